@@ -1,0 +1,31 @@
+import type { Config } from 'jest';
+
+/** Tests run from sources: `@tollgate/x` maps to that library's front door, so no build stands between a change and its spec. */
+const config: Config = {
+  roots: ['<rootDir>/apps', '<rootDir>/libs', '<rootDir>/tests', '<rootDir>/tools'],
+  testMatch: ['**/*.spec.ts'],
+  testPathIgnorePatterns: ['/node_modules/', '/dist/'],
+  modulePathIgnorePatterns: ['/dist/'],
+  extensionsToTreatAsEsm: ['.ts'],
+  moduleNameMapper: {
+    '^@tollgate/(money|contracts|snapshot|metering|protocols|keyspace)$': '<rootDir>/libs/$1/src/index.ts',
+    '^@tollgate/demo-upstream$': '<rootDir>/apps/demo-upstream/src/index.ts',
+  },
+  transform: {
+    '^.+\\.ts$': [
+      '@swc/jest',
+      {
+        jsc: {
+          target: 'es2024',
+          parser: { syntax: 'typescript', decorators: true },
+          transform: { legacyDecorator: true, decoratorMetadata: true, useDefineForClassFields: false },
+        },
+        module: { type: 'es6' },
+      },
+    ],
+  },
+  testEnvironment: 'node',
+  testTimeout: 30_000,
+};
+
+export default config;

@@ -1,0 +1,32 @@
+import { createHash, randomBytes } from 'node:crypto';
+
+/**
+ * API keys: `sk-tg-<account id, base 36>-<256 random bits, base64url>`.
+ * The account id names the Redis shard, so admission needs no lookup before its one round trip (design.md, Access).
+ */
+const API_KEY_PATTERN = /^sk-tg-([0-9a-z]{1,11})-([A-Za-z0-9_-]{43})$/;
+const DISPLAY_PREFIX_CHARS = 8;
+
+export interface ParsedApiKey {
+  accountId: number;
+  /** SHA-256 of the whole key, lower-case hex: the only form in which a key is stored or looked up. */
+  hash: string;
+}
+
+export function issueApiKey(accountId: number): { key: string; hash: string; prefix: string } {
+  const key = `sk-tg-${accountId.toString(36)}-${randomBytes(32).toString('base64url')}`;
+  return { key, hash: hashApiKey(key), prefix: key.slice(0, key.lastIndexOf('-', key.length - 43) + 1 + DISPLAY_PREFIX_CHARS) };
+}
+
+/** Returns undefined for anything that was never issued; callers answer it exactly as they answer an unknown key (security S9). */
+export function parseApiKey(text: string): ParsedApiKey | undefined {
+  const match = API_KEY_PATTERN.exec(text);
+  if (!match) return undefined;
+  const accountId = Number.parseInt(match[1] as string, 36);
+  if (!Number.isSafeInteger(accountId) || accountId < 1 || accountId.toString(36) !== match[1]) return undefined;
+  return { accountId, hash: hashApiKey(text) };
+}
+
+function hashApiKey(key: string): string {
+  return createHash('sha256').update(key).digest('hex');
+}

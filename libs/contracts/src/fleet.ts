@@ -1,0 +1,43 @@
+import { z } from 'zod';
+
+export const NODE_STATES = ['online', 'draining', 'stopped', 'disabled', 'offline'] as const;
+export type NodeState = (typeof NODE_STATES)[number];
+
+/** What a node process tells the fleet every heartbeat, and at once after applying a snapshot. One per worker process. */
+export const nodeReportSchema = z.strictObject({
+  /** Stable name of the node, unique in the fleet. */
+  name: z.string().min(1).max(128),
+  worker: z.number().int().nonnegative(),
+  /** New at each process start; tells a restart from a continuation. */
+  instance: z.uuid(),
+  /** Address clients can reach directly, as configured; may be null behind a load balancer. */
+  url: z.url().nullable(),
+  state: z.enum(['online', 'draining', 'stopped', 'disabled']),
+  version: z.number().int().nonnegative(),
+  checksum: z.string().max(64),
+  applied_at: z.number().int().nonnegative(),
+  /** Why the newest published snapshot was refused, or null. */
+  refused: z.string().max(500).nullable(),
+  started_at: z.number().int(),
+  reported_at: z.number().int(),
+  in_flight: z.number().int().nonnegative(),
+  /** Finals in the journal that PostgreSQL has not acknowledged. */
+  unacknowledged: z.number().int().nonnegative(),
+  software: z.string().max(64),
+  /** hex HMAC-SHA256 over `name|worker|instance|reported_at`, keyed with SHA-256(credential): shows the credential without sending it. */
+  proof: z.string().max(64),
+});
+export type NodeReport = z.infer<typeof nodeReportSchema>;
+
+/** What the control plane wants of a node. `unknown` = not registered or removed: it must not serve. */
+export const desiredNodeStateSchema = z.strictObject({
+  state: z.enum(['serve', 'stopped', 'disabled', 'unknown']),
+});
+export type DesiredNodeState = z.infer<typeof desiredNodeStateSchema>;
+
+/** Broadcast on the fleet channel; a missed one heals by the periodic pull. */
+export type FleetMessage =
+  | { kind: 'snapshot'; version: number }
+  | { kind: 'reload'; node: string | null }
+  | { kind: 'desired'; node: string }
+  | { kind: 'dump'; node: string | null; request_id: string; table: string | null; page: number; page_size: number };

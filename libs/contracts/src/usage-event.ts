@@ -1,0 +1,114 @@
+import { z } from 'zod';
+
+/**
+ * What travels outbox stream -> relay -> BullMQ -> worker. Events are deltas keyed (rid, seq): additive and order-free,
+ * so any duplicate or reordering downstream gives the same sum (metering.md 2.2).
+ *
+ * seq 0 = first charge (or a whole withdrawal), seq 1 = correction of a reaped hold, seq 2 = tokens a closing
+ * subscription released when an in-flight hold settled.
+ */
+const id = z.number().int().positive();
+const tokens = z.number().int().nonnegative().max(Number.MAX_SAFE_INTEGER);
+const milliseconds = z.number().int().nonnegative();
+
+export const OUTCOMES = ['completed', 'client_closed', 'upstream_failed', 'upstream_interrupted', 'balance_exhausted', 'access_revoked', 'node_lost'] as const;
+/**
+ * completed: the upstream finished. client_closed: the client hung up. upstream_failed: nothing was delivered, costs nothing.
+ * upstream_interrupted: the stream broke after output. balance_exhausted / access_revoked: the gateway ended the stream at a checkpoint.
+ * node_lost: recovered from a journal or reaped; billed for what was counted.
+ */
+export type Outcome = (typeof OUTCOMES)[number];
+
+export const routeAttemptSchema = z.strictObject({
+  upstream_id: id,
+  /** HTTP status the upstream answered; absent when it never answered. */
+  status: z.number().int().optional(),
+  /** Short machine-readable reason; absent on success. */
+  error: z.string().max(64).optional(),
+  duration_ms: milliseconds,
+});
+
+/** The final of one request, written by the node that served it. */
+export const usageFinalSchema = z.strictObject({
+  kind: z.literal('usage'),
+  account_id: id,
+  key_id: id,
+  subscription_id: id,
+  model_id: id,
+  price_version_id: id,
+  node: z.string().max(128),
+  protocol: z.enum(['chat', 'messages', 'embeddings', 'responses']),
+  is_stream: z.boolean(),
+  upstream_id: id.nullable(),
+  attempts: z.array(routeAttemptSchema).max(16),
+  outcome: z.enum(OUTCOMES),
+  /** Status the client saw. */
+  status: z.number().int(),
+  input_tokens: tokens,
+  cache_read_tokens: tokens,
+  cache_write_tokens: tokens,
+  output_tokens: tokens,
+  reasoning_tokens: tokens,
+  /** Total charge of the request in charged tokens; the worker recomputes it from the counts and the price version. */
+  charge: tokens,
+  basis: z.enum(['reported', 'estimated']),
+  /** Unix ms. */
+  started_at: milliseconds,
+  first_token_ms: milliseconds.nullable(),
+  duration_ms: milliseconds,
+});
+export type UsageFinal = z.infer<typeof usageFinalSchema>;
+
+/** Written by the REAP script: the node vanished, the last checkpoint is charged. Its counts are unknown; a later seq 1 brings them. */
+export const usageReapSchema = z.strictObject({
+  kind: z.literal('reap'),
+  account_id: id,
+  key_id: id,
+  subscription_id: id,
+  model_id: id,
+  price_version_id: id,
+  node: z.string().max(128),
+});
+
+/** Written by WITHDRAW (seq 0) and by SETTLE on a closing subscription (seq 2). `delta` tokens leave the subscription and are refunded. */
+export const withdrawalSchema = z.strictObject({
+  kind: z.literal('withdraw'),
+  account_id: id,
+  subscription_id: id,
+  model_id: id,
+  withdrawal_id: z.uuid(),
+});
+
+export const usagePayloadSchema = z.discriminatedUnion('kind', [usageFinalSchema, usageReapSchema, withdrawalSchema]);
+export type UsagePayload = z.infer<typeof usagePayloadSchema>;
+
+export const usageEventSchema = z.strictObject({
+  /** UUIDv7 made by the node; its timestamp gives the partition day (UTC), so a retry always meets the same partition. */
+  rid: z.uuid(),
+  seq: z.union([z.literal(0), z.literal(1), z.literal(2)]),
+  /** Charged tokens leaving the subscription; negative only in a seq 1 correction. */
+  delta: z.number().int().min(-Number.MAX_SAFE_INTEGER).max(Number.MAX_SAFE_INTEGER),
+  payload: usagePayloadSchema,
+});
+export type UsageEvent = z.infer<typeof usageEventSchema>;
+
+/** As the relay puts it into BullMQ: texts straight from the outbox, parsed and judged one by one by the worker, so that one poison event cannot block its batch. */
+export interface RelayedEvent {
+  /** Shard tag, e.g. `s03`. */
+  shard: string;
+  /** Redis stream id `<ms>-<n>`. */
+  outboxId: string;
+  rid: string;
+  seq: string;
+  delta: string;
+  payload: string;
+}
+export interface UsageJob {
+  events: RelayedEvent[];
+}
+export const USAGE_QUEUE = 'usage';
+/** Acknowledgements are per (rid, seq): acknowledging the rid alone would let a reap make a node forget an unsettled final (metering.md 2.2). */
+export interface Acknowledgement {
+  rid: string;
+  seq: number;
+}

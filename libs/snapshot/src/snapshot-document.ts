@@ -1,0 +1,95 @@
+import { z } from 'zod';
+
+/**
+ * The routing document every node loads whole and swaps atomically (design.md, Configuration). Published by the control plane,
+ * never holds keys, accounts or balances. A node refuses a `format` it does not know and keeps its last good one.
+ */
+export const SNAPSHOT_FORMAT = 1;
+
+const id = z.number().int().positive();
+const milliseconds = z.number().int().positive();
+/** Millionths: weight 1 = 1_000_000. */
+const microWeight = z.number().int().nonnegative().max(Number.MAX_SAFE_INTEGER);
+
+export const UPSTREAM_PROTOCOLS = ['openai', 'anthropic'] as const;
+export type UpstreamProtocol = (typeof UPSTREAM_PROTOCOLS)[number];
+export const OUTPUT_LIMIT_FIELDS = ['max_tokens', 'max_completion_tokens'] as const;
+export const MODEL_KINDS = ['chat', 'embedding'] as const;
+
+export const priceVersionSchema = z.strictObject({
+  id,
+  /** Unix ms; the version in force at admission is the last one not after it. */
+  effective_at: z.number().int().nonnegative(),
+  weight_input: microWeight,
+  weight_output: microWeight,
+  weight_cache_read: microWeight,
+  weight_cache_write: microWeight,
+});
+export type PriceVersion = z.infer<typeof priceVersionSchema>;
+
+export const snapshotModelSchema = z.strictObject({
+  id,
+  name: z.string().min(1).max(256),
+  display_name: z.string(),
+  kind: z.enum(MODEL_KINDS),
+  owned_by: z.string(),
+  /** Unix seconds, shown in the model list. */
+  created: z.number().int().nonnegative(),
+  context_window: z.number().int().positive().nullable(),
+  max_output_tokens: z.number().int().positive().nullable(),
+  /** Tokens added to a hold for each input without a token bound of its own (an image or document by URL); null = none, the overdraft is possible and stated. */
+  unbounded_input_tokens: z.number().int().nonnegative().nullable(),
+  is_on_shelf: z.boolean(),
+  /** Ascending by effective_at; at least one. */
+  prices: z.array(priceVersionSchema).min(1),
+});
+export type SnapshotModel = z.infer<typeof snapshotModelSchema>;
+
+export const snapshotUpstreamSchema = z.strictObject({
+  id,
+  name: z.string(),
+  protocol: z.enum(UPSTREAM_PROTOCOLS),
+  /** Without trailing slash, including the version segment: `https://api.openai.com/v1`. Nodes append `/chat/completions`, `/messages`, `/embeddings`. */
+  base_url: z.url(),
+  /** AES-256-GCM envelope of the upstream's key (`sealed-secret.ts`), bound to the upstream's id; null = none needed. */
+  sealed_api_key: z.string().nullable(),
+  /** Extra request headers, already validated (no CR/LF, no hop-by-hop, no authorization). */
+  headers: z.record(z.string(), z.string()),
+  connect_timeout_ms: milliseconds,
+  first_token_timeout_ms: milliseconds,
+  idle_timeout_ms: milliseconds,
+  total_timeout_ms: milliseconds,
+  max_concurrency: z.number().int().positive().nullable(),
+});
+export type SnapshotUpstream = z.infer<typeof snapshotUpstreamSchema>;
+
+export const snapshotRouteSchema = z.strictObject({
+  id,
+  model_id: id,
+  upstream_id: id,
+  upstream_model: z.string().min(1),
+  /** Lowest first. */
+  priority: z.number().int(),
+  weight: z.number().int().positive(),
+  output_limit_field: z.enum(OUTPUT_LIMIT_FIELDS),
+});
+export type SnapshotRoute = z.infer<typeof snapshotRouteSchema>;
+
+export const snapshotDocumentSchema = z.strictObject({
+  format: z.literal(SNAPSHOT_FORMAT),
+  models: z.array(snapshotModelSchema),
+  /** Enabled upstreams only. */
+  upstreams: z.array(snapshotUpstreamSchema),
+  /** Enabled routes to enabled upstreams only. */
+  routes: z.array(snapshotRouteSchema),
+});
+export type SnapshotDocument = z.infer<typeof snapshotDocumentSchema>;
+
+/** As stored in PostgreSQL, in Redis and on a node's disk. `checksum` is SHA-256 (hex) of the canonical JSON of `document`. */
+export const publishedSnapshotSchema = z.strictObject({
+  version: z.number().int().positive(),
+  checksum: z.string().length(64),
+  published_at: z.number().int(),
+  document: snapshotDocumentSchema,
+});
+export type PublishedSnapshot = z.infer<typeof publishedSnapshotSchema>;
