@@ -1,0 +1,99 @@
+import type { TokenUsage } from '@tollgate/contracts';
+
+/** Protocol the client speaks; names the endpoint. */
+export type ClientProtocol = 'chat' | 'messages' | 'embeddings' | 'responses';
+export type UpstreamDialect = 'openai' | 'anthropic';
+
+/** A request body, read once at the edge. `raw` is what passes through untouched; `body` is its parsed twin, never serialised again on same-protocol routes. */
+export interface Ask {
+  protocol: ClientProtocol;
+  raw: Uint8Array;
+  body: Readonly<Record<string, unknown>>;
+  model: string;
+  isStream: boolean;
+  /** The client's own output limit (the larger of all such fields); null when it gave none. */
+  outputLimit: number | null;
+  /** `n`, 1 by default. */
+  choices: number;
+  /** Chat: the client asked for `stream_options.include_usage`. */
+  wantsStreamUsage: boolean;
+  prompt: PromptFacts;
+}
+
+/** What hold sizing needs (metering.md 2.3). */
+export interface PromptFacts {
+  /** UTF-8 bytes of all text that becomes prompt tokens: messages, system, tools, schemas. */
+  textBytes: number;
+  messageCount: number;
+  /** Inline images: base64 payload bytes of each. */
+  imageCount: number;
+  /** Inputs without a token bound of their own: images or documents by URL or file id, server tools. */
+  unboundedInputs: number;
+  /** All prompt text joined, for exact tokenising when the byte bound does not fit. Built on demand. */
+  text(): string;
+}
+
+/** A 400 in the making; `param` is the path of the field, e.g. `messages[0].role`. */
+export class InvalidRequest extends Error {
+  readonly param: string | null;
+  readonly code: string;
+  constructor(message: string, { param = null, code = 'invalid_value' }: { param?: string | null; code?: string } = {}) {
+    super(message);
+    this.param = param;
+    this.code = code;
+  }
+}
+
+/** How a request becomes bytes for one upstream, and its answer bytes for the client. Pure: no I/O, no clock. */
+export interface Exchange {
+  /** Appended to the upstream's base_url: `/chat/completions`, `/messages`, `/embeddings`. */
+  readonly path: string;
+  readonly requestBody: Uint8Array;
+  /** Protocol headers to send upstream (`anthropic-version`, `anthropic-beta`), from the client's or chosen by the translator. */
+  readonly requestHeaders: Readonly<Record<string, string>>;
+  /** A whole 2xx JSON answer. */
+  readJson(body: Uint8Array): JsonReading;
+  openStream(sink: StreamSink): StreamReader;
+}
+
+export type JsonReading =
+  | { kind: 'answer'; body: Uint8Array; usage: TokenUsage | null; outputText: string }
+  /** 200 that carries an error, HTML, or nothing readable: nothing was delivered. */
+  | { kind: 'error'; error: UpstreamError };
+
+/** Told about every piece of generated text (content, reasoning, tool arguments), to be counted when the upstream reports no usage. */
+export interface StreamSink {
+  output(text: string): void;
+}
+
+export interface StreamReader {
+  /** Upstream bytes in, client bytes out (possibly none). Throws nothing: a broken stream shows in `state`. */
+  push(bytes: Uint8Array): Uint8Array;
+  /** The upstream ended. Emits what is owed: the finish, or an in-protocol error when the ending was false. */
+  end(): Uint8Array;
+  /** The gateway must end it: bytes of an in-protocol error event. */
+  fail(error: UpstreamError): Uint8Array;
+  /** Ends it as if the output limit was reached (`length` / `max_tokens`), with usage so far. */
+  finishEarly(usage: TokenUsage): Uint8Array;
+  keepAlive(): Uint8Array;
+  readonly state: 'running' | 'finished' | 'failed';
+  /** Set when an in-band error was read; before any content it may still be retried elsewhere. */
+  readonly error: UpstreamError | null;
+  readonly hasContent: boolean;
+  /** The upstream's figures so far, in normal form; null while it gave none. */
+  readonly usage: TokenUsage | null;
+  /** True once `usage` is final (not only message_start's). */
+  readonly isUsageFinal: boolean;
+}
+
+/** An upstream's failure in neutral words; `toClientError` gives it the client's shape. */
+export interface UpstreamError {
+  kind: 'invalid_request' | 'context_overflow' | 'too_large' | 'not_found' | 'rate_limited' | 'overloaded' | 'auth' | 'timeout' | 'server' | 'unreachable' | 'unreadable' | 'unsupported';
+  /** Text fit for the client; already redacted. Kept from the upstream only for 400 and 413. */
+  message: string;
+  param: string | null;
+  code: string | null;
+  /** What the upstream answered, when it did. */
+  upstreamStatus: number | null;
+  retryAfterMs: number | null;
+}
