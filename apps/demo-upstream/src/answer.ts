@@ -1,0 +1,150 @@
+import type { ServerResponse } from 'node:http';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { DemoRequest, Plan } from './plan.ts';
+import type { ProviderRecord, RecordEntry } from './record.ts';
+import { wordAt, wordsUpTo } from './words.ts';
+
+export interface Exchange {
+  request: DemoRequest;
+  plan: Plan;
+  entry: RecordEntry;
+  record: ProviderRecord;
+  response: ServerResponse;
+  /** Aborts when the caller hangs up. */
+  gone: AbortSignal;
+}
+
+/** The words of one protocol: everything else about streaming is common to both. */
+export interface Dialect {
+  json(exchange: Exchange, text: string): unknown;
+  start(exchange: Exchange): string;
+  /** One output token. */
+  token(exchange: Exchange, word: string): string;
+  toolCall(exchange: Exchange): string;
+  thinking(exchange: Exchange, text: string): string;
+  finish(exchange: Exchange): string;
+  error(status: number, message: string): unknown;
+  errorEvent(message: string): string;
+}
+
+const HUGE_LINE_BYTES = 1_000_000;
+const ABSURD_TOKENS = 9_000_000_000;
+
+export function usageOf({ plan, entry }: Exchange): { prompt: number; output: number } {
+  return plan.mode === 'absurd-usage' ? { prompt: ABSURD_TOKENS, output: -1 } : { prompt: entry.promptTokens, output: entry.emitted };
+}
+
+export async function answer(exchange: Exchange, dialect: Dialect): Promise<void> {
+  const { plan, request, response, record, entry } = exchange;
+  const status = Number(plan.mode);
+  if (Number.isInteger(status)) return refuse(exchange, dialect, status);
+  switch (plan.mode) {
+    case 'stalls-first':
+      return waitUntilGone(exchange);
+    case 'dies-first':
+      record.close(entry, 'refused');
+      response.destroy();
+      return;
+    case 'html':
+      record.close(entry, 'refused');
+      response.writeHead(200, { 'content-type': 'text/html' }).end('<html><body>welcome</body></html>');
+      return;
+    case 'error-200':
+      record.close(entry, 'refused');
+      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(dialect.error(500, 'the model fell over')));
+      return;
+    default:
+      return request.stream ? stream(exchange, dialect) : json(exchange, dialect);
+  }
+}
+
+function refuse({ record, entry, response }: Exchange, dialect: Dialect, status: number): void {
+  record.close(entry, 'refused');
+  const retry: Record<string, string> = status === 429 || status === 503 ? { 'retry-after': '1' } : {};
+  response.writeHead(status, { 'content-type': 'application/json', ...retry });
+  response.end(JSON.stringify(dialect.error(status, `demo upstream answers ${status}`)));
+}
+
+async function json(exchange: Exchange, dialect: Dialect): Promise<void> {
+  const { plan, entry, record, response } = exchange;
+  if (plan.delayMs > 0) await pause(plan.delayMs * plan.tokens, exchange.gone);
+  if (plan.mode === 'stalls') return waitUntilGone(exchange);
+  if (exchange.gone.aborted) return record.close(entry, 'aborted');
+  entry.emitted = plan.tokens;
+  const body = plan.mode === 'garbage' ? '{"id": "cut o' : JSON.stringify(dialect.json(exchange, wordsUpTo(plan.tokens)));
+  if (plan.mode === 'dies' || plan.mode === 'eof') {
+    response.writeHead(200, { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(body)) });
+    response.write(body.slice(0, 20), () => response.destroy());
+    return record.close(entry, 'finished');
+  }
+  if (plan.mode !== 'no-usage') entry.reported = usageOf(exchange);
+  response.writeHead(200, { 'content-type': 'application/json' }).end(body);
+  record.close(entry, 'finished');
+}
+
+async function stream(exchange: Exchange, dialect: Dialect): Promise<void> {
+  const { plan, entry, record, response, gone } = exchange;
+  const breakAt = Math.floor(plan.tokens / 2);
+  response.writeHead(200, { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' });
+  await write(exchange, dialect.start(exchange));
+  if (plan.mode === 'thinking') await write(exchange, dialect.thinking(exchange, 'let me count'));
+  for (let index = 0; index < plan.tokens && !gone.aborted; index++) {
+    if (index === breakAt && (await misbehave(exchange, dialect))) return;
+    if (plan.delayMs > 0) await pause(plan.delayMs, gone);
+    if (gone.aborted) break;
+    entry.emitted += 1;
+    await write(exchange, dialect.token(exchange, wordAt(index)));
+  }
+  if (gone.aborted) return record.close(entry, 'aborted');
+  if (plan.mode === 'tools') await write(exchange, dialect.toolCall(exchange));
+  if (plan.mode !== 'no-usage') entry.reported = usageOf(exchange);
+  record.close(entry, 'finished');
+  response.end(dialect.finish(exchange));
+}
+
+/** True when the answer is over. */
+async function misbehave(exchange: Exchange, dialect: Dialect): Promise<boolean> {
+  const { plan, record, entry, response } = exchange;
+  switch (plan.mode) {
+    case 'stalls':
+      await waitUntilGone(exchange);
+      return true;
+    case 'dies':
+      record.close(entry, 'aborted');
+      response.destroy();
+      return true;
+    case 'eof':
+      record.close(entry, 'aborted');
+      response.end();
+      return true;
+    case 'error-mid':
+      record.close(entry, 'aborted');
+      response.end(dialect.errorEvent('the model fell over'));
+      return true;
+    case 'garbage':
+      await write(exchange, 'data: {"id": "cut o\n\n');
+      return false;
+    case 'huge-line':
+      await write(exchange, `: ${'x'.repeat(HUGE_LINE_BYTES)}\n\n`);
+      return false;
+    default:
+      return false;
+  }
+}
+
+async function waitUntilGone({ gone, record, entry }: Exchange): Promise<void> {
+  await new Promise<void>((resolve) => (gone.aborted ? resolve() : gone.addEventListener('abort', () => resolve(), { once: true })));
+  record.close(entry, 'aborted');
+}
+
+async function pause(ms: number, gone: AbortSignal): Promise<void> {
+  await delay(ms, undefined, { signal: gone }).catch(() => undefined);
+}
+
+async function write({ response, gone }: Exchange, text: string): Promise<void> {
+  if (response.write(text) || gone.aborted) return;
+  await new Promise<void>((resolve) => {
+    response.once('drain', resolve);
+    gone.addEventListener('abort', () => resolve(), { once: true });
+  });
+}

@@ -1,0 +1,86 @@
+import { z } from 'zod';
+
+/**
+ * How the demo upstream shall behave for one request. Chosen, later wins, by
+ * the model name (`demo-slow`, `anything:dies`), the header `x-demo-mode`, and a directive in the last user text
+ * (`@demo mode=stalls tokens=40 delay=5`), so that tests can steer it through a node that forwards no client header.
+ */
+export const MODES = [
+  'ok', 'slow', 'stalls', 'stalls-first', 'dies', 'dies-first', 'eof', '400', '401', '429', '500', '503', '529',
+  'no-usage', 'garbage', 'huge-line', 'html', 'error-200', 'error-mid', 'tools', 'thinking', 'overlong', 'absurd-usage',
+] as const;
+export type Mode = (typeof MODES)[number];
+
+export interface Plan {
+  mode: Mode;
+  /** Output tokens to generate. */
+  tokens: number;
+  /** Pause before each output token. */
+  delayMs: number;
+}
+
+const TOKENS_DEFAULT = 16;
+const TOKENS_MAX = 100_000;
+const SLOW_DELAY_MS = 50;
+
+const bodySchema = z.looseObject({
+  model: z.string(),
+  stream: z.boolean().optional(),
+  stream_options: z.looseObject({ include_usage: z.boolean().optional() }).nullish(),
+  max_tokens: z.number().int().nullish(),
+  max_completion_tokens: z.number().int().nullish(),
+  messages: z.array(z.looseObject({ role: z.string(), content: z.unknown() })).default([]),
+  system: z.unknown().optional(),
+  input: z.unknown().optional(),
+  encoding_format: z.string().optional(),
+});
+export type DemoRequest = z.infer<typeof bodySchema>;
+
+export function parseDemoRequest(text: string): DemoRequest | undefined {
+  try {
+    return bodySchema.parse(JSON.parse(text));
+  } catch {
+    return undefined;
+  }
+}
+
+export function planFor(request: DemoRequest, modeHeader: string | undefined): Plan {
+  const directive = readDirective(lastUserText(request));
+  const mode = asMode(directive.mode) ?? asMode(modeHeader) ?? modeOfModel(request.model) ?? 'ok';
+  const limit = Math.max(0, request.max_completion_tokens ?? request.max_tokens ?? TOKENS_MAX);
+  const asked = Math.min(Number(directive.tokens ?? TOKENS_DEFAULT) || 0, TOKENS_MAX);
+  return {
+    mode,
+    tokens: mode === 'overlong' ? asked : Math.min(asked, limit),
+    delayMs: Number(directive.delay ?? (mode === 'slow' ? SLOW_DELAY_MS : 0)) || 0,
+  };
+}
+
+function modeOfModel(model: string): Mode | undefined {
+  return asMode(model.slice(model.lastIndexOf(':') + 1)) ?? asMode(model.replace(/^demo-/, ''));
+}
+
+function asMode(text: string | undefined): Mode | undefined {
+  return MODES.find((mode) => mode === text);
+}
+
+function readDirective(text: string): Record<string, string | undefined> {
+  const match = /@demo((?:\s+[a-z]+=[\w-]+)+)/.exec(text);
+  return Object.fromEntries((match?.[1] ?? '').trim().split(/\s+/).filter(Boolean).map((pair) => pair.split('=', 2)));
+}
+
+function lastUserText(request: DemoRequest): string {
+  const last = request.messages.findLast((message) => message.role === 'user');
+  return last ? textOf(last.content) : textOf(request.input);
+}
+
+/** All text inside a content value: a string, or an array of parts with `text` or `content`. */
+export function textOf(content: unknown): string {
+  if (typeof content === 'string') return content;
+  if (Array.isArray(content)) return content.map(textOf).join('\n');
+  if (typeof content === 'object' && content !== null) {
+    const part = content as { text?: unknown; content?: unknown };
+    return textOf(part.text ?? part.content);
+  }
+  return '';
+}

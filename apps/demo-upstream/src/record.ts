@@ -1,0 +1,56 @@
+import { appendFileSync, existsSync, readFileSync } from 'node:fs';
+
+/** What the provider knows of one request it answered. The audit compares the books with this. */
+export interface RecordEntry {
+  /** `x-request-id` the caller sent. */
+  rid: string;
+  protocol: 'chat' | 'messages' | 'embeddings';
+  mode: string;
+  isStream: boolean;
+  /** Output tokens written to the socket so far. */
+  emitted: number;
+  promptTokens: number;
+  /** Usage as reported to the caller; null when the report never left. */
+  reported: { prompt: number; output: number } | null;
+  ending: 'open' | 'finished' | 'aborted' | 'refused';
+}
+
+/** In memory, and line by line in a file when one is named, so that a killed provider still has its books. */
+export class ProviderRecord {
+  #entries: RecordEntry[];
+  readonly #file: string | undefined;
+
+  constructor(file?: string) {
+    this.#file = file;
+    this.#entries = file && existsSync(file) ? readFileSync(file, 'utf8').split('\n').flatMap(readLine) : [];
+  }
+
+  open(entry: RecordEntry): RecordEntry {
+    this.#entries.push(entry);
+    return entry;
+  }
+
+  /** Writes the entry's end down; call once. */
+  close(entry: RecordEntry, ending: RecordEntry['ending']): void {
+    entry.ending = ending;
+    if (this.#file) appendFileSync(this.#file, `${JSON.stringify(entry)}\n`);
+  }
+
+  /** Every attempt, oldest first; one rid may have several. */
+  list(rid?: string): RecordEntry[] {
+    return rid === undefined ? this.#entries : this.#entries.filter((entry) => entry.rid === rid);
+  }
+
+  clear(): void {
+    this.#entries = [];
+  }
+}
+
+/** Nothing for a line torn by a kill. */
+function readLine(line: string): RecordEntry[] {
+  try {
+    return [JSON.parse(line) as RecordEntry];
+  } catch {
+    return [];
+  }
+}

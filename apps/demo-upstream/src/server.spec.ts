@@ -1,0 +1,62 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
+import type { AddressInfo } from 'node:net';
+import { createDemoUpstream } from './server.ts';
+import { wordsUpTo } from './words.ts';
+
+const { server, record } = createDemoUpstream();
+let base = '';
+
+beforeAll(async () => {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  base = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
+});
+afterAll(() => new Promise<void>((resolve) => server.close(() => resolve())));
+
+function ask(path: string, body: unknown, rid: string, signal?: AbortSignal): Promise<Response> {
+  return fetch(base + path, { method: 'POST', body: JSON.stringify(body), headers: { 'x-request-id': rid }, ...(signal ? { signal } : {}) });
+}
+
+test('emits exactly as many o200k tokens as words', () => {
+  for (const count of [1, 7, 21, 100]) expect(countTokens(wordsUpTo(count))).toBe(count);
+});
+
+test('streams chat with usage only when asked, and records what it reported', async () => {
+  const text = await (await ask('/chat/completions', { model: 'demo', stream: true, messages: [{ role: 'user', content: '@demo tokens=3' }] }, 'a')).text();
+  expect(text).not.toContain('"usage"');
+  expect(text.endsWith('data: [DONE]\n\n')).toBe(true);
+  const asked = await (
+    await ask('/chat/completions', { model: 'demo', stream: true, stream_options: { include_usage: true }, messages: [{ role: 'user', content: '@demo tokens=3' }] }, 'b')
+  ).text();
+  expect(asked).toContain('"completion_tokens":3');
+  expect(record.list('b')[0]).toMatchObject({ emitted: 3, ending: 'finished', reported: { output: 3 } });
+});
+
+test('streams messages as the six named events in order', async () => {
+  const text = await (await ask('/messages', { model: 'demo', max_tokens: 2, stream: true, messages: [{ role: 'user', content: 'hi' }] }, 'c')).text();
+  const names = [...text.matchAll(/^event: (.*)$/gm)].map((match) => match[1]);
+  expect(names).toEqual(['message_start', 'content_block_start', 'ping', 'content_block_delta', 'content_block_delta', 'content_block_stop', 'message_delta', 'message_stop']);
+  expect(text).toContain('"stop_reason":"max_tokens"');
+});
+
+test('knows how much it had emitted when the caller hung up', async () => {
+  const hangUp = new AbortController();
+  const response = await ask('/chat/completions', { model: 'demo:stalls', stream: true, messages: [{ role: 'user', content: '@demo tokens=10' }] }, 'd', hangUp.signal);
+  const reader = response.body?.getReader();
+  await reader?.read();
+  hangUp.abort();
+  await reader?.closed.catch(() => undefined);
+  while (record.list('d')[0]?.ending === 'open') await new Promise((resolve) => setImmediate(resolve));
+  expect(record.list('d')[0]).toMatchObject({ emitted: 5, ending: 'aborted', reported: null });
+});
+
+test.each([['429', 429], ['500', 500], ['529', 529]])('answers %s when told to', async (mode, status) => {
+  expect((await ask('/messages', { model: `demo:${mode}`, max_tokens: 5, messages: [] }, mode)).status).toBe(status);
+});
+
+test('encodes embeddings as floats or base64', async () => {
+  const float = await (await ask('/embeddings', { model: 'e', input: ['x', 'y'] }, 'e')).json();
+  const packed = await (await ask('/embeddings', { model: 'e', input: 'x', encoding_format: 'base64' }, 'f')).json();
+  expect(float.data).toHaveLength(2);
+  expect([...new Float32Array(new Uint8Array(Buffer.from(packed.data[0].embedding, 'base64')).buffer)]).toEqual(float.data[0].embedding);
+});

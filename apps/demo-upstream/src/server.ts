@@ -1,0 +1,113 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { answer, type Dialect } from './answer.ts';
+import { chatDialect } from './chat-dialect.ts';
+import { embeddingsAnswer, tokenArrayLength } from './embeddings.ts';
+import { messagesDialect } from './messages-dialect.ts';
+import { parseDemoRequest, planFor, type DemoRequest } from './plan.ts';
+import { ProviderRecord } from './record.ts';
+import { promptTokens } from './words.ts';
+
+const BODY_BYTES_MAX = 64 * 1024 * 1024;
+
+/**
+ * A fake provider speaking both chat protocols and embeddings, with modes (plan.ts) and a record of what it reported.
+ * `GET /record?rid=` lists it, `DELETE /record` forgets it, `GET /healthz` answers 200.
+ */
+export function createDemoUpstream(options: { recordFile?: string } = {}): { server: Server; record: ProviderRecord } {
+  const record = new ProviderRecord(options.recordFile);
+  const server = createServer((request, response) => {
+    handle(request, response, record).catch((error: unknown) => {
+      process.stderr.write(`demo-upstream: ${String(error)}\n`);
+      response.destroy();
+    });
+  });
+  return { server, record };
+}
+
+async function handle(request: IncomingMessage, response: ServerResponse, record: ProviderRecord): Promise<void> {
+  const url = new URL(request.url ?? '/', 'http://demo');
+  switch (`${request.method} ${url.pathname.replace(/^\/v1/, '')}`) {
+    case 'POST /chat/completions':
+      return complete({ request, response, record, protocol: 'chat', dialect: chatDialect });
+    case 'POST /messages':
+      return complete({ request, response, record, protocol: 'messages', dialect: messagesDialect });
+    case 'POST /embeddings':
+      return embed(request, response, record);
+    case 'GET /record':
+      return sendJson(response, 200, record.list(url.searchParams.get('rid') ?? undefined));
+    case 'DELETE /record':
+      record.clear();
+      response.writeHead(204).end();
+      return;
+    case 'GET /healthz':
+    case 'GET /readyz':
+      return sendJson(response, 200, { status: 'ok' });
+    default:
+      return sendJson(response, 404, { error: { message: 'no such path', type: 'invalid_request_error', param: null, code: null } });
+  }
+}
+
+interface Completion {
+  request: IncomingMessage;
+  response: ServerResponse;
+  record: ProviderRecord;
+  protocol: 'chat' | 'messages';
+  dialect: Dialect;
+}
+
+async function complete({ request, response, record, protocol, dialect }: Completion): Promise<void> {
+  const asked = await readRequest(request);
+  if (!asked) return sendJson(response, 400, dialect.error(400, 'malformed request'));
+  const gone = new AbortController();
+  response.on('close', () => response.writableFinished || gone.abort());
+  const plan = planFor(asked, headerText(request, 'x-demo-mode'));
+  const entry = record.open({
+    rid: headerText(request, 'x-request-id') ?? 'unknown',
+    protocol,
+    mode: plan.mode,
+    isStream: asked.stream === true,
+    emitted: 0,
+    promptTokens: promptTokens(asked),
+    reported: null,
+    ending: 'open',
+  });
+  await answer({ request: asked, plan, entry, record, response, gone: gone.signal }, dialect);
+}
+
+async function embed(request: IncomingMessage, response: ServerResponse, record: ProviderRecord): Promise<void> {
+  const asked = await readRequest(request);
+  if (!asked || asked.input === undefined) return sendJson(response, 400, chatDialect.error(400, 'malformed request'));
+  const prompt = promptTokens(asked) + tokenArrayLength(asked.input);
+  const entry = record.open({
+    rid: headerText(request, 'x-request-id') ?? 'unknown',
+    protocol: 'embeddings',
+    mode: 'ok',
+    isStream: false,
+    emitted: 0,
+    promptTokens: prompt,
+    reported: { prompt, output: 0 },
+    ending: 'open',
+  });
+  record.close(entry, 'finished');
+  sendJson(response, 200, embeddingsAnswer(asked, prompt));
+}
+
+async function readRequest(request: IncomingMessage): Promise<DemoRequest | undefined> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of request) {
+    bytes += (chunk as Buffer).length;
+    if (bytes > BODY_BYTES_MAX) return undefined;
+    chunks.push(chunk as Buffer);
+  }
+  return parseDemoRequest(Buffer.concat(chunks).toString('utf8'));
+}
+
+function headerText(request: IncomingMessage, name: string): string | undefined {
+  const value = request.headers[name];
+  return Array.isArray(value) ? value[0] : value;
+}
+
+function sendJson(response: ServerResponse, status: number, body: unknown): void {
+  response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+}
