@@ -1,0 +1,88 @@
+import type { ModelRow, PriceRow, RouteRow, RoutingRows, UpstreamRow } from './routing-rows.ts';
+import {
+  SNAPSHOT_FORMAT,
+  type PriceVersion,
+  type SnapshotDocument,
+  type SnapshotModel,
+  type SnapshotRoute,
+  type SnapshotUpstream,
+} from './snapshot-document.ts';
+
+/**
+ * The routing document, from the books alone: no clock, no order of rows, so the same books always give the same checksum.
+ * A model that was never priced is left out, since nothing could be charged for it; `findProblems` names it.
+ */
+export function compileSnapshot(rows: RoutingRows): SnapshotDocument {
+  const pricesByModel = Map.groupBy(rows.prices, (price) => price.modelId);
+  const models = rows.models.filter((model) => pricesByModel.has(model.id));
+  const upstreams = rows.upstreams.filter((upstream) => upstream.enabled);
+  const modelIds = new Set(models.map((model) => model.id));
+  const upstreamIds = new Set(upstreams.map((upstream) => upstream.id));
+  const routes = rows.routes.filter((route) => route.enabled && modelIds.has(route.modelId) && upstreamIds.has(route.upstreamId));
+  return {
+    format: SNAPSHOT_FORMAT,
+    models: models.toSorted(byId).map((model) => toSnapshotModel(model, pricesByModel.get(model.id) ?? [])),
+    upstreams: upstreams.toSorted(byId).map(toSnapshotUpstream),
+    routes: routes.toSorted(byId).map(toSnapshotRoute),
+  };
+}
+
+function byId(a: { id: number }, b: { id: number }): number {
+  return a.id - b.id;
+}
+
+function toSnapshotModel(row: ModelRow, prices: readonly PriceRow[]): SnapshotModel {
+  return {
+    id: row.id,
+    name: row.name,
+    display_name: row.displayName,
+    kind: row.kind,
+    owned_by: row.ownedBy,
+    created: Math.floor(row.createdAtMs / 1000),
+    context_window: row.contextWindow,
+    max_output_tokens: row.maxOutputTokens,
+    unbounded_input_tokens: row.unboundedInputTokens,
+    is_on_shelf: row.isOnShelf,
+    // Of two versions with one moment the later made wins: it stands last, and the last one not after now is in force.
+    prices: prices.toSorted((a, b) => a.effectiveAtMs - b.effectiveAtMs || a.id - b.id).map(toPriceVersion),
+  };
+}
+
+function toPriceVersion(row: PriceRow): PriceVersion {
+  return {
+    id: row.id,
+    effective_at: row.effectiveAtMs,
+    weight_input: row.weightInput,
+    weight_output: row.weightOutput,
+    weight_cache_read: row.weightCacheRead,
+    weight_cache_write: row.weightCacheWrite,
+  };
+}
+
+function toSnapshotUpstream(row: UpstreamRow): SnapshotUpstream {
+  return {
+    id: row.id,
+    name: row.name,
+    protocol: row.protocol,
+    base_url: row.baseUrl,
+    sealed_api_key: row.sealedApiKey,
+    headers: { ...row.headers },
+    connect_timeout_ms: row.connectTimeoutMs,
+    first_token_timeout_ms: row.firstTokenTimeoutMs,
+    idle_timeout_ms: row.idleTimeoutMs,
+    total_timeout_ms: row.totalTimeoutMs,
+    max_concurrency: row.maxConcurrency,
+  };
+}
+
+function toSnapshotRoute(row: RouteRow): SnapshotRoute {
+  return {
+    id: row.id,
+    model_id: row.modelId,
+    upstream_id: row.upstreamId,
+    upstream_model: row.upstreamModel,
+    priority: row.priority,
+    weight: row.weight,
+    output_limit_field: row.outputLimitField,
+  };
+}

@@ -1,0 +1,81 @@
+import type { ModelRow, RouteRow, RoutingRows, UpstreamRow } from './routing-rows.ts';
+
+export type ProblemCode =
+  | 'model_without_route'
+  | 'model_never_priced'
+  | 'model_not_yet_priced'
+  | 'route_to_disabled_upstream'
+  | 'route_to_missing_model'
+  | 'route_to_missing_upstream'
+  | 'embedding_route_to_anthropic'
+  | 'duplicate_route'
+  | 'duplicate_model_name'
+  | 'duplicate_upstream_name'
+  | 'upstream_unused';
+
+export interface ConfigProblem {
+  code: ProblemCode;
+  /** `error`: callers are refused because of it. `warning`: probably not meant. */
+  severity: 'error' | 'warning';
+  subject: { kind: 'model' | 'upstream' | 'route'; id: number };
+  message: string;
+}
+
+/** What an administrator should know about the books before (or after) they are published. Deterministic for one `nowMs`. */
+export function findProblems(rows: RoutingRows, nowMs: number): ConfigProblem[] {
+  const upstreams = new Map(rows.upstreams.map((upstream) => [upstream.id, upstream]));
+  const models = new Map(rows.models.map((model) => [model.id, model]));
+  const problems = [
+    ...rows.models.flatMap((model) => modelProblems(model, rows, upstreams, nowMs)),
+    ...rows.routes.flatMap((route) => routeProblems(route, models.get(route.modelId), upstreams.get(route.upstreamId))),
+    ...duplicates(rows.routes, (route) => `${route.modelId}/${route.upstreamId}/${route.upstreamModel}`).map((route) =>
+      problem('duplicate_route', 'warning', 'route', route.id, `route ${route.id} repeats an earlier route of model ${route.modelId} to upstream ${route.upstreamId}`)),
+    ...duplicates(rows.models, (model) => model.name).map((model) =>
+      problem('duplicate_model_name', 'error', 'model', model.id, `model name "${model.name}" is taken by an earlier model`)),
+    ...duplicates(rows.upstreams, (upstream) => upstream.name).map((upstream) =>
+      problem('duplicate_upstream_name', 'warning', 'upstream', upstream.id, `upstream name "${upstream.name}" is taken by an earlier upstream`)),
+    ...unusedUpstreams(rows),
+  ];
+  return problems.toSorted((a, b) => order(a).localeCompare(order(b), 'en') || a.subject.id - b.subject.id);
+}
+
+function modelProblems(model: ModelRow, rows: RoutingRows, upstreams: ReadonlyMap<number, UpstreamRow>, nowMs: number): ConfigProblem[] {
+  const prices = rows.prices.filter((price) => price.modelId === model.id);
+  const isServed = rows.routes.some((route) => route.modelId === model.id && route.enabled && upstreams.get(route.upstreamId)?.enabled);
+  const found: ConfigProblem[] = [];
+  if (prices.length === 0) found.push(problem('model_never_priced', 'error', 'model', model.id, `model "${model.name}" has no price and is left out of the snapshot`));
+  else if (!prices.some((price) => price.effectiveAtMs <= nowMs)) found.push(problem('model_not_yet_priced', 'error', 'model', model.id, `no price of model "${model.name}" is in force yet`));
+  if (!isServed && model.isOnShelf) found.push(problem('model_without_route', 'error', 'model', model.id, `model "${model.name}" is on the shelf but no enabled route leads to an enabled upstream`));
+  return found;
+}
+
+function routeProblems(route: RouteRow, model: ModelRow | undefined, upstream: UpstreamRow | undefined): ConfigProblem[] {
+  const found: ConfigProblem[] = [];
+  if (!model) found.push(problem('route_to_missing_model', 'warning', 'route', route.id, `route ${route.id} names model ${route.modelId}, which does not exist`));
+  if (!upstream) found.push(problem('route_to_missing_upstream', 'error', 'route', route.id, `route ${route.id} names upstream ${route.upstreamId}, which does not exist`));
+  if (route.enabled && upstream && !upstream.enabled) found.push(problem('route_to_disabled_upstream', 'warning', 'route', route.id, `route ${route.id} leads to upstream "${upstream.name}", which is disabled`));
+  if (model?.kind === 'embedding' && upstream?.protocol === 'anthropic') {
+    found.push(problem('embedding_route_to_anthropic', 'error', 'route', route.id, `route ${route.id} sends embeddings to upstream "${upstream.name}", whose protocol has none`));
+  }
+  return found;
+}
+
+function unusedUpstreams(rows: RoutingRows): ConfigProblem[] {
+  const used = new Set(rows.routes.map((route) => route.upstreamId));
+  return rows.upstreams
+    .filter((upstream) => upstream.enabled && !used.has(upstream.id))
+    .map((upstream) => problem('upstream_unused', 'warning', 'upstream', upstream.id, `no route leads to upstream "${upstream.name}"`));
+}
+
+/** All but the first (lowest id) of each group that shares a key. */
+function duplicates<T extends { id: number }>(rows: readonly T[], keyOf: (row: T) => string): T[] {
+  return [...Map.groupBy(rows.toSorted((a, b) => a.id - b.id), keyOf).values()].flatMap((group) => group.slice(1));
+}
+
+function problem(code: ProblemCode, severity: ConfigProblem['severity'], kind: ConfigProblem['subject']['kind'], id: number, message: string): ConfigProblem {
+  return { code, severity, subject: { kind, id }, message };
+}
+
+function order(entry: ConfigProblem): string {
+  return `${entry.severity}:${entry.code}`;
+}

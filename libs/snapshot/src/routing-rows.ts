@@ -1,0 +1,61 @@
+import type { MODEL_KINDS, OUTPUT_LIMIT_FIELDS, UpstreamProtocol } from './snapshot-document.ts';
+
+/** What the books say about routing, read in one consistent moment: the only input of `compileSnapshot` and `findProblems`. Deleted rows are left out. */
+export interface RoutingRows {
+  models: readonly ModelRow[];
+  prices: readonly PriceRow[];
+  upstreams: readonly UpstreamRow[];
+  routes: readonly RouteRow[];
+}
+
+export interface ModelRow {
+  id: number;
+  name: string;
+  displayName: string;
+  kind: (typeof MODEL_KINDS)[number];
+  ownedBy: string;
+  /** Unix ms. */
+  createdAtMs: number;
+  contextWindow: number | null;
+  maxOutputTokens: number | null;
+  unboundedInputTokens: number | null;
+  isOnShelf: boolean;
+}
+
+/** Weights in millionths. */
+export interface PriceRow {
+  id: number;
+  modelId: number;
+  /** Unix ms. */
+  effectiveAtMs: number;
+  weightInput: number;
+  weightOutput: number;
+  weightCacheRead: number;
+  weightCacheWrite: number;
+}
+
+export interface UpstreamRow {
+  id: number;
+  name: string;
+  protocol: UpstreamProtocol;
+  baseUrl: string;
+  sealedApiKey: string | null;
+  headers: Readonly<Record<string, string>>;
+  connectTimeoutMs: number;
+  firstTokenTimeoutMs: number;
+  idleTimeoutMs: number;
+  totalTimeoutMs: number;
+  maxConcurrency: number | null;
+  enabled: boolean;
+}
+
+export interface RouteRow {
+  id: number;
+  modelId: number;
+  upstreamId: number;
+  upstreamModel: string;
+  priority: number;
+  weight: number;
+  enabled: boolean;
+  outputLimitField: (typeof OUTPUT_LIMIT_FIELDS)[number];
+}
