@@ -1,0 +1,2 @@
+export { two } from './cycle-b.ts';
+export const one = 1;

@@ -1,0 +1,2 @@
+export { one } from './cycle-a.ts';
+export const two = 2;

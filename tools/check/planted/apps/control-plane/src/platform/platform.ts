@@ -1,0 +1,2 @@
+export { b } from '../features/b/b.entity.ts';
+import 'bullmq';

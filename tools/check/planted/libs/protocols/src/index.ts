@@ -1,0 +1,2 @@
+import 'node:fs';
+export * from '../../keyspace/src/index.ts';
