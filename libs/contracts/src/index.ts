@@ -1,4 +1,6 @@
 export * from './api-key.ts';
 export * from './fleet.ts';
+export * from './node-proof.ts';
+export * from './outbound-address.ts';
 export * from './token-usage.ts';
 export * from './usage-event.ts';
