@@ -1,4 +1,5 @@
-import type { UsageFinal } from '@tollgate/contracts';
+import type { TokenUsage, UsageFinal } from '@tollgate/contracts';
+import type { PriceVersion } from '@tollgate/snapshot';
 
 /** What the pipeline knows of metering: open a hold, count, settle. Implemented by the journal, the settler and the checkpointer of this folder. */
 export interface Books {
@@ -15,17 +16,25 @@ export interface OpenHold {
   keyId: number;
   modelId: number;
   subscriptionId: number;
-  priceVersionId: number;
+  /** In force at admission; travels through the journal, so that a lost request is charged by its own price. */
+  price: PriceVersion;
+  /** What `admit` granted, in charged tokens. */
   grantedTokens: number;
+  /** `HoldPlan.sliceTokens` and `HoldPlan.boundTokens`: a stream's hold grows by slices, never beyond its bound. */
+  sliceTokens: number;
+  boundTokens: number;
   isStream: boolean;
   startedAtMs: number;
   protocol: UsageFinal['protocol'];
 }
 
 export interface HoldHandle {
-  /** Charged tokens counted so far. Cheap: called per chunk; journalled every 100 ms, checkpointed every 5 s or before the hold runs out. */
-  count(chargedTokens: number): void;
-  /** Called once, when a checkpoint says that the stream must end. */
+  /**
+   * Says where the usage so far can be read. Call it once, when there is something to count. `source` is asked every 100 ms for the
+   * journal and before a checkpoint, every 10 ms once the hold can no longer grow; never after `settle`. So a chunk costs nothing here, and tokenising is done in batches.
+   */
+  count(source: () => TokenUsage): void;
+  /** Called once, when a checkpoint says that the stream must end. At once, when that was decided before. */
   onStop(listener: (reason: 'balance_exhausted' | 'access_revoked') => void): void;
   /** Journals the final, then settles in the background with retries. The first call wins; later ones do nothing. */
   settle(final: UsageFinal): void;
