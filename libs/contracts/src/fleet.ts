@@ -41,3 +41,22 @@ export type FleetMessage =
   | { kind: 'reload'; node: string | null }
   | { kind: 'desired'; node: string }
   | { kind: 'dump'; node: string | null; request_id: string; table: string | null; page: number; page_size: number };
+
+/**
+ * A worker's answer to `dump`, written to `{fleet}:dump:<request_id>:<name>:<worker>` with a TTL of 30 s. Secrets are redacted by the node.
+ * `table` null asks for the list of tables only: `rows` is then empty.
+ */
+export const nodeDumpSchema = z.strictObject({
+  request_id: z.uuid(),
+  name: z.string().min(1).max(128),
+  worker: z.number().int().nonnegative(),
+  /** Every in-memory table of the worker with its number of entries and, where it has one, its limit. */
+  tables: z.array(z.strictObject({ table: z.string().max(64), entries: z.number().int().nonnegative(), limit: z.number().int().nonnegative().nullable() })).max(64),
+  table: z.string().nullable(),
+  page: z.number().int().positive(),
+  page_size: z.number().int().positive(),
+  /** Rows of `table` in all; 0 when the table is null or unknown. */
+  total: z.number().int().nonnegative(),
+  rows: z.array(z.strictObject({ key: z.string().max(512), value: z.unknown() })).max(1000),
+});
+export type NodeDump = z.infer<typeof nodeDumpSchema>;
