@@ -1,0 +1,17 @@
+import { Module, type DynamicModule } from '@nestjs/common';
+import type { Config } from './config.ts';
+import { AccessModule } from './platform/access/access.module.ts';
+import { ConfigModule } from './platform/config.module.ts';
+import { DatabaseModule } from './platform/database/database.module.ts';
+import { HttpModule } from './platform/http/http.module.ts';
+import { IdempotencyModule } from './platform/idempotency/idempotency.module.ts';
+
+/** Features add their module to this list, nothing else. */
+const FEATURES: NonNullable<DynamicModule['imports']> = [];
+
+@Module({})
+export class AppModule {
+  static with(config: Config): DynamicModule {
+    return { module: AppModule, imports: [ConfigModule.with(config), DatabaseModule, AccessModule, HttpModule, IdempotencyModule, ...FEATURES] };
+  }
+}

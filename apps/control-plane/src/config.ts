@@ -1,0 +1,75 @@
+import { hkdfSync, timingSafeEqual } from 'node:crypto';
+import ipaddr from 'ipaddr.js';
+import { z } from 'zod';
+
+/** Injection token of the validated settings: `@Inject(CONFIG) config: Config`. */
+export const CONFIG = Symbol('CONFIG');
+
+const SECRET_BYTES_MIN = 32;
+
+const secret = () => z.string().refine((text) => Buffer.byteLength(text) >= SECRET_BYTES_MIN, `must be at least ${SECRET_BYTES_MIN} bytes long`);
+const count = (fallback: number, maximum: number) => z.coerce.number().int().min(1).max(maximum).default(fallback);
+const list = () => z.string().default('').transform((text) => text.split(',').map((part) => part.trim()).filter((part) => part !== ''));
+const networkList = () => list().refine((parts) => parts.every(isNetwork), 'must be a comma-separated list of addresses or CIDR ranges');
+
+/** Every environment variable the control plane reads; docs/configuration.md is written from these descriptions. */
+export const configSchema = z.object({
+  DATABASE_URL: z.url({ protocol: /^postgres(ql)?$/ }).describe('PostgreSQL connection URL: the books.'),
+  DATABASE_POOL_MAX: count(20, 1000).describe('Connections to PostgreSQL this process may hold.'),
+  REDIS_URL: z.url({ protocol: /^(redis|rediss|sentinel|cluster|redis\+sentinel|redis\+cluster|rediss\+cluster)$/ }).describe('Redis URL: single, Sentinel or Cluster.'),
+  JWT_SECRET: secret().describe('Signs sessions of the administration interface; at least 32 bytes.'),
+  ENCRYPTION_KEY: z.base64url().refine((text) => Buffer.from(text, 'base64url').length === 32, 'must be 32 bytes in base64url')
+    .describe('32 bytes in base64url; upstream secrets at rest and in Redis are sealed with keys derived from it. Proxy nodes need the same value.'),
+  FLEET_CREDENTIAL: secret().describe('Lets a proxy node register itself by its first heartbeat; at least 32 bytes.'),
+  HOST: z.string().default('127.0.0.1').describe('Address to listen on.'),
+  PORT: z.coerce.number().int().min(0).max(65535).default(8080).describe('Port to listen on; 0 chooses a free one.'),
+  SHARDS: count(64, 1024).describe('Redis shards; fixed for the life of an installation.'),
+  CURRENCY: z.string().regex(/^[A-Z]{3}$/, 'must be a three-letter currency code').default('USD').describe('The one currency of all wallets and prices (ISO 4217).'),
+  PAYMENTS: z.enum(['none', 'sandbox', 'stripe']).default('none').describe('Provider behind wallet/recharge. sandbox credits at once and is for trying things out.'),
+  ADMIN_API_ACCESS: z.enum(['self-service', 'administrators']).default('self-service').describe('administrators closes the whole administration interface to everyone else.'),
+  UPSTREAM_ALLOW_PRIVATE: networkList().describe('Private address ranges upstreams may live in (comma-separated CIDR); none by default.'),
+  TRUSTED_PROXIES: networkList().describe('Addresses or CIDR ranges of the reverse proxies in front; only their X-Forwarded-For counts. Empty: the peer address counts.'),
+  CONSOLE_ORIGINS: list().describe('Origins, besides the address itself, from which the console cookie may change things, e.g. https://console.example.com.'),
+  REGISTRATIONS_PER_ADDRESS_PER_DAY: count(20, 1_000_000).describe('Accounts one address may register in 24 hours.'),
+  BOOTSTRAP_ADMIN_USERNAME: z.string().min(1).optional().describe('Name of the first administrator; used once, when no administrator exists.'),
+  BOOTSTRAP_ADMIN_PASSWORD: z.string().min(8).optional().describe('Password of the first administrator; there is no default.'),
+  LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info').describe('Least severe level that is logged.'),
+});
+
+export type Config = z.output<typeof configSchema>;
+
+export class InvalidConfig extends Error {}
+
+/** Throws InvalidConfig with one line per wrong variable; values are never repeated, they may be secrets. */
+export function loadConfig(environment: Readonly<Record<string, string | undefined>>): Config {
+  // An empty variable is how compose files and charts say "not set".
+  const present = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== undefined && value !== ''));
+  const parsed = configSchema.safeParse(present);
+  if (!parsed.success) throw new InvalidConfig(parsed.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`).join('\n'));
+  refuseSharedSecrets(parsed.data);
+  if ((parsed.data.BOOTSTRAP_ADMIN_USERNAME === undefined) !== (parsed.data.BOOTSTRAP_ADMIN_PASSWORD === undefined)) {
+    throw new InvalidConfig('BOOTSTRAP_ADMIN_USERNAME and BOOTSTRAP_ADMIN_PASSWORD go together');
+  }
+  return parsed.data;
+}
+
+/** A key for one purpose, so that no secret is ever used for two (security S12). */
+export function derivedKey(masterSecret: string, purpose: string): Buffer {
+  return Buffer.from(hkdfSync('sha256', masterSecret, '', `tollgate/${purpose}/v1`, 32));
+}
+
+function refuseSharedSecrets(config: Config): void {
+  const secrets = [
+    { name: 'JWT_SECRET', value: config.JWT_SECRET },
+    { name: 'ENCRYPTION_KEY', value: config.ENCRYPTION_KEY },
+    { name: 'FLEET_CREDENTIAL', value: config.FLEET_CREDENTIAL },
+  ].map(({ name, value }) => ({ name, bytes: derivedKey(value, 'compare') }));
+  for (const [index, one] of secrets.entries()) {
+    const twin = secrets.slice(index + 1).find((other) => timingSafeEqual(one.bytes, other.bytes));
+    if (twin) throw new InvalidConfig(`${one.name} and ${twin.name} must differ`);
+  }
+}
+
+function isNetwork(text: string): boolean {
+  return text.includes('/') ? ipaddr.isValidCIDR(text) : ipaddr.isValid(text);
+}

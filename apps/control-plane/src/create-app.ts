@@ -1,0 +1,33 @@
+import { NestFactory } from '@nestjs/core';
+import type { NestExpressApplication } from '@nestjs/platform-express';
+import type { Logger as Pino } from 'pino';
+import { AppModule } from './app.module.ts';
+import type { Config } from './config.ts';
+import { identifyRequest } from './platform/http/visitor.ts';
+import { requestLog } from './platform/http/request-log.ts';
+import { securityHeaders } from './platform/http/security-headers.ts';
+import { StructuredLogger } from './platform/logging/logger.ts';
+
+export const ADMIN_PREFIX = 'admin-api';
+/** The largest legitimate body is an upstream with many headers; far below this. */
+const BODY_BYTES_MAX = '256kb';
+
+/** The whole control plane, not yet listening: what main starts and tests call. Nest calls it with `new`s of its own; nothing is global. */
+export async function createApp(config: Config, pino: Pino): Promise<NestExpressApplication> {
+  const app = await NestFactory.create<NestExpressApplication>(AppModule.with(config), {
+    logger: new StructuredLogger(pino),
+    // Only JSON is read: a form another site posts must not parse. Raw bodies are kept for signed webhooks.
+    bodyParser: false,
+    rawBody: true,
+    abortOnError: false,
+  });
+  app.set('trust proxy', config.TRUSTED_PROXIES.length > 0 ? config.TRUSTED_PROXIES : false);
+  app.set('query parser', 'simple');
+  app.disable('x-powered-by');
+  app.disable('etag');
+  app.use(identifyRequest, requestLog(pino), securityHeaders);
+  app.useBodyParser('json', { limit: BODY_BYTES_MAX, inflate: false });
+  app.setGlobalPrefix(ADMIN_PREFIX, { exclude: ['healthz', 'readyz', 'webhooks/{*path}'] });
+  app.enableShutdownHooks();
+  return app;
+}

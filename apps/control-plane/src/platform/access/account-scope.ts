@@ -1,0 +1,36 @@
+import { Injectable } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import { Refusal } from '../http/refusal.ts';
+import type { Caller } from './caller.ts';
+
+/**
+ * Whose data a call is about. Everyone acts on his own account; an administrator names another with `user_id`.
+ * Anyone else naming another account learns nothing: 404, as if it did not exist (security S24).
+ */
+@Injectable()
+export class AccountScope {
+  constructor(private readonly dataSource: DataSource) {}
+
+  /** The one account to act on. */
+  async resolve(caller: Caller, userId?: number): Promise<number> {
+    if (userId === undefined || userId === caller.userId) return caller.userId;
+    if (caller.role !== 'admin' || !(await this.exists(userId))) throw new Refusal('not_found');
+    return userId;
+  }
+
+  /** For lists: one account, or undefined = all accounts, which only an administrator who names none gets. */
+  async resolveList(caller: Caller, userId?: number): Promise<number | undefined> {
+    if (caller.role === 'admin' && userId === undefined) return undefined;
+    return this.resolve(caller, userId);
+  }
+
+  /** Whether a record of `ownerId` may be shown to or changed by the caller. */
+  isReachable(caller: Caller, ownerId: number): boolean {
+    return caller.role === 'admin' || caller.userId === ownerId;
+  }
+
+  private async exists(userId: number): Promise<boolean> {
+    const rows: unknown[] = await this.dataSource.query('SELECT 1 FROM users WHERE id = $1 AND deleted_at IS NULL', [userId]);
+    return rows.length > 0;
+  }
+}

@@ -1,0 +1,54 @@
+import { Injectable, RequestMethod, type OnApplicationBootstrap } from '@nestjs/common';
+import { DiscoveryService, MetadataScanner, Reflector } from '@nestjs/core';
+import { z } from 'zod';
+import { PERMISSION, type PermissionLevel } from './permission.ts';
+
+export interface RouteEntry {
+  method: string;
+  /** As declared, below the prefix: `/users/:id/freeze`. */
+  path: string;
+  permission: PermissionLevel;
+  controller: string;
+  handler: string;
+}
+
+const paths = z.union([z.string(), z.array(z.string())]).transform((value) => (typeof value === 'string' ? [value] : value));
+
+/** The live route table with permissions: for the access matrix test and the API document. */
+@Injectable()
+export class RouteTable implements OnApplicationBootstrap {
+  constructor(
+    private readonly discovery: DiscoveryService,
+    private readonly scanner: MetadataScanner,
+    private readonly reflector: Reflector,
+  ) {}
+
+  onApplicationBootstrap(): void {
+    this.routes();
+  }
+
+  /** Throws when a route declares no permission. */
+  routes(): RouteEntry[] {
+    return this.discovery.getControllers().flatMap(({ instance, metatype }) => {
+      if (!metatype || typeof metatype !== 'function') return [];
+      const prefixes = paths.parse(Reflect.getMetadata('path', metatype) ?? '');
+      const prototype: unknown = Object.getPrototypeOf(instance);
+      return this.scanner.getAllMethodNames(Object(prototype)).flatMap((name) => this.entriesOf(metatype, Object(instance)[name], name, prefixes));
+    });
+  }
+
+  private entriesOf(controller: Function, handler: Function, name: string, prefixes: string[]): RouteEntry[] {
+    const verb: unknown = Reflect.getMetadata('method', handler);
+    if (typeof verb !== 'number') return [];
+    const permission = this.reflector.getAllAndOverride<PermissionLevel | undefined>(PERMISSION, [handler, controller]);
+    if (!permission) throw new Error(`${controller.name}.${name} declares no @Permission`);
+    const own = paths.parse(Reflect.getMetadata('path', handler) ?? '');
+    return prefixes.flatMap((prefix) =>
+      own.map((path) => ({ method: RequestMethod[verb] ?? 'ALL', path: joinPath(prefix, path), permission, controller: controller.name, handler: name })),
+    );
+  }
+}
+
+function joinPath(prefix: string, path: string): string {
+  return `/${[prefix, path].flatMap((part) => part.split('/')).filter((part) => part !== '').join('/')}`;
+}

@@ -1,0 +1,33 @@
+import { Logger } from '@nestjs/common';
+import type { DataSourceOptions } from 'typeorm';
+import type { Config } from '../../config.ts';
+import { Initial1763683200000 } from './migrations/1763683200000-initial.ts';
+
+const CONNECT_TIMEOUT_MS = 5_000;
+/** No statement of a request runs this long; a stuck one must not hold row locks for ever. */
+const STATEMENT_TIMEOUT_MS = 30_000;
+const IDLE_IN_TRANSACTION_TIMEOUT_MS = 30_000;
+
+const logger = new Logger('postgres');
+
+/** Entities are added by the features that own them (TypeOrmModule.forFeature). */
+export function dataSourceOptions(config: Pick<Config, 'DATABASE_URL' | 'DATABASE_POOL_MAX'>) {
+  return {
+    type: 'postgres',
+    url: config.DATABASE_URL,
+    applicationName: 'tollgate-control-plane',
+    poolSize: config.DATABASE_POOL_MAX,
+    synchronize: false,
+    migrations: [Initial1763683200000],
+    migrationsTableName: 'migrations',
+    // An idle connection that PostgreSQL drops must not take the process with it.
+    poolErrorHandler: (error: unknown) => logger.warn(error, 'an idle connection was lost'),
+    extra: {
+      connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+      statement_timeout: STATEMENT_TIMEOUT_MS,
+      idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_TIMEOUT_MS,
+      // Times leave and enter as UTC whatever the server's own zone is.
+      options: '-c timezone=UTC',
+    },
+  } satisfies DataSourceOptions;
+}

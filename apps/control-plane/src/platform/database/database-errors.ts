@@ -1,0 +1,42 @@
+import { QueryFailedError } from 'typeorm';
+import { z } from 'zod';
+
+const postgresError = z.object({ code: z.string(), constraint: z.string().optional() });
+
+/** SQLSTATE classes, https://www.postgresql.org/docs/current/errcodes-appendix.html */
+const UNIQUE_VIOLATION = '23505';
+const FOREIGN_KEY_VIOLATION = '23503';
+const CHECK_VIOLATION = '23514';
+const RETRYABLE = new Set(['40001', '40P01']);
+const CONNECTION_CODES = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EAI_AGAIN', '57P01', '57P02', '57P03', '08000', '08003', '08006', '53300']);
+
+function parse(error: unknown) {
+  const parsed = postgresError.safeParse(error instanceof QueryFailedError ? error.driverError : error);
+  return parsed.success ? parsed.data : undefined;
+}
+
+/** `constraint` is the name of the index or constraint in the migration. */
+export function isUniqueViolation(error: unknown, constraint: string): boolean {
+  const known = parse(error);
+  return known?.code === UNIQUE_VIOLATION && known.constraint === constraint;
+}
+
+export function isForeignKeyViolation(error: unknown, constraint?: string): boolean {
+  const known = parse(error);
+  return known?.code === FOREIGN_KEY_VIOLATION && (constraint === undefined || known.constraint === constraint);
+}
+
+export function isCheckViolation(error: unknown, constraint: string): boolean {
+  const known = parse(error);
+  return known?.code === CHECK_VIOLATION && known.constraint === constraint;
+}
+
+/** Serialization failure or deadlock: PostgreSQL rolled everything back and asks for another try. */
+export function isTransactionConflict(error: unknown): boolean {
+  return RETRYABLE.has(parse(error)?.code ?? '');
+}
+
+/** The database (or Redis) cannot be reached at all: not the caller's fault and not a bug. */
+export function isConnectionFailure(error: unknown): boolean {
+  return CONNECTION_CODES.has(parse(error)?.code ?? '');
+}

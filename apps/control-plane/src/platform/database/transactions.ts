@@ -1,0 +1,51 @@
+import { Injectable, Logger } from '@nestjs/common';
+import { DataSource, type EntityManager } from 'typeorm';
+import { isTransactionConflict } from './database-errors.ts';
+
+export type Isolation = 'READ COMMITTED' | 'REPEATABLE READ' | 'SERIALIZABLE';
+type Hook = () => Promise<void>;
+
+/** A conflicting transaction is repeated this often before the caller hears of it. */
+const ATTEMPTS_MAX = 4;
+
+const hooks = new WeakMap<EntityManager, Hook[]>();
+const logger = new Logger('transactions');
+
+/**
+ * Runs `hook` once `tx` has committed, before `Transactions.run` returns; never when it rolled back.
+ * What must survive a crash is also written to an outbox in `tx`: a failing hook is logged, not thrown, because the commit stands.
+ */
+export function afterCommit(tx: EntityManager, hook: Hook): void {
+  const list = hooks.get(tx);
+  if (!list) throw new Error('afterCommit needs the tx of Transactions.run');
+  list.push(hook);
+}
+
+@Injectable()
+export class Transactions {
+  constructor(private readonly dataSource: DataSource) {}
+
+  /**
+   * One transaction. `work` gets `tx` and passes it on as the first parameter; it may run again after a deadlock or serialization failure,
+   * so it touches nothing but `tx` and leaves other effects to `afterCommit`.
+   */
+  async run<T>(work: (tx: EntityManager) => Promise<T>, isolation: Isolation = 'READ COMMITTED'): Promise<T> {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await this.attempt(work, isolation);
+      } catch (error) {
+        if (attempt >= ATTEMPTS_MAX || !isTransactionConflict(error)) throw error;
+      }
+    }
+  }
+
+  private async attempt<T>(work: (tx: EntityManager) => Promise<T>, isolation: Isolation): Promise<T> {
+    const list: Hook[] = [];
+    const result = await this.dataSource.transaction(isolation, async (tx) => {
+      hooks.set(tx, list);
+      return work(tx);
+    });
+    for (const hook of list) await hook().catch((error: unknown) => logger.error(error, 'a step after the commit failed'));
+    return result;
+  }
+}

@@ -1,0 +1,49 @@
+import { z } from 'zod';
+import { PAGE_SIZE_MAX } from './list-query.ts';
+import { Refusal } from './refusal.ts';
+
+const PAGE_SIZE = 50;
+const CURSOR_CHARS_MAX = 512;
+
+export interface CursorPage<T> {
+  data: T[];
+  /** null on the last page. */
+  next_cursor: string | null;
+}
+
+/** The query of a log read by cursor: `cursor`, `page_size` and the given filters. */
+export function cursorQuery<Filters extends z.ZodRawShape>(filters: Filters) {
+  return z.strictObject({
+    cursor: z.string().min(1).max(CURSOR_CHARS_MAX).optional(),
+    page_size: z.coerce.number().int().min(1).max(PAGE_SIZE_MAX).default(PAGE_SIZE),
+    ...filters,
+  });
+}
+
+/** Opaque to callers: the sort key of the last row seen, as JSON in base64url. */
+export function encodeCursor(key: unknown): string {
+  return Buffer.from(JSON.stringify(key)).toString('base64url');
+}
+
+/** Throws invalid_cursor unless the cursor holds what `schema` describes. */
+export function decodeCursor<T>(cursor: string, schema: z.ZodType<T>): T {
+  const parsed = schema.safeParse(parseJson(Buffer.from(cursor, 'base64url').toString('utf8')));
+  if (!parsed.success) throw new Refusal('invalid_cursor');
+  return parsed.data;
+}
+
+/** Read `pageSize + 1` rows and pass them here: the extra one tells that there is a next page. */
+export function toCursorPage<Row, Out>(rows: Row[], options: { pageSize: number; keyOf: (row: Row) => unknown; map: (row: Row) => Out }): CursorPage<Out> {
+  const shown = rows.slice(0, options.pageSize);
+  const last = shown.at(-1);
+  const hasMore = rows.length > options.pageSize && last !== undefined;
+  return { data: shown.map(options.map), next_cursor: hasMore ? encodeCursor(options.keyOf(last)) : null };
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new Refusal('invalid_cursor');
+  }
+}

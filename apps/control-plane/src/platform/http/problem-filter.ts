@@ -1,0 +1,71 @@
+import { Catch, HttpException, Logger, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
+import type { Request, Response } from 'express';
+import { z } from 'zod';
+import { isConnectionFailure } from '../database/database-errors.ts';
+import { Refusal } from './refusal.ts';
+import type { RefusalCode } from './refusals.ts';
+import { visitorOf } from './visitor.ts';
+
+/** Errors of Express and its body parsers (http-errors); https://github.com/jshttp/http-errors */
+const httpError = z.object({ status: z.number().int().min(400).max(499), type: z.string().optional() });
+
+/** Answers every failure as RFC 9457 problem+json; a bug's own text goes to the log only. */
+@Catch()
+export class ProblemFilter implements ExceptionFilter {
+  private readonly logger = new Logger('http');
+
+  catch(error: unknown, host: ArgumentsHost): void {
+    const request = host.switchToHttp().getRequest<Request>();
+    const response = host.switchToHttp().getResponse<Response>();
+    const refusal = toRefusal(error);
+    if (refusal.status >= 500) this.logger.error(error, `request ${visitorOf(request).requestId} failed`);
+    if (response.headersSent) {
+      response.destroy();
+      return;
+    }
+    if (refusal.context.retryAfterSeconds !== undefined) response.setHeader('retry-after', String(refusal.context.retryAfterSeconds));
+    if (refusal.status === 401) response.setHeader('www-authenticate', 'Bearer');
+    response.status(refusal.status).type('application/problem+json').send(JSON.stringify(toProblem(refusal, visitorOf(request).requestId)));
+  }
+}
+
+export function toProblem(refusal: Refusal, requestId: string) {
+  return {
+    type: `urn:tollgate:problem:${refusal.code}`,
+    title: refusal.title,
+    status: refusal.status,
+    detail: refusal.context.detail ?? refusal.title,
+    code: refusal.code,
+    errors: refusal.context.errors ?? [],
+    request_id: requestId,
+  };
+}
+
+function toRefusal(error: unknown): Refusal {
+  if (error instanceof Refusal) return error;
+  if (error instanceof HttpException) return new Refusal(codeOfStatus(error.getStatus()));
+  if (isConnectionFailure(error)) return new Refusal('service_unavailable', { retryAfterSeconds: 5 });
+  const known = httpError.safeParse(error);
+  if (known.success) return new Refusal(known.data.type === 'entity.parse.failed' ? 'malformed_json' : codeOfStatus(known.data.status));
+  return new Refusal('internal_error');
+}
+
+/** The framework's own refusals, e.g. its 404 for an unknown path. A 400 of Nest's adapter is a body that did not parse. */
+function codeOfStatus(status: number): RefusalCode {
+  switch (status) {
+    case 401:
+      return 'unauthenticated';
+    case 403:
+      return 'forbidden';
+    case 404:
+      return 'not_found';
+    case 405:
+      return 'method_not_allowed';
+    case 413:
+      return 'body_too_large';
+    case 415:
+      return 'unsupported_media_type';
+    default:
+      return status < 500 ? 'invalid_request' : 'internal_error';
+  }
+}

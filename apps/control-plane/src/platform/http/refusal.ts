@@ -1,0 +1,31 @@
+import { REFUSALS, type RefusalCode } from './refusals.ts';
+
+/** What is wrong with one field: a dotted path into the body or query, and why. */
+export interface FieldError {
+  field: string;
+  message: string;
+}
+
+export interface RefusalContext {
+  /** Public: what about this request, in a sentence. */
+  detail?: string;
+  errors?: FieldError[];
+  retryAfterSeconds?: number;
+}
+
+/** An expected no. Anything else that is thrown is a bug and becomes a 500. */
+export class Refusal extends Error {
+  readonly status: number;
+  readonly title: string;
+
+  constructor(readonly code: RefusalCode, readonly context: RefusalContext = {}) {
+    super(context.detail ?? REFUSALS[code].title);
+    this.status = REFUSALS[code].status;
+    this.title = REFUSALS[code].title;
+  }
+}
+
+/** The usual refusal of one field. */
+export function invalidField(field: string, message: string): Refusal {
+  return new Refusal('invalid_request', { detail: `${field}: ${message}`, errors: [{ field, message }] });
+}

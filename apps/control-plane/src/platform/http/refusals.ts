@@ -1,0 +1,48 @@
+/**
+ * Every expected no of the administration interface: code -> status and public text. Features add their codes here, so a code means one thing everywhere.
+ * The text is for the caller; what only the operator may know goes to the log.
+ */
+export const REFUSALS = {
+  // The request itself
+  invalid_request: { status: 400, title: 'The request is not valid' },
+  malformed_json: { status: 400, title: 'The body is not valid JSON' },
+  invalid_cursor: { status: 400, title: 'The cursor is not one this list gave out' },
+  not_found: { status: 404, title: 'There is nothing here' },
+  method_not_allowed: { status: 405, title: 'This path does not know that method' },
+  body_too_large: { status: 413, title: 'The body is too large' },
+  unsupported_media_type: { status: 415, title: 'The body must be application/json' },
+  rate_limited: { status: 429, title: 'Too many attempts' },
+  service_unavailable: { status: 503, title: 'A service this one needs does not answer' },
+  internal_error: { status: 500, title: 'Something went wrong on our side' },
+
+  // Access
+  unauthenticated: { status: 401, title: 'A valid session is needed' },
+  invalid_credentials: { status: 401, title: 'Unknown username or wrong password' },
+  account_pending: { status: 403, title: 'The account waits for approval' },
+  account_rejected: { status: 403, title: 'The account was rejected' },
+  account_frozen: { status: 403, title: 'The account is frozen' },
+  forbidden: { status: 403, title: 'This needs administrator rights' },
+  origin_not_allowed: { status: 403, title: 'This origin may not use the session cookie' },
+  wrong_password: { status: 403, title: 'The current password is wrong' },
+  registration_limit: { status: 429, title: 'Too many registrations from this address' },
+
+  // Users
+  username_taken: { status: 409, title: 'The username is taken' },
+  invalid_transition: { status: 409, title: 'The present state does not allow this' },
+  cannot_change_self: { status: 409, title: 'Nobody freezes, deletes or demotes himself' },
+  last_administrator: { status: 409, title: 'The last administrator must stay' },
+  account_not_empty: { status: 409, title: 'The account still holds money or tokens' },
+
+  // Money
+  insufficient_funds: { status: 402, title: 'The wallet does not hold enough' },
+  payments_not_configured: { status: 409, title: 'No payment provider is configured' },
+  balance_limit: { status: 409, title: 'The balance would exceed what a wallet can hold' },
+  idempotency_in_progress: { status: 409, title: 'A request with this Idempotency-Key is still in progress' },
+  idempotency_key_reused: { status: 422, title: 'This Idempotency-Key was used with another body' },
+} as const satisfies Record<string, RefusalRule>;
+
+export interface RefusalRule {
+  status: number;
+  title: string;
+}
+export type RefusalCode = keyof typeof REFUSALS;

@@ -1,0 +1,78 @@
+import { createHash } from 'node:crypto';
+import { createParamDecorator, Injectable, type ExecutionContext } from '@nestjs/common';
+import type { Request } from 'express';
+import type { EntityManager } from 'typeorm';
+import { z } from 'zod';
+import { Transactions } from '../database/transactions.ts';
+import { Refusal, invalidField } from '../http/refusal.ts';
+import { canonicalJson } from './canonical-json.ts';
+
+const storedRow = z.object({ request_hash: z.string(), response_body: z.unknown() });
+
+export interface IdempotentRequest {
+  /** The caller, not the account acted for: a key belongs to who sent it. */
+  userId: number;
+  /** Fixed name of the route, e.g. `POST /wallet/recharge`. */
+  route: string;
+  /** From `@IdempotencyKey()`; undefined = every call counts. */
+  key: string | undefined;
+  /** All that decides the effect: parsed body, path ids. Compared by hash. */
+  body: unknown;
+  /** Status the route answers, kept beside the answer. */
+  status: number;
+}
+
+/** A retried POST that moves money answers what the first one answered, for 24 hours. */
+@Injectable()
+export class Idempotency {
+  constructor(private readonly transactions: Transactions) {}
+
+  /**
+   * Runs `work` in a transaction at most once per (user, route, key) and stores its answer in that same transaction.
+   * Throws idempotency_in_progress (409) while another holds the key, idempotency_key_reused (422) for another body. Nothing is kept when `work` throws.
+   */
+  async run<T extends object>(request: IdempotentRequest, work: (tx: EntityManager) => Promise<T>): Promise<T> {
+    const { key } = request;
+    if (key === undefined) return this.transactions.run(work);
+    const requestHash = createHash('sha256').update(canonicalJson(request.body)).digest('hex');
+    return this.transactions.run(async (tx) => {
+      await this.lock(tx, request, key);
+      const stored = await this.find(tx, request, key);
+      if (stored && stored.request_hash !== requestHash) throw new Refusal('idempotency_key_reused');
+      // Stored by this same function for this route, so it has the route's own shape.
+      if (stored) return stored.response_body as T;
+      const answer = await work(tx);
+      await tx.query(
+        'INSERT INTO idempotency_keys (user_id, route, key, request_hash, response_status, response_body) VALUES ($1, $2, $3, $4, $5, $6)',
+        [request.userId, request.route, key, requestHash, request.status, JSON.stringify(answer)],
+      );
+      return answer;
+    });
+  }
+
+  /** Deletes keys older than 24 hours; called by housekeeping. */
+  async forgetOld(): Promise<void> {
+    await this.transactions.run((tx) => tx.query("DELETE FROM idempotency_keys WHERE created_at < now() - interval '24 hours'"));
+  }
+
+  /** Held to the end of the transaction, so who gets it after us also sees our stored answer. */
+  private async lock(tx: EntityManager, request: IdempotentRequest, key: string): Promise<void> {
+    const name = canonicalJson(['idempotency', request.userId, request.route, key]);
+    const rows: { locked: boolean }[] = await tx.query('SELECT pg_try_advisory_xact_lock(hashtextextended($1, 0)) AS locked', [name]);
+    if (!rows[0]?.locked) throw new Refusal('idempotency_in_progress', { retryAfterSeconds: 1 });
+  }
+
+  private async find(tx: EntityManager, request: IdempotentRequest, key: string) {
+    const params = [request.userId, request.route, key];
+    await tx.query("DELETE FROM idempotency_keys WHERE user_id = $1 AND route = $2 AND key = $3 AND created_at < now() - interval '24 hours'", params);
+    const rows: unknown[] = await tx.query('SELECT request_hash, response_body FROM idempotency_keys WHERE user_id = $1 AND route = $2 AND key = $3', params);
+    return rows[0] === undefined ? undefined : storedRow.parse(rows[0]);
+  }
+}
+
+/** `@IdempotencyKey() key: string | undefined`: the optional header, 1-255 visible ASCII characters. */
+export const IdempotencyKey = createParamDecorator((_: unknown, context: ExecutionContext): string | undefined => {
+  const key = context.switchToHttp().getRequest<Request>().header('idempotency-key');
+  if (key !== undefined && !/^[\x21-\x7e]{1,255}$/.test(key)) throw invalidField('Idempotency-Key', 'must be 1 to 255 visible ASCII characters');
+  return key;
+});

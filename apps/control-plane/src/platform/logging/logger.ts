@@ -1,0 +1,58 @@
+import type { LoggerService } from '@nestjs/common';
+import { pino, type Logger as Pino } from 'pino';
+
+/** Wherever these names occur, their values stay out of the log (security S13). */
+const SECRET_NAMES = ['authorization', 'cookie', 'password', 'password_hash', 'current_password', 'new_password', 'api_key', 'key', 'token', 'secret', 'credential'];
+
+export function createPino(level: string): Pino {
+  return pino({
+    level,
+    base: { service: 'control-plane' },
+    // One line of JSON an entry: newlines and escape sequences of callers arrive escaped (security S48).
+    formatters: { level: (label) => ({ level: label }) },
+    timestamp: pino.stdTimeFunctions.isoTime,
+    redact: { paths: SECRET_NAMES.flatMap((name) => [name, `*.${name}`, `*.*.${name}`]), censor: '[redacted]' },
+    serializers: { err: serializeError },
+  });
+}
+
+/** TypeORM and pg errors carry the statement's parameters, which may be secrets: only name, message, code and stack are kept. */
+function serializeError(error: unknown) {
+  if (!(error instanceof Error)) return { message: String(error) };
+  const code = 'code' in error && typeof error.code === 'string' ? { code: error.code } : {};
+  return { type: error.name, message: error.message, stack: error.stack, ...code };
+}
+
+/** Nest's logger on pino: `new Logger('context')` anywhere writes here. `error(cause, text)` keeps the cause's stack. */
+export class StructuredLogger implements LoggerService {
+  constructor(private readonly pino: Pino) {}
+
+  log(message: unknown, ...rest: unknown[]): void {
+    this.write('info', message, rest);
+  }
+  error(message: unknown, ...rest: unknown[]): void {
+    this.write('error', message, rest);
+  }
+  warn(message: unknown, ...rest: unknown[]): void {
+    this.write('warn', message, rest);
+  }
+  debug(message: unknown, ...rest: unknown[]): void {
+    this.write('debug', message, rest);
+  }
+  verbose(message: unknown, ...rest: unknown[]): void {
+    this.write('trace', message, rest);
+  }
+  fatal(message: unknown, ...rest: unknown[]): void {
+    this.write('fatal', message, rest);
+  }
+
+  /** Nest appends the logger's context as the last text. */
+  private write(level: 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace', message: unknown, rest: unknown[]): void {
+    const texts = rest.filter((part) => typeof part === 'string');
+    const context = texts.at(-1);
+    const text = texts.length > 1 ? texts[0] : undefined;
+    if (message instanceof Error) this.pino[level]({ err: message, context }, text ?? message.message);
+    else if (typeof message === 'object' && message !== null) this.pino[level]({ ...message, context }, text);
+    else this.pino[level]({ context }, String(message));
+  }
+}
