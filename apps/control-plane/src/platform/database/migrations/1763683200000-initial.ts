@@ -130,6 +130,9 @@ CREATE TABLE subscriptions (
   model_id integer NOT NULL REFERENCES models (id),
   status text NOT NULL DEFAULT 'active' CHECK (status IN ('active', 'closing', 'closed')),
   balance bigint NOT NULL DEFAULT 0 CONSTRAINT subscription_not_negative CHECK (balance >= 0),
+  -- sum(token_overdrafts): usage no balance covered; below zero while a correction has overtaken the charge it corrects.
+  -- balance - overdraft is what Redis holds once all credits are applied and all events are in.
+  overdraft bigint NOT NULL DEFAULT 0,
   -- Last sequence number given to a credit; Redis applies only cseq + 1.
   credit_seq bigint NOT NULL DEFAULT 0,
   -- Rises each time the subscription is opened; a hold of an older generation releases into the withdrawal.
@@ -156,11 +159,13 @@ CREATE TABLE token_lots (
   credit_seq bigint NOT NULL,
   tokens bigint NOT NULL CHECK (tokens > 0),
   remaining bigint NOT NULL,
+  -- Tokens that left by withdrawal; tokens - remaining - withdrawn is what usage consumed.
+  withdrawn bigint NOT NULL DEFAULT 0 CHECK (withdrawn >= 0),
   cost bigint NOT NULL CHECK (cost >= 0),
   -- What has been paid back of cost so far.
   refunded bigint NOT NULL DEFAULT 0 CHECK (refunded >= 0 AND refunded <= cost),
   created_at timestamptz NOT NULL DEFAULT now(),
-  CHECK (remaining BETWEEN 0 AND tokens),
+  CHECK (remaining >= 0 AND remaining + withdrawn <= tokens),
   UNIQUE (subscription_id, credit_seq)
 );
 CREATE INDEX token_lots_open ON token_lots (subscription_id, id) WHERE remaining > 0;
