@@ -1,0 +1,151 @@
+/**
+ * Byte ranges of a JSON object's own members, found without building values, so that one value can be replaced while every other
+ * byte stays: 2^53+1 integers, key order, escapes and signatures survive (protocol.md behaviour 6).
+ * The input must already have passed JSON.parse; these scanners do not validate.
+ */
+export interface JsonMember {
+  /** Decoded key. */
+  readonly key: string;
+  readonly keyStart: number;
+  readonly valueStart: number;
+  readonly valueEnd: number;
+}
+
+export interface JsonLayout {
+  /** Offset of `{`. */
+  readonly open: number;
+  /** Offset of `}`. */
+  readonly close: number;
+  readonly members: readonly JsonMember[];
+}
+
+export interface JsonRange {
+  readonly start: number;
+  readonly end: number;
+}
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const OPEN_BRACE = 0x7b;
+const CLOSE_BRACE = 0x7d;
+const OPEN_BRACKET = 0x5b;
+const CLOSE_BRACKET = 0x5d;
+const COMMA = 0x2c;
+const COLON = 0x3a;
+
+/** Layout of the object whose `{` is the first non-blank byte at or after `start`; null when something else stands there. */
+export function layoutObject(bytes: Uint8Array, start = 0): JsonLayout | null {
+  const open = skipBlank(bytes, start);
+  if (bytes[open] !== OPEN_BRACE) return null;
+  const members: JsonMember[] = [];
+  let at = skipBlank(bytes, open + 1);
+  while (at < bytes.length && bytes[at] !== CLOSE_BRACE) {
+    const keyStart = at;
+    const keyEnd = skipString(bytes, keyStart);
+    const valueStart = skipBlank(bytes, skipByte(bytes, skipBlank(bytes, keyEnd), COLON));
+    const valueEnd = skipValue(bytes, valueStart);
+    members.push({ key: decodeKey(bytes, keyStart, keyEnd), keyStart, valueStart, valueEnd });
+    at = skipBlank(bytes, skipByte(bytes, skipBlank(bytes, valueEnd), COMMA));
+  }
+  return { open, close: at, members };
+}
+
+/** Ranges of the elements of the array that starts at `start`; empty when it is no array. */
+export function layoutArray(bytes: Uint8Array, start: number): JsonRange[] {
+  const open = skipBlank(bytes, start);
+  const elements: JsonRange[] = [];
+  if (bytes[open] !== OPEN_BRACKET) return elements;
+  let at = skipBlank(bytes, open + 1);
+  while (at < bytes.length && bytes[at] !== CLOSE_BRACKET) {
+    const end = skipValue(bytes, at);
+    elements.push({ start: at, end });
+    at = skipBlank(bytes, skipByte(bytes, skipBlank(bytes, end), COMMA));
+  }
+  return elements;
+}
+
+export function findMember(layout: JsonLayout, key: string): JsonMember | undefined {
+  return layout.members.find((member) => member.key === key);
+}
+
+/** The first key that stands twice; parsers disagree on which one counts, so requests with one are refused. */
+export function duplicateKey(layout: JsonLayout): string | null {
+  const seen = new Set<string>();
+  for (const { key } of layout.members) {
+    if (seen.has(key)) return key;
+    seen.add(key);
+  }
+  return null;
+}
+
+/** Deepest nesting of arrays and objects. Checked before anything recursive walks the value. */
+export function nestingDepth(bytes: Uint8Array): number {
+  let depth = 0;
+  let deepest = 0;
+  for (let at = 0; at < bytes.length; at += 1) {
+    const byte = bytes[at];
+    if (byte === QUOTE) at = skipString(bytes, at) - 1;
+    else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
+      depth += 1;
+      if (depth > deepest) deepest = depth;
+    } else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) depth -= 1;
+  }
+  return deepest;
+}
+
+function decodeKey(bytes: Uint8Array, start: number, end: number): string {
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset + start + 1, end - start - 2).toString('utf8');
+  if (!text.includes('\\')) return text;
+  const decoded: unknown = JSON.parse(`"${text}"`);
+  return String(decoded);
+}
+
+function skipBlank(bytes: Uint8Array, start: number): number {
+  let at = start;
+  for (;;) {
+    const byte = bytes[at];
+    if (byte !== 0x20 && byte !== 0x0a && byte !== 0x0d && byte !== 0x09) return at;
+    at += 1;
+  }
+}
+
+function skipByte(bytes: Uint8Array, at: number, byte: number): number {
+  return bytes[at] === byte ? at + 1 : at;
+}
+
+/** `start` is at the opening quote; answers the offset after the closing one. */
+function skipString(bytes: Uint8Array, start: number): number {
+  for (let at = start + 1; at < bytes.length; at += 1) {
+    const byte = bytes[at];
+    if (byte === BACKSLASH) at += 1;
+    else if (byte === QUOTE) return at + 1;
+  }
+  return bytes.length;
+}
+
+function skipValue(bytes: Uint8Array, start: number): number {
+  const first = bytes[start];
+  if (first === QUOTE) return skipString(bytes, start);
+  if (first === OPEN_BRACE || first === OPEN_BRACKET) return skipNested(bytes, start);
+  let at = start;
+  while (at < bytes.length && !endsScalar(bytes[at])) at += 1;
+  return at;
+}
+
+function skipNested(bytes: Uint8Array, start: number): number {
+  let depth = 0;
+  for (let at = start; at < bytes.length; at += 1) {
+    const byte = bytes[at];
+    if (byte === QUOTE) at = skipString(bytes, at) - 1;
+    else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) depth += 1;
+    else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) {
+      depth -= 1;
+      if (depth === 0) return at + 1;
+    }
+  }
+  return bytes.length;
+}
+
+function endsScalar(byte: number | undefined): boolean {
+  return byte === COMMA || byte === CLOSE_BRACE || byte === CLOSE_BRACKET || byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
+}

@@ -1,0 +1,53 @@
+import type { JsonLayout } from './json-layout.ts';
+
+/** Replace `[start, end)` by `text`. */
+export interface Patch {
+  start: number;
+  end: number;
+  text: string;
+}
+
+/** What shall become of an object's members: a JSON text sets the value (appending the member when it is missing), null removes it. */
+export type MemberEdits = Readonly<Record<string, string | null>>;
+
+/** The patches that turn an object into its edited twin. They never overlap, and touch no byte outside the named members and their commas. */
+export function editObject(layout: JsonLayout, edits: MemberEdits): Patch[] {
+  const { members } = layout;
+  const patches: Patch[] = [];
+  const present = new Set(members.map((member) => member.key));
+  const isRemoved = (key: string): boolean => edits[key] === null;
+  const lastKept = members.findLastIndex((member) => !isRemoved(member.key));
+
+  members.forEach((member, index) => {
+    const next = members[index + 1];
+    const text = edits[member.key];
+    if (typeof text === 'string') patches.push({ start: member.valueStart, end: member.valueEnd, text });
+    else if (text === null && index < lastKept && next) patches.push({ start: member.keyStart, end: next.keyStart, text: '' });
+  });
+
+  const appended = Object.entries(edits).flatMap(([key, text]) => (text === null || present.has(key) ? [] : [`${JSON.stringify(key)}:${text}`]));
+  if (appended.length > 0 || lastKept < members.length - 1) patches.push(tailPatch(layout, lastKept, appended));
+  return patches;
+}
+
+function tailPatch({ open, members }: JsonLayout, lastKept: number, appended: readonly string[]): Patch {
+  const start = members[lastKept]?.valueEnd ?? members[0]?.keyStart ?? open + 1;
+  const end = members.at(-1)?.valueEnd ?? start;
+  const comma = lastKept >= 0 && appended.length > 0 ? ',' : '';
+  return { start, end, text: comma + appended.join(',') };
+}
+
+/** A copy of `bytes` with the patches applied; `bytes` itself when there are none. */
+export function applyPatches(bytes: Uint8Array, patches: readonly Patch[]): Uint8Array {
+  if (patches.length === 0) return bytes;
+  const ordered = patches.toSorted((left, right) => left.start - right.start);
+  const parts: Uint8Array[] = [];
+  let at = 0;
+  for (const { start, end, text } of ordered) {
+    if (start > at) parts.push(bytes.subarray(at, start));
+    if (text.length > 0) parts.push(Buffer.from(text));
+    at = end;
+  }
+  parts.push(bytes.subarray(at));
+  return Buffer.concat(parts);
+}
