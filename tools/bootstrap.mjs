@@ -1,0 +1,119 @@
+/**
+ * `node tools/bootstrap.mjs <command>`: from a bare checkout to a running command on any Node >= 20.
+ * Installs what pnpm-lock.yaml names, then hands over to the pinned Node, which runs tools/src/cli.ts as it is.
+ */
+import { spawn, spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { accessSync, constants, existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { withLock } from './src/process/checkout-lock.mjs';
+
+// A `packageManager` field would make a frozen install fail, so the version lives here alone.
+const PNPM_VERSION = '12.21.0';
+const NODE_VERSION = '26.10.0';
+
+const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '..');
+const binFolder = path.join(root, 'node_modules', '.bin');
+const stampFile = path.join(root, 'node_modules', '.tollgate-install');
+const node = path.join(binFolder, 'node');
+
+await main();
+
+async function main() {
+  if (Number(process.versions.node.split('.')[0]) < 20) fail(`Node ${process.versions.node} is too old.`, 'Install Node 20 or newer.');
+  if (!isInstalled()) {
+    await withLock(path.join(root, '.tollgate', 'install.lock'), install, () => console.log('Waiting for another install in this checkout ...'));
+  }
+  handOver(process.argv.slice(2));
+}
+
+function isInstalled() {
+  return existsSync(stampFile) && readFileSync(stampFile, 'utf8') === fingerprint();
+}
+
+/** Everything that decides what an install puts in place; the platform too, for a checkout shared between a host and a container. */
+function fingerprint() {
+  const hash = createHash('sha256').update(`${NODE_VERSION} ${PNPM_VERSION} ${process.platform} ${process.arch}`);
+  for (const file of ['pnpm-lock.yaml', 'pnpm-workspace.yaml', '.npmrc', ...manifests()]) {
+    const full = path.join(root, file);
+    if (existsSync(full)) hash.update(`\0${file}\0`).update(readFileSync(full));
+  }
+  return hash.digest('hex');
+}
+
+function manifests() {
+  const folders = ['apps', 'libs', 'tests'].flatMap((parent) =>
+    existsSync(path.join(root, parent)) ? readdirSync(path.join(root, parent)).sort().map((name) => path.join(parent, name)) : [],
+  );
+  return ['.', 'tools', 'bench', ...folders].map((folder) => path.join(folder, 'package.json'));
+}
+
+async function install() {
+  if (isInstalled()) return;
+  console.log('Installing dependencies ...');
+  const result = spawnSync('npx', ['--yes', `pnpm@${PNPM_VERSION}`, 'install', '--frozen-lockfile', '--prod=false'], {
+    cwd: root,
+    env: installEnvironment(),
+    encoding: 'utf8',
+    maxBuffer: 64 * 1024 * 1024,
+  });
+  if (result.error || result.status !== 0) {
+    console.error(`${result.stdout ?? ''}${result.stderr ?? ''}${result.error?.message ?? ''}`);
+    fail('Installing dependencies failed (output above).', 'Check that npm can reach its registry, and that package.json and pnpm-lock.yaml belong together; then run the command again.');
+  }
+  checkNode();
+  writeFileSync(stampFile, fingerprint());
+}
+
+function installEnvironment() {
+  // CI=true: never ask. NODE_ENV=production would leave the compiler out.
+  const env = { ...process.env, CI: 'true' };
+  delete env.NODE_ENV;
+  if (!isWritable(os.homedir())) {
+    env.HOME = path.join(root, '.tollgate', 'home');
+    mkdirSync(env.HOME, { recursive: true });
+  }
+  return env;
+}
+
+/** @param {string} folder */
+function isWritable(folder) {
+  try {
+    accessSync(folder, constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** A platform package that does not exist is dropped by pnpm without a word, so the result is looked at. */
+function checkNode() {
+  const result = spawnSync(node, ['-v'], { encoding: 'utf8' });
+  if (result.status === 0 && result.stdout.trim() === `v${NODE_VERSION}`) return;
+  fail(
+    `Node ${NODE_VERSION} from npm does not run on this machine (${process.platform} ${process.arch}): ${result.error?.message ?? (result.stderr || result.stdout).trim()}`,
+    'Tollgate runs on glibc Linux and macOS, x64 and arm64. On Alpine or another musl system use the container images (docker-compose.yml).',
+  );
+}
+
+/** @param {string[]} args */
+function handOver(args) {
+  const env = { ...process.env, PATH: `${binFolder}${path.delimiter}${process.env.PATH ?? ''}` };
+  const child = spawn(node, ['--disable-warning=ExperimentalWarning', path.join(root, 'tools', 'src', 'cli.ts'), ...args], { stdio: 'inherit', env });
+  // The child decides when to end. After Ctrl-C it may see the signal twice, from the terminal and from here: it treats both as one.
+  for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])) process.on(signal, () => child.kill(signal));
+  child.on('error', (error) => fail(`The installed Node does not start: ${error.message}`, 'Delete node_modules and run the command again.'));
+  child.on('exit', (code, signal) => process.exit(code ?? 128 + (os.constants.signals[signal ?? 'SIGKILL'] ?? 9)));
+}
+
+/**
+ * @param {string} problem
+ * @param {string} fix
+ * @returns {never}
+ */
+function fail(problem, fix) {
+  console.error(`\n${problem}\n  Fix: ${fix}`);
+  process.exit(1);
+}

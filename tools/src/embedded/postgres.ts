@@ -1,0 +1,123 @@
+import { spawnSync } from 'node:child_process';
+import { chmodSync, chownSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { ManagedProcess, type ProcessFolders } from '../process/managed-process.ts';
+import type { Termination } from '../process/terminate.ts';
+import { locatePostgres, type PostgresBinaries } from './postgres-binaries.ts';
+import { isReachable, serviceUser, type ServiceUser } from './service-user.ts';
+
+export const DATABASE_USER = 'tollgate';
+export const DATABASE_NAME = 'tollgate';
+
+const READY_TIMEOUT_MS = 30_000;
+/** 22 processes of ours at most, each with a small pool. */
+const MAX_CONNECTIONS = 200;
+/** SIGINT ends sessions and writes a checkpoint; SIGQUIT skips the checkpoint and leaves recovery to the next start. */
+const KEEP_DATA: Termination = { steps: [{ signal: 'SIGINT', graceMs: 10_000 }, { signal: 'SIGQUIT', graceMs: 5_000 }] };
+const DROP_DATA: Termination = { steps: [{ signal: 'SIGQUIT', graceMs: 5_000 }] };
+
+export interface PostgresSettings {
+  /** Data folder; created on the first start. Must be reachable for the service user when we are root. */
+  dataFolder: string;
+  port: number;
+  password: string;
+  folders: ProcessFolders;
+  /** Data that nobody will miss after a power cut: no fsync. For tests. */
+  isDisposable?: boolean;
+}
+
+/** A PostgreSQL of our own on 127.0.0.1. Creates the cluster and the database `tollgate` when the data folder is new. */
+export function embeddedPostgres(settings: PostgresSettings): ManagedProcess {
+  const { dataFolder, port, folders, isDisposable = false } = settings;
+  const user = serviceUser();
+  const binaries = locatePostgres(user);
+  return new ManagedProcess(
+    {
+      name: 'postgres',
+      command: binaries.postgres,
+      args: ['-D', dataFolder, ...options({ port, isDisposable })],
+      cwd: '/',
+      env: environment(),
+      ...user,
+      stop: isDisposable ? DROP_DATA : KEEP_DATA,
+      prepare: async () => createCluster(settings, binaries, user),
+      isReady: async (pid) => isAcceptingConnections(dataFolder, pid),
+      readyTimeoutMs: READY_TIMEOUT_MS,
+    },
+    folders,
+  );
+}
+
+export function postgresUrl({ port, password, database = DATABASE_NAME }: { port: number; password: string; database?: string }): string {
+  return `postgresql://${DATABASE_USER}:${password}@127.0.0.1:${port}/${database}`;
+}
+
+function options({ port, isDisposable }: { port: number; isDisposable: boolean }): string[] {
+  const settings = [
+    'listen_addresses=127.0.0.1',
+    `port=${port}`,
+    // Sockets in /tmp would collide with another PostgreSQL; everyone connects by address.
+    'unix_socket_directories=',
+    `max_connections=${MAX_CONNECTIONS}`,
+    ...(isDisposable ? ['fsync=off', 'synchronous_commit=off', 'full_page_writes=off'] : []),
+  ];
+  return settings.flatMap((setting) => ['-c', setting]);
+}
+
+/** Nothing of the caller's PG* variables may steer our server; the locale must exist everywhere. */
+function environment(): Record<string, string | undefined> {
+  return { PATH: process.env.PATH, LC_ALL: 'C', TZ: 'UTC' };
+}
+
+function createCluster({ dataFolder, password }: PostgresSettings, binaries: PostgresBinaries, user: ServiceUser | undefined): void {
+  const completed = path.join(dataFolder, 'tollgate-initialised');
+  if (existsSync(completed)) return checkVersion(dataFolder, binaries, user);
+  // Without the mark an earlier attempt died half-way, and nothing has ever been stored here.
+  rmSync(dataFolder, { recursive: true, force: true });
+  mkdirSync(path.dirname(dataFolder), { recursive: true });
+  mkdirSync(dataFolder, { mode: 0o700 });
+  if (user) chownSync(dataFolder, user.uid, user.gid);
+  if (!isReachable(dataFolder, user)) throw new Error(`${dataFolder} cannot be reached by the user PostgreSQL runs as.`);
+  const passwordFile = `${dataFolder}.password`;
+  writeFileSync(passwordFile, password, { mode: 0o600 });
+  if (user) chownSync(passwordFile, user.uid, user.gid);
+  try {
+    run(binaries.initdb, initdbArguments(dataFolder, passwordFile), user);
+  } finally {
+    rmSync(passwordFile, { force: true });
+  }
+  // The package has no psql; a single-user session needs no port and no client.
+  run(binaries.postgres, ['--single', '-D', dataFolder, '-c', 'fsync=off', 'postgres'], user, `CREATE DATABASE ${DATABASE_NAME}\n`);
+  writeFileSync(completed, '');
+  chmodSync(completed, 0o644);
+}
+
+function initdbArguments(dataFolder: string, passwordFile: string): string[] {
+  return ['-D', dataFolder, '-U', DATABASE_USER, `--pwfile=${passwordFile}`, '--auth=scram-sha-256', '--encoding=UTF8', '--locale-provider=builtin', '--builtin-locale=C.UTF-8', '--locale=C', '--no-sync', '--no-instructions'];
+}
+
+function checkVersion(dataFolder: string, binaries: PostgresBinaries, user: ServiceUser | undefined): void {
+  const stored = readFileSync(path.join(dataFolder, 'PG_VERSION'), 'utf8').trim();
+  const ours = /PostgreSQL\) (\d+)/.exec(run(binaries.postgres, ['--version'], user))?.[1];
+  if (stored !== ours) {
+    throw new Error(`The data in ${dataFolder} were written by PostgreSQL ${stored}, this release brings ${ours}. Fix: go back to the earlier release, or move the folder away to start empty.`);
+  }
+}
+
+function run(command: string, args: readonly string[], user: ServiceUser | undefined, input = ''): string {
+  const result = spawnSync(command, args, { cwd: '/', env: environment(), input, encoding: 'utf8', ...user });
+  if (result.error || result.status !== 0) {
+    throw new Error(`${path.basename(command)} failed: ${result.error?.message ?? ''}${result.stdout ?? ''}${result.stderr ?? ''}`);
+  }
+  return result.stdout;
+}
+
+/** As pg_ctl does it: the server writes its pid and then its status into postmaster.pid. */
+function isAcceptingConnections(dataFolder: string, pid: number): boolean {
+  try {
+    const lines = readFileSync(path.join(dataFolder, 'postmaster.pid'), 'utf8').split('\n');
+    return Number(lines[0]) === pid && lines[7]?.trim() === 'ready';
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,109 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
+import path from 'node:path';
+import { ManagedProcess, type ProcessFolders } from '../process/managed-process.ts';
+import type { Termination } from '../process/terminate.ts';
+import type { RedisBinary } from './redis-binary.ts';
+
+const READY_TIMEOUT_MS = 30_000;
+const PROBE_TIMEOUT_MS = 1_000;
+/** SIGTERM flushes the append-only file first. */
+const STOP: Termination = { steps: [{ signal: 'SIGTERM', graceMs: 10_000 }] };
+
+export interface RedisSettings {
+  dataFolder: string;
+  port: number;
+  password: string;
+  binary: RedisBinary;
+  folders: ProcessFolders;
+  /** False for tests that never restart it: nothing is written to disk. */
+  isPersistent?: boolean;
+}
+
+/** A Redis of our own on 127.0.0.1, append-only file fsynced every second, never evicting. */
+export function embeddedRedis({ dataFolder, port, password, binary, folders, isPersistent = true }: RedisSettings): ManagedProcess {
+  const configFile = path.join(dataFolder, 'redis.conf');
+  return new ManagedProcess(
+    {
+      name: 'redis',
+      command: binary.server,
+      args: [configFile],
+      cwd: dataFolder,
+      env: { ...process.env, ...binary.env },
+      stop: STOP,
+      prepare: async () => {
+        mkdirSync(dataFolder, { recursive: true, mode: 0o700 });
+        // In a file, not in the arguments, which every user of the machine can list.
+        writeFileSync(configFile, configuration({ dataFolder, port, password, isPersistent }), { mode: 0o600 });
+        repairAppendOnlyFile(dataFolder, binary);
+      },
+      isReady: async (pid) => (await readProcessId(port, password)) === pid,
+      readyTimeoutMs: READY_TIMEOUT_MS,
+    },
+    folders,
+  );
+}
+
+export function redisUrl({ port, password, database = 0 }: { port: number; password: string; database?: number }): string {
+  return `redis://:${password}@127.0.0.1:${port}/${database}`;
+}
+
+function configuration({ dataFolder, port, password, isPersistent }: { dataFolder: string; port: number; password: string; isPersistent: boolean }): string {
+  return [
+    'bind 127.0.0.1',
+    `port ${port}`,
+    `requirepass ${password}`,
+    `dir ${JSON.stringify(dataFolder)}`,
+    'daemonize no',
+    `appendonly ${isPersistent ? 'yes' : 'no'}`,
+    'appendfsync everysec',
+    // The append-only file is the only copy on disk.
+    'save ""',
+    'maxmemory-policy noeviction',
+    '',
+  ].join('\n');
+}
+
+/**
+ * An append-only file torn inside a script's MULTI block looks right at the first restart, and a later one executes half the script
+ * (metering.md 0.2). Cutting the tail before every start keeps scripts atomic; the nodes' journals bring back what is cut.
+ */
+export function repairAppendOnlyFile(dataFolder: string, binary: RedisBinary): void {
+  const manifest = path.join(dataFolder, 'appendonlydir', 'appendonly.aof.manifest');
+  if (!existsSync(manifest)) return;
+  // The server binary is the checker when called by the checker's name. It asks before it cuts.
+  const result = spawnSync(binary.server, ['--fix', manifest], { argv0: binary.checkerName, env: { ...process.env, ...binary.env }, input: 'y\n', encoding: 'utf8' });
+  if (result.error || result.status !== 0) {
+    throw new Error(`The append-only file below ${dataFolder} could not be checked: ${result.error?.message ?? ''}${result.stdout}${result.stderr}`);
+  }
+}
+
+/** `INFO server` names the process that answers: an orphan on the same port must not pass for our child. */
+async function readProcessId(port: number, password: string): Promise<number | undefined> {
+  const reply = await ask(port, `AUTH ${password}\r\nINFO server\r\n`, /process_id:(\d+)\r/);
+  if (reply === undefined) return undefined;
+  // While the data load, commands answer -LOADING although INFO already works.
+  const isLoaded = await ask(port, `AUTH ${password}\r\nEXISTS tollgate\r\n`, /:(\d+)\r\n/);
+  return isLoaded === undefined ? undefined : Number(reply);
+}
+
+/** Sends inline commands and resolves with the first group of `pattern`, or undefined when it does not come. */
+function ask(port: number, commands: string, pattern: RegExp): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    let received = '';
+    const socket = connect({ host: '127.0.0.1', port });
+    const finish = (): void => {
+      socket.destroy();
+      resolve(pattern.exec(received)?.[1]);
+    };
+    socket.setTimeout(PROBE_TIMEOUT_MS, finish);
+    socket.on('connect', () => socket.write(commands));
+    socket.on('data', (bytes) => {
+      received += bytes.toString('latin1');
+      if (pattern.test(received) || received.includes('-LOADING')) finish();
+    });
+    socket.on('error', finish);
+    socket.on('close', finish);
+  });
+}
