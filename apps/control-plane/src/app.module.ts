@@ -1,5 +1,7 @@
 import { Module, type DynamicModule } from '@nestjs/common';
 import type { Config } from './config.ts';
+import { ActivityModule } from './features/activity/activity.module.ts';
+import { WalletModule } from './features/wallet/wallet.module.ts';
 import { AccessModule } from './platform/access/access.module.ts';
 import { ConfigModule } from './platform/config.module.ts';
 import { DatabaseModule } from './platform/database/database.module.ts';
@@ -7,7 +9,10 @@ import { HttpModule } from './platform/http/http.module.ts';
 import { IdempotencyModule } from './platform/idempotency/idempotency.module.ts';
 
 /** Features add their module to this list, nothing else. */
-const FEATURES: NonNullable<DynamicModule['imports']> = [];
+const FEATURES: NonNullable<DynamicModule['imports']> = [
+  ActivityModule,
+  WalletModule,
+];
 
 @Module({})
 export class AppModule {

@@ -4,11 +4,15 @@ import { isTransactionConflict } from './database-errors.ts';
 
 export type Isolation = 'READ COMMITTED' | 'REPEATABLE READ' | 'SERIALIZABLE';
 type Hook = () => Promise<void>;
+interface Hooks {
+  before: Hook[];
+  after: Hook[];
+}
 
 /** A conflicting transaction is repeated this often before the caller hears of it. */
 const ATTEMPTS_MAX = 4;
 
-const hooks = new WeakMap<EntityManager, Hook[]>();
+const hooksOf = new WeakMap<EntityManager, Hooks>();
 const logger = new Logger('transactions');
 
 /**
@@ -16,9 +20,12 @@ const logger = new Logger('transactions');
  * What must survive a crash is also written to an outbox in `tx`: a failing hook is logged, not thrown, because the commit stands.
  */
 export function afterCommit(tx: EntityManager, hook: Hook): void {
-  const list = hooks.get(tx);
-  if (!list) throw new Error('afterCommit needs the tx of Transactions.run');
-  list.push(hook);
+  registered(tx).after.push(hook);
+}
+
+/** Runs `hook` inside `tx` as its last step: for writes that take a lock everyone shares, so that it is held for a moment and never while waiting for a row. */
+export function beforeCommit(tx: EntityManager, hook: Hook): void {
+  registered(tx).before.push(hook);
 }
 
 @Injectable()
@@ -40,12 +47,20 @@ export class Transactions {
   }
 
   private async attempt<T>(work: (tx: EntityManager) => Promise<T>, isolation: Isolation): Promise<T> {
-    const list: Hook[] = [];
+    const hooks: Hooks = { before: [], after: [] };
     const result = await this.dataSource.transaction(isolation, async (tx) => {
-      hooks.set(tx, list);
-      return work(tx);
+      hooksOf.set(tx, hooks);
+      const value = await work(tx);
+      for (const hook of hooks.before) await hook();
+      return value;
     });
-    for (const hook of list) await hook().catch((error: unknown) => logger.error(error, 'a step after the commit failed'));
+    for (const hook of hooks.after) await hook().catch((error: unknown) => logger.error(error, 'a step after the commit failed'));
     return result;
   }
+}
+
+function registered(tx: EntityManager): Hooks {
+  const hooks = hooksOf.get(tx);
+  if (!hooks) throw new Error('hooks need the tx of Transactions.run');
+  return hooks;
 }

@@ -1,0 +1,53 @@
+import { Injectable } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
+import type { Repository } from 'typeorm';
+import { z } from 'zod';
+import { cursorQuery, decodeCursor, toCursorPage, type CursorPage } from '../../platform/http/cursor.ts';
+import { idFilter } from '../../platform/http/list-query.ts';
+import { ActivityLogEntry } from './activity-log.entity.ts';
+
+export const activityLogsQuery = cursorQuery({
+  actor_user_id: idFilter.optional(),
+  action: z.string().max(100).optional(),
+  target_kind: z.string().max(100).optional(),
+  target_id: z.string().max(100).optional(),
+  from: z.iso.datetime({ offset: true }).optional(),
+  to: z.iso.datetime({ offset: true }).optional(),
+});
+export type ActivityLogsQuery = z.output<typeof activityLogsQuery>;
+
+export type ActivityLogResponse = ReturnType<typeof toActivityLogResponse>;
+
+@Injectable()
+export class ActivityLogsService {
+  constructor(@InjectRepository(ActivityLogEntry) private readonly entries: Repository<ActivityLogEntry>) {}
+
+  /** Newest first. `from` is included, `to` is not. */
+  async list(query: ActivityLogsQuery): Promise<CursorPage<ActivityLogResponse>> {
+    const builder = this.entries.createQueryBuilder('entry').orderBy('entry.id', 'DESC').take(query.page_size + 1);
+    if (query.cursor !== undefined) builder.andWhere('entry.id < :before', { before: decodeCursor(query.cursor, z.int().positive()) });
+    if (query.actor_user_id !== undefined) builder.andWhere('entry.actorUserId = :actor', { actor: query.actor_user_id });
+    if (query.action !== undefined) builder.andWhere('entry.action = :action', { action: query.action });
+    if (query.target_kind !== undefined) builder.andWhere('entry.targetKind = :kind', { kind: query.target_kind });
+    if (query.target_id !== undefined) builder.andWhere('entry.targetId = :target', { target: query.target_id });
+    if (query.from !== undefined) builder.andWhere('entry.at >= :from', { from: query.from });
+    if (query.to !== undefined) builder.andWhere('entry.at < :to', { to: query.to });
+    return toCursorPage(await builder.getMany(), { pageSize: query.page_size, keyOf: (row) => row.id, map: toActivityLogResponse });
+  }
+}
+
+function toActivityLogResponse(row: ActivityLogEntry) {
+  return {
+    id: row.id,
+    at: row.at.toISOString(),
+    actor_user_id: row.actorUserId,
+    actor_name: row.actorName,
+    action: row.action,
+    target_kind: row.targetKind,
+    target_id: row.targetId,
+    before: row.before,
+    after: row.after,
+    address: row.address,
+    request_id: row.requestId,
+  };
+}

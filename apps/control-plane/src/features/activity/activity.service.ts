@@ -1,0 +1,119 @@
+import { createHash } from 'node:crypto';
+import { Injectable } from '@nestjs/common';
+import { DataSource, type EntityManager } from 'typeorm';
+import { z } from 'zod';
+import { beforeCommit } from '../../platform/database/transactions.ts';
+import { canonicalJson } from '../../platform/idempotency/canonical-json.ts';
+import { maskSecrets } from './mask-secrets.ts';
+
+/** Who did it: a `Caller` fits. */
+export interface Actor {
+  userId: number | null;
+  username: string | null;
+  address: string | null;
+  requestId: string | null;
+}
+
+/** Work nobody asked for by a request: workers, the command line, the first start. */
+export const SYSTEM: Actor = { userId: null, username: 'system', address: null, requestId: null };
+
+export interface Activity {
+  /** `<target kind>.<verb>`, e.g. `user.freeze`. */
+  action: string;
+  target: { kind: string; id: number | string | null };
+  /** What changed, before and after; secrets are masked here. */
+  before?: object | undefined;
+  after?: object | undefined;
+}
+
+export interface ChainVerdict {
+  entries: number;
+  /** Id of the first entry whose hash does not follow from its content and its predecessor. */
+  brokenAt: number | null;
+}
+
+const CHAIN_LOCK = 7_001_002;
+const GENESIS = '0'.repeat(64);
+const VERIFY_BATCH = 1_000;
+
+const chainedRow = z.object({
+  id: z.coerce.number(),
+  at: z.date(),
+  actor_user_id: z.number().nullable(),
+  actor_name: z.string().nullable(),
+  action: z.string(),
+  target_kind: z.string(),
+  target_id: z.string().nullable(),
+  before: z.unknown(),
+  after: z.unknown(),
+  address: z.string().nullable(),
+  request_id: z.string().nullable(),
+  previous_hash: z.string(),
+  hash: z.string(),
+});
+type Link = Omit<z.infer<typeof chainedRow>, 'id' | 'hash'>;
+
+@Injectable()
+export class ActivityService {
+  constructor(private readonly dataSource: DataSource) {}
+
+  /** Appends to the log as the last step of `tx`: a change and its record commit together or not at all. */
+  record(tx: EntityManager, actor: Actor, activity: Activity): void {
+    beforeCommit(tx, () => this.append(tx, actor, activity));
+  }
+
+  /** Recomputes the whole chain. A changed, missing or inserted entry breaks it from there on. */
+  async verify(): Promise<ChainVerdict> {
+    let previousHash = GENESIS;
+    let lastId = 0;
+    for (let entries = 0; ; ) {
+      const rows: unknown[] = await this.dataSource.query('SELECT * FROM activity_log WHERE id > $1 ORDER BY id LIMIT $2', [lastId, VERIFY_BATCH]);
+      for (const row of rows.map((raw) => chainedRow.parse(raw))) {
+        if (row.previous_hash !== previousHash || row.hash !== hashOf(row)) return { entries, brokenAt: row.id };
+        previousHash = row.hash;
+        lastId = row.id;
+        entries += 1;
+      }
+      if (rows.length < VERIFY_BATCH) return { entries, brokenAt: null };
+    }
+  }
+
+  private async append(tx: EntityManager, actor: Actor, activity: Activity): Promise<void> {
+    // One writer at a time: each entry names its predecessor.
+    await tx.query('SELECT pg_advisory_xact_lock($1)', [CHAIN_LOCK]);
+    const last: { hash: string }[] = await tx.query('SELECT hash FROM activity_log ORDER BY id DESC LIMIT 1');
+    const link: Link = {
+      at: new Date(),
+      actor_user_id: actor.userId,
+      actor_name: actor.username,
+      action: activity.action,
+      target_kind: activity.target.kind,
+      target_id: activity.target.id === null ? null : String(activity.target.id),
+      before: asStored(activity.before),
+      after: asStored(activity.after),
+      address: actor.address,
+      request_id: actor.requestId,
+      previous_hash: last[0]?.hash ?? GENESIS,
+    };
+    await tx.query(
+      `INSERT INTO activity_log (at, actor_user_id, actor_name, action, target_kind, target_id, before, after, address, request_id, previous_hash, hash)
+       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
+      [link.at, link.actor_user_id, link.actor_name, link.action, link.target_kind, link.target_id, toJson(link.before), toJson(link.after), link.address, link.request_id, link.previous_hash, hashOf(link)],
+    );
+  }
+}
+
+function hashOf(link: Link): string {
+  const { at, actor_user_id, actor_name, action, target_kind, target_id, before, after, address, request_id, previous_hash } = link;
+  const content = [previous_hash, at.toISOString(), actor_user_id, actor_name, action, target_kind, target_id, before ?? null, after ?? null, address, request_id];
+  return createHash('sha256').update(canonicalJson(content)).digest('hex');
+}
+
+/** What PostgreSQL will give back, so that the hash of the stored entry is the hash computed here. */
+function asStored(value: object | undefined): unknown {
+  return value === undefined ? null : JSON.parse(canonicalJson(maskSecrets(value)));
+}
+
+function toJson(value: unknown): string | null {
+  return value === null ? null : JSON.stringify(value);
+}

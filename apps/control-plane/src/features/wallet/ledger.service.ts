@@ -1,0 +1,90 @@
+import { Injectable } from '@nestjs/common';
+import { micros, type Micros } from '@tollgate/money';
+import type { EntityManager } from 'typeorm';
+import { z } from 'zod';
+import { Refusal } from '../../platform/http/refusal.ts';
+
+export type HouseAccount = 'payments' | 'revenue' | 'grants' | 'overdraft';
+export type LedgerAccountRef = { kind: 'wallet'; userId: number } | { kind: HouseAccount };
+
+export type LedgerKind = 'recharge' | 'admin_recharge' | 'subscribe' | 'renew' | 'auto_recharge' | 'refund' | 'forfeit' | 'adjustment';
+
+export interface Posting {
+  kind: LedgerKind;
+  /** What caused it; unique per kind, so a retry posts once. */
+  reference: string;
+  actorUserId: number | null;
+  note?: string;
+  /** Signed amounts that sum to zero: what a wallet gains another account loses. Zero amounts are dropped. */
+  entries: { account: LedgerAccountRef; amount: Micros }[];
+}
+
+export interface PostedTransaction {
+  id: number;
+  /** Balance of each account named in the posting, after it. */
+  balances: { account: LedgerAccountRef; balance: Micros }[];
+}
+
+/** bigint of PostgreSQL. */
+const BALANCE_MAX = 9_223_372_036_854_775_807n;
+const accountRow = z.object({ id: z.number(), kind: z.string(), user_id: z.number().nullable(), balance: z.coerce.bigint() });
+type AccountRow = z.infer<typeof accountRow>;
+
+/** The double-entry books. Append-only and balanced: the database enforces both, this class never gives it a reason to. */
+@Injectable()
+export class LedgerService {
+  /**
+   * Posts one transaction inside `tx`. Throws insufficient_funds (402) when a wallet would fall below zero.
+   * @returns undefined when (kind, reference) was posted before, or when nothing moves.
+   */
+  async post(tx: EntityManager, posting: Posting): Promise<PostedTransaction | undefined> {
+    const entries = posting.entries.filter((entry) => entry.amount !== 0n);
+    if (entries.reduce((sum, entry) => sum + entry.amount, 0n) !== 0n) throw new Error(`ledger posting ${posting.kind} ${posting.reference} does not sum to zero`);
+    if (entries.length === 0) return undefined;
+    const id = await this.open(tx, posting);
+    if (id === undefined) return undefined;
+    const accounts = await this.lock(tx, entries.map((entry) => entry.account));
+    const balances: PostedTransaction['balances'] = [];
+    for (const { account, amount } of entries) balances.push({ account, balance: await this.move(tx, { transactionId: id, row: find(accounts, account), amount }) });
+    return { id, balances };
+  }
+
+  /** Balance of a wallet, locked until `tx` ends. */
+  async walletForUpdate(tx: EntityManager, userId: number): Promise<Micros> {
+    const wallet: LedgerAccountRef = { kind: 'wallet', userId };
+    return micros(find(await this.lock(tx, [wallet]), wallet).balance);
+  }
+
+  private async open(tx: EntityManager, posting: Posting): Promise<number | undefined> {
+    const rows: unknown[] = await tx.query(
+      'INSERT INTO ledger_transactions (kind, reference, actor_user_id, note) VALUES ($1, $2, $3, $4) ON CONFLICT (kind, reference) DO NOTHING RETURNING id',
+      [posting.kind, posting.reference, posting.actorUserId, posting.note ?? null],
+    );
+    return rows[0] === undefined ? undefined : z.object({ id: z.coerce.number() }).parse(rows[0]).id;
+  }
+
+  /** Row locks in id order, so two postings over the same accounts never wait for each other in a circle. */
+  private async lock(tx: EntityManager, accounts: LedgerAccountRef[]): Promise<AccountRow[]> {
+    const userIds = accounts.flatMap((account) => (account.kind === 'wallet' ? [account.userId] : []));
+    const kinds = accounts.flatMap((account) => (account.kind === 'wallet' ? [] : [account.kind]));
+    await tx.query("INSERT INTO ledger_accounts (kind, user_id) SELECT 'wallet', unnest($1::int[]) ON CONFLICT DO NOTHING", [userIds]);
+    const rows: unknown[] = await tx.query('SELECT id, kind, user_id, balance FROM ledger_accounts WHERE user_id = ANY($1) OR kind = ANY($2) ORDER BY id FOR UPDATE', [userIds, kinds]);
+    return rows.map((row) => accountRow.parse(row));
+  }
+
+  private async move(tx: EntityManager, { transactionId, row, amount }: { transactionId: number; row: AccountRow; amount: Micros }): Promise<Micros> {
+    const balance = row.balance + amount;
+    if (row.kind === 'wallet' && balance < 0n) throw new Refusal('insufficient_funds');
+    if (balance > BALANCE_MAX || balance < -BALANCE_MAX) throw new Refusal('balance_limit');
+    row.balance = balance;
+    await tx.query('UPDATE ledger_accounts SET balance = $2 WHERE id = $1', [row.id, balance.toString()]);
+    await tx.query('INSERT INTO ledger_entries (transaction_id, ledger_account_id, amount, balance_after) VALUES ($1, $2, $3, $4)', [transactionId, row.id, amount.toString(), balance.toString()]);
+    return micros(balance);
+  }
+}
+
+function find(rows: AccountRow[], account: LedgerAccountRef): AccountRow {
+  const row = rows.find((candidate) => (account.kind === 'wallet' ? candidate.user_id === account.userId : candidate.kind === account.kind));
+  if (!row) throw new Error(`no ledger account ${account.kind}`);
+  return row;
+}
