@@ -10,6 +10,8 @@ const config: Config = {
   moduleNameMapper: {
     '^@tollgate/(money|contracts|snapshot|metering|protocols|keyspace)$': '<rootDir>/libs/$1/src/index.ts',
     '^@tollgate/demo-upstream$': '<rootDir>/apps/demo-upstream/src/index.ts',
+    '^@tollgate/(tools)$': '<rootDir>/$1/src/index.ts',
+    '^@tollgate/(harness)$': '<rootDir>/tests/$1/src/index.ts',
   },
   transform: {
     '^.+\\.ts$': [

@@ -1,0 +1,1 @@
+export { startServices, type Services, type ServicesOptions } from './services.ts';

@@ -1,0 +1,43 @@
+import { spawn } from 'node:child_process';
+import { rmSync } from 'node:fs';
+import { reclaim } from './pid-file.ts';
+
+/**
+ * Ends what a killed parent leaves behind. A process of its own that waits for the end of its standard input, which the parent's death
+ * brings about whatever killed it, then ends all processes on record in the run folder.
+ */
+export interface Watchdog {
+  /** After the parent has stopped its processes: has the watchdog finish, and waits for that. */
+  release: () => Promise<void>;
+}
+
+/** @param disposableFolder deleted at the end, with all that is in it */
+export function startWatchdog(runFolder: string, disposableFolder?: string): Watchdog {
+  const child = spawn(process.execPath, [import.meta.filename, runFolder, ...(disposableFolder ? [disposableFolder] : [])], {
+    stdio: ['pipe', 'ignore', 'ignore'],
+    // Ctrl-C must not reach it.
+    detached: true,
+    cwd: '/',
+  });
+  child.unref();
+  const exited = new Promise<void>((resolve) => {
+    child.once('exit', () => resolve());
+    child.once('error', () => resolve());
+  });
+  return {
+    release: async () => {
+      child.ref();
+      child.stdin?.end();
+      await exited;
+    },
+  };
+}
+
+async function watch(runFolder: string, disposableFolder: string | undefined): Promise<void> {
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {});
+  for await (const _ of process.stdin);
+  await reclaim(runFolder);
+  if (disposableFolder) rmSync(disposableFolder, { recursive: true, force: true });
+}
+
+if (process.argv[1] === import.meta.filename) await watch(process.argv[2] as string, process.argv[3]);
