@@ -1,4 +1,5 @@
 import type { TokenUsage } from '@tollgate/contracts';
+import type { JsonLayout } from './json/json-layout.ts';
 
 /** Protocol the client speaks; names the endpoint. */
 export type ClientProtocol = 'chat' | 'messages' | 'embeddings' | 'responses';
@@ -8,6 +9,8 @@ export type UpstreamDialect = 'openai' | 'anthropic';
 export interface Ask {
   protocol: ClientProtocol;
   raw: Uint8Array;
+  /** Where the top-level members stand in `raw`. */
+  layout: JsonLayout;
   body: Readonly<Record<string, unknown>>;
   model: string;
   isStream: boolean;
@@ -22,12 +25,12 @@ export interface Ask {
 
 /** What hold sizing needs (metering.md 2.3). */
 export interface PromptFacts {
-  /** UTF-8 bytes of all text that becomes prompt tokens: messages, system, tools, schemas. */
+  /** UTF-8 bytes of all text that becomes prompt tokens: messages, system, tools, schemas. A token array counts one per token. */
   textBytes: number;
   messageCount: number;
-  /** Inline images: base64 payload bytes of each. */
+  /** Inline images (base64 or data URL); their bytes are not in `textBytes`. */
   imageCount: number;
-  /** Inputs without a token bound of their own: images or documents by URL or file id, server tools. */
+  /** Inputs without a token bound of their own: images or documents by URL or file id, inline documents and audio, server tools. */
   unboundedInputs: number;
   /** All prompt text joined, for exact tokenising when the byte bound does not fit. Built on demand. */
   text(): string;
@@ -44,6 +47,20 @@ export class InvalidRequest extends Error {
   }
 }
 
+export interface ExchangeRequest {
+  ask: Ask;
+  dialect: UpstreamDialect;
+  upstreamModel: string;
+  /** Granted output tokens of this request, clamped by model and balance; null leaves the client's own limit alone. */
+  outputLimit: number | null;
+  /** The route's field for the default limit on chat upstreams. */
+  outputLimitField: 'max_tokens' | 'max_completion_tokens';
+  /** The client's request headers, lower-case names. */
+  clientHeaders: Readonly<Record<string, string | undefined>>;
+  /** The request id (a UUIDv7): gives made-up ids their text and made-up timestamps their time, so that an exchange needs no clock. */
+  idSeed: string;
+}
+
 /** How a request becomes bytes for one upstream, and its answer bytes for the client. Pure: no I/O, no clock. */
 export interface Exchange {
   /** Appended to the upstream's base_url: `/chat/completions`, `/messages`, `/embeddings`. */
@@ -53,6 +70,7 @@ export interface Exchange {
   readonly requestHeaders: Readonly<Record<string, string>>;
   /** A whole 2xx JSON answer. */
   readJson(body: Uint8Array): JsonReading;
+  /** For a `stream: true` request. Takes whatever the 200 brought: an event stream, or a JSON or HTML body that should have been one (behaviour 34). */
   openStream(sink: StreamSink): StreamReader;
 }
 
@@ -64,6 +82,8 @@ export type JsonReading =
 /** Told about every piece of generated text (content, reasoning, tool arguments), to be counted when the upstream reports no usage. */
 export interface StreamSink {
   output(text: string): void;
+  /** The gateway's own count so far. Asked when the client is owed a usage report and the upstream gave none; without it such a report says zero. */
+  estimate?(): TokenUsage;
 }
 
 export interface StreamReader {
@@ -75,6 +95,7 @@ export interface StreamReader {
   fail(error: UpstreamError): Uint8Array;
   /** Ends it as if the output limit was reached (`length` / `max_tokens`), with usage so far. */
   finishEarly(usage: TokenUsage): Uint8Array;
+  /** Bytes that keep the connection alive without meaning anything; safe before the first event too. */
   keepAlive(): Uint8Array;
   readonly state: 'running' | 'finished' | 'failed';
   /** Set when an in-band error was read; before any content it may still be retried elsewhere. */
@@ -86,7 +107,7 @@ export interface StreamReader {
   readonly isUsageFinal: boolean;
 }
 
-/** An upstream's failure in neutral words; `toClientError` gives it the client's shape. */
+/** An upstream's failure in neutral words; `upstreamClientError` gives it the client's shape. */
 export interface UpstreamError {
   kind: 'invalid_request' | 'context_overflow' | 'too_large' | 'not_found' | 'rate_limited' | 'overloaded' | 'auth' | 'timeout' | 'server' | 'unreachable' | 'unreadable' | 'unsupported';
   /** Text fit for the client; already redacted. Kept from the upstream only for 400 and 413. */

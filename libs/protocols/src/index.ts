@@ -1,1 +1,10 @@
 export * from './exchange.ts';
+export { parseAsk, parseCountTokens } from './ask/parse-ask.ts';
+export { CLIENT_ERRORS, clientError, clientErrorBody, upstreamClientError } from './errors/client-error.ts';
+export type { ClientError, ClientErrorCode, ClientErrorResponse } from './errors/client-error.ts';
+export { redact } from './errors/redact.ts';
+export { readUpstreamError, retryAfterMs, upstreamError } from './errors/upstream-error.ts';
+export type { UpstreamFailure } from './errors/upstream-error.ts';
+export { readChatUsage, toChatUsage } from './usage/chat-usage.ts';
+export { readMessagesUsage, toMessagesUsage } from './usage/messages-usage.ts';
+export { toResponsesUsage } from './usage/responses-usage.ts';

@@ -1,0 +1,93 @@
+import type { z } from 'zod';
+import { InvalidRequest } from '../exchange.ts';
+import type { Ask, ClientProtocol } from '../exchange.ts';
+import { isRecord, record } from '../json/json-guard.ts';
+import type { JsonRecord } from '../json/json-guard.ts';
+import { duplicateKey, layoutObject, nestingDepth } from '../json/json-layout.ts';
+import type { JsonLayout } from '../json/json-layout.ts';
+import { promptFacts } from './prompt-facts.ts';
+import { chatRequestSchema, countTokensSchema, embeddingsRequestSchema, messagesRequestSchema, responsesRequestSchema } from './request-schemas.ts';
+
+/** Deeper bodies are refused: walking and serialising values is recursive, and no real request comes near it. */
+const NESTING_MAX = 256;
+
+const SCHEMAS = { chat: chatRequestSchema, messages: messagesRequestSchema, embeddings: embeddingsRequestSchema, responses: responsesRequestSchema };
+const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+/** Reads a request body once. Throws `InvalidRequest` naming the field. */
+export function parseAsk(protocol: ClientProtocol, raw: Uint8Array): Ask {
+  const { body, layout } = parseBody(raw);
+  const checked = check(SCHEMAS[protocol], body);
+  const limits = [body['max_tokens'], body['max_completion_tokens'], body['max_output_tokens']].filter((limit) => typeof limit === 'number');
+  return {
+    protocol,
+    raw,
+    layout,
+    body,
+    model: checked.model,
+    isStream: body['stream'] === true,
+    outputLimit: protocol === 'embeddings' || limits.length === 0 ? null : Math.max(...limits),
+    choices: protocol === 'chat' && typeof body['n'] === 'number' ? body['n'] : 1,
+    wantsStreamUsage: record(body['stream_options'])['include_usage'] === true,
+    prompt: promptFacts(protocol, body),
+  };
+}
+
+/** A `/v1/messages/count_tokens` body: a messages body without max_tokens. Throws `InvalidRequest`. */
+export function parseCountTokens(raw: Uint8Array): Pick<Ask, 'raw' | 'layout' | 'body' | 'model' | 'prompt'> {
+  const { body, layout } = parseBody(raw);
+  const { model } = check(countTokensSchema, body);
+  return { raw, layout, body, model, prompt: promptFacts('messages', body) };
+}
+
+function parseBody(raw: Uint8Array): { body: JsonRecord; layout: JsonLayout } {
+  let body: unknown;
+  try {
+    body = JSON.parse(UTF8.decode(raw));
+  } catch {
+    throw new InvalidRequest('The request body is not valid JSON.', { code: 'invalid_json' });
+  }
+  const layout = layoutObject(raw);
+  if (!isRecord(body) || !layout) throw new InvalidRequest('The request body must be a JSON object.', { code: 'invalid_json' });
+  if (nestingDepth(raw) > NESTING_MAX) throw new InvalidRequest(`The request body is nested deeper than ${NESTING_MAX} levels.`, { code: 'invalid_json' });
+  const duplicate = duplicateKey(layout);
+  if (duplicate !== null) throw new InvalidRequest(`The field "${duplicate}" is given more than once.`, { param: duplicate, code: 'duplicate_field' });
+  return { body, layout };
+}
+
+function check<S extends z.ZodType>(schema: S, body: JsonRecord): z.output<S> {
+  const result = schema.safeParse(body);
+  if (result.success) return result.data;
+  const issue = deepest(result.error.issues);
+  const param = fieldPath(issue.path);
+  const isMissing = valueAt(body, issue.path) === undefined;
+  throw isMissing
+    ? new InvalidRequest(`${param}: Field required`, { param, code: 'missing_required_parameter' })
+    : new InvalidRequest(`${param}: ${issue.message}`, { param, code: 'invalid_value' });
+}
+
+interface Issue {
+  path: readonly PropertyKey[];
+  message: string;
+}
+
+/** Of a union's complaints the one that got furthest into the value says most: `messages[0].content[1].type`, not `messages`. */
+function deepest(issues: readonly z.core.$ZodIssue[], prefix: readonly PropertyKey[] = []): Issue {
+  const candidates = issues.map((issue): Issue => {
+    const here: Issue = { path: [...prefix, ...issue.path], message: issue.message };
+    if (issue.code !== 'invalid_union') return here;
+    const inner = deepest(issue.errors.flat(), here.path);
+    return inner.path.length > here.path.length ? inner : here;
+  });
+  const [first = { path: prefix, message: 'Invalid value' }] = candidates;
+  return candidates.reduce((best, issue) => (issue.path.length > best.path.length ? issue : best), first);
+}
+
+/** `['messages', 0, 'role']` -> `messages[0].role` */
+function fieldPath(path: readonly PropertyKey[]): string {
+  return path.reduce<string>((text, key) => (typeof key === 'number' ? `${text}[${key}]` : text === '' ? String(key) : `${text}.${String(key)}`), '');
+}
+
+function valueAt(body: unknown, path: readonly PropertyKey[]): unknown {
+  return path.reduce<unknown>((value, key) => (typeof value === 'object' && value !== null ? Reflect.get(value, key) : undefined), body);
+}

@@ -1,0 +1,74 @@
+import { z } from 'zod';
+
+/**
+ * What the gateway itself must be sure of in a request. Everything else passes as it came: unknown fields, parts, tools and betas are the
+ * upstream's to judge (protocol.md behaviour 7). Optional fields may be null, as both vendors allow.
+ */
+const CHOICES_MAX = 128;
+const STOPS_MAX = 256;
+
+const limit = z.int().min(1).nullish();
+const temperature = z.number().min(0).max(2).nullish();
+const topP = z.number().min(0).max(1).nullish();
+const penalty = z.number().nullish();
+const anyList = z.array(z.unknown()).nullish();
+const anyRecord = z.looseObject({}).nullish();
+const content = z.union([z.string(), z.array(z.union([z.string(), z.looseObject({ type: z.string() })]))]);
+const model = z.string().min(1).max(256);
+
+export const chatRequestSchema = z.looseObject({
+  model,
+  messages: z.array(z.looseObject({ role: z.string(), content: content.nullish(), tool_calls: anyList })).min(1),
+  stream: z.boolean().nullish(),
+  stream_options: z.looseObject({ include_usage: z.boolean().nullish() }).nullish(),
+  temperature,
+  top_p: topP,
+  max_tokens: limit,
+  max_completion_tokens: limit,
+  n: z.int().min(1).max(CHOICES_MAX).nullish(),
+  presence_penalty: penalty,
+  frequency_penalty: penalty,
+  stop: z.union([z.string(), z.array(z.string()).max(STOPS_MAX)]).nullish(),
+  tools: anyList,
+  response_format: anyRecord,
+});
+
+export const countTokensSchema = z.looseObject({
+  model,
+  messages: z.array(z.looseObject({ role: z.string(), content: content })).min(1),
+  system: z.union([z.string(), z.array(z.looseObject({ type: z.string() }))]).nullish(),
+  tools: anyList,
+});
+
+export const messagesRequestSchema = countTokensSchema.extend({
+  /** 0 warms the cache without generating (protocol.md 1.2). */
+  max_tokens: z.int().min(0),
+  stream: z.boolean().nullish(),
+  temperature,
+  top_p: topP,
+  top_k: z.int().min(0).nullish(),
+  stop_sequences: z.array(z.string()).max(STOPS_MAX).nullish(),
+  metadata: anyRecord,
+  thinking: anyRecord,
+});
+
+export const responsesRequestSchema = z.looseObject({
+  model,
+  input: z.union([z.string(), z.array(z.looseObject({}))]),
+  instructions: z.string().nullish(),
+  stream: z.boolean().nullish(),
+  temperature,
+  top_p: topP,
+  max_output_tokens: limit,
+  tools: anyList,
+  reasoning: anyRecord,
+  text: anyRecord,
+});
+
+const token = z.int().min(0);
+export const embeddingsRequestSchema = z.looseObject({
+  model,
+  input: z.union([z.string(), z.array(z.string()).min(1), z.array(token).min(1), z.array(z.array(token).min(1)).min(1)]),
+  dimensions: z.int().min(1).nullish(),
+  encoding_format: z.enum(['float', 'base64']).nullish(),
+});

@@ -1,0 +1,113 @@
+import type { ClientProtocol, UpstreamError } from '../exchange.ts';
+import { jsonBytes } from '../json/json-guard.ts';
+import { tooLongMessage } from './context-overflow.ts';
+
+/** Every way a request is refused or fails, in both vendors' words (protocol.md 1.5). Statuses and types are read by the SDKs' retry rules. */
+interface VendorWords {
+  status: number;
+  type: string;
+  code: string | null;
+}
+
+interface ErrorEntry {
+  openai: VendorWords;
+  anthropic: Omit<VendorWords, 'code'>;
+  /** `x-should-retry`, where it must beat what the status says (protocol.md 1.6). */
+  shouldRetry?: boolean;
+}
+
+function entry(openai: [number, string, string | null], anthropic: [number, string], shouldRetry?: boolean): ErrorEntry {
+  const [status, type, code] = openai;
+  return { openai: { status, type, code }, anthropic: { status: anthropic[0], type: anthropic[1] }, ...(shouldRetry === undefined ? {} : { shouldRetry }) };
+}
+
+const INVALID = 'invalid_request_error';
+
+export const CLIENT_ERRORS = {
+  invalid_request: entry([400, INVALID, 'invalid_value'], [400, INVALID]),
+  unsupported: entry([400, INVALID, 'unsupported_parameter'], [400, INVALID]),
+  context_overflow: entry([400, INVALID, 'context_length_exceeded'], [400, INVALID]),
+  invalid_api_key: entry([401, INVALID, 'invalid_api_key'], [401, 'authentication_error'], false),
+  account_inactive: entry([403, INVALID, 'account_inactive'], [403, 'permission_error'], false),
+  address_not_allowed: entry([403, INVALID, 'address_not_allowed'], [403, 'permission_error'], false),
+  model_not_allowed: entry([403, INVALID, 'model_not_allowed'], [403, 'permission_error']),
+  model_not_found: entry([404, INVALID, 'model_not_found'], [404, 'not_found_error']),
+  not_found: entry([404, INVALID, 'not_found'], [404, 'not_found_error']),
+  method_not_allowed: entry([405, INVALID, 'method_not_allowed'], [405, INVALID]),
+  request_too_large: entry([413, INVALID, 'request_too_large'], [413, 'request_too_large']),
+  unsupported_media_type: entry([415, INVALID, 'unsupported_media_type'], [415, INVALID]),
+  // Codex takes 429 insufficient_quota as final but repeats a 402; the messages clients stop on 402.
+  insufficient_quota: entry([429, 'insufficient_quota', 'insufficient_quota'], [402, 'billing_error'], false),
+  tokens_held: entry([429, 'rate_limit_error', 'tokens_held'], [429, 'rate_limit_error'], true),
+  rate_limit_exceeded: entry([429, 'rate_limit_error', 'rate_limit_exceeded'], [429, 'rate_limit_error']),
+  internal: entry([500, 'server_error', 'internal_error'], [500, 'api_error']),
+  not_supported: entry([501, 'server_error', 'not_supported'], [501, 'not_supported']),
+  upstream_error: entry([502, 'server_error', 'upstream_error'], [500, 'api_error']),
+  unavailable: entry([503, 'server_error', 'unavailable'], [503, 'api_error']),
+  overloaded: entry([503, 'server_error', 'overloaded'], [529, 'overloaded_error']),
+  timeout: entry([504, 'server_error', 'timeout'], [504, 'timeout_error']),
+} as const satisfies Record<string, ErrorEntry>;
+
+export type ClientErrorCode = keyof typeof CLIENT_ERRORS;
+
+export interface ClientError {
+  code: ClientErrorCode;
+  /** Fit for the client: redacted, no operator's details. */
+  message: string;
+  /** Path of the offending field; only the OpenAI shape has a place for it. */
+  param?: string | null;
+  /** A finer code for the OpenAI shape, e.g. `missing_required_parameter`; the entry's own by default. */
+  vendorCode?: string | null;
+  requestId: string;
+}
+
+export interface ClientErrorResponse {
+  status: number;
+  /** `x-should-retry` where needed. Content type, request-id and Retry-After headers are the caller's. */
+  headers: Record<string, string>;
+  body: Uint8Array;
+}
+
+/** The answer to a request that failed before its first byte, in the shape of the endpoint it was sent to (behaviour 2). */
+export function clientError(protocol: ClientProtocol, error: ClientError): ClientErrorResponse {
+  const words: ErrorEntry = CLIENT_ERRORS[error.code];
+  return {
+    status: protocol === 'messages' ? words.anthropic.status : words.openai.status,
+    headers: words.shouldRetry === undefined ? {} : { 'x-should-retry': String(words.shouldRetry) },
+    body: jsonBytes(clientErrorBody(protocol, error)),
+  };
+}
+
+/** The JSON of the error alone: what a stream's error event carries too. */
+export function clientErrorBody(protocol: ClientProtocol, error: ClientError): object {
+  const { openai, anthropic } = CLIENT_ERRORS[error.code];
+  if (protocol === 'messages') {
+    const message = error.code === 'context_overflow' ? tooLongMessage(error.message) : error.message;
+    return { type: 'error', error: { type: anthropic.type, message }, request_id: error.requestId };
+  }
+  return { error: { message: error.message, type: openai.type, param: error.param ?? null, code: error.vendorCode ?? openai.code } };
+}
+
+const UPSTREAM_CODES: Record<UpstreamError['kind'], ClientErrorCode> = {
+  invalid_request: 'invalid_request',
+  context_overflow: 'context_overflow',
+  too_large: 'request_too_large',
+  // The caller's model exists here; that the upstream does not know its name is the operator's mistake.
+  not_found: 'upstream_error',
+  rate_limited: 'rate_limit_exceeded',
+  overloaded: 'overloaded',
+  auth: 'upstream_error',
+  timeout: 'timeout',
+  server: 'upstream_error',
+  unreachable: 'upstream_error',
+  unreadable: 'upstream_error',
+  unsupported: 'unsupported',
+};
+
+/** An upstream's failure as the caller may see it: its 401 and 403 never become the caller's (behaviour 26). */
+export function upstreamClientError(error: UpstreamError, requestId: string): ClientError {
+  const code = UPSTREAM_CODES[error.kind];
+  const isCallers = code === 'invalid_request' || code === 'unsupported';
+  return { code, message: error.message, param: error.param, vendorCode: isCallers ? error.code : null, requestId };
+}
+

@@ -1,0 +1,145 @@
+import type { UpstreamError } from '../exchange.ts';
+import { isRecord, list, nonEmpty, parseJson, record, text } from '../json/json-guard.ts';
+import type { JsonRecord } from '../json/json-guard.ts';
+import { isContextOverflow } from './context-overflow.ts';
+import { redact } from './redact.ts';
+
+type Kind = UpstreamError['kind'];
+
+/** What the caller reads where the upstream's own words must stay with the operator (behaviour 26). */
+const NEUTRAL_MESSAGES: Record<Kind, string> = {
+  invalid_request: 'The upstream rejected the request.',
+  context_overflow: 'prompt is too long',
+  too_large: 'The request is too large for the upstream.',
+  not_found: 'The upstream does not serve this model.',
+  rate_limited: 'The upstream is limiting requests. Please retry later.',
+  overloaded: 'The upstream is overloaded. Please retry later.',
+  auth: 'The upstream refused the gateway.',
+  timeout: 'The upstream did not answer in time.',
+  server: 'The upstream failed.',
+  unreachable: 'The upstream could not be reached.',
+  unreadable: 'The upstream sent an answer that could not be read.',
+  unsupported: 'The upstream does not support this request.',
+};
+
+/** Kinds whose cause lies in the request, so that the upstream's words help the caller. */
+const TOLD: ReadonlySet<Kind> = new Set(['invalid_request', 'context_overflow', 'too_large', 'unsupported']);
+
+/** An error with nothing known beyond its kind. */
+export function upstreamError(kind: Kind, details: Partial<Omit<UpstreamError, 'kind'>> = {}): UpstreamError {
+  return { kind, message: NEUTRAL_MESSAGES[kind], param: null, code: null, upstreamStatus: null, retryAfterMs: null, ...details };
+}
+
+export interface UpstreamFailure {
+  status: number;
+  /** Lower-case names. */
+  headers: Readonly<Record<string, string | undefined>>;
+  body: Uint8Array;
+  /** Secrets known by value (the upstream's key), to be cut out wherever they appear. */
+  secrets?: readonly string[];
+}
+
+/** Reads a non-2xx answer, whatever its shape: OpenAI, Azure, Mistral `detail`, numeric codes, plain text, HTML. */
+export function readUpstreamError({ status, headers, body, secrets = [] }: UpstreamFailure): UpstreamError {
+  const words = wordsOf(parseJson(body));
+  return describe(kindOfStatus(status, words), words, { status, retryAfterMs: retryAfterMs(headers), secrets });
+}
+
+/** Reads an error inside a 2xx: a JSON body or a stream event. Null when the value is no error. */
+export function readInBandError(value: unknown): UpstreamError | null {
+  if (!isRecord(value)) return null;
+  const hasError = value['type'] === 'error' || (value['error'] !== undefined && value['error'] !== null) || isBareDetail(value);
+  if (!hasError) return null;
+  const words = wordsOf(value);
+  return describe(kindOfWords(words), words, { status: null, retryAfterMs: null, secrets: [] });
+}
+
+/** FastAPI's shape, which has nothing else beside it. */
+function isBareDetail(value: JsonRecord): boolean {
+  return value['detail'] !== undefined && value['choices'] === undefined && value['content'] === undefined && value['data'] === undefined;
+}
+
+interface Words {
+  message: string;
+  type: string | null;
+  code: string | null;
+  param: string | null;
+}
+
+function wordsOf(value: unknown): Words {
+  const outer = record(value);
+  const inner = isRecord(outer['error']) ? outer['error'] : outer;
+  const [detail] = list(outer['detail']);
+  const message = text(outer['error']) ?? text(inner['message']) ?? text(outer['message']) ?? text(outer['detail']) ?? text(record(detail)['msg']) ?? text(record(outer['detail'])['message']);
+  const code = inner['code'] ?? outer['code'];
+  return {
+    message: message ?? '',
+    type: nonEmpty(inner['type']) ?? nonEmpty(outer['type']),
+    code: typeof code === 'number' ? String(code) : nonEmpty(code),
+    param: nonEmpty(inner['param']),
+  };
+}
+
+function describe(kind: Kind, words: Words, facts: { status: number | null; retryAfterMs: number | null; secrets: readonly string[] }): UpstreamError {
+  const isTold = TOLD.has(kind) && words.message !== '';
+  const isOwnCode = words.code !== null && !/^\d+$/.test(words.code) && words.code !== 'invalid_request_error';
+  return upstreamError(kind, {
+    ...(isTold ? { message: redact(words.message, facts.secrets) } : {}),
+    param: TOLD.has(kind) && words.param !== null ? redact(words.param, facts.secrets) : null,
+    code: TOLD.has(kind) && isOwnCode && words.code !== null ? redact(words.code, facts.secrets) : null,
+    upstreamStatus: facts.status,
+    retryAfterMs: facts.retryAfterMs,
+  });
+}
+
+function kindOfStatus(status: number, words: Words): Kind {
+  if (status < 400) return kindOfWords(words);
+  if (status === 400 || status === 422) return isContextOverflow(words.message, words.code ?? words.type) || isContextOverflow('', words.type) ? 'context_overflow' : 'invalid_request';
+  if (status === 401 || status === 403 || status === 402) return 'auth';
+  if (status === 404) return 'not_found';
+  if (status === 413) return 'too_large';
+  if (status === 408 || status === 504) return 'timeout';
+  // The operator's own account at the vendor is empty: no waiting helps, and it is not the caller's balance.
+  if (status === 429) return words.code === 'insufficient_quota' || words.type === 'insufficient_quota' ? 'auth' : 'rate_limited';
+  if (status === 503 || status === 529) return 'overloaded';
+  return status >= 500 ? 'server' : 'invalid_request';
+}
+
+const KINDS_BY_WORD: Readonly<Record<string, Kind>> = {
+  invalid_request_error: 'invalid_request',
+  content_filter: 'invalid_request',
+  authentication_error: 'auth',
+  permission_error: 'auth',
+  billing_error: 'auth',
+  invalid_api_key: 'auth',
+  insufficient_quota: 'auth',
+  not_found_error: 'not_found',
+  model_not_found: 'not_found',
+  request_too_large: 'too_large',
+  rate_limit_error: 'rate_limited',
+  rate_limit_exceeded: 'rate_limited',
+  overloaded_error: 'overloaded',
+  timeout_error: 'timeout',
+};
+
+/** Without a status the words must tell: a numeric code is taken as the status it stands for. */
+function kindOfWords(words: Words): Kind {
+  const { code, type, message } = words;
+  if (code !== null && /^[45]\d\d$/.test(code)) return kindOfStatus(Number(code), { ...words, code: null });
+  const named = [code, type].map((word) => (word !== null && Object.hasOwn(KINDS_BY_WORD, word) ? KINDS_BY_WORD[word] : undefined)).find((kind) => kind !== undefined);
+  if (isContextOverflow(message, code) || isContextOverflow('', type)) return 'context_overflow';
+  if (named !== undefined) return named;
+  return message.toLowerCase().includes('api key') ? 'auth' : 'server';
+}
+
+/** `retry-after-ms`, or `retry-after` in seconds, or as a date measured against the answer's own `date`. */
+export function retryAfterMs(headers: Readonly<Record<string, string | undefined>>): number | null {
+  const ms = Number(headers['retry-after-ms'] ?? Number.NaN);
+  if (Number.isFinite(ms) && ms >= 0) return Math.ceil(ms);
+  const after = headers['retry-after'];
+  if (after === undefined) return null;
+  const seconds = Number(after);
+  if (Number.isFinite(seconds) && seconds >= 0) return Math.ceil(seconds * 1_000);
+  const wait = Date.parse(after) - Date.parse(headers['date'] ?? '');
+  return Number.isFinite(wait) ? Math.max(0, wait) : null;
+}

@@ -1,0 +1,11 @@
+export const UNREADABLE = Symbol('unreadable');
+
+/** Absurd counts would overflow the books long before any model could produce them. */
+const TOKENS_MAX = 2 ** 40;
+
+/** The first of several aliases that is given: a count, null when none is, UNREADABLE when it is no non-negative integer. */
+export function tokenCount(...aliases: readonly unknown[]): number | null | typeof UNREADABLE {
+  const value = aliases.find((alias) => alias !== undefined && alias !== null);
+  if (value === undefined) return null;
+  return typeof value === 'number' && Number.isInteger(value) && value >= 0 && !Object.is(value, -0) && value <= TOKENS_MAX ? value : UNREADABLE;
+}
