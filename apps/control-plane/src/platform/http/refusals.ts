@@ -39,6 +39,13 @@ export const REFUSALS = {
   balance_limit: { status: 409, title: 'The balance would exceed what a wallet can hold' },
   idempotency_in_progress: { status: 409, title: 'A request with this Idempotency-Key is still in progress' },
   idempotency_key_reused: { status: 422, title: 'This Idempotency-Key was used with another body' },
+
+  // Routing and the fleet
+  upstream_name_taken: { status: 409, title: 'Another upstream has this name' },
+  upstream_in_use: { status: 409, title: 'Routes still lead to this upstream' },
+  snapshot_unreadable: { status: 409, title: 'This release cannot publish that snapshot' },
+  node_name_taken: { status: 409, title: 'Another node has this name' },
+  fleet_unreachable: { status: 503, title: 'The fleet cannot be reached: Redis does not answer' },
 } as const satisfies Record<string, RefusalRule>;
 
 export interface RefusalRule {

@@ -1,4 +1,4 @@
-import { StandardSchemaValidationPipe } from '@nestjs/common';
+import { Injectable, StandardSchemaValidationPipe, type ArgumentMetadata } from '@nestjs/common';
 import { Refusal, type FieldError } from './refusal.ts';
 
 interface Issue {
@@ -11,8 +11,28 @@ interface Issue {
 const ERRORS_MAX = 50;
 
 /** Bodies and queries are parsed by the zod schema given beside the parameter: `@Body({ schema })`. Parameters without one pass unparsed. */
-export function validationPipe(): StandardSchemaValidationPipe {
-  return new StandardSchemaValidationPipe({ transform: true, exceptionFactory: (issues) => toRefusal(issues) });
+@Injectable()
+export class ValidationPipe extends StandardSchemaValidationPipe {
+  constructor() {
+    super({ transform: true, exceptionFactory: toRefusal });
+  }
+
+  override async transform<T>(value: T, metadata: ArgumentMetadata): Promise<T> {
+    const field = findUnstorableText(value);
+    if (field !== undefined) throw toRefusal([{ path: field, message: 'must be well-formed Unicode without NUL' }]);
+    return super.transform(value, metadata);
+  }
+}
+
+/** PostgreSQL stores neither NUL nor lone surrogates; refused here they are the caller's mistake, refused there they would be a 500. */
+function findUnstorableText(value: unknown, path: string[] = []): string[] | undefined {
+  if (typeof value === 'string') return value.includes('\0') || !value.isWellFormed() ? path : undefined;
+  if (value === null || typeof value !== 'object') return undefined;
+  for (const [name, inner] of Object.entries(value)) {
+    const found = findUnstorableText(name, [...path, '?']) ?? findUnstorableText(inner, [...path, name]);
+    if (found) return found;
+  }
+  return undefined;
 }
 
 function toRefusal(issues: readonly Issue[]): Refusal {
