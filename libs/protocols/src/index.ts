@@ -8,3 +8,4 @@ export type { UpstreamFailure } from './errors/upstream-error.ts';
 export { readChatUsage, toChatUsage } from './usage/chat-usage.ts';
 export { readMessagesUsage, toMessagesUsage } from './usage/messages-usage.ts';
 export { toResponsesUsage } from './usage/responses-usage.ts';
+export { canExchange, createExchange } from './create-exchange.ts';

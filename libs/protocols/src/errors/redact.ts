@@ -6,12 +6,12 @@ const MESSAGE_MAX = 2_000;
 /** Shapes of credentials and of the operator's identity at the vendor. Each is a plain class repeated once: linear on any input (S35). */
 const SECRET_SHAPES = [
   /\bBearer\s+[^\s"',;]+/gi,
-  /\b(?:sk|pk|rk|gsk|xai|pplx|hf|ak|key|api|tvly|nvapi|glpat|ghp|org|proj|req|wrkspc)[-_][A-Za-z0-9_*.-]{6,}/g,
+  /\b(?:sk|pk|rk|gsk|xai|pplx|hf|tvly|nvapi|glpat|ghp|org|proj|req|wrkspc)[-_][A-Za-z0-9_*.-]{6,}/g,
   /\bAIza[A-Za-z0-9_-]{10,}/g,
   /\b(?:AKIA|ASIA)[A-Z0-9]{12,}/g,
   /\beyJ[A-Za-z0-9_-]{10,}(?:\.[A-Za-z0-9_-]+)*/g,
   /\b[A-Za-z0-9]{32,}\b/g,
-  /[A-Za-z0-9*]*\*{3,}[A-Za-z0-9*-]*/g,
+  /\*{3,}[A-Za-z0-9*-]*/g,
 ];
 
 /** Upstreams echo keys in their errors (S14): nothing that looks like one leaves, nor any of the `secrets` known by value. */

@@ -1,0 +1,78 @@
+import { bufferOf, isRecord, list, record } from '../json/json-guard.ts';
+import type { JsonRecord } from '../json/json-guard.ts';
+import { findMember, layoutArray, layoutObject } from '../json/json-layout.ts';
+import type { JsonLayout } from '../json/json-layout.ts';
+import { applyPatches, editObject } from '../json/json-splice.ts';
+import type { Patch } from '../json/json-splice.ts';
+import type { SseEvent } from '../sse/sse-framer.ts';
+import type { Identity } from '../stream/made-identity.ts';
+
+export interface ChunkEdits {
+  model: string;
+  /** Lent to a chunk that has no id of its own. */
+  identity: Identity;
+  /** all: leave usage alone. null: remove it unless it is null (it goes into a chunk of its own). none: the client did not ask for any. */
+  keepsUsage: 'all' | 'null' | 'none';
+  /** Choice indexes whose role was sent; grows. */
+  choicesWithRole: Set<unknown>;
+}
+
+/** The event's bytes with the closed list's changes; the same bytes when none is needed. */
+export function editChunk(event: SseEvent, chunk: JsonRecord, edits: ChunkEdits): Uint8Array {
+  const wanted = topEdits(chunk, edits);
+  const roleless = choicesWithoutRole(chunk, edits.choicesWithRole);
+  if (roleless.length === 0 && Object.keys(wanted).length === 0) return event.raw;
+  const { bytes, start } = chunkBytes(event);
+  const layout = layoutObject(bytes, start);
+  if (!layout) return event.raw;
+  return applyPatches(bytes, [...editObject(layout, wanted), ...rolePatches(bytes, layout, roleless)]);
+}
+
+function topEdits(chunk: JsonRecord, { model, identity, keepsUsage }: ChunkEdits): Record<string, string | null> {
+  const edits: Record<string, string | null> = {};
+  if (chunk['model'] !== model) edits['model'] = JSON.stringify(model);
+  if (typeof chunk['id'] !== 'string' || chunk['id'] === '') {
+    edits['id'] = JSON.stringify(identity.id);
+    edits['created'] = String(identity.created);
+    if (chunk['object'] === '') edits['object'] = '"chat.completion.chunk"';
+  }
+  if (!Array.isArray(chunk['choices'])) edits['choices'] = '[]';
+  const isUsageKept = keepsUsage === 'all' || (keepsUsage === 'null' && chunk['usage'] === null);
+  if (chunk['usage'] !== undefined && !isUsageKept) edits['usage'] = null;
+  return edits;
+}
+
+/** Positions of the choices that speak for the first time without saying who (the official SDK throws "missing role"). */
+function choicesWithoutRole(chunk: JsonRecord, known: Set<unknown>): number[] {
+  const positions: number[] = [];
+  list(chunk['choices']).forEach((choice, position) => {
+    const { index = 0, delta } = record(choice);
+    if (known.has(index)) return;
+    known.add(index);
+    if (isRecord(delta) && typeof delta['role'] !== 'string') positions.push(position);
+  });
+  return positions;
+}
+
+function rolePatches(bytes: Uint8Array, layout: JsonLayout, positions: readonly number[]): Patch[] {
+  const choices = findMember(layout, 'choices');
+  if (!choices || positions.length === 0) return [];
+  const elements = layoutArray(bytes, choices.valueStart);
+  return positions.flatMap((position) => {
+    const element = elements[position];
+    const choice = element && layoutObject(bytes, element.start);
+    const delta = choice && findMember(choice, 'delta');
+    const inner = delta && layoutObject(bytes, delta.valueStart);
+    return inner ? editObject(inner, { role: '"assistant"' }) : [];
+  });
+}
+
+/** The event's bytes and where its JSON begins. Data over several lines is put on one first: line feeds in JSON are mere blanks. */
+function chunkBytes(event: SseEvent): { bytes: Buffer; start: number } {
+  const { raw, data } = event;
+  if (data !== null && data.buffer === raw.buffer && data.byteOffset >= raw.byteOffset && data.byteOffset < raw.byteOffset + raw.length) {
+    return { bytes: raw, start: data.byteOffset - raw.byteOffset };
+  }
+  const line = bufferOf(data ?? raw).toString('utf8').replaceAll('\n', ' ');
+  return { bytes: Buffer.from(`data: ${line}\n\n`), start: 'data: '.length };
+}

@@ -1,0 +1,163 @@
+import { NO_USAGE } from '@tollgate/contracts';
+import type { TokenUsage } from '@tollgate/contracts';
+import { clientErrorBody, upstreamClientError } from '../errors/client-error.ts';
+import { readInBandError, upstreamError } from '../errors/upstream-error.ts';
+import type { StreamSink, UpstreamError } from '../exchange.ts';
+import { isRecord, parseJson, record, records } from '../json/json-guard.ts';
+import type { JsonRecord } from '../json/json-guard.ts';
+import type { ByteOutput } from '../sse/byte-output.ts';
+import { COMMENT_EVENT, dataEvent, DONE_EVENT } from '../sse/sse-format.ts';
+import type { SseEvent } from '../sse/sse-framer.ts';
+import { madeIdentity } from '../stream/made-identity.ts';
+import type { Identity } from '../stream/made-identity.ts';
+import type { StreamHandler } from '../stream/stream-handler.ts';
+import { ChatTap } from '../tap/chat-tap.ts';
+import { toChatUsage } from '../usage/chat-usage.ts';
+import { editChunk } from './chat-chunk-edits.ts';
+import { completionEvents } from './completion-events.ts';
+
+export interface ChatStreamOptions {
+  /** The name the client asked for. */
+  model: string;
+  wantsStreamUsage: boolean;
+  idSeed: string;
+  sink: StreamSink;
+}
+
+/**
+ * chat -> chat. Every event leaves as its own bytes but for design.md's closed list: model value, first chunk's role and id,
+ * usage removed, or moved right before [DONE].
+ */
+export class ChatStream implements StreamHandler {
+  readonly keepAlive = COMMENT_EVENT;
+  state: 'running' | 'finished' | 'failed' = 'running';
+  error: UpstreamError | null = null;
+  private readonly options: ChatStreamOptions;
+  private readonly tap: ChatTap;
+  /** Of the first chunk that has an id; the gateway's own chunks wear it too. */
+  private identity: Identity | null = null;
+  /** Azure sends a first chunk without id and model; it waits for the second to lend it one (behaviour 22). */
+  private nameless: SseEvent[] = [];
+  /** The upstream's own usage chunk, kept back until [DONE]. */
+  private usageChunk: SseEvent | null = null;
+  private readonly choicesWithRole = new Set<unknown>();
+
+  constructor(options: ChatStreamOptions) {
+    this.options = options;
+    this.tap = new ChatTap(options.sink);
+  }
+
+  get hasContent(): boolean {
+    return this.tap.hasContent;
+  }
+
+  get usage(): TokenUsage | null {
+    return this.tap.usage;
+  }
+
+  get isUsageFinal(): boolean {
+    return this.tap.isUsageFinal || (this.tap.usage !== null && this.state === 'finished');
+  }
+
+  onEvent(event: SseEvent, out: ByteOutput): void {
+    if (this.state !== 'running') return;
+    if (event.data === null) return out.add(event.raw);
+    if (isDone(event.data)) return this.finish(event.raw, out);
+    const chunk = parseJson(event.data);
+    if (!isRecord(chunk)) return this.fail(upstreamError('unreadable'), out);
+    const error = readInBandError(chunk);
+    this.tap.observe(chunk);
+    if (error) return this.fail(error, out);
+    // A messages-style ping would break OpenAI clients: "choices is not iterable" (protocol.md 1.8).
+    if (chunk['type'] === 'ping') return out.addText(COMMENT_EVENT);
+    this.relay(event, chunk, out);
+  }
+
+  onEnd(out: ByteOutput): void {
+    if (this.state !== 'running') return;
+    if (this.tap.hasFinish) this.finish(Buffer.from(DONE_EVENT), out);
+    else this.fail(upstreamError('server', { message: 'The upstream ended the stream before it was finished.' }), out);
+  }
+
+  fail(error: UpstreamError, out: ByteOutput): void {
+    if (this.state !== 'running') return;
+    this.state = 'failed';
+    this.error = error;
+    out.addText(dataEvent(clientErrorBody('chat', upstreamClientError(error, this.options.idSeed))));
+  }
+
+  finishEarly(usage: TokenUsage, out: ByteOutput): void {
+    if (this.state !== 'running') return;
+    this.state = 'finished';
+    const indexes = this.choicesWithRole.size > 0 ? [...this.choicesWithRole] : [0];
+    out.addText(dataEvent({ ...this.ownChunk(), choices: indexes.map((index) => ({ index, delta: {}, finish_reason: 'length' })) }));
+    if (this.options.wantsStreamUsage) out.addText(dataEvent({ ...this.ownChunk(), choices: [], usage: this.tap.rawUsage ?? toChatUsage(usage) }));
+    out.addText(DONE_EVENT);
+  }
+
+  eventsOfWhole(answer: unknown): string {
+    return completionEvents(record(answer));
+  }
+
+  private relay(event: SseEvent, chunk: JsonRecord, out: ByteOutput): void {
+    const isEmpty = records(chunk['choices']).length === 0;
+    if (isEmpty && isRecord(chunk['usage'])) {
+      this.usageChunk = event;
+      return;
+    }
+    const id = chunk['id'];
+    if (this.identity === null && isEmpty && id === '') {
+      this.nameless.push(event);
+      return;
+    }
+    this.identify(chunk, out);
+    this.write(event, chunk, out);
+  }
+
+  private identify(chunk: JsonRecord, out: ByteOutput): void {
+    if (this.identity !== null) return;
+    const made = madeIdentity('chatcmpl-', this.options.idSeed);
+    const { id, created } = chunk;
+    this.identity = { id: typeof id === 'string' && id !== '' ? id : made.id, created: typeof created === 'number' && created > 0 ? created : made.created };
+    for (const waiting of this.nameless) this.write(waiting, record(parseJson(waiting.data ?? '')), out);
+    this.nameless = [];
+  }
+
+  private write(event: SseEvent, chunk: JsonRecord, out: ByteOutput): void {
+    const { model, wantsStreamUsage } = this.options;
+    out.add(editChunk(event, chunk, { model, identity: this.ownIdentity(), keepsUsage: wantsStreamUsage ? 'null' : 'none', choicesWithRole: this.choicesWithRole }));
+  }
+
+  private finish(done: Buffer, out: ByteOutput): void {
+    if (!this.tap.hasFinish && !this.tap.hasContent) return this.fail(upstreamError('unreadable'), out);
+    this.state = 'finished';
+    for (const waiting of this.nameless) this.write(waiting, record(parseJson(waiting.data ?? '')), out);
+    if (this.options.wantsStreamUsage) this.writeUsage(out);
+    out.add(done);
+  }
+
+  private writeUsage(out: ByteOutput): void {
+    const { model } = this.options;
+    if (this.usageChunk !== null) {
+      const chunk = record(parseJson(this.usageChunk.data ?? ''));
+      out.add(editChunk(this.usageChunk, chunk, { model, identity: this.ownIdentity(), keepsUsage: 'all', choicesWithRole: this.choicesWithRole }));
+      return;
+    }
+    const usage = this.tap.rawUsage ?? toChatUsage(this.options.sink.estimate?.() ?? NO_USAGE);
+    out.addText(dataEvent({ ...this.ownChunk(), choices: [], usage }));
+  }
+
+  private ownIdentity(): Identity {
+    return this.identity ?? madeIdentity('chatcmpl-', this.options.idSeed);
+  }
+
+  private ownChunk(): JsonRecord {
+    return { ...this.ownIdentity(), object: 'chat.completion.chunk', model: this.options.model };
+  }
+}
+
+const DONE = '[DONE]';
+
+function isDone(data: Buffer): boolean {
+  return data.length < 64 && data.toString('latin1').trim() === DONE;
+}

@@ -1,0 +1,39 @@
+import { record, records, text } from '../json/json-guard.ts';
+import type { JsonRecord } from '../json/json-guard.ts';
+import { namedEvent } from '../sse/sse-format.ts';
+
+/** The event stream that says what a whole message says; an error body becomes an error event. */
+export function messageEvents(message: JsonRecord): string {
+  if (!Array.isArray(message['content'])) return `event: error\ndata: ${JSON.stringify(message['type'] === 'error' ? message : { type: 'error', error: message['error'] ?? message })}\n\n`;
+  const { stop_reason, stop_sequence = null, stop_details, container, content: _, usage, ...rest } = message;
+  const start = { ...rest, content: [], stop_reason: null, stop_sequence: null, usage: { ...record(usage), output_tokens: 0 } };
+  const extras = { ...(stop_details === undefined ? {} : { stop_details }), ...(container === undefined ? {} : { container }) };
+  return [
+    namedEvent({ type: 'message_start', message: start }),
+    ...records(message['content']).map(blockEvents),
+    namedEvent({ type: 'message_delta', delta: { stop_reason: stop_reason ?? 'end_turn', stop_sequence, ...extras }, usage: usage ?? { output_tokens: 0 } }),
+    namedEvent({ type: 'message_stop' }),
+  ].join('');
+}
+
+function blockEvents(block: JsonRecord, index: number): string {
+  const { empty, deltas } = unfold(block);
+  return [
+    namedEvent({ type: 'content_block_start', index, content_block: empty }),
+    ...deltas.map((delta) => namedEvent({ type: 'content_block_delta', ...{ index, delta } })),
+    namedEvent({ type: 'content_block_stop', index }),
+  ].join('');
+}
+
+/** Blocks that clients build from deltas start empty; all others come whole in their start event. */
+function unfold(block: JsonRecord): { empty: JsonRecord; deltas: JsonRecord[] } {
+  const type = text(block['type']);
+  if (type === 'text') return { empty: { ...block, text: '' }, deltas: [{ type: 'text_delta', text: block['text'] ?? '' }] };
+  if (type === 'tool_use' || type === 'server_tool_use') {
+    return { empty: { ...block, input: {} }, deltas: [{ type: 'input_json_delta', partial_json: JSON.stringify(block['input'] ?? {}) }] };
+  }
+  if (type !== 'thinking') return { empty: block, deltas: [] };
+  const signature = text(block['signature']);
+  const deltas = [{ type: 'thinking_delta', thinking: block['thinking'] ?? '' }, ...(signature === null ? [] : [{ type: 'signature_delta', signature }])];
+  return { empty: { ...block, thinking: '', signature: '' }, deltas };
+}

@@ -1,0 +1,115 @@
+import { NO_USAGE } from '@tollgate/contracts';
+import type { TokenUsage } from '@tollgate/contracts';
+import { clientErrorBody, upstreamClientError } from '../errors/client-error.ts';
+import { readInBandError, upstreamError } from '../errors/upstream-error.ts';
+import type { StreamSink, UpstreamError } from '../exchange.ts';
+import { isRecord, parseJson, record } from '../json/json-guard.ts';
+import type { JsonRecord } from '../json/json-guard.ts';
+import { findMember, layoutObject } from '../json/json-layout.ts';
+import { applyPatches, editObject } from '../json/json-splice.ts';
+import type { ByteOutput } from '../sse/byte-output.ts';
+import { namedEvent, PING_EVENT } from '../sse/sse-format.ts';
+import type { TypedRecord } from '../sse/sse-format.ts';
+import type { SseEvent } from '../sse/sse-framer.ts';
+import { madeIdentity } from '../stream/made-identity.ts';
+import type { StreamHandler } from '../stream/stream-handler.ts';
+import { MessagesTap } from '../tap/messages-tap.ts';
+import { toMessagesUsage } from '../usage/messages-usage.ts';
+import { messageEvents } from './message-events.ts';
+
+export interface MessagesStreamOptions {
+  /** The name the client asked for. */
+  model: string;
+  idSeed: string;
+  sink: StreamSink;
+}
+
+/** messages -> messages. Only message_start's model value changes; unknown events, blocks and deltas pass (behaviour 7). */
+export class MessagesStream implements StreamHandler {
+  readonly keepAlive = PING_EVENT;
+  state: 'running' | 'finished' | 'failed' = 'running';
+  error: UpstreamError | null = null;
+  private readonly options: MessagesStreamOptions;
+  private readonly tap: MessagesTap;
+  private hasStarted = false;
+  private openBlock: unknown = null;
+
+  constructor(options: MessagesStreamOptions) {
+    this.options = options;
+    this.tap = new MessagesTap(options.sink);
+  }
+
+  get hasContent(): boolean {
+    return this.tap.hasContent;
+  }
+
+  get usage(): TokenUsage | null {
+    return this.tap.usage;
+  }
+
+  get isUsageFinal(): boolean {
+    return this.tap.isUsageFinal;
+  }
+
+  onEvent(event: SseEvent, out: ByteOutput): void {
+    if (this.state === 'failed') return;
+    if (event.data === null) return out.add(event.raw);
+    const value = parseJson(event.data);
+    // Some compatible upstreams add chat's end mark; this protocol has none (behaviour 16).
+    if (!isRecord(value)) return event.data.toString('latin1').trim() === '[DONE]' ? undefined : this.fail(upstreamError('unreadable'), out);
+    const error = readInBandError(value);
+    if (error) return this.fail(error, out);
+    this.tap.observe(value);
+    this.follow(value);
+    out.add(value['type'] === 'message_start' ? startWithModel(event.raw, this.options.model) : event.raw);
+  }
+
+  onEnd(out: ByteOutput): void {
+    if (this.state !== 'running') return;
+    if (!this.tap.hasFinish) return this.fail(upstreamError('server', { message: 'The upstream ended the stream before it was finished.' }), out);
+    this.state = 'finished';
+    out.addText(namedEvent({ type: 'message_stop' }));
+  }
+
+  fail(error: UpstreamError, out: ByteOutput): void {
+    if (this.state !== 'running') return;
+    this.state = 'failed';
+    this.error = error;
+    out.addText(`event: error\ndata: ${JSON.stringify(clientErrorBody('messages', upstreamClientError(error, this.options.idSeed)))}\n\n`);
+  }
+
+  finishEarly(usage: TokenUsage, out: ByteOutput): void {
+    if (this.state !== 'running') return;
+    this.state = 'finished';
+    if (!this.hasStarted) out.addText(namedEvent(emptyStart(this.options)));
+    if (this.openBlock !== null) out.addText(namedEvent({ type: 'content_block_stop', ...{ index: this.openBlock } }));
+    out.addText(namedEvent({ type: 'message_delta', ...{ delta: { stop_reason: 'max_tokens', stop_sequence: null }, usage: toMessagesUsage(usage) } }));
+    out.addText(namedEvent({ type: 'message_stop' }));
+  }
+
+  eventsOfWhole(answer: unknown): string {
+    return messageEvents(record(answer));
+  }
+
+  private follow(event: JsonRecord): void {
+    const type = event['type'];
+    if (type === 'message_start') this.hasStarted = true;
+    else if (type === 'content_block_start') this.openBlock = event['index'];
+    else if (type === 'content_block_stop') this.openBlock = null;
+    else if (type === 'message_stop') this.state = 'finished';
+  }
+}
+
+function startWithModel(raw: Buffer, model: string): Uint8Array {
+  const outer = layoutObject(raw, raw.indexOf(0x7b));
+  const message = outer && findMember(outer, 'message');
+  const inner = message && layoutObject(raw, message.valueStart);
+  return inner ? applyPatches(raw, editObject(inner, { model: JSON.stringify(model) })) : raw;
+}
+
+/** A message_start of the gateway's own. LangChain adds both output counts up, so this one says 0 (protocol.md 1.8). */
+function emptyStart({ model, idSeed }: MessagesStreamOptions): TypedRecord {
+  const { id } = madeIdentity('msg_', idSeed);
+  const message = { id, type: 'message', role: 'assistant', model, content: [], stop_reason: null, stop_sequence: null, usage: toMessagesUsage(NO_USAGE) };
+  return { type: 'message_start', message };
+}

@@ -1,0 +1,107 @@
+import { bufferOf } from '../json/json-guard.ts';
+
+/** An event longer than this is no model output; reading on would only grow memory. */
+export const SSE_EVENT_BYTES_MAX = 8 * 1024 * 1024;
+
+/** One server-sent event. `raw` holds all its bytes, comments and closing blank line included, so that it can be passed on untouched. */
+export interface SseEvent {
+  readonly raw: Buffer;
+  /** `event:` field, '' when absent. */
+  readonly name: string;
+  /** The `data:` lines joined by newlines; null when there is none (comments, blank lines). */
+  readonly data: Buffer | null;
+}
+
+const LF = 0x0a;
+const CR = 0x0d;
+const SPACE = 0x20;
+const COLON = 0x3a;
+
+/**
+ * Cuts a byte stream into events. Bytes may be split anywhere, also inside a UTF-8 character: only line feeds are looked for.
+ * Tolerates CRLF and LF and a missing last blank line (https://html.spec.whatwg.org/multipage/server-sent-events.html#parsing-an-event-stream).
+ */
+export class SseFramer {
+  private pending: Buffer[] = [];
+  private pendingBytes = 0;
+  /** Bytes seen of the current line, and whether a carriage return is all there is: a line is blank across chunk borders too. */
+  private lineBytes = 0;
+  private isLineCr = false;
+  private hasOverflowed = false;
+
+  /** True once an event was longer than the limit; nothing more is read then. */
+  get overflowed(): boolean {
+    return this.hasOverflowed;
+  }
+
+  push(bytes: Uint8Array): SseEvent[] {
+    const chunk = bufferOf(bytes);
+    const events: SseEvent[] = [];
+    let eventStart = 0;
+    let lineStart = 0;
+    for (let feed = chunk.indexOf(LF); feed !== -1; feed = chunk.indexOf(LF, lineStart)) {
+      const length = this.lineBytes + (feed - lineStart);
+      const isBlank = length === 0 || (length === 1 && (this.isLineCr || chunk[feed - 1] === CR));
+      this.lineBytes = 0;
+      this.isLineCr = false;
+      lineStart = feed + 1;
+      if (!isBlank) continue;
+      events.push(readEvent(this.takePending(chunk.subarray(eventStart, lineStart))));
+      eventStart = lineStart;
+    }
+    this.keep(chunk, eventStart, lineStart);
+    return events;
+  }
+
+  /** The event that was never closed by a blank line, if any. */
+  end(): SseEvent | null {
+    const rest = this.takePending(Buffer.alloc(0));
+    return rest.length === 0 ? null : readEvent(rest);
+  }
+
+  private keep(chunk: Buffer, eventStart: number, lineStart: number): void {
+    if (eventStart < chunk.length) this.pending.push(chunk.subarray(eventStart));
+    this.pendingBytes += chunk.length - eventStart;
+    if (this.lineBytes === 0 && lineStart < chunk.length) this.isLineCr = chunk[lineStart] === CR;
+    this.lineBytes += chunk.length - lineStart;
+    if (this.pendingBytes <= SSE_EVENT_BYTES_MAX) return;
+    this.hasOverflowed = true;
+    this.takePending(Buffer.alloc(0));
+  }
+
+  private takePending(last: Buffer): Buffer {
+    if (this.pending.length === 0) return last;
+    const whole = Buffer.concat([...this.pending, last]);
+    this.pending = [];
+    this.pendingBytes = 0;
+    return whole;
+  }
+}
+
+function readEvent(raw: Buffer): SseEvent {
+  let name = '';
+  let data: Buffer | null = null;
+  for (let start = 0; start < raw.length; ) {
+    const feed = raw.indexOf(LF, start);
+    const next = feed === -1 ? raw.length : feed + 1;
+    let end = feed === -1 ? raw.length : feed;
+    if (end > start && raw[end - 1] === CR) end -= 1;
+    if (isField(raw, start, 'data')) {
+      const value = fieldValue(raw, start + 4, end);
+      data = data === null ? value : Buffer.concat([data, Buffer.from('\n'), value]);
+    } else if (isField(raw, start, 'event')) name = fieldValue(raw, start + 5, end).toString('utf8');
+    start = next;
+  }
+  return { raw, name, data };
+}
+
+function isField(raw: Buffer, start: number, field: 'data' | 'event'): boolean {
+  for (let at = 0; at < field.length; at += 1) if (raw[start + at] !== field.charCodeAt(at)) return false;
+  return raw[start + field.length] === COLON;
+}
+
+/** `colon` is where the colon stands; one space after it belongs to the syntax. */
+function fieldValue(raw: Buffer, colon: number, end: number): Buffer {
+  const start = raw[colon + 1] === SPACE ? colon + 2 : colon + 1;
+  return raw.subarray(Math.min(start, end), end);
+}

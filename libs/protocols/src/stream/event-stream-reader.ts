@@ -1,0 +1,105 @@
+import type { TokenUsage } from '@tollgate/contracts';
+import { upstreamError } from '../errors/upstream-error.ts';
+import type { StreamReader, UpstreamError } from '../exchange.ts';
+import { bufferOf, parseJson } from '../json/json-guard.ts';
+import { ByteOutput } from '../sse/byte-output.ts';
+import { SseFramer } from '../sse/sse-framer.ts';
+import type { StreamHandler } from './stream-handler.ts';
+
+/** A JSON answer to a stream request longer than this is not read. */
+const WHOLE_BYTES_MAX = 32 * 1024 * 1024;
+
+const BODY_STARTS = new Set([0x7b, 0x5b, 0x3c]); // `{`, `[` and `<`: no field of an event stream starts so.
+const BLANKS = new Set([0x20, 0x09, 0x0a, 0x0d, 0xef, 0xbb, 0xbf]);
+
+/** Bytes in, bytes out, for every pair of protocols: frames events, recognises a body that is no event stream, and hands events to the pair's handler. */
+export class EventStreamReader implements StreamReader {
+  private readonly handler: StreamHandler;
+  private readonly framer = new SseFramer();
+  private readonly out = new ByteOutput();
+  private form: 'unknown' | 'events' | 'whole' = 'unknown';
+  private whole: Buffer[] = [];
+  private wholeBytes = 0;
+
+  constructor(handler: StreamHandler) {
+    this.handler = handler;
+  }
+
+  push(bytes: Uint8Array): Uint8Array {
+    if (this.form === 'unknown') this.form = formOf(bytes);
+    if (this.form === 'whole') this.keepWhole(bytes);
+    else this.feed(bytes);
+    return this.out.take();
+  }
+
+  end(): Uint8Array {
+    if (this.form === 'whole') this.feed(this.eventsOfWhole());
+    const last = this.framer.end();
+    if (last) this.handler.onEvent({ ...last, raw: closed(last.raw) }, this.out);
+    this.handler.onEnd(this.out);
+    return this.out.take();
+  }
+
+  fail(error: UpstreamError): Uint8Array {
+    this.handler.fail(error, this.out);
+    return this.out.take();
+  }
+
+  finishEarly(usage: TokenUsage): Uint8Array {
+    this.handler.finishEarly(usage, this.out);
+    return this.out.take();
+  }
+
+  keepAlive(): Uint8Array {
+    return Buffer.from(this.handler.keepAlive);
+  }
+
+  get state(): 'running' | 'finished' | 'failed' {
+    return this.handler.state;
+  }
+
+  get error(): UpstreamError | null {
+    return this.handler.error;
+  }
+
+  get hasContent(): boolean {
+    return this.handler.hasContent;
+  }
+
+  get usage(): TokenUsage | null {
+    return this.handler.usage;
+  }
+
+  get isUsageFinal(): boolean {
+    return this.handler.isUsageFinal;
+  }
+
+  private feed(bytes: Uint8Array): void {
+    for (const event of this.framer.push(bytes)) this.handler.onEvent(event, this.out);
+    if (this.framer.overflowed) this.handler.fail(upstreamError('unreadable'), this.out);
+  }
+
+  private keepWhole(bytes: Uint8Array): void {
+    this.wholeBytes += bytes.length;
+    if (this.wholeBytes <= WHOLE_BYTES_MAX) this.whole.push(bufferOf(bytes));
+    else this.handler.fail(upstreamError('unreadable'), this.out);
+  }
+
+  /** HTML and broken JSON become nothing, and so end as a false ending. */
+  private eventsOfWhole(): Buffer {
+    const answer = parseJson(Buffer.concat(this.whole));
+    if (answer === undefined) this.handler.fail(upstreamError('unreadable'), this.out);
+    return Buffer.from(answer === undefined ? '' : this.handler.eventsOfWhole(answer));
+  }
+}
+
+function formOf(bytes: Uint8Array): 'unknown' | 'events' | 'whole' {
+  const first = bytes.find((byte) => !BLANKS.has(byte));
+  if (first === undefined) return 'unknown';
+  return BODY_STARTS.has(first) ? 'whole' : 'events';
+}
+
+/** The last event with the blank line it lacked, so that the client's reader sees its end. */
+function closed(raw: Buffer): Buffer {
+  return Buffer.concat([raw, Buffer.from(raw.at(-1) === 0x0a ? '\n' : '\n\n')]);
+}

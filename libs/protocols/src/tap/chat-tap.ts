@@ -1,0 +1,50 @@
+import type { TokenUsage } from '@tollgate/contracts';
+import type { StreamSink } from '../exchange.ts';
+import { isRecord, record, records } from '../json/json-guard.ts';
+import type { JsonRecord } from '../json/json-guard.ts';
+import { readChatUsage } from '../usage/chat-usage.ts';
+import { generatedText } from './chat-text.ts';
+
+/** Reads along a chat stream: usage, generated text, whether it finished. Changes nothing. */
+export class ChatTap {
+  usage: TokenUsage | null = null;
+  /** The last usage object as the upstream wrote it. */
+  rawUsage: JsonRecord | null = null;
+  hasContent = false;
+  hasFinish = false;
+  private readonly sink: StreamSink;
+
+  constructor(sink: StreamSink) {
+    this.sink = sink;
+  }
+
+  observe(chunk: JsonRecord): void {
+    const usage = chatStreamUsage(chunk);
+    if (usage !== null) {
+      // Cumulative wherever it is repeated (Perplexity): the last one counts, never the sum (behaviour 10).
+      this.rawUsage = usage;
+      this.usage = readChatUsage(usage);
+    }
+    for (const choice of records(chunk['choices'])) {
+      const generated = generatedText(record(choice['delta']));
+      if (generated !== '') {
+        this.hasContent = true;
+        this.sink.output(generated);
+      }
+      if (typeof choice['finish_reason'] === 'string' && choice['finish_reason'] !== '') this.hasFinish = true;
+    }
+  }
+
+  get isUsageFinal(): boolean {
+    return this.usage !== null && this.hasFinish;
+  }
+}
+
+/** Top-level, Groq's `x_groq.usage`, or Moonshot's on the choice. */
+function chatStreamUsage(chunk: JsonRecord): JsonRecord | null {
+  if (isRecord(chunk['usage'])) return chunk['usage'];
+  const groq = record(chunk['x_groq'])['usage'];
+  if (isRecord(groq)) return groq;
+  const onChoice = records(chunk['choices']).find((choice) => isRecord(choice['usage']));
+  return onChoice === undefined ? null : record(onChoice['usage']);
+}

@@ -1,0 +1,53 @@
+import type { TokenUsage } from '@tollgate/contracts';
+import type { StreamSink } from '../exchange.ts';
+import { record, text } from '../json/json-guard.ts';
+import type { JsonRecord } from '../json/json-guard.ts';
+import { mergeMessagesUsage, readMessagesUsage } from '../usage/messages-usage.ts';
+
+/** Reads along a messages stream: usage, generated text, whether it finished. Changes nothing. */
+export class MessagesTap {
+  usage: TokenUsage | null = null;
+  hasContent = false;
+  /** A stop reason was given. */
+  hasFinish = false;
+  isUsageFinal = false;
+  private merged: JsonRecord = {};
+  private readonly sink: StreamSink;
+
+  constructor(sink: StreamSink) {
+    this.sink = sink;
+  }
+
+  observe(event: JsonRecord): void {
+    const type = event['type'];
+    if (type === 'message_start') this.merge(record(event['message'])['usage']);
+    else if (type === 'message_delta') {
+      this.merge(event['usage']);
+      this.isUsageFinal = this.usage !== null;
+      if (typeof record(event['delta'])['stop_reason'] === 'string') this.hasFinish = true;
+    } else if (type === 'content_block_start') this.generated(blockStartText(record(event['content_block'])));
+    else if (type === 'content_block_delta') this.generated(deltaText(record(event['delta'])));
+  }
+
+  private merge(usage: unknown): void {
+    this.merged = mergeMessagesUsage(this.merged, usage);
+    this.usage = readMessagesUsage(this.merged);
+  }
+
+  private generated(generatedText: string): void {
+    if (generatedText === '') return;
+    this.hasContent = true;
+    this.sink.output(generatedText);
+  }
+}
+
+/** A tool's name is generated; a server tool's result is input. */
+function blockStartText(block: JsonRecord): string {
+  const type = text(block['type']) ?? '';
+  if (type.endsWith('tool_use')) return text(block['name']) ?? '';
+  return type === 'text' ? (text(block['text']) ?? '') : type === 'thinking' ? (text(block['thinking']) ?? '') : '';
+}
+
+function deltaText(delta: JsonRecord): string {
+  return text(delta['text']) ?? text(delta['thinking']) ?? text(delta['partial_json']) ?? '';
+}

@@ -1,0 +1,62 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, test } from '@jest/globals';
+
+/** Recorded provider traffic, kept beside the repository (`../shared/fixtures`) or where TOLLGATE_FIXTURES says. Never copied into it. */
+const FOLDER = process.env['TOLLGATE_FIXTURES'] ?? resolve(dirname(fileURLToPath(import.meta.url)), '../../../../shared/fixtures');
+
+export const hasFixtures = existsSync(join(FOLDER, 'index.tsv'));
+
+export interface Recording {
+  file: string;
+  protocol: string;
+  provider: string;
+  isStream: boolean;
+  status: number;
+  hasError: boolean;
+  /** As the index found it; null when the recording has none. */
+  usage: unknown;
+  requestFile: string | null;
+}
+
+/** `describe` that says it was skipped, and why, where the recordings are absent. */
+export function describeRecorded(name: string, body: () => void): void {
+  if (hasFixtures) describe(name, body);
+  else describe(name, () => test.skip(`skipped: no recordings at ${FOLDER} (set TOLLGATE_FIXTURES)`, () => undefined));
+}
+
+export function recordings(where: (recording: Recording) => boolean = () => true): Recording[] {
+  if (!hasFixtures) return [];
+  const [header = '', ...rows] = readFileSync(join(FOLDER, 'index.tsv'), 'utf8').trimEnd().split('\n');
+  const names = header.split('\t');
+  return rows.map((row) => toRecording(row.split('\t'), names)).filter(where);
+}
+
+function toRecording(cells: string[], names: string[]): Recording {
+  const cell = (name: string): string => cells[names.indexOf(name)] ?? '';
+  const usage = cell('usage_json').replace(/^"|"$/g, '').replaceAll('""', '"');
+  return {
+    file: cell('file'),
+    protocol: cell('kind') === 'count_tokens' ? 'count_tokens' : cell('protocol'),
+    provider: cell('provider'),
+    isStream: cell('stream') === '1',
+    status: Number(cell('http_status')) || 200,
+    hasError: cell('has_error') === '1',
+    usage: usage === '' ? null : JSON.parse(usage),
+    requestFile: cell('request_file') || null,
+  };
+}
+
+export function readFixture(file: string): Buffer {
+  return readFileSync(join(FOLDER, file));
+}
+
+/** The bytes an upstream sent: `*.chunks.txt` gets its SSE framing back (fixtures/README.md). */
+export function upstreamBytes({ file, protocol }: Recording): Buffer {
+  const bytes = readFixture(file);
+  if (!file.endsWith('.chunks.txt')) return bytes;
+  const lines = bytes.toString('utf8').split('\n').filter((line) => line.trim() !== '');
+  const events = lines.map((line) => (protocol === 'messages' ? `event: ${JSON.parse(line).type}\ndata: ${line}\n\n` : `data: ${line}\n\n`));
+  return Buffer.from(events.join('') + (protocol === 'messages' ? '' : 'data: [DONE]\n\n'));
+}
