@@ -1,4 +1,5 @@
 /** What the test harness builds on. */
+export { AdminClient, AdminRefusal, type NewKey, type NewModel, type NewPrice, type NewRoute, type NewSubscription, type NewUpstream, type SyncResult } from './admin-client.ts';
 export { ROOT, appEntry, type AppName } from './checkout.ts';
 export { embeddedPostgres, postgresUrl, DATABASE_NAME, DATABASE_USER } from './embedded/postgres.ts';
 export { sharedFolder } from './embedded/postgres-binaries.ts';
@@ -8,3 +9,5 @@ export { isReachable, serviceUser } from './embedded/service-user.ts';
 export { findFreePort } from './process/free-port.ts';
 export { ManagedProcess, type ProcessFolders, type ProcessSpec } from './process/managed-process.ts';
 export { startWatchdog } from './process/watchdog.ts';
+export { appProcess, controlPlaneEnvironment, LOOPBACK_RANGES, nodeEnvironment, type Backends } from './stack/app-process.ts';
+export { drawSecrets, type Secrets } from './stack/secrets.ts';

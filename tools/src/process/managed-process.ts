@@ -40,6 +40,7 @@ export class ManagedProcess {
   private readonly folders: ProcessFolders;
   private child: ChildProcess | undefined;
   private exited: Promise<void> = Promise.resolve();
+  private isStopping = false;
 
   constructor(spec: ProcessSpec, folders: ProcessFolders) {
     this.spec = spec;
@@ -63,7 +64,10 @@ export class ManagedProcess {
   /** Resolves when ready; throws with the end of the log when the process dies or takes too long, and leaves nothing running then. */
   async start(): Promise<void> {
     if (this.child) throw new Error(`${this.spec.name} is already running.`);
+    this.isStopping = false;
     await this.spec.prepare?.();
+    // Stopped while preparing: a child started now would outlive us.
+    if (this.isStopping) throw new Error(`${this.spec.name} was stopped while starting.`);
     const child = this.spawn();
     try {
       await this.waitUntilReady(child);
@@ -74,6 +78,7 @@ export class ManagedProcess {
   }
 
   async stop(): Promise<void> {
+    this.isStopping = true;
     const pid = this.child?.pid;
     const identity = pid === undefined ? undefined : identityOf(pid);
     if (pid !== undefined && identity !== undefined) await terminate(pid, identity, this.spec.stop);
@@ -115,7 +120,7 @@ export class ManagedProcess {
     this.exited = new Promise((resolve) => {
       const finish = (): void => {
         if (this.child === child) this.child = undefined;
-        removePidFile(this.folders.run, name);
+        if (child.pid !== undefined) removePidFile(this.folders.run, name, child.pid);
         resolve();
       };
       child.once('exit', finish);

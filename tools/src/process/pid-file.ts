@@ -13,6 +13,7 @@ export interface PidRecord {
 
 export function writePidFile(folder: string, name: string, pid: number, stop: Termination): void {
   const identity = identityOf(pid);
+  // Already gone: there is nothing to clean up after.
   if (identity === undefined) return;
   mkdirSync(folder, { recursive: true });
   const record: PidRecord = { pid, identity, stop };
@@ -22,15 +23,20 @@ export function writePidFile(folder: string, name: string, pid: number, stop: Te
   renameSync(`${file}.new`, file);
 }
 
-export function removePidFile(folder: string, name: string): void {
-  rmSync(pidFile(folder, name), { force: true });
+/** Removes the record of that one run; a newer run's record under the same name stays. */
+export function removePidFile(folder: string, name: string, pid: number): void {
+  if (readRecord(folder, name)?.pid === pid) rmSync(pidFile(folder, name), { force: true });
 }
 
 /** The recorded process, if that very process still runs. */
 export function readLivePid(folder: string, name: string): PidRecord | undefined {
+  const record = readRecord(folder, name);
+  return record && identityOf(record.pid) === record.identity ? record : undefined;
+}
+
+function readRecord(folder: string, name: string): PidRecord | undefined {
   try {
-    const record = JSON.parse(readFileSync(pidFile(folder, name), 'utf8')) as PidRecord;
-    return identityOf(record.pid) === record.identity ? record : undefined;
+    return JSON.parse(readFileSync(pidFile(folder, name), 'utf8')) as PidRecord;
   } catch {
     return undefined;
   }
@@ -41,10 +47,11 @@ export async function reclaim(folder: string, except: readonly string[] = []): P
   const names = listPidFiles(folder).filter((name) => !except.includes(name));
   const ended = await Promise.all(
     names.map(async (name) => {
-      const record = readLivePid(folder, name);
-      if (record) await terminate(record.pid, record.identity, record.stop);
-      removePidFile(folder, name);
-      return record ? name : undefined;
+      const record = readRecord(folder, name);
+      const isAlive = record !== undefined && identityOf(record.pid) === record.identity;
+      if (isAlive) await terminate(record.pid, record.identity, record.stop);
+      if (record) removePidFile(folder, name, record.pid);
+      return isAlive ? name : undefined;
     }),
   );
   return ended.filter((name) => name !== undefined);

@@ -1,6 +1,8 @@
 import { spawn } from 'node:child_process';
 import { rmSync } from 'node:fs';
-import { reclaim } from './pid-file.ts';
+import { setTimeout as delay } from 'node:timers/promises';
+import { readLivePid, reclaim, removePidFile, writePidFile } from './pid-file.ts';
+import { terminate, type Termination } from './terminate.ts';
 
 /**
  * Ends what a killed parent leaves behind. A process of its own that waits for the end of its standard input, which the parent's death
@@ -11,6 +13,9 @@ export interface Watchdog {
   release: () => Promise<void>;
 }
 
+const NAME = 'watchdog';
+const STOP = { steps: [{ signal: 'SIGKILL', graceMs: 1_000 }] } as const satisfies Termination;
+
 /** @param disposableFolder deleted at the end, with all that is in it */
 export function startWatchdog(runFolder: string, disposableFolder?: string): Watchdog {
   const child = spawn(process.execPath, [import.meta.filename, runFolder, ...(disposableFolder ? [disposableFolder] : [])], {
@@ -20,6 +25,7 @@ export function startWatchdog(runFolder: string, disposableFolder?: string): Wat
     cwd: '/',
   });
   child.unref();
+  if (child.pid !== undefined) writePidFile(runFolder, NAME, child.pid, STOP);
   const exited = new Promise<void>((resolve) => {
     child.once('exit', () => resolve());
     child.once('error', () => resolve());
@@ -33,10 +39,19 @@ export function startWatchdog(runFolder: string, disposableFolder?: string): Wat
   };
 }
 
+/** Lets the watchdog of a killed earlier run finish, so that it and the new run do not work on the same files. */
+export async function awaitEarlierWatchdog(runFolder: string, limitMs: number): Promise<void> {
+  const deadline = Date.now() + limitMs;
+  while (readLivePid(runFolder, NAME) && Date.now() < deadline) await delay(20);
+  const stuck = readLivePid(runFolder, NAME);
+  if (stuck) await terminate(stuck.pid, stuck.identity, STOP);
+}
+
 async function watch(runFolder: string, disposableFolder: string | undefined): Promise<void> {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {});
   for await (const _ of process.stdin);
-  await reclaim(runFolder);
+  await reclaim(runFolder, [NAME]);
+  removePidFile(runFolder, NAME, process.pid);
   if (disposableFolder) rmSync(disposableFolder, { recursive: true, force: true });
 }
 

@@ -1,0 +1,156 @@
+import { z } from 'zod';
+
+const REQUEST_TIMEOUT_MS = 30_000;
+
+const withId = z.object({ id: z.number().int() });
+const problem = z.object({ code: z.string(), detail: z.string().optional() }).partial();
+
+/** The administration interface said no. `code` is the problem's own code (RFC 9457 body), or `unknown`. */
+export class AdminRefusal extends Error {
+  readonly status: number;
+  readonly code: string;
+
+  constructor(request: string, status: number, body: string) {
+    const { code = 'unknown', detail } = problem.catch({}).parse(parseJson(body));
+    super(`${request} answered ${status} ${code}: ${detail ?? body.slice(0, 500)}`);
+    this.status = status;
+    this.code = code;
+  }
+}
+
+export interface NewModel {
+  name: string;
+  display_name?: string;
+  kind?: 'chat' | 'embedding';
+  owned_by?: string;
+  context_window?: number;
+  max_output_tokens?: number;
+}
+export interface NewPrice {
+  model_id: number;
+  /** Decimal text in the installation's currency. */
+  price_per_million: string;
+  /** Decimal text; 1 when absent. */
+  weight_input?: string;
+  weight_output?: string;
+  weight_cache_read?: string;
+  weight_cache_write?: string;
+}
+export interface NewUpstream {
+  name: string;
+  protocol: 'openai' | 'anthropic';
+  /** With its version segment, e.g. `https://api.example.com/v1`. */
+  base_url: string;
+  api_key?: string;
+  [setting: string]: unknown;
+}
+export interface NewRoute {
+  model_id: number;
+  upstream_id: number;
+  upstream_model: string;
+  priority?: number;
+  weight?: number;
+}
+export interface NewSubscription {
+  model_id: number;
+  tokens: number;
+  auto_recharge_threshold?: number;
+  auto_recharge_amount?: number;
+}
+export interface NewKey {
+  name: string;
+  allowed_models?: string;
+  rpm?: number;
+  rph?: number;
+  rpd?: number;
+}
+
+const syncResult = z.object({ version: z.number().int(), nodes: z.array(z.object({ id: z.number().int(), name: z.string(), outcome: z.string() }).loose()) });
+export type SyncResult = z.infer<typeof syncResult>;
+
+/** A caller of the administration interface with one account's token. Methods throw AdminRefusal. */
+export class AdminClient {
+  /** Origin that answers /admin-api: the control plane or the front door. */
+  readonly baseUrl: string;
+  readonly token: string | undefined;
+
+  constructor(baseUrl: string, token?: string) {
+    this.baseUrl = baseUrl;
+    this.token = token;
+  }
+
+  /** `path` below /admin-api. Resolves with the parsed body; undefined when there is none. */
+  async call(method: 'GET' | 'POST' | 'PUT' | 'DELETE', path: string, body?: unknown, headers: Record<string, string> = {}): Promise<unknown> {
+    const response = await fetch(`${this.baseUrl}/admin-api${path}`, {
+      method,
+      headers: { ...(this.token === undefined ? {} : { authorization: `Bearer ${this.token}` }), ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
+      body: body === undefined ? null : JSON.stringify(body),
+      signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS),
+    });
+    const text = await response.text();
+    if (!response.ok) throw new AdminRefusal(`${method} ${path}`, response.status, text);
+    return text === '' ? undefined : parseJson(text);
+  }
+
+  async login(username: string, password: string): Promise<AdminClient> {
+    const { token } = z.object({ token: z.string() }).parse(await this.call('POST', '/auth/login', { username, password }));
+    return new AdminClient(this.baseUrl, token);
+  }
+
+  /** The new account's id; it is pending until approved. */
+  async register(username: string, password: string): Promise<number> {
+    return withId.parse(await this.call('POST', '/auth/register', { username, password })).id;
+  }
+
+  async approve(userId: number): Promise<void> {
+    await this.call('POST', `/users/${userId}/approve`);
+  }
+
+  /** With an idempotency key, a repetition within 24 hours pays in only once. */
+  async adminRecharge({ userId, amount, note, idempotencyKey }: { userId: number; amount: string; note: string; idempotencyKey?: string }): Promise<void> {
+    await this.call('POST', '/wallet/admin-recharge', { user_id: userId, amount, note }, idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey });
+  }
+
+  async createModel(model: NewModel): Promise<number> {
+    return withId.parse(await this.call('POST', '/models', model)).id;
+  }
+
+  async setPrice(price: NewPrice): Promise<void> {
+    await this.call('POST', '/models/pricing', price);
+  }
+
+  async createUpstream(upstream: NewUpstream): Promise<number> {
+    return withId.parse(await this.call('POST', '/upstreams', upstream)).id;
+  }
+
+  async createRoute(route: NewRoute): Promise<number> {
+    return withId.parse(await this.call('POST', '/routing', route)).id;
+  }
+
+  async subscribe(subscription: NewSubscription): Promise<void> {
+    await this.call('POST', '/models/subscribe', subscription);
+  }
+
+  /** `key` is the secret, shown this once. */
+  async createKey(key: NewKey): Promise<{ id: number; key: string }> {
+    return z.object({ id: z.number().int(), key: z.string() }).parse(await this.call('POST', '/keys', key));
+  }
+
+  /** Publishes, and waits until every node has applied it or failed to. */
+  async syncAll(): Promise<SyncResult> {
+    return syncResult.parse(await this.call('POST', '/proxy-nodes/sync-all'));
+  }
+
+  /** The first page of a list. */
+  async list(path: string): Promise<Record<string, unknown>[]> {
+    return z.object({ data: z.array(z.record(z.string(), z.unknown())) }).parse(await this.call('GET', path)).data;
+  }
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,37 @@
+/** `npm run <command>` after the bootstrap: one file per command in `commands/`, loaded only when asked for. */
+type Command = (args: readonly string[]) => Promise<number>;
+
+const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
+  start: async () => (await import('./commands/start.ts')).start,
+  stop: async () => (await import('./commands/stop.ts')).stop,
+  test: async () => (await import('./commands/test.ts')).test,
+  dev: async () => (await import('./commands/dev.ts')).dev,
+  build: async () => (await import('./commands/build.ts')).build,
+  check: async () => (await import('./check.ts')).check,
+  doctor: async () => (await import('./commands/doctor.ts')).doctor,
+  seed: async () => (await import('./commands/seed.ts')).seed,
+  audit: async () => program('audit', ['tests/audit/src/main.ts', 'tools/src/audit/main.ts']),
+  bench: async () => program('bench', ['bench/src/main.ts']),
+};
+
+async function program(command: string, files: readonly string[]): Promise<Command> {
+  const { runProgram } = await import('./commands/run-program.ts');
+  return (args) => runProgram(command, files, args);
+}
+
+async function main([name = '', ...args]: readonly string[]): Promise<number> {
+  const load = COMMANDS[name];
+  if (!load) {
+    console.error(`Unknown command "${name}".\n  Fix: npm run <command>, one of ${Object.keys(COMMANDS).join(', ')}`);
+    return 1;
+  }
+  const command = await load();
+  return command(args);
+}
+
+try {
+  process.exitCode = await main(process.argv.slice(2));
+} catch (error) {
+  console.error(`\n${process.env.TOLLGATE_DEBUG ? (error as Error).stack : (error as Error).message}`);
+  process.exitCode = 1;
+}

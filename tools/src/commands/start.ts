@@ -1,0 +1,101 @@
+import { spawn } from 'node:child_process';
+import { mkdirSync, openSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { STATE_FOLDER } from '../checkout.ts';
+import { AdminClient } from '../admin-client.ts';
+import { withLock } from '../process/checkout-lock.mjs';
+import { readLivePid, removePidFile, writePidFile } from '../process/pid-file.ts';
+import { CHAT_MODEL, EMBEDDING_MODEL, seedDemo } from '../seed/demo.ts';
+import { describeStart } from '../stack/describe-start.ts';
+import { loadSecrets, type Secrets } from '../stack/secrets.ts';
+import { ADMIN_USERNAME, runFolder, startStack, type Stack } from '../stack/stack.ts';
+import { readStartFile, writeStartFile, type StartFile } from '../stack/start-file.ts';
+import { SUPERVISOR, SUPERVISOR_STOP } from '../stack/supervisor.ts';
+
+const DEMO_USERNAME = 'demo';
+/** Set in the background process of `--detach`, which reports over its IPC channel. */
+const BACKGROUND = 'TOLLGATE_BACKGROUND';
+const LOG_TAIL_LINES = 30;
+
+/** `npm start [-- --detach]`: runs the whole product until a signal; with --detach returns when it is ready. */
+export async function start(args: readonly string[]): Promise<number> {
+  if (args.includes('--detach')) return startInBackground();
+  if (!(await becomeSupervisor())) return sayRunning();
+  return superviseUntilSignal(prepareDemo);
+}
+
+/** Starts everything, has `prepare` finish it, prints what it returns, then waits for Ctrl-C or SIGTERM. */
+export async function superviseUntilSignal(prepare: (stack: Stack, secrets: Secrets) => Promise<string>, nodeOptions: readonly string[] = []): Promise<number> {
+  let stack: Stack | undefined;
+  const signalled = new Promise<void>((resolve) => {
+    // Before there is a stack, our end alone stops everything: the watchdog sees it.
+    const onSignal = (): void => (stack ? resolve() : process.exit(130));
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, onSignal);
+  });
+  try {
+    const secrets = loadSecrets(STATE_FOLDER);
+    stack = await startStack({ stateFolder: STATE_FOLDER, secrets, log: (line) => console.log(line), nodeOptions });
+    announce(await prepare(stack, secrets));
+    await signalled;
+    console.log('Stopping ...');
+    return 0;
+  } finally {
+    await stack?.stop();
+    removePidFile(runFolder(STATE_FOLDER), SUPERVISOR, process.pid);
+  }
+}
+
+/** Records this process as the one that runs this checkout; false when another one does. */
+export function becomeSupervisor(): Promise<boolean> {
+  const folder = runFolder(STATE_FOLDER);
+  return withLock(path.join(STATE_FOLDER, 'start.lock'), async () => {
+    if (readLivePid(folder, SUPERVISOR)) return false;
+    writePidFile(folder, SUPERVISOR, process.pid, SUPERVISOR_STOP);
+    return true;
+  });
+}
+
+function sayRunning(): number {
+  const content = readStartFile(STATE_FOLDER);
+  console.log(content ? `Tollgate is already running.\n${describeStart(content)}` : 'Tollgate is already starting in this checkout.');
+  return 0;
+}
+
+export async function prepareDemo(stack: Stack, secrets: Secrets): Promise<string> {
+  const { baseUrl, adminUrl, proxyUrls, upstreamUrl } = stack;
+  const user = { username: DEMO_USERNAME, password: secrets.userPassword };
+  const admin = { username: ADMIN_USERNAME, password: secrets.adminPassword };
+  // The key's secret is shown once in its life: a start file with one means that the demo was seeded.
+  const apiKey = readStartFile(STATE_FOLDER)?.apiKey ?? (await seedDemo(await new AdminClient(adminUrl).login(admin.username, admin.password), { user, upstreamUrl }));
+  const content: StartFile = { baseUrl, adminUrl, proxyUrls, admin, user, apiKey, chatModel: CHAT_MODEL, embeddingModel: EMBEDDING_MODEL, upstreamUrl };
+  writeStartFile(STATE_FOLDER, content);
+  return describeStart(content);
+}
+
+function announce(text: string): void {
+  console.log(text);
+  if (!process.env[BACKGROUND]) return;
+  process.send?.({ ready: text });
+  process.disconnect?.();
+}
+
+async function startInBackground(): Promise<number> {
+  if (readLivePid(runFolder(STATE_FOLDER), SUPERVISOR)) return sayRunning();
+  const logs = path.join(STATE_FOLDER, 'logs');
+  mkdirSync(logs, { recursive: true });
+  const logFile = path.join(logs, 'supervisor.log');
+  const log = openSync(logFile, 'w', 0o600);
+  const child = spawn(process.execPath, [...process.execArgv, process.argv[1] as string, 'start'], {
+    stdio: ['ignore', log, log, 'ipc'],
+    detached: true,
+    env: { ...process.env, [BACKGROUND]: '1' },
+  });
+  const ready = await new Promise<string | undefined>((resolve) => {
+    child.once('message', (message) => resolve((message as { ready: string }).ready));
+    child.once('exit', () => resolve(undefined));
+  });
+  child.unref();
+  console.log(ready ?? `Tollgate did not start. The end of ${logFile}:\n${readFileSync(logFile, 'utf8').trimEnd().split('\n').slice(-LOG_TAIL_LINES).join('\n')}`);
+  if (ready !== undefined) console.log('It runs in the background. Stop it with: npm stop');
+  return ready === undefined ? 1 : 0;
+}

@@ -1,0 +1,65 @@
+import { spawn } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { z } from 'zod';
+import { APP_PROJECTS, build } from '../build.ts';
+import { ROOT } from '../checkout.ts';
+
+const jestResult = z.object({
+  success: z.boolean(),
+  numPassedTests: z.number(),
+  numFailedTests: z.number(),
+  numPendingTests: z.number(),
+  /** Suites that could not even be loaded; their tests are in no other count. */
+  numRuntimeErrorTestSuites: z.number(),
+});
+
+export interface TestCounts {
+  passed: number;
+  failed: number;
+  skipped: number;
+}
+
+/** `npm test [-- <jest arguments>]`: builds what the tests spawn, runs jest, and ends with the line `N passed, N failed`. */
+export async function test(args: readonly string[]): Promise<number> {
+  await build(APP_PROJECTS);
+  const folder = mkdtempSync(path.join(tmpdir(), 'tollgate-jest-'));
+  try {
+    const resultFile = path.join(folder, 'result.json');
+    const code = await runJest(['--json', `--outputFile=${resultFile}`, ...args]);
+    const { success, counts } = readResult(resultFile);
+    console.log(`${counts.passed} passed, ${counts.failed} failed${counts.skipped > 0 ? `, ${counts.skipped} skipped` : ''}`);
+    return success && counts.failed === 0 ? code : Math.max(code, 1);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function runJest(args: readonly string[]): Promise<number> {
+  const flags = ['--experimental-vm-modules', '--no-warnings', path.join(ROOT, 'node_modules', 'jest', 'bin', 'jest.js')];
+  return new Promise((resolve, reject) => {
+    // With --json the report itself goes to standard error; standard output would only repeat where the file is.
+    const child = spawn(process.execPath, [...flags, ...args], { cwd: ROOT, stdio: ['ignore', 'ignore', 'inherit'] });
+    // Jest gets Ctrl-C from the terminal; we stay to report.
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => child.kill(signal));
+    child.on('error', reject);
+    child.on('exit', (code) => resolve(code ?? 1));
+  });
+}
+
+function readResult(file: string): { success: boolean; counts: TestCounts } {
+  const result = jestResult.safeParse(parseFile(file));
+  // No result means that jest itself broke: that is a failure, never nothing.
+  if (!result.success) return { success: false, counts: { passed: 0, failed: 1, skipped: 0 } };
+  const { success, numPassedTests, numFailedTests, numPendingTests, numRuntimeErrorTestSuites } = result.data;
+  return { success, counts: { passed: numPassedTests, failed: numFailedTests + numRuntimeErrorTestSuites, skipped: numPendingTests } };
+}
+
+function parseFile(file: string): unknown {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8'));
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,73 @@
+import { AdminClient } from '../admin-client.ts';
+import type { Credentials } from '../stack/start-file.ts';
+import { ensure, unlessDone } from './ensure.ts';
+
+export const CHAT_MODEL = 'demo-chat';
+export const EMBEDDING_MODEL = 'demo-embedding';
+
+const WALLET_AMOUNT = '100';
+const TOKENS = 1_000_000;
+/** What the models are called at the demo upstream; it chooses its behaviour by this name. */
+const UPSTREAM_MODEL = 'demo-ok';
+
+/**
+ * What `npm start` shows: one user with money, a chat model with a route of each protocol, an embedding model, subscriptions and a key.
+ * Only through the administration API. May be repeated after an interruption. Returns the secret of a new key.
+ */
+export async function seedDemo(admin: AdminClient, { user, upstreamUrl }: { user: Credentials; upstreamUrl: string }): Promise<string> {
+  const [openai, anthropic] = await Promise.all([ensureUpstream(admin, 'openai', upstreamUrl), ensureUpstream(admin, 'anthropic', upstreamUrl)]);
+  const chat = await ensureModel(admin, { name: CHAT_MODEL, display_name: 'Demo chat', kind: 'chat', price_per_million: '2', weight_output: '4' });
+  const embedding = await ensureModel(admin, { name: EMBEDDING_MODEL, display_name: 'Demo embedding', kind: 'embedding', price_per_million: '0.1' });
+  await ensureRoute(admin, chat, openai);
+  await ensureRoute(admin, chat, anthropic);
+  await ensureRoute(admin, embedding, openai);
+  const client = await ensureUser(admin, user);
+  for (const model_id of [chat, embedding]) await unlessDone(() => client.subscribe({ model_id, tokens: TOKENS }));
+  const { key } = await client.createKey({ name: 'demo', allowed_models: '*', rpm: 600, rph: 0, rpd: 0 });
+  await admin.syncAll();
+  return key;
+}
+
+function ensureUpstream(admin: AdminClient, protocol: 'openai' | 'anthropic', upstreamUrl: string): Promise<number> {
+  const name = `demo-${protocol}`;
+  return ensure({
+    admin,
+    list: `/upstreams?q=${name}`,
+    matches: (row) => row.name === name,
+    create: () => admin.createUpstream({ name, protocol, base_url: `${upstreamUrl}/v1`, api_key: 'demo-upstream-key' }),
+  });
+}
+
+function ensureModel(admin: AdminClient, { price_per_million, weight_output = '1', ...model }: { name: string; display_name: string; kind: 'chat' | 'embedding'; price_per_million: string; weight_output?: string }): Promise<number> {
+  return ensure({
+    admin,
+    list: `/models?q=${model.name}`,
+    matches: (row) => row.name === model.name,
+    create: async () => {
+      const model_id = await admin.createModel(model);
+      await admin.setPrice({ model_id, price_per_million, weight_output });
+      return model_id;
+    },
+  });
+}
+
+function ensureRoute(admin: AdminClient, model_id: number, upstream_id: number): Promise<number> {
+  return ensure({
+    admin,
+    list: `/routing?model_id=${model_id}`,
+    matches: (row) => row.model_id === model_id && row.upstream_id === upstream_id,
+    create: () => admin.createRoute({ model_id, upstream_id, upstream_model: UPSTREAM_MODEL }),
+  });
+}
+
+async function ensureUser(admin: AdminClient, { username, password }: Credentials): Promise<AdminClient> {
+  const userId = await ensure({
+    admin,
+    list: `/users?q=${username}`,
+    matches: (row) => row.username === username,
+    create: () => new AdminClient(admin.baseUrl).register(username, password),
+  });
+  await unlessDone(() => admin.approve(userId));
+  await admin.adminRecharge({ userId, amount: WALLET_AMOUNT, note: 'demo', idempotencyKey: 'seed-demo' });
+  return admin.login(username, password);
+}

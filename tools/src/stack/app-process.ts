@@ -1,0 +1,98 @@
+import { appEntry, type AppName } from '../checkout.ts';
+import { ManagedProcess, type ProcessFolders } from '../process/managed-process.ts';
+import type { Termination } from '../process/terminate.ts';
+import type { Secrets } from './secrets.ts';
+
+const READY_TIMEOUT_MS = 60_000;
+const PROBE_TIMEOUT_MS = 2_000;
+/** Time for streams to finish and for journals to be acknowledged. */
+const STOP: Termination = { steps: [{ signal: 'SIGTERM', graceMs: 12_000 }] };
+
+export interface AppSettings {
+  /** Names the pid and log file, e.g. `node-1`. */
+  name: string;
+  app: AppName;
+  port: number;
+  env: Readonly<Record<string, string | undefined>>;
+  folders: ProcessFolders;
+  /** Options for Node itself, e.g. `--watch`. */
+  nodeOptions?: readonly string[];
+  /** `/readyz` waits until it serves; `/healthz` only until it lives. */
+  readyPath?: '/readyz' | '/healthz';
+}
+
+/** One of our apps, from its build, ready once its own readiness check says so. */
+export function appProcess({ name, app, port, env, folders, nodeOptions = [], readyPath = '/readyz' }: AppSettings): ManagedProcess {
+  return new ManagedProcess(
+    {
+      name,
+      command: process.execPath,
+      args: ['--enable-source-maps', ...nodeOptions, appEntry(app)],
+      cwd: '/',
+      env: { HOST: '127.0.0.1', ...env, PORT: String(port) },
+      stop: STOP,
+      isReady: () => answers(`http://127.0.0.1:${port}${readyPath}`),
+      readyTimeoutMs: READY_TIMEOUT_MS,
+    },
+    folders,
+  );
+}
+
+async function answers(url: string): Promise<boolean> {
+  try {
+    const response = await fetch(url, { signal: AbortSignal.timeout(PROBE_TIMEOUT_MS) });
+    await response.body?.cancel();
+    return response.ok;
+  } catch {
+    return false;
+  }
+}
+
+export interface Backends {
+  databaseUrl: string;
+  redisUrl: string;
+  secrets: Secrets;
+  /** Environment that all apps get first, so that what follows wins. */
+  base: Readonly<Record<string, string | undefined>>;
+}
+
+/** Private ranges the demo upstream lives in. */
+export const LOOPBACK_RANGES = '127.0.0.0/8,::1/128';
+
+export function controlPlaneEnvironment({ databaseUrl, redisUrl, secrets, base }: Backends, admin: { username: string; password: string }): Record<string, string | undefined> {
+  return {
+    ...base,
+    DATABASE_URL: databaseUrl,
+    REDIS_URL: redisUrl,
+    JWT_SECRET: secrets.jwt,
+    ENCRYPTION_KEY: secrets.encryption,
+    FLEET_CREDENTIAL: secrets.fleet,
+    BOOTSTRAP_ADMIN_USERNAME: admin.username,
+    BOOTSTRAP_ADMIN_PASSWORD: admin.password,
+  };
+}
+
+export interface NodeSettings {
+  name: string;
+  worker: number;
+  /** Of its own; journals and the last good snapshot. */
+  dataFolder: string;
+  port: number;
+  controlPlaneUrl: string;
+}
+
+export function nodeEnvironment({ redisUrl, secrets, base }: Backends, { name, worker, dataFolder, port, controlPlaneUrl }: NodeSettings): Record<string, string | undefined> {
+  return {
+    ...base,
+    // Nodes never see PostgreSQL, not even its address.
+    DATABASE_URL: undefined,
+    REDIS_URL: redisUrl,
+    ENCRYPTION_KEY: secrets.encryption,
+    NODE_CREDENTIAL: secrets.fleet,
+    NODE_NAME: name,
+    NODE_WORKER: String(worker),
+    DATA_DIR: dataFolder,
+    PUBLIC_URL: `http://127.0.0.1:${port}`,
+    CONTROL_PLANE_URL: controlPlaneUrl,
+  };
+}

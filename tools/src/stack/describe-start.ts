@@ -1,0 +1,25 @@
+import type { StartFile } from './start-file.ts';
+
+/** What `npm start` prints: addresses, logins and a command that works when pasted. */
+export function describeStart({ baseUrl, adminUrl, proxyUrls, admin, user, apiKey, chatModel, upstreamUrl }: StartFile): string {
+  const body = JSON.stringify({ model: chatModel, stream: true, messages: [{ role: 'user', content: 'Hello!' }] });
+  return `
+Tollgate is ready:  ${baseUrl}
+
+  Administration    ${baseUrl}/admin-api   (directly: ${adminUrl})
+    administrator   ${admin.username} / ${admin.password}
+    demo user       ${user.username} / ${user.password}
+  Proxy             ${baseUrl}/v1   (nodes: ${proxyUrls.join(', ')})
+    API key         ${apiKey}
+  Demo upstream     ${upstreamUrl}
+  Sandbox payments are on: wallet/recharge credits at once.
+
+Try it:
+
+  curl -N ${baseUrl}/v1/chat/completions \\
+    -H 'Authorization: Bearer ${apiKey}' -H 'Content-Type: application/json' \\
+    -d '${body}'
+
+These values are kept in .tollgate/start.json, logs in .tollgate/logs. Ctrl-C or "npm stop" stops everything.
+`;
+}

@@ -1,0 +1,33 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { findFreePort } from '../process/free-port.ts';
+
+/** Ports of this checkout, remembered so that addresses stay the same across restarts for as long as nobody else takes them. */
+export class PortBook {
+  private readonly file: string;
+  private readonly remembered: Record<string, number>;
+  private readonly chosen = new Set<number>();
+
+  constructor(stateFolder: string) {
+    this.file = path.join(stateFolder, 'ports.json');
+    this.remembered = read(this.file);
+  }
+
+  /** The remembered port, else one of `preferred`, else any free one. */
+  async claim(name: string, preferred: readonly number[] = []): Promise<number> {
+    const earlier = this.remembered[name];
+    const port = await findFreePort([...(earlier === undefined ? [] : [earlier]), ...preferred], this.chosen);
+    this.chosen.add(port);
+    this.remembered[name] = port;
+    writeFileSync(this.file, `${JSON.stringify(this.remembered, null, 2)}\n`);
+    return port;
+  }
+}
+
+function read(file: string): Record<string, number> {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8')) as Record<string, number>;
+  } catch {
+    return {};
+  }
+}
