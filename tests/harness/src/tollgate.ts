@@ -1,0 +1,158 @@
+import { mkdirSync } from 'node:fs';
+import path from 'node:path';
+import { AdminClient, appProcess, controlPlaneEnvironment, drawSecrets, findFreePort, LOOPBACK_RANGES, nodeEnvironment, type Backends, type ManagedProcess, type Secrets } from '@tollgate/tools';
+import { startServices, type Services } from './services.ts';
+
+const ADMIN_USERNAME = 'admin';
+/** Few, so that polling costs little on a small machine; more than one, so that shards are told apart. */
+const SHARDS = '4';
+const DRAIN_TIMEOUT_MS = '5000';
+
+export interface TollgateOptions {
+  /** Proxy nodes, named `node-1`, `node-2`, ... */
+  nodes?: number;
+  /** Processes per node; the first is `node-1`, the next `node-1.1`, ... */
+  workers?: number;
+  frontDoor?: boolean;
+  /** Added to the environment of every app. */
+  env?: Readonly<Record<string, string>>;
+}
+
+/** A whole Tollgate of real processes, with the handles to use, watch and break it. URLs have no trailing slash. */
+export interface Tollgate {
+  adminUrl: string;
+  /** One per process: with `workers` > 1, a node's workers follow each other. */
+  nodeUrls: string[];
+  upstreamUrl: string;
+  /** Undefined unless asked for. */
+  frontDoorUrl: string | undefined;
+  admin: AdminClient;
+  adminCredentials: { username: string; password: string };
+  databaseUrl: string;
+  redisUrl: string;
+  shards: number;
+  secrets: Secrets;
+  services: Services;
+  /** Names for `kill`, `restart` and `logs`. */
+  processNames: string[];
+  /** Sends a signal; waits for the end unless it is SIGSTOP or SIGCONT. Nothing restarts by itself. */
+  kill: (name: string, signal?: NodeJS.Signals) => Promise<void>;
+  /** Starts a killed process on its old port and waits until it is ready; one that runs is stopped first. */
+  restart: (name: string) => Promise<void>;
+  isRunning: (name: string) => boolean;
+  logs: (name: string) => string;
+  stop: () => Promise<void>;
+}
+
+/** Needs a build (`npm test` makes it). A few seconds; call it in `beforeAll` with a timeout to match, and `stop` in `afterAll`. */
+export async function startTollgate(options: TollgateOptions = {}): Promise<Tollgate> {
+  const services = await startServices();
+  const secrets = drawSecrets();
+  const backends: Backends = { databaseUrl: services.databaseUrl, redisUrl: services.redisUrl, secrets, base: baseEnvironment(options.env) };
+  const fleet = await layOut(services, backends, options);
+  const processes = new Map([services.postgres, services.redis, ...fleet.processes].map((process) => [process.spec.name, process]));
+  const stop = async (): Promise<void> => {
+    await Promise.all(fleet.processes.map((process) => process.stop()));
+    await services.stop();
+  };
+  try {
+    await startAll(fleet);
+    const adminCredentials = { username: ADMIN_USERNAME, password: secrets.adminPassword };
+    const admin = await new AdminClient(fleet.adminUrl).login(adminCredentials.username, adminCredentials.password);
+    const { adminUrl, nodeUrls, upstreamUrl, frontDoorUrl } = fleet;
+    const { databaseUrl, redisUrl } = services;
+    return { adminUrl, nodeUrls, upstreamUrl, frontDoorUrl, admin, adminCredentials, databaseUrl, redisUrl, shards: Number(backends.base.SHARDS), secrets, services, stop, ...handles(processes) };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+interface Fleet {
+  adminUrl: string;
+  nodeUrls: string[];
+  upstreamUrl: string;
+  frontDoorUrl: string | undefined;
+  controlPlane: ManagedProcess;
+  processes: ManagedProcess[];
+}
+
+/** Nothing of the developer's own environment steers a test but what programs need to run at all. */
+function baseEnvironment(added: Readonly<Record<string, string>> = {}): Record<string, string | undefined> {
+  const { PATH, HOME, TMPDIR } = process.env;
+  return {
+    PATH, HOME, TMPDIR,
+    SHARDS, UPSTREAM_ALLOW_PRIVATE: LOOPBACK_RANGES, TRUSTED_PROXIES: LOOPBACK_RANGES, DRAIN_TIMEOUT_MS,
+    PAYMENTS: 'sandbox', LOG_LEVEL: 'info', REGISTRATIONS_PER_ADDRESS_PER_DAY: '1000000',
+    ...added,
+  };
+}
+
+async function layOut(services: Services, backends: Backends, { nodes = 2, workers = 1, frontDoor = false }: TollgateOptions): Promise<Fleet> {
+  const { folders, folder } = services;
+  const { base } = backends;
+  const ports = new PortsOnce();
+  const admin = { username: ADMIN_USERNAME, password: backends.secrets.adminPassword };
+  const adminPort = await ports.next();
+  const upstreamPort = await ports.next();
+  const controlPlaneUrl = local(adminPort);
+  const controlPlane = appProcess({ name: 'control-plane', app: 'control-plane', port: adminPort, folders, env: controlPlaneEnvironment(backends, admin) });
+  const upstream = appProcess({ name: 'demo-upstream', app: 'demo-upstream', port: upstreamPort, folders, env: { ...base, RECORD_FILE: path.join(folder, 'demo-upstream.jsonl') } });
+  const nodeProcesses: ManagedProcess[] = [];
+  const nodeUrls: string[] = [];
+  for (let node = 1; node <= nodes; node += 1) {
+    const dataFolder = path.join(folder, 'nodes', `node-${node}`);
+    mkdirSync(dataFolder, { recursive: true });
+    for (let worker = 0; worker < workers; worker += 1) {
+      const port = await ports.next();
+      nodeUrls.push(local(port));
+      const env = nodeEnvironment(backends, { name: `node-${node}`, worker, dataFolder, port, controlPlaneUrl });
+      nodeProcesses.push(appProcess({ name: worker === 0 ? `node-${node}` : `node-${node}.${worker}`, app: 'proxy-node', port, folders, env }));
+    }
+  }
+  const processes = [controlPlane, upstream, ...nodeProcesses];
+  const frontDoorPort = frontDoor ? await ports.next() : undefined;
+  if (frontDoorPort !== undefined) {
+    processes.push(appProcess({ name: 'front-door', app: 'front-door', port: frontDoorPort, folders, env: { ...base, CONTROL_PLANE_URL: controlPlaneUrl, PROXY_URLS: nodeUrls.join(',') } }));
+  }
+  return { adminUrl: controlPlaneUrl, nodeUrls, upstreamUrl: local(upstreamPort), frontDoorUrl: frontDoorPort === undefined ? undefined : local(frontDoorPort), controlPlane, processes };
+}
+
+async function startAll({ processes }: Fleet): Promise<void> {
+  const results = await Promise.allSettled(processes.map((process) => process.start()));
+  const failed = results.find((result) => result.status === 'rejected');
+  if (failed) throw failed.reason;
+}
+
+function handles(processes: ReadonlyMap<string, ManagedProcess>): Pick<Tollgate, 'processNames' | 'kill' | 'restart' | 'isRunning' | 'logs'> {
+  const named = (name: string): ManagedProcess => {
+    const found = processes.get(name);
+    if (!found) throw new Error(`There is no process "${name}"; there are ${[...processes.keys()].join(', ')}.`);
+    return found;
+  };
+  return {
+    processNames: [...processes.keys()],
+    kill: (name, signal = 'SIGKILL') => named(name).kill(signal),
+    restart: async (name) => {
+      const process = named(name);
+      if (process.isRunning) await process.stop();
+      await process.start();
+    },
+    isRunning: (name) => named(name).isRunning,
+    logs: (name) => named(name).readLog(),
+  };
+}
+
+class PortsOnce {
+  private readonly given = new Set<number>();
+
+  async next(): Promise<number> {
+    const port = await findFreePort([], this.given);
+    this.given.add(port);
+    return port;
+  }
+}
+
+function local(port: number): string {
+  return `http://127.0.0.1:${port}`;
+}
