@@ -1,6 +1,9 @@
 import { Module, type DynamicModule } from '@nestjs/common';
 import type { Config } from './config.ts';
 import { ActivityModule } from './features/activity/activity.module.ts';
+import { AuthModule } from './features/auth/auth.module.ts';
+import { PaymentsModule } from './features/payments/payments.module.ts';
+import { UsersModule } from './features/users/users.module.ts';
 import { WalletModule } from './features/wallet/wallet.module.ts';
 import { AccessModule } from './platform/access/access.module.ts';
 import { ConfigModule } from './platform/config.module.ts';
@@ -12,6 +15,9 @@ import { SecretsModule } from './platform/secrets/secrets.module.ts';
 /** Features add their module to this list, nothing else. */
 const FEATURES: NonNullable<DynamicModule['imports']> = [
   ActivityModule,
+  AuthModule,
+  PaymentsModule,
+  UsersModule,
   WalletModule,
 ];
 

@@ -1,8 +1,16 @@
 import { Module } from '@nestjs/common';
+import { TypeOrmModule } from '@nestjs/typeorm';
+import { ActivityModule } from '../activity/activity.module.ts';
+import { LedgerAccount, LedgerEntry, LedgerTransaction } from './ledger.entity.ts';
 import { LedgerService } from './ledger.service.ts';
+import { WalletLogsService } from './wallet-logs.service.ts';
+import { WalletController } from './wallet.controller.ts';
+import { WalletService } from './wallet.service.ts';
 
 @Module({
-  providers: [LedgerService],
+  imports: [TypeOrmModule.forFeature([LedgerAccount, LedgerTransaction, LedgerEntry]), ActivityModule],
+  controllers: [WalletController],
+  providers: [LedgerService, WalletService, WalletLogsService],
   exports: [LedgerService],
 })
 export class WalletModule {}

@@ -1,0 +1,85 @@
+import { Injectable } from '@nestjs/common';
+import ipaddr from 'ipaddr.js';
+import { DataSource } from 'typeorm';
+import { z } from 'zod';
+import { Refusal } from '../../platform/http/refusal.ts';
+
+const MINUTE_S = 60;
+const DAY_S = 24 * 60 * MINUTE_S;
+
+/** Counted before the password is looked at, so that parallel guesses count too; a right password takes its own count back. */
+const LIMITS = {
+  /** One address guessing at one name. Strict: it hits the guesser only. */
+  pair: { attemptsMax: 10, seconds: 15 * MINUTE_S },
+  /** One address guessing at many names. */
+  address: { attemptsMax: 100, seconds: 15 * MINUTE_S },
+  /** Many addresses guessing at one name. Does not apply where the owner signed in before, so nobody can lock him out (security S40). */
+  name: { attemptsMax: 100, seconds: 15 * MINUTE_S },
+} as const;
+const FAMILIAR_DAYS = 90;
+
+const countRow = z.object({ attempts: z.number(), seconds_left: z.coerce.number() });
+
+/** Counters of sign-in and registration, in PostgreSQL: one truth for all replicas, also while Redis is away. */
+@Injectable()
+export class Attempts {
+  constructor(private readonly dataSource: DataSource) {}
+
+  /** Throws rate_limited with Retry-After. A refused attempt does not count against the wider limits, or one guesser could use them up for others. */
+  async beforeSignIn({ username, address }: { username: string; address: string }): Promise<void> {
+    const { pair, from, name, familiar } = subjectsOf(username, address);
+    await this.count(pair, LIMITS.pair);
+    await this.count(from, LIMITS.address);
+    if (!(await this.isFamiliar(familiar))) await this.count(name, LIMITS.name);
+  }
+
+  async afterSignIn({ username, address }: { username: string; address: string }): Promise<void> {
+    const { pair, from, name, familiar } = subjectsOf(username, address);
+    await this.dataSource.query('DELETE FROM attempt_counters WHERE subject = $1', [pair]);
+    await this.dataSource.query('UPDATE attempt_counters SET attempts = attempts - 1 WHERE subject = ANY($1) AND attempts > 0', [[from, name]]);
+    await this.dataSource.query(
+      `INSERT INTO attempt_counters (subject, attempts, resets_at) VALUES ($1, 1, now() + make_interval(days => $2))
+       ON CONFLICT (subject) DO UPDATE SET resets_at = excluded.resets_at`,
+      [familiar, FAMILIAR_DAYS],
+    );
+  }
+
+  /** Throws registration_limit with Retry-After. */
+  async beforeRegistration(address: string, perDayMax: number): Promise<void> {
+    await this.count(`registration:${network(address)}`, { attemptsMax: perDayMax, seconds: DAY_S }, 'registration_limit');
+  }
+
+  async forgetOld(): Promise<void> {
+    await this.dataSource.query('DELETE FROM attempt_counters WHERE resets_at < now()');
+  }
+
+  private async count(subject: string, limit: { attemptsMax: number; seconds: number }, code: 'rate_limited' | 'registration_limit' = 'rate_limited'): Promise<void> {
+    const rows: unknown[] = await this.dataSource.query(
+      `INSERT INTO attempt_counters AS counter (subject, attempts, resets_at) VALUES ($1, 1, now() + make_interval(secs => $2))
+       ON CONFLICT (subject) DO UPDATE SET
+         attempts = CASE WHEN counter.resets_at <= now() THEN 1 ELSE counter.attempts + 1 END,
+         resets_at = CASE WHEN counter.resets_at <= now() THEN excluded.resets_at ELSE counter.resets_at END
+       RETURNING attempts, ceil(extract(epoch FROM resets_at - now())) AS seconds_left`,
+      [subject, limit.seconds],
+    );
+    const { attempts, seconds_left } = countRow.parse(rows[0]);
+    if (attempts > limit.attemptsMax) throw new Refusal(code, { retryAfterSeconds: Math.max(1, seconds_left) });
+  }
+
+  private async isFamiliar(subject: string): Promise<boolean> {
+    const rows: unknown[] = await this.dataSource.query('SELECT 1 FROM attempt_counters WHERE subject = $1 AND resets_at > now()', [subject]);
+    return rows.length > 0;
+  }
+}
+
+function subjectsOf(username: string, address: string) {
+  const name = username.toLowerCase();
+  const from = network(address);
+  return { pair: JSON.stringify(['pair', name, from]), from: `address:${from}`, name: `name:${name}`, familiar: JSON.stringify(['familiar', name, from]) };
+}
+
+/** An IPv6 customer owns a whole /64: it counts as one address. */
+function network(address: string): string {
+  if (!ipaddr.IPv6.isValid(address)) return address;
+  return ipaddr.IPv6.networkAddressFromCIDR(`${address.split('%', 1)[0]}/64`).toString();
+}

@@ -1,0 +1,74 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { CONFIG, type Config } from '../../config.ts';
+import type { Caller } from '../../platform/access/caller.ts';
+import { Sessions, statusRefusal } from '../../platform/access/sessions.ts';
+import { Transactions } from '../../platform/database/transactions.ts';
+import { Refusal } from '../../platform/http/refusal.ts';
+import type { Visitor } from '../../platform/http/visitor.ts';
+import { ActivityService } from '../activity/activity.service.ts';
+import { AccountsService } from '../users/accounts.service.ts';
+import { Attempts } from './attempts.ts';
+import { toSessionResponse, type LoginBody, type PasswordBody, type RegisterBody, type SessionResponse } from './auth.dto.ts';
+import { Passwords } from './passwords.ts';
+
+@Injectable()
+export class AuthService {
+  constructor(
+    private readonly accounts: AccountsService,
+    private readonly passwords: Passwords,
+    private readonly attempts: Attempts,
+    private readonly sessions: Sessions,
+    private readonly transactions: Transactions,
+    private readonly activity: ActivityService,
+    @Inject(CONFIG) private readonly config: Config,
+  ) {}
+
+  /** Unknown name and wrong password are one answer in equal time; only who knows the password learns the account's status. */
+  async login(visitor: Visitor, { username, password }: LoginBody): Promise<Required<SessionResponse>> {
+    await this.attempts.beforeSignIn({ username, address: visitor.address });
+    const account = await this.accounts.findByName(username);
+    const isRight = await this.passwords.verify(password, account?.passwordHash);
+    if (!account || !isRight) throw new Refusal('invalid_credentials');
+    await this.attempts.afterSignIn({ username, address: visitor.address });
+    const refusal = statusRefusal(account.status);
+    if (refusal) throw new Refusal(refusal);
+    return toSessionResponse(account, this.sessions.issue(account));
+  }
+
+  async register(visitor: Visitor, { username, password }: RegisterBody) {
+    await this.attempts.beforeRegistration(visitor.address, this.config.REGISTRATIONS_PER_ADDRESS_PER_DAY);
+    const passwordHash = await this.passwords.hash(password);
+    return this.transactions.run(async (tx) => {
+      const account = await this.accounts.create(tx, { username, passwordHash, role: 'user', status: 'pending' });
+      this.activity.record(tx, { ...visitor, userId: account.userId, username }, { action: 'user.register', target: { kind: 'user', id: account.userId }, after: { username, status: account.status } });
+      return { id: account.userId, username: account.username, status: account.status };
+    });
+  }
+
+  async me(caller: Caller) {
+    const account = await this.accounts.findById(caller.userId);
+    if (!account) throw new Refusal('unauthenticated');
+    return { id: account.userId, username: account.username, role: account.role, status: account.status, created_at: account.createdAt.toISOString() };
+  }
+
+  /** Every other session ends; the answer carries a new one. */
+  async changePassword(caller: Caller, body: PasswordBody): Promise<Required<SessionResponse>> {
+    const who = { username: caller.username, address: caller.address };
+    await this.attempts.beforeSignIn(who);
+    const account = await this.accounts.findById(caller.userId);
+    if (!(await this.passwords.verify(body.current_password, account?.passwordHash))) throw new Refusal('wrong_password');
+    await this.attempts.afterSignIn(who);
+    const passwordHash = await this.passwords.hash(body.new_password);
+    const changed = await this.transactions.run((tx) => {
+      this.activity.record(tx, caller, { action: 'user.password', target: { kind: 'user', id: caller.userId } });
+      return this.accounts.setPassword(tx, caller.userId, passwordHash);
+    });
+    return toSessionResponse(changed, this.sessions.issue(changed));
+  }
+
+  /** Ends all sessions of the account: tokens are not kept, so one alone cannot be taken back. */
+  async logout(caller: Caller): Promise<{ status: 'signed_out' }> {
+    await this.transactions.run((tx) => this.accounts.endSessions(tx, caller.userId));
+    return { status: 'signed_out' };
+  }
+}

@@ -1,0 +1,35 @@
+import { Inject, Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common';
+import { CONFIG, type Config } from '../../config.ts';
+import { Transactions } from '../../platform/database/transactions.ts';
+import { ActivityService, SYSTEM } from '../activity/activity.service.ts';
+import { AccountsService } from '../users/accounts.service.ts';
+import { Passwords } from './passwords.ts';
+
+const FIRST_ADMINISTRATOR_LOCK = 7_001_003;
+
+/** Creates the administrator named in the environment when there is none; of two replicas starting at once one does it (security S44). */
+@Injectable()
+export class FirstAdministrator implements OnApplicationBootstrap {
+  private readonly logger = new Logger('first-administrator');
+
+  constructor(
+    private readonly accounts: AccountsService,
+    private readonly passwords: Passwords,
+    private readonly transactions: Transactions,
+    private readonly activity: ActivityService,
+    @Inject(CONFIG) private readonly config: Config,
+  ) {}
+
+  async onApplicationBootstrap(): Promise<void> {
+    const { BOOTSTRAP_ADMIN_USERNAME: username, BOOTSTRAP_ADMIN_PASSWORD: password } = this.config;
+    if (username === undefined || password === undefined) return;
+    const passwordHash = await this.passwords.hash(password);
+    await this.transactions.run(async (tx) => {
+      await tx.query('SELECT pg_advisory_xact_lock($1)', [FIRST_ADMINISTRATOR_LOCK]);
+      if (await this.accounts.hasAdministrator(tx)) return;
+      const account = await this.accounts.create(tx, { username, passwordHash, role: 'admin', status: 'active' });
+      this.activity.record(tx, SYSTEM, { action: 'user.bootstrap', target: { kind: 'user', id: account.userId }, after: { username, role: 'admin' } });
+      this.logger.log(`created the first administrator ${username}`);
+    });
+  }
+}

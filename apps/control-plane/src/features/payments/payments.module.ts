@@ -1,0 +1,26 @@
+import { Module } from '@nestjs/common';
+import { TypeOrmModule } from '@nestjs/typeorm';
+import { CONFIG, type Config } from '../../config.ts';
+import { ActivityModule } from '../activity/activity.module.ts';
+import { WalletModule } from '../wallet/wallet.module.ts';
+import { PAYMENT_PROVIDER, type PaymentProvider } from './payment-provider.ts';
+import { Payment } from './payment.entity.ts';
+import { PaymentsController } from './payments.controller.ts';
+import { PaymentsService } from './payments.service.ts';
+import { SandboxProvider } from './sandbox-provider.ts';
+
+@Module({
+  imports: [TypeOrmModule.forFeature([Payment]), ActivityModule, WalletModule],
+  controllers: [PaymentsController],
+  providers: [PaymentsService, { provide: PAYMENT_PROVIDER, inject: [CONFIG], useFactory: chooseProvider }],
+})
+export class PaymentsModule {}
+
+function chooseProvider(config: Config): PaymentProvider | null {
+  switch (config.PAYMENTS) {
+    case 'sandbox':
+      return new SandboxProvider();
+    case 'none':
+      return null;
+  }
+}

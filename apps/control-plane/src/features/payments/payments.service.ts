@@ -1,0 +1,60 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { formatAmount, micros, type Micros } from '@tollgate/money';
+import type { EntityManager } from 'typeorm';
+import { CONFIG, type Config } from '../../config.ts';
+import { AccountScope } from '../../platform/access/account-scope.ts';
+import type { Caller } from '../../platform/access/caller.ts';
+import { Refusal } from '../../platform/http/refusal.ts';
+import { Idempotency } from '../../platform/idempotency/idempotency.ts';
+import { ActivityService, type Actor } from '../activity/activity.service.ts';
+import { LedgerService } from '../wallet/ledger.service.ts';
+import { PAYMENT_PROVIDER, type PaymentProvider } from './payment-provider.ts';
+import { Payment } from './payment.entity.ts';
+import { toPaymentResponse, type PaymentResponse, type RechargeBody } from './payments.dto.ts';
+
+@Injectable()
+export class PaymentsService {
+  constructor(
+    @Inject(PAYMENT_PROVIDER) private readonly provider: PaymentProvider | null,
+    private readonly ledger: LedgerService,
+    private readonly scope: AccountScope,
+    private readonly idempotency: Idempotency,
+    private readonly activity: ActivityService,
+    @Inject(CONFIG) private readonly config: Config,
+  ) {}
+
+  async recharge(caller: Caller, key: string | undefined, body: RechargeBody): Promise<PaymentResponse> {
+    const { provider } = this;
+    if (!provider) throw new Refusal('payments_not_configured');
+    const userId = await this.scope.resolve(caller, body.user_id);
+    return this.idempotency.run({ userId: caller.userId, route: 'POST /wallet/recharge', key, body, status: 201 }, async (tx) => {
+      const payment = await this.insert(tx, { userId, provider: provider.name, amount: body.amount, createdBy: caller.userId });
+      // Inside the transaction on purpose: no answer reaches the payer unless the row is there, and the provider's own time limit is far below the database's.
+      const opened = await provider.open({ paymentId: payment.id, userId, amount: body.amount, currency: payment.currency });
+      const saved = await tx.getRepository(Payment).save({ ...payment, providerReference: opened.reference });
+      this.activity.record(tx, caller, { action: 'wallet.recharge', target: { kind: 'payment', id: payment.id }, after: { user_id: userId, amount: formatAmount(body.amount), provider: provider.name } });
+      if (!opened.isPaid) return toPaymentResponse(saved, { checkoutUrl: opened.checkoutUrl, balance: null });
+      const { payment: paid, balance } = await this.credit(tx, saved, caller);
+      return toPaymentResponse(paid, { checkoutUrl: null, balance });
+    });
+  }
+
+  /** Credits a payment once, however often it is told; locks it first. */
+  private async credit(tx: EntityManager, payment: Payment, actor: Actor): Promise<{ payment: Payment; balance: Micros | null }> {
+    const wallet = { kind: 'wallet', userId: payment.userId } as const;
+    const posted = await this.ledger.post(tx, {
+      kind: 'recharge',
+      reference: `payment:${payment.id}`,
+      actorUserId: actor.userId,
+      note: payment.provider,
+      entries: [{ account: { kind: 'payments' }, amount: micros(-payment.amount) }, { account: wallet, amount: micros(payment.amount) }],
+    });
+    const paid = await tx.getRepository(Payment).save({ ...payment, status: 'paid', paidAt: payment.paidAt ?? new Date() });
+    return { payment: paid, balance: posted?.balances[1]?.balance ?? null };
+  }
+
+  private async insert(tx: EntityManager, payment: Pick<Payment, 'userId' | 'provider' | 'amount' | 'createdBy'>): Promise<Payment> {
+    const payments = tx.getRepository(Payment);
+    return payments.save(payments.create({ ...payment, currency: this.config.CURRENCY, status: 'open', providerReference: null, paidAt: null }));
+  }
+}

@@ -1,0 +1,43 @@
+import { Column, CreateDateColumn, Entity, PrimaryGeneratedColumn, UpdateDateColumn } from 'typeorm';
+import type { Role } from '../../platform/access/caller.ts';
+import { safeIntegerColumn } from '../../platform/database/columns.ts';
+import type { UserStatus } from './user-transitions.ts';
+
+@Entity('users')
+export class User {
+  @PrimaryGeneratedColumn()
+  id: number;
+
+  @Column({ type: 'text' })
+  username: string;
+
+  @Column({ name: 'password_hash', type: 'text' })
+  passwordHash: string;
+
+  @Column({ type: 'text' })
+  role: Role;
+
+  @Column({ type: 'text' })
+  status: UserStatus;
+
+  /** Rises to end every session of the account at once. */
+  @Column({ name: 'session_version', type: 'integer', default: 1 })
+  sessionVersion: number;
+
+  /** Rises with every change the live record in Redis must follow. */
+  @Column({ type: 'bigint', default: 1, transformer: safeIntegerColumn })
+  revision: number;
+
+  /** Running streams of a frozen or deleted account may finish when true. */
+  @Column({ type: 'boolean', default: false })
+  drain: boolean;
+
+  @CreateDateColumn({ name: 'created_at', type: 'timestamptz' })
+  createdAt: Date;
+
+  @UpdateDateColumn({ name: 'updated_at', type: 'timestamptz' })
+  updatedAt: Date;
+
+  @Column({ name: 'deleted_at', type: 'timestamptz', nullable: true })
+  deletedAt: Date | null;
+}

@@ -1,0 +1,17 @@
+import { Module } from '@nestjs/common';
+import { TypeOrmModule } from '@nestjs/typeorm';
+import { ActivityModule } from '../activity/activity.module.ts';
+import { WalletModule } from '../wallet/wallet.module.ts';
+import { AccountClosing } from './account-closing.ts';
+import { AccountsService } from './accounts.service.ts';
+import { User } from './user.entity.ts';
+import { UsersController } from './users.controller.ts';
+import { UsersService } from './users.service.ts';
+
+@Module({
+  imports: [TypeOrmModule.forFeature([User]), ActivityModule, WalletModule],
+  controllers: [UsersController],
+  providers: [UsersService, AccountsService, AccountClosing],
+  exports: [AccountsService],
+})
+export class UsersModule {}

@@ -1,0 +1,107 @@
+import { Injectable } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
+import type { EntityManager, Repository } from 'typeorm';
+import type { Caller } from '../../platform/access/caller.ts';
+import { Transactions } from '../../platform/database/transactions.ts';
+import { readPage, type Page } from '../../platform/http/list-query.ts';
+import { Refusal } from '../../platform/http/refusal.ts';
+import { ActivityService } from '../activity/activity.service.ts';
+import { AccountClosing } from './account-closing.ts';
+import { statusAfter, type UserMove } from './user-transitions.ts';
+import { User } from './user.entity.ts';
+import { toUserResponse, type DeleteUserQuery, type UpdateUserBody, type UserResponse, type UsersQuery } from './users.dto.ts';
+
+const SORT_COLUMNS = { id: 'user.id', username: 'user.username', status: 'user.status', role: 'user.role', created_at: 'user.createdAt' };
+
+@Injectable()
+export class UsersService {
+  constructor(
+    @InjectRepository(User) private readonly users: Repository<User>,
+    private readonly transactions: Transactions,
+    private readonly activity: ActivityService,
+    private readonly closing: AccountClosing,
+  ) {}
+
+  async list(query: UsersQuery): Promise<Page<UserResponse>> {
+    const builder = this.users.createQueryBuilder('user').where('user.deletedAt IS NULL');
+    if (query.status !== undefined) builder.andWhere('user.status = :status', { status: query.status });
+    if (query.role !== undefined) builder.andWhere('user.role = :role', { role: query.role });
+    return readPage(builder, query, { columns: SORT_COLUMNS, search: ['user.username'], map: toUserResponse });
+  }
+
+  async get(id: number): Promise<UserResponse> {
+    const row = await this.users.findOneBy({ id });
+    if (!row || row.deletedAt !== null) throw new Refusal('not_found');
+    return toUserResponse(row);
+  }
+
+  async approve(caller: Caller, id: number): Promise<UserResponse> {
+    return this.transactions.run(async (tx) => this.move(tx, caller, { row: await this.lock(tx, id), move: 'approve', drain: false }));
+  }
+
+  async reject(caller: Caller, id: number): Promise<UserResponse> {
+    return this.transactions.run(async (tx) => this.move(tx, caller, { row: await this.lock(tx, id), move: 'reject', drain: false }));
+  }
+
+  async freeze(caller: Caller, id: number, drain: boolean): Promise<UserResponse> {
+    return this.transactions.run(async (tx) => {
+      const row = await this.lockForDemotion(tx, caller, id);
+      return this.move(tx, caller, { row, move: 'freeze', drain });
+    });
+  }
+
+  async unfreeze(caller: Caller, id: number): Promise<UserResponse> {
+    return this.transactions.run(async (tx) => this.move(tx, caller, { row: await this.lock(tx, id), move: 'unfreeze', drain: false }));
+  }
+
+  async delete(caller: Caller, id: number, { drain, forfeit }: DeleteUserQuery): Promise<void> {
+    await this.transactions.run(async (tx) => {
+      const row = await this.lockForDemotion(tx, caller, id);
+      await this.closing.emptyAccount(tx, { userId: id, actor: caller, forfeit, drain });
+      await this.move(tx, caller, { row, move: 'delete', drain });
+    });
+  }
+
+  async update(caller: Caller, id: number, { role }: UpdateUserBody): Promise<UserResponse> {
+    return this.transactions.run(async (tx) => {
+      const row = role === 'user' ? await this.lockForDemotion(tx, caller, id) : await this.lock(tx, id);
+      if (row.role === role) return toUserResponse(row);
+      const saved = await tx.getRepository(User).save({ ...row, role });
+      this.activity.record(tx, caller, { action: 'user.update', target: { kind: 'user', id }, before: { role: row.role }, after: { role } });
+      return toUserResponse(saved);
+    });
+  }
+
+  private async move(tx: EntityManager, caller: Caller, { row, move, drain }: { row: User; move: UserMove; drain: boolean }): Promise<UserResponse> {
+    const status = statusAfter(move, row.status);
+    if (!status) throw new Refusal('invalid_transition', { detail: `A ${row.status} account cannot be changed by ${move}` });
+    const saved = await tx.getRepository(User).save({
+      ...row,
+      status,
+      drain,
+      // Sessions of before end now, also for the case that the account comes back.
+      sessionVersion: row.sessionVersion + 1,
+      revision: row.revision + 1,
+      deletedAt: status === 'deleted' ? new Date() : null,
+    });
+    await this.closing.followAccount(tx, row.id);
+    this.activity.record(tx, caller, { action: `user.${move}`, target: { kind: 'user', id: row.id }, before: { username: row.username, status: row.status }, after: { username: row.username, status, drain } });
+    return toUserResponse(saved);
+  }
+
+  /** Freezing, deleting and demoting take turns, so that two administrators cannot remove each other at once. */
+  private async lockForDemotion(tx: EntityManager, caller: Caller, id: number): Promise<User> {
+    const administrators = await tx.getRepository(User).find({ where: { role: 'admin', status: 'active' }, order: { id: 'ASC' }, lock: { mode: 'pessimistic_write' } });
+    // The caller may have lost his rights while waiting for the locks.
+    if (!administrators.some((row) => row.id === caller.userId)) throw new Refusal('forbidden');
+    const row = await this.lock(tx, id);
+    if (id === caller.userId) throw new Refusal(administrators.length === 1 ? 'last_administrator' : 'cannot_change_self');
+    return row;
+  }
+
+  private async lock(tx: EntityManager, id: number): Promise<User> {
+    const row = await tx.getRepository(User).findOne({ where: { id }, lock: { mode: 'pessimistic_write' } });
+    if (!row || row.deletedAt !== null) throw new Refusal('not_found');
+    return row;
+  }
+}

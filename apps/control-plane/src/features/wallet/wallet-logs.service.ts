@@ -1,0 +1,51 @@
+import { Injectable, type StreamableFile } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
+import type { Repository, SelectQueryBuilder } from 'typeorm';
+import { AccountScope } from '../../platform/access/account-scope.ts';
+import type { Caller } from '../../platform/access/caller.ts';
+import { csvFile, type CsvCell } from '../../platform/http/csv.ts';
+import { readPage, type Page } from '../../platform/http/list-query.ts';
+import { LedgerAccount, LedgerEntry } from './ledger.entity.ts';
+import { toWalletLogResponse, type WalletLogResponse, type WalletLogsQuery } from './wallet.dto.ts';
+
+const EXPORT_BATCH = 1_000;
+const SORT_COLUMNS = { id: 'entry.id', created_at: 'transaction.createdAt', amount: 'entry.amount' };
+const CSV_COLUMNS = ['id', 'transaction_id', 'created_at', 'kind', 'amount', 'balance_after', 'reference', 'note', 'actor_user_id'] as const;
+
+@Injectable()
+export class WalletLogsService {
+  constructor(
+    @InjectRepository(LedgerEntry) private readonly entries: Repository<LedgerEntry>,
+    private readonly scope: AccountScope,
+  ) {}
+
+  async list(caller: Caller, query: WalletLogsQuery): Promise<Page<WalletLogResponse> | StreamableFile> {
+    const userId = await this.scope.resolve(caller, query.user_id);
+    if (query.format === 'csv') return csvFile(`wallet-${userId}`, [...CSV_COLUMNS], this.rows(userId, query));
+    return readPage(this.matching(userId, query), query, { columns: SORT_COLUMNS, search: ['transaction.note', 'transaction.reference'], map: toWalletLogResponse });
+  }
+
+  private matching(userId: number, query: WalletLogsQuery): SelectQueryBuilder<LedgerEntry> {
+    const builder = this.entries
+      .createQueryBuilder('entry')
+      .innerJoinAndSelect('entry.transaction', 'transaction')
+      .innerJoin(LedgerAccount, 'account', 'account.id = entry.ledgerAccountId')
+      .where('account.userId = :userId', { userId });
+    if (query.kind !== undefined) builder.andWhere('transaction.kind = :kind', { kind: query.kind });
+    if (query.from !== undefined) builder.andWhere('transaction.createdAt >= :from', { from: query.from });
+    if (query.to !== undefined) builder.andWhere('transaction.createdAt < :to', { to: query.to });
+    return builder;
+  }
+
+  /** Newest first, in batches by id, so that an export neither holds a long transaction nor all rows. */
+  private async *rows(userId: number, query: WalletLogsQuery): AsyncGenerator<CsvCell[]> {
+    for (let beforeId: number | undefined; ; ) {
+      const builder = this.matching(userId, query).orderBy('entry.id', 'DESC').take(EXPORT_BATCH);
+      if (beforeId !== undefined) builder.andWhere('entry.id < :beforeId', { beforeId });
+      const rows = await builder.getMany();
+      for (const response of rows.map(toWalletLogResponse)) yield CSV_COLUMNS.map((column) => response[column]);
+      beforeId = rows.at(-1)?.id;
+      if (rows.length < EXPORT_BATCH) return;
+    }
+  }
+}

@@ -1,0 +1,16 @@
+import { InvalidAmount, parseAmount, type Micros } from '@tollgate/money';
+import { z } from 'zod';
+
+/** An amount of money in a body: decimal string or JSON number, at most 6 places; parsed to micro-units. */
+export const amountField = z.union([z.string().max(32), z.number()]).transform((input, context): Micros => {
+  try {
+    return parseAmount(input);
+  } catch (error) {
+    if (!(error instanceof InvalidAmount)) throw error;
+    context.addIssue({ code: 'custom', message: error.message });
+    return z.NEVER;
+  }
+});
+
+export const positiveAmountField = amountField.refine((amount) => amount > 0n, 'must be greater than 0');
+export const nonNegativeAmountField = amountField.refine((amount) => amount >= 0n, 'must not be negative');
