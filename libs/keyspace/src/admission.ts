@@ -1,5 +1,8 @@
+import type { RelayedEvent } from '@tollgate/contracts';
+
 /** What a node asks of `admit` and what it may be answered. All token amounts are charged tokens; all times Unix ms. */
 export interface AdmitRequest {
+  /** UUIDv7. */
   rid: string;
   accountId: number;
   /** SHA-256 hex of the presented key. */
@@ -13,8 +16,10 @@ export interface AdmitRequest {
   minTokens: number;
   /** Caller's address as 32 hex digits (IPv4 mapped), for the key's allow-list; '' when unknown. */
   addressHex: string;
+  /** Requests of one subscription at a time; 0 = no limit. */
   concurrencyMax: number;
   leaseMs: number;
+  /** Node address `<name>:<worker>`; the worker sends acknowledgements there. */
   node: string;
 }
 
@@ -28,13 +33,14 @@ export interface WindowState {
 }
 
 export type AdmitReply =
-  | { kind: 'admitted'; grantedTokens: number; availableTokens: number; keyId: number; subscriptionId: number; generation: number; windows: WindowState[] }
+  | { kind: 'admitted'; grantedTokens: number; availableTokens: number; keyId: number; subscriptionId: number; generation: number; /** To be journalled: see HoldRef. */ epoch: string; windows: WindowState[] }
   /** The same rid was admitted before: a safe retry of the same call. */
-  | { kind: 'duplicate'; state: 'open' | 'reaped' | 'done'; grantedTokens: number; keyId: number; subscriptionId: number; generation: number }
+  | { kind: 'duplicate'; state: 'open' | 'reaped' | 'done'; grantedTokens: number; keyId: number; subscriptionId: number; generation: number; epoch: string }
   | AccessDenied
   | { kind: 'not_subscribed' }
   | { kind: 'subscription_closing' }
   | { kind: 'concurrency_exceeded'; limit: number }
+  /** By the window that needs longest: after retryAfterMs, and not a millisecond before, the request fits every window. */
   | { kind: 'rate_limited'; window: RateWindow; retryAfterMs: number; windows: WindowState[] }
   /** `balance` itself is below minTokens. */
   | { kind: 'balance_too_low'; balance: number; subscriptionId: number }
@@ -59,6 +65,11 @@ export interface HoldRef {
   rid: string;
   accountId: number;
   modelId: number;
+  /**
+   * Epoch under which the hold was taken. When given, a shard that was rebuilt since answers `fenced`: the final then goes to the control plane's
+   * journal endpoint, so that no usage reaches the books twice. When absent, the epoch this process knows is used.
+   */
+  epoch?: string;
 }
 
 export interface CheckpointRequest extends HoldRef {
@@ -82,7 +93,14 @@ export interface SettleRequest extends HoldRef {
   /** Emit the events again although the hold is done (the acknowledgement never came). */
   reEmit: boolean;
 }
-export type SettleReply = { kind: 'settled'; balance: number; from: 'open' | 'reaped' | 'none' } | { kind: 'duplicate' } | { kind: 'fenced' };
+export type SettleReply =
+  | { kind: 'settled'; balance: number; from: 'open' | 'reaped' | 'none' }
+  | { kind: 'duplicate' }
+  /**
+   * The shard has another epoch, or has no trace of a request old enough for its marker to have expired (14 min).
+   * Redis cannot tell whether this was settled: hand the final to the control plane's journal endpoint.
+   */
+  | { kind: 'fenced' };
 
 export type ReapReply = { kind: 'reaped'; chargedTokens: number } | { kind: 'alive' } | { kind: 'not_open' } | { kind: 'fenced' };
 
@@ -91,6 +109,7 @@ export interface CreditRequest {
   modelId: number;
   subscriptionId: number;
   seq: number;
+  /** Negative only for a reconciliation. */
   deltaTokens: number;
 }
 export type CreditReply = { kind: 'applied'; balance: number } | { kind: 'duplicate'; seq: number } | { kind: 'gap'; seq: number } | { kind: 'fenced' };
@@ -99,16 +118,30 @@ export interface WithdrawRequest {
   accountId: number;
   modelId: number;
   subscriptionId: number;
+  /** UUIDv7: it is the rid of the withdraw event, and its time names that event's partition. */
   withdrawalId: string;
   /** Running streams may finish. */
   drain: boolean;
 }
 export type WithdrawReply = { kind: 'withdrawn'; tokens: number; held: number } | { kind: 'duplicate'; tokens: number } | { kind: 'not_found' } | { kind: 'fenced' };
 
+export interface RelayRequest {
+  /** Who relays: unique per process, the same from poll to poll. */
+  owner: string;
+  leaseMs: number;
+  /** Outbox ids of the last batch, now safely in the queue; at most 1,000. */
+  relayedIds: readonly string[];
+  entriesMax: number;
+  /** Sum of payload bytes; one entry is always returned. */
+  bytesMax: number;
+  expiredHoldsMax: number;
+}
 export interface RelayBatch {
+  /** Shard name, e.g. `s03`. */
   shard: string;
-  entries: import('@tollgate/contracts').RelayedEvent[];
-  expiredHolds: string[];
+  entries: RelayedEvent[];
+  /** To be reaped. */
+  expiredHolds: HoldRef[];
   outboxLength: number;
 }
 export type RelayReply = ({ kind: 'leased' } & RelayBatch) | { kind: 'held_elsewhere'; leaseMs: number };

@@ -1,1 +1,11 @@
+export * from './acknowledgements.ts';
+export * from './address-allowlist.ts';
 export * from './admission.ts';
+export * from './epochs.ts';
+export * from './fleet-store.ts';
+export * from './function-library.ts';
+export { BULL_PREFIX, InvalidKeyPart, nodeAddress, parseNodeAddress, shardNames, shardOf } from './keys.ts';
+export * from './live-records.ts';
+export * from './metering-store.ts';
+export * from './model-globs.ts';
+export * from './open-redis.ts';

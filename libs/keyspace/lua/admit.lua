@@ -1,0 +1,51 @@
+-- Decides whether a request may run and takes its hold. A refusal changes nothing.
+-- KEYS 1 epoch  2 key  3 account  4 subscription  5 hold  6 holds  7 windows of the key
+-- ARGV 1 epoch  2 rid  3 account id  4 model id  5 model name  6 price version id  7 want tokens  8 min tokens
+--      9 address (32 hex or '')  10 concurrency max (0 = none)  11 lease ms  12 node  13 now (tests only)
+-- Returns OK, granted, available, key id, subscription id, generation, (window, limit, remaining, reset ms)...
+--      or DUPLICATE, state, granted, key id, subscription id, generation
+--      or RATE_LIMITED, window, retry ms, (window, limit, remaining, reset ms)...
+--      or CONCURRENCY_EXCEEDED | BALANCE_TOO_LOW, balance, subscription id | TOKENS_HELD, balance, held
+--      or FENCED | NOT_SUBSCRIBED | SUBSCRIPTION_CLOSING | MODEL_NOT_ALLOWED | a refusal of caller.lua
+local function admit(KEYS, ARGV)
+  if redis.call('GET', KEYS[1]) ~= ARGV[1] then return { 'FENCED' } end
+  local want, min, concurrency_max, lease_ms = natural(ARGV[7]), natural(ARGV[8]), natural(ARGV[10]), natural(ARGV[11])
+  if not want or not min or min > want or not concurrency_max or not lease_ms then return invalid('admit') end
+  local known = redis.call('HMGET', KEYS[5], 'st', 'amt', 'key', 'sub', 'gen')
+  if known[1] then return { 'DUPLICATE', known[1], known[2] or '0', known[3] or '0', known[4] or '0', known[5] or '0' } end
+
+  local now = clock(ARGV[13])
+  local key = redis.call('HMGET', KEYS[2], 'st', 'acct', 'exp', 'ips', 'id', 'models', 'rpm', 'rph', 'rpd')
+  local refused = caller_refused(key, ARGV[3], ARGV[9], redis.call('HGET', KEYS[3], 'st'), now)
+  if refused then return refused end
+  if not model_allowed(key[6], ARGV[5]) then return { 'MODEL_NOT_ALLOWED' } end
+
+  local sub = redis.call('HMGET', KEYS[4], 'st', 'bal', 'held', 'conc', 'gen', 'id')
+  if sub[1] == 'closing' then return { 'SUBSCRIPTION_CLOSING' } end
+  if sub[1] ~= 'active' then return { 'NOT_SUBSCRIBED' } end
+  local balance, held, running = tonumber(sub[2]), tonumber(sub[3]), tonumber(sub[4])
+  if concurrency_max > 0 and running >= concurrency_max then return { 'CONCURRENCY_EXCEEDED' } end
+
+  local limits = { tonumber(key[7]), tonumber(key[8]), tonumber(key[9]) }
+  local windows
+  if limits[1] > 0 or limits[2] > 0 or limits[3] > 0 then
+    windows = judge_windows(redis.call('HMGET', KEYS[7], 'rpm', 'rph', 'rpd'), limits, now)
+    if windows.denied then return { 'RATE_LIMITED', windows.denied, windows.retry_ms, unpack(windows.report) } end
+  end
+
+  local available = balance - held
+  local grant = math.min(want, available)
+  if grant < min then
+    if balance < min then return { 'BALANCE_TOO_LOW', balance, sub[6] } end
+    return { 'TOKENS_HELD', balance, held }
+  end
+
+  local granted = text(grant)
+  redis.call('HSET', KEYS[4], 'held', text(held + grant), 'conc', text(running + 1))
+  redis.call('HSET', KEYS[5], 'st', 'open', 'amt', granted, 'used', '0', 'gen', sub[5], 'acct', ARGV[3], 'model', ARGV[4],
+    'sub', sub[6], 'key', key[5], 'price', ARGV[6], 'node', ARGV[12])
+  redis.call('ZADD', KEYS[6], text(now + lease_ms), ARGV[2])
+  if not windows then return { 'OK', granted, available - grant, key[5], sub[6], sub[5] } end
+  write_windows(KEYS[7], windows)
+  return { 'OK', granted, available - grant, key[5], sub[6], sub[5], unpack(windows.report) }
+end

@@ -1,0 +1,31 @@
+-- Replaces what the control plane decides about a subscription, unless a newer record is there. The books (bal, held, conc, cseq) are made when
+-- absent and never touched otherwise. Within one generation a status only moves on (active, closing, closed): a late write cannot undo a withdrawal.
+-- KEYS 1 epoch  2 subscription  3 subscribed models
+-- ARGV 1 epoch  2 model id  3 subscription id  4 status  5 generation  6 drain (1 or 0)  7 rev  8 withdrawal id or ''
+--      9 opening balance  10 opening credit seq (both 0 but when a lost shard is rebuilt)
+-- Returns OK | STALE | FENCED
+local STATUS_RANK = { active = 1, closing = 2, closed = 3 }
+
+local function put_subscription(KEYS, ARGV)
+  if redis.call('GET', KEYS[1]) ~= ARGV[1] then return { 'FENCED' } end
+  local status, drain, generation, rev = ARGV[4], ARGV[6], natural(ARGV[5]), natural(ARGV[7])
+  local balance, credit_seq = integer(ARGV[9]), natural(ARGV[10])
+  if not STATUS_RANK[status] or not generation or generation < 1 or not rev or not balance or not credit_seq then
+    return invalid('subscription record')
+  end
+  local sub = redis.call('HMGET', KEYS[2], 'st', 'gen', 'rev', 'drain', 'bal', 'cseq', 'wd')
+  local known_generation = tonumber(sub[2] or '0')
+  if generation < known_generation or tonumber(sub[3] or '0') > rev then return { 'STALE' } end
+  if generation == known_generation and STATUS_RANK[status] < STATUS_RANK[sub[1]] then status, drain = sub[1], sub[4] end
+
+  redis.call('HSET', KEYS[2], 'id', ARGV[3], 'st', status, 'gen', text(generation), 'drain', drain, 'rev', text(rev))
+  -- The last withdrawal is remembered after reopening: holds from before it still release into it.
+  if ARGV[8] ~= '' and not sub[7] then redis.call('HSET', KEYS[2], 'wd', ARGV[8]) end
+  if not sub[6] then
+    redis.call('HSET', KEYS[2], 'bal', text(tonumber(sub[5] or '0') + balance), 'cseq', text(credit_seq))
+  end
+  redis.call('HSETNX', KEYS[2], 'held', '0')
+  redis.call('HSETNX', KEYS[2], 'conc', '0')
+  redis.call(status == 'active' and 'SADD' or 'SREM', KEYS[3], ARGV[2])
+  return { 'OK' }
+end

@@ -1,0 +1,33 @@
+-- Ends a hold whose lease ran out: its node is gone. Charges the last checkpoint, releases the rest; a final that still comes is a correction.
+-- KEYS 1 epoch  2 subscription  3 hold  4 holds  5 outbox
+-- ARGV 1 epoch  2 rid  3 account id  4 model id  5 now (tests only)
+-- Returns OK, charged | ALIVE | NOT_OPEN | FENCED
+local function reap(KEYS, ARGV)
+  if redis.call('GET', KEYS[1]) ~= ARGV[1] then return { 'FENCED' } end
+  local rid, hold = ARGV[2], read_hold(KEYS[3])
+  if hold and (hold.acct ~= ARGV[3] or hold.model ~= ARGV[4]) then return invalid('reap: the hold belongs to another subscription') end
+  if not hold or hold.st ~= 'open' then
+    redis.call('ZREM', KEYS[4], rid)
+    return { 'NOT_OPEN' }
+  end
+  local deadline = redis.call('ZSCORE', KEYS[4], rid)
+  if deadline and tonumber(deadline) > clock(ARGV[5]) then return { 'ALIVE' } end
+
+  local sub, charge = read_books(KEYS[2]), tonumber(hold.used)
+  sub.held = sub.held - tonumber(hold.amt)
+  sub.conc = sub.conc - 1
+  sub.bal = sub.bal - charge
+  local withdrawn = leaving(tonumber(hold.amt) - charge, hold.gen, sub)
+  sub.bal = sub.bal - withdrawn
+
+  write_books(KEYS[2], sub)
+  redis.call('HSET', KEYS[3], 'st', 'reaped', 'chg', hold.used, 'c0', hold.used)
+  redis.call('PEXPIRE', KEYS[3], REAPED_TTL_MS)
+  redis.call('ZREM', KEYS[4], rid)
+  emit(KEYS[5], rid, '0', hold.used, reap_payload(hold))
+  if withdrawn > 0 then
+    redis.call('HSET', KEYS[3], 'c2', text(withdrawn), 'wd', sub.wd)
+    emit(KEYS[5], rid, '2', text(withdrawn), withdraw_payload(hold.acct, hold.sub, hold.model, sub.wd))
+  end
+  return { 'OK', charge }
+end

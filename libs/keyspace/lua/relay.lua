@@ -1,0 +1,46 @@
+-- One poll of a shard by its relay: takes or renews the lease, forgets what was relayed, reads what is next, and lists holds whose lease ran out.
+-- Not fenced: an outbox is emptied whatever happened to its shard.
+-- KEYS 1 relay lease  2 outbox  3 holds
+-- ARGV 1 owner  2 lease ms (0 = give the lease up, read nothing)  3 entries max  4 bytes max  5 expired holds max  6 prefix of hold keys
+--      7 now (tests only)  8... outbox ids relayed
+-- Returns LEASED, outbox length, {rid, account id, model id, ...} of expired holds, {outbox id, rid, seq, delta, payload, ...} of entries
+--      or HELD_ELSEWHERE, ms left | RELEASED
+local function next_entries(outbox, entries_max, bytes_max)
+  local flat, bytes = {}, 0
+  for i, entry in ipairs(redis.call('XRANGE', outbox, '-', '+', 'COUNT', entries_max)) do
+    local fields = entry[2]
+    bytes = bytes + #fields[8]
+    if i > 1 and bytes > bytes_max then break end
+    for _, value in ipairs({ entry[1], fields[2], fields[4], fields[6], fields[8] }) do table.insert(flat, value) end
+  end
+  return flat
+end
+
+local function expired_holds(holds, prefix, now, holds_max)
+  local flat = {}
+  for _, rid in ipairs(redis.call('ZRANGEBYSCORE', holds, '-inf', text(now), 'LIMIT', 0, holds_max)) do
+    local hold = redis.call('HMGET', prefix .. rid, 'acct', 'model')
+    if hold[1] then
+      for _, value in ipairs({ rid, hold[1], hold[2] }) do table.insert(flat, value) end
+    else
+      redis.call('ZREM', holds, rid)
+    end
+  end
+  return flat
+end
+
+local function relay(KEYS, ARGV)
+  local lease_ms, entries_max, bytes_max, holds_max = natural(ARGV[2]), natural(ARGV[3]), natural(ARGV[4]), natural(ARGV[5])
+  if not lease_ms or not entries_max or not bytes_max or not holds_max then return invalid('relay') end
+  local owner = redis.call('GET', KEYS[1])
+  if owner and owner ~= ARGV[1] then return { 'HELD_ELSEWHERE', math.max(0, redis.call('PTTL', KEYS[1])) } end
+  if #ARGV > 7 then redis.call('XDEL', KEYS[2], unpack(ARGV, 8)) end
+  if lease_ms == 0 then
+    redis.call('DEL', KEYS[1])
+    return { 'RELEASED' }
+  end
+  redis.call('SET', KEYS[1], ARGV[1], 'PX', lease_ms)
+  local holds = expired_holds(KEYS[3], ARGV[6], clock(ARGV[7]), holds_max)
+  local entries = next_entries(KEYS[2], entries_max, bytes_max)
+  return { 'LEASED', redis.call('XLEN', KEYS[2]), holds, entries }
+end

@@ -1,0 +1,56 @@
+-- Ends a request: releases its hold, debits its charge, emits the event. Idempotent by rid.
+-- KEYS 1 epoch  2 subscription  3 hold  4 holds  5 outbox
+-- ARGV 1 epoch  2 rid  3 account id  4 model id  5 charge  6 payload  7 emit again when done (1 or 0)  8 now (tests only)
+-- Returns OK, balance, open|reaped|none | DUPLICATE | FENCED
+local function emit_again(outbox, rid, hold, payload)
+  -- A charge that was corrected came from the reaper, and travels with the reaper's payload.
+  if hold.c0 then emit(outbox, rid, '0', hold.c0, hold.c1 and reap_payload(hold) or payload) end
+  if hold.c1 then emit(outbox, rid, '1', hold.c1, payload) end
+  if hold.c2 then emit(outbox, rid, '2', hold.c2, withdraw_payload(hold.acct, hold.sub, hold.model, hold.wd)) end
+end
+
+-- Without a hold, the marker of a settlement may simply have expired. The rid says how old the request is (UUIDv7);
+-- a minute is left for clocks that differ. Such a final goes to PostgreSQL first, whose key (rid, seq) knows for good.
+local function may_have_been_settled(rid, now)
+  local started = tonumber(string.sub(rid, 1, 8) .. string.sub(rid, 10, 13), 16)
+  return now - started >= DONE_TTL_MS - 60000
+end
+
+local function settle(KEYS, ARGV)
+  if redis.call('GET', KEYS[1]) ~= ARGV[1] then return { 'FENCED' } end
+  local rid, charge = ARGV[2], natural(ARGV[5])
+  if not charge then return invalid('settle') end
+  local hold = read_hold(KEYS[3])
+  if hold and (hold.acct ~= ARGV[3] or hold.model ~= ARGV[4]) then return invalid('settle: the hold belongs to another subscription') end
+  if hold and hold.st == 'done' then
+    if ARGV[7] == '1' then emit_again(KEYS[5], rid, hold, ARGV[6]) end
+    return { 'DUPLICATE' }
+  end
+  if not hold and may_have_been_settled(rid, clock(ARGV[8])) then return { 'FENCED' } end
+
+  local sub = read_books(KEYS[2])
+  local seq, delta, released = '0', charge, 0
+  if hold and hold.st == 'open' then
+    sub.held = sub.held - tonumber(hold.amt)
+    sub.conc = sub.conc - 1
+    released = tonumber(hold.amt) - charge
+  elseif hold then
+    seq, delta = '1', charge - tonumber(hold.chg)
+    -- What the reaper charged too much. It cannot be withdrawn twice under one (rid, seq).
+    released = hold.c2 and 0 or -delta
+  end
+  sub.bal = sub.bal - delta
+  local withdrawn = hold and leaving(released, hold.gen, sub) or 0
+  sub.bal = sub.bal - withdrawn
+
+  write_books(KEYS[2], sub)
+  redis.call('HSET', KEYS[3], 'st', 'done', 'chg', text(charge), 'c' .. seq, text(delta), 'acct', ARGV[3], 'model', ARGV[4])
+  redis.call('PEXPIRE', KEYS[3], DONE_TTL_MS)
+  if hold and hold.st == 'open' then redis.call('ZREM', KEYS[4], rid) end
+  emit(KEYS[5], rid, seq, text(delta), ARGV[6])
+  if withdrawn > 0 then
+    redis.call('HSET', KEYS[3], 'c2', text(withdrawn), 'wd', sub.wd)
+    emit(KEYS[5], rid, '2', text(withdrawn), withdraw_payload(ARGV[3], hold.sub, ARGV[4], sub.wd))
+  end
+  return { 'OK', sub.bal, hold and hold.st or 'none' }
+end

@@ -1,0 +1,51 @@
+-- Events leave in the call that changed the balance, so no crash can come between (metering.md 2.2).
+local DONE_TTL_MS = 15 * 60 * 1000
+local REAPED_TTL_MS = 24 * 60 * 60 * 1000
+
+local function emit(outbox, rid, seq, delta, payload)
+  redis.call('XADD', outbox, '*', 'rid', rid, 'seq', seq, 'delta', delta, 'payload', payload)
+end
+
+-- `usageReapSchema` of contracts. `hold` names acct, key, sub, model, price, node.
+local function reap_payload(hold)
+  return '{"kind":"reap","account_id":' .. hold.acct .. ',"key_id":' .. hold.key .. ',"subscription_id":' .. hold.sub
+    .. ',"model_id":' .. hold.model .. ',"price_version_id":' .. hold.price .. ',"node":' .. cjson.encode(hold.node) .. '}'
+end
+
+-- `withdrawalSchema` of contracts.
+local function withdraw_payload(account, subscription, model, withdrawal)
+  return '{"kind":"withdraw","account_id":' .. account .. ',"subscription_id":' .. subscription
+    .. ',"model_id":' .. model .. ',"withdrawal_id":"' .. withdrawal .. '"}'
+end
+
+-- How many of `released` tokens leave the subscription at once: those of a hold that the subscription's withdrawal could not take,
+-- because it is closing, or was closed and opened again since. Never more than no other hold has a claim to.
+local function leaving(released, generation, sub)
+  local is_leaving = sub.wd and (sub.st ~= 'active' or tonumber(generation) < tonumber(sub.gen))
+  if not is_leaving then return 0 end
+  return math.max(0, math.min(released, sub.bal - sub.held))
+end
+
+local HOLD_FIELDS = { 'st', 'amt', 'used', 'chg', 'gen', 'acct', 'model', 'sub', 'key', 'price', 'node', 'c0', 'c1', 'c2', 'wd' }
+
+-- The whole hold as a table, or nil.
+local function read_hold(key)
+  local values = redis.call('HMGET', key, unpack(HOLD_FIELDS))
+  if not values[1] then return nil end
+  local hold = {}
+  for i, field in ipairs(HOLD_FIELDS) do hold[field] = values[i] or nil end
+  return hold
+end
+
+-- The subscription's books as numbers. A record that is missing counts as empty: what is settled against it must still be remembered.
+local function read_books(key)
+  local values = redis.call('HMGET', key, 'st', 'bal', 'held', 'conc', 'gen', 'id', 'wd')
+  return {
+    st = values[1], bal = tonumber(values[2] or '0'), held = tonumber(values[3] or '0'), conc = tonumber(values[4] or '0'),
+    gen = values[5] or '0', id = values[6], wd = values[7] and values[7] ~= '' and values[7],
+  }
+end
+
+local function write_books(key, sub)
+  redis.call('HSET', key, 'bal', text(sub.bal), 'held', text(sub.held), 'conc', text(sub.conc))
+end

@@ -1,0 +1,12 @@
+-- Live records of keys and accounts. A deleted one stays as a tombstone, so that its running streams learn of it; to admission, none is the same.
+local TOMBSTONE_TTL_MS = 48 * 60 * 60 * 1000
+
+-- Writes `fields` (name, value, ...) unless the record's rev is newer.
+local function replace_record(key, rev_argument, status, fields)
+  local rev = natural(rev_argument)
+  if not rev then return invalid('record: rev') end
+  if tonumber(redis.call('HGET', key, 'rev') or '0') > rev then return { 'STALE' } end
+  redis.call('HSET', key, 'rev', text(rev), 'st', status, unpack(fields))
+  if status == 'deleted' then redis.call('PEXPIRE', key, TOMBSTONE_TTL_MS) else redis.call('PERSIST', key) end
+  return { 'OK' }
+end

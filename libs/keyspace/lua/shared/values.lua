@@ -1,0 +1,37 @@
+-- Numbers and time. Every number is an integer below 2^53, which Lua's doubles hold exactly.
+local INTEGER_MAX = 9007199254740991
+
+-- Decimal text of an integer: no exponent, and never '-0', which Redis refuses as an integer.
+local function text(n)
+  if n == 0 then return '0' end
+  return string.format('%.0f', n)
+end
+
+-- An argument that must be an integer >= 0; nil when it is anything else.
+local function natural(argument)
+  if not argument or #argument > 16 or not string.find(argument, '^%d+$') then return nil end
+  local n = tonumber(argument)
+  if n > INTEGER_MAX then return nil end
+  return n
+end
+
+-- An argument that must be an integer of either sign; nil when it is anything else.
+local function integer(argument)
+  if argument and string.sub(argument, 1, 1) == '-' then
+    local n = natural(string.sub(argument, 2))
+    return n and -n
+  end
+  return natural(argument)
+end
+
+-- What a call with bad arguments answers. Nothing was written before it.
+local function invalid(what)
+  return redis.error_reply('ERR tollgate: invalid ' .. what)
+end
+
+-- Unix ms by Redis' own clock. `given` is passed by tests alone.
+local function clock(given)
+  if given and given ~= '' then return tonumber(given) end
+  local time = redis.call('TIME')
+  return time[1] * 1000 + math.floor(time[2] / 1000)
+end

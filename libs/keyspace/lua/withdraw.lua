@@ -1,0 +1,16 @@
+-- Closes a subscription: takes every token no hold has a claim to and says so in an event. What running requests release follows as they settle.
+-- KEYS 1 epoch  2 subscription  3 subscribed models  4 outbox
+-- ARGV 1 epoch  2 account id  3 model id  4 subscription id  5 withdrawal id  6 drain (1 or 0)
+-- Returns OK, withdrawn, held | DUPLICATE, withdrawn | NOT_FOUND | FENCED
+local function withdraw(KEYS, ARGV)
+  if redis.call('GET', KEYS[1]) ~= ARGV[1] then return { 'FENCED' } end
+  local sub = redis.call('HMGET', KEYS[2], 'st', 'id', 'bal', 'held', 'wd', 'taken')
+  if not sub[1] or sub[2] ~= ARGV[4] then return { 'NOT_FOUND' } end
+  if sub[5] == ARGV[5] then return { 'DUPLICATE', sub[6] or '0' } end
+  local balance, held = tonumber(sub[3]), tonumber(sub[4])
+  local taken = math.max(0, balance - held)
+  redis.call('HSET', KEYS[2], 'st', 'closing', 'bal', text(balance - taken), 'drain', ARGV[6], 'wd', ARGV[5], 'taken', text(taken))
+  redis.call('SREM', KEYS[3], ARGV[3])
+  emit(KEYS[4], ARGV[5], '0', text(taken), withdraw_payload(ARGV[2], ARGV[4], ARGV[3], ARGV[5]))
+  return { 'OK', taken, held }
+end

@@ -1,0 +1,23 @@
+import type { FleetMessage } from '@tollgate/contracts';
+import { z } from 'zod';
+
+const node = z.string().max(128);
+
+const fleetMessageSchema = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('snapshot'), version: z.number().int().positive() }),
+  z.object({ kind: z.literal('reload'), node: node.nullable() }),
+  z.object({ kind: z.literal('desired'), node }),
+  z.object({
+    kind: z.literal('dump'),
+    node: node.nullable(),
+    request_id: z.uuid(),
+    table: z.string().max(64).nullable(),
+    page: z.number().int().positive(),
+    page_size: z.number().int().positive(),
+  }),
+]) satisfies z.ZodType<FleetMessage>;
+
+/** Undefined for anything else, as the messages of a later release. */
+export function parseFleetMessage(value: unknown): FleetMessage | undefined {
+  return fleetMessageSchema.safeParse(value).data;
+}

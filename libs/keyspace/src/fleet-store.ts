@@ -1,0 +1,140 @@
+import {
+  desiredNodeStateSchema,
+  nodeDumpSchema,
+  nodeReportSchema,
+  type DesiredNodeState,
+  type FleetMessage,
+  type NodeDump,
+  type NodeReport,
+} from '@tollgate/contracts';
+import { verifySnapshot, type PublishedSnapshot, type SnapshotVerdict } from '@tollgate/snapshot';
+import type { z } from 'zod';
+import type { FunctionLibrary, RedisConnection } from './function-library.ts';
+import { parseFleetMessage } from './fleet-message.ts';
+import { keys, nodeAddress, parseNodeAddress } from './keys.ts';
+import { ReplyReader } from './reply-reader.ts';
+
+const DUMP_TTL_MS = 30_000;
+
+export type PublishReply = { kind: 'published' } | { kind: 'stale'; currentVersion: number };
+
+/** What control plane and nodes tell each other about configuration. All of it lives in the one slot `{fleet}`. */
+export class FleetStore {
+  readonly #redis: RedisConnection;
+  readonly #library: FunctionLibrary;
+
+  constructor({ redis, library }: { redis: RedisConnection; library: FunctionLibrary }) {
+    this.#redis = redis;
+    this.#library = library;
+  }
+
+  // Snapshots
+
+  /** Makes a snapshot current and announces it. A version older than the current one is refused as stale and not announced. */
+  async publish(snapshot: PublishedSnapshot): Promise<PublishReply> {
+    const { version } = snapshot;
+    const reply = await this.#library.call('publish', [keys.currentSnapshot, keys.snapshot(version)], [version, JSON.stringify(snapshot), keys.snapshotPrefix]);
+    const reader = new ReplyReader(reply);
+    if (reader.oneOf('OK', 'STALE') === 'STALE') return { kind: 'stale', currentVersion: reader.integer() };
+    await this.announce({ kind: 'snapshot', version });
+    return { kind: 'published' };
+  }
+
+  /** Null before the first publication, and after Redis lost its data. */
+  async currentVersion(): Promise<number | null> {
+    const version = await this.#redis.get(keys.currentSnapshot);
+    return version === null ? null : new ReplyReader([version]).integer();
+  }
+
+  /** Verified by format, schema and checksum; null when Redis no longer has this version. */
+  async fetchSnapshot(version: number): Promise<SnapshotVerdict | null> {
+    const text = await this.#redis.get(keys.snapshot(version));
+    return text === null ? null : verifySnapshot(parseJson(text));
+  }
+
+  // Messages
+
+  async announce(message: FleetMessage): Promise<void> {
+    await this.#redis.publish(keys.fleetChannel, JSON.stringify(message));
+  }
+
+  /**
+   * Listens on a connection of its own (role `subscriber`), which subscribes again by itself after a reconnect. Messages sent meanwhile are lost: pull periodically.
+   * What cannot be read, as a message of a later release, is dropped. `onMessage` must not throw.
+   */
+  async subscribe(subscriber: RedisConnection, onMessage: (message: FleetMessage) => void): Promise<void> {
+    subscriber.on('message', (_channel: string, text: string) => {
+      const message = parseFleetMessage(parseJson(text));
+      if (message) onMessage(message);
+    });
+    await subscriber.subscribe(keys.fleetChannel);
+  }
+
+  // Nodes
+
+  async writeReport(report: NodeReport): Promise<void> {
+    await this.#redis.hset(keys.nodes, nodeAddress(report.name, report.worker), JSON.stringify(report));
+  }
+
+  /** Reports not older than `ageMaxMs`; older ones are removed. A report that cannot be read is left out and removed too. */
+  async listReports({ nowMs, ageMaxMs }: { nowMs: number; ageMaxMs: number }): Promise<NodeReport[]> {
+    const texts = await this.#redis.hgetall(keys.nodes);
+    const reports: NodeReport[] = [];
+    const expired: string[] = [];
+    for (const [address, text] of Object.entries(texts)) {
+      const report = readJson(text, nodeReportSchema);
+      if (report && report.reported_at >= nowMs - ageMaxMs) reports.push(report);
+      else expired.push(address);
+    }
+    if (expired.length > 0) await this.#redis.hdel(keys.nodes, ...expired);
+    return reports;
+  }
+
+  /** Removes the reports of all workers of a node. */
+  async removeReports(name: string): Promise<void> {
+    const addresses = (await this.#redis.hkeys(keys.nodes)).filter((address) => parseNodeAddress(address).name === name);
+    if (addresses.length > 0) await this.#redis.hdel(keys.nodes, ...addresses);
+  }
+
+  /** Stores what a node should do and tells it at once. */
+  async setDesired(name: string, desired: DesiredNodeState): Promise<void> {
+    await this.#redis.hset(keys.desired, name, JSON.stringify(desired));
+    await this.announce({ kind: 'desired', node: name });
+  }
+
+  /** Null for a node nobody has decided about yet. */
+  async getDesired(name: string): Promise<DesiredNodeState | null> {
+    const text = await this.#redis.hget(keys.desired, name);
+    return text === null ? null : readJson(text, desiredNodeStateSchema);
+  }
+
+  async removeDesired(name: string): Promise<void> {
+    await this.#redis.hdel(keys.desired, name);
+  }
+
+  // Answers to `dump`
+
+  async writeDump(dump: NodeDump): Promise<void> {
+    await this.#redis.set(keys.dump(dump.request_id, nodeAddress(dump.name, dump.worker)), JSON.stringify(dump), 'PX', DUMP_TTL_MS);
+  }
+
+  /** The answers of these workers that have arrived so far. */
+  async readDumps(requestId: string, workers: readonly Pick<NodeReport, 'name' | 'worker'>[]): Promise<NodeDump[]> {
+    if (workers.length === 0) return [];
+    const texts = await this.#redis.mget(workers.map(({ name, worker }) => keys.dump(requestId, nodeAddress(name, worker))));
+    return texts.flatMap((text) => (text === null ? [] : (readJson(text, nodeDumpSchema) ?? [])));
+  }
+}
+
+function readJson<T>(text: string, schema: z.ZodType<T>): T | null {
+  const parsed = schema.safeParse(parseJson(text));
+  return parsed.success ? parsed.data : null;
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

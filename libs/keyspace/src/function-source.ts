@@ -1,0 +1,50 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+
+/** Chunks before functions, each after what it uses. */
+const SHARED = ['values', 'windows', 'globs', 'addresses', 'caller', 'events', 'records'] as const;
+
+/** `allow-oom` for all that frees memory or must not wait for it: a full Redis can still settle, relay and freeze, but admits nothing. */
+const FUNCTIONS = {
+  admit: { file: 'admit', flags: [] },
+  access: { file: 'access', flags: ['no-writes'] },
+  checkpoint: { file: 'checkpoint', flags: ['allow-oom'] },
+  settle: { file: 'settle', flags: ['allow-oom'] },
+  reap: { file: 'reap', flags: ['allow-oom'] },
+  credit: { file: 'credit', flags: ['allow-oom'] },
+  withdraw: { file: 'withdraw', flags: ['allow-oom'] },
+  put_key: { file: 'put-key', flags: ['allow-oom'] },
+  put_account: { file: 'put-account', flags: ['allow-oom'] },
+  put_subscription: { file: 'put-subscription', flags: ['allow-oom'] },
+  relay: { file: 'relay', flags: ['allow-oom'] },
+  publish: { file: 'publish', flags: [] },
+} as const;
+
+export type FunctionName = keyof typeof FUNCTIONS;
+export const FUNCTION_NAMES = Object.keys(FUNCTIONS) as FunctionName[];
+
+export interface FunctionSource {
+  /** Text for FUNCTION LOAD. */
+  text: string;
+  /** `tollgate_<hash>`: two releases keep their libraries side by side. */
+  library: string;
+  nameOf(name: FunctionName): string;
+}
+
+/** Assembles lua/ into one library whose names carry the hash of their text. */
+export function readFunctionSource(read: (file: string) => string = readLua): FunctionSource {
+  const chunks = [...SHARED.map((name) => read(`shared/${name}`)), ...FUNCTION_NAMES.map((name) => read(FUNCTIONS[name].file))].join('\n');
+  const flags = JSON.stringify(FUNCTIONS);
+  const hash = createHash('sha256').update(chunks).update(flags).digest('hex').slice(0, 12);
+  const nameOf = (name: FunctionName): string => `tollgate_${name}_${hash}`;
+  const registrations = FUNCTION_NAMES.map(
+    (name) => `redis.register_function{ function_name = '${nameOf(name)}', callback = ${name}, flags = { ${FUNCTIONS[name].flags.map((flag) => `'${flag}'`).join(', ')} } }`,
+  );
+  const library = `tollgate_${hash}`;
+  return { library, nameOf, text: `#!lua name=${library}\n${chunks}\n${registrations.join('\n')}\n` };
+}
+
+/** lua/ lies beside both src and dist. */
+export function readLua(file: string): string {
+  return readFileSync(new URL(`../lua/${file}.lua`, import.meta.url), 'utf8');
+}

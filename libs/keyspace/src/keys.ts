@@ -1,0 +1,102 @@
+/**
+ * Every Redis key of Tollgate (docs/internals.md). Parts are checked, so no two different things can ever share a key: an integer is an
+ * integer, a hash is 64 hex digits, a rid is a UUIDv7, a name has no colon or brace.
+ */
+const SHARD = /^s\d{2,5}$/;
+const HASH = /^[0-9a-f]{64}$/;
+const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+const NODE_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,119}$/;
+const NODE_ADDRESS = /^([A-Za-z0-9][A-Za-z0-9._-]{0,119})(?::(\d{1,4}))?$/;
+
+export class InvalidKeyPart extends Error {}
+
+/** BullMQ's prefix: its keys share one slot of their own. */
+export const BULL_PREFIX = '{bull}';
+
+/** Name of the shard that holds everything of an account, e.g. `s03`. Fixed for the life of an installation, as `shards` is. */
+export function shardOf(accountId: number, shards: number): string {
+  return shardName(identifier(accountId, 'account id') % shards);
+}
+
+/** All shards of an installation, in order. */
+export function shardNames(shards: number): string[] {
+  return Array.from({ length: shards }, (_, index) => shardName(index));
+}
+
+function shardName(index: number): string {
+  return `s${String(index).padStart(2, '0')}`;
+}
+
+export const keys = {
+  epoch: (shard: string): string => `${tag(shard)}:epoch`,
+  key: (shard: string, hash: string): string => `${tag(shard)}:key:${keyHash(hash)}`,
+  account: (shard: string, accountId: number): string => `${tag(shard)}:acct:${identifier(accountId, 'account id')}`,
+  subscription: (shard: string, accountId: number, modelId: number): string =>
+    `${tag(shard)}:sub:${identifier(accountId, 'account id')}:${identifier(modelId, 'model id')}`,
+  subscribedModels: (shard: string, accountId: number): string => `${tag(shard)}:subs:${identifier(accountId, 'account id')}`,
+  hold: (shard: string, rid: string): string => `${holdPrefix(shard)}${requestId(rid)}`,
+  holdPrefix,
+  holds: (shard: string): string => `${tag(shard)}:holds`,
+  windows: (shard: string, hash: string): string => `${tag(shard)}:rl:${keyHash(hash)}`,
+  outbox: (shard: string): string => `${tag(shard)}:outbox`,
+  relay: (shard: string): string => `${tag(shard)}:relay`,
+  acknowledgements: (address: string): string => `{ack:${nodeAddressOf(address)}}`,
+  currentSnapshot: '{fleet}:snapshot:current',
+  snapshot: (version: number): string => `${keys.snapshotPrefix}${identifier(version, 'snapshot version')}`,
+  snapshotPrefix: '{fleet}:snapshot:',
+  nodes: '{fleet}:nodes',
+  desired: '{fleet}:desired',
+  dump: (dumpRequestId: string, address: string): string => `{fleet}:dump:${matching(dumpRequestId, UUID, 'request id')}:${nodeAddressOf(address)}`,
+  fleetChannel: '{fleet}',
+} as const;
+
+/** `<name>:<worker>`: one worker process of a node. Written as `node` into holds, payloads and reports, so that acknowledgements find their journal. */
+export function nodeAddress(name: string, worker: number): string {
+  return `${matching(name, NODE_NAME, 'node name')}:${natural(worker, 'worker')}`;
+}
+
+/** A bare name means worker 0. Throws for anything else. */
+export function parseNodeAddress(address: string): { name: string; worker: number } {
+  const [, name, worker = '0'] = NODE_ADDRESS.exec(address) ?? [];
+  if (name === undefined) throw new InvalidKeyPart(`not a node address: ${JSON.stringify(address)}`);
+  return { name, worker: Number(worker) };
+}
+
+export function requestId(rid: string): string {
+  return matching(rid, UUID_V7, 'rid (a UUIDv7: its time names the partition)');
+}
+
+/** A positive integer id. */
+export function identifier(value: number, what: string): number {
+  if (!Number.isSafeInteger(value) || value < 1) throw new InvalidKeyPart(`${what} must be a positive integer, not ${value}`);
+  return value;
+}
+
+/** An integer >= 0. */
+export function natural(value: number, what: string): number {
+  if (!Number.isSafeInteger(value) || value < 0) throw new InvalidKeyPart(`${what} must be an integer >= 0, not ${value}`);
+  return value;
+}
+
+function holdPrefix(shard: string): string {
+  return `${tag(shard)}:hold:`;
+}
+
+function tag(shard: string): string {
+  return `{${matching(shard, SHARD, 'shard')}}`;
+}
+
+function keyHash(hash: string): string {
+  return matching(hash, HASH, 'key hash');
+}
+
+function nodeAddressOf(address: string): string {
+  const { name, worker } = parseNodeAddress(address);
+  return `${name}:${worker}`;
+}
+
+function matching(value: string, pattern: RegExp, what: string): string {
+  if (!pattern.test(value)) throw new InvalidKeyPart(`not a ${what}: ${JSON.stringify(value)}`);
+  return value;
+}

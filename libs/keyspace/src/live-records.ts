@@ -1,0 +1,178 @@
+import type { EpochCache } from './epochs.ts';
+import type { FunctionLibrary, RedisConnection } from './function-library.ts';
+import { identifier, keys, natural, shardOf } from './keys.ts';
+import { ReplyReader } from './reply-reader.ts';
+
+/** The copies in Redis of keys, accounts and subscriptions that every admission reads. Written by the control plane from its rows. */
+export interface LiveKey {
+  accountId: number;
+  /** SHA-256 hex. */
+  keyHash: string;
+  id: number;
+  status: 'enabled' | 'disabled' | 'deleted';
+  /** Unix ms; 0 = never. */
+  expiresAtMs: number;
+  /** 0 = no limit. */
+  rpm: number;
+  rph: number;
+  rpd: number;
+  /** Comma-separated globs; '' or '*' = all subscribed models. */
+  allowedModels: string;
+  /** As `normaliseAllowlist` returns it; '' = any address. */
+  allowlist: string;
+  /** Running streams may finish although the key was disabled or deleted. */
+  drain: boolean;
+  /** The row's revision: an older write never replaces a newer one. */
+  revision: number;
+}
+
+export interface LiveAccount {
+  accountId: number;
+  /** `active` lets in; any other word keeps out and is reported. `deleted` expires after 48 h. */
+  status: string;
+  drain: boolean;
+  revision: number;
+}
+
+export interface LiveSubscription {
+  accountId: number;
+  modelId: number;
+  id: number;
+  /** Within a generation it only moves on: active, closing, closed. */
+  status: 'active' | 'closing' | 'closed';
+  generation: number;
+  drain: boolean;
+  revision: number;
+  /** Of the last withdrawal, so that a rebuilt shard still withdraws what older holds release. */
+  withdrawalId: string | null;
+  /** Rebuild of a lost shard only: used where Redis has no books for this subscription. `balance` = balance less overdraft. */
+  opening?: { balance: number; creditSeq: number };
+}
+
+export interface SubscriptionRef {
+  accountId: number;
+  modelId: number;
+}
+
+export interface SubscriptionBooks extends SubscriptionRef {
+  id: number;
+  status: string;
+  generation: number;
+  /** Charged tokens; negative by what was used beyond any balance. */
+  balance: number;
+  held: number;
+  /** Requests running now. */
+  running: number;
+  /** Last credit applied. */
+  creditSeq: number;
+}
+
+export type PutReply = { kind: 'applied' } | { kind: 'stale' } | { kind: 'fenced' };
+
+export interface LiveRecordsParts {
+  redis: RedisConnection;
+  library: FunctionLibrary;
+  epochs: EpochCache;
+  shards: number;
+}
+
+export class LiveRecords {
+  readonly #redis: RedisConnection;
+  readonly #library: FunctionLibrary;
+  readonly #epochs: EpochCache;
+  readonly #shards: number;
+
+  constructor({ redis, library, epochs, shards }: LiveRecordsParts) {
+    this.#redis = redis;
+    this.#library = library;
+    this.#epochs = epochs;
+    this.#shards = shards;
+  }
+
+  putKey(record: LiveKey): Promise<PutReply> {
+    const shard = shardOf(record.accountId, this.#shards);
+    const args = [
+      ...[natural(record.revision, 'revision'), record.status, flag(record.drain), identifier(record.id, 'key id'), record.accountId],
+      ...[record.expiresAtMs, record.rpm, record.rph, record.rpd, record.allowedModels, record.allowlist],
+    ];
+    return this.#put(shard, 'put_key', [keys.key(shard, record.keyHash)], args);
+  }
+
+  putAccount(record: LiveAccount): Promise<PutReply> {
+    const shard = shardOf(record.accountId, this.#shards);
+    return this.#put(shard, 'put_account', [keys.account(shard, record.accountId)], [natural(record.revision, 'revision'), record.status, flag(record.drain)]);
+  }
+
+  putSubscription(record: LiveSubscription): Promise<PutReply> {
+    const { accountId, modelId, opening = { balance: 0, creditSeq: 0 } } = record;
+    const shard = shardOf(accountId, this.#shards);
+    const args = [
+      ...[modelId, identifier(record.id, 'subscription id'), record.status, identifier(record.generation, 'generation'), flag(record.drain)],
+      ...[natural(record.revision, 'revision'), record.withdrawalId ?? '', opening.balance, natural(opening.creditSeq, 'creditSeq')],
+    ];
+    return this.#put(shard, 'put_subscription', [keys.subscription(shard, accountId, modelId), keys.subscribedModels(shard, accountId)], args);
+  }
+
+  /** Live books of many subscriptions, in the order asked; null where Redis has none. Accounts of different shards are never read in one command. */
+  getBooks(subscriptions: readonly SubscriptionRef[]): Promise<(SubscriptionBooks | null)[]> {
+    return Promise.all(subscriptions.map((subscription) => this.#getBooks(subscription)));
+  }
+
+  async getKey(accountId: number, keyHash: string): Promise<LiveKey | null> {
+    const values = await this.#redis.hmget(keys.key(shardOf(accountId, this.#shards), keyHash), 'id', 'acct', 'st', 'exp', 'rpm', 'rph', 'rpd', 'models', 'ips', 'drain', 'rev');
+    if (values[0] === null) return null;
+    const reader = new ReplyReader(values);
+    return {
+      keyHash,
+      id: reader.integer(),
+      accountId: reader.integer(),
+      status: reader.oneOf('enabled', 'disabled', 'deleted'),
+      expiresAtMs: reader.integer(),
+      rpm: reader.integer(),
+      rph: reader.integer(),
+      rpd: reader.integer(),
+      allowedModels: reader.text(),
+      allowlist: reader.text(),
+      drain: reader.text() === '1',
+      revision: reader.integer(),
+    };
+  }
+
+  async getAccount(accountId: number): Promise<LiveAccount | null> {
+    const values = await this.#redis.hmget(keys.account(shardOf(accountId, this.#shards), accountId), 'st', 'drain', 'rev');
+    if (values[0] === null) return null;
+    const reader = new ReplyReader(values);
+    return { accountId, status: reader.text(), drain: reader.text() === '1', revision: reader.integer() };
+  }
+
+  async #getBooks({ accountId, modelId }: SubscriptionRef): Promise<SubscriptionBooks | null> {
+    const key = keys.subscription(shardOf(accountId, this.#shards), accountId, modelId);
+    const values = await this.#redis.hmget(key, 'st', 'id', 'gen', 'bal', 'held', 'conc', 'cseq');
+    if (values[0] === null) return null;
+    const reader = new ReplyReader(values);
+    return {
+      accountId,
+      modelId,
+      status: reader.text(),
+      id: reader.integer(),
+      generation: reader.integer(),
+      balance: reader.integer(),
+      held: reader.integer(),
+      running: reader.integer(),
+      creditSeq: reader.integer(),
+    };
+  }
+
+  #put(shard: string, name: 'put_key' | 'put_account' | 'put_subscription', recordKeys: string[], args: (string | number)[]): Promise<PutReply> {
+    return this.#epochs.refreshingOnce(shard, async (epoch) => {
+      const reply = await this.#library.call(name, [keys.epoch(shard), ...recordKeys], [epoch, ...args]);
+      return PUT_REPLIES[new ReplyReader(reply).oneOf('OK', 'STALE', 'FENCED')];
+    });
+  }
+}
+
+const PUT_REPLIES = { OK: { kind: 'applied' }, STALE: { kind: 'stale' }, FENCED: { kind: 'fenced' } } as const;
+
+function flag(isOn: boolean): number {
+  return isOn ? 1 : 0;
+}

@@ -1,0 +1,162 @@
+import type {
+  AccessReply,
+  AdmitReply,
+  AdmitRequest,
+  CheckpointReply,
+  CheckpointRequest,
+  CreditReply,
+  CreditRequest,
+  HoldRef,
+  ReapReply,
+  RelayReply,
+  RelayRequest,
+  SettleReply,
+  SettleRequest,
+  WithdrawReply,
+  WithdrawRequest,
+} from './admission.ts';
+import type { EpochCache } from './epochs.ts';
+import type { FunctionLibrary } from './function-library.ts';
+import { identifier, keys, natural, parseNodeAddress, requestId, shardOf } from './keys.ts';
+import { toAccessReply, toAdmitReply, toCheckpointReply, toCreditReply, toReapReply, toRelayReply, toSettleReply, toWithdrawReply } from './metering-replies.ts';
+
+/** Lua unpacks these onto its stack, which is bounded. */
+const RELAYED_IDS_MAX = 1_000;
+
+export interface AccessRequest {
+  accountId: number;
+  keyHash: string;
+  /** 32 hex digits, or '' when unknown. */
+  addressHex: string;
+}
+
+export interface MeteringStoreParts {
+  library: FunctionLibrary;
+  epochs: EpochCache;
+  /** Fixed for the life of an installation. */
+  shards: number;
+  /** Tests only: replaces Redis' clock. */
+  now?: () => number;
+}
+
+/**
+ * The typed twin of lua/: one method per function, one Redis round trip each. A missing or changed epoch answers `fenced`.
+ * Calls that rest on nothing older than themselves look once whether the epoch has changed and try again; `checkpoint` and `settle` never do,
+ * for their hold may have been taken under the epoch that is gone.
+ */
+export class MeteringStore {
+  readonly #library: FunctionLibrary;
+  readonly #epochs: EpochCache;
+  readonly #shards: number;
+  readonly #now: () => string;
+
+  constructor({ library, epochs, shards, now }: MeteringStoreParts) {
+    this.#library = library;
+    this.#epochs = epochs;
+    this.#shards = natural(shards, 'shards');
+    this.#now = now ? () => String(now()) : () => '';
+  }
+
+  shardOf(accountId: number): string {
+    return shardOf(accountId, this.#shards);
+  }
+
+  admit(request: AdmitRequest): Promise<AdmitReply> {
+    const { rid, accountId, modelId, keyHash, wantTokens, minTokens, concurrencyMax } = request;
+    const shard = this.shardOf(accountId);
+    parseNodeAddress(request.node);
+    const functionKeys = [
+      keys.epoch(shard),
+      keys.key(shard, keyHash),
+      keys.account(shard, accountId),
+      keys.subscription(shard, accountId, modelId),
+      keys.hold(shard, rid),
+      keys.holds(shard),
+      keys.windows(shard, keyHash),
+    ];
+    const args = [
+      ...[rid, accountId, modelId, request.modelName, identifier(request.priceVersionId, 'price version id')],
+      ...[natural(wantTokens, 'wantTokens'), natural(minTokens, 'minTokens'), request.addressHex],
+      ...[natural(concurrencyMax, 'concurrencyMax'), natural(request.leaseMs, 'leaseMs'), request.node, this.#now()],
+    ];
+    return this.#epochs.refreshingOnce(shard, async (epoch) => toAdmitReply(await this.#library.call('admit', functionKeys, [epoch, ...args]), { epoch, concurrencyMax }));
+  }
+
+  access({ accountId, keyHash, addressHex }: AccessRequest): Promise<AccessReply> {
+    const shard = this.shardOf(accountId);
+    const functionKeys = [keys.epoch(shard), keys.key(shard, keyHash), keys.account(shard, accountId), keys.subscribedModels(shard, accountId)];
+    return this.#epochs.refreshingOnce(shard, async (epoch) => toAccessReply(await this.#library.call('access', functionKeys, [epoch, accountId, addressHex, this.#now()])));
+  }
+
+  async checkpoint(request: CheckpointRequest): Promise<CheckpointReply> {
+    const { rid, accountId, modelId } = request;
+    const shard = this.shardOf(accountId);
+    const epoch = request.epoch ?? (await this.#epochs.expected(shard));
+    if (epoch === null) return { kind: 'fenced' };
+    const functionKeys = [
+      keys.epoch(shard),
+      keys.key(shard, request.keyHash),
+      keys.account(shard, accountId),
+      keys.subscription(shard, accountId, modelId),
+      keys.hold(shard, rid),
+      keys.holds(shard),
+    ];
+    const amounts = [natural(request.usedTokens, 'usedTokens'), natural(request.extendTokens, 'extendTokens'), natural(request.leaseMs, 'leaseMs')];
+    return toCheckpointReply(await this.#library.call('checkpoint', functionKeys, [epoch, rid, accountId, modelId, ...amounts, this.#now()]));
+  }
+
+  async settle(request: SettleRequest): Promise<SettleReply> {
+    const { rid, accountId, modelId } = request;
+    const shard = this.shardOf(accountId);
+    const epoch = request.epoch ?? (await this.#epochs.expected(shard));
+    if (epoch === null) return { kind: 'fenced' };
+    const args = [epoch, rid, accountId, modelId, natural(request.chargeTokens, 'chargeTokens'), request.payload, request.reEmit ? 1 : 0, this.#now()];
+    return toSettleReply(await this.#library.call('settle', this.#settlementKeys(shard, request), args));
+  }
+
+  /** The hold comes from `relay`, so it was read in the epoch that is current. */
+  reap(hold: HoldRef): Promise<ReapReply> {
+    const shard = this.shardOf(hold.accountId);
+    return this.#epochs.refreshingOnce(shard, async (epoch) => {
+      const args = [epoch, hold.rid, hold.accountId, hold.modelId, this.#now()];
+      return toReapReply(await this.#library.call('reap', this.#settlementKeys(shard, hold), args));
+    });
+  }
+
+  credit({ accountId, modelId, subscriptionId, seq, deltaTokens }: CreditRequest): Promise<CreditReply> {
+    const shard = this.shardOf(accountId);
+    const functionKeys = [keys.epoch(shard), keys.subscription(shard, accountId, modelId)];
+    const args = [identifier(subscriptionId, 'subscription id'), identifier(seq, 'credit seq'), deltaTokens];
+    return this.#epochs.refreshingOnce(shard, async (epoch) => toCreditReply(await this.#library.call('credit', functionKeys, [epoch, ...args])));
+  }
+
+  /** Apply every pending credit before: one that arrives later stays in the closed subscription. */
+  withdraw({ accountId, modelId, subscriptionId, withdrawalId, drain }: WithdrawRequest): Promise<WithdrawReply> {
+    const shard = this.shardOf(accountId);
+    const functionKeys = [keys.epoch(shard), keys.subscription(shard, accountId, modelId), keys.subscribedModels(shard, accountId), keys.outbox(shard)];
+    const args = [accountId, modelId, identifier(subscriptionId, 'subscription id'), requestId(withdrawalId), drain ? 1 : 0];
+    return this.#epochs.refreshingOnce(shard, async (epoch) => toWithdrawReply(await this.#library.call('withdraw', functionKeys, [epoch, ...args])));
+  }
+
+  /** One poll of a shard's outbox. Not fenced: an outbox is emptied whatever happened to its shard. */
+  async relay(shard: string, request: RelayRequest): Promise<RelayReply> {
+    const reply = toRelayReply(await this.#relay(shard, request), shard);
+    if (!reply) throw new RangeError('leaseMs must be positive; give a lease up with releaseRelay');
+    return reply;
+  }
+
+  /** Forgets what was relayed and lets another node take the shard at once. */
+  async releaseRelay(shard: string, { owner, relayedIds }: Pick<RelayRequest, 'owner' | 'relayedIds'>): Promise<void> {
+    await this.#relay(shard, { owner, relayedIds, leaseMs: 0, entriesMax: 0, bytesMax: 0, expiredHoldsMax: 0 });
+  }
+
+  #relay(shard: string, { owner, leaseMs, relayedIds, entriesMax, bytesMax, expiredHoldsMax }: RelayRequest): Promise<unknown> {
+    if (relayedIds.length > RELAYED_IDS_MAX) throw new RangeError(`at most ${RELAYED_IDS_MAX} relayed ids at a time`);
+    const args = [owner, leaseMs, entriesMax, bytesMax, expiredHoldsMax, keys.holdPrefix(shard), this.#now(), ...relayedIds];
+    return this.#library.call('relay', [keys.relay(shard), keys.outbox(shard), keys.holds(shard)], args);
+  }
+
+  #settlementKeys(shard: string, { rid, accountId, modelId }: HoldRef): string[] {
+    return [keys.epoch(shard), keys.subscription(shard, accountId, modelId), keys.hold(shard, rid), keys.holds(shard), keys.outbox(shard)];
+  }
+}

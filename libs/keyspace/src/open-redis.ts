@@ -1,0 +1,115 @@
+import { Cluster, Redis, type ClusterOptions, type RedisOptions } from 'ioredis';
+import type { RedisConnection } from './function-library.ts';
+import { parseRedisUrl } from './redis-url.ts';
+
+/** The one place that opens connections to Redis. What decides safety is passed, never left to a library's default. */
+export type ConnectionRole =
+  /** Admission, settlement: pipelined by the event loop's turn, fails at once while Redis is away. */
+  | 'hot'
+  /** All else that asks and is answered; also BullMQ's producer: fails at once while Redis is away. */
+  | 'plain'
+  /** One blocking call at a time: waits for Redis to return. */
+  | 'blocking'
+  /** Subscribed channels; subscribes again by itself. */
+  | 'subscriber'
+  /** BullMQ's worker: never gives a command up. */
+  | 'queue_worker';
+
+export interface OpenRedisOptions {
+  role: ConnectionRole;
+  /** Shown in CLIENT LIST. */
+  name: string;
+  /** Told of every connection error; reconnecting goes on for ever. */
+  onError: (error: Error) => void;
+}
+
+/** Longer than any function runs; short enough that a request is refused rather than left hanging. */
+const COMMAND_TIMEOUT_MS = 5_000;
+const CONNECT_TIMEOUT_MS = 5_000;
+const RECONNECT_DELAY_MAX_MS = 1_000;
+
+/** RESP3 on the wire, replies in the shapes that the rest of this library reads. */
+type Options = RedisOptions & { replyMapping: 'legacy' };
+
+export function openRedis(url: string, { role, name, onError }: OpenRedisOptions): RedisConnection {
+  const connection = connect(url, role, name);
+  connection.on('error', onError);
+  return connection;
+}
+
+/** Resolves when commands can be sent. Roles without an offline queue refuse commands before. */
+export async function redisReady(connection: RedisConnection, timeoutMs: number): Promise<void> {
+  if (connection.status === 'ready') return;
+  await new Promise<void>((resolve, reject) => {
+    const onReady = (): void => {
+      clearTimeout(timer);
+      resolve();
+    };
+    const timer = setTimeout(() => {
+      connection.off('ready', onReady);
+      reject(new Error(`Redis was not ready within ${timeoutMs} ms`));
+    }, timeoutMs);
+    connection.once('ready', onReady);
+  });
+}
+
+function connect(url: string, role: ConnectionRole, name: string): RedisConnection {
+  const target = parseRedisUrl(url);
+  const options: Options = { ...roleOptions(role), connectionName: name };
+  switch (target.kind) {
+    case 'single':
+      return new Redis(target.url, options);
+    case 'sentinel':
+      return new Redis({
+        ...options,
+        ...target.credentials,
+        sentinels: target.sentinels,
+        name: target.master,
+        sentinelRetryStrategy: reconnectDelayMs,
+        ...(target.isTls && { tls: {}, enableTLSForSentinelMode: true, sentinelTLS: {} }),
+      });
+    case 'cluster':
+      return new Cluster(target.nodes, clusterOptions({ ...options, ...target.credentials, ...(target.isTls && { tls: {} }) }));
+  }
+}
+
+function roleOptions(role: ConnectionRole): Options {
+  const waits = role === 'blocking' || role === 'queue_worker' || role === 'subscriber';
+  return {
+    replyMapping: 'legacy',
+    connectTimeout: CONNECT_TIMEOUT_MS,
+    retryStrategy: reconnectDelayMs,
+    enableReadyCheck: true,
+    enableOfflineQueue: waits,
+    enableAutoPipelining: role === 'hot',
+    // BullMQ insists on null: its worker must outlive any outage. The others must say no in time.
+    maxRetriesPerRequest: waits ? null : 1,
+    autoResubscribe: true,
+    // A function that was sent may have run. Every call here is idempotent, but whoever made it decides whether to repeat it.
+    autoResendUnfulfilledCommands: role === 'queue_worker',
+    // After a failover the old primary refuses writes: leave it.
+    reconnectOnError: (error) => error.message.startsWith('READONLY'),
+    ...(waits ? {} : { commandTimeout: COMMAND_TIMEOUT_MS }),
+  };
+}
+
+function clusterOptions(redisOptions: Options): ClusterOptions & { redisOptions: Options } {
+  const { enableOfflineQueue = true, enableAutoPipelining = false } = redisOptions;
+  return {
+    redisOptions,
+    enableOfflineQueue,
+    enableAutoPipelining,
+    enableReadyCheck: true,
+    clusterRetryStrategy: reconnectDelayMs,
+    scaleReads: 'master',
+    // Slots move on failover: notice within seconds even when no MOVED answer says so.
+    slotsRefreshInterval: 5_000,
+    slotsRefreshTimeout: 2_000,
+    retryDelayOnFailover: 200,
+    maxRedirections: 16,
+  };
+}
+
+function reconnectDelayMs(attempt: number): number {
+  return Math.min(50 * 2 ** Math.min(attempt, 10), RECONNECT_DELAY_MAX_MS);
+}

@@ -1,0 +1,57 @@
+/** Reads a function's reply from left to right and refuses anything unexpected: a reply that is not understood must never be acted on. */
+export class ReplyReader {
+  readonly #values: readonly unknown[];
+  #at = 0;
+
+  constructor(reply: unknown) {
+    if (!Array.isArray(reply)) throw new UnexpectedReply(reply);
+    this.#values = reply;
+  }
+
+  get isAtEnd(): boolean {
+    return this.#at === this.#values.length;
+  }
+
+  text(): string {
+    const value = this.#next();
+    if (typeof value !== 'string') throw new UnexpectedReply(this.#values);
+    return value;
+  }
+
+  /** A safe integer, sent as such or as decimal text. */
+  integer(): number {
+    const value = this.#next();
+    const number = typeof value === 'string' && /^-?\d{1,16}$/.test(value) ? Number(value) : value;
+    if (typeof number !== 'number' || !Number.isSafeInteger(number)) throw new UnexpectedReply(this.#values);
+    return number;
+  }
+
+  oneOf<T extends string>(...allowed: readonly T[]): T {
+    const value = this.text();
+    const found = allowed.find((candidate) => candidate === value);
+    if (found === undefined) throw new UnexpectedReply(this.#values);
+    return found;
+  }
+
+  list(): ReplyReader {
+    return new ReplyReader(this.#next());
+  }
+
+  /** Reads to the end. */
+  all<T>(readOne: (reader: ReplyReader) => T): T[] {
+    const read: T[] = [];
+    while (!this.isAtEnd) read.push(readOne(this));
+    return read;
+  }
+
+  #next(): unknown {
+    if (this.isAtEnd) throw new UnexpectedReply(this.#values);
+    return this.#values[this.#at++];
+  }
+}
+
+export class UnexpectedReply extends Error {
+  constructor(reply: unknown) {
+    super(`unexpected reply from Redis: ${JSON.stringify(reply).slice(0, 300)}`);
+  }
+}
