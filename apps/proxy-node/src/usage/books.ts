@@ -16,6 +16,8 @@ export interface OpenHold {
   keyId: number;
   modelId: number;
   subscriptionId: number;
+  /** Of the shard, as `admit` answered it: a rebuilt shard refuses what was held before. */
+  epoch: string;
   /** In force at admission; travels through the journal, so that a lost request is charged by its own price. */
   price: PriceVersion;
   /** What `admit` granted, in charged tokens. */

@@ -1,0 +1,77 @@
+import type { UsageFinal } from '@tollgate/contracts';
+import type { OpenHold } from './books.ts';
+import { decodeLine, type JournalledCounts, type JournalLine } from './journal-line.ts';
+
+/** A request that was still running when its node died. */
+export interface LostHold {
+  hold: OpenHold;
+  counts: JournalledCounts;
+  /** Of the last counts, else of the admission; Unix ms. */
+  lastSeenAtMs: number;
+}
+
+export interface JournalledFinal {
+  rid: string;
+  epoch: string;
+  final: UsageFinal;
+  atMs: number;
+  acknowledgedAtMs: number | null;
+}
+
+export interface Replay {
+  lost: Map<string, LostHold>;
+  finals: Map<string, JournalledFinal>;
+  /** Lines that could not be read: at most the last of each file after a crash, more only after damage to the disk. */
+  unreadable: number;
+}
+
+export function emptyReplay(): Replay {
+  return { lost: new Map(), finals: new Map(), unreadable: 0 };
+}
+
+/**
+ * Reads one journal file's text on top of what earlier files said. Idempotent and order-tolerant, because lines of live requests are
+ * repeated when a file is retired: a second A or F changes nothing, counts only rise, an acknowledgement stays.
+ */
+export function replayText(replay: Replay, text: string): void {
+  const lines = text.split('\n');
+  const unfinished = lines.pop();
+  if (unfinished) replay.unreadable += 1;
+  for (const line of lines) {
+    const decoded = decodeLine(line);
+    if (decoded) apply(replay, decoded);
+    else replay.unreadable += 1;
+  }
+}
+
+function apply(replay: Replay, line: JournalLine): void {
+  switch (line.t) {
+    case 'A': {
+      const { rid, startedAtMs } = line.hold;
+      if (!replay.finals.has(rid) && !replay.lost.has(rid)) replay.lost.set(rid, { hold: line.hold, counts: [0, 0, 0, 0, 0], lastSeenAtMs: startedAtMs });
+      return;
+    }
+    case 'C':
+      for (const [rid, counts] of Object.entries(line.counts)) raise(replay.lost.get(rid), counts, line.at);
+      return;
+    case 'F':
+      replay.lost.delete(line.rid);
+      if (!replay.finals.has(line.rid)) replay.finals.set(line.rid, { rid: line.rid, epoch: line.epoch, final: line.final, atMs: line.at, acknowledgedAtMs: null });
+      return;
+    case 'K':
+      for (const [rid] of line.acks) {
+        const final = replay.finals.get(rid);
+        if (final) final.acknowledgedAtMs ??= line.at;
+      }
+      return;
+    default:
+      line satisfies never;
+  }
+}
+
+function raise(lost: LostHold | undefined, counts: JournalledCounts, atMs: number): void {
+  if (!lost) return;
+  const [input, cacheRead, cacheWrite, output, reasoning] = lost.counts;
+  lost.counts = [Math.max(input, counts[0]), Math.max(cacheRead, counts[1]), Math.max(cacheWrite, counts[2]), Math.max(output, counts[3]), Math.max(reasoning, counts[4])];
+  lost.lastSeenAtMs = Math.max(lost.lastSeenAtMs, atMs);
+}

@@ -1,0 +1,38 @@
+import type { UsageFinal } from '@tollgate/contracts';
+import { chargeOf } from '@tollgate/metering';
+import { toUsage } from './journal-line.ts';
+import type { LostHold } from './journal-replay.ts';
+
+const STATUS_OK = 200;
+const STATUS_UNANSWERED = 500;
+
+/** The final of a request whose node died under it: charged for what the journal had counted, at most 100 ms of the stream less than was delivered. */
+export function lostFinal({ hold, counts, lastSeenAtMs }: LostHold, node: string): UsageFinal {
+  const usage = toUsage(counts);
+  const wasAnswered = counts.some((tokens) => tokens > 0);
+  return {
+    kind: 'usage',
+    account_id: hold.accountId,
+    key_id: hold.keyId,
+    subscription_id: hold.subscriptionId,
+    model_id: hold.modelId,
+    price_version_id: hold.price.id,
+    node,
+    protocol: hold.protocol,
+    is_stream: hold.isStream,
+    upstream_id: null,
+    attempts: [],
+    outcome: 'node_lost',
+    status: wasAnswered ? STATUS_OK : STATUS_UNANSWERED,
+    input_tokens: usage.input,
+    cache_read_tokens: usage.cacheRead,
+    cache_write_tokens: usage.cacheWrite,
+    output_tokens: usage.output,
+    reasoning_tokens: usage.reasoning,
+    charge: chargeOf(usage, hold.price),
+    basis: 'estimated',
+    started_at: hold.startedAtMs,
+    first_token_ms: null,
+    duration_ms: Math.max(0, lastSeenAtMs - hold.startedAtMs),
+  };
+}

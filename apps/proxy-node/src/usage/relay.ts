@@ -1,0 +1,251 @@
+import { USAGE_QUEUE, type RelayedEvent, type UsageJob } from '@tollgate/contracts';
+import { BULL_PREFIX, shardNames, type HoldRef, type RedisConnection, type RelayBatch, type RelayReply, type RelayRequest } from '@tollgate/keyspace';
+import { Queue, type JobsOptions } from 'bullmq';
+import type { Logger } from 'pino';
+
+const LEASE_MS = 10_000;
+/** A leased shard is looked at this often while events come, and up to this seldom while none do. */
+const POLL_MIN_MS = 5;
+const POLL_MAX_MS = 500;
+/** After a settle of this node, so that one look finds several. */
+const WAKE_MS = 20;
+/** A shard another node should have is tried this seldom: it is for the case that nobody takes it. */
+const FALLBACK_MS = 30_000;
+const FALLBACK_KEEP_MS = 10_000;
+const RETRY_MS = 1_000;
+const PEERS_INTERVAL_MS = 5_000;
+/** One job: so many events or so long, whichever comes first. One job an event costs 37.9 Redis commands, a batch of 200 costs 0.18 each. */
+const BATCH_EVENTS_MAX = 200;
+const BATCH_WAIT_MS = 40;
+const BATCH_BYTES_MAX = 512 * 1024;
+const EXPIRED_HOLDS_MAX = 100;
+
+/** metering.md 2.5. A usage job is never given up: a second worker crash must not fail it, nor a long outage of PostgreSQL. */
+const JOB_OPTIONS: JobsOptions = {
+  attempts: 1_000_000,
+  // Fixed, because BullMQ's exponential one knows no upper bound and would wait days.
+  backoff: { type: 'fixed', delay: 5_000, jitter: 0.5 },
+  removeOnComplete: { age: 600, count: 1_000 },
+  removeOnFail: false,
+};
+
+export interface OutboxPort {
+  relay(shard: string, request: RelayRequest): Promise<RelayReply>;
+  releaseRelay(shard: string, request: Pick<RelayRequest, 'owner' | 'relayedIds'>): Promise<void>;
+  reap(hold: HoldRef): Promise<unknown>;
+  shardOf(accountId: number): string;
+}
+
+export interface UsageQueue {
+  add(job: UsageJob): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** `connection` must fail at once while Redis is away (`enableOfflineQueue: false`): the outbox is the queue's queue. */
+export function openUsageQueue(connection: RedisConnection, log: Pick<Logger, 'warn'>): UsageQueue {
+  const queue = new Queue<UsageJob>(USAGE_QUEUE, { connection, prefix: BULL_PREFIX, defaultJobOptions: JOB_OPTIONS });
+  queue.on('error', (error) => log.warn({ error }, 'usage queue'));
+  return {
+    add: async (job) => void (await queue.add('batch', job)),
+    close: () => queue.close(),
+  };
+}
+
+interface Shard {
+  readonly name: string;
+  readonly index: number;
+  isLeased: boolean;
+  isBusy: boolean;
+  pollMs: number;
+  nextAtMs: number;
+  /** Until then a lease taken as a fallback is kept. */
+  keepUntilMs: number;
+  /** Safely in the queue, to be deleted from the outbox with the next poll. */
+  relayedIds: string[];
+}
+
+export interface RelayOptions {
+  outbox: OutboxPort;
+  queue: UsageQueue;
+  shards: number;
+  /** Unique per process, and this process's name among `peers`. */
+  owner: string;
+  /** Names of all live relays, in the same order everywhere; decides who should hold which shard. Empty = take what is free. */
+  peers: () => Promise<readonly string[]>;
+  log: Pick<Logger, 'warn' | 'debug'>;
+  now: () => number;
+  random: () => number;
+}
+
+/**
+ * Moves events from the shards' outboxes into BullMQ. Each shard has one relay at a time, by lease; entries leave the outbox only after the job
+ * is in the queue, so a crash anywhere repeats events and never loses one. Also ends holds whose lease ran out.
+ */
+export class Relay {
+  readonly #options: RelayOptions;
+  readonly #shards: Shard[];
+  readonly #byName: Map<string, Shard>;
+  #batch: { shard: Shard; entries: RelayedEvent[] }[] = [];
+  #batchEvents = 0;
+  #batchTimer: NodeJS.Timeout | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #peersTimer: NodeJS.Timeout | undefined;
+  #peers: readonly string[] = [];
+  #isClosing = false;
+  readonly #running = new Set<Promise<void>>();
+
+  constructor(options: RelayOptions) {
+    this.#options = options;
+    this.#shards = shardNames(options.shards).map((name, index) => ({ name, index, isLeased: false, isBusy: false, pollMs: POLL_MIN_MS, nextAtMs: 0, keepUntilMs: 0, relayedIds: [] }));
+    this.#byName = new Map(this.#shards.map((shard) => [shard.name, shard]));
+  }
+
+  async start(): Promise<void> {
+    await this.#learnPeers();
+    this.#peersTimer = setInterval(() => void this.#learnPeers(), PEERS_INTERVAL_MS).unref();
+    this.#schedule();
+  }
+
+  /** This node wrote an event of the account's shard. */
+  wake(accountId: number): void {
+    const shard = this.#byName.get(this.#options.outbox.shardOf(accountId));
+    if (!shard?.isLeased) return;
+    const soon = this.#options.now() + WAKE_MS;
+    if (shard.nextAtMs <= soon) return;
+    shard.nextAtMs = soon;
+    this.#schedule();
+  }
+
+  /** Puts what was read into the queue and gives the leases up, so that another node goes on at once. */
+  async close(): Promise<void> {
+    this.#isClosing = true;
+    clearInterval(this.#peersTimer);
+    clearTimeout(this.#timer);
+    this.#send();
+    await Promise.all(this.#running);
+    await Promise.all(this.#shards.filter((shard) => shard.isLeased).map((shard) => this.#release(shard).catch(() => undefined)));
+  }
+
+  async #learnPeers(): Promise<void> {
+    try {
+      this.#peers = await this.#options.peers();
+    } catch (error) {
+      this.#options.log.debug({ error }, 'the fleet could not be read; leases stay as they are');
+    }
+  }
+
+  #isMine(shard: Shard): boolean {
+    const { length } = this.#peers;
+    return length === 0 || !this.#peers.includes(this.#options.owner) || this.#peers[shard.index % length] === this.#options.owner;
+  }
+
+  #schedule(): void {
+    clearTimeout(this.#timer);
+    if (this.#isClosing) return;
+    const next = Math.min(...this.#shards.filter((shard) => !shard.isBusy).map((shard) => shard.nextAtMs));
+    if (Number.isFinite(next)) this.#timer = setTimeout(() => this.#takeDue(), Math.max(0, next - this.#options.now())).unref();
+  }
+
+  #takeDue(): void {
+    const now = this.#options.now();
+    for (const shard of this.#shards) {
+      if (shard.isBusy || shard.nextAtMs > now) continue;
+      shard.isBusy = true;
+      this.#track(this.#visit(shard, now));
+    }
+    this.#schedule();
+  }
+
+  #track(work: Promise<void>): void {
+    this.#running.add(work);
+    void work.finally(() => {
+      this.#running.delete(work);
+      this.#schedule();
+    });
+  }
+
+  async #visit(shard: Shard, now: number): Promise<void> {
+    try {
+      if (shard.isLeased && !this.#isMine(shard) && now >= shard.keepUntilMs) await this.#release(shard);
+      else await this.#poll(shard);
+    } catch (error) {
+      this.#options.log.warn({ error, shard: shard.name }, 'relay poll failed');
+      this.#rest(shard, this.#jittered(RETRY_MS));
+    }
+  }
+
+  async #poll(shard: Shard): Promise<void> {
+    const { outbox, owner, now } = this.#options;
+    const reply = await outbox.relay(shard.name, {
+      owner,
+      leaseMs: LEASE_MS,
+      relayedIds: shard.relayedIds,
+      entriesMax: BATCH_EVENTS_MAX,
+      bytesMax: BATCH_BYTES_MAX,
+      expiredHoldsMax: EXPIRED_HOLDS_MAX,
+    });
+    shard.relayedIds = [];
+    if (reply.kind === 'held_elsewhere') {
+      shard.isLeased = false;
+      this.#rest(shard, this.#jittered(this.#isMine(shard) ? Math.min(RETRY_MS, Math.max(POLL_MIN_MS, reply.leaseMs)) : FALLBACK_MS));
+      return;
+    }
+    if (!shard.isLeased && !this.#isMine(shard)) shard.keepUntilMs = now() + FALLBACK_KEEP_MS;
+    shard.isLeased = true;
+    await this.#reapExpired(reply);
+    if (reply.entries.length > 0) this.#collect(shard, reply.entries);
+    else this.#rest(shard, (shard.pollMs = Math.min(POLL_MAX_MS, Math.max(POLL_MIN_MS, shard.pollMs * 2))));
+  }
+
+  async #reapExpired({ expiredHolds }: RelayBatch): Promise<void> {
+    for (const hold of expiredHolds) await this.#options.outbox.reap(hold);
+  }
+
+  async #release(shard: Shard): Promise<void> {
+    shard.isLeased = false;
+    this.#rest(shard, this.#jittered(FALLBACK_MS));
+    await this.#options.outbox.releaseRelay(shard.name, { owner: this.#options.owner, relayedIds: shard.relayedIds });
+    shard.relayedIds = [];
+  }
+
+  #rest(shard: Shard, ms: number): void {
+    shard.isBusy = false;
+    shard.nextAtMs = this.#options.now() + ms;
+  }
+
+  /** The shard stays busy until its entries are in the queue, so they are never read twice by this relay. */
+  #collect(shard: Shard, entries: RelayedEvent[]): void {
+    this.#batch.push({ shard, entries });
+    this.#batchEvents += entries.length;
+    if (this.#batchEvents >= BATCH_EVENTS_MAX || this.#isClosing) this.#send();
+    else this.#batchTimer ??= setTimeout(() => this.#send(), BATCH_WAIT_MS);
+  }
+
+  #send(): void {
+    clearTimeout(this.#batchTimer);
+    this.#batchTimer = undefined;
+    const batch = this.#batch;
+    this.#batch = [];
+    this.#batchEvents = 0;
+    if (batch.length > 0) this.#track(this.#enqueue(batch));
+  }
+
+  async #enqueue(batch: { shard: Shard; entries: RelayedEvent[] }[]): Promise<void> {
+    try {
+      await this.#options.queue.add({ events: batch.flatMap(({ entries }) => entries) });
+      for (const { shard, entries } of batch) {
+        shard.relayedIds = entries.map((entry) => entry.outboxId);
+        shard.pollMs = POLL_MIN_MS;
+        this.#rest(shard, 0);
+      }
+    } catch (error) {
+      // They are still in their outboxes and are read again.
+      this.#options.log.warn({ error }, 'usage could not be queued and is tried again');
+      for (const { shard } of batch) this.#rest(shard, this.#jittered(RETRY_MS));
+    }
+  }
+
+  #jittered(ms: number): number {
+    return ms * (0.75 + this.#options.random() / 2);
+  }
+}

@@ -1,0 +1,199 @@
+import type { UsageFinal } from '@tollgate/contracts';
+import { nodeAddress, type Acknowledgements, type RedisConnection } from '@tollgate/keyspace';
+import type { Logger } from 'pino';
+import type { Books, HoldHandle, OpenHold } from './books.ts';
+import { Checkpointer } from './checkpointer.ts';
+import { journalFolder } from './journal-files.ts';
+import { acknowledgedLine, admittedLine, countsLine, finalLine, type JournalledCounts } from './journal-line.ts';
+import { adoptJournals, type AdoptedRequests } from './journal-adoption.ts';
+import { Journal, type JournalPlace } from './journal.ts';
+import type { MeteringPort } from './metering-port.ts';
+import { Relay, type OutboxPort, type UsageQueue } from './relay.ts';
+import { Settler, type PendingFinal } from './settler.ts';
+
+/** About 300 MB of finals; more would endanger the running streams. An hour without PostgreSQL at 50 requests a second fits. */
+const BACKLOG_MAX = 200_000;
+const CLOSE_POLL_MS = 20;
+
+export interface RequestBooksOptions {
+  dataDir: string;
+  /** Stable name of the node and index of this process. */
+  node: string;
+  worker: number;
+  shards: number;
+  /** Of a hold in Redis. */
+  leaseMs: number;
+  /** `MeteringStore` fits. */
+  metering: MeteringPort & OutboxPort;
+  /** The connection of `metering`: while it is not ready nothing is admitted, and when it returns everything Redis could have lost is said again. */
+  redis: Pick<RedisConnection, 'status' | 'on' | 'off'>;
+  acknowledgements: Acknowledgements;
+  /** A connection of role `blocking` for the acknowledgements alone; closed by `close`. */
+  blocking: RedisConnection;
+  queue: UsageQueue;
+  /** Addresses `<name>:<worker>` of the live fleet, sorted: shares the relays out. */
+  peers: () => Promise<readonly string[]>;
+  log: Logger;
+  now?: () => number;
+  random?: () => number;
+  backlogMax?: number;
+}
+
+interface OpenRequest {
+  hold: OpenHold;
+  place: JournalPlace;
+  counts: JournalledCounts | null;
+}
+
+/**
+ * The books of one node process: every admitted request is journalled, counted, checkpointed, settled, relayed and kept until PostgreSQL has it.
+ * What a predecessor left in its journal is settled first thing (docs/internals.md, Usage on its way).
+ */
+export class RequestBooks implements Books {
+  readonly #options: RequestBooksOptions;
+  readonly #now: () => number;
+  readonly #journal: Journal;
+  readonly #settler: Settler;
+  readonly #checkpointer: Checkpointer;
+  readonly #relay: Relay;
+  readonly #open = new Map<string, OpenRequest>();
+  #acknowledged: [rid: string, seq: number][] = [];
+  readonly #ending = new AbortController();
+  readonly #consuming: Promise<void>;
+  readonly #onReady = (): void => this.#settler.replay();
+
+  /** Locks and replays the journals of this DATA_DIR, then starts to settle and to relay. Throws JournalLocked while another process uses this journal. */
+  static async open(options: RequestBooksOptions): Promise<RequestBooks> {
+    const folder = journalFolder(options.dataDir, options);
+    let books: RequestBooks | undefined;
+    const opened = await Journal.open({ folder, log: options.log, onCrowded: (place) => books?.carry(place) });
+    const address = nodeAddress(options.node, options.worker);
+    const adopted = await adoptJournals({ own: opened.replay, dataDir: options.dataDir, folder, worker: options.worker, address, log: options.log, now: options.now ?? Date.now });
+    books = new RequestBooks(options, opened.journal);
+    books.#takeOver(adopted);
+    opened.retire();
+    adopted.retire();
+    await books.#relay.start();
+    return books;
+  }
+
+  private constructor(options: RequestBooksOptions, journal: Journal) {
+    const { log, metering, leaseMs, queue, peers, shards } = options;
+    const now = options.now ?? Date.now;
+    const random = options.random ?? Math.random;
+    const address = nodeAddress(options.node, options.worker);
+    this.#options = options;
+    this.#now = now;
+    this.#journal = journal;
+    this.#relay = new Relay({ outbox: metering, queue, shards, owner: address, peers, log, now, random });
+    this.#settler = new Settler({
+      metering,
+      log,
+      now,
+      random,
+      onAcknowledged: (final, seq) => this.#noteAcknowledged(final, seq),
+      onForgotten: (final) => journal.release(final.place),
+      onSettled: (accountId) => this.#relay.wake(accountId),
+      onFenced: (final) => log.warn({ rid: final.rid }, 'a final cannot be settled in Redis and is kept in the journal'),
+    });
+    this.#checkpointer = new Checkpointer({ metering, log, now, random, leaseMs, onCounted: (counts) => this.#journalCounts(counts) });
+    options.redis.on('ready', this.#onReady);
+    this.#consuming = options.acknowledgements
+      .consume(address, { blocking: options.blocking, signal: this.#ending.signal, onAcknowledged: (acknowledgements) => this.#settler.acknowledge(acknowledgements) })
+      .catch((error: unknown) => log.error({ error }, 'acknowledgements are no longer read'));
+  }
+
+  /** For the node's report. */
+  get state(): { open: number; unsettled: number; unacknowledged: number; isJournalWritable: boolean } {
+    return { open: this.#open.size, unsettled: this.#settler.unsettled, unacknowledged: this.#settler.unacknowledged, isJournalWritable: this.#journal.isWritable };
+  }
+
+  refusal(): 'metering_unavailable' | 'backlog_full' | null {
+    if (this.#ending.signal.aborted || !this.#journal.isWritable || this.#options.redis.status !== 'ready') return 'metering_unavailable';
+    return this.#settler.unacknowledged >= (this.#options.backlogMax ?? BACKLOG_MAX) ? 'backlog_full' : null;
+  }
+
+  open(hold: OpenHold): HoldHandle {
+    this.#open.set(hold.rid, { hold, place: this.#journal.appendLive(admittedLine(hold)), counts: null });
+    const kept = this.#checkpointer.keep(hold);
+    return {
+      count: kept.count,
+      onStop: kept.onStop,
+      settle: (final) => {
+        const request = this.#open.get(hold.rid);
+        if (!request) return;
+        kept.release();
+        this.#open.delete(hold.rid);
+        this.#journalFinal({ rid: hold.rid, epoch: hold.epoch, final, atMs: this.#now() });
+        this.#journal.release(request.place);
+      },
+    };
+  }
+
+  /**
+   * Waits until PostgreSQL has everything, at most `timeoutMs`, then gives leases and locks back. What is left stays in the journal and outbox.
+   * Call it when no request is running any more.
+   */
+  async close(timeoutMs: number): Promise<void> {
+    const deadline = this.#now() + timeoutMs;
+    while (this.#settler.unacknowledged > 0 && this.#now() < deadline) await new Promise((resolve) => setTimeout(resolve, CLOSE_POLL_MS));
+    this.#options.redis.off('ready', this.#onReady);
+    this.#ending.abort();
+    this.#checkpointer.close();
+    this.#settler.close();
+    await this.#relay.close();
+    await this.#options.queue.close().catch((error: unknown) => this.#options.log.warn({ error }, 'usage queue'));
+    await this.#consuming;
+    this.#writeAcknowledged();
+    this.#journal.close();
+  }
+
+  /** Writes again what still lives in an old journal file. */
+  carry(place: JournalPlace): void {
+    for (const request of this.#open.values()) {
+      if (request.place !== place) continue;
+      request.place = this.#journal.appendLive(admittedLine(request.hold));
+      if (request.counts) this.#journal.append(countsLine(this.#now(), { [request.hold.rid]: request.counts }));
+      this.#journal.release(place);
+    }
+    for (const final of this.#settler.finals()) {
+      if (final.place !== place) continue;
+      final.place = this.#journal.appendLive(finalLine(final));
+      if (this.#settler.isAcknowledged(final.rid)) this.#noteAcknowledged(final, 0);
+      this.#journal.release(place);
+    }
+  }
+
+  #takeOver({ finals }: AdoptedRequests): void {
+    for (const { acknowledgedAtMs, ...final } of finals) {
+      this.#journalFinal(final, { isReplayed: true, acknowledgedAtMs });
+      if (acknowledgedAtMs !== null) this.#journal.append(acknowledgedLine(acknowledgedAtMs, [[final.rid, 0]]));
+    }
+    if (finals.length > 0) this.#options.log.info({ finals: finals.length }, 'finals of an earlier process are settled from the journal');
+  }
+
+  #journalFinal(request: { rid: string; epoch: string; final: UsageFinal; atMs: number }, replayed?: { isReplayed: true; acknowledgedAtMs: number | null }): void {
+    const payload = JSON.stringify(request.final);
+    const pending: PendingFinal = { ...request, payload, place: 0 };
+    pending.place = this.#journal.appendLive(finalLine({ ...request, payload }), () => this.#settler.add(pending, replayed));
+  }
+
+  #journalCounts(counts: Record<string, JournalledCounts>): void {
+    for (const [rid, tokens] of Object.entries(counts)) {
+      const request = this.#open.get(rid);
+      if (request) request.counts = tokens;
+    }
+    // The last word is kept above; a journal that cannot be written must not collect every earlier one.
+    if (this.#journal.isWritable) this.#journal.append(countsLine(this.#now(), counts));
+  }
+
+  #noteAcknowledged({ rid }: PendingFinal, seq: number): void {
+    if (this.#acknowledged.push([rid, seq]) === 1) setImmediate(() => this.#writeAcknowledged());
+  }
+
+  #writeAcknowledged(): void {
+    if (this.#acknowledged.length === 0) return;
+    this.#journal.append(acknowledgedLine(this.#now(), this.#acknowledged));
+    this.#acknowledged = [];
+  }
+}

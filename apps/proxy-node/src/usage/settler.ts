@@ -1,0 +1,228 @@
+import type { Acknowledgement, UsageFinal } from '@tollgate/contracts';
+import type { SettleReply } from '@tollgate/keyspace';
+import type { Logger } from 'pino';
+import type { JournalPlace } from './journal.ts';
+import type { MeteringPort } from './metering-port.ts';
+
+/** Settles in flight at a time; Redis answers thousands a second, more would only queue in its socket. */
+const CONCURRENCY_MAX = 128;
+const RETRY_FIRST_MS = 100;
+const RETRY_MAX_MS = 5_000;
+const FENCED_RETRY_MS = 5_000;
+/** Not acknowledged so long after it was settled: the event is emitted again (metering.md 2.4), then at growing intervals, so that a control plane that is away for an hour is not buried in copies. */
+const RE_EMIT_FIRST_MS = 8_000;
+const RE_EMIT_MAX_MS = 300_000;
+const RE_EMITS_PER_SWEEP = 200;
+/** Redis may lose its last second and its failover a little more; what was acknowledged longer ago is on its disk. */
+const KEEP_ACKNOWLEDGED_MS = 15_000;
+const SWEEP_MS = 200;
+
+/** A final on its way; from `settle` until 15 s after PostgreSQL has it. */
+export interface PendingFinal {
+  readonly rid: string;
+  readonly epoch: string;
+  readonly final: UsageFinal;
+  readonly payload: string;
+  readonly atMs: number;
+  place: JournalPlace;
+}
+
+interface Entry extends PendingFinal {
+  state: 'waiting' | 'settling' | 'settled';
+  /** Which event carries this final: known from the reply, null while it is not. Acknowledging seq 0 of a reaped hold must not forget its final. */
+  carriedBy: number | null;
+  /** Acknowledged event numbers, while `carriedBy` is unknown. */
+  seen: Set<number>;
+  reEmit: boolean;
+  dueAtMs: number;
+  failures: number;
+  reEmits: number;
+  acknowledgedAtMs: number | null;
+  isFenced: boolean;
+}
+
+export interface SettlerOptions {
+  metering: MeteringPort;
+  log: Pick<Logger, 'warn' | 'info'>;
+  now: () => number;
+  random: () => number;
+  onAcknowledged: (final: PendingFinal, seq: number) => void;
+  onForgotten: (final: PendingFinal) => void;
+  /** After each settle that wrote an event, so that the relay looks at once. */
+  onSettled: (accountId: number) => void;
+  /**
+   * Redis cannot take this final: its shard is fenced, or the marker of its settlement may have expired (15 min). Called once; the final stays
+   * in the journal and is offered again. The place from which the control plane gets it, to write it to PostgreSQL first.
+   */
+  onFenced: (final: PendingFinal) => void;
+}
+
+/** Moves finals into Redis until it says so, and keeps them until PostgreSQL has acknowledged them. */
+export class Settler {
+  readonly #options: SettlerOptions;
+  readonly #entries = new Map<string, Entry>();
+  /** To be settled as soon as a place is free, in order. */
+  readonly #ready = new Set<Entry>();
+  /** To be tried again at their `dueAtMs`. */
+  readonly #later = new Set<Entry>();
+  #settling = 0;
+  #acknowledged = 0;
+  readonly #timer: NodeJS.Timeout;
+
+  constructor(options: SettlerOptions) {
+    this.#options = options;
+    this.#timer = setInterval(() => this.#sweep(), SWEEP_MS).unref();
+  }
+
+  /** Finals PostgreSQL has not acknowledged. */
+  get unacknowledged(): number {
+    return this.#entries.size - this.#acknowledged;
+  }
+
+  /** Finals Redis has not taken. */
+  get unsettled(): number {
+    return this.#ready.size + this.#later.size + this.#settling;
+  }
+
+  finals(): Iterable<PendingFinal> {
+    return this.#entries.values();
+  }
+
+  isAcknowledged(rid: string): boolean {
+    return this.#entries.get(rid)?.acknowledgedAtMs != null;
+  }
+
+  /** Takes a final that is in the journal. One from before a restart may have been settled then: it is emitted again. */
+  add(final: PendingFinal, { isReplayed = false, acknowledgedAtMs = null as number | null } = {}): void {
+    const entry: Entry = { ...final, state: 'waiting', carriedBy: null, seen: new Set(), reEmit: isReplayed, dueAtMs: 0, failures: 0, reEmits: 0, acknowledgedAtMs, isFenced: false };
+    this.#entries.set(final.rid, entry);
+    if (acknowledgedAtMs !== null) this.#acknowledged += 1;
+    this.#enqueue(entry);
+  }
+
+  /** Redis may have lost its tail while it was away: everything it could have lost is said again. */
+  replay(): void {
+    for (const entry of this.#later) this.#enqueue(entry);
+    for (const entry of this.#entries.values()) {
+      if (entry.state !== 'settled') continue;
+      entry.reEmit = true;
+      this.#enqueue(entry);
+    }
+  }
+
+  acknowledge(acknowledgements: readonly Acknowledgement[]): void {
+    for (const { rid, seq } of acknowledgements) {
+      const entry = this.#entries.get(rid);
+      if (!entry || entry.acknowledgedAtMs !== null) continue;
+      entry.seen.add(seq);
+      this.#concludeAcknowledged(entry);
+    }
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+  }
+
+  #enqueue(entry: Entry): void {
+    entry.state = 'waiting';
+    this.#later.delete(entry);
+    if (this.#settling < CONCURRENCY_MAX) void this.#settle(entry);
+    else this.#ready.add(entry);
+  }
+
+  async #settle(entry: Entry): Promise<void> {
+    this.#ready.delete(entry);
+    entry.state = 'settling';
+    this.#settling += 1;
+    if (entry.reEmit) entry.seen.clear();
+    try {
+      await this.#settleOnce(entry);
+    } catch (error) {
+      // The call may have reached Redis all the same: from now on the event is asked for again.
+      entry.reEmit = true;
+      entry.failures += 1;
+      if (entry.failures === 1) this.#options.log.warn({ error, rid: entry.rid }, 'settle failed and is tried again');
+      this.#postpone(entry, this.#jittered(Math.min(RETRY_MAX_MS, RETRY_FIRST_MS * 2 ** Math.min(entry.failures - 1, 10))));
+    } finally {
+      this.#settling -= 1;
+      this.#startNext();
+    }
+  }
+
+  async #settleOnce(entry: Entry): Promise<void> {
+    const { rid, epoch, final, payload } = entry;
+    const reply = await this.#options.metering.settle({ rid, epoch, accountId: final.account_id, modelId: final.model_id, chargeTokens: final.charge, payload, reEmit: entry.reEmit });
+    if (reply.kind === 'fenced') {
+      if (!entry.isFenced) this.#options.onFenced(entry);
+      entry.isFenced = true;
+      this.#postpone(entry, FENCED_RETRY_MS);
+      return;
+    }
+    this.#conclude(entry, reply);
+  }
+
+  #conclude(entry: Entry, reply: Exclude<SettleReply, { kind: 'fenced' }>): void {
+    if (reply.kind === 'settled') entry.carriedBy = reply.from === 'reaped' ? 1 : 0;
+    entry.state = 'settled';
+    entry.failures = 0;
+    entry.isFenced = false;
+    // A duplicate that was not asked to be emitted again may rest on an event nobody has seen leave: asked again on the first sweep.
+    const wait = reply.kind === 'duplicate' && !entry.reEmit ? 0 : Math.min(RE_EMIT_MAX_MS, RE_EMIT_FIRST_MS * 2 ** Math.min(entry.reEmits, 10));
+    entry.dueAtMs = this.#options.now() + this.#jittered(wait);
+    entry.reEmit = false;
+    this.#concludeAcknowledged(entry);
+    this.#options.onSettled(entry.final.account_id);
+  }
+
+  #postpone(entry: Entry, delayMs: number): void {
+    entry.state = 'waiting';
+    entry.dueAtMs = this.#options.now() + delayMs;
+    this.#later.add(entry);
+  }
+
+  /**
+   * An acknowledgement counts when it names the event that carries the final. After a duplicate that is unknown: seq 1 always carries it;
+   * seq 0, once it was emitted again, was emitted together with a seq 1 if there is one, and that one is in the outbox too.
+   */
+  #concludeAcknowledged(entry: Entry): void {
+    if (entry.acknowledgedAtMs !== null || entry.state !== 'settled') return;
+    const seq = entry.carriedBy ?? (entry.seen.has(1) ? 1 : 0);
+    if (!entry.seen.has(seq)) return;
+    entry.acknowledgedAtMs = this.#options.now();
+    this.#acknowledged += 1;
+    this.#options.onAcknowledged(entry, seq);
+  }
+
+  #startNext(): void {
+    for (const entry of this.#ready) {
+      if (this.#settling >= CONCURRENCY_MAX) return;
+      void this.#settle(entry);
+    }
+  }
+
+  #sweep(): void {
+    const now = this.#options.now();
+    let reEmits = 0;
+    for (const entry of this.#entries.values()) {
+      if (entry.acknowledgedAtMs !== null) {
+        if (entry.state === 'settled' && now - entry.acknowledgedAtMs >= KEEP_ACKNOWLEDGED_MS) this.#forget(entry);
+      } else if (entry.state === 'settled' && entry.dueAtMs <= now && reEmits < RE_EMITS_PER_SWEEP) {
+        reEmits += 1;
+        entry.reEmits += 1;
+        entry.reEmit = true;
+        this.#enqueue(entry);
+      }
+    }
+    for (const entry of this.#later) if (entry.dueAtMs <= now) this.#enqueue(entry);
+  }
+
+  #forget(entry: Entry): void {
+    this.#entries.delete(entry.rid);
+    this.#acknowledged -= 1;
+    this.#options.onForgotten(entry);
+  }
+
+  #jittered(ms: number): number {
+    return ms * (0.75 + this.#options.random() / 2);
+  }
+}
