@@ -1,6 +1,9 @@
 import type { RedisConnection } from './function-library.ts';
 import { keys } from './keys.ts';
 
+/** Stands in place of the epoch while a shard is being filled: to all but the process that fills it the shard stays fenced. */
+const REBUILDING = 'rebuilding:';
+
 /** The fencing value of each shard. Absent, or other than expected: every function answers FENCED and changes nothing. */
 export class Epochs {
   readonly #redis: RedisConnection;
@@ -9,8 +12,20 @@ export class Epochs {
     this.#redis = redis;
   }
 
-  read(shard: string): Promise<string | null> {
+  /** Null while the shard has none or is being filled. */
+  async read(shard: string): Promise<string | null> {
+    const epoch = await this.readRaw(shard);
+    return epoch?.startsWith(REBUILDING) ? null : epoch;
+  }
+
+  /** What is written there, the mark of a rebuild too. */
+  readRaw(shard: string): Promise<string | null> {
     return this.#redis.get(keys.epoch(shard));
+  }
+
+  /** Lets the records of a shard be written by a cache that sees rebuilds, and by nobody else, until `set`. */
+  async beginRebuild(shard: string, token: string): Promise<void> {
+    await this.set(shard, `${REBUILDING}${token}`);
   }
 
   /** For the first start alone: an installation that had epochs before and finds none has lost its data and must rebuild. True when it was set. */
@@ -31,11 +46,14 @@ export class Epochs {
 /** What this process believes the epochs to be. A missing epoch is never remembered. */
 export class EpochCache {
   readonly #epochs: Epochs;
+  readonly #isRebuilder: boolean;
   readonly #known = new Map<string, string>();
   readonly #reading = new Map<string, Promise<string | null>>();
 
-  constructor(epochs: Epochs) {
+  /** `isRebuilder`: for the process that fills a shard, to which the mark of the rebuild is the epoch. */
+  constructor(epochs: Epochs, { isRebuilder = false }: { isRebuilder?: boolean } = {}) {
     this.#epochs = epochs;
+    this.#isRebuilder = isRebuilder;
   }
 
   async expected(shard: string): Promise<string | null> {
@@ -62,7 +80,7 @@ export class EpochCache {
   }
 
   async #read(shard: string): Promise<string | null> {
-    const epoch = await this.#epochs.read(shard);
+    const epoch = await (this.#isRebuilder ? this.#epochs.readRaw(shard) : this.#epochs.read(shard));
     if (epoch === null) this.#known.delete(shard);
     else this.#known.set(shard, epoch);
     return epoch;

@@ -108,6 +108,15 @@ export class FleetStore {
     return text === null ? null : readJson(text, desiredNodeStateSchema);
   }
 
+  /** All decisions, by node name; one that cannot be read counts as absent. */
+  async listDesired(): Promise<Map<string, DesiredNodeState>> {
+    const texts = await this.#redis.hgetall(keys.desired);
+    return new Map(Object.entries(texts).flatMap(([name, text]) => {
+      const desired = readJson(text, desiredNodeStateSchema);
+      return desired ? [[name, desired] as const] : [];
+    }));
+  }
+
   async removeDesired(name: string): Promise<void> {
     await this.#redis.hdel(keys.desired, name);
   }
