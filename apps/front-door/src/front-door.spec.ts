@@ -1,0 +1,211 @@
+import { afterEach, expect, test } from '@jest/globals';
+import { once } from 'node:events';
+import { createServer, request, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
+import { connect, type AddressInfo } from 'node:net';
+import { createFrontDoor } from './front-door.ts';
+
+const servers: { close: () => unknown }[] = [];
+
+afterEach(async () => {
+  for (const server of servers.splice(0)) await server.close();
+});
+
+async function listen(server: Server): Promise<string> {
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  servers.push({ close: () => (server.closeAllConnections(), server.close()) });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+/** A node or control plane that is ready and answers with `handler`. */
+function backend(handler: RequestListener): Promise<string> {
+  return listen(createServer((incoming, response) => (incoming.url === '/readyz' ? response.end() : handler(incoming, response))));
+}
+
+const named = (name: string): Promise<string> => backend((incoming, response) => response.end(`${name} ${incoming.method} ${incoming.url}`));
+
+/** An address nothing listens on. */
+async function closedAddress(): Promise<string> {
+  const server = createServer();
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  return `http://127.0.0.1:${port}`;
+}
+
+async function frontDoor({ nodes, controlPlane }: { nodes: string[]; controlPlane?: string }): Promise<{ url: string; nodes: ReturnType<typeof createFrontDoor>['pool']['nodes'] }> {
+  const door = createFrontDoor({ CONTROL_PLANE_URL: controlPlane ?? (await closedAddress()), PROXY_URLS: nodes, HEALTH_CHECK_MS: 50 }, () => {});
+  await door.pool.start();
+  const url = await listen(door.server);
+  servers.push({ close: () => door.pool.stop() });
+  return { url, nodes: door.pool.nodes };
+}
+
+async function readBody(incoming: IncomingMessage): Promise<string> {
+  let text = '';
+  for await (const bytes of incoming) text += String(bytes);
+  return text;
+}
+
+test('sends the proxy interface and the probes of coding clients to a node, everything else to the control plane', async () => {
+  const { url } = await frontDoor({ nodes: [await named('node')], controlPlane: await named('control-plane') });
+  const ask = async (path: string): Promise<string> => (await fetch(`${url}${path}`)).text();
+  expect(await ask('/v1/models?limit=2')).toBe('node GET /v1/models?limit=2');
+  expect(await ask('/api/hello')).toBe('node GET /api/hello');
+  expect(await ask('/admin-api/auth/me')).toBe('control-plane GET /admin-api/auth/me');
+  expect(await ask('/v1beta')).toBe('control-plane GET /v1beta');
+  expect(await ask('/')).toBe('control-plane GET /');
+});
+
+test('answers a bare HEAD / from a node', async () => {
+  const node = await backend((_, response) => response.writeHead(204, { 'x-from': 'node' }).end());
+  const { url } = await frontDoor({ nodes: [node], controlPlane: await named('control-plane') });
+  expect((await fetch(`${url}/`, { method: 'HEAD' })).headers.get('x-from')).toBe('node');
+});
+
+test('passes each streamed event on when it comes, and the headers before the first', async () => {
+  let send: (text: string) => void = () => {};
+  const node = await backend((_, response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' }).flushHeaders();
+    send = (text) => void response.write(text);
+  });
+  const { url } = await frontDoor({ nodes: [node] });
+  const answer = await fetch(`${url}/v1/messages`, { method: 'POST', body: '{}' });
+  const reader = answer.body?.getReader() as ReadableStreamDefaultReader<Uint8Array>;
+  for (const event of ['data: one\n\n', 'data: two\n\n']) {
+    send(event);
+    expect(new TextDecoder().decode((await reader.read()).value)).toBe(event);
+  }
+  await reader.cancel();
+});
+
+test('tells the node at once when a client hangs up', async () => {
+  let hungUp: Promise<unknown> = Promise.resolve();
+  const node = await backend((_, response) => {
+    hungUp = once(response, 'close');
+    response.writeHead(200, { 'content-type': 'text/event-stream' }).write('data: one\n\n');
+  });
+  const { url } = await frontDoor({ nodes: [node] });
+  const client = new AbortController();
+  const answer = await fetch(`${url}/v1/chat/completions`, { method: 'POST', body: '{}', signal: client.signal });
+  await answer.body?.getReader().read();
+  client.abort();
+  await hungUp;
+});
+
+test('says who calls in X-Forwarded-For, whatever the client says', async () => {
+  const node = await backend((incoming, response) => response.end(JSON.stringify(incoming.headers)));
+  const { url } = await frontDoor({ nodes: [node] });
+  const forged = { 'x-forwarded-for': '203.0.113.9', forwarded: 'for=203.0.113.9', 'x-real-ip': '203.0.113.9' };
+  const seen = (await (await fetch(`${url}/v1/models`, { headers: forged })).json()) as Record<string, string>;
+  expect(seen['x-forwarded-for']).toBe('127.0.0.1');
+  expect(JSON.stringify(seen)).not.toContain('203.0.113.9');
+});
+
+test('keeps hop-by-hop headers, and those a Connection header names, on their own connection', async () => {
+  const node = await backend((incoming, response) => {
+    response.writeHead(200, { connection: 'close, x-inner', 'x-inner': '1', 'proxy-authenticate': 'Basic', 'x-kept': '1' });
+    response.end(JSON.stringify(incoming.headers));
+  });
+  const { url } = await frontDoor({ nodes: [node] });
+  const outgoing = request(`${url}/v1/models`, { headers: { connection: 'keep-alive, x-secret, authorization', 'x-secret': '1', te: 'trailers', 'proxy-authorization': 'x', authorization: 'Bearer k' } }).end();
+  const [answer] = (await once(outgoing, 'response')) as [IncomingMessage];
+  const seen = JSON.parse(await readBody(answer)) as Record<string, string>;
+  expect(Object.keys(seen)).not.toEqual(expect.arrayContaining(['x-secret']));
+  expect(seen).not.toHaveProperty('te');
+  expect(seen).not.toHaveProperty('proxy-authorization');
+  expect(seen.authorization).toBe('Bearer k');
+  expect(answer.headers).not.toHaveProperty('x-inner');
+  expect(answer.headers).not.toHaveProperty('proxy-authenticate');
+  expect(answer.headers).toMatchObject({ 'x-kept': '1', connection: 'keep-alive' });
+});
+
+test('closes the connection of a client that asks for it', async () => {
+  const { url } = await frontDoor({ nodes: [await named('node')] });
+  const outgoing = request(`${url}/v1/models`, { agent: false, headers: { connection: 'close' } }).end();
+  const [answer] = (await once(outgoing, 'response')) as [IncomingMessage];
+  expect(answer.headers.connection).toBe('close');
+  await readBody(answer);
+});
+
+test('goes to another node with the whole body when the first cannot be connected to', async () => {
+  const dying = createServer((_, response) => response.end());
+  const dyingUrl = await listen(dying);
+  const alive = await backend(async (incoming, response) => void response.end(String((await readBody(incoming)).length)));
+  const { url, nodes } = await frontDoor({ nodes: [dyingUrl, alive] });
+  expect(nodes.every((node) => node.isReady)).toBe(true);
+  dying.closeAllConnections();
+  dying.close();
+  const body = 'x'.repeat(1_000_000);
+  const answers = await Promise.all(Array.from({ length: 6 }, async () => (await fetch(`${url}/v1/chat/completions`, { method: 'POST', body })).text()));
+  expect(answers).toEqual(Array(6).fill(String(body.length)));
+});
+
+test('never sends a request a second time once a node has been connected to', async () => {
+  let requests = 0;
+  const breaking: RequestListener = (incoming) => {
+    requests += 1;
+    incoming.socket.destroy();
+  };
+  const { url } = await frontDoor({ nodes: [await backend(breaking), await backend(breaking)] });
+  const answer = await fetch(`${url}/v1/chat/completions`, { method: 'POST', body: '{}' });
+  expect(answer.status).toBe(502);
+  expect(answer.headers.get('content-type')).toBe('application/problem+json');
+  expect(requests).toBe(1);
+});
+
+test('cuts the client off when a node dies in the middle of an answer', async () => {
+  const node = await backend((_, response) => {
+    response.write('data: one\n\n', () => setImmediate(() => response.socket?.destroy()));
+  });
+  const { url } = await frontDoor({ nodes: [node] });
+  const answer = await fetch(`${url}/v1/chat/completions`, { method: 'POST', body: '{}' });
+  await expect(answer.text()).rejects.toThrow();
+});
+
+test('answers 503 with Retry-After while no node is ready, and serves again once one is', async () => {
+  let isReady = false;
+  const node = await listen(createServer((incoming, response) => response.writeHead(incoming.url !== '/readyz' || isReady ? 200 : 503).end()));
+  const { url } = await frontDoor({ nodes: [node] });
+  const refused = await fetch(`${url}/v1/models`);
+  expect(refused.status).toBe(503);
+  expect(refused.headers.get('retry-after')).toBe('1');
+  expect(await refused.json()).toMatchObject({ code: 'no_node_ready', status: 503 });
+  expect((await fetch(`${url}/readyz`)).status).toBe(503);
+  isReady = true;
+  for (let tries = 0; tries < 100 && (await fetch(`${url}/readyz`)).status !== 200; tries += 1) await new Promise((resolve) => setTimeout(resolve, 20));
+  expect((await fetch(`${url}/v1/models`)).status).toBe(200);
+});
+
+test('answers 503 while the control plane is away, and still serves /v1', async () => {
+  const { url } = await frontDoor({ nodes: [await named('node')] });
+  const refused = await fetch(`${url}/admin-api/wallet`);
+  expect(refused.status).toBe(503);
+  expect(await refused.json()).toMatchObject({ code: 'control_plane_unavailable' });
+  expect((await fetch(`${url}/v1/models`)).status).toBe(200);
+});
+
+test('spreads requests over the ready nodes', async () => {
+  const open: ServerResponse[] = [];
+  const seen = new Set<string>();
+  const holding = (name: string): Promise<string> => backend((_, response) => {
+    seen.add(name);
+    open.push(response);
+    if (open.length === 4) for (const each of open) each.end();
+  });
+  const { url } = await frontDoor({ nodes: [await holding('one'), await holding('two')] });
+  await Promise.all(Array.from({ length: 4 }, () => fetch(`${url}/v1/models`)));
+  expect([...seen].sort()).toEqual(['one', 'two']);
+});
+
+test('passes chunked bodies of any method on as chunked, so that no byte of one can pose as the next request', async () => {
+  const node = await backend(async (incoming, response) => void response.end(`${incoming.method} ${await readBody(incoming)}`));
+  const { url } = await frontDoor({ nodes: [node] });
+  const socket = connect(Number(new URL(url).port), '127.0.0.1');
+  socket.write('DELETE /v1/x HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n5\r\nGET /\r\n0\r\n\r\n');
+  let text = '';
+  for await (const bytes of socket) text += String(bytes);
+  expect(text).toMatch(/^HTTP\/1\.1 200 /);
+  expect(text).toContain('DELETE GET /');
+});

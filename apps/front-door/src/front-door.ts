@@ -1,0 +1,130 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createProxyServer } from 'httpxy';
+import type { Config } from './config.ts';
+import { ConnectFirstAgent, NeverConnected } from './connect-first-agent.ts';
+import { NodePool, type ProxyNode } from './node-pool.ts';
+import { sendProblem } from './problem.ts';
+import { cleanRequestHeaders, cleanResponseHeaders } from './proxy-headers.ts';
+
+/** As much as a node takes: the front door must not be the stricter of the two. */
+const HEADER_BYTES_MAX = 32 * 1024;
+const HEADERS_TIMEOUT_MS = 15_000;
+/** Longer than clients and load balancers keep idle connections, so that it is they who close them. */
+const KEEP_ALIVE_MS = 75_000;
+
+export interface FrontDoor {
+  server: Server;
+  pool: NodePool;
+  /** Stops accepting, waits for running requests, then cuts them. */
+  close: (drainTimeoutMs: number) => Promise<void>;
+}
+
+/** One address for both interfaces: the proxy interface goes to a ready node, everything else to the control plane. Nothing is buffered or repeated. */
+export function createFrontDoor(config: Pick<Config, 'CONTROL_PLANE_URL' | 'PROXY_URLS' | 'HEALTH_CHECK_MS'>, log: (line: string) => void): FrontDoor {
+  const pool = new NodePool({ urls: config.PROXY_URLS.map(withoutSlash), checkIntervalMs: config.HEALTH_CHECK_MS, log });
+  const forward = createForward();
+  const controlPlaneUrl = withoutSlash(config.CONTROL_PLANE_URL);
+  const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const pathname = usePathForm(request);
+    if (pathname === '/healthz') return sendStatus(response, 200, 'ok');
+    if (pathname === '/readyz') return sendReadiness(response, pool);
+    cleanRequestHeaders(request);
+    if (isForNode(request.method, pathname)) return toNode(pool, forward, request, response);
+    return toControlPlane(controlPlaneUrl, forward, request, response);
+  };
+  const server = createServer({ maxHeaderSize: HEADER_BYTES_MAX, headersTimeout: HEADERS_TIMEOUT_MS, keepAliveTimeout: KEEP_ALIVE_MS, requestTimeout: 0 }, (request, response) => {
+    handle(request, response).catch((error: unknown) => {
+      log(`${request.method} ${request.url?.split('?')[0]}: ${String(error)}`);
+      sendProblem(response, 'bad_gateway');
+    });
+  });
+  return { server, pool, close: (drainTimeoutMs) => close(server, pool, drainTimeoutMs) };
+}
+
+/** /v1/* and the probes coding clients send to find out whether a gateway is there (protocol.md 0.4). */
+function isForNode(method: string | undefined, pathname: string): boolean {
+  if (pathname === '/v1' || pathname.startsWith('/v1/')) return true;
+  if (pathname === '/api/hello') return method === 'HEAD' || method === 'GET';
+  return pathname === '/' && method === 'HEAD';
+}
+
+type Forward = (request: IncomingMessage, response: ServerResponse, target: string) => Promise<void>;
+
+/** Resolves when the answer has ended, however it did; rejects when none can be given. */
+function createForward(): Forward {
+  // No timeout: a stream may be silent for as long as node and client can bear it.
+  const proxy = createProxyServer({ agent: new ConnectFirstAgent(), xfwd: false, followRedirects: false });
+  const lastOnConnection = new WeakSet<IncomingMessage>();
+  proxy.on('proxyRes', (answer, request, response) => {
+    cleanResponseHeaders(answer.headers, lastOnConnection.has(request));
+    // The first event of a stream may be long in coming; its headers are not held back for it.
+    if (answer.headers['content-type']?.startsWith('text/event-stream')) process.nextTick(() => response.headersSent || response.destroyed || response.flushHeaders());
+  });
+  return async (request, response, target) => {
+    if (!response.shouldKeepAlive) lastOnConnection.add(request);
+    await proxy.web(request, response, { target });
+  };
+}
+
+async function toNode(pool: NodePool, forward: Forward, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  const refused = new Set<ProxyNode>();
+  for (let node = pool.pick(); node; node = pool.pick(refused)) {
+    node.inFlight += 1;
+    try {
+      return await forward(request, response, node.url);
+    } catch (error) {
+      if (!mayGoElsewhere(error, request)) throw error;
+      pool.markUnreachable(node);
+      refused.add(node);
+    } finally {
+      node.inFlight -= 1;
+    }
+  }
+  sendProblem(response, 'no_node_ready');
+}
+
+async function toControlPlane(url: string, forward: Forward, request: IncomingMessage, response: ServerResponse): Promise<void> {
+  try {
+    await forward(request, response, url);
+  } catch (error) {
+    if (!(error instanceof NeverConnected)) throw error;
+    sendProblem(response, 'control_plane_unavailable');
+  }
+}
+
+/** Only when no connection was made, and so no byte of the request has left. Anything later may have been admitted and charged. */
+function mayGoElsewhere(error: unknown, request: IncomingMessage): boolean {
+  return error instanceof NeverConnected && !request.destroyed;
+}
+
+/** A request line may hold a whole URL (RFC 9112 3.2.2); what is routed and passed on is its path. Returns the path without the query. */
+function usePathForm(request: IncomingMessage): string {
+  const text = request.url ?? '/';
+  if (!text.startsWith('/')) {
+    const url = URL.canParse(text) ? new URL(text) : undefined;
+    request.url = url ? `${url.pathname}${url.search}` : '/';
+  }
+  return (request.url as string).split('?', 1)[0] as string;
+}
+
+function sendReadiness(response: ServerResponse, pool: NodePool): void {
+  const isReady = pool.nodes.some((node) => node.isReady);
+  sendStatus(response, isReady ? 200 : 503, isReady ? 'ready' : 'no node is ready');
+}
+
+function sendStatus(response: ServerResponse, code: number, status: string): void {
+  response.writeHead(code, { 'content-type': 'application/json' }).end(JSON.stringify({ status }));
+}
+
+async function close(server: Server, pool: NodePool, drainTimeoutMs: number): Promise<void> {
+  pool.stop();
+  const closed = new Promise((resolve) => server.close(resolve));
+  server.closeIdleConnections();
+  const cut = setTimeout(() => server.closeAllConnections(), drainTimeoutMs);
+  await closed;
+  clearTimeout(cut);
+}
+
+function withoutSlash(url: string): string {
+  return url.replace(/\/+$/, '');
+}

@@ -1,0 +1,33 @@
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+
+/** RFC 9110 7.6.1: for one connection only, never passed on. Transfer-Encoding is apart: it tells how the body is framed. */
+const HOP_BY_HOP = ['connection', 'proxy-connection', 'keep-alive', 'te', 'trailer', 'upgrade', 'proxy-authenticate', 'proxy-authorization'];
+/** What only the first trusted hop may say; a client's own words would let it pose as another address (security S40). */
+const FORWARDED = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-port', 'x-forwarded-proto', 'x-real-ip'];
+/** Deleting these would change what the message says, so a Connection header cannot ask for it. */
+const NEVER_NAMED = new Set(['host', 'content-length', 'transfer-encoding', 'authorization']);
+
+/** Makes the request's headers fit to be passed on. Changes them in place, as the proxy library reads them from the request. */
+export function cleanRequestHeaders({ headers, socket }: IncomingMessage): void {
+  const { host } = headers;
+  removeHopByHop(headers);
+  for (const name of FORWARDED) delete headers[name];
+  // The server has already answered 100-continue.
+  delete headers.expect;
+  headers['x-forwarded-for'] = socket.remoteAddress ?? '';
+  headers['x-forwarded-proto'] = 'http';
+  if (host !== undefined) headers['x-forwarded-host'] = host;
+}
+
+/** The same for the answer; `isLast` keeps the client's wish to close its own connection. */
+export function cleanResponseHeaders(headers: IncomingHttpHeaders, isLast: boolean): void {
+  removeHopByHop(headers);
+  // Framing is per connection: Node frames the answer anew.
+  delete headers['transfer-encoding'];
+  headers.connection = isLast ? 'close' : 'keep-alive';
+}
+
+function removeHopByHop(headers: IncomingHttpHeaders): void {
+  const named = (headers.connection ?? '').split(',').map((name) => name.trim().toLowerCase());
+  for (const name of [...HOP_BY_HOP, ...named.filter((name) => !NEVER_NAMED.has(name))]) delete headers[name];
+}
