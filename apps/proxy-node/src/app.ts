@@ -1,0 +1,91 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { HttpBindings } from '@hono/node-server';
+import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
+import type { ClientProtocol } from '@tollgate/protocols';
+import { Hono, type Context } from 'hono';
+import { countTokensEndpoint } from './endpoints/count-tokens.ts';
+import { getModel, listModels, type ModelsRequest } from './endpoints/models.ts';
+import { clientAddressHex, type AddressRange } from './http/client-address.ts';
+import { ClientReply } from './http/client-reply.ts';
+import { ClientGone } from './http/read-body.ts';
+import { errorShapeOf, isExpected, sendError } from './http/send-error.ts';
+import type { Operations } from './ops/operations.ts';
+import type { Admitter } from './pipeline/admit.ts';
+import type { ClientRequest, Pipeline } from './pipeline/pipeline.ts';
+import { Refusal } from './refusals.ts';
+
+export interface AppParts {
+  pipeline: Pipeline;
+  admitter: Admitter;
+  operations: Operations;
+  newRid: () => string;
+  trustedProxies: readonly AddressRange[];
+  bodyBytesMax: number;
+}
+
+type Env = { Bindings: HttpBindings };
+type Edge = Omit<ClientRequest, 'protocol'> & { outgoing: ServerResponse };
+
+/** Paths to what answers them. Answers are written to the socket's own response: nothing here builds a web Response but to say so. */
+export function createApp(parts: AppParts): Hono<Env> {
+  const app = new Hono<Env>();
+  const { operations } = parts;
+  serveModel(app, parts, '/v1/chat/completions', 'chat');
+  serveModel(app, parts, '/v1/messages', 'messages');
+  serveModel(app, parts, '/v1/embeddings', 'embeddings');
+  answer(app, parts, 'POST', '/v1/messages/count_tokens', (edge) => countTokensEndpoint(parts.admitter, { ...edge, index: operations.gate.open(), bodyBytesMax: parts.bodyBytesMax }));
+  answer(app, parts, 'GET', '/v1/models', (edge) => listModels(parts.admitter, modelsRequest(edge, operations)));
+  answer(app, parts, 'GET', '/v1/models/:name{.+}', (edge, context) => getModel(parts.admitter, { ...modelsRequest(edge, operations), name: context.req.param('name') ?? '' }));
+  // Claude Code knocks here before its first request.
+  answer(app, parts, 'GET', '/api/hello', () => ({ message: 'hello' }));
+  answer(app, parts, 'GET', '/', () => ({ service: 'tollgate' }));
+  app.get('/healthz', (context) => context.json({ status: 'ok' }));
+  app.get('/readyz', (context) => context.json(operations.readiness(), operations.gate.isReady ? 200 : 503));
+  app.get('/metrics', (context) => operations.metrics(context.req.header('authorization')));
+  app.notFound((context) => refuse(context, parts, new Refusal('not_found')));
+  return app;
+}
+
+function serveModel(app: Hono<Env>, parts: AppParts, path: string, protocol: ClientProtocol): void {
+  app.post(path, async (context) => {
+    await parts.pipeline.serve({ ...edgeOf(context.env, parts), protocol });
+    return RESPONSE_ALREADY_SENT;
+  });
+  onlyMethod(app, parts, path, 'POST');
+}
+
+function answer(app: Hono<Env>, parts: AppParts, method: 'GET' | 'POST', path: string, handle: (edge: Edge, context: Context<Env>) => object | Promise<object>): void {
+  app.on(method === 'GET' ? ['GET', 'HEAD'] : [method], path, async (context) => {
+    const edge = edgeOf(context.env, parts);
+    try {
+      edge.reply.sendJson(200, await handle(edge, context));
+    } catch (error) {
+      if (error instanceof ClientGone) return RESPONSE_ALREADY_SENT;
+      if (!isExpected(error)) parts.operations.log.error({ err: error, rid: edge.rid }, 'request failed unexpectedly');
+      sendError(edge.reply, error, edge);
+    }
+    return RESPONSE_ALREADY_SENT;
+  });
+  onlyMethod(app, parts, path, method);
+}
+
+function onlyMethod(app: Hono<Env>, parts: AppParts, path: string, method: string): void {
+  app.all(path, (context) => refuse(context, parts, new Refusal('method_not_allowed', { headers: { allow: method === 'GET' ? 'GET, HEAD' : method } })));
+}
+
+function refuse(context: Context<Env>, parts: AppParts, refusal: Refusal): Response {
+  const edge = edgeOf(context.env, parts);
+  sendError(edge.reply, refusal, edge);
+  return RESPONSE_ALREADY_SENT;
+}
+
+function edgeOf({ incoming, outgoing }: { incoming: IncomingMessage; outgoing: ServerResponse }, { newRid, trustedProxies }: AppParts): Edge {
+  const rid = newRid();
+  const [path = '/'] = (incoming.url ?? '/').split('?', 1);
+  return { rid, shape: errorShapeOf(path), incoming, outgoing, reply: new ClientReply(outgoing, rid), addressHex: clientAddressHex(incoming, trustedProxies), receivedAtMs: Date.now() };
+}
+
+function modelsRequest({ incoming, addressHex }: Edge, operations: Operations): ModelsRequest {
+  const query = new URL(incoming.url ?? '/', 'http://node').searchParams;
+  return { headers: incoming.headers, query, addressHex, index: operations.gate.open() };
+}

@@ -1,0 +1,35 @@
+import type { IncomingMessage } from 'node:http';
+import { countTokensGently } from '@tollgate/metering';
+import { parseCountTokens } from '@tollgate/protocols';
+import { readBody } from '../http/read-body.ts';
+import type { Admitter } from '../pipeline/admit.ts';
+import { authenticate } from '../pipeline/authenticate.ts';
+import { modelNotFound } from '../pipeline/parse.ts';
+import type { RoutingIndex } from '../snapshot/routing-index.ts';
+
+/** What a provider's template adds to each message, and to the prompt as a whole; a token or two off is within what its users expect. */
+const TOKENS_PER_MESSAGE = 4;
+const TOKENS_PER_PROMPT = 3;
+/** An image of common size, as Anthropic's guide to vision counts it. */
+const TOKENS_PER_IMAGE = 1_600;
+
+/** `POST /v1/messages/count_tokens`: an estimate by our own tokenizer, free and without a place in the request limits (behaviour 33). */
+export async function countTokensEndpoint(
+  admitter: Admitter,
+  { incoming, addressHex, index, bodyBytesMax }: { incoming: IncomingMessage; addressHex: string; index: RoutingIndex; bodyBytesMax: number },
+): Promise<{ input_tokens: number }> {
+  const credentials = authenticate(incoming.headers);
+  // Both are awaited, so that a mistake in the body is only told to a caller whose key is good.
+  const [asked, caller] = await Promise.allSettled([readBody(incoming, bodyBytesMax).then(parseCountTokens), admitter.access(credentials, addressHex)]);
+  if (caller.status === 'rejected') throw caller.reason;
+  if (asked.status === 'rejected') throw asked.reason;
+  const { model: name, prompt } = asked.value;
+  const model = index.modelNamed(name);
+  if (!model?.is_on_shelf || !caller.value.subscribedModelIds.includes(model.id)) throw modelNotFound(name);
+  const text = await countTokensGently(prompt.text(), nextTurn);
+  return { input_tokens: text + prompt.messageCount * TOKENS_PER_MESSAGE + prompt.imageCount * TOKENS_PER_IMAGE + TOKENS_PER_PROMPT };
+}
+
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}

@@ -1,0 +1,88 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { InvalidRequest } from '@tollgate/protocols';
+import type { SnapshotModel } from '@tollgate/snapshot';
+import type { Admitter } from '../pipeline/admit.ts';
+import { authenticate } from '../pipeline/authenticate.ts';
+import { modelNotFound } from '../pipeline/parse.ts';
+import type { RoutingIndex } from '../snapshot/routing-index.ts';
+
+export interface ModelsRequest {
+  headers: IncomingHttpHeaders;
+  query: URLSearchParams;
+  addressHex: string;
+  index: RoutingIndex;
+}
+
+/** Anthropic's own page sizes. */
+const PAGE_LIMIT_DEFAULT = 20;
+const PAGE_LIMIT_MAX = 1_000;
+
+/**
+ * `GET /v1/models`: every model the account is subscribed to, in one shape both vendors' SDKs read (protocol.md 2). Paged only for callers that
+ * send `anthropic-version`: OpenAI's list has no pages.
+ */
+export async function listModels(admitter: Admitter, request: ModelsRequest): Promise<object> {
+  const models = await subscribedModels(admitter, request);
+  const page = request.headers['anthropic-version'] === undefined ? { models, hasMore: false } : pageOf(models, request.query);
+  return {
+    object: 'list',
+    data: page.models.map(toModelResponse),
+    has_more: page.hasMore,
+    first_id: page.models[0]?.name ?? null,
+    last_id: page.models.at(-1)?.name ?? null,
+  };
+}
+
+/** `GET /v1/models/{id}`. Throws Refusal when the account is not subscribed to it. */
+export async function getModel(admitter: Admitter, request: ModelsRequest & { name: string }): Promise<object> {
+  const model = (await subscribedModels(admitter, request)).find(({ name }) => name === request.name);
+  if (!model) throw modelNotFound(request.name);
+  return toModelResponse(model);
+}
+
+async function subscribedModels(admitter: Admitter, { headers, addressHex, index }: ModelsRequest): Promise<SnapshotModel[]> {
+  const { subscribedModelIds } = await admitter.access(authenticate(headers), addressHex);
+  return subscribedModelIds
+    .map((id) => index.modelById(id))
+    .filter((model) => model !== undefined)
+    .sort((one, other) => (one.name < other.name ? -1 : 1));
+}
+
+function pageOf(models: readonly SnapshotModel[], query: URLSearchParams): { models: readonly SnapshotModel[]; hasMore: boolean } {
+  const limit = limitOf(query.get('limit'));
+  const before = query.get('before_id');
+  const after = query.get('after_id');
+  if (before !== null) {
+    const end = positionOf(models, 'before_id', before);
+    return { models: models.slice(Math.max(0, end - limit), end), hasMore: end > limit };
+  }
+  const start = after === null ? 0 : positionOf(models, 'after_id', after) + 1;
+  return { models: models.slice(start, start + limit), hasMore: start + limit < models.length };
+}
+
+function positionOf(models: readonly SnapshotModel[], param: string, name: string): number {
+  const position = models.findIndex((model) => model.name === name);
+  if (position < 0) throw new InvalidRequest(`${param}: there is no such model in the list`, { param });
+  return position;
+}
+
+function limitOf(text: string | null): number {
+  if (text === null) return PAGE_LIMIT_DEFAULT;
+  const limit = Number(text);
+  if (!Number.isInteger(limit) || limit < 1 || limit > PAGE_LIMIT_MAX) throw new InvalidRequest(`limit: must be an integer from 1 to ${PAGE_LIMIT_MAX}`, { param: 'limit' });
+  return limit;
+}
+
+function toModelResponse(model: SnapshotModel): object {
+  return {
+    id: model.name,
+    object: 'model',
+    created: model.created,
+    owned_by: model.owned_by,
+    type: 'model',
+    display_name: model.display_name,
+    created_at: new Date(model.created * 1000).toISOString(),
+    max_input_tokens: model.context_window,
+    max_tokens: model.max_output_tokens,
+  };
+}

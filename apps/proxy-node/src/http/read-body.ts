@@ -1,0 +1,58 @@
+import type { IncomingMessage } from 'node:http';
+import { promisify } from 'node:util';
+import { brotliDecompress, gunzip, inflate, zstdDecompress } from 'node:zlib';
+import { Refusal } from '../refusals.ts';
+
+const DECODERS = { gzip: promisify(gunzip), 'x-gzip': promisify(gunzip), deflate: promisify(inflate), br: promisify(brotliDecompress), zstd: promisify(zstdDecompress) };
+
+export class ClientGone extends Error {}
+
+/**
+ * Reads a request body once into one buffer. The limit is checked while reading, so a chunked body without a length meets it too (CVE-2026-44456),
+ * and again on the decoded size (security S36). Throws Refusal; ClientGone when the client left.
+ */
+export async function readBody(incoming: IncomingMessage, bytesMax: number): Promise<Buffer> {
+  const decoder = decoderOf(incoming.headers['content-encoding']);
+  if (Number(incoming.headers['content-length'] ?? 0) > bytesMax) throw tooLarge(bytesMax);
+  const raw = await readRaw(incoming, bytesMax);
+  if (decoder === null) return raw;
+  try {
+    return await decoder(raw, { maxOutputLength: bytesMax });
+  } catch (error) {
+    throw isTooLarge(error) ? tooLarge(bytesMax) : new Refusal('body_unreadable');
+  }
+}
+
+function decoderOf(encoding: string | undefined): (typeof DECODERS)[keyof typeof DECODERS] | null {
+  const name = encoding?.trim().toLowerCase() ?? 'identity';
+  if (name === 'identity' || name === '') return null;
+  if (!Object.hasOwn(DECODERS, name)) throw new Refusal('unsupported_encoding');
+  return DECODERS[name as keyof typeof DECODERS];
+}
+
+function readRaw(incoming: IncomingMessage, bytesMax: number): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    const onData = (chunk: Buffer) => {
+      bytes += chunk.length;
+      if (bytes <= bytesMax) return void chunks.push(chunk);
+      incoming.off('data', onData);
+      incoming.pause();
+      reject(tooLarge(bytesMax));
+    };
+    incoming.on('data', onData);
+    incoming.once('end', () => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, bytes)));
+    incoming.once('error', () => reject(new ClientGone()));
+    incoming.once('close', () => reject(new ClientGone()));
+  });
+}
+
+/** The connection closes with the answer: what is left of the body is not worth reading. */
+function tooLarge(bytesMax: number): Refusal {
+  return new Refusal('body_too_large', { detail: `The request body is larger than ${bytesMax} bytes.`, headers: { connection: 'close' } });
+}
+
+function isTooLarge(error: unknown): boolean {
+  return error instanceof RangeError && 'code' in error && error.code === 'ERR_BUFFER_TOO_LARGE';
+}

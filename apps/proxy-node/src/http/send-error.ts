@@ -1,0 +1,42 @@
+import { clientError, InvalidRequest, upstreamClientError, type ClientError, type ClientErrorResponse, type ClientProtocol } from '@tollgate/protocols';
+import { REFUSALS, Refusal, retryHeaders } from '../refusals.ts';
+import { UpstreamFailure } from '../upstream/upstream-failure.ts';
+import type { ClientReply } from './client-reply.ts';
+
+/** Which error shape a path speaks; paths of neither protocol speak OpenAI's. */
+export type ErrorShape = Extract<ClientProtocol, 'chat' | 'messages'>;
+
+export function errorShapeOf(path: string): ErrorShape {
+  return path === '/v1/messages' || path.startsWith('/v1/messages/') ? 'messages' : 'chat';
+}
+
+/** Answers a request that failed before its first byte, in its own protocol's shape. Returns what was sent, for the log. */
+export function sendError(reply: ClientReply, error: unknown, { rid, shape }: { rid: string; shape: ErrorShape }): ClientErrorResponse {
+  const { described, headers } = describe(error, rid);
+  const response = clientError(shape, described);
+  reply.addHeaders({ ...response.headers, ...headers });
+  reply.send(response.status, response.body);
+  return response;
+}
+
+/** True for an error the gateway expects: everything else is a bug and is logged as one. */
+export function isExpected(error: unknown): boolean {
+  return error instanceof Refusal || error instanceof InvalidRequest || error instanceof UpstreamFailure;
+}
+
+function describe(error: unknown, requestId: string): { described: ClientError; headers: Readonly<Record<string, string>> } {
+  if (error instanceof InvalidRequest) {
+    return { described: { code: 'invalid_request', message: error.message, param: error.param, vendorCode: error.code, requestId }, headers: {} };
+  }
+  if (error instanceof UpstreamFailure) {
+    const { retryAfterMs, kind } = error.error;
+    const isWaiting = retryAfterMs !== null || kind === 'overloaded' || kind === 'rate_limited';
+    return { described: upstreamClientError(error.error, requestId), headers: isWaiting ? retryHeaders(retryAfterMs ?? UPSTREAM_RETRY_MS) : {} };
+  }
+  const refusal = error instanceof Refusal ? error : new Refusal('internal_error');
+  const row: { error: ClientError['code']; vendorCode?: string } = REFUSALS[refusal.code];
+  return { described: { code: row.error, message: refusal.publicText, param: refusal.param, vendorCode: row.vendorCode ?? null, requestId }, headers: refusal.headers };
+}
+
+/** When the upstream does not say how long. */
+const UPSTREAM_RETRY_MS = 1_000;

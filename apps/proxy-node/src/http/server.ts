@@ -1,0 +1,45 @@
+import type { Server } from 'node:http';
+import { createAdaptorServer, type HttpBindings } from '@hono/node-server';
+import type { Hono } from 'hono';
+
+export interface ServerLimits {
+  headerBytesMax: number;
+  headerTimeoutMs: number;
+  bodyTimeoutMs: number;
+}
+
+/** Requests waiting on one idle connection are cheap; the next hop's own idle time-out (usually 60 s) must be the shorter one. */
+const KEEP_ALIVE_TIMEOUT_MS = 65_000;
+const CONNECTION_CHECK_MS = 2_000;
+const HEADERS_MAX = 200;
+
+export function createHttpServer(app: Hono<{ Bindings: HttpBindings }>, limits: ServerLimits): Server {
+  const server = createAdaptorServer({
+    fetch: app.fetch,
+    // Nothing here is rendered through web Responses, and other libraries must keep the platform's own.
+    overrideGlobalObjects: false,
+    serverOptions: {
+      maxHeaderSize: limits.headerBytesMax,
+      headersTimeout: limits.headerTimeoutMs,
+      requestTimeout: limits.bodyTimeoutMs,
+      keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
+      connectionsCheckingInterval: CONNECTION_CHECK_MS,
+      insecureHTTPParser: false,
+      noDelay: true,
+    },
+  }) as Server;
+  server.maxHeadersCount = HEADERS_MAX;
+  return server;
+}
+
+/** Resolves with the port once connections are accepted; rejects when the address cannot be had. */
+export function listen(server: Server, { host, port }: { host: string; port: number }): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, () => {
+      server.off('error', reject);
+      const address = server.address();
+      resolve(typeof address === 'object' && address !== null ? address.port : port);
+    });
+  });
+}

@@ -1,0 +1,32 @@
+import type { FleetMessage, NodeDump } from '@tollgate/contracts';
+
+export interface DumpTable {
+  entries: () => number;
+  limit: number | null;
+  /** Rows must hold no secret: they are shown to administrators. */
+  rows: () => NodeDump['rows'];
+}
+export type DumpTables = Readonly<Record<string, DumpTable>>;
+
+type DumpRequest = Extract<FleetMessage, { kind: 'dump' }>;
+
+/** The contract's own bound on rows in one answer. */
+const PAGE_SIZE_MAX = 1_000;
+
+/** A worker's in-memory tables, one page at a time (`proxy/stats` and `proxy/stats/dict`). */
+export function composeDump(tables: DumpTables, request: DumpRequest, { name, worker }: { name: string; worker: number }): NodeDump {
+  const table = request.table !== null && Object.hasOwn(tables, request.table) ? tables[request.table] : undefined;
+  const pageSize = Math.min(request.page_size, PAGE_SIZE_MAX);
+  const rows = table?.rows() ?? [];
+  return {
+    request_id: request.request_id,
+    name,
+    worker,
+    tables: Object.entries(tables).map(([table, { entries, limit }]) => ({ table, entries: entries(), limit })),
+    table: request.table,
+    page: request.page,
+    page_size: pageSize,
+    total: rows.length,
+    rows: rows.slice((request.page - 1) * pageSize, request.page * pageSize),
+  };
+}

@@ -1,0 +1,119 @@
+import { hashCredential, proveReport, type DesiredNodeState, type NodeReport } from '@tollgate/contracts';
+import type { Logger } from 'pino';
+import type { SnapshotFollower } from '../snapshot/snapshot-follower.ts';
+import type { Gate } from './gate.ts';
+
+/** `FleetStore` of libs/keyspace. */
+export interface FleetPort {
+  writeReport(report: NodeReport): Promise<void>;
+  getDesired(name: string): Promise<DesiredNodeState | null>;
+}
+
+export interface NodeIdentity {
+  name: string;
+  worker: number;
+  instance: string;
+  url: string | null;
+  credential: string;
+  software: string;
+  startedAtMs: number;
+}
+
+export interface NodeReporterParts {
+  fleet: FleetPort;
+  gate: Gate;
+  follower: SnapshotFollower;
+  unacknowledged: () => number;
+  identity: NodeIdentity;
+  periodMs: number;
+  log: Logger;
+}
+
+/** Tells the fleet how this node is, and does what the fleet wants of it. While Redis is away the last known wish stays in force. */
+export class NodeReporter {
+  readonly #parts: NodeReporterParts;
+  readonly #credentialHash: string;
+  #timer: NodeJS.Timeout | null = null;
+  #isFailing = false;
+
+  constructor(parts: NodeReporterParts) {
+    this.#parts = parts;
+    this.#credentialHash = hashCredential(parts.identity.credential);
+  }
+
+  start(): void {
+    void this.report();
+    this.#timer = setInterval(() => void this.report(), this.#parts.periodMs);
+  }
+
+  stop(): void {
+    if (this.#timer) clearInterval(this.#timer);
+  }
+
+  /** Never throws: an unheard report is made up for by the next. */
+  async report(): Promise<void> {
+    const { fleet, identity, log } = this.#parts;
+    try {
+      await fleet.writeReport(this.#compose());
+      this.#follow(await fleet.getDesired(identity.name));
+      this.#isFailing = false;
+    } catch (error) {
+      if (!this.#isFailing) log.warn({ err: error }, 'the fleet cannot be told how this node is');
+      this.#isFailing = true;
+    }
+  }
+
+  /** A node nobody has decided about is not part of the fleet yet: it waits for its registration. */
+  #follow(desired: DesiredNodeState | null): void {
+    const { gate, log } = this.#parts;
+    const before = gate.closure;
+    switch (desired?.state) {
+      case 'serve':
+        gate.want(null);
+        break;
+      case 'stopped':
+      case 'disabled':
+        gate.want(desired.state);
+        break;
+      case 'unknown':
+      case undefined:
+        gate.want('unregistered');
+        break;
+    }
+    if (gate.closure !== before) log.info({ from: before ?? 'serving', to: gate.closure ?? 'serving' }, 'node state changed');
+  }
+
+  #compose(): NodeReport {
+    const { gate, follower, identity, unacknowledged } = this.#parts;
+    const snapshot = follower.current?.snapshot;
+    const report: Omit<NodeReport, 'proof'> = {
+      name: identity.name,
+      worker: identity.worker,
+      instance: identity.instance,
+      url: identity.url,
+      state: reportedState(gate),
+      version: snapshot?.version ?? 0,
+      checksum: snapshot?.checksum ?? '',
+      applied_at: follower.appliedAt,
+      refused: follower.refused,
+      started_at: identity.startedAtMs,
+      reported_at: Date.now(),
+      in_flight: gate.inFlight,
+      unacknowledged: unacknowledged(),
+      software: identity.software,
+    };
+    return { ...report, proof: proveReport(report, this.#credentialHash) };
+  }
+}
+
+function reportedState({ closure }: Gate): NodeReport['state'] {
+  switch (closure) {
+    case 'draining':
+    case 'stopped':
+    case 'disabled':
+      return closure;
+    case 'unregistered':
+    case null:
+      return 'online';
+  }
+}

@@ -1,0 +1,238 @@
+import type { ParsedApiKey } from '@tollgate/contracts';
+import type { AccessDenied, AccessReply, AdmitReply, AdmitRequest, WindowState } from '@tollgate/keyspace';
+import { affordableOutput, countTokensGently, planHold, priceInForce, type HoldPlan, type HoldRequest } from '@tollgate/metering';
+import type { Ask } from '@tollgate/protocols';
+import type { PriceVersion, SnapshotModel } from '@tollgate/snapshot';
+import type { Logger } from 'pino';
+import { Refusal, retryHeaders } from '../refusals.ts';
+import type { Books, HoldHandle } from '../usage/books.ts';
+import type { DenyCache } from './deny-cache.ts';
+import { rateLimitHeaders } from './rate-limit-headers.ts';
+
+/** The part of `MeteringStore` admission needs. */
+export interface AdmissionStore {
+  admit(request: AdmitRequest): Promise<AdmitReply>;
+  access(request: { accountId: number; keyHash: string; addressHex: string }): Promise<AccessReply>;
+}
+
+export interface AdmissionLimits {
+  concurrencyMax: number;
+  leaseMs: number;
+  sliceOutputTokens: number;
+}
+
+/** One admitted request: who, at which price, with which hold. Whoever holds this must settle. */
+export interface Admitted {
+  readonly accountId: number;
+  readonly keyId: number;
+  readonly subscriptionId: number;
+  readonly price: PriceVersion;
+  readonly plan: HoldPlan;
+  /** To be written into the upstream request; null leaves the client's own limit alone. */
+  readonly outputLimit: number | null;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly hold: HoldHandle;
+}
+
+export interface Admission {
+  rid: string;
+  receivedAtMs: number;
+  addressHex: string;
+  ask: Ask;
+  model: SnapshotModel;
+}
+
+type Keys = readonly ParsedApiKey[];
+type Granted = Extract<AdmitReply, { kind: 'admitted' | 'duplicate' }>;
+interface Trial {
+  key: ParsedApiKey;
+  reply: AdmitReply;
+}
+
+const FENCED_RETRY_MS = 2_000;
+const HELD_RETRY_MS = 1_000;
+
+/** The one place that asks Redis whether a request may run. Fails closed: whatever it cannot decide is refused (security S47). */
+export class Admitter {
+  readonly #store: AdmissionStore;
+  readonly #books: Books;
+  readonly #denials: DenyCache;
+  readonly #limits: AdmissionLimits;
+  readonly #node: string;
+  readonly #log: Logger;
+
+  constructor({ store, books, denials, limits, node, log }: { store: AdmissionStore; books: Books; denials: DenyCache; limits: AdmissionLimits; node: string; log: Logger }) {
+    this.#store = store;
+    this.#books = books;
+    this.#denials = denials;
+    this.#limits = limits;
+    this.#node = node;
+    this.#log = log;
+  }
+
+  /** One round trip; a second one only when the prompt's byte bound does not fit and its exact count may. Throws Refusal. */
+  async admit(keys: Keys, admission: Admission): Promise<Admitted> {
+    if (this.#books.refusal() !== null) throw unavailable();
+    const price = priceInForce(admission.model.prices, admission.receivedAtMs);
+    if (!price) throw new Refusal('model_not_found', { param: 'model' });
+    let request: HoldRequest = { ask: admission.ask, model: admission.model, price, sliceOutputTokens: this.#limits.sliceOutputTokens };
+    let plan = planHold(request);
+    let trial = await this.#try(keys, admission, price, plan);
+    if (trial.reply.kind === 'balance_too_low' || trial.reply.kind === 'tokens_held') {
+      request = { ...request, exactTextTokens: await countTokensGently(admission.ask.prompt.text(), nextTurn) };
+      plan = planHold(request);
+      trial = await this.#try([trial.key], admission, price, plan);
+    }
+    const { key, reply } = trial;
+    if (reply.kind === 'duplicate' ? reply.state !== 'open' : reply.kind !== 'admitted') throw this.#refused(key, reply);
+    const granted = reply as Granted;
+    const windows = reply.kind === 'admitted' ? reply.windows : [];
+    return this.#open(key, admission, { request, plan, price, granted, windows });
+  }
+
+  /** Who the caller is, without admitting anything. Throws the same refusals as `admit`. */
+  async access(keys: Keys, addressHex: string): Promise<Extract<AccessReply, { kind: 'allowed' }> & { accountId: number }> {
+    let denial: Refusal | undefined;
+    for (const { accountId, hash } of keys) {
+      const reply = await this.#store.access({ accountId, keyHash: hash, addressHex }).catch((error: unknown) => this.#storeFailed(error));
+      if (reply.kind === 'allowed') return { ...reply, accountId };
+      if (reply.kind === 'fenced') throw unavailable();
+      denial ??= accessRefusal(reply);
+    }
+    throw denial ?? new Refusal('invalid_api_key');
+  }
+
+  async #try(keys: Keys, { rid, addressHex, model, receivedAtMs }: Admission, price: PriceVersion, plan: HoldPlan): Promise<Trial> {
+    let first: Trial | undefined;
+    for (const key of keys) {
+      const remembered = this.#denials.get(key.hash, receivedAtMs);
+      if (remembered) throw remembered;
+      const reply = await this.#store
+        .admit({
+          rid,
+          accountId: key.accountId,
+          keyHash: key.hash,
+          modelId: model.id,
+          modelName: model.name,
+          priceVersionId: price.id,
+          wantTokens: plan.wantTokens,
+          minTokens: plan.minTokens,
+          addressHex,
+          concurrencyMax: this.#limits.concurrencyMax,
+          leaseMs: this.#limits.leaseMs,
+          node: this.#node,
+        })
+        .catch((error: unknown) => this.#storeFailed(error));
+      const trial = { key, reply };
+      if (!isKeyDenied(reply)) return trial;
+      first ??= trial;
+    }
+    if (!first) throw new Refusal('invalid_api_key');
+    return first;
+  }
+
+  async #open(
+    key: ParsedApiKey,
+    { rid, receivedAtMs, ask, model }: Admission,
+    { request, plan, price, granted, windows }: { request: HoldRequest; plan: HoldPlan; price: PriceVersion; granted: Granted; windows: readonly WindowState[] },
+  ): Promise<Admitted> {
+    const { keyId, subscriptionId, grantedTokens, epoch } = granted;
+    const outputLimit = await outputLimitFor(ask, { request, plan, grantedTokens });
+    const hold = this.#books.open({
+      rid,
+      accountId: key.accountId,
+      keyHash: key.hash,
+      keyId,
+      modelId: model.id,
+      subscriptionId,
+      epoch,
+      price,
+      grantedTokens,
+      sliceTokens: plan.sliceTokens,
+      boundTokens: plan.boundTokens,
+      isStream: ask.isStream,
+      startedAtMs: receivedAtMs,
+      protocol: ask.protocol,
+    });
+    return { accountId: key.accountId, keyId, subscriptionId, price, plan, outputLimit, headers: rateLimitHeaders(windows), hold };
+  }
+
+  #refused(key: ParsedApiKey, reply: AdmitReply): Refusal {
+    const refusal = admitRefusal(reply);
+    if (reply.kind === 'rate_limited') this.#denials.set(key.hash, { refusal, retryAfterMs: reply.retryAfterMs, now: Date.now() });
+    return refusal;
+  }
+
+  #storeFailed(error: unknown): never {
+    this.#log.error({ err: error }, 'admission failed; the request is refused');
+    throw unavailable();
+  }
+}
+
+/**
+ * A JSON request that was granted less than its bound gets a lower output limit, so that it cannot cost more than it holds. The prompt is
+ * counted exactly then: its byte bound would take away output the caller can pay for.
+ */
+async function outputLimitFor(ask: Ask, { request, plan, grantedTokens }: { request: HoldRequest; plan: HoldPlan; grantedTokens: number }): Promise<number | null> {
+  if (request.model.kind === 'embedding') return null;
+  if (!ask.isStream && grantedTokens < plan.wantTokens) {
+    const exactTextTokens = request.exactTextTokens ?? (await countTokensGently(ask.prompt.text(), nextTurn));
+    return Math.min(plan.outputLimit, affordableOutput({ ...request, exactTextTokens }, grantedTokens));
+  }
+  return ask.outputLimit === plan.outputLimit ? null : plan.outputLimit;
+}
+
+function isKeyDenied(reply: AdmitReply): boolean {
+  return reply.kind === 'key_unknown' || reply.kind === 'key_disabled' || reply.kind === 'key_expired';
+}
+
+function admitRefusal(reply: AdmitReply): Refusal {
+  switch (reply.kind) {
+    case 'not_subscribed':
+    case 'subscription_closing':
+      return new Refusal('model_not_found', { param: 'model' });
+    case 'rate_limited':
+      return new Refusal('rate_limited', {
+        detail: `The key's limit of requests per ${WINDOW_WORDS[reply.window]} is reached; try again in ${Math.ceil(reply.retryAfterMs / 1000)} s.`,
+        headers: { ...rateLimitHeaders(reply.windows, reply.retryAfterMs), ...retryHeaders(reply.retryAfterMs) },
+      });
+    case 'concurrency_exceeded':
+      return new Refusal('concurrency_exceeded', { headers: retryHeaders(HELD_RETRY_MS) });
+    case 'tokens_held':
+      return new Refusal('tokens_held', { headers: retryHeaders(HELD_RETRY_MS) });
+    case 'balance_too_low':
+      return new Refusal('balance_too_low');
+    case 'fenced':
+    case 'admitted':
+    case 'duplicate':
+      return unavailable();
+    default:
+      return accessRefusal(reply);
+  }
+}
+
+const WINDOW_WORDS = { rpm: 'minute', rph: 'hour', rpd: 'day' } as const;
+
+function accessRefusal(denied: AccessDenied): Refusal {
+  switch (denied.kind) {
+    case 'key_unknown':
+    case 'key_disabled':
+    case 'key_expired':
+      return new Refusal('invalid_api_key');
+    case 'address_not_allowed':
+      return new Refusal('ip_not_allowed');
+    case 'account_not_active':
+      return new Refusal('account_frozen');
+    case 'model_not_allowed':
+      return new Refusal('model_not_allowed', { param: 'model' });
+  }
+}
+
+function unavailable(): Refusal {
+  return new Refusal('metering_unavailable', { headers: retryHeaders(FENCED_RETRY_MS) });
+}
+
+/** Other requests go on between two batches of tokenising. */
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}

@@ -1,0 +1,35 @@
+import type { IncomingMessage } from 'node:http';
+import { parseAsk, type Ask, type ClientProtocol } from '@tollgate/protocols';
+import type { SnapshotModel } from '@tollgate/snapshot';
+import { readBody } from '../http/read-body.ts';
+import { Refusal } from '../refusals.ts';
+import type { CandidateGroups, RoutingIndex } from '../snapshot/routing-index.ts';
+
+/** A request that can be served, if its caller may. */
+export interface Asked {
+  readonly ask: Ask;
+  readonly model: SnapshotModel;
+  readonly candidates: CandidateGroups;
+}
+
+/** Reads and parses the body and finds the model's routes. Throws Refusal and InvalidRequest: the caller is authenticated before he sees them. */
+export async function parse({ incoming, protocol, index, bodyBytesMax }: { incoming: IncomingMessage; protocol: ClientProtocol; index: RoutingIndex; bodyBytesMax: number }): Promise<Asked> {
+  const ask = parseAsk(protocol, await readBody(incoming, bodyBytesMax));
+  const model = index.modelNamed(ask.model);
+  if (!model?.is_on_shelf) throw modelNotFound(ask.model);
+  if ((model.kind === 'embedding') !== (protocol === 'embeddings')) throw new Refusal('wrong_model_kind', { param: 'model' });
+  const candidates = index.candidates(model.id, protocol);
+  if (candidates.length === 0) throw noRoute(index, model, protocol);
+  return { ask, model, candidates };
+}
+
+/** The Anthropic wording is just `model: name`, which Claude Code recognises (protocol.md 1.5). */
+export function modelNotFound(name: string): Refusal {
+  return new Refusal('model_not_found', { param: 'model', detail: `model: ${name} does not exist or the account is not subscribed to it` });
+}
+
+function noRoute(index: RoutingIndex, model: SnapshotModel, protocol: ClientProtocol): Refusal {
+  if (!index.hasRoutes(model.id)) return new Refusal('no_route', { headers: { 'retry-after': '5' } });
+  const detail = `The model ${JSON.stringify(model.name)} has no route for the ${protocol} protocol.`;
+  return new Refusal('protocol_not_served', { param: 'model', detail });
+}

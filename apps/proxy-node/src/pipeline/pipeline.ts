@@ -1,0 +1,170 @@
+import type { IncomingMessage } from 'node:http';
+import { NO_USAGE, type Outcome, type UsageFinal } from '@tollgate/contracts';
+import { upstreamError, type ClientProtocol } from '@tollgate/protocols';
+import type { Logger } from 'pino';
+import type { ClientReply } from '../http/client-reply.ts';
+import { ClientGone } from '../http/read-body.ts';
+import { isExpected, sendError, type ErrorShape } from '../http/send-error.ts';
+import type { Gate } from '../ops/gate.ts';
+import type { Ticker } from '../upstream/ticker.ts';
+import { isReplaySafe, UpstreamFailure } from '../upstream/upstream-failure.ts';
+import type { UpstreamHealth } from '../upstream/upstream-health.ts';
+import type { Admitted, Admitter } from './admit.ts';
+import { authenticate, type Credentials } from './authenticate.ts';
+import type { Forwarder, RouteAttempt } from './forward.ts';
+import { meter, type Meter, type Metered } from './meter.ts';
+import { parse, type Asked } from './parse.ts';
+import { route } from './route.ts';
+import { settle } from './settle.ts';
+import { Tally } from './tally.ts';
+
+export interface ClientRequest {
+  readonly rid: string;
+  readonly protocol: ClientProtocol;
+  readonly shape: ErrorShape;
+  readonly incoming: IncomingMessage;
+  readonly reply: ClientReply;
+  readonly addressHex: string;
+  readonly receivedAtMs: number;
+}
+
+export interface PipelineLimits {
+  bodyBytesMax: number;
+  attemptsMax: number;
+  keepAliveMs: number;
+  clientStallMs: number;
+}
+
+export interface PipelineParts {
+  gate: Gate;
+  admitter: Admitter;
+  forwarder: Forwarder;
+  health: UpstreamHealth;
+  ticker: Ticker;
+  log: Logger;
+  node: string;
+  limits: PipelineLimits;
+  /** Told of every request that was admitted and has ended. */
+  onFinal: (final: UsageFinal, asked: Asked) => void;
+  onRefused: (status: number) => void;
+}
+
+/** One request, start to finish. The only file that knows the order. */
+export class Pipeline {
+  readonly #parts: PipelineParts;
+
+  constructor(parts: PipelineParts) {
+    this.#parts = parts;
+  }
+
+  /** Never throws: every request gets an answer in its own protocol's shape, or had its connection closed by its client. */
+  async serve(request: ClientRequest): Promise<void> {
+    const { gate } = this.#parts;
+    gate.enter();
+    try {
+      await this.#serve(request);
+    } catch (error) {
+      this.#refuse(request, error);
+    } finally {
+      gate.leave();
+    }
+  }
+
+  async #serve(request: ClientRequest): Promise<void> {
+    const { incoming, protocol, rid, receivedAtMs, addressHex } = request;
+    const { gate, admitter, limits } = this.#parts;
+    const index = gate.open();
+    const credentials = authenticate(incoming.headers);
+    const asked = await parse({ incoming, protocol, index, bodyBytesMax: limits.bodyBytesMax }).catch((error: unknown) => this.#afterAccess(credentials, addressHex, error));
+    const admitted = await admitter.admit(credentials, { rid, receivedAtMs, addressHex, ask: asked.ask, model: asked.model });
+    // From here a hold exists, so every way out must settle it. The first settle wins: twice is harmless, never is a leak.
+    const attempts: RouteAttempt[] = [];
+    try {
+      const metered = await this.#deliver(request, { asked, admitted, attempts });
+      this.#settle(request, { asked, admitted, attempts, metered });
+    } catch (error) {
+      this.#refuse(request, error);
+      this.#settle(request, { asked, admitted, attempts, metered: nothing('upstream_failed') });
+    }
+  }
+
+  /** A stranger must not learn from a 400 or 404 what only a caller may know: the key is judged before the mistake is told. */
+  async #afterAccess(credentials: Credentials, addressHex: string, error: unknown): Promise<never> {
+    if (!(error instanceof ClientGone)) await this.#parts.admitter.access(credentials, addressHex);
+    throw error;
+  }
+
+  async #deliver(request: ClientRequest, { asked, admitted, attempts }: { asked: Asked; admitted: Admitted; attempts: RouteAttempt[] }): Promise<Metered> {
+    const { reply, receivedAtMs } = request;
+    const { ticker, limits } = this.#parts;
+    reply.addHeaders(admitted.headers);
+    const passing = meter({
+      isStream: asked.ask.isStream,
+      reply,
+      hold: admitted.hold,
+      createTally: () => new Tally({ prompt: asked.ask.prompt, bounds: admitted.plan.bounds }),
+      ticker,
+      receivedAtMs,
+      keepAliveMs: limits.keepAliveMs,
+      clientStallMs: limits.clientStallMs,
+    });
+    try {
+      return await this.#tryUpstreams(request, { asked, admitted, attempts, passing });
+    } catch (error) {
+      if (reply.isGone) return nothing('client_closed');
+      if (!reply.isStarted) throw error;
+      // The stream had begun with a keep-alive; the failure can only be told inside it.
+      passing.fail(error);
+      return nothing('upstream_failed');
+    } finally {
+      passing.close();
+    }
+  }
+
+  /** One upstream after the other, while the client has seen nothing and repeating is safe. */
+  async #tryUpstreams(request: ClientRequest, { asked, admitted, attempts, passing }: { asked: Asked; admitted: Admitted; attempts: RouteAttempt[]; passing: Meter }): Promise<Metered> {
+    const { forwarder, health, limits } = this.#parts;
+    const outbound = { rid: request.rid, ask: asked.ask, outputLimit: admitted.outputLimit, clientHeaders: request.incoming.headers };
+    const tried = new Set<number>();
+    let last: UpstreamFailure | null = null;
+    while (attempts.length < limits.attemptsMax && !request.reply.isGone) {
+      const choice = route({ groups: asked.candidates, tried, health, now: Date.now(), random: Math.random });
+      if (choice.kind !== 'candidate') throw last ?? resting(choice.kind === 'resting' ? choice.waitMs : 0);
+      tried.add(choice.candidate.route.id);
+      try {
+        const flight = forwarder.forward(choice.candidate, outbound, { sink: passing.begin(), attempts });
+        passing.watch(flight);
+        return await passing.read(await flight.answer);
+      } catch (error) {
+        if (!(error instanceof UpstreamFailure) || !isReplaySafe(error)) throw error;
+        last = error;
+      }
+    }
+    throw last ?? resting(0);
+  }
+
+  #settle(request: ClientRequest, { asked, admitted, attempts, metered }: { asked: Asked; admitted: Admitted; attempts: RouteAttempt[]; metered: Metered }): void {
+    const { log, node, onFinal } = this.#parts;
+    const { rid, reply, receivedAtMs } = request;
+    const final = settle({ admitted, asked, metered, attempts, node, status: reply.status, startedAtMs: receivedAtMs, endedAtMs: Date.now() });
+    if (metered.counted.quarantined !== null) log.warn({ rid, upstream_id: final.upstream_id, reason: metered.counted.quarantined }, 'reported usage is not credible; charged by our own count');
+    if (final.outcome === 'upstream_failed' || final.outcome === 'upstream_interrupted') log.warn({ rid, outcome: final.outcome, attempts }, 'the upstream let a request down');
+    onFinal(final, asked);
+  }
+
+  #refuse({ reply, rid, shape }: ClientRequest, error: unknown): void {
+    const { log, onRefused } = this.#parts;
+    if (error instanceof ClientGone) return;
+    if (!isExpected(error)) log.error({ err: error, rid }, 'request failed unexpectedly');
+    onRefused(sendError(reply, error, { rid, shape }).status);
+  }
+}
+
+function nothing(outcome: Outcome): Metered {
+  return { outcome, counted: { usage: NO_USAGE, basis: 'reported', quarantined: null }, firstTokenMs: null };
+}
+
+/** All upstreams rest: nothing was sent anywhere. */
+function resting(waitMs: number): UpstreamFailure {
+  return new UpstreamFailure(upstreamError('overloaded', { retryAfterMs: waitMs || null }), { evidence: 'unsent' });
+}

@@ -1,0 +1,53 @@
+import type { CandidateGroups, Candidate } from '../snapshot/routing-index.ts';
+import type { UpstreamHealth } from '../upstream/upstream-health.ts';
+
+export type Choice =
+  | { kind: 'candidate'; candidate: Candidate }
+  /** Routes are left, but all rest: cooling down, broken, or at their concurrency. `waitMs` until the first may be tried. */
+  | { kind: 'resting'; waitMs: number }
+  | { kind: 'exhausted' };
+
+/** Full upstreams are looked at again soon: a place may free any moment. */
+const FULL_WAIT_MS = 1_000;
+
+/**
+ * The next upstream to try: the first group with a candidate that is free, and of two drawn by weight the less loaded one
+ * (power of two choices). A route is tried once a request.
+ */
+export function route({ groups, tried, health, now, random }: { groups: CandidateGroups; tried: ReadonlySet<number>; health: UpstreamHealth; now: number; random: () => number }): Choice {
+  let waitMs = Number.POSITIVE_INFINITY;
+  for (const group of groups) {
+    const free: Candidate[] = [];
+    for (const candidate of group) {
+      if (tried.has(candidate.route.id)) continue;
+      const wait = waitFor(candidate, health, now);
+      if (wait === 0) free.push(candidate);
+      else waitMs = Math.min(waitMs, wait);
+    }
+    const candidate = lessLoaded(free, health, random);
+    if (candidate) return { kind: 'candidate', candidate };
+  }
+  return Number.isFinite(waitMs) ? { kind: 'resting', waitMs } : { kind: 'exhausted' };
+}
+
+function waitFor({ route: { id }, upstream }: Candidate, health: UpstreamHealth, now: number): number {
+  const wait = health.waitMs({ upstreamId: upstream.id, routeId: id }, now);
+  if (wait > 0) return wait;
+  return upstream.max_concurrency !== null && health.inFlight(upstream.id) >= upstream.max_concurrency ? FULL_WAIT_MS : 0;
+}
+
+function lessLoaded(free: readonly Candidate[], health: UpstreamHealth, random: () => number): Candidate | undefined {
+  if (free.length < 2) return free[0];
+  const one = draw(free, random);
+  const other = draw(free.filter((candidate) => candidate !== one), random);
+  return health.load(other.upstream.id) < health.load(one.upstream.id) ? other : one;
+}
+
+function draw(candidates: readonly Candidate[], random: () => number): Candidate {
+  let point = random() * candidates.reduce((sum, { route: { weight } }) => sum + weight, 0);
+  for (const candidate of candidates) {
+    point -= candidate.route.weight;
+    if (point < 0) return candidate;
+  }
+  return candidates.at(-1) as Candidate;
+}

@@ -1,0 +1,53 @@
+import type { UsageFinal } from '@tollgate/contracts';
+import { chargeOf } from '@tollgate/metering';
+import type { Asked } from './parse.ts';
+import type { Admitted } from './admit.ts';
+import type { RouteAttempt } from './forward.ts';
+import type { Metered } from './meter.ts';
+
+export interface Ending {
+  readonly admitted: Admitted;
+  readonly asked: Asked;
+  readonly metered: Metered;
+  readonly attempts: readonly RouteAttempt[];
+  readonly node: string;
+  /** Status the client saw. */
+  readonly status: number;
+  readonly startedAtMs: number;
+  readonly endedAtMs: number;
+}
+
+/** Closes the hold with what the request used. The first call for a request wins; returns the final for log and metrics. */
+export function settle({ admitted, asked, metered, attempts, node, status, startedAtMs, endedAtMs }: Ending): UsageFinal {
+  const { usage, basis } = metered.counted;
+  const final: UsageFinal = {
+    kind: 'usage',
+    account_id: admitted.accountId,
+    key_id: admitted.keyId,
+    subscription_id: admitted.subscriptionId,
+    model_id: asked.model.id,
+    price_version_id: admitted.price.id,
+    node,
+    protocol: asked.ask.protocol,
+    is_stream: asked.ask.isStream,
+    upstream_id: attempts.at(-1)?.upstream_id ?? null,
+    attempts: attempts.slice(0, ATTEMPTS_SHOWN_MAX),
+    outcome: metered.outcome,
+    status,
+    input_tokens: usage.input,
+    cache_read_tokens: usage.cacheRead,
+    cache_write_tokens: usage.cacheWrite,
+    output_tokens: usage.output,
+    reasoning_tokens: usage.reasoning,
+    charge: chargeOf(usage, admitted.price),
+    basis,
+    started_at: startedAtMs,
+    first_token_ms: metered.firstTokenMs,
+    duration_ms: Math.max(0, endedAtMs - startedAtMs),
+  };
+  admitted.hold.settle(final);
+  return final;
+}
+
+/** The wire shape's own limit. */
+const ATTEMPTS_SHOWN_MAX = 16;

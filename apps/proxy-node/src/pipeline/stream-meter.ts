@@ -1,0 +1,215 @@
+import { NO_USAGE, type Outcome } from '@tollgate/contracts';
+import { upstreamError, type StreamReader, type StreamSink, type UpstreamError } from '@tollgate/protocols';
+import type { ClientReply } from '../http/client-reply.ts';
+import type { Ticker, Ticking } from '../upstream/ticker.ts';
+import { gatewayFailure, UpstreamFailure } from '../upstream/upstream-failure.ts';
+import type { HoldHandle } from '../usage/books.ts';
+import type { Answer, Flight } from './forward.ts';
+import type { Meter, Metered } from './meter.ts';
+import type { Tally } from './tally.ts';
+
+export interface MeterContext {
+  readonly reply: ClientReply;
+  readonly hold: HoldHandle;
+  readonly createTally: () => Tally;
+  readonly ticker: Ticker;
+  readonly receivedAtMs: number;
+  readonly keepAliveMs: number;
+  readonly clientStallMs: number;
+}
+
+/** What may wait for the first content before it is passed on; more is no preamble. */
+const PREAMBLE_BYTES_MAX = 64 * 1024;
+
+type StopReason = 'balance_exhausted' | 'access_revoked';
+
+/**
+ * Upstream bytes in, client bytes out, counted in between. Nothing is collected: a slow client pauses the upstream's parser. Only the preamble
+ * (role chunk, message_start) waits for the first content, so that an upstream which dies before saying anything can be replaced unseen.
+ */
+export class StreamMeter implements Meter, Ticking {
+  readonly #context: MeterContext;
+  readonly #metered = Promise.withResolvers<Metered>();
+  #tally: Tally;
+  #flight: Flight | null = null;
+  #answer: Answer | null = null;
+  #reader: StreamReader | null = null;
+  #preamble: Uint8Array[] = [];
+  #preambleBytes = 0;
+  /** Bytes of this reader reached the client: from here on no other upstream can take over. */
+  #isCommitted = false;
+  #isOver = false;
+  #isCounting = false;
+  #isDraining = false;
+  #stopReason: StopReason | null = null;
+  #rejectRead: ((failure: UpstreamFailure) => void) | null = null;
+  #lastWriteAt: number;
+  #firstTokenMs: number | null = null;
+
+  constructor(context: MeterContext) {
+    this.#context = context;
+    this.#tally = context.createTally();
+    this.#lastWriteAt = context.receivedAtMs;
+    context.ticker.add(this);
+    context.reply.onGone(() => this.#clientLeft());
+    context.hold.onStop((reason) => this.#stop(reason));
+  }
+
+  begin(): StreamSink {
+    const tally = this.#context.createTally();
+    this.#tally = tally;
+    this.#preamble = [];
+    this.#preambleBytes = 0;
+    return { output: (text) => tally.output(text), estimate: () => tally.soFar({ usage: this.#reader?.usage ?? null, isFinal: false }) };
+  }
+
+  watch(flight: Flight): void {
+    this.#flight = flight;
+    this.#reader = flight.reader;
+    if (this.#context.reply.isGone) flight.abort('the client left');
+  }
+
+  read(answer: Answer): Promise<Metered> {
+    const { hold } = this.#context;
+    this.#answer = answer;
+    if (!this.#isCounting) hold.count(() => this.#tally.soFar(this.#reported()));
+    this.#isCounting = true;
+    if (this.#context.reply.isGone) this.#clientLeft();
+    else if (this.#stopReason) this.#stop(this.#stopReason);
+    else answer.call.consume({ data: (chunk) => this.#data(chunk), end: () => this.#upstreamEnded(), failed: (failure) => this.#broke(failure) });
+    return new Promise((resolve, reject) => {
+      this.#rejectRead = reject;
+      this.#metered.promise.then(resolve, reject);
+    });
+  }
+
+  fail(error: unknown): void {
+    const { reply } = this.#context;
+    if (this.#reader) reply.write(this.#reader.fail(error instanceof UpstreamFailure ? error.error : upstreamError('server')));
+    reply.end();
+  }
+
+  close(): void {
+    this.#isOver = true;
+    this.#context.ticker.remove(this);
+  }
+
+  tick(now: number): void {
+    const { reply, keepAliveMs, clientStallMs } = this.#context;
+    if (reply.stalledMs(now) > clientStallMs) return reply.cut();
+    if (this.#isOver || !this.#reader || reply.stalledMs(now) > 0 || now - this.#lastWriteAt < keepAliveMs) return;
+    this.#commitPreamble();
+    this.#write(this.#reader.keepAlive());
+  }
+
+  #data(chunk: Buffer): void {
+    const reader = this.#reader;
+    if (this.#isOver || !reader) return;
+    const bytes = reader.push(chunk);
+    if (this.#firstTokenMs === null && reader.hasContent) {
+      this.#firstTokenMs = Date.now() - this.#context.receivedAtMs;
+      this.#answer?.call.sawContent();
+    }
+    this.#pass(reader, bytes);
+  }
+
+  #upstreamEnded(): void {
+    const reader = this.#reader;
+    if (this.#isOver || !reader) return;
+    this.#pass(reader, reader.end());
+    if (!this.#isOver) this.#broke(gatewayFailure('server', 'The upstream ended its answer early.'));
+  }
+
+  /** Routes what the reader gave: on to the client, into the preamble, or back as a failure while nobody has seen anything. */
+  #pass(reader: StreamReader, bytes: Uint8Array): void {
+    if (reader.state === 'failed' && !reader.hasContent && !this.#isCommitted) return this.#replaceable(reader.error ?? upstreamError('server'), reader.error ? 'stated' : 'contentless');
+    if (!this.#isCommitted && !reader.hasContent && reader.state === 'running' && this.#preambleBytes + bytes.byteLength <= PREAMBLE_BYTES_MAX) {
+      if (bytes.byteLength > 0) this.#preamble.push(bytes);
+      this.#preambleBytes += bytes.byteLength;
+      return;
+    }
+    this.#commitPreamble();
+    if (bytes.byteLength > 0) this.#isCommitted = true;
+    this.#write(bytes);
+    if (reader.state === 'finished') this.#over('completed');
+    if (reader.state === 'failed') this.#over(reader.hasContent ? 'upstream_interrupted' : 'upstream_failed');
+  }
+
+  #broke(failure: UpstreamFailure): void {
+    const reader = this.#reader;
+    if (this.#isOver || !reader) return;
+    if (!this.#isCommitted && !reader.hasContent) return this.#replaceable(failure.error, 'contentless');
+    this.#commitPreamble();
+    this.#write(reader.fail(failure.error));
+    this.#over(reader.hasContent ? 'upstream_interrupted' : 'upstream_failed', failure);
+  }
+
+  #replaceable(error: UpstreamError, evidence: 'stated' | 'contentless'): void {
+    const failure = new UpstreamFailure(error, { evidence });
+    this.#answer?.close(failure);
+    this.#answer?.call.abort('the answer is of no use');
+    this.#answer = null;
+    this.#rejectRead?.(failure);
+  }
+
+  #stop(reason: StopReason): void {
+    const reader = this.#reader;
+    this.#stopReason = reason;
+    if (this.#isOver || !reader || !this.#answer) return;
+    this.#commitPreamble();
+    this.#write(reason === 'balance_exhausted' ? reader.finishEarly(this.#tally.soFar(this.#reported())) : reader.fail(REVOKED));
+    this.#over(reason);
+  }
+
+  #clientLeft(): void {
+    if (this.#isOver) return;
+    if (this.#answer) this.#over('client_closed');
+    else this.#flight?.abort('the client left');
+  }
+
+  #over(outcome: Outcome, failure: UpstreamFailure | null = null): void {
+    if (this.#isOver) return;
+    this.close();
+    const { reply } = this.#context;
+    const answer = this.#answer;
+    reply.end();
+    const health = failure ?? (outcome === 'upstream_interrupted' || outcome === 'upstream_failed' ? new UpstreamFailure(this.#reader?.error ?? upstreamError('server')) : null);
+    if (outcome === 'completed') answer?.call.finish();
+    else answer?.call.abort(outcome);
+    answer?.close(health);
+    this.#count(outcome).then((metered) => this.#metered.resolve(metered), this.#metered.reject);
+  }
+
+  async #count(outcome: Outcome): Promise<Metered> {
+    const counted = outcome === 'upstream_failed' ? NOTHING : await this.#tally.atEnd(this.#reported());
+    return { outcome, counted, firstTokenMs: this.#firstTokenMs };
+  }
+
+  #reported(): { usage: StreamReader['usage']; isFinal: boolean } {
+    return { usage: this.#reader?.usage ?? null, isFinal: this.#reader?.isUsageFinal ?? false };
+  }
+
+  #commitPreamble(): void {
+    this.#context.reply.startStream();
+    if (this.#preamble.length === 0) return;
+    this.#isCommitted = true;
+    for (const bytes of this.#preamble.splice(0)) this.#write(bytes);
+  }
+
+  #write(bytes: Uint8Array): void {
+    const { reply } = this.#context;
+    if (bytes.byteLength === 0) return;
+    this.#lastWriteAt = Date.now();
+    if (reply.write(bytes) || this.#isDraining) return;
+    const call = this.#answer?.call;
+    this.#isDraining = true;
+    call?.pause();
+    reply.onDrain(() => {
+      this.#isDraining = false;
+      call?.resume();
+    });
+  }
+}
+
+const NOTHING = { usage: NO_USAGE, basis: 'reported', quarantined: null } as const;
+const REVOKED = upstreamError('server', { message: 'Access was withdrawn while the answer was being streamed.' });

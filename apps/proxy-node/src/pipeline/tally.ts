@@ -1,0 +1,85 @@
+import { NO_USAGE, type ChargeBasis, type TokenUsage } from '@tollgate/contracts';
+import { countTokens, countTokensGently, quarantine, TokenCounter, type UsageBounds } from '@tollgate/metering';
+import type { PromptFacts } from '@tollgate/protocols';
+
+/** Prompts up to this size are tokenised at once (about 2 ms); longer ones in batches beside other requests. */
+const PROMPT_AT_ONCE_BYTES = 16 * 1024;
+
+export interface Reported {
+  usage: TokenUsage | null;
+  isFinal: boolean;
+}
+
+export interface Counted {
+  usage: TokenUsage;
+  basis: ChargeBasis;
+  /** Why the upstream's report was not believed, for the operator. */
+  quarantined: string | null;
+}
+
+/**
+ * The gateway's own count of one attempt, beside what the upstream reports. The prompt is only tokenised when somebody asks: a request whose
+ * usage is reported never pays for it.
+ */
+export class Tally {
+  readonly #prompt: PromptFacts;
+  readonly #bounds: UsageBounds;
+  readonly #output = new TokenCounter();
+  #promptTokens: number | null = null;
+  #isCountingPrompt = false;
+
+  constructor({ prompt, bounds }: { prompt: PromptFacts; bounds: UsageBounds }) {
+    this.#prompt = prompt;
+    this.#bounds = bounds;
+  }
+
+  output(text: string): void {
+    this.#output.push(text);
+  }
+
+  /** A running count that is never above the true one; a long prompt counts from the moment its tokens are known. */
+  soFar({ usage, isFinal }: Reported): TokenUsage {
+    const reported = this.#believed(usage);
+    if (reported && isFinal) return reported;
+    if (!reported) this.#startCountingPrompt();
+    return { ...(reported ?? { ...NO_USAGE, input: this.#promptTokens ?? 0 }), output: this.#output.tokens, reasoning: 0 };
+  }
+
+  /** What to charge now that the answer is over: the report where it is final and credible, else the upstream's prompt figure or ours, and our count of the output. */
+  async atEnd({ usage, isFinal }: Reported): Promise<Counted> {
+    const reported = this.#believed(usage);
+    const quarantined = usage && !reported ? this.#doubt(usage) : null;
+    if (reported && isFinal) return { usage: reported, basis: 'reported', quarantined };
+    const prompt = reported ?? { ...NO_USAGE, input: await this.#countPrompt() };
+    return { usage: { ...prompt, output: this.#output.finish(), reasoning: 0 }, basis: 'estimated', quarantined };
+  }
+
+  #believed(usage: TokenUsage | null): TokenUsage | null {
+    if (!usage) return null;
+    const judgement = quarantine(usage, this.#bounds);
+    return judgement.kind === 'accepted' ? judgement.usage : null;
+  }
+
+  #doubt(usage: TokenUsage): string | null {
+    const judgement = quarantine(usage, this.#bounds);
+    return judgement.kind === 'quarantined' ? judgement.reason : null;
+  }
+
+  #startCountingPrompt(): void {
+    if (this.#isCountingPrompt) return;
+    this.#isCountingPrompt = true;
+    // A failure to tokenise would leave the prompt uncounted until the end, where it is seen.
+    this.#countPrompt().catch(() => undefined);
+  }
+
+  async #countPrompt(): Promise<number> {
+    if (this.#promptTokens !== null) return this.#promptTokens;
+    const text = this.#prompt.text();
+    this.#promptTokens = this.#prompt.textBytes <= PROMPT_AT_ONCE_BYTES ? countTokens(text) : await countTokensGently(text, nextTurn);
+    return this.#promptTokens;
+  }
+}
+
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}

@@ -1,0 +1,77 @@
+import { canExchange, type ClientProtocol } from '@tollgate/protocols';
+import type { PublishedSnapshot, SnapshotModel, SnapshotRoute, SnapshotUpstream, UpstreamProtocol } from '@tollgate/snapshot';
+
+export interface Candidate {
+  readonly route: SnapshotRoute;
+  readonly upstream: SnapshotUpstream;
+}
+
+/** Candidates to try in order of preference; within a group by weight and load. */
+export type CandidateGroups = readonly (readonly Candidate[])[];
+
+const NATIVE_DIALECT: Record<ClientProtocol, UpstreamProtocol | null> = { chat: 'openai', embeddings: 'openai', messages: 'anthropic', responses: null };
+
+/** One snapshot, arranged for lookups. Immutable: a newer snapshot makes a new index, and requests keep the one they began with. */
+export class RoutingIndex {
+  readonly snapshot: PublishedSnapshot;
+  readonly #byName: ReadonlyMap<string, SnapshotModel>;
+  readonly #byId: ReadonlyMap<number, SnapshotModel>;
+  readonly #tiers: ReadonlyMap<number, Candidate[][]>;
+  readonly #groups = new Map<string, CandidateGroups>();
+
+  constructor(snapshot: PublishedSnapshot) {
+    const { models, routes, upstreams } = snapshot.document;
+    this.snapshot = snapshot;
+    this.#byName = new Map(models.map((model) => [model.name, model]));
+    this.#byId = new Map(models.map((model) => [model.id, model]));
+    this.#tiers = tiersByModel(routes, new Map(upstreams.map((upstream) => [upstream.id, upstream])));
+  }
+
+  modelNamed(name: string): SnapshotModel | undefined {
+    return this.#byName.get(name);
+  }
+
+  modelById(id: number): SnapshotModel | undefined {
+    return this.#byId.get(id);
+  }
+
+  /** Lowest priority number first; inside a tier routes of the caller's protocol before those that need translation. Empty when none can serve it. */
+  candidates(modelId: number, protocol: ClientProtocol): CandidateGroups {
+    const key = `${modelId}/${protocol}`;
+    let groups = this.#groups.get(key);
+    if (!groups) this.#groups.set(key, (groups = groupsFor(this.#tiers.get(modelId) ?? [], protocol)));
+    return groups;
+  }
+
+  hasRoutes(modelId: number): boolean {
+    return this.#tiers.has(modelId);
+  }
+}
+
+function tiersByModel(routes: readonly SnapshotRoute[], upstreams: ReadonlyMap<number, SnapshotUpstream>): Map<number, Candidate[][]> {
+  const tiers = new Map<number, Candidate[][]>();
+  const byModel = Map.groupBy(routes, (route) => route.model_id);
+  for (const [modelId, ofModel] of byModel) {
+    const byPriority = Map.groupBy(ofModel, (route) => route.priority);
+    const priorities = [...byPriority.keys()].sort((one, other) => one - other);
+    tiers.set(modelId, priorities.map((priority) => candidatesOf(byPriority.get(priority) ?? [], upstreams)));
+  }
+  return tiers;
+}
+
+/** The compiler leaves no route without its upstream; one that had none would be skipped rather than break the whole snapshot. */
+function candidatesOf(routes: readonly SnapshotRoute[], upstreams: ReadonlyMap<number, SnapshotUpstream>): Candidate[] {
+  return routes.flatMap((route) => {
+    const upstream = upstreams.get(route.upstream_id);
+    return upstream ? [{ route, upstream }] : [];
+  });
+}
+
+function groupsFor(tiers: readonly Candidate[][], protocol: ClientProtocol): CandidateGroups {
+  return tiers.flatMap((tier) => {
+    const served = tier.filter(({ upstream }) => canExchange(protocol, upstream.protocol));
+    const native = served.filter(({ upstream }) => upstream.protocol === NATIVE_DIALECT[protocol]);
+    const translated = served.filter(({ upstream }) => upstream.protocol !== NATIVE_DIALECT[protocol]);
+    return [native, translated].filter((group) => group.length > 0);
+  });
+}

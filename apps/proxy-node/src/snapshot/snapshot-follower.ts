@@ -1,0 +1,116 @@
+import type { PublishedSnapshot, SnapshotVerdict } from '@tollgate/snapshot';
+import type { Logger } from 'pino';
+import { RoutingIndex } from './routing-index.ts';
+import type { SnapshotFile } from './snapshot-file.ts';
+
+/** Where published snapshots are read; `FleetStore` of libs/keyspace. */
+export interface SnapshotSource {
+  currentVersion(): Promise<number | null>;
+  /** Judged by format, schema and checksum; null when this version is gone, as a newer one replaced it. */
+  fetchSnapshot(version: number): Promise<SnapshotVerdict | null>;
+}
+
+/**
+ * Keeps the node on the newest published snapshot: looks on every message and periodically, judges before it uses, swaps whole, and keeps
+ * the last good one on disk. A refused snapshot changes nothing but `refused`, which the node's report shows.
+ */
+export class SnapshotFollower {
+  #current: RoutingIndex | null = null;
+  #appliedAt = 0;
+  #refused: string | null = null;
+  #timer: NodeJS.Timeout | null = null;
+  #pulling: Promise<void> | null = null;
+  #isPullWanted = false;
+  readonly #listeners: ((index: RoutingIndex) => void)[] = [];
+  readonly #source: SnapshotSource;
+  readonly #file: SnapshotFile;
+  readonly #log: Logger;
+  readonly #pullMs: number;
+
+  constructor({ source, file, log, pullMs }: { source: SnapshotSource; file: SnapshotFile; log: Logger; pullMs: number }) {
+    this.#source = source;
+    this.#file = file;
+    this.#log = log;
+    this.#pullMs = pullMs;
+  }
+
+  /** null until a first good snapshot was found. */
+  get current(): RoutingIndex | null {
+    return this.#current;
+  }
+
+  get appliedAt(): number {
+    return this.#appliedAt;
+  }
+
+  get refused(): string | null {
+    return this.#refused;
+  }
+
+  onApplied(listener: (index: RoutingIndex) => void): void {
+    this.#listeners.push(listener);
+  }
+
+  /** Starts from disk, then follows. Does not wait for Redis. */
+  async start(): Promise<void> {
+    const saved = await this.#file.load();
+    if (saved) this.#apply(saved);
+    void this.pull();
+    this.#timer = setInterval(() => void this.pull(), this.#pullMs);
+  }
+
+  stop(): void {
+    if (this.#timer) clearInterval(this.#timer);
+  }
+
+  /** Looks for a newer snapshot. Calls while one is under way become one more look after it, so that no message is missed. */
+  pull(): Promise<void> {
+    if (this.#pulling) {
+      this.#isPullWanted = true;
+      return this.#pulling;
+    }
+    this.#pulling = this.#pullUntilQuiet().finally(() => (this.#pulling = null));
+    return this.#pulling;
+  }
+
+  async #pullUntilQuiet(): Promise<void> {
+    do {
+      this.#isPullWanted = false;
+      try {
+        await this.#pullOnce();
+      } catch (error) {
+        this.#log.warn({ err: error }, 'snapshot pull failed; serving the last good one');
+        return;
+      }
+    } while (this.#isPullWanted);
+  }
+
+  async #pullOnce(): Promise<void> {
+    const version = await this.#source.currentVersion();
+    if (version === null) return;
+    if (version === this.#current?.snapshot.version) {
+      this.#refused = null;
+      return;
+    }
+    const verdict = await this.#source.fetchSnapshot(version);
+    if (!verdict) return;
+    if (verdict.kind === 'refused') return this.#refuse(version, verdict.message);
+    this.#apply(verdict.snapshot);
+    await this.#file.save(verdict.snapshot);
+  }
+
+  #apply(snapshot: PublishedSnapshot): void {
+    const index = new RoutingIndex(snapshot);
+    this.#current = index;
+    this.#appliedAt = Date.now();
+    this.#refused = null;
+    this.#log.info({ version: snapshot.version, models: snapshot.document.models.length }, 'snapshot applied');
+    for (const listener of this.#listeners) listener(index);
+  }
+
+  #refuse(version: number, message: string): void {
+    const text = `version ${version}: ${message}`.slice(0, 500);
+    if (text !== this.#refused) this.#log.error({ version, message }, 'snapshot refused; serving the last good one');
+    this.#refused = text;
+  }
+}

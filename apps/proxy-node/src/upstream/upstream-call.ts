@@ -1,0 +1,186 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Transform } from 'node:stream';
+import type { Dispatcher } from 'undici';
+import { createDecoder } from './decoded-body.ts';
+import type { Ticker, Ticking } from './ticker.ts';
+import { gatewayFailure, type UpstreamFailure } from './upstream-failure.ts';
+
+export interface CallDeadlines {
+  /** Start to first content, streams only: a JSON answer comes whole or not at all. */
+  firstTokenMs: number | null;
+  /** Between two pieces of the body. */
+  idleMs: number;
+  totalMs: number;
+}
+
+export interface BodyConsumer {
+  data(chunk: Buffer): void;
+  end(): void;
+  failed(failure: UpstreamFailure): void;
+}
+
+export interface AnswerHead {
+  status: number;
+  headers: Record<string, string | string[] | undefined>;
+}
+
+/**
+ * One request to one upstream, driven by undici's dispatch: bytes go from its parser to the consumer without a stream object in between,
+ * and backpressure pauses the parser itself. Decodes, watches the deadlines, and knows whether the request was ever sent.
+ */
+export class UpstreamCall implements Dispatcher.DispatchHandler, Ticking {
+  readonly answered: Promise<AnswerHead>;
+  readonly #settleHead = Promise.withResolvers<AnswerHead>();
+  readonly #deadlines: CallDeadlines;
+  readonly #ticker: Ticker;
+  readonly #bytesMax: number;
+  readonly #startedAt = Date.now();
+  #controller: Dispatcher.DispatchController | null = null;
+  #consumer: BodyConsumer | null = null;
+  /** Chunks that came in the same read as the headers, before a consumer could be attached. */
+  #early: Buffer[] = [];
+  #decoder: Transform | undefined;
+  #bytes = 0;
+  #lastByteAt = Date.now();
+  #isContentSeen = false;
+  #isPaused = false;
+  #hasEnded = false;
+  #outcome: 'open' | 'ended' | UpstreamFailure = 'open';
+
+  constructor({ deadlines, ticker, bytesMax }: { deadlines: CallDeadlines; ticker: Ticker; bytesMax: number }) {
+    this.#deadlines = deadlines;
+    this.#ticker = ticker;
+    this.#bytesMax = bytesMax;
+    this.answered = this.#settleHead.promise;
+    // Nobody may be waiting when the client leaves first.
+    this.answered.catch(() => undefined);
+    ticker.add(this);
+  }
+
+  consume(consumer: BodyConsumer): void {
+    this.#consumer = consumer;
+    for (const chunk of this.#early.splice(0)) this.#deliver(chunk);
+    this.#report();
+  }
+
+  pause(): void {
+    this.#isPaused = true;
+    this.#controller?.pause();
+    this.#decoder?.pause();
+  }
+
+  resume(): void {
+    this.#isPaused = false;
+    this.#lastByteAt = Date.now();
+    this.#decoder?.resume();
+    this.#controller?.resume();
+  }
+
+  /** The first-token deadline is met. */
+  sawContent(): void {
+    this.#isContentSeen = true;
+  }
+
+  /** The consumer has all it needs: give the upstream a moment to end by itself so that its connection can be used again. */
+  finish(): void {
+    this.#consumer = { data: () => undefined, end: () => undefined, failed: () => undefined };
+    if (this.#outcome === 'open') setTimeout(() => this.abort('the answer is complete'), LINGER_MS).unref();
+  }
+
+  /** Ends the call at once; the consumer hears nothing more of it. */
+  abort(reason: string): void {
+    this.#consumer = null;
+    this.#close(gatewayFailure('unreachable', reason, { evidence: 'given_up' }));
+  }
+
+  tick(now: number): void {
+    const { firstTokenMs, idleMs, totalMs } = this.#deadlines;
+    if (now - this.#startedAt > totalMs) return this.#close(timeout('The upstream did not finish in time.'));
+    if (firstTokenMs !== null && !this.#isContentSeen && now - this.#startedAt > firstTokenMs) return this.#close(timeout('The upstream did not begin to answer in time.'));
+    // While the client is the slow side the upstream is not idle.
+    if (this.#bytes > 0 && !this.#isPaused && now - this.#lastByteAt > idleMs) this.#close(timeout('The upstream fell silent.'));
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+    if (this.#outcome !== 'open') controller.abort(new Error('the call was given up before it was sent'));
+  }
+
+  onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
+    if (status < 200) return;
+    this.#lastByteAt = Date.now();
+    try {
+      this.#decoder = createDecoder(headers['content-encoding']);
+    } catch (cause) {
+      return this.#close(gatewayFailure('unreadable', 'The upstream answered in an unknown encoding.', { cause }));
+    }
+    if (this.#decoder) this.#attachDecoder(this.#decoder);
+    this.#settleHead.resolve({ status, headers });
+  }
+
+  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    this.#lastByteAt = Date.now();
+    if (!this.#decoder) return this.#deliver(chunk);
+    if (!this.#decoder.write(chunk)) {
+      this.#controller?.pause();
+      this.#decoder.once('drain', () => this.#isPaused || this.#controller?.resume());
+    }
+  }
+
+  onResponseEnd(): void {
+    if (this.#decoder) this.#decoder.end();
+    else this.#end();
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController | null, error: Error): void {
+    this.#close(this.#controller === null ? unsent(error) : gatewayFailure('server', 'The connection to the upstream broke.', { cause: error }));
+  }
+
+  #attachDecoder(decoder: Transform): void {
+    decoder.on('data', (chunk: Buffer) => this.#deliver(chunk));
+    decoder.on('end', () => this.#end());
+    decoder.on('error', (cause) => this.#close(gatewayFailure('unreadable', 'The upstream answer could not be decoded.', { cause })));
+  }
+
+  #deliver(chunk: Buffer): void {
+    this.#bytes += chunk.length;
+    if (this.#bytes > this.#bytesMax) return this.#close(gatewayFailure('unreadable', 'The upstream answer is too large.'));
+    if (this.#consumer) this.#consumer.data(chunk);
+    else this.#early.push(chunk);
+  }
+
+  #end(): void {
+    if (this.#outcome !== 'open') return;
+    this.#outcome = 'ended';
+    this.#ticker.remove(this);
+    this.#report();
+  }
+
+  #close(failure: UpstreamFailure): void {
+    if (this.#outcome !== 'open') return;
+    this.#outcome = failure;
+    this.#ticker.remove(this);
+    this.#settleHead.reject(failure);
+    this.#controller?.abort(failure);
+    this.#decoder?.destroy();
+    this.#report();
+  }
+
+  /** Tells the consumer the ending, once there is both. */
+  #report(): void {
+    if (!this.#consumer || this.#outcome === 'open' || this.#hasEnded) return;
+    this.#hasEnded = true;
+    if (this.#outcome === 'ended') this.#consumer.end();
+    else this.#consumer.failed(this.#outcome);
+  }
+}
+
+const LINGER_MS = 1_000;
+
+function timeout(message: string): UpstreamFailure {
+  return gatewayFailure('timeout', message);
+}
+
+function unsent(cause: Error): UpstreamFailure {
+  return gatewayFailure('unreachable', 'The upstream could not be reached.', { evidence: 'unsent', cause });
+}
