@@ -1,0 +1,118 @@
+import 'reflect-metadata';
+import { randomBytes } from 'node:crypto';
+import type { AddressInfo } from 'node:net';
+import type { NestExpressApplication } from '@nestjs/platform-express';
+import { startServices, type Services } from '@tollgate/harness';
+import { DataSource } from 'typeorm';
+import { loadConfig } from '../config.ts';
+import { createApp } from '../create-app.ts';
+import { createPino } from '../platform/logging/logger.ts';
+
+export interface Answer {
+  status: number;
+  headers: Headers;
+  /** Parsed JSON; the text when it is none. */
+  body: any;
+}
+
+export interface CallOptions {
+  token?: string | undefined;
+  body?: unknown;
+  /** Sent as it is, for bodies that are not valid JSON. */
+  rawBody?: string;
+  headers?: Record<string, string>;
+}
+
+/** A control plane of this process on a free port, over a PostgreSQL and a Redis of its own. */
+export interface ControlPlane {
+  url: string;
+  app: NestExpressApplication;
+  dataSource: DataSource;
+  services: Services;
+  environment: Record<string, string>;
+  adminToken: string;
+  /** `path` is below /admin-api. */
+  call: (method: string, path: string, options?: CallOptions) => Promise<Answer>;
+  login: (username: string, password: string) => Promise<string>;
+  /** Registers and approves; every password is `PASSWORD`. */
+  createUser: (username: string) => Promise<{ id: number; token: string }>;
+  stop: () => Promise<void>;
+}
+
+export const PASSWORD = 'correct horse battery';
+export const ADMIN = 'root';
+
+export async function startControlPlane(overrides: Record<string, string> = {}): Promise<ControlPlane> {
+  const services = await startServices();
+  try {
+    return await startOn(services, overrides);
+  } catch (error) {
+    await services.stop();
+    throw error;
+  }
+}
+
+export function environmentFor(services: Pick<Services, 'databaseUrl' | 'redisUrl'>, overrides: Record<string, string> = {}): Record<string, string> {
+  return {
+    DATABASE_URL: services.databaseUrl,
+    REDIS_URL: services.redisUrl,
+    JWT_SECRET: randomBytes(32).toString('base64url'),
+    ENCRYPTION_KEY: randomBytes(32).toString('base64url'),
+    FLEET_CREDENTIAL: randomBytes(32).toString('base64url'),
+    PORT: '0',
+    SHARDS: '4',
+    PAYMENTS: 'sandbox',
+    REGISTRATIONS_PER_ADDRESS_PER_DAY: '100000',
+    UPSTREAM_ALLOW_PRIVATE: '127.0.0.0/8,::1/128',
+    BOOTSTRAP_ADMIN_USERNAME: ADMIN,
+    BOOTSTRAP_ADMIN_PASSWORD: PASSWORD,
+    LOG_LEVEL: 'silent',
+    ...overrides,
+  };
+}
+
+async function startOn(services: Services, overrides: Record<string, string>): Promise<ControlPlane> {
+  const environment = environmentFor(services, overrides);
+  const config = loadConfig(environment);
+  const app = await createApp(config, createPino(config.LOG_LEVEL));
+  await app.listen(0, '127.0.0.1');
+  const address = app.getHttpServer().address() as AddressInfo;
+  const url = `http://127.0.0.1:${address.port}`;
+  const call: ControlPlane['call'] = (method, path, options = {}) => send(`${url}/admin-api${path}`, method, options);
+  const login = async (username: string, password: string): Promise<string> => {
+    const answer = await call('POST', '/auth/login', { body: { username, password } });
+    if (answer.status !== 200) throw new Error(`login of ${username} answered ${answer.status} ${answer.body.code}`);
+    return answer.body.token;
+  };
+  const adminToken = await login(ADMIN, PASSWORD);
+  const createUser = async (username: string) => {
+    const { id } = (await call('POST', '/auth/register', { body: { username, password: PASSWORD } })).body;
+    await call('POST', `/users/${id}/approve`, { token: adminToken });
+    return { id, token: await login(username, PASSWORD) };
+  };
+  const stop = async (): Promise<void> => {
+    await app.close();
+    await services.stop();
+  };
+  return { url, app, dataSource: app.get(DataSource), services, environment, adminToken, call, login, createUser, stop };
+}
+
+export async function send(url: string, method: string, { token, body, rawBody, headers }: CallOptions): Promise<Answer> {
+  const content = rawBody ?? (body === undefined ? undefined : JSON.stringify(body));
+  // oxlint-disable-next-line no-restricted-globals -- a test that calls its own server
+  const response = await fetch(url, {
+    method,
+    headers: { ...(token === undefined ? {} : { authorization: `Bearer ${token}` }), ...(content === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
+    ...(content === undefined ? {} : { body: content }),
+  });
+  const text = await response.text();
+  return { status: response.status, headers: response.headers, body: parseJson(text) };
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
