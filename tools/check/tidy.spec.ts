@@ -27,7 +27,7 @@ test('file names are kebab-case', () => {
 });
 
 test('index.ts is a front door of a package, nothing else', () => {
-  const inner = sources.filter((file) => /(^|\/)index\.ts$/.test(file) && !/^(libs|apps|tests)\/[^/]+\/src\/index\.ts$/.test(file));
+  const inner = sources.filter((file) => /(^|\/)index\.ts$/.test(file) && !/^((libs|apps|tests)\/[^/]+|tools)\/src\/index\.ts$/.test(file));
   expect(inner).toEqual([]);
 });
 
