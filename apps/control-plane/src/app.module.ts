@@ -10,7 +10,10 @@ import { ConfigModule } from './platform/config.module.ts';
 import { DatabaseModule } from './platform/database/database.module.ts';
 import { HttpModule } from './platform/http/http.module.ts';
 import { IdempotencyModule } from './platform/idempotency/idempotency.module.ts';
+import { RedisModule } from './platform/redis/redis.module.ts';
 import { SecretsModule } from './platform/secrets/secrets.module.ts';
+
+const PLATFORM: NonNullable<DynamicModule['imports']> = [DatabaseModule, RedisModule, AccessModule, HttpModule, IdempotencyModule, SecretsModule];
 
 /** Features add their module to this list, nothing else. */
 const FEATURES: NonNullable<DynamicModule['imports']> = [
@@ -24,6 +27,6 @@ const FEATURES: NonNullable<DynamicModule['imports']> = [
 @Module({})
 export class AppModule {
   static with(config: Config): DynamicModule {
-    return { module: AppModule, imports: [ConfigModule.with(config), DatabaseModule, AccessModule, HttpModule, IdempotencyModule, SecretsModule, ...FEATURES] };
+    return { module: AppModule, imports: [ConfigModule.with(config), ...PLATFORM, ...FEATURES] };
   }
 }

@@ -16,7 +16,8 @@ const networkList = () => list().refine((parts) => parts.every(isNetwork), 'must
 export const configSchema = z.object({
   DATABASE_URL: z.url({ protocol: /^postgres(ql)?$/ }).describe('PostgreSQL connection URL: the books.'),
   DATABASE_POOL_MAX: count(20, 1000).describe('Connections to PostgreSQL this process may hold.'),
-  REDIS_URL: z.url({ protocol: /^(redis|rediss|sentinel|cluster|redis\+sentinel|redis\+cluster|rediss\+cluster)$/ }).describe('Redis URL: single, Sentinel or Cluster.'),
+  REDIS_URL: z.string().regex(/^rediss?(-cluster|-sentinel)?:\/\/./, 'must start with redis://, redis-cluster:// or redis-sentinel:// (rediss for TLS)')
+    .describe('Redis: redis://host:port, redis-cluster://host:port,host:port or redis-sentinel://host:port,host:port/master; rediss for TLS.'),
   JWT_SECRET: secret().describe('Signs sessions of the administration interface; at least 32 bytes.'),
   ENCRYPTION_KEY: z.base64url().refine((text) => Buffer.from(text, 'base64url').length === 32, 'must be 32 bytes in base64url')
     .describe('32 bytes in base64url; upstream secrets at rest and in Redis are sealed with keys derived from it. Proxy nodes need the same value.'),
@@ -31,6 +32,7 @@ export const configSchema = z.object({
   TRUSTED_PROXIES: networkList().describe('Addresses or CIDR ranges of the reverse proxies in front; only their X-Forwarded-For counts. Empty: the peer address counts.'),
   CONSOLE_ORIGINS: list().describe('Origins, besides the address itself, from which the console cookie may change things, e.g. https://console.example.com.'),
   REGISTRATIONS_PER_ADDRESS_PER_DAY: count(100, 1_000_000).describe('Accounts one address may register in 24 hours.'),
+  USAGE_RETENTION_DAYS: z.coerce.number().int().min(0).max(36_500).default(400).describe('Days for which single requests stay in usage logs; 0 keeps them for ever. Statistics and ledgers always stay.'),
   BOOTSTRAP_ADMIN_USERNAME: z.string().min(1).optional().describe('Name of the first administrator; used once, when no administrator exists.'),
   BOOTSTRAP_ADMIN_PASSWORD: z.string().min(8).optional().describe('Password of the first administrator; there is no default.'),
   LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info').describe('Least severe level that is logged.'),

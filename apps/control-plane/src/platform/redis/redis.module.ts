@@ -1,0 +1,43 @@
+import { Global, Inject, Logger, Module, type OnApplicationShutdown } from '@nestjs/common';
+import { Acknowledgements, EpochCache, Epochs, FleetStore, FunctionLibrary, LiveRecords, MeteringStore, openRedis, type RedisConnection } from '@tollgate/keyspace';
+import { CONFIG, type Config } from '../../config.ts';
+
+/** Injection token of the connection behind the keyspace classes; features take the classes, each of which is its own token. */
+export const REDIS = Symbol('REDIS');
+
+const logger = new Logger('redis');
+
+/** While Redis is away every call of these classes fails at once; the books go on and what they owe Redis waits in its outbox. */
+@Global()
+@Module({
+  providers: [
+    {
+      provide: REDIS,
+      inject: [CONFIG],
+      useFactory: (config: Config) => openRedis(config.REDIS_URL, { role: 'plain', name: 'tollgate-control-plane', onError: (error) => logger.warn(error, 'the connection failed') }),
+    },
+    { provide: FunctionLibrary, inject: [REDIS], useFactory: (redis: RedisConnection) => new FunctionLibrary(redis) },
+    { provide: Epochs, inject: [REDIS], useFactory: (redis: RedisConnection) => new Epochs(redis) },
+    { provide: EpochCache, inject: [Epochs], useFactory: (epochs: Epochs) => new EpochCache(epochs) },
+    {
+      provide: MeteringStore,
+      inject: [FunctionLibrary, EpochCache, CONFIG],
+      useFactory: (library: FunctionLibrary, epochs: EpochCache, config: Config) => new MeteringStore({ library, epochs, shards: config.SHARDS }),
+    },
+    {
+      provide: LiveRecords,
+      inject: [REDIS, FunctionLibrary, EpochCache, CONFIG],
+      useFactory: (redis: RedisConnection, library: FunctionLibrary, epochs: EpochCache, config: Config) => new LiveRecords({ redis, library, epochs, shards: config.SHARDS }),
+    },
+    { provide: FleetStore, inject: [REDIS, FunctionLibrary], useFactory: (redis: RedisConnection, library: FunctionLibrary) => new FleetStore({ redis, library }) },
+    { provide: Acknowledgements, inject: [REDIS], useFactory: (redis: RedisConnection) => new Acknowledgements(redis) },
+  ],
+  exports: [REDIS, FunctionLibrary, Epochs, EpochCache, MeteringStore, LiveRecords, FleetStore, Acknowledgements],
+})
+export class RedisModule implements OnApplicationShutdown {
+  constructor(@Inject(REDIS) private readonly redis: RedisConnection) {}
+
+  onApplicationShutdown(): void {
+    this.redis.disconnect();
+  }
+}
