@@ -151,6 +151,7 @@ CREATE TABLE subscriptions (
   CHECK ((auto_recharge_threshold IS NULL) = (auto_recharge_amount IS NULL))
 );
 CREATE INDEX subscriptions_model ON subscriptions (model_id);
+CREATE INDEX subscriptions_auto_recharge ON subscriptions (id) WHERE auto_recharge_amount > 0 AND status = 'active';
 
 -- Tokens are consumed oldest lot first; a refund is the unused share of what the lot cost, rounded down.
 CREATE TABLE token_lots (

@@ -1,0 +1,58 @@
+import { Body, Controller, Delete, Get, HttpCode, Post, Put, Query } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+import { FromCaller, type Caller } from '../../platform/access/caller.ts';
+import { Permission } from '../../platform/access/permission.ts';
+import { IdPath } from '../../platform/http/id-path.ts';
+import { createKeySchema, drainKeySchema, keyListSchema, updateKeySchema, type CreateKey, type DrainKey, type KeyList, type UpdateKey } from './keys.dto.ts';
+import { KeysService } from './keys.service.ts';
+
+@ApiTags('keys')
+@Controller('keys')
+export class KeysController {
+  constructor(private readonly keys: KeysService) {}
+
+  @Get()
+  @Permission('user')
+  list(@FromCaller() caller: Caller, @Query({ schema: keyListSchema }) query: KeyList) {
+    return this.keys.list(caller, query);
+  }
+
+  @Post()
+  @Permission('user')
+  create(@FromCaller() caller: Caller, @Body({ schema: createKeySchema }) body: CreateKey) {
+    return this.keys.create(caller, body);
+  }
+
+  @Get(':id')
+  @Permission('user')
+  get(@FromCaller() caller: Caller, @IdPath() id: number) {
+    return this.keys.get(caller, id);
+  }
+
+  @Put(':id')
+  @Permission('user')
+  update(@FromCaller() caller: Caller, @IdPath() id: number, @Body({ schema: updateKeySchema }) body: UpdateKey) {
+    return this.keys.update(caller, id, body);
+  }
+
+  @Delete(':id')
+  @Permission('user')
+  @HttpCode(204)
+  async delete(@FromCaller() caller: Caller, @IdPath() id: number, @Query({ schema: drainKeySchema }) query: DrainKey) {
+    await this.keys.delete(caller, id, query.drain ?? false);
+  }
+
+  @Post(':id/enable')
+  @Permission('user')
+  @HttpCode(200)
+  enable(@FromCaller() caller: Caller, @IdPath() id: number) {
+    return this.keys.enable(caller, id);
+  }
+
+  @Post(':id/disable')
+  @Permission('user')
+  @HttpCode(200)
+  disable(@FromCaller() caller: Caller, @IdPath() id: number, @Query({ schema: drainKeySchema }) query: DrainKey) {
+    return this.keys.disable(caller, id, query.drain ?? false);
+  }
+}

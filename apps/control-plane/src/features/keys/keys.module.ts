@@ -1,0 +1,15 @@
+import { Module } from '@nestjs/common';
+import { TypeOrmModule } from '@nestjs/typeorm';
+import { ActivityModule } from '../activity/activity.module.ts';
+import { LiveStateModule } from '../live-state/live-state.module.ts';
+import { ApiKeyRow } from './api-key.entity.ts';
+import { KeysController } from './keys.controller.ts';
+import { KeysService } from './keys.service.ts';
+
+@Module({
+  imports: [TypeOrmModule.forFeature([ApiKeyRow]), LiveStateModule, ActivityModule],
+  controllers: [KeysController],
+  providers: [KeysService],
+  exports: [KeysService],
+})
+export class KeysModule {}

@@ -1,0 +1,141 @@
+import { Injectable } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
+import { issueApiKey } from '@tollgate/contracts';
+import { Repository, type EntityManager } from 'typeorm';
+import { AccountScope } from '../../platform/access/account-scope.ts';
+import type { Caller } from '../../platform/access/caller.ts';
+import { Transactions } from '../../platform/database/transactions.ts';
+import { readPage, type Page } from '../../platform/http/list-query.ts';
+import { invalidField, Refusal } from '../../platform/http/refusal.ts';
+import { ActivityService } from '../activity/activity.service.ts';
+import { LiveStateService } from '../live-state/live-state.service.ts';
+import { ApiKeyRow } from './api-key.entity.ts';
+import type { CreateKey, KeyList, UpdateKey } from './keys.dto.ts';
+
+@Injectable()
+export class KeysService {
+  constructor(
+    @InjectRepository(ApiKeyRow) private readonly keys: Repository<ApiKeyRow>,
+    private readonly scope: AccountScope,
+    private readonly transactions: Transactions,
+    private readonly liveState: LiveStateService,
+    private readonly activity: ActivityService,
+  ) {}
+
+  async list(caller: Caller, query: KeyList): Promise<Page<KeyResponse>> {
+    const userId = await this.scope.resolveList(caller, query.user_id);
+    const builder = this.keys.createQueryBuilder('key').where("key.status <> 'deleted'");
+    if (userId !== undefined) builder.andWhere('key.userId = :userId', { userId });
+    if (query.status !== undefined) builder.andWhere('key.status = :status', { status: query.status });
+    return readPage(builder, query, {
+      columns: { id: 'key.id', name: 'key.name', created_at: 'key.createdAt' },
+      search: ['key.name', 'key.keyPrefix'],
+      map: toKeyResponse,
+    });
+  }
+
+  async get(caller: Caller, id: number): Promise<KeyResponse> {
+    const row = await this.keys.findOneBy({ id });
+    if (!row || !this.isVisible(caller, row)) throw new Refusal('not_found');
+    return toKeyResponse(row);
+  }
+
+  /** The only answer that ever holds the key itself. */
+  async create(caller: Caller, body: CreateKey): Promise<CreatedKeyResponse> {
+    const userId = await this.scope.resolve(caller, body.user_id);
+    const { key, hash, prefix } = issueApiKey(userId);
+    const columns = { ...columnsOf(body), userId, name: body.name, keyHash: hash, keyPrefix: prefix };
+    return this.transactions.run(async (tx) => {
+      const repository = tx.getRepository(ApiKeyRow);
+      const inserted = await repository.insert(columns);
+      const id: number = inserted.identifiers[0]?.['id'];
+      const after = toKeyResponse(await repository.findOneByOrFail({ id }));
+      await this.liveState.keyChanged(tx, id);
+      this.activity.record(tx, caller, { action: 'key.create', target: { kind: 'key', id }, after });
+      return { ...after, key };
+    });
+  }
+
+  update(caller: Caller, id: number, body: UpdateKey): Promise<KeyResponse> {
+    return this.changing(caller, id, 'key.update', columnsOf(body));
+  }
+
+  /** Idempotent. */
+  enable(caller: Caller, id: number): Promise<KeyResponse> {
+    return this.changing(caller, id, 'key.enable', { status: 'enabled', drain: false });
+  }
+
+  /** Idempotent. New requests stop at once, running streams at their next checkpoint unless `drain`. */
+  disable(caller: Caller, id: number, drain: boolean): Promise<KeyResponse> {
+    return this.changing(caller, id, 'key.disable', { status: 'disabled', drain });
+  }
+
+  async delete(caller: Caller, id: number, drain: boolean): Promise<void> {
+    await this.changing(caller, id, 'key.delete', { status: 'deleted', drain, deletedAt: new Date() });
+  }
+
+  /** For the deletion of an account. Usage keeps the rows. */
+  async deleteAll(tx: EntityManager, userId: number, drain: boolean): Promise<void> {
+    // TypeORM answers an UPDATE with its rows and their number.
+    const [rows]: [{ id: number }[], number] = await tx.query(
+      "UPDATE api_keys SET status = 'deleted', drain = $2, deleted_at = now(), updated_at = now(), revision = revision + 1 WHERE user_id = $1 AND status <> 'deleted' RETURNING id",
+      [userId, drain],
+    );
+    for (const { id } of rows) await this.liveState.keyChanged(tx, id);
+  }
+
+  private changing(caller: Caller, id: number, action: string, columns: Partial<ApiKeyRow>): Promise<KeyResponse> {
+    return this.transactions.run(async (tx) => {
+      const row = await this.lock(tx, caller, id);
+      const before = toKeyResponse(row);
+      const after = toKeyResponse(await tx.getRepository(ApiKeyRow).save({ ...row, ...columns, revision: row.revision + 1 }));
+      await this.liveState.keyChanged(tx, id);
+      this.activity.record(tx, caller, { action, target: { kind: 'key', id }, before, after });
+      return after;
+    });
+  }
+
+  private async lock(tx: EntityManager, caller: Caller, id: number): Promise<ApiKeyRow> {
+    const row = await tx.getRepository(ApiKeyRow).findOne({ where: { id }, lock: { mode: 'pessimistic_write' } });
+    if (!row || !this.isVisible(caller, row)) throw new Refusal('not_found');
+    return row;
+  }
+
+  private isVisible(caller: Caller, row: ApiKeyRow): boolean {
+    return row.status !== 'deleted' && this.scope.isReachable(caller, row.userId);
+  }
+}
+
+function columnsOf(body: UpdateKey): Partial<ApiKeyRow> {
+  if (body.expires_at && Date.parse(body.expires_at) <= Date.now()) throw invalidField('expires_at', 'must lie in the future');
+  return {
+    ...(body.name !== undefined && { name: body.name }),
+    ...(body.allowed_models !== undefined && { allowedModels: body.allowed_models }),
+    ...(body.rpm !== undefined && { rpm: body.rpm }),
+    ...(body.rph !== undefined && { rph: body.rph }),
+    ...(body.rpd !== undefined && { rpd: body.rpd }),
+    ...(body.expires_at !== undefined && { expiresAt: body.expires_at === null ? null : new Date(body.expires_at) }),
+    ...(body.ip_allowlist !== undefined && { ipAllowlist: body.ip_allowlist }),
+  };
+}
+
+export type KeyResponse = ReturnType<typeof toKeyResponse>;
+export type CreatedKeyResponse = KeyResponse & { key: string };
+
+function toKeyResponse(row: ApiKeyRow) {
+  return {
+    id: row.id,
+    user_id: row.userId,
+    name: row.name,
+    key_prefix: row.keyPrefix,
+    allowed_models: row.allowedModels,
+    rpm: row.rpm,
+    rph: row.rph,
+    rpd: row.rpd,
+    status: row.status,
+    expires_at: row.expiresAt?.toISOString() ?? null,
+    ip_allowlist: row.ipAllowlist,
+    created_at: row.createdAt.toISOString(),
+    updated_at: row.updatedAt.toISOString(),
+  };
+}

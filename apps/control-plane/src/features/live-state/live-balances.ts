@@ -1,0 +1,35 @@
+import { Injectable, Logger } from '@nestjs/common';
+import { LiveRecords } from '@tollgate/keyspace';
+
+export interface LiveBalance {
+  balance: number;
+  held: number;
+  /** Last credit Redis has applied. */
+  creditSeq: number;
+}
+
+/** A page that shows balances does not wait longer than this for Redis. */
+const WAIT_MS = 1_000;
+
+/** What Redis holds for an account's subscriptions, by model id. */
+@Injectable()
+export class LiveBalances {
+  private readonly logger = new Logger('live-balances');
+
+  constructor(private readonly records: LiveRecords) {}
+
+  /** Undefined when Redis does not answer in time; models without a live record are absent. */
+  async read(accountId: number, modelIds: readonly number[]): Promise<Map<number, LiveBalance> | undefined> {
+    const { promise: tooLate, reject } = Promise.withResolvers<never>();
+    const timer = setTimeout(() => reject(new Error(`no answer within ${WAIT_MS} ms`)), WAIT_MS);
+    try {
+      const books = await Promise.race([this.records.getBooks(modelIds.map((modelId) => ({ accountId, modelId }))), tooLate]);
+      return new Map(books.flatMap((one) => (one ? [[one.modelId, { balance: one.balance, held: one.held, creditSeq: one.creditSeq }] as const] : [])));
+    } catch (error) {
+      this.logger.warn(error, 'live balances are not available');
+      return undefined;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+}

@@ -1,0 +1,65 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { LiveRecords, normaliseAllowlist, shardNames } from '@tollgate/keyspace';
+import { CONFIG, type Config } from '../../config.ts';
+import { refuseFenced } from './live-record-writer.ts';
+import { LiveRows } from './live-rows.ts';
+
+/** Rows read and written at a time. */
+const PAGE = 500;
+
+export interface Rewritten {
+  accounts: number;
+  keys: number;
+  subscriptions: number;
+}
+
+/** Fills a shard from PostgreSQL: on the first start, and after Redis lost its data. */
+@Injectable()
+export class LiveRebuildService {
+  constructor(
+    private readonly rows: LiveRows,
+    private readonly records: LiveRecords,
+    @Inject(CONFIG) private readonly config: Config,
+  ) {}
+
+  /**
+   * Writes every account, key and subscription of the shard. A subscription Redis knows keeps its books; one it has lost opens with the
+   * booked balance less overdraft and the last credit's number, so credits still on their way find themselves applied.
+   * Throws ShardFenced unless the epoch is set and known to this process.
+   */
+  async rewriteAll(shard: string): Promise<Rewritten> {
+    const index = shardNames(this.config.SHARDS).indexOf(shard);
+    if (index === -1) throw new RangeError(`there is no shard ${shard}`);
+    const accounts = await this.eachPage(index, (which) => this.rows.accounts(which), (row) => ({ id: row.accountId, write: this.records.putAccount(row) }));
+    const keys = await this.eachPage(index, (which) => this.rows.keys(which), ({ ipAllowlist, ...row }) => ({
+      id: row.id,
+      write: this.records.putKey({ ...row, allowlist: normaliseAllowlist(ipAllowlist) }),
+    }));
+    const subscriptions = await this.eachPage(index, (which) => this.rows.subscriptions(which), (row) => ({
+      id: row.id,
+      write: this.records.putSubscription({
+        ...row,
+        accountId: row.userId,
+        withdrawalId: row.status === 'closing' ? null : row.withdrawalId,
+        opening: { balance: row.balance - row.overdraft, creditSeq: row.creditSeq },
+      }),
+    }));
+    return { accounts, keys, subscriptions };
+  }
+
+  private async eachPage<Row>(
+    index: number,
+    read: (which: { shards: number; index: number; afterId: number; limit: number }) => Promise<Row[]>,
+    put: (row: Row) => { id: number; write: ReturnType<LiveRecords['putAccount']> },
+  ): Promise<number> {
+    let count = 0;
+    for (let afterId = 0; ; ) {
+      const rows = await read({ shards: this.config.SHARDS, index, afterId, limit: PAGE });
+      const writes = rows.map(put);
+      for (const { write } of writes) refuseFenced(await write);
+      count += rows.length;
+      if (rows.length < PAGE) return count;
+      afterId = Math.max(...writes.map(({ id }) => id));
+    }
+  }
+}

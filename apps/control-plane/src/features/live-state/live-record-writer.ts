@@ -1,0 +1,97 @@
+import { Injectable } from '@nestjs/common';
+import { LiveRecords, MeteringStore, normaliseAllowlist, type PutReply } from '@tollgate/keyspace';
+import { DataSource } from 'typeorm';
+import { LiveRows, type SubscriptionLiveRow } from './live-rows.ts';
+
+/** The shard is fenced: its epoch is missing or being rebuilt. The outbox row stays and the write is tried again. */
+export class ShardFenced extends Error {}
+
+export interface Withdrawn {
+  userId: number;
+  modelId: number;
+  subscriptionId: number;
+  withdrawalId: string;
+  /** Charged tokens WITHDRAW took out of Redis; to be booked and refunded. */
+  tokens: number;
+}
+
+export interface LiveListeners {
+  /** Credits of this subscription have reached Redis. */
+  credited?: (subscriptionId: number) => Promise<void>;
+  /** Must be idempotent: told again until it succeeds. */
+  withdrawn?: (withdrawn: Withdrawn) => Promise<void>;
+}
+
+/** Brings one live record up to what PostgreSQL says now. Every method may be repeated and may run anywhere at the same time: revisions and sequences decide. */
+@Injectable()
+export class LiveRecordWriter {
+  private readonly listeners: LiveListeners[] = [];
+
+  constructor(
+    private readonly rows: LiveRows,
+    private readonly records: LiveRecords,
+    private readonly metering: MeteringStore,
+    private readonly dataSource: DataSource,
+  ) {}
+
+  listen(listeners: LiveListeners): void {
+    this.listeners.push(listeners);
+  }
+
+  async write(kind: 'account' | 'key' | 'subscription', id: number): Promise<void> {
+    switch (kind) {
+      case 'account':
+        for (const row of await this.rows.accounts([id])) refuseFenced(await this.records.putAccount(row));
+        return;
+      case 'key':
+        for (const { ipAllowlist, ...row } of await this.rows.keys([id])) refuseFenced(await this.records.putKey({ ...row, allowlist: normaliseAllowlist(ipAllowlist) }));
+        return;
+      case 'subscription':
+        for (const row of await this.rows.subscriptions([id])) await this.writeSubscription(row);
+    }
+  }
+
+  /** Record first, then the credits in their order, then the withdrawal: a credit that came after it would stay in a closed subscription. */
+  private async writeSubscription(row: SubscriptionLiveRow): Promise<void> {
+    // While closing, WITHDRAW itself writes the withdrawal's id: a record that carried it already would look withdrawn.
+    const withdrawalId = row.status === 'closing' ? null : row.withdrawalId;
+    refuseFenced(await this.records.putSubscription({ ...row, accountId: row.userId, withdrawalId }));
+    const credited = await this.applyCredits(row);
+    if (row.status === 'closing' && row.withdrawalId !== null) await this.withdraw({ ...row, withdrawalId: row.withdrawalId });
+    if (credited) for (const { credited: tell } of this.listeners) await tell?.(row.id);
+  }
+
+  private async applyCredits(row: SubscriptionLiveRow): Promise<boolean> {
+    let queue = await this.rows.pendingCredits(row.id);
+    const applied: number[] = [];
+    let isResent = false;
+    for (let credit = queue.shift(); credit; credit = queue.shift()) {
+      const reply = await this.metering.credit({ accountId: row.userId, modelId: row.modelId, subscriptionId: row.id, seq: credit.seq, deltaTokens: credit.delta });
+      if (reply.kind === 'fenced') throw new ShardFenced(`shard of account ${row.userId} is fenced`);
+      if (reply.kind === 'gap') {
+        // Redis is behind what was marked as applied (it lost its last second): all it misses is sent again, once.
+        if (isResent) throw new Error(`credits of subscription ${row.id} have a gap after ${reply.seq}`);
+        isResent = true;
+        queue = await this.rows.creditsAfter(row.id, reply.seq);
+        continue;
+      }
+      applied.push(credit.seq);
+    }
+    if (applied.length > 0) await this.dataSource.query('UPDATE token_credits SET applied_at = now() WHERE subscription_id = $1 AND seq = ANY($2::bigint[]) AND applied_at IS NULL', [row.id, applied]);
+    return applied.length > 0;
+  }
+
+  private async withdraw(row: SubscriptionLiveRow & { withdrawalId: string }): Promise<void> {
+    const { userId, modelId, id: subscriptionId, withdrawalId } = row;
+    const reply = await this.metering.withdraw({ accountId: userId, modelId, subscriptionId, withdrawalId, drain: row.drain });
+    if (reply.kind === 'fenced') throw new ShardFenced(`shard of account ${userId} is fenced`);
+    if (reply.kind === 'not_found') throw new Error(`subscription ${subscriptionId} has no live record to withdraw from`);
+    const tell = this.listeners.flatMap((listener) => listener.withdrawn ?? []);
+    // The event is in the shard's outbox too; without a listener here it is booked when it is relayed.
+    for (const one of tell) await one({ userId, modelId, subscriptionId, withdrawalId, tokens: reply.tokens });
+  }
+}
+
+export function refuseFenced(reply: PutReply): void {
+  if (reply.kind === 'fenced') throw new ShardFenced('the shard is fenced');
+}

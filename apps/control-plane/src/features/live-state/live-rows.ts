@@ -1,0 +1,97 @@
+import { Injectable } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import { z } from 'zod';
+import { toSafeInteger } from '../../platform/database/columns.ts';
+
+const integer = z.union([z.string(), z.number()]).transform(toSafeInteger);
+
+const accountRow = z
+  .object({ id: z.number(), status: z.string(), drain: z.boolean(), revision: integer })
+  .transform(({ id, ...row }) => ({ accountId: id, ...row }));
+
+const keyRow = z
+  .object({
+    id: z.number(), user_id: z.number(), key_hash: z.string(), status: z.enum(['enabled', 'disabled', 'deleted']), expires_at: z.date().nullable(),
+    rpm: z.number(), rph: z.number(), rpd: z.number(), allowed_models: z.string(), ip_allowlist: z.string(), drain: z.boolean(), revision: integer,
+  })
+  .transform((row) => ({
+    id: row.id,
+    accountId: row.user_id,
+    keyHash: row.key_hash,
+    status: row.status,
+    expiresAtMs: row.expires_at?.getTime() ?? 0,
+    rpm: row.rpm,
+    rph: row.rph,
+    rpd: row.rpd,
+    allowedModels: row.allowed_models,
+    ipAllowlist: row.ip_allowlist,
+    drain: row.drain,
+    revision: row.revision,
+  }));
+
+const subscriptionRow = z
+  .object({
+    id: z.number(), user_id: z.number(), model_id: z.number(), status: z.enum(['active', 'closing', 'closed']), generation: z.number(), drain: z.boolean(),
+    revision: integer, withdrawal_id: z.string().nullable(), balance: integer, overdraft: integer, credit_seq: integer,
+  })
+  .transform((row) => ({
+    id: row.id,
+    userId: row.user_id,
+    modelId: row.model_id,
+    status: row.status,
+    generation: row.generation,
+    drain: row.drain,
+    revision: row.revision,
+    withdrawalId: row.withdrawal_id,
+    balance: row.balance,
+    overdraft: row.overdraft,
+    creditSeq: row.credit_seq,
+  }));
+
+const creditRow = z.object({ seq: integer, delta: integer });
+
+export type AccountLiveRow = z.output<typeof accountRow>;
+export type KeyLiveRow = z.output<typeof keyRow>;
+export type SubscriptionLiveRow = z.output<typeof subscriptionRow>;
+
+const ACCOUNTS = 'SELECT id, status, drain, revision FROM users';
+const KEYS = 'SELECT id, user_id, key_hash, status, expires_at, rpm, rph, rpd, allowed_models, ip_allowlist, drain, revision FROM api_keys';
+const SUBSCRIPTIONS = 'SELECT id, user_id, model_id, status, generation, drain, revision, withdrawal_id, balance, overdraft, credit_seq FROM subscriptions';
+
+/** Which rows: by id, or the next ones of a shard (account id mod shards) after an id. */
+type Which = readonly number[] | { shards: number; index: number; afterId: number; limit: number };
+
+/** What of PostgreSQL has a live copy. Reads the three tables across features: it is their mirror, and knows nothing else of them. */
+@Injectable()
+export class LiveRows {
+  constructor(private readonly dataSource: DataSource) {}
+
+  async accounts(which: Which): Promise<AccountLiveRow[]> {
+    return (await this.select(ACCOUNTS, 'id', which)).map((row) => accountRow.parse(row));
+  }
+
+  async keys(which: Which): Promise<KeyLiveRow[]> {
+    return (await this.select(KEYS, 'user_id', which)).map((row) => keyRow.parse(row));
+  }
+
+  async subscriptions(which: Which): Promise<SubscriptionLiveRow[]> {
+    return (await this.select(SUBSCRIPTIONS, 'user_id', which)).map((row) => subscriptionRow.parse(row));
+  }
+
+  async pendingCredits(subscriptionId: number): Promise<z.output<typeof creditRow>[]> {
+    const rows: unknown[] = await this.dataSource.query('SELECT seq, delta FROM token_credits WHERE subscription_id = $1 AND applied_at IS NULL ORDER BY seq', [subscriptionId]);
+    return rows.map((row) => creditRow.parse(row));
+  }
+
+  async creditsAfter(subscriptionId: number, seq: number): Promise<z.output<typeof creditRow>[]> {
+    const rows: unknown[] = await this.dataSource.query('SELECT seq, delta FROM token_credits WHERE subscription_id = $1 AND seq > $2 ORDER BY seq', [subscriptionId, seq]);
+    return rows.map((row) => creditRow.parse(row));
+  }
+
+  private select(select: string, accountColumn: 'id' | 'user_id', which: Which): Promise<unknown[]> {
+    if ('index' in which) {
+      return this.dataSource.query(`${select} WHERE ${accountColumn} % $1 = $2 AND id > $3 ORDER BY id LIMIT $4`, [which.shards, which.index, which.afterId, which.limit]);
+    }
+    return this.dataSource.query(`${select} WHERE id = ANY($1::int[])`, [which]);
+  }
+}

@@ -1,0 +1,97 @@
+import { Injectable, Logger, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
+import { z } from 'zod';
+import { Transactions } from '../../platform/database/transactions.ts';
+import { LiveRecordWriter } from './live-record-writer.ts';
+import { recordOf, type LiveTarget } from './live-target.ts';
+
+const SWEEP_EVERY_MS = 1_000;
+/** Younger rows belong to the call that wrote them. */
+const SWEEP_OLDER_THAN = '2 seconds';
+const SWEEP_ROWS = 200;
+
+const outboxRow = z.object({ id: z.string(), kind: z.enum(['account', 'key', 'subscription', 'credit', 'withdrawal']), target_id: z.number() });
+
+/** Carries promised writes to Redis: at once after their commit, and again from the outbox until they succeeded. Any number of replicas may run it. */
+@Injectable()
+export class LiveStatePump implements OnApplicationBootstrap, OnApplicationShutdown {
+  private readonly logger = new Logger('live-state');
+  private timer: NodeJS.Timeout | undefined;
+  private sweeping: Promise<void> | undefined;
+
+  constructor(
+    private readonly transactions: Transactions,
+    private readonly writer: LiveRecordWriter,
+  ) {}
+
+  onApplicationBootstrap(): void {
+    this.timer = setInterval(() => void this.sweepOnce(), SWEEP_EVERY_MS);
+    this.timer.unref();
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    clearInterval(this.timer);
+    await this.sweeping;
+  }
+
+  /** Writes the records and forgets their outbox rows. A failure is logged and left to the sweep. */
+  async deliver(targets: readonly LiveTarget[], rowIds: readonly string[]): Promise<void> {
+    try {
+      for (const record of distinct(targets)) await this.writer.write(record.kind, record.id);
+      await this.transactions.run((tx) => tx.query('DELETE FROM live_state_outbox WHERE id = ANY($1::bigint[])', [rowIds]));
+    } catch (error) {
+      this.logger.warn(error, 'a live record could not be written yet; the outbox repeats it');
+    }
+  }
+
+  /** Repeats everything that is overdue, each row by one replica at a time. */
+  async sweep(): Promise<void> {
+    for (let afterId = '0'; ; ) {
+      const last = await this.sweepRows(afterId);
+      if (last === undefined) return;
+      afterId = last;
+    }
+  }
+
+  private async sweepOnce(): Promise<void> {
+    if (this.sweeping) return;
+    this.sweeping = this.sweep().catch((error: unknown) => this.logger.warn(error, 'the outbox could not be swept'));
+    await this.sweeping;
+    this.sweeping = undefined;
+  }
+
+  /** Answers the id to go on after, or undefined when that was all. */
+  private sweepRows(afterId: string): Promise<string | undefined> {
+    return this.transactions.run(async (tx) => {
+      const raw: unknown[] = await tx.query(
+        `SELECT id, kind, target_id FROM live_state_outbox WHERE id > $1 AND created_at < now() - interval '${SWEEP_OLDER_THAN}' ORDER BY id LIMIT ${SWEEP_ROWS} FOR UPDATE SKIP LOCKED`,
+        [afterId],
+      );
+      const rows = raw.map((row) => outboxRow.parse(row));
+      const written = await this.writeRows(rows.map((row) => ({ rowId: row.id, kind: row.kind, id: row.target_id })));
+      await tx.query('DELETE FROM live_state_outbox WHERE id = ANY($1::bigint[])', [written]);
+      return rows.length === SWEEP_ROWS ? rows.at(-1)?.id : undefined;
+    });
+  }
+
+  private async writeRows(rows: readonly (LiveTarget & { rowId: string })[]): Promise<string[]> {
+    const written: string[] = [];
+    for (const record of distinct(rows)) {
+      try {
+        await this.writer.write(record.kind, record.id);
+        written.push(...rows.filter((row) => sameRecord(row, record)).map((row) => row.rowId));
+      } catch (error) {
+        this.logger.warn(error, `${record.kind} ${record.id} could not be written to Redis yet`);
+      }
+    }
+    return written;
+  }
+}
+
+function distinct(targets: readonly LiveTarget[]): ReturnType<typeof recordOf>[] {
+  return [...new Map(targets.map(recordOf).map((record) => [`${record.kind}:${record.id}`, record])).values()];
+}
+
+function sameRecord(target: LiveTarget, record: ReturnType<typeof recordOf>): boolean {
+  const own = recordOf(target);
+  return own.kind === record.kind && own.id === record.id;
+}

@@ -1,0 +1,75 @@
+import { Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
+import { z } from 'zod';
+import { afterCommit } from '../../platform/database/transactions.ts';
+import { LiveStatePump } from './live-state-pump.ts';
+import type { LiveTarget } from './live-target.ts';
+
+/** An administrator's call waits this long for its Redis write; then it answers and the outbox row repeats the write until it is done. */
+const WAIT_MS = 2_000;
+
+const insertedRow = z.object({ id: z.string() });
+
+/**
+ * Promises a write to Redis inside the transaction that makes it necessary. The write runs right after the commit, and the outbox row
+ * repeats it if the process dies first. Which record is written is read from PostgreSQL at that moment, so repeating is harmless.
+ */
+@Injectable()
+export class LiveStateService {
+  private readonly deliveries = new WeakMap<EntityManager, { targets: LiveTarget[]; rowIds: string[] }>();
+
+  constructor(private readonly pump: LiveStatePump) {}
+
+  /** The user row changed: status, drain. Raise `revision` in the same transaction. */
+  accountChanged(tx: EntityManager, userId: number): Promise<void> {
+    return this.promise(tx, [{ kind: 'account', id: userId }]);
+  }
+
+  keyChanged(tx: EntityManager, keyId: number): Promise<void> {
+    return this.promise(tx, [{ kind: 'key', id: keyId }]);
+  }
+
+  subscriptionChanged(tx: EntityManager, subscriptionId: number): Promise<void> {
+    return this.promise(tx, [{ kind: 'subscription', id: subscriptionId }]);
+  }
+
+  creditAdded(tx: EntityManager, subscriptionId: number): Promise<void> {
+    return this.promise(tx, [{ kind: 'credit', id: subscriptionId }]);
+  }
+
+  withdrawalsStarted(tx: EntityManager, subscriptionIds: readonly number[]): Promise<void> {
+    return this.promise(tx, subscriptionIds.map((id) => ({ kind: 'withdrawal', id })));
+  }
+
+  private async promise(tx: EntityManager, targets: readonly LiveTarget[]): Promise<void> {
+    if (targets.length === 0) return;
+    const rows: unknown[] = await tx.query('INSERT INTO live_state_outbox (kind, target_id) SELECT * FROM unnest($1::text[], $2::int[]) RETURNING id', [
+      targets.map((target) => target.kind),
+      targets.map((target) => target.id),
+    ]);
+    const delivery = this.deliveryOf(tx);
+    delivery.targets.push(...targets);
+    delivery.rowIds.push(...rows.map((row) => insertedRow.parse(row).id));
+  }
+
+  /** All promises of one transaction are kept together, after its commit. */
+  private deliveryOf(tx: EntityManager): { targets: LiveTarget[]; rowIds: string[] } {
+    const known = this.deliveries.get(tx);
+    if (known) return known;
+    const delivery = { targets: [], rowIds: [] };
+    this.deliveries.set(tx, delivery);
+    afterCommit(tx, () => settledWithin(WAIT_MS, this.pump.deliver(delivery.targets, delivery.rowIds)));
+    return delivery;
+  }
+}
+
+/** Resolves when the work is done, failed (the pump has logged it) or the time is over, whichever comes first. */
+async function settledWithin(limitMs: number, work: Promise<void>): Promise<void> {
+  const { promise: timeUp, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, limitMs);
+  try {
+    await Promise.race([work.catch(() => undefined), timeUp]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

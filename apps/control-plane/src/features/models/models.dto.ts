@@ -1,0 +1,62 @@
+import { MODEL_KINDS } from '@tollgate/snapshot';
+import { z } from 'zod';
+import { booleanFilter, idFilter, listQuery } from '../../platform/http/list-query.ts';
+import { decimal } from './decimal.ts';
+
+const id = z.number().int().positive().max(2_147_483_647);
+/** Names stand in `allowed_models`, so commas, stars and blanks would be read as something else. */
+const name = z.string().max(256).regex(/^[A-Za-z0-9][A-Za-z0-9._:/@+-]*$/, 'must be letters, digits and . _ : / @ + -, beginning with a letter or digit');
+const tokens = z.number().int().min(1).max(100_000_000).nullable();
+
+const modelFields = {
+  display_name: z.string().trim().min(1).max(256).optional(),
+  kind: z.enum(MODEL_KINDS).optional(),
+  owned_by: z.string().trim().min(1).max(128).optional(),
+  description: z.string().max(4_000).optional(),
+  context_window: tokens.optional(),
+  max_output_tokens: tokens.optional(),
+  /** Tokens held for each input without a bound of its own, e.g. an image by URL. */
+  unbounded_input_tokens: z.number().int().min(0).max(100_000_000).nullable().optional(),
+};
+
+export const createModelSchema = z.strictObject({ name, ...modelFields });
+export type CreateModel = z.infer<typeof createModelSchema>;
+
+export const updateModelSchema = z.strictObject({ name: name.optional(), ...modelFields });
+export type UpdateModel = z.infer<typeof updateModelSchema>;
+
+export const modelListSchema = listQuery({
+  sorts: ['id', 'name', 'created_at'],
+  sort: 'id',
+  filters: { kind: z.enum(MODEL_KINDS).optional(), is_on_shelf: booleanFilter.optional() },
+});
+export type ModelList = z.infer<typeof modelListSchema>;
+
+export const marketSchema = listQuery({ sorts: ['id', 'name', 'created_at'], sort: 'name', filters: { kind: z.enum(MODEL_KINDS).optional() } });
+export type MarketList = z.infer<typeof marketSchema>;
+
+/** Far above any tariff, and low enough that a charge stays an exact integer. */
+const WEIGHT_MAX = 1_000_000_000_000n;
+const weight = decimal.refine((value) => value <= WEIGHT_MAX, 'must be at most 1000000').optional();
+
+export const setPriceSchema = z.strictObject({
+  model_id: id,
+  /** Currency units per million charged tokens. */
+  price_per_million: decimal,
+  weight_input: weight,
+  weight_output: weight,
+  weight_cache_read: weight,
+  weight_cache_write: weight,
+  effective_at: z.iso.datetime({ offset: true }).optional(),
+});
+export type SetPrice = z.infer<typeof setPriceSchema>;
+
+export const priceListSchema = listQuery({
+  sorts: ['id', 'model_id', 'effective_at'],
+  sort: '-id',
+  filters: { model_id: idFilter.optional(), in_force: booleanFilter.optional() },
+});
+export type PriceList = z.infer<typeof priceListSchema>;
+
+export const removeModelSchema = z.strictObject({ refund: booleanFilter.optional() });
+export type RemoveModel = z.infer<typeof removeModelSchema>;

@@ -1,0 +1,16 @@
+import { Module } from '@nestjs/common';
+import { TypeOrmModule } from '@nestjs/typeorm';
+import { ActivityModule } from '../activity/activity.module.ts';
+import { SnapshotsModule } from '../snapshots/snapshots.module.ts';
+import { ModelRow } from './model.entity.ts';
+import { ModelsService } from './models.service.ts';
+import { PriceVersionRow } from './price-version.entity.ts';
+import { PricingService } from './pricing.service.ts';
+
+/** The catalogue without its routes: those live in ModelsApiModule, because some of them are about subscriptions. */
+@Module({
+  imports: [TypeOrmModule.forFeature([ModelRow, PriceVersionRow]), SnapshotsModule, ActivityModule],
+  providers: [ModelsService, PricingService],
+  exports: [ModelsService, PricingService],
+})
+export class ModelsModule {}

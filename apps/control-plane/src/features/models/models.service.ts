@@ -1,0 +1,161 @@
+import { Injectable } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
+import { In, IsNull, Repository, type EntityManager } from 'typeorm';
+import type { Caller } from '../../platform/access/caller.ts';
+import { isUniqueViolation } from '../../platform/database/database-errors.ts';
+import { Transactions } from '../../platform/database/transactions.ts';
+import { readPage, type Page } from '../../platform/http/list-query.ts';
+import { Refusal } from '../../platform/http/refusal.ts';
+import { ActivityService } from '../activity/activity.service.ts';
+import { SnapshotsService } from '../snapshots/snapshots.service.ts';
+import { ModelRow } from './model.entity.ts';
+import type { CreateModel, MarketList, ModelList, UpdateModel } from './models.dto.ts';
+import { PricingService, type PriceTag } from './pricing.service.ts';
+
+@Injectable()
+export class ModelsService {
+  constructor(
+    @InjectRepository(ModelRow) private readonly models: Repository<ModelRow>,
+    private readonly transactions: Transactions,
+    private readonly pricing: PricingService,
+    private readonly snapshots: SnapshotsService,
+    private readonly activity: ActivityService,
+  ) {}
+
+  list(query: ModelList): Promise<Page<ModelResponse>> {
+    const builder = this.models.createQueryBuilder('model').where('model.deletedAt IS NULL');
+    if (query.kind !== undefined) builder.andWhere('model.kind = :kind', { kind: query.kind });
+    if (query.is_on_shelf !== undefined) builder.andWhere('model.isOnShelf = :shelf', { shelf: query.is_on_shelf });
+    return readPage(builder, query, { columns: SORT_COLUMNS, search: SEARCH_COLUMNS, map: toModelResponse });
+  }
+
+  /** What a user can subscribe to, with the price in force. */
+  async market(query: MarketList): Promise<Page<MarketResponse>> {
+    const builder = this.models.createQueryBuilder('model').where('model.deletedAt IS NULL AND model.isOnShelf');
+    if (query.kind !== undefined) builder.andWhere('model.kind = :kind', { kind: query.kind });
+    const page = await readPage(builder, query, { columns: SORT_COLUMNS, search: SEARCH_COLUMNS, map: (row) => row });
+    const prices = await this.pricing.pricesInForce(page.data.map((row) => row.id));
+    return { ...page, data: page.data.map((row) => toMarketResponse(row, prices.get(row.id) ?? null)) };
+  }
+
+  async get(id: number): Promise<ModelResponse> {
+    const row = await this.models.findOneBy({ id, deletedAt: IsNull() });
+    if (!row) throw new Refusal('not_found');
+    return toModelResponse(row);
+  }
+
+  create(caller: Caller, body: CreateModel): Promise<ModelResponse> {
+    return this.saving(async (tx) => {
+      const repository = tx.getRepository(ModelRow);
+      const inserted = await repository.insert({ displayName: body.name, ...columnsOf(body) });
+      const id: number = inserted.identifiers[0]?.['id'];
+      await this.pricing.createFirst(tx, { modelId: id, callerId: caller.userId });
+      const after = toModelResponse(await repository.findOneByOrFail({ id }));
+      this.activity.record(tx, caller, { action: 'model.create', target: { kind: 'model', id }, after });
+      return after;
+    });
+  }
+
+  update(caller: Caller, id: number, body: UpdateModel): Promise<ModelResponse> {
+    return this.changing(caller, id, 'model.update', columnsOf(body));
+  }
+
+  /** Idempotent: putting a model on the shelf twice is once. */
+  setShelf(caller: Caller, id: number, isOnShelf: boolean): Promise<ModelResponse> {
+    return this.changing(caller, id, isOnShelf ? 'model.enable' : 'model.disable', { isOnShelf });
+  }
+
+  /** Takes the row out of the catalogue; its name is free again, its usage and subscriptions keep it. The caller has locked it and closed its subscriptions. */
+  async markDeleted(tx: EntityManager, caller: Caller, row: ModelRow): Promise<void> {
+    await tx.getRepository(ModelRow).update({ id: row.id }, { deletedAt: new Date(), isOnShelf: false });
+    // A deleted model must not keep an upstream from being deleted.
+    await tx.query('DELETE FROM routes WHERE model_id = $1', [row.id]);
+    this.activity.record(tx, caller, { action: 'model.delete', target: { kind: 'model', id: row.id }, before: toModelResponse(row) });
+    this.snapshots.changed(tx);
+  }
+
+  /** Throws not_found. The lock keeps anyone from subscribing while the model is changed or removed. */
+  async lock(tx: EntityManager, id: number, mode: 'pessimistic_write' | 'pessimistic_read'): Promise<ModelRow> {
+    const row = await tx.getRepository(ModelRow).findOne({ where: { id, deletedAt: IsNull() }, lock: { mode } });
+    if (!row) throw new Refusal('not_found');
+    return row;
+  }
+
+  /** Also of deleted models: history still shows their names. */
+  async namesOf(ids: readonly number[]): Promise<Map<number, { name: string; isOnShelf: boolean }>> {
+    const rows = await this.models.find({ where: { id: In([...new Set(ids)]) }, select: { id: true, name: true, isOnShelf: true } });
+    return new Map(rows.map((row) => [row.id, { name: row.name, isOnShelf: row.isOnShelf }]));
+  }
+
+  private changing(caller: Caller, id: number, action: string, columns: Partial<ModelRow>): Promise<ModelResponse> {
+    return this.saving(async (tx) => {
+      const row = await this.lock(tx, id, 'pessimistic_write');
+      const before = toModelResponse(row);
+      const after = toModelResponse(await tx.getRepository(ModelRow).save({ ...row, ...columns }));
+      this.activity.record(tx, caller, { action, target: { kind: 'model', id }, before, after });
+      return after;
+    });
+  }
+
+  private async saving<T>(work: (tx: EntityManager) => Promise<T>): Promise<T> {
+    try {
+      return await this.transactions.run(async (tx) => {
+        const result = await work(tx);
+        this.snapshots.changed(tx);
+        return result;
+      });
+    } catch (error) {
+      throw isUniqueViolation(error, 'models_name') ? new Refusal('model_name_taken', { errors: [{ field: 'name', message: 'is taken' }] }) : error;
+    }
+  }
+}
+
+const SORT_COLUMNS = { id: 'model.id', name: 'model.name', created_at: 'model.createdAt' };
+const SEARCH_COLUMNS = ['model.name', 'model.displayName', 'model.ownedBy'];
+
+function columnsOf(body: UpdateModel): Partial<ModelRow> {
+  return {
+    ...(body.name !== undefined && { name: body.name }),
+    ...(body.display_name !== undefined && { displayName: body.display_name }),
+    ...(body.kind !== undefined && { kind: body.kind }),
+    ...(body.owned_by !== undefined && { ownedBy: body.owned_by }),
+    ...(body.description !== undefined && { description: body.description }),
+    ...(body.context_window !== undefined && { contextWindow: body.context_window }),
+    ...(body.max_output_tokens !== undefined && { maxOutputTokens: body.max_output_tokens }),
+    ...(body.unbounded_input_tokens !== undefined && { unboundedInputTokens: body.unbounded_input_tokens }),
+  };
+}
+
+export type ModelResponse = ReturnType<typeof toModelResponse>;
+export type MarketResponse = ReturnType<typeof toMarketResponse>;
+
+function toModelResponse(row: ModelRow) {
+  return {
+    id: row.id,
+    name: row.name,
+    display_name: row.displayName,
+    kind: row.kind,
+    owned_by: row.ownedBy,
+    description: row.description,
+    context_window: row.contextWindow,
+    max_output_tokens: row.maxOutputTokens,
+    unbounded_input_tokens: row.unboundedInputTokens,
+    is_on_shelf: row.isOnShelf,
+    created_at: row.createdAt.toISOString(),
+    updated_at: row.updatedAt.toISOString(),
+  };
+}
+
+function toMarketResponse(row: ModelRow, price: PriceTag | null) {
+  return {
+    id: row.id,
+    name: row.name,
+    display_name: row.displayName,
+    kind: row.kind,
+    owned_by: row.ownedBy,
+    description: row.description,
+    context_window: row.contextWindow,
+    max_output_tokens: row.maxOutputTokens,
+    price,
+  };
+}

@@ -1,0 +1,114 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
+import { formatAmount, micros, type Micros } from '@tollgate/money';
+import { IsNull, Repository, type EntityManager } from 'typeorm';
+import { CONFIG, type Config } from '../../config.ts';
+import type { Caller } from '../../platform/access/caller.ts';
+import { Transactions } from '../../platform/database/transactions.ts';
+import { readPage, type Page } from '../../platform/http/list-query.ts';
+import { invalidField, Refusal } from '../../platform/http/refusal.ts';
+import { ActivityService } from '../activity/activity.service.ts';
+import { SnapshotsService } from '../snapshots/snapshots.service.ts';
+import { ModelRow } from './model.entity.ts';
+import type { PriceList, SetPrice } from './models.dto.ts';
+import { PriceVersionRow } from './price-version.entity.ts';
+
+/** Clocks of callers differ a little; further back, a price would change what requests were already told. */
+const PAST_TOLERANCE_MS = 60_000;
+/** The newest version not after now, per model. */
+const IN_FORCE = `price.id = (SELECT p.id FROM price_versions p WHERE p.model_id = price.model_id AND p.effective_at <= now() ORDER BY p.effective_at DESC, p.id DESC LIMIT 1)`;
+
+@Injectable()
+export class PricingService {
+  constructor(
+    @InjectRepository(PriceVersionRow) private readonly prices: Repository<PriceVersionRow>,
+    private readonly transactions: Transactions,
+    private readonly snapshots: SnapshotsService,
+    private readonly activity: ActivityService,
+    @Inject(CONFIG) private readonly config: Config,
+  ) {}
+
+  list(query: PriceList): Promise<Page<PriceResponse>> {
+    const builder = this.prices.createQueryBuilder('price').innerJoin(ModelRow, 'model', 'model.id = price.modelId AND model.deletedAt IS NULL');
+    if (query.model_id !== undefined) builder.andWhere('price.modelId = :modelId', { modelId: query.model_id });
+    if (query.in_force !== undefined) builder.andWhere(query.in_force ? IN_FORCE : `NOT (${IN_FORCE})`);
+    const columns = { id: 'price.id', model_id: 'price.modelId', effective_at: 'price.effectiveAt' };
+    return readPage(builder, query, { columns, search: ['model.name'], map: (row) => this.toResponse(row) });
+  }
+
+  set(caller: Caller, body: SetPrice): Promise<PriceResponse> {
+    return this.transactions.run(async (tx) => {
+      const model = await tx.getRepository(ModelRow).findOneBy({ id: body.model_id, deletedAt: IsNull() });
+      if (!model) throw new Refusal('not_found', { detail: 'There is no such model' });
+      const row = await this.insert(tx, { ...columnsOf(body), ...effectiveAt(body.effective_at), createdBy: caller.userId });
+      this.activity.record(tx, caller, { action: 'model.price', target: { kind: 'model', id: model.id }, after: this.toResponse(row) });
+      this.snapshots.changed(tx);
+      return this.toResponse(row);
+    });
+  }
+
+  /** Every model has a price from its first moment: nothing, each token counting as one. */
+  async createFirst(tx: EntityManager, { modelId, callerId }: { modelId: number; callerId: number | null }): Promise<void> {
+    await tx.query('INSERT INTO price_versions (model_id, price_per_million, created_by) VALUES ($1, 0, $2)', [modelId, callerId]);
+  }
+
+  /** What a million charged tokens cost at this moment of the database's clock. */
+  async pricePerMillion(tx: EntityManager, modelId: number): Promise<Micros> {
+    const row = await tx.getRepository(PriceVersionRow).createQueryBuilder('price').where('price.modelId = :modelId', { modelId }).andWhere(IN_FORCE).getOneOrFail();
+    return micros(row.pricePerMillion);
+  }
+
+  async pricesInForce(modelIds: readonly number[]): Promise<Map<number, PriceTag>> {
+    const rows = await this.prices.createQueryBuilder('price').where('price.modelId = ANY(:modelIds)', { modelIds }).andWhere(IN_FORCE).getMany();
+    return new Map(rows.map((row) => [row.modelId, toTag(row, this.config.CURRENCY)]));
+  }
+
+  /** Of any version, also one no longer in force: for receipts. */
+  async find(id: number): Promise<PriceResponse | null> {
+    const row = await this.prices.findOneBy({ id });
+    return row && this.toResponse(row);
+  }
+
+  private async insert(tx: EntityManager, columns: Partial<PriceVersionRow>): Promise<PriceVersionRow> {
+    const repository = tx.getRepository(PriceVersionRow);
+    const inserted = await repository.insert(columns);
+    return repository.findOneByOrFail({ id: inserted.identifiers[0]?.['id'] });
+  }
+
+  private toResponse(row: PriceVersionRow) {
+    return { id: row.id, model_id: row.modelId, ...toTag(row, this.config.CURRENCY), effective_at: row.effectiveAt.toISOString(), created_at: row.createdAt.toISOString() };
+  }
+}
+
+export type PriceTag = ReturnType<typeof toTag>;
+export type PriceResponse = ReturnType<PricingService['toResponse']>;
+
+function toTag(row: PriceVersionRow, currency: string) {
+  return {
+    price_per_million: formatAmount(row.pricePerMillion),
+    currency,
+    weight_input: formatAmount(BigInt(row.weightInput)),
+    weight_output: formatAmount(BigInt(row.weightOutput)),
+    weight_cache_read: formatAmount(BigInt(row.weightCacheRead)),
+    weight_cache_write: formatAmount(BigInt(row.weightCacheWrite)),
+  };
+}
+
+/** A moment at or before now becomes the database's own now: its clock decides what is in force. */
+function effectiveAt(text: string | undefined): Partial<PriceVersionRow> {
+  const now = Date.now();
+  const asked = text === undefined ? now : Date.parse(text);
+  if (asked < now - PAST_TOLERANCE_MS) throw invalidField('effective_at', 'must not lie in the past: what was served was priced');
+  return asked > now ? { effectiveAt: new Date(asked) } : {};
+}
+
+function columnsOf(body: SetPrice): Partial<PriceVersionRow> {
+  return {
+    modelId: body.model_id,
+    pricePerMillion: body.price_per_million,
+    weightInput: Number(body.weight_input ?? 1_000_000n),
+    weightOutput: Number(body.weight_output ?? 1_000_000n),
+    weightCacheRead: Number(body.weight_cache_read ?? 1_000_000n),
+    weightCacheWrite: Number(body.weight_cache_write ?? 1_000_000n),
+  };
+}

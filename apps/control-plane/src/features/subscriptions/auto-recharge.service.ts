@@ -1,0 +1,141 @@
+import { Injectable, Logger, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
+import { DataSource, type EntityManager } from 'typeorm';
+import { z } from 'zod';
+import { toSafeInteger } from '../../platform/database/columns.ts';
+import { Transactions } from '../../platform/database/transactions.ts';
+import { Refusal } from '../../platform/http/refusal.ts';
+import { AlertsService } from '../alerts/alerts.service.ts';
+import { LiveBalances, type LiveBalance } from '../live-state/live-balances.ts';
+import { LiveRecordWriter } from '../live-state/live-record-writer.ts';
+import { PurchasesService } from './purchases.service.ts';
+import { TokenLedger } from './token-ledger.service.ts';
+
+/** Finds needs whose trigger was lost: a process that died between settle and purchase, a wallet that has been filled since. */
+const SWEEP_EVERY_MS = 10_000;
+const SWEEP_ROWS = 1_000;
+/** A wallet that is too small is tried again after 30 s, 1, 2, 4 ... minutes, or as soon as it could pay. */
+const BACKOFF_FIRST = '30 seconds';
+const BACKOFF_DOUBLINGS_MAX = 7;
+
+const integer = z.union([z.string(), z.number()]).transform(toSafeInteger);
+const candidateRow = z
+  .object({ id: z.number(), user_id: z.number(), model_id: z.number(), auto_recharge_threshold: integer, auto_recharge_amount: integer })
+  .transform((row) => ({ id: row.id, userId: row.user_id, modelId: row.model_id, threshold: row.auto_recharge_threshold, amount: row.auto_recharge_amount }));
+type Candidate = z.output<typeof candidateRow>;
+
+/** Subscriptions that may be recharged now: switched on, usable, and not backing off unless the wallet could pay by now. */
+const CANDIDATES = `
+  SELECT s.id, s.user_id, s.model_id, s.auto_recharge_threshold, s.auto_recharge_amount
+  FROM subscriptions s
+    JOIN users u ON u.id = s.user_id AND u.status = 'active'
+    JOIN models m ON m.id = s.model_id AND m.is_on_shelf AND m.deleted_at IS NULL
+    LEFT JOIN ledger_accounts w ON w.user_id = s.user_id
+    JOIN LATERAL (SELECT p.price_per_million FROM price_versions p WHERE p.model_id = s.model_id AND p.effective_at <= now() ORDER BY p.effective_at DESC, p.id DESC LIMIT 1) p ON true
+  WHERE s.status = 'active' AND s.auto_recharge_amount > 0
+    AND (s.auto_recharge_retry_at IS NULL OR s.auto_recharge_retry_at <= now()
+      OR coalesce(w.balance, 0) >= ceil(s.auto_recharge_amount::numeric * p.price_per_million / 1000000))`;
+
+/**
+ * Level-triggered: while a subscription's live `balance - held` is at or below its threshold and every credit sold has reached Redis, it buys.
+ * A purchase raises the credit sequence under the row lock, so the next one needs Redis to have applied this one first:
+ * however many workers look at the same need, one buys.
+ */
+@Injectable()
+export class AutoRechargeService implements OnApplicationBootstrap, OnApplicationShutdown {
+  private readonly logger = new Logger('auto-recharge');
+  private readonly waiting = new Set<number>();
+  private running: Promise<void> | undefined;
+  private timer: NodeJS.Timeout | undefined;
+  private isStopping = false;
+
+  constructor(
+    private readonly dataSource: DataSource,
+    private readonly transactions: Transactions,
+    private readonly liveBalances: LiveBalances,
+    private readonly purchases: PurchasesService,
+    private readonly tokens: TokenLedger,
+    private readonly alerts: AlertsService,
+    writer: LiveRecordWriter,
+  ) {
+    writer.listen({ credited: async (subscriptionId) => this.consider([subscriptionId]) });
+  }
+
+  onApplicationBootstrap(): void {
+    this.timer = setInterval(() => void this.sweep().catch((error: unknown) => this.logger.warn(error, 'the sweep failed')), SWEEP_EVERY_MS);
+    this.timer.unref();
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    this.isStopping = true;
+    clearInterval(this.timer);
+    await this.running;
+  }
+
+  /** Looks at these subscriptions soon. Returns at once: whoever settles or credits does not wait for a purchase. */
+  consider(subscriptionIds: Iterable<number>): void {
+    for (const id of subscriptionIds) this.waiting.add(id);
+    if (this.waiting.size > 0) this.running ??= this.work().finally(() => (this.running = undefined));
+  }
+
+  /** Resolves when nothing is left to look at. */
+  async idle(): Promise<void> {
+    while (this.running) await this.running;
+  }
+
+  /** Considers what the books show to be at or below its threshold. */
+  async sweep(): Promise<void> {
+    const rows: { id: number }[] = await this.dataSource.query(`${CANDIDATES} AND s.balance - s.overdraft <= s.auto_recharge_threshold ORDER BY s.id LIMIT ${SWEEP_ROWS}`);
+    this.consider(rows.map((row) => row.id));
+  }
+
+  private async work(): Promise<void> {
+    while (this.waiting.size > 0 && !this.isStopping) {
+      const ids = [...this.waiting];
+      this.waiting.clear();
+      try {
+        for (const candidate of await this.candidates(ids)) await this.considerOne(candidate);
+      } catch (error) {
+        // The need is still there; the sweep finds it again.
+        this.logger.warn(error, 'subscriptions could not be considered');
+      }
+    }
+  }
+
+  private async candidates(ids: number[]): Promise<Candidate[]> {
+    const rows: unknown[] = await this.dataSource.query(`${CANDIDATES} AND s.id = ANY($1::int[])`, [ids]);
+    return rows.map((row) => candidateRow.parse(row));
+  }
+
+  private async considerOne(candidate: Candidate): Promise<void> {
+    const live = (await this.liveBalances.read(candidate.userId, [candidate.modelId]))?.get(candidate.modelId);
+    if (!live || live.balance - live.held > candidate.threshold) return;
+    try {
+      await this.transactions.run((tx) => this.buy(tx, candidate, live));
+    } catch (error) {
+      if (!(error instanceof Refusal && error.code === 'insufficient_funds')) throw error;
+      await this.backOff(candidate);
+    }
+  }
+
+  private async buy(tx: EntityManager, candidate: Candidate, live: LiveBalance): Promise<void> {
+    const subscription = await this.tokens.lockOne(tx, candidate.id);
+    // A credit on its way to Redis may already cover the need; its arrival asks again.
+    if (subscription.status !== 'active' || subscription.creditSeq !== live.creditSeq) return;
+    await this.purchases.buy(tx, subscription, { tokens: candidate.amount, kind: 'auto_recharge', actorUserId: null });
+    await tx.query('UPDATE subscriptions SET auto_recharge_failures = 0, auto_recharge_retry_at = NULL WHERE id = $1', [candidate.id]);
+    await this.alerts.resolve(tx, { rule: 'auto_recharge_failed', subject: `subscription:${candidate.id}` });
+  }
+
+  private async backOff(candidate: Candidate): Promise<void> {
+    await this.transactions.run(async (tx) => {
+      await tx.query(
+        `UPDATE subscriptions SET auto_recharge_failures = auto_recharge_failures + 1,
+           auto_recharge_retry_at = now() + interval '${BACKOFF_FIRST}' * power(2, least(auto_recharge_failures, ${BACKOFF_DOUBLINGS_MAX}))
+         WHERE id = $1`,
+        [candidate.id],
+      );
+      const message = `Subscription ${candidate.id} of user ${candidate.userId} could not be recharged: the wallet does not hold enough for ${candidate.amount} tokens`;
+      await this.alerts.raise(tx, { rule: 'auto_recharge_failed', subject: `subscription:${candidate.id}`, message, detail: { user_id: candidate.userId, model_id: candidate.modelId } });
+    });
+  }
+}

@@ -1,0 +1,44 @@
+import { Injectable } from '@nestjs/common';
+import { costOfTokens, micros, type Micros } from '@tollgate/money';
+import type { EntityManager } from 'typeorm';
+import { Refusal } from '../../platform/http/refusal.ts';
+import { LiveStateService } from '../live-state/live-state.service.ts';
+import { PricingService } from '../models/pricing.service.ts';
+import { LedgerService } from '../wallet/ledger.service.ts';
+import { TokenLedger, type LockedSubscription } from './token-ledger.service.ts';
+
+export interface Purchase {
+  tokens: number;
+  kind: 'subscribe' | 'renew' | 'auto_recharge';
+  actorUserId: number | null;
+}
+
+/** Buying tokens from the wallet: debit, lot, entry, numbered credit and the promise to tell Redis, in one transaction. */
+@Injectable()
+export class PurchasesService {
+  constructor(
+    private readonly pricing: PricingService,
+    private readonly ledger: LedgerService,
+    private readonly tokens: TokenLedger,
+    private readonly liveState: LiveStateService,
+  ) {}
+
+  /** Throws insufficient_funds, and then nothing has changed. `subscription` is locked. Answers the cost in micro-units. */
+  async buy(tx: EntityManager, subscription: LockedSubscription, purchase: Purchase): Promise<Micros> {
+    if (purchase.tokens === 0) return micros(0n);
+    if (!Number.isSafeInteger(subscription.balance + purchase.tokens)) throw new Refusal('token_limit');
+    const cost = costOfTokens({ tokens: BigInt(purchase.tokens), pricePerMillion: await this.pricing.pricePerMillion(tx, subscription.modelId) });
+    const { seq } = await this.tokens.credit(tx, subscription, { tokens: purchase.tokens, cost, kind: purchase.kind });
+    await this.ledger.post(tx, {
+      kind: purchase.kind,
+      reference: `credit:${subscription.id}:${seq}`,
+      actorUserId: purchase.actorUserId,
+      entries: [
+        { account: { kind: 'wallet', userId: subscription.userId }, amount: micros(-cost) },
+        { account: { kind: 'revenue' }, amount: cost },
+      ],
+    });
+    await this.liveState.creditAdded(tx, subscription.id);
+    return cost;
+  }
+}

@@ -1,0 +1,66 @@
+import { Body, Controller, Delete, Get, HttpCode, Post, Query } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+import { FromCaller, type Caller } from '../../platform/access/caller.ts';
+import { Permission } from '../../platform/access/permission.ts';
+import { IdPath } from '../../platform/http/id-path.ts';
+import { IdempotencyKey } from '../../platform/idempotency/idempotency.ts';
+import { removeModelSchema, type RemoveModel } from '../models/models.dto.ts';
+import { ModelRemovalService } from './model-removal.service.ts';
+import { autoRechargeSchema, drainQuery, myModelsSchema, renewSchema, subscribeSchema, unsubscribeSchema, type DrainQuery, type MyModels, type Renew, type SetAutoRecharge, type Subscribe, type Unsubscribe } from './subscriptions.dto.ts';
+import { SubscriptionsService } from './subscriptions.service.ts';
+import { WithdrawalsService } from './withdrawals.service.ts';
+
+@ApiTags('models')
+@Controller('models')
+export class SubscriptionsController {
+  constructor(
+    private readonly subscriptions: SubscriptionsService,
+    private readonly withdrawals: WithdrawalsService,
+    private readonly removal: ModelRemovalService,
+  ) {}
+
+  @Get('my')
+  @Permission('user')
+  my(@FromCaller() caller: Caller, @Query({ schema: myModelsSchema }) query: MyModels) {
+    return this.subscriptions.my(caller, query);
+  }
+
+  @Post('subscribe')
+  @Permission('user')
+  subscribe(@FromCaller() caller: Caller, @Body({ schema: subscribeSchema }) body: Subscribe, @IdempotencyKey() key: string | undefined) {
+    return this.subscriptions.subscribe(caller, body, key);
+  }
+
+  @Post('renew')
+  @Permission('user')
+  @HttpCode(200)
+  renew(@FromCaller() caller: Caller, @Body({ schema: renewSchema }) body: Renew, @IdempotencyKey() key: string | undefined) {
+    return this.subscriptions.renew(caller, body, key);
+  }
+
+  @Post('unsubscribe')
+  @Permission('user')
+  @HttpCode(200)
+  unsubscribe(
+    @FromCaller() caller: Caller,
+    @Body({ schema: unsubscribeSchema }) body: Unsubscribe,
+    @Query({ schema: drainQuery }) query: DrainQuery,
+    @IdempotencyKey() idempotencyKey: string | undefined,
+  ) {
+    return this.withdrawals.unsubscribe(caller, body, { drain: query.drain ?? false, idempotencyKey });
+  }
+
+  @Post('set-auto-recharge')
+  @Permission('user')
+  @HttpCode(200)
+  setAutoRecharge(@FromCaller() caller: Caller, @Body({ schema: autoRechargeSchema }) body: SetAutoRecharge) {
+    return this.subscriptions.setAutoRecharge(caller, body);
+  }
+
+  @Delete(':id')
+  @Permission('admin')
+  @HttpCode(204)
+  async remove(@FromCaller() caller: Caller, @IdPath() id: number, @Query({ schema: removeModelSchema }) query: RemoveModel) {
+    await this.removal.remove(caller, id, { refund: query.refund ?? false });
+  }
+}

@@ -1,0 +1,43 @@
+import { z } from 'zod';
+import { booleanFilter, idFilter, listQuery } from '../../platform/http/list-query.ts';
+
+const INT4_MAX = 2_147_483_647;
+/** A purchase, threshold or amount; far below 2^53, so that sums of many stay exact. */
+const TOKENS_MAX = 1_000_000_000_000;
+
+const id = z.number().int().positive().max(INT4_MAX);
+const tokens = z.number().int().min(0).max(TOKENS_MAX);
+
+export const subscribeSchema = z
+  .strictObject({
+    model_id: id,
+    tokens,
+    auto_recharge_threshold: tokens.nullable().optional(),
+    auto_recharge_amount: tokens.nullable().optional(),
+    /** Administrators: the account to act for. */
+    user_id: id.optional(),
+  })
+  .refine((body) => (body.auto_recharge_threshold ?? null) === null === ((body.auto_recharge_amount ?? null) === null), {
+    path: ['auto_recharge_amount'],
+    message: 'auto_recharge_threshold and auto_recharge_amount go together',
+  });
+export type Subscribe = z.infer<typeof subscribeSchema>;
+
+export const renewSchema = z.strictObject({ model_id: id, tokens: tokens.min(1), user_id: id.optional() });
+export type Renew = z.infer<typeof renewSchema>;
+
+export const unsubscribeSchema = z.strictObject({ model_id: id, user_id: id.optional() });
+export type Unsubscribe = z.infer<typeof unsubscribeSchema>;
+
+/** `?drain=true` lets running streams finish. */
+export const drainQuery = z.strictObject({ drain: booleanFilter.optional() });
+export type DrainQuery = z.infer<typeof drainQuery>;
+
+/** `amount` 0, or both null: off. */
+export const autoRechargeSchema = z
+  .strictObject({ model_id: id, threshold: tokens.nullable(), amount: tokens.nullable(), user_id: id.optional() })
+  .refine((body) => (body.threshold === null) === (body.amount === null), { path: ['amount'], message: 'threshold and amount go together' });
+export type SetAutoRecharge = z.infer<typeof autoRechargeSchema>;
+
+export const myModelsSchema = listQuery({ sorts: ['id', 'model_id', 'created_at'], sort: 'model_id', filters: { user_id: idFilter.optional() } });
+export type MyModels = z.infer<typeof myModelsSchema>;

@@ -1,0 +1,21 @@
+import { Module } from '@nestjs/common';
+import { TypeOrmModule } from '@nestjs/typeorm';
+import { ActivityModule } from '../activity/activity.module.ts';
+import { AlertsModule } from '../alerts/alerts.module.ts';
+import { LiveStateModule } from '../live-state/live-state.module.ts';
+import { ModelsModule } from '../models/models.module.ts';
+import { WalletModule } from '../wallet/wallet.module.ts';
+import { AutoRechargeService } from './auto-recharge.service.ts';
+import { ModelRemovalService } from './model-removal.service.ts';
+import { PurchasesService } from './purchases.service.ts';
+import { SubscriptionRow } from './subscription.entity.ts';
+import { SubscriptionsService } from './subscriptions.service.ts';
+import { TokenLedger } from './token-ledger.service.ts';
+import { WithdrawalsService } from './withdrawals.service.ts';
+
+@Module({
+  imports: [TypeOrmModule.forFeature([SubscriptionRow]), ModelsModule, WalletModule, LiveStateModule, ActivityModule, AlertsModule],
+  providers: [TokenLedger, PurchasesService, AutoRechargeService, SubscriptionsService, WithdrawalsService, ModelRemovalService],
+  exports: [TokenLedger, AutoRechargeService, SubscriptionsService, WithdrawalsService, ModelRemovalService],
+})
+export class SubscriptionsModule {}

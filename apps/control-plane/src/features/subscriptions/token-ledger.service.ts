@@ -1,0 +1,142 @@
+import { Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
+import { z } from 'zod';
+import { consumeLots, consumedTokens, refillLots, withdrawFromLots } from './token-lots.ts';
+import { moveTokens, repaymentOf, type TokenMovement } from './token-movement.ts';
+
+export type CreditKind = 'subscribe' | 'renew' | 'auto_recharge' | 'grant';
+
+const text = z.string().transform(Number).pipe(z.number().int());
+const lockedRow = z
+  .object({
+    id: z.number(),
+    user_id: z.number(),
+    model_id: z.number(),
+    status: z.enum(['active', 'closing', 'closed']),
+    balance: text,
+    overdraft: text,
+    credit_seq: text,
+    generation: z.number(),
+    withdrawal_id: z.string().nullable(),
+  })
+  .transform((row) => ({
+    id: row.id,
+    userId: row.user_id,
+    modelId: row.model_id,
+    status: row.status,
+    balance: row.balance,
+    overdraft: row.overdraft,
+    creditSeq: row.credit_seq,
+    generation: row.generation,
+    withdrawalId: row.withdrawal_id,
+  }));
+
+/** A subscription's books while its row is locked. The ledger keeps the object equal to the row it changes. */
+export type LockedSubscription = z.output<typeof lockedRow>;
+
+export interface Overdrawn {
+  subscriptionId: number;
+  tokens: number;
+}
+
+/**
+ * The token books of subscriptions: balance, lots, entries and overdraft move together here and nowhere else.
+ * Held after every method: balance == sum(lots.remaining) == sum(entries.delta); overdraft == sum(token_overdrafts).
+ */
+@Injectable()
+export class TokenLedger {
+  /** Locks rows in id order, so that no two transactions wait for each other. Unknown ids are absent from the answer. */
+  async lock(tx: EntityManager, ids: readonly number[]): Promise<Map<number, LockedSubscription>> {
+    const rows: unknown[] = await tx.query(
+      `SELECT id, user_id, model_id, status, balance, overdraft, credit_seq, generation, withdrawal_id
+       FROM subscriptions WHERE id = ANY($1::int[]) ORDER BY id FOR UPDATE`,
+      [ids],
+    );
+    return new Map(rows.map((row) => lockedRow.parse(row)).map((row) => [row.id, row]));
+  }
+
+  async lockOne(tx: EntityManager, id: number): Promise<LockedSubscription> {
+    const row = (await this.lock(tx, [id])).get(id);
+    if (!row) throw new Error(`subscription ${id} does not exist`);
+    return row;
+  }
+
+  /** Debits a batch of usage, one delta (net charged tokens) per subscription. Answers what no balance covered. */
+  async charge(tx: EntityManager, reference: string, deltas: ReadonlyMap<number, number>, locked: ReadonlyMap<number, LockedSubscription>): Promise<Overdrawn[]> {
+    const consumed = await consumedTokens(tx, [...deltas].filter(([, delta]) => delta < 0).map(([id]) => id));
+    const moves = [...deltas].map(([id, delta]) => {
+      const subscription = locked.get(id);
+      if (!subscription) throw new Error(`subscription ${id} is not locked`);
+      return { subscription, movement: moveTokens({ ...subscription, consumed: consumed.get(id) ?? 0 }, delta) };
+    });
+    await consumeLots(tx, moves.map(({ subscription, movement }) => ({ subscriptionId: subscription.id, tokens: movement.fromBalance })));
+    await refillLots(tx, moves.map(({ subscription, movement }) => ({ subscriptionId: subscription.id, tokens: 0 - movement.fromBalance })));
+    await this.post(tx, { kind: 'usage', reference }, moves);
+    return moves.filter(({ movement }) => movement.overdraft > 0).map(({ subscription, movement }) => ({ subscriptionId: subscription.id, tokens: movement.overdraft }));
+  }
+
+  /** Books a purchase: lot, entry, and the next credit on its way to Redis. `tokens` > 0; `cost` in micro-units. */
+  async credit(tx: EntityManager, subscription: LockedSubscription, purchase: { tokens: number; cost: bigint; kind: CreditKind }): Promise<{ seq: number }> {
+    const seq = subscription.creditSeq + 1;
+    const repaid = repaymentOf(subscription, purchase.tokens);
+    await tx.query('UPDATE subscriptions SET credit_seq = $2, updated_at = now() WHERE id = $1', [subscription.id, seq]);
+    await tx.query('INSERT INTO token_lots (subscription_id, credit_seq, tokens, remaining, cost) VALUES ($1, $2, $3, $4, $5)', [
+      subscription.id,
+      seq,
+      purchase.tokens,
+      purchase.tokens - repaid,
+      purchase.cost.toString(),
+    ]);
+    await tx.query('INSERT INTO token_credits (subscription_id, seq, delta, kind) VALUES ($1, $2, $3, $4)', [subscription.id, seq, purchase.tokens, purchase.kind]);
+    subscription.creditSeq = seq;
+    await this.post(tx, { kind: 'credit', reference: `credit:${seq}` }, [{ subscription, movement: { fromBalance: -purchase.tokens, overdraft: 0 } }]);
+    if (repaid > 0) {
+      await this.post(tx, { kind: 'usage', reference: `overdraft:${seq}` }, [{ subscription, movement: { fromBalance: repaid, overdraft: -repaid } }]);
+    }
+    return { seq };
+  }
+
+  /**
+   * Takes withdrawn tokens out of the newest lots: usage still on its way takes the oldest, so the two never change each other's lots by arriving in another order.
+   * Answers the refund in micro-units: the withdrawn share of what each lot cost, rounded down per lot.
+   */
+  async withdraw(tx: EntityManager, subscription: LockedSubscription, withdrawal: { reference: string; tokens: number }): Promise<{ tokens: number; refund: bigint }> {
+    const movement = moveTokens({ ...subscription, consumed: 0 }, withdrawal.tokens);
+    const refund = await withdrawFromLots(tx, subscription.id, movement.fromBalance);
+    await this.post(tx, { kind: 'withdrawal', reference: withdrawal.reference }, [{ subscription, movement }]);
+    return { tokens: movement.fromBalance, refund };
+  }
+
+  /** The one place where balance and overdraft change, each with its append-only entry. */
+  private async post(
+    tx: EntityManager,
+    { kind, reference }: { kind: 'credit' | 'usage' | 'withdrawal'; reference: string },
+    moves: readonly { subscription: LockedSubscription; movement: TokenMovement }[],
+  ): Promise<void> {
+    for (const { subscription, movement } of moves) {
+      subscription.balance -= movement.fromBalance;
+      subscription.overdraft += movement.overdraft;
+    }
+    const balances = moves.filter(({ movement }) => movement.fromBalance !== 0);
+    const overdrafts = moves.filter(({ movement }) => movement.overdraft !== 0);
+    if (balances.length > 0) {
+      await tx.query(
+        `INSERT INTO token_entries (subscription_id, kind, reference, delta, balance_after)
+         SELECT e.id, $1, $2, e.delta, e.balance FROM unnest($3::int[], $4::bigint[], $5::bigint[]) AS e(id, delta, balance)`,
+        [kind, reference, balances.map((move) => move.subscription.id), balances.map((move) => -move.movement.fromBalance), balances.map((move) => move.subscription.balance)],
+      );
+    }
+    if (overdrafts.length > 0) {
+      await tx.query('INSERT INTO token_overdrafts (subscription_id, reference, tokens) SELECT o.id, $1, o.tokens FROM unnest($2::int[], $3::bigint[]) AS o(id, tokens)', [
+        reference,
+        overdrafts.map((move) => move.subscription.id),
+        overdrafts.map((move) => move.movement.overdraft),
+      ]);
+    }
+    await tx.query(
+      `UPDATE subscriptions s SET balance = v.balance, overdraft = v.overdraft, updated_at = now()
+       FROM unnest($1::int[], $2::bigint[], $3::bigint[]) AS v(id, balance, overdraft) WHERE s.id = v.id`,
+      [moves.map((move) => move.subscription.id), moves.map((move) => move.subscription.balance), moves.map((move) => move.subscription.overdraft)],
+    );
+  }
+}

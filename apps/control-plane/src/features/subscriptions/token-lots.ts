@@ -1,0 +1,73 @@
+import { divideFloor } from '@tollgate/money';
+import type { EntityManager } from 'typeorm';
+import { z } from 'zod';
+import { toSafeInteger } from '../../platform/database/columns.ts';
+
+interface LotDemand {
+  subscriptionId: number;
+  tokens: number;
+}
+
+/** Takes usage out of the oldest lots first. Demands of zero or less are skipped. The subscriptions are locked. */
+export async function consumeLots(tx: EntityManager, demands: readonly LotDemand[]): Promise<void> {
+  const wanted = demands.filter((demand) => demand.tokens > 0);
+  if (wanted.length === 0) return;
+  await tx.query(
+    `WITH wanted AS (SELECT * FROM unnest($1::int[], $2::bigint[]) AS w(subscription_id, tokens)),
+     open AS (
+       SELECT l.id, l.remaining, w.tokens, sum(l.remaining) OVER (PARTITION BY l.subscription_id ORDER BY l.id) - l.remaining AS before
+       FROM token_lots l JOIN wanted w ON w.subscription_id = l.subscription_id WHERE l.remaining > 0)
+     UPDATE token_lots l SET remaining = l.remaining - least(open.remaining, open.tokens - open.before)
+     FROM open WHERE l.id = open.id AND open.before < open.tokens`,
+    [wanted.map((demand) => demand.subscriptionId), wanted.map((demand) => demand.tokens)],
+  );
+}
+
+/** Puts a correction's tokens back where usage took them last. */
+export async function refillLots(tx: EntityManager, demands: readonly LotDemand[]): Promise<void> {
+  const wanted = demands.filter((demand) => demand.tokens > 0);
+  if (wanted.length === 0) return;
+  await tx.query(
+    `WITH wanted AS (SELECT * FROM unnest($1::int[], $2::bigint[]) AS w(subscription_id, tokens)),
+     used AS (
+       SELECT l.id, l.tokens - l.remaining - l.withdrawn AS room, w.tokens,
+         sum(l.tokens - l.remaining - l.withdrawn) OVER (PARTITION BY l.subscription_id ORDER BY l.id DESC) - (l.tokens - l.remaining - l.withdrawn) AS before
+       FROM token_lots l JOIN wanted w ON w.subscription_id = l.subscription_id WHERE l.tokens > l.remaining + l.withdrawn)
+     UPDATE token_lots l SET remaining = l.remaining + least(used.room, used.tokens - used.before)
+     FROM used WHERE l.id = used.id AND used.before < used.tokens`,
+    [wanted.map((demand) => demand.subscriptionId), wanted.map((demand) => demand.tokens)],
+  );
+}
+
+/** Tokens usage has consumed from the lots of each subscription: the room a correction can refill. */
+export async function consumedTokens(tx: EntityManager, subscriptionIds: readonly number[]): Promise<Map<number, number>> {
+  if (subscriptionIds.length === 0) return new Map();
+  const rows: { subscription_id: number; consumed: string }[] = await tx.query(
+    'SELECT subscription_id, sum(tokens - remaining - withdrawn)::bigint AS consumed FROM token_lots WHERE subscription_id = ANY($1::int[]) GROUP BY subscription_id',
+    [subscriptionIds],
+  );
+  return new Map(rows.map((row) => [row.subscription_id, toSafeInteger(row.consumed)]));
+}
+
+const bigint = z.string().transform(BigInt);
+const openLot = z.object({ id: z.string(), tokens: bigint, remaining: bigint, withdrawn: bigint, cost: bigint, refunded: bigint });
+
+/** Takes `tokens` out of the newest lots and answers the refund: floor(cost * withdrawn / tokens) of each lot in all, so many small withdrawals never pay more than one large one. */
+export async function withdrawFromLots(tx: EntityManager, subscriptionId: number, tokens: number): Promise<bigint> {
+  const rows: unknown[] = await tx.query(
+    'SELECT id, tokens, remaining, withdrawn, cost, refunded FROM token_lots WHERE subscription_id = $1 AND remaining > 0 ORDER BY id DESC',
+    [subscriptionId],
+  );
+  let wanted = BigInt(tokens);
+  let refund = 0n;
+  for (const lot of rows.map((row) => openLot.parse(row))) {
+    if (wanted === 0n) break;
+    const taken = lot.remaining < wanted ? lot.remaining : wanted;
+    const withdrawn = lot.withdrawn + taken;
+    const refunded = divideFloor(lot.cost * withdrawn, lot.tokens);
+    await tx.query('UPDATE token_lots SET remaining = remaining - $2, withdrawn = $3, refunded = $4 WHERE id = $1', [lot.id, taken.toString(), withdrawn.toString(), refunded.toString()]);
+    wanted -= taken;
+    refund += refunded - lot.refunded;
+  }
+  return refund;
+}

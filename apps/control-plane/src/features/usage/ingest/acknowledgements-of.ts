@@ -1,0 +1,31 @@
+import type { Acknowledgement, RelayedEvent } from '@tollgate/contracts';
+import { InvalidKeyPart, parseNodeAddress } from '@tollgate/keyspace';
+import { z } from 'zod';
+
+const sender = z.object({ node: z.string() });
+
+/** Whom to tell what, by node worker (`<name>:<worker>`). Reads even poison events as far as they go; those without a sender have nobody waiting. */
+export function acknowledgementsOf(events: readonly RelayedEvent[]): Map<string, Acknowledgement[]> {
+  const byNode = new Map<string, Acknowledgement[]>();
+  for (const event of events) {
+    const node = senderOf(event.payload);
+    const seq = Number(event.seq);
+    if (node === undefined || !Number.isSafeInteger(seq)) continue;
+    const list = byNode.get(node) ?? [];
+    list.push({ rid: event.rid, seq });
+    byNode.set(node, list);
+  }
+  return byNode;
+}
+
+function senderOf(payload: string): string | undefined {
+  try {
+    const parsed = sender.safeParse(JSON.parse(payload));
+    if (!parsed.success) return undefined;
+    parseNodeAddress(parsed.data.node);
+    return parsed.data.node;
+  } catch (error) {
+    if (error instanceof SyntaxError || error instanceof InvalidKeyPart) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,14 @@
+import { QueryFailedError } from 'typeorm';
+import { z } from 'zod';
+
+const postgresError = z.object({ code: z.string().length(5) });
+
+/**
+ * Whether PostgreSQL refused the data itself (class 22 data exception, class 23 integrity), so that a retry of the same batch would fail for ever.
+ * https://www.postgresql.org/docs/current/errcodes-appendix.html
+ */
+export function isDataError(error: unknown): error is QueryFailedError {
+  if (!(error instanceof QueryFailedError)) return false;
+  const parsed = postgresError.safeParse(error.driverError);
+  return parsed.success && /^2[23]/.test(parsed.data.code);
+}

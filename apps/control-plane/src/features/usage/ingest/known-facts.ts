@@ -1,0 +1,86 @@
+import { Injectable } from '@nestjs/common';
+import { chargeOf, type ChargeWeights } from '@tollgate/metering';
+import { DataSource } from 'typeorm';
+import { z } from 'zod';
+import { toSafeInteger } from '../../../platform/database/columns.ts';
+import type { ReadEvent } from './read-event.ts';
+
+/** Rows of these two kinds never change what is kept here, so they are read once. Beyond this many the oldest are read again. */
+const KEPT_MAX = 100_000;
+
+interface KnownSubscription {
+  userId: number;
+  modelId: number;
+}
+interface KnownPrice extends ChargeWeights {
+  modelId: number;
+}
+
+const weight = z.string().transform(toSafeInteger);
+const subscriptionRow = z.object({ id: z.number(), user_id: z.number(), model_id: z.number() });
+const priceRow = z.object({ id: z.number(), model_id: z.number(), weight_input: weight, weight_output: weight, weight_cache_read: weight, weight_cache_write: weight });
+
+/** Judges events by what PostgreSQL knows: whose subscription it is, and what the price version makes of the counts. */
+@Injectable()
+export class KnownFacts {
+  private readonly subscriptions = new Map<number, KnownSubscription>();
+  private readonly prices = new Map<number, KnownPrice>();
+
+  constructor(private readonly dataSource: DataSource) {}
+
+  async load(events: readonly ReadEvent[]): Promise<void> {
+    await this.loadSubscriptions(missing(this.subscriptions, events.map((read) => read.event.payload.subscription_id)));
+    await this.loadPrices(missing(this.prices, events.flatMap(({ event: { payload } }) => (payload.kind === 'withdraw' ? [] : [payload.price_version_id]))));
+  }
+
+  /** Why an event must not be booked; null when it may. `load` has seen it. */
+  faultOf({ event: { payload } }: ReadEvent): string | null {
+    const subscription = this.subscriptions.get(payload.subscription_id);
+    if (!subscription) return 'the subscription does not exist';
+    if (subscription.userId !== payload.account_id || subscription.modelId !== payload.model_id) return 'the subscription belongs to another account or model';
+    if (payload.kind === 'withdraw') return null;
+    const price = this.prices.get(payload.price_version_id);
+    if (!price || price.modelId !== payload.model_id) return 'the price version does not belong to the model';
+    if (payload.kind === 'reap') return null;
+    const usage = { input: payload.input_tokens, cacheRead: payload.cache_read_tokens, cacheWrite: payload.cache_write_tokens, output: payload.output_tokens, reasoning: payload.reasoning_tokens };
+    return chargeMismatch(payload.charge, () => chargeOf(usage, price));
+  }
+
+  private async loadSubscriptions(ids: number[]): Promise<void> {
+    if (ids.length === 0) return;
+    const rows: unknown[] = await this.dataSource.query('SELECT id, user_id, model_id FROM subscriptions WHERE id = ANY($1::int[])', [ids]);
+    for (const row of rows.map((raw) => subscriptionRow.parse(raw))) keep(this.subscriptions, row.id, { userId: row.user_id, modelId: row.model_id });
+  }
+
+  private async loadPrices(ids: number[]): Promise<void> {
+    if (ids.length === 0) return;
+    const rows: unknown[] = await this.dataSource.query(
+      'SELECT id, model_id, weight_input, weight_output, weight_cache_read, weight_cache_write FROM price_versions WHERE id = ANY($1::int[])',
+      [ids],
+    );
+    for (const { id, model_id, ...weights } of rows.map((raw) => priceRow.parse(raw))) keep(this.prices, id, { modelId: model_id, ...weights });
+  }
+}
+
+function chargeMismatch(claimed: number, recompute: () => number): string | null {
+  try {
+    const charge = recompute();
+    return charge === claimed ? null : `the charge is ${charge} by its price version, not ${claimed}`;
+  } catch (error) {
+    if (error instanceof RangeError) return error.message;
+    throw error;
+  }
+}
+
+/** Ids PostgreSQL could hold; a larger one is unknown anyway. */
+const INTEGER_MAX = 2_147_483_647;
+
+function missing(kept: ReadonlyMap<number, unknown>, ids: readonly number[]): number[] {
+  return [...new Set(ids)].filter((id) => id <= INTEGER_MAX && !kept.has(id));
+}
+
+function keep<Value>(kept: Map<number, Value>, id: number, value: Value): void {
+  const [oldest] = kept.keys();
+  if (kept.size >= KEPT_MAX && oldest !== undefined) kept.delete(oldest);
+  kept.set(id, value);
+}

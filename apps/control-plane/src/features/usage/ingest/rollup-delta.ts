@@ -1,0 +1,95 @@
+import type { UsageFinal } from '@tollgate/contracts';
+import { bucketOf, emptyHistogram } from '../histogram.ts';
+import type { ReadEvent } from './read-event.ts';
+
+const HOUR_MS = 3_600_000;
+/** usage_rollups.upstream_id of requests that reached no upstream. */
+const NO_UPSTREAM = 0;
+
+/** What a batch adds to one row of usage_rollups. Counts may be negative inside one delta, never in a sum over all events of a request. */
+export interface RollupDelta {
+  hourMs: number;
+  userId: number;
+  keyId: number;
+  modelId: number;
+  upstreamId: number;
+  requests: number;
+  errors: number;
+  charge: number;
+  input: number;
+  cacheRead: number;
+  cacheWrite: number;
+  output: number;
+  duration: number[];
+  firstToken: number[];
+}
+
+/**
+ * Sums a batch into one delta per roll-up row, in key order so that parallel workers lock rows in one order.
+ * Events are order-free: a correction carries the whole final, so it takes back exactly what its reap booked and books the request anew.
+ */
+export function rollupDeltas(events: readonly ReadEvent[]): RollupDelta[] {
+  const byKey = new Map<string, RollupDelta>();
+  for (const read of events) {
+    const { payload, delta, seq } = read.event;
+    if (payload.kind === 'reap') addReap(rowOf(byKey, read, payload, NO_UPSTREAM), delta, 1);
+    if (payload.kind === 'usage') {
+      if (seq === 1) addReap(rowOf(byKey, read, payload, NO_UPSTREAM), payload.charge - delta, -1);
+      addFinal(rowOf(byKey, read, payload, payload.upstream_id ?? NO_UPSTREAM), payload);
+    }
+  }
+  return [...byKey.entries()].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row);
+}
+
+/** An error is what the caller could not use as an answer; his own hang-up or an empty balance is none. */
+export function isError(final: Pick<UsageFinal, 'outcome' | 'status'>): boolean {
+  return final.status >= 400 || final.outcome === 'upstream_failed' || final.outcome === 'upstream_interrupted' || final.outcome === 'node_lost';
+}
+
+function addReap(row: RollupDelta, charge: number, sign: 1 | -1): void {
+  row.requests += sign;
+  row.errors += sign;
+  row.charge += sign * charge;
+}
+
+function addFinal(row: RollupDelta, final: UsageFinal): void {
+  row.requests += 1;
+  row.errors += isError(final) ? 1 : 0;
+  row.charge += final.charge;
+  row.input += final.input_tokens;
+  row.cacheRead += final.cache_read_tokens;
+  row.cacheWrite += final.cache_write_tokens;
+  row.output += final.output_tokens;
+  count(row.duration, final.duration_ms);
+  if (final.first_token_ms !== null) count(row.firstToken, final.first_token_ms);
+}
+
+function count(histogram: number[], valueMs: number): void {
+  const bucket = bucketOf(valueMs);
+  histogram[bucket] = (histogram[bucket] ?? 0) + 1;
+}
+
+function rowOf(byKey: Map<string, RollupDelta>, read: ReadEvent, who: { account_id: number; key_id: number; model_id: number }, upstreamId: number): RollupDelta {
+  const hourMs = Math.floor(read.beganAtMs / HOUR_MS) * HOUR_MS;
+  const key = [hourMs, who.account_id, who.key_id, who.model_id, upstreamId].map((part) => String(part).padStart(16, '0')).join(':');
+  const known = byKey.get(key);
+  if (known) return known;
+  const row: RollupDelta = {
+    hourMs,
+    userId: who.account_id,
+    keyId: who.key_id,
+    modelId: who.model_id,
+    upstreamId,
+    requests: 0,
+    errors: 0,
+    charge: 0,
+    input: 0,
+    cacheRead: 0,
+    cacheWrite: 0,
+    output: 0,
+    duration: emptyHistogram(),
+    firstToken: emptyHistogram(),
+  };
+  byKey.set(key, row);
+  return row;
+}

@@ -1,0 +1,161 @@
+import { randomUUID } from 'node:crypto';
+import { Injectable, Logger } from '@nestjs/common';
+import type { RelayedEvent, UsagePayload } from '@tollgate/contracts';
+import { micros } from '@tollgate/money';
+import type { EntityManager } from 'typeorm';
+import { isDataError } from './data-error.ts';
+import { Transactions } from '../../../platform/database/transactions.ts';
+import { LedgerService } from '../../wallet/ledger.service.ts';
+import { TokenLedger, type LockedSubscription, type Overdrawn } from '../../subscriptions/token-ledger.service.ts';
+import { bookDeadLetters, type DeadLetter } from './dead-letters.ts';
+import { KnownFacts } from './known-facts.ts';
+import { readEvent, type ReadEvent } from './read-event.ts';
+import { rollupDeltas } from './rollup-delta.ts';
+import { bookRollups } from './rollups.ts';
+import { INSERT_USAGE_EVENTS, usageRowParameters } from './usage-row.ts';
+
+export interface Ingested {
+  /** Events booked now; the others were duplicates or poison. */
+  booked: ReadEvent[];
+  deadLetters: DeadLetter[];
+  overdrawn: Overdrawn[];
+}
+
+/**
+ * Books a batch of events in one transaction: usage rows, token ledger, roll-ups, refunds. Idempotent by (rid, seq) and order-free,
+ * so any duplicate, reordering or retry ends in the same books (metering.md 2.5).
+ */
+@Injectable()
+export class UsageIngest {
+  private readonly logger = new Logger('usage-ingest');
+
+  constructor(
+    private readonly transactions: Transactions,
+    private readonly facts: KnownFacts,
+    private readonly tokens: TokenLedger,
+    private readonly ledger: LedgerService,
+  ) {}
+
+  async ingest(relayed: readonly RelayedEvent[]): Promise<Ingested> {
+    const { sound, poison } = await this.judge(relayed);
+    try {
+      return await this.transactions.run((tx) => this.book(tx, sound, poison));
+    } catch (error) {
+      if (!isDataError(error)) throw error;
+      this.logger.error(error, 'PostgreSQL refused a batch; its events are booked one by one');
+      return this.bookOneByOne(sound, poison);
+    }
+  }
+
+  private async judge(relayed: readonly RelayedEvent[]): Promise<{ sound: ReadEvent[]; poison: DeadLetter[] }> {
+    const readings = relayed.map((event) => readEvent(event));
+    const poison: DeadLetter[] = readings.flatMap((reading) => (reading.kind === 'poison' ? [reading] : []));
+    const reads = readings.flatMap((reading) => (reading.kind === 'event' ? [reading.read] : []));
+    await this.facts.load(reads);
+    const sound: ReadEvent[] = [];
+    for (const read of reads) {
+      const reason = this.facts.faultOf(read);
+      if (reason === null) sound.push(read);
+      else poison.push({ relayed: read.relayed, reason });
+    }
+    return { sound, poison };
+  }
+
+  private async book(tx: EntityManager, sound: readonly ReadEvent[], poison: readonly DeadLetter[]): Promise<Ingested> {
+    await bookDeadLetters(tx, poison);
+    const booked = await this.insertNew(tx, sound);
+    const locked = await this.tokens.lock(tx, [...new Set(booked.map((read) => read.event.payload.subscription_id))]);
+    const overdrawn = await this.tokens.charge(tx, `usage:${randomUUID()}`, netDeltas(booked), locked);
+    // Usage first: a correction in this batch may bring the tokens that a withdrawal of the same request takes out.
+    for (const read of booked) await this.withdraw(tx, read, locked);
+    await bookRollups(tx, rollupDeltas(booked));
+    return { booked, deadLetters: [...poison], overdrawn };
+  }
+
+  private async insertNew(tx: EntityManager, sound: readonly ReadEvent[]): Promise<ReadEvent[]> {
+    if (sound.length === 0) return [];
+    const byKey = new Map(sound.map((read) => [keyOf(read.event), read]));
+    const unique = [...byKey.entries()].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, read]) => read);
+    const rows: { rid: string; seq: number }[] = await tx.query(INSERT_USAGE_EVENTS, usageRowParameters(unique));
+    return rows.flatMap((row) => byKey.get(keyOf(row)) ?? []);
+  }
+
+  private async withdraw(tx: EntityManager, { event }: ReadEvent, locked: ReadonlyMap<number, LockedSubscription>): Promise<void> {
+    if (event.payload.kind !== 'withdraw') return;
+    const subscription = locked.get(event.payload.subscription_id);
+    if (!subscription) throw new Error(`subscription ${event.payload.subscription_id} vanished`);
+    const reference = `withdrawal:${event.rid}:${event.seq}`;
+    const { refund } = await this.tokens.withdraw(tx, subscription, { reference, tokens: event.delta });
+    await this.ledger.post(tx, {
+      kind: 'refund',
+      reference,
+      actorUserId: null,
+      entries: [
+        { account: { kind: 'revenue' }, amount: micros(-refund) },
+        { account: { kind: 'wallet', userId: subscription.userId }, amount: micros(refund) },
+      ],
+    });
+    await this.forfeitOfDeleted(tx, { userId: subscription.userId, reference, refund });
+    if (event.seq === 0) await this.close(tx, subscription, event.payload);
+  }
+
+  /** What is refunded to an account after its deletion is given up like the wallet was: nobody could spend it. */
+  private async forfeitOfDeleted(tx: EntityManager, { userId, reference, refund }: { userId: number; reference: string; refund: bigint }): Promise<void> {
+    const deleted: unknown[] = await tx.query('SELECT 1 FROM users WHERE id = $1 AND deleted_at IS NOT NULL', [userId]);
+    if (deleted.length === 0) return;
+    await this.ledger.post(tx, {
+      kind: 'forfeit',
+      reference,
+      actorUserId: null,
+      note: 'Refund of a deleted account',
+      entries: [
+        { account: { kind: 'wallet', userId }, amount: micros(-refund) },
+        { account: { kind: 'revenue' }, amount: micros(refund) },
+      ],
+    });
+  }
+
+  /** The withdrawal itself is in the books: the account may subscribe again. Later releases (seq 2) find the subscription as it then is. */
+  private async close(tx: EntityManager, subscription: LockedSubscription, payload: Extract<UsagePayload, { kind: 'withdraw' }>): Promise<void> {
+    await tx.query(
+      `UPDATE subscriptions SET status = 'closed', closed_at = now(), revision = revision + 1, updated_at = now() WHERE id = $1 AND status = 'closing' AND withdrawal_id = $2`,
+      [subscription.id, payload.withdrawal_id],
+    );
+  }
+
+  private async bookOneByOne(sound: readonly ReadEvent[], poison: readonly DeadLetter[]): Promise<Ingested> {
+    const total = await this.transactions.run((tx) => this.book(tx, [], poison));
+    for (const read of sound) {
+      const one = await this.bookOne(read);
+      total.booked.push(...one.booked);
+      total.deadLetters.push(...one.deadLetters);
+      total.overdrawn.push(...one.overdrawn);
+    }
+    return total;
+  }
+
+  private async bookOne(read: ReadEvent): Promise<Ingested> {
+    try {
+      return await this.transactions.run((tx) => this.book(tx, [read], []));
+    } catch (error) {
+      if (!isDataError(error)) throw error;
+      const letter = { relayed: read.relayed, reason: `PostgreSQL refused it: ${error.message}` };
+      return this.transactions.run((tx) => this.book(tx, [], [letter]));
+    }
+  }
+}
+
+function keyOf({ rid, seq }: { rid: string; seq: number }): string {
+  return `${rid.toLowerCase()}:${seq}`;
+}
+
+/** Usage and reaps, summed per subscription; withdrawals move tokens another way. Every subscription of the batch is named, in id order. */
+function netDeltas(booked: readonly ReadEvent[]): Map<number, number> {
+  const sums = new Map<number, number>();
+  for (const { event } of booked) {
+    if (event.payload.kind === 'withdraw') continue;
+    const id = event.payload.subscription_id;
+    sums.set(id, (sums.get(id) ?? 0) + event.delta);
+  }
+  return new Map([...sums].toSorted(([a], [b]) => a - b));
+}

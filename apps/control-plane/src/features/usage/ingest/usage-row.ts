@@ -1,0 +1,72 @@
+import type { UsageFinal, UsagePayload } from '@tollgate/contracts';
+import type { ReadEvent } from './read-event.ts';
+
+type Cell = string | number | boolean | null;
+
+interface Column {
+  name: string;
+  type: string;
+  of(read: ReadEvent): Cell;
+}
+
+const final = (read: (payload: UsageFinal) => Cell) => (event: ReadEvent): Cell => (event.event.payload.kind === 'usage' ? read(event.event.payload) : null);
+const request = (read: (payload: Exclude<UsagePayload, { kind: 'withdraw' }>) => Cell) => (event: ReadEvent): Cell =>
+  event.event.payload.kind === 'withdraw' ? null : read(event.event.payload);
+
+/** usage_events, column by column: the one place that maps an event to its row. */
+const COLUMNS: readonly Column[] = [
+  { name: 'day', type: 'date', of: (read) => new Date(read.beganAtMs).toISOString().slice(0, 10) },
+  { name: 'rid', type: 'uuid', of: (read) => read.event.rid },
+  { name: 'seq', type: 'smallint', of: (read) => read.event.seq },
+  { name: 'kind', type: 'text', of: (read) => read.event.payload.kind },
+  { name: 'user_id', type: 'integer', of: (read) => read.event.payload.account_id },
+  { name: 'subscription_id', type: 'integer', of: (read) => read.event.payload.subscription_id },
+  { name: 'model_id', type: 'integer', of: (read) => read.event.payload.model_id },
+  { name: 'key_id', type: 'integer', of: request((payload) => payload.key_id) },
+  { name: 'price_version_id', type: 'integer', of: request((payload) => payload.price_version_id) },
+  { name: 'delta', type: 'bigint', of: (read) => read.event.delta },
+  { name: 'charge', type: 'bigint', of: final((payload) => payload.charge) },
+  { name: 'basis', type: 'text', of: final((payload) => payload.basis) },
+  { name: 'node', type: 'text', of: request((payload) => payload.node) },
+  { name: 'protocol', type: 'text', of: final((payload) => payload.protocol) },
+  { name: 'is_stream', type: 'boolean', of: final((payload) => payload.is_stream) },
+  { name: 'upstream_id', type: 'integer', of: final((payload) => payload.upstream_id) },
+  { name: 'attempts', type: 'jsonb', of: final((payload) => JSON.stringify(payload.attempts)) },
+  { name: 'outcome', type: 'text', of: (read) => outcomeOf(read.event.payload) },
+  { name: 'status', type: 'integer', of: final((payload) => payload.status) },
+  { name: 'input_tokens', type: 'bigint', of: final((payload) => payload.input_tokens) },
+  { name: 'cache_read_tokens', type: 'bigint', of: final((payload) => payload.cache_read_tokens) },
+  { name: 'cache_write_tokens', type: 'bigint', of: final((payload) => payload.cache_write_tokens) },
+  { name: 'output_tokens', type: 'bigint', of: final((payload) => payload.output_tokens) },
+  { name: 'reasoning_tokens', type: 'bigint', of: final((payload) => payload.reasoning_tokens) },
+  // Out of the rid, never the payload's own figure: a reap knows no other, and its correction must land in the same hour.
+  { name: 'started_at', type: 'timestamptz', of: (read) => new Date(read.beganAtMs).toISOString() },
+  { name: 'first_token_ms', type: 'integer', of: final((payload) => payload.first_token_ms) },
+  { name: 'duration_ms', type: 'integer', of: final((payload) => payload.duration_ms) },
+  { name: 'shard', type: 'text', of: (read) => read.relayed.shard || null },
+  { name: 'outbox_ms', type: 'bigint', of: (read) => outboxPart(read.relayed.outboxId, 0) },
+  { name: 'outbox_n', type: 'bigint', of: (read) => outboxPart(read.relayed.outboxId, 1) },
+];
+
+/** Inserts what is new and answers its (rid, seq): one round trip for a whole batch. Parameters come from `usageRowParameters`. */
+export const INSERT_USAGE_EVENTS = `
+  INSERT INTO usage_events (${COLUMNS.map((column) => column.name).join(', ')})
+  SELECT * FROM unnest(${COLUMNS.map((column, index) => `$${index + 1}::${column.type}[]`).join(', ')})
+  ON CONFLICT DO NOTHING
+  RETURNING rid, seq`;
+
+/** One array per column. The caller sorts the events, so that workers with the same duplicates wait for each other in one order. */
+export function usageRowParameters(events: readonly ReadEvent[]): Cell[][] {
+  return COLUMNS.map((column) => events.map((read) => column.of(read)));
+}
+
+function outcomeOf(payload: UsagePayload): Cell {
+  if (payload.kind === 'usage') return payload.outcome;
+  return payload.kind === 'reap' ? 'node_lost' : null;
+}
+
+/** Events that did not come through an outbox (a withdrawal booked by the control plane itself) have no place in one. */
+function outboxPart(outboxId: string, index: 0 | 1): string | null {
+  const match = /^(\d{1,18})-(\d{1,18})$/.exec(outboxId);
+  return match?.[index + 1] ?? null;
+}

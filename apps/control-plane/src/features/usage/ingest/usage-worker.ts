@@ -1,0 +1,93 @@
+import { Injectable, Logger, type OnModuleInit } from '@nestjs/common';
+import { Acknowledgements } from '@tollgate/keyspace';
+import { USAGE_QUEUE } from '@tollgate/contracts';
+import type { RelayedEvent } from '@tollgate/contracts';
+import { DataSource } from 'typeorm';
+import { z } from 'zod';
+import { QueueWorkers } from '../../../platform/queues/queue-workers.ts';
+import { AlertsService } from '../../alerts/alerts.service.ts';
+import { LiveRecordWriter, type Withdrawn } from '../../live-state/live-record-writer.ts';
+import { AutoRechargeService } from '../../subscriptions/auto-recharge.service.ts';
+import { acknowledgementsOf } from './acknowledgements-of.ts';
+import { UsageIngest, type Ingested } from './usage-ingest.service.ts';
+
+/** Jobs a process books at the same time; the database does the work, two cores are busy with four. */
+const CONCURRENCY = 4;
+/** A dead worker's job is taken over after this long; a job takes milliseconds. */
+const LOCK_MS = 30_000;
+const STALLED_CHECK_MS = 5_000;
+/** BullMQ's default of 1 fails a job for good at the second crash of its worker (metering.md, finding 3). */
+const STALLED_COUNT_MAX = 1_000_000;
+
+const text = z.string();
+/** Lenient on purpose: what an event says is judged one by one, so that a poison event cannot fail its batch. */
+const jobSchema = z.object({
+  events: z.array(z.object({ shard: text.catch(''), outboxId: text.catch(''), rid: text.catch(''), seq: text.catch(''), delta: text.catch(''), payload: text.catch('') })),
+});
+
+/** Consumer of the usage queue: books a batch, tells the nodes, looks at auto-recharges. */
+@Injectable()
+export class UsageWorker implements OnModuleInit {
+  private readonly logger = new Logger('usage-worker');
+
+  constructor(
+    private readonly queues: QueueWorkers,
+    private readonly usage: UsageIngest,
+    private readonly acknowledgements: Acknowledgements,
+    private readonly autoRecharge: AutoRechargeService,
+    private readonly alerts: AlertsService,
+    private readonly dataSource: DataSource,
+    private readonly liveRecords: LiveRecordWriter,
+  ) {}
+
+  onModuleInit(): void {
+    this.liveRecords.listen({ withdrawn: (withdrawn) => this.bookWithdrawal(withdrawn) });
+    this.queues.register(USAGE_QUEUE, async (job) => this.process(jobSchema.parse(job.data).events), {
+      concurrency: CONCURRENCY,
+      lockDuration: LOCK_MS,
+      stalledInterval: STALLED_CHECK_MS,
+      maxStalledCount: STALLED_COUNT_MAX,
+    });
+  }
+
+  /** Throws only while PostgreSQL does not answer; the queue repeats the job then. Also for the journal a node uploads. */
+  async process(events: readonly RelayedEvent[]): Promise<void> {
+    const ingested = await this.usage.ingest(events);
+    await this.acknowledge(events);
+    await this.raiseAlerts(ingested);
+    this.autoRecharge.consider(new Set(ingested.booked.map((read) => read.event.payload.subscription_id)));
+  }
+
+  /** Once it is in the books, in any way: also duplicates, whose first acknowledgement may be lost, and dead letters, which no repetition would change. */
+  private async acknowledge(events: readonly RelayedEvent[]): Promise<void> {
+    try {
+      await Promise.all([...acknowledgementsOf(events)].map(([node, list]) => this.acknowledgements.push(node, list)));
+    } catch (error) {
+      // The node emits again what was not acknowledged, and then hears of it.
+      this.logger.warn(error, 'acknowledgements could not be pushed');
+    }
+  }
+
+  private async raiseAlerts({ deadLetters, overdrawn }: Ingested): Promise<void> {
+    for (const { subscriptionId, tokens } of overdrawn) {
+      const message = `Subscription ${subscriptionId} used ${tokens} tokens beyond its balance; they are booked as overdraft`;
+      await this.alerts.raise(this.dataSource.manager, { rule: 'overdraft', subject: `subscription:${subscriptionId}`, message, detail: { tokens } });
+    }
+    const [first] = deadLetters;
+    if (!first) return;
+    const message = `${deadLetters.length} usage events could not be booked and wait as dead letters, e.g.: ${first.reason}`;
+    await this.alerts.raise(this.dataSource.manager, { rule: 'dead_letter', subject: 'usage', message, detail: { rid: first.relayed.rid, seq: first.relayed.seq } });
+  }
+
+  /** The same event also comes through the shard's outbox; whichever is first books it. */
+  private async bookWithdrawal(withdrawn: Withdrawn): Promise<void> {
+    const payload = {
+      kind: 'withdraw',
+      account_id: withdrawn.userId,
+      subscription_id: withdrawn.subscriptionId,
+      model_id: withdrawn.modelId,
+      withdrawal_id: withdrawn.withdrawalId,
+    };
+    await this.process([{ shard: '', outboxId: '', rid: withdrawn.withdrawalId, seq: '0', delta: String(withdrawn.tokens), payload: JSON.stringify(payload) }]);
+  }
+}

@@ -1,0 +1,17 @@
+import { Module } from '@nestjs/common';
+import { AlertsModule } from '../alerts/alerts.module.ts';
+import { LiveStateModule } from '../live-state/live-state.module.ts';
+import { ModelsModule } from '../models/models.module.ts';
+import { SubscriptionsModule } from '../subscriptions/subscriptions.module.ts';
+import { WalletModule } from '../wallet/wallet.module.ts';
+import { KnownFacts } from './ingest/known-facts.ts';
+import { UsageIngest } from './ingest/usage-ingest.service.ts';
+import { UsagePartitions } from './ingest/usage-partitions.ts';
+import { UsageWorker } from './ingest/usage-worker.ts';
+
+@Module({
+  imports: [SubscriptionsModule, WalletModule, LiveStateModule, AlertsModule, ModelsModule],
+  providers: [KnownFacts, UsageIngest, UsageWorker, UsagePartitions],
+  exports: [UsageWorker, UsageIngest],
+})
+export class UsageModule {}
