@@ -81,10 +81,11 @@ export class AdminClient {
 
   /** `path` below /admin-api. Resolves with the parsed body; undefined when there is none. */
   async call(method: 'GET' | 'POST' | 'PUT' | 'DELETE', path: string, body?: unknown, headers: Record<string, string> = {}): Promise<unknown> {
+    const content = body === undefined ? {} : { body: JSON.stringify(body) };
     const response = await fetch(`${this.baseUrl}/admin-api${path}`, {
       method,
+      ...content,
       headers: { ...(this.token === undefined ? {} : { authorization: `Bearer ${this.token}` }), ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
-      body: body === undefined ? null : JSON.stringify(body),
       signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS),
     });
     const text = await response.text();

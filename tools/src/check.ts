@@ -1,41 +1,79 @@
 import { spawn } from 'node:child_process';
 import path from 'node:path';
+import { z } from 'zod';
 import { BIN_FOLDER, ROOT } from './checkout.ts';
 
 interface Step {
   name: string;
-  /** Program in node_modules/.bin and its arguments. */
-  command: readonly [string, ...string[]];
+  look: () => Promise<Finding>;
   /** What to do when it fails. */
   fix: string;
 }
 
-/** Add a step here and it is part of `npm run check` and of CI. All run, in this order, even after a failure. */
-const STEPS: readonly Step[] = [
-  { name: 'types', command: ['tsc', '-b'], fix: 'Mend the types named above.' },
-];
-
-/** `npm run check`: every house rule a program can judge. Ends with the line `N passed, N failed`. */
-export async function check(args: readonly string[] = []): Promise<number> {
-  const chosen = args.length === 0 ? STEPS : STEPS.filter((step) => args.includes(step.name));
-  const failed: Step[] = [];
-  for (const step of chosen) {
-    const startedAt = Date.now();
-    const { isPassed, output } = await run(step);
-    console.log(`${isPassed ? 'ok  ' : 'FAIL'}  ${step.name}  (${((Date.now() - startedAt) / 1000).toFixed(1)} s)`);
-    if (isPassed) continue;
-    console.log(`${output.trimEnd()}\n  Fix: ${step.fix}\n`);
-    failed.push(step);
-  }
-  console.log(`${chosen.length - failed.length} passed, ${failed.length} failed`);
-  return failed.length === 0 ? 0 : 1;
+interface Finding {
+  isPassed: boolean;
+  output: string;
 }
 
-function run({ command: [program, ...args] }: Step): Promise<{ isPassed: boolean; output: string }> {
+const IMPORT_RULES = '.dependency-cruiser.cjs';
+
+/** Add a step here and it is part of `npm run check` and of CI. All run, in this order, even after a failure. */
+const STEPS: readonly Step[] = [
+  { name: 'types', look: () => run('tsc', ['-b']), fix: 'Mend the types named above.' },
+  { name: 'test types', command: ['tsc', '-p', 'tsconfig.tests.json'], fix: 'Mend the types named above; specs are checked apart from what they test.' },
+  { name: 'lint', command: ['oxlint', '--deny-warnings'], fix: 'Run oxlint --fix, then mend what is left; .oxlintrc.json says which rules hold.' },
+  { name: 'walls', command: ['depcruise', 'apps', 'libs', 'tests', '--config', '.dependency-cruiser.cjs'], fix: 'Import through the door the rule names (CONTRIBUTING.md, docs/architecture.md).' },
+  { name: 'planted violations', command: ['node', 'tools/check/planted-violations.ts'], fix: 'A wall rule no longer reports its planted violation in tools/check/planted: mend the rule or plant a new one.' },
+  { name: 'dead code', command: ['knip', '--no-progress', '--no-config-hints'], fix: 'Delete what nothing uses.' },
+  { name: 'lint', look: () => run('oxlint', []), fix: 'Mend the lines named above; node_modules/.bin/oxlint --fix mends some by itself.' },
+  { name: 'imports', look: () => run('depcruise', ['--config', IMPORT_RULES, 'apps', 'libs', 'tests', 'tools/src']), fix: 'Move the import: docs/architecture.md says who may import whom.' },
+  { name: 'planted imports', look: lookAtPlantedImports, fix: `Mend the rule in ${IMPORT_RULES}, or plant a violation of the new one in tools/check/planted.` },
+  { name: 'dead code', look: () => run('knip', ['--no-config-hints']), fix: 'Delete what nothing uses, or stop exporting it.' },
+  { name: 'tidy', look: () => run('node', ['--experimental-vm-modules', '--no-warnings', 'node_modules/jest/bin/jest.js', 'tools/check']), fix: 'CONTRIBUTING.md has the house rules.' },
+];
+
+/** `npm run check [-- <step>...]`: every house rule a program can judge. Ends with the line `N passed, N failed`. */
+export async function check(names: readonly string[] = []): Promise<number> {
+  const unknown = names.filter((name) => !STEPS.some((step) => step.name === name));
+  if (unknown.length > 0) throw new Error(`There is no step ${unknown.join(', ')}; there are ${STEPS.map(({ name }) => name).join(', ')}.`);
+  const chosen = STEPS.filter(({ name }) => names.length === 0 || names.includes(name));
+  let failed = 0;
+  for (const { name, look, fix } of chosen) {
+    const startedAt = Date.now();
+    const { isPassed, output } = await look();
+    console.log(`${isPassed ? 'ok  ' : 'FAIL'}  ${name}  (${((Date.now() - startedAt) / 1000).toFixed(1)} s)`);
+    if (isPassed) continue;
+    failed += 1;
+    console.log(`${output.trimEnd()}\n  Fix: ${fix}\n`);
+  }
+  console.log(`${chosen.length - failed} passed, ${failed} failed`);
+  return failed === 0 ? 0 : 1;
+}
+
+const cruise = z.object({
+  summary: z.object({
+    violations: z.array(z.object({ rule: z.object({ name: z.string() }) })),
+    ruleSetUsed: z.object({ forbidden: z.array(z.object({ name: z.string() })) }),
+  }),
+});
+
+/** The import rules are themselves checked: each must find the violation planted for it, so that none can die unnoticed. */
+async function lookAtPlantedImports(): Promise<Finding> {
+  const { output } = await run('depcruise', ['--config', IMPORT_RULES, '--output-type', 'json', 'tools/check/planted'], 'stdout');
+  const { violations, ruleSetUsed } = cruise.parse(JSON.parse(output)).summary;
+  const reported = new Set(violations.map(({ rule }) => rule.name));
+  const silent = ruleSetUsed.forbidden.map(({ name }) => name).filter((name) => !reported.has(name));
+  return { isPassed: silent.length === 0, output: silent.map((name) => `${name} does not report the violation planted for it.`).join('\n') };
+}
+
+/** `program` in node_modules/.bin, in the root. */
+function run(program: string, args: readonly string[], only?: 'stdout'): Promise<Finding> {
   return new Promise((resolve) => {
     const child = spawn(path.join(BIN_FOLDER, program), args, { cwd: ROOT, stdio: ['ignore', 'pipe', 'pipe'] });
     let output = '';
-    for (const stream of [child.stdout, child.stderr]) stream.on('data', (bytes) => (output += bytes));
+    const collect = (bytes: Buffer): void => void (output += String(bytes));
+    child.stdout.on('data', collect);
+    child.stderr.on('data', only ? () => {} : collect);
     child.on('error', (error) => resolve({ isPassed: false, output: error.message }));
     child.on('close', (code) => resolve({ isPassed: code === 0, output }));
   });

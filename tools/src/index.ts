@@ -4,7 +4,7 @@ export { ROOT, appEntry, type AppName } from './checkout.ts';
 export { embeddedPostgres, postgresUrl, DATABASE_NAME, DATABASE_USER } from './embedded/postgres.ts';
 export { sharedFolder } from './embedded/postgres-binaries.ts';
 export { embeddedRedis, redisUrl } from './embedded/redis.ts';
-export { resolveRedis } from './embedded/redis-binary.ts';
+export { resolveRedis } from './embedded/resolve-redis.ts';
 export { isReachable, serviceUser } from './embedded/service-user.ts';
 export { findFreePort } from './process/free-port.ts';
 export { ManagedProcess, type ProcessFolders, type ProcessSpec } from './process/managed-process.ts';

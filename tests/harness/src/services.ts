@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { chmodSync, mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { embeddedPostgres, embeddedRedis, findFreePort, isReachable, ManagedProcess, postgresUrl, redisUrl, resolveRedis, serviceUser, sharedFolder, startWatchdog, type ProcessFolders } from '@tollgate/tools';
+import { embeddedPostgres, embeddedRedis, findFreePort, isReachable, postgresUrl, redisUrl, resolveRedis, serviceUser, sharedFolder, startWatchdog, type ManagedProcess, type ProcessFolders } from '@tollgate/tools';
 import pg from 'pg';
 
 export interface Services {

@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import path from 'node:path';
 import { cacheFolder, ROOT, STATE_FOLDER } from '../checkout.ts';
 import { locatePostgres } from '../embedded/postgres-binaries.ts';
-import { resolveRedis } from '../embedded/redis-binary.ts';
+import { resolveRedis } from '../embedded/resolve-redis.ts';
 import { serviceUser } from '../embedded/service-user.ts';
 import { isFree } from '../process/free-port.ts';
 import { readLivePid } from '../process/pid-file.ts';

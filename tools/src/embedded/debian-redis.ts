@@ -96,8 +96,12 @@ function binaryIn(root: string): RedisBinary {
 function libraryFolders(root: string): string[] {
   return ['lib', 'usr/lib']
     .map((folder) => path.join(root, folder))
-    .filter((folder) => existsSync(folder))
-    .flatMap((folder) => [folder, ...readdirSync(folder, { withFileTypes: true }).filter((entry) => entry.isDirectory() && entry.name.endsWith('-linux-gnu')).map((entry) => path.join(folder, entry.name))]);
+    .filter(existsSync)
+    .flatMap((folder) => [folder, ...architectureFolders(folder)]);
+}
+
+function architectureFolders(folder: string): string[] {
+  return readdirSync(folder).filter((name) => name.endsWith('-linux-gnu')).map((name) => path.join(folder, name));
 }
 
 /** Asynchronous, so that PostgreSQL and the build go on meanwhile. */

@@ -3,7 +3,7 @@ import { appendFileSync, mkdtempSync, readdirSync, readFileSync, rmSync } from '
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { findFreePort } from '../process/free-port.ts';
-import { resolveRedis } from './redis-binary.ts';
+import { resolveRedis } from './resolve-redis.ts';
 import { embeddedRedis } from './redis.ts';
 
 let folder: string;

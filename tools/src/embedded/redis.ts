@@ -69,7 +69,7 @@ function configuration({ dataFolder, port, password, isPersistent }: { dataFolde
  * An append-only file torn inside a script's MULTI block looks right at the first restart, and a later one executes half the script
  * (metering.md 0.2). Cutting the tail before every start keeps scripts atomic; the nodes' journals bring back what is cut.
  */
-export function repairAppendOnlyFile(dataFolder: string, binary: RedisBinary): void {
+function repairAppendOnlyFile(dataFolder: string, binary: RedisBinary): void {
   const manifest = path.join(dataFolder, 'appendonlydir', 'appendonly.aof.manifest');
   if (!existsSync(manifest)) return;
   // The server binary is the checker when called by the checker's name. It asks before it cuts.

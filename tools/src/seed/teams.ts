@@ -44,8 +44,8 @@ async function seedMember(admin: AdminClient, { name, state, amount, tokens, rpm
   const userId = await ensure({ admin, list: `/users?q=${name}`, matches: (row) => row.username === name, create: () => new AdminClient(admin.baseUrl).register(name, password) });
   if (state === 'pending') return;
   if (state === 'rejected') return unlessDone(() => admin.call('POST', `/users/${userId}/reject`));
-  const [{ status } = {}] = (await admin.list(`/users?q=${name}`)).filter((row) => row.id === userId);
-  if (status !== 'pending') return;
+  const found = (await admin.list(`/users?q=${name}`)).find((row) => row.id === userId);
+  if (found?.status !== 'pending') return;
   await admin.approve(userId);
   await admin.adminRecharge({ userId, amount, note: 'teams', idempotencyKey: `seed-teams-${name}` });
   const client = await admin.login(name, password);

@@ -30,7 +30,7 @@ export function loadSecrets(stateFolder: string): Secrets {
     return JSON.parse(readFileSync(file, 'utf8')) as Secrets;
   } catch (error) {
     // A file that is there but unreadable must not be replaced: the data are sealed with what is in it.
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw new Error(`${file} cannot be read: ${(error as Error).message}`);
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw new Error(`${file} cannot be read: ${(error as Error).message}`, { cause: error });
   }
   const secrets = drawSecrets();
   mkdirSync(stateFolder, { recursive: true });

@@ -3,7 +3,7 @@ import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import { embeddedPostgres, postgresUrl } from '../embedded/postgres.ts';
 import { sharedFolder } from '../embedded/postgres-binaries.ts';
-import { resolveRedis } from '../embedded/redis-binary.ts';
+import { resolveRedis } from '../embedded/resolve-redis.ts';
 import { embeddedRedis, redisUrl } from '../embedded/redis.ts';
 import { isReachable, serviceUser } from '../embedded/service-user.ts';
 import type { ManagedProcess, ProcessFolders } from '../process/managed-process.ts';
