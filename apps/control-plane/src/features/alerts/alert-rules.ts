@@ -1,0 +1,28 @@
+/** What an operator is told about, with how bad it is. A rule is raised and resolved by the feature that watches the thing. */
+export const ALERT_RULES = {
+  node_offline: 'warning',
+  node_refuses_snapshot: 'critical',
+  bad_node_proof: 'critical',
+  snapshot_pinned: 'info',
+  publication_failed: 'critical',
+  upstream_failing: 'warning',
+  settlement_backlog: 'warning',
+  dead_letter: 'critical',
+  drift: 'critical',
+  redis_data_lost: 'critical',
+  overdraft: 'warning',
+  low_balance: 'info',
+  auto_recharge_failed: 'warning',
+} as const satisfies Record<string, AlertSeverity>;
+
+export type AlertSeverity = 'info' | 'warning' | 'critical';
+export type AlertRule = keyof typeof ALERT_RULES;
+
+export interface AlertToRaise {
+  rule: AlertRule;
+  /** What it is about, `<kind>:<id>`, e.g. `subscription:17`; one open alert per (rule, subject). */
+  subject: string;
+  /** A sentence for a person, without secrets. */
+  message: string;
+  detail?: Readonly<Record<string, unknown>>;
+}

@@ -1,0 +1,33 @@
+import { Column, Entity, PrimaryColumn } from 'typeorm';
+import { safeIntegerColumn } from '../../platform/database/columns.ts';
+import type { AlertRule, AlertSeverity } from './alert-rules.ts';
+
+@Entity('alerts')
+export class Alert {
+  @PrimaryColumn({ type: 'bigint', generated: 'identity', transformer: safeIntegerColumn })
+  id: number;
+
+  @Column({ type: 'text' })
+  rule: AlertRule;
+
+  @Column({ type: 'text' })
+  severity: AlertSeverity;
+
+  @Column({ type: 'text' })
+  subject: string;
+
+  @Column({ type: 'text' })
+  message: string;
+
+  @Column({ type: 'jsonb' })
+  detail: object;
+
+  @Column({ name: 'raised_at', type: 'timestamptz' })
+  raisedAt: Date;
+
+  @Column({ name: 'last_seen_at', type: 'timestamptz' })
+  lastSeenAt: Date;
+
+  @Column({ name: 'resolved_at', type: 'timestamptz', nullable: true })
+  resolvedAt: Date | null;
+}

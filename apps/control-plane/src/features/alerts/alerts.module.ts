@@ -1,0 +1,13 @@
+import { Module } from '@nestjs/common';
+import { TypeOrmModule } from '@nestjs/typeorm';
+import { Alert } from './alert.entity.ts';
+import { AlertsController } from './alerts.controller.ts';
+import { AlertsService } from './alerts.service.ts';
+
+@Module({
+  imports: [TypeOrmModule.forFeature([Alert])],
+  controllers: [AlertsController],
+  providers: [AlertsService],
+  exports: [AlertsService],
+})
+export class AlertsModule {}

@@ -1,0 +1,59 @@
+import { Injectable } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
+import { Repository, type EntityManager } from 'typeorm';
+import { readPage, type Page } from '../../platform/http/list-query.ts';
+import { ALERT_RULES, type AlertRule, type AlertToRaise } from './alert-rules.ts';
+import { Alert } from './alert.entity.ts';
+import type { AlertList } from './alerts.dto.ts';
+
+@Injectable()
+export class AlertsService {
+  constructor(@InjectRepository(Alert) private readonly alerts: Repository<Alert>) {}
+
+  /**
+   * Opens an alert, or refreshes the open one of the same rule and subject: saying it twice is harmless.
+   * Outside a transaction pass `dataSource.manager`.
+   */
+  async raise(tx: EntityManager, { rule, subject, message, detail = {} }: AlertToRaise): Promise<void> {
+    await tx.query(
+      `INSERT INTO alerts (rule, severity, subject, message, detail) VALUES ($1, $2, $3, $4, $5)
+       ON CONFLICT (rule, subject) WHERE resolved_at IS NULL DO UPDATE SET message = excluded.message, detail = excluded.detail, last_seen_at = now()`,
+      [rule, ALERT_RULES[rule], subject, message, JSON.stringify(detail)],
+    );
+  }
+
+  /** Closes the open alert of this rule and subject, if there is one. */
+  async resolve(tx: EntityManager, { rule, subject }: { rule: AlertRule; subject: string }): Promise<void> {
+    await tx.query('UPDATE alerts SET resolved_at = now() WHERE rule = $1 AND subject = $2 AND resolved_at IS NULL', [rule, subject]);
+  }
+
+  list(query: AlertList): Promise<Page<AlertResponse>> {
+    const builder = this.alerts.createQueryBuilder('alert');
+    if (query.status !== 'all') builder.andWhere(query.status === 'open' ? 'alert.resolvedAt IS NULL' : 'alert.resolvedAt IS NOT NULL');
+    if (query.rule !== undefined) builder.andWhere('alert.rule = :rule', { rule: query.rule });
+    if (query.severity !== undefined) builder.andWhere('alert.severity = :severity', { severity: query.severity });
+    if (query.subject !== undefined) builder.andWhere('alert.subject = :subject', { subject: query.subject });
+    return readPage(builder, query, {
+      columns: { id: 'alert.id', raised_at: 'alert.raisedAt', last_seen_at: 'alert.lastSeenAt' },
+      search: ['alert.message', 'alert.subject'],
+      map: toAlertResponse,
+    });
+  }
+}
+
+export type AlertResponse = ReturnType<typeof toAlertResponse>;
+
+function toAlertResponse(row: Alert) {
+  return {
+    id: row.id,
+    rule: row.rule,
+    severity: row.severity,
+    subject: row.subject,
+    message: row.message,
+    detail: row.detail,
+    status: row.resolvedAt === null ? ('open' as const) : ('resolved' as const),
+    raised_at: row.raisedAt.toISOString(),
+    last_seen_at: row.lastSeenAt.toISOString(),
+    resolved_at: row.resolvedAt?.toISOString() ?? null,
+  };
+}

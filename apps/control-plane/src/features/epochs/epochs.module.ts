@@ -1,0 +1,28 @@
+import { Module } from '@nestjs/common';
+import { EpochCache, Epochs, FunctionLibrary, LiveRecords, type RedisConnection } from '@tollgate/keyspace';
+import { DataSource } from 'typeorm';
+import { CONFIG, type Config } from '../../config.ts';
+import { REDIS } from '../../platform/redis/redis.module.ts';
+import { AlertsModule } from '../alerts/alerts.module.ts';
+import { LiveRebuildService } from '../live-state/live-rebuild.service.ts';
+import { LiveRows } from '../live-state/live-rows.ts';
+import { EpochsService } from './epochs.service.ts';
+import { ShardFiller } from './shard-filler.ts';
+
+@Module({
+  imports: [AlertsModule],
+  providers: [
+    EpochsService,
+    {
+      provide: ShardFiller,
+      inject: [DataSource, REDIS, FunctionLibrary, Epochs, CONFIG],
+      // Writes under the mark of a rebuild, which keeps everybody else out of the shard until it is whole.
+      useFactory: (dataSource: DataSource, redis: RedisConnection, library: FunctionLibrary, epochs: Epochs, config: Config) => {
+        const records = new LiveRecords({ redis, library, epochs: new EpochCache(epochs, { isRebuilder: true }), shards: config.SHARDS });
+        return new ShardFiller(new LiveRebuildService(new LiveRows(dataSource), records, config));
+      },
+    },
+  ],
+  exports: [EpochsService],
+})
+export class EpochsModule {}

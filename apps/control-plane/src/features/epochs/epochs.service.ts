@@ -1,0 +1,114 @@
+import { randomUUID } from 'node:crypto';
+import { Inject, Injectable, Logger, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
+import { Epochs, shardNames } from '@tollgate/keyspace';
+import { DataSource, type QueryRunner } from 'typeorm';
+import { CONFIG, type Config } from '../../config.ts';
+import { BackgroundLoop } from '../../platform/background/background-loop.ts';
+import { AlertsService } from '../alerts/alerts.service.ts';
+import { ShardFiller } from './shard-filler.ts';
+
+const LOOK_MS = 1_000;
+const RETRY_MS = 200;
+/** Shards looked at each second, in turn; a missing epoch in one makes all be looked at. Reading 64 keys a second for ever would be a third of the fleet's idle budget. */
+const SHARDS_PER_LOOK = 4;
+/** First half of the advisory lock's two numbers; the second is the shard's index. */
+const SHARD_LOCK = 7_001_003;
+
+/**
+ * Sees to it that every shard has its epoch. Without one all functions refuse (metering.md 2.8): at the first start until the live records
+ * are written, and after Redis lost its data until they are written again from PostgreSQL.
+ */
+@Injectable()
+export class EpochsService implements OnApplicationBootstrap, OnApplicationShutdown {
+  private readonly logger = new Logger('epochs');
+  private readonly shards: string[];
+  private readonly loop = new BackgroundLoop({
+    everyMs: LOOK_MS,
+    retryMs: RETRY_MS,
+    work: () => this.lookOnce(),
+    onFailing: (error) => {
+      this.logger.warn(error, 'shards cannot be watched; trying again');
+      // What made this fail may have lost data too.
+      this.isSuspicious = true;
+    },
+  });
+  private nextIndex = 0;
+  private isSuspicious = true;
+
+  constructor(
+    private readonly dataSource: DataSource,
+    private readonly epochs: Epochs,
+    private readonly filler: ShardFiller,
+    private readonly alerts: AlertsService,
+    @Inject(CONFIG) config: Config,
+  ) {
+    this.shards = shardNames(config.SHARDS);
+  }
+
+  onApplicationBootstrap(): void {
+    this.loop.start();
+  }
+
+  onApplicationShutdown(): Promise<void> {
+    return this.loop.stop();
+  }
+
+  /** Gives every shard that lacks one its epoch, but for those another replica is filling right now. Throws while Redis or PostgreSQL does not answer. */
+  async ensureAll(): Promise<void> {
+    for (const shard of this.shards) await this.ensure(shard);
+  }
+
+  private async lookOnce(): Promise<void> {
+    if (this.isSuspicious) {
+      await this.ensureAll();
+      this.isSuspicious = false;
+      return;
+    }
+    for (let turn = 0; turn < Math.min(SHARDS_PER_LOOK, this.shards.length); turn += 1) {
+      const shard = this.shards[this.nextIndex % this.shards.length];
+      this.nextIndex += 1;
+      if (shard !== undefined && (await this.epochs.read(shard)) === null) return this.ensureAll();
+    }
+  }
+
+  private async ensure(shard: string): Promise<void> {
+    if ((await this.epochs.read(shard)) !== null) return;
+    await this.alone(shard, async (runner) => {
+      // Another replica may have done it between the look and the lock.
+      if ((await this.epochs.read(shard)) === null) await this.fill(runner, shard);
+    });
+  }
+
+  /**
+   * The shard stays fenced until the last record is written. A process that dies here leaves the mark of a rebuild, which counts as no epoch,
+   * so the next one starts over. Uploading journals comes before the filling, once nodes can hand them over.
+   */
+  private async fill(runner: QueryRunner, shard: string): Promise<void> {
+    const known: unknown[] = await runner.query('SELECT 1 FROM shard_epochs WHERE shard = $1', [shard]);
+    const isLoss = known.length > 0;
+    const subject = `shard:${shard}`;
+    if (isLoss) {
+      this.logger.error(`shard ${shard} has lost its data in Redis; it is filled again from PostgreSQL`);
+      await this.alerts.raise(this.dataSource.manager, { rule: 'redis_data_lost', subject, message: `Redis lost the data of shard ${shard}; it is being filled again from the books` });
+    }
+    const epoch = randomUUID();
+    await this.epochs.beginRebuild(shard, epoch);
+    await this.filler.fill(shard);
+    await runner.query('INSERT INTO shard_epochs (shard, epoch) VALUES ($1, $2) ON CONFLICT (shard) DO UPDATE SET epoch = excluded.epoch, updated_at = now()', [shard, epoch]);
+    await this.epochs.set(shard, epoch);
+    if (isLoss) await this.alerts.resolve(this.dataSource.manager, { rule: 'redis_data_lost', subject });
+  }
+
+  /** Runs `work` unless another replica fills this shard already. A lost connection gives the lock back. */
+  private async alone(shard: string, work: (runner: QueryRunner) => Promise<void>): Promise<void> {
+    const runner = this.dataSource.createQueryRunner();
+    const lock = [SHARD_LOCK, this.shards.indexOf(shard)];
+    try {
+      const [row]: { got: boolean }[] = await runner.query('SELECT pg_try_advisory_lock($1, $2) AS got', lock);
+      if (!row?.got) return;
+      await work(runner).finally(() => runner.query('SELECT pg_advisory_unlock($1, $2)', lock));
+    } finally {
+      await runner.release();
+    }
+  }
+}

@@ -1,0 +1,12 @@
+import { Injectable } from '@nestjs/common';
+import { LiveRebuildService } from '../live-state/live-rebuild.service.ts';
+
+/** Writes everything Redis must know of a shard, in order. What a rebuild does beyond live records is added here. */
+@Injectable()
+export class ShardFiller {
+  constructor(private readonly records: LiveRebuildService) {}
+
+  async fill(shard: string): Promise<void> {
+    await this.records.rewriteAll(shard);
+  }
+}

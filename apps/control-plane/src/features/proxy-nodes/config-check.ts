@@ -1,0 +1,80 @@
+import { Injectable } from '@nestjs/common';
+import { FleetStore } from '@tollgate/keyspace';
+import { checksumOf, compileSnapshot, findProblems } from '@tollgate/snapshot';
+import { DataSource } from 'typeorm';
+import { readRoutingRows } from '../snapshots/read-routing-rows.ts';
+import { SnapshotBooks, type SnapshotHead } from '../snapshots/snapshot-books.ts';
+import { NodeRegistry } from './node-registry.ts';
+import type { KnownNode } from './node-watch.ts';
+
+export interface FoundProblem {
+  code: string;
+  severity: 'error' | 'warning';
+  subject: { kind: string; id: number | null };
+  message: string;
+}
+
+/** Compiles without publishing and says what an administrator should know: of the books, and of what Redis and the nodes run instead of them. */
+@Injectable()
+export class ConfigCheck {
+  constructor(
+    private readonly dataSource: DataSource,
+    private readonly books: SnapshotBooks,
+    private readonly fleet: FleetStore,
+    private readonly registry: NodeRegistry,
+  ) {}
+
+  async check(nodeId?: number) {
+    const { manager } = this.dataSource;
+    const rows = await readRoutingRows(manager);
+    const checksum = checksumOf(compileSnapshot(rows));
+    const latest = await this.books.latest(manager);
+    const { pinnedVersion } = await this.books.settings(manager, { isLocked: false });
+    const problems: FoundProblem[] = [
+      ...findProblems(rows, Date.now()),
+      ...publicationProblems({ checksum, latest, pinnedVersion }),
+      ...(await this.redisProblems(latest)),
+      ...(await this.nodeProblems(latest, nodeId)),
+    ];
+    return { ok: !problems.some((problem) => problem.severity === 'error'), version: latest?.version ?? null, checksum, published_checksum: latest?.checksum ?? null, pinned_version: pinnedVersion, problems };
+  }
+
+  private async redisProblems(latest: SnapshotHead | null): Promise<FoundProblem[]> {
+    const current = await this.fleet.currentVersion().catch(() => undefined);
+    if (current === undefined) return [fleetProblem('redis_unreachable', 'error', 'Redis does not answer, so nothing can be published')];
+    if (current === (latest?.version ?? null)) return this.storedProblems(latest);
+    return [fleetProblem('redis_drift', 'error', `Redis holds version ${current ?? 'none'}, PostgreSQL ${latest?.version ?? 'none'}`)];
+  }
+
+  private async storedProblems(latest: SnapshotHead | null): Promise<FoundProblem[]> {
+    const verdict = latest === null ? null : await this.fleet.fetchSnapshot(latest.version);
+    if (latest === null || (verdict?.kind === 'ok' && verdict.snapshot.checksum === latest.checksum)) return [];
+    return [fleetProblem('redis_drift', 'error', `The snapshot in Redis is not version ${latest.version} of PostgreSQL: ${verdict?.kind === 'refused' ? verdict.message : 'missing or of another checksum'}`)];
+  }
+
+  private async nodeProblems(latest: SnapshotHead | null, nodeId?: number): Promise<FoundProblem[]> {
+    const known = await this.registry.look().catch(() => undefined);
+    return [...(known?.nodes.values() ?? [])].filter((node) => nodeId === undefined || node.id === nodeId).flatMap((node) => this.problemsOf(node, latest));
+  }
+
+  private problemsOf(node: KnownNode, latest: SnapshotHead | null): FoundProblem[] {
+    const live = this.registry.watch.workersOf(node.name).filter((worker) => worker.isLive);
+    const problem = (code: string, severity: FoundProblem['severity'], message: string): FoundProblem => ({ code, severity, subject: { kind: 'node', id: node.id }, message });
+    if (live.length === 0) return [problem('node_offline', 'warning', `node ${node.name} is offline`)];
+    return live.flatMap(({ report }) => {
+      if (report.refused !== null) return [problem('node_refuses_snapshot', 'error', `node ${node.name}, worker ${report.worker}, refuses the snapshot: ${report.refused}`)];
+      if (report.version === latest?.version && report.checksum === latest.checksum) return [];
+      return [problem('node_drift', 'warning', `node ${node.name}, worker ${report.worker}, runs version ${report.version}, published is ${latest?.version ?? 'none'}`)];
+    });
+  }
+}
+
+function publicationProblems({ checksum, latest, pinnedVersion }: { checksum: string; latest: SnapshotHead | null; pinnedVersion: number | null }): FoundProblem[] {
+  if (pinnedVersion !== null) return [fleetProblem('snapshot_pinned', 'warning', `publication is pinned to version ${pinnedVersion}; changes wait`)];
+  if (checksum === latest?.checksum) return [];
+  return [fleetProblem('unpublished_changes', 'warning', 'the books hold changes that are not published yet')];
+}
+
+function fleetProblem(code: string, severity: FoundProblem['severity'], message: string): FoundProblem {
+  return { code, severity, subject: { kind: 'fleet', id: null }, message };
+}

@@ -1,0 +1,79 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Injectable } from '@nestjs/common';
+import { FleetStore } from '@tollgate/keyspace';
+import { DataSource } from 'typeorm';
+import { SnapshotBooks, type SnapshotHead } from '../snapshots/snapshot-books.ts';
+import { SnapshotPublisher } from '../snapshots/snapshot-publisher.ts';
+import { NodeRegistry } from './node-registry.ts';
+import type { KnownNode, SeenWorker } from './node-watch.ts';
+
+const WAIT_MS = 10_000;
+const LOOK_MS = 100;
+
+export interface SyncedNode {
+  id: number;
+  name: string;
+  /** applied: every live worker said, after we asked, that it runs this version or a later published one. failed: a worker refused it. */
+  outcome: 'applied' | 'offline' | 'timeout' | 'failed';
+  /** What the node runs as far as it said; null when it never did. Of several workers the lowest. */
+  version: number | null;
+  applied_at: string | null;
+}
+
+export interface SyncResult {
+  version: number;
+  checksum: string;
+  nodes: SyncedNode[];
+}
+
+/** Publishes, and waits until every node has proved what it runs: an answer here is what an administrator acts on, so it is never a guess. */
+@Injectable()
+export class FleetSync {
+  constructor(
+    private readonly dataSource: DataSource,
+    private readonly publisher: SnapshotPublisher,
+    private readonly books: SnapshotBooks,
+    private readonly registry: NodeRegistry,
+    private readonly fleet: FleetStore,
+  ) {}
+
+  /** `nodes`: which of the fleet; the caller has made sure that they exist. */
+  async sync(isWanted: (node: KnownNode) => boolean): Promise<SyncResult> {
+    const head = await this.publisher.publish();
+    const known = await this.registry.look();
+    const nodes = [...known.nodes.values()].filter(isWanted);
+    // Only what a worker says from now on counts: its last report may be of a process that has died since.
+    const said = new Map(nodes.flatMap((node) => this.registry.watch.workersOf(node.name)).map((worker) => [workerKey(worker), worker.report.reported_at]));
+    const isNews = (worker: SeenWorker): boolean => said.get(workerKey(worker)) !== worker.report.reported_at;
+    await this.fleet.announce({ kind: 'snapshot', version: head.version });
+    const deadline = Date.now() + WAIT_MS;
+    for (;;) {
+      await this.registry.look();
+      const results = await Promise.all(nodes.map((node) => this.judge(node, head, isNews)));
+      if (results.every((node) => node.outcome === 'applied' || node.outcome === 'offline' || node.outcome === 'failed') || Date.now() >= deadline) return { ...head, nodes: results };
+      await sleep(LOOK_MS);
+    }
+  }
+
+  private async judge(node: KnownNode, head: SnapshotHead, isNews: (worker: SeenWorker) => boolean): Promise<SyncedNode> {
+    const workers = this.registry.watch.workersOf(node.name);
+    const live = workers.filter((worker) => worker.isLive);
+    const last = (live.length > 0 ? live : workers).toSorted((a, b) => a.report.version - b.report.version)[0]?.report;
+    const said = { id: node.id, name: node.name, version: last?.version ?? null, applied_at: last && last.applied_at > 0 ? new Date(last.applied_at).toISOString() : null };
+    if (live.length === 0) return { ...said, outcome: 'offline' };
+    const applied = await Promise.all(live.map(async (worker) => isNews(worker) && (await this.runs(worker, head))));
+    if (applied.every(Boolean)) return { ...said, outcome: 'applied' };
+    return { ...said, outcome: live.some((worker) => isNews(worker) && worker.report.refused !== null) ? 'failed' : 'timeout' };
+  }
+
+  /** A later version holds this one's changes too, provided that it is one of ours. */
+  private async runs({ report }: SeenWorker, head: SnapshotHead): Promise<boolean> {
+    if (report.version < head.version) return false;
+    const checksum = report.version === head.version ? head.checksum : await this.books.checksumOfVersion(this.dataSource.manager, report.version);
+    return report.checksum === checksum;
+  }
+}
+
+function workerKey({ report }: SeenWorker): string {
+  return `${report.name}:${report.worker}:${report.instance}`;
+}

@@ -1,0 +1,53 @@
+import { Injectable } from '@nestjs/common';
+import { DataSource, type EntityManager } from 'typeorm';
+import { z } from 'zod';
+import { SILENCE_MS, type KnownNode } from './node-watch.ts';
+
+/** A node that came by itself and has been silent this long is gone for good; it may come back by its next heartbeat. */
+const SELF_REGISTERED_SILENCE = '24 hours';
+/** last_seen_at is for people: writing it every second would only make rows die. */
+const LAST_SEEN_STEP = '2 seconds';
+
+const nodeRow = z.object({ id: z.number(), name: z.string(), credential_hash: z.string().nullable(), enabled: z.boolean(), stopped: z.boolean(), is_silent: z.boolean() });
+const nameRow = z.object({ name: z.string() });
+const idRow = z.object({ id: z.number(), name: z.string() });
+
+export interface KnownFleet {
+  nodes: ReadonlyMap<string, KnownNode>;
+  /** Names of deleted nodes that nobody has brought back. */
+  removedNames: ReadonlySet<string>;
+}
+
+/** What the registry reads and writes in PostgreSQL on its own account. Everything here may run on several replicas at once. */
+@Injectable()
+export class NodeBooks {
+  constructor(private readonly dataSource: DataSource) {}
+
+  async fleet(): Promise<KnownFleet> {
+    const rows: unknown[] = await this.dataSource.query(
+      `SELECT id, name, credential_hash, enabled, stopped, coalesce(last_seen_at < now() - interval '${SILENCE_MS} milliseconds', false) AS is_silent FROM proxy_nodes WHERE deleted_at IS NULL`,
+    );
+    const gone: unknown[] = await this.dataSource.query(
+      'SELECT DISTINCT name FROM proxy_nodes WHERE deleted_at IS NOT NULL EXCEPT SELECT name FROM proxy_nodes WHERE deleted_at IS NULL',
+    );
+    const nodes = rows.map((row) => nodeRow.parse(row)).map(({ credential_hash: credentialHash, is_silent: isSilent, ...node }) => ({ ...node, credentialHash, isSilent }));
+    return { nodes: new Map(nodes.map((node) => [node.name, node])), removedNames: new Set(gone.map((row) => nameRow.parse(row).name)) };
+  }
+
+  async register(name: string): Promise<void> {
+    await this.dataSource.query('INSERT INTO proxy_nodes (name, is_self_registered, last_seen_at) VALUES ($1, true, now()) ON CONFLICT (name) WHERE deleted_at IS NULL DO NOTHING', [name]);
+  }
+
+  async noteSeen(ids: readonly number[]): Promise<void> {
+    if (ids.length === 0) return;
+    await this.dataSource.query(`UPDATE proxy_nodes SET last_seen_at = now() WHERE id = ANY($1) AND (last_seen_at IS NULL OR last_seen_at < now() - interval '${LAST_SEEN_STEP}')`, [ids]);
+  }
+
+  /** Forgets self-registered nodes that stayed away, without a tombstone. Answers who they were. */
+  async removeForgotten(tx: EntityManager): Promise<{ id: number; name: string }[]> {
+    const [rows]: [unknown[], number] = await tx.query(
+      `DELETE FROM proxy_nodes WHERE is_self_registered AND deleted_at IS NULL AND coalesce(last_seen_at, created_at) < now() - interval '${SELF_REGISTERED_SILENCE}' RETURNING id, name`,
+    );
+    return rows.map((row) => idRow.parse(row));
+  }
+}

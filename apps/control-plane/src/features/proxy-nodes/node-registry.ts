@@ -1,0 +1,146 @@
+import { Inject, Injectable, Logger, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
+import { hashCredential, type DesiredNodeState, type NodeReport } from '@tollgate/contracts';
+import { FleetStore } from '@tollgate/keyspace';
+import { DataSource } from 'typeorm';
+import { CONFIG, type Config } from '../../config.ts';
+import { BackgroundLoop } from '../../platform/background/background-loop.ts';
+import { AlertsService } from '../alerts/alerts.service.ts';
+import type { AlertRule } from '../alerts/alert-rules.ts';
+import { NodeBooks, type KnownFleet } from './node-books.ts';
+import { NodeWatch, type KnownNode } from './node-watch.ts';
+
+const POLL_MS = 1_000;
+const RETRY_MS = 200;
+const REMOVE_FORGOTTEN_MS = 60_000;
+/** Reports of workers gone this long are swept out of Redis. */
+const REPORT_KEPT_MS = 24 * 3_600_000;
+
+/**
+ * Follows the fleet: reads what nodes report, believes only what is proven, registers newcomers, tells nodes what is wanted of them
+ * and operators what is wrong. Every replica runs it; all it writes is idempotent.
+ */
+@Injectable()
+export class NodeRegistry implements OnApplicationBootstrap, OnApplicationShutdown {
+  readonly watch: NodeWatch;
+  private readonly logger = new Logger('fleet');
+  private readonly told = new Map<string, boolean>();
+  private readonly loop = new BackgroundLoop({
+    everyMs: POLL_MS,
+    retryMs: RETRY_MS,
+    work: () => this.tick(),
+    onFailing: (error) => this.logger.warn(error, 'the fleet cannot be followed; trying again'),
+  });
+  private forgottenAtMs = 0;
+
+  constructor(
+    private readonly dataSource: DataSource,
+    private readonly books: NodeBooks,
+    private readonly fleet: FleetStore,
+    private readonly alerts: AlertsService,
+    @Inject(CONFIG) config: Config,
+  ) {
+    this.watch = new NodeWatch(hashCredential(config.FLEET_CREDENTIAL), Date.now);
+  }
+
+  onApplicationBootstrap(): void {
+    this.loop.start();
+  }
+
+  onApplicationShutdown(): Promise<void> {
+    return this.loop.stop();
+  }
+
+  /** Looks at Redis now. Answers the reports that were believed and the names they came under. */
+  async look(): Promise<KnownFleet> {
+    const known = await this.books.fleet();
+    const reports = await this.reports();
+    this.watch.observe(reports.filter((report) => this.watch.judge(report, known.nodes, known.removedNames).kind === 'accepted'));
+    return known;
+  }
+
+  /** Writes what is wanted of each node where Redis says otherwise, and tells the nodes. Also what heals a Redis that lost it. */
+  async writeDesired(known: KnownFleet, reports: readonly NodeReport[]): Promise<void> {
+    const present = await this.fleet.listDesired();
+    const wanted = new Map<string, DesiredNodeState['state']>([...known.nodes.values()].map((node) => [node.name, wantedState(node)]));
+    for (const name of known.removedNames) wanted.set(name, 'unknown');
+    for (const report of reports) if (!wanted.has(report.name)) wanted.set(report.name, 'unknown');
+    for (const [name, state] of wanted) if (present.get(name)?.state !== state) await this.fleet.setDesired(name, { state });
+  }
+
+  private reports(): Promise<NodeReport[]> {
+    return this.fleet.listReports({ nowMs: Date.now(), ageMaxMs: REPORT_KEPT_MS });
+  }
+
+  private async tick(): Promise<void> {
+    const reports = await this.reports();
+    const known = await this.admitNewcomers(reports);
+    this.watch.observe(await this.believed(reports, known));
+    const live = [...known.nodes.values()].filter((node) => this.watch.stateOf(node) !== 'offline');
+    await this.books.noteSeen(live.map((node) => node.id));
+    await this.writeDesired(known, reports);
+    for (const node of known.nodes.values()) await this.tellAbout(node);
+    await this.sweep(reports, known);
+  }
+
+  private async admitNewcomers(reports: readonly NodeReport[]): Promise<KnownFleet> {
+    const known = await this.books.fleet();
+    const newcomers = reports.filter((report) => isFresh(report) && this.watch.judge(report, known.nodes, known.removedNames).kind === 'newcomer');
+    if (newcomers.length === 0) return known;
+    for (const name of new Set(newcomers.map((report) => report.name))) {
+      await this.books.register(name);
+      this.logger.log(`node ${name} registered itself`);
+    }
+    return this.books.fleet();
+  }
+
+  /** Reports with a right proof; a wrong one is ignored and told, once per name until a right one arrives. */
+  private async believed(reports: readonly NodeReport[], known: KnownFleet): Promise<NodeReport[]> {
+    const accepted: NodeReport[] = [];
+    for (const report of reports) {
+      const verdict = this.watch.judge(report, known.nodes, known.removedNames);
+      if (verdict.kind === 'accepted') accepted.push(report);
+      if (verdict.kind === 'removed' || verdict.kind === 'newcomer') continue;
+      const subject = `node:${report.name}:${report.worker}`;
+      await this.tell('bad_node_proof', subject, verdict.kind === 'unproven', `Somebody reports as node ${report.name} without its credential; the report is ignored`);
+    }
+    return accepted;
+  }
+
+  private async tellAbout(node: KnownNode): Promise<void> {
+    const live = this.watch.workersOf(node.name).filter((worker) => worker.isLive);
+    const isMissed = live.length === 0 && node.isSilent && node.enabled && !node.stopped;
+    await this.tell('node_offline', `node:${node.id}`, isMissed, `Node ${node.name} has not reported for 10 s`);
+    const refusal = live.find((worker) => worker.report.refused !== null)?.report.refused;
+    await this.tell('node_refuses_snapshot', `node:${node.id}`, refusal !== undefined, `Node ${node.name} refuses the published snapshot: ${refusal}`);
+  }
+
+  /** Writes an alert only when it begins or ends as seen from here; the first look always writes, to end what another process began. */
+  private async tell(rule: AlertRule, subject: string, isWrong: boolean, message: string): Promise<void> {
+    const key = `${rule} ${subject}`;
+    if (this.told.get(key) === isWrong) return;
+    if (isWrong) await this.alerts.raise(this.dataSource.manager, { rule, subject, message });
+    else await this.alerts.resolve(this.dataSource.manager, { rule, subject });
+    this.told.set(key, isWrong);
+  }
+
+  private async sweep(reports: readonly NodeReport[], known: KnownFleet): Promise<void> {
+    if (Date.now() - this.forgottenAtMs < REMOVE_FORGOTTEN_MS) return;
+    this.forgottenAtMs = Date.now();
+    for (const node of await this.books.removeForgotten(this.dataSource.manager)) {
+      await this.alerts.resolve(this.dataSource.manager, { rule: 'node_offline', subject: `node:${node.id}` });
+      await this.fleet.removeDesired(node.name);
+    }
+    const gone = new Set(reports.map((report) => report.name).filter((name) => known.removedNames.has(name)));
+    for (const name of gone) await this.fleet.removeReports(name);
+  }
+}
+
+export function wantedState(node: Pick<KnownNode, 'enabled' | 'stopped'>): DesiredNodeState['state'] {
+  if (!node.enabled) return 'disabled';
+  return node.stopped ? 'stopped' : 'serve';
+}
+
+/** Only a heartbeat registers: not a report left in Redis by a node that was forgotten. */
+function isFresh(report: NodeReport): boolean {
+  return Math.abs(Date.now() - report.reported_at) < REMOVE_FORGOTTEN_MS;
+}

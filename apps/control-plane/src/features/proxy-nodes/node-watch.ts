@@ -1,0 +1,85 @@
+import { isReportProven, type NodeReport, type NodeState } from '@tollgate/contracts';
+
+/** Silence after which a worker counts as gone: five missed reports. */
+export const SILENCE_MS = 10_000;
+
+/** What is known of a node from PostgreSQL. */
+export interface KnownNode {
+  id: number;
+  name: string;
+  credentialHash: string | null;
+  enabled: boolean;
+  stopped: boolean;
+  /** It has reported before, and to no replica within SILENCE_MS. */
+  isSilent: boolean;
+}
+
+export interface SeenWorker {
+  report: NodeReport;
+  /** Local time at which this very report was first seen. */
+  seenAtMs: number;
+  isLive: boolean;
+}
+
+export type ReportVerdict =
+  | { kind: 'accepted'; nodeId: number }
+  /** Proven with the fleet credential, and nobody by that name is known: a node that registers itself. */
+  | { kind: 'newcomer' }
+  /** By that name a node was deleted; only an administrator brings it back. */
+  | { kind: 'removed' }
+  | { kind: 'unproven' };
+
+/**
+ * The last word of every worker, and whether it is still being spoken. Liveness goes by the change of reports as seen from here,
+ * so neither a node's clock nor a report left behind in Redis can make a dead worker look alive for long.
+ */
+export class NodeWatch {
+  private readonly workers = new Map<string, SeenWorker>();
+  private hasLooked = false;
+
+  constructor(private readonly fleetCredentialHash: string, private readonly now: () => number) {}
+
+  judge(report: NodeReport, nodes: ReadonlyMap<string, KnownNode>, removedNames: ReadonlySet<string>): ReportVerdict {
+    const node = nodes.get(report.name);
+    if (node) return isReportProven(report, node.credentialHash ?? this.fleetCredentialHash) ? { kind: 'accepted', nodeId: node.id } : { kind: 'unproven' };
+    if (removedNames.has(report.name)) return { kind: 'removed' };
+    return isReportProven(report, this.fleetCredentialHash) ? { kind: 'newcomer' } : { kind: 'unproven' };
+  }
+
+  /** Takes in all accepted reports as they stand in Redis now; workers without one are forgotten. */
+  observe(reports: readonly NodeReport[]): void {
+    const nowMs = this.now();
+    const keys = new Set(reports.map(keyOf));
+    for (const key of this.workers.keys()) if (!keys.has(key)) this.workers.delete(key);
+    for (const report of reports) this.see(report, nowMs);
+    this.hasLooked = true;
+  }
+
+  workersOf(name: string): SeenWorker[] {
+    const nowMs = this.now();
+    return [...this.workers.values()]
+      .filter((worker) => worker.report.name === name)
+      .map((worker) => ({ ...worker, isLive: nowMs - worker.seenAtMs < SILENCE_MS }))
+      .sort((a, b) => a.report.worker - b.report.worker);
+  }
+
+  stateOf(node: Pick<KnownNode, 'name' | 'enabled' | 'stopped'>): NodeState {
+    const live = this.workersOf(node.name).filter((worker) => worker.isLive);
+    if (live.length === 0) return 'offline';
+    if (!node.enabled) return 'disabled';
+    if (node.stopped) return 'stopped';
+    return live.every((worker) => worker.report.state === 'draining') ? 'draining' : 'online';
+  }
+
+  private see(report: NodeReport, nowMs: number): void {
+    const known = this.workers.get(keyOf(report));
+    const isSame = known?.report.instance === report.instance && known.report.reported_at === report.reported_at;
+    // A report found at the first look may be of any age, so its own clock must do; later ones are known to be new.
+    const seenAtMs = isSame ? known.seenAtMs : this.hasLooked ? nowMs : Math.min(nowMs, report.reported_at);
+    this.workers.set(keyOf(report), { report, seenAtMs, isLive: true });
+  }
+}
+
+function keyOf(report: NodeReport): string {
+  return `${report.name}:${report.worker}`;
+}

@@ -1,0 +1,32 @@
+import { z } from 'zod';
+import { booleanFilter, idFilter, listQuery, PAGE_SIZE_MAX } from '../../platform/http/list-query.ts';
+
+/** As the node knows itself (NODE_NAME); part of Redis keys. */
+const name = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,119}$/, 'must be 1 to 120 letters, digits, dots, dashes or underscores');
+/** For people and dashboards only: the control plane never calls it. */
+const url = z.url({ protocol: /^https?$/ }).max(2048).nullable();
+
+export const createNodeSchema = z.strictObject({ name, url: url.optional() });
+export type CreateNode = z.infer<typeof createNodeSchema>;
+
+export const updateNodeSchema = z.strictObject({ name: name.optional(), url: url.optional() });
+export type UpdateNode = z.infer<typeof updateNodeSchema>;
+
+/** Flips without `enabled`; with it the call may be repeated. */
+export const toggleNodeSchema = z.strictObject({ enabled: z.boolean().optional() }).default({});
+export type ToggleNode = z.infer<typeof toggleNodeSchema>;
+
+export const nodeListSchema = listQuery({ sorts: ['id', 'name', 'last_seen_at', 'created_at'], sort: 'id', filters: { enabled: booleanFilter.optional() } });
+export type NodeList = z.infer<typeof nodeListSchema>;
+
+/** All nodes, or the one named. */
+export const nodeScopeSchema = z.strictObject({ node_id: idFilter.optional() });
+export type NodeScope = z.infer<typeof nodeScopeSchema>;
+
+export const dumpSchema = z.strictObject({
+  node_id: idFilter.optional(),
+  table: z.string().min(1).max(64).optional(),
+  page: z.coerce.number().int().min(1).max(1_000_000).default(1),
+  page_size: z.coerce.number().int().min(1).max(PAGE_SIZE_MAX).default(50),
+});
+export type DumpQuery = z.infer<typeof dumpSchema>;

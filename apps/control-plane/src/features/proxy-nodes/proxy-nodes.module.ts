@@ -1,0 +1,22 @@
+import { Module } from '@nestjs/common';
+import { TypeOrmModule } from '@nestjs/typeorm';
+import { ActivityModule } from '../activity/activity.module.ts';
+import { AlertsModule } from '../alerts/alerts.module.ts';
+import { SnapshotsModule } from '../snapshots/snapshots.module.ts';
+import { ConfigCheck } from './config-check.ts';
+import { FleetSync } from './fleet-sync.ts';
+import { NodeBooks } from './node-books.ts';
+import { NodeDumps } from './node-dumps.ts';
+import { NodeRegistry } from './node-registry.ts';
+import { ProxyNode } from './proxy-node.entity.ts';
+import { ProxyNodesController } from './proxy-nodes.controller.ts';
+import { ProxyNodesService } from './proxy-nodes.service.ts';
+import { ProxyController } from './proxy.controller.ts';
+import { ProxyService } from './proxy.service.ts';
+
+@Module({
+  imports: [TypeOrmModule.forFeature([ProxyNode]), ActivityModule, AlertsModule, SnapshotsModule],
+  controllers: [ProxyNodesController, ProxyController],
+  providers: [ProxyNodesService, ProxyService, NodeRegistry, NodeBooks, FleetSync, NodeDumps, ConfigCheck],
+})
+export class ProxyNodesModule {}

@@ -1,0 +1,141 @@
+import { randomBytes } from 'node:crypto';
+import { Injectable } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
+import { hashCredential } from '@tollgate/contracts';
+import { FleetStore } from '@tollgate/keyspace';
+import { IsNull, Repository, type EntityManager } from 'typeorm';
+import type { Caller } from '../../platform/access/caller.ts';
+import { isUniqueViolation } from '../../platform/database/database-errors.ts';
+import { afterCommit, Transactions } from '../../platform/database/transactions.ts';
+import { readPage, type Page } from '../../platform/http/list-query.ts';
+import { Refusal } from '../../platform/http/refusal.ts';
+import { ActivityService } from '../activity/activity.service.ts';
+import { AlertsService } from '../alerts/alerts.service.ts';
+import { FleetSync, type SyncResult } from './fleet-sync.ts';
+import { NodeRegistry, wantedState } from './node-registry.ts';
+import { toNodeRecord, toNodeResponse, type NodeResponse } from './node-response.ts';
+import { ProxyNode } from './proxy-node.entity.ts';
+import type { CreateNode, NodeList, ToggleNode, UpdateNode } from './proxy-nodes.dto.ts';
+
+@Injectable()
+export class ProxyNodesService {
+  constructor(
+    @InjectRepository(ProxyNode) private readonly nodes: Repository<ProxyNode>,
+    private readonly transactions: Transactions,
+    private readonly registry: NodeRegistry,
+    private readonly fleet: FleetStore,
+    private readonly fleetSync: FleetSync,
+    private readonly alerts: AlertsService,
+    private readonly activity: ActivityService,
+  ) {}
+
+  list(query: NodeList): Promise<Page<NodeResponse>> {
+    const builder = this.nodes.createQueryBuilder('node').where('node.deletedAt IS NULL');
+    if (query.enabled !== undefined) builder.andWhere('node.enabled = :enabled', { enabled: query.enabled });
+    return readPage(builder, query, {
+      columns: { id: 'node.id', name: 'node.name', last_seen_at: 'node.lastSeenAt', created_at: 'node.createdAt' },
+      search: ['node.name', 'node.url'],
+      map: (row) => toNodeResponse(row, this.registry.watch),
+    });
+  }
+
+  async get(id: number): Promise<NodeResponse> {
+    return toNodeResponse(await this.find(id), this.registry.watch);
+  }
+
+  /** The credential is answered once and kept as a hash only. */
+  async create(caller: Caller, body: CreateNode): Promise<NodeResponse & { credential: string }> {
+    const credential = `tg-node-${randomBytes(32).toString('base64url')}`;
+    const row = await this.saving(async (tx) => {
+      const repository = tx.getRepository(ProxyNode);
+      const inserted = await repository.insert({ name: body.name, url: body.url ?? null, credentialHash: hashCredential(credential) });
+      const created = await repository.findOneByOrFail({ id: Number(inserted.identifiers[0]?.['id']) });
+      this.activity.record(tx, caller, { action: 'node.create', target: { kind: 'node', id: created.id }, after: toNodeRecord(created) });
+      return created;
+    });
+    return { ...toNodeResponse(row, this.registry.watch), credential };
+  }
+
+  async update(caller: Caller, id: number, body: UpdateNode): Promise<NodeResponse> {
+    return this.change(caller, id, 'node.update', (row) => ({
+      ...row,
+      ...(body.name !== undefined && { name: body.name }),
+      ...(body.url !== undefined && { url: body.url }),
+    }));
+  }
+
+  toggle(caller: Caller, id: number, body: ToggleNode): Promise<NodeResponse> {
+    return this.change(caller, id, 'node.toggle', (row) => ({ ...row, enabled: body.enabled ?? !row.enabled }));
+  }
+
+  /** Leaves a tombstone: the fleet credential alone cannot bring the name back. */
+  async delete(caller: Caller, id: number): Promise<void> {
+    await this.transactions.run(async (tx) => {
+      const row = await this.lock(tx, id);
+      await tx.getRepository(ProxyNode).update({ id }, { deletedAt: new Date(), credentialHash: null });
+      await this.alerts.resolve(tx, { rule: 'node_offline', subject: `node:${id}` });
+      await this.alerts.resolve(tx, { rule: 'node_refuses_snapshot', subject: `node:${id}` });
+      this.activity.record(tx, caller, { action: 'node.delete', target: { kind: 'node', id }, before: toNodeRecord(row) });
+      afterCommit(tx, () => this.fleet.setDesired(row.name, { state: 'unknown' }));
+    });
+  }
+
+  /** `proxy/start` and `proxy/stop`: survives restarts, of nodes and of this process. */
+  async setStopped(caller: Caller, isStopped: boolean, nodeId?: number): Promise<NodeResponse[]> {
+    const rows = await this.transactions.run(async (tx) => {
+      const repository = tx.getRepository(ProxyNode);
+      const targets = await repository.find({ where: { deletedAt: IsNull(), ...(nodeId !== undefined && { id: nodeId }) }, order: { id: 'ASC' }, lock: { mode: 'pessimistic_write' } });
+      if (nodeId !== undefined && targets.length === 0) throw new Refusal('not_found');
+      const changed = targets.filter((row) => row.stopped !== isStopped);
+      for (const row of changed) await this.store(tx, caller, isStopped ? 'node.stop' : 'node.start', row, { ...row, stopped: isStopped });
+      return targets.map((row) => ({ ...row, stopped: isStopped }));
+    });
+    return rows.map((row) => toNodeResponse(row, this.registry.watch));
+  }
+
+  sync(nodeId?: number): Promise<SyncResult> {
+    return this.fleetSync.sync((node) => nodeId === undefined || node.id === nodeId);
+  }
+
+  /** The live nodes' rows; throws `not_found` when one is named that does not exist. */
+  async scope(nodeId?: number): Promise<ProxyNode[]> {
+    if (nodeId !== undefined) return [await this.find(nodeId)];
+    return this.nodes.find({ where: { deletedAt: IsNull() }, order: { id: 'ASC' } });
+  }
+
+  private change(caller: Caller, id: number, action: string, next: (row: ProxyNode) => ProxyNode): Promise<NodeResponse> {
+    return this.saving(async (tx) => {
+      const row = await this.lock(tx, id);
+      return toNodeResponse(await this.store(tx, caller, action, row, next(row)), this.registry.watch);
+    });
+  }
+
+  /** Saves, records, and tells the node at once; the registry repeats the telling until Redis has it. */
+  private async store(tx: EntityManager, caller: Caller, action: string, before: ProxyNode, next: ProxyNode): Promise<ProxyNode> {
+    const after = await tx.getRepository(ProxyNode).save({ ...next });
+    this.activity.record(tx, caller, { action, target: { kind: 'node', id: after.id }, before: toNodeRecord(before), after: toNodeRecord(after) });
+    afterCommit(tx, () => this.fleet.setDesired(after.name, { state: wantedState(after) }));
+    if (before.name !== after.name) afterCommit(tx, () => this.fleet.setDesired(before.name, { state: 'unknown' }));
+    return after;
+  }
+
+  private async find(id: number): Promise<ProxyNode> {
+    const row = await this.nodes.findOneBy({ id, deletedAt: IsNull() });
+    if (!row) throw new Refusal('not_found');
+    return row;
+  }
+
+  private async lock(tx: EntityManager, id: number): Promise<ProxyNode> {
+    const row = await tx.getRepository(ProxyNode).findOne({ where: { id, deletedAt: IsNull() }, lock: { mode: 'pessimistic_write' } });
+    if (!row) throw new Refusal('not_found');
+    return row;
+  }
+
+  private async saving<T>(work: (tx: EntityManager) => Promise<T>): Promise<T> {
+    try {
+      return await this.transactions.run(work);
+    } catch (error) {
+      throw isUniqueViolation(error, 'proxy_nodes_name') ? new Refusal('node_name_taken', { errors: [{ field: 'name', message: 'is taken' }] }) : error;
+    }
+  }
+}

@@ -1,0 +1,44 @@
+import { Body, Controller, Delete, Get, HttpCode, Post, Put, Query } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+import { FromCaller, type Caller } from '../../platform/access/caller.ts';
+import { Permission } from '../../platform/access/permission.ts';
+import { IdPath } from '../../platform/http/id-path.ts';
+import { createRouteSchema, routeListSchema, updateRouteSchema, type CreateRoute, type RouteList, type UpdateRoute } from './routing.dto.ts';
+import { RoutingService } from './routing.service.ts';
+
+@ApiTags('routing')
+@Controller('routing')
+export class RoutingController {
+  constructor(private readonly routing: RoutingService) {}
+
+  @Get()
+  @Permission('admin')
+  list(@Query({ schema: routeListSchema }) query: RouteList) {
+    return this.routing.list(query);
+  }
+
+  @Post()
+  @Permission('admin')
+  create(@FromCaller() caller: Caller, @Body({ schema: createRouteSchema }) body: CreateRoute) {
+    return this.routing.create(caller, body);
+  }
+
+  @Get(':id')
+  @Permission('admin')
+  get(@IdPath() id: number) {
+    return this.routing.get(id);
+  }
+
+  @Put(':id')
+  @Permission('admin')
+  update(@FromCaller() caller: Caller, @IdPath() id: number, @Body({ schema: updateRouteSchema }) body: UpdateRoute) {
+    return this.routing.update(caller, id, body);
+  }
+
+  @Delete(':id')
+  @Permission('admin')
+  @HttpCode(204)
+  async delete(@FromCaller() caller: Caller, @IdPath() id: number) {
+    await this.routing.delete(caller, id);
+  }
+}

@@ -1,0 +1,30 @@
+import { OUTPUT_LIMIT_FIELDS } from '@tollgate/snapshot';
+import { z } from 'zod';
+import { booleanFilter, idFilter, listQuery } from '../../platform/http/list-query.ts';
+
+const INTEGER_MAX = 2_147_483_647;
+const id = z.number().int().min(1).max(INTEGER_MAX);
+
+export const createRouteSchema = z.strictObject({
+  model_id: id,
+  upstream_id: id,
+  /** The upstream's name of the model; the model's own name when omitted. Printable, since it is written into the upstream's request. */
+  upstream_model: z.string().trim().min(1).max(256).regex(/^\P{Cc}+$/u, 'must not hold control characters').optional(),
+  /** Lowest first. */
+  priority: z.number().int().min(-1_000_000).max(1_000_000).optional(),
+  /** Share within its tier. */
+  weight: z.number().int().min(1).max(1_000_000).optional(),
+  enabled: z.boolean().optional(),
+  output_limit_field: z.enum(OUTPUT_LIMIT_FIELDS).optional(),
+});
+export type CreateRoute = z.infer<typeof createRouteSchema>;
+
+export const updateRouteSchema = createRouteSchema.partial();
+export type UpdateRoute = z.infer<typeof updateRouteSchema>;
+
+export const routeListSchema = listQuery({
+  sorts: ['id', 'model_id', 'upstream_id', 'priority'],
+  sort: 'id',
+  filters: { model_id: idFilter.optional(), upstream_id: idFilter.optional(), enabled: booleanFilter.optional() },
+});
+export type RouteList = z.infer<typeof routeListSchema>;

@@ -1,0 +1,15 @@
+import { Module } from '@nestjs/common';
+import { TypeOrmModule } from '@nestjs/typeorm';
+import { ActivityModule } from '../activity/activity.module.ts';
+import { SnapshotsModule } from '../snapshots/snapshots.module.ts';
+import { UpstreamsModule } from '../upstreams/upstreams.module.ts';
+import { Route } from './route.entity.ts';
+import { RoutingController } from './routing.controller.ts';
+import { RoutingService } from './routing.service.ts';
+
+@Module({
+  imports: [TypeOrmModule.forFeature([Route]), ActivityModule, SnapshotsModule, UpstreamsModule],
+  controllers: [RoutingController],
+  providers: [RoutingService],
+})
+export class RoutingModule {}

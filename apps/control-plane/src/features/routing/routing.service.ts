@@ -1,0 +1,126 @@
+import { Injectable } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
+import { MODEL_KINDS } from '@tollgate/snapshot';
+import { Repository, type EntityManager } from 'typeorm';
+import { z } from 'zod';
+import type { Caller } from '../../platform/access/caller.ts';
+import { Transactions } from '../../platform/database/transactions.ts';
+import { readPage, type Page } from '../../platform/http/list-query.ts';
+import { invalidField, Refusal } from '../../platform/http/refusal.ts';
+import { ActivityService } from '../activity/activity.service.ts';
+import { SnapshotsService } from '../snapshots/snapshots.service.ts';
+import { UpstreamsService } from '../upstreams/upstreams.service.ts';
+import { Route } from './route.entity.ts';
+import type { CreateRoute, RouteList, UpdateRoute } from './routing.dto.ts';
+
+const modelFacts = z.object({ name: z.string(), kind: z.enum(MODEL_KINDS) });
+
+@Injectable()
+export class RoutingService {
+  constructor(
+    @InjectRepository(Route) private readonly routes: Repository<Route>,
+    private readonly transactions: Transactions,
+    private readonly upstreams: UpstreamsService,
+    private readonly snapshots: SnapshotsService,
+    private readonly activity: ActivityService,
+  ) {}
+
+  list(query: RouteList): Promise<Page<RouteResponse>> {
+    const builder = this.routes.createQueryBuilder('route');
+    if (query.model_id !== undefined) builder.andWhere('route.modelId = :modelId', { modelId: query.model_id });
+    if (query.upstream_id !== undefined) builder.andWhere('route.upstreamId = :upstreamId', { upstreamId: query.upstream_id });
+    if (query.enabled !== undefined) builder.andWhere('route.enabled = :enabled', { enabled: query.enabled });
+    return readPage(builder, query, {
+      columns: { id: 'route.id', model_id: 'route.modelId', upstream_id: 'route.upstreamId', priority: 'route.priority' },
+      search: ['route.upstreamModel'],
+      map: toRouteResponse,
+    });
+  }
+
+  async get(id: number): Promise<RouteResponse> {
+    const row = await this.routes.findOneBy({ id });
+    if (!row) throw new Refusal('not_found');
+    return toRouteResponse(row);
+  }
+
+  async create(caller: Caller, body: CreateRoute): Promise<RouteResponse> {
+    return this.transactions.run(async (tx) => {
+      const model = await this.checkEnds(tx, { modelId: body.model_id, upstreamId: body.upstream_id });
+      const repository = tx.getRepository(Route);
+      const inserted = await repository.insert({ ...columnsOf(body), upstreamModel: body.upstream_model ?? model.name });
+      const id: number = inserted.identifiers[0]?.['id'];
+      const after = toRouteResponse(await repository.findOneByOrFail({ id }));
+      this.activity.record(tx, caller, { action: 'route.create', target: { kind: 'route', id }, after });
+      this.snapshots.changed(tx);
+      return after;
+    });
+  }
+
+  async update(caller: Caller, id: number, body: UpdateRoute): Promise<RouteResponse> {
+    return this.transactions.run(async (tx) => {
+      const row = await this.lock(tx, id);
+      const before = toRouteResponse(row);
+      const next = { ...row, ...columnsOf(body) };
+      if (next.modelId !== row.modelId || next.upstreamId !== row.upstreamId) await this.checkEnds(tx, next);
+      const after = toRouteResponse(await tx.getRepository(Route).save(next));
+      this.activity.record(tx, caller, { action: 'route.update', target: { kind: 'route', id }, before, after });
+      this.snapshots.changed(tx);
+      return after;
+    });
+  }
+
+  async delete(caller: Caller, id: number): Promise<void> {
+    await this.transactions.run(async (tx) => {
+      const row = await this.lock(tx, id);
+      await tx.getRepository(Route).delete({ id });
+      this.activity.record(tx, caller, { action: 'route.delete', target: { kind: 'route', id }, before: toRouteResponse(row) });
+      this.snapshots.changed(tx);
+    });
+  }
+
+  private async lock(tx: EntityManager, id: number): Promise<Route> {
+    const row = await tx.getRepository(Route).findOne({ where: { id }, lock: { mode: 'pessimistic_write' } });
+    if (!row) throw new Refusal('not_found');
+    return row;
+  }
+
+  /** Both ends must exist and speak of the same thing; neither can be deleted before `tx` ends. */
+  private async checkEnds(tx: EntityManager, ends: { modelId: number; upstreamId: number }): Promise<z.infer<typeof modelFacts>> {
+    const rows: unknown[] = await tx.query('SELECT name, kind FROM models WHERE id = $1 AND deleted_at IS NULL FOR SHARE', [ends.modelId]);
+    const model = modelFacts.safeParse(rows[0]);
+    if (!model.success) throw invalidField('model_id', 'there is no such model');
+    const protocol = await this.upstreams.protocolOf(tx, ends.upstreamId);
+    if (protocol === undefined) throw invalidField('upstream_id', 'there is no such upstream');
+    if (model.data.kind === 'embedding' && protocol === 'anthropic') throw invalidField('upstream_id', 'the anthropic protocol has no embeddings');
+    return model.data;
+  }
+}
+
+function columnsOf(body: UpdateRoute): Partial<Route> {
+  return {
+    ...(body.model_id !== undefined && { modelId: body.model_id }),
+    ...(body.upstream_id !== undefined && { upstreamId: body.upstream_id }),
+    ...(body.upstream_model !== undefined && { upstreamModel: body.upstream_model }),
+    ...(body.priority !== undefined && { priority: body.priority }),
+    ...(body.weight !== undefined && { weight: body.weight }),
+    ...(body.enabled !== undefined && { enabled: body.enabled }),
+    ...(body.output_limit_field !== undefined && { outputLimitField: body.output_limit_field }),
+  };
+}
+
+export type RouteResponse = ReturnType<typeof toRouteResponse>;
+
+function toRouteResponse(row: Route) {
+  return {
+    id: row.id,
+    model_id: row.modelId,
+    upstream_id: row.upstreamId,
+    upstream_model: row.upstreamModel,
+    priority: row.priority,
+    weight: row.weight,
+    enabled: row.enabled,
+    output_limit_field: row.outputLimitField,
+    created_at: row.createdAt.toISOString(),
+    updated_at: row.updatedAt.toISOString(),
+  };
+}

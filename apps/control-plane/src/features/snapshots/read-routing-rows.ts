@@ -1,0 +1,49 @@
+import { MODEL_KINDS, OUTPUT_LIMIT_FIELDS, UPSTREAM_PROTOCOLS, type RoutingRows } from '@tollgate/snapshot';
+import type { EntityManager } from 'typeorm';
+import { z } from 'zod';
+
+const id = z.number().int().positive();
+const count = z.number().int().nonnegative();
+
+/** What PostgreSQL's JSON functions return; times as Unix ms. */
+const routingRows = z.strictObject({
+  models: z.array(z.strictObject({
+    id, name: z.string(), displayName: z.string(), kind: z.enum(MODEL_KINDS), ownedBy: z.string(), createdAtMs: count,
+    contextWindow: count.nullable(), maxOutputTokens: count.nullable(), unboundedInputTokens: count.nullable(), isOnShelf: z.boolean(),
+  })),
+  prices: z.array(z.strictObject({ id, modelId: id, effectiveAtMs: count, weightInput: count, weightOutput: count, weightCacheRead: count, weightCacheWrite: count })),
+  upstreams: z.array(z.strictObject({
+    id, name: z.string(), protocol: z.enum(UPSTREAM_PROTOCOLS), baseUrl: z.string(), sealedApiKey: z.string().nullable(), headers: z.record(z.string(), z.string()),
+    connectTimeoutMs: count, firstTokenTimeoutMs: count, idleTimeoutMs: count, totalTimeoutMs: count, maxConcurrency: count.nullable(), enabled: z.boolean(),
+  })),
+  routes: z.array(z.strictObject({
+    id, modelId: id, upstreamId: id, upstreamModel: z.string(), priority: z.number().int(), weight: count, enabled: z.boolean(), outputLimitField: z.enum(OUTPUT_LIMIT_FIELDS),
+  })),
+});
+
+/** One statement, so that all four lists are of one moment whatever the isolation level. */
+const SELECT_ROUTING_ROWS = `
+SELECT
+  (SELECT coalesce(jsonb_agg(jsonb_build_object(
+     'id', id, 'name', name, 'displayName', display_name, 'kind', kind, 'ownedBy', owned_by, 'createdAtMs', floor(extract(epoch FROM created_at) * 1000)::bigint,
+     'contextWindow', context_window, 'maxOutputTokens', max_output_tokens, 'unboundedInputTokens', unbounded_input_tokens, 'isOnShelf', is_on_shelf)), '[]')
+   FROM models WHERE deleted_at IS NULL) AS models,
+  (SELECT coalesce(jsonb_agg(jsonb_build_object(
+     'id', price.id, 'modelId', price.model_id, 'effectiveAtMs', greatest(0, floor(extract(epoch FROM price.effective_at) * 1000))::bigint,
+     'weightInput', price.weight_input, 'weightOutput', price.weight_output, 'weightCacheRead', price.weight_cache_read, 'weightCacheWrite', price.weight_cache_write)), '[]')
+   FROM price_versions price JOIN models ON models.id = price.model_id AND models.deleted_at IS NULL) AS prices,
+  (SELECT coalesce(jsonb_agg(jsonb_build_object(
+     'id', id, 'name', name, 'protocol', protocol, 'baseUrl', base_url, 'sealedApiKey', sealed_api_key, 'headers', headers,
+     'connectTimeoutMs', connect_timeout_ms, 'firstTokenTimeoutMs', first_token_timeout_ms, 'idleTimeoutMs', idle_timeout_ms, 'totalTimeoutMs', total_timeout_ms,
+     'maxConcurrency', max_concurrency, 'enabled', enabled)), '[]')
+   FROM upstreams WHERE deleted_at IS NULL) AS upstreams,
+  (SELECT coalesce(jsonb_agg(jsonb_build_object(
+     'id', id, 'modelId', model_id, 'upstreamId', upstream_id, 'upstreamModel', upstream_model, 'priority', priority, 'weight', weight, 'enabled', enabled,
+     'outputLimitField', output_limit_field)), '[]')
+   FROM routes) AS routes`;
+
+/** The books' side of the snapshot: the only place that reads these four tables together. */
+export async function readRoutingRows(tx: EntityManager): Promise<RoutingRows> {
+  const [row]: unknown[] = await tx.query(SELECT_ROUTING_ROWS);
+  return routingRows.parse(row);
+}

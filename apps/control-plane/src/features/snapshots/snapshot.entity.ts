@@ -1,0 +1,25 @@
+import { Column, CreateDateColumn, Entity, PrimaryColumn } from 'typeorm';
+import { safeIntegerColumn } from '../../platform/database/columns.ts';
+
+@Entity('snapshots')
+export class Snapshot {
+  /** The version; `id` to the list helpers, as of every other row. */
+  @PrimaryColumn({ name: 'version', type: 'bigint', generated: 'identity', transformer: safeIntegerColumn })
+  id: number;
+
+  @Column({ type: 'text' })
+  checksum: string;
+
+  /** A `SnapshotDocument` as it was published; parsed by whoever reads it, since an older release may have written it. */
+  @Column({ type: 'jsonb' })
+  document: object;
+
+  @Column({ name: 'rollback_of', type: 'bigint', nullable: true, transformer: safeIntegerColumn })
+  rollbackOf: number | null;
+
+  @Column({ name: 'created_by', type: 'integer', nullable: true })
+  createdBy: number | null;
+
+  @CreateDateColumn({ name: 'created_at', type: 'timestamptz' })
+  createdAt: Date;
+}

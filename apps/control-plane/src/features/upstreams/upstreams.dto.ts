@@ -1,0 +1,38 @@
+import { UPSTREAM_PROTOCOLS } from '@tollgate/snapshot';
+import { z } from 'zod';
+import { booleanFilter, listQuery } from '../../platform/http/list-query.ts';
+import { upstreamHeadersSchema } from './upstream-headers.ts';
+
+/** Longer than any provider's own limit; a column of PostgreSQL would take two billion. */
+const TIMEOUT_MS_MAX = 3_600_000;
+const timeoutMs = z.number().int().min(1).max(TIMEOUT_MS_MAX);
+/** Sent in a header: visible ASCII only. */
+const apiKey = z.string().max(8192).regex(/^[\x21-\x7e]+$/, 'must be printable ASCII without spaces');
+
+export const createUpstreamSchema = z.strictObject({
+  name: z.string().trim().min(1).max(128),
+  protocol: z.enum(UPSTREAM_PROTOCOLS),
+  /** Including the version segment, e.g. `https://api.openai.com/v1`. */
+  base_url: z.string().min(1),
+  /** Write-only. */
+  api_key: apiKey.nullable().optional(),
+  headers: upstreamHeadersSchema.optional(),
+  connect_timeout_ms: timeoutMs.optional(),
+  first_token_timeout_ms: timeoutMs.optional(),
+  idle_timeout_ms: timeoutMs.optional(),
+  total_timeout_ms: timeoutMs.optional(),
+  max_concurrency: z.number().int().min(1).max(1_000_000).nullable().optional(),
+  enabled: z.boolean().optional(),
+});
+export type CreateUpstream = z.infer<typeof createUpstreamSchema>;
+
+/** `api_key`: omitted = kept, null = removed. */
+export const updateUpstreamSchema = createUpstreamSchema.partial();
+export type UpdateUpstream = z.infer<typeof updateUpstreamSchema>;
+
+export const upstreamListSchema = listQuery({
+  sorts: ['id', 'name', 'created_at'],
+  sort: 'id',
+  filters: { protocol: z.enum(UPSTREAM_PROTOCOLS).optional(), enabled: booleanFilter.optional() },
+});
+export type UpstreamList = z.infer<typeof upstreamListSchema>;

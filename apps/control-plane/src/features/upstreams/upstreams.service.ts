@@ -1,0 +1,163 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
+import { checkBaseUrl, parseOutboundPolicy, upstreamSecretOwner, type OutboundPolicy, type SecretBox } from '@tollgate/contracts';
+import type { UpstreamProtocol } from '@tollgate/snapshot';
+import { IsNull, Repository, type EntityManager } from 'typeorm';
+import { CONFIG, type Config } from '../../config.ts';
+import type { Caller } from '../../platform/access/caller.ts';
+import { isUniqueViolation } from '../../platform/database/database-errors.ts';
+import { Transactions } from '../../platform/database/transactions.ts';
+import { readPage, type Page } from '../../platform/http/list-query.ts';
+import { invalidField, Refusal } from '../../platform/http/refusal.ts';
+import { SECRET_BOX } from '../../platform/secrets/secrets.module.ts';
+import { ActivityService } from '../activity/activity.service.ts';
+import { SnapshotsService } from '../snapshots/snapshots.service.ts';
+import { Upstream } from './upstream.entity.ts';
+import type { CreateUpstream, UpdateUpstream, UpstreamList } from './upstreams.dto.ts';
+
+@Injectable()
+export class UpstreamsService {
+  private readonly outbound: OutboundPolicy;
+
+  constructor(
+    @InjectRepository(Upstream) private readonly upstreams: Repository<Upstream>,
+    private readonly transactions: Transactions,
+    private readonly snapshots: SnapshotsService,
+    private readonly activity: ActivityService,
+    @Inject(SECRET_BOX) private readonly secrets: SecretBox,
+    @Inject(CONFIG) config: Config,
+  ) {
+    this.outbound = parseOutboundPolicy(config.UPSTREAM_ALLOW_PRIVATE.join(','));
+  }
+
+  list(query: UpstreamList): Promise<Page<UpstreamResponse>> {
+    const builder = this.upstreams.createQueryBuilder('upstream').where('upstream.deletedAt IS NULL');
+    if (query.protocol !== undefined) builder.andWhere('upstream.protocol = :protocol', { protocol: query.protocol });
+    if (query.enabled !== undefined) builder.andWhere('upstream.enabled = :enabled', { enabled: query.enabled });
+    return readPage(builder, query, {
+      columns: { id: 'upstream.id', name: 'upstream.name', created_at: 'upstream.createdAt' },
+      search: ['upstream.name', 'upstream.baseUrl'],
+      map: toUpstreamResponse,
+    });
+  }
+
+  async get(id: number): Promise<UpstreamResponse> {
+    const row = await this.upstreams.findOneBy({ id, deletedAt: IsNull() });
+    if (!row) throw new Refusal('not_found');
+    return toUpstreamResponse(row);
+  }
+
+  async create(caller: Caller, body: CreateUpstream): Promise<UpstreamResponse> {
+    const columns = { ...this.columnsOf(body), headers: body.headers ?? {} };
+    return this.saving(async (tx) => {
+      const repository = tx.getRepository(Upstream);
+      // The row comes first: the secret is sealed to its id.
+      const inserted = await repository.insert(columns);
+      const id: number = inserted.identifiers[0]?.['id'];
+      if (body.api_key) await repository.update({ id }, { sealedApiKey: this.seal(body.api_key, id) });
+      const after = toUpstreamResponse(await repository.findOneByOrFail({ id }));
+      this.activity.record(tx, caller, { action: 'upstream.create', target: { kind: 'upstream', id }, after });
+      return after;
+    });
+  }
+
+  async update(caller: Caller, id: number, body: UpdateUpstream): Promise<UpstreamResponse> {
+    const columns = this.columnsOf(body);
+    return this.saving(async (tx) => {
+      const row = await this.lock(tx, id);
+      const before = toUpstreamResponse(row);
+      if (body.protocol === 'anthropic') await this.refuseWhileEmbedding(tx, id);
+      const sealedApiKey = body.api_key === undefined ? row.sealedApiKey : body.api_key === null ? null : this.seal(body.api_key, id);
+      const after = toUpstreamResponse(await tx.getRepository(Upstream).save({ ...row, ...columns, sealedApiKey }));
+      this.activity.record(tx, caller, { action: 'upstream.update', target: { kind: 'upstream', id }, before, after: { ...after, api_key_changed: body.api_key !== undefined } });
+      return after;
+    });
+  }
+
+  async delete(caller: Caller, id: number): Promise<void> {
+    await this.saving(async (tx) => {
+      const row = await this.lock(tx, id);
+      const routes: unknown[] = await tx.query('SELECT id FROM routes WHERE upstream_id = $1 ORDER BY id LIMIT 10', [id]);
+      if (routes.length > 0) throw new Refusal('upstream_in_use', { detail: 'Delete or redirect the routes that lead to this upstream first' });
+      // A deleted upstream keeps no secret.
+      await tx.getRepository(Upstream).update({ id }, { deletedAt: new Date(), sealedApiKey: null });
+      this.activity.record(tx, caller, { action: 'upstream.delete', target: { kind: 'upstream', id }, before: toUpstreamResponse(row) });
+    });
+  }
+
+  /** For routes: the upstream's protocol, with the row kept from deletion until `tx` ends. Undefined when there is none. */
+  async protocolOf(tx: EntityManager, id: number): Promise<UpstreamProtocol | undefined> {
+    const row = await tx.getRepository(Upstream).findOne({ where: { id, deletedAt: IsNull() }, lock: { mode: 'pessimistic_read' } });
+    return row?.protocol;
+  }
+
+  private async saving<T>(work: (tx: EntityManager) => Promise<T>): Promise<T> {
+    try {
+      return await this.transactions.run(async (tx) => {
+        const result = await work(tx);
+        this.snapshots.changed(tx);
+        return result;
+      });
+    } catch (error) {
+      throw isUniqueViolation(error, 'upstreams_name') ? new Refusal('upstream_name_taken', { errors: [{ field: 'name', message: 'is taken' }] }) : error;
+    }
+  }
+
+  private async lock(tx: EntityManager, id: number): Promise<Upstream> {
+    const row = await tx.getRepository(Upstream).findOne({ where: { id, deletedAt: IsNull() }, lock: { mode: 'pessimistic_write' } });
+    if (!row) throw new Refusal('not_found');
+    return row;
+  }
+
+  private async refuseWhileEmbedding(tx: EntityManager, id: number): Promise<void> {
+    const routes: unknown[] = await tx.query(`SELECT 1 FROM routes JOIN models ON models.id = routes.model_id WHERE routes.upstream_id = $1 AND models.kind = 'embedding' LIMIT 1`, [id]);
+    if (routes.length > 0) throw invalidField('protocol', 'embedding models are routed here, and the anthropic protocol has no embeddings');
+  }
+
+  private seal(apiKey: string, id: number): string {
+    return this.secrets.seal(apiKey, upstreamSecretOwner(id));
+  }
+
+  /** The given fields as columns; the secret is not among them. */
+  private columnsOf(body: UpdateUpstream): Partial<Upstream> {
+    return {
+      ...(body.name !== undefined && { name: body.name }),
+      ...(body.protocol !== undefined && { protocol: body.protocol }),
+      ...(body.base_url !== undefined && { baseUrl: this.checkedBaseUrl(body.base_url) }),
+      ...(body.headers !== undefined && { headers: body.headers }),
+      ...(body.connect_timeout_ms !== undefined && { connectTimeoutMs: body.connect_timeout_ms }),
+      ...(body.first_token_timeout_ms !== undefined && { firstTokenTimeoutMs: body.first_token_timeout_ms }),
+      ...(body.idle_timeout_ms !== undefined && { idleTimeoutMs: body.idle_timeout_ms }),
+      ...(body.total_timeout_ms !== undefined && { totalTimeoutMs: body.total_timeout_ms }),
+      ...(body.max_concurrency !== undefined && { maxConcurrency: body.max_concurrency }),
+      ...(body.enabled !== undefined && { enabled: body.enabled }),
+    };
+  }
+
+  private checkedBaseUrl(text: string): string {
+    const verdict = checkBaseUrl(text, this.outbound);
+    if (verdict.kind === 'refused') throw invalidField('base_url', verdict.reason);
+    return verdict.baseUrl;
+  }
+}
+
+export type UpstreamResponse = ReturnType<typeof toUpstreamResponse>;
+
+function toUpstreamResponse(row: Upstream) {
+  return {
+    id: row.id,
+    name: row.name,
+    protocol: row.protocol,
+    base_url: row.baseUrl,
+    has_api_key: row.sealedApiKey !== null,
+    headers: row.headers,
+    connect_timeout_ms: row.connectTimeoutMs,
+    first_token_timeout_ms: row.firstTokenTimeoutMs,
+    idle_timeout_ms: row.idleTimeoutMs,
+    total_timeout_ms: row.totalTimeoutMs,
+    max_concurrency: row.maxConcurrency,
+    enabled: row.enabled,
+    created_at: row.createdAt.toISOString(),
+    updated_at: row.updatedAt.toISOString(),
+  };
+}

@@ -1,0 +1,78 @@
+export interface BackgroundWork {
+  everyMs: number;
+  /** Pause after a failure; often shorter, so that what is down at start costs little. */
+  retryMs: number;
+  work: () => Promise<void>;
+  /** Told when a run of failures begins, not at each one. */
+  onFailing: (error: unknown) => void | Promise<void>;
+  /** Told after the first success and after each run of failures: what an earlier process left behind ends here too. */
+  onWorking?: () => void | Promise<void>;
+}
+
+/** Does a piece of work for ever, one run at a time, with a pause in between. */
+export class BackgroundLoop {
+  private timer: NodeJS.Timeout | undefined;
+  private dueAtMs = Infinity;
+  private running: Promise<void> | undefined;
+  private isStopped = true;
+  private isFailing: boolean | undefined;
+
+  constructor(private readonly options: BackgroundWork) {}
+
+  start(): void {
+    this.isStopped = false;
+    this.wakeWithin(0);
+  }
+
+  /** Runs not later than in this many ms; an earlier appointment stands. During a run it means another one after it. */
+  wakeWithin(delayMs: number): void {
+    const dueAtMs = performance.now() + delayMs;
+    if (this.isStopped || dueAtMs >= this.dueAtMs) return;
+    this.dueAtMs = dueAtMs;
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.run(), delayMs);
+  }
+
+  /** Waits for the run in progress. */
+  async stop(): Promise<void> {
+    this.isStopped = true;
+    clearTimeout(this.timer);
+    await this.running;
+  }
+
+  private run(): void {
+    this.dueAtMs = Infinity;
+    // A wake-up during a run: that run's end looks at dueAtMs again.
+    if (this.running) return this.wakeAfterRun();
+    this.running = this.attempt().then((pauseMs) => {
+      this.running = undefined;
+      this.wakeWithin(pauseMs);
+    });
+  }
+
+  private wakeAfterRun(): void {
+    void this.running?.then(() => this.wakeWithin(0));
+  }
+
+  private async attempt(): Promise<number> {
+    try {
+      await this.options.work();
+    } catch (error) {
+      if (this.isFailing !== true) await settled(() => this.options.onFailing(error));
+      this.isFailing = true;
+      return this.options.retryMs;
+    }
+    if (this.isFailing !== false) await settled(() => this.options.onWorking?.());
+    this.isFailing = false;
+    return this.options.everyMs;
+  }
+}
+
+/** Telling of a failure must not become one. */
+async function settled(tell: () => void | Promise<void>): Promise<void> {
+  try {
+    await tell();
+  } catch {
+    // The database that could not be worked with cannot take the alert either.
+  }
+}
