@@ -21,6 +21,7 @@ export class SnapshotFollower {
   #timer: NodeJS.Timeout | null = null;
   #pulling: Promise<void> | null = null;
   #isPullWanted = false;
+  #isReloadWanted = false;
   readonly #listeners: ((index: RoutingIndex) => void)[] = [];
   readonly #source: SnapshotSource;
   readonly #file: SnapshotFile;
@@ -73,6 +74,12 @@ export class SnapshotFollower {
     return this.#pulling;
   }
 
+  /** Fetches and applies the current version again, also when it is the one in use. */
+  reload(): Promise<void> {
+    this.#isReloadWanted = true;
+    return this.pull();
+  }
+
   async #pullUntilQuiet(): Promise<void> {
     do {
       this.#isPullWanted = false;
@@ -88,10 +95,11 @@ export class SnapshotFollower {
   async #pullOnce(): Promise<void> {
     const version = await this.#source.currentVersion();
     if (version === null) return;
-    if (version === this.#current?.snapshot.version) {
+    if (version === this.#current?.snapshot.version && !this.#isReloadWanted) {
       this.#refused = null;
       return;
     }
+    this.#isReloadWanted = false;
     const verdict = await this.#source.fetchSnapshot(version);
     if (!verdict) return;
     if (verdict.kind === 'refused') return this.#refuse(version, verdict.message);

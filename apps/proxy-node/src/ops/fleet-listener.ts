@@ -1,0 +1,31 @@
+import type { FleetMessage } from '@tollgate/contracts';
+import type { Logger } from 'pino';
+import type { SnapshotFollower } from '../snapshot/snapshot-follower.ts';
+import type { NodeReporter } from './node-reporter.ts';
+
+export interface FleetListenerParts {
+  name: string;
+  follower: SnapshotFollower;
+  reporter: NodeReporter;
+  dump: (request: Extract<FleetMessage, { kind: 'dump' }>) => Promise<void>;
+  log: Logger;
+}
+
+/** What this node does on each word to the fleet. A missed one heals by the periodic pull and report. */
+export function fleetListener({ name, follower, reporter, dump, log }: FleetListenerParts): (message: FleetMessage) => void {
+  return (message) => {
+    switch (message.kind) {
+      case 'snapshot':
+        return void follower.pull();
+      case 'reload':
+        if (message.node === null || message.node === name) void follower.reload();
+        return;
+      case 'desired':
+        if (message.node === name) void reporter.report();
+        return;
+      case 'dump':
+        if (message.node === null || message.node === name) dump(message).catch((error: unknown) => log.warn({ err: error }, 'the dump could not be written'));
+        return;
+    }
+  };
+}

@@ -1,0 +1,41 @@
+import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+export interface LocalUpstream {
+  baseUrl: string;
+  server: Server;
+  /** Requests seen, oldest first, with their whole bodies. */
+  requests: { incoming: IncomingMessage; body: string }[];
+  /** Resolves when the n-th request's connection was cut by its caller. */
+  aborted: Promise<void>;
+  close(): Promise<void>;
+}
+
+/** A real HTTP server for one test; `answer` writes the response, after the request body was read. */
+export async function startLocalUpstream(answer: (response: ServerResponse, body: string, incoming: IncomingMessage) => void): Promise<LocalUpstream> {
+  const requests: LocalUpstream['requests'] = [];
+  const aborted = Promise.withResolvers<void>();
+  const listener: RequestListener = (incoming, response) => {
+    const chunks: Buffer[] = [];
+    incoming.on('data', (chunk: Buffer) => chunks.push(chunk));
+    incoming.on('end', () => {
+      const body = Buffer.concat(chunks).toString('utf8');
+      requests.push({ incoming, body });
+      response.on('close', () => response.writableFinished || aborted.resolve());
+      answer(response, body, incoming);
+    });
+  };
+  const server = createServer(listener);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  return {
+    baseUrl: `http://127.0.0.1:${port}/v1`,
+    server,
+    requests,
+    aborted: aborted.promise,
+    close: async () => {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}

@@ -1,0 +1,162 @@
+import { randomUUID, randomUUIDv7 } from 'node:crypto';
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createSecretBox, parseOutboundPolicy, upstreamSecretOwner } from '@tollgate/contracts';
+import { Acknowledgements, EpochCache, Epochs, FleetStore, FunctionLibrary, MeteringStore, nodeAddress, openRedis, type ConnectionRole, type RedisConnection } from '@tollgate/keyspace';
+import type { Logger } from 'pino';
+import { createApp } from './app.ts';
+import type { Config } from './config.ts';
+import { parseRanges } from './http/client-address.ts';
+import { createHttpServer, listen } from './http/server.ts';
+import { fleetListener } from './ops/fleet-listener.ts';
+import { Gate } from './ops/gate.ts';
+import { Metrics } from './ops/metrics.ts';
+import { composeDump } from './ops/node-dump.ts';
+import { NodeReporter } from './ops/node-reporter.ts';
+import { nodeTables } from './ops/node-tables.ts';
+import { Operations } from './ops/operations.ts';
+import { stopNode } from './ops/stop-node.ts';
+import { Admitter } from './pipeline/admit.ts';
+import { DenyCache } from './pipeline/deny-cache.ts';
+import { Forwarder } from './pipeline/forward.ts';
+import { Pipeline } from './pipeline/pipeline.ts';
+import { SnapshotFile } from './snapshot/snapshot-file.ts';
+import { SnapshotFollower } from './snapshot/snapshot-follower.ts';
+import { Ticker } from './upstream/ticker.ts';
+import { UpstreamHealth } from './upstream/upstream-health.ts';
+import { UpstreamPools } from './upstream/upstream-pools.ts';
+import { openUsageQueue } from './usage/relay.ts';
+import { RequestBooks } from './usage/request-books.ts';
+
+const SOFTWARE = 'tollgate/0.1.0';
+/** A node that said nothing for so long has no share of the relays. */
+const PEER_AGE_MAX_MS = 10_000;
+
+export interface RunningNode {
+  port: number;
+  /** Takes no more requests, lets running ones finish within the drain time, hands its usage over, and lets go of everything. */
+  stop(): Promise<void>;
+}
+
+/** The only place where parts are made and joined. */
+export async function startNode(config: Config, log: Logger): Promise<RunningNode> {
+  await mkdir(config.DATA_DIR, { recursive: true });
+  const redis = openConnections(config, log);
+  const library = new FunctionLibrary(redis.hot);
+  const store = new MeteringStore({ library, epochs: new EpochCache(new Epochs(redis.hot)), shards: config.SHARDS });
+  const fleet = new FleetStore({ redis: redis.plain, library });
+  const books = await openBooks({ config, store, fleet, redis, log });
+  const follower = new SnapshotFollower({ source: fleet, file: new SnapshotFile(join(config.DATA_DIR, 'snapshot.json')), log, pullMs: config.SNAPSHOT_PULL_MS });
+  const serving = createServing({ config, store, books, follower, log });
+  const reporter = followFleet({ config, fleet, subscriber: redis.subscriber, books, follower, serving, log });
+  await follower.start();
+  reporter.start();
+  const server = createHttpServer(serving.app, { headerBytesMax: config.HEADER_BYTES_MAX, headerTimeoutMs: config.HEADER_TIMEOUT_MS, bodyTimeoutMs: config.BODY_TIMEOUT_MS });
+  const port = await listen(server, { host: config.HOST, port: config.PORT });
+  const { gate, pools } = serving;
+  const disconnect = (): void => Object.values(redis).forEach((connection) => connection.disconnect());
+  return { port, stop: () => stopNode({ server, gate, reporter, follower, books, pools, disconnect, drainTimeoutMs: config.DRAIN_TIMEOUT_MS, log }) };
+}
+
+type Connections = Record<'hot' | 'plain' | 'blocking' | 'subscriber', RedisConnection>;
+
+function openConnections(config: Config, log: Logger): Connections {
+  const open = (role: ConnectionRole): RedisConnection =>
+    openRedis(config.REDIS_URL, { role, name: `${config.NODE_NAME}:${config.NODE_WORKER}:${role}`, onError: (error) => log.warn({ err: error, role }, 'Redis connection') });
+  return { hot: open('hot'), plain: open('plain'), blocking: open('blocking'), subscriber: open('subscriber') };
+}
+
+interface BooksParts {
+  config: Config;
+  store: MeteringStore;
+  fleet: FleetStore;
+  redis: Connections;
+  log: Logger;
+}
+
+function openBooks({ config, store, fleet, redis, log }: BooksParts): Promise<RequestBooks> {
+  return RequestBooks.open({
+    dataDir: config.DATA_DIR,
+    node: config.NODE_NAME,
+    worker: config.NODE_WORKER,
+    shards: config.SHARDS,
+    leaseMs: config.HOLD_LEASE_MS,
+    metering: store,
+    redis: redis.hot,
+    acknowledgements: new Acknowledgements(redis.plain),
+    blocking: redis.blocking,
+    queue: openUsageQueue(redis.plain, log),
+    peers: async () => (await fleet.listReports({ nowMs: Date.now(), ageMaxMs: PEER_AGE_MAX_MS })).map(({ name, worker }) => nodeAddress(name, worker)).sort(),
+    log,
+  });
+}
+
+type Serving = ReturnType<typeof createServing>;
+
+function createServing({ config, store, books, follower, log }: { config: Config; store: MeteringStore; books: RequestBooks; follower: SnapshotFollower; log: Logger }) {
+  const node = nodeAddress(config.NODE_NAME, config.NODE_WORKER);
+  const gate = new Gate(() => follower.current);
+  const secrets = createSecretBox(config.ENCRYPTION_KEY);
+  const pools = new UpstreamPools({ policy: parseOutboundPolicy(config.UPSTREAM_ALLOW_PRIVATE), openSecret: (sealed, id) => secrets.open(sealed, upstreamSecretOwner(id)) });
+  const health = new UpstreamHealth();
+  const ticker = new Ticker();
+  const denials = new DenyCache(config.DENY_CACHE_MAX);
+  const metrics = new Metrics({ credential: config.NODE_CREDENTIAL, gate, unacknowledged: () => books.state.unacknowledged, snapshotVersion: () => follower.current?.snapshot.version ?? 0 });
+  const admitter = new Admitter({
+    store,
+    books,
+    denials,
+    limits: { concurrencyMax: config.CONCURRENCY_PER_SUBSCRIPTION_MAX, leaseMs: config.HOLD_LEASE_MS, sliceOutputTokens: config.STREAM_SLICE_OUTPUT_TOKENS },
+    node,
+    log,
+  });
+  const pipeline = new Pipeline({
+    gate,
+    admitter,
+    forwarder: new Forwarder({ pools, health, ticker, limits: { answerBytesMax: config.ANSWER_BYTES_MAX, errorBytesMax: config.ERROR_BYTES_MAX } }),
+    health,
+    ticker,
+    log,
+    node,
+    limits: { bodyBytesMax: config.BODY_BYTES_MAX, attemptsMax: config.ATTEMPTS_MAX, keepAliveMs: config.KEEP_ALIVE_MS, clientStallMs: config.CLIENT_STALL_TIMEOUT_MS },
+    onFinal: (final, { model }) => metrics.ended(final, model.name),
+    onRefused: (status) => metrics.refused(status),
+  });
+  const operations = new Operations({ gate, follower, metrics, log });
+  const app = createApp({ pipeline, admitter, operations, newRid: randomUUIDv7, trustedProxies: parseRanges(config.TRUSTED_PROXIES), bodyBytesMax: config.BODY_BYTES_MAX });
+  return { app, gate, pools, health, denials };
+}
+
+interface FleetParts {
+  config: Config;
+  fleet: FleetStore;
+  subscriber: RedisConnection;
+  books: RequestBooks;
+  follower: SnapshotFollower;
+  serving: Serving;
+  log: Logger;
+}
+
+function followFleet({ config, fleet, subscriber, books, follower, serving, log }: FleetParts): NodeReporter {
+  const { gate, pools, health, denials } = serving;
+  const identity = {
+    name: config.NODE_NAME,
+    worker: config.NODE_WORKER,
+    instance: randomUUID(),
+    url: config.PUBLIC_URL ?? null,
+    credential: config.NODE_CREDENTIAL,
+    software: SOFTWARE,
+    startedAtMs: Date.now(),
+  };
+  const reporter = new NodeReporter({ fleet, gate, follower, unacknowledged: () => books.state.unacknowledged, identity, periodMs: config.REPORT_MS, log });
+  follower.onApplied(({ snapshot: { document } }) => {
+    const upstreamIds = new Set(document.upstreams.map(({ id }) => id));
+    pools.retain(upstreamIds);
+    health.retain({ upstreamIds, routeIds: new Set(document.routes.map(({ id }) => id)) });
+    void reporter.report();
+  });
+  const tables = nodeTables({ follower, health, denials, denialsMax: config.DENY_CACHE_MAX });
+  const listener = fleetListener({ name: config.NODE_NAME, follower, reporter, dump: (request) => fleet.writeDump(composeDump(tables, request, identity)), log });
+  fleet.subscribe(subscriber, listener).catch((error: unknown) => log.error({ err: error }, 'the fleet channel cannot be followed; pulling only'));
+  return reporter;
+}
