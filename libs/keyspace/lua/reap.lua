@@ -14,17 +14,17 @@ local function reap(KEYS, ARGV)
   if deadline and tonumber(deadline) > clock(ARGV[5]) then return { 'ALIVE' } end
 
   local sub, charge = read_books(KEYS[2]), tonumber(hold.used)
-  sub.held = sub.held - tonumber(hold.amt)
+  sub.held = sub.held - hold.amt
   sub.conc = sub.conc - 1
   sub.bal = sub.bal - charge
-  local withdrawn = leaving(tonumber(hold.amt) - charge, hold.gen, sub)
+  local withdrawn = leaving(hold.amt - charge, hold.gen, sub)
   sub.bal = sub.bal - withdrawn
 
   write_books(KEYS[2], sub)
   redis.call('HSET', KEYS[3], 'st', 'reaped', 'chg', hold.used, 'c0', hold.used)
   redis.call('PEXPIRE', KEYS[3], REAPED_TTL_MS)
   redis.call('ZREM', KEYS[4], rid)
-  emit(KEYS[5], rid, '0', hold.used, reap_payload(hold))
+  emit(KEYS[5], rid, '0', hold.used, reap_payload(KEYS[3]))
   if withdrawn > 0 then
     redis.call('HSET', KEYS[3], 'c2', text(withdrawn), 'wd', sub.wd)
     emit(KEYS[5], rid, '2', text(withdrawn), withdraw_payload(hold.acct, hold.sub, hold.model, sub.wd))

@@ -2,11 +2,12 @@
 -- KEYS 1 epoch  2 subscription  3 hold  4 holds  5 outbox
 -- ARGV 1 epoch  2 rid  3 account id  4 model id  5 charge  6 payload  7 emit again when done (1 or 0)  8 now (tests only)
 -- Returns OK, balance, open|reaped|none | DUPLICATE | FENCED
-local function emit_again(outbox, rid, hold, payload)
+local function emit_again(outbox, rid, key, hold, payload)
+  local deltas = redis.call('HMGET', key, 'c0', 'c1', 'c2', 'wd')
   -- A charge that was corrected came from the reaper, and travels with the reaper's payload.
-  if hold.c0 then emit(outbox, rid, '0', hold.c0, hold.c1 and reap_payload(hold) or payload) end
-  if hold.c1 then emit(outbox, rid, '1', hold.c1, payload) end
-  if hold.c2 then emit(outbox, rid, '2', hold.c2, withdraw_payload(hold.acct, hold.sub, hold.model, hold.wd)) end
+  emit(outbox, rid, '0', deltas[1], deltas[2] and reap_payload(key) or payload)
+  if deltas[2] then emit(outbox, rid, '1', deltas[2], payload) end
+  if deltas[3] then emit(outbox, rid, '2', deltas[3], withdraw_payload(hold.acct, hold.sub, hold.model, deltas[4])) end
 end
 
 -- Without a hold, the marker of a settlement may simply have expired. The rid says how old the request is (UUIDv7);
@@ -23,7 +24,7 @@ local function settle(KEYS, ARGV)
   local hold = read_hold(KEYS[3])
   if hold and (hold.acct ~= ARGV[3] or hold.model ~= ARGV[4]) then return invalid('settle: the hold belongs to another subscription') end
   if hold and hold.st == 'done' then
-    if ARGV[7] == '1' then emit_again(KEYS[5], rid, hold, ARGV[6]) end
+    if ARGV[7] == '1' then emit_again(KEYS[5], rid, KEYS[3], hold, ARGV[6]) end
     return { 'DUPLICATE' }
   end
   if not hold and may_have_been_settled(rid, clock(ARGV[8])) then return { 'FENCED' } end
@@ -31,13 +32,13 @@ local function settle(KEYS, ARGV)
   local sub = read_books(KEYS[2])
   local seq, delta, released = '0', charge, 0
   if hold and hold.st == 'open' then
-    sub.held = sub.held - tonumber(hold.amt)
+    sub.held = sub.held - hold.amt
     sub.conc = sub.conc - 1
-    released = tonumber(hold.amt) - charge
+    released = hold.amt - charge
   elseif hold then
-    seq, delta = '1', charge - tonumber(hold.chg)
+    seq, delta = '1', charge - hold.chg
     -- What the reaper charged too much. It cannot be withdrawn twice under one (rid, seq).
-    released = hold.c2 and 0 or -delta
+    released = hold.is_withdrawn and 0 or -delta
   end
   sub.bal = sub.bal - delta
   local withdrawn = hold and leaving(released, hold.gen, sub) or 0

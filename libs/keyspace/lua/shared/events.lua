@@ -6,10 +6,11 @@ local function emit(outbox, rid, seq, delta, payload)
   redis.call('XADD', outbox, '*', 'rid', rid, 'seq', seq, 'delta', delta, 'payload', payload)
 end
 
--- `usageReapSchema` of contracts. `hold` names acct, key, sub, model, price, node.
-local function reap_payload(hold)
-  return '{"kind":"reap","account_id":' .. hold.acct .. ',"key_id":' .. hold.key .. ',"subscription_id":' .. hold.sub
-    .. ',"model_id":' .. hold.model .. ',"price_version_id":' .. hold.price .. ',"node":' .. cjson.encode(hold.node) .. '}'
+-- `usageReapSchema` of contracts, from the hold's own record.
+local function reap_payload(key)
+  local hold = redis.call('HMGET', key, 'acct', 'key', 'sub', 'model', 'price', 'node')
+  return '{"kind":"reap","account_id":' .. hold[1] .. ',"key_id":' .. hold[2] .. ',"subscription_id":' .. hold[3]
+    .. ',"model_id":' .. hold[4] .. ',"price_version_id":' .. hold[5] .. ',"node":' .. cjson.encode(hold[6]) .. '}'
 end
 
 -- `withdrawalSchema` of contracts.
@@ -26,15 +27,14 @@ local function leaving(released, generation, sub)
   return math.max(0, math.min(released, sub.bal - sub.held))
 end
 
-local HOLD_FIELDS = { 'st', 'amt', 'used', 'chg', 'gen', 'acct', 'model', 'sub', 'key', 'price', 'node', 'c0', 'c1', 'c2', 'wd' }
-
--- The whole hold as a table, or nil.
+-- What ending a hold needs to know of it, or nil.
 local function read_hold(key)
-  local values = redis.call('HMGET', key, unpack(HOLD_FIELDS))
+  local values = redis.call('HMGET', key, 'st', 'amt', 'used', 'gen', 'acct', 'model', 'sub', 'chg', 'c2')
   if not values[1] then return nil end
-  local hold = {}
-  for i, field in ipairs(HOLD_FIELDS) do hold[field] = values[i] or nil end
-  return hold
+  return {
+    st = values[1], amt = tonumber(values[2] or '0'), used = values[3], gen = values[4],
+    acct = values[5], model = values[6], sub = values[7], chg = tonumber(values[8] or '0'), is_withdrawn = values[9],
+  }
 end
 
 -- The subscription's books as numbers. A record that is missing counts as empty: what is settled against it must still be remembered.
