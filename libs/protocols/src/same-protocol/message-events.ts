@@ -20,7 +20,7 @@ function blockEvents(block: JsonRecord, index: number): string {
   const { empty, deltas } = unfold(block);
   return [
     namedEvent({ type: 'content_block_start', index, content_block: empty }),
-    ...deltas.map((delta) => namedEvent({ type: 'content_block_delta', ...{ index, delta } })),
+    ...deltas.map((delta) => namedEvent({ type: 'content_block_delta', index, delta })),
     namedEvent({ type: 'content_block_stop', index }),
   ].join('');
 }

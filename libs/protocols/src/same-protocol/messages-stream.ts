@@ -82,8 +82,8 @@ export class MessagesStream implements StreamHandler {
     if (this.state !== 'running') return;
     this.state = 'finished';
     if (!this.hasStarted) out.addText(namedEvent(emptyStart(this.options)));
-    if (this.openBlock !== null) out.addText(namedEvent({ type: 'content_block_stop', ...{ index: this.openBlock } }));
-    out.addText(namedEvent({ type: 'message_delta', ...{ delta: { stop_reason: 'max_tokens', stop_sequence: null }, usage: toMessagesUsage(usage) } }));
+    if (this.openBlock !== null) out.addText(namedEvent({ type: 'content_block_stop', index: this.openBlock }));
+    out.addText(namedEvent({ type: 'message_delta', delta: { stop_reason: 'max_tokens', stop_sequence: null }, usage: toMessagesUsage(usage) }));
     out.addText(namedEvent({ type: 'message_stop' }));
   }
 
