@@ -1,8 +1,17 @@
 import { Module, type DynamicModule } from '@nestjs/common';
 import type { Config } from './config.ts';
 import { ActivityModule } from './features/activity/activity.module.ts';
+import { AlertsModule } from './features/alerts/alerts.module.ts';
 import { AuthModule } from './features/auth/auth.module.ts';
+import { EpochsModule } from './features/epochs/epochs.module.ts';
+import { KeysModule } from './features/keys/keys.module.ts';
+import { ModelsApiModule } from './features/models/models-api.module.ts';
 import { PaymentsModule } from './features/payments/payments.module.ts';
+import { ProxyNodesModule } from './features/proxy-nodes/proxy-nodes.module.ts';
+import { RoutingModule } from './features/routing/routing.module.ts';
+import { SnapshotsModule } from './features/snapshots/snapshots.module.ts';
+import { UpstreamsModule } from './features/upstreams/upstreams.module.ts';
+import { UsageModule } from './features/usage/usage.module.ts';
 import { UsersModule } from './features/users/users.module.ts';
 import { WalletModule } from './features/wallet/wallet.module.ts';
 import { AccessModule } from './platform/access/access.module.ts';
@@ -10,16 +19,27 @@ import { ConfigModule } from './platform/config.module.ts';
 import { DatabaseModule } from './platform/database/database.module.ts';
 import { HttpModule } from './platform/http/http.module.ts';
 import { IdempotencyModule } from './platform/idempotency/idempotency.module.ts';
+import { QueuesModule } from './platform/queues/queues.module.ts';
+import { OpenApiModule } from './platform/openapi/openapi.module.ts';
 import { RedisModule } from './platform/redis/redis.module.ts';
 import { SecretsModule } from './platform/secrets/secrets.module.ts';
 
-const PLATFORM: NonNullable<DynamicModule['imports']> = [DatabaseModule, RedisModule, AccessModule, HttpModule, IdempotencyModule, SecretsModule];
+const PLATFORM: NonNullable<DynamicModule['imports']> = [DatabaseModule, RedisModule, QueuesModule, AccessModule, HttpModule, IdempotencyModule, SecretsModule, OpenApiModule];
 
 /** Features add their module to this list, nothing else. */
 const FEATURES: NonNullable<DynamicModule['imports']> = [
   ActivityModule,
+  AlertsModule,
   AuthModule,
+  EpochsModule,
+  KeysModule,
+  ModelsApiModule,
   PaymentsModule,
+  ProxyNodesModule,
+  RoutingModule,
+  SnapshotsModule,
+  UpstreamsModule,
+  UsageModule,
   UsersModule,
   WalletModule,
 ];

@@ -1,0 +1,108 @@
+import { randomUUID } from 'node:crypto';
+import type { RelayedEvent, UsageFinal } from '@tollgate/contracts';
+import { Epochs, LiveRecords, shardNames } from '@tollgate/keyspace';
+import { uuidv7 } from '../platform/http/visitor.ts';
+import type { ControlPlane } from './control-plane-under-test.ts';
+
+let sequence = 0;
+
+export interface TestAccount {
+  id: number;
+  token: string;
+}
+
+/** Everything the books' specs need beyond the control plane itself. */
+export function booksOf(plane: ControlPlane) {
+  const query = (sql: string, parameters: unknown[] = []) => plane.dataSource.query(sql, parameters);
+  const asAdmin = (method: string, path: string, body?: unknown) => plane.call(method, path, { token: plane.adminToken, ...(body === undefined ? {} : { body }) });
+  return {
+    query,
+    asAdmin,
+
+    /** First start: every shard gets its epoch. Harmless where the epochs feature has done it. */
+    async initialiseShards(): Promise<void> {
+      for (const shard of shardNames(Number(plane.environment['SHARDS']))) await plane.app.get(Epochs).initialise(shard, randomUUID());
+    },
+
+    /** An account with money; amounts are decimal strings. */
+    async account(money: string): Promise<TestAccount> {
+      const account = await plane.createUser(`books${(sequence += 1)}`);
+      if (money !== '0') await asAdmin('POST', '/wallet/admin-recharge', { user_id: account.id, amount: money });
+      return account;
+    },
+
+    async model(pricePerMillion = '1'): Promise<{ id: number; name: string; priceId: number }> {
+      const model = (await asAdmin('POST', '/models', { name: `model-${(sequence += 1)}` })).body;
+      const price = (await asAdmin('POST', '/models/pricing', { model_id: model.id, price_per_million: pricePerMillion })).body;
+      return { id: model.id, name: model.name, priceId: price.id };
+    },
+
+    async subscription(account: TestAccount, model: { id: number }): Promise<any> {
+      return (await query('SELECT * FROM subscriptions WHERE user_id = $1 AND model_id = $2', [account.id, model.id]))[0];
+    },
+
+    async live(account: TestAccount, model: { id: number }) {
+      return (await plane.app.get(LiveRecords).getBooks([{ accountId: account.id, modelId: model.id }]))[0] ?? null;
+    },
+
+    async wallet(account: TestAccount): Promise<bigint> {
+      const [row] = await query("SELECT balance FROM ledger_accounts WHERE kind = 'wallet' AND user_id = $1", [account.id]);
+      return BigInt(row?.balance ?? 0);
+    },
+
+    /** What must hold of the books at any moment; each query names the rows that break it. */
+    async violations(): Promise<Record<string, unknown[]>> {
+      const checks = {
+        'a ledger transaction does not sum to zero': 'SELECT transaction_id FROM ledger_entries GROUP BY transaction_id HAVING sum(amount) <> 0',
+        'a ledger balance is not the sum of its entries':
+          'SELECT a.id, a.kind, a.balance, coalesce(sum(e.amount), 0) AS entries FROM ledger_accounts a LEFT JOIN ledger_entries e ON e.ledger_account_id = a.id GROUP BY a.id HAVING a.balance <> coalesce(sum(e.amount), 0)',
+        'a wallet is negative': "SELECT id FROM ledger_accounts WHERE kind = 'wallet' AND balance < 0",
+        'a token balance is not the sum of its entries':
+          'SELECT s.id, s.balance, coalesce(sum(t.delta), 0) AS entries FROM subscriptions s LEFT JOIN token_entries t ON t.subscription_id = s.id GROUP BY s.id HAVING s.balance <> coalesce(sum(t.delta), 0)',
+        'a token balance is not what its lots hold':
+          'SELECT s.id, s.balance, coalesce(sum(l.remaining), 0) AS lots FROM subscriptions s LEFT JOIN token_lots l ON l.subscription_id = s.id GROUP BY s.id HAVING s.balance <> coalesce(sum(l.remaining), 0)',
+        'an overdraft is not the sum of its rows':
+          'SELECT s.id, s.overdraft FROM subscriptions s LEFT JOIN token_overdrafts o ON o.subscription_id = s.id GROUP BY s.id HAVING s.overdraft <> coalesce(sum(o.tokens), 0)',
+        'a lot refunded more than the cost of what was withdrawn': 'SELECT id FROM token_lots WHERE refunded * tokens > cost * withdrawn',
+        'tokens went missing between credits, usage and balance': `
+          SELECT s.id FROM subscriptions s
+          WHERE s.balance - s.overdraft <> coalesce((SELECT sum(delta) FROM token_credits c WHERE c.subscription_id = s.id), 0)
+                                         - coalesce((SELECT sum(delta) FROM usage_events u WHERE u.subscription_id = s.id), 0)`,
+      };
+      const found: Record<string, unknown[]> = {};
+      for (const [name, sql] of Object.entries(checks)) {
+        const rows = await query(sql);
+        if (rows.length > 0) found[name] = rows;
+      }
+      return found;
+    },
+  };
+}
+
+export interface EventParts {
+  account: TestAccount;
+  model: { id: number; priceId: number };
+  subscriptionId: number;
+  keyId?: number;
+  rid?: string;
+  seq?: number;
+  delta?: number;
+  final?: Partial<UsageFinal>;
+}
+
+/** A completed request that used `tokens` input tokens at weight 1, as the relay would hand it over. */
+export function usageEvent(tokens: number, { account, model, subscriptionId, keyId = 1, rid = uuidv7(Date.now()), seq = 0, delta = tokens, final = {} }: EventParts): RelayedEvent {
+  const payload: UsageFinal = {
+    kind: 'usage', account_id: account.id, key_id: keyId, subscription_id: subscriptionId, model_id: model.id, price_version_id: model.priceId, node: 'node-a:0',
+    protocol: 'chat', is_stream: false, upstream_id: 1, attempts: [{ upstream_id: 1, status: 200, duration_ms: 120 }], outcome: 'completed', status: 200,
+    input_tokens: tokens, cache_read_tokens: 0, cache_write_tokens: 0, output_tokens: 0, reasoning_tokens: 0, charge: tokens, basis: 'reported',
+    started_at: Date.now(), first_token_ms: 80, duration_ms: 130, ...final,
+  };
+  return { shard: 's00', outboxId: '1-1', rid, seq: String(seq), delta: String(delta), payload: JSON.stringify(payload) };
+}
+
+/** What the reaper writes for a hold whose node vanished. */
+export function reapEvent(tokens: number, { account, model, subscriptionId, keyId = 1, rid = uuidv7(Date.now()) }: EventParts): RelayedEvent {
+  const payload = { kind: 'reap', account_id: account.id, key_id: keyId, subscription_id: subscriptionId, model_id: model.id, price_version_id: model.priceId, node: 'node-a:0' };
+  return { shard: 's00', outboxId: '1-2', rid, seq: '0', delta: String(tokens), payload: JSON.stringify(payload) };
+}
