@@ -3,16 +3,18 @@ import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { Logger as Pino } from 'pino';
 import { AppModule } from './app.module.ts';
 import type { Config } from './config.ts';
+import { answerUnknownPath, nameBodyError } from './platform/http/problem-filter.ts';
 import { identifyRequest } from './platform/http/visitor.ts';
 import { requestLog } from './platform/http/request-log.ts';
 import { securityHeaders } from './platform/http/security-headers.ts';
+import { OpenApiDocument } from './platform/openapi/openapi-document.ts';
 import { StructuredLogger } from './platform/logging/logger.ts';
 
 export const ADMIN_PREFIX = 'admin-api';
 /** The largest legitimate body is an upstream with many headers; far below this. */
 const BODY_BYTES_MAX = '256kb';
 
-/** The whole control plane, not yet listening: what main starts and tests call. Nest calls it with `new`s of its own; nothing is global. */
+/** The whole control plane, started but not yet listening. */
 export async function createApp(config: Config, pino: Pino): Promise<NestExpressApplication> {
   const app = await NestFactory.create<NestExpressApplication>(AppModule.with(config), {
     logger: new StructuredLogger(pino),
@@ -27,7 +29,11 @@ export async function createApp(config: Config, pino: Pino): Promise<NestExpress
   app.disable('etag');
   app.use(identifyRequest, requestLog(pino), securityHeaders);
   app.useBodyParser('json', { limit: BODY_BYTES_MAX, inflate: false });
+  app.use(nameBodyError);
   app.setGlobalPrefix(ADMIN_PREFIX, { exclude: ['healthz', 'readyz', 'webhooks/{*path}'] });
   app.enableShutdownHooks();
+  app.get(OpenApiDocument, { strict: false }).compile(app, ADMIN_PREFIX);
+  await app.init();
+  app.use(answerUnknownPath);
   return app;
 }

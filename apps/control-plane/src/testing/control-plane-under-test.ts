@@ -12,6 +12,7 @@ export interface Answer {
   status: number;
   headers: Headers;
   /** Parsed JSON; the text when it is none. */
+  // oxlint-disable-next-line typescript/no-explicit-any -- specs read answers whose shape is what they test
   body: any;
 }
 

@@ -1,6 +1,8 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { ActivityModule } from '../activity/activity.module.ts';
+import { LiveStateModule } from '../live-state/live-state.module.ts';
+import { SubscriptionsModule } from '../subscriptions/subscriptions.module.ts';
 import { WalletModule } from '../wallet/wallet.module.ts';
 import { AccountClosing } from './account-closing.ts';
 import { AccountsService } from './accounts.service.ts';
@@ -9,7 +11,7 @@ import { UsersController } from './users.controller.ts';
 import { UsersService } from './users.service.ts';
 
 @Module({
-  imports: [TypeOrmModule.forFeature([User]), ActivityModule, WalletModule],
+  imports: [TypeOrmModule.forFeature([User]), ActivityModule, WalletModule, SubscriptionsModule, LiveStateModule],
   controllers: [UsersController],
   providers: [UsersService, AccountsService, AccountClosing],
   exports: [AccountsService],

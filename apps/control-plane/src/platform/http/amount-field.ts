@@ -2,7 +2,7 @@ import { InvalidAmount, parseAmount, type Micros } from '@tollgate/money';
 import { z } from 'zod';
 
 /** An amount of money in a body: decimal string or JSON number, at most 6 places; parsed to micro-units. */
-export const amountField = z.union([z.string().max(32), z.number()]).transform((input, context): Micros => {
+export const amountField = z.union([z.string().max(32), z.number()], 'must be a decimal number with at most 6 places').transform((input, context): Micros => {
   try {
     return parseAmount(input);
   } catch (error) {

@@ -1,5 +1,5 @@
 import { Catch, HttpException, Logger, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
-import type { Request, Response } from 'express';
+import type { NextFunction, Request, Response } from 'express';
 import { z } from 'zod';
 import { isConnectionFailure } from '../database/database-errors.ts';
 import { Refusal } from './refusal.ts';
@@ -19,17 +19,30 @@ export class ProblemFilter implements ExceptionFilter {
     const response = host.switchToHttp().getResponse<Response>();
     const refusal = toRefusal(error);
     if (refusal.status >= 500) this.logger.error(error, `request ${visitorOf(request).requestId} failed`);
-    if (response.headersSent) {
-      response.destroy();
-      return;
-    }
-    if (refusal.context.retryAfterSeconds !== undefined) response.setHeader('retry-after', String(refusal.context.retryAfterSeconds));
-    if (refusal.status === 401) response.setHeader('www-authenticate', 'Bearer');
-    response.status(refusal.status).type('application/problem+json').send(JSON.stringify(toProblem(refusal, visitorOf(request).requestId)));
+    // Half an export was sent: only a broken connection tells the reader so.
+    if (response.headersSent) response.destroy();
+    else sendProblem(request, response, refusal);
   }
 }
 
-export function toProblem(refusal: Refusal, requestId: string) {
+/** Last in line: paths no route and no prefix knows. */
+export function answerUnknownPath(request: Request, response: Response): void {
+  sendProblem(request, response, new Refusal('not_found'));
+}
+
+/** The body parser's own errors, before the framework blurs them into its general 400. Express knows error handlers by their four parameters. */
+export function nameBodyError(error: unknown, _request: Request, _response: Response, next: NextFunction): void {
+  const known = httpError.safeParse(error);
+  next(known.data?.type === 'entity.parse.failed' ? new Refusal('malformed_json') : error);
+}
+
+function sendProblem(request: Request, response: Response, refusal: Refusal): void {
+  if (refusal.context.retryAfterSeconds !== undefined) response.setHeader('retry-after', String(refusal.context.retryAfterSeconds));
+  if (refusal.status === 401) response.setHeader('www-authenticate', 'Bearer');
+  response.status(refusal.status).type('application/problem+json').send(JSON.stringify(toProblem(refusal, visitorOf(request).requestId)));
+}
+
+function toProblem(refusal: Refusal, requestId: string) {
   return {
     type: `urn:tollgate:problem:${refusal.code}`,
     title: refusal.title,
@@ -46,11 +59,11 @@ function toRefusal(error: unknown): Refusal {
   if (error instanceof HttpException) return new Refusal(codeOfStatus(error.getStatus()));
   if (isConnectionFailure(error)) return new Refusal('service_unavailable', { retryAfterSeconds: 5 });
   const known = httpError.safeParse(error);
-  if (known.success) return new Refusal(known.data.type === 'entity.parse.failed' ? 'malformed_json' : codeOfStatus(known.data.status));
+  if (known.success) return new Refusal(codeOfStatus(known.data.status));
   return new Refusal('internal_error');
 }
 
-/** The framework's own refusals, e.g. its 404 for an unknown path. A 400 of Nest's adapter is a body that did not parse. */
+/** The framework's own refusals, e.g. its 404 for an unknown path. */
 function codeOfStatus(status: number): RefusalCode {
   switch (status) {
     case 401:

@@ -4,6 +4,9 @@ import { pino, type Logger as Pino } from 'pino';
 /** Wherever these names occur, their values stay out of the log (security S13). */
 const SECRET_NAMES = ['authorization', 'cookie', 'password', 'password_hash', 'current_password', 'new_password', 'api_key', 'key', 'token', 'secret', 'credential'];
 
+/** Nest tells of every module and route it wires: a hundred lines nobody reads in a healthy start. */
+const BOOT_CONTEXTS = new Set<unknown>(['InstanceLoader', 'RoutesResolver', 'RouterExplorer', 'NestFactory', 'NestApplication']);
+
 export function createPino(level: string): Pino {
   return pino({
     level,
@@ -28,7 +31,7 @@ export class StructuredLogger implements LoggerService {
   constructor(private readonly pino: Pino) {}
 
   log(message: unknown, ...rest: unknown[]): void {
-    this.write('info', message, rest);
+    this.write(BOOT_CONTEXTS.has(rest.at(-1)) ? 'debug' : 'info', message, rest);
   }
   error(message: unknown, ...rest: unknown[]): void {
     this.write('error', message, rest);

@@ -1,0 +1,83 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { PASSWORD, startControlPlane, type ControlPlane } from '../../testing/control-plane-under-test.ts';
+import { RouteTable, type RouteEntry } from './route-table.ts';
+
+/** Prefixless paths of the process itself. */
+const OUTSIDE = new Set(['/healthz', '/readyz']);
+
+let plane: ControlPlane;
+let routes: RouteEntry[];
+beforeAll(async () => {
+  plane = await startControlPlane();
+  routes = plane.app.get(RouteTable).routes().filter((route) => !OUTSIDE.has(route.path) && !route.path.startsWith('/webhooks'));
+}, 60_000);
+afterAll(() => plane?.stop());
+
+/** With ids nobody has and no body: whoever passes the guard is refused later, for another reason. */
+const knock = (route: RouteEntry, token?: string, on: ControlPlane = plane) => on.call(route.method, route.path.replaceAll(/:\w+/g, '999999'), { token });
+
+async function statusesOf(which: (route: RouteEntry) => boolean, token?: string, on?: ControlPlane): Promise<{ route: string; status: number; code: string }[]> {
+  const found = [];
+  for (const route of routes.filter(which)) {
+    const { status, body } = await knock(route, token, on);
+    found.push({ route: `${route.method} ${route.path}`, status, code: body?.code });
+  }
+  return found;
+}
+
+describe('every route of the live route table (S23)', () => {
+  test('is known', () => {
+    expect(routes.length).toBeGreaterThan(15);
+    expect(routes.filter((route) => route.permission === 'public').map((route) => `${route.method} ${route.path}`).sort()).toEqual(['GET /openapi.json', 'POST /auth/login', 'POST /auth/register']);
+  });
+
+  test('refuses the anonymous, unless it is public', async () => {
+    const answers = await statusesOf((route) => route.permission !== 'public');
+    expect(answers.filter(({ status, code }) => status !== 401 || code !== 'unauthenticated')).toEqual([]);
+  });
+
+  test('refuses a frozen and a deleted account with a token of before', async () => {
+    for (const [name, method, path] of [['frozen', 'POST', '/freeze'], ['deleted', 'DELETE', '']] as const) {
+      const { id, token } = await plane.createUser(name);
+      await plane.call(method, `/users/${id}${path}`, { token: plane.adminToken });
+      const answers = await statusesOf((route) => route.permission !== 'public', token);
+      expect(answers.filter(({ status }) => status !== 401)).toEqual([]);
+    }
+  });
+
+  test('refuses users what is for administrators, and lets them in elsewhere', async () => {
+    const { token } = await plane.createUser('ursula');
+    const closed = await statusesOf((route) => route.permission === 'admin', token);
+    expect(closed.filter(({ status, code }) => status !== 403 || code !== 'forbidden')).toEqual([]);
+    const open = await statusesOf((route) => route.permission === 'user' && route.path !== '/auth/logout', token);
+    expect(open.filter(({ status, code }) => status === 401 || code === 'forbidden' || status >= 500)).toEqual([]);
+  });
+
+  test('lets administrators in everywhere, and none fails', async () => {
+    await plane.call('POST', '/auth/register', { body: { username: 'second', password: PASSWORD } });
+    const answers = await statusesOf((route) => route.path !== '/auth/logout', plane.adminToken);
+    expect(answers.filter(({ status, code, route }) => (status === 401 && !route.endsWith('/auth/login')) || code === 'forbidden' || status >= 500)).toEqual([]);
+  });
+});
+
+test('ADMIN_API_ACCESS=administrators closes the whole interface to users', async () => {
+  const closed = await startControlPlane({ ADMIN_API_ACCESS: 'administrators' });
+  try {
+    const { token } = await closed.createUser('ursula');
+    const answers = await statusesOf((route) => route.permission !== 'public', token, closed);
+    expect(answers.filter(({ status, code }) => status !== 403 || code !== 'forbidden')).toEqual([]);
+    expect((await closed.call('GET', '/auth/me', { token: closed.adminToken })).status).toBe(200);
+  } finally {
+    await closed.stop();
+  }
+}, 60_000);
+
+test('the API document lists every route with its permission', async () => {
+  const { body } = await plane.call('GET', '/openapi.json');
+  expect(body.openapi).toBe('3.1.0');
+  const missing = routes
+    .filter((route) => route.path !== '/openapi.json')
+    .filter((route) => body.paths[`/admin-api${route.path.replaceAll(/:(\w+)/g, '{$1}')}`]?.[route.method.toLowerCase()]?.['x-permission'] !== route.permission);
+  expect(missing).toEqual([]);
+  expect(body.paths['/admin-api/auth/login'].post.requestBody.content['application/json'].schema).toMatchObject({ type: 'object', required: ['username', 'password'], additionalProperties: false });
+});
