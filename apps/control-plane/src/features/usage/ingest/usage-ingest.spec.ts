@@ -1,0 +1,191 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { RelayedEvent } from '@tollgate/contracts';
+import fc from 'fast-check';
+import { uuidv7 } from '../../../platform/http/visitor.ts';
+import { booksOf, reapEvent, usageEvent, type EventParts } from '../../../testing/books-under-test.ts';
+import { startControlPlane, type ControlPlane } from '../../../testing/control-plane-under-test.ts';
+import { REDIS } from '../../../platform/redis/redis.module.ts';
+import { UsageWorker } from './usage-worker.ts';
+
+let plane: ControlPlane;
+let books: ReturnType<typeof booksOf>;
+let worker: UsageWorker;
+beforeAll(async () => {
+  plane = await startControlPlane();
+  books = booksOf(plane);
+  worker = plane.app.get(UsageWorker);
+  await books.initialiseShards();
+}, 60_000);
+afterAll(() => plane?.stop());
+
+/** An account with a subscription of `tokens`, and what its events need. */
+async function subscribed(tokens: number): Promise<EventParts> {
+  const [account, model] = [await books.account('1000'), await books.model('1')];
+  await plane.call('POST', '/models/subscribe', { token: account.token, body: { model_id: model.id, tokens } });
+  return { account, model, subscriptionId: (await books.subscription(account, model)).id };
+}
+
+const stateOf = async ({ subscriptionId }: EventParts) => {
+  const [row] = await books.query('SELECT balance, overdraft FROM subscriptions WHERE id = $1', [subscriptionId]);
+  return { balance: Number(row.balance), overdraft: Number(row.overdraft) };
+};
+const rollupsOf = ({ account }: EventParts) =>
+  books.query(
+    `SELECT upstream_id, sum(requests)::int AS requests, sum(errors)::int AS errors, sum(charge)::int AS charge, sum(input_tokens)::int AS input FROM usage_rollups
+     WHERE user_id = $1 GROUP BY upstream_id HAVING sum(requests) <> 0 OR sum(charge) <> 0 ORDER BY upstream_id`,
+    [account.id],
+  );
+const deadLetters = (rid: string) => books.query('SELECT reason FROM usage_dead_letters WHERE rid = $1', [rid]);
+
+describe('a batch', () => {
+  test('is debited once, however often and in how many workers it arrives', async () => {
+    const parts = await subscribed(10_000);
+    const events = Array.from({ length: 50 }, (_, index) => usageEvent(index, parts));
+    await Promise.all(Array.from({ length: 6 }, (_, turn) => worker.process(turn % 2 === 0 ? events : events.toReversed())));
+    expect(await stateOf(parts)).toEqual({ balance: 10_000 - 1_225, overdraft: 0 });
+    expect(await rollupsOf(parts)).toEqual([{ upstream_id: 1, requests: 50, errors: 0, charge: 1_225, input: 1_225 }]);
+    expect(await books.query("SELECT count(*)::int AS entries FROM token_entries WHERE subscription_id = $1 AND kind = 'usage'", [parts.subscriptionId])).toEqual([{ entries: 1 }]);
+  });
+
+  test('takes the oldest tokens first', async () => {
+    const parts = await subscribed(100);
+    await plane.call('POST', '/models/renew', { token: parts.account.token, body: { model_id: parts.model.id, tokens: 100 } });
+    await worker.process([usageEvent(130, parts)]);
+    expect(await books.query('SELECT credit_seq::int AS seq, remaining::int AS remaining FROM token_lots WHERE subscription_id = $1 ORDER BY id', [parts.subscriptionId])).toEqual([
+      { seq: 1, remaining: 0 },
+      { seq: 2, remaining: 70 },
+    ]);
+  });
+
+  test('tells each node worker what is in the books, also of duplicates and dead letters', async () => {
+    const parts = await subscribed(100);
+    const [good, bad] = [usageEvent(1, { ...parts, final: { node: 'node-ack:3' } }), usageEvent(1, { ...parts, final: { node: 'node-ack:3', charge: 2 }, delta: 2 })];
+    await worker.process([good, bad]);
+    await worker.process([good]);
+    const lists: string[] = await plane.app.get(REDIS).lrange('{ack:node-ack:3}', 0, -1);
+    expect(lists.map((text) => JSON.parse(text))).toEqual([[{ rid: good.rid, seq: 0 }, { rid: bad.rid, seq: 0 }], [{ rid: good.rid, seq: 0 }]]);
+  });
+});
+
+describe('usage beyond the balance', () => {
+  test('debits what is there, books the rest as overdraft with an alert, and the next purchase repays it first', async () => {
+    const parts = await subscribed(100);
+    await worker.process([usageEvent(130, parts)]);
+    expect(await stateOf(parts)).toEqual({ balance: 0, overdraft: 30 });
+    expect(await books.query("SELECT rule FROM alerts WHERE subject = $1", [`subscription:${parts.subscriptionId}`])).toEqual([{ rule: 'overdraft' }]);
+    await plane.call('POST', '/models/renew', { token: parts.account.token, body: { model_id: parts.model.id, tokens: 50 } });
+    expect(await stateOf(parts)).toEqual({ balance: 20, overdraft: 0 });
+  });
+});
+
+describe('a reaped request', () => {
+  test.each([['before', [0, 1]], ['after', [1, 0]]] as const)('that is corrected %s its reap ends as one request with its own charge', async (_when, order) => {
+    const parts = await subscribed(1_000);
+    const rid = uuidv7(Date.now());
+    const events: RelayedEvent[] = [reapEvent(80, { ...parts, rid }), usageEvent(50, { ...parts, rid, seq: 1, delta: -30 })];
+    for (const index of order) await worker.process([events[index] as RelayedEvent]);
+    expect(await stateOf(parts)).toEqual({ balance: 950, overdraft: 0 });
+    expect(await rollupsOf(parts)).toEqual([{ upstream_id: 1, requests: 1, errors: 0, charge: 50, input: 50 }]);
+  });
+
+  test('counts as an error of no upstream until its correction comes', async () => {
+    const parts = await subscribed(1_000);
+    await worker.process([reapEvent(80, parts)]);
+    expect(await rollupsOf(parts)).toEqual([{ upstream_id: 0, requests: 1, errors: 1, charge: 80, input: 0 }]);
+  });
+});
+
+describe('a poison event', () => {
+  const cases: [string, (parts: EventParts) => RelayedEvent][] = [
+    ['payload that is no JSON', (parts) => ({ ...usageEvent(1, parts), payload: '{"kind":' })],
+    ['10 MB of payload', (parts) => ({ ...usageEvent(1, parts), payload: `"${'x'.repeat(10_000_000)}"` })],
+    ['a NUL in the payload', (parts) => ({ ...usageEvent(1, parts), payload: '{"kind":"us\u0000age"}' })],
+    ['a NUL inside a field', (parts) => usageEvent(1, { ...parts, final: { node: 'a\u0000b' } })],
+    ['a negative count', (parts) => usageEvent(1, { ...parts, final: { output_tokens: -5 } })],
+    ['a fractional delta', (parts) => ({ ...usageEvent(1, parts), delta: '1.5' })],
+    ['a negative zero delta', (parts) => ({ ...usageEvent(1, parts), delta: '-0x' })],
+    ['an absurd delta', (parts) => ({ ...usageEvent(1, parts), delta: '99999999999999999999' })],
+    ['a charge that is not what its price version makes of it', (parts) => usageEvent(1, { ...parts, delta: 2, final: { charge: 2 } })],
+    ['a price version of another model', (parts) => usageEvent(1, { ...parts, final: { price_version_id: 999_999 } })],
+    ['a subscription that does not exist', (parts) => usageEvent(1, { ...parts, subscriptionId: 999_999 })],
+    ["another account's subscription", (parts) => usageEvent(1, { ...parts, final: { account_id: 1 } })],
+    ['a rid that is no UUIDv7', (parts) => usageEvent(1, { ...parts, rid: '7c9e6679-7425-40de-944b-e07fc1f90ae7' })],
+    ['an unknown seq', (parts) => usageEvent(1, { ...parts, seq: 7 })],
+    ['an unknown field', (parts) => usageEvent(1, { ...parts, final: { surprise: 1 } as never })],
+  ];
+
+  test.each(cases)('with %s becomes a dead letter once, and its batch commits', async (_what, make) => {
+    const parts = await subscribed(100);
+    const poison = make(parts);
+    const neighbour = usageEvent(7, parts);
+    await worker.process([poison, neighbour]);
+    await worker.process([poison, neighbour]);
+    expect(await stateOf(parts)).toEqual({ balance: 93, overdraft: 0 });
+    expect(await deadLetters(poison.rid)).toHaveLength(1);
+  });
+
+  test('that only PostgreSQL can judge is found by booking its batch one by one', async () => {
+    const parts = await subscribed(100);
+    const poison = usageEvent(1, { ...parts, final: { upstream_id: 3_000_000_000, attempts: [] } });
+    await worker.process([usageEvent(7, parts), poison, usageEvent(8, parts)]);
+    expect(await stateOf(parts)).toEqual({ balance: 85, overdraft: 0 });
+    expect(await deadLetters(poison.rid)).toMatchObject([{ reason: expect.stringContaining('PostgreSQL refused it') }]);
+  });
+});
+
+test('roll-ups equal the raw rows whatever the order, batches and repetitions of the events', async () => {
+  const request = fc.record({
+    tokens: fc.integer({ min: 0, max: 500 }),
+    agoMs: fc.integer({ min: 0, max: 3 * 3_600_000 }),
+    isReaped: fc.boolean(),
+    reaped: fc.integer({ min: 0, max: 500 }),
+    isCorrected: fc.boolean(),
+    outcome: fc.constantFrom('completed' as const, 'client_closed' as const, 'upstream_failed' as const, 'node_lost' as const),
+    upstream: fc.constantFrom(1, 2, null),
+    durationMs: fc.integer({ min: 0, max: 400_000 }),
+    keyId: fc.integer({ min: 1, max: 3 }),
+  });
+  await fc.assert(
+    fc.asyncProperty(fc.array(request, { minLength: 1, maxLength: 25 }), fc.infiniteStream(fc.nat({ max: 1_000 })), async (requests, random) => {
+      const parts = await subscribed(5_000);
+      const events = requests.flatMap((one): RelayedEvent[] => {
+        const rid = uuidv7(Date.now() - one.agoMs);
+        const final = { outcome: one.outcome, upstream_id: one.upstream, duration_ms: one.durationMs };
+        const common = { ...parts, rid, keyId: one.keyId };
+        if (!one.isReaped) return [usageEvent(one.tokens, { ...common, final })];
+        const reap = reapEvent(one.reaped, common);
+        return one.isCorrected ? [reap, usageEvent(one.tokens, { ...common, seq: 1, delta: one.tokens - one.reaped, final })] : [reap];
+      });
+      const next = () => random.next().value as number;
+      const shuffled = [...events, ...events.slice(0, 5)].map((event) => ({ event, at: next() })).toSorted((a, b) => a.at - b.at).map(({ event }) => event);
+      const batches = [shuffled.slice(0, shuffled.length / 3), shuffled.slice(shuffled.length / 3, shuffled.length / 2), shuffled.slice(shuffled.length / 2)];
+      await Promise.all(batches.map((batch) => worker.process(batch)));
+      await expectRollupsToEqualRawRows(parts);
+      const used = events.reduce((sum, event) => sum + Number(event.delta), 0);
+      const state = await stateOf(parts);
+      expect(state.balance - state.overdraft).toBe(5_000 - used);
+    }),
+    { numRuns: 25 },
+  );
+  expect(await books.violations()).toEqual({});
+});
+
+/** One row a request: the correction's own figures where there is one, else the reap's. */
+async function expectRollupsToEqualRawRows({ account }: EventParts): Promise<void> {
+  const raw = await books.query(
+    `WITH requests AS (
+       SELECT DISTINCT ON (rid) rid, date_trunc('hour', started_at) AS hour, key_id, coalesce(upstream_id, 0) AS upstream_id,
+         CASE WHEN kind = 'reap' THEN delta ELSE charge END AS charge, coalesce(input_tokens, 0) AS input, duration_ms,
+         (outcome IN ('upstream_failed', 'upstream_interrupted', 'node_lost') OR coalesce(status, 0) >= 400)::int AS error
+       FROM usage_events WHERE user_id = $1 AND kind <> 'withdraw' ORDER BY rid, seq DESC)
+     SELECT hour, key_id, upstream_id, count(*)::int AS requests, sum(error)::int AS errors, sum(charge)::int AS charge, sum(input)::int AS input, count(duration_ms)::int AS timed
+     FROM requests GROUP BY 1, 2, 3 ORDER BY 1, 2, 3`,
+    [account.id],
+  );
+  const rollups = await books.query(
+    `SELECT hour, key_id, upstream_id, requests::int, errors::int, charge::int, input_tokens::int AS input, (SELECT sum(n) FROM unnest(duration_histogram) AS n)::int AS timed
+     FROM usage_rollups WHERE user_id = $1 AND (requests <> 0 OR charge <> 0) ORDER BY 1, 2, 3`,
+    [account.id],
+  );
+  expect(rollups).toEqual(raw);
+}
