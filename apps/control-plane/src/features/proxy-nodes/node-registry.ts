@@ -11,6 +11,8 @@ import { NodeWatch, type KnownNode } from './node-watch.ts';
 
 const POLL_MS = 1_000;
 const RETRY_MS = 200;
+/** A report this young counts as heard just now; older ones must not move last_seen_at on. */
+const HEARD_MS = 3_000;
 const REMOVE_FORGOTTEN_MS = 60_000;
 /** Reports of workers gone this long are swept out of Redis. */
 const REPORT_KEPT_MS = 24 * 3_600_000;
@@ -75,8 +77,8 @@ export class NodeRegistry implements OnApplicationBootstrap, OnApplicationShutdo
     const reports = await this.reports();
     const known = await this.admitNewcomers(reports);
     this.watch.observe(await this.believed(reports, known));
-    const live = [...known.nodes.values()].filter((node) => this.watch.stateOf(node) !== 'offline');
-    await this.books.noteSeen(live.map((node) => node.id));
+    const heard = [...known.nodes.values()].filter((node) => this.watch.workersOf(node.name).some((worker) => Date.now() - worker.seenAtMs < HEARD_MS));
+    await this.books.noteSeen(heard.map((node) => node.id));
     await this.writeDesired(known, reports);
     for (const node of known.nodes.values()) await this.tellAbout(node);
     await this.sweep(reports, known);

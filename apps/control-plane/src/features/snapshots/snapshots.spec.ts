@@ -1,0 +1,136 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { Epochs, FleetStore, LiveRecords } from '@tollgate/keyspace';
+import type { SnapshotDocument } from '@tollgate/snapshot';
+import { REDIS } from '../../platform/redis/redis.module.ts';
+import { startControlPlane, type ControlPlane } from '../../testing/control-plane-under-test.ts';
+import { eventually } from '../../testing/eventually.ts';
+
+let plane: ControlPlane;
+let fleet: FleetStore;
+let modelId: number;
+let upstreamId: number;
+const admin = (method: string, path: string, body?: unknown) => plane.call(method, path, { token: plane.adminToken, body });
+
+async function inRedis(): Promise<{ version: number; document: SnapshotDocument }> {
+  const version = (await fleet.currentVersion()) ?? 0;
+  const verdict = version > 0 ? await fleet.fetchSnapshot(version) : null;
+  if (verdict?.kind !== 'ok') throw new Error(`nothing readable is published: ${JSON.stringify(verdict)}`);
+  return verdict.snapshot;
+}
+
+beforeAll(async () => {
+  plane = await startControlPlane();
+  fleet = plane.app.get(FleetStore);
+  modelId = (await admin('POST', '/models', { name: 'chatty' })).body.id;
+  upstreamId = (await admin('POST', '/upstreams', { name: 'main', protocol: 'openai', base_url: 'https://api.example.com/v1', api_key: 'sk-canary' })).body.id;
+  await admin('POST', '/models/pricing', { model_id: modelId, price_per_million: '2' });
+  await admin('POST', '/routing', { model_id: modelId, upstream_id: upstreamId });
+}, 60_000);
+afterAll(() => plane?.stop());
+
+describe('publication', () => {
+  test('follows every change by itself', async () => {
+    await eventually(async () => {
+      const { document } = await inRedis();
+      expect(document.routes).toMatchObject([{ model_id: modelId, upstream_id: upstreamId, upstream_model: 'chatty' }]);
+      expect(document.models).toMatchObject([{ name: 'chatty', prices: expect.arrayContaining([expect.objectContaining({ weight_input: 1_000_000 })]) }]);
+    });
+    await admin('PUT', `/upstreams/${upstreamId}`, { enabled: false });
+    await eventually(async () => expect((await inRedis()).document).toMatchObject({ upstreams: [], routes: [] }));
+    await admin('PUT', `/upstreams/${upstreamId}`, { enabled: true });
+    await eventually(async () => expect((await inRedis()).document.routes).toHaveLength(1));
+  });
+
+  test('gives no new version to a change that changes nothing', async () => {
+    const { version } = await inRedis();
+    await admin('PUT', `/upstreams/${upstreamId}`, { enabled: true });
+    await eventually(async () => {
+      const [settings] = await plane.dataSource.query('SELECT change_seq = published_seq AS done FROM fleet_settings');
+      expect(settings.done).toBe(true);
+    });
+    expect((await inRedis()).version).toBe(version);
+  });
+
+  test('takes up a change whose process died right after the commit', async () => {
+    // What is left behind is exactly this: the row and the raised change_seq, and nobody scheduled to publish.
+    await plane.dataSource.query(`UPDATE upstreams SET name = 'renamed' WHERE id = $1`, [upstreamId]);
+    await plane.dataSource.query('UPDATE fleet_settings SET change_seq = change_seq + 1');
+    await eventually(async () => expect((await inRedis()).document.upstreams[0]?.name).toBe('renamed'));
+  });
+
+  test('many administrators at once end in one version that holds all their changes', async () => {
+    await Promise.all(Array.from({ length: 20 }, (_, index) => admin('POST', '/routing', { model_id: modelId, upstream_id: upstreamId, upstream_model: `variant-${index}`, priority: 1 })));
+    await eventually(async () => expect((await inRedis()).document.routes).toHaveLength(21));
+  });
+});
+
+describe('history', () => {
+  test('is listed, read without secrets and compared', async () => {
+    const list = await admin('GET', '/snapshots?page_size=2');
+    expect(list).toMatchObject({ status: 200, body: { page_size: 2, data: [{ pinned: false }, {}] } });
+    const [newest, older] = list.body.data;
+    const one = await admin('GET', `/snapshots/${newest.version}`);
+    expect(one.body.document.upstreams[0]).toMatchObject({ has_api_key: true });
+    expect(JSON.stringify(one.body)).not.toContain('sealed');
+    expect((await admin('GET', `/snapshots/${older.version}/diff`)).body).toMatchObject({ from: older.version, to: newest.version });
+    expect((await admin('GET', `/snapshots/${newest.version}/diff?to=${newest.version}`)).body).toMatchObject({ routes: { added: [], removed: [], changed: [] } });
+    expect((await admin('GET', '/snapshots/999999')).status).toBe(404);
+  });
+
+  test('a rollback publishes the old document as a new version, pins it, and unpinning brings the books back', async () => {
+    const before = await inRedis();
+    await admin('PUT', `/upstreams/${upstreamId}`, { api_key: 'sk-other', name: 'changed' });
+    await eventually(async () => expect((await inRedis()).document.upstreams[0]?.name).toBe('changed'));
+    const changed = await inRedis();
+    expect((await admin('GET', `/snapshots/${before.version}/diff?to=${changed.version}`)).body.upstreams.changed).toEqual([
+      { id: upstreamId, name: 'changed', changes: [{ path: 'name', from: 'renamed', to: 'changed' }, { path: 'sealed_api_key' }] },
+    ]);
+
+    const rolledBack = await admin('POST', `/snapshots/${before.version}/rollback`);
+    expect(rolledBack).toMatchObject({ status: 200, body: { rollback_of: before.version, pinned: true } });
+    expect(rolledBack.body.version).toBeGreaterThan(changed.version);
+    expect(await inRedis()).toMatchObject({ version: rolledBack.body.version, document: before.document });
+    expect((await admin('GET', '/admin/alerts?rule=snapshot_pinned')).body.total).toBe(1);
+
+    await admin('PUT', `/upstreams/${upstreamId}`, { name: 'waiting' });
+    expect((await admin('POST', '/proxy/sync-config')).body.version).toBe(rolledBack.body.version);
+
+    expect(await admin('POST', '/snapshots/unpin')).toMatchObject({ status: 200, body: { pinned: false } });
+    expect((await inRedis()).document.upstreams[0]?.name).toBe('waiting');
+    expect((await admin('GET', '/admin/alerts?rule=snapshot_pinned')).body.total).toBe(0);
+  });
+});
+
+describe('a Redis that lost everything', () => {
+  test('is filled again from PostgreSQL: snapshot, epochs, live records; an alert says so while it lasts', async () => {
+    const { id: userId } = await plane.createUser('survivor');
+    const records = plane.app.get(LiveRecords);
+    await eventually(async () => expect(await records.getAccount(userId)).toMatchObject({ status: 'active' }));
+    const { version } = await inRedis();
+    const epochs = plane.app.get(Epochs);
+    const before = await epochs.read('s00');
+    await plane.app.get(REDIS).flushall();
+    await eventually(async () => {
+      expect(await inRedis()).toMatchObject({ version });
+      for (const shard of ['s00', 's01', 's02', 's03']) expect(await epochs.read(shard)).not.toBeNull();
+      expect(await records.getAccount(userId)).toMatchObject({ status: 'active' });
+    });
+    expect(await epochs.read('s00')).not.toBe(before);
+    await eventually(async () => expect((await admin('GET', '/admin/alerts?rule=redis_data_lost&status=resolved')).body.total).toBe(4));
+  });
+
+  test('a shard whose filling was cut short is filled again', async () => {
+    const epochs = plane.app.get(Epochs);
+    await epochs.beginRebuild('s01', 'died-here');
+    expect(await epochs.read('s01')).toBeNull();
+    await eventually(async () => expect(await epochs.read('s01')).not.toBeNull());
+  });
+});
+
+test('a PostgreSQL restored from a backup never gives a version out twice', async () => {
+  const { version } = await inRedis();
+  await plane.dataSource.query('UPDATE snapshots SET rollback_of = NULL');
+  await plane.dataSource.query('DELETE FROM snapshots WHERE version > $1', [version - 3]);
+  await plane.dataSource.query(`SELECT setval(pg_get_serial_sequence('snapshots', 'version'), $1)`, [version - 3]);
+  await eventually(async () => expect((await inRedis()).version).toBeGreaterThan(version));
+});

@@ -1,0 +1,14 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/** Repeats an assertion until it holds; the last failure is thrown when it never does. */
+export async function eventually(assertion: () => Promise<void>, withinMs = 10_000): Promise<void> {
+  const deadline = Date.now() + withinMs;
+  for (;;) {
+    try {
+      return await assertion();
+    } catch (error) {
+      if (Date.now() >= deadline) throw error;
+    }
+    await sleep(50);
+  }
+}
