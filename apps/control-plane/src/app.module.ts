@@ -17,6 +17,7 @@ import { WalletModule } from './features/wallet/wallet.module.ts';
 import { AccessModule } from './platform/access/access.module.ts';
 import { ConfigModule } from './platform/config.module.ts';
 import { DatabaseModule } from './platform/database/database.module.ts';
+import { HousekeepingModule } from './platform/housekeeping/housekeeping.module.ts';
 import { HttpModule } from './platform/http/http.module.ts';
 import { IdempotencyModule } from './platform/idempotency/idempotency.module.ts';
 import { QueuesModule } from './platform/queues/queues.module.ts';
@@ -24,7 +25,7 @@ import { OpenApiModule } from './platform/openapi/openapi.module.ts';
 import { RedisModule } from './platform/redis/redis.module.ts';
 import { SecretsModule } from './platform/secrets/secrets.module.ts';
 
-const PLATFORM: NonNullable<DynamicModule['imports']> = [DatabaseModule, RedisModule, QueuesModule, AccessModule, HttpModule, IdempotencyModule, SecretsModule, OpenApiModule];
+const PLATFORM: NonNullable<DynamicModule['imports']> = [DatabaseModule, RedisModule, HousekeepingModule, QueuesModule, AccessModule, HttpModule, IdempotencyModule, SecretsModule, OpenApiModule];
 
 /** Features add their module to this list, nothing else. */
 const FEATURES: NonNullable<DynamicModule['imports']> = [

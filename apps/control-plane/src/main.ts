@@ -3,11 +3,20 @@ import { InvalidConfig, loadConfig } from './config.ts';
 import { createApp } from './create-app.ts';
 import { createPino } from './platform/logging/logger.ts';
 
+/** Longer than reverse proxies keep an idle connection (60 s is usual): the one who reuses it must not find it closed. */
+const KEEP_ALIVE_TIMEOUT_MS = 75_000;
+/** How long a client may take to send its headers, and all of a small body: slower ones only hold connections. */
+const HEADERS_TIMEOUT_MS = 15_000;
+const REQUEST_TIMEOUT_MS = 30_000;
+
 async function main(): Promise<void> {
   const config = loadConfig(process.env);
   const pino = createPino(config.LOG_LEVEL);
   const app = await createApp(config, pino);
-  await app.listen(config.PORT, config.HOST);
+  const server = await app.listen(config.PORT, config.HOST);
+  server.keepAliveTimeout = KEEP_ALIVE_TIMEOUT_MS;
+  server.headersTimeout = HEADERS_TIMEOUT_MS;
+  server.requestTimeout = REQUEST_TIMEOUT_MS;
   pino.info({ url: await app.getUrl() }, 'control plane is listening');
 }
 

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import ipaddr from 'ipaddr.js';
 import { DataSource } from 'typeorm';
 import { z } from 'zod';
+import { Housekeeping } from '../../platform/housekeeping/housekeeping.ts';
 import { Refusal } from '../../platform/http/refusal.ts';
 
 const MINUTE_S = 60;
@@ -23,7 +24,9 @@ const countRow = z.object({ attempts: z.number(), seconds_left: z.coerce.number(
 /** Counters of sign-in and registration, in PostgreSQL: one truth for all replicas, also while Redis is away. */
 @Injectable()
 export class Attempts {
-  constructor(private readonly dataSource: DataSource) {}
+  constructor(private readonly dataSource: DataSource, housekeeping: Housekeeping) {
+    housekeeping.add('forgetting old attempts', () => this.forgetOld());
+  }
 
   /** Throws rate_limited with Retry-After. A refused attempt does not count against the wider limits, or one guesser could use them up for others. */
   async beforeSignIn({ username, address }: { username: string; address: string }): Promise<void> {
@@ -49,7 +52,7 @@ export class Attempts {
     await this.count(`registration:${network(address)}`, { attemptsMax: perDayMax, seconds: DAY_S }, 'registration_limit');
   }
 
-  async forgetOld(): Promise<void> {
+  private async forgetOld(): Promise<void> {
     await this.dataSource.query('DELETE FROM attempt_counters WHERE resets_at < now()');
   }
 

@@ -1,7 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createHmac } from 'node:crypto';
+import { DataSource } from 'typeorm';
 import { derivedKey } from '../../config.ts';
+import { AccountsService } from '../users/accounts.service.ts';
 import { PASSWORD, startControlPlane, type ControlPlane } from '../../testing/control-plane-under-test.ts';
+import { resetPassword } from './reset-password.ts';
 
 let plane: ControlPlane;
 beforeAll(async () => {
@@ -81,6 +84,16 @@ describe('sessions', () => {
     await plane.call('POST', `/users/${id}/freeze`, { token: plane.adminToken });
     await plane.call('POST', `/users/${id}/unfreeze`, { token: plane.adminToken });
     expect((await me(changed.body.token)).status).toBe(401);
+  });
+
+  test('end when the password is reset on the server, and only the new one opens', async () => {
+    const { token } = await plane.createUser('rita');
+    const parts = { dataSource: plane.app.get(DataSource), accounts: plane.app.get(AccountsService, { strict: false }) };
+    expect(await resetPassword(parts, 'nobody')).toBeUndefined();
+    const password = await resetPassword(parts, 'RITA');
+    expect((await plane.call('GET', '/auth/me', { token })).status).toBe(401);
+    await expect(plane.login('rita', PASSWORD)).rejects.toThrow('401');
+    expect(await plane.login('rita', password ?? '')).toEqual(expect.any(String));
   });
 
   const claims = { version: 1, sub: '1', iss: 'tollgate', aud: 'tollgate-admin-api', iat: Math.floor(Date.now() / 1000) - 5, exp: Math.floor(Date.now() / 1000) + 600 };

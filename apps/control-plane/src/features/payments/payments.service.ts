@@ -28,6 +28,7 @@ export class PaymentsService {
     if (!provider) throw new Refusal('payments_not_configured');
     const userId = await this.scope.resolve(caller, body.user_id);
     return this.idempotency.run({ userId: caller.userId, route: 'POST /wallet/recharge', key, body, status: 201 }, async (tx) => {
+      await this.scope.keep(tx, userId);
       const payment = await this.insert(tx, { userId, provider: provider.name, amount: body.amount, createdBy: caller.userId });
       // Inside the transaction on purpose: no answer reaches the payer unless the row is there, and the provider's own time limit is far below the database's.
       const opened = await provider.open({ paymentId: payment.id, userId, amount: body.amount, currency: payment.currency });

@@ -1,8 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { MeteringStore } from '@tollgate/keyspace';
+import { parseApiKey } from '@tollgate/contracts';
 import { createApp } from '../../create-app.ts';
 import { loadConfig } from '../../config.ts';
 import { createPino } from '../../platform/logging/logger.ts';
 import { ADMIN, PASSWORD, environmentFor, startControlPlane, type ControlPlane } from '../../testing/control-plane-under-test.ts';
+import { booksOf } from '../../testing/books-under-test.ts';
+import { eventually } from '../../testing/eventually.ts';
 import { statusAfter, USER_STATUSES, type UserMove } from './user-transitions.ts';
 
 let plane: ControlPlane;
@@ -58,6 +62,37 @@ describe('the life of an account', () => {
       [id],
     );
     expect(entries).toEqual([{ amount: '-2500000', balance_after: '0' }]);
+  });
+});
+
+describe('what hangs on an account', () => {
+  test('the very next admission sees a freeze, an unfreeze and a deletion (S17)', async () => {
+    const books = booksOf(plane);
+    await books.initialiseShards();
+    const user = await plane.createUser('live');
+    const { key } = (await plane.call('POST', '/keys', { token: user.token, body: { name: 'one' } })).body;
+    const { hash = '', accountId = 0 } = parseApiKey(key) ?? {};
+    const access = () => plane.app.get(MeteringStore).access({ accountId, keyHash: hash, addressHex: '' });
+    expect(await access()).toMatchObject({ kind: 'allowed' });
+    await asAdmin('POST', `/users/${user.id}/freeze`);
+    expect(await access()).toMatchObject({ kind: 'account_not_active', status: 'frozen' });
+    await asAdmin('POST', `/users/${user.id}/unfreeze`);
+    expect(await access()).toMatchObject({ kind: 'allowed' });
+    await asAdmin('DELETE', `/users/${user.id}`);
+    expect(await access()).not.toMatchObject({ kind: 'allowed' });
+  });
+
+  test('tokens keep it from being deleted until they are forfeited, and then all of them leave the books', async () => {
+    const books = booksOf(plane);
+    await books.initialiseShards();
+    const account = await books.account('10');
+    const model = await books.model('1000000');
+    expect((await plane.call('POST', '/models/subscribe', { token: account.token, body: { model_id: model.id, tokens: 10 } })).status).toBe(201);
+    expect(await asAdmin('DELETE', `/users/${account.id}`)).toMatchObject({ status: 409, body: { code: 'account_not_empty', detail: expect.stringContaining('10 tokens') } });
+    expect((await asAdmin('DELETE', `/users/${account.id}?forfeit=true`)).status).toBe(204);
+    await eventually(async () => expect(await books.subscription(account, model)).toMatchObject({ status: 'closed', balance: '0' }));
+    expect(await books.wallet(account)).toBe(0n);
+    expect(await books.violations()).toEqual({});
   });
 });
 

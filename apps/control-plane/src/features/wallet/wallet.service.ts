@@ -38,6 +38,7 @@ export class WalletService {
   async adminRecharge(caller: Caller, key: string | undefined, body: AdminRechargeBody) {
     const userId = await this.scope.resolve(caller, body.user_id);
     return this.idempotency.run({ userId: caller.userId, route: 'POST /wallet/admin-recharge', key, body, status: 200 }, async (tx) => {
+      await this.scope.keep(tx, userId);
       const wallet = { kind: 'wallet', userId } as const;
       const posted = await this.ledger.post(tx, {
         kind: 'admin_recharge',

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { DataSource } from 'typeorm';
+import { DataSource, type EntityManager } from 'typeorm';
 import { Refusal } from '../http/refusal.ts';
 import type { Caller } from './caller.ts';
 
@@ -27,6 +27,12 @@ export class AccountScope {
   /** Whether a record of `ownerId` may be shown to or changed by the caller. */
   isReachable(caller: Caller, ownerId: number): boolean {
     return caller.role === 'admin' || caller.userId === ownerId;
+  }
+
+  /** Keeps an account from being deleted until `tx` ends, so that nothing is credited to one that is gone. Throws not_found. */
+  async keep(tx: EntityManager, userId: number): Promise<void> {
+    const rows: unknown[] = await tx.query('SELECT 1 FROM users WHERE id = $1 AND deleted_at IS NULL FOR SHARE', [userId]);
+    if (rows.length === 0) throw new Refusal('not_found');
   }
 
   private async exists(userId: number): Promise<boolean> {

@@ -4,6 +4,7 @@ import type { Request } from 'express';
 import type { EntityManager } from 'typeorm';
 import { z } from 'zod';
 import { Transactions } from '../database/transactions.ts';
+import { Housekeeping } from '../housekeeping/housekeeping.ts';
 import { Refusal, invalidField } from '../http/refusal.ts';
 import { canonicalJson } from './canonical-json.ts';
 
@@ -25,7 +26,9 @@ export interface IdempotentRequest {
 /** A retried POST that moves money answers what the first one answered, for 24 hours. */
 @Injectable()
 export class Idempotency {
-  constructor(private readonly transactions: Transactions) {}
+  constructor(private readonly transactions: Transactions, housekeeping: Housekeeping) {
+    housekeeping.add('forgetting old idempotency keys', () => this.forgetOld());
+  }
 
   /**
    * Runs `work` in a transaction at most once per (user, route, key) and stores its answer in that same transaction.
@@ -50,8 +53,7 @@ export class Idempotency {
     });
   }
 
-  /** Deletes keys older than 24 hours; called by housekeeping. */
-  async forgetOld(): Promise<void> {
+  private async forgetOld(): Promise<void> {
     await this.transactions.run((tx) => tx.query("DELETE FROM idempotency_keys WHERE created_at < now() - interval '24 hours'"));
   }
 

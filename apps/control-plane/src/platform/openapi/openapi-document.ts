@@ -12,7 +12,7 @@ const pathItem = z.record(z.string(), operation);
 
 const problemSchema = {
   type: 'object',
-  description: 'RFC 9457. `code` says which refusal it is; docs/errors.md lists them.',
+  description: 'RFC 9457. `code` says which refusal it is.',
   required: ['type', 'title', 'status', 'detail', 'code', 'errors', 'request_id'],
   properties: {
     type: { type: 'string' },

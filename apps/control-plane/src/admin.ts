@@ -1,0 +1,62 @@
+import 'reflect-metadata';
+import { parseArgs } from 'node:util';
+import { DataSource } from 'typeorm';
+import { z } from 'zod';
+import { configSchema } from './config.ts';
+import { ActivityService } from './features/activity/activity.service.ts';
+import { resetPassword } from './features/auth/reset-password.ts';
+import { AccountsService } from './features/users/accounts.service.ts';
+import { User } from './features/users/user.entity.ts';
+import { dataSourceOptions } from './platform/database/data-source-options.ts';
+
+const USAGE = `Runs on the server, against DATABASE_URL.
+
+  reset-password <username>   sets a new random password, prints it once and ends all sessions of the account
+  verify-activity             recomputes the hash chain of the activity log; exit status 1 when it is broken
+`;
+
+class UsageError extends Error {}
+
+async function main(): Promise<number> {
+  const [command, ...args] = parseArgs({ allowPositionals: true }).positionals;
+  switch (command) {
+    case 'reset-password':
+      return withDatabase((dataSource) => printNewPassword(dataSource, args));
+    case 'verify-activity':
+      return withDatabase(verifyActivity);
+    default:
+      throw new UsageError(USAGE);
+  }
+}
+
+async function printNewPassword(dataSource: DataSource, [username, ...rest]: string[]): Promise<number> {
+  if (username === undefined || rest.length > 0) throw new UsageError(USAGE);
+  const password = await resetPassword({ dataSource, accounts: new AccountsService(dataSource.getRepository(User)) }, username);
+  if (password === undefined) throw new UsageError(`There is no account ${JSON.stringify(username)}.\n`);
+  process.stdout.write(`New password of ${username}: ${password}\n`);
+  return 0;
+}
+
+async function verifyActivity(dataSource: DataSource): Promise<number> {
+  const { entries, brokenAt } = await new ActivityService(dataSource).verify();
+  process.stdout.write(brokenAt === null ? `The chain of ${entries} entries is whole.\n` : `The chain is broken at entry ${brokenAt}, after ${entries} good ones.\n`);
+  return brokenAt === null ? 0 : 1;
+}
+
+async function withDatabase(work: (dataSource: DataSource) => Promise<number>): Promise<number> {
+  const { DATABASE_URL } = z.object({ DATABASE_URL: configSchema.shape.DATABASE_URL }).parse(process.env);
+  const dataSource = await new DataSource({ ...dataSourceOptions({ DATABASE_URL, DATABASE_POOL_MAX: 2 }), entities: [User] }).initialize();
+  try {
+    return await work(dataSource);
+  } finally {
+    await dataSource.destroy();
+  }
+}
+
+main().then(
+  (status) => void (process.exitCode = status),
+  (error: unknown) => {
+    process.stderr.write(error instanceof UsageError ? error.message : `${error instanceof Error ? error.message : String(error)}\n`);
+    process.exitCode = 2;
+  },
+);
