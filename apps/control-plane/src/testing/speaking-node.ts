@@ -44,7 +44,7 @@ export class SpeakingNode {
   /** Falls silent at once, as after kill -9: its last report stays behind. */
   stop(): void {
     clearInterval(this.timer);
-    for (const connection of this.connections) connection.disconnect();
+    for (const connection of this.connections.splice(0)) connection.disconnect();
   }
 
   async report(): Promise<void> {
