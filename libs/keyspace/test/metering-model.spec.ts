@@ -1,0 +1,50 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { startServices, type Services } from '@tollgate/harness';
+import fc from 'fast-check';
+import { sequences } from './model-commands.ts';
+import { runSequence, type Seen } from './model-run.ts';
+import { openWorld, type World } from './world.ts';
+
+/** Sequences of a batch run at the same time, each on a shard of its own. */
+const BATCH = 20;
+const SEQUENCES = Number(process.env.MODEL_SEQUENCES ?? 2_000);
+const SEED = Number(process.env.MODEL_SEED ?? 20_261_121);
+
+let services: Services;
+let world: World;
+
+beforeAll(async () => {
+  services = await startServices({ postgres: false });
+  world = await openWorld(services.redisUrl);
+});
+afterAll(async () => {
+  world?.close();
+  await services?.stop();
+});
+
+test(
+  'the functions answer and remember exactly what a plain model does, whatever happens in whatever order',
+  async () => {
+    const seen: Seen = new Map();
+    const batches = fc.array(sequences, { minLength: BATCH, maxLength: BATCH });
+    const property = fc.asyncProperty(batches, async (batch) => {
+      await Promise.all(batch.map(async (sequence) => runSequence(await world.tenant(), sequence, seen)));
+    });
+    await fc.assert(property, { numRuns: Math.ceil(SEQUENCES / BATCH), seed: SEED });
+    if (process.env.MODEL_SHOW) console.log(JSON.stringify(Object.fromEntries([...seen].toSorted()), null, 1));
+    for (const reply of REACHED) expect([reply, seen.get(reply) ?? 0]).not.toEqual([reply, 0]);
+  },
+  600_000,
+);
+
+/** A model that never gets here would agree with anything. */
+const REACHED = [
+  ...['admitted', 'duplicate', 'key_unknown', 'key_disabled', 'key_expired', 'address_not_allowed', 'account_not_active', 'model_not_allowed'].map((kind) => `admit:${kind}`),
+  ...['not_subscribed', 'subscription_closing', 'concurrency_exceeded', 'rate_limited', 'balance_too_low', 'tokens_held'].map((kind) => `admit:${kind}`),
+  ...['ok', 'stop', 'gone'].map((kind) => `checkpoint:${kind}`),
+  ...['settled', 'duplicate', 'fenced'].map((kind) => `settle:${kind}`),
+  ...['reaped', 'alive', 'not_open'].map((kind) => `reap:${kind}`),
+  ...['applied', 'duplicate', 'gap'].map((kind) => `credit:${kind}`),
+  ...['withdrawn', 'duplicate', 'not_found'].map((kind) => `withdraw:${kind}`),
+  ...['putKey:stale', 'putAccount:stale', 'putSubscription:stale', 'access:allowed'],
+];

@@ -1,0 +1,290 @@
+import assert from 'node:assert/strict';
+import { usagePayloadSchema } from '@tollgate/contracts';
+import { addressHex, normaliseAllowlist, type HoldRef, type SubscriptionRef } from '../src/index.ts';
+import type { Command, Pick, Sequence } from './model-commands.ts';
+import { ReferenceModel, type ModelKey, type ModelSubscription } from './reference-model.ts';
+import { hashOf, MODEL_ID, OTHER_MODEL_ID, type Tenant } from './world.ts';
+
+const LIMITS = [{ rpm: 0, rph: 0, rpd: 0 }, { rpm: 3, rph: 8, rpd: 20 }, { rpm: 5, rph: 0, rpd: 12 }, { rpm: 0, rph: 4, rpd: 0 }, { rpm: 2, rph: 0, rpd: 0 }];
+const MODELS = ['', '*', 'gpt-4', 'gpt-*', ' claude-3 , gpt-4 ', '*-3', 'gpt-4,*x*y*'];
+const MODEL_NAMES = ['gpt-4', 'claude-3'];
+const ADDRESSES = ['', '10.1.2.3', '11.0.0.1', '2001:db8::7', '2001:db9::1'];
+const ALLOWLISTS: ModelKey['allowlist'][] = [
+  [],
+  [],
+  [],
+  [{ address: '10.0.0.0', bits: 8, family: 'ipv4' }],
+  [{ address: '11.0.0.1', bits: 32, family: 'ipv4' }, { address: '2001:db8::', bits: 31, family: 'ipv6' }],
+];
+
+/** How often each reply was seen: a test that never reaches a branch proves nothing about it. */
+export type Seen = Map<string, number>;
+
+/** Runs one sequence against Redis and the reference model; throws at the first difference or broken invariant. */
+export async function runSequence(tenant: Tenant, sequence: Sequence, seen: Seen = new Map()): Promise<void> {
+  const run = new ModelRun(tenant, seen);
+  if (sequence.isOpened) await run.open();
+  for (const command of sequence.commands) await run.step(command);
+  await run.finish();
+}
+
+class ModelRun {
+  readonly #tenant: Tenant;
+  readonly #seen: Seen;
+  readonly #model: ReferenceModel;
+  readonly #requests: { ref: HoldRef; startedMs: number }[] = [];
+  readonly #subs: (SubscriptionRef & { subscriptionId: number })[];
+  readonly #keys: { accountId: number; keyHash: string; id: number }[];
+  /** Events as they left Redis, by (rid, seq). */
+  readonly #arrived = new Map<string, { delta: number; subscription: ModelSubscription }>();
+  readonly #settled = new Map<string, number>();
+  /** Subscriptions that the command at hand is about. */
+  #touched: SubscriptionRef[] = [];
+  #relayedIds: string[] = [];
+  #revision = 10;
+
+  constructor(tenant: Tenant, seen: Seen) {
+    this.#tenant = tenant;
+    this.#seen = seen;
+    this.#model = new ReferenceModel(tenant.clock.now);
+    const { accountId: a, otherAccountId: b } = tenant;
+    this.#subs = [
+      { accountId: a, modelId: MODEL_ID, subscriptionId: 7 },
+      { accountId: a, modelId: OTHER_MODEL_ID, subscriptionId: 8 },
+      { accountId: b, modelId: MODEL_ID, subscriptionId: 9 },
+    ];
+    this.#keys = [a, a, b].map((accountId, index) => ({ accountId, keyHash: hashOf(accountId * 10 + index), id: 20 + index }));
+  }
+
+  async open(): Promise<void> {
+    for (const key of [0, 1, 2]) await this.step({ type: 'putKey', key, status: 'enabled', limits: key === 0 ? 0 : 1, models: 0, allowlist: 0, expiry: 0, drain: false, step: 1 });
+    for (const account of [0, 1]) await this.step({ type: 'putAccount', account, status: 'active', drain: false, step: 1 });
+    for (const sub of [0, 1, 2]) {
+      await this.step({ type: 'putSubscription', sub, status: 'active', generationStep: 0, drain: false, step: 1, opening: 0 });
+      await this.step({ type: 'credit', sub, how: 'next', delta: 2_000 });
+    }
+  }
+
+  async step(command: Command): Promise<void> {
+    this.#touched = [];
+    const [got, want] = await this.#execute(command);
+    assert.deepEqual(got, want, JSON.stringify(command));
+    if (want) this.#note(`${command.type}:${want.kind}`);
+    if (this.#touched.length > 0) await this.#checkBooks(this.#touched);
+  }
+
+  /** Empties the outbox, then holds everything Redis has against the model. */
+  async finish(): Promise<void> {
+    while (this.#model.outbox.length > 0) await this.step({ type: 'relay', entriesMax: 50, bytesMax: 100_000, expiredHoldsMax: 100 });
+    await this.step({ type: 'relay', entriesMax: 50, bytesMax: 100_000, expiredHoldsMax: 100 });
+    const { redis, shard } = this.#tenant;
+    const open = [...this.#model.holds.values()].filter((hold) => hold.state === 'open');
+    const leases = await redis.zrange(`{${shard}}:holds`, 0, -1, 'WITHSCORES');
+    const wanted = open.toSorted((a, b) => a.deadline - b.deadline || (a.rid < b.rid ? -1 : 1)).flatMap((hold) => [hold.rid, String(hold.deadline)]);
+    assert.deepEqual(leases, wanted, 'I4: the lease index holds exactly the open holds');
+    for (const hold of this.#model.holds.values()) {
+      assert.equal(await redis.hget(`{${shard}}:hold:${hold.rid}`, 'st'), hold.state);
+      const charged = [0, 1].reduce((sum, seq) => sum + (this.#arrived.get(`${hold.rid}:${seq}`)?.delta ?? 0), 0);
+      if (hold.state !== 'open') assert.equal(charged, hold.charged, 'I7: the deltas of a request sum to its final');
+    }
+    for (const [name, sub] of this.#model.subscriptions) {
+      const left = [...this.#arrived.values()].filter((event) => event.subscription === sub).reduce((sum, event) => sum + event.delta, 0);
+      assert.equal(sub.balance, sub.credited - left, `I3: ${name}`);
+    }
+    await this.#checkBooks(this.#subs);
+    await this.#checkSubscribedModels();
+  }
+
+  async #execute(command: Command): Promise<[unknown, { kind: string } | undefined]> {
+    const { clock, store } = this.#tenant;
+    const model = this.#model;
+    switch (command.type) {
+      case 'advance':
+        clock.now += command.ms;
+        model.now = clock.now;
+        return [undefined, undefined];
+      case 'putKey':
+        return this.#putKey(command);
+      case 'putAccount': {
+        const account = { accountId: this.#subs[command.account * 2]!.accountId, status: command.status, drain: command.drain, revision: this.#nextRevision(command.step) };
+        return [await this.#tenant.live.putAccount(account), model.putAccount(account)];
+      }
+      case 'putSubscription':
+        return this.#putSubscription(command);
+      case 'credit': {
+        const sub = this.#sub(command.sub);
+        const last = model.subscription(sub).creditSeq ?? 0;
+        const seq = Math.max(1, last + { next: 1, again: 0, gap: 2 }[command.how]);
+        return [await store.credit({ ...sub, seq, deltaTokens: command.delta }), model.credit({ ...sub, seq, deltaTokens: command.delta })];
+      }
+      case 'admit':
+        return this.#admit(command);
+      case 'access':
+        return this.#access(command);
+      case 'checkpoint': {
+        const { ref } = this.#rid(command.rid);
+        const request = { ...ref, keyHash: this.#keyOf(ref).keyHash, usedTokens: command.used, extendTokens: command.extend, leaseMs: command.leaseMs };
+        return [await store.checkpoint(request), model.checkpoint(request)];
+      }
+      case 'settle':
+        return this.#settle(command);
+      case 'reap': {
+        const { ref } = this.#rid(command.rid);
+        return [await store.reap(ref), model.reap(ref)];
+      }
+      case 'withdraw': {
+        const sub = this.#sub(command.sub);
+        const known = model.subscription(sub).withdrawalId;
+        const withdrawalId = command.how === 'again' && known ? known : this.#tenant.rid();
+        const request = { ...sub, subscriptionId: sub.subscriptionId + (command.how === 'other id' ? 100 : 0), withdrawalId, drain: command.drain };
+        return [await store.withdraw(request), model.withdraw(request)];
+      }
+      case 'relay':
+        return this.#relay(command);
+    }
+  }
+
+  async #putKey(command: Extract<Command, { type: 'putKey' }>): Promise<[unknown, { kind: string }]> {
+    const allowlist = ALLOWLISTS[command.allowlist]!;
+    const record = {
+      ...this.#keys[command.key]!,
+      ...LIMITS[command.limits]!,
+      ...{ status: command.status, drain: command.drain, revision: this.#nextRevision(command.step), allowedModels: MODELS[command.models]! },
+      expiresAtMs: [0, this.#model.now, this.#model.now + 1, this.#model.now + 100_000][command.expiry]!,
+    };
+    const text = allowlist.map(({ address, bits }) => `${address}/${bits}`).join(', ');
+    return [await this.#tenant.live.putKey({ ...record, allowlist: normaliseAllowlist(text) }), this.#model.putKey({ ...record, allowlist })];
+  }
+
+  async #putSubscription(command: Extract<Command, { type: 'putSubscription' }>): Promise<[unknown, { kind: string }]> {
+    const { accountId, modelId, subscriptionId: id } = this.#sub(command.sub);
+    const generation = Math.max(1, (this.#model.subscription({ accountId, modelId }).record?.generation ?? 1) + command.generationStep);
+    const record = {
+      ...{ accountId, modelId, id, status: command.status, generation, drain: command.drain, revision: this.#nextRevision(command.step), withdrawalId: null },
+      opening: { balance: command.opening, creditSeq: command.opening === 0 ? 0 : 5 },
+    };
+    return [await this.#tenant.live.putSubscription(record), this.#model.putSubscription(record)];
+  }
+
+  async #admit(command: Extract<Command, { type: 'admit' }>): Promise<[unknown, { kind: string }]> {
+    const { ref } = this.#rid(command.rid);
+    const address = ADDRESSES[command.address]!;
+    const own = this.#keys.filter((key) => key.accountId === ref.accountId);
+    const key = command.key === 'foreign' ? this.#keys.find((other) => other.accountId !== ref.accountId)! : own[command.key === 'own' ? 0 : own.length - 1]!;
+    const request = {
+      ...{ ...ref, keyHash: key.keyHash, modelName: MODEL_NAMES[command.modelName]!, priceVersionId: 2, node: 'node-1:0' },
+      ...{ wantTokens: Math.max(command.want, command.min), minTokens: command.min, addressHex: addressHex(address) },
+      ...{ concurrencyMax: command.concurrencyMax, leaseMs: command.leaseMs },
+    };
+    const want = this.#model.admit(request, address);
+    if (want.kind === 'admitted') assert.ok(want.availableTokens >= 0, 'I5: no admission leaves balance - held below zero');
+    return [await this.#tenant.store.admit(request), want];
+  }
+
+  async #access(command: Extract<Command, { type: 'access' }>): Promise<[unknown, { kind: string }]> {
+    const { accountId, keyHash, id } = this.#keys[command.key]!;
+    const address = ADDRESSES[command.address]!;
+    const reply = await this.#tenant.store.access({ accountId, keyHash, addressHex: addressHex(address) });
+    const denied = this.#model.callerDenied({ accountId, keyHash, address });
+    const sorted = reply.kind === 'allowed' ? { ...reply, subscribedModelIds: reply.subscribedModelIds.toSorted((a, b) => a - b) } : reply;
+    return [sorted, denied ?? { kind: 'allowed', keyId: id, allowedModels: this.#model.keys.get(keyHash)!.allowedModels, subscribedModelIds: this.#activeModels(accountId) }];
+  }
+
+  async #settle(command: Extract<Command, { type: 'settle' }>): Promise<[unknown, { kind: string }]> {
+    const { ref, startedMs } = this.#rid(command.rid);
+    const chargeTokens = Math.round((this.#model.holds.get(ref.rid)?.amount ?? 120) * command.factor);
+    const request = { ...ref, chargeTokens, payload: JSON.stringify({ final: ref.rid, charge: chargeTokens }), reEmit: command.reEmit };
+    const want = this.#model.settle({ ...request, startedMs });
+    if (want.kind === 'settled') {
+      assert.ok(!this.#settled.has(ref.rid), 'I6: a request is done once');
+      this.#settled.set(ref.rid, chargeTokens);
+    }
+    return [await this.#tenant.store.settle(request), want];
+  }
+
+  async #relay(command: Extract<Command, { type: 'relay' }>): Promise<[unknown, { kind: string }]> {
+    const { store, shard } = this.#tenant;
+    const { type: _type, ...bounds } = command;
+    const { outbox } = this.#model;
+    const reply = await store.relay(shard, { ...bounds, owner: 'model', leaseMs: 600_000, relayedIds: this.#relayedIds });
+    outbox.splice(0, this.#relayedIds.length);
+    let bytes = 0;
+    const fitting = outbox.slice(0, command.entriesMax).filter(({ payload }, index) => (bytes += Buffer.byteLength(payload)) <= command.bytesMax || index === 0);
+    const expiredHolds = [...this.#model.holds.values()]
+      .filter((hold) => hold.state === 'open' && hold.deadline <= this.#model.now)
+      .toSorted((a, b) => a.deadline - b.deadline || (a.rid < b.rid ? -1 : 1))
+      .slice(0, command.expiredHoldsMax)
+      .map(({ rid, accountId, modelId }) => ({ rid, accountId, modelId }));
+    const entries = fitting.map(({ rid, seq, delta, payload }) => ({ rid, seq: String(seq), delta: String(delta), payload }));
+    for (const event of fitting) this.#arrive(event);
+    assert.equal(reply.kind, 'leased');
+    this.#relayedIds = reply.entries.map((entry) => entry.outboxId);
+    const got = { ...reply, entries: reply.entries.map(({ rid, seq, delta, payload }) => ({ rid, seq, delta, payload })) };
+    return [got, { kind: 'leased', shard, entries, expiredHolds, outboxLength: outbox.length } as { kind: string }];
+  }
+
+  #arrive({ rid, seq, delta, payload, subscription }: ReferenceModel['outbox'][number]): void {
+    const known = this.#arrived.get(`${rid}:${seq}`);
+    if (known) assert.equal(known.delta, delta, 'I2: an event has one delta however often it comes');
+    this.#arrived.set(`${rid}:${seq}`, { delta, subscription });
+    if (!payload.startsWith('{"final"')) assert.ok(usagePayloadSchema.safeParse(JSON.parse(payload)).success, payload);
+  }
+
+  async #checkBooks(subs: SubscriptionRef[]): Promise<void> {
+    const found = await this.#tenant.live.getBooks(subs);
+    for (const [index, sub] of subs.entries()) {
+      const { record, balance, held, running, creditSeq } = this.#model.subscription(sub);
+      const open = [...this.#model.holds.values()].filter((hold) => hold.state === 'open' && hold.accountId === sub.accountId && hold.modelId === sub.modelId);
+      assert.equal(held, open.reduce((sum, hold) => sum + hold.amount, 0), 'I4: held is the sum of the open holds');
+      assert.equal(running, open.length, 'I4: running is the number of open holds');
+      const { accountId, modelId } = sub;
+      const want = record && { accountId, modelId, status: record.status, id: record.id, generation: record.generation, balance, held, running, creditSeq };
+      assert.deepEqual(found[index], want);
+    }
+  }
+
+  async #checkSubscribedModels(): Promise<void> {
+    const { redis, shard, accountId, otherAccountId } = this.#tenant;
+    for (const account of [accountId, otherAccountId]) {
+      const found = (await redis.smembers(`{${shard}}:subs:${account}`)).map(Number);
+      assert.deepEqual(found.toSorted((a, b) => a - b), this.#activeModels(account));
+    }
+  }
+
+  #activeModels(accountId: number): number[] {
+    return this.#subs.filter((sub) => sub.accountId === accountId && this.#model.subscription(sub).record?.status === 'active').map((sub) => sub.modelId);
+  }
+
+  #sub(index: number): SubscriptionRef & { subscriptionId: number } {
+    this.#touched.push(this.#subs[index]!);
+    return this.#subs[index]!;
+  }
+
+  #keyOf(ref: HoldRef): { keyHash: string } {
+    return this.#keys.find((key) => key.accountId === ref.accountId)!;
+  }
+
+  /** A request belongs to one subscription, and begins when it is first heard of. */
+  #rid({ of, nth }: Pick): { ref: HoldRef; startedMs: number } {
+    const open = this.#requests.filter(({ ref }) => this.#model.holds.get(ref.rid)?.state === 'open');
+    const candidates = of === 'open' && open.length > 0 ? open : this.#requests;
+    if (of !== 'new' && candidates.length > 0) {
+      const known = candidates[nth % candidates.length]!;
+      this.#touched.push(known.ref);
+      return known;
+    }
+    const { accountId, modelId } = this.#sub([0, 0, 1, 2][nth % 4]!);
+    const request = { ref: { rid: this.#tenant.rid(), accountId, modelId }, startedMs: this.#model.now };
+    this.#requests.push(request);
+    return request;
+  }
+
+  #nextRevision(step: number): number {
+    this.#revision += Math.max(0, step);
+    return this.#revision + Math.min(0, step) * 3;
+  }
+
+  #note(what: string): void {
+    this.#seen.set(what, (this.#seen.get(what) ?? 0) + 1);
+  }
+}

@@ -1,0 +1,271 @@
+import { BlockList } from 'node:net';
+import type { AccessDenied, AdmitReply, AdmitRequest, CheckpointReply, CheckpointRequest, CreditReply, HoldRef, LiveAccount, LiveKey, LiveSubscription, PutReply, ReapReply, SettleReply, SettleRequest, WithdrawReply, WithdrawRequest } from '../src/index.ts';
+import { WindowModel } from './window-model.ts';
+
+export interface ModelHold extends HoldRef {
+  state: 'open' | 'reaped' | 'done';
+  amount: number;
+  used: number;
+  charged: number;
+  deadline: number;
+  generation: number;
+  keyId: number;
+  subscriptionId: number;
+  reapPayload: string;
+  /** Deltas by seq, and the payloads they left with. */
+  emitted: Map<number, { delta: number; payload: string }>;
+}
+
+export interface ModelSubscription {
+  record: Pick<LiveSubscription, 'id' | 'status' | 'generation' | 'drain' | 'revision'> | null;
+  balance: number;
+  held: number;
+  running: number;
+  /** Null until a credit or a record came. */
+  creditSeq: number | null;
+  withdrawalId: string | null;
+  taken: number;
+  /** Everything credited and everything that left, for I3. */
+  credited: number;
+}
+
+export interface ModelEvent {
+  rid: string;
+  seq: number;
+  delta: number;
+  payload: string;
+  subscription: ModelSubscription;
+}
+
+/** What a tester may write as a key's allow-list, kept as written. */
+export type ModelKey = Omit<LiveKey, 'allowlist'> & { allowlist: readonly { address: string; bits: number; family: 'ipv4' | 'ipv6' }[] };
+
+const SETTLED_MARKER_MS = 14 * 60_000;
+
+/** One shard, restated in plain TypeScript: no clamps, no formats, no order of writes. Replies are those of MeteringStore. */
+export class ReferenceModel {
+  now: number;
+  readonly epoch = 'e1';
+  readonly keys = new Map<string, ModelKey>();
+  readonly accounts = new Map<number, LiveAccount>();
+  readonly subscriptions = new Map<string, ModelSubscription>();
+  readonly holds = new Map<string, ModelHold>();
+  readonly outbox: ModelEvent[] = [];
+  readonly #windows = new Map<string, WindowModel>();
+
+  constructor(now: number) {
+    this.now = now;
+  }
+
+  subscription({ accountId, modelId }: { accountId: number; modelId: number }): ModelSubscription {
+    const name = `${accountId}:${modelId}`;
+    const found = this.subscriptions.get(name) ?? { record: null, balance: 0, held: 0, running: 0, creditSeq: null, withdrawalId: null, taken: 0, credited: 0 };
+    this.subscriptions.set(name, found);
+    return found;
+  }
+
+  putKey(key: ModelKey): PutReply {
+    if ((this.keys.get(key.keyHash)?.revision ?? 0) > key.revision) return { kind: 'stale' };
+    this.keys.set(key.keyHash, key);
+    return { kind: 'applied' };
+  }
+
+  putAccount(account: LiveAccount): PutReply {
+    if ((this.accounts.get(account.accountId)?.revision ?? 0) > account.revision) return { kind: 'stale' };
+    this.accounts.set(account.accountId, account);
+    return { kind: 'applied' };
+  }
+
+  putSubscription({ accountId, modelId, ...record }: LiveSubscription): PutReply {
+    const sub = this.subscription({ accountId, modelId });
+    const known = sub.record;
+    if (known && (record.generation < known.generation || record.revision < known.revision)) return { kind: 'stale' };
+    const order = ['active', 'closing', 'closed'];
+    const wouldGoBack = known?.generation === record.generation && order.indexOf(record.status) < order.indexOf(known.status);
+    sub.record = wouldGoBack ? { ...record, status: known.status, drain: known.drain } : record;
+    sub.withdrawalId ??= record.withdrawalId;
+    if (sub.creditSeq === null) {
+      sub.balance += record.opening?.balance ?? 0;
+      sub.credited += record.opening?.balance ?? 0;
+      sub.creditSeq = record.opening?.creditSeq ?? 0;
+    }
+    return { kind: 'applied' };
+  }
+
+  credit({ accountId, modelId, seq, deltaTokens }: { accountId: number; modelId: number; seq: number; deltaTokens: number }): CreditReply {
+    const sub = this.subscription({ accountId, modelId });
+    const last = sub.creditSeq ?? 0;
+    if (seq <= last) return { kind: 'duplicate', seq: last };
+    if (seq !== last + 1) return { kind: 'gap', seq: last };
+    sub.creditSeq = seq;
+    sub.balance += deltaTokens;
+    sub.credited += deltaTokens;
+    return { kind: 'applied', balance: sub.balance };
+  }
+
+  withdraw({ accountId, modelId, withdrawalId, subscriptionId, drain }: WithdrawRequest): WithdrawReply {
+    const sub = this.subscription({ accountId, modelId });
+    if (sub.record?.id !== subscriptionId) return { kind: 'not_found' };
+    if (sub.withdrawalId === withdrawalId) return { kind: 'duplicate', tokens: sub.taken };
+    sub.taken = Math.max(0, sub.balance - sub.held);
+    sub.withdrawalId = withdrawalId;
+    sub.record = { ...sub.record, status: 'closing', drain };
+    this.#emit(sub, { rid: withdrawalId, seq: 0, delta: sub.taken, payload: withdrawPayload(sub, { accountId, modelId }) });
+    return { kind: 'withdrawn', tokens: sub.taken, held: sub.held };
+  }
+
+  callerDenied({ accountId, keyHash, address }: { accountId: number; keyHash: string; address: string }): AccessDenied | undefined {
+    const key = this.keys.get(keyHash);
+    if (!key || key.status === 'deleted' || key.accountId !== accountId) return { kind: 'key_unknown' };
+    if (key.status === 'disabled') return { kind: 'key_disabled' };
+    if (key.expiresAtMs !== 0 && this.now >= key.expiresAtMs) return { kind: 'key_expired' };
+    if (!isListed(key, address)) return { kind: 'address_not_allowed' };
+    const status = this.accounts.get(accountId)?.status ?? 'unknown';
+    return status === 'active' ? undefined : { kind: 'account_not_active', status };
+  }
+
+  admit(request: AdmitRequest, address: string): AdmitReply {
+    const { epoch } = this;
+    const known = this.holds.get(request.rid);
+    if (known) return { kind: 'duplicate', state: known.state, grantedTokens: known.amount, keyId: known.keyId, subscriptionId: known.subscriptionId, generation: known.generation, epoch };
+    const denied = this.callerDenied({ ...request, address });
+    if (denied) return denied;
+    const key = this.keys.get(request.keyHash) as ModelKey;
+    if (!isAllowed(key.allowedModels, request.modelName)) return { kind: 'model_not_allowed' };
+    const sub = this.subscription(request);
+    if (sub.record?.status === 'closing') return { kind: 'subscription_closing' };
+    if (sub.record?.status !== 'active') return { kind: 'not_subscribed' };
+    if (request.concurrencyMax > 0 && sub.running >= request.concurrencyMax) return { kind: 'concurrency_exceeded', limit: request.concurrencyMax };
+    const windows = this.windowsOf(request.keyHash);
+    const full = windows.denial(key, this.now);
+    if (full) return { kind: 'rate_limited', ...full };
+    const grantedTokens = Math.min(request.wantTokens, sub.balance - sub.held);
+    if (sub.balance < request.minTokens) return { kind: 'balance_too_low', balance: sub.balance, subscriptionId: sub.record.id };
+    if (grantedTokens < request.minTokens) return { kind: 'tokens_held', balance: sub.balance, held: sub.held };
+    windows.count(key, this.now);
+    sub.held += grantedTokens;
+    sub.running += 1;
+    const { id: subscriptionId, generation } = sub.record;
+    this.holds.set(request.rid, {
+      ...{ rid: request.rid, accountId: request.accountId, modelId: request.modelId, state: 'open', amount: grantedTokens, used: 0, charged: 0 },
+      ...{ deadline: this.now + request.leaseMs, generation, keyId: key.id, subscriptionId, emitted: new Map() },
+      reapPayload: JSON.stringify({ kind: 'reap', account_id: request.accountId, key_id: key.id, subscription_id: subscriptionId, model_id: request.modelId, price_version_id: request.priceVersionId, node: request.node }),
+    });
+    return { kind: 'admitted', grantedTokens, availableTokens: sub.balance - sub.held, keyId: key.id, subscriptionId, generation, epoch, windows: windows.states(key, this.now) };
+  }
+
+  checkpoint(request: CheckpointRequest): CheckpointReply {
+    const hold = this.holds.get(request.rid);
+    if (hold?.state !== 'open') return { kind: 'gone', state: hold?.state ?? 'none' };
+    const sub = this.subscription(request);
+    const records = [
+      { record: this.keys.get(request.keyHash), good: 'enabled' },
+      { record: this.accounts.get(request.accountId), good: 'active' },
+      { record: sub.record, good: 'active' },
+    ];
+    hold.used = Math.max(hold.used, request.usedTokens);
+    hold.deadline = this.now + request.leaseMs;
+    if (records.some(({ record, good }) => !record || (record.status !== good && !record.drain))) return { kind: 'stop', heldTokens: hold.amount };
+    const isOfNow = sub.record?.generation === hold.generation;
+    const extendedTokens = isOfNow ? Math.min(request.extendTokens, Math.max(0, sub.balance - sub.held)) : 0;
+    hold.amount += extendedTokens;
+    sub.held += extendedTokens;
+    return { kind: 'ok', heldTokens: hold.amount, extendedTokens };
+  }
+
+  settle(request: SettleRequest & { startedMs: number }): SettleReply {
+    const sub = this.subscription(request);
+    const hold = this.holds.get(request.rid);
+    if (hold?.state === 'done') {
+      if (request.reEmit) this.#emitAgain(sub, hold, request.payload);
+      return { kind: 'duplicate' };
+    }
+    if (!hold && this.now - request.startedMs >= SETTLED_MARKER_MS) return { kind: 'fenced' };
+    const from = hold?.state ?? 'none';
+    const seq = from === 'reaped' ? 1 : 0;
+    const delta = request.chargeTokens - (from === 'reaped' ? (hold as ModelHold).charged : 0);
+    const ended = hold ?? this.#unknownHold(request);
+    if (from === 'open') this.#close(sub, ended);
+    this.#emitFor(sub, ended, { seq, delta, payload: request.payload });
+    ended.charged = request.chargeTokens;
+    if (from === 'open') this.#withdrawReleased(sub, ended, ended.amount - delta);
+    if (from === 'reaped' && !ended.emitted.has(2)) this.#withdrawReleased(sub, ended, -delta);
+    ended.state = 'done';
+    return { kind: 'settled', balance: sub.balance, from };
+  }
+
+  reap(ref: HoldRef): ReapReply {
+    const hold = this.holds.get(ref.rid);
+    if (hold?.state !== 'open') return { kind: 'not_open' };
+    if (hold.deadline > this.now) return { kind: 'alive' };
+    const sub = this.subscription(ref);
+    this.#close(sub, hold);
+    hold.state = 'reaped';
+    hold.charged = hold.used;
+    this.#emitFor(sub, hold, { seq: 0, delta: hold.used, payload: hold.reapPayload });
+    this.#withdrawReleased(sub, hold, hold.amount - hold.used);
+    return { kind: 'reaped', chargedTokens: hold.used };
+  }
+
+  windowsOf(keyHash: string): WindowModel {
+    const found = this.#windows.get(keyHash) ?? new WindowModel();
+    this.#windows.set(keyHash, found);
+    return found;
+  }
+
+  #close(sub: ModelSubscription, hold: ModelHold): void {
+    sub.held -= hold.amount;
+    sub.running -= 1;
+  }
+
+  #withdrawReleased(sub: ModelSubscription, hold: ModelHold, released: number): void {
+    const isLeaving = sub.record !== null && sub.withdrawalId !== null && (sub.record.status !== 'active' || hold.generation < sub.record.generation);
+    const tokens = Math.min(released, sub.balance - sub.held);
+    if (isLeaving && hold.subscriptionId !== 0 && tokens > 0) this.#emitFor(sub, hold, { seq: 2, delta: tokens, payload: withdrawPayload(sub, hold) });
+  }
+
+  #emitFor(sub: ModelSubscription, hold: ModelHold, { seq, delta, payload }: { seq: number; delta: number; payload: string }): void {
+    hold.emitted.set(seq, { delta, payload });
+    this.#emit(sub, { rid: hold.rid, seq, delta, payload });
+  }
+
+  #emitAgain(subscription: ModelSubscription, hold: ModelHold, payload: string): void {
+    for (const [seq, event] of [...hold.emitted].toSorted(([a], [b]) => a - b)) {
+      // Of a hold that was never reaped, seq 0 leaves again with the payload of the call; of a reaped one, with the reaper's.
+      const isFinal = seq === 1 || (seq === 0 && !hold.emitted.has(1));
+      this.outbox.push({ rid: hold.rid, seq, delta: event.delta, payload: isFinal ? payload : event.payload, subscription });
+    }
+  }
+
+  #emit(subscription: ModelSubscription, event: Omit<ModelEvent, 'subscription'>): void {
+    subscription.balance -= event.delta;
+    this.outbox.push({ ...event, subscription });
+  }
+
+  #unknownHold({ rid, accountId, modelId }: HoldRef): ModelHold {
+    const hold: ModelHold = { rid, accountId, modelId, state: 'done', amount: 0, used: 0, charged: 0, deadline: 0, generation: 0, keyId: 0, subscriptionId: 0, reapPayload: '', emitted: new Map() };
+    this.holds.set(rid, hold);
+    return hold;
+  }
+}
+
+function withdrawPayload(sub: ModelSubscription, { accountId, modelId }: { accountId: number; modelId: number }): string {
+  return JSON.stringify({ kind: 'withdraw', account_id: accountId, subscription_id: sub.record?.id, model_id: modelId, withdrawal_id: sub.withdrawalId });
+}
+
+function isListed(key: ModelKey, address: string): boolean {
+  if (key.allowlist.length === 0) return true;
+  const list = new BlockList();
+  for (const entry of key.allowlist) list.addSubnet(entry.address, entry.bits, entry.family);
+  return address !== '' && list.check(address, address.includes(':') ? 'ipv6' : 'ipv4');
+}
+
+function isAllowed(allowedModels: string, name: string): boolean {
+  if (allowedModels.trim() === '') return true;
+  const asExpression = (glob: string): RegExp => new RegExp(`^${glob.split('*').map(escaped).join('.*')}$`, 's');
+  return allowedModels.split(',').some((glob) => glob.trim() !== '' && asExpression(glob.trim()).test(name));
+}
+
+function escaped(text: string): string {
+  return text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
+}

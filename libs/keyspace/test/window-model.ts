@@ -1,0 +1,58 @@
+import type { RateWindow, WindowState } from '../src/index.ts';
+
+const BUCKETS = 60;
+export const BUCKET_MS: Record<RateWindow, number> = { rpm: 1_000, rph: 60_000, rpd: 1_440_000 };
+export const RATE_WINDOWS = ['rpm', 'rph', 'rpd'] as const;
+export type Limits = Record<RateWindow, number>;
+
+/** The windows of one key, restated as a log of every request that was counted. */
+export class WindowModel {
+  /** Bucket number of each counted request. */
+  readonly #counted: Record<RateWindow, number[]> = { rpm: [], rph: [], rpd: [] };
+
+  /** Undefined when the request fits every limit. Changes nothing. */
+  denial(limits: Limits, now: number): { window: RateWindow; retryAfterMs: number; windows: WindowState[] } | undefined {
+    const full = tracked(limits).flatMap((window) => {
+      const live = this.#live(window, now);
+      const excess = live.length + 1 - limits[window];
+      return excess > 0 ? [{ window, retryAfterMs: expiryOf(live[excess - 1] as number, window) - now }] : [];
+    });
+    const [longest] = full.toSorted((a, b) => b.retryAfterMs - a.retryAfterMs);
+    return longest && { ...longest, windows: this.states(limits, now) };
+  }
+
+  count(limits: Limits, now: number): void {
+    if (tracked(limits).length === 0) return;
+    for (const window of RATE_WINDOWS) {
+      if (limits[window] > 0) this.#counted[window].push(this.#current(window, now));
+      else this.#counted[window] = [];
+    }
+  }
+
+  states(limits: Limits, now: number): WindowState[] {
+    return tracked(limits).map((window) => {
+      const live = this.#live(window, now);
+      const newest = live.at(-1);
+      const resetMs = newest === undefined ? 0 : expiryOf(newest, window) - now;
+      return { window, limit: limits[window], remaining: Math.max(0, limits[window] - live.length), resetMs };
+    });
+  }
+
+  /** Oldest first: the current bucket never goes back. */
+  #live(window: RateWindow, now: number): number[] {
+    const current = this.#current(window, now);
+    return this.#counted[window].filter((bucket) => bucket > current - BUCKETS);
+  }
+
+  #current(window: RateWindow, now: number): number {
+    return Math.max(Math.floor(now / BUCKET_MS[window]), this.#counted[window].at(-1) ?? 0);
+  }
+}
+
+function tracked(limits: Limits): RateWindow[] {
+  return RATE_WINDOWS.filter((window) => limits[window] > 0);
+}
+
+function expiryOf(bucket: number, window: RateWindow): number {
+  return (bucket + BUCKETS) * BUCKET_MS[window];
+}
