@@ -1,5 +1,7 @@
+import { chatToMessagesExchange } from './chat-to-messages/exchange.ts';
 import { InvalidRequest } from './exchange.ts';
 import type { ClientProtocol, Exchange, ExchangeRequest, UpstreamDialect } from './exchange.ts';
+import { messagesToChatExchange } from './messages-to-chat/exchange.ts';
 import { chatExchange } from './same-protocol/chat-exchange.ts';
 import { embeddingsExchange } from './same-protocol/embeddings-exchange.ts';
 import { messagesExchange } from './same-protocol/messages-exchange.ts';
@@ -8,6 +10,8 @@ type Pair = `${ClientProtocol}>${UpstreamDialect}`;
 
 const EXCHANGES: Partial<Record<Pair, (request: ExchangeRequest) => Exchange>> = {
   'chat>openai': chatExchange,
+  'chat>anthropic': chatToMessagesExchange,
+  'messages>openai': messagesToChatExchange,
   'messages>anthropic': messagesExchange,
   'embeddings>openai': embeddingsExchange,
 };

@@ -1,0 +1,47 @@
+import type { TokenUsage } from '@tollgate/contracts';
+import { nonEmpty, record, records, text } from '../json/json-guard.ts';
+import type { JsonRecord } from '../json/json-guard.ts';
+import type { Identity } from '../stream/made-identity.ts';
+import { finishReason } from '../translation/stop-reasons.ts';
+import { toChatUsage } from '../usage/chat-usage.ts';
+
+export interface CompletionFrame {
+  identity: Identity;
+  /** The name the client asked for. */
+  model: string;
+  usage: TokenUsage;
+}
+
+/** An Anthropic message as a chat completion (protocol.md 4.3, 4.4). Server tools' blocks, citations and signatures have no place there. */
+export function toCompletion(message: JsonRecord, { identity, model, usage }: CompletionFrame): JsonRecord {
+  const blocks = records(message['content']);
+  const reasoning = joined(blocks, 'thinking', 'thinking');
+  const calls = blocks.filter(({ type }) => type === 'tool_use').map(toolCall);
+  const choice = {
+    index: 0,
+    message: {
+      role: 'assistant',
+      content: nonEmpty(joined(blocks, 'text', 'text')),
+      refusal: refusalText(message),
+      ...(reasoning === '' ? {} : { reasoning_content: reasoning }),
+      ...(calls.length === 0 ? {} : { tool_calls: calls }),
+    },
+    logprobs: null,
+    finish_reason: finishReason(text(message['stop_reason'])),
+  };
+  return { id: identity.id, object: 'chat.completion', created: identity.created, model, choices: [choice], usage: toChatUsage(usage) };
+}
+
+/** What a refusing model says about it; null when it did not refuse. */
+export function refusalText(message: JsonRecord): string | null {
+  if (message['stop_reason'] !== 'refusal') return null;
+  return nonEmpty(record(message['stop_details'])['explanation']) ?? 'The model refused to answer.';
+}
+
+function joined(blocks: readonly JsonRecord[], type: string, field: string): string {
+  return blocks.map((block) => (block['type'] === type ? (text(block[field]) ?? '') : '')).join('');
+}
+
+function toolCall(block: JsonRecord): JsonRecord {
+  return { id: block['id'], type: 'function', function: { name: block['name'], arguments: JSON.stringify(block['input'] ?? {}) } };
+}

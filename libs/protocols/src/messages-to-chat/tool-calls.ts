@@ -1,0 +1,56 @@
+import { isRecord, nonEmpty, parseJson, record, text } from '../json/json-guard.ts';
+import type { JsonRecord } from '../json/json-guard.ts';
+
+/** A tool call while it streams in. */
+export interface StreamedTool {
+  /** The upstream's `index`; null where it gives none. */
+  readonly index: number | null;
+  readonly id: string | null;
+  readonly name: string;
+  /** Arguments so far, and how much of them the client has. */
+  readonly args: string;
+  readonly sent: number;
+  /** The content block it is told in; null while it waits its turn. */
+  readonly block: number | null;
+  readonly isClosed: boolean;
+}
+
+/**
+ * The tools after one more delta. Deltas belong to a tool by `index`, else by id, else to the last one. A repeated id or name is no new tool
+ * (OmniRoute#682); a new id with a name under an index whose arguments are whole is one (Gemini's compatible endpoint numbers all of them 0).
+ */
+export function withToolDelta(tools: readonly StreamedTool[], delta: JsonRecord): readonly StreamedTool[] {
+  const fn = record(delta['function']);
+  const index = typeof delta['index'] === 'number' ? delta['index'] : null;
+  const id = nonEmpty(delta['id']);
+  const name = nonEmpty(fn['name']);
+  const args = argumentsText(fn['arguments']);
+  const at = findTool(tools, { index, id, name });
+  const known = tools[at];
+  if (!known) return [...tools, { index, id, name: name ?? '', args, sent: 0, block: null, isClosed: false }];
+  if (known.isClosed) return tools;
+  return tools.with(at, { ...known, id: known.id ?? id, name: known.name || (name ?? ''), args: known.args + args });
+}
+
+/** Whole arguments: nothing but blanks can follow the closing brace of an object. */
+export function isComplete({ args }: StreamedTool): boolean {
+  return args.trimEnd().endsWith('}') && isRecord(parseJson(args));
+}
+
+function findTool(tools: readonly StreamedTool[], { index, id, name }: { index: number | null; id: string | null; name: string | null }): number {
+  if (index !== null) {
+    const at = tools.findLastIndex((tool) => tool.index === index);
+    const known = tools[at];
+    const isNext = known !== undefined && id !== null && name !== null && known.id !== null && known.id !== id && (known.args === '' || isComplete(known));
+    return isNext ? -1 : at;
+  }
+  if (id !== null) return tools.findLastIndex((tool) => tool.id === id);
+  const last = tools.at(-1);
+  const isNext = last === undefined || (name !== null && (last.name !== name || isComplete(last)));
+  return isNext ? -1 : tools.length - 1;
+}
+
+/** Some vendors send arguments as an object, or null. */
+function argumentsText(value: unknown): string {
+  return text(value) ?? (isRecord(value) ? JSON.stringify(value) : '');
+}

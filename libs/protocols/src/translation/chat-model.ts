@@ -1,0 +1,14 @@
+/** What a chat upstream's model takes, as far as its name tells. */
+
+/** Answer 400 to `reasoning_effort`: "Unrecognized request argument". */
+const WITHOUT_EFFORT = /(?:^|\/)(?:gpt-3|gpt-4|chatgpt-|llama|gemma|command)/i;
+/** Think aloud, and answer 400 or worse when a tool turn comes back without its thoughts (https://api-docs.deepseek.com/guides/thinking_mode). */
+const WANTS_REASONING = /deepseek|kimi|moonshot|glm|minimax|mimo/i;
+
+export function takesReasoningEffort(model: string): boolean {
+  return !WITHOUT_EFFORT.test(model);
+}
+
+export function wantsReasoningBack(model: string): boolean {
+  return WANTS_REASONING.test(model);
+}

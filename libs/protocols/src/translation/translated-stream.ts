@@ -1,0 +1,127 @@
+import { NO_USAGE } from '@tollgate/contracts';
+import type { TokenUsage } from '@tollgate/contracts';
+import { clientErrorBody, upstreamClientError } from '../errors/client-error.ts';
+import { readInBandError, upstreamError } from '../errors/upstream-error.ts';
+import type { ClientProtocol, StreamSink, UpstreamDialect, UpstreamError } from '../exchange.ts';
+import { isRecord, parseJson, record } from '../json/json-guard.ts';
+import type { JsonRecord } from '../json/json-guard.ts';
+import { completionEvents } from '../same-protocol/completion-events.ts';
+import { messageEvents } from '../same-protocol/message-events.ts';
+import type { ByteOutput } from '../sse/byte-output.ts';
+import type { SseEvent } from '../sse/sse-framer.ts';
+import type { StreamHandler } from '../stream/stream-handler.ts';
+import { ChatTap } from '../tap/chat-tap.ts';
+import { MessagesTap } from '../tap/messages-tap.ts';
+
+/** One direction of translation, as pure functions over a state. */
+export interface StreamTranslation<S> {
+  initial: S;
+  /** An upstream event's JSON in, client events out. */
+  step(state: S, event: JsonRecord): readonly [S, readonly JsonRecord[]];
+  /** The closing events of a stream that ended well, or, `isCutShort`, was ended by the gateway as if its limit was reached. */
+  finish(state: S, end: { usage: TokenUsage; isCutShort: boolean }): readonly JsonRecord[];
+  /** An error in the client's protocol as a client event. */
+  failure(state: S, body: JsonRecord): JsonRecord;
+  format(event: JsonRecord): string;
+  /** After the last event: `[DONE]` for chat. */
+  readonly trailer: string;
+  readonly keepAlive: string;
+}
+
+export interface TranslatedStreamOptions<S> {
+  protocol: ClientProtocol;
+  dialect: UpstreamDialect;
+  translation: StreamTranslation<S>;
+  idSeed: string;
+  sink: StreamSink;
+}
+
+/** Drives a translation: reads the upstream's events, taps usage, and sees to honest endings. */
+export class TranslatedStream<S> implements StreamHandler {
+  state: 'running' | 'finished' | 'failed' = 'running';
+  error: UpstreamError | null = null;
+  private readonly options: TranslatedStreamOptions<S>;
+  private readonly tap: ChatTap | MessagesTap;
+  private translated: S;
+
+  constructor(options: TranslatedStreamOptions<S>) {
+    this.options = options;
+    this.tap = options.dialect === 'openai' ? new ChatTap(options.sink) : new MessagesTap(options.sink);
+    this.translated = options.translation.initial;
+  }
+
+  get keepAlive(): string {
+    return this.options.translation.keepAlive;
+  }
+
+  get hasContent(): boolean {
+    return this.tap.hasContent;
+  }
+
+  get usage(): TokenUsage | null {
+    return this.tap.usage;
+  }
+
+  get isUsageFinal(): boolean {
+    return this.tap.isUsageFinal || (this.tap.usage !== null && this.state === 'finished');
+  }
+
+  onEvent(event: SseEvent, out: ByteOutput): void {
+    if (this.state !== 'running') return;
+    if (event.data === null) return event.raw.length > 2 ? out.addText(this.keepAlive) : undefined;
+    const value = parseJson(event.data);
+    if (!isRecord(value)) return event.data.toString('latin1').trim() === '[DONE]' ? this.onDone(out) : this.fail(upstreamError('unreadable'), out);
+    const error = readInBandError(value);
+    this.tap.observe(value);
+    if (error) return this.fail(error, out);
+    if (value['type'] === 'ping') return out.addText(this.keepAlive);
+    const [next, events] = this.options.translation.step(this.translated, value);
+    this.translated = next;
+    this.write(events, out);
+    if (value['type'] === 'message_stop') this.complete(out);
+  }
+
+  onEnd(out: ByteOutput): void {
+    if (this.state !== 'running') return;
+    if (this.tap.hasFinish) this.complete(out);
+    else this.fail(upstreamError('server', { message: 'The upstream ended the stream before it was finished.' }), out);
+  }
+
+  fail(error: UpstreamError, out: ByteOutput): void {
+    if (this.state !== 'running') return;
+    this.state = 'failed';
+    this.error = error;
+    const { protocol, translation, idSeed } = this.options;
+    const body = record(clientErrorBody(protocol, upstreamClientError(error, idSeed)));
+    this.write([translation.failure(this.translated, body)], out);
+  }
+
+  finishEarly(usage: TokenUsage, out: ByteOutput): void {
+    if (this.state !== 'running') return;
+    this.close({ usage, isCutShort: true }, out);
+  }
+
+  eventsOfWhole(answer: unknown): string {
+    return this.options.dialect === 'openai' ? completionEvents(record(answer)) : messageEvents(record(answer));
+  }
+
+  /** Chat's end mark; an Anthropic upstream that sends one has a message_stop of its own. */
+  private onDone(out: ByteOutput): void {
+    if (this.options.dialect === 'openai') this.complete(out);
+  }
+
+  private complete(out: ByteOutput): void {
+    if (!this.tap.hasFinish && !this.tap.hasContent) return this.fail(upstreamError('unreadable'), out);
+    this.close({ usage: this.tap.usage ?? this.options.sink.estimate?.() ?? NO_USAGE, isCutShort: false }, out);
+  }
+
+  private close(end: { usage: TokenUsage; isCutShort: boolean }, out: ByteOutput): void {
+    this.state = 'finished';
+    this.write(this.options.translation.finish(this.translated, end), out);
+    out.addText(this.options.translation.trailer);
+  }
+
+  private write(events: readonly JsonRecord[], out: ByteOutput): void {
+    if (events.length > 0) out.addText(events.map(this.options.translation.format).join(''));
+  }
+}
