@@ -100,7 +100,12 @@ function checkNode() {
 
 /** @param {string[]} args */
 function handOver(args) {
-  const env = { ...process.env, PATH: `${binFolder}${path.delimiter}${process.env.PATH ?? ''}` };
+  const env = {
+    ...process.env,
+    PATH: `${binFolder}${path.delimiter}${process.env.PATH ?? ''}`,
+    // Compiled code is kept between runs, the apps' too: a warm start takes half the time.
+    NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? path.join(root, '.tollgate', 'compile-cache'),
+  };
   const child = spawn(node, ['--disable-warning=ExperimentalWarning', path.join(root, 'tools', 'src', 'cli.ts'), ...args], { stdio: 'inherit', env });
   // The child decides when to end. After Ctrl-C it may see the signal twice, from the terminal and from here: it treats both as one.
   for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])) process.on(signal, () => child.kill(signal));

@@ -6,7 +6,7 @@ import { removePidFile, writePidFile } from './pid-file.ts';
 import { identityOf } from './process-identity.mjs';
 import { terminate, type Termination } from './terminate.ts';
 
-const READY_POLL_MS = 15;
+const READY_POLL_MS = 25;
 const LOG_TAIL_LINES = 25;
 
 export interface ProcessSpec {

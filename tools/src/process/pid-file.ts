@@ -43,14 +43,14 @@ function readRecord(folder: string, name: string): PidRecord | undefined {
 }
 
 /** Ends every process recorded in `folder` that still runs and removes the files. Returns the names of those that had to be ended. */
-export async function reclaim(folder: string, except: readonly string[] = []): Promise<string[]> {
-  const names = listPidFiles(folder).filter((name) => !except.includes(name));
+export async function reclaim(folder: string, isWanted: (name: string, record: PidRecord) => boolean = () => true): Promise<string[]> {
   const ended = await Promise.all(
-    names.map(async (name) => {
+    listPidFiles(folder).map(async (name) => {
       const record = readRecord(folder, name);
-      const isAlive = record !== undefined && identityOf(record.pid) === record.identity;
+      if (!record || !isWanted(name, record)) return undefined;
+      const isAlive = identityOf(record.pid) === record.identity;
       if (isAlive) await terminate(record.pid, record.identity, record.stop);
-      if (record) removePidFile(folder, name, record.pid);
+      removePidFile(folder, name, record.pid);
       return isAlive ? name : undefined;
     }),
   );

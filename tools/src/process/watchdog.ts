@@ -17,8 +17,8 @@ const NAME = 'watchdog';
 const STOP = { steps: [{ signal: 'SIGKILL', graceMs: 1_000 }] } as const satisfies Termination;
 
 /** @param disposableFolder deleted at the end, with all that is in it */
-export function startWatchdog(runFolder: string, disposableFolder?: string): Watchdog {
-  const child = spawn(process.execPath, [import.meta.filename, runFolder, ...(disposableFolder ? [disposableFolder] : [])], {
+export function startWatchdog(runFolder: string, disposableFolder = ''): Watchdog {
+  const child = spawn(process.execPath, [import.meta.filename, runFolder, disposableFolder, String(process.pid)], {
     stdio: ['pipe', 'ignore', 'ignore'],
     // Ctrl-C must not reach it.
     detached: true,
@@ -47,12 +47,13 @@ export async function awaitEarlierWatchdog(runFolder: string, limitMs: number): 
   if (stuck) await terminate(stuck.pid, stuck.identity, STOP);
 }
 
-async function watch(runFolder: string, disposableFolder: string | undefined): Promise<void> {
+async function watch([runFolder = '', disposableFolder = '', parentPid = '']: readonly string[]): Promise<void> {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {});
   for await (const _ of process.stdin);
-  await reclaim(runFolder, [NAME]);
+  // A parent that still lives has let us go and waits for us: it must not be on our list, though it may be on record.
+  await reclaim(runFolder, (name, { pid }) => name !== NAME && pid !== Number(parentPid));
   removePidFile(runFolder, NAME, process.pid);
   if (disposableFolder) rmSync(disposableFolder, { recursive: true, force: true });
 }
 
-if (process.argv[1] === import.meta.filename) await watch(process.argv[2] as string, process.argv[3]);
+if (process.argv[1] === import.meta.filename) await watch(process.argv.slice(2));

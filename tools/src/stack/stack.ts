@@ -46,7 +46,7 @@ export async function startStack(settings: StackSettings): Promise<Stack> {
   const { stateFolder, log } = settings;
   const folders: ProcessFolders = { run: runFolder(stateFolder), logs: path.join(stateFolder, 'logs') };
   await awaitEarlierWatchdog(folders.run, WATCHDOG_LIMIT_MS);
-  const orphans = await reclaim(folders.run, ['supervisor']);
+  const orphans = await reclaim(folders.run, (_, { pid }) => pid !== process.pid);
   if (orphans.length > 0) log(`Stopped what an earlier run had left behind: ${orphans.join(', ')}.`);
   const run = new Run(folders, startWatchdog(folders.run), log);
   try {
