@@ -3,6 +3,7 @@ import type { Config } from './config.ts';
 import { ActivityModule } from './features/activity/activity.module.ts';
 import { AlertsModule } from './features/alerts/alerts.module.ts';
 import { AuthModule } from './features/auth/auth.module.ts';
+import { DashboardModule } from './features/dashboard/dashboard.module.ts';
 import { EpochsModule } from './features/epochs/epochs.module.ts';
 import { KeysModule } from './features/keys/keys.module.ts';
 import { ModelsApiModule } from './features/models/models-api.module.ts';
@@ -32,6 +33,7 @@ const FEATURES: NonNullable<DynamicModule['imports']> = [
   ActivityModule,
   AlertsModule,
   AuthModule,
+  DashboardModule,
   EpochsModule,
   KeysModule,
   ModelsApiModule,

@@ -1,10 +1,14 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
-import { Repository, type EntityManager } from 'typeorm';
+import { IsNull, Repository, type EntityManager } from 'typeorm';
 import { readPage, type Page } from '../../platform/http/list-query.ts';
-import { ALERT_RULES, type AlertRule, type AlertToRaise } from './alert-rules.ts';
+import { ALERT_RULES, type AlertRule, type AlertSeverity, type AlertToRaise } from './alert-rules.ts';
 import { Alert } from './alert.entity.ts';
 import type { AlertList } from './alerts.dto.ts';
+
+/** Nobody reads more; the dashboard must not become slow when everything is on fire. */
+const OPEN_COUNTED_MAX = 1_000;
+const NEWEST = 5;
 
 @Injectable()
 export class AlertsService {
@@ -25,6 +29,13 @@ export class AlertsService {
   /** Closes the open alert of this rule and subject, if there is one. */
   async resolve(tx: EntityManager, { rule, subject }: { rule: AlertRule; subject: string }): Promise<void> {
     await tx.query('UPDATE alerts SET resolved_at = now() WHERE rule = $1 AND subject = $2 AND resolved_at IS NULL', [rule, subject]);
+  }
+
+  /** How many are open by severity, and the newest of them. */
+  async open(): Promise<{ open: number; critical: number; warning: number; info: number; newest: AlertResponse[] }> {
+    const rows = await this.alerts.find({ where: { resolvedAt: IsNull() }, order: { id: 'DESC' }, take: OPEN_COUNTED_MAX });
+    const count = (severity: AlertSeverity): number => rows.filter((row) => row.severity === severity).length;
+    return { open: rows.length, critical: count('critical'), warning: count('warning'), info: count('info'), newest: rows.slice(0, NEWEST).map(toAlertResponse) };
   }
 
   list(query: AlertList): Promise<Page<AlertResponse>> {

@@ -18,5 +18,6 @@ import { ProxyService } from './proxy.service.ts';
   imports: [TypeOrmModule.forFeature([ProxyNode]), ActivityModule, AlertsModule, SnapshotsModule],
   controllers: [ProxyNodesController, ProxyController],
   providers: [ProxyNodesService, ProxyService, NodeRegistry, NodeBooks, FleetSync, NodeDumps, ConfigCheck],
+  exports: [ProxyNodesService],
 })
 export class ProxyNodesModule {}

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
-import { hashCredential } from '@tollgate/contracts';
+import { hashCredential, type NodeState } from '@tollgate/contracts';
 import { FleetStore } from '@tollgate/keyspace';
 import { IsNull, Repository, type EntityManager } from 'typeorm';
 import type { Caller } from '../../platform/access/caller.ts';
@@ -95,6 +95,12 @@ export class ProxyNodesService {
 
   sync(nodeId?: number): Promise<SyncResult> {
     return this.fleetSync.sync((node) => nodeId === undefined || node.id === nodeId);
+  }
+
+  /** One state a node, for counting. */
+  async states(): Promise<NodeState[]> {
+    const rows = await this.nodes.find({ where: { deletedAt: IsNull() } });
+    return rows.map((row) => this.registry.watch.stateOf(row));
   }
 
   /** The live nodes' rows; throws `not_found` when one is named that does not exist. */

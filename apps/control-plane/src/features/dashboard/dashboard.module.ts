@@ -1,0 +1,13 @@
+import { Module } from '@nestjs/common';
+import { AlertsModule } from '../alerts/alerts.module.ts';
+import { ProxyNodesModule } from '../proxy-nodes/proxy-nodes.module.ts';
+import { SnapshotsModule } from '../snapshots/snapshots.module.ts';
+import { DashboardController } from './dashboard.controller.ts';
+import { DashboardService } from './dashboard.service.ts';
+
+@Module({
+  imports: [AlertsModule, ProxyNodesModule, SnapshotsModule],
+  controllers: [DashboardController],
+  providers: [DashboardService],
+})
+export class DashboardModule {}

@@ -1,0 +1,93 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { NODE_STATES, type NodeState } from '@tollgate/contracts';
+import { formatAmount } from '@tollgate/money';
+import { DataSource } from 'typeorm';
+import { z } from 'zod';
+import { CONFIG, type Config } from '../../config.ts';
+import { toSafeInteger } from '../../platform/database/columns.ts';
+import { AlertsService } from '../alerts/alerts.service.ts';
+import { ProxyNodesService } from '../proxy-nodes/proxy-nodes.service.ts';
+import { SnapshotBooks } from '../snapshots/snapshot-books.ts';
+
+const HOURS = 24;
+const TOP_MODELS = 10;
+
+const integer = z.union([z.string(), z.number()]).transform(toSafeInteger);
+const userRow = z.object({ status: z.enum(['pending', 'active', 'rejected', 'frozen']), count: integer });
+const trafficRow = z.object({ requests: integer, errors: integer, charge: integer, input_tokens: integer, output_tokens: integer });
+const hourRow = z.object({ hour: z.date(), requests: integer, errors: integer, charge: integer });
+const modelRow = z.object({ model_id: z.number(), name: z.string(), requests: integer, errors: integer, charge: integer });
+const moneyRow = z.object({ kind: z.enum(['wallet', 'payments', 'revenue', 'grants', 'overdraft']), balance: z.string().transform(BigInt) });
+const tokensRow = z.object({ count: integer, tokens: integer });
+
+const SUM = 'coalesce(sum(requests), 0)::bigint AS requests, coalesce(sum(errors), 0)::bigint AS errors, coalesce(sum(charge), 0)::bigint AS charge';
+/** Roll-ups are kept in the transaction of each debit, so these few rows stand for all requests. */
+const TODAY = `SELECT ${SUM}, coalesce(sum(input_tokens + cache_read_tokens + cache_write_tokens), 0)::bigint AS input_tokens, coalesce(sum(output_tokens), 0)::bigint AS output_tokens
+  FROM usage_rollups WHERE hour >= date_trunc('day', now())`;
+const BY_HOUR = `SELECT slot AS hour, ${SUM} FROM generate_series(date_trunc('hour', now()) - interval '${HOURS - 1} hours', date_trunc('hour', now()), '1 hour') slot
+  LEFT JOIN usage_rollups ON usage_rollups.hour = slot GROUP BY slot ORDER BY slot`;
+const BY_MODEL = `SELECT model_id, models.name, ${SUM} FROM usage_rollups JOIN models ON models.id = model_id
+  WHERE hour > date_trunc('hour', now()) - interval '${HOURS} hours' GROUP BY model_id, models.name ORDER BY sum(charge) DESC, sum(requests) DESC, model_id LIMIT ${TOP_MODELS}`;
+
+/** Everything the first page of the console shows, in one answer. */
+@Injectable()
+export class DashboardService {
+  constructor(
+    private readonly dataSource: DataSource,
+    private readonly nodes: ProxyNodesService,
+    private readonly books: SnapshotBooks,
+    private readonly alerts: AlertsService,
+    @Inject(CONFIG) private readonly config: Config,
+  ) {}
+
+  async read() {
+    const [users, nodes, today, hours, topModels, money, subscriptions, latest, settings, alerts] = await Promise.all([
+      this.users(),
+      this.nodesByState(),
+      this.rows(TODAY, trafficRow),
+      this.rows(BY_HOUR, hourRow),
+      this.rows(BY_MODEL, modelRow),
+      this.money(),
+      this.rows(`SELECT count(*)::bigint AS count, coalesce(sum(balance), 0)::bigint AS tokens FROM subscriptions WHERE status = 'active'`, tokensRow),
+      this.books.latest(this.dataSource.manager),
+      this.books.settings(this.dataSource.manager, { isLocked: false }),
+      this.alerts.open(),
+    ]);
+    return {
+      generated_at: new Date().toISOString(),
+      users,
+      nodes,
+      today: today[0],
+      hours: hours.map(({ hour, ...counts }) => ({ hour: hour.toISOString(), ...counts })),
+      top_models: topModels,
+      money,
+      subscriptions: { active: subscriptions[0]?.count ?? 0, tokens: subscriptions[0]?.tokens ?? 0 },
+      snapshot: { version: latest?.version ?? null, pinned_version: settings.pinnedVersion },
+      alerts,
+    };
+  }
+
+  private async users() {
+    const rows = await this.rows('SELECT status, count(*)::bigint AS count FROM users WHERE deleted_at IS NULL GROUP BY status', userRow);
+    const counts = { pending: 0, active: 0, rejected: 0, frozen: 0, ...Object.fromEntries(rows.map((row) => [row.status, row.count])) };
+    return { total: rows.reduce((sum, row) => sum + row.count, 0), ...counts };
+  }
+
+  private async nodesByState() {
+    const states = await this.nodes.states();
+    const count = (state: NodeState): [NodeState, number] => [state, states.filter((each) => each === state).length];
+    return { total: states.length, ...Object.fromEntries(NODE_STATES.map(count)) };
+  }
+
+  /** All wallets together, and what the house accounts stand at; their sum is zero. */
+  private async money() {
+    const rows = await this.rows('SELECT kind, sum(balance)::text AS balance FROM ledger_accounts GROUP BY kind', moneyRow);
+    const balanceOf = (kind: z.output<typeof moneyRow>['kind']): string => formatAmount(rows.find((row) => row.kind === kind)?.balance ?? 0n);
+    return { currency: this.config.CURRENCY, wallets: balanceOf('wallet'), payments: balanceOf('payments'), revenue: balanceOf('revenue'), grants: balanceOf('grants'), overdraft: balanceOf('overdraft') };
+  }
+
+  private async rows<T extends z.ZodType>(sql: string, schema: T): Promise<z.output<T>[]> {
+    const rows: unknown[] = await this.dataSource.query(sql);
+    return rows.map((row) => schema.parse(row));
+  }
+}

@@ -1,0 +1,37 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { startControlPlane, type ControlPlane } from '../../testing/control-plane-under-test.ts';
+
+let plane: ControlPlane;
+beforeAll(async () => {
+  plane = await startControlPlane();
+}, 60_000);
+afterAll(() => plane?.stop());
+
+test('sums up users, nodes, traffic from roll-ups, money and alerts in one answer', async () => {
+  const { id } = await plane.createUser('customer');
+  await plane.call('POST', '/auth/register', { body: { username: 'waiting', password: 'correct horse battery' } });
+  await plane.call('POST', '/wallet/admin-recharge', { token: plane.adminToken, body: { user_id: id, amount: '12.5' } });
+  const { body: model } = await plane.call('POST', '/models', { token: plane.adminToken, body: { name: 'busy' } });
+  const histogram = `array_fill(0::bigint, ARRAY[2])`;
+  for (const [hour, requests] of [['now()', 3], ["now() - interval '5 hours'", 4], ["now() - interval '30 hours'", 100]] as const) {
+    await plane.dataSource.query(
+      `INSERT INTO usage_rollups (hour, user_id, key_id, model_id, upstream_id, requests, errors, charge, input_tokens, output_tokens, duration_histogram, first_token_histogram)
+       VALUES (date_trunc('hour', ${hour}), $1, 1, $2, 0, $3::int, 1, $3::int * 10, $3::int * 6, $3::int * 4, ${histogram}, ${histogram})`, [id, model.id, requests]);
+  }
+  const { status, body } = await plane.call('GET', '/admin/dashboard', { token: plane.adminToken });
+  expect(status).toBe(200);
+  expect(body).toMatchObject({
+    users: { total: 3, active: 2, pending: 1, frozen: 0, rejected: 0 },
+    nodes: { total: 0, online: 0, offline: 0 },
+    top_models: [{ model_id: model.id, name: 'busy', requests: 7, charge: 70 }],
+    money: { currency: 'USD', wallets: '12.5', grants: '-12.5', revenue: '0' },
+    subscriptions: { active: 0, tokens: 0 },
+    alerts: { open: 0, newest: [] },
+  });
+  expect(body.hours).toHaveLength(24);
+  expect(body.hours.at(-1)).toMatchObject({ requests: 3, errors: 1, charge: 30 });
+  expect(body.hours.at(-6)).toMatchObject({ requests: 4 });
+  expect(body.hours.reduce((sum: number, hour: { requests: number }) => sum + hour.requests, 0)).toBe(7);
+  expect([3, 7]).toContain(body.today.requests);
+  expect((await plane.call('GET', '/admin/dashboard', { token: (await plane.createUser('nosy')).token })).status).toBe(403);
+});
