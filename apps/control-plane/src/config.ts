@@ -26,7 +26,11 @@ export const configSchema = z.object({
   PORT: z.coerce.number().int().min(0).max(65535).default(8080).describe('Port to listen on; 0 chooses a free one.'),
   SHARDS: count(64, 1024).describe('Redis shards; fixed for the life of an installation.'),
   CURRENCY: z.string().regex(/^[A-Z]{3}$/, 'must be a three-letter currency code').default('USD').describe('The one currency of all wallets and prices (ISO 4217).'),
-  PAYMENTS: z.enum(['none', 'sandbox']).default('none').describe('Provider behind wallet/recharge. sandbox credits at once and is for trying things out.'),
+  PAYMENTS: z.enum(['none', 'sandbox', 'stripe']).default('none').describe('Provider behind wallet/recharge. sandbox credits at once and is for trying things out.'),
+  STRIPE_SECRET_KEY: z.string().min(1).optional().describe('With PAYMENTS=stripe: secret key of the Stripe account.'),
+  STRIPE_WEBHOOK_SECRET: z.string().min(16).optional().describe('With PAYMENTS=stripe: signing secret of the webhook endpoint, which is /webhooks/stripe.'),
+  STRIPE_API_URL: z.url({ protocol: /^https?$/ }).default('https://api.stripe.com').describe('Where the Stripe API is; another value is for tests.'),
+  PAYMENT_RETURN_URL: z.url({ protocol: /^https?$/ }).optional().describe('With PAYMENTS=stripe: page a payer returns to, usually the console.'),
   ADMIN_API_ACCESS: z.enum(['self-service', 'administrators']).default('self-service').describe('administrators closes the whole administration interface to everyone else.'),
   UPSTREAM_ALLOW_PRIVATE: networkList().describe('Private address ranges upstreams may live in (comma-separated CIDR); none by default.'),
   TRUSTED_PROXIES: networkList().describe('Addresses or CIDR ranges of the reverse proxies in front; only their X-Forwarded-For counts. Empty: the peer address counts.'),
@@ -52,6 +56,7 @@ export function loadConfig(environment: Readonly<Record<string, string | undefin
   if ((parsed.data.BOOTSTRAP_ADMIN_USERNAME === undefined) !== (parsed.data.BOOTSTRAP_ADMIN_PASSWORD === undefined)) {
     throw new InvalidConfig('BOOTSTRAP_ADMIN_USERNAME and BOOTSTRAP_ADMIN_PASSWORD go together');
   }
+  refuseUnsignedPayments(parsed.data);
   return parsed.data;
 }
 
@@ -70,6 +75,13 @@ function refuseSharedSecrets(config: Config): void {
     const twin = secrets.slice(index + 1).find((other) => timingSafeEqual(one.bytes, other.bytes));
     if (twin) throw new InvalidConfig(`${one.name} and ${twin.name} must differ`);
   }
+}
+
+/** A webhook without a secret would let anyone credit himself (security S29). */
+function refuseUnsignedPayments(config: Config): void {
+  if (config.PAYMENTS !== 'stripe') return;
+  const missing = (['STRIPE_SECRET_KEY', 'STRIPE_WEBHOOK_SECRET', 'PAYMENT_RETURN_URL'] as const).filter((name) => config[name] === undefined);
+  if (missing.length > 0) throw new InvalidConfig(`${missing.join(', ')}: PAYMENTS=stripe needs it`);
 }
 
 function isNetwork(text: string): boolean {

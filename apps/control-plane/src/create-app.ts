@@ -10,7 +10,7 @@ import { securityHeaders } from './platform/http/security-headers.ts';
 import { OpenApiDocument } from './platform/openapi/openapi-document.ts';
 import { StructuredLogger } from './platform/logging/logger.ts';
 
-export const ADMIN_PREFIX = 'admin-api';
+const ADMIN_PREFIX = 'admin-api';
 /** The largest legitimate body is an upstream with many headers; far below this. */
 const BODY_BYTES_MAX = '256kb';
 

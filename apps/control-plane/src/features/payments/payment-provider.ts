@@ -4,7 +4,6 @@ import type { Micros } from '@tollgate/money';
 export const PAYMENT_PROVIDER = Symbol('PAYMENT_PROVIDER');
 
 export interface PaymentRequest {
-  /** Ours; also the provider's idempotency key, so asking again opens nothing twice. */
   paymentId: number;
   userId: number;
   amount: Micros;
@@ -12,7 +11,7 @@ export interface PaymentRequest {
 }
 
 export interface OpenedPayment {
-  /** The provider's id of the payment. */
+  /** The provider's id of the payment; what its notices name. */
   reference: string;
   /** Where the payer goes; null when there is nothing to do. */
   checkoutUrl: string | null;
@@ -20,8 +19,17 @@ export interface OpenedPayment {
   isPaid: boolean;
 }
 
-/** Whoever takes the money. Refuses an amount it cannot take with `Refusal('invalid_request')`. */
+/** What a provider says, later, about a payment it opened. Amounts are what was really paid. */
+export type PaymentNotice =
+  | { kind: 'paid'; reference: string; amount: Micros; currency: string }
+  | { kind: 'failed'; reference: string }
+  /** Nothing that moves money here. */
+  | { kind: 'other' };
+
+/** Whoever takes the money. Refuses an amount it cannot take with `invalidField('amount', ...)`. */
 export interface PaymentProvider {
   readonly name: string;
   open(request: PaymentRequest): Promise<OpenedPayment>;
+  /** Reads a signed notice; throws Refusal invalid_signature unless it is genuine and fresh. Absent: this provider sends none. */
+  readNotice?(rawBody: Buffer, signature: string | undefined): PaymentNotice;
 }

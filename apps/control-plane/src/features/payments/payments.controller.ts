@@ -1,17 +1,28 @@
-import { Body, Controller, Post } from '@nestjs/common';
+import { Body, Controller, Headers, HttpCode, Post, Req, type RawBodyRequest } from '@nestjs/common';
+import { ApiExcludeEndpoint } from '@nestjs/swagger';
+import type { Request } from 'express';
 import { FromCaller, type Caller } from '../../platform/access/caller.ts';
 import { Permission } from '../../platform/access/permission.ts';
 import { IdempotencyKey } from '../../platform/idempotency/idempotency.ts';
 import { rechargeBody, type RechargeBody } from './payments.dto.ts';
 import { PaymentsService } from './payments.service.ts';
 
-@Controller('wallet')
+@Controller()
 export class PaymentsController {
   constructor(private readonly payments: PaymentsService) {}
 
-  @Post('recharge')
+  @Post('wallet/recharge')
   @Permission('user')
   recharge(@FromCaller() caller: Caller, @IdempotencyKey() key: string | undefined, @Body({ schema: rechargeBody }) body: RechargeBody) {
     return this.payments.recharge(caller, key, body);
+  }
+
+  /** Outside the prefix; proves itself by its signature over the raw body. */
+  @Post('webhooks/stripe')
+  @Permission('public')
+  @HttpCode(200)
+  @ApiExcludeEndpoint()
+  stripe(@Req() request: RawBodyRequest<Request>, @Headers('stripe-signature') signature: string | undefined) {
+    return this.payments.takeNotice('stripe', request.rawBody ?? Buffer.alloc(0), signature);
   }
 }

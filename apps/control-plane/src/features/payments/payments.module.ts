@@ -8,6 +8,7 @@ import { Payment } from './payment.entity.ts';
 import { PaymentsController } from './payments.controller.ts';
 import { PaymentsService } from './payments.service.ts';
 import { SandboxProvider } from './sandbox-provider.ts';
+import { StripeProvider } from './stripe-provider.ts';
 
 @Module({
   imports: [TypeOrmModule.forFeature([Payment]), ActivityModule, WalletModule],
@@ -20,6 +21,8 @@ function chooseProvider(config: Config): PaymentProvider | null {
   switch (config.PAYMENTS) {
     case 'sandbox':
       return new SandboxProvider();
+    case 'stripe':
+      return new StripeProvider({ secretKey: config.STRIPE_SECRET_KEY ?? '', webhookSecret: config.STRIPE_WEBHOOK_SECRET ?? '', returnUrl: config.PAYMENT_RETURN_URL ?? '', apiUrl: config.STRIPE_API_URL });
     case 'none':
       return null;
   }

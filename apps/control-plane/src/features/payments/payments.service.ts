@@ -4,11 +4,12 @@ import type { EntityManager } from 'typeorm';
 import { CONFIG, type Config } from '../../config.ts';
 import { AccountScope } from '../../platform/access/account-scope.ts';
 import type { Caller } from '../../platform/access/caller.ts';
+import { Transactions } from '../../platform/database/transactions.ts';
 import { Refusal } from '../../platform/http/refusal.ts';
 import { Idempotency } from '../../platform/idempotency/idempotency.ts';
-import { ActivityService, type Actor } from '../activity/activity.service.ts';
+import { ActivityService, SYSTEM, type Actor } from '../activity/activity.service.ts';
 import { LedgerService } from '../wallet/ledger.service.ts';
-import { PAYMENT_PROVIDER, type PaymentProvider } from './payment-provider.ts';
+import { PAYMENT_PROVIDER, type PaymentNotice, type PaymentProvider } from './payment-provider.ts';
 import { Payment } from './payment.entity.ts';
 import { toPaymentResponse, type PaymentResponse, type RechargeBody } from './payments.dto.ts';
 
@@ -19,6 +20,7 @@ export class PaymentsService {
     private readonly ledger: LedgerService,
     private readonly scope: AccountScope,
     private readonly idempotency: Idempotency,
+    private readonly transactions: Transactions,
     private readonly activity: ActivityService,
     @Inject(CONFIG) private readonly config: Config,
   ) {}
@@ -40,7 +42,34 @@ export class PaymentsService {
     });
   }
 
-  /** Credits a payment once, however often it is told; locks it first. */
+  /** A provider's own word. Genuine ones are answered 200 even when they change nothing, or the provider would repeat them for days. */
+  async takeNotice(providerName: string, rawBody: Buffer, signature: string | undefined): Promise<{ received: true }> {
+    const { provider } = this;
+    if (provider?.name !== providerName || !provider.readNotice) throw new Refusal('not_found');
+    const notice = provider.readNotice(rawBody, signature);
+    if (notice.kind !== 'other') await this.transactions.run((tx) => this.apply(tx, providerName, notice));
+    return { received: true };
+  }
+
+  private async apply(tx: EntityManager, providerName: string, notice: Exclude<PaymentNotice, { kind: 'other' }>): Promise<void> {
+    const payment = await tx.getRepository(Payment).findOne({ where: { provider: providerName, providerReference: notice.reference }, lock: { mode: 'pessimistic_write' } });
+    // Not ours (one Stripe account may serve several shops), or told before.
+    if (!payment || payment.status === 'paid') return;
+    const target = { kind: 'payment', id: payment.id };
+    const actor: Actor = { ...SYSTEM, username: providerName };
+    if (notice.kind === 'failed') {
+      await tx.getRepository(Payment).save({ ...payment, status: 'failed' });
+      this.activity.record(tx, actor, { action: 'payment.failed', target });
+      return;
+    }
+    if (notice.amount !== payment.amount || notice.currency !== payment.currency) {
+      throw new Refusal('payment_mismatch', { cause: `payment ${payment.id}: asked ${payment.amount} ${payment.currency}, told ${notice.amount} ${notice.currency}` });
+    }
+    await this.credit(tx, payment, actor);
+    this.activity.record(tx, actor, { action: 'payment.paid', target, after: { user_id: payment.userId, amount: formatAmount(payment.amount) } });
+  }
+
+  /** Credits a payment once: the ledger knows its reference. */
   private async credit(tx: EntityManager, payment: Payment, actor: Actor): Promise<{ payment: Payment; balance: Micros | null }> {
     const wallet = { kind: 'wallet', userId: payment.userId } as const;
     const posted = await this.ledger.post(tx, {

@@ -5,8 +5,6 @@ const postgresError = z.object({ code: z.string(), constraint: z.string().option
 
 /** SQLSTATE classes, https://www.postgresql.org/docs/current/errcodes-appendix.html */
 const UNIQUE_VIOLATION = '23505';
-const FOREIGN_KEY_VIOLATION = '23503';
-const CHECK_VIOLATION = '23514';
 const RETRYABLE = new Set(['40001', '40P01']);
 const CONNECTION_CODES = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EAI_AGAIN', '57P01', '57P02', '57P03', '08000', '08003', '08006', '53300']);
 
@@ -19,16 +17,6 @@ function parse(error: unknown) {
 export function isUniqueViolation(error: unknown, constraint: string): boolean {
   const known = parse(error);
   return known?.code === UNIQUE_VIOLATION && known.constraint === constraint;
-}
-
-export function isForeignKeyViolation(error: unknown, constraint?: string): boolean {
-  const known = parse(error);
-  return known?.code === FOREIGN_KEY_VIOLATION && (constraint === undefined || known.constraint === constraint);
-}
-
-export function isCheckViolation(error: unknown, constraint: string): boolean {
-  const known = parse(error);
-  return known?.code === CHECK_VIOLATION && known.constraint === constraint;
 }
 
 /** Serialization failure or deadlock: PostgreSQL rolled everything back and asks for another try. */

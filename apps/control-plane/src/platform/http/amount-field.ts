@@ -2,7 +2,7 @@ import { InvalidAmount, parseAmount, type Micros } from '@tollgate/money';
 import { z } from 'zod';
 
 /** An amount of money in a body: decimal string or JSON number, at most 6 places; parsed to micro-units. */
-export const amountField = z.union([z.string().max(32), z.number()], 'must be a decimal number with at most 6 places').transform((input, context): Micros => {
+const amountField = z.union([z.string().max(32), z.number()], 'must be a decimal number with at most 6 places').transform((input, context): Micros => {
   try {
     return parseAmount(input);
   } catch (error) {
@@ -13,4 +13,3 @@ export const amountField = z.union([z.string().max(32), z.number()], 'must be a 
 });
 
 export const positiveAmountField = amountField.refine((amount) => amount > 0n, 'must be greater than 0');
-export const nonNegativeAmountField = amountField.refine((amount) => amount >= 0n, 'must not be negative');

@@ -21,7 +21,7 @@ export function cursorQuery<Filters extends z.ZodRawShape>(filters: Filters) {
 }
 
 /** Opaque to callers: the sort key of the last row seen, as JSON in base64url. */
-export function encodeCursor(key: unknown): string {
+function encodeCursor(key: unknown): string {
   return Buffer.from(JSON.stringify(key)).toString('base64url');
 }
 

@@ -65,6 +65,6 @@ export async function readPage<Row extends ObjectLiteral, Out, Sort extends stri
 }
 
 /** Text of a caller inside LIKE matches itself only. */
-export function escapeLike(text: string): string {
+function escapeLike(text: string): string {
   return text.replace(/[\\%_]/g, '\\$&');
 }

@@ -19,6 +19,7 @@ export class ProblemFilter implements ExceptionFilter {
     const response = host.switchToHttp().getResponse<Response>();
     const refusal = toRefusal(error);
     if (refusal.status >= 500) this.logger.error(error, `request ${visitorOf(request).requestId} failed`);
+    else if (refusal.cause !== undefined) this.logger.warn({ request_id: visitorOf(request).requestId, code: refusal.code, cause: String(refusal.cause) }, 'refused');
     // Half an export was sent: only a broken connection tells the reader so.
     if (response.headersSent) response.destroy();
     else sendProblem(request, response, refusal);

@@ -11,6 +11,8 @@ export interface RefusalContext {
   detail?: string;
   errors?: FieldError[];
   retryAfterSeconds?: number;
+  /** For the operator's log only. */
+  cause?: unknown;
 }
 
 /** An expected no. Anything else that is thrown is a bug and becomes a 500. */
@@ -19,7 +21,7 @@ export class Refusal extends Error {
   readonly title: string;
 
   constructor(readonly code: RefusalCode, readonly context: RefusalContext = {}) {
-    super(context.detail ?? REFUSALS[code].title);
+    super(context.detail ?? REFUSALS[code].title, { cause: context.cause });
     this.status = REFUSALS[code].status;
     this.title = REFUSALS[code].title;
   }

@@ -35,6 +35,9 @@ export const REFUSALS = {
 
   // Money
   insufficient_funds: { status: 402, title: 'The wallet does not hold enough' },
+  payment_provider_failed: { status: 503, title: 'The payment provider does not answer' },
+  payment_mismatch: { status: 400, title: 'What was paid is not what was asked for' },
+  invalid_signature: { status: 400, title: 'The signature does not prove this notice' },
   payments_not_configured: { status: 409, title: 'No payment provider is configured' },
   balance_limit: { status: 409, title: 'The balance would exceed what a wallet can hold' },
   idempotency_in_progress: { status: 409, title: 'A request with this Idempotency-Key is still in progress' },

@@ -23,7 +23,8 @@ export function createPino(level: string): Pino {
 function serializeError(error: unknown) {
   if (!(error instanceof Error)) return { message: String(error) };
   const code = 'code' in error && typeof error.code === 'string' ? { code: error.code } : {};
-  return { type: error.name, message: error.message, stack: error.stack, ...code };
+  const cause = error.cause === undefined ? {} : { cause: error.cause instanceof Error ? error.cause.message : String(error.cause) };
+  return { type: error.name, message: error.message, stack: error.stack, ...code, ...cause };
 }
 
 /** Nest's logger on pino: `new Logger('context')` anywhere writes here. `error(cause, text)` keeps the cause's stack. */
