@@ -63,6 +63,7 @@ export function booksOf(plane: ControlPlane) {
           'SELECT s.id, s.balance, coalesce(sum(l.remaining), 0) AS lots FROM subscriptions s LEFT JOIN token_lots l ON l.subscription_id = s.id GROUP BY s.id HAVING s.balance <> coalesce(sum(l.remaining), 0)',
         'an overdraft is not the sum of its rows':
           'SELECT s.id, s.overdraft FROM subscriptions s LEFT JOIN token_overdrafts o ON o.subscription_id = s.id GROUP BY s.id HAVING s.overdraft <> coalesce(sum(o.tokens), 0)',
+        'an overdraft stands beside a balance': 'SELECT id, balance, overdraft FROM subscriptions WHERE overdraft > 0 AND balance > 0',
         'a lot refunded more than the cost of what was withdrawn': 'SELECT id FROM token_lots WHERE refunded * tokens > cost * withdrawn',
         'tokens went missing between credits, usage and balance': `
           SELECT s.id FROM subscriptions s
