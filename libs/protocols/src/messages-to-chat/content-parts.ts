@@ -28,7 +28,8 @@ function textPart(value: string): JsonRecord[] {
   return value === '' ? [] : [{ type: 'text', text: value }];
 }
 
-function blockParts(block: unknown, param: string): JsonRecord[] {
+/** One content block as chat parts. Throws `InvalidRequest` naming a block chat has no words for. */
+export function blockParts(block: unknown, param: string): JsonRecord[] {
   if (!isRecord(block)) throw new InvalidRequest(`${param}: Expected an object`, { param });
   switch (block['type']) {
     case 'text':

@@ -2,7 +2,7 @@ import { list, nonEmpty, record, records, text } from '../json/json-guard.ts';
 import type { JsonRecord } from '../json/json-guard.ts';
 import { chatToolId } from '../translation/tool-ids.ts';
 import { unsupported } from '../translation/unsupported.ts';
-import { chatContent, contentParts, systemText } from './content-parts.ts';
+import { blockParts, chatContent, contentParts, systemText } from './content-parts.ts';
 
 /** What an assistant turn may hold that only its own vendor can use again. Dropped, never shown as text (protocol.md 4.2). */
 const VENDOR_BLOCKS = /^(?:redacted_thinking|compaction|container_upload|server_tool_use|mcp_tool_use|[a-z_]+_tool_result)$/;
@@ -40,7 +40,7 @@ function addUser(converted: JsonRecord[], content: unknown, param: string): void
     converted.push(message);
     shown.push(...rest);
   });
-  const others = typeof content === 'string' ? contentParts(content, param) : blocks.flatMap((block, index) => (isResult(block) ? [] : contentParts([block], `${param}[${index}]`)));
+  const others = typeof content === 'string' ? contentParts(content, param) : blocks.flatMap((block, index) => (isResult(block) ? [] : blockParts(block, `${param}[${index}]`)));
   addParts(converted, [...shown, ...others]);
 }
 
