@@ -36,8 +36,8 @@ local function admit(KEYS, ARGV)
   local available = balance - held
   local grant = math.min(want, available)
   if grant < min then
-    if balance < min then return { 'BALANCE_TOO_LOW', balance, sub[6] } end
-    return { 'TOKENS_HELD', balance, held }
+    if balance < min then return { 'BALANCE_TOO_LOW', text(balance), sub[6] } end
+    return { 'TOKENS_HELD', text(balance), text(held) }
   end
 
   local granted = text(grant)
@@ -45,7 +45,7 @@ local function admit(KEYS, ARGV)
   redis.call('HSET', KEYS[5], 'st', 'open', 'amt', granted, 'used', '0', 'gen', sub[5], 'acct', ARGV[3], 'model', ARGV[4],
     'sub', sub[6], 'key', key[5], 'price', ARGV[6], 'node', ARGV[12])
   redis.call('ZADD', KEYS[6], text(now + lease_ms), ARGV[2])
-  if not windows then return { 'OK', granted, available - grant, key[5], sub[6], sub[5] } end
+  if not windows then return { 'OK', granted, text(available - grant), key[5], sub[6], sub[5] } end
   write_windows(KEYS[7], windows)
-  return { 'OK', granted, available - grant, key[5], sub[6], sub[5], unpack(windows.report) }
+  return { 'OK', granted, text(available - grant), key[5], sub[6], sub[5], unpack(windows.report) }
 end

@@ -22,6 +22,6 @@ local function checkpoint(KEYS, ARGV)
   if extended > 0 then redis.call('HSET', KEYS[4], 'held', text(tonumber(sub[5]) + extended)) end
   redis.call('HSET', KEYS[5], 'used', text(math.max(used, tonumber(hold[3]))), 'amt', text(amount + extended))
   redis.call('ZADD', KEYS[6], 'XX', text(clock(ARGV[8]) + lease_ms), ARGV[2])
-  if not may_run then return { 'STOP', amount } end
-  return { 'OK', amount + extended, extended }
+  if not may_run then return { 'STOP', text(amount) } end
+  return { 'OK', text(amount + extended), text(extended) }
 end

@@ -9,10 +9,10 @@ local function credit(KEYS, ARGV)
   local sub = redis.call('HMGET', KEYS[2], 'id', 'bal', 'cseq')
   if sub[1] and sub[1] ~= ARGV[2] then return invalid('credit: the record is of another subscription') end
   local applied = tonumber(sub[3] or '0')
-  if seq <= applied then return { 'DUPLICATE', applied } end
-  if seq > applied + 1 then return { 'GAP', applied } end
+  if seq <= applied then return { 'DUPLICATE', text(applied) } end
+  if seq > applied + 1 then return { 'GAP', text(applied) } end
   local balance = tonumber(sub[2] or '0') + delta
   if balance > INTEGER_MAX then return invalid('credit: the balance would be too large') end
   redis.call('HSET', KEYS[2], 'cseq', text(seq), 'bal', text(balance))
-  return { 'OK', balance }
+  return { 'OK', text(balance) }
 end

@@ -6,7 +6,7 @@ local function publish(KEYS, ARGV)
   local version = natural(ARGV[1])
   if not version then return invalid('publish') end
   local current = tonumber(redis.call('GET', KEYS[1]) or '0')
-  if current > version then return { 'STALE', current } end
+  if current > version then return { 'STALE', text(current) } end
   redis.call('SET', KEYS[2], ARGV[2])
   redis.call('SET', KEYS[1], text(version))
   if current > 0 and current < version then redis.call('EXPIRE', ARGV[3] .. text(current), 86400) end

@@ -29,5 +29,5 @@ local function reap(KEYS, ARGV)
     redis.call('HSET', KEYS[3], 'c2', text(withdrawn), 'wd', sub.wd)
     emit(KEYS[5], rid, '2', text(withdrawn), withdraw_payload(hold.acct, hold.sub, hold.model, sub.wd))
   end
-  return { 'OK', charge }
+  return { 'OK', hold.used }
 end

@@ -53,5 +53,5 @@ local function settle(KEYS, ARGV)
     redis.call('HSET', KEYS[3], 'c2', text(withdrawn), 'wd', sub.wd)
     emit(KEYS[5], rid, '2', text(withdrawn), withdraw_payload(ARGV[3], hold.sub, ARGV[4], sub.wd))
   end
-  return { 'OK', sub.bal, hold and hold.st or 'none' }
+  return { 'OK', text(sub.bal), hold and hold.st or 'none' }
 end

@@ -12,5 +12,5 @@ local function withdraw(KEYS, ARGV)
   redis.call('HSET', KEYS[2], 'st', 'closing', 'bal', text(balance - taken), 'drain', ARGV[6], 'wd', ARGV[5], 'taken', text(taken))
   redis.call('SREM', KEYS[3], ARGV[3])
   emit(KEYS[4], ARGV[5], '0', text(taken), withdraw_payload(ARGV[2], ARGV[4], ARGV[3], ARGV[5]))
-  return { 'OK', taken, held }
+  return { 'OK', text(taken), text(held) }
 end

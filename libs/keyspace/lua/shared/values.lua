@@ -1,7 +1,8 @@
 -- Numbers and time. Every number is an integer below 2^53, which Lua's doubles hold exactly.
 local INTEGER_MAX = 9007199254740991
 
--- Decimal text of an integer: no exponent, and never '-0', which Redis refuses as an integer.
+-- Decimal text of an integer: no exponent, and never '-0', which Redis refuses as an integer. Amounts are answered as text too:
+-- clients read integer replies digit by digit and lose the last one close to 2^53.
 local function text(n)
   if n == 0 then return '0' end
   return string.format('%.0f', n)

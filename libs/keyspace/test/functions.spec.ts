@@ -1,0 +1,81 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { startServices, type Services } from '@tollgate/harness';
+import { readFunctionSource, readLua } from '../src/function-source.ts';
+import { FunctionLibrary } from '../src/index.ts';
+import { admissionChecks } from './checks-admission.ts';
+import { recordChecks } from './checks-records.ts';
+import { settlementChecks } from './checks-settlement.ts';
+import { checkDoubleSpend } from './double-spend-check.ts';
+import { checkWindows } from './window-checks.ts';
+import { admitted, openAccount, openWorld, type Checks, type World } from './world.ts';
+
+let services: Services;
+let world: World;
+
+beforeAll(async () => {
+  services = await startServices({ postgres: false });
+  world = await openWorld(services.redisUrl);
+});
+afterAll(async () => {
+  world?.close();
+  await services?.stop();
+});
+
+function run(checks: Checks): void {
+  for (const [promise, check] of Object.entries(checks)) test(promise, () => check(world));
+}
+
+describe('admission', () => run(admissionChecks));
+describe('settlement', () => run(settlementChecks));
+describe('records, credits and relay', () => run(recordChecks));
+
+describe('request windows', () => {
+  test(
+    'decide as a log of every request would; Retry-After is exact to the millisecond; the whole limit is back one window later, and no window less one bucket sees more',
+    () => checkWindows(world, { runs: Number(process.env.WINDOW_RUNS ?? 600), seed: 7 }),
+    300_000,
+  );
+});
+
+describe('many askers at once', () => {
+  test(
+    'exactly what the balance affords is admitted, and settling three times at once charges once',
+    async () => {
+      const others = await Promise.all([openWorld(services.redisUrl), openWorld(services.redisUrl), openWorld(services.redisUrl)]);
+      const [accounts = 20, asks = 100] = (process.env.DOUBLE_SPEND ?? '').split('x').filter(Boolean).map(Number);
+      await checkDoubleSpend([world, ...others], { accounts, asks });
+      for (const other of others) other.close();
+    },
+    300_000,
+  );
+});
+
+describe('the library', () => {
+  test('loads itself when Redis does not know it, also after SCRIPT FLUSH and FUNCTION FLUSH', async () => {
+    const tenant = await world.tenant();
+    await openAccount(tenant);
+    await world.redis.script('FLUSH');
+    await admitted(tenant);
+    await world.redis.function('FLUSH');
+    await Promise.all([admitted(tenant), admitted(tenant), admitted(tenant)]);
+  });
+
+  test('of another release lives beside it under names of its own', async () => {
+    const other = readFunctionSource((file) => `${readLua(file)}\n-- another release`);
+    await new FunctionLibrary(world.redis, other).load();
+    await world.library.load();
+    const listed = JSON.stringify(await world.redis.function('LIST'));
+    expect(listed).toContain(other.library);
+    expect(listed).toContain(world.source.library);
+    expect(other.nameOf('admit')).not.toBe(world.source.nameOf('admit'));
+    const tenant = await world.tenant();
+    await openAccount(tenant);
+    await admitted(tenant);
+  });
+
+  test('refuses writes to nobody but admissions and publications when memory runs out', async () => {
+    const flags = JSON.stringify(await world.redis.function('LIST', 'LIBRARYNAME', world.source.library));
+    expect(flags.match(/allow-oom/g)).toHaveLength(9);
+    expect(flags.match(/no-writes/g)).toHaveLength(1);
+  });
+});
