@@ -1,0 +1,181 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import type { ServerResponse } from 'node:http';
+import { startLocalUpstream, type LocalUpstream } from '../testing/local-upstream.ts';
+import { startNodeUnderTest, type NodeUnderTest } from '../testing/node-under-test.ts';
+
+let node: NodeUnderTest;
+const upstreams: LocalUpstream[] = [];
+
+beforeAll(async () => {
+  node = await startNodeUnderTest();
+});
+afterAll(async () => {
+  await node.stop();
+  await Promise.all(upstreams.map((upstream) => upstream.close()));
+});
+
+async function upstreamOf(answer: Parameters<typeof startLocalUpstream>[0]): Promise<LocalUpstream> {
+  const upstream = await startLocalUpstream(answer);
+  upstreams.push(upstream);
+  return upstream;
+}
+
+const USAGE = { prompt_tokens: 11, completion_tokens: 5, total_tokens: 16 };
+const COMPLETION = { id: 'c1', object: 'chat.completion', created: 1, model: 'real', choices: [{ index: 0, message: { role: 'assistant', content: 'hello there' }, finish_reason: 'stop' }], usage: USAGE };
+
+function json(response: ServerResponse, body: unknown, status = 200, headers: Record<string, string> = {}): void {
+  response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body));
+}
+
+const event = (data: unknown) => `data: ${typeof data === 'string' ? data : JSON.stringify(data)}\n\n`;
+const chunk = (delta: object, finish: string | null = null) => event({ id: 'c1', object: 'chat.completion.chunk', created: 1, model: 'real', choices: [{ index: 0, delta, finish_reason: finish }] });
+const STREAM = [chunk({ role: 'assistant', content: '' }), chunk({ content: 'one ' }), chunk({ content: 'two' }), chunk({}, 'stop'), event({ id: 'c1', object: 'chat.completion.chunk', created: 1, model: 'real', choices: [], usage: USAGE }), event('[DONE]')];
+
+function sse(response: ServerResponse): ServerResponse {
+  return response.writeHead(200, { 'content-type': 'text/event-stream' });
+}
+
+const ask = (model: { name: string }, more: object = {}) => ({ model: model.name, messages: [{ role: 'user', content: 'say hello' }], ...more });
+
+describe('a JSON chat', () => {
+  test('is answered as the upstream answered it, and charged what the upstream reported', async () => {
+    const upstream = await upstreamOf((response) => json(response, COMPLETION, 200, { 'x-request-id': 'theirs', 'openai-organization': 'acme', 'x-ratelimit-limit-requests': '5' }));
+    const model = await node.addModel([{ baseUrl: upstream.baseUrl }]);
+    const response = await node.post('/v1/chat/completions', ask(model));
+    expect(response.status).toBe(200);
+    expect(await response.json()).toEqual({ ...COMPLETION, model: model.name });
+    expect(response.headers.get('x-request-id')).toBe(response.headers.get('request-id'));
+    expect(response.headers.get('x-request-id')).not.toBe('theirs');
+    expect(response.headers.get('openai-organization')).toBeNull();
+    expect(response.headers.get('x-ratelimit-limit-requests')).toBeNull();
+    expect((await node.settledBooks(model)).balance).toBe(1_000_000 - 16);
+  });
+
+  test('S33: sends upstream only what is on the allow-list, with the upstream own key and the default limit', async () => {
+    const upstream = await upstreamOf((response) => json(response, COMPLETION));
+    const model = await node.addModel([{ baseUrl: upstream.baseUrl }]);
+    await node.post('/v1/chat/completions', ask(model), { cookie: 'a=b', 'x-api-base': 'http://evil.example', 'x-forwarded-for': '1.2.3.4', 'x-stainless-lang': 'js' });
+    const [seen] = upstream.requests;
+    expect(seen?.incoming.headers.authorization).toBe(`Bearer ${node.upstreamKey}`);
+    for (const name of ['cookie', 'x-api-base', 'x-forwarded-for', 'x-stainless-lang']) expect(seen?.incoming.headers[name]).toBeUndefined();
+    expect(JSON.parse(seen?.body ?? '')).toMatchObject({ max_tokens: 4096 });
+    expect(seen?.incoming.url).toBe('/v1/chat/completions');
+  });
+
+  test('lowers the output limit to what the balance pays for', async () => {
+    const upstream = await upstreamOf((response) => json(response, COMPLETION));
+    const model = await node.addModel([{ baseUrl: upstream.baseUrl }], {}, 60);
+    expect((await node.post('/v1/chat/completions', ask(model))).status).toBe(200);
+    const { max_tokens } = JSON.parse(upstream.requests[0]?.body ?? '{}') as { max_tokens: number };
+    expect(max_tokens).toBeGreaterThan(0);
+    expect(max_tokens).toBeLessThan(60);
+  });
+
+  test('accepts a gzip body, and refuses a bomb with 413 before it is parsed', async () => {
+    const { gzipSync } = await import('node:zlib');
+    const upstream = await upstreamOf((response) => json(response, COMPLETION));
+    const model = await node.addModel([{ baseUrl: upstream.baseUrl }]);
+    const send = (body: Buffer<ArrayBuffer>) =>
+      fetch(`${node.url}/v1/chat/completions`, { method: 'POST', headers: { authorization: `Bearer ${node.apiKey}`, 'content-encoding': 'gzip' }, body });
+    expect((await send(Buffer.from(gzipSync(JSON.stringify(ask(model)))))).status).toBe(200);
+    expect((await send(Buffer.from(gzipSync(Buffer.alloc(64 * 1024 * 1024))))).status).toBe(413);
+  });
+});
+
+describe('a streamed chat', () => {
+  test('passes the bytes, hides the usage the client did not ask for, and charges it', async () => {
+    const upstream = await upstreamOf((response) => sse(response).end(STREAM.join('')));
+    const model = await node.addModel([{ baseUrl: upstream.baseUrl }]);
+    const response = await node.post('/v1/chat/completions', ask(model, { stream: true }));
+    expect(response.headers.get('content-type')).toContain('text/event-stream');
+    const text = await response.text();
+    expect(text).toContain('"one "');
+    expect(text).not.toContain('usage');
+    expect(text.endsWith('data: [DONE]\n\n')).toBe(true);
+    expect(JSON.parse(upstream.requests[0]?.body ?? '')).toMatchObject({ stream_options: { include_usage: true } });
+    expect((await node.settledBooks(model)).balance).toBe(1_000_000 - 16);
+  });
+
+  test('S33 and behaviour 30: a client that hangs up aborts the upstream at once and pays for the prompt and what was generated', async () => {
+    const upstream = await upstreamOf((response) => void sse(response).write(STREAM.slice(0, 3).join('')));
+    const model = await node.addModel([{ baseUrl: upstream.baseUrl }]);
+    const leaving = new AbortController();
+    const response = await fetch(`${node.url}/v1/chat/completions`, { method: 'POST', signal: leaving.signal, headers: { authorization: `Bearer ${node.apiKey}` }, body: JSON.stringify(ask(model, { stream: true })) });
+    await response.body?.getReader().read();
+    leaving.abort();
+    await upstream.aborted;
+    const { balance } = await node.settledBooks(model);
+    // "say hello" is 2 tokens and "one two" 2, as the gateway counts them.
+    expect(1_000_000 - balance).toBe(4);
+  });
+
+  test('behaviour 24: an error before the first content is a real status, after it an error in the stream', async () => {
+    const before = await upstreamOf((response) => sse(response).end(event({ error: { message: 'boom', type: 'server_error' } })));
+    const early = await node.addModel([{ baseUrl: before.baseUrl }]);
+    expect((await node.post('/v1/chat/completions', ask(early, { stream: true }))).status).toBe(502);
+    expect((await node.settledBooks(early)).balance).toBe(1_000_000);
+
+    const after = await upstreamOf((response) => {
+      sse(response).write(STREAM.slice(0, 3).join(''));
+      setTimeout(() => response.destroy(), 50);
+    });
+    const late = await node.addModel([{ baseUrl: after.baseUrl }]);
+    const response = await node.post('/v1/chat/completions', ask(late, { stream: true }));
+    const text = await response.text();
+    expect(response.status).toBe(200);
+    expect(text).toContain('"error"');
+    expect(text).not.toContain('[DONE]');
+    expect((await node.settledBooks(late)).balance).toBeLessThan(1_000_000);
+  });
+});
+
+describe('failover', () => {
+  test('goes to the next upstream when one cannot be reached, answers 5xx or 429, or dies before any content', async () => {
+    const good = await upstreamOf((response, body) => ((JSON.parse(body) as { stream?: boolean }).stream ? sse(response).end(STREAM.join('')) : json(response, COMPLETION)));
+    const bad = [
+      await upstreamOf((response) => json(response, { error: { message: 'no' } }, 500)),
+      await upstreamOf((response) => json(response, { error: { message: 'slow down' } }, 429, { 'retry-after': '2' })),
+      await upstreamOf((response) => {
+        sse(response).write(STREAM[0]);
+        setTimeout(() => response.destroy(), 20);
+      }),
+    ].map(({ baseUrl }) => baseUrl);
+    for (const baseUrl of [...bad, 'http://127.0.0.1:9/v1']) {
+      const model = await node.addModel([{ baseUrl, priority: 0 }, { baseUrl: good.baseUrl, priority: 1 }]);
+      const response = await node.post('/v1/chat/completions', ask(model, { stream: true }));
+      expect([baseUrl, response.status]).toEqual([baseUrl, 200]);
+      expect(await response.text()).toContain('[DONE]');
+      expect((await node.settledBooks(model)).balance).toBe(1_000_000 - 16);
+    }
+  });
+
+  test('does not repeat what an upstream may have done: a connection that breaks without an answer', async () => {
+    const breaking = await upstreamOf((response) => response.destroy());
+    const good = await upstreamOf((response) => json(response, COMPLETION));
+    const model = await node.addModel([{ baseUrl: breaking.baseUrl, priority: 0 }, { baseUrl: good.baseUrl, priority: 1 }]);
+    expect((await node.post('/v1/chat/completions', ask(model))).status).toBe(502);
+    expect(good.requests).toHaveLength(0);
+    expect((await node.settledBooks(model)).balance).toBe(1_000_000);
+  });
+
+  test('S4: does not follow a redirect', async () => {
+    const target = await upstreamOf((response) => json(response, COMPLETION));
+    const redirecting = await upstreamOf((response) => response.writeHead(307, { location: `${target.baseUrl}/chat/completions` }).end());
+    const model = await node.addModel([{ baseUrl: redirecting.baseUrl }]);
+    expect((await node.post('/v1/chat/completions', ask(model))).status).toBe(502);
+    expect(target.requests).toHaveLength(0);
+  });
+
+  test('S1: dials no address the policy does not allow', async () => {
+    const model = await node.addModel([{ baseUrl: 'http://169.254.169.254/v1' }]);
+    expect((await node.post('/v1/chat/completions', ask(model))).status).toBe(502);
+  });
+
+  test('S14: an upstream that echoes our key does not tell it to the client', async () => {
+    const upstream = await upstreamOf((response) => json(response, { error: { message: `bad field near ${node.upstreamKey}`, type: 'invalid_request_error' } }, 400));
+    const model = await node.addModel([{ baseUrl: upstream.baseUrl }]);
+    const response = await node.post('/v1/chat/completions', ask(model));
+    expect(response.status).toBe(400);
+    expect(await response.text()).not.toContain(node.upstreamKey);
+  });
+});
