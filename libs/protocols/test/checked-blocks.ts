@@ -12,7 +12,7 @@ interface Block {
 export function checkedBlocks(text: string): Block[] {
   const blocks: Block[] = [];
   let open: { index: number; block: Block; json: string } | null = null;
-  for (const event of jsonEvents(text) as unknown as { type: string; index: number; content_block: Block; delta: Record<string, string> }[]) {
+  for (const event of jsonEvents(text)) {
     if (event.type === 'content_block_start') {
       expect([open, event.index]).toEqual([null, blocks.length]);
       open = { index: event.index, block: { ...event.content_block }, json: '' };

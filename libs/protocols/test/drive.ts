@@ -56,9 +56,12 @@ export function wireEvents(text: string): WireEvent[] {
   });
 }
 
-// eslint-disable-next-line -- test data is read loosely
-export function jsonEvents(text: string): Record<string, never>[] {
+/** Test data is read loosely: a wrong guess shows as a failing expectation. */
+export type Loose = ReturnType<typeof JSON.parse>;
+
+/** The JSON of every event but `[DONE]`. */
+export function jsonEvents(text: string): Loose[] {
   return wireEvents(text)
     .filter(({ data }) => data.trim() !== '[DONE]')
-    .map(({ data }) => JSON.parse(data));
+    .map(({ data }): Loose => JSON.parse(data));
 }

@@ -14,7 +14,7 @@ const close = (index: number): string => event('content_block_stop', `,"index":$
 const end = (reason: string, more = ''): string => event('message_delta', `,"delta":{"stop_reason":"${reason}","stop_sequence":null${more}},"usage":{"output_tokens":9}`) + event('message_stop');
 
 const TEXT = open(0, '{"type":"text","text":""}') + event('ping') + delta(0, '{"type":"text_delta","text":"hel"}') + delta(0, '{"type":"text_delta","text":"lo"}') + close(0);
-const deltas = (text: string): unknown[] => jsonEvents(text).flatMap(({ choices }) => (choices as { delta: unknown }[]).map((choice) => choice.delta));
+const deltas = (text: string): unknown[] => jsonEvents(text).flatMap(({ choices }) => choices.map(({ delta: said }: { delta: unknown }) => said));
 
 describe('messages -> chat stream', () => {
   test('text: a role first, then content, a finish and [DONE]; no named event', () => {

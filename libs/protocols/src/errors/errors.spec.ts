@@ -149,7 +149,7 @@ describe('redaction', () => {
 });
 
 describeRecorded('recorded errors', () => {
-  test.each(recordings(({ hasError }) => hasError).map(({ file, status }) => [file, status]))('%s becomes a well-formed error of both protocols', (file, status) => {
+  test.each(recordings(({ hasError }) => hasError).map(({ file, status }): [string, number] => [file, status]))('%s becomes a well-formed error of both protocols', (file, status) => {
     const error = readUpstreamError({ status: status === 200 ? 400 : status, headers: {}, body: readFixture(file) });
     if (file.includes('context_length_exceeded') && status === 400) expect(error.kind).toBe('context_overflow');
     if (status === 401) expect(error.kind).toBe('auth');
