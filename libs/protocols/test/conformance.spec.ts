@@ -117,7 +117,7 @@ function expectClosedList(upstream: string, client: string, includeUsage: boolea
   expect(new Set(all.map(({ id }) => id)).size).toBe(1);
   expect(all.find(({ choices }) => choices.length > 0)?.['choices'][0].delta.role).toBe('assistant');
   expect(wireEvents(client).at(-1)?.data).toBe('[DONE]');
-  if (includeUsage) expect(all.filter(isUsageLoose)).toEqual([all.at(-1)]);
+  if (includeUsage) expect(all.filter(isUsageChunk)).toEqual([all.at(-1)]);
   else expect(all.every((chunk) => !('usage' in chunk))).toBe(true);
 }
 
