@@ -19,10 +19,24 @@ const binFolder = path.join(root, 'node_modules', '.bin');
 const stampFile = path.join(root, 'node_modules', '.tollgate-install');
 const node = path.join(binFolder, 'node');
 
-await main();
+/** Something the reader can mend, and how. */
+class Unusable extends Error {
+  /**
+   * @param {string} problem
+   * @param {string} fix
+   */
+  constructor(problem, fix) {
+    super(`${problem}\n  Fix: ${fix}`);
+  }
+}
+
+main().catch((error) => {
+  console.error(`\n${error instanceof Unusable ? error.message : error.stack}`);
+  process.exitCode = 1;
+});
 
 async function main() {
-  if (Number(process.versions.node.split('.')[0]) < 20) fail(`Node ${process.versions.node} is too old.`, 'Install Node 20 or newer.');
+  if (Number(process.versions.node.split('.')[0]) < 20) throw new Unusable(`Node ${process.versions.node} is too old.`, 'Install Node 20 or newer.');
   if (!isInstalled()) {
     await withLock(path.join(root, '.tollgate', 'install.lock'), install, () => console.log('Waiting for another install in this checkout ...'));
   }
@@ -61,7 +75,7 @@ async function install() {
   });
   if (result.error || result.status !== 0) {
     console.error(`${result.stdout ?? ''}${result.stderr ?? ''}${result.error?.message ?? ''}`);
-    fail('Installing dependencies failed (output above).', 'Check that npm can reach its registry, and that package.json and pnpm-lock.yaml belong together; then run the command again.');
+    throw new Unusable('Installing dependencies failed (output above).', 'Check that npm can reach its registry, and that package.json and pnpm-lock.yaml belong together; then run the command again.');
   }
   checkNode();
   writeFileSync(stampFile, fingerprint());
@@ -92,7 +106,7 @@ function isWritable(folder) {
 function checkNode() {
   const result = spawnSync(node, ['-v'], { encoding: 'utf8' });
   if (result.status === 0 && result.stdout.trim() === `v${NODE_VERSION}`) return;
-  fail(
+  throw new Unusable(
     `Node ${NODE_VERSION} from npm does not run on this machine (${process.platform} ${process.arch}): ${result.error?.message ?? (result.stderr || result.stdout).trim()}`,
     'Tollgate runs on glibc Linux and macOS, x64 and arm64. On Alpine or another musl system use the container images (docker-compose.yml).',
   );
@@ -109,16 +123,9 @@ function handOver(args) {
   const child = spawn(node, ['--disable-warning=ExperimentalWarning', path.join(root, 'tools', 'src', 'cli.ts'), ...args], { stdio: 'inherit', env });
   // The child decides when to end. After Ctrl-C it may see the signal twice, from the terminal and from here: it treats both as one.
   for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])) process.on(signal, () => child.kill(signal));
-  child.on('error', (error) => fail(`The installed Node does not start: ${error.message}`, 'Delete node_modules and run the command again.'));
+  child.on('error', (error) => {
+    console.error(`\nThe installed Node does not start: ${error.message}\n  Fix: Delete node_modules and run the command again.`);
+    process.exit(1);
+  });
   child.on('exit', (code, signal) => process.exit(code ?? 128 + (os.constants.signals[signal ?? 'SIGKILL'] ?? 9)));
-}
-
-/**
- * @param {string} problem
- * @param {string} fix
- * @returns {never}
- */
-function fail(problem, fix) {
-  console.error(`\n${problem}\n  Fix: ${fix}`);
-  process.exit(1);
 }

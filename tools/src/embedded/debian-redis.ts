@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, renameSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { cacheFolder } from '../checkout.ts';
+import { packageManagerEnvironment } from './install-redis.ts';
 import type { RedisBinary } from './redis-binary.ts';
 
 const COMMAND_TIMEOUT_MS = 90_000;
@@ -107,7 +108,7 @@ function architectureFolders(folder: string): string[] {
 /** Asynchronous, so that PostgreSQL and the build go on meanwhile. */
 function run(command: string, args: readonly string[], cwd: string): Promise<void> {
   return new Promise((resolve, reject) => {
-    const child = spawn(command, args, { cwd, stdio: ['ignore', 'ignore', 'pipe'], timeout: COMMAND_TIMEOUT_MS, env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive', LC_ALL: 'C' } });
+    const child = spawn(command, args, { cwd, stdio: ['ignore', 'ignore', 'pipe'], timeout: COMMAND_TIMEOUT_MS, env: packageManagerEnvironment() });
     let errors = '';
     child.stderr.on('data', (bytes) => (errors += bytes));
     child.on('error', (error) => reject(new Error(`${command}: ${error.message}`)));

@@ -20,9 +20,15 @@ export function installRedis(): string | undefined {
   const problems: string[] = [];
   for (const { command, args, needsRoot } of PACKAGE_MANAGERS) {
     if (needsRoot !== isRoot) continue;
-    const result = spawnSync(command, args, { encoding: 'utf8', env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' } });
+    const result = spawnSync(command, args, { encoding: 'utf8', env: packageManagerEnvironment() });
     if (result.status === 0) return undefined;
     problems.push(`${command}: ${result.error ? 'not there' : result.stderr.trim().split('\n').at(-1)}`);
   }
   return problems.join('; ');
+}
+
+/** Package managers live in the system's folders, and call what else is there, whatever PATH says. */
+export function packageManagerEnvironment(): NodeJS.ProcessEnv {
+  const folders = [process.env.PATH, '/usr/local/sbin', '/usr/local/bin', '/usr/sbin', '/usr/bin', '/sbin', '/bin'];
+  return { ...process.env, PATH: folders.filter(Boolean).join(':'), DEBIAN_FRONTEND: 'noninteractive', LC_ALL: 'C' };
 }

@@ -13,8 +13,8 @@ const READY_TIMEOUT_MS = 30_000;
 /** 22 processes of ours at most, each with a small pool. */
 const MAX_CONNECTIONS = 200;
 /** SIGINT ends sessions and writes a checkpoint; SIGQUIT skips the checkpoint and leaves recovery to the next start. */
-const KEEP_DATA: Termination = { steps: [{ signal: 'SIGINT', graceMs: 10_000 }, { signal: 'SIGQUIT', graceMs: 5_000 }] };
-const DROP_DATA: Termination = { steps: [{ signal: 'SIGQUIT', graceMs: 5_000 }] };
+const KEEP_DATA: Termination = { steps: [{ signal: 'SIGINT', graceMs: 10_000 }, { signal: 'SIGQUIT', graceMs: 5_000 }], isLast: true };
+const DROP_DATA: Termination = { steps: [{ signal: 'SIGQUIT', graceMs: 5_000 }], isLast: true };
 
 export interface PostgresSettings {
   /** Data folder; created on the first start. Must be reachable for the service user when we are root. */

@@ -9,7 +9,7 @@ import type { RedisBinary } from './redis-binary.ts';
 const READY_TIMEOUT_MS = 30_000;
 const PROBE_TIMEOUT_MS = 1_000;
 /** SIGTERM flushes the append-only file first. */
-const STOP: Termination = { steps: [{ signal: 'SIGTERM', graceMs: 10_000 }] };
+const STOP: Termination = { steps: [{ signal: 'SIGTERM', graceMs: 10_000 }], isLast: true };
 
 export interface RedisSettings {
   dataFolder: string;

@@ -44,17 +44,19 @@ function readRecord(folder: string, name: string): PidRecord | undefined {
 
 /** Ends every process recorded in `folder` that still runs and removes the files. Returns the names of those that had to be ended. */
 export async function reclaim(folder: string, isWanted: (name: string, record: PidRecord) => boolean = () => true): Promise<string[]> {
-  const ended = await Promise.all(
-    listPidFiles(folder).map(async (name) => {
-      const record = readRecord(folder, name);
-      if (!record || !isWanted(name, record)) return undefined;
-      const isAlive = identityOf(record.pid) === record.identity;
-      if (isAlive) await terminate(record.pid, record.identity, record.stop);
-      removePidFile(folder, name, record.pid);
-      return isAlive ? name : undefined;
-    }),
-  );
-  return ended.filter((name) => name !== undefined);
+  const found = listPidFiles(folder).flatMap((name) => {
+    const record = readRecord(folder, name);
+    return record && isWanted(name, record) ? [{ name, record }] : [];
+  });
+  const end = async ({ name, record }: { name: string; record: PidRecord }): Promise<string[]> => {
+    const isAlive = identityOf(record.pid) === record.identity;
+    if (isAlive) await terminate(record.pid, record.identity, record.stop);
+    removePidFile(folder, name, record.pid);
+    return isAlive ? [name] : [];
+  };
+  const first = await Promise.all(found.filter(({ record }) => !record.stop.isLast).map(end));
+  const last = await Promise.all(found.filter(({ record }) => record.stop.isLast).map(end));
+  return [...first, ...last].flat();
 }
 
 function listPidFiles(folder: string): string[] {

@@ -7,6 +7,8 @@ const KILL_WAIT_MS = 5_000;
 /** How a process is asked to end: each signal gets its time, then SIGKILL goes to its whole process group. */
 export interface Termination {
   readonly steps: readonly { readonly signal: NodeJS.Signals; readonly graceMs: number }[];
+  /** Others keep their data in it: it ends after them. */
+  readonly isLast?: boolean;
 }
 
 /** Resolves once the process is gone. Never signals a pid that has passed to another process. */
