@@ -4,6 +4,10 @@ import { LiveStateModule } from '../live-state/live-state.module.ts';
 import { ModelsModule } from '../models/models.module.ts';
 import { SubscriptionsModule } from '../subscriptions/subscriptions.module.ts';
 import { WalletModule } from '../wallet/wallet.module.ts';
+import { UsageController } from './api/usage.controller.ts';
+import { UsageLogsService } from './api/usage-logs.service.ts';
+import { UsageReceiptService } from './api/usage-receipt.service.ts';
+import { UsageStatisticsService } from './api/usage-statistics.service.ts';
 import { KnownFacts } from './ingest/known-facts.ts';
 import { UsageIngest } from './ingest/usage-ingest.service.ts';
 import { UsagePartitions } from './ingest/usage-partitions.ts';
@@ -11,7 +15,8 @@ import { UsageWorker } from './ingest/usage-worker.ts';
 
 @Module({
   imports: [SubscriptionsModule, WalletModule, LiveStateModule, AlertsModule, ModelsModule],
-  providers: [KnownFacts, UsageIngest, UsageWorker, UsagePartitions],
+  controllers: [UsageController],
+  providers: [KnownFacts, UsageIngest, UsageWorker, UsagePartitions, UsageLogsService, UsageStatisticsService, UsageReceiptService],
   exports: [UsageWorker, UsageIngest],
 })
 export class UsageModule {}

@@ -27,7 +27,7 @@ export function readEvent(relayed: RelayedEvent): Reading {
 /** What the shape alone cannot say: which deltas and sequence numbers each kind may carry. Null when sound. */
 function faultOf({ rid, seq, delta, payload }: UsageEvent): string | null {
   // The partition day comes from the rid, so only a UUIDv7 always meets its own duplicates.
-  if (rid[14] !== '7') return 'rid is not a UUIDv7';
+  if (!isRequestId(rid)) return 'rid is not a UUIDv7 of this century';
   switch (payload.kind) {
     case 'usage':
       if (seq === 2) return 'usage has seq 0 or 1';
@@ -38,6 +38,14 @@ function faultOf({ rid, seq, delta, payload }: UsageEvent): string | null {
     case 'withdraw':
       return seq !== 1 && delta >= 0 ? null : 'a withdrawal has seq 0 or 2 and a delta of 0 or more';
   }
+}
+
+const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/i;
+/** A later one is no clock's error but made up, and PostgreSQL's dates have an end. */
+const RID_BEFORE_MS = Date.UTC(2100, 0, 1);
+
+export function isRequestId(text: string): boolean {
+  return UUID_V7.test(text) && uuidTimeMs(text) < RID_BEFORE_MS;
 }
 
 /** RFC 9562 section 5.7: the first 48 bits are Unix ms. */

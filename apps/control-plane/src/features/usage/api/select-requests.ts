@@ -1,0 +1,45 @@
+import { uuidTimeMs } from '../ingest/read-event.ts';
+import type { UsageLogs } from './usage.dto.ts';
+
+export type RequestSelection = Omit<UsageLogs, 'cursor' | 'page_size' | 'format' | 'user_id'> & { userId: number | undefined; beforeRid: string | undefined; limit: number };
+
+/**
+ * Requests, newest first. A rid is a UUIDv7, so its order is the order of time and the primary key (day, rid) serves every account at once;
+ * one account is read through its own index. A reap gives way to its correction, which tells everything.
+ */
+export function selectRequests(which: RequestSelection): { sql: string; parameters: unknown[] } {
+  const parameters: unknown[] = [];
+  const bind = (value: unknown): string => `$${parameters.push(value)}`;
+  const conditions = [
+    "e.kind <> 'withdraw'",
+    "NOT (e.kind = 'reap' AND EXISTS (SELECT 1 FROM usage_events c WHERE c.day = e.day AND c.rid = e.rid AND c.seq = 1))",
+    ...(which.userId === undefined ? [] : [`e.user_id = ${bind(which.userId)}`]),
+    ...(['key_id', 'model_id', 'upstream_id', 'outcome', 'status'] as const).flatMap((name) => (which[name] === undefined ? [] : [`e.${name} = ${bind(which[name])}`])),
+    // A node's name means all its workers.
+    ...(which.node === undefined ? [] : [`split_part(e.node, ':', 1) = split_part(${bind(which.node)}::text, ':', 1)`]),
+    // The day prunes partitions; the exact moment decides.
+    ...(which.from === undefined ? [] : [`e.day >= ${bind(dayOf(which.from))} AND e.started_at >= ${bind(which.from)}`]),
+    ...(which.to === undefined ? [] : [`e.day <= ${bind(dayOf(which.to))} AND e.started_at < ${bind(which.to)}`]),
+    ...(which.beforeRid === undefined ? [] : [before(which.beforeRid, which.userId === undefined ? 'day' : 'started_at', bind)]),
+  ];
+  const order = which.userId === undefined ? 'e.day DESC, e.rid DESC' : 'e.started_at DESC, e.rid DESC';
+  const sql = `
+    SELECT r.*, u.username, k.name AS key_name, m.name AS model, p.name AS upstream
+    FROM (SELECT e.* FROM usage_events e WHERE ${conditions.join(' AND ')} ORDER BY ${order} LIMIT ${bind(which.limit)}) r
+      LEFT JOIN users u ON u.id = r.user_id
+      LEFT JOIN api_keys k ON k.id = r.key_id
+      LEFT JOIN models m ON m.id = r.model_id
+      LEFT JOIN upstreams p ON p.id = r.upstream_id
+    ORDER BY r.rid DESC`;
+  return { sql, parameters };
+}
+
+function before(rid: string, column: 'day' | 'started_at', bind: (value: unknown) => string): string {
+  const moment = new Date(uuidTimeMs(rid));
+  const day = bind(dayOf(moment));
+  return `e.day <= ${day} AND (e.${column}, e.rid) < (${column === 'day' ? day : bind(moment)}, ${bind(rid)}::uuid)`;
+}
+
+function dayOf(moment: Date): string {
+  return moment.toISOString().slice(0, 10);
+}

@@ -1,0 +1,72 @@
+import { routeAttemptSchema } from '@tollgate/contracts';
+import { z } from 'zod';
+import { toSafeInteger } from '../../../platform/database/columns.ts';
+
+const tokens = z.string().transform(toSafeInteger).nullable();
+
+export const usageLogRow = z.object({
+  rid: z.string(),
+  seq: z.number(),
+  kind: z.enum(['usage', 'reap']),
+  user_id: z.number(),
+  username: z.string().nullable(),
+  key_id: z.number().nullable(),
+  key_name: z.string().nullable(),
+  model_id: z.number(),
+  model: z.string().nullable(),
+  price_version_id: z.number().nullable(),
+  delta: z.string().transform(toSafeInteger),
+  charge: tokens,
+  basis: z.enum(['reported', 'estimated']).nullable(),
+  node: z.string().nullable(),
+  protocol: z.string().nullable(),
+  is_stream: z.boolean().nullable(),
+  upstream_id: z.number().nullable(),
+  upstream: z.string().nullable(),
+  attempts: z.array(routeAttemptSchema).nullable(),
+  outcome: z.string().nullable(),
+  status: z.number().nullable(),
+  input_tokens: tokens,
+  cache_read_tokens: tokens,
+  cache_write_tokens: tokens,
+  output_tokens: tokens,
+  reasoning_tokens: tokens,
+  started_at: z.date(),
+  first_token_ms: z.number().nullable(),
+  duration_ms: z.number().nullable(),
+});
+export type UsageLogRow = z.output<typeof usageLogRow>;
+export type UsageLogResponse = ReturnType<typeof toUsageLogResponse>;
+
+/** Figures only the node knew are null while it has not come back (`node_lost`); the charge is then the last checkpoint's. */
+export function toUsageLogResponse(row: UsageLogRow) {
+  return {
+    rid: row.rid,
+    started_at: row.started_at.toISOString(),
+    user_id: row.user_id,
+    username: row.username,
+    key_id: row.key_id,
+    key_name: row.key_name,
+    model_id: row.model_id,
+    model: row.model,
+    protocol: row.protocol,
+    is_stream: row.is_stream,
+    node: row.node,
+    upstream_id: row.upstream_id,
+    upstream: row.upstream,
+    route: row.attempts ?? [],
+    outcome: row.outcome,
+    status: row.status,
+    input_tokens: row.input_tokens,
+    cache_read_tokens: row.cache_read_tokens,
+    cache_write_tokens: row.cache_write_tokens,
+    output_tokens: row.output_tokens,
+    reasoning_tokens: row.reasoning_tokens,
+    charge: row.charge ?? row.delta,
+    basis: row.basis ?? 'estimated',
+    is_corrected: row.seq === 1,
+    price_version_id: row.price_version_id,
+    first_token_ms: row.first_token_ms,
+    duration_ms: row.duration_ms,
+  };
+}

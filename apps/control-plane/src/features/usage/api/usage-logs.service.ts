@@ -1,0 +1,51 @@
+import { Injectable, type StreamableFile } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import { z } from 'zod';
+import { AccountScope } from '../../../platform/access/account-scope.ts';
+import type { Caller } from '../../../platform/access/caller.ts';
+import { csvFile, type CsvCell } from '../../../platform/http/csv.ts';
+import { decodeCursor, toCursorPage, type CursorPage } from '../../../platform/http/cursor.ts';
+import { toUsageLogResponse, usageLogRow, type UsageLogResponse, type UsageLogRow } from './usage-log-row.ts';
+import { isRequestId } from '../ingest/read-event.ts';
+import { selectRequests } from './select-requests.ts';
+import type { UsageLogs } from './usage.dto.ts';
+
+const EXPORT_BATCH = 1_000;
+/** The last request shown; its time is in it. */
+const cursorKey = z.string().refine(isRequestId);
+const CSV_COLUMNS = [
+  'rid', 'started_at', 'user_id', 'username', 'key_id', 'key_name', 'model_id', 'model', 'protocol', 'is_stream', 'node', 'upstream_id', 'upstream', 'outcome', 'status',
+  'input_tokens', 'cache_read_tokens', 'cache_write_tokens', 'output_tokens', 'reasoning_tokens', 'charge', 'basis', 'price_version_id', 'first_token_ms', 'duration_ms',
+] as const satisfies (keyof UsageLogResponse)[];
+
+@Injectable()
+export class UsageLogsService {
+  constructor(
+    private readonly dataSource: DataSource,
+    private readonly scope: AccountScope,
+  ) {}
+
+  /** Newest first, one row a request: a request that was reaped and corrected shows as its correction says. */
+  async list(caller: Caller, query: UsageLogs): Promise<CursorPage<UsageLogResponse> | StreamableFile> {
+    const userId = await this.scope.resolveList(caller, query.user_id);
+    if (query.format === 'csv') return csvFile('usage', [...CSV_COLUMNS], this.export(query, userId));
+    const beforeRid = query.cursor === undefined ? undefined : decodeCursor(query.cursor, cursorKey);
+    const rows = await this.read({ ...query, userId, beforeRid, limit: query.page_size + 1 });
+    return toCursorPage(rows, { pageSize: query.page_size, keyOf: (row) => row.rid, map: toUsageLogResponse });
+  }
+
+  private async *export(query: UsageLogs, userId: number | undefined): AsyncGenerator<CsvCell[]> {
+    for (let beforeRid: string | undefined; ; ) {
+      const rows = await this.read({ ...query, userId, beforeRid, limit: EXPORT_BATCH });
+      for (const response of rows.map(toUsageLogResponse)) yield CSV_COLUMNS.map((column) => response[column]);
+      beforeRid = rows.at(-1)?.rid;
+      if (rows.length < EXPORT_BATCH) return;
+    }
+  }
+
+  private async read(which: Parameters<typeof selectRequests>[0]): Promise<UsageLogRow[]> {
+    const { sql, parameters } = selectRequests(which);
+    const rows: unknown[] = await this.dataSource.query(sql, parameters);
+    return rows.map((row) => usageLogRow.parse(row));
+  }
+}

@@ -1,0 +1,48 @@
+import { Injectable } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import { z } from 'zod';
+import { AccountScope } from '../../../platform/access/account-scope.ts';
+import type { Caller } from '../../../platform/access/caller.ts';
+import { Refusal } from '../../../platform/http/refusal.ts';
+import { PricingService, type PriceResponse } from '../../models/pricing.service.ts';
+import { uuidTimeMs } from '../ingest/read-event.ts';
+import { explainCharge } from './explain-charge.ts';
+import { toUsageLogResponse, usageLogRow, type UsageLogRow } from './usage-log-row.ts';
+
+const eventRow = z.object({ seq: z.number(), kind: z.string(), delta: z.coerce.number(), created_at: z.date() });
+
+/** Why one request cost what it cost. */
+@Injectable()
+export class UsageReceiptService {
+  constructor(
+    private readonly dataSource: DataSource,
+    private readonly scope: AccountScope,
+    private readonly pricing: PricingService,
+  ) {}
+
+  async receipt(caller: Caller, rid: string) {
+    const events: unknown[] = await this.dataSource.query(
+      `SELECT e.*, u.username, k.name AS key_name, m.name AS model, p.name AS upstream
+       FROM usage_events e LEFT JOIN users u ON u.id = e.user_id LEFT JOIN api_keys k ON k.id = e.key_id LEFT JOIN models m ON m.id = e.model_id LEFT JOIN upstreams p ON p.id = e.upstream_id
+       WHERE e.rid = $1 AND e.day = $2 ORDER BY e.seq`,
+      [rid, new Date(uuidTimeMs(rid)).toISOString().slice(0, 10)],
+    );
+    const requests = events.flatMap((event) => usageLogRow.safeParse(event).data ?? []);
+    const final = requests.findLast((row) => row.kind === 'usage') ?? requests[0];
+    if (!final || !this.scope.isReachable(caller, final.user_id)) throw new Refusal('not_found');
+    const price = final.price_version_id === null ? null : await this.pricing.find(final.price_version_id);
+    return { ...toUsageLogResponse(final), price, ...explanationOf(final, price), events: events.map(toEventResponse) };
+  }
+}
+
+function explanationOf(final: UsageLogRow, price: PriceResponse | null) {
+  if (final.kind === 'reap' || !price) {
+    return { lines: [], sum: null, explanation: 'The node that served this request has not come back; its last checkpoint was charged, and a correction follows if it does.' };
+  }
+  return explainCharge(final, price);
+}
+
+function toEventResponse(event: unknown) {
+  const row = eventRow.parse(event);
+  return { seq: row.seq, kind: row.kind, charged_tokens: row.delta, booked_at: row.created_at.toISOString() };
+}

@@ -1,0 +1,46 @@
+import { Controller, Get, Param, Query, type PipeTransform } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+import { FromCaller, type Caller } from '../../../platform/access/caller.ts';
+import { Permission } from '../../../platform/access/permission.ts';
+import { Refusal } from '../../../platform/http/refusal.ts';
+import { isRequestId } from '../ingest/read-event.ts';
+import { UsageLogsService } from './usage-logs.service.ts';
+import { UsageReceiptService } from './usage-receipt.service.ts';
+import { UsageStatisticsService } from './usage-statistics.service.ts';
+import { statisticsSchema, usageLogsSchema, type StatisticsQuery, type UsageLogs } from './usage.dto.ts';
+
+/** What cannot be a request's id is an unknown request. */
+const requestId: PipeTransform<string, string> = {
+  transform(text) {
+    if (!isRequestId(text)) throw new Refusal('not_found');
+    return text.toLowerCase();
+  },
+};
+
+@ApiTags('usage')
+@Controller('usage')
+export class UsageController {
+  constructor(
+    private readonly logs: UsageLogsService,
+    private readonly statistics: UsageStatisticsService,
+    private readonly receipts: UsageReceiptService,
+  ) {}
+
+  @Get('logs')
+  @Permission('user')
+  list(@FromCaller() caller: Caller, @Query({ schema: usageLogsSchema }) query: UsageLogs) {
+    return this.logs.list(caller, query);
+  }
+
+  @Get('logs/:rid/receipt')
+  @Permission('user')
+  receipt(@FromCaller() caller: Caller, @Param('rid', requestId) rid: string) {
+    return this.receipts.receipt(caller, rid);
+  }
+
+  @Get('statistics')
+  @Permission('user')
+  read(@FromCaller() caller: Caller, @Query({ schema: statisticsSchema }) query: StatisticsQuery) {
+    return this.statistics.read(caller, query);
+  }
+}

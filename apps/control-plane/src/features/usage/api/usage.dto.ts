@@ -1,0 +1,36 @@
+import { OUTCOMES } from '@tollgate/contracts';
+import { z } from 'zod';
+import { cursorQuery } from '../../../platform/http/cursor.ts';
+import { idFilter } from '../../../platform/http/list-query.ts';
+
+const moment = z.iso.datetime({ offset: true }).transform((text) => new Date(text));
+
+/** `from` is included, `to` is not. `format=csv` answers all matching requests as a file. */
+export const usageLogsSchema = cursorQuery({
+  user_id: idFilter.optional(),
+  key_id: idFilter.optional(),
+  model_id: idFilter.optional(),
+  upstream_id: idFilter.optional(),
+  node: z.string().min(1).max(128).optional(),
+  outcome: z.enum(OUTCOMES).optional(),
+  status: z.coerce.number().int().min(100).max(599).optional(),
+  from: moment.optional(),
+  to: moment.optional(),
+  format: z.enum(['json', 'csv']).default('json'),
+});
+export type UsageLogs = z.output<typeof usageLogsSchema>;
+
+export const GROUPS = ['model', 'key', 'user', 'upstream'] as const;
+export type Group = (typeof GROUPS)[number];
+
+export const statisticsSchema = z.strictObject({
+  from: moment.optional(),
+  to: moment.optional(),
+  interval: z.enum(['hour', 'day']).default('day'),
+  group_by: z.enum(GROUPS).optional(),
+  user_id: idFilter.optional(),
+  key_id: idFilter.optional(),
+  model_id: idFilter.optional(),
+  upstream_id: idFilter.optional(),
+});
+export type StatisticsQuery = z.output<typeof statisticsSchema>;
