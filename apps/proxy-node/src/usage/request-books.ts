@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { UsageFinal } from '@tollgate/contracts';
 import { nodeAddress, type Acknowledgements, type RedisConnection } from '@tollgate/keyspace';
 import type { Logger } from 'pino';
@@ -14,6 +15,7 @@ import { Settler, type PendingFinal } from './settler.ts';
 /** About 300 MB of finals; more would endanger the running streams. An hour without PostgreSQL at 50 requests a second fits. */
 const BACKLOG_MAX = 200_000;
 const CLOSE_POLL_MS = 20;
+const CLOSE_CONNECTIONS_MS = 1_000;
 
 export interface RequestBooksOptions {
   dataDir: string;
@@ -136,14 +138,14 @@ export class RequestBooks implements Books {
    */
   async close(timeoutMs: number): Promise<void> {
     const deadline = this.#now() + timeoutMs;
-    while (this.#settler.unacknowledged > 0 && this.#now() < deadline) await new Promise((resolve) => setTimeout(resolve, CLOSE_POLL_MS));
+    while (this.#settler.unacknowledged > 0 && this.#now() < deadline) await delay(CLOSE_POLL_MS);
     this.#options.redis.off('ready', this.#onReady);
     this.#ending.abort();
     this.#checkpointer.close();
     this.#settler.close();
     await this.#relay.close();
-    await this.#options.queue.close().catch((error: unknown) => this.#options.log.warn({ error }, 'usage queue'));
-    await this.#consuming;
+    // While Redis is away neither of the two ends by itself.
+    await Promise.race([Promise.allSettled([this.#options.queue.close(), this.#consuming]), delay(CLOSE_CONNECTIONS_MS, undefined, { ref: false })]);
     this.#writeAcknowledged();
     this.#journal.close();
   }

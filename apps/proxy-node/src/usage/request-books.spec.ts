@@ -1,0 +1,216 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { startServices, type Services } from '@tollgate/harness';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Downstream, eventually } from '../../test/usage/downstream.ts';
+import { addAccount, admit, finalOf, MODEL_ID, openMeteredRedis, usageOf, type MeteredRedis } from '../../test/usage/metered-redis.ts';
+import { openBooks } from '../../test/usage/open-books.ts';
+import type { RequestBooks } from './request-books.ts';
+
+const TOKENS = 1_000_000;
+let services: Services;
+let world: MeteredRedis;
+let downstream: Downstream;
+let dataDir: string;
+let books: RequestBooks[] = [];
+let accountId = 100;
+
+beforeAll(async () => {
+  services = await startServices({ postgres: false });
+}, 60_000);
+afterAll(() => services.stop());
+
+beforeEach(async () => {
+  world = await openMeteredRedis(services.redisUrl);
+  downstream = new Downstream(world);
+  dataDir = mkdtempSync(join(tmpdir(), 'tollgate-books-'));
+  accountId += 1;
+  await addAccount(world, accountId, TOKENS);
+});
+afterEach(async () => {
+  await Promise.all(books.map((open) => open.close(0)));
+  books = [];
+  await downstream.close();
+  world.close();
+  rmSync(dataDir, { recursive: true, force: true });
+});
+
+async function open(options: Partial<Parameters<typeof openBooks>[1]> = {}): Promise<RequestBooks> {
+  const opened = await openBooks(world, { dataDir, ...options });
+  books.push(opened);
+  return opened;
+}
+
+async function balance(): Promise<{ balance: number; held: number }> {
+  const [found] = await world.live.getBooks([{ accountId, modelId: MODEL_ID }]);
+  return { balance: found?.balance ?? Number.NaN, held: found?.held ?? Number.NaN };
+}
+
+describe('RequestBooks', () => {
+  test('brings a final from the node to the books once, and forgets nothing before it is acknowledged', async () => {
+    const node = await open();
+    const hold = await admit(world, { accountId });
+    const final = finalOf(hold, usageOf(100, 50));
+    const handle = node.open(hold);
+    handle.settle(final);
+    handle.settle(finalOf(hold, usageOf(1, 1)));
+    await eventually('the final is acknowledged', () => node.state.unacknowledged === 0 && downstream.events.size > 0);
+    expect(downstream.chargeOf(hold.rid)).toBe(150);
+    expect(await balance()).toEqual({ balance: TOKENS - 150, held: 0 });
+  });
+
+  test('brings it quickly: usage reaches the books within a second', async () => {
+    const node = await open();
+    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    const hold = await admit(world, { accountId });
+    node.open(hold).settle(finalOf(hold, usageOf(2, 0)));
+    const startedAt = Date.now();
+    await eventually('the event arrives', () => downstream.events.has(`${hold.rid}:0`));
+    expect(Date.now() - startedAt).toBeLessThan(1_000);
+  });
+
+  test('extends a stream before its hold runs out, up to its bound', async () => {
+    const node = await open();
+    const hold = await admit(world, { accountId, wantTokens: 1_000, sliceTokens: 500, boundTokens: 1_800 });
+    const handle = node.open(hold);
+    let output = 0;
+    handle.count(() => usageOf(0, output));
+    const stops: string[] = [];
+    handle.onStop((reason) => stops.push(reason));
+    output = 300;
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    expect((await balance()).held).toBe(1_000);
+    output = 400;
+    await eventually('the hold grew by a slice', async () => (await balance()).held === 1_500);
+    output = 700;
+    await eventually('the hold grew to its bound', async () => (await balance()).held === 1_800);
+    output = 899;
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    expect(stops).toEqual([]);
+    handle.settle(finalOf(hold, usageOf(0, 899)));
+    await eventually('it is settled', async () => (await balance()).held === 0);
+  });
+
+  test('ends a stream whose balance is used up before it can overspend', async () => {
+    accountId += 1;
+    await addAccount(world, accountId, 1_200);
+    const node = await open();
+    const hold = await admit(world, { accountId, wantTokens: 1_000, sliceTokens: 1_000, boundTokens: 100_000 });
+    const handle = node.open(hold);
+    let output = 0;
+    handle.count(() => usageOf(0, output));
+    const stopped = new Promise<string>((resolve) => handle.onStop(resolve));
+    const flow = setInterval(() => (output += 3), 10);
+    const reason = await stopped;
+    clearInterval(flow);
+    expect(reason).toBe('balance_exhausted');
+    expect(2 * output).toBeLessThanOrEqual(1_200);
+    expect(2 * output).toBeGreaterThan(1_000);
+    handle.settle(finalOf(hold, usageOf(0, output), { outcome: 'balance_exhausted' }));
+    await eventually('it is settled', async () => (await balance()).held === 0);
+    expect((await balance()).balance).toBeGreaterThanOrEqual(0);
+  });
+
+  test('ends a stream at the next checkpoint once its key is disabled', async () => {
+    const node = await open();
+    const hold = await admit(world, { accountId });
+    const handle = node.open(hold);
+    const stopped = new Promise<string>((resolve) => handle.onStop(resolve));
+    await world.live.putKey({ accountId, keyHash: hold.keyHash, id: 5, status: 'disabled', expiresAtMs: 0, rpm: 0, rph: 0, rpd: 0, allowedModels: '', allowlist: '', drain: false, revision: 2 });
+    const startedAt = Date.now();
+    expect(await stopped).toBe('access_revoked');
+    expect(Date.now() - startedAt).toBeLessThan(5_500);
+    handle.settle(finalOf(hold, usageOf(0, 1)));
+  }, 15_000);
+
+  test('ends its streams when Redis has not answered for three quarters of a lease', async () => {
+    const node = await open({ leaseMs: 2_000 });
+    const hold = await admit(world, { accountId, leaseMs: 2_000 });
+    const handle = node.open(hold);
+    const stopped = new Promise<string>((resolve) => handle.onStop(resolve));
+    const startedAt = Date.now();
+    await services.redis.kill('SIGSTOP');
+    try {
+      expect(await stopped).toBe('access_revoked');
+      expect(Date.now() - startedAt).toBeLessThan(2_000);
+    } finally {
+      await services.redis.kill('SIGCONT');
+    }
+    handle.settle(finalOf(hold, usageOf(0, 10)));
+    await eventually('it is settled after Redis returned', () => downstream.chargeOf(hold.rid) === 20 && node.state.unacknowledged === 0);
+  });
+
+  test('refuses new requests while Redis is away, settles what ended meanwhile when it returns', async () => {
+    const node = await open();
+    expect(node.refusal()).toBeNull();
+    const hold = await admit(world, { accountId });
+    const handle = node.open(hold);
+    await services.redis.kill('SIGKILL');
+    await eventually('new requests are refused', () => node.refusal() === 'metering_unavailable');
+    handle.settle(finalOf(hold, usageOf(0, 30)));
+    await services.redis.start();
+    await eventually('it is settled and acknowledged', () => node.state.unacknowledged === 0 && downstream.chargeOf(hold.rid) === 60, 20_000);
+    await eventually('requests are accepted', () => node.refusal() === null);
+    expect(await balance()).toEqual({ balance: TOKENS - 60, held: 0 });
+  }, 40_000);
+
+  test('refuses new requests when PostgreSQL has not acknowledged too many, and accepts them again', async () => {
+    downstream.isAcknowledging = false;
+    const node = await open({ backlogMax: 2 });
+    const finals = await Promise.all([1, 2].map(async () => admit(world, { accountId })));
+    for (const hold of finals) node.open(hold).settle(finalOf(hold, usageOf(0, 1)));
+    await eventually('the backlog is full', () => node.refusal() === 'backlog_full' && finals.every((hold) => downstream.events.has(`${hold.rid}:0`)));
+    downstream.isAcknowledging = true;
+    await eventually('unacknowledged finals were emitted again and acknowledged', () => node.refusal() === null && node.state.unacknowledged === 0, 20_000);
+    expect(finals.map((hold) => downstream.chargeOf(hold.rid))).toEqual([2, 2]);
+    expect(finals.map((hold) => downstream.events.get(`${hold.rid}:0`)?.copies)).toEqual([2, 2]);
+  }, 40_000);
+
+  test('settles what the process before it left: finals exactly, running requests by their last count', async () => {
+    const first = await open();
+    const [ended, running] = [await admit(world, { accountId }), await admit(world, { accountId })];
+    first.open(running).count(() => usageOf(40, 15));
+    await new Promise((resolve) => setTimeout(resolve, 250));
+    await services.redis.kill('SIGKILL');
+    first.open(ended).settle(finalOf(ended, usageOf(10, 20)));
+    await first.close(0);
+    books = [];
+    await services.redis.start();
+    await eventually('Redis is back', () => world.redis.status === 'ready');
+    const second = await open();
+    await eventually('everything is acknowledged', () => second.state.unacknowledged === 0, 20_000);
+    expect(downstream.chargeOf(ended.rid)).toBe(45);
+    expect(downstream.chargeOf(running.rid)).toBe(50);
+    expect(downstream.events.get(`${running.rid}:0`)?.outcome).toBe('node_lost');
+    expect(await balance()).toEqual({ balance: TOKENS - 95, held: 0 });
+  }, 60_000);
+
+  test('settles the journals of workers that no longer exist, and removes them', async () => {
+    const extra = await open({ worker: 1 });
+    const hold = await admit(world, { accountId, node: 'node-1:1' });
+    extra.open(hold).count(() => usageOf(0, 5));
+    await new Promise((resolve) => setTimeout(resolve, 250));
+    await extra.close(0);
+    books = [];
+    const node = await open({ worker: 0 });
+    await eventually('it is acknowledged', () => node.state.unacknowledged === 0 && downstream.chargeOf(hold.rid) === 10);
+    expect(readdirSync(join(dataDir, 'journals'))).toEqual(['node-1.0']);
+  });
+
+  test('corrects what was charged for a hold that was reaped before its node came back', async () => {
+    const first = await open();
+    const hold = await admit(world, { accountId, leaseMs: 300 });
+    const handle = first.open(hold);
+    let output = 10;
+    handle.count(() => usageOf(0, output));
+    await world.store.checkpoint({ rid: hold.rid, epoch: hold.epoch, accountId, modelId: MODEL_ID, keyHash: hold.keyHash, usedTokens: 20, extendTokens: 0, leaseMs: 300 });
+    await eventually('it was reaped', () => downstream.events.get(`${hold.rid}:0`)?.kind === 'reap');
+    expect(downstream.chargeOf(hold.rid)).toBe(20);
+    output = 33;
+    handle.settle(finalOf(hold, usageOf(0, output)));
+    await eventually('the correction arrived', () => downstream.events.has(`${hold.rid}:1`) && first.state.unacknowledged === 0);
+    expect(downstream.chargeOf(hold.rid)).toBe(66);
+    expect(await balance()).toEqual({ balance: TOKENS - 66, held: 0 });
+  });
+});

@@ -1,0 +1,28 @@
+import { pino, type Logger } from 'pino';
+import { openUsageQueue, type OutboxPort, type UsageQueue } from '../../src/usage/relay.ts';
+import { RequestBooks, type RequestBooksOptions } from '../../src/usage/request-books.ts';
+import { SHARDS, type MeteredRedis } from './metered-redis.ts';
+import { redisReady } from '@tollgate/keyspace';
+
+export const silent: Logger = pino({ level: process.env.TEST_LOG_LEVEL ?? 'silent' });
+
+/** The books of a node, wired as `wire.ts` wires them. */
+export async function openBooks(world: MeteredRedis, options: Pick<RequestBooksOptions, 'dataDir'> & Partial<RequestBooksOptions>): Promise<RequestBooks> {
+  const connection = world.connect('plain');
+  await redisReady(connection, 5_000);
+  const queue: UsageQueue = openUsageQueue(connection, silent);
+  return RequestBooks.open({
+    node: 'node-1',
+    worker: 0,
+    shards: SHARDS,
+    leaseMs: 60_000,
+    metering: world.store satisfies OutboxPort,
+    redis: world.redis,
+    acknowledgements: world.acknowledgements,
+    blocking: world.connect('blocking'),
+    queue,
+    peers: () => Promise.resolve([]),
+    log: silent,
+    ...options,
+  });
+}
