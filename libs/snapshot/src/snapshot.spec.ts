@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { canonicalJson, checksumOf, compileSnapshot, diffSnapshots, findProblems, publishSnapshot, snapshotDocumentSchema, verifySnapshot, type RoutingRows } from './index.ts';
+import { canonicalJson, checksumOf, compileSnapshot, diffSnapshots, findProblems, publishSnapshot, snapshotDocumentSchema, verifySnapshot, type RoutingRows, type UpstreamRow } from './index.ts';
 
 const id = fc.integer({ min: 1, max: 12 });
 const weight = fc.integer({ min: 0, max: 5_000_000 });
@@ -46,8 +46,8 @@ describe('compileSnapshot', () => {
 
   test('puts the later made of two prices with one moment last, so that it is in force', () => {
     const at = { modelId: 1, effectiveAtMs: 5, weightInput: 1, weightOutput: 1, weightCacheRead: 1, weightCacheWrite: 1 };
-    const [only] = fc.sample(model, 1);
-    const document = compileSnapshot({ models: [{ ...only!, id: 1 }], prices: [{ ...at, id: 9 }, { ...at, id: 2 }], upstreams: [], routes: [] });
+    const models = fc.sample(model, 1).map((only) => ({ ...only, id: 1 }));
+    const document = compileSnapshot({ models, prices: [{ ...at, id: 9 }, { ...at, id: 2 }], upstreams: [], routes: [] });
     expect(document.models[0]?.prices.map((version) => version.id)).toEqual([2, 9]);
   });
 });
@@ -99,11 +99,13 @@ describe('diffSnapshots', () => {
   });
 
   test('gives the path and both values of a changed field, and of a secret only that it changed', () => {
-    const [row] = fc.sample(upstream, 1);
-    const base = { ...row!, id: 1, enabled: true, headers: { 'x-a': '1' }, sealedApiKey: 'old', maxConcurrency: null };
-    const compile = (each: typeof row) => compileSnapshot({ models: [], prices: [], upstreams: [each!], routes: [] });
+    const base = {
+      id: 1, name: 'main', protocol: 'openai' as const, baseUrl: 'https://api.example.com/v1', sealedApiKey: 'old', headers: { 'x-a': '1' },
+      connectTimeoutMs: 1, firstTokenTimeoutMs: 1, idleTimeoutMs: 1, totalTimeoutMs: 1, maxConcurrency: null, enabled: true,
+    };
+    const compile = (row: UpstreamRow) => compileSnapshot({ models: [], prices: [], upstreams: [row], routes: [] });
     const { upstreams } = diffSnapshots(compile(base), compile({ ...base, headers: { 'x-a': '2', 'x-b': '3' }, sealedApiKey: 'new', maxConcurrency: 4 }));
-    expect(upstreams.changed).toEqual([{ id: 1, name: base.name, changes: [
+    expect(upstreams.changed).toEqual([{ id: 1, name: 'main', changes: [
       { path: 'sealed_api_key' },
       { path: 'headers.x-a', from: '1', to: '2' },
       { path: 'headers.x-b', to: '3' },
