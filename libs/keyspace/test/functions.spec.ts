@@ -3,6 +3,8 @@ import { startServices, type Services } from '@tollgate/harness';
 import { readFunctionSource, readLua } from '../src/function-source.ts';
 import { FunctionLibrary } from '../src/index.ts';
 import { admissionChecks } from './checks-admission.ts';
+import { checkpointChecks } from './checks-checkpoint.ts';
+import { closingChecks } from './checks-closing.ts';
 import { recordChecks } from './checks-records.ts';
 import { settlementChecks } from './checks-settlement.ts';
 import { checkDoubleSpend } from './double-spend-check.ts';
@@ -27,6 +29,8 @@ function run(checks: Checks): void {
 
 describe('admission', () => run(admissionChecks));
 describe('settlement', () => run(settlementChecks));
+describe('closing subscriptions', () => run(closingChecks));
+describe('checkpoints', () => run(checkpointChecks));
 describe('records, credits and relay', () => run(recordChecks));
 
 describe('request windows', () => {

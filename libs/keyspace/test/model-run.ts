@@ -1,21 +1,12 @@
 import assert from 'node:assert/strict';
 import { usagePayloadSchema } from '@tollgate/contracts';
 import { addressHex, normaliseAllowlist, type HoldRef, type SubscriptionRef } from '../src/index.ts';
+import { keys } from '../src/keys.ts';
+import { element } from './element.ts';
 import type { Command, Pick, Sequence } from './model-commands.ts';
-import { ReferenceModel, type ModelKey, type ModelSubscription } from './reference-model.ts';
-import { hashOf, MODEL_ID, OTHER_MODEL_ID, type Tenant } from './world.ts';
-
-const LIMITS = [{ rpm: 0, rph: 0, rpd: 0 }, { rpm: 3, rph: 8, rpd: 20 }, { rpm: 5, rph: 0, rpd: 12 }, { rpm: 0, rph: 4, rpd: 0 }, { rpm: 2, rph: 0, rpd: 0 }];
-const MODELS = ['', '*', 'gpt-4', 'gpt-*', ' claude-3 , gpt-4 ', '*-3', 'gpt-4,*x*y*'];
-const MODEL_NAMES = ['gpt-4', 'claude-3'];
-const ADDRESSES = ['', '10.1.2.3', '11.0.0.1', '2001:db8::7', '2001:db9::1'];
-const ALLOWLISTS: ModelKey['allowlist'][] = [
-  [],
-  [],
-  [],
-  [{ address: '10.0.0.0', bits: 8, family: 'ipv4' }],
-  [{ address: '11.0.0.1', bits: 32, family: 'ipv4' }, { address: '2001:db8::', bits: 31, family: 'ipv6' }],
-];
+import { ADDRESSES, ALLOWLISTS, keysOf, LIMITS, MODEL_NAMES, MODELS, subscriptionsOf, type ModelSubscriptionRef } from './model-fixtures.ts';
+import { ReferenceModel, type ModelSubscription } from './reference-model.ts';
+import type { Tenant } from './world.ts';
 
 /** How often each reply was seen: a test that never reaches a branch proves nothing about it. */
 export type Seen = Map<string, number>;
@@ -33,8 +24,8 @@ class ModelRun {
   readonly #seen: Seen;
   readonly #model: ReferenceModel;
   readonly #requests: { ref: HoldRef; startedMs: number }[] = [];
-  readonly #subs: (SubscriptionRef & { subscriptionId: number })[];
-  readonly #keys: { accountId: number; keyHash: string; id: number }[];
+  readonly #subs: ModelSubscriptionRef[];
+  readonly #keys: ReturnType<typeof keysOf>;
   /** Events as they left Redis, by (rid, seq). */
   readonly #arrived = new Map<string, { delta: number; subscription: ModelSubscription }>();
   readonly #settled = new Map<string, number>();
@@ -47,13 +38,8 @@ class ModelRun {
     this.#tenant = tenant;
     this.#seen = seen;
     this.#model = new ReferenceModel(tenant.clock.now);
-    const { accountId: a, otherAccountId: b } = tenant;
-    this.#subs = [
-      { accountId: a, modelId: MODEL_ID, subscriptionId: 7 },
-      { accountId: a, modelId: OTHER_MODEL_ID, subscriptionId: 8 },
-      { accountId: b, modelId: MODEL_ID, subscriptionId: 9 },
-    ];
-    this.#keys = [a, a, b].map((accountId, index) => ({ accountId, keyHash: hashOf(accountId * 10 + index), id: 20 + index }));
+    this.#subs = subscriptionsOf(tenant);
+    this.#keys = keysOf(tenant);
   }
 
   async open(): Promise<void> {
@@ -79,11 +65,11 @@ class ModelRun {
     await this.step({ type: 'relay', entriesMax: 50, bytesMax: 100_000, expiredHoldsMax: 100 });
     const { redis, shard } = this.#tenant;
     const open = [...this.#model.holds.values()].filter((hold) => hold.state === 'open');
-    const leases = await redis.zrange(`{${shard}}:holds`, 0, -1, 'WITHSCORES');
+    const leases = await redis.zrange(keys.holds(shard), '0', '-1', 'WITHSCORES');
     const wanted = open.toSorted((a, b) => a.deadline - b.deadline || (a.rid < b.rid ? -1 : 1)).flatMap((hold) => [hold.rid, String(hold.deadline)]);
     assert.deepEqual(leases, wanted, 'I4: the lease index holds exactly the open holds');
     for (const hold of this.#model.holds.values()) {
-      assert.equal(await redis.hget(`{${shard}}:hold:${hold.rid}`, 'st'), hold.state);
+      assert.equal(await redis.hget(keys.hold(shard, hold.rid), 'st'), hold.state);
       const charged = [0, 1].reduce((sum, seq) => sum + (this.#arrived.get(`${hold.rid}:${seq}`)?.delta ?? 0), 0);
       if (hold.state !== 'open') assert.equal(charged, hold.charged, 'I7: the deltas of a request sum to its final');
     }
@@ -106,7 +92,7 @@ class ModelRun {
       case 'putKey':
         return this.#putKey(command);
       case 'putAccount': {
-        const account = { accountId: this.#subs[command.account * 2]!.accountId, status: command.status, drain: command.drain, revision: this.#nextRevision(command.step) };
+        const account = { accountId: element(this.#subs, command.account * 2).accountId, status: command.status, drain: command.drain, revision: this.#nextRevision(command.step) };
         return [await this.#tenant.live.putAccount(account), model.putAccount(account)];
       }
       case 'putSubscription':
@@ -145,12 +131,12 @@ class ModelRun {
   }
 
   async #putKey(command: Extract<Command, { type: 'putKey' }>): Promise<[unknown, { kind: string }]> {
-    const allowlist = ALLOWLISTS[command.allowlist]!;
+    const allowlist = element(ALLOWLISTS, command.allowlist);
     const record = {
-      ...this.#keys[command.key]!,
-      ...LIMITS[command.limits]!,
-      ...{ status: command.status, drain: command.drain, revision: this.#nextRevision(command.step), allowedModels: MODELS[command.models]! },
-      expiresAtMs: [0, this.#model.now, this.#model.now + 1, this.#model.now + 100_000][command.expiry]!,
+      ...element(this.#keys, command.key),
+      ...element(LIMITS, command.limits),
+      ...{ status: command.status, drain: command.drain, revision: this.#nextRevision(command.step), allowedModels: element(MODELS, command.models) },
+      expiresAtMs: element([0, this.#model.now, this.#model.now + 1, this.#model.now + 100_000], command.expiry),
     };
     const text = allowlist.map(({ address, bits }) => `${address}/${bits}`).join(', ');
     return [await this.#tenant.live.putKey({ ...record, allowlist: normaliseAllowlist(text) }), this.#model.putKey({ ...record, allowlist })];
@@ -168,11 +154,12 @@ class ModelRun {
 
   async #admit(command: Extract<Command, { type: 'admit' }>): Promise<[unknown, { kind: string }]> {
     const { ref } = this.#rid(command.rid);
-    const address = ADDRESSES[command.address]!;
+    const address = element(ADDRESSES, command.address);
     const own = this.#keys.filter((key) => key.accountId === ref.accountId);
-    const key = command.key === 'foreign' ? this.#keys.find((other) => other.accountId !== ref.accountId)! : own[command.key === 'own' ? 0 : own.length - 1]!;
+    const foreign = this.#keys.filter((key) => key.accountId !== ref.accountId);
+    const key = command.key === 'foreign' ? element(foreign, 0) : element(own, command.key === 'own' ? 0 : own.length - 1);
     const request = {
-      ...{ ...ref, keyHash: key.keyHash, modelName: MODEL_NAMES[command.modelName]!, priceVersionId: 2, node: 'node-1:0' },
+      ...{ ...ref, keyHash: key.keyHash, modelName: element(MODEL_NAMES, command.modelName), priceVersionId: 2, node: 'node-1:0' },
       ...{ wantTokens: Math.max(command.want, command.min), minTokens: command.min, addressHex: addressHex(address) },
       ...{ concurrencyMax: command.concurrencyMax, leaseMs: command.leaseMs },
     };
@@ -182,12 +169,13 @@ class ModelRun {
   }
 
   async #access(command: Extract<Command, { type: 'access' }>): Promise<[unknown, { kind: string }]> {
-    const { accountId, keyHash, id } = this.#keys[command.key]!;
-    const address = ADDRESSES[command.address]!;
+    const { accountId, keyHash, id } = element(this.#keys, command.key);
+    const address = element(ADDRESSES, command.address);
     const reply = await this.#tenant.store.access({ accountId, keyHash, addressHex: addressHex(address) });
     const denied = this.#model.callerDenied({ accountId, keyHash, address });
     const sorted = reply.kind === 'allowed' ? { ...reply, subscribedModelIds: reply.subscribedModelIds.toSorted((a, b) => a - b) } : reply;
-    return [sorted, denied ?? { kind: 'allowed', keyId: id, allowedModels: this.#model.keys.get(keyHash)!.allowedModels, subscribedModelIds: this.#activeModels(accountId) }];
+    const allowed = { kind: 'allowed', keyId: id, allowedModels: this.#model.keys.get(keyHash)?.allowedModels, subscribedModelIds: this.#activeModels(accountId) };
+    return [sorted, denied ?? allowed];
   }
 
   async #settle(command: Extract<Command, { type: 'settle' }>): Promise<[unknown, { kind: string }]> {
@@ -246,7 +234,7 @@ class ModelRun {
   async #checkSubscribedModels(): Promise<void> {
     const { redis, shard, accountId, otherAccountId } = this.#tenant;
     for (const account of [accountId, otherAccountId]) {
-      const found = (await redis.smembers(`{${shard}}:subs:${account}`)).map(Number);
+      const found = (await redis.smembers(keys.subscribedModels(shard, account))).map(Number);
       assert.deepEqual(found.toSorted((a, b) => a - b), this.#activeModels(account));
     }
   }
@@ -255,13 +243,14 @@ class ModelRun {
     return this.#subs.filter((sub) => sub.accountId === accountId && this.#model.subscription(sub).record?.status === 'active').map((sub) => sub.modelId);
   }
 
-  #sub(index: number): SubscriptionRef & { subscriptionId: number } {
-    this.#touched.push(this.#subs[index]!);
-    return this.#subs[index]!;
+  #sub(index: number): ModelSubscriptionRef {
+    const sub = element(this.#subs, index);
+    this.#touched.push(sub);
+    return sub;
   }
 
   #keyOf(ref: HoldRef): { keyHash: string } {
-    return this.#keys.find((key) => key.accountId === ref.accountId)!;
+    return element(this.#keys.filter((key) => key.accountId === ref.accountId), 0);
   }
 
   /** A request belongs to one subscription, and begins when it is first heard of. */
@@ -269,11 +258,11 @@ class ModelRun {
     const open = this.#requests.filter(({ ref }) => this.#model.holds.get(ref.rid)?.state === 'open');
     const candidates = of === 'open' && open.length > 0 ? open : this.#requests;
     if (of !== 'new' && candidates.length > 0) {
-      const known = candidates[nth % candidates.length]!;
+      const known = element(candidates, nth);
       this.#touched.push(known.ref);
       return known;
     }
-    const { accountId, modelId } = this.#sub([0, 0, 1, 2][nth % 4]!);
+    const { accountId, modelId } = this.#sub(element([0, 0, 1, 2], nth));
     const request = { ref: { rid: this.#tenant.rid(), accountId, modelId }, startedMs: this.#model.now };
     this.#requests.push(request);
     return request;

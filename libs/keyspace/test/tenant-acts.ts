@@ -1,0 +1,29 @@
+import assert from 'node:assert/strict';
+import type { HoldRef, SettleReply } from '../src/index.ts';
+import { admitted, MODEL_ID, SUBSCRIPTION_ID, type Tenant } from './world.ts';
+
+/** What cases do to the requests of a tenant's first subscription. */
+export function refOf(tenant: Tenant, rid: string): HoldRef {
+  return { rid, accountId: tenant.accountId, modelId: MODEL_ID };
+}
+
+export function settle(tenant: Tenant, rid: string, chargeTokens: number, { reEmit = false } = {}): Promise<SettleReply> {
+  return tenant.store.settle({ ...refOf(tenant, rid), chargeTokens, payload: `final ${chargeTokens}`, reEmit });
+}
+
+export function checkpoint(tenant: Tenant, rid: string, changes: { usedTokens?: number; extendTokens?: number }): ReturnType<Tenant['store']['checkpoint']> {
+  return tenant.store.checkpoint({ ...refOf(tenant, rid), keyHash: tenant.keyHash, usedTokens: 0, extendTokens: 0, leaseMs: 60_000, ...changes });
+}
+
+export function withdraw(tenant: Tenant, withdrawalId: string): ReturnType<Tenant['store']['withdraw']> {
+  return tenant.store.withdraw({ accountId: tenant.accountId, modelId: MODEL_ID, subscriptionId: SUBSCRIPTION_ID, withdrawalId, drain: false });
+}
+
+/** A request of 100 held tokens whose node vanished at a checkpoint of `usedTokens`. */
+export async function reapedAt(tenant: Tenant, usedTokens: number, changes: { wantTokens?: number; minTokens?: number } = {}): Promise<string> {
+  const rid = await admitted(tenant, changes);
+  await checkpoint(tenant, rid, { usedTokens });
+  tenant.clock.now += 60_000;
+  assert.equal((await tenant.store.reap(refOf(tenant, rid))).kind, 'reaped');
+  return rid;
+}
