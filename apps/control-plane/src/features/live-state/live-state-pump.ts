@@ -1,5 +1,6 @@
-import { Injectable, Logger, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
+import { Injectable, Logger, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
 import { z } from 'zod';
+import { BackgroundLoop } from '../../platform/background/background-loop.ts';
 import { Transactions } from '../../platform/database/transactions.ts';
 import { LiveRecordWriter } from './live-record-writer.ts';
 import { recordOf, type LiveTarget } from './live-target.ts';
@@ -13,10 +14,14 @@ const outboxRow = z.object({ id: z.string(), kind: z.enum(['account', 'key', 'su
 
 /** Carries promised writes to Redis: at once after their commit, and again from the outbox until they succeeded. Any number of replicas may run it. */
 @Injectable()
-export class LiveStatePump implements OnApplicationBootstrap, OnApplicationShutdown {
+export class LiveStatePump implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly logger = new Logger('live-state');
-  private timer: NodeJS.Timeout | undefined;
-  private sweeping: Promise<void> | undefined;
+  private readonly loop = new BackgroundLoop({
+    everyMs: SWEEP_EVERY_MS,
+    retryMs: SWEEP_EVERY_MS,
+    work: () => this.sweep(),
+    onFailing: (error) => this.logger.warn(error, 'the outbox of live records cannot be swept; trying again every second'),
+  });
 
   constructor(
     private readonly transactions: Transactions,
@@ -24,13 +29,11 @@ export class LiveStatePump implements OnApplicationBootstrap, OnApplicationShutd
   ) {}
 
   onApplicationBootstrap(): void {
-    this.timer = setInterval(() => void this.sweepOnce(), SWEEP_EVERY_MS);
-    this.timer.unref();
+    this.loop.start();
   }
 
-  async onApplicationShutdown(): Promise<void> {
-    clearInterval(this.timer);
-    await this.sweeping;
+  beforeApplicationShutdown(): Promise<void> {
+    return this.loop.stop();
   }
 
   /** Writes the records and forgets their outbox rows. A failure is logged and left to the sweep. */
@@ -43,44 +46,35 @@ export class LiveStatePump implements OnApplicationBootstrap, OnApplicationShutd
     }
   }
 
-  /** Repeats everything that is overdue, each row by one replica at a time. */
+  /** Repeats everything that is overdue, each row by one replica at a time. Throws the first failure, after all others had their turn. */
   async sweep(): Promise<void> {
-    for (let afterId = '0'; ; ) {
-      const last = await this.sweepRows(afterId);
-      if (last === undefined) return;
-      afterId = last;
-    }
-  }
-
-  private async sweepOnce(): Promise<void> {
-    if (this.sweeping) return;
-    this.sweeping = this.sweep().catch((error: unknown) => this.logger.warn(error, 'the outbox could not be swept'));
-    await this.sweeping;
-    this.sweeping = undefined;
+    const failures: unknown[] = [];
+    for (let afterId: string | undefined = '0'; afterId !== undefined; ) afterId = await this.sweepRows(afterId, failures);
+    if (failures.length > 0) throw failures[0];
   }
 
   /** Answers the id to go on after, or undefined when that was all. */
-  private sweepRows(afterId: string): Promise<string | undefined> {
+  private sweepRows(afterId: string, failures: unknown[]): Promise<string | undefined> {
     return this.transactions.run(async (tx) => {
       const raw: unknown[] = await tx.query(
         `SELECT id, kind, target_id FROM live_state_outbox WHERE id > $1 AND created_at < now() - interval '${SWEEP_OLDER_THAN}' ORDER BY id LIMIT ${SWEEP_ROWS} FOR UPDATE SKIP LOCKED`,
         [afterId],
       );
       const rows = raw.map((row) => outboxRow.parse(row));
-      const written = await this.writeRows(rows.map((row) => ({ rowId: row.id, kind: row.kind, id: row.target_id })));
+      const written = await this.writeRows(rows.map((row) => ({ rowId: row.id, kind: row.kind, id: row.target_id })), failures);
       await tx.query('DELETE FROM live_state_outbox WHERE id = ANY($1::bigint[])', [written]);
       return rows.length === SWEEP_ROWS ? rows.at(-1)?.id : undefined;
     });
   }
 
-  private async writeRows(rows: readonly (LiveTarget & { rowId: string })[]): Promise<string[]> {
+  private async writeRows(rows: readonly (LiveTarget & { rowId: string })[], failures: unknown[]): Promise<string[]> {
     const written: string[] = [];
     for (const record of distinct(rows)) {
       try {
         await this.writer.write(record.kind, record.id);
         written.push(...rows.filter((row) => sameRecord(row, record)).map((row) => row.rowId));
       } catch (error) {
-        this.logger.warn(error, `${record.kind} ${record.id} could not be written to Redis yet`);
+        failures.push(error);
       }
     }
     return written;

@@ -1,13 +1,12 @@
 import { Module } from '@nestjs/common';
 import { LiveBalances } from './live-balances.ts';
-import { LiveRebuildService } from './live-rebuild.service.ts';
 import { LiveRecordWriter } from './live-record-writer.ts';
 import { LiveRows } from './live-rows.ts';
 import { LiveStatePump } from './live-state-pump.ts';
 import { LiveStateService } from './live-state.service.ts';
 
 @Module({
-  providers: [LiveRows, LiveRecordWriter, LiveStatePump, LiveStateService, LiveBalances, LiveRebuildService],
-  exports: [LiveRecordWriter, LiveStateService, LiveStatePump, LiveBalances, LiveRebuildService],
+  providers: [LiveRows, LiveRecordWriter, LiveStatePump, LiveStateService, LiveBalances],
+  exports: [LiveRecordWriter, LiveStateService, LiveStatePump, LiveBalances],
 })
 export class LiveStateModule {}

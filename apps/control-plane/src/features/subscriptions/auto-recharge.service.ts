@@ -1,6 +1,7 @@
-import { Injectable, Logger, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
+import { Injectable, Logger, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import { z } from 'zod';
+import { BackgroundLoop } from '../../platform/background/background-loop.ts';
 import { toSafeInteger } from '../../platform/database/columns.ts';
 import { Transactions } from '../../platform/database/transactions.ts';
 import { Refusal } from '../../platform/http/refusal.ts';
@@ -41,12 +42,17 @@ const CANDIDATES = `
  * however many workers look at the same need, one buys.
  */
 @Injectable()
-export class AutoRechargeService implements OnApplicationBootstrap, OnApplicationShutdown {
+export class AutoRechargeService implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly logger = new Logger('auto-recharge');
   private readonly waiting = new Set<number>();
   private running: Promise<void> | undefined;
-  private timer: NodeJS.Timeout | undefined;
   private isStopping = false;
+  private readonly loop = new BackgroundLoop({
+    everyMs: SWEEP_EVERY_MS,
+    retryMs: SWEEP_EVERY_MS,
+    work: () => this.sweep(),
+    onFailing: (error) => this.logger.warn(error, 'subscriptions in need cannot be looked for'),
+  });
 
   constructor(
     private readonly dataSource: DataSource,
@@ -61,13 +67,12 @@ export class AutoRechargeService implements OnApplicationBootstrap, OnApplicatio
   }
 
   onApplicationBootstrap(): void {
-    this.timer = setInterval(() => void this.sweep().catch((error: unknown) => this.logger.warn(error, 'the sweep failed')), SWEEP_EVERY_MS);
-    this.timer.unref();
+    this.loop.start();
   }
 
-  async onApplicationShutdown(): Promise<void> {
+  async beforeApplicationShutdown(): Promise<void> {
     this.isStopping = true;
-    clearInterval(this.timer);
+    await this.loop.stop();
     await this.running;
   }
 

@@ -1,10 +1,10 @@
-import { Inject, Injectable, Logger, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
+import { Inject, Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { CONFIG, type Config } from '../../../config.ts';
 import { Transactions } from '../../../platform/database/transactions.ts';
+import { Housekeeping } from '../../../platform/housekeeping/housekeeping.ts';
 
 const DAY_MS = 86_400_000;
-const MAINTAIN_EVERY_MS = 3_600_000;
 /** Ahead, so that an hour's outage of maintenance costs nothing. Behind, for requests that began before the first start's midnight. */
 const DAYS_AHEAD = 7;
 const DAYS_BEHIND = 1;
@@ -14,24 +14,19 @@ const PARTITION = /^usage_events_(\d{4})(\d{2})(\d{2})$/;
 
 /** One partition of usage_events a day (UTC): made ahead, dropped after the retention. Roll-ups and ledgers stay. */
 @Injectable()
-export class UsagePartitions implements OnApplicationBootstrap, OnApplicationShutdown {
+export class UsagePartitions implements OnApplicationBootstrap {
   private readonly logger = new Logger('usage-partitions');
-  private timer: NodeJS.Timeout | undefined;
 
   constructor(
     private readonly dataSource: DataSource,
     private readonly transactions: Transactions,
+    private readonly housekeeping: Housekeeping,
     @Inject(CONFIG) private readonly config: Config,
   ) {}
 
   async onApplicationBootstrap(): Promise<void> {
     await this.maintain(Date.now());
-    this.timer = setInterval(() => void this.maintain(Date.now()).catch((error: unknown) => this.logger.error(error, 'partitions could not be maintained')), MAINTAIN_EVERY_MS);
-    this.timer.unref();
-  }
-
-  onApplicationShutdown(): void {
-    clearInterval(this.timer);
+    this.housekeeping.add('partitions of usage', () => this.maintain(Date.now()));
   }
 
   async maintain(nowMs: number): Promise<void> {

@@ -1,0 +1,114 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import { parseApiKey } from '@tollgate/contracts';
+import { LiveRecords } from '@tollgate/keyspace';
+import { booksOf } from '../../testing/books-under-test.ts';
+import { startControlPlane, type ControlPlane } from '../../testing/control-plane-under-test.ts';
+import { REDIS } from '../../platform/redis/redis.module.ts';
+import { LiveStatePump } from './live-state-pump.ts';
+
+let plane: ControlPlane;
+let books: ReturnType<typeof booksOf>;
+beforeAll(async () => {
+  plane = await startControlPlane();
+  books = booksOf(plane);
+  await books.initialiseShards();
+}, 60_000);
+afterAll(() => plane?.stop());
+afterEach(async () => {
+  if (!plane.services.redis.isRunning) await plane.services.redis.start();
+});
+
+const post = (path: string, token: string, body?: unknown) => plane.call('POST', path, { token, ...(body === undefined ? {} : { body }) });
+
+/** Asks until `look` is content; what is promised to happen by itself has no event to wait for. */
+async function eventually(look: () => Promise<void>, limitMs = 15_000): Promise<void> {
+  for (const deadline = Date.now() + limitMs; ; await delay(50)) {
+    try {
+      return await look();
+    } catch (error) {
+      if (Date.now() > deadline) throw error;
+    }
+  }
+}
+
+describe('an administrator\'s call', () => {
+  test('answers after its live record is written, and leaves nothing behind', async () => {
+    const account = await books.account('0');
+    const { body: key } = await post('/keys', account.token, { name: 'a', rpm: 3, allowed_models: 'gpt-*, o1', ip_allowlist: '10.0.0.0/8' });
+    const hash = parseApiKey(key.key)?.hash ?? '';
+    const live = () => plane.app.get(LiveRecords).getKey(account.id, hash);
+    expect(await live()).toMatchObject({ id: key.id, status: 'enabled', rpm: 3, rph: 0, rpd: 0, allowedModels: 'gpt-*,o1', expiresAtMs: 0 });
+    await post(`/keys/${key.id}/disable?drain=true`, account.token);
+    expect(await live()).toMatchObject({ status: 'disabled', drain: true });
+    await post(`/keys/${key.id}/enable`, account.token);
+    expect(await live()).toMatchObject({ status: 'enabled', drain: false });
+    await plane.call('PUT', `/keys/${key.id}`, { token: account.token, body: { rpd: 9, expires_at: '2099-01-01T00:00:00Z' } });
+    expect(await live()).toMatchObject({ rpd: 9, rpm: 3, expiresAtMs: Date.UTC(2099, 0, 1) });
+    await books.asAdmin('POST', `/users/${account.id}/freeze`);
+    expect(await plane.app.get(LiveRecords).getAccount(account.id)).toMatchObject({ status: 'frozen' });
+    await plane.call('DELETE', `/keys/${key.id}`, { token: plane.adminToken });
+    expect(await live()).toMatchObject({ status: 'deleted' });
+    expect(await books.query('SELECT * FROM live_state_outbox')).toEqual([]);
+  });
+});
+
+describe('while Redis is away', () => {
+  test('money is committed, the call answers in time, and the tokens arrive when Redis is back', async () => {
+    const [account, model] = [await books.account('10'), await books.model('1')];
+    await plane.services.redis.stop();
+    const began = performance.now();
+    expect(await post('/models/subscribe', account.token, { model_id: model.id, tokens: 1_000_000 })).toMatchObject({ status: 201, body: { tokens: 1_000_000 } });
+    expect(performance.now() - began).toBeLessThan(4_000);
+    expect(await books.wallet(account)).toBe(9_000_000n);
+    expect((await plane.call('GET', '/models/my', { token: account.token })).body.data).toMatchObject([{ tokens: 1_000_000, held: null, as_of: expect.any(String) }]);
+    expect(await post('/models/renew', account.token, { model_id: model.id, tokens: 5 })).toMatchObject({ status: 200 });
+    await plane.services.redis.start();
+    await eventually(async () => expect(await books.live(account, model)).toMatchObject({ balance: 1_000_005, creditSeq: 2, status: 'active' }));
+    await eventually(async () => expect(await books.query('SELECT * FROM live_state_outbox')).toEqual([]));
+    expect(await books.query('SELECT 1 FROM token_credits WHERE applied_at IS NULL')).toEqual([]);
+  });
+
+  test('a subscription is marked as closing, and is closed and refunded when Redis is back', async () => {
+    const [account, model] = [await books.account('10'), await books.model('1')];
+    await post('/models/subscribe', account.token, { model_id: model.id, tokens: 1_000_000 });
+    await plane.services.redis.stop();
+    expect(await post('/models/unsubscribe', account.token, { model_id: model.id })).toMatchObject({ status: 200, body: { status: 'closing', refunded_tokens: 0, refunded_amount: '0' } });
+    expect(await post('/models/subscribe', account.token, { model_id: model.id, tokens: 1 })).toMatchObject({ status: 409, body: { code: 'subscription_closing' } });
+    await plane.services.redis.start();
+    await eventually(async () => expect(await books.wallet(account)).toBe(10_000_000n));
+    expect(await books.subscription(account, model)).toMatchObject({ status: 'closed', balance: '0' });
+  });
+
+  test('a purchase and its withdrawal made while away leave neither tokens nor money behind', async () => {
+    const [account, model] = [await books.account('10'), await books.model('1')];
+    await plane.services.redis.stop();
+    await post('/models/subscribe', account.token, { model_id: model.id, tokens: 1_000_000 });
+    await post('/models/unsubscribe', account.token, { model_id: model.id });
+    await plane.services.redis.start();
+    await eventually(async () => expect(await books.wallet(account)).toBe(10_000_000n));
+    expect(await books.live(account, model)).toMatchObject({ balance: 0, held: 0, creditSeq: 1 });
+  });
+});
+
+test('a process that died after its commit is repaired by the sweep of any other, several at once included', async () => {
+  const account = await books.account('0');
+  await books.query("UPDATE users SET status = 'frozen', revision = revision + 1 WHERE id = $1", [account.id]);
+  await books.query("INSERT INTO live_state_outbox (kind, target_id, created_at) SELECT 'account', $1, now() - interval '1 minute' FROM generate_series(1, 500)", [account.id]);
+  const pump = plane.app.get(LiveStatePump, { strict: false });
+  await Promise.all([pump.sweep(), pump.sweep(), pump.sweep()]);
+  await eventually(async () => expect(await books.query('SELECT * FROM live_state_outbox')).toEqual([]));
+  expect(await plane.app.get(LiveRecords).getAccount(account.id)).toMatchObject({ status: 'frozen' });
+});
+
+test('a Redis that lost everything is filled again: keys, accounts, and balances as the books have them', async () => {
+  const [account, model] = [await books.account('10'), await books.model('1')];
+  const { body: key } = await post('/keys', account.token, { name: 'a' });
+  await post('/models/subscribe', account.token, { model_id: model.id, tokens: 1_000 });
+  await post('/models/renew', account.token, { model_id: model.id, tokens: 500 });
+  await plane.app.get(REDIS).flushall();
+  await eventually(async () => expect(await books.live(account, model)).toMatchObject({ balance: 1_500, creditSeq: 2, status: 'active', held: 0 }));
+  expect(await plane.app.get(LiveRecords).getKey(account.id, parseApiKey(key.key)?.hash ?? '')).toMatchObject({ status: 'enabled' });
+  await eventually(async () => expect((await post('/models/renew', account.token, { model_id: model.id, tokens: 1 })).status).toBe(200));
+  await eventually(async () => expect(await books.live(account, model)).toMatchObject({ balance: 1_501, creditSeq: 3 }));
+});
