@@ -60,7 +60,7 @@ function createExclusively(path: string): boolean {
     linkSync(draft, path);
     return true;
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'EEXIST') return false;
+    if (typeof error === 'object' && error !== null && 'code' in error && error.code === 'EEXIST') return false;
     throw error;
   } finally {
     rmSync(draft, { force: true });

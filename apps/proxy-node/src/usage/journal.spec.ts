@@ -1,0 +1,131 @@
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { spawn, spawnSync } from 'node:child_process';
+import { appendFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { silent } from '../../test/usage/open-books.ts';
+import { finalOf, PRICE, usageOf, uuidV7 } from '../../test/usage/metered-redis.ts';
+import type { OpenHold } from './books.ts';
+import { journalFileNumbers } from './journal-files.ts';
+import { acknowledgedLine, admittedLine, finalLine } from './journal-line.ts';
+import { JournalLocked, lockJournal, tryLock } from './journal-lock.ts';
+import { Journal } from './journal.ts';
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'tollgate-journal-'));
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+const hold = (): OpenHold => {
+  const rid = uuidV7(Date.now());
+  return { rid, accountId: 1, keyHash: 'a'.repeat(64), keyId: 2, modelId: 3, subscriptionId: 4, epoch: 'e', price: PRICE, grantedTokens: 10, sliceTokens: 5, boundTokens: 100, isStream: true, startedAtMs: Date.now(), protocol: 'chat' };
+};
+const finalText = (request: OpenHold): string => finalLine({ atMs: Date.now(), rid: request.rid, epoch: 'e', payload: JSON.stringify(finalOf(request, usageOf(1, 2))) });
+
+describe('Journal', () => {
+  test('gives back after a restart what was written, and starts a new file behind a torn line', async () => {
+    const { journal } = await Journal.open({ folder, log: silent });
+    const request = hold();
+    journal.appendLive(admittedLine(request));
+    journal.close();
+    appendFileSync(join(folder, '0000000001.journal'), '0badc0de {"t":"A","hol');
+    const again = await Journal.open({ folder, log: silent });
+    expect([...again.replay.lost.keys()]).toEqual([request.rid]);
+    expect(again.replay.unreadable).toBe(1);
+    again.journal.appendLive(finalText(request));
+    again.journal.close();
+    const third = await Journal.open({ folder, log: silent });
+    expect([...third.replay.finals.keys()]).toEqual([request.rid]);
+    third.retire();
+    expect(journalFileNumbers(folder)).toEqual([3]);
+    third.journal.close();
+  });
+
+  test('tells after the write, in one write for all lines of a tick', async () => {
+    const { journal } = await Journal.open({ folder, log: silent });
+    const [one, two] = [hold(), hold()];
+    const seen: number[] = [];
+    const lines = (): number => readFileSync(join(folder, '0000000001.journal'), 'utf8').split('\n').length - 1;
+    await new Promise<void>((resolve) => {
+      journal.append(admittedLine(one), () => seen.push(lines()));
+      journal.append(admittedLine(two), () => {
+        seen.push(lines());
+        resolve();
+      });
+      expect(lines()).toBe(0);
+    });
+    expect(seen).toEqual([2, 2]);
+    journal.close();
+  });
+
+  test('deletes a file once nothing in it or before it lives, and never an acknowledgement before its final', async () => {
+    const crowded: number[] = [];
+    const { journal } = await Journal.open({ folder, log: silent, fileBytesMax: 2_000, onCrowded: (place) => crowded.push(place) });
+    const old = journal.appendLive(admittedLine(hold()));
+    for (let index = 0; index < 40; index++) {
+      const request = hold();
+      const place = journal.appendLive(finalText(request));
+      journal.append(acknowledgedLine(Date.now(), [[request.rid, 0]]));
+      journal.flush();
+      journal.release(place);
+    }
+    expect(journalFileNumbers(folder)[0]).toBe(1);
+    expect(crowded.every((place) => place === old) && crowded.length > 0).toBe(true);
+    journal.release(old);
+    expect(journalFileNumbers(folder).length).toBe(1);
+    journal.close();
+  });
+
+  test('is locked to one process: a second one is refused, a killed one is recognised', async () => {
+    const first = await Journal.open({ folder, log: silent });
+    await expect(lockJournal(folder, 100)).rejects.toThrow(JournalLocked);
+    first.journal.close();
+    const child = spawn(process.execPath, ['-e', `
+      import(${JSON.stringify(join(import.meta.dirname, 'journal-lock.ts'))}).then(({ tryLock }) => { console.log(tryLock(${JSON.stringify(folder)}) ? 'locked' : 'busy'); setInterval(() => {}, 1000); })
+    `]);
+    await new Promise((resolve) => child.stdout.once('data', resolve));
+    expect(tryLock(folder)).toBeUndefined();
+    const exited = new Promise((resolve) => child.once('exit', resolve));
+    child.kill('SIGKILL');
+    await exited;
+    const lock = tryLock(folder);
+    expect(lock).toBeDefined();
+    lock?.release();
+  });
+
+  test('does not take a reused process id for the owner of a lock', () => {
+    writeFileSync(join(folder, 'lock'), `${process.pid} some other start`);
+    const lock = tryLock(folder);
+    expect(lock).toBeDefined();
+    lock?.release();
+    expect(readdirSync(folder)).toEqual([]);
+  });
+
+  test('survives a disk that takes no more: says so, keeps what could not be written, goes on when there is room', () => {
+    // A file size limit stands in for a full disk: the write comes up short, then fails. The limit is lifted from outside.
+    const script = `
+      const { Journal } = await import(${JSON.stringify(join(import.meta.dirname, 'journal.ts'))});
+      const { execFileSync } = await import('node:child_process');
+      const log = { error: (_context, text) => console.log('error:' + text), warn: (_context, text) => console.log('warn:' + (text ?? _context)), info: () => {} };
+      const { journal } = await Journal.open({ folder: ${JSON.stringify(folder)}, log });
+      const line = JSON.stringify('x'.repeat(700));
+      for (let index = 0; index < 4; index++) journal.append(index + line + '\\n', () => console.log('after ' + index));
+      journal.flush();
+      console.log('writable:' + journal.isWritable);
+      try { execFileSync('prlimit', ['--pid', String(process.pid), '--fsize=unlimited'], { stdio: 'ignore' }); } catch { console.log('no prlimit'); process.exit(0); }
+      await new Promise((resolve) => setTimeout(resolve, 300));
+      console.log('writable:' + journal.isWritable);
+      journal.close();
+      process.exit(0);
+    `;
+    const { stdout } = spawnSync('/bin/bash', ['-c', 'ulimit -S -f 2; exec "$0" --input-type=module -e "$1"', process.execPath, script], { encoding: 'utf8' });
+    expect(stdout).toContain('writable:false');
+    expect(stdout).toContain('error:journal cannot be written');
+    expect(stdout).toContain('after 3');
+    if (stdout.includes('no prlimit')) return;
+    expect(stdout).toContain('writable:true');
+    const lines = readFileSync(join(folder, '0000000001.journal'), 'utf8').trimEnd().split('\n');
+    expect(lines.map((text) => [text[0], text.length])).toEqual(['0', '1', '2', '3'].map((first) => [first, 703]));
+  });
+});
