@@ -15,6 +15,7 @@ export function selectRequests(which: RequestSelection): { sql: string; paramete
     "NOT (e.kind = 'reap' AND EXISTS (SELECT 1 FROM usage_events c WHERE c.day = e.day AND c.rid = e.rid AND c.seq = 1))",
     ...(which.userId === undefined ? [] : [`e.user_id = ${bind(which.userId)}`]),
     ...(['key_id', 'model_id', 'upstream_id', 'outcome', 'status'] as const).flatMap((name) => (which[name] === undefined ? [] : [`e.${name} = ${bind(which[name])}`])),
+    ...(which.rid === undefined ? [] : [`e.day = ${bind(dayOf(new Date(uuidTimeMs(which.rid))))} AND e.rid = ${bind(which.rid)}`]),
     // A node's name means all its workers.
     ...(which.node === undefined ? [] : [`split_part(e.node, ':', 1) = split_part(${bind(which.node)}::text, ':', 1)`]),
     // The day prunes partitions; the exact moment decides.

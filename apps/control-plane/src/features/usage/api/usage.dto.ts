@@ -2,11 +2,14 @@ import { OUTCOMES } from '@tollgate/contracts';
 import { z } from 'zod';
 import { cursorQuery } from '../../../platform/http/cursor.ts';
 import { idFilter } from '../../../platform/http/list-query.ts';
+import { isRequestId } from '../ingest/read-event.ts';
 
 const moment = z.iso.datetime({ offset: true }).transform((text) => new Date(text));
 
 /** `from` is included, `to` is not. `format=csv` answers all matching requests as a file. */
 export const usageLogsSchema = cursorQuery({
+  /** Of one request: what the caller got as `x-request-id`. */
+  rid: z.string().refine(isRequestId, 'must be a request id').optional(),
   user_id: idFilter.optional(),
   key_id: idFilter.optional(),
   model_id: idFilter.optional(),
