@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import { addressHex } from '@tollgate/keyspace';
 import ipaddr from 'ipaddr.js';
 
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
@@ -17,27 +18,18 @@ export function parseRanges(text: string): AddressRange[] {
  * as trusted proxies wrote it: its left end is the caller's own invention (CVE-2026-110726).
  */
 export function clientAddressHex(incoming: IncomingMessage, trusted: readonly AddressRange[]): string {
-  let address = parse(incoming.socket.remoteAddress);
-  if (trusted.length > 0) {
-    const hops = String(incoming.headers['x-forwarded-for'] ?? '').split(',');
-    while (address && isTrusted(address, trusted) && hops.length > 0) {
-      const hop = hops.pop()?.trim();
-      if (!hop) break;
-      address = parse(hop);
-    }
-  }
-  return address ? toHex(address) : '';
+  const peer = incoming.socket.remoteAddress ?? '';
+  return addressHex(trusted.length === 0 ? peer : callerBehind(peer, String(incoming.headers['x-forwarded-for'] ?? '').split(','), trusted));
 }
 
-function parse(text: string | undefined): Address | undefined {
-  return text !== undefined && ipaddr.isValid(text) ? ipaddr.process(text) : undefined;
+function callerBehind(peer: string, hops: string[], trusted: readonly AddressRange[]): string {
+  let address = peer;
+  for (let hop = hops.pop()?.trim(); hop && isTrusted(address, trusted); hop = hops.pop()?.trim()) address = hop;
+  return address;
 }
 
-function isTrusted(address: Address, ranges: readonly AddressRange[]): boolean {
+function isTrusted(text: string, ranges: readonly AddressRange[]): boolean {
+  if (!ipaddr.isValid(text)) return false;
+  const address = ipaddr.process(text);
   return ranges.some(([network, bits]) => network.kind() === address.kind() && address.match(network, bits));
-}
-
-function toHex(address: Address): string {
-  const mapped = address.kind() === 'ipv4' ? (address as ipaddr.IPv4).toIPv4MappedAddress() : address;
-  return mapped.toByteArray().map((byte) => byte.toString(16).padStart(2, '0')).join('');
 }

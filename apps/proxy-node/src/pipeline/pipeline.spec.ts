@@ -105,8 +105,8 @@ describe('a streamed chat', () => {
     leaving.abort();
     await upstream.aborted;
     const { balance } = await node.settledBooks(model);
-    // "say hello" is 2 tokens and "one two" 2, as the gateway counts them.
-    expect(1_000_000 - balance).toBe(4);
+    // "say hello" with its role and field names is 8 tokens and "one two" 2, as the gateway counts them.
+    expect(1_000_000 - balance).toBe(10);
   });
 
   test('behaviour 24: an error before the first content is a real status, after it an error in the stream', async () => {

@@ -70,16 +70,16 @@ export class StreamMeter implements Meter, Ticking {
   }
 
   read(answer: Answer): Promise<Metered> {
-    const { hold } = this.#context;
     this.#answer = answer;
-    if (!this.#isCounting) hold.count(() => this.#tally.soFar(this.#reported()));
+    if (!this.#isCounting) this.#context.hold.count(() => this.#tally.soFar(this.#reported()));
     this.#isCounting = true;
-    if (this.#context.reply.isGone) this.#clientLeft();
-    else if (this.#stopReason) this.#stop(this.#stopReason);
-    else answer.call.consume({ data: (chunk) => this.#data(chunk), end: () => this.#upstreamEnded(), failed: (failure) => this.#broke(failure) });
     return new Promise((resolve, reject) => {
       this.#rejectRead = reject;
       this.#metered.promise.then(resolve, reject);
+      // All of a short answer may be here already: consuming it settles this promise at once.
+      if (this.#context.reply.isGone) this.#clientLeft();
+      else if (this.#stopReason) this.#stop(this.#stopReason);
+      else answer.call.consume({ data: (chunk) => this.#data(chunk), end: () => this.#upstreamEnded(), failed: (failure) => this.#broke(failure) });
     });
   }
 

@@ -1,0 +1,230 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { request as httpRequest } from 'node:http';
+import { connect } from 'node:net';
+import { normaliseAllowlist } from '@tollgate/keyspace';
+import type { SnapshotModel } from '@tollgate/snapshot';
+import { startLocalUpstream, type LocalUpstream } from './testing/local-upstream.ts';
+import { startNodeUnderTest, until, type NodeUnderTest } from './testing/node-under-test.ts';
+
+let node: NodeUnderTest;
+let upstream: LocalUpstream;
+let model: SnapshotModel;
+
+const USAGE = { prompt_tokens: 3, completion_tokens: 1, total_tokens: 4 };
+
+beforeAll(async () => {
+  node = await startNodeUnderTest({ BODY_BYTES_MAX: '100000' });
+  upstream = await startLocalUpstream((response) => {
+    response.writeHead(200, { 'content-type': 'application/json' });
+    response.end(JSON.stringify({ id: 'c', object: 'chat.completion', created: 1, model: 'x', choices: [{ index: 0, message: { role: 'assistant', content: 'hi' }, finish_reason: 'stop' }], usage: USAGE }));
+  });
+  model = await node.addModel([{ baseUrl: upstream.baseUrl }], { name: 'team/model-a' });
+});
+afterAll(async () => {
+  await node.stop();
+  await upstream.close();
+});
+
+const chat = (more: object = {}) => ({ model: model.name, messages: [{ role: 'user', content: 'hello' }], ...more });
+const messages = (more: object = {}) => ({ ...chat(), max_tokens: 10, ...more });
+type Errors = { error: { type: string; code?: string; message: string; param?: string | null }; request_id?: string };
+const bodyOf = async (response: Response) => (await response.json()) as Errors;
+
+describe('who may ask', () => {
+  test('behaviour 1: x-api-key and Bearer both authenticate, also beside a wrong one, with any query and header', async () => {
+    const other = await node.putKey({ status: 'disabled' });
+    const attempts: Record<string, string>[] = [
+      { authorization: '', 'x-api-key': node.apiKey },
+      { authorization: 'Bearer wrong', 'x-api-key': node.apiKey },
+      { authorization: `Bearer ${other.key}`, 'x-api-key': node.apiKey },
+      { 'x-api-key': 'sk-ant-wrong', 'x-unknown': 'yes', 'anthropic-version': '2099-01-01' },
+    ];
+    for (const headers of attempts) expect((await node.post('/v1/chat/completions?beta=true', chat(), headers)).status).toBe(200);
+  });
+
+  test('S9: a key of unknown format, an unknown key, a disabled and an expired one are answered alike', async () => {
+    const unknown = `sk-tg-7-${'A'.repeat(43)}`;
+    const disabled = (await node.putKey({ status: 'disabled' })).key;
+    const expired = (await node.putKey({ expiresAtMs: 1 })).key;
+    for (const key of ['nonsense', unknown, disabled, expired]) {
+      const response = await node.post('/v1/chat/completions', chat(), { authorization: `Bearer ${key}` });
+      expect(response.status).toBe(401);
+      expect(response.headers.get('x-should-retry')).toBe('false');
+      expect(await bodyOf(response)).toMatchObject({ error: { code: 'invalid_api_key', type: 'invalid_request_error' } });
+    }
+  });
+
+  test('a stranger is told neither that his body is malformed nor that a model is unknown', async () => {
+    const stranger = { authorization: `Bearer sk-tg-7-${'B'.repeat(43)}` };
+    for (const body of ['{"broken', JSON.stringify(chat({ model: 'none' })), JSON.stringify(chat({ temperature: 9 }))]) {
+      expect((await node.post('/v1/chat/completions', body, stranger)).status).toBe(401);
+      expect((await node.post('/v1/messages', body, stranger)).status).toBe(401);
+    }
+  });
+
+  test('status, address and model rules of the live records decide from the next request on', async () => {
+    const elsewhere = await node.putKey({ allowlist: normaliseAllowlist('203.0.113.0/24') });
+    const narrow = await node.putKey({ allowedModels: 'other-*' });
+    const send = (key: string) => node.post('/v1/chat/completions', chat(), { authorization: `Bearer ${key}` });
+    expect(await bodyOf(await send(elsewhere.key))).toMatchObject({ error: { code: 'ip_not_allowed' } });
+    expect(await bodyOf(await send(narrow.key))).toMatchObject({ error: { code: 'model_not_allowed' } });
+    await node.live.putAccount({ accountId: node.accountId, status: 'frozen', drain: false, revision: 2 });
+    const frozen = await send(node.apiKey);
+    expect(frozen.status).toBe(403);
+    expect(await bodyOf(frozen)).toMatchObject({ error: { code: 'account_frozen' } });
+    await node.live.putAccount({ accountId: node.accountId, status: 'active', drain: false, revision: 3 });
+    expect((await send(node.apiKey)).status).toBe(200);
+  });
+});
+
+describe('limits and funds', () => {
+  test('exactly N requests of an rpm of N pass; the next is told exactly when to come back', async () => {
+    const { key } = await node.putKey({ rpm: 3 });
+    const send = () => node.post('/v1/chat/completions', chat(), { authorization: `Bearer ${key}` });
+    const passed = [await send(), await send(), await send()];
+    expect(passed.map(({ status }) => status)).toEqual([200, 200, 200]);
+    expect(passed.map(({ headers }) => headers.get('x-ratelimit-remaining-requests'))).toEqual(['2', '1', '0']);
+    for (let round = 0; round < 3; round++) {
+      const denied = await send();
+      expect(denied.status).toBe(429);
+      expect(Number(denied.headers.get('retry-after'))).toBeLessThanOrEqual(60);
+      expect(denied.headers.get('x-ratelimit-reset-requests')).toMatch(/^[\d.]+s$/);
+      expect(denied.headers.get('ratelimit-policy')).toBe('"rpm";q=3;w=60');
+      expect(await bodyOf(denied)).toMatchObject({ error: { code: 'rate_limit_exceeded', type: 'rate_limit_error' } });
+    }
+  });
+
+  test('an empty balance is 429 insufficient_quota on chat and 402 billing_error on messages, both final', async () => {
+    const poor = await node.addModel([{ baseUrl: upstream.baseUrl }, { baseUrl: upstream.baseUrl, protocol: 'anthropic' }], {}, 0);
+    const onChat = await node.post('/v1/chat/completions', chat({ model: poor.name }));
+    expect([onChat.status, onChat.headers.get('x-should-retry')]).toEqual([429, 'false']);
+    expect(await bodyOf(onChat)).toMatchObject({ error: { code: 'insufficient_quota', type: 'insufficient_quota' } });
+    const onMessages = await node.post('/v1/messages', messages({ model: poor.name }));
+    expect([onMessages.status, onMessages.headers.get('x-should-retry')]).toEqual([402, 'false']);
+    expect(await bodyOf(onMessages)).toMatchObject({ type: 'error', error: { type: 'billing_error' } });
+  });
+});
+
+describe('what is refused', () => {
+  test('behaviour 2 and 3: errors take the shape of the path and carry both request ids', async () => {
+    for (const path of ['/v1/messages', '/v1/messages/count_tokens']) {
+      const response = await node.post(path, '{"model"');
+      expect(response.status).toBe(400);
+      const body = await bodyOf(response);
+      expect(body).toMatchObject({ type: 'error', error: { type: 'invalid_request_error' } });
+      expect(body.request_id).toBe(response.headers.get('request-id'));
+      expect(response.headers.get('x-request-id')).toBe(response.headers.get('request-id'));
+    }
+    const response = await node.post('/v1/chat/completions', '{"model"');
+    expect(await bodyOf(response)).toMatchObject({ error: { type: 'invalid_request_error', param: null } });
+  });
+
+  test('names the field that is wrong', async () => {
+    const response = await node.post('/v1/chat/completions', chat({ temperature: 3 }));
+    expect(await bodyOf(response)).toMatchObject({ error: { param: 'temperature' } });
+    expect((await node.post('/v1/messages', { ...chat() })).status).toBe(400);
+  });
+
+  test('a model that is unknown, unsubscribed or off the shelf is 404, one of another kind or protocol 400', async () => {
+    const offShelf = await node.addModel([{ baseUrl: upstream.baseUrl }], { is_on_shelf: false });
+    const embedding = await node.addModel([{ baseUrl: upstream.baseUrl }], { kind: 'embedding' });
+    for (const name of ['none', offShelf.name, '__proto__']) {
+      const response = await node.post('/v1/chat/completions', chat({ model: name }));
+      expect([name, response.status]).toEqual([name, 404]);
+      expect(await bodyOf(response)).toMatchObject({ error: { code: 'model_not_found' } });
+    }
+    expect((await node.post('/v1/chat/completions', chat({ model: embedding.name }))).status).toBe(400);
+  });
+
+  test('S37: a body over the limit is 413, with a length or chunked, and its connection ends', async () => {
+    const big = JSON.stringify(chat({ padding: 'x'.repeat(200_000) }));
+    expect((await node.post('/v1/chat/completions', big)).status).toBe(413);
+    const status = await new Promise<number | undefined>((resolve, reject) => {
+      const outgoing = httpRequest(`${node.url}/v1/chat/completions`, { method: 'POST', headers: { authorization: `Bearer ${node.apiKey}`, 'transfer-encoding': 'chunked' } }, (response) => {
+        resolve(response.statusCode);
+        response.resume();
+      });
+      outgoing.on('error', reject);
+      outgoing.write(big);
+      outgoing.end();
+    });
+    expect(status).toBe(413);
+  });
+
+  test('unknown paths are 404, other methods 405, encodings nobody knows 415', async () => {
+    expect((await fetch(`${node.url}/v1/nothing`)).status).toBe(404);
+    const wrong = await fetch(`${node.url}/v1/chat/completions`);
+    expect([wrong.status, wrong.headers.get('allow')]).toEqual([405, 'POST']);
+    expect((await fetch(`${node.url}/v1/models`, { method: 'DELETE' })).status).toBe(405);
+    expect((await node.post('/v1/chat/completions', chat(), { 'content-encoding': 'lzma' })).status).toBe(415);
+  });
+
+  test('S30: a request with two lengths, or a length and chunks, is refused and its connection closed', async () => {
+    const { hostname, port } = new URL(node.url);
+    for (const headers of ['content-length: 5\r\ncontent-length: 6', 'content-length: 5\r\ntransfer-encoding: chunked', 'x-folded: a\r\n b\r\ntransfer-encoding: xchunked']) {
+      const answer = await new Promise<string>((resolve, reject) => {
+        const socket = connect(Number(port), hostname, () => socket.write(`POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\n${headers}\r\n\r\nhello`));
+        let text = '';
+        socket.on('data', (data) => (text += data.toString()));
+        socket.on('close', () => resolve(text));
+        socket.on('error', reject);
+      });
+      expect(answer).toMatch(/^HTTP\/1\.1 400/);
+    }
+  });
+});
+
+describe('lists and small answers', () => {
+  test('behaviour 32: models come in the shape both SDKs read, all subscribed ones, one by its name with a slash', async () => {
+    const response = await fetch(`${node.url}/v1/models`, { headers: { authorization: `Bearer ${node.apiKey}` } });
+    const list = (await response.json()) as { object: string; data: { id: string }[]; has_more: boolean };
+    expect(list).toMatchObject({ object: 'list', has_more: false });
+    expect(list.data.find(({ id }) => id === model.name)).toEqual({
+      id: 'team/model-a', object: 'model', created: 1_767_225_600, owned_by: 'tollgate', type: 'model', display_name: model.display_name, created_at: '2026-01-01T00:00:00.000Z', max_input_tokens: null, max_tokens: null,
+    });
+    const one = await fetch(`${node.url}/v1/models/team/model-a`, { headers: { 'x-api-key': node.apiKey } });
+    expect(await one.json()).toMatchObject({ id: 'team/model-a' });
+    expect((await fetch(`${node.url}/v1/models/none`, { headers: { 'x-api-key': node.apiKey } })).status).toBe(404);
+    expect((await fetch(`${node.url}/v1/models`)).status).toBe(401);
+  });
+
+  test('pages the list for Anthropic clients only', async () => {
+    const page = async (query: string) => (await (await fetch(`${node.url}/v1/models?${query}`, { headers: { 'x-api-key': node.apiKey, 'anthropic-version': '2023-06-01' } })).json()) as { data: { id: string }[]; has_more: boolean; last_id: string };
+    const first = await page('limit=1');
+    expect([first.data.length, first.has_more]).toEqual([1, true]);
+    const second = await page(`limit=1&after_id=${encodeURIComponent(first.last_id)}`);
+    expect(second.data[0]?.id).not.toBe(first.data[0]?.id);
+  });
+
+  test('behaviour 33: counts tokens of 25 parallel calls, free of charge and of the request limit', async () => {
+    const { key } = await node.putKey({ rpm: 1 });
+    const counts = await Promise.all(
+      Array.from({ length: 25 }, async () => (await (await node.post('/v1/messages/count_tokens?beta=true', chat(), { authorization: `Bearer ${key}` })).json()) as { input_tokens: number }),
+    );
+    expect(new Set(counts.map(({ input_tokens }) => input_tokens)).size).toBe(1);
+    expect(counts[0]?.input_tokens).toBeGreaterThan(0);
+  });
+
+  test('greets Claude Code, and says how it is', async () => {
+    expect((await fetch(`${node.url}/api/hello`, { method: 'HEAD' })).status).toBe(200);
+    expect((await fetch(`${node.url}/`, { method: 'HEAD' })).status).toBe(200);
+    expect((await fetch(`${node.url}/healthz`)).status).toBe(200);
+    expect(await (await fetch(`${node.url}/readyz`)).json()).toMatchObject({ ready: true, state: 'serving' });
+  });
+
+  test('S45: metrics are for the holder of the node credential', async () => {
+    expect((await fetch(`${node.url}/metrics`)).status).toBe(401);
+    const metrics = await fetch(`${node.url}/metrics`, { headers: { authorization: `Bearer ${node.credential}` } });
+    expect(await metrics.text()).toContain('gen_ai_client_operation_duration_seconds');
+  });
+
+  test('a node that is stopped answers 503 and fails readiness, and serves again when told', async () => {
+    await node.fleet.setDesired('node-test', { state: 'stopped' });
+    await until(async () => (await fetch(`${node.url}/readyz`)).status === 503);
+    const response = await node.post('/v1/chat/completions', chat());
+    expect([response.status, response.headers.get('retry-after')]).toEqual([503, '5']);
+    await until(async () => (await node.report())?.state === 'stopped');
+    await node.fleet.setDesired('node-test', { state: 'serve' });
+    await until(async () => (await fetch(`${node.url}/readyz`)).status === 200);
+  });
+});

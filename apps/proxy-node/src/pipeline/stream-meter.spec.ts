@@ -1,0 +1,141 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { connect } from 'node:net';
+import type { ServerResponse } from 'node:http';
+import { startLocalUpstream, type LocalUpstream } from '../testing/local-upstream.ts';
+import { startNodeUnderTest, until, type NodeUnderTest } from '../testing/node-under-test.ts';
+
+let node: NodeUnderTest;
+const upstreams: LocalUpstream[] = [];
+
+beforeAll(async () => {
+  node = await startNodeUnderTest({ KEEP_ALIVE_MS: '300', STREAM_SLICE_OUTPUT_TOKENS: '20', CLIENT_STALL_TIMEOUT_MS: '1500' });
+});
+afterAll(async () => {
+  await node.stop();
+  await Promise.all(upstreams.map((upstream) => upstream.close()));
+});
+
+async function upstreamOf(answer: (response: ServerResponse) => void): Promise<LocalUpstream> {
+  const upstream = await startLocalUpstream(answer);
+  upstreams.push(upstream);
+  return upstream;
+}
+
+const event = (data: unknown) => `data: ${typeof data === 'string' ? data : JSON.stringify(data)}\n\n`;
+const chunk = (delta: object, finish: string | null = null) => event({ id: 'c1', object: 'chat.completion.chunk', created: 1, model: 'real', choices: [{ index: 0, delta, finish_reason: finish }] });
+const START = chunk({ role: 'assistant', content: '' });
+const usage = (prompt: number, completion: number) => event({ id: 'c1', object: 'chat.completion.chunk', created: 1, model: 'real', choices: [], usage: { prompt_tokens: prompt, completion_tokens: completion, total_tokens: prompt + completion } });
+const END = chunk({}, 'stop') + usage(3, 2) + event('[DONE]');
+const sse = (response: ServerResponse) => response.writeHead(200, { 'content-type': 'text/event-stream' });
+const later = (ms: number, act: () => void) => void setTimeout(act, ms);
+
+const chatAsk = (model: { name: string }) => ({ model: model.name, stream: true, messages: [{ role: 'user', content: 'go' }] });
+
+test('behaviour 23: keeps a silent chat stream alive with a comment, also before the upstream answers', async () => {
+  const upstream = await upstreamOf((response) => later(900, () => sse(response).end(START + chunk({ content: 'at last' }) + END)));
+  const model = await node.addModel([{ baseUrl: upstream.baseUrl }]);
+  const text = await (await node.post('/v1/chat/completions', chatAsk(model))).text();
+  expect(text).toMatch(/^: ?/);
+  expect(text).toContain('at last');
+  expect(text.endsWith('data: [DONE]\n\n')).toBe(true);
+});
+
+test('behaviour 23: keeps a silent messages stream alive with a ping', async () => {
+  const upstream = await upstreamOf((response) =>
+    later(900, () => {
+      const named = (data: { type: string }) => `event: ${data.type}\ndata: ${JSON.stringify(data)}\n\n`;
+      const parts: ({ type: string } & Record<string, unknown>)[] = [
+        { type: 'message_start', message: { id: 'm', type: 'message', role: 'assistant', model: 'real', content: [], stop_reason: null, stop_sequence: null, usage: { input_tokens: 4, output_tokens: 1 } } },
+        { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
+        { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'hi' } },
+        { type: 'content_block_stop', index: 0 },
+        { type: 'message_delta', delta: { stop_reason: 'end_turn', stop_sequence: null }, usage: { output_tokens: 3 } },
+        { type: 'message_stop' },
+      ];
+      sse(response).end(parts.map(named).join(''));
+    }),
+  );
+  const model = await node.addModel([{ baseUrl: upstream.baseUrl, protocol: 'anthropic' }]);
+  const text = await (await node.post('/v1/messages', { ...chatAsk(model), max_tokens: 50 }, { 'anthropic-version': '2023-06-01' })).text();
+  expect(text).toMatch(/^event: ping\n/);
+  expect(text).toContain('event: message_stop');
+  expect((await node.settledBooks(model)).balance).toBe(1_000_000 - 7);
+});
+
+test('behaviour 24: an upstream that fails after a keep-alive is told in the stream', async () => {
+  const upstream = await upstreamOf((response) => later(900, () => response.writeHead(500, { 'content-type': 'application/json' }).end('{"error":{"message":"no"}}')));
+  const model = await node.addModel([{ baseUrl: upstream.baseUrl }]);
+  const response = await node.post('/v1/chat/completions', chatAsk(model));
+  const text = await response.text();
+  expect(response.status).toBe(200);
+  expect(text).toContain('"error"');
+  expect(text).not.toContain('[DONE]');
+  expect((await node.settledBooks(model)).balance).toBe(1_000_000);
+});
+
+test('ends a stream whose balance runs out as if it had met its limit, charged within the balance', async () => {
+  const upstream = await upstreamOf((response) => {
+    sse(response).write(START);
+    const timer = setInterval(() => response.write(chunk({ content: 'word '.repeat(2) })), 10);
+    response.on('close', () => clearInterval(timer));
+  });
+  const model = await node.addModel([{ baseUrl: upstream.baseUrl }], {}, 120);
+  const text = await (await node.post('/v1/chat/completions', chatAsk(model))).text();
+  expect(text).toContain('"finish_reason":"length"');
+  expect(text.endsWith('data: [DONE]\n\n')).toBe(true);
+  await upstream.aborted;
+  const { balance } = await node.settledBooks(model);
+  expect(balance).toBeLessThan(60);
+});
+
+test('ends a stream whose key is disabled at its next checkpoint, and bills it', async () => {
+  const { key, hash } = await node.putKey({});
+  const upstream = await upstreamOf((response) => {
+    sse(response).write(START);
+    const timer = setInterval(() => response.write(chunk({ content: 'word ' })), 20);
+    response.on('close', () => clearInterval(timer));
+  });
+  const model = await node.addModel([{ baseUrl: upstream.baseUrl }]);
+  const response = await node.post('/v1/chat/completions', chatAsk(model), { authorization: `Bearer ${key}` });
+  const live = await node.live.getKey(node.accountId, hash);
+  if (!live) throw new Error('the key must be live');
+  await node.live.putKey({ ...live, status: 'disabled', revision: 2 });
+  const text = await response.text();
+  expect(text).not.toContain('[DONE]');
+  expect(text).toContain('"error"');
+  expect((await node.settledBooks(model)).balance).toBeLessThan(1_000_000);
+});
+
+test('behaviour 30: a slow reader slows the upstream down instead of filling memory, and is cut when it stops reading', async () => {
+  let written = 0;
+  const upstream = await upstreamOf((response) => {
+    sse(response).write(START);
+    const line = chunk({ content: 'some words '.repeat(1_500) });
+    const pump = (): void => {
+      while (!response.destroyed && written < 200_000_000 && response.write(line)) written += line.length;
+      if (!response.destroyed) response.once('drain', pump);
+    };
+    pump();
+  });
+  const model = await node.addModel([{ baseUrl: upstream.baseUrl }], {}, 1_000_000_000);
+  const { hostname, port } = new URL(node.url);
+  const body = JSON.stringify({ ...chatAsk(model), max_tokens: 100_000_000 });
+  const socket = connect(Number(port), hostname);
+  socket.on('error', () => undefined);
+  socket.write(`POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${node.apiKey}\r\ncontent-length: ${body.length}\r\n\r\n${body}`);
+  socket.pause();
+  await upstream.aborted;
+  expect(written).toBeLessThan(30_000_000);
+  await node.settledBooks(model);
+  socket.destroy();
+});
+
+test('usage that is absurd is not believed: the request is charged by our own count', async () => {
+  const upstream = await upstreamOf((response) => sse(response).end(START + chunk({ content: 'one two' }) + chunk({}, 'stop') + usage(9_000_000_000, -1) + event('[DONE]')));
+  const model = await node.addModel([{ baseUrl: upstream.baseUrl }]);
+  await (await node.post('/v1/chat/completions', chatAsk(model))).text();
+  const { balance } = await node.settledBooks(model);
+  expect(1_000_000 - balance).toBeGreaterThan(0);
+  expect(1_000_000 - balance).toBeLessThan(30);
+  await until(async () => (await node.finals()).length > 0);
+});
