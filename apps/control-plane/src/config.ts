@@ -39,6 +39,8 @@ export const configSchema = z.object({
   USAGE_RETENTION_DAYS: z.coerce.number().int().min(0).max(36_500).default(400).describe('Days for which single requests stay in usage logs; 0 keeps them for ever. Statistics and ledgers always stay.'),
   BOOTSTRAP_ADMIN_USERNAME: z.string().min(1).optional().describe('Name of the first administrator; used once, when no administrator exists.'),
   BOOTSTRAP_ADMIN_PASSWORD: z.string().min(8).optional().describe('Password of the first administrator; there is no default.'),
+  ALERT_WEBHOOK_URL: z.url({ protocol: /^https?$/ }).optional().describe('Where alerts are sent as signed JSON, besides being listed; private addresses only inside UPSTREAM_ALLOW_PRIVATE.'),
+  ALERT_WEBHOOK_SECRET: secret().optional().describe('Signs what is sent to ALERT_WEBHOOK_URL; at least 32 bytes.'),
   LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info').describe('Least severe level that is logged.'),
 });
 
@@ -55,6 +57,9 @@ export function loadConfig(environment: Readonly<Record<string, string | undefin
   refuseSharedSecrets(parsed.data);
   if ((parsed.data.BOOTSTRAP_ADMIN_USERNAME === undefined) !== (parsed.data.BOOTSTRAP_ADMIN_PASSWORD === undefined)) {
     throw new InvalidConfig('BOOTSTRAP_ADMIN_USERNAME and BOOTSTRAP_ADMIN_PASSWORD go together');
+  }
+  if ((parsed.data.ALERT_WEBHOOK_URL === undefined) !== (parsed.data.ALERT_WEBHOOK_SECRET === undefined)) {
+    throw new InvalidConfig('ALERT_WEBHOOK_URL and ALERT_WEBHOOK_SECRET go together');
   }
   refuseUnsignedPayments(parsed.data);
   return parsed.data;

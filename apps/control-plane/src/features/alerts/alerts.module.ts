@@ -1,13 +1,15 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
+import { AlertWebhook } from './alert-webhook.ts';
 import { Alert } from './alert.entity.ts';
 import { AlertsController } from './alerts.controller.ts';
 import { AlertsService } from './alerts.service.ts';
+import { BalanceWatch } from './balance-watch.ts';
 
 @Module({
   imports: [TypeOrmModule.forFeature([Alert])],
   controllers: [AlertsController],
-  providers: [AlertsService],
+  providers: [AlertsService, AlertWebhook, BalanceWatch],
   exports: [AlertsService],
 })
 export class AlertsModule {}

@@ -1,6 +1,7 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { IsNull, Repository, type EntityManager } from 'typeorm';
+import { CONFIG, type Config } from '../../config.ts';
 import { readPage, type Page } from '../../platform/http/list-query.ts';
 import { ALERT_RULES, type AlertRule, type AlertSeverity, type AlertToRaise } from './alert-rules.ts';
 import { Alert } from './alert.entity.ts';
@@ -12,23 +13,35 @@ const NEWEST = 5;
 
 @Injectable()
 export class AlertsService {
-  constructor(@InjectRepository(Alert) private readonly alerts: Repository<Alert>) {}
+  private readonly isDelivered: boolean;
+
+  constructor(@InjectRepository(Alert) private readonly alerts: Repository<Alert>, @Inject(CONFIG) config: Config) {
+    this.isDelivered = config.ALERT_WEBHOOK_URL !== undefined;
+  }
 
   /**
    * Opens an alert, or refreshes the open one of the same rule and subject: saying it twice is harmless.
    * Outside a transaction pass `dataSource.manager`.
    */
   async raise(tx: EntityManager, { rule, subject, message, detail = {} }: AlertToRaise): Promise<void> {
+    // xmax is 0 for a row this very statement inserted: only a new alert is sent out.
     await tx.query(
-      `INSERT INTO alerts (rule, severity, subject, message, detail) VALUES ($1, $2, $3, $4, $5)
-       ON CONFLICT (rule, subject) WHERE resolved_at IS NULL DO UPDATE SET message = excluded.message, detail = excluded.detail, last_seen_at = now()`,
-      [rule, ALERT_RULES[rule], subject, message, JSON.stringify(detail)],
+      `WITH raised AS (
+         INSERT INTO alerts (rule, severity, subject, message, detail) VALUES ($1, $2, $3, $4, $5)
+         ON CONFLICT (rule, subject) WHERE resolved_at IS NULL DO UPDATE SET message = excluded.message, detail = excluded.detail, last_seen_at = now()
+         RETURNING id, xmax = 0 AS is_new)
+       INSERT INTO alert_deliveries (alert_id, event) SELECT id, 'raised' FROM raised WHERE is_new AND $6`,
+      [rule, ALERT_RULES[rule], subject, message, JSON.stringify(detail), this.isDelivered],
     );
   }
 
   /** Closes the open alert of this rule and subject, if there is one. */
   async resolve(tx: EntityManager, { rule, subject }: { rule: AlertRule; subject: string }): Promise<void> {
-    await tx.query('UPDATE alerts SET resolved_at = now() WHERE rule = $1 AND subject = $2 AND resolved_at IS NULL', [rule, subject]);
+    await tx.query(
+      `WITH closed AS (UPDATE alerts SET resolved_at = now() WHERE rule = $1 AND subject = $2 AND resolved_at IS NULL RETURNING id)
+       INSERT INTO alert_deliveries (alert_id, event) SELECT id, 'resolved' FROM closed WHERE $3`,
+      [rule, subject, this.isDelivered],
+    );
   }
 
   /** How many are open by severity, and the newest of them. */
@@ -36,6 +49,12 @@ export class AlertsService {
     const rows = await this.alerts.find({ where: { resolvedAt: IsNull() }, order: { id: 'DESC' }, take: OPEN_COUNTED_MAX });
     const count = (severity: AlertSeverity): number => rows.filter((row) => row.severity === severity).length;
     return { open: rows.length, critical: count('critical'), warning: count('warning'), info: count('info'), newest: rows.slice(0, NEWEST).map(toAlertResponse) };
+  }
+
+  /** Undefined for an alert that is not there. */
+  async find(id: number): Promise<AlertResponse | undefined> {
+    const row = await this.alerts.findOneBy({ id });
+    return row ? toAlertResponse(row) : undefined;
   }
 
   list(query: AlertList): Promise<Page<AlertResponse>> {

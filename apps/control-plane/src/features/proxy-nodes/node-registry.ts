@@ -13,6 +13,8 @@ const POLL_MS = 1_000;
 const RETRY_MS = 200;
 /** A report this young counts as heard just now; older ones must not move last_seen_at on. */
 const HEARD_MS = 3_000;
+/** Finals a node settles within seconds; more means that relay, queue or PostgreSQL stands still. Nothing is lost, they are journalled. */
+const BACKLOG_MAX = 5_000;
 const REMOVE_FORGOTTEN_MS = 60_000;
 /** Reports of workers gone this long are swept out of Redis. */
 const REPORT_KEPT_MS = 24 * 3_600_000;
@@ -112,6 +114,8 @@ export class NodeRegistry implements OnApplicationBootstrap, OnApplicationShutdo
     const live = this.watch.workersOf(node.name).filter((worker) => worker.isLive);
     const isMissed = live.length === 0 && node.isSilent && node.enabled && !node.stopped;
     await this.tell('node_offline', `node:${node.id}`, isMissed, `Node ${node.name} has not reported for 10 s`);
+    const unacknowledged = live.reduce((sum, worker) => sum + worker.report.unacknowledged, 0);
+    await this.tell('settlement_backlog', `node:${node.id}`, unacknowledged > BACKLOG_MAX, `Node ${node.name} holds ${unacknowledged} finals that are not in the books yet`);
     const refusal = live.find((worker) => worker.report.refused !== null)?.report.refused;
     await this.tell('node_refuses_snapshot', `node:${node.id}`, refusal !== undefined, `Node ${node.name} refuses the published snapshot: ${refusal}`);
   }

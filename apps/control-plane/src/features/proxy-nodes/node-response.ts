@@ -37,7 +37,7 @@ export function toNodeRecord(row: ProxyNode) {
   };
 }
 
-export function toWorkerResponse({ report, isLive }: SeenWorker) {
+function toWorkerResponse({ report, isLive }: SeenWorker) {
   return {
     worker: report.worker,
     instance: report.instance,

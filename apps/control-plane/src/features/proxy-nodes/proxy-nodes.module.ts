@@ -13,11 +13,12 @@ import { ProxyNodesController } from './proxy-nodes.controller.ts';
 import { ProxyNodesService } from './proxy-nodes.service.ts';
 import { ProxyController } from './proxy.controller.ts';
 import { ProxyService } from './proxy.service.ts';
+import { UpstreamWatch } from './upstream-watch.ts';
 
 @Module({
   imports: [TypeOrmModule.forFeature([ProxyNode]), ActivityModule, AlertsModule, SnapshotsModule],
   controllers: [ProxyNodesController, ProxyController],
-  providers: [ProxyNodesService, ProxyService, NodeRegistry, NodeBooks, FleetSync, NodeDumps, ConfigCheck],
+  providers: [ProxyNodesService, ProxyService, NodeRegistry, NodeBooks, FleetSync, NodeDumps, ConfigCheck, UpstreamWatch],
   exports: [ProxyNodesService],
 })
 export class ProxyNodesModule {}

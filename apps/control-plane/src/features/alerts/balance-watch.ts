@@ -1,0 +1,55 @@
+import { Injectable, Logger, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
+import { z } from 'zod';
+import { BackgroundLoop } from '../../platform/background/background-loop.ts';
+import { Transactions } from '../../platform/database/transactions.ts';
+import { AlertsService } from './alerts.service.ts';
+
+const LOOK_MS = 60_000;
+const RETRY_MS = 5_000;
+/** One replica looks at a time. */
+const WATCH_LOCK = 7_001_004;
+/** New alerts a look; the next look brings the rest. */
+const RAISED_MAX = 500;
+
+/** A tenth or less of the last purchase is left and nothing buys by itself; a failing auto-recharge has an alert of its own. */
+const LOW = `
+  SELECT 'subscription:' || subscription.id AS subject, subscription.user_id, subscription.model_id, subscription.balance::text, lot.tokens::text AS bought
+  FROM subscriptions subscription
+  CROSS JOIN LATERAL (SELECT tokens FROM token_lots WHERE subscription_id = subscription.id ORDER BY credit_seq DESC LIMIT 1) lot
+  WHERE subscription.status = 'active' AND coalesce(subscription.auto_recharge_amount, 0) = 0 AND subscription.balance <= lot.tokens / 10`;
+const lowRow = z.object({ subject: z.string(), user_id: z.number(), model_id: z.number(), balance: z.string(), bought: z.string() });
+const subjectRow = z.object({ subject: z.string() });
+
+/** Raises and resolves `low_balance`. */
+@Injectable()
+export class BalanceWatch implements OnApplicationBootstrap, OnApplicationShutdown {
+  private readonly logger = new Logger('balance-watch');
+  private readonly loop = new BackgroundLoop({ everyMs: LOOK_MS, retryMs: RETRY_MS, work: () => this.look(), onFailing: (error) => this.logger.warn(error, 'balances cannot be watched; trying again') });
+
+  constructor(
+    private readonly transactions: Transactions,
+    private readonly alerts: AlertsService,
+  ) {}
+
+  onApplicationBootstrap(): void {
+    this.loop.start();
+  }
+
+  onApplicationShutdown(): Promise<void> {
+    return this.loop.stop();
+  }
+
+  async look(): Promise<void> {
+    await this.transactions.run(async (tx) => {
+      const [lock]: { got: boolean }[] = await tx.query('SELECT pg_try_advisory_xact_lock($1) AS got', [WATCH_LOCK]);
+      if (!lock?.got) return;
+      const open = `SELECT subject FROM alerts WHERE rule = 'low_balance' AND resolved_at IS NULL`;
+      const over: unknown[] = await tx.query(`${open} AND subject NOT IN (SELECT subject FROM (${LOW}) low)`);
+      for (const { subject } of over.map((row) => subjectRow.parse(row))) await this.alerts.resolve(tx, { rule: 'low_balance', subject });
+      const begun: unknown[] = await tx.query(`SELECT * FROM (${LOW}) low WHERE subject NOT IN (${open}) LIMIT ${RAISED_MAX}`);
+      for (const { subject, balance, bought, ...detail } of begun.map((row) => lowRow.parse(row))) {
+        await this.alerts.raise(tx, { rule: 'low_balance', subject, message: `${balance} of ${bought} tokens last bought are left`, detail });
+      }
+    });
+  }
+}
