@@ -1,0 +1,116 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import type { NestExpressApplication } from '@nestjs/platform-express';
+import { parseApiKey } from '@tollgate/contracts';
+import { MeteringStore } from '@tollgate/keyspace';
+import { loadConfig } from '../../config.ts';
+import { createApp } from '../../create-app.ts';
+import { uuidv7 } from '../../platform/http/visitor.ts';
+import { createPino } from '../../platform/logging/logger.ts';
+import { booksOf, usageEvent, type TestAccount } from '../../testing/books-under-test.ts';
+import { startControlPlane, type ControlPlane } from '../../testing/control-plane-under-test.ts';
+import { AutoRechargeService } from './auto-recharge.service.ts';
+
+let plane: ControlPlane;
+let replica: NestExpressApplication;
+let books: ReturnType<typeof booksOf>;
+let services: AutoRechargeService[];
+beforeAll(async () => {
+  plane = await startControlPlane();
+  books = booksOf(plane);
+  await books.initialiseShards();
+  replica = await createApp(loadConfig(plane.environment), createPino('silent'));
+  await replica.init();
+  services = [plane.app.get(AutoRechargeService), replica.get(AutoRechargeService)];
+}, 60_000);
+afterAll(async () => {
+  await replica?.close();
+  await plane?.stop();
+});
+
+const post = (path: string, token: string, body: object) => plane.call('POST', path, { token, body });
+const purchases = async (id: number) => (await books.query("SELECT count(*)::int AS n FROM token_credits WHERE subscription_id = $1 AND kind = 'auto_recharge'", [id]))[0].n;
+
+async function subscribed(money: string, auto: { threshold: number; amount: number }, tokens = 1_000) {
+  const [account, model] = [await books.account(money), await books.model('1')];
+  const body = { model_id: model.id, tokens, auto_recharge_threshold: auto.threshold, auto_recharge_amount: auto.amount };
+  const { body: subscription } = await post('/models/subscribe', account.token, body);
+  return { account, model, id: subscription.id as number };
+}
+
+/** Uses tokens as a node does: admit, then settle. */
+async function use({ account, model, id }: { account: TestAccount; model: { id: number; name: string; priceId: number }; id: number }, tokens: number): Promise<void> {
+  const { body } = await post('/keys', account.token, { name: 'k' });
+  const rid = uuidv7(Date.now());
+  const store = plane.app.get(MeteringStore);
+  const who = { rid, accountId: account.id, modelId: model.id };
+  const hold = { keyHash: parseApiKey(body.key)?.hash ?? '', modelName: model.name, priceVersionId: model.priceId, wantTokens: tokens, minTokens: 1, addressHex: '', concurrencyMax: 0, leaseMs: 60_000, node: 'n:0' };
+  expect((await store.admit({ ...who, ...hold })).kind).toBe('admitted');
+  await store.settle({ ...who, chargeTokens: tokens, payload: usageEvent(tokens, { account, model, subscriptionId: id, rid }).payload, reEmit: false });
+}
+
+async function eventually(look: () => Promise<void>, limitMs = 15_000): Promise<void> {
+  for (const deadline = Date.now() + limitMs; ; await delay(50)) {
+    try {
+      return await look();
+    } catch (error) {
+      if (Date.now() > deadline) throw error;
+    }
+  }
+}
+
+test('one need is one purchase, however many settles and replicas see it', async () => {
+  const one = await subscribed('10', { threshold: 100, amount: 5_000 });
+  await use(one, 950);
+  for (let turn = 0; turn < 20; turn += 1) for (const service of services) service.consider([one.id]);
+  await Promise.all(services.map((service) => service.idle()));
+  await eventually(async () => expect(await books.live(one.account, one.model)).toMatchObject({ balance: 5_050 }));
+  expect(await purchases(one.id)).toBe(1);
+});
+
+test('it buys again until the level is above the threshold', async () => {
+  const one = await subscribed('10', { threshold: 100, amount: 30 }, 0);
+  await eventually(async () => expect(await books.live(one.account, one.model)).toMatchObject({ balance: 120, creditSeq: 4 }));
+  await Promise.all(services.map((service) => service.idle()));
+  expect(await purchases(one.id)).toBe(4);
+});
+
+test('switching it on looks at once; amount 0 and null are off', async () => {
+  const one = await subscribed('10', { threshold: 100, amount: 0 }, 10);
+  const { account, model, id } = one;
+  expect((await post('/models/set-auto-recharge', account.token, { model_id: model.id, threshold: null, amount: null })).body).toMatchObject({ auto_recharge_threshold: null, auto_recharge_amount: null });
+  await services[0]?.idle();
+  expect(await purchases(id)).toBe(0);
+  expect((await post('/models/set-auto-recharge', account.token, { model_id: model.id, threshold: 10, amount: 500 })).body).toMatchObject({ auto_recharge_threshold: 10, auto_recharge_amount: 500 });
+  await eventually(async () => expect(await books.live(account, model)).toMatchObject({ balance: 510 }));
+  expect(await post('/models/set-auto-recharge', account.token, { model_id: model.id, threshold: 10, amount: null })).toMatchObject({ status: 400 });
+  expect(await post('/models/set-auto-recharge', account.token, { model_id: 999_999, threshold: 1, amount: 1 })).toMatchObject({ status: 404 });
+});
+
+test('a wallet too small raises an alert and backs off; once it is filled the purchase follows and the alert goes', async () => {
+  const one = await subscribed('0', { threshold: 100, amount: 1_000_000 }, 0);
+  const alerts = () => books.query("SELECT resolved_at IS NULL AS open FROM alerts WHERE rule = 'auto_recharge_failed' AND subject = $1", [`subscription:${one.id}`]);
+  await eventually(async () => expect(await alerts()).toEqual([{ open: true }]));
+  for (let turn = 0; turn < 5; turn += 1) services[0]?.consider([one.id]);
+  await services[0]?.idle();
+  expect((await books.subscription(one.account, one.model)).auto_recharge_failures).toBe(1);
+  await books.asAdmin('POST', '/wallet/admin-recharge', { user_id: one.account.id, amount: '1' });
+  await services[0]?.sweep();
+  await eventually(async () => expect(await books.live(one.account, one.model)).toMatchObject({ balance: 1_000_000 }));
+  expect(await alerts()).toEqual([{ open: false }]);
+  expect(await purchases(one.id)).toBe(1);
+});
+
+test('frozen accounts and models off the shelf are not recharged', async () => {
+  const [frozen, off] = [await subscribed('10', { threshold: 100, amount: 5_000 }), await subscribed('10', { threshold: 100, amount: 5_000 })];
+  await books.asAdmin('POST', `/users/${frozen.account.id}/freeze`);
+  await books.asAdmin('POST', `/models/${off.model.id}/disable`);
+  await books.query('UPDATE subscriptions SET auto_recharge_threshold = 2000 WHERE id = ANY($1)', [[frozen.id, off.id]]);
+  services[0]?.consider([frozen.id, off.id]);
+  await services[0]?.idle();
+  expect([await purchases(frozen.id), await purchases(off.id)]).toEqual([0, 0]);
+});
+
+test('the books close', async () => {
+  expect(await books.violations()).toEqual({});
+});
