@@ -2,6 +2,7 @@ import { chatToMessagesExchange } from './chat-to-messages/exchange.ts';
 import { InvalidRequest } from './exchange.ts';
 import type { ClientProtocol, Exchange, ExchangeRequest, UpstreamDialect } from './exchange.ts';
 import { messagesToChatExchange } from './messages-to-chat/exchange.ts';
+import { responsesToChatExchange, responsesToMessagesExchange } from './responses/exchange.ts';
 import { chatExchange } from './same-protocol/chat-exchange.ts';
 import { embeddingsExchange } from './same-protocol/embeddings-exchange.ts';
 import { messagesExchange } from './same-protocol/messages-exchange.ts';
@@ -14,6 +15,8 @@ const EXCHANGES: Partial<Record<Pair, (request: ExchangeRequest) => Exchange>> =
   'messages>openai': messagesToChatExchange,
   'messages>anthropic': messagesExchange,
   'embeddings>openai': embeddingsExchange,
+  'responses>openai': responsesToChatExchange,
+  'responses>anthropic': responsesToMessagesExchange,
 };
 
 /** Whether a model behind this dialect can serve this endpoint at all. */

@@ -1,6 +1,7 @@
 import { InvalidRequest } from '../exchange.ts';
 import { isRecord, list, nonEmpty, parseJson, record, records, text } from '../json/json-guard.ts';
 import type { JsonRecord } from '../json/json-guard.ts';
+import { isReusable } from '../translation/sealed-thinking.ts';
 import { messagesToolId } from '../translation/tool-ids.ts';
 import { unsupported } from '../translation/unsupported.ts';
 import { contentBlocks } from './content-blocks.ts';
@@ -58,7 +59,7 @@ function assistantBlocks(message: JsonRecord, param: string): JsonRecord[] {
   if (message['function_call'] !== undefined && message['function_call'] !== null) throw unsupported('function_call (use tool_calls)', `${param}.function_call`);
   const refusal = nonEmpty(message['refusal']);
   const calls = list(message['tool_calls']).map((call, index) => toolUse(record(call), `${param}.tool_calls[${index}]`));
-  return [...contentBlocks(message['content'], `${param}.content`), ...(refusal === null ? [] : [{ type: 'text', text: refusal }]), ...calls];
+  return [...records(message['thinking_blocks']).filter(isReusable), ...contentBlocks(message['content'], `${param}.content`), ...(refusal === null ? [] : [{ type: 'text', text: refusal }]), ...calls];
 }
 
 function toolUse(call: JsonRecord, param: string): JsonRecord {

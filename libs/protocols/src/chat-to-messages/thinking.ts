@@ -23,10 +23,12 @@ export function thinkingChoice(effort: unknown, facts: { model: ClaudeModel; max
   if (facts.model.thinking === 'adaptive') return isForced ? { effort: named } : { thinking: { type: 'adaptive' }, effort: named };
   const budget = Math.min(BUDGETS[effort] ?? BUDGET_MIN, facts.maxTokens - 1);
   // Forced tools exclude thinking, and older models want the signed thinking of the running tool turn back, which chat cannot carry.
-  if (isForced || budget < BUDGET_MIN || isInsideToolTurn(facts.turns)) return {};
+  if (isForced || budget < BUDGET_MIN || isInsideUnsignedToolTurn(facts.turns)) return {};
   return { thinking: { type: 'enabled', budget_tokens: budget } };
 }
 
-function isInsideToolTurn(turns: readonly Turn[]): boolean {
-  return turns.at(-1)?.content.some((block) => block['type'] === 'tool_result') ?? false;
+function isInsideUnsignedToolTurn(turns: readonly Turn[]): boolean {
+  const isAnswering = turns.at(-1)?.content.some((block) => block['type'] === 'tool_result') ?? false;
+  const asked = turns.findLast(({ role }) => role === 'assistant')?.content[0]?.['type'];
+  return isAnswering && asked !== 'thinking' && asked !== 'redacted_thinking';
 }

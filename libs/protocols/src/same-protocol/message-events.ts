@@ -1,28 +1,33 @@
 import { record, records, text } from '../json/json-guard.ts';
 import type { JsonRecord } from '../json/json-guard.ts';
 import { namedEvent } from '../sse/sse-format.ts';
+import type { TypedRecord } from '../sse/sse-format.ts';
 
 /** The event stream that says what a whole message says; an error body becomes an error event. */
 export function messageEvents(message: JsonRecord): string {
-  if (!Array.isArray(message['content'])) return `event: error\ndata: ${JSON.stringify(message['type'] === 'error' ? message : { type: 'error', error: message['error'] ?? message })}\n\n`;
-  const { stop_reason, stop_sequence = null, stop_details, container, content: _, usage, ...rest } = message;
+  if (Array.isArray(message['content'])) return messageBlockEvents(message).map(namedEvent).join('');
+  return namedEvent(message['type'] === 'error' ? { ...message, type: 'error' } : { type: 'error', error: message['error'] ?? message });
+}
+
+export function messageBlockEvents(message: JsonRecord): TypedRecord[] {
+  const { stop_reason, stop_sequence = null, stop_details, container, content, usage, ...rest } = message;
   const start = { ...rest, content: [], stop_reason: null, stop_sequence: null, usage: { ...record(usage), output_tokens: 0 } };
   const extras = { ...(stop_details === undefined ? {} : { stop_details }), ...(container === undefined ? {} : { container }) };
   return [
-    namedEvent({ type: 'message_start', message: start }),
-    ...records(message['content']).map(blockEvents),
-    namedEvent({ type: 'message_delta', delta: { stop_reason: stop_reason ?? 'end_turn', stop_sequence, ...extras }, usage: usage ?? { output_tokens: 0 } }),
-    namedEvent({ type: 'message_stop' }),
-  ].join('');
+    { type: 'message_start', message: start },
+    ...records(content).flatMap(blockEvents),
+    { type: 'message_delta', delta: { stop_reason: stop_reason ?? 'end_turn', stop_sequence, ...extras }, usage: usage ?? { output_tokens: 0 } },
+    { type: 'message_stop' },
+  ];
 }
 
-function blockEvents(block: JsonRecord, index: number): string {
+function blockEvents(block: JsonRecord, index: number): TypedRecord[] {
   const { empty, deltas } = unfold(block);
   return [
-    namedEvent({ type: 'content_block_start', index, content_block: empty }),
-    ...deltas.map((delta) => namedEvent({ type: 'content_block_delta', index, delta })),
-    namedEvent({ type: 'content_block_stop', index }),
-  ].join('');
+    { type: 'content_block_start', index, content_block: empty },
+    ...deltas.map((delta) => ({ type: 'content_block_delta', index, delta })),
+    { type: 'content_block_stop', index },
+  ];
 }
 
 /** Blocks that clients build from deltas start empty; all others come whole in their start event. */

@@ -1,0 +1,135 @@
+import { NO_USAGE } from '@tollgate/contracts';
+import type { TokenUsage } from '@tollgate/contracts';
+import { toMessagesRequest } from '../chat-to-messages/request.ts';
+import { readInBandError, upstreamError } from '../errors/upstream-error.ts';
+import type { Ask, Exchange, ExchangeRequest, JsonReading } from '../exchange.ts';
+import { isRecord, jsonBytes, parseJson, record, records, text } from '../json/json-guard.ts';
+import type { JsonRecord } from '../json/json-guard.ts';
+import { toMessage } from '../messages-to-chat/message-back.ts';
+import { finishMessage, messageStep, startMessage } from '../messages-to-chat/stream-back.ts';
+import type { MessageState } from '../messages-to-chat/stream-back.ts';
+import { messageBlockEvents } from '../same-protocol/message-events.ts';
+import { COMMENT_EVENT, namedEvent } from '../sse/sse-format.ts';
+import { EventStreamReader } from '../stream/event-stream-reader.ts';
+import { madeIdentity } from '../stream/made-identity.ts';
+import { generatedText } from '../tap/chat-text.ts';
+import { messageText } from '../tap/message-text.ts';
+import { TRANSLATED_HEADERS } from '../translation/anthropic-headers.ts';
+import { takesReasoningEffort, wantsReasoningBack } from '../translation/chat-model.ts';
+import { TranslatedStream } from '../translation/translated-stream.ts';
+import type { StreamTranslation } from '../translation/translated-stream.ts';
+import { readChatUsage } from '../usage/chat-usage.ts';
+import { readMessagesUsage } from '../usage/messages-usage.ts';
+import { toChatBody, withOneSystemMessage, withoutThoughts, withTextOnlyResults } from './request.ts';
+import { endedResponse } from './response-object.ts';
+import { failResponse, finishResponse, responseStep, startResponse } from './stream-back.ts';
+import type { ResponseState } from './stream-back.ts';
+import { registerTools } from './tool-registry.ts';
+import type { RegisteredTool } from './tool-registry.ts';
+
+/** A /v1/responses client before a chat upstream. Answers pass through messages' block events, which are as sequential as output items. */
+export function responsesToChatExchange({ ask, upstreamModel, outputLimit, outputLimitField, idSeed }: ExchangeRequest): Exchange {
+  const tools = registerTools(ask.body['tools']);
+  const { messages, max_tokens: own, reasoning_effort, ...rest } = toChatBody(ask.body, tools);
+  const limit = Math.min(typeof own === 'number' ? own : Number.MAX_SAFE_INTEGER, outputLimit ?? Number.MAX_SAFE_INTEGER);
+  const body = {
+    ...rest,
+    model: upstreamModel,
+    messages: withoutThoughts(withTextOnlyResults(withOneSystemMessage(records(messages))), { keepsReasoning: wantsReasoningBack(upstreamModel) }),
+    ...(limit === Number.MAX_SAFE_INTEGER ? {} : { [outputLimitField]: limit }),
+    ...(reasoning_effort !== undefined && takesReasoningEffort(upstreamModel) ? { reasoning_effort } : {}),
+  };
+  const start = startOf(ask, idSeed, tools);
+  const translation = composed(startMessage(start.frame.identity.id, ask.model), start);
+  return {
+    path: '/chat/completions',
+    requestBody: jsonBytes(body),
+    requestHeaders: {},
+    readJson: (answer) => readCompletion(answer, start),
+    openStream: (sink) => new EventStreamReader(new TranslatedStream({ protocol: 'responses', dialect: 'openai', translation, idSeed, sink })),
+  };
+}
+
+/** A /v1/responses client before an Anthropic upstream. */
+export function responsesToMessagesExchange({ ask, upstreamModel, outputLimit, idSeed }: ExchangeRequest): Exchange {
+  const tools = registerTools(ask.body['tools']);
+  const start = startOf(ask, idSeed, tools);
+  const translation: StreamTranslation<ResponseState> = { ...FORMAT, initial: start, step: responseStep, finish: finishResponse, failure: failResponse };
+  return {
+    path: '/messages',
+    requestBody: jsonBytes(toMessagesRequest(toChatBody(ask.body, tools), { upstreamModel, outputLimit })),
+    requestHeaders: TRANSLATED_HEADERS,
+    readJson: (answer) => readMessage(answer, start),
+    openStream: (sink) => new EventStreamReader(new TranslatedStream({ protocol: 'responses', dialect: 'anthropic', translation, idSeed, sink })),
+  };
+}
+
+const FORMAT = {
+  format: (event: JsonRecord) => namedEvent({ ...event, type: text(event['type']) ?? '' }),
+  trailer: '',
+  keepAlive: COMMENT_EVENT,
+} as const;
+
+function startOf(ask: Ask, idSeed: string, tools: readonly RegisteredTool[]): ResponseState {
+  return startResponse({ identity: madeIdentity('resp_', idSeed), model: ask.model, asked: ask.body }, tools);
+}
+
+interface ComposedState {
+  readonly message: MessageState;
+  readonly response: ResponseState;
+}
+
+/** chat chunk -> messages events -> responses events. */
+function composed(message: MessageState, response: ResponseState): StreamTranslation<ComposedState> {
+  return {
+    ...FORMAT,
+    initial: { message, response },
+    step: (state, chunk) => {
+      const [next, events] = messageStep(state.message, chunk);
+      const [told, told_events] = fold(state.response, events);
+      return [{ message: next, response: told }, told_events];
+    },
+    finish: (state, end) => {
+      const [told, events] = fold(state.response, finishMessage(state.message, end));
+      return [...events, ...finishResponse(told, end)];
+    },
+    failure: (state, body) => failResponse(state.response, body),
+  };
+}
+
+function fold(state: ResponseState, events: readonly JsonRecord[]): readonly [ResponseState, JsonRecord[]] {
+  let next = state;
+  const told: JsonRecord[] = [];
+  for (const event of events) {
+    const [after, more] = responseStep(next, event);
+    next = after;
+    told.push(...more);
+  }
+  return [next, told];
+}
+
+function readCompletion(body: Uint8Array, start: ResponseState): JsonReading {
+  const answer = parseJson(body);
+  const error = readInBandError(answer);
+  if (error) return { kind: 'error', error };
+  if (!isRecord(answer) || records(answer['choices']).length === 0) return { kind: 'error', error: upstreamError('unreadable') };
+  const usage = readChatUsage(answer['usage']);
+  const message = toMessage(answer, { id: start.frame.identity.id, model: start.frame.model, usage: usage ?? NO_USAGE });
+  const outputText = records(answer['choices']).map((choice) => generatedText(record(choice['message']))).join('');
+  return { kind: 'answer', body: jsonBytes(wholeResponse(message, start, usage)), usage, outputText };
+}
+
+function readMessage(body: Uint8Array, start: ResponseState): JsonReading {
+  const answer = parseJson(body);
+  const error = readInBandError(answer);
+  if (error) return { kind: 'error', error };
+  if (!isRecord(answer) || !Array.isArray(answer['content'])) return { kind: 'error', error: upstreamError('unreadable') };
+  const usage = readMessagesUsage(answer['usage']);
+  return { kind: 'answer', body: jsonBytes(wholeResponse(answer, start, usage)), usage, outputText: records(answer['content']).map(messageText).join('') };
+}
+
+/** The items a stream of the same message would have added up to: one code path for both. */
+function wholeResponse(message: JsonRecord, start: ResponseState, usage: TokenUsage | null): JsonRecord {
+  const [{ frame, output, stopReason }] = fold(start, messageBlockEvents(message));
+  return endedResponse(frame, { stopReason, output, usage: usage ?? NO_USAGE });
+}

@@ -1,0 +1,121 @@
+import { InvalidRequest } from '../exchange.ts';
+import { list, nonEmpty, record, records, text } from '../json/json-guard.ts';
+import type { JsonRecord } from '../json/json-guard.ts';
+import { unsupported } from '../translation/unsupported.ts';
+import { unsealThinking } from '../translation/sealed-thinking.ts';
+import { flatName } from './tool-registry.ts';
+
+interface Turn {
+  messages: JsonRecord[];
+  /** Thoughts waiting for the assistant message they belong to. */
+  thoughts: { text: string; blocks: JsonRecord[] };
+}
+
+/** /v1/responses input as chat messages. Assistant text and calls that stand together become one message, as chat wants them. */
+export function inputMessages(instructions: unknown, input: unknown): JsonRecord[] {
+  const start = nonEmpty(instructions);
+  const turn: Turn = { messages: start === null ? [] : [{ role: 'system', content: start }], thoughts: { text: '', blocks: [] } };
+  if (typeof input === 'string') turn.messages.push({ role: 'user', content: input });
+  else list(input).forEach((item, index) => addItem(turn, record(item), `input[${index}]`));
+  return turn.messages;
+}
+
+function addItem(turn: Turn, item: JsonRecord, param: string): void {
+  const type = text(item['type']) ?? 'message';
+  switch (type) {
+    case 'message':
+      return addMessage(turn, item, param);
+    case 'function_call':
+      return addCall(turn, item, text(item['arguments']) ?? '');
+    case 'custom_tool_call':
+      return addCall(turn, item, JSON.stringify({ input: text(item['input']) ?? '' }));
+    case 'function_call_output':
+    case 'custom_tool_call_output':
+      turn.messages.push({ role: 'tool', tool_call_id: callId(item, param), content: outputContent(item['output'], `${param}.output`) });
+      return;
+    case 'reasoning':
+      return addThoughts(turn, item);
+    default:
+      throw unsupported(`an input item of type "${type}"`, `${param}.type`);
+  }
+}
+
+function addMessage(turn: Turn, item: JsonRecord, param: string): void {
+  const role = text(item['role']);
+  if (role === null) throw new InvalidRequest(`${param}.role: Field required`, { param: `${param}.role`, code: 'missing_required_parameter' });
+  const content = typeof item['content'] === 'string' ? item['content'] : contentParts(list(item['content']), `${param}.content`);
+  if (role !== 'assistant') turn.messages.push({ role, content });
+  else turn.messages.push({ role, content: typeof content === 'string' ? content : joinedText(content), ...takeThoughts(turn) });
+}
+
+function addCall(turn: Turn, item: JsonRecord, args: string): void {
+  const call = { id: text(item['call_id']) ?? '', type: 'function', function: { name: flatName(text(item['name']) ?? '', text(item['namespace'])), arguments: args } };
+  const last = turn.messages.at(-1);
+  if (last?.['role'] !== 'assistant') {
+    turn.messages.push({ role: 'assistant', content: null, tool_calls: [call], ...takeThoughts(turn) });
+    return;
+  }
+  turn.messages[turn.messages.length - 1] = { ...last, tool_calls: [...list(last['tool_calls']), call] };
+}
+
+/** Of a past turn: the readable summary, and, where this gateway sealed it, an Anthropic model's own signed thinking. */
+function addThoughts({ thoughts }: Turn, item: JsonRecord): void {
+  const said = [...records(item['content']), ...records(item['summary'])].map((part) => text(part['text']) ?? '').join('\n');
+  thoughts.text += said;
+  const block = unsealThinking(item['encrypted_content']);
+  if (block) thoughts.blocks.push(block);
+}
+
+function takeThoughts(turn: Turn): JsonRecord {
+  const { text: said, blocks } = turn.thoughts;
+  turn.thoughts = { text: '', blocks: [] };
+  return { ...(said === '' ? {} : { reasoning_content: said }), ...(blocks.length === 0 ? {} : { thinking_blocks: blocks }) };
+}
+
+function callId(item: JsonRecord, param: string): string {
+  const id = nonEmpty(item['call_id']);
+  if (id === null) throw new InvalidRequest(`${param}.call_id: Field required`, { param: `${param}.call_id`, code: 'missing_required_parameter' });
+  return id;
+}
+
+function outputContent(output: unknown, param: string): string | JsonRecord[] {
+  return typeof output === 'string' ? output : contentParts(list(output), param);
+}
+
+function contentParts(parts: readonly unknown[], param: string): JsonRecord[] {
+  return parts.map((item, index) => contentPart(record(item), `${param}[${index}]`));
+}
+
+function contentPart(part: JsonRecord, param: string): JsonRecord {
+  switch (part['type']) {
+    case 'input_text':
+    case 'output_text':
+    case 'text':
+      return { type: 'text', text: text(part['text']) ?? '' };
+    case 'refusal':
+      return { type: 'text', text: text(part['refusal']) ?? '' };
+    case 'input_image':
+      return imagePart(part, param);
+    case 'input_file':
+      return filePart(part, param);
+    default:
+      throw unsupported(`content of type "${String(part['type'])}"`, `${param}.type`);
+  }
+}
+
+function imagePart(part: JsonRecord, param: string): JsonRecord {
+  const url = nonEmpty(part['image_url']);
+  if (url === null) throw unsupported('an image by file id', `${param}.file_id`);
+  const detail = nonEmpty(part['detail']);
+  return { type: 'image_url', image_url: { url, ...(detail === null ? {} : { detail }) } };
+}
+
+function filePart(part: JsonRecord, param: string): JsonRecord {
+  const data = nonEmpty(part['file_data']);
+  if (data === null) throw unsupported('a file by id or URL', param);
+  return { type: 'file', file: { filename: text(part['filename']) ?? 'document.pdf', file_data: data } };
+}
+
+function joinedText(parts: readonly JsonRecord[]): string {
+  return parts.map((part) => text(part['text']) ?? '').join('');
+}

@@ -1,0 +1,69 @@
+import { parseJson, record, text } from '../json/json-guard.ts';
+import type { JsonRecord } from '../json/json-guard.ts';
+import { sealThinking } from '../translation/sealed-thinking.ts';
+import { chatToolId } from '../translation/tool-ids.ts';
+import type { RegisteredTool } from './tool-registry.ts';
+
+/** A content block on its way to be an output item. */
+export interface ItemDraft {
+  readonly id: string;
+  readonly kind: 'message' | 'refusal' | 'reasoning' | 'function_call' | 'custom_tool_call';
+  /** Text, summary or arguments so far. */
+  readonly text: string;
+  readonly signature: string;
+  /** The block as it began: id and name of a tool, data of redacted thinking. */
+  readonly block: JsonRecord;
+  readonly tool: RegisteredTool | null;
+}
+
+/** The draft for a block; null for blocks /v1/responses has no item for here: server tools and their results. */
+export function draftItem(block: JsonRecord, { id, tools }: { id: string; tools: readonly RegisteredTool[] }): ItemDraft | null {
+  const draft = { text: '', signature: '', block, tool: null };
+  if (block['type'] === 'text') return { ...draft, id: `msg_${id}`, kind: 'message', text: text(block['text']) ?? '' };
+  if (block['type'] === 'thinking' || block['type'] === 'redacted_thinking') {
+    return { ...draft, id: `rs_${id}`, kind: 'reasoning', text: text(block['thinking']) ?? '', signature: text(block['signature']) ?? '' };
+  }
+  if (block['type'] !== 'tool_use') return null;
+  const tool = tools.find(({ flatName }) => flatName === block['name']) ?? null;
+  return tool?.kind === 'custom' ? { ...draft, id: `ctc_${id}`, kind: 'custom_tool_call', tool } : { ...draft, id: `fc_${id}`, kind: 'function_call', tool };
+}
+
+/** The item as it stands: `in_progress` when its block opens, `completed` when it is whole. */
+export function outputItem(draft: ItemDraft, status: 'in_progress' | 'completed'): JsonRecord {
+  const isWhole = status === 'completed';
+  const { id, kind } = draft;
+  switch (kind) {
+    case 'message':
+    case 'refusal':
+      return { id, type: 'message', role: 'assistant', status, content: isWhole ? [contentPart(draft)] : [] };
+    case 'reasoning':
+      return { id, type: 'reasoning', summary: isWhole && draft.text !== '' ? [summaryPart(draft.text)] : [], encrypted_content: isWhole ? sealed(draft) : null };
+    case 'function_call':
+      return { id, type: 'function_call', status, arguments: isWhole ? draft.text || '{}' : '', ...callOf(draft) };
+    case 'custom_tool_call':
+      return { id, type: 'custom_tool_call', status, input: isWhole ? customInput(draft) : '', ...callOf(draft) };
+  }
+}
+
+export function contentPart({ kind, text: said }: ItemDraft): JsonRecord {
+  return kind === 'refusal' ? { type: 'refusal', refusal: said } : { type: 'output_text', text: said, annotations: [], logprobs: [] };
+}
+
+export function summaryPart(said: string): JsonRecord {
+  return { type: 'summary_text', text: said };
+}
+
+/** A custom tool's free text was the `input` argument of the function that stood for it. */
+export function customInput({ text: args }: ItemDraft): string {
+  return text(record(parseJson(args))['input']) ?? args;
+}
+
+function callOf({ block, tool }: ItemDraft): JsonRecord {
+  const call_id = chatToolId(text(block['id']) ?? '');
+  if (tool === null) return { call_id, name: block['name'] };
+  return { call_id, name: tool.name, ...(tool.namespace === null ? {} : { namespace: tool.namespace }) };
+}
+
+function sealed({ block, text: thinking, signature }: ItemDraft): string | null {
+  return sealThinking(block['type'] === 'thinking' ? { type: 'thinking', thinking, signature } : { type: 'redacted_thinking', data: block['data'] });
+}
