@@ -1,0 +1,68 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { startServices, type Services } from '@tollgate/harness';
+import { spawn } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { BooksTask, KillPoint } from '../../test/usage/books-process.ts';
+import { Downstream, eventually } from '../../test/usage/downstream.ts';
+import { addAccount, MODEL_ID, openMeteredRedis, type MeteredRedis } from '../../test/usage/metered-redis.ts';
+
+const TOKENS = 1_000_000;
+const PROCESS = join(import.meta.dirname, '../../test/usage/books-process.ts');
+let services: Services;
+let world: MeteredRedis;
+let accountId = 200;
+
+beforeAll(async () => {
+  services = await startServices({ postgres: false });
+  world = await openMeteredRedis(services.redisUrl);
+}, 60_000);
+afterAll(async () => {
+  world.close();
+  await services.stop();
+});
+
+/** The signal that ended it, or its exit code. */
+function run(task: BooksTask): Promise<string | number | null> {
+  const child = spawn(process.execPath, ['--no-warnings', PROCESS], { env: { ...process.env, TASK: JSON.stringify(task) }, stdio: ['ignore', 'inherit', 'inherit'] });
+  return new Promise((resolve) => child.once('exit', (code, signal) => resolve(signal ?? code)));
+}
+
+async function killedAt(killAt: KillPoint, nth: number): Promise<void> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'tollgate-kill-'));
+  const truthFile = join(dataDir, 'truth');
+  writeFileSync(truthFile, '');
+  accountId += 1;
+  await addAccount(world, accountId, TOKENS);
+  const downstream = new Downstream(world);
+  try {
+    const task: BooksTask = { redisUrl: services.redisUrl, dataDir, accountId, requests: 16, killAt, nth, truthFile };
+    expect(await run(task)).toBe('SIGKILL');
+    expect(await run({ ...task, requests: 3, killAt: 'never' })).toBe(0);
+
+    const truth = new Map(readFileSync(truthFile, 'utf8').trim().split('\n').map((line): [string, number] => [line.split(' ')[0] ?? '', Number(line.split(' ')[1])]));
+    await eventually('every request is in the books', () => [...truth].every(([rid]) => downstream.events.has(`${rid}:0`)));
+    for (const [rid, charge] of truth) expect([rid, downstream.chargeOf(rid)]).toEqual([rid, charge]);
+    // The one request that had no final yet was running when the node died: it is in the books too, with what was counted: nothing.
+    expect(downstream.total).toBe([...truth.values()].reduce((sum, charge) => sum + charge, 0));
+    const [books] = await world.live.getBooks([{ accountId, modelId: MODEL_ID }]);
+    expect(books).toMatchObject({ balance: TOKENS - downstream.total, held: 0, running: 0 });
+  } finally {
+    await downstream.close();
+    rmSync(dataDir, { recursive: true, force: true });
+  }
+}
+
+describe('a node killed with -9 loses no request and charges none twice', () => {
+  test.each<[KillPoint, string]>([
+    ['before_final', 'while a request is running'],
+    ['after_final_journalled', 'between the journal and Redis'],
+    ['after_settle', 'after Redis, before it knows'],
+    ['after_queue_add', 'after the queue, before it knows'],
+    ['before_outbox_delete', 'before the outbox forgets'],
+    ['before_acknowledged_journalled', 'before the journal knows of the acknowledgement'],
+  ])('%s: %s', async (killAt) => {
+    for (const nth of [1, 3]) await killedAt(killAt, nth);
+  }, 90_000);
+});

@@ -1,0 +1,88 @@
+import { appendFileSync } from 'node:fs';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { HoldRef, RelayRequest, SettleRequest } from '@tollgate/keyspace';
+import { openUsageQueue } from '../../src/usage/relay.ts';
+import { Acknowledgements, redisReady, type ConsumeParts } from '@tollgate/keyspace';
+import { admit, finalOf, openMeteredRedis, usageOf } from './metered-redis.ts';
+import { openBooks, silent } from './open-books.ts';
+
+/** Where this process kills itself with -9: right before or after the named step, at its `nth` time. */
+export type KillPoint = 'before_final' | 'after_final_journalled' | 'after_settle' | 'after_queue_add' | 'before_outbox_delete' | 'before_acknowledged_journalled' | 'never';
+
+/** How the process is told what to do, as JSON in TASK. */
+export interface BooksTask {
+  redisUrl: string;
+  dataDir: string;
+  accountId: number;
+  requests: number;
+  killAt: KillPoint;
+  nth: number;
+  /** `<rid> <charge>` of each request, written right before its final is. */
+  truthFile: string;
+}
+
+/** Long enough for several batches of events to be on their way at different stages. */
+const REQUEST_MS = 20;
+const LEASE_MS = 1_000;
+
+/** Serves requests with real books, one after the other, then waits until all is acknowledged and no hold is left. */
+async function main(task: BooksTask): Promise<void> {
+  const world = await openMeteredRedis(task.redisUrl);
+  const { store } = world;
+  let steps = 0;
+  const reach = (point: KillPoint): void => {
+    if (point === task.killAt && ++steps === task.nth) process.kill(process.pid, 'SIGKILL');
+  };
+  const metering = {
+    shardOf: (accountId: number) => store.shardOf(accountId),
+    checkpoint: store.checkpoint.bind(store),
+    reap: (hold: HoldRef) => store.reap(hold),
+    releaseRelay: store.releaseRelay.bind(store),
+    settle: async (request: SettleRequest) => {
+      reach('after_final_journalled');
+      const reply = await store.settle(request);
+      reach('after_settle');
+      return reply;
+    },
+    relay: (shard: string, request: RelayRequest) => {
+      if (request.relayedIds.length > 0) reach('before_outbox_delete');
+      return store.relay(shard, request);
+    },
+  };
+  const connection = world.connect('plain');
+  await redisReady(connection, 5_000);
+  const bull = openUsageQueue(connection, silent);
+  const queue = {
+    close: () => bull.close(),
+    add: async (job: Parameters<typeof bull.add>[0]) => {
+      await bull.add(job);
+      reach('after_queue_add');
+    },
+  };
+  const acknowledgements = new (class extends Acknowledgements {
+    override consume(address: string, parts: ConsumeParts): Promise<void> {
+      const onAcknowledged: ConsumeParts['onAcknowledged'] = (list) => {
+        reach('before_acknowledged_journalled');
+        return parts.onAcknowledged(list);
+      };
+      return super.consume(address, { ...parts, onAcknowledged });
+    }
+  })(world.redis);
+  const books = await openBooks(world, { dataDir: task.dataDir, metering, queue, acknowledgements });
+  for (let index = 0; index < task.requests; index++) {
+    const hold = await admit(world, { accountId: task.accountId, leaseMs: LEASE_MS });
+    const handle = books.open(hold);
+    const final = finalOf(hold, usageOf(10 + index, 3 * index));
+    await pause(REQUEST_MS);
+    reach('before_final');
+    appendFileSync(task.truthFile, `${hold.rid} ${final.charge}\n`);
+    handle.settle(final);
+  }
+  // A request admitted in the very moment of the kill is in no journal: the reaper ends its hold.
+  const tag = `{${store.shardOf(task.accountId)}}`;
+  while (books.state.unacknowledged > 0 || (await world.redis.zcard(`${tag}:holds`)) > 0 || (await world.redis.xlen(`${tag}:outbox`)) > 0) await pause(REQUEST_MS);
+  await books.close(0);
+  process.exit(0);
+}
+
+if (process.env.TASK) await main(JSON.parse(process.env.TASK) as BooksTask);
