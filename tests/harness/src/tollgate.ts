@@ -83,7 +83,7 @@ function baseEnvironment(added: Readonly<Record<string, string>> = {}): Record<s
   return {
     PATH, HOME, TMPDIR,
     SHARDS, UPSTREAM_ALLOW_PRIVATE: LOOPBACK_RANGES, TRUSTED_PROXIES: LOOPBACK_RANGES, DRAIN_TIMEOUT_MS,
-    PAYMENTS: 'sandbox', LOG_LEVEL: 'info', REGISTRATIONS_PER_ADDRESS_PER_DAY: '1000000',
+    PAYMENTS: 'sandbox', LOG_LEVEL: 'info', REPORT_MS: '500', REGISTRATIONS_PER_ADDRESS_PER_DAY: '1000000',
     ...added,
   };
 }
