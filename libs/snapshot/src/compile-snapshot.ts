@@ -10,7 +10,7 @@ import {
 
 /**
  * The routing document, from the books alone: no clock, no order of rows, so the same books always give the same checksum.
- * A model that was never priced is left out, since nothing could be charged for it; `findProblems` names it.
+ * A model without a price version is left out, since nothing could be charged for it; `findProblems` names it.
  */
 export function compileSnapshot(rows: RoutingRows): SnapshotDocument {
   const pricesByModel = Map.groupBy(rows.prices, (price) => price.modelId);

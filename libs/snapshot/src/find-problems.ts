@@ -2,6 +2,7 @@ import type { ModelRow, RouteRow, RoutingRows, UpstreamRow } from './routing-row
 
 export type ProblemCode =
   | 'model_without_route'
+  | 'model_without_price'
   | 'model_never_priced'
   | 'model_not_yet_priced'
   | 'route_to_disabled_upstream'
@@ -43,8 +44,10 @@ function modelProblems(model: ModelRow, rows: RoutingRows, upstreams: ReadonlyMa
   const prices = rows.prices.filter((price) => price.modelId === model.id);
   const isServed = rows.routes.some((route) => route.modelId === model.id && route.enabled && upstreams.get(route.upstreamId)?.enabled);
   const found: ConfigProblem[] = [];
-  if (prices.length === 0) found.push(problem('model_never_priced', 'error', 'model', model.id, `model "${model.name}" has no price and is left out of the snapshot`));
+  if (prices.length === 0) found.push(problem('model_without_price', 'error', 'model', model.id, `model "${model.name}" has no price and is left out of the snapshot`));
   else if (!prices.some((price) => price.effectiveAtMs <= nowMs)) found.push(problem('model_not_yet_priced', 'error', 'model', model.id, `no price of model "${model.name}" is in force yet`));
+  // A model is created free of charge (docs/decisions/0003); setting even that price by hand adds a second version.
+  if (prices.length === 1 && prices[0]?.isFree) found.push(problem('model_never_priced', 'warning', 'model', model.id, `model "${model.name}" was never priced: its tokens cost nothing`));
   if (!isServed && model.isOnShelf) found.push(problem('model_without_route', 'error', 'model', model.id, `model "${model.name}" is on the shelf but no enabled route leads to an enabled upstream`));
   return found;
 }

@@ -32,6 +32,8 @@ export interface PriceRow {
   weightOutput: number;
   weightCacheRead: number;
   weightCacheWrite: number;
+  /** Its tokens cost nothing. */
+  isFree: boolean;
 }
 
 export interface UpstreamRow {

@@ -11,7 +11,7 @@ const routingRows = z.strictObject({
     id, name: z.string(), displayName: z.string(), kind: z.enum(MODEL_KINDS), ownedBy: z.string(), createdAtMs: count,
     contextWindow: count.nullable(), maxOutputTokens: count.nullable(), unboundedInputTokens: count.nullable(), isOnShelf: z.boolean(),
   })),
-  prices: z.array(z.strictObject({ id, modelId: id, effectiveAtMs: count, weightInput: count, weightOutput: count, weightCacheRead: count, weightCacheWrite: count })),
+  prices: z.array(z.strictObject({ id, modelId: id, effectiveAtMs: count, weightInput: count, weightOutput: count, weightCacheRead: count, weightCacheWrite: count, isFree: z.boolean() })),
   upstreams: z.array(z.strictObject({
     id, name: z.string(), protocol: z.enum(UPSTREAM_PROTOCOLS), baseUrl: z.string(), sealedApiKey: z.string().nullable(), headers: z.record(z.string(), z.string()),
     connectTimeoutMs: count, firstTokenTimeoutMs: count, idleTimeoutMs: count, totalTimeoutMs: count, maxConcurrency: count.nullable(), enabled: z.boolean(),
@@ -30,7 +30,7 @@ SELECT
    FROM models WHERE deleted_at IS NULL) AS models,
   (SELECT coalesce(jsonb_agg(jsonb_build_object(
      'id', price.id, 'modelId', price.model_id, 'effectiveAtMs', greatest(0, floor(extract(epoch FROM price.effective_at) * 1000))::bigint,
-     'weightInput', price.weight_input, 'weightOutput', price.weight_output, 'weightCacheRead', price.weight_cache_read, 'weightCacheWrite', price.weight_cache_write)), '[]')
+     'weightInput', price.weight_input, 'weightOutput', price.weight_output, 'weightCacheRead', price.weight_cache_read, 'weightCacheWrite', price.weight_cache_write, 'isFree', price.price_per_million = 0)), '[]')
    FROM price_versions price JOIN models ON models.id = price.model_id AND models.deleted_at IS NULL) AS prices,
   (SELECT coalesce(jsonb_agg(jsonb_build_object(
      'id', id, 'name', name, 'protocol', protocol, 'baseUrl', base_url, 'sealedApiKey', sealed_api_key, 'headers', headers,
