@@ -105,6 +105,8 @@ export interface RelayedEvent {
 }
 export interface UsageJob {
   events: RelayedEvent[];
+  /** Whose requests were refused for want of tokens, so that auto-recharge looks at them at once. A hint: losing one only means the next settle or sweep looks. */
+  refusedForFunds?: { accountId: number; modelId: number }[];
 }
 export const USAGE_QUEUE = 'usage';
 /** Acknowledgements are per (rid, seq): acknowledging the rid alone would let a reap make a node forget an unsettled final (metering.md 2.2). */

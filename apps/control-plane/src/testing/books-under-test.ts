@@ -37,8 +37,10 @@ export function booksOf(plane: ControlPlane) {
       return { id: model.id, name: model.name, priceId: price.id };
     },
 
-    async subscription(account: TestAccount, model: { id: number }): Promise<any> {
-      return (await query('SELECT * FROM subscriptions WHERE user_id = $1 AND model_id = $2', [account.id, model.id]))[0];
+    /** The row as PostgreSQL has it; undefined when there is none. */
+    async subscription(account: TestAccount, model: { id: number }) {
+      const rows = await query('SELECT * FROM subscriptions WHERE user_id = $1 AND model_id = $2', [account.id, model.id]);
+      return rows[0];
     },
 
     async live(account: TestAccount, model: { id: number }) {
@@ -82,7 +84,7 @@ export function booksOf(plane: ControlPlane) {
 
 export interface EventParts {
   account: TestAccount;
-  model: { id: number; priceId: number };
+  model: { id: number; name: string; priceId: number };
   subscriptionId: number;
   keyId?: number;
   rid?: string;

@@ -25,7 +25,7 @@ export class LiveRebuildService {
   /**
    * Writes every account, key and subscription of the shard. A subscription Redis knows keeps its books; one it has lost opens with the
    * booked balance less overdraft and the last credit's number, so credits still on their way find themselves applied.
-   * Throws ShardFenced unless the epoch is set and known to this process.
+   * Throws unless the epoch is set and known to this process.
    */
   async rewriteAll(shard: string): Promise<Rewritten> {
     const index = shardNames(this.config.SHARDS).indexOf(shard);

@@ -4,7 +4,7 @@ import { DataSource } from 'typeorm';
 import { LiveRows, type SubscriptionLiveRow } from './live-rows.ts';
 
 /** The shard is fenced: its epoch is missing or being rebuilt. The outbox row stays and the write is tried again. */
-export class ShardFenced extends Error {}
+class ShardFenced extends Error {}
 
 export interface Withdrawn {
   userId: number;

@@ -23,7 +23,7 @@ describe('the catalogue', () => {
     expect(status).toBe(201);
     expect(body).toMatchObject({ name: 'gpt-plain', display_name: 'gpt-plain', kind: 'chat', owned_by: 'tollgate', is_on_shelf: true, context_window: null, max_output_tokens: null });
     expect(await changeSeq()).toBeGreaterThan(before);
-    const [shown] = (await market()).filter((model: { name: string }) => model.name === 'gpt-plain');
+    const shown = (await market()).find((model: { name: string }) => model.name === 'gpt-plain');
     expect(shown.price).toEqual({ price_per_million: '0', currency: 'USD', weight_input: '1', weight_output: '1', weight_cache_read: '1', weight_cache_write: '1' });
   });
 

@@ -82,6 +82,16 @@ export class AutoRechargeService implements OnApplicationBootstrap, BeforeApplic
     if (this.waiting.size > 0) this.running ??= this.work().finally(() => (this.running = undefined));
   }
 
+  /** The same for subscriptions a node refused a request of, known by account and model. */
+  async considerRefused(refused: readonly { accountId: number; modelId: number }[]): Promise<void> {
+    if (refused.length === 0) return;
+    const rows: { id: number }[] = await this.dataSource.query(
+      'SELECT s.id FROM subscriptions s JOIN unnest($1::bigint[], $2::bigint[]) AS r(user_id, model_id) ON s.user_id = r.user_id AND s.model_id = r.model_id WHERE s.auto_recharge_amount > 0',
+      [refused.map((one) => one.accountId), refused.map((one) => one.modelId)],
+    );
+    this.consider(rows.map((row) => row.id));
+  }
+
   /** Resolves when nothing is left to look at. */
   async idle(): Promise<void> {
     while (this.running) await this.running;

@@ -7,7 +7,7 @@ import { loadConfig } from '../../config.ts';
 import { createApp } from '../../create-app.ts';
 import { uuidv7 } from '../../platform/http/visitor.ts';
 import { createPino } from '../../platform/logging/logger.ts';
-import { booksOf, usageEvent, type TestAccount } from '../../testing/books-under-test.ts';
+import { booksOf, usageEvent } from '../../testing/books-under-test.ts';
 import { startControlPlane, type ControlPlane } from '../../testing/control-plane-under-test.ts';
 import { AutoRechargeService } from './auto-recharge.service.ts';
 
@@ -38,15 +38,24 @@ async function subscribed(money: string, auto: { threshold: number; amount: numb
   return { account, model, id: subscription.id as number };
 }
 
+type Subscribed = Awaited<ReturnType<typeof subscribed>>;
+
 /** Uses tokens as a node does: admit, then settle. */
-async function use({ account, model, id }: { account: TestAccount; model: { id: number; name: string; priceId: number }; id: number }, tokens: number): Promise<void> {
+async function use(one: Subscribed, tokens: number): Promise<void> {
+  const rid = await hold(one, tokens);
+  const { account, model, id } = one;
+  const { payload } = usageEvent(tokens, { account, model, subscriptionId: id, rid });
+  await plane.app.get(MeteringStore).settle({ rid, accountId: account.id, modelId: model.id, chargeTokens: tokens, payload, reEmit: false });
+}
+
+async function hold({ account, model }: Subscribed, tokens: number): Promise<string> {
   const { body } = await post('/keys', account.token, { name: 'k' });
   const rid = uuidv7(Date.now());
   const store = plane.app.get(MeteringStore);
   const who = { rid, accountId: account.id, modelId: model.id };
-  const hold = { keyHash: parseApiKey(body.key)?.hash ?? '', modelName: model.name, priceVersionId: model.priceId, wantTokens: tokens, minTokens: 1, addressHex: '', concurrencyMax: 0, leaseMs: 60_000, node: 'n:0' };
-  expect((await store.admit({ ...who, ...hold })).kind).toBe('admitted');
-  await store.settle({ ...who, chargeTokens: tokens, payload: usageEvent(tokens, { account, model, subscriptionId: id, rid }).payload, reEmit: false });
+  const request = { keyHash: parseApiKey(body.key)?.hash ?? '', modelName: model.name, priceVersionId: model.priceId, wantTokens: tokens, minTokens: 1, addressHex: '', concurrencyMax: 0, leaseMs: 60_000, node: 'n:0' };
+  expect((await store.admit({ ...who, ...request })).kind).toBe('admitted');
+  return rid;
 }
 
 async function eventually(look: () => Promise<void>, limitMs = 15_000): Promise<void> {
@@ -99,6 +108,13 @@ test('a wallet too small raises an alert and backs off; once it is filled the pu
   await eventually(async () => expect(await books.live(one.account, one.model)).toMatchObject({ balance: 1_000_000 }));
   expect(await alerts()).toEqual([{ open: false }]);
   expect(await purchases(one.id)).toBe(1);
+});
+
+test('a refusal for funds is looked at though nothing settles: held tokens count as used', async () => {
+  const one = await subscribed('10', { threshold: 100, amount: 5_000 });
+  await hold(one, 950);
+  await services[0]?.considerRefused([{ accountId: one.account.id, modelId: one.model.id }, { accountId: 999_999, modelId: 1 }]);
+  await eventually(async () => expect(await books.live(one.account, one.model)).toMatchObject({ balance: 6_000, held: 950 }));
 });
 
 test('frozen accounts and models off the shelf are not recharged', async () => {

@@ -17,7 +17,7 @@ export const subscribeSchema = z
     /** Administrators: the account to act for. */
     user_id: id.optional(),
   })
-  .refine((body) => (body.auto_recharge_threshold ?? null) === null === ((body.auto_recharge_amount ?? null) === null), {
+  .refine((body) => isBothOrNeither(body.auto_recharge_threshold, body.auto_recharge_amount), {
     path: ['auto_recharge_amount'],
     message: 'auto_recharge_threshold and auto_recharge_amount go together',
   });
@@ -36,8 +36,13 @@ export type DrainQuery = z.infer<typeof drainQuery>;
 /** `amount` 0, or both null: off. */
 export const autoRechargeSchema = z
   .strictObject({ model_id: id, threshold: tokens.nullable(), amount: tokens.nullable(), user_id: id.optional() })
-  .refine((body) => (body.threshold === null) === (body.amount === null), { path: ['amount'], message: 'threshold and amount go together' });
+  .refine((body) => isBothOrNeither(body.threshold, body.amount), { path: ['amount'], message: 'threshold and amount go together' });
 export type SetAutoRecharge = z.infer<typeof autoRechargeSchema>;
 
 export const myModelsSchema = listQuery({ sorts: ['id', 'model_id', 'created_at'], sort: 'model_id', filters: { user_id: idFilter.optional() } });
 export type MyModels = z.infer<typeof myModelsSchema>;
+
+function isBothOrNeither(...pair: (number | null | undefined)[]): boolean {
+  const given = pair.filter((one) => one !== null && one !== undefined);
+  return given.length !== 1;
+}

@@ -2,7 +2,7 @@
  * Latency buckets of the roll-ups. Counts add up over any grouping, so percentiles come out of any sum of rows.
  * A bucket holds values up to and including its bound; the last one holds all above. Changing the bounds needs a rebuild of usage_rollups.
  */
-export const BUCKET_BOUNDS_MS = [
+const BUCKET_BOUNDS_MS = [
   5, 10, 15, 25, 40, 60, 100, 150, 250, 400, 600, 1_000, 1_500, 2_500, 4_000, 6_000, 10_000, 15_000, 25_000, 40_000, 60_000, 120_000, 300_000,
 ] as const;
 export const BUCKET_COUNT = BUCKET_BOUNDS_MS.length + 1;

@@ -23,7 +23,7 @@ export const usageLogsSchema = cursorQuery({
 });
 export type UsageLogs = z.output<typeof usageLogsSchema>;
 
-export const GROUPS = ['model', 'key', 'user', 'upstream'] as const;
+const GROUPS = ['model', 'key', 'user', 'upstream'] as const;
 export type Group = (typeof GROUPS)[number];
 
 export const statisticsSchema = z.strictObject({

@@ -42,7 +42,7 @@ export function rollupDeltas(events: readonly ReadEvent[]): RollupDelta[] {
 }
 
 /** An error is what the caller could not use as an answer; his own hang-up or an empty balance is none. */
-export function isError(final: Pick<UsageFinal, 'outcome' | 'status'>): boolean {
+function isError(final: Pick<UsageFinal, 'outcome' | 'status'>): boolean {
   return final.status >= 400 || final.outcome === 'upstream_failed' || final.outcome === 'upstream_interrupted' || final.outcome === 'node_lost';
 }
 

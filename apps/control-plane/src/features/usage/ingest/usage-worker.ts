@@ -23,6 +23,7 @@ const text = z.string();
 /** Lenient on purpose: what an event says is judged one by one, so that a poison event cannot fail its batch. */
 const jobSchema = z.object({
   events: z.array(z.object({ shard: text.catch(''), outboxId: text.catch(''), rid: text.catch(''), seq: text.catch(''), delta: text.catch(''), payload: text.catch('') })),
+  refusedForFunds: z.array(z.object({ accountId: z.number().int(), modelId: z.number().int() })).catch([]).default([]),
 });
 
 /** Consumer of the usage queue: books a batch, tells the nodes, looks at auto-recharges. */
@@ -42,12 +43,17 @@ export class UsageWorker implements OnModuleInit {
 
   onModuleInit(): void {
     this.liveRecords.listen({ withdrawn: (withdrawn) => this.bookWithdrawal(withdrawn) });
-    this.queues.register(USAGE_QUEUE, async (job) => this.process(jobSchema.parse(job.data).events), {
+    this.queues.register(USAGE_QUEUE, async (job) => this.processJob(jobSchema.parse(job.data)), {
       concurrency: CONCURRENCY,
       lockDuration: LOCK_MS,
       stalledInterval: STALLED_CHECK_MS,
       maxStalledCount: STALLED_COUNT_MAX,
     });
+  }
+
+  private async processJob({ events, refusedForFunds }: z.output<typeof jobSchema>): Promise<void> {
+    await this.process(events);
+    await this.autoRecharge.considerRefused(refusedForFunds);
   }
 
   /** Throws only while PostgreSQL does not answer; the queue repeats the job then. Also for the journal a node uploads. */
