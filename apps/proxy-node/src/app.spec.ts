@@ -4,7 +4,7 @@ import { connect } from 'node:net';
 import { normaliseAllowlist } from '@tollgate/keyspace';
 import type { SnapshotModel } from '@tollgate/snapshot';
 import { startLocalUpstream, type LocalUpstream } from './testing/local-upstream.ts';
-import { startNodeUnderTest, until, type NodeUnderTest } from './testing/node-under-test.ts';
+import { ACCOUNT_ID, NODE_CREDENTIAL, startNodeUnderTest, until, type NodeUnderTest } from './testing/node-under-test.ts';
 
 let node: NodeUnderTest;
 let upstream: LocalUpstream;
@@ -68,11 +68,11 @@ describe('who may ask', () => {
     const send = (key: string) => node.post('/v1/chat/completions', chat(), { authorization: `Bearer ${key}` });
     expect(await bodyOf(await send(elsewhere.key))).toMatchObject({ error: { code: 'ip_not_allowed' } });
     expect(await bodyOf(await send(narrow.key))).toMatchObject({ error: { code: 'model_not_allowed' } });
-    await node.live.putAccount({ accountId: node.accountId, status: 'frozen', drain: false, revision: 2 });
+    await node.live.putAccount({ accountId: ACCOUNT_ID, status: 'frozen', drain: false, revision: 2 });
     const frozen = await send(node.apiKey);
     expect(frozen.status).toBe(403);
     expect(await bodyOf(frozen)).toMatchObject({ error: { code: 'account_frozen' } });
-    await node.live.putAccount({ accountId: node.accountId, status: 'active', drain: false, revision: 3 });
+    await node.live.putAccount({ accountId: ACCOUNT_ID, status: 'active', drain: false, revision: 3 });
     expect((await send(node.apiKey)).status).toBe(200);
   });
 });
@@ -214,7 +214,7 @@ describe('lists and small answers', () => {
 
   test('S45: metrics are for the holder of the node credential', async () => {
     expect((await fetch(`${node.url}/metrics`)).status).toBe(401);
-    const metrics = await fetch(`${node.url}/metrics`, { headers: { authorization: `Bearer ${node.credential}` } });
+    const metrics = await fetch(`${node.url}/metrics`, { headers: { authorization: `Bearer ${NODE_CREDENTIAL}` } });
     expect(await metrics.text()).toContain('gen_ai_client_operation_duration_seconds');
   });
 

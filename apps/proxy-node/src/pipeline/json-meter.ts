@@ -1,11 +1,10 @@
 import type { StreamSink } from '@tollgate/protocols';
 import { UpstreamFailure } from '../upstream/upstream-failure.ts';
+import type { AnswerMeter, MeterContext, Metered } from './answer-meter.ts';
 import type { Answer, Flight } from './forward.ts';
-import type { Meter, Metered } from './meter.ts';
-import type { MeterContext } from './stream-meter.ts';
 
 /** A whole JSON answer: read to its end, judged, then sent. Its hold covers its full bound, so there is nothing to count before. */
-export class JsonMeter implements Meter {
+export class JsonMeter implements AnswerMeter {
   readonly #context: MeterContext;
   #flight: Flight | null = null;
   #isAnswered = false;

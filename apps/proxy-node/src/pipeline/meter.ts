@@ -1,31 +1,7 @@
-import type { Outcome } from '@tollgate/contracts';
-import type { StreamSink } from '@tollgate/protocols';
-import type { Answer, Flight } from './forward.ts';
+import type { AnswerMeter, MeterContext } from './answer-meter.ts';
 import { JsonMeter } from './json-meter.ts';
-import { StreamMeter, type MeterContext } from './stream-meter.ts';
-import type { Counted } from './tally.ts';
+import { StreamMeter } from './stream-meter.ts';
 
-/** What became of an answer, and what it used. */
-export interface Metered {
-  readonly outcome: Outcome;
-  readonly counted: Counted;
-  readonly firstTokenMs: number | null;
-}
-
-/** Passes one request's answer to the client and counts it on the way. One per request; attempts come one after the other. */
-export interface Meter {
-  /** A new attempt: what an earlier one generated is forgotten, as nobody saw it. */
-  begin(): StreamSink;
-  /** Ends the attempt when the client leaves; keeps the client's connection alive while the upstream is silent. */
-  watch(flight: Flight): void;
-  /** Passes the answer on. Throws UpstreamFailure only while the client has nothing of an answer, so that another upstream may be asked. */
-  read(answer: Answer): Promise<Metered>;
-  /** The request failed for good after its stream had begun: tells the client in the stream. */
-  fail(error: unknown): void;
-  /** Always called last. */
-  close(): void;
-}
-
-export function meter(context: MeterContext & { isStream: boolean }): Meter {
+export function meter(context: MeterContext & { isStream: boolean }): AnswerMeter {
   return context.isStream ? new StreamMeter(context) : new JsonMeter(context);
 }

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { ServerResponse } from 'node:http';
 import { startLocalUpstream, type LocalUpstream } from '../testing/local-upstream.ts';
-import { startNodeUnderTest, type NodeUnderTest } from '../testing/node-under-test.ts';
+import { startNodeUnderTest, UPSTREAM_KEY, type NodeUnderTest } from '../testing/node-under-test.ts';
 
 let node: NodeUnderTest;
 const upstreams: LocalUpstream[] = [];
@@ -48,7 +48,7 @@ describe('a JSON chat', () => {
     expect(response.headers.get('x-request-id')).not.toBe('theirs');
     expect(response.headers.get('openai-organization')).toBeNull();
     expect(response.headers.get('x-ratelimit-limit-requests')).toBeNull();
-    expect((await node.settledBooks(model)).balance).toBe(1_000_000 - 16);
+    expect(await node.settledBalance(model)).toBe(1_000_000 - 16);
   });
 
   test('S33: sends upstream only what is on the allow-list, with the upstream own key and the default limit', async () => {
@@ -56,7 +56,7 @@ describe('a JSON chat', () => {
     const model = await node.addModel([{ baseUrl: upstream.baseUrl }]);
     await node.post('/v1/chat/completions', ask(model), { cookie: 'a=b', 'x-api-base': 'http://evil.example', 'x-forwarded-for': '1.2.3.4', 'x-stainless-lang': 'js' });
     const [seen] = upstream.requests;
-    expect(seen?.incoming.headers.authorization).toBe(`Bearer ${node.upstreamKey}`);
+    expect(seen?.incoming.headers.authorization).toBe(`Bearer ${UPSTREAM_KEY}`);
     for (const name of ['cookie', 'x-api-base', 'x-forwarded-for', 'x-stainless-lang']) expect(seen?.incoming.headers[name]).toBeUndefined();
     expect(JSON.parse(seen?.body ?? '')).toMatchObject({ max_tokens: 4096 });
     expect(seen?.incoming.url).toBe('/v1/chat/completions');
@@ -93,7 +93,7 @@ describe('a streamed chat', () => {
     expect(text).not.toContain('usage');
     expect(text.endsWith('data: [DONE]\n\n')).toBe(true);
     expect(JSON.parse(upstream.requests[0]?.body ?? '')).toMatchObject({ stream_options: { include_usage: true } });
-    expect((await node.settledBooks(model)).balance).toBe(1_000_000 - 16);
+    expect(await node.settledBalance(model)).toBe(1_000_000 - 16);
   });
 
   test('S33 and behaviour 30: a client that hangs up aborts the upstream at once and pays for the prompt and what was generated', async () => {
@@ -104,7 +104,7 @@ describe('a streamed chat', () => {
     await response.body?.getReader().read();
     leaving.abort();
     await upstream.aborted;
-    const { balance } = await node.settledBooks(model);
+    const balance = await node.settledBalance(model);
     // "say hello" with its role and field names is 8 tokens and "one two" 2, as the gateway counts them.
     expect(1_000_000 - balance).toBe(10);
   });
@@ -113,7 +113,7 @@ describe('a streamed chat', () => {
     const before = await upstreamOf((response) => sse(response).end(event({ error: { message: 'boom', type: 'server_error' } })));
     const early = await node.addModel([{ baseUrl: before.baseUrl }]);
     expect((await node.post('/v1/chat/completions', ask(early, { stream: true }))).status).toBe(502);
-    expect((await node.settledBooks(early)).balance).toBe(1_000_000);
+    expect(await node.settledBalance(early)).toBe(1_000_000);
 
     const after = await upstreamOf((response) => {
       sse(response).write(STREAM.slice(0, 3).join(''));
@@ -125,7 +125,7 @@ describe('a streamed chat', () => {
     expect(response.status).toBe(200);
     expect(text).toContain('"error"');
     expect(text).not.toContain('[DONE]');
-    expect((await node.settledBooks(late)).balance).toBeLessThan(1_000_000);
+    expect(await node.settledBalance(late)).toBeLessThan(1_000_000);
   });
 });
 
@@ -145,7 +145,7 @@ describe('failover', () => {
       const response = await node.post('/v1/chat/completions', ask(model, { stream: true }));
       expect([baseUrl, response.status]).toEqual([baseUrl, 200]);
       expect(await response.text()).toContain('[DONE]');
-      expect((await node.settledBooks(model)).balance).toBe(1_000_000 - 16);
+      expect(await node.settledBalance(model)).toBe(1_000_000 - 16);
     }
   });
 
@@ -155,7 +155,7 @@ describe('failover', () => {
     const model = await node.addModel([{ baseUrl: breaking.baseUrl, priority: 0 }, { baseUrl: good.baseUrl, priority: 1 }]);
     expect((await node.post('/v1/chat/completions', ask(model))).status).toBe(502);
     expect(good.requests).toHaveLength(0);
-    expect((await node.settledBooks(model)).balance).toBe(1_000_000);
+    expect(await node.settledBalance(model)).toBe(1_000_000);
   });
 
   test('S4: does not follow a redirect', async () => {
@@ -172,10 +172,10 @@ describe('failover', () => {
   });
 
   test('S14: an upstream that echoes our key does not tell it to the client', async () => {
-    const upstream = await upstreamOf((response) => json(response, { error: { message: `bad field near ${node.upstreamKey}`, type: 'invalid_request_error' } }, 400));
+    const upstream = await upstreamOf((response) => json(response, { error: { message: `bad field near ${UPSTREAM_KEY}`, type: 'invalid_request_error' } }, 400));
     const model = await node.addModel([{ baseUrl: upstream.baseUrl }]);
     const response = await node.post('/v1/chat/completions', ask(model));
     expect(response.status).toBe(400);
-    expect(await response.text()).not.toContain(node.upstreamKey);
+    expect(await response.text()).not.toContain(UPSTREAM_KEY);
   });
 });

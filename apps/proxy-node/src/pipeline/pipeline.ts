@@ -10,9 +10,10 @@ import type { Ticker } from '../upstream/ticker.ts';
 import { isReplaySafe, UpstreamFailure } from '../upstream/upstream-failure.ts';
 import type { UpstreamHealth } from '../upstream/upstream-health.ts';
 import type { Admitted, Admitter } from './admit.ts';
+import type { AnswerMeter, Metered } from './answer-meter.ts';
 import { authenticate, type Credentials } from './authenticate.ts';
 import type { Forwarder, RouteAttempt } from './forward.ts';
-import { meter, type Meter, type Metered } from './meter.ts';
+import { meter } from './meter.ts';
 import { parse, type Asked } from './parse.ts';
 import { route } from './route.ts';
 import { settle } from './settle.ts';
@@ -122,7 +123,7 @@ export class Pipeline {
   }
 
   /** One upstream after the other, while the client has seen nothing and repeating is safe. */
-  async #tryUpstreams(request: ClientRequest, { asked, admitted, attempts, passing }: { asked: Asked; admitted: Admitted; attempts: RouteAttempt[]; passing: Meter }): Promise<Metered> {
+  async #tryUpstreams(request: ClientRequest, { asked, admitted, attempts, passing }: { asked: Asked; admitted: Admitted; attempts: RouteAttempt[]; passing: AnswerMeter }): Promise<Metered> {
     const { forwarder, health, limits } = this.#parts;
     const outbound = { rid: request.rid, ask: asked.ask, outputLimit: admitted.outputLimit, clientHeaders: request.incoming.headers };
     const tried = new Set<number>();

@@ -1,9 +1,9 @@
 import type { UsageFinal } from '@tollgate/contracts';
 import { chargeOf } from '@tollgate/metering';
-import type { Asked } from './parse.ts';
 import type { Admitted } from './admit.ts';
+import type { Metered } from './answer-meter.ts';
 import type { RouteAttempt } from './forward.ts';
-import type { Metered } from './meter.ts';
+import type { Asked } from './parse.ts';
 
 export interface Ending {
   readonly admitted: Admitted;

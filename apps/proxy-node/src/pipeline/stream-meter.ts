@@ -1,22 +1,10 @@
 import { NO_USAGE, type Outcome } from '@tollgate/contracts';
 import { upstreamError, type StreamReader, type StreamSink, type UpstreamError } from '@tollgate/protocols';
-import type { ClientReply } from '../http/client-reply.ts';
-import type { Ticker, Ticking } from '../upstream/ticker.ts';
+import type { Ticking } from '../upstream/ticker.ts';
 import { gatewayFailure, UpstreamFailure } from '../upstream/upstream-failure.ts';
-import type { HoldHandle } from '../usage/books.ts';
+import type { AnswerMeter, MeterContext, Metered } from './answer-meter.ts';
 import type { Answer, Flight } from './forward.ts';
-import type { Meter, Metered } from './meter.ts';
 import type { Tally } from './tally.ts';
-
-export interface MeterContext {
-  readonly reply: ClientReply;
-  readonly hold: HoldHandle;
-  readonly createTally: () => Tally;
-  readonly ticker: Ticker;
-  readonly receivedAtMs: number;
-  readonly keepAliveMs: number;
-  readonly clientStallMs: number;
-}
 
 /** What may wait for the first content before it is passed on; more is no preamble. */
 const PREAMBLE_BYTES_MAX = 64 * 1024;
@@ -27,7 +15,7 @@ type StopReason = 'balance_exhausted' | 'access_revoked';
  * Upstream bytes in, client bytes out, counted in between. Nothing is collected: a slow client pauses the upstream's parser. Only the preamble
  * (role chunk, message_start) waits for the first content, so that an upstream which dies before saying anything can be replaced unseen.
  */
-export class StreamMeter implements Meter, Ticking {
+export class StreamMeter implements AnswerMeter, Ticking {
   readonly #context: MeterContext;
   readonly #metered = Promise.withResolvers<Metered>();
   #tally: Tally;

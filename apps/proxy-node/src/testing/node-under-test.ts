@@ -4,16 +4,20 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createSecretBox, issueApiKey, parseApiKey, upstreamSecretOwner, type NodeReport } from '@tollgate/contracts';
 import { startServices, type Services } from '@tollgate/harness';
-import { EpochCache, Epochs, FleetStore, FunctionLibrary, LiveRecords, MeteringStore, openRedis, redisReady, shardNames, type LiveKey, type SubscriptionBooks } from '@tollgate/keyspace';
-import { publishSnapshot, type SnapshotDocument, type SnapshotModel, type SnapshotRoute, type SnapshotUpstream } from '@tollgate/snapshot';
+import { EpochCache, Epochs, FleetStore, FunctionLibrary, LiveRecords, MeteringStore, openRedis, redisReady, shardNames, type LiveKey, type RedisConnection, type SubscriptionBooks } from '@tollgate/keyspace';
+import { publishSnapshot, type SnapshotDocument, type SnapshotModel, type SnapshotUpstream } from '@tollgate/snapshot';
 import { pino } from 'pino';
 import { readConfig } from '../config.ts';
 import { startNode, type RunningNode } from '../wire.ts';
 
 const SHARDS = 4;
+const NODE_NAME = 'node-test';
 const ENCRYPTION_KEY = randomBytes(32).toString('base64url');
-const CREDENTIAL = 'a-credential-of-tests';
-const UPSTREAM_KEY = 'sk-upstream-secret-0123456789';
+const WEIGHT = 1_000_000;
+
+export const NODE_CREDENTIAL = 'a-credential-of-tests';
+export const UPSTREAM_KEY = 'sk-upstream-secret-0123456789';
+export const ACCOUNT_ID = 7;
 
 export interface UpstreamSpec {
   baseUrl: string;
@@ -22,29 +26,7 @@ export interface UpstreamSpec {
   overrides?: Partial<SnapshotUpstream>;
 }
 
-/** One node of this process over a Redis of its own, with an account, and models as each test needs them. */
-export interface NodeUnderTest {
-  url: string;
-  apiKey: string;
-  accountId: number;
-  node: RunningNode;
-  services: Services;
-  fleet: FleetStore;
-  live: LiveRecords;
-  credential: string;
-  upstreamKey: string;
-  /** Publishes a model with these upstreams and subscribes the account; returns its name. */
-  addModel(upstreams: UpstreamSpec[], model?: Partial<SnapshotModel>, tokens?: number): Promise<SnapshotModel>;
-  /** Live books of the account's subscription to a model, once no request runs and nothing is held. */
-  settledBooks(model: SnapshotModel): Promise<SubscriptionBooks>;
-  /** Finals as the relay would carry them: the newest of the account's shard. */
-  finals(): Promise<Record<string, unknown>[]>;
-  putKey(change: Partial<LiveKey>): Promise<{ key: string; hash: string }>;
-  report(): Promise<NodeReport | undefined>;
-  post(path: string, body: unknown, headers?: Record<string, string>): Promise<Response>;
-  stop(): Promise<void>;
-}
-
+/** A node of this process over a Redis of its own, with one account, and models as each test needs them. */
 export async function startNodeUnderTest(environment: Record<string, string> = {}): Promise<NodeUnderTest> {
   const services = await startServices({ postgres: false });
   const dataDir = await mkdtemp(join(tmpdir(), 'tollgate-node-'));
@@ -53,16 +35,13 @@ export async function startNodeUnderTest(environment: Record<string, string> = {
   const library = new FunctionLibrary(redis);
   const epochs = new Epochs(redis);
   for (const shard of shardNames(SHARDS)) await epochs.initialise(shard, 'epoch-1');
-  const cache = new EpochCache(epochs);
-  const live = new LiveRecords({ redis, library, epochs: cache, shards: SHARDS });
-  const store = new MeteringStore({ library, epochs: cache, shards: SHARDS });
   const fleet = new FleetStore({ redis, library });
-  await fleet.setDesired('node-test', { state: 'serve' });
+  await fleet.setDesired(NODE_NAME, { state: 'serve' });
   const config = readConfig({
     REDIS_URL: services.redisUrl,
     ENCRYPTION_KEY,
-    NODE_CREDENTIAL: CREDENTIAL,
-    NODE_NAME: 'node-test',
+    NODE_CREDENTIAL,
+    NODE_NAME,
     DATA_DIR: dataDir,
     PORT: '0',
     SHARDS: String(SHARDS),
@@ -73,112 +52,117 @@ export async function startNodeUnderTest(environment: Record<string, string> = {
     ...environment,
   });
   const node = await startNode(config, pino({ level: config.LOG_LEVEL }));
-  const accountId = 7;
-  const { key: apiKey, hash } = issueApiKey(accountId);
-  const baseKey: LiveKey = { accountId, keyHash: hash, id: 1, status: 'enabled', expiresAtMs: 0, rpm: 0, rph: 0, rpd: 0, allowedModels: '', allowlist: '', drain: false, revision: 1 };
-  await live.putKey(baseKey);
-  await live.putAccount({ accountId, status: 'active', drain: false, revision: 1 });
-  const document: SnapshotDocument = { format: 1, models: [], upstreams: [], routes: [] };
-  let version = 0;
-  let nextId = 1;
-  const url = `http://127.0.0.1:${node.port}`;
-  const box = createSecretBox(ENCRYPTION_KEY);
-
-  const addUpstream = ({ baseUrl, protocol = 'openai', priority = 0, overrides = {} }: UpstreamSpec, modelId: number): void => {
-    const id = nextId++;
-    document.upstreams.push({
-      id,
-      name: `upstream-${id}`,
-      protocol,
-      base_url: baseUrl,
-      sealed_api_key: box.seal(UPSTREAM_KEY, upstreamSecretOwner(id)),
-      headers: {},
-      connect_timeout_ms: 1_000,
-      first_token_timeout_ms: 5_000,
-      idle_timeout_ms: 5_000,
-      total_timeout_ms: 20_000,
-      max_concurrency: null,
-      ...overrides,
-    });
-    const route: SnapshotRoute = { id, model_id: modelId, upstream_id: id, upstream_model: `real-${id}`, priority, weight: 1, output_limit_field: 'max_tokens' };
-    document.routes.push(route);
-  };
-
-  return {
-    url,
-    apiKey,
-    accountId,
-    node,
-    services,
-    fleet,
-    live,
-    credential: CREDENTIAL,
-    upstreamKey: UPSTREAM_KEY,
-    addModel: async (upstreams, change = {}, tokens = 1_000_000) => {
-      const id = nextId++;
-      const model: SnapshotModel = {
-        id,
-        name: `model-${id}`,
-        display_name: `Model ${id}`,
-        kind: 'chat',
-        owned_by: 'tollgate',
-        created: 1_767_225_600,
-        context_window: null,
-        max_output_tokens: null,
-        unbounded_input_tokens: null,
-        is_on_shelf: true,
-        prices: [{ id, effective_at: 0, weight_input: 1_000_000, weight_output: 1_000_000, weight_cache_read: 1_000_000, weight_cache_write: 1_000_000 }],
-        ...change,
-      };
-      document.models.push(model);
-      for (const upstream of upstreams) addUpstream(upstream, id);
-      version += 1;
-      await fleet.publish(publishSnapshot({ version, document: structuredClone(document), publishedAtMs: Date.now() }));
-      await live.putSubscription({ accountId, modelId: id, id, status: 'active', generation: 1, drain: false, revision: 1, withdrawalId: null });
-      if (tokens > 0) await store.credit({ accountId, modelId: id, subscriptionId: id, seq: 1, deltaTokens: tokens });
-      await until(async () => ((await (await fetch(`${url}/readyz`)).json()) as { ready: boolean; snapshot_version: number }).ready && (await versionOf(url)) === version);
-      return model;
-    },
-    settledBooks: async (model) => {
-      let books: SubscriptionBooks | null = null;
-      await until(async () => {
-        [books = null] = await live.getBooks([{ accountId, modelId: model.id }]);
-        return books !== null && books.running === 0 && books.held === 0;
-      });
-      return books as unknown as SubscriptionBooks;
-    },
-    finals: async () => {
-      // The relay empties the outbox into BullMQ, whose jobs nobody takes here.
-      const ids = (await redis.keys('{bull}:usage:*')).filter((name) => /:\d+$/.test(name));
-      const jobs = await Promise.all(ids.map((name) => redis.hget(name, 'data')));
-      return jobs.flatMap((data) => (JSON.parse(data ?? '{"events":[]}') as { events: { rid: string; delta: string; payload: string }[] }).events).map((event) => ({ rid: event.rid, delta: Number(event.delta), ...(JSON.parse(event.payload) as object) }));
-    },
-    putKey: async (change) => {
-      const { key } = issueApiKey(accountId);
-      const parsed = parseApiKey(key);
-      if (!parsed) throw new Error('a fresh key must parse');
-      const id = nextId++;
-      await live.putKey({ ...baseKey, keyHash: parsed.hash, id, ...change });
-      return { key, hash: parsed.hash };
-    },
-    report: async () => (await fleet.listReports({ nowMs: Date.now(), ageMaxMs: 60_000 }))[0],
-    post: (path, body, headers = {}) =>
-      fetch(`${url}${path}`, { method: 'POST', headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json', ...headers }, body: typeof body === 'string' ? body : JSON.stringify(body) }),
-    stop: async () => {
-      await node.stop();
-      redis.disconnect();
-      await services.stop();
-      await rm(dataDir, { recursive: true, force: true });
-    },
-  };
+  const started = new NodeUnderTest({ node, services, redis, fleet, dataDir, library });
+  await started.live.putKey(started.keyRecord({}));
+  await started.live.putAccount({ accountId: ACCOUNT_ID, status: 'active', drain: false, revision: 1 });
+  return started;
 }
 
-async function versionOf(url: string): Promise<number | null> {
-  return ((await (await fetch(`${url}/readyz`)).json()) as { snapshot_version: number | null }).snapshot_version;
+export class NodeUnderTest {
+  readonly url: string;
+  readonly apiKey: string;
+  readonly node: RunningNode;
+  readonly fleet: FleetStore;
+  readonly live: LiveRecords;
+  readonly services: Services;
+  readonly #keyHash: string;
+  readonly #redis: RedisConnection;
+  readonly #store: MeteringStore;
+  readonly #dataDir: string;
+  readonly #box = createSecretBox(ENCRYPTION_KEY);
+  readonly #document: SnapshotDocument = { format: 1, models: [], upstreams: [], routes: [] };
+  #version = 0;
+  #lastId = 1;
+
+  constructor({ node, services, redis, fleet, dataDir, library }: { node: RunningNode; services: Services; redis: RedisConnection; fleet: FleetStore; dataDir: string; library: FunctionLibrary }) {
+    const issued = issueApiKey(ACCOUNT_ID);
+    const epochs = new EpochCache(new Epochs(redis));
+    this.url = `http://127.0.0.1:${node.port}`;
+    this.apiKey = issued.key;
+    this.#keyHash = issued.hash;
+    this.node = node;
+    this.services = services;
+    this.fleet = fleet;
+    this.live = new LiveRecords({ redis, library, epochs, shards: SHARDS });
+    this.#redis = redis;
+    this.#store = new MeteringStore({ library, epochs, shards: SHARDS });
+    this.#dataDir = dataDir;
+  }
+
+  /** Publishes a model with these upstreams, subscribes the account to it, and waits until the node knows. */
+  async addModel(upstreams: UpstreamSpec[], change: Partial<SnapshotModel> = {}, tokens = 1_000_000): Promise<SnapshotModel> {
+    const id = this.#nextId();
+    const prices = [{ id, effective_at: 0, weight_input: WEIGHT, weight_output: WEIGHT, weight_cache_read: WEIGHT, weight_cache_write: WEIGHT }];
+    const kind = { kind: 'chat' as const, owned_by: 'tollgate', created: 1_767_225_600, context_window: null, max_output_tokens: null, unbounded_input_tokens: null };
+    const model: SnapshotModel = { id, name: `model-${id}`, display_name: `Model ${id}`, ...kind, is_on_shelf: true, prices, ...change };
+    this.#document.models.push(model);
+    for (const upstream of upstreams) this.#addUpstream(upstream, id);
+    this.#version += 1;
+    await this.fleet.publish(publishSnapshot({ version: this.#version, document: structuredClone(this.#document), publishedAtMs: Date.now() }));
+    await this.live.putSubscription({ accountId: ACCOUNT_ID, modelId: id, id, status: 'active', generation: 1, drain: false, revision: 1, withdrawalId: null });
+    if (tokens > 0) await this.#store.credit({ accountId: ACCOUNT_ID, modelId: id, subscriptionId: id, seq: 1, deltaTokens: tokens });
+    await until(() => this.#isServing(this.#version));
+    return model;
+  }
+
+  /** The live balance of the account's subscription, once no request of it runs and nothing is held. */
+  async settledBalance({ id: modelId }: SnapshotModel): Promise<number> {
+    const read = async (): Promise<SubscriptionBooks | null | undefined> => (await this.live.getBooks([{ accountId: ACCOUNT_ID, modelId }]))[0];
+    await until(async () => {
+      const books = await read();
+      return books?.running === 0 && books.held === 0;
+    });
+    return (await read())?.balance ?? Number.NaN;
+  }
+
+  async putKey(change: Partial<LiveKey>): Promise<{ key: string; hash: string }> {
+    const { key } = issueApiKey(ACCOUNT_ID);
+    const hash = parseApiKey(key)?.hash ?? '';
+    await this.live.putKey(this.keyRecord({ keyHash: hash, id: this.#nextId(), ...change }));
+    return { key, hash };
+  }
+
+  keyRecord(change: Partial<LiveKey>): LiveKey {
+    return { accountId: ACCOUNT_ID, keyHash: this.#keyHash, id: 1, status: 'enabled', expiresAtMs: 0, rpm: 0, rph: 0, rpd: 0, allowedModels: '', allowlist: '', drain: false, revision: 1, ...change };
+  }
+
+  async report(): Promise<NodeReport | undefined> {
+    return (await this.fleet.listReports({ nowMs: Date.now(), ageMaxMs: 60_000 }))[0];
+  }
+
+  post(path: string, body: unknown, headers: Record<string, string> = {}): Promise<Response> {
+    const text = typeof body === 'string' ? body : JSON.stringify(body);
+    return globalThis.fetch(`${this.url}${path}`, { method: 'POST', headers: { authorization: `Bearer ${this.apiKey}`, 'content-type': 'application/json', ...headers }, body: text });
+  }
+
+  async stop(): Promise<void> {
+    await this.node.stop();
+    this.#redis.disconnect();
+    await this.services.stop();
+    await rm(this.#dataDir, { recursive: true, force: true });
+  }
+
+  async #isServing(version: number): Promise<boolean> {
+    const ready = (await (await globalThis.fetch(`${this.url}/readyz`)).json()) as { ready: boolean; snapshot_version: number | null };
+    return ready.ready && ready.snapshot_version === version;
+  }
+
+  #addUpstream({ baseUrl, protocol = 'openai', priority = 0, overrides = {} }: UpstreamSpec, modelId: number): void {
+    const id = this.#nextId();
+    const deadlines = { connect_timeout_ms: 1_000, first_token_timeout_ms: 5_000, idle_timeout_ms: 5_000, total_timeout_ms: 20_000 };
+    const sealed = this.#box.seal(UPSTREAM_KEY, upstreamSecretOwner(id));
+    this.#document.upstreams.push({ id, name: `upstream-${id}`, protocol, base_url: baseUrl, sealed_api_key: sealed, headers: {}, ...deadlines, max_concurrency: null, ...overrides });
+    this.#document.routes.push({ id, model_id: modelId, upstream_id: id, upstream_model: `real-${id}`, priority, weight: 1, output_limit_field: 'max_tokens' });
+  }
+
+  #nextId(): number {
+    this.#lastId += 1;
+    return this.#lastId;
+  }
 }
 
 /** Waits for what is promised to happen; throws when it does not within 10 s. */
-export async function until(isTrue: () => Promise<boolean> | boolean): Promise<void> {
+export async function until(isTrue: () => Promise<boolean>): Promise<void> {
   const deadline = Date.now() + 10_000;
   while (!(await isTrue())) {
     if (Date.now() > deadline) throw new Error('what was promised did not happen within 10 s');

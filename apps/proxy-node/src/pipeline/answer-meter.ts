@@ -1,0 +1,38 @@
+import type { Outcome } from '@tollgate/contracts';
+import type { StreamSink } from '@tollgate/protocols';
+import type { ClientReply } from '../http/client-reply.ts';
+import type { Ticker } from '../upstream/ticker.ts';
+import type { HoldHandle } from '../usage/books.ts';
+import type { Answer, Flight } from './forward.ts';
+import type { Counted, Tally } from './tally.ts';
+
+/** What became of an answer, and what it used. */
+export interface Metered {
+  readonly outcome: Outcome;
+  readonly counted: Counted;
+  readonly firstTokenMs: number | null;
+}
+
+export interface MeterContext {
+  readonly reply: ClientReply;
+  readonly hold: HoldHandle;
+  readonly createTally: () => Tally;
+  readonly ticker: Ticker;
+  readonly receivedAtMs: number;
+  readonly keepAliveMs: number;
+  readonly clientStallMs: number;
+}
+
+/** Passes one request's answer to the client and counts it on the way. One per request; attempts come one after the other. */
+export interface AnswerMeter {
+  /** A new attempt: what an earlier one generated is forgotten, as nobody saw it. */
+  begin(): StreamSink;
+  /** Ends the attempt when the client leaves; keeps the client's connection alive while the upstream is silent. */
+  watch(flight: Flight): void;
+  /** Passes the answer on. Throws UpstreamFailure only while the client has nothing of an answer, so that another upstream may be asked. */
+  read(answer: Answer): Promise<Metered>;
+  /** The request failed for good after its stream had begun: tells the client in the stream. */
+  fail(error: unknown): void;
+  /** Always called last. */
+  close(): void;
+}
