@@ -128,10 +128,19 @@ export class Relay {
 
   async #learnPeers(): Promise<void> {
     try {
+      const before = this.#peers.join();
       this.#peers = await this.#options.peers();
+      if (this.#peers.join() !== before) this.#claimMine();
     } catch (error) {
       this.#options.log.debug({ error }, 'the fleet could not be read; leases stay as they are');
     }
+  }
+
+  /** The fleet changed: shards that fall to this node must not wait for their next fallback. */
+  #claimMine(): void {
+    const soon = this.#options.now() + POLL_MAX_MS;
+    for (const shard of this.#shards) if (!shard.isLeased && this.#isMine(shard)) shard.nextAtMs = Math.min(shard.nextAtMs, soon);
+    this.#schedule();
   }
 
   #isMine(shard: Shard): boolean {

@@ -20,7 +20,7 @@ export interface MeteredRedis {
   close: () => void;
 }
 
-export async function openMeteredRedis(url: string): Promise<MeteredRedis> {
+export async function openMeteredRedis(url: string, shards = SHARDS): Promise<MeteredRedis> {
   const connections: RedisConnection[] = [];
   const connect = (role: Parameters<typeof openRedis>[1]['role']): RedisConnection => {
     const connection = openRedis(url, { role, name: 'test', onError: () => undefined });
@@ -33,12 +33,12 @@ export async function openMeteredRedis(url: string): Promise<MeteredRedis> {
   await library.load();
   const epochStore = new Epochs(redis);
   const epochs = new EpochCache(epochStore);
-  const store = new MeteringStore({ library, epochs, shards: SHARDS });
-  for (let account = 0; account < SHARDS; account++) await epochStore.initialise(store.shardOf(account + SHARDS), 'epoch-1');
+  const store = new MeteringStore({ library, epochs, shards });
+  for (let account = 0; account < shards; account++) await epochStore.initialise(store.shardOf(account + shards), 'epoch-1');
   return {
     redis,
     store,
-    live: new LiveRecords({ redis, library, epochs, shards: SHARDS }),
+    live: new LiveRecords({ redis, library, epochs, shards }),
     acknowledgements: new Acknowledgements(redis),
     connect,
     close: () => connections.forEach((connection) => connection.disconnect()),
