@@ -74,7 +74,8 @@ export function clientError(protocol: ClientProtocol, error: ClientError): Clien
   return {
     status: protocol === 'messages' ? words.anthropic.status : words.openai.status,
     headers: words.shouldRetry === undefined ? {} : { 'x-should-retry': String(words.shouldRetry) },
-    body: jsonBytes(clientErrorBody(protocol, error)),
+    // OpenAI's own shape has no place for the id; beside `error` it disturbs no client and helps whoever reads a log.
+    body: jsonBytes({ ...clientErrorBody(protocol, error), request_id: error.requestId }),
   };
 }
 

@@ -19,7 +19,7 @@ function shown(protocol: 'chat' | 'messages', error: UpstreamError): { status: n
 describe('client errors', () => {
   test('behaviour 2: each protocol gets its own shape', () => {
     const error = { code: 'model_not_found', message: 'No model x.', param: 'model', requestId: 'rid' } as const;
-    expect(JSON.parse(Buffer.from(clientError('chat', error).body).toString())).toEqual({ error: { message: 'No model x.', type: 'invalid_request_error', param: 'model', code: 'model_not_found' } });
+    expect(JSON.parse(Buffer.from(clientError('chat', error).body).toString())).toEqual({ error: { message: 'No model x.', type: 'invalid_request_error', param: 'model', code: 'model_not_found' }, request_id: 'rid' });
     expect(JSON.parse(Buffer.from(clientError('responses', error).body).toString())).toHaveProperty('error.code', 'model_not_found');
     expect(JSON.parse(Buffer.from(clientError('messages', error).body).toString())).toEqual({ type: 'error', error: { type: 'not_found_error', message: 'No model x.' }, request_id: 'rid' });
   });

@@ -16,8 +16,24 @@ export function inputMessages(instructions: unknown, input: unknown): JsonRecord
   const start = nonEmpty(instructions);
   const turn: Turn = { messages: start === null ? [] : [{ role: 'system', content: start }], thoughts: { text: '', blocks: [] } };
   if (typeof input === 'string') turn.messages.push({ role: 'user', content: input });
-  else list(input).forEach((item, index) => addItem(turn, record(item), `input[${index}]`));
+  else spelledOut(list(input)).forEach(({ item, param }) => addItem(turn, item, param));
   return turn.messages;
+}
+
+/**
+ * Items without the references that can be done without. Nothing is stored, so a reference to reasoning, or to what was said on the way to a
+ * tool call, is left out (the AI SDK sends such in every tool loop unless `store` is false); one to an answer is refused.
+ */
+function spelledOut(items: readonly unknown[]): { item: JsonRecord; param: string }[] {
+  return items.flatMap((value, index) => {
+    const item = record(value);
+    const param = `input[${index}]`;
+    if (item['type'] !== 'item_reference') return [{ item, param }];
+    const next = items.slice(index).map(record).find(({ type }) => type !== 'item_reference');
+    const isOnTheWay = next?.['type'] === 'function_call' || next?.['type'] === 'custom_tool_call';
+    if (isOnTheWay || text(item['id'])?.startsWith('rs_')) return [];
+    throw unsupported('a reference to a stored item (nothing is stored: send the item itself, with store false)', param);
+  });
 }
 
 function addItem(turn: Turn, item: JsonRecord, param: string): void {

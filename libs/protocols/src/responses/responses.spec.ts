@@ -73,6 +73,16 @@ describe('/v1/responses request', () => {
     });
   });
 
+  test('a tool loop of the AI SDK goes on, though it refers to reasoning and text that nobody stored', () => {
+    const input = [{ role: 'user', content: 'x' }, { type: 'item_reference', id: 'rs_1' }, { type: 'item_reference', id: 'msg_1' }, { type: 'function_call', call_id: 'c1', name: 'f', arguments: '{}' }, { type: 'function_call_output', call_id: 'c1', output: 'y' }];
+    expect(toChat({ input }).messages.map(({ role }: Loose) => role)).toEqual(['user', 'assistant', 'tool']);
+  });
+
+  test('web search, which Codex offers to every provider, is not passed on', () => {
+    expect(toChat({ tools: [{ type: 'web_search' }, weather] }).tools).toHaveLength(1);
+    expect(toChat({ tools: [{ type: 'web_search' }], tool_choice: 'auto' })).not.toHaveProperty('tool_choice');
+  });
+
   test('a JSON schema and tool choices', () => {
     const text = { format: { type: 'json_schema', name: 'n', schema: { type: 'object' }, strict: true } };
     expect(toChat({ text })).toMatchObject({ response_format: { type: 'json_schema', json_schema: { name: 'n', schema: { type: 'object' }, strict: true } } });
@@ -85,8 +95,10 @@ describe('/v1/responses request', () => {
     [{ previous_response_id: 'resp_1' }, 'previous_response_id'],
     [{ conversation: 'c' }, 'conversation'],
     [{ background: true }, 'background'],
-    [{ tools: [{ type: 'web_search' }] }, 'tools[0].type'],
-    [{ input: [{ type: 'item_reference', id: 'x' }] }, 'input[0].type'],
+    [{ tools: [{ type: 'file_search' }] }, 'tools[0].type'],
+    [{ tools: [weather, { type: 'web_search' }], tool_choice: { type: 'web_search' } }, 'tool_choice'],
+    [{ input: [{ type: 'item_reference', id: 'msg_1' }, { role: 'user', content: 'x' }] }, 'input[0]'],
+    [{ input: [{ type: 'web_search_call', id: 'x' }] }, 'input[0].type'],
     [{ input: [{ role: 'user', content: [{ type: 'input_file', file_id: 'f' }] }] }, 'input[0].content[0]'],
   ])('%j is refused and names %s', (body, param) => {
     expect(() => toChat(body)).toThrow(InvalidRequest);

@@ -16,11 +16,15 @@ export interface RegisteredTool {
   definition: JsonRecord;
 }
 
-/** All tools of a request; Codex groups them in namespaces, which neither chat nor messages know. */
+/** Codex offers it with every request, whatever the provider: a model that does not get it works on without. */
+const UNOFFERED = new Set<unknown>(['web_search', 'web_search_preview']);
+
+/** All tools of a request; Codex groups them in namespaces, which neither chat nor messages know. Throws `InvalidRequest` for hosted tools. */
 export function registerTools(tools: unknown): RegisteredTool[] {
   return list(tools).flatMap((item, index) => {
     const tool = record(item);
     const param = `tools[${index}]`;
+    if (UNOFFERED.has(tool['type'])) return [];
     if (tool['type'] !== 'namespace') return [registered(tool, null, param)];
     const namespace = text(tool['name']) ?? '';
     return list(tool['tools']).map((inner, at) => registered(record(inner), namespace, `${param}.tools[${at}]`));

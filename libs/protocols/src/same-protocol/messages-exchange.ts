@@ -9,6 +9,7 @@ import { messageText } from '../tap/message-text.ts';
 import { readMessagesUsage } from '../usage/messages-usage.ts';
 import { limitEdits } from './limit-edits.ts';
 import { MessagesStream } from './messages-stream.ts';
+import { unsignedThinkingPatches } from './unsigned-thinking.ts';
 import { withModel } from './with-model.ts';
 
 /** For clients that send none; still accepted beside the newer one (protocol.md 0.1). */
@@ -32,7 +33,7 @@ export function messagesExchange(request: ExchangeRequest): Exchange {
 function messagesRequest({ ask, upstreamModel, outputLimit }: ExchangeRequest): Uint8Array {
   const edits = limitEdits(ask.body, outputLimit, { fields: ['max_tokens'], fallback: 'max_tokens' });
   if (ask.model !== upstreamModel) edits['model'] = JSON.stringify(upstreamModel);
-  return applyPatches(ask.raw, [...editObject(ask.layout, edits), ...budgetPatches(ask, outputLimit)]);
+  return applyPatches(ask.raw, [...editObject(ask.layout, edits), ...budgetPatches(ask, outputLimit), ...unsignedThinkingPatches(ask)]);
 }
 
 /** A thinking budget must stay below max_tokens, so a lowered limit lowers it too. */

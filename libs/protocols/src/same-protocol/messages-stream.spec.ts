@@ -35,6 +35,29 @@ describe('messages -> messages request', () => {
   });
 });
 
+describe('messages -> messages thinking', () => {
+  const signed = '{"signature":"EqQB\\u002b\\/==", "type":"thinking","thinking":"\\u00e9"}';
+  const unsigned = '{"type":"thinking","thinking":"hm","signature":""}';
+  const foreign = '{"type":"thinking","thinking":"hm","signature":"not base64!"}';
+  const use = '{"type":"tool_use","id":"t","name":"f","input":{"n":9007199254740993}}';
+  const sent = (...assistant: string[]): string =>
+    Buffer.from(exchangeOf('messages', 'anthropic', body(assistant), { upstreamModel: 'alias' }).requestBody).toString();
+  const body = (assistant: string[]): string =>
+    `{"max_tokens":1,"messages":[{"role":"user","content":"x"} , ${assistant.map((content) => `{"role":"assistant","content":[${content}]} , `).join('')}{"role":"user","content":"y"}],"model":"alias"}`;
+
+  test('behaviour 29: genuine thinking is preserved byte for byte through a tool turn', () => {
+    expect(sent(`${signed}, ${use}`)).toBe(body([`${signed}, ${use}`]));
+  });
+
+  test('behaviour 29: thinking with an empty or foreign signature is dropped before Anthropic, and nothing else', () => {
+    expect(sent(`${unsigned}, ${signed}, ${use}`)).toBe(body([`${signed}, ${use}`]));
+    expect(sent(`${signed}, ${foreign}, ${unsigned},${use}`)).toBe(body([`${signed}, ${use}`]));
+    expect(sent(`${use}, ${unsigned}`)).toBe(body([use]));
+    expect(sent(unsigned, use)).toBe(body([use]));
+    expect(JSON.parse(sent(use, `${unsigned},${foreign}`)).messages).toHaveLength(3);
+  });
+});
+
 describe('messages -> messages stream', () => {
   test('behaviour 7: unknown events, blocks and deltas pass; only message_start\'s model changes', () => {
     const unknown = event('content_block_start', ',"index":1,"content_block":{"type":"new"}') + event('content_block_delta', ',"index":1,"delta":{"type":"new_delta"}') + event('later', ',"x":9007199254740993');
