@@ -47,19 +47,19 @@ module.exports = {
     {
       name: 'pure-libraries-do-no-io',
       severity: 'error',
-      from: { path: at('libs/(money|contracts|snapshot|metering|protocols)/'), pathNot: '\\.spec\\.ts$' },
+      from: { path: at('libs/(money|contracts|snapshot|metering|protocols)/src/'), pathNot: '\\.spec\\.ts$' },
       to: { path: [NODE_IO, npm('ioredis', 'pg', 'undici', 'bullmq', 'typeorm')] },
     },
     {
       name: 'only-keyspace-speaks-redis',
       severity: 'error',
-      from: { path: at('(apps|libs)/'), pathNot: [at('libs/keyspace/'), '\\.spec\\.ts$'] },
+      from: { path: at('(apps|libs)/[^/]+/src/'), pathNot: [at('libs/keyspace/'), '\\.spec\\.ts$'] },
       to: { path: npm('ioredis') },
     },
     {
       name: 'only-relay-and-queue-speak-bullmq',
       severity: 'error',
-      from: { path: at('(apps|libs)/'), pathNot: [at('apps/proxy-node/src/usage/relay'), at('apps/control-plane/src/platform/queues/'), '\\.spec\\.ts$'] },
+      from: { path: at('(apps|libs)/[^/]+/src/'), pathNot: [at('apps/proxy-node/src/usage/relay'), at('apps/control-plane/src/platform/queues/'), '\\.spec\\.ts$'] },
       to: { path: npm('bullmq') },
     },
     {
