@@ -81,6 +81,7 @@ describe('upstream errors', () => {
     expect(shown('messages', read(400, { type: 'error', error: { type: 'invalid_request_error', message } })).body).toHaveProperty('error.message', message);
     expect(shown('chat', read(400, { error: { message: 'Unsupported parameter', param: 'max_tokens', code: 'unsupported_parameter' } })).body).toEqual({
       error: { message: 'Unsupported parameter', type: 'invalid_request_error', param: 'max_tokens', code: 'unsupported_parameter' },
+      request_id: 'rid',
     });
     expect(shown('chat', read(413, { error: { message: 'Too many megabytes' } }))).toMatchObject({ status: 413, body: { error: { message: 'Too many megabytes' } } });
     expect(shown('chat', read(500, { error: { message: 'stack trace at db.internal' } })).text).not.toContain('db.internal');
