@@ -1,5 +1,5 @@
 import type { LoggerService } from '@nestjs/common';
-import { pino, type Logger as Pino } from 'pino';
+import { pino, type DestinationStream, type Logger as Pino, type LoggerOptions } from 'pino';
 
 /** Wherever these names occur, their values stay out of the log (security S13). */
 const SECRET_NAMES = ['authorization', 'cookie', 'password', 'password_hash', 'current_password', 'new_password', 'api_key', 'key', 'token', 'secret', 'credential'];
@@ -7,8 +7,8 @@ const SECRET_NAMES = ['authorization', 'cookie', 'password', 'password_hash', 'c
 /** Nest tells of every module and route it wires: a hundred lines nobody reads in a healthy start. */
 const BOOT_CONTEXTS = new Set<unknown>(['InstanceLoader', 'RoutesResolver', 'RouterExplorer', 'NestFactory', 'NestApplication']);
 
-export function createPino(level: string): Pino {
-  return pino({
+export function createPino(level: string, destination?: DestinationStream): Pino {
+  const options: LoggerOptions = {
     level,
     base: { service: 'control-plane' },
     // One line of JSON an entry: newlines and escape sequences of callers arrive escaped (security S48).
@@ -16,7 +16,8 @@ export function createPino(level: string): Pino {
     timestamp: pino.stdTimeFunctions.isoTime,
     redact: { paths: SECRET_NAMES.flatMap((name) => [name, `*.${name}`, `*.*.${name}`]), censor: '[redacted]' },
     serializers: { err: serializeError },
-  });
+  };
+  return destination ? pino(options, destination) : pino(options);
 }
 
 /** TypeORM and pg errors carry the statement's parameters, which may be secrets: only name, message, code and stack are kept. */

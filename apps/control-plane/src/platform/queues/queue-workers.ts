@@ -1,12 +1,17 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Inject, Injectable, Logger, type OnApplicationBootstrap, type BeforeApplicationShutdown } from '@nestjs/common';
 import { USAGE_QUEUE } from '@tollgate/contracts';
 import { BULL_PREFIX, openRedis } from '@tollgate/keyspace';
 import { Worker, type Processor, type WorkerOptions } from 'bullmq';
 import { CONFIG, type Config } from '../../config.ts';
+import { outageLog } from '../redis/outage-log.ts';
 
 /** Every queue somebody fills; each must have a processor, or the process does not start. */
 const QUEUES = [USAGE_QUEUE] as const;
 export type QueueName = (typeof QUEUES)[number];
+
+/** Jobs take milliseconds; longer means that Redis does not answer. */
+const CLOSE_TIMEOUT_MS = 5_000;
 
 interface Registration {
   processor: Processor;
@@ -40,14 +45,16 @@ export class QueueWorkers implements OnApplicationBootstrap, BeforeApplicationSh
 
   /** A worker blocks on its connection, so each has its own. */
   private start(queue: QueueName, { processor, options }: Registration): () => Promise<void> {
-    const onError = (error: Error): void => this.logger.warn(error, `queue ${queue}`);
+    const onError = outageLog(this.logger, `the connection of queue ${queue}`);
     const connection = openRedis(this.config.REDIS_URL, { role: 'queue_worker', name: `tollgate-worker-${queue}`, onError });
     const worker = new Worker(queue, processor, { ...options, connection, prefix: BULL_PREFIX });
     // Without a listener a lost connection would end the process; BullMQ reconnects by itself.
     worker.on('error', onError);
     worker.on('failed', (_job, error) => this.logger.warn(error, `a job of queue ${queue} failed`));
     return async () => {
-      await worker.close();
+      // While Redis is away a worker cannot say goodbye; its jobs are idempotent and are taken up by another.
+      await Promise.race([worker.close(), sleep(CLOSE_TIMEOUT_MS, undefined, { ref: false })]);
+      worker.disconnect().catch(onError);
       connection.disconnect();
     };
   }

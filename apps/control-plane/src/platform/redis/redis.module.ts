@@ -1,6 +1,7 @@
 import { Global, Inject, Logger, Module, type OnApplicationShutdown } from '@nestjs/common';
 import { Acknowledgements, EpochCache, Epochs, FleetStore, FunctionLibrary, LiveRecords, MeteringStore, openRedis, type RedisConnection } from '@tollgate/keyspace';
 import { CONFIG, type Config } from '../../config.ts';
+import { outageLog } from './outage-log.ts';
 
 /** Injection token of the connection behind the keyspace classes; features take the classes, each of which is its own token. */
 export const REDIS = Symbol('REDIS');
@@ -14,7 +15,7 @@ const logger = new Logger('redis');
     {
       provide: REDIS,
       inject: [CONFIG],
-      useFactory: (config: Config) => openRedis(config.REDIS_URL, { role: 'plain', name: 'tollgate-control-plane', onError: (error) => logger.warn(error, 'the connection failed') }),
+      useFactory: (config: Config) => openRedis(config.REDIS_URL, { role: 'plain', name: 'tollgate-control-plane', onError: outageLog(logger, 'the connection') }),
     },
     { provide: FunctionLibrary, inject: [REDIS], useFactory: (redis: RedisConnection) => new FunctionLibrary(redis) },
     { provide: Epochs, inject: [REDIS], useFactory: (redis: RedisConnection) => new Epochs(redis) },

@@ -384,6 +384,12 @@ CREATE TABLE usage_rollups (
 );
 CREATE INDEX usage_rollups_user ON usage_rollups (user_id, hour);
 
+-- The same by UTC day, kept beside it, so that months over many accounts are read in milliseconds.
+CREATE TABLE usage_rollups_daily (LIKE usage_rollups);
+ALTER TABLE usage_rollups_daily RENAME COLUMN hour TO day;
+ALTER TABLE usage_rollups_daily ALTER COLUMN day TYPE date USING day::date, ADD PRIMARY KEY (day, user_id, key_id, model_id, upstream_id);
+CREATE INDEX usage_rollups_daily_user ON usage_rollups_daily (user_id, day);
+
 CREATE TABLE usage_dead_letters (
   id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
   rid text NOT NULL,

@@ -1,0 +1,121 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { startServices, type Services } from '@tollgate/harness';
+import { DataSource } from 'typeorm';
+import { isConnectionFailure, isUniqueViolation } from './database-errors.ts';
+import { dataSourceOptions } from './data-source-options.ts';
+import { migrate } from './migrate.ts';
+import { afterCommit, beforeCommit, Transactions } from './transactions.ts';
+
+let services: Services;
+let dataSource: DataSource;
+let transactions: Transactions;
+beforeAll(async () => {
+  services = await startServices({ redis: false });
+  dataSource = await new DataSource(dataSourceOptions({ DATABASE_URL: services.databaseUrl, DATABASE_POOL_MAX: 6 })).initialize();
+  transactions = new Transactions(dataSource);
+  await dataSource.query('CREATE TABLE notes (id integer PRIMARY KEY, n integer NOT NULL DEFAULT 0)');
+}, 60_000);
+beforeEach(() => dataSource.query('TRUNCATE notes; INSERT INTO notes (id) VALUES (1), (2)'));
+afterAll(async () => {
+  await dataSource?.destroy();
+  await services?.stop();
+});
+
+const read = async (id: number): Promise<number> => (await dataSource.query('SELECT n FROM notes WHERE id = $1', [id]))[0].n;
+
+test('steps before the commit run last inside it, steps after it see what was committed', async () => {
+  const order: string[] = [];
+  await transactions.run(async (tx) => {
+    afterCommit(tx, async () => void order.push(`after sees ${await read(1)}`));
+    beforeCommit(tx, async () => {
+      await tx.query('UPDATE notes SET n = n + 1 WHERE id = 1');
+      order.push(`before, others see ${await read(1)}`);
+    });
+    order.push('work');
+  });
+  expect(order).toEqual(['work', 'before, others see 0', 'after sees 1']);
+});
+
+test('neither a failing work nor a failing step before the commit leaves anything, and nothing runs after it', async () => {
+  let ran = 0;
+  const fail = (where: 'work' | 'before') =>
+    transactions.run(async (tx) => {
+      afterCommit(tx, async () => void (ran += 1));
+      await tx.query('UPDATE notes SET n = 9');
+      if (where === 'before') beforeCommit(tx, () => Promise.reject(new Error('no')));
+      else throw new Error('no');
+    });
+  await expect(fail('work')).rejects.toThrow('no');
+  await expect(fail('before')).rejects.toThrow('no');
+  expect([ran, await read(1)]).toEqual([0, 0]);
+});
+
+test('a step after the commit that fails does not undo or hide what was committed', async () => {
+  const result = await transactions.run(async (tx) => {
+    afterCommit(tx, () => Promise.reject(new Error('Redis is away')));
+    await tx.query('UPDATE notes SET n = 5 WHERE id = 1');
+    return 'done';
+  });
+  expect([result, await read(1)]).toEqual(['done', 5]);
+});
+
+test('two that deadlock both get through, each with its effect once', async () => {
+  const { promise: bothStarted, resolve } = Promise.withResolvers<void>();
+  let started = 0;
+  const crossing = (first: number, second: number) =>
+    transactions.run(async (tx) => {
+      await tx.query('UPDATE notes SET n = n + 1 WHERE id = $1', [first]);
+      started += 1;
+      if (started === 2) resolve();
+      await bothStarted;
+      await tx.query('UPDATE notes SET n = n + 1 WHERE id = $1', [second]);
+    });
+  await Promise.all([crossing(1, 2), crossing(2, 1)]);
+  expect([await read(1), await read(2)]).toEqual([2, 2]);
+});
+
+test('serializable transactions that conflict are repeated until all are done', async () => {
+  const increment = () =>
+    transactions.run(async (tx) => {
+      const [{ n }] = await tx.query('SELECT n FROM notes WHERE id = 1');
+      await tx.query('UPDATE notes SET n = $1 WHERE id = 1', [n + 1]);
+    }, 'SERIALIZABLE');
+  await Promise.all([increment(), increment()]);
+  expect(await read(1)).toBe(2);
+});
+
+test('replicas that start together migrate an empty database once', async () => {
+  const url = await services.createDatabase();
+  const replicas = await Promise.all([1, 2, 3].map(() => new DataSource(dataSourceOptions({ DATABASE_URL: url, DATABASE_POOL_MAX: 3 })).initialize()));
+  try {
+    await Promise.all(replicas.map(migrate));
+    await Promise.all(replicas.map(migrate));
+    const [{ n }] = await replicas[0]?.query('SELECT count(*)::int AS n FROM migrations') ?? [];
+    expect(n).toBe(dataSource.migrations.length);
+  } finally {
+    await Promise.all(replicas.map((replica) => replica.destroy()));
+  }
+});
+
+test('a server that drops every connection, in a transaction or idle, costs the transaction and nothing else', async () => {
+  const { promise: inside, resolve } = Promise.withResolvers<void>();
+  const { promise: dropped, resolve: drop } = Promise.withResolvers<void>();
+  const lost = transactions.run(async (tx) => {
+    await tx.query('UPDATE notes SET n = 7');
+    resolve();
+    await dropped;
+    await tx.query('SELECT 1');
+  });
+  await inside;
+  await dataSource.query('SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND datname = current_database()');
+  drop();
+  await expect(lost).rejects.toThrow();
+  expect(await read(1)).toBe(0);
+});
+
+test('tells a taken name and an unreachable database from other errors', async () => {
+  const taken = await dataSource.query('INSERT INTO notes (id) VALUES (1)').catch((error: unknown) => error);
+  expect([isUniqueViolation(taken, 'notes_pkey'), isUniqueViolation(taken, 'other'), isConnectionFailure(taken)]).toEqual([true, false, false]);
+  const unreachable = await new DataSource(dataSourceOptions({ DATABASE_URL: 'postgres://127.0.0.1:1/x', DATABASE_POOL_MAX: 1 })).initialize().catch((error: unknown) => error);
+  expect(isConnectionFailure(unreachable)).toBe(true);
+});
