@@ -67,6 +67,12 @@ export function booksOf(plane: ControlPlane) {
           'SELECT s.id, s.overdraft FROM subscriptions s LEFT JOIN token_overdrafts o ON o.subscription_id = s.id GROUP BY s.id HAVING s.overdraft <> coalesce(sum(o.tokens), 0)',
         'an overdraft stands beside a balance': 'SELECT id, balance, overdraft FROM subscriptions WHERE overdraft > 0 AND balance > 0',
         'a lot refunded more than the cost of what was withdrawn': 'SELECT id FROM token_lots WHERE refunded * tokens > cost * withdrawn',
+        'the days of the roll-ups are not the sums of their hours': `
+          SELECT * FROM (SELECT (hour AT TIME ZONE 'UTC')::date AS day, user_id, key_id, model_id, upstream_id, sum(requests) AS requests, sum(errors) AS errors, sum(charge) AS charge,
+            sum(input_tokens) AS input, sum(duration_histogram[9]) AS bucket FROM usage_rollups GROUP BY 1, 2, 3, 4, 5) h
+          FULL JOIN (SELECT day, user_id, key_id, model_id, upstream_id, requests, errors, charge, input_tokens AS input, duration_histogram[9] AS bucket FROM usage_rollups_daily) d
+            USING (day, user_id, key_id, model_id, upstream_id, requests, errors, charge, input, bucket)
+          WHERE h.requests IS DISTINCT FROM d.requests`,
         'tokens went missing between credits, usage and balance': `
           SELECT s.id FROM subscriptions s
           WHERE s.balance - s.overdraft <> coalesce((SELECT sum(delta) FROM token_credits c WHERE c.subscription_id = s.id), 0)

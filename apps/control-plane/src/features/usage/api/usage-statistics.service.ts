@@ -15,6 +15,10 @@ const DEFAULT_INTERVALS = { hour: 24, day: 30 };
 const INTERVALS_MAX = 1_500;
 const ROWS_MAX = 20_000;
 
+const SOURCES = {
+  hour: { table: 'usage_rollups', column: 'hour', at: 'hour' },
+  day: { table: 'usage_rollups_daily', column: 'day', at: "day::timestamp AT TIME ZONE 'UTC'" },
+};
 const SUMS = ['requests', 'errors', 'input_tokens', 'cache_read_tokens', 'cache_write_tokens', 'output_tokens', 'charge'] as const;
 const GROUPINGS: Record<Group, { column: string; name: string }> = {
   model: { column: 'model_id', name: '(SELECT name FROM models WHERE id = s.group_id)' },
@@ -50,30 +54,32 @@ export class UsageStatisticsService {
   }
 }
 
-/** Whole hours: the roll-ups know nothing finer. */
+/** Whole hours or days (UTC): the roll-ups know nothing finer. */
 function periodOf({ from, to, interval }: StatisticsQuery): { from: Date; to: Date } {
-  const end = Math.ceil((to?.getTime() ?? Date.now()) / HOUR_MS) * HOUR_MS;
-  const start = Math.floor((from?.getTime() ?? end - DEFAULT_INTERVALS[interval] * INTERVAL_MS[interval]) / HOUR_MS) * HOUR_MS;
+  const lengthMs = INTERVAL_MS[interval];
+  const end = Math.ceil((to?.getTime() ?? Date.now()) / lengthMs) * lengthMs;
+  const start = Math.floor((from?.getTime() ?? end - DEFAULT_INTERVALS[interval] * lengthMs) / lengthMs) * lengthMs;
   if (start >= end) throw invalidField('from', 'must lie before to');
-  if (end - start > INTERVALS_MAX * INTERVAL_MS[interval]) throw new Refusal('statistics_range', { detail: `At most ${INTERVALS_MAX} intervals at a time` });
+  if (end - start > INTERVALS_MAX * lengthMs) throw new Refusal('statistics_range', { detail: `At most ${INTERVALS_MAX} intervals at a time` });
   return { from: new Date(start), to: new Date(end) };
 }
 
 function selectStatistics(query: StatisticsQuery & { from: Date; to: Date; userId: number | undefined }): { sql: string; parameters: unknown[] } {
   const parameters: unknown[] = [];
   const bind = (value: unknown): string => `$${parameters.push(value)}`;
+  const { table, column, at } = SOURCES[query.interval];
   const conditions = [
-    `hour >= ${bind(query.from)} AND hour < ${bind(query.to)}`,
+    `${column} >= ${bind(query.from)}::timestamptz AND ${column} < ${bind(query.to)}::timestamptz`,
     ...(query.userId === undefined ? [] : [`user_id = ${bind(query.userId)}`]),
     ...(['key_id', 'model_id', 'upstream_id'] as const).flatMap((name) => (query[name] === undefined ? [] : [`${name} = ${bind(query[name])}`])),
   ];
   const grouping = query.group_by && GROUPINGS[query.group_by];
   const sql = `
     SELECT s.*, ${grouping ? grouping.name : 'NULL::text'} AS group_name FROM (
-      SELECT date_trunc('${query.interval}', hour, 'UTC') AS at, ${grouping ? grouping.column : 'NULL::int'} AS group_id,
+      SELECT ${at} AS at, ${grouping ? grouping.column : 'NULL::int'} AS group_id,
         ${SUMS.map((name) => `sum(${name})::bigint AS ${name}`).join(', ')},
         ${summedBuckets('duration_histogram')} AS durations, ${summedBuckets('first_token_histogram')} AS first_tokens
-      FROM usage_rollups WHERE ${conditions.join(' AND ')}
+      FROM ${table} WHERE ${conditions.join(' AND ')}
       GROUP BY 1, 2
     ) s WHERE s.requests > 0 OR s.charge > 0 ORDER BY s.at, s.group_id LIMIT ${ROWS_MAX + 1}`;
   return { sql, parameters };

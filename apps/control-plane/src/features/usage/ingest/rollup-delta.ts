@@ -2,13 +2,13 @@ import type { UsageFinal } from '@tollgate/contracts';
 import { bucketOf, emptyHistogram } from '../histogram.ts';
 import type { ReadEvent } from './read-event.ts';
 
-const HOUR_MS = 3_600_000;
 /** usage_rollups.upstream_id of requests that reached no upstream. */
 const NO_UPSTREAM = 0;
 
-/** What a batch adds to one row of usage_rollups. Counts may be negative inside one delta, never in a sum over all events of a request. */
+/** What a batch adds to one row of a roll-up. Counts may be negative inside one delta, never in a sum over all events of a request. */
 export interface RollupDelta {
-  hourMs: number;
+  /** Where the hour or day (UTC) begins. */
+  periodMs: number;
   userId: number;
   keyId: number;
   modelId: number;
@@ -28,14 +28,15 @@ export interface RollupDelta {
  * Sums a batch into one delta per roll-up row, in key order so that parallel workers lock rows in one order.
  * Events are order-free: a correction carries the whole final, so it takes back exactly what its reap booked and books the request anew.
  */
-export function rollupDeltas(events: readonly ReadEvent[]): RollupDelta[] {
+export function rollupDeltas(events: readonly ReadEvent[], periodLengthMs: number): RollupDelta[] {
   const byKey = new Map<string, RollupDelta>();
+  const rowOf = (read: ReadEvent, who: Requester, upstreamId: number): RollupDelta => rowIn(byKey, { periodMs: Math.floor(read.beganAtMs / periodLengthMs) * periodLengthMs, who, upstreamId });
   for (const read of events) {
     const { payload, delta, seq } = read.event;
-    if (payload.kind === 'reap') addReap(rowOf(byKey, read, payload, NO_UPSTREAM), delta, 1);
+    if (payload.kind === 'reap') addReap(rowOf(read, payload, NO_UPSTREAM), delta, 1);
     if (payload.kind === 'usage') {
-      if (seq === 1) addReap(rowOf(byKey, read, payload, NO_UPSTREAM), payload.charge - delta, -1);
-      addFinal(rowOf(byKey, read, payload, payload.upstream_id ?? NO_UPSTREAM), payload);
+      if (seq === 1) addReap(rowOf(read, payload, NO_UPSTREAM), payload.charge - delta, -1);
+      addFinal(rowOf(read, payload, payload.upstream_id ?? NO_UPSTREAM), payload);
     }
   }
   return [...byKey.entries()].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row);
@@ -69,13 +70,18 @@ function count(histogram: number[], valueMs: number): void {
   histogram[bucket] = (histogram[bucket] ?? 0) + 1;
 }
 
-function rowOf(byKey: Map<string, RollupDelta>, read: ReadEvent, who: { account_id: number; key_id: number; model_id: number }, upstreamId: number): RollupDelta {
-  const hourMs = Math.floor(read.beganAtMs / HOUR_MS) * HOUR_MS;
-  const key = [hourMs, who.account_id, who.key_id, who.model_id, upstreamId].map((part) => String(part).padStart(16, '0')).join(':');
+interface Requester {
+  account_id: number;
+  key_id: number;
+  model_id: number;
+}
+
+function rowIn(byKey: Map<string, RollupDelta>, { periodMs, who, upstreamId }: { periodMs: number; who: Requester; upstreamId: number }): RollupDelta {
+  const key = [periodMs, who.account_id, who.key_id, who.model_id, upstreamId].map((part) => String(part).padStart(16, '0')).join(':');
   const known = byKey.get(key);
   if (known) return known;
   const row: RollupDelta = {
-    hourMs,
+    periodMs,
     userId: who.account_id,
     keyId: who.key_id,
     modelId: who.model_id,

@@ -10,7 +10,6 @@ import { TokenLedger, type LockedSubscription, type Overdrawn } from '../../subs
 import { bookDeadLetters, type DeadLetter } from './dead-letters.ts';
 import { KnownFacts } from './known-facts.ts';
 import { readEvent, type ReadEvent } from './read-event.ts';
-import { rollupDeltas } from './rollup-delta.ts';
 import { bookRollups } from './rollups.ts';
 import { INSERT_USAGE_EVENTS, usageRowParameters } from './usage-row.ts';
 
@@ -68,7 +67,7 @@ export class UsageIngest {
     const overdrawn = await this.tokens.charge(tx, `usage:${randomUUID()}`, netDeltas(booked), locked);
     // Usage first: a correction in this batch may bring the tokens that a withdrawal of the same request takes out.
     for (const read of booked) await this.withdraw(tx, read, locked);
-    await bookRollups(tx, rollupDeltas(booked));
+    await bookRollups(tx, booked);
     return { booked, deadLetters: [...poison], overdrawn };
   }
 
