@@ -33,6 +33,7 @@ export function createApp(parts: AppParts): Hono<Env> {
   serveModel(app, parts, '/v1/chat/completions', 'chat');
   serveModel(app, parts, '/v1/messages', 'messages');
   serveModel(app, parts, '/v1/embeddings', 'embeddings');
+  serveModel(app, parts, '/v1/responses', 'responses');
   answer(app, parts, 'POST', '/v1/messages/count_tokens', (edge) => countTokensEndpoint(parts.admitter, { ...edge, index: operations.gate.open(), bodyBytesMax: parts.bodyBytesMax }));
   answer(app, parts, 'GET', '/v1/models', (edge) => listModels(parts.admitter, modelsRequest(edge, operations)));
   answer(app, parts, 'GET', '/v1/models/:name{.+}', (edge, context) => getModel(parts.admitter, { ...modelsRequest(edge, operations), name: context.req.param('name') ?? '' }));
@@ -40,7 +41,10 @@ export function createApp(parts: AppParts): Hono<Env> {
   answer(app, parts, 'GET', '/api/hello', () => ({ message: 'hello' }));
   answer(app, parts, 'GET', '/', () => ({ service: 'tollgate' }));
   app.get('/healthz', (context) => context.json({ status: 'ok' }));
-  app.get('/readyz', (context) => context.json(operations.readiness(), operations.gate.isReady ? 200 : 503));
+  app.get('/readyz', (context) => {
+    const readiness = operations.readiness();
+    return context.json(readiness, readiness.ready ? 200 : 503);
+  });
   app.get('/metrics', (context) => operations.metrics(context.req.header('authorization')));
   app.notFound((context) => refuse(context, parts, new Refusal('not_found')));
   return app;

@@ -122,7 +122,7 @@ function createServing({ config, store, books, follower, log }: { config: Config
     onFinal: (final, { model }) => metrics.ended(final, model.name),
     onRefused: (status) => metrics.refused(status),
   });
-  const operations = new Operations({ gate, follower, metrics, log });
+  const operations = new Operations({ gate, follower, metrics, meteringRefusal: () => books.refusal(), log });
   const app = createApp({ pipeline, admitter, operations, newRid: randomUUIDv7, trustedProxies: parseRanges(config.TRUSTED_PROXIES), bodyBytesMax: config.BODY_BYTES_MAX });
   return { app, gate, pools, health, denials };
 }

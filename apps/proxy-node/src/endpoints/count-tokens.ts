@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { countTokensGently } from '@tollgate/metering';
 import { parseCountTokens } from '@tollgate/protocols';
 import { readBody } from '../http/read-body.ts';
+import { nextTurn } from '../next-turn.ts';
 import type { Admitter } from '../pipeline/admit.ts';
 import { authenticate } from '../pipeline/authenticate.ts';
 import { modelNotFound } from '../pipeline/parse.ts';
@@ -28,8 +29,4 @@ export async function countTokensEndpoint(
   if (!model?.is_on_shelf || !caller.value.subscribedModelIds.includes(model.id)) throw modelNotFound(name);
   const text = await countTokensGently(prompt.text(), nextTurn);
   return { input_tokens: text + prompt.messageCount * TOKENS_PER_MESSAGE + prompt.imageCount * TOKENS_PER_IMAGE + TOKENS_PER_PROMPT };
-}
-
-function nextTurn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
 }

@@ -10,15 +10,20 @@ export class Operations {
   readonly #follower: SnapshotFollower;
   readonly #metrics: Metrics;
 
-  constructor({ gate, follower, metrics, log }: { gate: Gate; follower: SnapshotFollower; metrics: Metrics; log: Logger }) {
+  readonly #meteringRefusal: () => string | null;
+
+  constructor({ gate, follower, metrics, meteringRefusal, log }: { gate: Gate; follower: SnapshotFollower; metrics: Metrics; meteringRefusal: () => string | null; log: Logger }) {
     this.gate = gate;
     this.log = log;
     this.#follower = follower;
     this.#metrics = metrics;
+    this.#meteringRefusal = meteringRefusal;
   }
 
-  readiness(): { ready: boolean; state: string; snapshot_version: number | null } {
-    return { ready: this.gate.isReady, state: this.gate.closure ?? 'serving', snapshot_version: this.#follower.current?.snapshot.version ?? null };
+  /** A node that cannot meter is not ready either: another may still reach its Redis. */
+  readiness(): { ready: boolean; state: string; metering: string; snapshot_version: number | null } {
+    const refusal = this.#meteringRefusal();
+    return { ready: this.gate.isReady && refusal === null, state: this.gate.closure ?? 'serving', metering: refusal ?? 'ok', snapshot_version: this.#follower.current?.snapshot.version ?? null };
   }
 
   metrics(authorization: string | undefined): Promise<Response> {

@@ -4,6 +4,7 @@ import { affordableOutput, countTokensGently, planHold, priceInForce, type HoldP
 import type { Ask } from '@tollgate/protocols';
 import type { PriceVersion, SnapshotModel } from '@tollgate/snapshot';
 import type { Logger } from 'pino';
+import { nextTurn } from '../next-turn.ts';
 import { Refusal, retryHeaders } from '../refusals.ts';
 import type { Books, HoldHandle } from '../usage/books.ts';
 import type { DenyCache } from './deny-cache.ts';
@@ -230,9 +231,4 @@ function accessRefusal(denied: AccessDenied): Refusal {
 
 function unavailable(): Refusal {
   return new Refusal('metering_unavailable', { headers: retryHeaders(FENCED_RETRY_MS) });
-}
-
-/** Other requests go on between two batches of tokenising. */
-function nextTurn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
 }

@@ -1,6 +1,7 @@
 import { NO_USAGE, type ChargeBasis, type TokenUsage } from '@tollgate/contracts';
 import { countTokens, countTokensGently, quarantine, TokenCounter, type UsageBounds } from '@tollgate/metering';
 import type { PromptFacts } from '@tollgate/protocols';
+import { nextTurn } from '../next-turn.ts';
 
 /** Prompts up to this size are tokenised at once (about 2 ms); longer ones in batches beside other requests. */
 const PROMPT_AT_ONCE_BYTES = 16 * 1024;
@@ -78,8 +79,4 @@ export class Tally {
     this.#promptTokens = this.#prompt.textBytes <= PROMPT_AT_ONCE_BYTES ? countTokens(text) : await countTokensGently(text, nextTurn);
     return this.#promptTokens;
   }
-}
-
-function nextTurn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
 }
