@@ -27,6 +27,8 @@ export interface OpenRedisOptions {
 const COMMAND_TIMEOUT_MS = 5_000;
 const CONNECT_TIMEOUT_MS = 5_000;
 const RECONNECT_DELAY_MAX_MS = 1_000;
+/** A socket that does not close is destroyed after this, so that a process can end. */
+const DISCONNECT_TIMEOUT_MS = 500;
 
 /** RESP3 on the wire, replies in the shapes that the rest of this library reads. */
 type Options = RedisOptions & { replyMapping: 'legacy' };
@@ -78,15 +80,16 @@ function roleOptions(role: ConnectionRole): Options {
   return {
     replyMapping: 'legacy',
     connectTimeout: CONNECT_TIMEOUT_MS,
+    disconnectTimeout: DISCONNECT_TIMEOUT_MS,
     retryStrategy: reconnectDelayMs,
     enableReadyCheck: true,
     enableOfflineQueue: waits,
     enableAutoPipelining: role === 'hot',
-    // BullMQ insists on null: its worker must outlive any outage. The others must say no in time.
-    maxRetriesPerRequest: waits ? null : 1,
+    // 0 fails what was sent the moment the connection breaks: it may have run, and whoever sent it decides whether to repeat it.
+    // BullMQ insists on null, and a blocking call is simply made again.
+    maxRetriesPerRequest: waits ? null : 0,
+    autoResendUnfulfilledCommands: waits,
     autoResubscribe: true,
-    // A function that was sent may have run. Every call here is idempotent, but whoever made it decides whether to repeat it.
-    autoResendUnfulfilledCommands: role === 'queue_worker',
     // After a failover the old primary refuses writes: leave it.
     reconnectOnError: (error) => error.message.startsWith('READONLY'),
     ...(waits ? {} : { commandTimeout: COMMAND_TIMEOUT_MS }),

@@ -1,0 +1,224 @@
+import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
+import type { Acknowledgement, FleetMessage, NodeDump, NodeReport } from '@tollgate/contracts';
+import { startServices, type Services } from '@tollgate/harness';
+import { publishSnapshot } from '@tollgate/snapshot';
+import { Acknowledgements, EpochCache, Epochs, FleetStore, FunctionLibrary, openRedis, redisReady, type ConnectionRole, type RedisConnection } from '../src/index.ts';
+import { keys } from '../src/keys.ts';
+import { openAccount, openWorld, SHARDS } from './world.ts';
+
+let services: Services;
+let redis: RedisConnection;
+const opened: RedisConnection[] = [];
+
+beforeAll(async () => {
+  services = await startServices({ postgres: false });
+  redis = await open('plain');
+});
+afterAll(async () => {
+  for (const connection of opened) connection.disconnect();
+  await services?.stop();
+});
+afterEach(async () => {
+  await redis.flushall();
+});
+
+async function open(role: ConnectionRole): Promise<RedisConnection> {
+  const connection = openRedis(services.redisUrl, { role, name: 'stores-spec', onError: () => {} });
+  opened.push(connection);
+  await redisReady(connection, 5_000);
+  return connection;
+}
+
+const report = (changes: Partial<NodeReport> = {}): NodeReport => ({
+  ...{ name: 'node-1', worker: 0, instance: randomUUID(), url: null, state: 'online', version: 3, checksum: 'c', applied_at: 1, refused: null },
+  ...{ started_at: 1, reported_at: 1_000, in_flight: 0, unacknowledged: 0, software: '0.1.0', proof: 'p' },
+  ...changes,
+});
+
+describe('the fleet store', () => {
+  const newStore = (): FleetStore => new FleetStore({ redis, library: new FunctionLibrary(redis) });
+
+  test('publishes a snapshot that nodes can fetch and verify', async () => {
+    const store = newStore();
+    expect(await store.currentVersion()).toBeNull();
+    const snapshot = publishSnapshot({ version: 4, publishedAtMs: 5, document: { format: 1, models: [], upstreams: [], routes: [] } });
+    await store.publish(snapshot);
+    expect(await store.currentVersion()).toBe(4);
+    expect(await store.fetchSnapshot(4)).toEqual({ kind: 'ok', snapshot });
+    expect(await store.fetchSnapshot(3)).toBeNull();
+    await redis.set(keys.snapshot(4), JSON.stringify({ ...snapshot, checksum: 'f'.repeat(64) }));
+    expect(await store.fetchSnapshot(4)).toMatchObject({ kind: 'refused', reason: 'checksum_mismatch' });
+    await redis.set(keys.snapshot(4), 'torn {');
+    expect(await store.fetchSnapshot(4)).toMatchObject({ kind: 'refused' });
+  });
+
+  test('tells its listeners what is announced, also after their connection broke, and drops what it cannot read', async () => {
+    const store = newStore();
+    const subscriber = await open('subscriber');
+    const heard: FleetMessage[] = [];
+    let hear = (): void => {};
+    await store.subscribe(subscriber, (message) => {
+      heard.push(message);
+      hear();
+    });
+    const until = (count: number): Promise<void> =>
+      new Promise((resolve) => {
+        hear = () => heard.length >= count && resolve();
+        hear();
+      });
+    await redis.publish(keys.fleetChannel, 'no json');
+    await redis.publish(keys.fleetChannel, '{"kind":"of a later release"}');
+    await store.announce({ kind: 'reload', node: null });
+    await until(1);
+    await redis.call('CLIENT', 'KILL', 'TYPE', 'pubsub');
+    await once(subscriber, 'ready');
+    // The subscription follows `ready`; a publication counts who listens.
+    while ((await redis.publish(keys.fleetChannel, JSON.stringify({ kind: 'desired', node: 'node-1' }))) === 0);
+    await until(2);
+    expect(heard).toEqual([{ kind: 'reload', node: null }, { kind: 'desired', node: 'node-1' }]);
+  });
+
+  test('lists the reports of every worker, and forgets those that are too old or cannot be read', async () => {
+    const store = newStore();
+    await store.writeReport(report());
+    await store.writeReport(report({ worker: 1, reported_at: 5_000 }));
+    await store.writeReport(report({ name: 'node-2', reported_at: 5_000 }));
+    await redis.hset(keys.nodes, 'node-3:0', 'torn');
+    const names = async (ageMaxMs: number): Promise<string[]> => (await store.listReports({ nowMs: 6_000, ageMaxMs })).map(({ name, worker }) => `${name}:${worker}`).toSorted();
+    expect(await names(5_000)).toEqual(['node-1:0', 'node-1:1', 'node-2:0']);
+    expect(await names(4_999)).toEqual(['node-1:1', 'node-2:0']);
+    expect(await redis.hlen(keys.nodes)).toBe(2);
+    await store.removeReports('node-1');
+    expect(await names(5_000)).toEqual(['node-2:0']);
+  });
+
+  test('keeps what a node should do, and knows nothing of a node nobody decided about', async () => {
+    const store = newStore();
+    expect(await store.getDesired('node-1')).toBeNull();
+    await store.setDesired('node-1', { state: 'stopped' });
+    expect(await store.getDesired('node-1')).toEqual({ state: 'stopped' });
+    await store.removeDesired('node-1');
+    expect(await store.getDesired('node-1')).toBeNull();
+  });
+
+  test('collects the answers of workers to a question', async () => {
+    const store = newStore();
+    const requestId = randomUUID();
+    const dump = (name: string, worker: number): NodeDump => ({ request_id: requestId, name, worker, tables: [], table: null, page: 1, page_size: 10, total: 0, rows: [] });
+    await store.writeDump(dump('node-1', 0));
+    await store.writeDump(dump('node-2', 1));
+    const workers = [{ name: 'node-1', worker: 0 }, { name: 'node-2', worker: 1 }, { name: 'node-3', worker: 0 }];
+    expect(await store.readDumps(requestId, workers)).toEqual([dump('node-1', 0), dump('node-2', 1)]);
+    expect(await store.readDumps(requestId, [])).toEqual([]);
+    expect(await redis.pttl(keys.dump(requestId, 'node-1:0'))).toBeLessThanOrEqual(30_000);
+  });
+});
+
+describe('acknowledgements', () => {
+  test('reach the worker they are for, in order, and the loop ends when it is told to', async () => {
+    const acknowledgements = new Acknowledgements(redis);
+    const rids = [randomUUID(), randomUUID(), randomUUID()];
+    await acknowledgements.push('node-1:0', [{ rid: rids[0] ?? '', seq: 0 }, { rid: rids[1] ?? '', seq: 1 }]);
+    await acknowledgements.push('node-1:1', [{ rid: randomUUID(), seq: 0 }]);
+    await acknowledgements.push('node-1:0', []);
+    await redis.rpush(keys.acknowledgements('node-1:0'), 'torn');
+    expect(await redis.ttl(keys.acknowledgements('node-1:0'))).toBeGreaterThan(6.9 * 86_400);
+    const stop = new AbortController();
+    const heard: Acknowledgement[] = [];
+    const loop = acknowledgements.consume('node-1:0', {
+      ...{ blocking: await open('blocking'), signal: stop.signal },
+      onAcknowledged: (batch) => {
+        heard.push(...batch);
+        if (heard.length === 3) stop.abort();
+      },
+    });
+    await acknowledgements.push('node-1:0', [{ rid: rids[2] ?? '', seq: 2 }]);
+    await loop;
+    expect(heard).toEqual(rids.map((rid, seq) => ({ rid, seq })));
+  });
+
+  test('come again after the connection broke', async () => {
+    const acknowledgements = new Acknowledgements(redis);
+    const stop = new AbortController();
+    const heard: Acknowledgement[] = [];
+    const blocking = await open('blocking');
+    const loop = acknowledgements.consume('node-1:0', {
+      ...{ blocking, signal: stop.signal },
+      onAcknowledged: (batch) => {
+        heard.push(...batch);
+        stop.abort();
+      },
+    });
+    const reconnected = once(blocking, 'ready');
+    await redis.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
+    await reconnected;
+    await acknowledgements.push('node-1:0', [{ rid: randomUUID(), seq: 0 }]);
+    await loop;
+    expect(heard).toHaveLength(1);
+  });
+});
+
+describe('epochs', () => {
+  test('are set once at the first start, and known until they change', async () => {
+    const epochs = new Epochs(redis);
+    const cache = new EpochCache(epochs);
+    expect(await cache.expected('s01')).toBeNull();
+    expect(await epochs.initialise('s01', 'e1')).toBe(true);
+    expect(await epochs.initialise('s01', 'e2')).toBe(false);
+    expect(await Promise.all([cache.expected('s01'), cache.expected('s01')])).toEqual(['e1', 'e1']);
+    await epochs.set('s01', 'e2');
+    expect(await cache.expected('s01')).toBe('e1');
+    expect(await cache.refresh('s01')).toBe('e2');
+    await epochs.clear('s01');
+    expect(await cache.refresh('s01')).toBeNull();
+  });
+});
+
+describe('a connection', () => {
+  test.each(['hot', 'plain'] as const)('of role %s refuses at once while Redis is away', async (role) => {
+    const connection = await open(role);
+    connection.disconnect(true);
+    await expect(connection.get('x')).rejects.toThrow();
+    await once(connection, 'ready');
+    expect(await connection.get('x')).toBeNull();
+  });
+
+  test.each(['hot', 'plain'] as const)('of role %s fails what was under way at once when it breaks', async (role) => {
+    const connection = await open(role);
+    const failed = expect(connection.blpop('never', 20)).rejects.toThrow();
+    while (Number(/blocked_clients:(\d+)/.exec(await redis.info('clients'))?.[1]) === 0);
+    const startedMs = performance.now();
+    connection.disconnect(true);
+    await failed;
+    expect(performance.now() - startedMs).toBeLessThan(1_000);
+    await once(connection, 'ready');
+  });
+
+  test('of role blocking waits for Redis to return', async () => {
+    const connection = await open('blocking');
+    connection.disconnect(true);
+    expect(await connection.get('x')).toBeNull();
+  });
+
+  test('to nowhere is not ready in time, and reports why', async () => {
+    const errors: Error[] = [];
+    const connection = openRedis('redis://127.0.0.1:1', { role: 'plain', name: 'nowhere', onError: (error) => errors.push(error) });
+    opened.push(connection);
+    await expect(redisReady(connection, 100)).rejects.toThrow('not ready within 100 ms');
+    expect(errors.length).toBeGreaterThan(0);
+  });
+
+  test('of role hot sends what one turn of the event loop asks in one go', async () => {
+    const world = await openWorld(services.redisUrl);
+    const tenant = await world.tenant();
+    await openAccount(tenant);
+    const written = async (): Promise<number> => Number(/total_writes_processed:(\d+)/.exec(await redis.info('stats'))?.[1]);
+    const before = await written();
+    const accounts = Array.from({ length: 200 }, (_, index) => ({ accountId: 1 + index * SHARDS, modelId: 1 }));
+    expect(await tenant.live.getBooks(accounts)).toEqual(accounts.map(() => null));
+    expect((await written()) - before).toBeLessThan(20);
+    world.close();
+  });
+});
