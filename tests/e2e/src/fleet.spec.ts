@@ -6,6 +6,8 @@ import { z } from 'zod';
 /** Real nodes of two worker processes each, over real Redis and PostgreSQL: what an administrator is told must be what they run. */
 let tollgate: Tollgate;
 let model: RoutedModel;
+/** With one upstream, so that nothing hides its failure. */
+let single: RoutedModel;
 let key: string;
 
 const workers = z.array(z.looseObject({ worker: z.number(), state: z.string(), version: z.number(), checksum: z.string() }));
@@ -15,7 +17,8 @@ const dumpAnswer = z.looseObject({ nodes: z.array(z.looseObject({ name: z.string
 beforeAll(async () => {
   tollgate = await startTollgate({ nodes: 2, workers: 2 });
   model = await createRoutedModel(tollgate);
-  key = await subscribeWithKey(await createCustomer(tollgate), { modelIds: [model.id], tokens: 100_000 });
+  single = await createRoutedModel(tollgate, { protocols: ['openai'] });
+  key = await subscribeWithKey(await createCustomer(tollgate), { modelIds: [model.id, single.id], tokens: 100_000 });
 }, 60_000);
 afterAll(() => tollgate?.stop(), 30_000);
 
@@ -27,11 +30,11 @@ async function outcomes(): Promise<Record<string, string>> {
   return Object.fromEntries((await tollgate.admin.syncAll()).nodes.map((node) => [node.name, node.outcome]));
 }
 /** 0 = nobody listens. */
-async function chatStatus(nodeUrl: string | undefined): Promise<number> {
+async function chatStatus(nodeUrl: string | undefined, { prompt = '@demo tokens=2', of = model } = {}): Promise<number> {
   const answer = await fetch(`${nodeUrl}/v1/chat/completions`, {
     method: 'POST',
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ model: model.name, messages: [{ role: 'user', content: '@demo tokens=2' }] }),
+    body: JSON.stringify({ model: of.name, messages: [{ role: 'user', content: prompt }] }),
   }).catch(() => undefined);
   await answer?.body?.cancel();
   return answer?.status ?? 0;
@@ -57,9 +60,9 @@ describe('a change of routing', () => {
   test('reaches every worker by itself within seconds, and a rollback takes it back', async () => {
     const before = (await status()).version;
     await tollgate.admin.call('POST', `/models/${model.id}/disable`);
-    await until(async () => (await Promise.all(tollgate.nodeUrls.map(chatStatus))).every((code) => code === 404));
+    await until(async () => (await Promise.all(tollgate.nodeUrls.map((url) => chatStatus(url)))).every((code) => code === 404));
     await tollgate.admin.call('POST', `/snapshots/${before}/rollback`);
-    await until(async () => (await Promise.all(tollgate.nodeUrls.map(chatStatus))).every((code) => code === 200));
+    await until(async () => (await Promise.all(tollgate.nodeUrls.map((url) => chatStatus(url)))).every((code) => code === 200));
     await tollgate.admin.call('POST', `/models/${model.id}/enable`);
     await tollgate.admin.call('POST', '/snapshots/unpin');
     expect(await outcomes()).toEqual({ 'node-1': 'applied', 'node-2': 'applied' });
@@ -113,3 +116,14 @@ test("workers' in-memory tables are shown without a secret", async () => {
     expect(text).not.toMatch(/"v1\.[\w-]{16}\.|upstream-[0-9a-f]{10}"/);
   }
 });
+
+test('an upstream that a node has given up is told to the operator, until it answers again', async () => {
+  const alerts = async (): Promise<string[]> => (await tollgate.admin.list('/admin/alerts?rule=upstream_failing')).map((alert) => String(alert['subject']));
+  for (let call = 0; call < 16; call += 1) await chatStatus(tollgate.nodeUrls[0], { prompt: '@demo mode=500', of: single });
+  await until(async () => (await alerts()).length > 0, 25_000);
+  await until(async () => {
+    await chatStatus(tollgate.nodeUrls[0], { of: single });
+    await delay(500);
+    return (await alerts()).length === 0;
+  }, 60_000);
+}, 90_000);
