@@ -123,6 +123,18 @@ describe('unsubscribing', () => {
     expect(await books.live(account, model)).toMatchObject({ status: 'active', generation: 2, balance: 500_000 });
   });
 
+  test('what a deleted account gets back for its tokens is forfeited like its wallet', async () => {
+    const [account, model] = [await books.account('10'), await books.model('1')];
+    await post('/models/subscribe', account.token, { model_id: model.id, tokens: 4_000_000 });
+    expect(await books.asAdmin('DELETE', `/users/${account.id}`)).toMatchObject({ status: 409, body: { code: 'account_not_empty' } });
+    expect((await books.asAdmin('DELETE', `/users/${account.id}?forfeit=true`)).status).toBe(204);
+    expect(await books.subscription(account, model)).toMatchObject({ status: 'closed', balance: '0' });
+    expect(await books.wallet(account)).toBe(0n);
+    expect(await books.query("SELECT t.kind, e.amount FROM ledger_transactions t JOIN ledger_entries e ON e.transaction_id = t.id JOIN ledger_accounts a ON a.id = e.ledger_account_id WHERE a.user_id = $1 ORDER BY e.id", [account.id])).toMatchObject([
+      { kind: 'admin_recharge', amount: '10000000' }, { kind: 'subscribe', amount: '-4000000' }, { kind: 'forfeit', amount: '-6000000' }, { kind: 'refund', amount: '4000000' }, { kind: 'forfeit', amount: '-4000000' },
+    ]);
+  });
+
   test('deleting a model needs ?refund=true while it has subscribers, and then refunds them', async () => {
     const [account, model] = [await books.account('10'), await books.model('1')];
     await post('/models/subscribe', account.token, { model_id: model.id, tokens: 1_000_000 });

@@ -11,12 +11,12 @@ export interface DeadLetter {
 const TEXT_CHARS_MAX = 65_536;
 const SHORT_CHARS_MAX = 200;
 
-/** Once per (rid, seq): a poison event is relayed until it is acknowledged. */
-export async function bookDeadLetters(tx: EntityManager, letters: readonly DeadLetter[]): Promise<void> {
-  if (letters.length === 0) return;
-  await tx.query(
+/** Once per (rid, seq): a poison event is relayed until it is acknowledged. Answers how many are new. */
+export async function bookDeadLetters(tx: EntityManager, letters: readonly DeadLetter[]): Promise<number> {
+  if (letters.length === 0) return 0;
+  const rows: unknown[] = await tx.query(
     `INSERT INTO usage_dead_letters (rid, seq, delta, payload, reason)
-     SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[]) ON CONFLICT (rid, seq) DO NOTHING`,
+     SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[]) ON CONFLICT (rid, seq) DO NOTHING RETURNING id`,
     [
       letters.map(({ relayed }) => storable(relayed.rid, SHORT_CHARS_MAX)),
       letters.map(({ relayed }) => storable(relayed.seq, SHORT_CHARS_MAX)),
@@ -25,6 +25,7 @@ export async function bookDeadLetters(tx: EntityManager, letters: readonly DeadL
       letters.map(({ reason }) => storable(reason, SHORT_CHARS_MAX)),
     ],
   );
+  return rows.length;
 }
 
 /** PostgreSQL's text holds neither NUL nor lone surrogates. */

@@ -5,6 +5,7 @@ import { micros } from '@tollgate/money';
 import type { EntityManager } from 'typeorm';
 import { isDataError } from './data-error.ts';
 import { Transactions } from '../../../platform/database/transactions.ts';
+import { AlertsService } from '../../alerts/alerts.service.ts';
 import { LedgerService } from '../../wallet/ledger.service.ts';
 import { TokenLedger, type LockedSubscription, type Overdrawn } from '../../subscriptions/token-ledger.service.ts';
 import { bookDeadLetters, type DeadLetter } from './dead-letters.ts';
@@ -12,13 +13,6 @@ import { KnownFacts } from './known-facts.ts';
 import { readEvent, type ReadEvent } from './read-event.ts';
 import { bookRollups } from './rollups.ts';
 import { INSERT_USAGE_EVENTS, usageRowParameters } from './usage-row.ts';
-
-export interface Ingested {
-  /** Events booked now; the others were duplicates or poison. */
-  booked: ReadEvent[];
-  deadLetters: DeadLetter[];
-  overdrawn: Overdrawn[];
-}
 
 /**
  * Books a batch of events in one transaction: usage rows, token ledger, roll-ups, refunds. Idempotent by (rid, seq) and order-free,
@@ -33,9 +27,11 @@ export class UsageIngest {
     private readonly facts: KnownFacts,
     private readonly tokens: TokenLedger,
     private readonly ledger: LedgerService,
+    private readonly alerts: AlertsService,
   ) {}
 
-  async ingest(relayed: readonly RelayedEvent[]): Promise<Ingested> {
+  /** Answers what was booked now; the others were duplicates or poison. */
+  async ingest(relayed: readonly RelayedEvent[]): Promise<ReadEvent[]> {
     const { sound, poison } = await this.judge(relayed);
     try {
       return await this.transactions.run((tx) => this.book(tx, sound, poison));
@@ -60,15 +56,16 @@ export class UsageIngest {
     return { sound, poison };
   }
 
-  private async book(tx: EntityManager, sound: readonly ReadEvent[], poison: readonly DeadLetter[]): Promise<Ingested> {
-    await bookDeadLetters(tx, poison);
+  private async book(tx: EntityManager, sound: readonly ReadEvent[], poison: readonly DeadLetter[]): Promise<ReadEvent[]> {
+    const newLetters = await bookDeadLetters(tx, poison);
     const booked = await this.insertNew(tx, sound);
     const locked = await this.tokens.lock(tx, [...new Set(booked.map((read) => read.event.payload.subscription_id))]);
     const overdrawn = await this.tokens.charge(tx, `usage:${randomUUID()}`, netDeltas(booked), locked);
     // Usage first: a correction in this batch may bring the tokens that a withdrawal of the same request takes out.
     for (const read of booked) await this.withdraw(tx, read, locked);
     await bookRollups(tx, booked);
-    return { booked, deadLetters: [...poison], overdrawn };
+    await this.raiseAlerts(tx, { overdrawn, newLetters, reason: poison[0]?.reason });
+    return booked;
   }
 
   private async insertNew(tx: EntityManager, sound: readonly ReadEvent[]): Promise<ReadEvent[]> {
@@ -122,18 +119,24 @@ export class UsageIngest {
     );
   }
 
-  private async bookOneByOne(sound: readonly ReadEvent[], poison: readonly DeadLetter[]): Promise<Ingested> {
-    const total = await this.transactions.run((tx) => this.book(tx, [], poison));
-    for (const read of sound) {
-      const one = await this.bookOne(read);
-      total.booked.push(...one.booked);
-      total.deadLetters.push(...one.deadLetters);
-      total.overdrawn.push(...one.overdrawn);
+  private async raiseAlerts(tx: EntityManager, { overdrawn, newLetters, reason }: { overdrawn: Overdrawn[]; newLetters: number; reason: string | undefined }): Promise<void> {
+    for (const { subscriptionId, tokens } of overdrawn) {
+      const message = `Subscription ${subscriptionId} used ${tokens} tokens beyond its balance; they are booked as overdraft`;
+      await this.alerts.raise(tx, { rule: 'overdraft', subject: `subscription:${subscriptionId}`, message, detail: { tokens } });
     }
-    return total;
+    if (newLetters === 0) return;
+    const message = `${newLetters} usage events could not be booked and wait as dead letters, e.g.: ${reason ?? 'unknown'}`;
+    await this.alerts.raise(tx, { rule: 'dead_letter', subject: 'usage', message });
   }
 
-  private async bookOne(read: ReadEvent): Promise<Ingested> {
+  private async bookOneByOne(sound: readonly ReadEvent[], poison: readonly DeadLetter[]): Promise<ReadEvent[]> {
+    await this.transactions.run((tx) => this.book(tx, [], poison));
+    const booked: ReadEvent[] = [];
+    for (const read of sound) booked.push(...(await this.bookOne(read)));
+    return booked;
+  }
+
+  private async bookOne(read: ReadEvent): Promise<ReadEvent[]> {
     try {
       return await this.transactions.run((tx) => this.book(tx, [read], []));
     } catch (error) {

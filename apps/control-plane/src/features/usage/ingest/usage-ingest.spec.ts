@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import type { RelayedEvent } from '@tollgate/contracts';
+import { USAGE_QUEUE, type RelayedEvent, type UsageJob } from '@tollgate/contracts';
+import { BULL_PREFIX, openRedis } from '@tollgate/keyspace';
+import { Queue, QueueEvents } from 'bullmq';
 import fc from 'fast-check';
 import { uuidv7 } from '../../../platform/http/visitor.ts';
 import { booksOf, reapEvent, usageEvent, type EventParts } from '../../../testing/books-under-test.ts';
@@ -65,6 +67,23 @@ describe('a batch', () => {
     const lists: string[] = await plane.app.get(REDIS).lrange('{ack:node-ack:3}', 0, -1);
     expect(lists.map((text) => JSON.parse(text))).toEqual([[{ rid: good.rid, seq: 0 }, { rid: bad.rid, seq: 0 }], [{ rid: good.rid, seq: 0 }]]);
   });
+});
+
+test('jobs of the queue are booked and acknowledged, and one that is nobody\'s work does not stay', async () => {
+  const parts = await subscribed(100);
+  const connection = openRedis(plane.services.redisUrl, { role: 'queue_worker', name: 'spec', onError: () => undefined });
+  const queue = new Queue<UsageJob | string>(USAGE_QUEUE, { connection, prefix: BULL_PREFIX });
+  const listener = new QueueEvents(USAGE_QUEUE, { connection: { url: plane.services.redisUrl }, prefix: BULL_PREFIX });
+  await listener.waitUntilReady();
+  try {
+    const jobs = [await queue.add('usage', { events: [usageEvent(40, parts)], refusedForFunds: [{ accountId: parts.account.id, modelId: parts.model.id }] }), await queue.add('usage', 'nonsense')];
+    await Promise.all(jobs.map((job) => job.waitUntilFinished(listener, 10_000)));
+    expect(await stateOf(parts)).toEqual({ balance: 60, overdraft: 0 });
+  } finally {
+    await listener.close();
+    await queue.close();
+    connection.disconnect();
+  }
 });
 
 describe('usage beyond the balance', () => {

@@ -1,15 +1,12 @@
 import { Injectable, Logger, type OnModuleInit } from '@nestjs/common';
 import { Acknowledgements } from '@tollgate/keyspace';
-import { USAGE_QUEUE } from '@tollgate/contracts';
-import type { RelayedEvent } from '@tollgate/contracts';
-import { DataSource } from 'typeorm';
+import { USAGE_QUEUE, type RelayedEvent } from '@tollgate/contracts';
 import { z } from 'zod';
 import { QueueWorkers } from '../../../platform/queues/queue-workers.ts';
-import { AlertsService } from '../../alerts/alerts.service.ts';
 import { LiveRecordWriter, type Withdrawn } from '../../live-state/live-record-writer.ts';
 import { AutoRechargeService } from '../../subscriptions/auto-recharge.service.ts';
 import { acknowledgementsOf } from './acknowledgements-of.ts';
-import { UsageIngest, type Ingested } from './usage-ingest.service.ts';
+import { UsageIngest } from './usage-ingest.service.ts';
 
 /** Jobs a process books at the same time; the database does the work, two cores are busy with four. */
 const CONCURRENCY = 4;
@@ -20,11 +17,15 @@ const STALLED_CHECK_MS = 5_000;
 const STALLED_COUNT_MAX = 1_000_000;
 
 const text = z.string();
+const UNREADABLE: RelayedEvent = { shard: '', outboxId: '', rid: '', seq: '', delta: '', payload: '' };
 /** Lenient on purpose: what an event says is judged one by one, so that a poison event cannot fail its batch. */
-const jobSchema = z.object({
-  events: z.array(z.object({ shard: text.catch(''), outboxId: text.catch(''), rid: text.catch(''), seq: text.catch(''), delta: text.catch(''), payload: text.catch('') })),
-  refusedForFunds: z.array(z.object({ accountId: z.number().int(), modelId: z.number().int() })).catch([]).default([]),
-});
+const relayedSchema = z.object({ shard: text.catch(''), outboxId: text.catch(''), rid: text.catch(''), seq: text.catch(''), delta: text.catch(''), payload: text.catch('') });
+const jobSchema = z
+  .object({
+    events: z.array(relayedSchema.catch(UNREADABLE)),
+    refusedForFunds: z.array(z.object({ accountId: z.number().int(), modelId: z.number().int() })).catch([]),
+  })
+  .catch({ events: [UNREADABLE], refusedForFunds: [] });
 
 /** Consumer of the usage queue: books a batch, tells the nodes, looks at auto-recharges. */
 @Injectable()
@@ -36,8 +37,6 @@ export class UsageWorker implements OnModuleInit {
     private readonly usage: UsageIngest,
     private readonly acknowledgements: Acknowledgements,
     private readonly autoRecharge: AutoRechargeService,
-    private readonly alerts: AlertsService,
-    private readonly dataSource: DataSource,
     private readonly liveRecords: LiveRecordWriter,
   ) {}
 
@@ -58,10 +57,9 @@ export class UsageWorker implements OnModuleInit {
 
   /** Throws only while PostgreSQL does not answer; the queue repeats the job then. Also for the journal a node uploads. */
   async process(events: readonly RelayedEvent[]): Promise<void> {
-    const ingested = await this.usage.ingest(events);
+    const booked = await this.usage.ingest(events);
     await this.acknowledge(events);
-    await this.raiseAlerts(ingested);
-    this.autoRecharge.consider(new Set(ingested.booked.map((read) => read.event.payload.subscription_id)));
+    this.autoRecharge.consider(new Set(booked.map((read) => read.event.payload.subscription_id)));
   }
 
   /** Once it is in the books, in any way: also duplicates, whose first acknowledgement may be lost, and dead letters, which no repetition would change. */
@@ -72,17 +70,6 @@ export class UsageWorker implements OnModuleInit {
       // The node emits again what was not acknowledged, and then hears of it.
       this.logger.warn(error, 'acknowledgements could not be pushed');
     }
-  }
-
-  private async raiseAlerts({ deadLetters, overdrawn }: Ingested): Promise<void> {
-    for (const { subscriptionId, tokens } of overdrawn) {
-      const message = `Subscription ${subscriptionId} used ${tokens} tokens beyond its balance; they are booked as overdraft`;
-      await this.alerts.raise(this.dataSource.manager, { rule: 'overdraft', subject: `subscription:${subscriptionId}`, message, detail: { tokens } });
-    }
-    const [first] = deadLetters;
-    if (!first) return;
-    const message = `${deadLetters.length} usage events could not be booked and wait as dead letters, e.g.: ${first.reason}`;
-    await this.alerts.raise(this.dataSource.manager, { rule: 'dead_letter', subject: 'usage', message, detail: { rid: first.relayed.rid, seq: first.relayed.seq } });
   }
 
   /** The same event also comes through the shard's outbox; whichever is first books it. */
