@@ -1,8 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Epochs, FleetStore, LiveRecords } from '@tollgate/keyspace';
 import type { SnapshotDocument } from '@tollgate/snapshot';
+import { loadConfig } from '../../config.ts';
+import { createApp } from '../../create-app.ts';
+import { createPino } from '../../platform/logging/logger.ts';
 import { REDIS } from '../../platform/redis/redis.module.ts';
-import { startControlPlane, type ControlPlane } from '../../testing/control-plane-under-test.ts';
+import { send, startControlPlane, type ControlPlane } from '../../testing/control-plane-under-test.ts';
 import { eventually } from '../../testing/eventually.ts';
 
 let plane: ControlPlane;
@@ -125,6 +128,34 @@ describe('a Redis that lost everything', () => {
     expect(await epochs.read('s01')).toBeNull();
     await eventually(async () => expect(await epochs.read('s01')).not.toBeNull());
   });
+});
+
+test('two replicas publish and fill together as one', async () => {
+  const config = loadConfig(plane.environment);
+  const replica = await createApp(config, createPino('silent'));
+  await replica.listen(0, '127.0.0.1');
+  const origin = await replica.getUrl();
+  try {
+    const name = (index: number) => ({ token: plane.adminToken, body: { name: `by-both-${index}` } });
+    const answers = await Promise.all(Array.from({ length: 20 }, (_, index) =>
+      index % 2 === 0 ? plane.call('PUT', `/upstreams/${upstreamId}`, name(index)) : send(`${origin}/admin-api/upstreams/${upstreamId}`, 'PUT', name(index))));
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
+    const [row] = await plane.dataSource.query('SELECT name FROM upstreams WHERE id = $1', [upstreamId]);
+    await eventually(async () => expect((await inRedis()).document.upstreams[0]?.name).toBe(row.name));
+    await plane.app.get(REDIS).flushall();
+    const epochs = plane.app.get(Epochs);
+    await eventually(async () => {
+      for (const shard of ['s00', 's01', 's02', 's03']) {
+        const [stored] = await plane.dataSource.query('SELECT epoch FROM shard_epochs WHERE shard = $1', [shard]);
+        expect(await epochs.read(shard)).toBe(stored.epoch);
+      }
+      expect((await inRedis()).document.upstreams[0]?.name).toBe(row.name);
+    });
+    const repeated = await plane.dataSource.query('SELECT a.version FROM snapshots a JOIN snapshots b ON b.version = (SELECT max(version) FROM snapshots WHERE version < a.version) AND b.checksum = a.checksum WHERE a.rollback_of IS NULL');
+    expect(repeated).toEqual([]);
+  } finally {
+    await replica.close();
+  }
 });
 
 test('a PostgreSQL restored from a backup never gives a version out twice', async () => {
