@@ -6,6 +6,32 @@ import type { ControlPlane } from './control-plane-under-test.ts';
 
 let sequence = 0;
 
+/** What must hold of the books at any moment; each query finds the rows that break it. */
+const CHECKS = {
+  'a ledger transaction does not sum to zero': 'SELECT transaction_id FROM ledger_entries GROUP BY transaction_id HAVING sum(amount) <> 0',
+  'a ledger balance is not the sum of its entries':
+    'SELECT a.id, a.kind, a.balance, coalesce(sum(e.amount), 0) AS entries FROM ledger_accounts a LEFT JOIN ledger_entries e ON e.ledger_account_id = a.id GROUP BY a.id HAVING a.balance <> coalesce(sum(e.amount), 0)',
+  'a wallet is negative': "SELECT id FROM ledger_accounts WHERE kind = 'wallet' AND balance < 0",
+  'a token balance is not the sum of its entries':
+    'SELECT s.id, s.balance, coalesce(sum(t.delta), 0) AS entries FROM subscriptions s LEFT JOIN token_entries t ON t.subscription_id = s.id GROUP BY s.id HAVING s.balance <> coalesce(sum(t.delta), 0)',
+  'a token balance is not what its lots hold':
+    'SELECT s.id, s.balance, coalesce(sum(l.remaining), 0) AS lots FROM subscriptions s LEFT JOIN token_lots l ON l.subscription_id = s.id GROUP BY s.id HAVING s.balance <> coalesce(sum(l.remaining), 0)',
+  'an overdraft is not the sum of its rows':
+    'SELECT s.id, s.overdraft FROM subscriptions s LEFT JOIN token_overdrafts o ON o.subscription_id = s.id GROUP BY s.id HAVING s.overdraft <> coalesce(sum(o.tokens), 0)',
+  'an overdraft stands beside a balance': 'SELECT id, balance, overdraft FROM subscriptions WHERE overdraft > 0 AND balance > 0',
+  'a lot refunded more than the cost of what was withdrawn': 'SELECT id FROM token_lots WHERE refunded * tokens > cost * withdrawn',
+  'the days of the roll-ups are not the sums of their hours': `
+    SELECT * FROM (SELECT (hour AT TIME ZONE 'UTC')::date AS day, user_id, key_id, model_id, upstream_id, sum(requests) AS requests, sum(errors) AS errors, sum(charge) AS charge,
+      sum(input_tokens) AS input, sum(duration_histogram[9]) AS bucket FROM usage_rollups GROUP BY 1, 2, 3, 4, 5) h
+    FULL JOIN (SELECT day, user_id, key_id, model_id, upstream_id, requests, errors, charge, input_tokens AS input, duration_histogram[9] AS bucket FROM usage_rollups_daily) d
+      USING (day, user_id, key_id, model_id, upstream_id, requests, errors, charge, input, bucket)
+    WHERE h.requests IS DISTINCT FROM d.requests`,
+  'tokens went missing between credits, usage and balance': `
+    SELECT s.id FROM subscriptions s
+    WHERE s.balance - s.overdraft <> coalesce((SELECT sum(delta) FROM token_credits c WHERE c.subscription_id = s.id), 0)
+                                   - coalesce((SELECT sum(delta) FROM usage_events u WHERE u.subscription_id = s.id), 0)`,
+};
+
 export interface TestAccount {
   id: number;
   token: string;
@@ -52,34 +78,10 @@ export function booksOf(plane: ControlPlane) {
       return BigInt(row?.balance ?? 0);
     },
 
-    /** What must hold of the books at any moment; each query names the rows that break it. */
+    /** The rows that break a promise of the books, by promise; empty when they close. */
     async violations(): Promise<Record<string, unknown[]>> {
-      const checks = {
-        'a ledger transaction does not sum to zero': 'SELECT transaction_id FROM ledger_entries GROUP BY transaction_id HAVING sum(amount) <> 0',
-        'a ledger balance is not the sum of its entries':
-          'SELECT a.id, a.kind, a.balance, coalesce(sum(e.amount), 0) AS entries FROM ledger_accounts a LEFT JOIN ledger_entries e ON e.ledger_account_id = a.id GROUP BY a.id HAVING a.balance <> coalesce(sum(e.amount), 0)',
-        'a wallet is negative': "SELECT id FROM ledger_accounts WHERE kind = 'wallet' AND balance < 0",
-        'a token balance is not the sum of its entries':
-          'SELECT s.id, s.balance, coalesce(sum(t.delta), 0) AS entries FROM subscriptions s LEFT JOIN token_entries t ON t.subscription_id = s.id GROUP BY s.id HAVING s.balance <> coalesce(sum(t.delta), 0)',
-        'a token balance is not what its lots hold':
-          'SELECT s.id, s.balance, coalesce(sum(l.remaining), 0) AS lots FROM subscriptions s LEFT JOIN token_lots l ON l.subscription_id = s.id GROUP BY s.id HAVING s.balance <> coalesce(sum(l.remaining), 0)',
-        'an overdraft is not the sum of its rows':
-          'SELECT s.id, s.overdraft FROM subscriptions s LEFT JOIN token_overdrafts o ON o.subscription_id = s.id GROUP BY s.id HAVING s.overdraft <> coalesce(sum(o.tokens), 0)',
-        'an overdraft stands beside a balance': 'SELECT id, balance, overdraft FROM subscriptions WHERE overdraft > 0 AND balance > 0',
-        'a lot refunded more than the cost of what was withdrawn': 'SELECT id FROM token_lots WHERE refunded * tokens > cost * withdrawn',
-        'the days of the roll-ups are not the sums of their hours': `
-          SELECT * FROM (SELECT (hour AT TIME ZONE 'UTC')::date AS day, user_id, key_id, model_id, upstream_id, sum(requests) AS requests, sum(errors) AS errors, sum(charge) AS charge,
-            sum(input_tokens) AS input, sum(duration_histogram[9]) AS bucket FROM usage_rollups GROUP BY 1, 2, 3, 4, 5) h
-          FULL JOIN (SELECT day, user_id, key_id, model_id, upstream_id, requests, errors, charge, input_tokens AS input, duration_histogram[9] AS bucket FROM usage_rollups_daily) d
-            USING (day, user_id, key_id, model_id, upstream_id, requests, errors, charge, input, bucket)
-          WHERE h.requests IS DISTINCT FROM d.requests`,
-        'tokens went missing between credits, usage and balance': `
-          SELECT s.id FROM subscriptions s
-          WHERE s.balance - s.overdraft <> coalesce((SELECT sum(delta) FROM token_credits c WHERE c.subscription_id = s.id), 0)
-                                         - coalesce((SELECT sum(delta) FROM usage_events u WHERE u.subscription_id = s.id), 0)`,
-      };
       const found: Record<string, unknown[]> = {};
-      for (const [name, sql] of Object.entries(checks)) {
+      for (const [name, sql] of Object.entries(CHECKS)) {
         const rows = await query(sql);
         if (rows.length > 0) found[name] = rows;
       }
