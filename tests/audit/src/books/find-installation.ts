@@ -1,0 +1,33 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { postgresUrl, redisUrl, ROOT } from '@tollgate/tools';
+import { z } from 'zod';
+import type { Backends } from './audit-books.ts';
+
+const STATE_FOLDER = path.join(ROOT, '.tollgate');
+const portsSchema = z.object({ postgres: z.number().optional(), redis: z.number().optional() });
+const secretsSchema = z.object({ postgres: z.string(), redis: z.string() });
+
+/** PostgreSQL and Redis of the installation of this checkout; DATABASE_URL and REDIS_URL replace them. Throws an Error that says what to do. */
+export function findInstallation(environment: NodeJS.ProcessEnv): Backends {
+  const { DATABASE_URL, REDIS_URL } = environment;
+  if (DATABASE_URL && REDIS_URL) return { databaseUrl: DATABASE_URL, redisUrl: REDIS_URL };
+  const ports = portsSchema.parse(readState('ports.json'));
+  const secrets = secretsSchema.parse(readState('secrets.json'));
+  const databaseUrl = DATABASE_URL ?? (ports.postgres && postgresUrl({ port: ports.postgres, password: secrets.postgres }));
+  const url = REDIS_URL ?? (ports.redis && redisUrl({ port: ports.redis, password: secrets.redis }));
+  if (!databaseUrl || !url) throw missing();
+  return { databaseUrl, redisUrl: url };
+}
+
+function readState(name: string): unknown {
+  try {
+    return JSON.parse(readFileSync(path.join(STATE_FOLDER, name), 'utf8'));
+  } catch {
+    throw missing();
+  }
+}
+
+function missing(): Error {
+  return new Error('There is no installation to audit.\n  Fix: npm start, or set DATABASE_URL and REDIS_URL, or audit a fresh one with npm run audit -- --load 1000');
+}

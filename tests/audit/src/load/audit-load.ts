@@ -1,0 +1,112 @@
+import { demoRecordSchema } from './demo-record.ts';
+import { createCustomer, createRoutedModel, startTollgate, subscribeWithKey, type Tollgate } from '@tollgate/harness';
+import { auditBooks } from '../books/audit-books.ts';
+import type { Finding } from '../books/finding.ts';
+import { compareUsage } from './compare-usage.ts';
+import { driveLoad } from './drive-load.ts';
+import { KillSchedule } from './kill-schedule.ts';
+import { planRequests, randomFrom, type RequestPlan } from './plan-requests.ts';
+import { RateWindow } from './rate-window.ts';
+import { closeClient, type ClientRecord, type Target } from './send-request.ts';
+import { readUsage, type UsageRow } from './usage-rows.ts';
+
+const CUSTOMERS = 3;
+const TOKENS_EACH = 50_000_000;
+const RPM = 25;
+const CONCURRENCY = 24;
+/** Enough for a reaped hold (60 s) and its correction. */
+const DRAIN_MS = 90_000;
+const DRAIN_KILLED_MS = 150_000;
+/** Charged one to one, and by weights that leave fractions. */
+const WEIGHTS = [{}, { weight_input: '0.3', weight_output: '1.7' }] as const;
+
+export interface LoadOptions {
+  requests: number;
+  seed: number;
+  /** Kill every process once with -9 during the run. */
+  kill: boolean;
+  /** Wait for the rate window to pass and spend it again: a minute. */
+  secondWindow: boolean;
+  log: (line: string) => void;
+}
+
+/** Drives a fresh installation of two nodes, then compares what clients, upstream, PostgreSQL and Redis say. Leaves nothing behind. */
+export async function auditLoad(options: LoadOptions): Promise<Finding[]> {
+  const { log, requests, seed, kill } = options;
+  log(`Starting a fresh installation with two nodes (seed ${seed})...`);
+  const tollgate = await startTollgate({ nodes: 2, frontDoor: true });
+  try {
+    const scene = await setScene(tollgate);
+    const random = randomFrom(seed ^ 0x5eed);
+    const kills = kill ? new KillSchedule(tollgate, random) : undefined;
+    const window = await openRateWindow(tollgate, scene);
+    const startedAt = performance.now();
+    await window.burst();
+    log(`Sending ${requests.toLocaleString('en')} requests${kill ? ' while every process is killed once' : ''}...`);
+    const plans = planRequests(requests, seed, { customers: CUSTOMERS, models: scene.models.length, addresses: scene.origins.length });
+    const records = await driveLoad({ plans, targetOf: (plan) => targetOf(scene, plan), concurrency: CONCURRENCY, onProgress: (progress) => kills?.advance(progress) });
+    await kills?.finish();
+    if (kills) log(`Killed: ${kills.killed.join(', ')}.`);
+    if (options.secondWindow) {
+      await window.nextWindow();
+      await window.burst();
+    }
+    log(`${describeRecords(records)} in ${((performance.now() - startedAt) / 1_000).toFixed(0)} s. Waiting for the books...`);
+    return [...(await compare(tollgate, [...records, ...window.records], kills)), window.finding()];
+  } finally {
+    closeClient();
+    await tollgate.stop();
+  }
+}
+
+interface Scene {
+  origins: string[];
+  models: { id: number; name: string }[];
+  embedding: { id: number; name: string };
+  keys: string[];
+}
+
+async function setScene(tollgate: Tollgate): Promise<Scene> {
+  const models = [];
+  for (const weights of WEIGHTS) models.push(await createRoutedModel(tollgate, weights));
+  const embedding = await createRoutedModel(tollgate, { kind: 'embedding' });
+  const keys = [];
+  for (let index = 0; index < CUSTOMERS; index++) {
+    const customer = await createCustomer(tollgate, { amount: '1000000' });
+    keys.push(await subscribeWithKey(customer, { modelIds: [...models, embedding].map(({ id }) => id), tokens: TOKENS_EACH }));
+  }
+  await tollgate.admin.syncAll();
+  return { origins: [...tollgate.nodeUrls, ...(tollgate.frontDoorUrl ? [tollgate.frontDoorUrl] : [])], models, embedding, keys };
+}
+
+async function openRateWindow(tollgate: Tollgate, { origins, models }: Scene): Promise<RateWindow> {
+  const model = models[0] as Scene['models'][number];
+  const customer = await createCustomer(tollgate);
+  const apiKey = await subscribeWithKey(customer, { modelIds: [model.id], key: { rpm: RPM } });
+  return new RateWindow(origins.map((origin) => ({ origin, apiKey, model: model.name })), RPM);
+}
+
+function targetOf({ origins, models, embedding, keys }: Scene, plan: RequestPlan): Target {
+  const model = plan.protocol === 'embeddings' ? embedding : models[plan.model];
+  return { origin: origins[plan.address] ?? '', apiKey: keys[plan.customer] ?? '', model: model?.name ?? '' };
+}
+
+async function compare(tollgate: Tollgate, clients: readonly ClientRecord[], kills: KillSchedule | undefined): Promise<Finding[]> {
+  const books = await auditBooks(tollgate, { drainMs: kills ? DRAIN_KILLED_MS : DRAIN_MS });
+  const usage = await readUsage(tollgate.databaseUrl);
+  const response = await fetch(`${tollgate.upstreamUrl}/record`);
+  const provider = demoRecordSchema.parse(await response.json());
+  return [...compareUsage({ clients, provider, usage, wereKilled: kills !== undefined }), sumsOf(usage, clients), ...books];
+}
+
+/** For the reader: how much was compared. */
+function sumsOf(usage: ReadonlyMap<string, UsageRow>, clients: readonly ClientRecord[]): Finding {
+  const known = clients.filter(({ rid }) => rid !== null && usage.has(rid));
+  const charged = [...usage.values()].reduce((sum, { delta }) => sum + delta, 0);
+  return { name: 'charged tokens', promise: `of ${usage.size.toLocaleString('en')} requests in the books, ${known.length.toLocaleString('en')} known to clients by id`, compared: charged, problems: [] };
+}
+
+function describeRecords(records: readonly ClientRecord[]): string {
+  const counts = Object.entries(Object.groupBy(records, ({ ending }) => ending)).map(([ending, list]) => `${list?.length ?? 0} ${ending.replace('_', ' ')}`);
+  return counts.join(', ');
+}

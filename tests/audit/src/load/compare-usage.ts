@@ -1,0 +1,100 @@
+import type { RecordEntry } from '@tollgate/demo-upstream';
+import type { Finding } from '../books/finding.ts';
+import type { ClientRecord } from './send-request.ts';
+import { chargeFor, type UsageRow } from './usage-rows.ts';
+
+export interface Witnesses {
+  /** What clients remember. */
+  clients: readonly ClientRecord[];
+  /** What the provider remembers, oldest first; a request may have several attempts. */
+  provider: readonly RecordEntry[];
+  /** What the books say, by rid. */
+  usage: ReadonlyMap<string, UsageRow>;
+  /** Processes were killed: answers may have broken off, and the provider may have forgotten requests that were running when it died. */
+  wereKilled: boolean;
+}
+
+/** The audit's core (issue: "done when" 3): three independent witnesses of the same requests, compared one request at a time. */
+export function compareUsage(witnesses: Witnesses): Finding[] {
+  const attempts = Map.groupBy(witnesses.provider.filter(({ ending }) => ending !== 'refused'), ({ rid }) => rid);
+  const of = (ending: ClientRecord['ending']): ClientRecord[] => witnesses.clients.filter((client) => client.ending === ending);
+  const findings = [
+    {
+      name: 'completed',
+      promise: 'what the upstream reported == usage row == what left the balance',
+      compared: of('completed').length,
+      problems: of('completed').flatMap((client) => problemOfCompleted(client, attempts, witnesses)),
+    },
+    {
+      name: 'hung up',
+      promise: 'delivered <= charged <= emitted',
+      compared: of('hung_up').length,
+      problems: of('hung_up').flatMap((client) => problemOfCutOff(client, attempts, witnesses)),
+    },
+    {
+      name: 'refused',
+      promise: 'costs nothing',
+      compared: of('refused').length,
+      problems: of('refused').flatMap(({ rid, status }) => {
+        const delta = witnesses.usage.get(rid ?? '')?.delta ?? 0;
+        return delta === 0 ? [] : [`request ${rid} was answered ${status} and charged ${delta}`];
+      }),
+    },
+    brokenFinding(of('broken'), attempts, witnesses),
+    {
+      name: 'nothing lost',
+      promise: 'every request the upstream answered is in the books',
+      compared: attempts.size,
+      problems: [...attempts].flatMap(([rid, entries]) => (witnesses.usage.has(rid) || entries.every(({ emitted }) => emitted === 0) ? [] : [`request ${rid}: the upstream emitted ${last(entries).emitted} tokens, the books know nothing`])),
+    },
+    {
+      name: 'nothing invented',
+      promise: 'every charge has its request at the upstream',
+      compared: witnesses.usage.size,
+      problems: [...witnesses.usage.values()].flatMap((row) => (row.delta === 0 || attempts.has(row.rid) || witnesses.wereKilled ? [] : [`request ${row.rid} was charged ${row.delta}, the upstream knows nothing of it`])),
+    },
+  ];
+  return findings.filter(({ compared, problems }) => compared > 0 || problems.length > 0);
+}
+
+function brokenFinding(broken: readonly ClientRecord[], attempts: ReadonlyMap<string, RecordEntry[]>, witnesses: Witnesses): Finding {
+  return {
+    name: 'broken off',
+    promise: witnesses.wereKilled ? 'delivered, but for the last moments <= charged <= emitted' : 'none without a kill',
+    compared: broken.length,
+    problems: witnesses.wereKilled
+      ? broken.flatMap((client) => problemOfCutOff({ ...client, deliveredTokens: client.deliveredTokens - client.recentTokens }, attempts, witnesses))
+      : broken.map(({ rid, status }) => `request ${rid ?? 'without an id'} (status ${status ?? 'none'}) broke off`),
+  };
+}
+
+function problemOfCompleted({ rid }: ClientRecord, attempts: ReadonlyMap<string, RecordEntry[]>, { usage, wereKilled }: Witnesses): string[] {
+  const row = usage.get(rid ?? '');
+  if (!row) return [`request ${rid}: completed, not in the books`];
+  const reported = attempts.get(row.rid)?.findLast((entry) => entry.reported)?.reported;
+  if (!reported) return wereKilled ? [] : [`request ${rid}: completed, the upstream remembers no report`];
+  const charge = chargeFor(row, { input: reported.prompt, output: reported.output });
+  const says = `upstream ${reported.prompt}+${reported.output}, row ${row.input}+${row.output} (${row.basis}, ${row.outcome}), charge ${row.charge}, left the balance ${row.delta}, expected ${charge}`;
+  const isEqual = row.input === reported.prompt && row.output === reported.output && row.charge === charge && row.delta === charge && row.basis === 'reported';
+  // The client had everything, but its node died before it had the upstream's last word: then it is billed for what was counted.
+  const isLostLate = wereKilled && row.outcome === 'node_lost' && row.delta <= charge;
+  return isEqual || isLostLate ? [] : [`request ${rid}: ${says}`];
+}
+
+function problemOfCutOff({ rid, deliveredTokens }: ClientRecord, attempts: ReadonlyMap<string, RecordEntry[]>, { usage, wereKilled }: Witnesses): string[] {
+  if (rid === null) return [];
+  const row = usage.get(rid);
+  const entries = attempts.get(rid);
+  if (!row) return deliveredTokens > 0 ? [`request ${rid}: ${deliveredTokens} tokens delivered, not in the books`] : [];
+  const most = entries && { input: Math.max(...entries.map(({ promptTokens }) => promptTokens)), output: Math.max(...entries.map(({ emitted }) => emitted)) };
+  if (!most && !wereKilled) return row.delta === 0 ? [] : [`request ${rid}: charged ${row.delta}, the upstream knows nothing of it`];
+  const least = chargeFor(row, { input: 0, output: deliveredTokens });
+  const limit = most ? chargeFor(row, most) : Number.POSITIVE_INFINITY;
+  return least <= row.delta && row.delta <= limit ? [] : [`request ${rid}: delivered ${deliveredTokens} (at least ${least}), charged ${row.delta} (${row.input}+${row.output}, ${row.outcome}), emitted at most ${limit}`];
+}
+
+function last(entries: readonly RecordEntry[]): RecordEntry {
+  const entry = entries.at(-1);
+  if (!entry) throw new Error('a group is never empty');
+  return entry;
+}

@@ -1,0 +1,15 @@
+import { z } from 'zod';
+
+/** `GET /record` of the demo upstream: `RecordEntry[]`. */
+export const demoRecordSchema = z.array(
+  z.object({
+    rid: z.string(),
+    protocol: z.enum(['chat', 'messages', 'embeddings']),
+    mode: z.string(),
+    isStream: z.boolean(),
+    emitted: z.number(),
+    promptTokens: z.number(),
+    reported: z.object({ prompt: z.number(), output: z.number() }).nullable(),
+    ending: z.enum(['open', 'finished', 'aborted', 'refused']),
+  }),
+);

@@ -1,0 +1,30 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { RequestPlan } from './plan-requests.ts';
+import { sendRequest, type ClientRecord, type Target } from './send-request.ts';
+
+/** After a failure, so that an outage of a second does not eat up the whole load. */
+const PAUSE_AFTER_FAILURE_MS = 100;
+
+export interface DriveOptions {
+  plans: readonly RequestPlan[];
+  targetOf: (plan: RequestPlan) => Target;
+  concurrency: number;
+  /** After each request, with the share that is done. */
+  onProgress: (progress: number) => void;
+}
+
+/** Sends all requests, so many at a time, in order of the plan. */
+export async function driveLoad({ plans, targetOf, concurrency, onProgress }: DriveOptions): Promise<ClientRecord[]> {
+  const records: ClientRecord[] = [];
+  const left = plans.values();
+  const client = async (): Promise<void> => {
+    for (const plan of left) {
+      const record = await sendRequest(plan, targetOf(plan));
+      records.push(record);
+      onProgress(records.length / plans.length);
+      if (record.ending === 'refused' || record.ending === 'broken') await delay(PAUSE_AFTER_FAILURE_MS);
+    }
+  };
+  await Promise.all(Array.from({ length: concurrency }, client));
+  return records;
+}

@@ -1,0 +1,46 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Finding } from '../books/finding.ts';
+import type { RequestPlan } from './plan-requests.ts';
+import { sendRequest, type ClientRecord, type Target } from './send-request.ts';
+
+const WINDOW_MS = 60_000;
+/** The windows count in buckets of a second. */
+const BUCKET_MS = 1_000;
+
+/** A key with `rpm` lets exactly that many through, over all nodes together, and as many again one window later. */
+export class RateWindow {
+  readonly #targets: readonly Target[];
+  readonly #rpm: number;
+  readonly #problems: string[] = [];
+  readonly records: ClientRecord[] = [];
+  #spentAtMs = 0;
+  #bursts = 0;
+
+  /** `targets`: the same key at every address. */
+  constructor(targets: readonly Target[], rpm: number) {
+    this.#targets = targets;
+    this.#rpm = rpm;
+  }
+
+  /** Twice the limit at once, spread over the addresses. */
+  async burst(): Promise<void> {
+    const records = await Promise.all(Array.from({ length: 2 * this.#rpm }, (_, index) => sendRequest(PLAN, this.#targets[index % this.#targets.length] as Target)));
+    this.#spentAtMs = performance.now();
+    this.#bursts += 1;
+    this.records.push(...records);
+    const passed = records.filter(({ status }) => status === 200).length;
+    const limited = records.filter(({ status }) => status === 429).length;
+    if (passed !== this.#rpm || limited !== this.#rpm) this.#problems.push(`burst ${this.#bursts} of ${records.length}: ${passed} passed, ${limited} were refused with 429`);
+  }
+
+  /** Waits until the whole limit must be available again. */
+  async nextWindow(): Promise<void> {
+    await delay(Math.max(0, this.#spentAtMs + WINDOW_MS + BUCKET_MS - performance.now()));
+  }
+
+  finding(): Finding {
+    return { name: 'rate limit', promise: `rpm ${this.#rpm}: exactly ${this.#rpm} pass on all nodes together, in each window`, compared: this.records.length, problems: this.#problems };
+  }
+}
+
+const PLAN: RequestPlan = { protocol: 'chat', isStream: false, customer: 0, model: 0, address: 0, tokens: 1, delayMs: 0, promptWords: 1, hangUpAtByte: null };

@@ -1,0 +1,37 @@
+import { parseArgs } from 'node:util';
+import { z } from 'zod';
+import { auditBooks } from './books/audit-books.ts';
+import { findInstallation } from './books/find-installation.ts';
+import { describeFindings, isSound, type Finding } from './books/finding.ts';
+import { auditLoad } from './load/audit-load.ts';
+
+const USAGE = `npm run audit                                       the books of the running installation
+npm run audit -- --load 10000 [--seed 7] [--kill]   a fresh installation under load, against the upstream's own record`;
+const DRAIN_MS = 15_000;
+const count = z.coerce.number().int().positive();
+
+/** Exit status 0: the books close. 1: they do not. 2: the audit could not be made. */
+async function main(args: string[]): Promise<number> {
+  const { values } = parseArgs({ args, options: { load: { type: 'string' }, seed: { type: 'string' }, kill: { type: 'boolean', default: false }, help: { type: 'boolean', short: 'h' } } });
+  if (values.help) return say(USAGE, 0);
+  const findings = await audit(values);
+  const verdict = isSound(findings) ? 'The books close.' : 'THE BOOKS DO NOT CLOSE.';
+  return say(`\n${describeFindings(findings)}\n\n${verdict}`, isSound(findings) ? 0 : 1);
+}
+
+function audit({ load, seed, kill }: { load?: string | undefined; seed?: string | undefined; kill: boolean }): Promise<Finding[]> {
+  if (load === undefined) return auditBooks(findInstallation(process.env), { drainMs: DRAIN_MS });
+  return auditLoad({ requests: count.parse(load), seed: seed === undefined ? Date.now() % 1_000_000 : count.parse(seed), kill, secondWindow: true, log: (line) => void say(line, 0) });
+}
+
+function say(text: string, status: number): number {
+  process.stdout.write(`${text}\n`);
+  return status;
+}
+
+try {
+  process.exitCode = await main(process.argv.slice(2));
+} catch (error) {
+  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+  process.exitCode = 2;
+}
