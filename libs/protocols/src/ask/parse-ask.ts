@@ -3,7 +3,7 @@ import { InvalidRequest } from '../exchange.ts';
 import type { Ask, ClientProtocol } from '../exchange.ts';
 import { isRecord, record } from '../json/json-guard.ts';
 import type { JsonRecord } from '../json/json-guard.ts';
-import { duplicateKey, layoutObject, nestingDepth } from '../json/json-layout.ts';
+import { duplicateKey, layoutObject } from '../json/json-layout.ts';
 import type { JsonLayout } from '../json/json-layout.ts';
 import { promptFacts } from './prompt-facts.ts';
 import { chatRequestSchema, countTokensSchema, embeddingsRequestSchema, messagesRequestSchema, responsesRequestSchema } from './request-schemas.ts';
@@ -49,7 +49,7 @@ function parseBody(raw: Uint8Array): { body: JsonRecord; layout: JsonLayout } {
   }
   const layout = layoutObject(raw);
   if (!isRecord(body) || !layout) throw new InvalidRequest('The request body must be a JSON object.', { code: 'invalid_json' });
-  if (nestingDepth(raw) > NESTING_MAX) throw new InvalidRequest(`The request body is nested deeper than ${NESTING_MAX} levels.`, { code: 'invalid_json' });
+  if (layout.depth > NESTING_MAX) throw new InvalidRequest(`The request body is nested deeper than ${NESTING_MAX} levels.`, { code: 'invalid_json' });
   const duplicate = duplicateKey(layout);
   if (duplicate !== null) throw new InvalidRequest(`The field "${duplicate}" is given more than once.`, { param: duplicate, code: 'duplicate_field' });
   return { body, layout };

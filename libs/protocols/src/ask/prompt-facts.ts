@@ -33,7 +33,7 @@ export function promptFacts(protocol: ClientProtocol, body: JsonRecord): PromptF
     textBytes: tally.textBytes,
     messageCount: protocol === 'responses' ? Math.max(1, list(body['input']).length) : list(body['messages']).length,
     imageCount: tally.imageCount,
-    unboundedInputs: tally.unboundedInputs + serverTools(body),
+    unboundedInputs: tally.unboundedInputs + (protocol === 'responses' ? 0 : serverTools(body)),
     text: () => (tallyPrompt(protocol, body, []).texts ?? []).join('\n'),
   };
 }
@@ -94,6 +94,7 @@ function addUnbounded(part: JsonRecord, tally: Tally): void {
   else tally.unboundedInputs += 1;
 }
 
+/** /v1/responses passes none on: its hosted tools are refused or not offered. */
 function serverTools(body: JsonRecord): number {
   const tools = records(body['tools']).filter(({ type }) => typeof type === 'string' && !CLIENT_TOOLS.has(type)).length;
   return tools + list(body['mcp_servers']).length + (isRecord(body['web_search_options']) ? 1 : 0);

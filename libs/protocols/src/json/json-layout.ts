@@ -17,6 +17,8 @@ export interface JsonLayout {
   /** Offset of `}`. */
   readonly close: number;
   readonly members: readonly JsonMember[];
+  /** Deepest nesting of arrays and objects, this object included. */
+  readonly depth: number;
 }
 
 export interface JsonRange {
@@ -38,16 +40,17 @@ export function layoutObject(bytes: Uint8Array, start = 0): JsonLayout | null {
   const open = skipBlank(bytes, start);
   if (bytes[open] !== OPEN_BRACE) return null;
   const members: JsonMember[] = [];
+  const nesting = { deepest: 0 };
   let at = skipBlank(bytes, open + 1);
   while (at < bytes.length && bytes[at] !== CLOSE_BRACE) {
     const keyStart = at;
     const keyEnd = skipString(bytes, keyStart);
     const valueStart = skipBlank(bytes, skipByte(bytes, skipBlank(bytes, keyEnd), COLON));
-    const valueEnd = skipValue(bytes, valueStart);
+    const valueEnd = skipValue(bytes, valueStart, nesting);
     members.push({ key: decodeKey(bytes, keyStart, keyEnd), keyStart, valueStart, valueEnd });
     at = skipBlank(bytes, skipByte(bytes, skipBlank(bytes, valueEnd), COMMA));
   }
-  return { open, close: at, members };
+  return { open, close: at, members, depth: nesting.deepest + 1 };
 }
 
 /** Ranges of the elements of the array that starts at `start`; empty when it is no array. */
@@ -76,21 +79,6 @@ export function duplicateKey(layout: JsonLayout): string | null {
     seen.add(key);
   }
   return null;
-}
-
-/** Deepest nesting of arrays and objects. Checked before anything recursive walks the value. */
-export function nestingDepth(bytes: Uint8Array): number {
-  let depth = 0;
-  let deepest = 0;
-  for (let at = 0; at < bytes.length; at += 1) {
-    const byte = bytes[at];
-    if (byte === QUOTE) at = skipString(bytes, at) - 1;
-    else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
-      depth += 1;
-      if (depth > deepest) deepest = depth;
-    } else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) depth -= 1;
-  }
-  return deepest;
 }
 
 function decodeKey(bytes: Uint8Array, start: number, end: number): string {
@@ -123,22 +111,28 @@ function skipString(bytes: Uint8Array, start: number): number {
   return bytes.length;
 }
 
-function skipValue(bytes: Uint8Array, start: number): number {
+interface Nesting {
+  deepest: number;
+}
+
+function skipValue(bytes: Uint8Array, start: number, nesting?: Nesting): number {
   const first = bytes[start];
   if (first === QUOTE) return skipString(bytes, start);
-  if (first === OPEN_BRACE || first === OPEN_BRACKET) return skipNested(bytes, start);
+  if (first === OPEN_BRACE || first === OPEN_BRACKET) return skipNested(bytes, start, nesting);
   let at = start;
   while (at < bytes.length && !endsScalar(bytes[at])) at += 1;
   return at;
 }
 
-function skipNested(bytes: Uint8Array, start: number): number {
+function skipNested(bytes: Uint8Array, start: number, nesting: Nesting = { deepest: 0 }): number {
   let depth = 0;
   for (let at = start; at < bytes.length; at += 1) {
     const byte = bytes[at];
     if (byte === QUOTE) at = skipString(bytes, at) - 1;
-    else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) depth += 1;
-    else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) {
+    else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
+      depth += 1;
+      if (depth > nesting.deepest) nesting.deepest = depth;
+    } else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) {
       depth -= 1;
       if (depth === 0) return at + 1;
     }

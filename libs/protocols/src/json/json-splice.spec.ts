@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { duplicateKey, layoutArray, layoutObject, nestingDepth } from './json-layout.ts';
+import { duplicateKey, layoutArray, layoutObject } from './json-layout.ts';
 import type { JsonLayout } from './json-layout.ts';
 import { applyPatches, editObject } from './json-splice.ts';
 import type { MemberEdits } from './json-splice.ts';
@@ -71,7 +71,7 @@ describe('json splice', () => {
   test('finds the elements of arrays, and the depth of nesting outside strings', () => {
     const source = Buffer.from('[ {"a":[1,2]} , "],[" ,3]');
     expect(layoutArray(source, 0).map(({ start, end }) => source.toString('utf8', start, end))).toEqual(['{"a":[1,2]}', '"],["', '3']);
-    expect(nestingDepth(source)).toBe(3);
-    expect(nestingDepth(Buffer.from('"[[[["'))).toBe(0);
+    expect(layoutOf('{"a":[[1],{}],"b":"[[[["}').depth).toBe(3);
+    expect(layoutOf('{}').depth).toBe(1);
   });
 });

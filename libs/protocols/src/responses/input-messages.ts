@@ -1,8 +1,9 @@
 import { InvalidRequest } from '../exchange.ts';
 import { list, nonEmpty, record, records, text } from '../json/json-guard.ts';
 import type { JsonRecord } from '../json/json-guard.ts';
-import { unsupported } from '../translation/unsupported.ts';
+import { chatContent } from '../messages-to-chat/content-parts.ts';
 import { unsealThinking } from '../translation/sealed-thinking.ts';
+import { unsupported } from '../translation/unsupported.ts';
 import { flatName } from './tool-registry.ts';
 
 interface Turn {
@@ -60,7 +61,7 @@ function addMessage(turn: Turn, item: JsonRecord, param: string): void {
   const role = text(item['role']);
   if (role === null) throw new InvalidRequest(`${param}.role: Field required`, { param: `${param}.role`, code: 'missing_required_parameter' });
   const content = typeof item['content'] === 'string' ? item['content'] : contentParts(list(item['content']), `${param}.content`);
-  if (role !== 'assistant') turn.messages.push({ role, content });
+  if (role !== 'assistant') turn.messages.push({ role, content: typeof content === 'string' ? content : chatContent(content) });
   else turn.messages.push({ role, content: typeof content === 'string' ? content : joinedText(content), ...takeThoughts(turn) });
 }
 

@@ -2,7 +2,7 @@ import { bufferOf, isRecord, list, record } from '../json/json-guard.ts';
 import type { JsonRecord } from '../json/json-guard.ts';
 import { findMember, layoutArray, layoutObject } from '../json/json-layout.ts';
 import type { JsonLayout } from '../json/json-layout.ts';
-import { applyPatches, editObject } from '../json/json-splice.ts';
+import { editObject } from '../json/json-splice.ts';
 import type { Patch } from '../json/json-splice.ts';
 import type { SseEvent } from '../sse/sse-framer.ts';
 import type { Identity } from '../stream/made-identity.ts';
@@ -17,15 +17,22 @@ export interface ChunkEdits {
   choicesWithRole: Set<unknown>;
 }
 
-/** The event's bytes with the closed list's changes; the same bytes when none is needed. */
-export function editChunk(event: SseEvent, chunk: JsonRecord, edits: ChunkEdits): Uint8Array {
+export interface EditedChunk {
+  /** The event's bytes, its JSON on one line. */
+  bytes: Buffer;
+  layout: JsonLayout | null;
+  /** The closed list's changes to `bytes`. */
+  patches: readonly Patch[];
+}
+
+/** What must change in an event's bytes. `layout` is null when nothing must, as it was not looked for. */
+export function editChunk(event: SseEvent, chunk: JsonRecord, edits: ChunkEdits): EditedChunk {
   const wanted = topEdits(chunk, edits);
   const roleless = choicesWithoutRole(chunk, edits.choicesWithRole);
-  if (roleless.length === 0 && Object.keys(wanted).length === 0) return event.raw;
+  if (roleless.length === 0 && Object.keys(wanted).length === 0) return { bytes: event.raw, layout: null, patches: [] };
   const { bytes, start } = chunkBytes(event);
   const layout = layoutObject(bytes, start);
-  if (!layout) return event.raw;
-  return applyPatches(bytes, [...editObject(layout, wanted), ...rolePatches(bytes, layout, roleless)]);
+  return { bytes, layout, patches: layout ? [...editObject(layout, wanted), ...rolePatches(bytes, layout, roleless)] : [] };
 }
 
 function topEdits(chunk: JsonRecord, { model, identity, keepsUsage }: ChunkEdits): Record<string, string | null> {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { NO_USAGE } from '@tollgate/contracts';
+import fc from 'fast-check';
 import { drive, exchangeOf, jsonEvents, RID, wireEvents } from '../../test/drive.ts';
 import { upstreamError } from '../errors/upstream-error.ts';
 import type { Exchange } from '../exchange.ts';
@@ -51,6 +52,26 @@ describe('chat -> chat stream', () => {
     const out = reader.push(bytes);
     expect(out.buffer).toBe(bytes.buffer);
     expect(Buffer.from(out)).toEqual(bytes);
+  });
+
+  test('whatever the chunks hold and however they are cut, each says what it said, under the alias and without usage', () => {
+    const words = fc.string({ unit: fc.constantFrom('a', ' ', '"', '\\', '\n', 'é', '🌤', '}', ',"usage":null', '"content":"') });
+    const field = fc.constantFrom('content', 'reasoning_content', 'arguments');
+    const oneChunk = fc.tuple(field, words, words, fc.boolean()).map(([name, said, padding, isPadded]) => {
+      const inner = name === 'arguments' ? { tool_calls: [{ index: 0, function: { arguments: said } }] } : { [name]: said };
+      return { id: 'c1', model: 'upstream-model', choices: [{ index: 0, delta: inner, finish_reason: null }], usage: null, ...(isPadded ? { obfuscation: padding } : {}) };
+    });
+    fc.assert(
+      fc.property(fc.array(oneChunk, { maxLength: 12 }), fc.array(fc.integer({ min: 1, max: 90 }), { minLength: 1, maxLength: 5 }), fc.boolean(), (chunks, sizes, asksUsage) => {
+        const upstream = ROLE + chunks.map((given) => `data: ${JSON.stringify(given)}\n\n`).join('') + STOP + DONE;
+        const { text, generated } = drive(asksUsage ? withUsage() : plain(), upstream, sizes);
+        const expected = chunks.map(({ usage, ...rest }) => ({ ...rest, model: 'alias', ...(asksUsage ? { usage } : {}) }));
+        expect(jsonEvents(text).slice(1, 1 + chunks.length)).toEqual(expected);
+        const said = chunks.map(({ choices }) => (choices[0]?.delta.tool_calls?.[0]?.function.arguments ?? Object.values(choices[0]?.delta ?? {})[0]) as string);
+        expect(generated).toBe(said.join(''));
+      }),
+      { numRuns: 300 },
+    );
   });
 
   test('behaviour 8: a client that did not ask for usage sees none, yet the reader has it', () => {

@@ -5,6 +5,8 @@ import { readInBandError, upstreamError } from '../errors/upstream-error.ts';
 import type { StreamSink, UpstreamError } from '../exchange.ts';
 import { isRecord, parseJson, record, records } from '../json/json-guard.ts';
 import type { JsonRecord } from '../json/json-guard.ts';
+import { layoutObject } from '../json/json-layout.ts';
+import { applyPatches } from '../json/json-splice.ts';
 import type { ByteOutput } from '../sse/byte-output.ts';
 import { COMMENT_EVENT, dataEvent, DONE_EVENT } from '../sse/sse-format.ts';
 import type { SseEvent } from '../sse/sse-framer.ts';
@@ -14,6 +16,8 @@ import type { StreamHandler } from '../stream/stream-handler.ts';
 import { ChatTap } from '../tap/chat-tap.ts';
 import { toChatUsage } from '../usage/chat-usage.ts';
 import { editChunk } from './chat-chunk-edits.ts';
+import type { ChunkEdits, EditedChunk } from './chat-chunk-edits.ts';
+import { ChunkTemplate } from './chunk-template.ts';
 import { completionEvents } from './completion-events.ts';
 
 export interface ChatStreamOptions {
@@ -41,6 +45,8 @@ export class ChatStream implements StreamHandler {
   /** The upstream's own usage chunk, kept back until [DONE]. */
   private usageChunk: SseEvent | null = null;
   private readonly choicesWithRole = new Set<unknown>();
+  /** Of the last chunk that came the long way. */
+  private template: ChunkTemplate | null = null;
 
   constructor(options: ChatStreamOptions) {
     this.options = options;
@@ -61,6 +67,8 @@ export class ChatStream implements StreamHandler {
 
   onEvent(event: SseEvent, out: ByteOutput): void {
     if (this.state !== 'running') return;
+    const text = this.template?.write(event.raw, out) ?? null;
+    if (text !== null) return this.tap.generated(text);
     if (event.data === null) return out.add(event.raw);
     if (isDone(event.data)) return this.finish(event.raw, out);
     const chunk = parseJson(event.data);
@@ -124,8 +132,14 @@ export class ChatStream implements StreamHandler {
   }
 
   private write(event: SseEvent, chunk: JsonRecord, out: ByteOutput): void {
-    const { model, wantsStreamUsage } = this.options;
-    out.add(editChunk(event, chunk, { model, identity: this.ownIdentity(), keepsUsage: wantsStreamUsage ? 'null' : 'none', choicesWithRole: this.choicesWithRole }));
+    const { bytes, layout, patches } = this.edit(event, chunk, this.options.wantsStreamUsage ? 'null' : 'none');
+    out.add(applyPatches(bytes, patches));
+    const learned = layout ?? layoutObject(bytes, bytes.indexOf('{'));
+    this.template = learned && bytes === event.raw ? ChunkTemplate.of(bytes, chunk, { layout: learned, patches }) : null;
+  }
+
+  private edit(event: SseEvent, chunk: JsonRecord, keepsUsage: ChunkEdits['keepsUsage']): EditedChunk {
+    return editChunk(event, chunk, { model: this.options.model, identity: this.ownIdentity(), keepsUsage, choicesWithRole: this.choicesWithRole });
   }
 
   private finish(done: Buffer, out: ByteOutput): void {
@@ -137,11 +151,9 @@ export class ChatStream implements StreamHandler {
   }
 
   private writeUsage(out: ByteOutput): void {
-    const { model } = this.options;
     if (this.usageChunk !== null) {
-      const chunk = record(parseJson(this.usageChunk.data ?? ''));
-      out.add(editChunk(this.usageChunk, chunk, { model, identity: this.ownIdentity(), keepsUsage: 'all', choicesWithRole: this.choicesWithRole }));
-      return;
+      const { bytes, patches } = this.edit(this.usageChunk, record(parseJson(this.usageChunk.data ?? '')), 'all');
+      return out.add(applyPatches(bytes, patches));
     }
     const usage = this.tap.rawUsage ?? toChatUsage(this.options.sink.estimate?.() ?? NO_USAGE);
     out.addText(dataEvent({ ...this.ownChunk(), choices: [], usage }));

@@ -3,13 +3,30 @@ import { bufferOf } from '../json/json-guard.ts';
 /** An event longer than this is no model output; reading on would only grow memory. */
 export const SSE_EVENT_BYTES_MAX = 8 * 1024 * 1024;
 
-/** One server-sent event. `raw` holds all its bytes, comments and closing blank line included, so that it can be passed on untouched. */
-export interface SseEvent {
+/** One server-sent event. Its fields are looked for only when asked for: an event that is passed on untouched is never taken apart. */
+export class SseEvent {
+  /** All its bytes, comments and closing blank line included. */
   readonly raw: Buffer;
+  #fields: Fields | null = null;
+
+  constructor(raw: Buffer) {
+    this.raw = raw;
+  }
+
   /** `event:` field, '' when absent. */
-  readonly name: string;
+  get name(): string {
+    return (this.#fields ??= readFields(this.raw)).name;
+  }
+
   /** The `data:` lines joined by newlines; null when there is none (comments, blank lines). */
-  readonly data: Buffer | null;
+  get data(): Buffer | null {
+    return (this.#fields ??= readFields(this.raw)).data;
+  }
+}
+
+interface Fields {
+  name: string;
+  data: Buffer | null;
 }
 
 const LF = 0x0a;
@@ -46,7 +63,7 @@ export class SseFramer {
       this.isLineCr = false;
       lineStart = feed + 1;
       if (!isBlank) continue;
-      events.push(readEvent(this.takePending(chunk.subarray(eventStart, lineStart))));
+      events.push(new SseEvent(this.takePending(chunk.subarray(eventStart, lineStart))));
       eventStart = lineStart;
     }
     this.keep(chunk, eventStart, lineStart);
@@ -56,7 +73,7 @@ export class SseFramer {
   /** The event that was never closed by a blank line, if any. */
   end(): SseEvent | null {
     const rest = this.takePending(Buffer.alloc(0));
-    return rest.length === 0 ? null : readEvent(rest);
+    return rest.length === 0 ? null : new SseEvent(rest);
   }
 
   private keep(chunk: Buffer, eventStart: number, lineStart: number): void {
@@ -78,7 +95,7 @@ export class SseFramer {
   }
 }
 
-function readEvent(raw: Buffer): SseEvent {
+function readFields(raw: Buffer): Fields {
   let name = '';
   let data: Buffer | null = null;
   for (let start = 0; start < raw.length; ) {
@@ -92,7 +109,7 @@ function readEvent(raw: Buffer): SseEvent {
     } else if (isField(raw, start, 'event')) name = fieldValue(raw, start + 5, end).toString('utf8');
     start = next;
   }
-  return { raw, name, data };
+  return { name, data };
 }
 
 function isField(raw: Buffer, start: number, field: 'data' | 'event'): boolean {

@@ -3,7 +3,7 @@ import { upstreamError } from '../errors/upstream-error.ts';
 import type { StreamReader, UpstreamError } from '../exchange.ts';
 import { bufferOf, parseJson } from '../json/json-guard.ts';
 import { ByteOutput } from '../sse/byte-output.ts';
-import { SseFramer } from '../sse/sse-framer.ts';
+import { SseEvent, SseFramer } from '../sse/sse-framer.ts';
 import type { StreamHandler } from './stream-handler.ts';
 
 /** A JSON answer to a stream request longer than this is not read. */
@@ -35,7 +35,7 @@ export class EventStreamReader implements StreamReader {
   end(): Uint8Array {
     if (this.form === 'whole') this.feed(this.eventsOfWhole());
     const last = this.framer.end();
-    if (last) this.handler.onEvent({ ...last, raw: closed(last.raw) }, this.out);
+    if (last) this.handler.onEvent(new SseEvent(closed(last.raw)), this.out);
     this.handler.onEnd(this.out);
     return this.out.take();
   }

@@ -26,13 +26,16 @@ export class ChatTap {
       this.usage = readChatUsage(usage);
     }
     for (const choice of records(chunk['choices'])) {
-      const generated = generatedText(record(choice['delta']));
-      if (generated !== '') {
-        this.hasContent = true;
-        this.sink.output(generated);
-      }
+      this.generated(generatedText(record(choice['delta'])));
       if (typeof choice['finish_reason'] === 'string' && choice['finish_reason'] !== '') this.hasFinish = true;
     }
+  }
+
+  /** Generated text that was found without parsing its chunk. */
+  generated(text: string): void {
+    if (text === '') return;
+    this.hasContent = true;
+    this.sink.output(text);
   }
 
   get isUsageFinal(): boolean {
