@@ -1,6 +1,8 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { findFreePort } from '../process/free-port.ts';
+import { findFreePort, isFree } from '../process/free-port.ts';
+
+const PORT_MAX = 65_535;
 
 /** Ports of this checkout, remembered so that addresses stay the same across restarts for as long as nobody else takes them. */
 export class PortBook {
@@ -17,6 +19,17 @@ export class PortBook {
   async claim(name: string, preferred: readonly number[] = []): Promise<number> {
     const earlier = this.remembered[name];
     const port = await findFreePort([...(earlier === undefined ? [] : [earlier]), ...preferred], this.chosen);
+    return this.remember(name, port);
+  }
+
+  /** The port somebody asked for, or an error: another one would not be what they meant. */
+  async claimExactly(name: string, port: number): Promise<number> {
+    if (!Number.isInteger(port) || port < 1 || port > PORT_MAX) throw new Error(`PORT is not a port number.\n  Fix: PORT=9000 npm start`);
+    if (!(await isFree(port))) throw new Error(`Port ${port} is taken by another program.\n  Fix: choose another one (PORT=9000 npm start), or leave PORT out.`);
+    return this.remember(name, port);
+  }
+
+  private remember(name: string, port: number): number {
     this.chosen.add(port);
     this.remembered[name] = port;
     writeFileSync(this.file, `${JSON.stringify(this.remembered, null, 2)}\n`);

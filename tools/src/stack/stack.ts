@@ -147,8 +147,7 @@ interface Ports {
 }
 
 async function claimPorts(ports: PortBook): Promise<Ports> {
-  const wanted = process.env.PORT ? [Number(process.env.PORT)] : FRONT_DOOR_PORTS;
-  const frontDoor = await ports.claim('front-door', wanted);
+  const frontDoor = process.env.PORT ? await ports.claimExactly('front-door', Number(process.env.PORT)) : await ports.claim('front-door', FRONT_DOOR_PORTS);
   const controlPlane = await ports.claim('control-plane');
   const upstream = await ports.claim('demo-upstream');
   const nodes: number[] = [];
