@@ -16,6 +16,9 @@ const IMAGE_PARTS = new Set(['image', 'image_url', 'input_image']);
 /** Tools that run at the client: only their definitions cost tokens. */
 const CLIENT_TOOLS = new Set(['function', 'custom', 'namespace']);
 
+/** How a message is wrapped, not what it says: in the bound, but not in the text that stands for the prompt where the upstream reported nothing. */
+const ENVELOPE_KEYS = new Set(['role', 'content', 'text']);
+
 /** `"":,` around a key and its value, where definitions are rendered as JSON. */
 const MEMBER_SYNTAX_BYTES = 4;
 
@@ -34,7 +37,7 @@ export function promptFacts(protocol: ClientProtocol, body: JsonRecord): PromptF
     messageCount: protocol === 'responses' ? Math.max(1, list(body['input']).length) : list(body['messages']).length,
     imageCount: tally.imageCount,
     unboundedInputs: tally.unboundedInputs + (protocol === 'responses' ? 0 : serverTools(body)),
-    text: () => (tallyPrompt(protocol, body, []).texts ?? []).join('\n'),
+    text: () => (tallyPrompt(protocol, body, []).texts ?? []).join(' '),
   };
 }
 
@@ -59,9 +62,11 @@ function walkRecord(value: JsonRecord, tally: Tally): void {
   if (type !== null && UNBOUNDED_PARTS.has(type)) return addUnbounded(value, tally);
   for (const [key, item] of Object.entries(value)) {
     if (key === 'type' || key === 'cache_control') continue;
-    addText(key, tally);
     tally.textBytes += MEMBER_SYNTAX_BYTES;
-    walk(item, tally);
+    if (ENVELOPE_KEYS.has(key)) tally.textBytes += Buffer.byteLength(key);
+    else addText(key, tally);
+    if (key === 'role' && typeof item === 'string') tally.textBytes += Buffer.byteLength(item);
+    else walk(item, tally);
   }
 }
 
