@@ -49,6 +49,8 @@ export async function startNode(config: Config, log: Logger): Promise<RunningNod
   const follower = new SnapshotFollower({ source: fleet, file: new SnapshotFile(join(config.DATA_DIR, 'snapshot.json')), log, pullMs: config.SNAPSHOT_PULL_MS });
   const serving = createServing({ config, store, books, follower, log });
   const reporter = followFleet({ config, fleet, subscriber: redis.subscriber, books, follower, serving, log });
+  // At the first start and after each outage: what was missed meanwhile is caught up with at once.
+  redis.plain.on('ready', () => void follower.pull().then(() => reporter.report()));
   await follower.start();
   reporter.start();
   const server = createHttpServer(serving.app, { headerBytesMax: config.HEADER_BYTES_MAX, headerTimeoutMs: config.HEADER_TIMEOUT_MS, bodyTimeoutMs: config.BODY_TIMEOUT_MS });

@@ -19,7 +19,20 @@ export function parseRanges(text: string): AddressRange[] {
  */
 export function clientAddressHex(incoming: IncomingMessage, trusted: readonly AddressRange[]): string {
   const peer = incoming.socket.remoteAddress ?? '';
-  return addressHex(trusted.length === 0 ? peer : callerBehind(peer, String(incoming.headers['x-forwarded-for'] ?? '').split(','), trusted));
+  return rememberedHex(trusted.length === 0 ? peer : callerBehind(peer, String(incoming.headers['x-forwarded-for'] ?? '').split(','), trusted));
+}
+
+/** Callers come back: reading an address costs more than remembering it. Emptied when full, so that it cannot grow. */
+const REMEMBERED_MAX = 4_096;
+const remembered = new Map<string, string>();
+
+function rememberedHex(address: string): string {
+  const known = remembered.get(address);
+  if (known !== undefined) return known;
+  if (remembered.size >= REMEMBERED_MAX) remembered.clear();
+  const hex = addressHex(address);
+  remembered.set(address, hex);
+  return hex;
 }
 
 function callerBehind(peer: string, hops: string[], trusted: readonly AddressRange[]): string {

@@ -49,11 +49,11 @@ export class ClientReply {
     this.send(status, JSON.stringify(body));
   }
 
+  /** The headers leave with the first bytes: one packet, one system call. */
   startStream(): void {
     if (this.isGone || this.isStarted) return;
     // The two last headers keep nginx and compressing proxies from holding events back.
     this.#outgoing.writeHead(200, { ...this.#headers, 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache, no-transform', 'x-accel-buffering': 'no' });
-    this.#outgoing.flushHeaders();
   }
 
   /** False when the client reads slower than bytes come: stop until `onDrain`. */
