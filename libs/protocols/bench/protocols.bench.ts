@@ -50,7 +50,7 @@ function median(run: () => number): number {
 
 function reportStream(name: string, subject: () => Exchange, bytes: Buffer): void {
   const ms = median(() => streamMs(subject(), bytes));
-  console.log(`${name.padEnd(44)} ${(bytes.length / 1e3 / ms).toFixed(0).padStart(5)} MB/s ${((ms * 1e3) / EVENTS).toFixed(2).padStart(6)} us/event`);
+  process.stdout.write(`${name.padEnd(44)} ${(bytes.length / 1e3 / ms).toFixed(0).padStart(5)} MB/s ${((ms * 1e3) / EVENTS).toFixed(2).padStart(6)} us/event\n`);
 }
 
 reportStream('chat -> chat, model renamed, usage hidden', () => exchange('chat', 'openai'), chatStream('gpt-5-2025-08-07'));
@@ -66,4 +66,4 @@ const parseMs = median(() => {
   for (let at = 0; at < parses; at += 1) parseAsk('chat', body);
   return performance.now() - started;
 });
-console.log(`${`parseAsk, ${(body.length / 1024).toFixed(0)} KB chat body`.padEnd(44)} ${(body.length * parses / 1e3 / parseMs).toFixed(0).padStart(5)} MB/s ${((parseMs * 1e3) / parses).toFixed(1).padStart(6)} us/body`);
+process.stdout.write(`${`parseAsk, ${(body.length / 1024).toFixed(0)} KB chat body`.padEnd(44)} ${(body.length * parses / 1e3 / parseMs).toFixed(0).padStart(5)} MB/s ${((parseMs * 1e3) / parses).toFixed(1).padStart(6)} us/body\n`);
