@@ -48,7 +48,7 @@ export function readUpstreamError({ status, headers, body, secrets = [] }: Upstr
 /** Reads an error inside a 2xx: a JSON body or a stream event. Null when the value is no error. */
 export function readInBandError(value: unknown): UpstreamError | null {
   if (!isRecord(value)) return null;
-  const hasError = value['type'] === 'error' || (value['error'] !== undefined && value['error'] !== null) || isBareDetail(value);
+  const hasError = value['type'] === 'error' || Boolean(value['error']) || isBareDetail(value);
   if (!hasError) return null;
   const words = wordsOf(value);
   return describe(kindOfWords(words), words, { status: null, retryAfterMs: null, secrets: [] });

@@ -54,6 +54,16 @@ function addParts(converted: JsonRecord[], parts: readonly JsonRecord[]): void {
   converted.push({ role: 'user', content: chatContent([...(earlier ?? []), ...said]) });
 }
 
+/** Chat messages with each run of user messages made one. */
+export function joinUserMessages(messages: readonly JsonRecord[]): JsonRecord[] {
+  const joined: JsonRecord[] = [];
+  for (const message of messages) {
+    if (message['role'] === 'user') addParts(joined, partsOf(message['content']));
+    else joined.push(message);
+  }
+  return joined;
+}
+
 function partsOf(content: unknown): JsonRecord[] {
   return typeof content === 'string' ? [{ type: 'text', text: content }] : records(content);
 }

@@ -5,6 +5,7 @@ import { readInBandError, upstreamError } from '../errors/upstream-error.ts';
 import type { Ask, Exchange, ExchangeRequest, JsonReading } from '../exchange.ts';
 import { isRecord, jsonBytes, parseJson, record, records, text } from '../json/json-guard.ts';
 import type { JsonRecord } from '../json/json-guard.ts';
+import { joinUserMessages } from '../messages-to-chat/conversation.ts';
 import { toMessage } from '../messages-to-chat/message-back.ts';
 import { finishMessage, messageStep, startMessage } from '../messages-to-chat/stream-back.ts';
 import type { MessageState } from '../messages-to-chat/stream-back.ts';
@@ -35,7 +36,7 @@ export function responsesToChatExchange({ ask, upstreamModel, outputLimit, outpu
   const body = {
     ...rest,
     model: upstreamModel,
-    messages: withoutThoughts(withTextOnlyResults(withOneSystemMessage(records(messages))), { keepsReasoning: wantsReasoningBack(upstreamModel) }),
+    messages: withoutThoughts(joinUserMessages(withTextOnlyResults(withOneSystemMessage(records(messages)))), { keepsReasoning: wantsReasoningBack(upstreamModel) }),
     ...(limit === Number.MAX_SAFE_INTEGER ? {} : { [outputLimitField]: limit }),
     ...(reasoning_effort !== undefined && takesReasoningEffort(upstreamModel) ? { reasoning_effort } : {}),
   };

@@ -78,6 +78,11 @@ describe('/v1/responses request', () => {
     expect(toChat({ input }).messages.map(({ role }: Loose) => role)).toEqual(['user', 'assistant', 'tool']);
   });
 
+  test('user items in a row become one user message, as many chat templates want', () => {
+    const input = [{ role: 'user', content: [{ type: 'input_text', text: 'a' }] }, { role: 'user', content: 'b' }, { role: 'developer', content: 'c' }];
+    expect(toChat({ input }).messages).toEqual([{ role: 'user', content: 'a\nb\nc' }]);
+  });
+
   test('web search, which Codex offers to every provider, is not passed on', () => {
     expect(toChat({ tools: [{ type: 'web_search' }, weather] }).tools).toHaveLength(1);
     expect(toChat({ tools: [{ type: 'web_search' }], tool_choice: 'auto' })).not.toHaveProperty('tool_choice');
