@@ -9,6 +9,6 @@ local function publish(KEYS, ARGV)
   if current > version then return { 'STALE', text(current) } end
   redis.call('SET', KEYS[2], ARGV[2])
   redis.call('SET', KEYS[1], text(version))
-  if current > 0 and current < version then redis.call('EXPIRE', ARGV[3] .. text(current), 86400) end
+  if current < version then redis.call('EXPIRE', ARGV[3] .. text(current), 86400) end
   return { 'OK' }
 end

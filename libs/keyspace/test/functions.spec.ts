@@ -5,8 +5,10 @@ import { FunctionLibrary } from '../src/index.ts';
 import { admissionChecks } from './checks-admission.ts';
 import { checkpointChecks } from './checks-checkpoint.ts';
 import { closingChecks } from './checks-closing.ts';
+import { fencingChecks } from './checks-fencing.ts';
 import { recordChecks } from './checks-records.ts';
 import { settlementChecks } from './checks-settlement.ts';
+import { windowChecks } from './checks-windows.ts';
 import { checkDoubleSpend } from './double-spend-check.ts';
 import { checkWindows } from './window-checks.ts';
 import { admitted, openAccount, openWorld, type Checks, type World } from './world.ts';
@@ -28,12 +30,15 @@ function run(checks: Checks): void {
 }
 
 describe('admission', () => run(admissionChecks));
+describe('fencing', () => run(fencingChecks));
 describe('settlement', () => run(settlementChecks));
 describe('closing subscriptions', () => run(closingChecks));
 describe('checkpoints', () => run(checkpointChecks));
 describe('records, credits and relay', () => run(recordChecks));
 
 describe('request windows', () => {
+  run(windowChecks);
+
   test(
     'decide as a log of every request would; Retry-After is exact to the millisecond; the whole limit is back one window later, and no window less one bucket sees more',
     () => checkWindows(world, { runs: Number(process.env.WINDOW_RUNS ?? 600), seed: 7 }),

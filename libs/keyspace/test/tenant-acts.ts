@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import type { HoldRef, SettleReply } from '../src/index.ts';
-import { admitted, MODEL_ID, SUBSCRIPTION_ID, type Tenant } from './world.ts';
+import type { AdmitRequest, HoldRef, SettleReply } from '../src/index.ts';
+import { admitted, contents, MODEL_ID, request, SUBSCRIPTION_ID, type Tenant } from './world.ts';
 
 /** What cases do to the requests of a tenant's first subscription. */
 export function refOf(tenant: Tenant, rid: string): HoldRef {
@@ -26,4 +26,12 @@ export async function reapedAt(tenant: Tenant, usedTokens: number, changes: { wa
   tenant.clock.now += 60_000;
   assert.equal((await tenant.store.reap(refOf(tenant, rid))).kind, 'reaped');
   return rid;
+}
+
+/** Refused for this reason, and nothing in the shard has changed. */
+export async function refuses(tenant: Tenant, changes: Partial<AdmitRequest>, kind: string): Promise<void> {
+  const before = await contents(tenant);
+  const reply = await tenant.store.admit(request(tenant, changes));
+  assert.equal(reply.kind, kind);
+  assert.deepEqual(await contents(tenant), before, `${kind} changes nothing`);
 }

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { Cluster } from 'ioredis';
 import { Epochs, EpochCache, FunctionLibrary, LiveRecords, MeteringStore, openRedis, redisReady, type AdmitRequest, type RedisConnection } from '../src/index.ts';
 import { readFunctionSource, type FunctionSource } from '../src/function-source.ts';
 import { shardOf } from '../src/keys.ts';
@@ -149,7 +150,8 @@ export async function drain(tenant: Tenant): Promise<{ rid: string; seq: string;
 
 /** Every key of the shard with its content, to show that a call changed nothing. */
 export async function contents(tenant: Tenant): Promise<Record<string, string>> {
-  const found = await tenant.redis.keys(`{${tenant.shard}}:*`);
+  const primaries = tenant.redis instanceof Cluster ? tenant.redis.nodes('master') : [tenant.redis];
+  const found = (await Promise.all(primaries.map((primary) => primary.keys(`{${tenant.shard}}:*`)))).flat();
   const dumps = await Promise.all(found.map(async (key) => [key, (await tenant.redis.dumpBuffer(key)).toString('hex')] as const));
   return Object.fromEntries(dumps.toSorted(([a], [b]) => (a < b ? -1 : 1)));
 }

@@ -42,7 +42,7 @@ local function read_books(key)
   local values = redis.call('HMGET', key, 'st', 'bal', 'held', 'conc', 'gen', 'id', 'wd')
   return {
     st = values[1], bal = tonumber(values[2] or '0'), held = tonumber(values[3] or '0'), conc = tonumber(values[4] or '0'),
-    gen = values[5] or '0', id = values[6], wd = values[7] and values[7] ~= '' and values[7],
+    gen = values[5] or '0', id = values[6], wd = values[7],
   }
 end
 

@@ -1,0 +1,57 @@
+import assert from 'node:assert/strict';
+import { FUNCTION_NAMES } from '../src/function-source.ts';
+import { keys } from '../src/keys.ts';
+import { admitted, contents, credit, MODEL_ID, openAccount, request, SUBSCRIPTION_ID, type Checks } from './world.ts';
+
+export const fencingChecks: Checks = {
+  'a shard without its epoch, or with another, is fenced for every call': async (world) => {
+    const tenant = await world.tenant();
+    await openAccount(tenant);
+    const rid = await admitted(tenant);
+    const ref = { rid, accountId: tenant.accountId, modelId: MODEL_ID };
+    await tenant.epochs.clear(tenant.shard);
+    const before = await contents(tenant);
+    const replies = [
+      await tenant.store.checkpoint({ ...ref, keyHash: tenant.keyHash, usedTokens: 5, extendTokens: 5, leaseMs: 1 }),
+      await tenant.store.settle({ ...ref, chargeTokens: 1, payload: '{}', reEmit: false }),
+      await tenant.store.reap(ref),
+      await tenant.store.admit(request(tenant)),
+      await tenant.store.access({ accountId: tenant.accountId, keyHash: tenant.keyHash, addressHex: '' }),
+      await tenant.store.credit({ ...ref, subscriptionId: SUBSCRIPTION_ID, seq: 2, deltaTokens: 5 }),
+      await tenant.store.withdraw({ ...ref, subscriptionId: SUBSCRIPTION_ID, withdrawalId: tenant.rid(), drain: false }),
+      await tenant.live.putAccount({ accountId: tenant.accountId, status: 'active', drain: false, revision: 9 }),
+    ];
+    assert.deepEqual(replies.map((reply) => reply.kind), replies.map(() => 'fenced'));
+    assert.deepEqual(await contents(tenant), before);
+  },
+
+  'every function but the relay looks at the epoch before anything else': async (world) => {
+    const tenant = await world.tenant();
+    const { shard, accountId, keyHash, library } = tenant;
+    const before = await contents(tenant);
+    const functionKeys = [keys.epoch(shard), keys.key(shard, keyHash), keys.account(shard, accountId), keys.subscription(shard, accountId, MODEL_ID), keys.hold(shard, tenant.rid()), keys.holds(shard), keys.windows(shard, keyHash)];
+    for (const name of FUNCTION_NAMES.filter((other) => other !== 'relay' && other !== 'publish')) {
+      assert.deepEqual(await library.call(name, functionKeys, ['e0', '1', '1']), ['FENCED'], name);
+    }
+    assert.deepEqual(await contents(tenant), before);
+  },
+
+  'a new epoch is noticed by calls that rest on nothing older, and fences what was held under the old one': async (world) => {
+    const tenant = await world.tenant();
+    await openAccount(tenant);
+    const asked = request(tenant);
+    const reply = await tenant.store.admit(asked);
+    assert.ok(reply.kind === 'admitted');
+    await tenant.epochs.set(tenant.shard, 'e2');
+    const ref = { rid: asked.rid, accountId: tenant.accountId, modelId: MODEL_ID };
+    const settlement = { ...ref, chargeTokens: 1, payload: '{}', reEmit: false };
+    const checkpoint = { ...ref, keyHash: tenant.keyHash, usedTokens: 1, extendTokens: 0, leaseMs: 60_000 };
+    assert.equal((await tenant.store.settle(settlement)).kind, 'fenced');
+    assert.equal((await tenant.store.checkpoint(checkpoint)).kind, 'fenced');
+    await credit(tenant, 2, 10);
+    const later = await tenant.store.admit(request(tenant));
+    assert.ok(later.kind === 'admitted' && later.epoch === 'e2');
+    assert.equal((await tenant.store.settle({ ...settlement, epoch: reply.epoch })).kind, 'fenced');
+    assert.equal((await tenant.store.checkpoint({ ...checkpoint, epoch: reply.epoch })).kind, 'fenced');
+  },
+};

@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict';
+import { keys } from '../src/keys.ts';
+import { refuses } from './tenant-acts.ts';
+import { admitted, openAccount, putKey, request, type Checks } from './world.ts';
+
+export const windowChecks: Checks = {
+  'a window without a limit is not tracked, and starts anew when it gets one': async (world) => {
+    const tenant = await world.tenant();
+    await openAccount(tenant, { rpm: 5, rpd: 1 });
+    await admitted(tenant);
+    await putKey(tenant, { rpm: 5, revision: 2 });
+    await admitted(tenant);
+    assert.deepEqual(await tenant.redis.hkeys(keys.windows(tenant.shard, tenant.keyHash)), ['rpm']);
+    await putKey(tenant, { rpm: 5, rpd: 1, revision: 3 });
+    await admitted(tenant);
+    await refuses(tenant, {}, 'rate_limited');
+  },
+
+  'a limit that was lowered is back when enough of what was spent has expired': async (world) => {
+    const tenant = await world.tenant();
+    await openAccount(tenant, { rpm: 6 });
+    const startedMs = tenant.clock.now;
+    for (const spent of [1, 2, 1, 2]) {
+      for (let nth = 0; nth < spent; nth += 1) await admitted(tenant);
+      tenant.clock.now += 5_000;
+    }
+    await putKey(tenant, { rpm: 3, revision: 2 });
+    const reply = await tenant.store.admit(request(tenant));
+    const retryAfterMs = startedMs + 10_000 + 60_000 - tenant.clock.now;
+    assert.deepEqual(reply, { kind: 'rate_limited', window: 'rpm', retryAfterMs, windows: [{ window: 'rpm', limit: 3, remaining: 0, resetMs: retryAfterMs + 5_000 }] });
+    tenant.clock.now += retryAfterMs - 1;
+    await refuses(tenant, {}, 'rate_limited');
+    tenant.clock.now += 1;
+    await admitted(tenant);
+    await refuses(tenant, {}, 'rate_limited');
+  },
+
+  'a key without limits leaves no windows behind, and windows expire after twice the longest': async (world) => {
+    const tenant = await world.tenant();
+    await openAccount(tenant);
+    await admitted(tenant);
+    const record = keys.windows(tenant.shard, tenant.keyHash);
+    assert.equal(await tenant.redis.exists(record), 0);
+    for (const [limits, windowMs] of [[{ rpm: 5 }, 60_000], [{ rpm: 5, rph: 5 }, 3_600_000], [{ rph: 9, rpd: 9 }, 86_400_000]] as const) {
+      await putKey(tenant, { ...limits, revision: windowMs });
+      await admitted(tenant);
+      const ttl = await tenant.redis.pttl(record);
+      assert.ok(ttl > 2 * windowMs - 60_000 && ttl <= 2 * windowMs, String(ttl));
+    }
+  },
+
+  'a clock that goes back gives no request for free': async (world) => {
+    const tenant = await world.tenant();
+    await openAccount(tenant, { rpm: 2 });
+    await admitted(tenant);
+    tenant.clock.now -= 30_000;
+    await admitted(tenant);
+    const reply = await tenant.store.admit(request(tenant));
+    assert.ok(reply.kind === 'rate_limited');
+    tenant.clock.now += reply.retryAfterMs - 1;
+    await refuses(tenant, {}, 'rate_limited');
+    tenant.clock.now += 1;
+    await admitted(tenant);
+  },
+};

@@ -1,0 +1,102 @@
+/**
+ * Breaks the Lua in one place at a time and asks whether the checks notice. `node libs/keyspace/test/mutants.ts`
+ * MUTANTS (60): how many, 0 = all · SEED (1): which · ONLY: part of a file name. Exit status 0 when at least 95 % were noticed.
+ */
+import { readdirSync } from 'node:fs';
+import { startServices } from '@tollgate/harness';
+import fc from 'fast-check';
+import { readFunctionSource, readLua } from '../src/function-source.ts';
+import { admissionChecks } from './checks-admission.ts';
+import { checkpointChecks } from './checks-checkpoint.ts';
+import { closingChecks } from './checks-closing.ts';
+import { fencingChecks } from './checks-fencing.ts';
+import { recordChecks } from './checks-records.ts';
+import { settlementChecks } from './checks-settlement.ts';
+import { windowChecks } from './checks-windows.ts';
+import { sequences } from './model-commands.ts';
+import { runSequence } from './model-run.ts';
+import { mutantsOf, shuffled, type Mutant } from './mutate-lua.ts';
+import { checkWindows } from './window-checks.ts';
+import { openWorld, type World } from './world.ts';
+
+const COUNT = Number(process.env.MUTANTS ?? 60);
+const SEED = Number(process.env.SEED ?? 1);
+const ONLY = process.env.ONLY ?? '';
+const NOTICED_MIN = 0.95;
+const INVALID = 'does not compile';
+const CHECKS = { ...settlementChecks, ...closingChecks, ...checkpointChecks, ...recordChecks, ...admissionChecks, ...windowChecks, ...fencingChecks };
+
+const services = await startServices({ postgres: false });
+try {
+  process.exitCode = await judge(services.redisUrl);
+} finally {
+  await services.stop();
+}
+
+async function judge(redisUrl: string): Promise<number> {
+  const complaint = await complaintOf(redisUrl, undefined);
+  if (complaint) {
+    console.error(`The checks fail without any mutation, so they would notice nothing: ${complaint}`);
+    return 2;
+  }
+  const all = luaFiles().flatMap((file) => mutantsOf(file, readLua(file)));
+  const chosen = shuffled(all, SEED).slice(0, COUNT === 0 ? all.length : COUNT);
+  console.log(`${all.length} mutants, ${chosen.length} tried, seed ${SEED}`);
+  const survivors: Mutant[] = [];
+  let invalid = 0;
+  for (const mutant of chosen) {
+    const noticed = await complaintOf(redisUrl, mutant);
+    if (noticed === INVALID) invalid += 1;
+    else if (noticed === undefined) survivors.push(mutant);
+    console.log(`${noticed === undefined ? 'SURVIVED' : noticed === INVALID ? 'invalid ' : 'noticed '} ${describe(mutant)}${noticed && noticed !== INVALID ? `   <- ${noticed}` : ''}`);
+  }
+  const tried = chosen.length - invalid;
+  const noticed = tried - survivors.length;
+  console.log(`noticed ${noticed} of ${tried} (${((100 * noticed) / tried).toFixed(1)} %)${invalid ? `, ${invalid} did not compile` : ''}`);
+  for (const mutant of survivors) console.log(`survivor: ${describe(mutant)}`);
+  return noticed / tried >= NOTICED_MIN ? 0 : 1;
+}
+
+/** What the first failing check says of a mutant; undefined when all pass. */
+async function complaintOf(redisUrl: string, mutant: Mutant | undefined): Promise<string | undefined> {
+  const source = readFunctionSource((file) => (file === mutant?.file ? mutant.text : readLua(file)));
+  const world = await openWorld(redisUrl, source).catch(() => undefined);
+  if (!world) return INVALID;
+  try {
+    const failures = await Promise.all(Object.entries(CHECKS).map(async ([promise, check]) => ((await failure(() => check(world))) ? promise : [])));
+    const [first] = failures.flat();
+    if (first !== undefined) return first;
+    if (await failure(() => checkWindows(world, { runs: 60, seed: SEED }))) return 'the window property';
+    if (await failure(() => checkModel(world))) return 'the reference model';
+    return undefined;
+  } finally {
+    await world.redis.flushall();
+    await world.redis.function('DELETE', source.library);
+    world.close();
+  }
+}
+
+async function checkModel(world: World): Promise<void> {
+  const batches = fc.array(sequences, { minLength: 10, maxLength: 10 });
+  const property = fc.asyncProperty(batches, async (batch) => {
+    await Promise.all(batch.map(async (sequence) => runSequence(await world.tenant(), sequence)));
+  });
+  await fc.assert(property, { numRuns: 30, seed: SEED, endOnFailure: true });
+}
+
+async function failure(check: () => Promise<void>): Promise<boolean> {
+  return check().then(
+    () => false,
+    () => true,
+  );
+}
+
+function luaFiles(): string[] {
+  const folder = new URL('../lua/', import.meta.url);
+  const names = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.lua'));
+  return names.map((name) => name.replaceAll('\\', '/').replace(/\.lua$/, '')).filter((name) => name.includes(ONLY)).toSorted();
+}
+
+function describe({ file, line, operator, before, after }: Mutant): string {
+  return `${file}.lua:${line} ${operator}: ${before.trim()}  =>  ${after.trim() || '(nothing)'}`;
+}
