@@ -42,6 +42,12 @@ export function compareUsage(witnesses: Witnesses): Finding[] {
     },
     brokenFinding(of('broken'), attempts, witnesses),
     {
+      name: 'unreached',
+      promise: witnesses.wereKilled ? 'found nobody to answer: nothing to compare' : 'none without a kill',
+      compared: of('unreached').length,
+      problems: witnesses.wereKilled ? [] : of('unreached').map(({ plan }) => `a ${plan.protocol} request was not answered`),
+    },
+    {
       name: 'nothing lost',
       promise: 'every request the upstream answered is in the books',
       compared: attempts.size,

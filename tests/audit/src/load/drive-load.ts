@@ -22,7 +22,7 @@ export async function driveLoad({ plans, targetOf, concurrency, onProgress }: Dr
       const record = await sendRequest(plan, targetOf(plan));
       records.push(record);
       onProgress(records.length / plans.length);
-      if (record.ending === 'refused' || record.ending === 'broken') await delay(PAUSE_AFTER_FAILURE_MS);
+      if (['refused', 'broken', 'unreached'].includes(record.ending)) await delay(PAUSE_AFTER_FAILURE_MS);
     }
   };
   await Promise.all(Array.from({ length: concurrency }, client));

@@ -7,8 +7,8 @@ export interface ClientRecord {
   /** From the response header; null when none arrived. */
   rid: string | null;
   status: number | null;
-  /** completed: the whole answer arrived. hung_up: by the client. refused: a status other than 200. broken: the connection ended by itself. */
-  ending: 'completed' | 'hung_up' | 'refused' | 'broken';
+  /** completed: the whole answer arrived. hung_up: by the client. refused: a status other than 200. broken: the answer ended by itself. unreached: there was none. */
+  ending: 'completed' | 'hung_up' | 'refused' | 'broken' | 'unreached';
   /** Generated tokens the client received whole. */
   deliveredTokens: number;
   /** Of those, received in the last moments before the end. */
@@ -38,7 +38,7 @@ export function closeClient(): void {
 
 /** Sends one request and reads its answer, or hangs up where the plan says so. Never throws: whatever happens is the record. */
 export function sendRequest(plan: RequestPlan, target: Target): Promise<ClientRecord> {
-  const record: ClientRecord = { plan, rid: null, status: null, ending: 'broken', deliveredTokens: 0, recentTokens: 0 };
+  const record: ClientRecord = { plan, rid: null, status: null, ending: 'unreached', deliveredTokens: 0, recentTokens: 0 };
   const body = JSON.stringify(bodyOf(plan, target.model));
   return new Promise((resolve) => {
     const sent = httpRequest(target.origin + PATHS[plan.protocol], {
@@ -61,7 +61,7 @@ export function sendRequest(plan: RequestPlan, target: Target): Promise<ClientRe
     });
     sent.end(body);
     // A JSON answer comes in one piece: its client leaves while the answer is being made.
-    if (plan.hangUpAtByte !== null && !plan.isStream) setTimeout(() => record.ending === 'broken' && hangUp(), plan.hangUpAtByte % JSON_HANG_UP_MAX_MS);
+    if (plan.hangUpAtByte !== null && !plan.isStream) setTimeout(() => !sent.destroyed && record.ending === 'unreached' && hangUp(), plan.hangUpAtByte % JSON_HANG_UP_MAX_MS);
   });
 }
 
@@ -70,6 +70,7 @@ function read(response: IncomingMessage, record: ClientRecord, hangUp: () => voi
   const rid = response.headers['x-request-id'];
   record.rid = typeof rid === 'string' ? rid : null;
   record.status = response.statusCode ?? null;
+  record.ending = record.ending === 'hung_up' ? 'hung_up' : 'broken';
   const arrivals: { atMs: number; tokens: number }[] = [];
   let text = '';
   let bytes = 0;
