@@ -135,6 +135,21 @@ describeRecorded('translated: recorded answers', () => {
   });
 });
 
+describeRecorded('translated: recorded answers for /v1/responses', () => {
+  test.each(named((recording) => !isSpliced(recording)))('%s says the same in output items', (_, recording) => {
+    const exchange = exchangeOf('responses', dialectOf(recording), { model: 'alias', input: 'hi', ...(recording.isStream ? { stream: true } : {}) });
+    const { body } = answered(exchange, recording);
+    const text = body.toString('utf8');
+    const response = recording.isStream ? jsonEvents(text).at(-1).response : JSON.parse(text);
+    const items: Loose[] = response.output;
+    const parts = (type: string, field: string): string => items.filter((item) => item.type === type).flatMap((item) => item[field] ?? []).map((part: Loose) => part.text ?? '').join('');
+    const expected = direct(recording);
+    expect([parts('message', 'content'), parts('reasoning', 'summary')]).toEqual([expected.text, expected.thinking]);
+    expect(items.filter(({ type }) => type === 'function_call').map((item) => ({ name: item.name, args: JSON.parse(item.arguments) }))).toEqual(expected.tools);
+    expect(response.status).toBe(expected.finish === 'length' || expected.finish === 'content_filter' ? 'incomplete' : 'completed');
+  });
+});
+
 /** The usage the client was told, read back into normal form. */
 function toldUsage(client: 'chat' | 'messages', body: Buffer, isStream: boolean): TokenUsage | null {
   const last = isStream ? jsonEvents(body.toString('utf8')).findLast((event) => 'usage' in event) : JSON.parse(body.toString('utf8'));

@@ -95,6 +95,10 @@ describe('parseAsk', () => {
     expect([bytesOf('héllo'), bytesOf(['ab', 'c']), bytesOf([1, 50_000, 3]), bytesOf([[1, 2], [3]])]).toEqual([6, 3, 3, 3]);
   });
 
+  test('embeddings are no stream, whatever the body says', () => {
+    expect(parse('embeddings', { model: 'm', input: 'x', stream: true }).isStream).toBe(false);
+  });
+
   test('count_tokens takes a messages body without max_tokens', () => {
     expect(parseCountTokens(Buffer.from(JSON.stringify({ model: 'm', messages: HELLO }))).model).toBe('m');
     expect(() => parseCountTokens(Buffer.from('{"model":"m"}'))).toThrow('messages');

@@ -25,7 +25,7 @@ export function parseAsk(protocol: ClientProtocol, raw: Uint8Array): Ask {
     layout,
     body,
     model: checked.model,
-    isStream: body['stream'] === true,
+    isStream: protocol !== 'embeddings' && body['stream'] === true,
     outputLimit: protocol === 'embeddings' || limits.length === 0 ? null : Math.max(...limits),
     choices: protocol === 'chat' && typeof body['n'] === 'number' ? body['n'] : 1,
     wantsStreamUsage: record(body['stream_options'])['include_usage'] === true,

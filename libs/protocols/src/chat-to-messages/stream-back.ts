@@ -17,6 +17,8 @@ export interface ChunkState {
   readonly isFinished: boolean;
 }
 
+const ROLE = { role: 'assistant', content: '' };
+
 type Step = readonly [ChunkState, readonly JsonRecord[]];
 
 export function startChunks(identity: Identity, model: string): ChunkState {
@@ -27,7 +29,7 @@ export function startChunks(identity: Identity, model: string): ChunkState {
 export function chunkStep(state: ChunkState, event: JsonRecord): Step {
   switch (event['type']) {
     case 'message_start':
-      return state.hasRole ? [state, []] : [{ ...state, hasRole: true }, [chunk(state, { role: 'assistant', content: '' })]];
+      return state.hasRole ? [state, []] : [{ ...state, hasRole: true }, [chunk(state, ROLE)]];
     case 'content_block_start':
       return blockStart(state, record(event['content_block']));
     case 'content_block_delta':
@@ -51,7 +53,7 @@ export interface ChunkEnd {
 /** The closing chunks: a finish when none was given yet, and usage when the client asked. */
 export function finishChunks(state: ChunkState, { usage, wantsUsage, isCutShort }: ChunkEnd): JsonRecord[] {
   const reason = isCutShort ? 'length' : state.toolCount > 0 ? 'tool_calls' : 'stop';
-  const finish = state.isFinished ? [] : [chunk(state, {}, reason)];
+  const finish = state.isFinished ? [] : [chunk(state, state.hasRole ? {} : ROLE, reason)];
   return wantsUsage ? [...finish, { ...head(state), choices: [], usage: toChatUsage(usage) }] : finish;
 }
 

@@ -187,6 +187,13 @@ describe('chat -> chat stream', () => {
     expect(Buffer.from(reader.end()).length).toBe(0);
   });
 
+  test('a stream that is ended before its first chunk still says who speaks', () => {
+    for (const dialect of ['openai', 'anthropic'] as const) {
+      const bytes = exchangeOf('chat', dialect, ASK).openStream({ output: () => undefined }).finishEarly(NO_USAGE);
+      expect(jsonEvents(Buffer.from(bytes).toString())).toMatchObject([{ model: 'alias', choices: [{ delta: { role: 'assistant' }, finish_reason: 'length' }] }]);
+    }
+  });
+
   test('a failure the gateway reports is an error event and nothing after it', () => {
     const reader = plain().openStream({ output: () => undefined });
     reader.push(Buffer.from(ROLE));

@@ -97,8 +97,10 @@ export class ChatStream implements StreamHandler {
   finishEarly(usage: TokenUsage, out: ByteOutput): void {
     if (this.state !== 'running') return;
     this.state = 'finished';
-    const indexes = this.choicesWithRole.size > 0 ? [...this.choicesWithRole] : [0];
-    out.addText(dataEvent({ ...this.ownChunk(), choices: indexes.map((index) => ({ index, delta: {}, finish_reason: 'length' })) }));
+    const isFirst = this.choicesWithRole.size === 0;
+    const indexes = isFirst ? [0] : [...this.choicesWithRole];
+    const delta = isFirst ? { role: 'assistant', content: '' } : {};
+    out.addText(dataEvent({ ...this.ownChunk(), choices: indexes.map((index) => ({ index, delta, finish_reason: 'length' })) }));
     if (this.options.wantsStreamUsage) out.addText(dataEvent({ ...this.ownChunk(), choices: [], usage: this.tap.rawUsage ?? toChatUsage(usage) }));
     out.addText(DONE_EVENT);
   }

@@ -1,5 +1,4 @@
 import { readInBandError, upstreamError } from '../errors/upstream-error.ts';
-import { InvalidRequest } from '../exchange.ts';
 import type { Exchange, ExchangeRequest, JsonReading } from '../exchange.ts';
 import { isRecord, parseJson } from '../json/json-guard.ts';
 import { applyPatches, editObject } from '../json/json-splice.ts';
@@ -15,7 +14,7 @@ export function embeddingsExchange({ ask, upstreamModel }: ExchangeRequest): Exc
     requestHeaders: {},
     readJson: (body) => readEmbeddings(body, ask.model),
     openStream: () => {
-      throw new InvalidRequest('Embeddings cannot be streamed.', { param: 'stream', code: 'unsupported_parameter' });
+      throw new Error('Embeddings are never streamed: parseAsk says so.');
     },
   };
 }
