@@ -26,6 +26,8 @@ const config: Config = {
       },
     ],
   },
+  // Most suites wait for processes and sockets more than they compute.
+  maxWorkers: 4,
   testEnvironment: 'node',
   testTimeout: 30_000,
 };
