@@ -61,7 +61,8 @@ describe('Journal', () => {
 
   test('deletes a file once nothing in it or before it lives, and never an acknowledgement before its final', async () => {
     const crowded: number[] = [];
-    const { journal } = await Journal.open({ folder, log: silent, fileBytesMax: 2_000, onCrowded: (place) => crowded.push(place) });
+    const { journal } = await Journal.open({ folder, log: silent, fileBytesMax: 2_000 });
+    journal.onCrowded = (place) => crowded.push(place);
     const old = journal.appendLive(admittedLine(hold()));
     for (let index = 0; index < 40; index++) {
       const request = hold();

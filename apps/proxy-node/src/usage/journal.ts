@@ -19,8 +19,6 @@ export interface JournalOptions {
   folder: string;
   log: Pick<Logger, 'error' | 'warn' | 'info'>;
   fileBytesMax?: number;
-  /** Called with the oldest file when it holds up the others: the owner appends its live lines again and releases the old ones. */
-  onCrowded?: (place: JournalPlace) => void;
 }
 
 /**
@@ -29,10 +27,11 @@ export interface JournalOptions {
  * `isWritable` turns false, new requests are refused, and what could not be written is kept and tried again.
  */
 export class Journal {
+  /** Called with the oldest file when it holds up the others: the owner appends its live lines again and releases the old ones. */
+  onCrowded: (place: JournalPlace) => void = () => undefined;
   readonly #folder: string;
   readonly #log: JournalOptions['log'];
   readonly #fileBytesMax: number;
-  readonly #onCrowded: (place: JournalPlace) => void;
   readonly #lock: JournalLock;
   /** Live lines by file, oldest first. Files are deleted from the front only, so an acknowledgement is never gone before its final. */
   readonly #live = new Map<JournalPlace, number>();
@@ -67,7 +66,6 @@ export class Journal {
     this.#folder = options.folder;
     this.#log = options.log;
     this.#fileBytesMax = options.fileBytesMax ?? FILE_BYTES_MAX;
-    this.#onCrowded = options.onCrowded ?? (() => undefined);
     this.#lock = lock;
     this.#startFile(firstNumber);
     this.#syncTimer = setInterval(() => this.#syncSoon(), SYNC_INTERVAL_MS).unref();
@@ -172,7 +170,7 @@ export class Journal {
     fdatasync(finished, () => closeSync(finished));
     this.#deleteDeadFiles();
     const [oldest] = this.#live;
-    if (this.#live.size > FILES_CROWDED && oldest && oldest[1] <= CARRY_LINES_MAX) this.#onCrowded(oldest[0]);
+    if (this.#live.size > FILES_CROWDED && oldest && oldest[1] <= CARRY_LINES_MAX) this.onCrowded(oldest[0]);
   }
 
   #startFile(number: number): void {

@@ -67,11 +67,10 @@ export class RequestBooks implements Books {
   /** Locks and replays the journals of this DATA_DIR, then starts to settle and to relay. Throws JournalLocked while another process uses this journal. */
   static async open(options: RequestBooksOptions): Promise<RequestBooks> {
     const folder = journalFolder(options.dataDir, options);
-    let books: RequestBooks | undefined;
-    const opened = await Journal.open({ folder, log: options.log, onCrowded: (place) => books?.carry(place) });
+    const opened = await Journal.open({ folder, log: options.log });
     const address = nodeAddress(options.node, options.worker);
     const adopted = await adoptJournals({ own: opened.replay, dataDir: options.dataDir, folder, worker: options.worker, address, log: options.log, now: options.now ?? Date.now });
-    books = new RequestBooks(options, opened.journal);
+    const books = new RequestBooks(options, opened.journal);
     books.#takeOver(adopted);
     opened.retire();
     adopted.retire();
@@ -87,6 +86,7 @@ export class RequestBooks implements Books {
     this.#options = options;
     this.#now = now;
     this.#journal = journal;
+    journal.onCrowded = (place) => this.#carry(place);
     this.#relay = new Relay({ outbox: metering, queue, shards, owner: address, peers, log, now, random });
     this.#settler = new Settler({
       metering,
@@ -151,7 +151,7 @@ export class RequestBooks implements Books {
   }
 
   /** Writes again what still lives in an old journal file. */
-  carry(place: JournalPlace): void {
+  #carry(place: JournalPlace): void {
     for (const request of this.#open.values()) {
       if (request.place !== place) continue;
       request.place = this.#journal.appendLive(admittedLine(request.hold));

@@ -106,6 +106,23 @@ export const BOOK_CHECKS: readonly BookCheck[] = [
       WHERE row(r.requests, r.charge, r.input, r.cache_read, r.cache_write, r.output) IS DISTINCT FROM row(s.requests, s.charge, s.input, s.cache_read, s.cache_write, s.output)`,
   },
   {
+    name: 'daily roll-ups',
+    promise: 'each day == its hours',
+    compared: 'SELECT count(*) FROM usage_rollups_daily',
+    problems: `
+      WITH hours AS (
+        SELECT date_trunc('day', hour, 'UTC')::timestamptz AT TIME ZONE 'UTC' AS day, user_id, key_id, model_id, upstream_id,
+          row(sum(requests), sum(errors), sum(charge), sum(input_tokens), sum(cache_read_tokens), sum(cache_write_tokens), sum(output_tokens)) AS sums
+        FROM usage_rollups GROUP BY 1, 2, 3, 4, 5
+      ), days AS (
+        SELECT day::timestamp AS day, user_id, key_id, model_id, upstream_id,
+          row(requests::numeric, errors::numeric, charge::numeric, input_tokens::numeric, cache_read_tokens::numeric, cache_write_tokens::numeric, output_tokens::numeric) AS sums
+        FROM usage_rollups_daily
+      )
+      SELECT format('%s user %s key %s model %s upstream %s: hours %s, day %s', day::date, user_id, key_id, model_id, upstream_id, h.sums, d.sums) AS problem
+      FROM hours h FULL JOIN days d USING (day, user_id, key_id, model_id, upstream_id) WHERE h.sums IS DISTINCT FROM d.sums`,
+  },
+  {
     name: 'dead letters',
     promise: 'none unresolved',
     compared: 'SELECT count(*) FROM usage_dead_letters',
