@@ -6,6 +6,7 @@ import { readdirSync } from 'node:fs';
 import { startServices } from '@tollgate/harness';
 import fc from 'fast-check';
 import { readFunctionSource, readLua } from '../src/function-source.ts';
+import { openRedis, redisReady } from '../src/index.ts';
 import { admissionChecks } from './checks-admission.ts';
 import { checkpointChecks } from './checks-checkpoint.ts';
 import { closingChecks } from './checks-closing.ts';
@@ -27,9 +28,16 @@ const INVALID = 'does not compile';
 const CHECKS = { ...settlementChecks, ...closingChecks, ...checkpointChecks, ...recordChecks, ...admissionChecks, ...windowChecks, ...fencingChecks };
 
 const services = await startServices({ postgres: false });
+const admin = openRedis(services.redisUrl, { role: 'plain', name: 'mutants', onError: () => {} });
+await redisReady(admin, 10_000);
+// A mutant may loop for ever: Redis answers others after this time, and the function is ended, which is noticed.
+await admin.config('SET', 'busy-reply-threshold', '300');
+const watchdog = setInterval(() => void admin.function('KILL').catch(() => {}), 500);
 try {
   process.exitCode = await judge(services.redisUrl);
 } finally {
+  clearInterval(watchdog);
+  admin.disconnect();
   await services.stop();
 }
 

@@ -174,6 +174,14 @@ describe('epochs', () => {
     await epochs.clear('s01');
     expect(await cache.refresh('s01')).toBeNull();
   });
+
+  test('of a shard that is being filled are known to the process that fills it alone', async () => {
+    const epochs = new Epochs(redis);
+    await epochs.beginRebuild('s01', 'token');
+    expect(await new EpochCache(epochs).expected('s01')).toBeNull();
+    expect(await new EpochCache(epochs, { isRebuilder: true }).expected('s01')).toBe(await epochs.readRaw('s01'));
+    expect(await epochs.initialise('s01', 'e1')).toBe(false);
+  });
 });
 
 describe('a connection', () => {
