@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { keys } from '../src/keys.ts';
 import { refOf, settle, checkpoint, reapedAt } from './tenant-acts.ts';
-import { admitted, books, openAccount, putKey, putSubscription, type Checks } from './world.ts';
+import { admitted, books, MODEL_ID, openAccount, putKey, putSubscription, type Checks } from './world.ts';
 
 export const checkpointChecks: Checks = {
   'a checkpoint renews the lease and extends the hold by what fits': async (world) => {
@@ -54,5 +54,8 @@ export const checkpointChecks: Checks = {
     await tenant.redis.del(keys.key(tenant.shard, tenant.keyHash));
     await putSubscription(tenant, { generation: 2, drain: true, revision: nextRevision() });
     await expectReply('stop', 'no key at all');
+    await putKey(tenant, { revision: nextRevision() });
+    await tenant.redis.del(keys.subscription(tenant.shard, accountId, MODEL_ID));
+    await expectReply('stop', 'no subscription at all');
   },
 };
