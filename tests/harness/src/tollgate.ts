@@ -13,14 +13,25 @@ export interface TollgateOptions {
   nodes?: number;
   /** Processes per node; the first is `node-1`, the next `node-1.1`, ... */
   workers?: number;
+  /** Replicas of the control plane: `control-plane`, `control-plane-2`, ... */
+  controlPlanes?: number;
   frontDoor?: boolean;
+  /** The way a process takes to PostgreSQL and Redis, for tests that cut it. Asked once per control plane and node. */
+  route?: (process: string, direct: StoreUrls) => Promise<StoreUrls>;
   /** Added to the environment of every app. */
   env?: Readonly<Record<string, string>>;
+}
+
+export interface StoreUrls {
+  databaseUrl: string;
+  redisUrl: string;
 }
 
 /** A whole Tollgate of real processes, with the handles to use, watch and break it. URLs have no trailing slash. */
 export interface Tollgate {
   adminUrl: string;
+  /** One per replica of the control plane; `adminUrl` is the first. */
+  adminUrls: string[];
   /** One per process: with `workers` > 1, a node's workers follow each other. */
   nodeUrls: string[];
   upstreamUrl: string;
@@ -40,6 +51,8 @@ export interface Tollgate {
   /** Starts a killed process on its old port and waits until it is ready; one that runs is stopped first. */
   restart: (name: string) => Promise<void>;
   isRunning: (name: string) => boolean;
+  /** Of the running process; undefined while it is down. */
+  pidOf: (name: string) => number | undefined;
   logs: (name: string) => string;
   stop: () => Promise<void>;
 }
@@ -59,9 +72,9 @@ export async function startTollgate(options: TollgateOptions = {}): Promise<Toll
     await startAll(fleet);
     const adminCredentials = { username: ADMIN_USERNAME, password: secrets.adminPassword };
     const admin = await new AdminClient(fleet.adminUrl).login(adminCredentials.username, adminCredentials.password);
-    const { adminUrl, nodeUrls, upstreamUrl, frontDoorUrl } = fleet;
+    const { adminUrl, adminUrls, nodeUrls, upstreamUrl, frontDoorUrl } = fleet;
     const { databaseUrl, redisUrl } = services;
-    return { adminUrl, nodeUrls, upstreamUrl, frontDoorUrl, admin, adminCredentials, databaseUrl, redisUrl, shards: Number(backends.base.SHARDS), secrets, services, stop, ...handles(processes) };
+    return { adminUrl, adminUrls, nodeUrls, upstreamUrl, frontDoorUrl, admin, adminCredentials, databaseUrl, redisUrl, shards: Number(backends.base.SHARDS), secrets, services, stop, ...handles(processes) };
   } catch (error) {
     await stop();
     throw error;
@@ -70,10 +83,10 @@ export async function startTollgate(options: TollgateOptions = {}): Promise<Toll
 
 interface Fleet {
   adminUrl: string;
+  adminUrls: string[];
   nodeUrls: string[];
   upstreamUrl: string;
   frontDoorUrl: string | undefined;
-  controlPlane: ManagedProcess;
   processes: ManagedProcess[];
 }
 
@@ -88,34 +101,66 @@ function baseEnvironment(added: Readonly<Record<string, string>> = {}): Record<s
   };
 }
 
-async function layOut(services: Services, backends: Backends, { nodes = 2, workers = 1, frontDoor = false }: TollgateOptions): Promise<Fleet> {
+async function layOut(services: Services, backends: Backends, { frontDoor = false, ...options }: TollgateOptions): Promise<Fleet> {
   const { folders, folder } = services;
   const { base } = backends;
   const ports = new PortsOnce();
-  const admin = { username: ADMIN_USERNAME, password: backends.secrets.adminPassword };
-  const adminPort = await ports.next();
   const upstreamPort = await ports.next();
-  const controlPlaneUrl = local(adminPort);
-  const controlPlane = appProcess({ name: 'control-plane', app: 'control-plane', port: adminPort, folders, env: controlPlaneEnvironment(backends, admin) });
   const upstream = appProcess({ name: 'demo-upstream', app: 'demo-upstream', port: upstreamPort, folders, env: { ...base, RECORD_FILE: path.join(folder, 'demo-upstream.jsonl') } });
-  const nodeProcesses: ManagedProcess[] = [];
-  const nodeUrls: string[] = [];
+  const setting: Setting = { services, backends, ports, options, routed: async (name) => ({ ...backends, ...(await options.route?.(name, backends)) }) };
+  const controlPlanes = await layOutControlPlanes(setting);
+  const adminUrls = controlPlanes.map(({ url }) => url);
+  const adminUrl = adminUrls[0] ?? '';
+  const nodes = await layOutNodes(setting, adminUrls);
+  const nodeUrls = nodes.map(({ url }) => url);
+  const processes = [...controlPlanes.map(({ process }) => process), upstream, ...nodes.map(({ process }) => process)];
+  const frontDoorPort = frontDoor ? await ports.next() : undefined;
+  if (frontDoorPort !== undefined) {
+    processes.push(appProcess({ name: 'front-door', app: 'front-door', port: frontDoorPort, folders, env: { ...base, CONTROL_PLANE_URL: adminUrl, PROXY_URLS: nodeUrls.join(',') } }));
+  }
+  return { adminUrl, adminUrls, nodeUrls, upstreamUrl: local(upstreamPort), frontDoorUrl: frontDoorPort === undefined ? undefined : local(frontDoorPort), processes };
+}
+
+interface Setting {
+  services: Services;
+  backends: Backends;
+  ports: PortsOnce;
+  options: TollgateOptions;
+  /** The backends as the named process reaches them. */
+  routed: (name: string) => Promise<Backends>;
+}
+
+interface Placed {
+  url: string;
+  process: ManagedProcess;
+}
+
+async function layOutControlPlanes({ services: { folders }, backends, ports, options: { controlPlanes = 1 }, routed }: Setting): Promise<Placed[]> {
+  const admin = { username: ADMIN_USERNAME, password: backends.secrets.adminPassword };
+  const placed: Placed[] = [];
+  for (let replica = 1; replica <= controlPlanes; replica += 1) {
+    const name = replica === 1 ? 'control-plane' : `control-plane-${replica}`;
+    const port = await ports.next();
+    placed.push({ url: local(port), process: appProcess({ name, app: 'control-plane', port, folders, env: controlPlaneEnvironment(await routed(name), admin) }) });
+  }
+  return placed;
+}
+
+async function layOutNodes({ services: { folders, folder }, ports, options: { nodes = 2, workers = 1 }, routed }: Setting, adminUrls: readonly string[]): Promise<Placed[]> {
+  const placed: Placed[] = [];
   for (let node = 1; node <= nodes; node += 1) {
     const dataFolder = path.join(folder, 'nodes', `node-${node}`);
     mkdirSync(dataFolder, { recursive: true });
+    // Spread over the replicas, as a load balancer would.
+    const controlPlaneUrl = adminUrls[(node - 1) % adminUrls.length] ?? '';
     for (let worker = 0; worker < workers; worker += 1) {
+      const name = worker === 0 ? `node-${node}` : `node-${node}.${worker}`;
       const port = await ports.next();
-      nodeUrls.push(local(port));
-      const env = nodeEnvironment(backends, { name: `node-${node}`, worker, dataFolder, port, controlPlaneUrl });
-      nodeProcesses.push(appProcess({ name: worker === 0 ? `node-${node}` : `node-${node}.${worker}`, app: 'proxy-node', port, folders, env }));
+      const env = nodeEnvironment(await routed(name), { name: `node-${node}`, worker, dataFolder, port, controlPlaneUrl });
+      placed.push({ url: local(port), process: appProcess({ name, app: 'proxy-node', port, folders, env }) });
     }
   }
-  const processes = [controlPlane, upstream, ...nodeProcesses];
-  const frontDoorPort = frontDoor ? await ports.next() : undefined;
-  if (frontDoorPort !== undefined) {
-    processes.push(appProcess({ name: 'front-door', app: 'front-door', port: frontDoorPort, folders, env: { ...base, CONTROL_PLANE_URL: controlPlaneUrl, PROXY_URLS: nodeUrls.join(',') } }));
-  }
-  return { adminUrl: controlPlaneUrl, nodeUrls, upstreamUrl: local(upstreamPort), frontDoorUrl: frontDoorPort === undefined ? undefined : local(frontDoorPort), controlPlane, processes };
+  return placed;
 }
 
 async function startAll({ processes }: Fleet): Promise<void> {
@@ -124,7 +169,7 @@ async function startAll({ processes }: Fleet): Promise<void> {
   if (failed) throw failed.reason;
 }
 
-function handles(processes: ReadonlyMap<string, ManagedProcess>): Pick<Tollgate, 'processNames' | 'kill' | 'restart' | 'isRunning' | 'logs'> {
+function handles(processes: ReadonlyMap<string, ManagedProcess>): Pick<Tollgate, 'processNames' | 'kill' | 'restart' | 'isRunning' | 'pidOf' | 'logs'> {
   const named = (name: string): ManagedProcess => {
     const found = processes.get(name);
     if (!found) throw new Error(`There is no process "${name}"; there are ${[...processes.keys()].join(', ')}.`);
@@ -139,6 +184,7 @@ function handles(processes: ReadonlyMap<string, ManagedProcess>): Pick<Tollgate,
       await process.start();
     },
     isRunning: (name) => named(name).isRunning,
+    pidOf: (name) => named(name).pid,
     logs: (name) => named(name).readLog(),
   };
 }
