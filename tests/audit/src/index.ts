@@ -1,0 +1,8 @@
+/** What the chaos run checks with. */
+export { auditBooks } from './books/audit-books.ts';
+export { describeFindings, isSound, type Finding } from './books/finding.ts';
+export { compareUsage } from './load/compare-usage.ts';
+export { demoRecordSchema } from './load/demo-record.ts';
+export { planRequests, randomFrom, type RequestPlan } from './load/plan-requests.ts';
+export { closeClient, sendRequest, type ClientRecord, type Target } from './load/send-request.ts';
+export { chargeFor, readUsage, type UsageRow } from './load/usage-rows.ts';

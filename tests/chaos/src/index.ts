@@ -1,0 +1,1 @@
+export { runChaos, type ChaosOptions, type ChaosReport } from './run-chaos.ts';

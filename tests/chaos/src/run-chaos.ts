@@ -1,0 +1,100 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { auditBooks, closeClient, compareUsage, demoRecordSchema, planRequests, randomFrom, readUsage, sendRequest, type ClientRecord, type Finding } from '@tollgate/audit';
+import { startTollgate, type Tollgate } from '@tollgate/harness';
+import { FaultSchedule, type FaultCount } from './fault-schedule.ts';
+import { revive, type FaultKind } from './faults.ts';
+import { Network } from './network.ts';
+import { Scene } from './scene.ts';
+import { tally, type Tally } from './tally.ts';
+
+const CONCURRENCY = 24;
+/** More than any run can send. */
+const REQUESTS_PER_SECOND_MAX = 400;
+const PAUSE_AFTER_FAILURE_MS = 100;
+const RENEWAL_GAP_MS = 1_500;
+/** A hold nobody renews is reaped after 60 s; its correction and a job's retry come after that. */
+const DRAIN_MS = 150_000;
+/** Of the tokens of completed requests (metering.md T4). */
+const UNDERCOUNT_SHARE_MAX = 0.000_5;
+
+export interface ChaosOptions {
+  seconds: number;
+  seed: number;
+  nodes: number;
+  controlPlanes: number;
+  kinds: readonly FaultKind[];
+  /** Mean time between two faults. */
+  gapMs: number;
+  log: (line: string) => void;
+}
+
+export interface ChaosReport {
+  faults: FaultCount[];
+  faultCount: number;
+  tally: Tally;
+  findings: Finding[];
+  /** From the last repair until the books were found closed. */
+  drainedInMs: number;
+}
+
+/** Drives a fresh installation while its parts are struck, mends everything, waits for the books and compares them with the upstream's own record. */
+export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
+  const network = new Network();
+  const tollgate = await startTollgate({ nodes: options.nodes, controlPlanes: options.controlPlanes, route: network.route });
+  try {
+    return await strikeAndAudit(tollgate, network, options);
+  } finally {
+    closeClient();
+    await tollgate.stop();
+    await network.close();
+  }
+}
+
+async function strikeAndAudit(tollgate: Tollgate, network: Network, { seconds, seed, kinds, gapMs, log }: ChaosOptions): Promise<ChaosReport> {
+  const scene = await Scene.set(tollgate);
+  const random = randomFrom(seed);
+  const startedAt = Date.now();
+  const until = startedAt + seconds * 1_000;
+  const note = (line: string): void => log(`${((Date.now() - startedAt) / 1_000).toFixed(1).padStart(6)} s  ${line}`);
+  const schedule = new FaultSchedule({ tollgate, network, random }, { kinds, gapMs, log: note });
+  const [clients] = await Promise.all([drive(scene, { seconds, seed, until }), schedule.run(until), renew(scene, { seed, until })]);
+  for (const name of tollgate.processNames) await revive(tollgate, name);
+  note('everything runs again; waiting for the books');
+  const mendedAt = Date.now();
+  const books = await auditBooks(tollgate, { drainMs: DRAIN_MS });
+  const drainedInMs = Date.now() - mendedAt;
+  const usage = await readUsage(tollgate.databaseUrl);
+  const provider = demoRecordSchema.parse(await (await fetch(`${tollgate.upstreamUrl}/record`)).json());
+  const sums = tally({ clients, provider, usage });
+  const findings = [...compareUsage({ clients, provider, usage, wereKilled: true }), undercount(sums), ...books];
+  return { faults: schedule.counts, faultCount: schedule.total, tally: sums, findings, drainedInMs };
+}
+
+async function drive(scene: Scene, { seconds, seed, until }: { seconds: number; seed: number; until: number }): Promise<ClientRecord[]> {
+  const plans = planRequests(seconds * REQUESTS_PER_SECOND_MAX, seed, scene.choices).values();
+  const records: ClientRecord[] = [];
+  const client = async (): Promise<void> => {
+    for (const plan of plans) {
+      if (Date.now() >= until) return;
+      const record = await sendRequest(plan, scene.targetOf(plan));
+      records.push(record);
+      if (['refused', 'broken', 'unreached'].includes(record.ending)) await delay(PAUSE_AFTER_FAILURE_MS);
+    }
+  };
+  await Promise.all(Array.from({ length: CONCURRENCY }, client));
+  return records;
+}
+
+async function renew(scene: Scene, { seed, until }: { seed: number; until: number }): Promise<void> {
+  const random = randomFrom(seed ^ 0xc4ed17);
+  while (Date.now() < until) {
+    await scene.renewOne(random);
+    await delay(RENEWAL_GAP_MS);
+  }
+}
+
+function undercount({ underTokens, reportedTokens, overTokens, compared }: Tally): Finding {
+  const isTooMuch = underTokens > reportedTokens * UNDERCOUNT_SHARE_MAX;
+  const problems = [...(isTooMuch ? [`${underTokens} of ${reportedTokens} tokens were not charged`] : []), ...(overTokens > 0 ? [`${overTokens} tokens too many were charged`] : [])];
+  return { name: 'undercount', promise: `at most ${UNDERCOUNT_SHARE_MAX * 100} % of the tokens of completed requests, and nothing too much`, compared, problems };
+}

@@ -1,0 +1,57 @@
+import { chargeFor, type ClientRecord, type demoRecordSchema, type UsageRow } from '@tollgate/audit';
+import type { z } from 'zod';
+
+type ProviderEntry = z.output<typeof demoRecordSchema>[number];
+
+export interface Tally {
+  sent: number;
+  endings: Record<string, number>;
+  /** Completed requests whose report the upstream still knows, compared to the token. */
+  compared: number;
+  exact: number;
+  /** Charged tokens by the upstream's reports, and by the books. */
+  reportedTokens: number;
+  bookedTokens: number;
+  overTokens: number;
+  underTokens: number;
+  underRequests: number;
+  missing: number;
+}
+
+/** Sums over the completed requests: what the upstream reported against what left the balance. */
+export function tally({ clients, provider, usage }: { clients: readonly ClientRecord[]; provider: readonly ProviderEntry[]; usage: ReadonlyMap<string, UsageRow> }): Tally {
+  const reports = new Map(provider.flatMap(({ rid, reported }) => (reported ? [[rid, reported] as const] : [])));
+  const sums: Tally = { sent: clients.length, endings: {}, compared: 0, exact: 0, reportedTokens: 0, bookedTokens: 0, overTokens: 0, underTokens: 0, underRequests: 0, missing: 0 };
+  for (const client of clients) {
+    sums.endings[client.ending] = (sums.endings[client.ending] ?? 0) + 1;
+    if (client.ending === 'completed') addCompleted(sums, usage.get(client.rid ?? ''), reports.get(client.rid ?? ''));
+  }
+  return sums;
+}
+
+function addCompleted(sums: Tally, row: UsageRow | undefined, reported: { prompt: number; output: number } | undefined): void {
+  if (!row) sums.missing += 1;
+  if (!row || !reported) return;
+  const expected = chargeFor(row, { input: reported.prompt, output: reported.output });
+  sums.compared += 1;
+  sums.reportedTokens += expected;
+  sums.bookedTokens += row.delta;
+  sums.overTokens += Math.max(0, row.delta - expected);
+  sums.underTokens += Math.max(0, expected - row.delta);
+  if (row.delta === expected) sums.exact += 1;
+  else if (row.delta < expected) sums.underRequests += 1;
+}
+
+export function describeTally(sums: Tally): string {
+  const count = (value: number): string => value.toLocaleString('en');
+  const share = sums.reportedTokens === 0 ? 0 : (100 * sums.underTokens) / sums.reportedTokens;
+  return [
+    `  requests sent            ${count(sums.sent)} (${Object.entries(sums.endings).map(([ending, n]) => `${count(n)} ${ending.replace('_', ' ')}`).join(', ')})`,
+    `  completed, compared      ${count(sums.compared)}, exact ${count(sums.exact)}`,
+    `  tokens reported          ${count(sums.reportedTokens)}`,
+    `  tokens booked            ${count(sums.bookedTokens)}`,
+    `  overcharged              ${count(sums.overTokens)}`,
+    `  missing requests         ${count(sums.missing)}`,
+    `  undercounted             ${count(sums.underTokens)} in ${count(sums.underRequests)} requests (${share.toFixed(4)} %)`,
+  ].join('\n');
+}
