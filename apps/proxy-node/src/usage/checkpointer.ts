@@ -38,7 +38,7 @@ interface Watched {
 }
 
 export interface CheckpointerOptions {
-  metering: MeteringPort;
+  metering: Pick<MeteringPort, 'checkpoint'>;
   log: Pick<Logger, 'warn'>;
   now: () => number;
   /** Of a hold in Redis; past it the hold is reaped. */

@@ -5,9 +5,7 @@ import { tryLock } from './journal-lock.ts';
 import type { Replay } from './journal-replay.ts';
 import { readJournals } from './journal.ts';
 import { lostFinal } from './lost-final.ts';
-
-/** Longer acknowledged finals are on Redis' disk as well (metering.md 2.4). */
-const KEEP_ACKNOWLEDGED_MS = 15_000;
+import { KEEP_ACKNOWLEDGED_MS } from './settler.ts';
 
 export interface AdoptedFinal {
   rid: string;

@@ -21,7 +21,7 @@ class Bench {
   constructor(...answers: Answer[]) {
     this.answers = answers;
     this.settler = new Settler({
-      metering: { settle: (request) => this.#settle(request), checkpoint: () => Promise.reject(new Error('not used')) },
+      metering: { settle: (request) => this.#settle(request) },
       log: silent,
       now: () => this.clock,
       random: () => 0.5,
@@ -73,7 +73,7 @@ describe('Settler', () => {
     bench.settler.close();
     const acknowledged: number[] = [];
     const settler = new Settler({
-      metering: { settle: () => new Promise((resolve) => (answer = resolve)), checkpoint: () => Promise.reject(new Error('not used')) },
+      metering: { settle: () => new Promise((resolve) => (answer = resolve)) },
       log: silent, now: () => 0, random: () => 0, onForgotten: () => undefined, onSettled: () => undefined, onFenced: () => undefined,
       onAcknowledged: (_final, seq) => acknowledged.push(seq),
     });
@@ -152,7 +152,6 @@ describe('Settler', () => {
           running -= 1;
           return SETTLED('open');
         },
-        checkpoint: () => Promise.reject(new Error('not used')),
       },
       log: silent, now: Date.now, random: Math.random, onForgotten: () => undefined, onSettled: () => undefined, onFenced: () => undefined, onAcknowledged: () => undefined,
     });

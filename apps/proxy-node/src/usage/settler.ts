@@ -14,7 +14,7 @@ const RE_EMIT_FIRST_MS = 8_000;
 const RE_EMIT_MAX_MS = 300_000;
 const RE_EMITS_PER_SWEEP = 200;
 /** Redis may lose its last second and its failover a little more; what was acknowledged longer ago is on its disk. */
-const KEEP_ACKNOWLEDGED_MS = 15_000;
+export const KEEP_ACKNOWLEDGED_MS = 15_000;
 const SWEEP_MS = 200;
 
 /** A final on its way; from `settle` until 15 s after PostgreSQL has it. */
@@ -42,7 +42,7 @@ interface Entry extends PendingFinal {
 }
 
 export interface SettlerOptions {
-  metering: MeteringPort;
+  metering: Pick<MeteringPort, 'settle'>;
   log: Pick<Logger, 'warn' | 'info'>;
   now: () => number;
   random: () => number;
