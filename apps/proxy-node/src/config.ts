@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { z } from 'zod';
 
 /**
@@ -15,7 +16,8 @@ export const configSchema = z.object({
   DATA_DIR: z.string().min(1).describe('Folder for the journal and the last good snapshot; must survive a restart.'),
   HOST: z.string().default('127.0.0.1').describe('Address to listen on.'),
   PORT: z.coerce.number().int().min(0).max(65_535).default(8788).describe('Port to listen on.'),
-  NODE_WORKER: z.coerce.number().int().min(0).max(999).default(0).describe('Index of this process within the node.'),
+  NODE_WORKER: z.coerce.number().int().min(0).max(999).default(0).describe('Index of this process within the node; with several workers, of the first.'),
+  WORKERS: z.union([z.literal('auto'), z.coerce.number().int().min(1).max(512)]).default(1).describe('Processes that serve behind the one port, each with its own journal; auto = one a core.'),
   PUBLIC_URL: z.url().optional().describe('Address at which clients reach this node directly, as shown to administrators.'),
   CONTROL_PLANE_URL: z.url().optional().describe('Where the journal is handed over when Redis has lost its data.'),
   SHARDS: count(64).describe('Redis shards; fixed for the life of an installation.'),
@@ -41,6 +43,10 @@ export const configSchema = z.object({
   DRAIN_TIMEOUT_MS: count(30_000).describe('Time running requests have to finish after SIGTERM.'),
 });
 export type Config = Readonly<z.infer<typeof configSchema>>;
+
+export function workerCount({ WORKERS }: Pick<Config, 'WORKERS'>): number {
+  return WORKERS === 'auto' ? availableParallelism() : WORKERS;
+}
 
 /** Throws an Error whose message names each bad variable, never its value. */
 export function readConfig(environment: NodeJS.ProcessEnv): Config {

@@ -1,29 +1,52 @@
-import { readConfig, type Config } from './config.ts';
+import cluster from 'node:cluster';
+import { readConfig, workerCount, type Config } from './config.ts';
 import { createLog } from './ops/log.ts';
+import { keepWorkers } from './ops/primary.ts';
 import { startNode } from './wire.ts';
 
 const config = configOrExit();
 const log = createLog(config);
-const node = await startNode(config, log);
-log.info({ host: config.HOST, port: node.port }, 'serving');
+process.on('unhandledRejection', (error) => log.error({ err: error }, 'unhandled rejection'));
 
-let isStopping = false;
-for (const signal of ['SIGTERM', 'SIGINT'] as const) {
-  process.on(signal, () => {
-    // A second signal is somebody in a hurry.
-    if (isStopping) process.exit(1);
-    isStopping = true;
-    node.stop().then(
+const count = workerCount(config);
+if (cluster.isPrimary && count > 1) {
+  const workers = keepWorkers({ config, count, log });
+  stopOnSignal(() => workers.stop(), () => workers.kill());
+} else {
+  const node = await startNode(config, log, { isWorker: cluster.isWorker });
+  log.info({ host: config.HOST, port: node.port }, 'serving');
+  stopOnSignal(() => node.stop(), () => undefined);
+}
+
+function stopOnSignal(stop: () => Promise<void>, hurry: () => void): void {
+  let stopping: Promise<void> | undefined;
+  const begin = (): void => {
+    stopping ??= stop().then(
       () => process.exit(0),
       (error: unknown) => {
         log.fatal({ err: error }, 'stopping failed');
         process.exit(1);
       },
     );
+  };
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    process.on(signal, () => {
+      // A second signal is somebody in a hurry; a worker hears its primary's as well as the terminal's.
+      if (stopping && !cluster.isWorker) {
+        hurry();
+        process.exit(1);
+      }
+      begin();
+    });
+  }
+  if (!cluster.worker) return;
+  // Without its primary a worker has no port any more. By default it would end on the spot; its running streams deserve the drain.
+  const { worker } = cluster;
+  worker.on('disconnect', () => {
+    worker.exitedAfterDisconnect = true;
+    begin();
   });
 }
-
-process.on('unhandledRejection', (error) => log.error({ err: error }, 'unhandled rejection'));
 
 function configOrExit(): Config {
   try {

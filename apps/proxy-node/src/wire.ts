@@ -1,6 +1,7 @@
 import { randomUUID, randomUUIDv7 } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { createSecretBox, parseOutboundPolicy, upstreamSecretOwner } from '@tollgate/contracts';
 import { Acknowledgements, EpochCache, Epochs, FleetStore, FunctionLibrary, MeteringStore, nodeAddress, openRedis, type ConnectionRole, type RedisConnection } from '@tollgate/keyspace';
 import type { Logger } from 'pino';
@@ -31,6 +32,9 @@ import { RequestBooks } from './usage/request-books.ts';
 const SOFTWARE = 'tollgate/0.1.0';
 /** A node that said nothing for so long has no share of the relays. */
 const PEER_AGE_MAX_MS = 10_000;
+/** A worker of a node that is stopped, or not registered yet, listens after this all the same: it has health to tell. */
+const JOIN_MS = 3_000;
+const JOIN_POLL_MS = 20;
 
 export interface RunningNode {
   port: number;
@@ -38,15 +42,18 @@ export interface RunningNode {
   stop(): Promise<void>;
 }
 
-/** The only place where parts are made and joined. */
-export async function startNode(config: Config, log: Logger): Promise<RunningNode> {
+/**
+ * The only place where parts are made and joined. `isWorker`: others serve on the same port already, so this one joins them only when it can
+ * serve too, or when the fleet has had time to say that it shall not.
+ */
+export async function startNode(config: Config, log: Logger, { isWorker = false }: { isWorker?: boolean } = {}): Promise<RunningNode> {
   await mkdir(config.DATA_DIR, { recursive: true });
   const redis = openConnections(config, log);
   const library = new FunctionLibrary(redis.hot);
   const store = new MeteringStore({ library, epochs: new EpochCache(new Epochs(redis.hot)), shards: config.SHARDS });
   const fleet = new FleetStore({ redis: redis.plain, library });
   const books = await openBooks({ config, store, fleet, redis, log });
-  const follower = new SnapshotFollower({ source: fleet, file: new SnapshotFile(join(config.DATA_DIR, 'snapshot.json')), log, pullMs: config.SNAPSHOT_PULL_MS });
+  const follower = new SnapshotFollower({ source: fleet, file: new SnapshotFile(join(config.DATA_DIR, 'snapshot.json'), { worker: config.NODE_WORKER }), log, pullMs: config.SNAPSHOT_PULL_MS });
   const serving = createServing({ config, store, books, follower, log });
   const reporter = followFleet({ config, fleet, subscriber: redis.subscriber, books, follower, serving, log });
   // At the first start and after each outage: what was missed meanwhile is caught up with at once.
@@ -54,10 +61,11 @@ export async function startNode(config: Config, log: Logger): Promise<RunningNod
   await follower.start();
   reporter.start();
   const server = createHttpServer(serving.app, { headerBytesMax: config.HEADER_BYTES_MAX, headerTimeoutMs: config.HEADER_TIMEOUT_MS, bodyTimeoutMs: config.BODY_TIMEOUT_MS });
+  for (const deadline = Date.now() + JOIN_MS; isWorker && !serving.operations.readiness().ready && Date.now() < deadline; ) await delay(JOIN_POLL_MS);
   const port = await listen(server, { host: config.HOST, port: config.PORT });
-  const { gate, pools } = serving;
+  const { gate, pipeline, pools } = serving;
   const disconnect = (): void => Object.values(redis).forEach((connection) => connection.disconnect());
-  return { port, stop: () => stopNode({ server, gate, reporter, follower, books, pools, disconnect, drainTimeoutMs: config.DRAIN_TIMEOUT_MS, log }) };
+  return { port, stop: () => stopNode({ server, gate, pipeline, reporter, follower, books, pools, disconnect, drainTimeoutMs: config.DRAIN_TIMEOUT_MS, log }) };
 }
 
 type Connections = Record<'hot' | 'plain' | 'blocking' | 'subscriber', RedisConnection>;
@@ -126,7 +134,7 @@ function createServing({ config, store, books, follower, log }: { config: Config
   });
   const operations = new Operations({ gate, follower, metrics, meteringRefusal: () => books.refusal(), log });
   const app = createApp({ pipeline, admitter, operations, newRid: randomUUIDv7, trustedProxies: parseRanges(config.TRUSTED_PROXIES), bodyBytesMax: config.BODY_BYTES_MAX });
-  return { app, gate, pools, health, denials };
+  return { app, operations, gate, pipeline, pools, health, denials };
 }
 
 interface FleetParts {

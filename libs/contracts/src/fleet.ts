@@ -24,7 +24,7 @@ export const nodeReportSchema = z.strictObject({
   /** Finals in the journal that PostgreSQL has not acknowledged. */
   unacknowledged: z.number().int().nonnegative(),
   software: z.string().max(64),
-  /** hex HMAC-SHA256 over `name|worker|instance|reported_at`, keyed with SHA-256(credential): shows the credential without sending it. */
+  /** hex HMAC-SHA256 over every other field (`proveReport`), keyed with SHA-256(credential): shows the credential without sending it. */
   proof: z.string().max(64),
 });
 export type NodeReport = z.infer<typeof nodeReportSchema>;

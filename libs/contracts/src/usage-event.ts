@@ -11,11 +11,11 @@ const id = z.number().int().positive();
 const tokens = z.number().int().nonnegative().max(Number.MAX_SAFE_INTEGER);
 const milliseconds = z.number().int().nonnegative();
 
-export const OUTCOMES = ['completed', 'client_closed', 'upstream_failed', 'upstream_interrupted', 'balance_exhausted', 'access_revoked', 'node_lost'] as const;
+export const OUTCOMES = ['completed', 'client_closed', 'upstream_failed', 'upstream_interrupted', 'balance_exhausted', 'access_revoked', 'node_stopped', 'node_lost'] as const;
 /**
  * completed: the upstream finished. client_closed: the client hung up. upstream_failed: nothing was delivered, costs nothing.
  * upstream_interrupted: the stream broke after output. balance_exhausted / access_revoked: the gateway ended the stream at a checkpoint.
- * node_lost: recovered from a journal or reaped; billed for what was counted.
+ * node_stopped: it outlasted the drain of a stopping node. node_lost: recovered from a journal or reaped; billed for what was counted.
  */
 export type Outcome = (typeof OUTCOMES)[number];
 

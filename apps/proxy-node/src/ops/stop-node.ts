@@ -1,4 +1,5 @@
 import type { Server } from 'node:http';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { SnapshotFollower } from '../snapshot/snapshot-follower.ts';
 import type { UpstreamPools } from '../upstream/upstream-pools.ts';
@@ -8,6 +9,8 @@ import type { NodeReporter } from './node-reporter.ts';
 export interface StopParts {
   server: Server;
   gate: Gate;
+  /** Ends all answers now; `Pipeline`. */
+  pipeline: { cut(): void };
   reporter: NodeReporter;
   follower: SnapshotFollower;
   books: { close(timeoutMs: number): Promise<void> };
@@ -19,12 +22,15 @@ export interface StopParts {
 
 /** Time for usage to reach PostgreSQL before the process ends; what is left stays in the journal, which the next process settles. */
 const HAND_OVER_MS = 5_000;
+/** Time for cut answers to be counted and told. */
+const CUT_MS = 2_000;
+const FLUSH_MS = 500;
 
 /**
  * Ends a node without losing a request: readiness fails first, running requests finish within the drain time, their usage is handed over,
- * and only then are connections closed. Streams that outlast the drain are cut and billed for what was delivered.
+ * and only then are connections closed. Streams that outlast the drain end with an error of their protocol and are billed for what was delivered.
  */
-export async function stopNode({ server, gate, reporter, follower, books, pools, disconnect, drainTimeoutMs, log }: StopParts): Promise<void> {
+export async function stopNode({ server, gate, pipeline, reporter, follower, books, pools, disconnect, drainTimeoutMs, log }: StopParts): Promise<void> {
   log.info({ in_flight: gate.inFlight }, 'draining');
   const drained = gate.drain(drainTimeoutMs);
   void reporter.report();
@@ -32,10 +38,14 @@ export async function stopNode({ server, gate, reporter, follower, books, pools,
   server.closeIdleConnections();
   if (!(await drained)) {
     log.warn({ in_flight: gate.inFlight }, 'requests outlasted the drain and are cut');
-    server.closeAllConnections();
-    await gate.drain(HAND_OVER_MS);
+    pipeline.cut();
+    await gate.drain(CUT_MS);
   }
+  // The last bytes of the last answers are still on their way.
+  await Promise.race([closed, delay(FLUSH_MS, undefined, { ref: false })]);
   server.closeAllConnections();
+  // Whoever was still sending its request had not been admitted.
+  await gate.drain(CUT_MS);
   await closed;
   reporter.stop();
   follower.stop();

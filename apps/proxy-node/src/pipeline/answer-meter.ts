@@ -33,6 +33,8 @@ export interface AnswerMeter {
   read(answer: Answer): Promise<Metered>;
   /** The request failed for good after its stream had begun: tells the client in the stream. */
   fail(error: unknown): void;
+  /** The node stops and waits no longer: ends the answer now, in its protocol's words. */
+  cut(): void;
   /** Always called last. */
   close(): void;
 }

@@ -1,5 +1,5 @@
 import type { StreamSink } from '@tollgate/protocols';
-import { UpstreamFailure } from '../upstream/upstream-failure.ts';
+import { gatewayFailure, UpstreamFailure } from '../upstream/upstream-failure.ts';
 import type { AnswerMeter, MeterContext, Metered } from './answer-meter.ts';
 import type { Answer, Flight } from './forward.ts';
 
@@ -8,6 +8,7 @@ export class JsonMeter implements AnswerMeter {
   readonly #context: MeterContext;
   #flight: Flight | null = null;
   #isAnswered = false;
+  #rejectBody: ((failure: UpstreamFailure) => void) | null = null;
 
   constructor(context: MeterContext) {
     this.#context = context;
@@ -47,20 +48,27 @@ export class JsonMeter implements AnswerMeter {
     this.#context.reply.cut();
   }
 
+  cut(): void {
+    this.#flight?.abort('the node stops');
+    // An aborted call says nothing more to whoever reads its body.
+    this.#rejectBody?.(gatewayFailure('overloaded', 'The node stops.', { evidence: 'given_up' }));
+  }
+
   close(): void {
     this.#flight = null;
   }
 
   #body(answer: Answer): Promise<Buffer> {
     return new Promise((resolve, reject) => {
+      this.#rejectBody = (failure) => {
+        answer.close(failure);
+        reject(failure);
+      };
       const chunks: Buffer[] = [];
       answer.call.consume({
         data: (chunk) => void chunks.push(chunk),
         end: () => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)),
-        failed: (failure) => {
-          answer.close(failure);
-          reject(failure);
-        },
+        failed: this.#rejectBody,
       });
     });
   }

@@ -6,8 +6,9 @@ import type { ClientReply } from '../http/client-reply.ts';
 import { ClientGone } from '../http/read-body.ts';
 import { isExpected, sendError, type ErrorShape } from '../http/send-error.ts';
 import type { Gate } from '../ops/gate.ts';
+import { Refusal, retryHeaders } from '../refusals.ts';
 import type { Ticker } from '../upstream/ticker.ts';
-import { isReplaySafe, UpstreamFailure } from '../upstream/upstream-failure.ts';
+import { gatewayFailure, isReplaySafe, UpstreamFailure } from '../upstream/upstream-failure.ts';
 import type { UpstreamHealth } from '../upstream/upstream-health.ts';
 import type { Admitted, Admitter } from './admit.ts';
 import type { AnswerMeter, Metered } from './answer-meter.ts';
@@ -53,6 +54,8 @@ export interface PipelineParts {
 /** One request, start to finish. The only file that knows the order. */
 export class Pipeline {
   readonly #parts: PipelineParts;
+  readonly #running = new Set<AnswerMeter>();
+  #isCut = false;
 
   constructor(parts: PipelineParts) {
     this.#parts = parts;
@@ -71,6 +74,12 @@ export class Pipeline {
     }
   }
 
+  /** The node stops and its drain time is over: every answer ends now, told in its own protocol and billed for what was delivered. */
+  cut(): void {
+    this.#isCut = true;
+    for (const answer of this.#running) answer.cut();
+  }
+
   async #serve(request: ClientRequest): Promise<void> {
     const { incoming, protocol, rid, receivedAtMs, addressHex } = request;
     const { gate, admitter, limits } = this.#parts;
@@ -85,7 +94,7 @@ export class Pipeline {
       this.#settle(request, { asked, admitted, attempts, metered });
     } catch (error) {
       this.#refuse(request, error);
-      this.#settle(request, { asked, admitted, attempts, metered: nothing('upstream_failed') });
+      this.#settle(request, { asked, admitted, attempts, metered: nothing(this.#isCut ? 'node_stopped' : 'upstream_failed') });
     }
   }
 
@@ -109,15 +118,17 @@ export class Pipeline {
       keepAliveMs: limits.keepAliveMs,
       clientStallMs: limits.clientStallMs,
     });
+    this.#running.add(passing);
     try {
       return await this.#tryUpstreams(request, { asked, admitted, attempts, passing });
     } catch (error) {
       if (reply.isGone) return nothing('client_closed');
-      if (!reply.isStarted) throw error;
+      if (!reply.isStarted) throw this.#isCut ? notServing() : error;
       // The stream had begun with a keep-alive; the failure can only be told inside it.
-      passing.fail(error);
-      return nothing('upstream_failed');
+      passing.fail(this.#isCut ? stopping() : error);
+      return nothing(this.#isCut ? 'node_stopped' : 'upstream_failed');
     } finally {
+      this.#running.delete(passing);
       passing.close();
     }
   }
@@ -128,7 +139,7 @@ export class Pipeline {
     const outbound = { rid: request.rid, ask: asked.ask, outputLimit: admitted.outputLimit, clientHeaders: request.incoming.headers };
     const tried = new Set<number>();
     let last: UpstreamFailure | null = null;
-    while (attempts.length < limits.attemptsMax && !request.reply.isGone) {
+    while (attempts.length < limits.attemptsMax && !request.reply.isGone && !this.#isCut) {
       const choice = route({ groups: asked.candidates, tried, health, now: Date.now(), random: Math.random });
       if (choice.kind !== 'candidate') throw last ?? resting(choice.kind === 'resting' ? choice.waitMs : 0);
       tried.add(choice.candidate.route.id);
@@ -164,6 +175,17 @@ export class Pipeline {
 function nothing(outcome: Outcome): Metered {
   return { outcome, counted: { usage: NO_USAGE, basis: 'reported', quarantined: null }, firstTokenMs: null };
 }
+
+function notServing(): Refusal {
+  return new Refusal('not_serving', { headers: retryHeaders(STOPPED_RETRY_MS) });
+}
+
+function stopping(): UpstreamFailure {
+  return gatewayFailure('overloaded', 'The gateway is being restarted; send the request again.');
+}
+
+/** Another node, or the next process of this one, takes it at once. */
+const STOPPED_RETRY_MS = 1_000;
 
 /** All upstreams rest: nothing was sent anywhere. */
 function resting(waitMs: number): UpstreamFailure {

@@ -9,7 +9,7 @@ import type { Tally } from './tally.ts';
 /** What may wait for the first content before it is passed on; more is no preamble. */
 const PREAMBLE_BYTES_MAX = 64 * 1024;
 
-type StopReason = 'balance_exhausted' | 'access_revoked';
+type StopReason = 'balance_exhausted' | 'access_revoked' | 'node_stopped';
 
 /**
  * Upstream bytes in, client bytes out, counted in between. Nothing is collected: a slow client pauses the upstream's parser. Only the preamble
@@ -75,6 +75,11 @@ export class StreamMeter implements AnswerMeter, Ticking {
     const { reply } = this.#context;
     if (this.#reader) reply.write(this.#reader.fail(error instanceof UpstreamFailure ? error.error : upstreamError('server')));
     reply.end();
+  }
+
+  cut(): void {
+    if (this.#answer) this.#stop('node_stopped');
+    else this.#flight?.abort('the node stops');
   }
 
   close(): void {
@@ -145,7 +150,7 @@ export class StreamMeter implements AnswerMeter, Ticking {
     this.#stopReason = reason;
     if (this.#isOver || !reader || !this.#answer) return;
     this.#commitPreamble();
-    this.#write(reason === 'balance_exhausted' ? reader.finishEarly(this.#tally.soFar(this.#reported())) : reader.fail(REVOKED));
+    this.#write(reason === 'balance_exhausted' ? reader.finishEarly(this.#tally.soFar(this.#reported())) : reader.fail(reason === 'node_stopped' ? STOPPED : REVOKED));
     this.#over(reason);
   }
 
@@ -200,4 +205,5 @@ export class StreamMeter implements AnswerMeter, Ticking {
 }
 
 const NOTHING = { usage: NO_USAGE, basis: 'reported', quarantined: null } as const;
+const STOPPED = upstreamError('overloaded', { message: 'The gateway is being restarted; send the request again.' });
 const REVOKED = upstreamError('server', { message: 'Access was withdrawn while the answer was being streamed.' });

@@ -6,8 +6,12 @@ import { verifySnapshot, type PublishedSnapshot } from '@tollgate/snapshot';
 export class SnapshotFile {
   readonly #path: string;
 
-  constructor(path: string) {
+  readonly #draft: string;
+
+  /** `worker`: the workers of a node share the file, each brings its own draft. */
+  constructor(path: string, { worker }: { worker: number }) {
     this.#path = path;
+    this.#draft = `${path}.new.${worker}`;
   }
 
   /** Undefined when there is none, or what is there is damaged or of another format: the pull will bring a good one. */
@@ -23,14 +27,13 @@ export class SnapshotFile {
   /** Whole or not at all: a torn file would lose the last good one. */
   async save(snapshot: PublishedSnapshot): Promise<void> {
     await mkdir(dirname(this.#path), { recursive: true });
-    const draft = `${this.#path}.new`;
-    const file = await open(draft, 'w', 0o600);
+    const file = await open(this.#draft, 'w', 0o600);
     try {
       await file.writeFile(JSON.stringify(snapshot));
       await file.datasync();
     } finally {
       await file.close();
     }
-    await rename(draft, this.#path);
+    await rename(this.#draft, this.#path);
   }
 }

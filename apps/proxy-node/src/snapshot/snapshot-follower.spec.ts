@@ -46,7 +46,7 @@ afterEach(async () => {
 const path = () => join(folder, 'snapshot.json');
 
 async function follow(): Promise<SnapshotFollower> {
-  const follower = new SnapshotFollower({ source: shelf, file: new SnapshotFile(path()), log: pino({ level: 'silent' }), pullMs: 60_000 });
+  const follower = new SnapshotFollower({ source: shelf, file: new SnapshotFile(path(), { worker: 0 }), log: pino({ level: 'silent' }), pullMs: 60_000 });
   started.push(follower);
   await follower.start();
   await follower.pull();
@@ -65,7 +65,7 @@ describe('following snapshots', () => {
   });
 
   test('starts from disk while Redis is away, and catches up when it returns', async () => {
-    await new SnapshotFile(path()).save(published(7));
+    await new SnapshotFile(path(), { worker: 0 }).save(published(7));
     shelf.isAway = true;
     const follower = await follow();
     expect(follower.current?.snapshot.version).toBe(7);

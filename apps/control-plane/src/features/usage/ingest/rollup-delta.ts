@@ -44,7 +44,7 @@ export function rollupDeltas(events: readonly ReadEvent[], periodLengthMs: numbe
 
 /** An error is what the caller could not use as an answer; his own hang-up or an empty balance is none. */
 function isError(final: Pick<UsageFinal, 'outcome' | 'status'>): boolean {
-  return final.status >= 400 || final.outcome === 'upstream_failed' || final.outcome === 'upstream_interrupted' || final.outcome === 'node_lost';
+  return final.status >= 400 || final.outcome === 'upstream_failed' || final.outcome === 'upstream_interrupted' || final.outcome === 'node_stopped' || final.outcome === 'node_lost';
 }
 
 function addReap(row: RollupDelta, charge: number, sign: 1 | -1): void {

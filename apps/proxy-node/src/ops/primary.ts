@@ -1,0 +1,22 @@
+import cluster from 'node:cluster';
+import type { Logger } from 'pino';
+import type { Config } from '../config.ts';
+import { WorkerKeeper, type WorkerProcess } from './worker-keeper.ts';
+
+/** On top of the drain: to tell cut streams, to hand usage over, and to let go. */
+const STOP_MARGIN_MS = 10_000;
+
+/** Turns this process into the primary of a node: it holds the port and gives each connection to the next worker that takes one. */
+export function keepWorkers({ config, count, log }: { config: Config; count: number; log: Logger }): WorkerKeeper {
+  const keeper = new WorkerKeeper({ count, firstIndex: config.NODE_WORKER, fork, stopTimeoutMs: config.DRAIN_TIMEOUT_MS + STOP_MARGIN_MS, log });
+  keeper.start();
+  return keeper;
+}
+
+function fork(index: number): WorkerProcess {
+  const worker = cluster.fork({ NODE_WORKER: String(index) });
+  // A worker that ends while it is spoken to must not take the primary with it.
+  worker.on('error', () => undefined);
+  const gone = new Promise<number | string>((resolve) => worker.once('exit', (code: number | null, signal: string | null) => resolve(signal ?? code ?? 'unknown')));
+  return { pid: worker.process.pid, gone, kill: (signal) => void worker.process.kill(signal) };
+}
