@@ -15,7 +15,7 @@ export const chatDialect: Dialect = {
   start: (exchange) => chunk(exchange, { role: 'assistant', content: '' }),
   token: (exchange, word) => chunk(exchange, { content: word }),
   thinking: (exchange, text) => chunk(exchange, { reasoning_content: text }),
-  toolCall: (exchange) => chunk(exchange, { tool_calls: [{ index: 0, ...TOOL_CALL }] }),
+  toolCall: (exchange) => chunk(exchange, { tool_calls: [{ index: 0, ...toolCallOf(exchange) }] }),
   finish: (exchange) => {
     const last = chunk(exchange, {}, finishReason(exchange));
     const isUsageAsked = exchange.request.stream_options?.include_usage === true && exchange.plan.mode !== 'no-usage';
@@ -25,10 +25,13 @@ export const chatDialect: Dialect = {
   errorEvent: (message) => event({ error: { message, type: 'server_error', param: null, code: null } }),
 };
 
-const TOOL_CALL = { id: 'call_demo', type: 'function', function: { name: 'get_weather', arguments: '{"city":"Bern"}' } };
+function toolCallOf({ plan: { call }, entry }: Exchange): object {
+  return { id: `call_${entry.rid.slice(-12)}`, type: 'function', function: { name: call.name, arguments: JSON.stringify(call.input) } };
+}
 
-function messageOf({ plan }: Exchange, text: string): unknown {
-  if (plan.mode === 'tools') return { role: 'assistant', content: text, refusal: null, tool_calls: [TOOL_CALL] };
+function messageOf(exchange: Exchange, text: string): unknown {
+  const { plan } = exchange;
+  if (plan.mode === 'tools') return { role: 'assistant', content: text, refusal: null, tool_calls: [toolCallOf(exchange)] };
   if (plan.mode === 'thinking') return { role: 'assistant', content: text, refusal: null, reasoning_content: 'let me count' };
   return { role: 'assistant', content: text, refusal: null };
 }

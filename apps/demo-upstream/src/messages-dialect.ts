@@ -4,7 +4,7 @@ import { usageOf, type Dialect, type Exchange } from './answer.ts';
 export const messagesDialect: Dialect = {
   json: (exchange, text) => ({
     ...message(exchange),
-    content: [...(exchange.plan.mode === 'thinking' ? [THINKING] : []), { type: 'text', text }, ...(exchange.plan.mode === 'tools' ? [TOOL_USE] : [])],
+    content: [...(exchange.plan.mode === 'thinking' ? [THINKING] : []), { type: 'text', text }, ...(exchange.plan.mode === 'tools' ? [toolUseOf(exchange)] : [])],
     stop_reason: stopReason(exchange),
     usage: exchange.plan.mode === 'no-usage' ? {} : messagesUsage(exchange),
   }),
@@ -19,7 +19,7 @@ export const messagesDialect: Dialect = {
     ]) + openText(exchange),
   toolCall: (exchange) =>
     event('content_block_stop', { index: textIndex(exchange) }) +
-    block(textIndex(exchange) + 1, { ...TOOL_USE, input: {} }, [{ type: 'input_json_delta', partial_json: JSON.stringify(TOOL_USE.input) }]),
+    block(textIndex(exchange) + 1, { ...toolUseOf(exchange), input: {} }, [{ type: 'input_json_delta', partial_json: JSON.stringify(exchange.plan.call.input) }]),
   finish: (exchange) =>
     (exchange.plan.mode === 'tools' ? '' : event('content_block_stop', { index: textIndex(exchange) })) +
     event('message_delta', { delta: { stop_reason: stopReason(exchange), stop_sequence: null }, usage: endUsage(exchange) }) +
@@ -29,7 +29,10 @@ export const messagesDialect: Dialect = {
 };
 
 const THINKING = { type: 'thinking', thinking: 'let me count', signature: 'ZGVtby1zaWduYXR1cmU=' };
-const TOOL_USE = { type: 'tool_use', id: 'toolu_demo', name: 'get_weather', input: { city: 'Bern' } };
+
+function toolUseOf({ plan: { call }, entry }: Exchange): object {
+  return { type: 'tool_use', id: `toolu_${entry.rid.slice(-12)}`, ...call };
+}
 
 function openText(exchange: Exchange): string {
   return event('content_block_start', { index: textIndex(exchange), content_block: { type: 'text', text: '' } }) + 'event: ping\ndata: {"type": "ping"}\n\n';

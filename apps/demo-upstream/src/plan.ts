@@ -2,12 +2,13 @@ import { z } from 'zod';
 
 /**
  * How the demo upstream shall behave for one request. Chosen, later wins, by
- * the model name (`demo-slow`, `anything:dies`), the header `x-demo-mode`, and a directive in the last user text
+ * the model name (`demo-slow`, `anything:dies`), the header `x-demo-mode`, and the last directive in a user text
  * (`@demo mode=stalls tokens=40 delay=5`), so that tests can steer it through a node that forwards no client header.
+ * `agent` calls one offered tool (`tool=`, else the first; `args=` is JSON in base64url) and answers in words once a tool result follows the directive.
  */
 export const MODES = [
   'ok', 'slow', 'stalls', 'stalls-first', 'dies', 'dies-first', 'eof', '400', '401', '429', '500', '503', '529',
-  'no-usage', 'garbage', 'huge-line', 'html', 'error-200', 'error-mid', 'tools', 'thinking', 'overlong', 'absurd-usage',
+  'no-usage', 'garbage', 'huge-line', 'html', 'error-200', 'error-mid', 'tools', 'agent', 'thinking', 'overlong', 'absurd-usage',
 ] as const;
 export type Mode = (typeof MODES)[number];
 
@@ -17,11 +18,19 @@ export interface Plan {
   tokens: number;
   /** Pause before each output token. */
   delayMs: number;
+  /** What mode `tools` calls. */
+  call: ToolCall;
+}
+
+export interface ToolCall {
+  name: string;
+  input: unknown;
 }
 
 const TOKENS_DEFAULT = 16;
 const TOKENS_MAX = 100_000;
 const SLOW_DELAY_MS = 50;
+const CALL_DEFAULT: ToolCall = { name: 'get_weather', input: { city: 'Bern' } };
 
 const bodySchema = z.looseObject({
   model: z.string(),
@@ -32,6 +41,7 @@ const bodySchema = z.looseObject({
   messages: z.array(z.looseObject({ role: z.string(), content: z.unknown() })).default([]),
   system: z.unknown().optional(),
   input: z.unknown().optional(),
+  tools: z.array(z.looseObject({ name: z.string().optional(), function: z.looseObject({ name: z.string() }).optional() })).nullish(),
   encoding_format: z.string().optional(),
 });
 export type DemoRequest = z.infer<typeof bodySchema>;
@@ -45,15 +55,33 @@ export function parseDemoRequest(text: string): DemoRequest | undefined {
 }
 
 export function planFor(request: DemoRequest, modeHeader: string | undefined): Plan {
-  const directive = readDirective(lastUserText(request));
-  const mode = asMode(directive.mode) ?? asMode(modeHeader) ?? modeOfModel(request.model) ?? 'ok';
+  const directive = readDirective(request);
+  const mode = asMode(directive['mode']) ?? asMode(modeHeader) ?? modeOfModel(request.model) ?? 'ok';
   const limit = Math.max(0, request.max_completion_tokens ?? request.max_tokens ?? TOKENS_MAX);
-  const asked = Math.min(Number(directive.tokens ?? TOKENS_DEFAULT) || 0, TOKENS_MAX);
+  const asked = Math.min(Number(directive['tokens'] ?? TOKENS_DEFAULT) || 0, TOKENS_MAX);
   return {
-    mode,
+    mode: mode === 'agent' ? modeOfAgent(request) : mode,
     tokens: mode === 'overlong' ? asked : Math.min(asked, limit),
-    delayMs: Number(directive.delay ?? (mode === 'slow' ? SLOW_DELAY_MS : 0)) || 0,
+    delayMs: Number(directive['delay'] ?? (mode === 'slow' ? SLOW_DELAY_MS : 0)) || 0,
+    call: mode === 'agent' ? callOf(request, directive) : CALL_DEFAULT,
   };
+}
+
+function modeOfAgent({ tools, messages }: DemoRequest): Mode {
+  const isAnswered = messages.slice(messages.findLastIndex(isDirecting) + 1).some(({ role, content }) => role === 'tool' || (Array.isArray(content) && content.some(isToolResult)));
+  return isAnswered || !tools?.length ? 'ok' : 'tools';
+}
+
+function callOf({ tools }: DemoRequest, { tool, args }: Record<string, string | undefined>): ToolCall {
+  const first = tools?.[0];
+  return {
+    name: tool ?? first?.function?.name ?? first?.name ?? CALL_DEFAULT.name,
+    input: args === undefined ? CALL_DEFAULT.input : (JSON.parse(Buffer.from(args, 'base64url').toString('utf8')) as unknown),
+  };
+}
+
+function isToolResult(part: unknown): boolean {
+  return typeof part === 'object' && part !== null && 'type' in part && part.type === 'tool_result';
 }
 
 function modeOfModel(model: string): Mode | undefined {
@@ -64,14 +92,16 @@ function asMode(text: string | undefined): Mode | undefined {
   return MODES.find((mode) => mode === text);
 }
 
-function readDirective(text: string): Record<string, string | undefined> {
-  const match = /@demo((?:\s+[a-z]+=[\w-]+)+)/.exec(text);
+const DIRECTIVE = /@demo((?:\s+[a-z]+=[\w-]+)+)/;
+
+function readDirective(request: DemoRequest): Record<string, string | undefined> {
+  const message = request.messages.findLast(isDirecting);
+  const match = DIRECTIVE.exec(textOf(message ? message.content : request.input));
   return Object.fromEntries((match?.[1] ?? '').trim().split(/\s+/).filter(Boolean).map((pair) => pair.split('=', 2)));
 }
 
-function lastUserText(request: DemoRequest): string {
-  const last = request.messages.findLast((message) => message.role === 'user');
-  return last ? textOf(last.content) : textOf(request.input);
+function isDirecting({ role, content }: DemoRequest['messages'][number]): boolean {
+  return role === 'user' && DIRECTIVE.test(textOf(content));
 }
 
 /** All text inside a content value: a string, or an array of parts with `text` or `content`. */

@@ -64,3 +64,18 @@ test('encodes embeddings as floats or base64', async () => {
   expect(float.data).toHaveLength(2);
   expect([...new Float32Array(new Uint8Array(Buffer.from(String(packed.data[0]?.embedding), 'base64')).buffer)]).toEqual(float.data[0]?.embedding);
 });
+
+test.each([
+  ['chat', '/chat/completions', { role: 'tool', tool_call_id: 'x', content: 'done' }],
+  ['messages', '/messages', { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'x', content: 'done' }] }],
+])('as an agent on %s calls the tool it is told to, once, and then answers in words', async (protocol, path, result) => {
+  const args = Buffer.from('{"path":"a.txt"}').toString('base64url');
+  const tools = ['first', 'second'].map((name) => (protocol === 'chat' ? { type: 'function', function: { name } } : { name, input_schema: {} }));
+  const question = { role: 'user', content: `@demo mode=agent tokens=2 tool=second args=${args}` };
+  const first = await (await ask(path, { model: 'demo', max_tokens: 9, tools, messages: [question] }, 'e')).text();
+  expect(first).toContain('"name":"second"');
+  expect(first).toContain('a.txt');
+  const last = await (await ask(path, { model: 'demo', max_tokens: 9, tools, messages: [question, { role: 'assistant', content: 'so' }, result] }, 'e')).text();
+  expect(last).not.toContain('"name":"second"');
+  expect(last).toContain(wordsUpTo(2));
+});
