@@ -87,14 +87,16 @@ function problemOfCompleted({ rid }: ClientRecord, attempts: ReadonlyMap<string,
   return isEqual || isLostLate ? [] : [`request ${rid}: ${says}`];
 }
 
-function problemOfCutOff({ rid, deliveredTokens }: ClientRecord, attempts: ReadonlyMap<string, RecordEntry[]>, { usage, wereKilled }: Witnesses): string[] {
+function problemOfCutOff({ rid, deliveredTokens, recentTokens }: ClientRecord, attempts: ReadonlyMap<string, RecordEntry[]>, { usage, wereKilled }: Witnesses): string[] {
   if (rid === null) return [];
   const row = usage.get(rid);
   const entries = attempts.get(rid);
   if (!row) return deliveredTokens > 0 ? [`request ${rid}: ${deliveredTokens} tokens delivered, not in the books`] : [];
   const most = entries && { input: Math.max(...entries.map(({ promptTokens }) => promptTokens)), output: Math.max(...entries.map(({ emitted }) => emitted)) };
   if (!most && !wereKilled) return row.delta === 0 ? [] : [`request ${rid}: charged ${row.delta}, the upstream knows nothing of it`];
-  const least = chargeFor(row, { input: 0, output: deliveredTokens });
+  // A node that dies loses what it had not journalled yet, also of a request whose client was faster to leave.
+  const isLost = wereKilled && row.outcome === 'node_lost';
+  const least = chargeFor(row, { input: 0, output: isLost ? deliveredTokens - recentTokens : deliveredTokens });
   const limit = most ? chargeFor(row, most) : Number.POSITIVE_INFINITY;
   return least <= row.delta && row.delta <= limit ? [] : [`request ${rid}: delivered ${deliveredTokens} (at least ${least}), charged ${row.delta} (${row.input}+${row.output}, ${row.outcome}), emitted at most ${limit}`];
 }
