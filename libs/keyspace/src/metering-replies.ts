@@ -141,12 +141,14 @@ export function toRelayReply(reply: unknown, shard: string): RelayReply | undefi
   const word = reader.oneOf('LEASED', 'HELD_ELSEWHERE', 'RELEASED');
   if (word === 'RELEASED') return undefined;
   if (word === 'HELD_ELSEWHERE') return { kind: 'held_elsewhere', leaseMs: reader.integer() };
+  const outboxLength = reader.integer();
+  const epoch = reader.text();
   return {
     kind: 'leased',
     shard,
-    outboxLength: reader.integer(),
+    outboxLength,
     expiredHolds: reader.list().all((hold) => ({ rid: hold.text(), accountId: hold.integer(), modelId: hold.integer() })),
-    entries: reader.list().all((entry) => ({ shard, outboxId: entry.text(), rid: entry.text(), seq: entry.text(), delta: entry.text(), payload: entry.text() })),
+    entries: reader.list().all((entry) => ({ shard, epoch, outboxId: entry.text(), rid: entry.text(), seq: entry.text(), delta: entry.text(), payload: entry.text() })),
   };
 }
 

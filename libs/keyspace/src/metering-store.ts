@@ -153,7 +153,7 @@ export class MeteringStore {
   #relay(shard: string, { owner, leaseMs, relayedIds, entriesMax, bytesMax, expiredHoldsMax }: RelayRequest): Promise<unknown> {
     if (relayedIds.length > RELAYED_IDS_MAX) throw new RangeError(`at most ${RELAYED_IDS_MAX} relayed ids at a time`);
     const args = [owner, leaseMs, entriesMax, bytesMax, expiredHoldsMax, keys.holdPrefix(shard), this.#now(), ...relayedIds];
-    return this.#library.call('relay', [keys.relay(shard), keys.outbox(shard), keys.holds(shard)], args);
+    return this.#library.call('relay', [keys.relay(shard), keys.outbox(shard), keys.holds(shard), keys.epoch(shard)], args);
   }
 
   #settlementKeys(shard: string, { rid, accountId, modelId }: HoldRef): string[] {

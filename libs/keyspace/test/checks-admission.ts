@@ -123,12 +123,12 @@ export const admissionChecks: Checks = {
     const cases = [`${'*a'.repeat(50_000)}b`, 'a*b,'.repeat(25_000), 'b,'.repeat(50_000), '*'.repeat(100_000).concat('b'), ' '.repeat(100_000).concat('b'), `${'*aab'.repeat(25_000)}`];
     for (const [index, allowedModels] of cases.entries()) {
       await putKey(tenant, { allowedModels, revision: 10 + index });
-      // The best of five: what is judged is the function, not what else this machine is doing.
+      // Redis' own CPU time, the best of five: what is judged is the function, not what else this machine is doing.
       const tookMs: number[] = [];
       for (let attempt = 0; attempt < 5; attempt += 1) {
-        const startedMs = performance.now();
+        const before = await serverCpuMs(tenant);
         assert.equal((await tenant.store.admit(request(tenant, { modelName: name }))).kind, 'model_not_allowed');
-        tookMs.push(performance.now() - startedMs);
+        tookMs.push((await serverCpuMs(tenant)) - before);
       }
       assert.ok(Math.min(...tookMs) < 50, `case ${index}: ${Math.min(...tookMs)} ms`);
     }
@@ -193,4 +193,10 @@ function resetMs({ clock }: Tenant, bucketMs: number): number {
 
 function listed(text: string): string {
   return normaliseAllowlist(text);
+}
+
+async function serverCpuMs({ redis }: Tenant): Promise<number> {
+  const info = await redis.info('cpu');
+  const seconds = (name: string): number => Number(new RegExp(`${name}:([\\d.]+)`).exec(info)?.[1]);
+  return 1_000 * (seconds('used_cpu_user_main_thread') + seconds('used_cpu_sys_main_thread'));
 }

@@ -61,7 +61,7 @@ class ModelRun {
 
   /** Empties the outbox, then holds everything Redis has against the model. */
   async finish(): Promise<void> {
-    while (this.#model.outbox.length > 0) await this.step({ type: 'relay', entriesMax: 50, bytesMax: 100_000, expiredHoldsMax: 100 });
+    for (let polls = 0; polls < 20 && this.#model.outbox.length > 0; polls += 1) await this.step({ type: 'relay', entriesMax: 50, bytesMax: 100_000, expiredHoldsMax: 100 });
     await this.step({ type: 'relay', entriesMax: 50, bytesMax: 100_000, expiredHoldsMax: 100 });
     const { redis, shard } = this.#tenant;
     const open = [...this.#model.holds.values()].filter((hold) => hold.state === 'open');

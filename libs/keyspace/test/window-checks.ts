@@ -24,12 +24,12 @@ const loads: fc.Arbitrary<Load> = fc.record({
 });
 
 /** Decisions equal the model's; Retry-After is exact and minimal to a millisecond; both window promises hold for what was let through. */
-export async function checkWindows(world: World, { runs, seed }: { runs: number; seed: number }): Promise<void> {
+export async function checkWindows(world: World, { runs, seed, endOnFailure = false }: { runs: number; seed: number; endOnFailure?: boolean }): Promise<void> {
   const batch = 20;
   const property = fc.asyncProperty(fc.array(loads, { minLength: batch, maxLength: batch }), async (batchOfLoads) => {
     await Promise.all(batchOfLoads.map(async (load) => runLoad(await world.tenant(), load)));
   });
-  await fc.assert(property, { numRuns: Math.ceil(runs / batch), seed });
+  await fc.assert(property, { numRuns: Math.ceil(runs / batch), seed, endOnFailure });
 }
 
 async function runLoad(tenant: Tenant, { limits, asks }: Load): Promise<void> {

@@ -13,6 +13,8 @@ local function glob_matches(glob, name)
   if string.sub(name, 1, star - 1) ~= string.sub(glob, 1, star - 1) then return false end
   local at = star
   while true do
+    -- A run of stars is one star.
+    while string.byte(glob, star + 1) == 42 do star = star + 1 end
     local next_star = string.find(glob, '*', star + 1, true)
     if not next_star then break end
     local _, last = string.find(name, string.sub(glob, star + 1, next_star - 1), at, true)
