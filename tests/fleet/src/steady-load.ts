@@ -1,0 +1,60 @@
+import { auditBooks, compareUsage, demoRecordSchema, describeFindings, isSound, planRequests, readUsage, sendRequest, type ClientRecord } from '@tollgate/audit';
+import { createCustomer, createRoutedModel, subscribeWithKey, type Customer, type RoutedModel, type Tollgate } from '@tollgate/harness';
+
+const PLANS = 100_000;
+const PAUSE_AFTER_FAILURE_MS = 50;
+
+export interface Scene {
+  customer: Customer;
+  model: RoutedModel;
+  key: string;
+}
+
+/** One customer with plenty of tokens for one model, known to every node. */
+export async function setScene(tollgate: Tollgate): Promise<Scene> {
+  const model = await createRoutedModel(tollgate);
+  const customer = await createCustomer(tollgate, { amount: '1000000' });
+  const key = await subscribeWithKey(customer, { modelIds: [model.id], tokens: 50_000_000 });
+  await tollgate.admin.syncAll();
+  return { customer, model, key };
+}
+
+/** Clients that go on until they are told to stop, and remember everything. */
+export class SteadyLoad {
+  readonly records: ClientRecord[] = [];
+  readonly #clients: Promise<void>[];
+  #isOver = false;
+
+  constructor(origins: readonly string[], { key, model }: Scene, { clients = 8, seed = 1 }: { clients?: number; seed?: number } = {}) {
+    const plans = planRequests(PLANS, seed, { customers: 1, models: 1, addresses: origins.length }).filter(({ protocol }) => protocol !== 'embeddings').values();
+    const client = async (): Promise<void> => {
+      for (const plan of plans) {
+        if (this.#isOver) return;
+        const record = await sendRequest(plan, { origin: origins[plan.address] ?? '', apiKey: key, model: model.name });
+        this.records.push(record);
+        // An outage must not eat the plans up.
+        if (record.ending === 'refused' || record.ending === 'unreached') await new Promise((resolve) => setTimeout(resolve, PAUSE_AFTER_FAILURE_MS));
+      }
+    };
+    this.#clients = Array.from({ length: clients }, client);
+  }
+
+  count(ending: ClientRecord['ending']): number {
+    return this.records.filter((record) => record.ending === ending).length;
+  }
+
+  /** Resolves when the last running request has ended. */
+  async stop(): Promise<ClientRecord[]> {
+    this.#isOver = true;
+    await Promise.all(this.#clients);
+    return this.records;
+  }
+}
+
+/** Throws, with what differs, unless clients, upstream, PostgreSQL and Redis tell the same of every request. */
+export async function closeBooks(tollgate: Tollgate, clients: readonly ClientRecord[], { wereKilled, drainMs = 60_000 }: { wereKilled: boolean; drainMs?: number }): Promise<void> {
+  const books = await auditBooks(tollgate, { drainMs });
+  const provider = demoRecordSchema.parse(await (await fetch(`${tollgate.upstreamUrl}/record`)).json());
+  const findings = [...compareUsage({ clients, provider, usage: await readUsage(tollgate.databaseUrl), wereKilled }), ...books];
+  if (!isSound(findings)) throw new Error(describeFindings(findings));
+}
