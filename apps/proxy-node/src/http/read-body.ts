@@ -41,10 +41,15 @@ function readRaw(incoming: IncomingMessage, bytesMax: number): Promise<Buffer> {
       incoming.pause();
       reject(tooLarge(bytesMax));
     };
+    // Every body is closed after its end; an error made then would cost its stack on each request for nothing.
+    const onGone = () => reject(new ClientGone());
     incoming.on('data', onData);
-    incoming.once('end', () => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, bytes)));
-    incoming.once('error', () => reject(new ClientGone()));
-    incoming.once('close', () => reject(new ClientGone()));
+    incoming.once('error', onGone);
+    incoming.once('close', onGone);
+    incoming.once('end', () => {
+      incoming.off('close', onGone);
+      resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, bytes));
+    });
   });
 }
 
