@@ -29,6 +29,7 @@ export function createFrontDoor(config: Pick<Config, 'CONTROL_PLANE_URL' | 'PROX
     if (pathname === '/healthz') return sendStatus(response, 200, 'ok');
     if (pathname === '/readyz') return sendReadiness(response, pool);
     cleanRequestHeaders(request);
+    if (pathname.startsWith('/internal')) return sendStatus(response, 404, 'not found');
     if (isForNode(request.method, pathname)) return toNode(pool, forward, request, response);
     return toControlPlane(controlPlaneUrl, forward, request, response);
   };

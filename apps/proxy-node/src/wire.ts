@@ -96,6 +96,8 @@ function openBooks({ config, store, fleet, redis, log }: BooksParts): Promise<Re
     acknowledgements: new Acknowledgements(redis.plain),
     blocking: redis.blocking,
     queue: openUsageQueue(redis.plain, log),
+    controlPlaneUrl: config.CONTROL_PLANE_URL,
+    credential: config.NODE_CREDENTIAL,
     peers: async () => (await fleet.listReports({ nowMs: Date.now(), ageMaxMs: PEER_AGE_MAX_MS })).map(({ name, worker }) => nodeAddress(name, worker)).sort(),
     log,
   });

@@ -1,5 +1,6 @@
 export * from './api-key.ts';
 export * from './fleet.ts';
+export * from './journal-upload.ts';
 export * from './node-proof.ts';
 export * from './outbound-address.ts';
 export * from './sealed-secret.ts';

@@ -22,7 +22,21 @@ export function proveReport(report: ProvenReport, credentialHash: string): strin
 }
 
 export function isReportProven(report: NodeReport, credentialHash: string): boolean {
-  const expected = Buffer.from(proveReport(report, credentialHash));
-  const given = Buffer.from(report.proof);
-  return given.length === expected.length && timingSafeEqual(given, expected);
+  return isSame(report.proof, proveReport(report, credentialHash));
+}
+
+/** Proof of a journal upload: the same key, over who sends it, when, and every byte of the body. */
+export function proveJournal({ node, atMs, body }: { node: string; atMs: number; body: string | Buffer }, credentialHash: string): string {
+  return createHmac('sha256', Buffer.from(credentialHash, 'hex'))
+    .update(JSON.stringify(['journal', node, atMs, createHash('sha256').update(body).digest('hex')]))
+    .digest('hex');
+}
+
+export function isJournalProven(upload: { node: string; atMs: number; body: string | Buffer; proof: string }, credentialHash: string): boolean {
+  return isSame(upload.proof, proveJournal(upload, credentialHash));
+}
+
+function isSame(proof: string, expected: string): boolean {
+  const [given, wanted] = [Buffer.from(proof), Buffer.from(expected)];
+  return given.length === wanted.length && timingSafeEqual(given, wanted);
 }

@@ -96,6 +96,8 @@ export type UsageEvent = z.infer<typeof usageEventSchema>;
 export interface RelayedEvent {
   /** Shard tag, e.g. `s03`. */
   shard: string;
+  /** Of the shard when the relay read the event: usage of an epoch that is gone left no trace in today's Redis. '' where no outbox was involved. */
+  epoch: string;
   /** Redis stream id `<ms>-<n>`. */
   outboxId: string;
   rid: string;

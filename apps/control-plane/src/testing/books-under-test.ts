@@ -28,7 +28,7 @@ const CHECKS = {
     WHERE h.requests IS DISTINCT FROM d.requests`,
   'tokens went missing between credits, usage and balance': `
     SELECT s.id FROM subscriptions s
-    WHERE s.balance - s.overdraft <> coalesce((SELECT sum(delta) FROM token_credits c WHERE c.subscription_id = s.id), 0)
+    WHERE s.balance - s.overdraft <> coalesce((SELECT sum(delta) FROM token_credits c WHERE c.subscription_id = s.id AND c.kind NOT IN ('reconciliation', 'late_usage')), 0)
                                    - coalesce((SELECT sum(delta) FROM usage_events u WHERE u.subscription_id = s.id), 0)`,
 };
 
@@ -109,11 +109,11 @@ export function usageEvent(tokens: number, { account, model, subscriptionId, key
     input_tokens: tokens, cache_read_tokens: 0, cache_write_tokens: 0, output_tokens: 0, reasoning_tokens: 0, charge: tokens, basis: 'reported',
     started_at: Date.now(), first_token_ms: 80, duration_ms: 130, ...final,
   };
-  return { shard: 's00', outboxId: '1-1', rid, seq: String(seq), delta: String(delta), payload: JSON.stringify(payload) };
+  return { shard: 's00', epoch: '', outboxId: '1-1', rid, seq: String(seq), delta: String(delta), payload: JSON.stringify(payload) };
 }
 
 /** What the reaper writes for a hold whose node vanished. */
 export function reapEvent(tokens: number, { account, model, subscriptionId, keyId = 1, rid = uuidv7(Date.now()) }: EventParts): RelayedEvent {
   const payload = { kind: 'reap', account_id: account.id, key_id: keyId, subscription_id: subscriptionId, model_id: model.id, price_version_id: model.priceId, node: 'node-a:0' };
-  return { shard: 's00', outboxId: '1-2', rid, seq: '0', delta: String(tokens), payload: JSON.stringify(payload) };
+  return { shard: 's00', epoch: '', outboxId: '1-2', rid, seq: '0', delta: String(tokens), payload: JSON.stringify(payload) };
 }

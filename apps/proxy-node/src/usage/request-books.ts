@@ -9,11 +9,13 @@ import { acknowledgedLine, admittedLine, countsLine, finalLine, type JournalledC
 import { adoptJournals, type AdoptedRequests } from './journal-adoption.ts';
 import { Journal, type JournalPlace } from './journal.ts';
 import type { MeteringPort } from './metering-port.ts';
+import { JournalUplink } from './journal-uplink.ts';
 import { Relay, type OutboxPort, type UsageQueue } from './relay.ts';
 import { Settler, type PendingFinal } from './settler.ts';
 
 /** About 300 MB of finals; more would endanger the running streams. An hour without PostgreSQL at 50 requests a second fits. */
 const BACKLOG_MAX = 200_000;
+const REPLAY_GAP_MS = 5_000;
 const CLOSE_POLL_MS = 20;
 const CLOSE_CONNECTIONS_MS = 1_000;
 
@@ -33,6 +35,9 @@ export interface RequestBooksOptions {
   /** A connection of role `blocking` for the acknowledgements alone; closed by `close`. */
   blocking: RedisConnection;
   queue: UsageQueue;
+  /** Where finals go that Redis can no longer take, and what proves that they are this node's. */
+  controlPlaneUrl?: string | undefined;
+  credential?: string;
   /** Addresses `<name>:<worker>` of the live fleet, sorted: shares the relays out. */
   peers: () => Promise<readonly string[]>;
   log: Logger;
@@ -58,10 +63,12 @@ export class RequestBooks implements Books {
   readonly #settler: Settler;
   readonly #checkpointer: Checkpointer;
   readonly #relay: Relay;
+  readonly #uplink: JournalUplink;
   readonly #open = new Map<string, OpenRequest>();
   #acknowledged: [rid: string, seq: number][] = [];
   readonly #ending = new AbortController();
   readonly #consuming: Promise<void>;
+  #replayedAtMs = 0;
   readonly #onReady = (): void => this.#settler.replay();
 
   /** Locks and replays the journals of this DATA_DIR, then starts to settle and to relay. Throws JournalLocked while another process uses this journal. */
@@ -88,6 +95,7 @@ export class RequestBooks implements Books {
     this.#journal = journal;
     journal.onCrowded = (place) => this.#carry(place);
     this.#relay = new Relay({ outbox: metering, queue, shards, owner: address, peers, log, now, random });
+    this.#uplink = new JournalUplink({ controlPlaneUrl: options.controlPlaneUrl, credential: options.credential ?? '', node: address, log, now, onBooked: (rids) => this.#settler.booked(rids) });
     this.#settler = new Settler({
       metering,
       log,
@@ -96,7 +104,7 @@ export class RequestBooks implements Books {
       onAcknowledged: (final, seq) => this.#noteAcknowledged(final, seq),
       onForgotten: (final) => journal.release(final.place),
       onSettled: (accountId) => this.#relay.wake(accountId),
-      onFenced: (final) => log.warn({ rid: final.rid }, 'a final cannot be settled in Redis and is kept in the journal'),
+      onFenced: (final) => this.#handOver(final),
     });
     this.#checkpointer = new Checkpointer({ metering, log, now, random, leaseMs, onCounted: (counts) => this.#journalCounts(counts) });
     options.redis.on('ready', this.#onReady);
@@ -143,6 +151,7 @@ export class RequestBooks implements Books {
     this.#ending.abort();
     this.#checkpointer.close();
     this.#settler.close();
+    this.#uplink.close();
     await this.#relay.close();
     // While Redis is away neither of the two ends by itself.
     await Promise.race([Promise.allSettled([this.#options.queue.close(), this.#consuming]), delay(CLOSE_CONNECTIONS_MS, undefined, { ref: false })]);
@@ -187,6 +196,14 @@ export class RequestBooks implements Books {
     }
     // The last word is kept above; a journal that cannot be written must not collect every earlier one.
     if (this.#journal.isWritable) this.#journal.append(countsLine(this.#now(), counts));
+  }
+
+  /** One final that Redis refuses is a sign that it has lost more: what it seemed to have is asked for again, not only after its time. */
+  #handOver(final: PendingFinal): void {
+    this.#uplink.offer(final);
+    if (this.#now() - this.#replayedAtMs < REPLAY_GAP_MS) return;
+    this.#replayedAtMs = this.#now();
+    setImmediate(() => this.#settler.replay());
   }
 
   #noteAcknowledged({ rid }: PendingFinal, seq: number): void {

@@ -51,8 +51,8 @@ export interface SettlerOptions {
   /** After each settle that wrote an event, so that the relay looks at once. */
   onSettled: (accountId: number) => void;
   /**
-   * Redis cannot take this final: its shard is fenced, or the marker of its settlement may have expired (15 min). Called once; the final stays
-   * in the journal and is offered again. The place from which the control plane gets it, to write it to PostgreSQL first.
+   * Redis cannot take this final: its shard lost its data, or the marker of its settlement may have expired (15 min). Called once; whoever
+   * hands it to the control plane says so with `booked`. Until then it stays in the journal and is offered to Redis again.
    */
   onFenced: (final: PendingFinal) => void;
 }
@@ -119,6 +119,18 @@ export class Settler {
     }
   }
 
+  /** These went to PostgreSQL without Redis. */
+  booked(rids: readonly string[]): void {
+    for (const rid of rids) {
+      const entry = this.#entries.get(rid);
+      if (!entry || entry.acknowledgedAtMs !== null) continue;
+      this.#acknowledged += 1;
+      entry.acknowledgedAtMs = this.#options.now();
+      this.#options.onAcknowledged(entry, entry.carriedBy ?? 0);
+      if (this.#later.delete(entry)) this.#forget(entry);
+    }
+  }
+
   close(): void {
     clearInterval(this.#timer);
   }
@@ -152,6 +164,7 @@ export class Settler {
   async #settleOnce(entry: Entry): Promise<void> {
     const { rid, epoch, final, payload } = entry;
     const reply = await this.#options.metering.settle({ rid, epoch, accountId: final.account_id, modelId: final.model_id, chargeTokens: final.charge, payload, reEmit: entry.reEmit });
+    if (reply.kind === 'fenced' && entry.acknowledgedAtMs !== null) return this.#forget(entry);
     if (reply.kind === 'fenced') {
       if (!entry.isFenced) this.#options.onFenced(entry);
       entry.isFenced = true;

@@ -55,7 +55,7 @@ export const BOOK_CHECKS: readonly BookCheck[] = [
     problems: `
       SELECT format('subscription %s: credits %s - events %s <> balance %s - overdraft %s', s.id, coalesce(c.total, 0), coalesce(u.total, 0), s.balance, s.overdraft) AS problem
       FROM subscriptions s
-      LEFT JOIN (SELECT subscription_id, sum(delta) AS total FROM token_credits GROUP BY 1) c ON c.subscription_id = s.id
+      LEFT JOIN (SELECT subscription_id, sum(delta) AS total FROM token_credits WHERE kind NOT IN ('reconciliation', 'late_usage') GROUP BY 1) c ON c.subscription_id = s.id
       LEFT JOIN (SELECT subscription_id, sum(delta) AS total FROM usage_events GROUP BY 1) u ON u.subscription_id = s.id
       WHERE coalesce(c.total, 0) - coalesce(u.total, 0) <> s.balance - s.overdraft`,
   },

@@ -7,12 +7,14 @@ import { AlertsModule } from '../alerts/alerts.module.ts';
 import { LiveRebuildService } from '../live-state/live-rebuild.service.ts';
 import { LiveRows } from '../live-state/live-rows.ts';
 import { EpochsService } from './epochs.service.ts';
+import { ShardEpochs } from './shard-epochs.ts';
 import { ShardFiller } from './shard-filler.ts';
 
 @Module({
   imports: [AlertsModule],
   providers: [
     EpochsService,
+    ShardEpochs,
     {
       provide: ShardFiller,
       inject: [DataSource, REDIS, FunctionLibrary, Epochs, CONFIG],
@@ -23,6 +25,6 @@ import { ShardFiller } from './shard-filler.ts';
       },
     },
   ],
-  exports: [EpochsService],
+  exports: [EpochsService, ShardEpochs],
 })
 export class EpochsModule {}

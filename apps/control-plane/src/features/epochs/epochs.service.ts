@@ -5,6 +5,7 @@ import { DataSource, type QueryRunner } from 'typeorm';
 import { CONFIG, type Config } from '../../config.ts';
 import { BackgroundLoop } from '../../platform/background/background-loop.ts';
 import { AlertsService } from '../alerts/alerts.service.ts';
+import { ShardEpochs } from './shard-epochs.ts';
 import { ShardFiller } from './shard-filler.ts';
 
 const LOOK_MS = 1_000;
@@ -38,6 +39,7 @@ export class EpochsService implements OnApplicationBootstrap, OnApplicationShutd
   constructor(
     private readonly dataSource: DataSource,
     private readonly epochs: Epochs,
+    private readonly shardEpochs: ShardEpochs,
     private readonly filler: ShardFiller,
     private readonly alerts: AlertsService,
     @Inject(CONFIG) config: Config,
@@ -81,7 +83,7 @@ export class EpochsService implements OnApplicationBootstrap, OnApplicationShutd
 
   /**
    * The shard stays fenced until the last record is written. A process that dies here leaves the mark of a rebuild, which counts as no epoch,
-   * so the next one starts over. Uploading journals comes before the filling, once nodes can hand them over.
+   * so the next one starts over. Nodes hand over what only they know whenever they find out; it is booked first and follows as a credit.
    */
   private async fill(runner: QueryRunner, shard: string): Promise<void> {
     const known: unknown[] = await runner.query('SELECT 1 FROM shard_epochs WHERE shard = $1', [shard]);
@@ -93,8 +95,8 @@ export class EpochsService implements OnApplicationBootstrap, OnApplicationShutd
     }
     const epoch = randomUUID();
     await this.epochs.beginRebuild(shard, epoch);
+    await this.shardEpochs.change(shard, epoch);
     await this.filler.fill(shard);
-    await runner.query('INSERT INTO shard_epochs (shard, epoch) VALUES ($1, $2) ON CONFLICT (shard) DO UPDATE SET epoch = excluded.epoch, updated_at = now()', [shard, epoch]);
     await this.epochs.set(shard, epoch);
     if (isLoss) await this.alerts.resolve(this.dataSource.manager, { rule: 'redis_data_lost', subject });
   }

@@ -1,6 +1,6 @@
 import { Inject, Injectable, Logger, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
-import { hashCredential, type DesiredNodeState, type NodeReport } from '@tollgate/contracts';
-import { FleetStore } from '@tollgate/keyspace';
+import { hashCredential, isJournalProven, type DesiredNodeState, type NodeReport } from '@tollgate/contracts';
+import { FleetStore, InvalidKeyPart, parseNodeAddress } from '@tollgate/keyspace';
 import { DataSource } from 'typeorm';
 import { CONFIG, type Config } from '../../config.ts';
 import { BackgroundLoop } from '../../platform/background/background-loop.ts';
@@ -27,6 +27,7 @@ const REPORT_KEPT_MS = 24 * 3_600_000;
 export class NodeRegistry implements OnApplicationBootstrap, OnApplicationShutdown {
   readonly watch: NodeWatch;
   private readonly logger = new Logger('fleet');
+  private readonly fleetCredentialHash: string;
   private readonly told = new Map<string, boolean>();
   private readonly loop = new BackgroundLoop({
     everyMs: POLL_MS,
@@ -43,7 +44,8 @@ export class NodeRegistry implements OnApplicationBootstrap, OnApplicationShutdo
     private readonly alerts: AlertsService,
     @Inject(CONFIG) config: Config,
   ) {
-    this.watch = new NodeWatch(hashCredential(config.FLEET_CREDENTIAL), Date.now);
+    this.fleetCredentialHash = hashCredential(config.FLEET_CREDENTIAL);
+    this.watch = new NodeWatch(this.fleetCredentialHash, Date.now);
   }
 
   onApplicationBootstrap(): void {
@@ -60,6 +62,18 @@ export class NodeRegistry implements OnApplicationBootstrap, OnApplicationShutdo
     const reports = await this.reports();
     this.watch.observe(reports.filter((report) => this.watch.judge(report, known.nodes, known.removedNames).kind === 'accepted'));
     return known;
+  }
+
+  /** Whether a journal upload comes from who it says: a known node, or one that may register itself. Never from a node that was removed. */
+  async isJournalProven(upload: { node: string; atMs: number; proof: string; body: Buffer }): Promise<boolean> {
+    const { nodes, removedNames } = await this.books.fleet();
+    try {
+      const { name } = parseNodeAddress(upload.node);
+      return !removedNames.has(name) && isJournalProven(upload, nodes.get(name)?.credentialHash ?? this.fleetCredentialHash);
+    } catch (error) {
+      if (error instanceof InvalidKeyPart) return false;
+      throw error;
+    }
   }
 
   /** Writes what is wanted of each node where Redis says otherwise, and tells the nodes. Also what heals a Redis that lost it. */

@@ -19,6 +19,6 @@ import { UpstreamWatch } from './upstream-watch.ts';
   imports: [TypeOrmModule.forFeature([ProxyNode]), ActivityModule, AlertsModule, SnapshotsModule],
   controllers: [ProxyNodesController, ProxyController],
   providers: [ProxyNodesService, ProxyService, NodeRegistry, NodeBooks, FleetSync, NodeDumps, ConfigCheck, UpstreamWatch],
-  exports: [ProxyNodesService],
+  exports: [ProxyNodesService, NodeRegistry],
 })
 export class ProxyNodesModule {}

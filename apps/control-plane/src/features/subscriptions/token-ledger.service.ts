@@ -5,6 +5,8 @@ import { consumeLots, consumedTokens, refillLots, withdrawFromLots } from './tok
 import { moveTokens, repaymentOf, type TokenMovement } from './token-movement.ts';
 
 export type CreditKind = 'subscribe' | 'renew' | 'auto_recharge' | 'grant';
+/** Moves Redis alone, PostgreSQL being right already: usage Redis has not seen, and the repair of a drift. */
+export type CorrectionKind = 'late_usage' | 'reconciliation';
 
 const text = z.string().transform(Number).pipe(z.number().int());
 const lockedRow = z
@@ -94,6 +96,13 @@ export class TokenLedger {
       await this.post(tx, { kind: 'usage', reference: `overdraft:${seq}` }, [{ subscription, movement: { fromBalance: repaid, overdraft: -repaid } }]);
     }
     return { seq };
+  }
+
+  /** Brings Redis nearer to the books by `delta` tokens, which change in nothing. */
+  async correctLive(tx: EntityManager, subscription: LockedSubscription, { delta, kind }: { delta: number; kind: CorrectionKind }): Promise<void> {
+    subscription.creditSeq += 1;
+    await tx.query('UPDATE subscriptions SET credit_seq = $2, updated_at = now() WHERE id = $1', [subscription.id, subscription.creditSeq]);
+    await tx.query('INSERT INTO token_credits (subscription_id, seq, delta, kind) VALUES ($1, $2, $3, $4)', [subscription.id, subscription.creditSeq, delta, kind]);
   }
 
   /**

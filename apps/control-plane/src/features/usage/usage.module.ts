@@ -1,7 +1,9 @@
 import { Module } from '@nestjs/common';
 import { AlertsModule } from '../alerts/alerts.module.ts';
+import { EpochsModule } from '../epochs/epochs.module.ts';
 import { LiveStateModule } from '../live-state/live-state.module.ts';
 import { ModelsModule } from '../models/models.module.ts';
+import { ProxyNodesModule } from '../proxy-nodes/proxy-nodes.module.ts';
 import { SubscriptionsModule } from '../subscriptions/subscriptions.module.ts';
 import { WalletModule } from '../wallet/wallet.module.ts';
 import { UsageController } from './api/usage.controller.ts';
@@ -9,14 +11,17 @@ import { UsageLogsService } from './api/usage-logs.service.ts';
 import { UsageReceiptService } from './api/usage-receipt.service.ts';
 import { UsageStatisticsService } from './api/usage-statistics.service.ts';
 import { KnownFacts } from './ingest/known-facts.ts';
+import { LateUsage } from './ingest/late-usage.ts';
 import { UsageIngest } from './ingest/usage-ingest.service.ts';
 import { UsagePartitions } from './ingest/usage-partitions.ts';
 import { UsageWorker } from './ingest/usage-worker.ts';
+import { JournalController } from './journal/journal.controller.ts';
+import { JournalService } from './journal/journal.service.ts';
 
 @Module({
-  imports: [SubscriptionsModule, WalletModule, LiveStateModule, AlertsModule, ModelsModule],
-  controllers: [UsageController],
-  providers: [KnownFacts, UsageIngest, UsageWorker, UsagePartitions, UsageLogsService, UsageStatisticsService, UsageReceiptService],
+  imports: [SubscriptionsModule, WalletModule, LiveStateModule, AlertsModule, ModelsModule, EpochsModule, ProxyNodesModule],
+  controllers: [UsageController, JournalController],
+  providers: [KnownFacts, LateUsage, JournalService, UsageIngest, UsageWorker, UsagePartitions, UsageLogsService, UsageStatisticsService, UsageReceiptService],
   exports: [UsageWorker, UsageIngest],
 })
 export class UsageModule {}

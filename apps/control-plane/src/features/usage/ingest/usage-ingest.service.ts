@@ -7,9 +7,11 @@ import { isDataError } from './data-error.ts';
 import { Transactions } from '../../../platform/database/transactions.ts';
 import { AlertsService } from '../../alerts/alerts.service.ts';
 import { LedgerService } from '../../wallet/ledger.service.ts';
+import { ShardEpochs } from '../../epochs/shard-epochs.ts';
 import { TokenLedger, type LockedSubscription, type Overdrawn } from '../../subscriptions/token-ledger.service.ts';
 import { bookDeadLetters, type DeadLetter } from './dead-letters.ts';
 import { KnownFacts } from './known-facts.ts';
+import { LateUsage } from './late-usage.ts';
 import { readEvent, type ReadEvent } from './read-event.ts';
 import { bookRollups } from './rollups.ts';
 import { INSERT_USAGE_EVENTS, usageRowParameters } from './usage-row.ts';
@@ -28,17 +30,22 @@ export class UsageIngest {
     private readonly tokens: TokenLedger,
     private readonly ledger: LedgerService,
     private readonly alerts: AlertsService,
+    private readonly epochs: ShardEpochs,
+    private readonly late: LateUsage,
   ) {}
 
-  /** Answers what was booked now; the others were duplicates or poison. */
-  async ingest(relayed: readonly RelayedEvent[]): Promise<ReadEvent[]> {
+  /**
+   * Answers what was booked now; the others were duplicates or poison. `fromJournal`: finals of one shard that Redis would not take,
+   * each as its first charge; they are numbered here.
+   */
+  async ingest(relayed: readonly RelayedEvent[], source: Source = { fromJournal: false }): Promise<ReadEvent[]> {
     const { sound, poison } = await this.judge(relayed);
     try {
-      return await this.transactions.run((tx) => this.book(tx, sound, poison));
+      return await this.transactions.run((tx) => this.book(tx, { sound, poison, ...source }));
     } catch (error) {
       if (!isDataError(error)) throw error;
       this.logger.error(error, 'PostgreSQL refused a batch; its events are booked one by one');
-      return this.bookOneByOne(sound, poison);
+      return this.bookOneByOne({ sound, poison, ...source });
     }
   }
 
@@ -56,13 +63,17 @@ export class UsageIngest {
     return { sound, poison };
   }
 
-  private async book(tx: EntityManager, sound: readonly ReadEvent[], poison: readonly DeadLetter[]): Promise<ReadEvent[]> {
+  private async book(tx: EntityManager, { sound, poison, fromJournal }: Batch): Promise<ReadEvent[]> {
+    const epochs = await this.epochs.hold(tx, sound.map((read) => read.event.payload.account_id), { alone: fromJournal });
     const newLetters = await bookDeadLetters(tx, poison);
-    const booked = await this.insertNew(tx, sound);
-    const locked = await this.tokens.lock(tx, [...new Set(booked.map((read) => read.event.payload.subscription_id))]);
+    const events = fromJournal ? await this.late.numbered(tx, sound) : await this.late.withoutSuperseded(tx, sound);
+    const booked = await this.insertNew(tx, events);
+    const adopted = await this.late.adopt(tx, without(events, booked), epochs);
+    const locked = await this.tokens.lock(tx, [...new Set([...booked.map((read) => read.event.payload.subscription_id), ...adopted.map(({ subscriptionId }) => subscriptionId)])]);
     const overdrawn = await this.tokens.charge(tx, `usage:${randomUUID()}`, netDeltas(booked), locked);
     // Usage first: a correction in this batch may bring the tokens that a withdrawal of the same request takes out.
     for (const read of booked) await this.withdraw(tx, read, locked);
+    await this.late.correct(tx, [...this.late.missedBy(booked, epochs, { fromJournal }), ...adopted], locked);
     await bookRollups(tx, booked);
     await this.raiseAlerts(tx, { overdrawn, newLetters, reason: poison[0]?.reason });
     return booked;
@@ -129,22 +140,36 @@ export class UsageIngest {
     await this.alerts.raise(tx, { rule: 'dead_letter', subject: 'usage', message });
   }
 
-  private async bookOneByOne(sound: readonly ReadEvent[], poison: readonly DeadLetter[]): Promise<ReadEvent[]> {
-    await this.transactions.run((tx) => this.book(tx, [], poison));
+  private async bookOneByOne({ sound, poison, fromJournal }: Batch): Promise<ReadEvent[]> {
+    await this.transactions.run((tx) => this.book(tx, { sound: [], poison, fromJournal }));
     const booked: ReadEvent[] = [];
-    for (const read of sound) booked.push(...(await this.bookOne(read)));
+    for (const read of sound) booked.push(...(await this.bookOne(read, { fromJournal })));
     return booked;
   }
 
-  private async bookOne(read: ReadEvent): Promise<ReadEvent[]> {
+  private async bookOne(read: ReadEvent, { fromJournal }: Source): Promise<ReadEvent[]> {
     try {
-      return await this.transactions.run((tx) => this.book(tx, [read], []));
+      return await this.transactions.run((tx) => this.book(tx, { sound: [read], poison: [], fromJournal }));
     } catch (error) {
       if (!isDataError(error)) throw error;
       const letter = { relayed: read.relayed, reason: `PostgreSQL refused it: ${error.message}` };
-      return this.transactions.run((tx) => this.book(tx, [], [letter]));
+      return this.transactions.run((tx) => this.book(tx, { sound: [], poison: [letter], fromJournal }));
     }
   }
+}
+
+interface Source {
+  fromJournal: boolean;
+}
+
+interface Batch extends Source {
+  sound: readonly ReadEvent[];
+  poison: readonly DeadLetter[];
+}
+
+function without(events: readonly ReadEvent[], booked: readonly ReadEvent[]): ReadEvent[] {
+  const keys = new Set(booked.map(({ event }) => keyOf(event)));
+  return events.filter(({ event }) => !keys.has(keyOf(event)));
 }
 
 function keyOf({ rid, seq }: { rid: string; seq: number }): string {

@@ -17,9 +17,9 @@ const STALLED_CHECK_MS = 5_000;
 const STALLED_COUNT_MAX = 1_000_000;
 
 const text = z.string();
-const UNREADABLE: RelayedEvent = { shard: '', outboxId: '', rid: '', seq: '', delta: '', payload: '' };
+const UNREADABLE: RelayedEvent = { shard: '', epoch: '', outboxId: '', rid: '', seq: '', delta: '', payload: '' };
 /** Lenient on purpose: what an event says is judged one by one, so that a poison event cannot fail its batch. */
-const relayedSchema = z.object({ shard: text.catch(''), outboxId: text.catch(''), rid: text.catch(''), seq: text.catch(''), delta: text.catch(''), payload: text.catch('') });
+const relayedSchema = z.object({ shard: text.catch(''), epoch: text.catch(''), outboxId: text.catch(''), rid: text.catch(''), seq: text.catch(''), delta: text.catch(''), payload: text.catch('') });
 const jobSchema = z
   .object({
     events: z.array(relayedSchema.catch(UNREADABLE)),
@@ -55,7 +55,7 @@ export class UsageWorker implements OnModuleInit {
     await this.autoRecharge.considerRefused(refusedForFunds);
   }
 
-  /** Throws only while PostgreSQL does not answer; the queue repeats the job then. Also for the journal a node uploads. */
+  /** Throws only while PostgreSQL does not answer; the queue repeats the job then. */
   async process(events: readonly RelayedEvent[]): Promise<void> {
     const booked = await this.usage.ingest(events);
     await this.acknowledge(events);
@@ -81,6 +81,6 @@ export class UsageWorker implements OnModuleInit {
       model_id: withdrawn.modelId,
       withdrawal_id: withdrawn.withdrawalId,
     };
-    await this.process([{ shard: '', outboxId: '', rid: withdrawn.withdrawalId, seq: '0', delta: String(withdrawn.tokens), payload: JSON.stringify(payload) }]);
+    await this.process([{ shard: '', epoch: '', outboxId: '', rid: withdrawn.withdrawalId, seq: '0', delta: String(withdrawn.tokens), payload: JSON.stringify(payload) }]);
   }
 }

@@ -1,0 +1,47 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { shardNames, shardOf } from '@tollgate/keyspace';
+import { DataSource, type EntityManager } from 'typeorm';
+import { z } from 'zod';
+import { CONFIG, type Config } from '../../config.ts';
+
+/** First half of the advisory lock's two numbers; the second is the shard's index. Shared by whoever books usage, exclusive for who changes the epoch. */
+const EPOCH_LOCK = 7_001_004;
+const epochRow = z.object({ shard: z.string(), epoch: z.string() });
+
+/**
+ * Which epoch each shard is in, as far as the books go. Usage booked before a change of epoch is part of what the rebuilt shard opens with;
+ * usage of the old epoch booked after it is not, and reaches Redis as a credit of its own. The lock leaves no third case.
+ */
+@Injectable()
+export class ShardEpochs {
+  private readonly shards: string[];
+
+  constructor(
+    private readonly dataSource: DataSource,
+    @Inject(CONFIG) private readonly config: Config,
+  ) {
+    this.shards = shardNames(config.SHARDS);
+  }
+
+  shardOf(accountId: number): string {
+    return shardOf(accountId, this.config.SHARDS);
+  }
+
+  /** Keeps the epochs of these accounts' shards as they are until the transaction ends. `alone`: nobody else books usage of them meanwhile. Call it first. */
+  async hold(tx: EntityManager, accountIds: readonly number[], { alone }: { alone: boolean }): Promise<Map<string, string>> {
+    const shards = [...new Set(accountIds.map((id) => this.shardOf(id)))].sort();
+    if (shards.length === 0) return new Map();
+    await tx.query(`SELECT pg_advisory_xact_lock${alone ? '' : '_shared'}(${EPOCH_LOCK}, i) FROM unnest($1::int[]) AS i`, [shards.map((shard) => this.shards.indexOf(shard))]);
+    // A statement of its own: it must see what the lock waited for.
+    const rows: unknown[] = await tx.query('SELECT shard, epoch FROM shard_epochs WHERE shard = ANY($1)', [shards]);
+    return new Map(rows.map((row) => epochRow.parse(row)).map(({ shard, epoch }) => [shard, epoch]));
+  }
+
+  /** From when this resolves, all usage of earlier epochs counts as unknown to Redis. Fill the shard afterwards, never before. */
+  async change(shard: string, epoch: string): Promise<void> {
+    await this.dataSource.transaction(async (tx) => {
+      await tx.query('SELECT pg_advisory_xact_lock($1, $2)', [EPOCH_LOCK, this.shards.indexOf(shard)]);
+      await tx.query('INSERT INTO shard_epochs (shard, epoch) VALUES ($1, $2) ON CONFLICT (shard) DO UPDATE SET epoch = excluded.epoch, updated_at = now()', [shard, epoch]);
+    });
+  }
+}

@@ -1,0 +1,71 @@
+import { Injectable, Logger } from '@nestjs/common';
+import { journalUploadSchema, type JournalReceipt, type JournalUpload, type RelayedEvent } from '@tollgate/contracts';
+import { z } from 'zod';
+import { Refusal } from '../../../platform/http/refusal.ts';
+import { ShardEpochs } from '../../epochs/shard-epochs.ts';
+import { NodeRegistry } from '../../proxy-nodes/node-registry.ts';
+import { UsageIngest } from '../ingest/usage-ingest.service.ts';
+
+/** A proof older than this is refused; repeating a younger one books nothing twice. */
+const PROOF_AGE_MAX_MS = 5 * 60_000;
+
+/** As much as must be known to number an event; the rest is judged like any other event. */
+const chargedSchema = z.object({ account_id: z.number().int().positive(), charge: z.number() });
+
+export interface ProvenUpload {
+  /** `<name>:<worker>`. */
+  node: string;
+  atMs: number;
+  proof: string;
+  body: Buffer;
+}
+
+/** Books finals that Redis can no longer take: it lost the data they rest on, or they are older than its memory of settlements. */
+@Injectable()
+export class JournalService {
+  private readonly logger = new Logger('journal');
+
+  constructor(
+    private readonly nodes: NodeRegistry,
+    private readonly epochs: ShardEpochs,
+    private readonly usage: UsageIngest,
+  ) {}
+
+  /** Answers the request ids that are in the books now, dead letters included. Idempotent. */
+  async take(upload: ProvenUpload): Promise<JournalReceipt> {
+    const isYoung = Math.abs(Date.now() - upload.atMs) <= PROOF_AGE_MAX_MS;
+    if (!isYoung || !(await this.nodes.isJournalProven(upload))) throw new Refusal('unauthenticated');
+    const { finals } = this.read(upload.body);
+    const shards = Map.groupBy(finals, ({ payload }) => this.shardOf(payload));
+    let isNew = 0;
+    for (const ofShard of shards.values()) isNew += (await this.usage.ingest(ofShard.map(toEvent), { fromJournal: true })).length;
+    this.logger.log(`${upload.node} handed over ${finals.length} finals; ${isNew} were not in the books`);
+    return { booked: finals.map(({ rid }) => rid) };
+  }
+
+  private read(body: Buffer): JournalUpload {
+    try {
+      return journalUploadSchema.parse(JSON.parse(body.toString('utf8')));
+    } catch {
+      throw new Refusal('invalid_request', { detail: 'The body is not a journal upload.' });
+    }
+  }
+
+  private shardOf(payload: string): string {
+    const charged = chargedOf(payload);
+    return charged === undefined ? '' : this.epochs.shardOf(charged.account_id);
+  }
+}
+
+/** As if it were the first charge; without an outbox behind it. */
+function toEvent({ rid, payload }: JournalUpload['finals'][number]): RelayedEvent {
+  return { shard: '', epoch: '', outboxId: '', rid, seq: '0', delta: String(chargedOf(payload)?.charge ?? ''), payload };
+}
+
+function chargedOf(payload: string): z.output<typeof chargedSchema> | undefined {
+  try {
+    return chargedSchema.safeParse(JSON.parse(payload)).data;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,103 @@
+import { hashCredential, JOURNAL_BODY_BYTES_MAX, JOURNAL_FINALS_MAX, JOURNAL_HEADERS, JOURNAL_PATH, journalReceiptSchema, proveJournal } from '@tollgate/contracts';
+import type { Logger } from 'pino';
+import type { PendingFinal } from './settler.ts';
+
+/** Finals are fenced together, so they are handed over together. */
+const GATHER_MS = 50;
+const RETRY_MS = 2_000;
+const TIMEOUT_MS = 15_000;
+/** `{"finals":[]}` around them. */
+const FRAME_BYTES = 64;
+
+export interface JournalUplinkOptions {
+  /** Without one, finals wait in the journal. */
+  controlPlaneUrl: string | undefined;
+  credential: string;
+  /** `<name>:<worker>`. */
+  node: string;
+  log: Pick<Logger, 'warn' | 'info'>;
+  now: () => number;
+  /** These are in PostgreSQL. */
+  onBooked: (rids: readonly string[]) => void;
+}
+
+/**
+ * Hands finals that Redis can no longer take to the control plane, which books them in PostgreSQL first: after Redis lost its data, or when a final is
+ * older than Redis' memory of settlements. Repeats until it is told that they are booked; booking twice is impossible.
+ */
+export class JournalUplink {
+  readonly #options: JournalUplinkOptions;
+  readonly #credentialHash: string;
+  readonly #waiting = new Map<string, string>();
+  readonly #ending = new AbortController();
+  #timer: NodeJS.Timeout | undefined;
+  #isSending = false;
+  #isFailing = false;
+
+  constructor(options: JournalUplinkOptions) {
+    this.#options = options;
+    this.#credentialHash = hashCredential(options.credential);
+  }
+
+  offer({ rid, payload }: PendingFinal): void {
+    this.#waiting.set(rid, payload);
+    if (!this.#isSending) this.#schedule(GATHER_MS);
+  }
+
+  close(): void {
+    this.#ending.abort();
+    clearTimeout(this.#timer);
+  }
+
+  #schedule(delayMs: number): void {
+    if (this.#options.controlPlaneUrl === undefined || this.#ending.signal.aborted) return;
+    this.#timer ??= setTimeout(() => void this.#send(), delayMs).unref();
+  }
+
+  async #send(): Promise<void> {
+    this.#timer = undefined;
+    this.#isSending = true;
+    const finals = this.#nextBatch();
+    try {
+      const booked = await this.#post(JSON.stringify({ finals }));
+      for (const rid of booked) this.#waiting.delete(rid);
+      this.#options.onBooked(booked);
+      this.#isFailing = false;
+    } catch (error) {
+      if (!this.#isFailing) this.#options.log.warn({ error, finals: this.#waiting.size }, 'finals could not be handed to the control plane; trying again');
+      this.#isFailing = true;
+    } finally {
+      this.#isSending = false;
+    }
+    if (this.#waiting.size > 0) this.#schedule(this.#isFailing ? RETRY_MS : 0);
+  }
+
+  #nextBatch(): { rid: string; payload: string }[] {
+    const finals: { rid: string; payload: string }[] = [];
+    let bytes = FRAME_BYTES;
+    for (const [rid, payload] of this.#waiting) {
+      bytes += Buffer.byteLength(JSON.stringify({ rid, payload })) + 1;
+      if (finals.length > 0 && (bytes > JOURNAL_BODY_BYTES_MAX || finals.length >= JOURNAL_FINALS_MAX)) break;
+      finals.push({ rid, payload });
+    }
+    return finals;
+  }
+
+  async #post(body: string): Promise<string[]> {
+    const { controlPlaneUrl, node, now } = this.#options;
+    const atMs = now();
+    const response = await fetch(new URL(JOURNAL_PATH, controlPlaneUrl), {
+      method: 'POST',
+      body,
+      headers: {
+        'content-type': 'application/json',
+        [JOURNAL_HEADERS.node]: node,
+        [JOURNAL_HEADERS.at]: String(atMs),
+        [JOURNAL_HEADERS.proof]: proveJournal({ node, atMs, body }, this.#credentialHash),
+      },
+      signal: AbortSignal.any([this.#ending.signal, AbortSignal.timeout(TIMEOUT_MS)]),
+    });
+    if (!response.ok) throw new Error(`the control plane answered ${response.status}`);
+    return journalReceiptSchema.parse(await response.json()).booked;
+  }
+}
