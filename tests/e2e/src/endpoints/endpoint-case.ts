@@ -1,0 +1,41 @@
+import type { World } from './world.ts';
+
+export interface Ask {
+  /** Instead of the endpoint's own path: with the id filled in, or a query added. */
+  path?: string;
+  body?: unknown;
+  /** The administrator's when absent; null = none. */
+  token?: string | null;
+}
+
+export interface Scene extends Ask {
+  status: number;
+  /** Matched with `toMatchObject`. */
+  answer?: unknown;
+}
+
+type Setting = (world: World) => Promise<Scene> | Scene;
+
+/** How one endpoint is tried. Whatever a call changes was made for that call alone. */
+export interface EndpointCase {
+  /** admin: a user gets 403. user: only the anonymous are kept out. Otherwise what the public endpoint itself refuses as 401 or 403. */
+  access: 'admin' | 'user' | Setting;
+  good: Setting;
+  bad: Setting;
+}
+
+/** An id nobody has. */
+export const NOBODY = 999_999;
+
+/** 400 that names what is wrong. */
+export function invalid(field: string, ask: Ask): Scene {
+  return { ...ask, status: 400, answer: { code: 'invalid_request', errors: [{ field }] } };
+}
+
+export function refused(status: number, code: string, ask: Ask): Scene {
+  return { ...ask, status, answer: { code } };
+}
+
+export function unknown(path: string, ask: Ask = {}): Scene {
+  return refused(404, 'not_found', { ...ask, path });
+}
