@@ -12,7 +12,7 @@ const CONCURRENCY = 24;
 const CONNECT_MS = 10_000;
 const REPORT_PERIOD_MS = 1_000;
 /** More than any run can send. */
-const REQUESTS_PER_SECOND_MAX = 400;
+const REQUESTS_PER_SECOND_MAX = 1_000;
 const PAUSE_AFTER_FAILURE_MS = 100;
 const RENEWAL_GAP_MS = 1_500;
 /** A hold nobody renews is reaped after 60 s; its correction and a job's retry come after that. */
