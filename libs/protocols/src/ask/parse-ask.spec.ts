@@ -76,6 +76,17 @@ describe('parseAsk', () => {
     expect(refusal('chat', `{"model":"m","messages":${'['.repeat(50_000)}${']'.repeat(50_000)}}`).code).toBe('invalid_json');
   });
 
+  test.each([
+    ['numbers for messages', '{"model":"m","messages":[', '0', 900_000, ']}'],
+    ['numbers for parts', '{"model":"m","messages":[{"role":"user","content":[', '0', 900_000, ']}]}'],
+    ['more values than any request', '{"model":"m","messages":[{"role":"user","content":"x"}],"x":[', '[]', 600_000, ']}'],
+    ['more fields than any request', '{"model":"m","messages":[{"role":"user","content":"x"}],', '"x":0', 100_000, '}'],
+  ])('refuses %s in megabytes without describing each one', (_name, open, unit, count, close) => {
+    const before = process.memoryUsage.rss();
+    expect(refusal('chat', open + Array<string>(count).fill(unit).join(',') + close).code).toMatch(/^invalid_/);
+    expect(process.memoryUsage.rss() - before).toBeLessThan(400e6);
+  });
+
   test('refuses bytes that are no UTF-8', () => {
     expect(() => parseAsk('chat', Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]))).toThrow(InvalidRequest);
   });

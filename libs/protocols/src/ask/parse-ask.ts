@@ -5,11 +5,16 @@ import { isRecord, record } from '../json/json-guard.ts';
 import type { JsonRecord } from '../json/json-guard.ts';
 import { duplicateKey, layoutObject } from '../json/json-layout.ts';
 import type { JsonLayout } from '../json/json-layout.ts';
+import { hasTooManyValues } from '../json/value-count.ts';
 import { promptFacts } from './prompt-facts.ts';
 import { chatRequestSchema, countTokensSchema, embeddingsRequestSchema, messagesRequestSchema, responsesRequestSchema } from './request-schemas.ts';
 
 /** Deeper bodies are refused: walking and serialising values is recursive, and no real request comes near it. */
 const NESTING_MAX = 256;
+/** Far above any real request (the largest are batches of token arrays); 32 MB of `0,` would otherwise cost gigabytes to read. */
+const VALUES_MAX = 1_000_000;
+/** Fields of the request itself; the richest real one has some fifty. */
+const FIELDS_MAX = 1_000;
 
 const SCHEMAS = { chat: chatRequestSchema, messages: messagesRequestSchema, embeddings: embeddingsRequestSchema, responses: responsesRequestSchema };
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
@@ -41,6 +46,7 @@ export function parseCountTokens(raw: Uint8Array): Pick<Ask, 'raw' | 'layout' | 
 }
 
 function parseBody(raw: Uint8Array): { body: JsonRecord; layout: JsonLayout } {
+  if (hasTooManyValues(raw, VALUES_MAX)) throw new InvalidRequest(`The request body holds more than ${VALUES_MAX} values.`, { code: 'invalid_json' });
   let body: unknown;
   try {
     body = JSON.parse(UTF8.decode(raw));
@@ -50,6 +56,7 @@ function parseBody(raw: Uint8Array): { body: JsonRecord; layout: JsonLayout } {
   const layout = layoutObject(raw);
   if (!isRecord(body) || !layout) throw new InvalidRequest('The request body must be a JSON object.', { code: 'invalid_json' });
   if (layout.depth > NESTING_MAX) throw new InvalidRequest(`The request body is nested deeper than ${NESTING_MAX} levels.`, { code: 'invalid_json' });
+  if (layout.members.length > FIELDS_MAX) throw new InvalidRequest(`The request body has more than ${FIELDS_MAX} fields.`, { code: 'invalid_json' });
   const duplicate = duplicateKey(layout);
   if (duplicate !== null) throw new InvalidRequest(`The field "${duplicate}" is given more than once.`, { param: duplicate, code: 'duplicate_field' });
   return { body, layout };

@@ -13,12 +13,23 @@ const topP = z.number().min(0).max(1).nullish();
 const penalty = z.number().nullish();
 const anyList = z.array(z.unknown()).nullish();
 const anyRecord = z.looseObject({}).nullish();
-const content = z.union([z.string(), z.array(z.union([z.string(), z.looseObject({ type: z.string() })]))]);
+/** An array that is refused for its first wrong item: zod alone would describe every one of a million, in gigabytes. */
+function listOf(item: z.ZodType) {
+  return z.array(z.unknown()).superRefine((items, context) => {
+    for (const [index, value] of items.entries()) {
+      const { error } = item.safeParse(value);
+      for (const { path, ...issue } of error?.issues ?? []) context.issues.push(Object.assign(issue, { path: [index, ...path], input: undefined }));
+      if (error) return;
+    }
+  });
+}
+
+const content = z.union([z.string(), listOf(z.union([z.string(), z.looseObject({ type: z.string() })]))]);
 const model = z.string().min(1).max(256);
 
 export const chatRequestSchema = z.looseObject({
   model,
-  messages: z.array(z.looseObject({ role: z.string(), content: content.nullish(), tool_calls: anyList })).min(1),
+  messages: listOf(z.looseObject({ role: z.string(), content: content.nullish(), tool_calls: anyList })).min(1),
   stream: z.boolean().nullish(),
   stream_options: z.looseObject({ include_usage: z.boolean().nullish() }).nullish(),
   temperature,
@@ -35,8 +46,8 @@ export const chatRequestSchema = z.looseObject({
 
 export const countTokensSchema = z.looseObject({
   model,
-  messages: z.array(z.looseObject({ role: z.string(), content: content })).min(1),
-  system: z.union([z.string(), z.array(z.looseObject({ type: z.string() }))]).nullish(),
+  messages: listOf(z.looseObject({ role: z.string(), content: content })).min(1),
+  system: z.union([z.string(), listOf(z.looseObject({ type: z.string() }))]).nullish(),
   tools: anyList,
 });
 
@@ -54,7 +65,7 @@ export const messagesRequestSchema = countTokensSchema.extend({
 
 export const responsesRequestSchema = z.looseObject({
   model,
-  input: z.union([z.string(), z.array(z.looseObject({}))]),
+  input: z.union([z.string(), listOf(z.looseObject({}))]),
   instructions: z.string().nullish(),
   stream: z.boolean().nullish(),
   temperature,
@@ -65,10 +76,13 @@ export const responsesRequestSchema = z.looseObject({
   text: anyRecord,
 });
 
-const token = z.int().min(0);
+const tokens = z.array(z.unknown()).min(1).superRefine((items, { addIssue }) => {
+  const wrong = items.findIndex((item) => !Number.isSafeInteger(item) || Number(item) < 0);
+  if (wrong >= 0) addIssue({ code: 'custom', message: 'Invalid input: expected a token', path: [wrong] });
+});
 export const embeddingsRequestSchema = z.looseObject({
   model,
-  input: z.union([z.string(), z.array(z.string()).min(1), z.array(token).min(1), z.array(z.array(token).min(1)).min(1)]),
+  input: z.union([z.string(), listOf(z.string()).min(1), tokens, listOf(tokens).min(1)]),
   dimensions: z.int().min(1).nullish(),
   encoding_format: z.enum(['float', 'base64']).nullish(),
 });
