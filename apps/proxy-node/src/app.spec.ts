@@ -151,6 +151,24 @@ describe('what is refused', () => {
     expect(status).toBe(413);
   });
 
+  test('a stranger is turned away before a large body is read or decoded, a customer is told what is wrong with it', async () => {
+    const { hostname, port } = new URL(node.url);
+    for (const [path, framing] of [['chat/completions', 'content-length: 90000'], ['messages', 'transfer-encoding: chunked'], ['responses', 'content-length: 20\r\ncontent-encoding: gzip'], ['messages/count_tokens', 'content-length: 20']]) {
+      const answerTo = (key: string) =>
+        new Promise<string>((resolve, reject) => {
+          // The headers alone: whoever waits for the body does not answer.
+          const socket = connect(Number(port), hostname, () => socket.write(`POST /v1/${path} HTTP/1.1\r\nhost: x\r\nx-api-key: ${key}\r\n${framing}\r\n\r\n`));
+          socket.once('data', (data) => {
+            resolve(data.toString().slice(0, 12));
+            socket.destroy();
+          });
+          socket.once('error', reject);
+        });
+      expect([path, await answerTo(`sk-tg-1-${'A'.repeat(43)}`)]).toEqual([path, 'HTTP/1.1 401']);
+    }
+    expect((await node.post('/v1/chat/completions', `{"model":"${model.name}",${' '.repeat(70_000)}`)).status).toBe(400);
+  });
+
   test('unknown paths are 404, other methods 405, encodings nobody knows 415', async () => {
     expect((await fetch(`${node.url}/v1/nothing`)).status).toBe(404);
     const wrong = await fetch(`${node.url}/v1/chat/completions`);

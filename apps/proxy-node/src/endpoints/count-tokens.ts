@@ -19,14 +19,11 @@ export async function countTokensEndpoint(
   admitter: Admitter,
   { incoming, addressHex, index, bodyBytesMax }: { incoming: IncomingMessage; addressHex: string; index: RoutingIndex; bodyBytesMax: number },
 ): Promise<{ input_tokens: number }> {
-  const credentials = authenticate(incoming.headers);
-  // Both are awaited, so that a mistake in the body is only told to a caller whose key is good.
-  const [asked, caller] = await Promise.allSettled([readBody(incoming, bodyBytesMax).then(parseCountTokens), admitter.access(credentials, addressHex)]);
-  if (caller.status === 'rejected') throw caller.reason;
-  if (asked.status === 'rejected') throw asked.reason;
-  const { model: name, prompt } = asked.value;
+  // Before the body: a stranger must not make the node read and parse megabytes, nor learn of mistakes in them.
+  const { subscribedModelIds } = await admitter.access(authenticate(incoming.headers), addressHex);
+  const { model: name, prompt } = parseCountTokens(await readBody(incoming, bodyBytesMax));
   const model = index.modelNamed(name);
-  if (!model?.is_on_shelf || !caller.value.subscribedModelIds.includes(model.id)) throw modelNotFound(name);
+  if (!model?.is_on_shelf || !subscribedModelIds.includes(model.id)) throw modelNotFound(name);
   const text = await countTokensGently(prompt.text(), nextTurn);
   return { input_tokens: text + prompt.messageCount * TOKENS_PER_MESSAGE + prompt.imageCount * TOKENS_PER_IMAGE + TOKENS_PER_PROMPT };
 }

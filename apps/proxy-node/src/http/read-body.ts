@@ -7,6 +7,14 @@ const DECODERS = { gzip: promisify(gunzip), 'x-gzip': promisify(gunzip), deflate
 
 export class ClientGone extends Error {}
 
+/** Reading and parsing this much is done for anybody; more costs enough to be worth a question to Redis first. */
+const CHEAP_BODY_BYTES = 64 * 1024;
+
+/** Whether a body may be large: announced so, or its size unknown until it is read or decoded. */
+export function mayBeLarge({ 'content-length': length, 'content-encoding': encoding }: IncomingMessage['headers']): boolean {
+  return length === undefined || Number(length) > CHEAP_BODY_BYTES || encoding !== undefined;
+}
+
 /**
  * Reads a request body once into one buffer. The limit is checked while reading, so a chunked body without a length meets it too (CVE-2026-44456),
  * and again on the decoded size (security S36). Throws Refusal; ClientGone when the client left.

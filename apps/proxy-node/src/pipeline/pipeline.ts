@@ -3,7 +3,7 @@ import { NO_USAGE, type Outcome, type UsageFinal } from '@tollgate/contracts';
 import { upstreamError, type ClientProtocol } from '@tollgate/protocols';
 import type { Logger } from 'pino';
 import type { ClientReply } from '../http/client-reply.ts';
-import { ClientGone } from '../http/read-body.ts';
+import { ClientGone, mayBeLarge } from '../http/read-body.ts';
 import { isExpected, sendError, type ErrorShape } from '../http/send-error.ts';
 import type { Gate } from '../ops/gate.ts';
 import { Refusal, retryHeaders } from '../refusals.ts';
@@ -85,6 +85,8 @@ export class Pipeline {
     const { gate, admitter, limits } = this.#parts;
     const index = gate.open();
     const credentials = authenticate(incoming.headers);
+    // A stranger must not make the node read and parse megabytes: for these the key is judged before the body.
+    if (mayBeLarge(incoming.headers)) await admitter.access(credentials, addressHex);
     const asked = await parse({ incoming, protocol, index, bodyBytesMax: limits.bodyBytesMax }).catch((error: unknown) => this.#afterAccess(credentials, addressHex, error));
     const admitted = await admitter.admit(credentials, { rid, receivedAtMs, addressHex, ask: asked.ask, model: asked.model });
     // From here a hold exists, so every way out must settle it. The first settle wins: twice is harmless, never is a leak.
