@@ -58,6 +58,18 @@ test('sends the proxy interface and the probes of coding clients to a node, ever
   expect(await ask('/')).toBe('control-plane GET /');
 });
 
+test('a path that climbs out of the proxy interface does not reach a node, whichever way it is written', async () => {
+  const { url } = await frontDoor({ nodes: [await named('node')], controlPlane: await named('control-plane') });
+  const port = Number(new URL(url).port);
+  const ask = (path: string): Promise<string> =>
+    new Promise((resolve, reject) => {
+      request({ port, path }, (answer) => void readBody(answer).then(resolve, reject)).on('error', reject).end();
+    });
+  for (const path of ['/v1/../metrics', '/v1/%2e%2E/metrics', '/v1/./.%2e/metrics']) expect(await ask(path)).toBe('control-plane GET /metrics');
+  expect(await ask('/v1/models/a..b?x=/../y')).toBe('node GET /v1/models/a..b?x=/../y');
+  expect(await ask('/admin-api/../v1/models')).toBe('node GET /v1/models');
+});
+
 test('answers a bare HEAD / from a node', async () => {
   const node = await backend((_, response) => response.writeHead(204, { 'x-from': 'node' }).end());
   const { url } = await frontDoor({ nodes: [node], controlPlane: await named('control-plane') });

@@ -98,9 +98,13 @@ function mayGoElsewhere(error: unknown, request: IncomingMessage): boolean {
   return error instanceof NeverConnected && !request.destroyed;
 }
 
+/** A path that climbs is resolved before it is routed, as whoever is behind resolves it too: `/v1/../x` is not the proxy interface. */
+const CLIMBING = /\/(?:\.|%2e){1,2}(?:[/?]|$)/i;
+
 /** A request line may hold a whole URL (RFC 9112 3.2.2); what is routed and passed on is its path. Returns the path without the query. */
 function usePathForm(request: IncomingMessage): string {
-  const text = request.url ?? '/';
+  let text = request.url ?? '/';
+  if (text.startsWith('/') && CLIMBING.test(text)) text = `http://front-door${text}`;
   if (!text.startsWith('/')) {
     const url = URL.canParse(text) ? new URL(text) : undefined;
     request.url = url ? `${url.pathname}${url.search}` : '/';
