@@ -12,7 +12,7 @@ let scene: Scene;
 let origin: string;
 
 beforeAll(async () => {
-  tollgate = await startTollgate({ nodes: 1, env: { WORKERS: '2', DRAIN_TIMEOUT_MS: '1500' } });
+  tollgate = await startTollgate({ nodes: 1, env: { WORKERS: '2', DRAIN_TIMEOUT_MS: '1500', HOLD_LEASE_MS: '6000' } });
   scene = await setScene(tollgate);
   origin = tollgate.nodeUrls[0] ?? '';
 }, 60_000);

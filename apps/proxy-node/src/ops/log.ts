@@ -1,4 +1,4 @@
-import { pino, type Logger } from 'pino';
+import { pino, stdSerializers, type Logger } from 'pino';
 import type { Config } from '../config.ts';
 
 /**
@@ -9,6 +9,7 @@ export function createLog({ LOG_LEVEL, NODE_NAME, NODE_WORKER }: Pick<Config, 'L
   return pino({
     level: LOG_LEVEL,
     base: { node: NODE_NAME, worker: NODE_WORKER },
+    serializers: { error: stdSerializers.err },
     redact: { paths: SECRET_PATHS, censor: '[redacted]' },
   });
 }

@@ -43,10 +43,25 @@ export interface UsageQueue {
 
 /** `connection` must fail at once while Redis is away (`enableOfflineQueue: false`): the outbox is the queue's queue. */
 export function openUsageQueue(connection: RedisConnection, log: Pick<Logger, 'warn'>): UsageQueue {
-  const queue = new Queue<UsageJob>(USAGE_QUEUE, { connection, prefix: BULL_PREFIX, defaultJobOptions: JOB_OPTIONS });
-  queue.on('error', (error) => log.warn({ error }, 'usage queue'));
+  const open = (): Queue<UsageJob> => {
+    const opened = new Queue<UsageJob>(USAGE_QUEUE, { connection, prefix: BULL_PREFIX, defaultJobOptions: JOB_OPTIONS });
+    opened.on('error', (error) => log.warn({ error }, 'usage queue'));
+    return opened;
+  };
+  let queue = open();
   return {
-    add: async (job) => void (await queue.add('batch', job)),
+    add: async (job) => {
+      const used = queue;
+      try {
+        await used.waitUntilReady();
+      } catch (error) {
+        // BullMQ asks Redis for its version once, and never forgets that this failed: no job would be taken again.
+        if (queue === used) queue = open();
+        used.close().catch(() => undefined);
+        throw error;
+      }
+      await used.add('batch', job);
+    },
     close: () => queue.close(),
   };
 }
