@@ -7,5 +7,4 @@ export * from './function-library.ts';
 export { BULL_PREFIX, InvalidKeyPart, nodeAddress, parseNodeAddress, shardNames, shardOf } from './keys.ts';
 export * from './live-records.ts';
 export * from './metering-store.ts';
-export * from './model-globs.ts';
 export * from './open-redis.ts';

@@ -67,6 +67,13 @@ export interface SubscriptionBooks extends SubscriptionRef {
   creditSeq: number;
 }
 
+/** A subscription's books together with the last event of its shard at that very moment. */
+export interface BooksMark extends SubscriptionBooks {
+  shard: string;
+  /** Of the last event ever written to the shard's outbox; `0-0` before the first. */
+  outboxId: string;
+}
+
 export type PutReply = { kind: 'applied' } | { kind: 'stale' } | { kind: 'fenced' };
 
 export interface LiveRecordsParts {
@@ -118,6 +125,27 @@ export class LiveRecords {
     return Promise.all(subscriptions.map((subscription) => this.#getBooks(subscription)));
   }
 
+  /** Null where Redis has no books. */
+  async mark({ accountId, modelId }: SubscriptionRef): Promise<BooksMark | null> {
+    const shard = shardOf(accountId, this.#shards);
+    const replies = await this.#redis
+      .multi()
+      .hmget(keys.subscription(shard, accountId, modelId), ...BOOKS_FIELDS)
+      .xinfo('STREAM', keys.outbox(shard))
+      .exec();
+    const [books, stream] = replies ?? [];
+    if (!books || books[0]) throw books?.[0] ?? new Error('the mark was not taken');
+    const read = toBooks({ accountId, modelId }, books[1]);
+    // Without a stream XINFO is an error; there was no event yet.
+    return read && { ...read, shard, outboxId: stream?.[0] ? '0-0' : lastGeneratedId(stream?.[1]) };
+  }
+
+  /** Id of the oldest event that is still in the shard's outbox; null when it is empty. */
+  async oldestEvent(shard: string): Promise<string | null> {
+    const [entry] = await this.#redis.xrange(keys.outbox(shard), '-', '+', 'COUNT', 1);
+    return entry?.[0] ?? null;
+  }
+
   async getKey(accountId: number, keyHash: string): Promise<LiveKey | null> {
     const values = await this.#redis.hmget(keys.key(shardOf(accountId, this.#shards), keyHash), 'id', 'acct', 'st', 'exp', 'rpm', 'rph', 'rpd', 'models', 'ips', 'drain', 'rev');
     if (values[0] === null) return null;
@@ -145,22 +173,8 @@ export class LiveRecords {
     return { accountId, status: reader.text(), drain: reader.text() === '1', revision: reader.integer() };
   }
 
-  async #getBooks({ accountId, modelId }: SubscriptionRef): Promise<SubscriptionBooks | null> {
-    const key = keys.subscription(shardOf(accountId, this.#shards), accountId, modelId);
-    const values = await this.#redis.hmget(key, 'st', 'id', 'gen', 'bal', 'held', 'conc', 'cseq');
-    if (values[0] === null) return null;
-    const reader = new ReplyReader(values);
-    return {
-      accountId,
-      modelId,
-      status: reader.text(),
-      id: reader.integer(),
-      generation: reader.integer(),
-      balance: reader.integer(),
-      held: reader.integer(),
-      running: reader.integer(),
-      creditSeq: reader.integer(),
-    };
+  async #getBooks(ref: SubscriptionRef): Promise<SubscriptionBooks | null> {
+    return toBooks(ref, await this.#redis.hmget(keys.subscription(shardOf(ref.accountId, this.#shards), ref.accountId, ref.modelId), ...BOOKS_FIELDS));
   }
 
   #put(shard: string, name: 'put_key' | 'put_account' | 'put_subscription', recordKeys: string[], args: (string | number)[]): Promise<PutReply> {
@@ -169,6 +183,32 @@ export class LiveRecords {
       return PUT_REPLIES[new ReplyReader(reply).oneOf('OK', 'STALE', 'FENCED')];
     });
   }
+}
+
+const BOOKS_FIELDS = ['st', 'id', 'gen', 'bal', 'held', 'conc', 'cseq'] as const;
+
+function toBooks({ accountId, modelId }: SubscriptionRef, values: unknown): SubscriptionBooks | null {
+  if (Array.isArray(values) && values[0] === null) return null;
+  const reader = new ReplyReader(values);
+  return {
+    accountId,
+    modelId,
+    status: reader.text(),
+    id: reader.integer(),
+    generation: reader.integer(),
+    balance: reader.integer(),
+    held: reader.integer(),
+    running: reader.integer(),
+    creditSeq: reader.integer(),
+  };
+}
+
+/** XINFO answers names and values in turn. */
+function lastGeneratedId(info: unknown): string {
+  const at = Array.isArray(info) ? info.indexOf('last-generated-id') : -1;
+  const id: unknown = Array.isArray(info) && at >= 0 ? info[at + 1] : undefined;
+  if (typeof id !== 'string') throw new Error('XINFO STREAM named no last id');
+  return id;
 }
 
 const PUT_REPLIES = { OK: { kind: 'applied' }, STALE: { kind: 'stale' }, FENCED: { kind: 'fenced' } } as const;

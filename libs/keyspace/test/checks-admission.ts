@@ -106,7 +106,7 @@ export const admissionChecks: Checks = {
     const cases = [
       ...[['', 'x', true], ['*', 'x', true], ['  ', 'x', true], [',', 'x', false], ['gpt-4', 'gpt-4', true], ['gpt-4', 'gpt-4o', false], ['gpt-4*', 'gpt-4', true]],
       ...[['*-4', 'gpt-4', true], ['*-4', 'gpt-4o', false], ['g*4', 'gpt-4', true], ['g*4*4', 'gpt-4', false], ['*p*t*', 'gpt-4', true], ['*t*p*', 'gpt-4', false]],
-      ...[['a , gpt-4 ,b', 'gpt-4', true], ['gpt.4', 'gpt-4', false], ['gpt%-4', 'gpt-4', false], ['[g]pt-4', 'gpt-4', false], ['gp**4', 'gpt-4', true], ['gpt-4*gpt-4', 'gpt-4', false]],
+      ...[['a , gpt-4 ,b', 'gpt-4', true], ['gpt.4', 'gpt-4', false], ['gpt%-4', 'gpt-4', false], ['[g]pt-4', 'gpt-4', false], ['gp**4', 'gpt-4', true], ['gq*', 'gpt-4', false], ['gpt-4*gpt-4', 'gpt-4', false]],
       ...[['aa*aa', 'aaa', false], ['aa*aa', 'aaaa', true], ['*ab*', 'aab', true], ['a*b*c', 'abxbc', true], ['**', '', true]],
     ] as const;
     for (const [index, [allowedModels, modelName, isAllowed]] of cases.entries()) {
@@ -151,6 +151,7 @@ export const admissionChecks: Checks = {
     const reply = await tenant.store.admit(request(tenant, { minTokens: 30 }));
     assert.ok(reply.kind === 'admitted' && reply.grantedTokens === 30 && reply.availableTokens === 0);
     assert.deepEqual(await tenant.store.admit(request(tenant, { minTokens: 1 })), { kind: 'tokens_held', balance: 130, held: 130 });
+    assert.equal((await tenant.store.admit(request(tenant, { wantTokens: 130, minTokens: 130 }))).kind, 'tokens_held', 'alone it would fit');
     assert.deepEqual(await tenant.store.admit(request(tenant, { wantTokens: 200, minTokens: 131 })), { kind: 'balance_too_low', balance: 130, subscriptionId: SUBSCRIPTION_ID });
   },
 

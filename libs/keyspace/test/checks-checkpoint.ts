@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { keys } from '../src/keys.ts';
 import { refOf, settle, checkpoint, reapedAt } from './tenant-acts.ts';
-import { admitted, books, MODEL_ID, openAccount, putKey, putSubscription, type Checks } from './world.ts';
+import { admitted, books, contents, MODEL_ID, openAccount, putKey, putSubscription, type Checks } from './world.ts';
 
 export const checkpointChecks: Checks = {
   'a checkpoint renews the lease and extends the hold by what fits': async (world) => {
@@ -19,6 +19,18 @@ export const checkpointChecks: Checks = {
     assert.deepEqual(await checkpoint(tenant, tenant.rid(), {}), { kind: 'gone', state: 'none' });
     const reaped = await reapedAt(tenant, 0, { wantTokens: 0, minTokens: 0 });
     assert.deepEqual(await checkpoint(tenant, reaped, {}), { kind: 'gone', state: 'reaped' });
+  },
+
+  'a checkpoint with amounts that are not whole numbers from zero up is refused and changes nothing': async (world) => {
+    const tenant = await world.tenant();
+    await openAccount(tenant);
+    const rid = await admitted(tenant);
+    const { shard, accountId, keyHash, library } = tenant;
+    const functionKeys = [keys.epoch(shard), keys.key(shard, keyHash), keys.account(shard, accountId), keys.subscription(shard, accountId, MODEL_ID), keys.hold(shard, rid), keys.holds(shard)];
+    const good = ['e1', rid, accountId, MODEL_ID, 5, 5, 60_000, tenant.clock.now];
+    const before = await contents(tenant);
+    for (const position of [4, 5, 6]) await assert.rejects(library.call('checkpoint', functionKeys, good.with(position, '-1')), /invalid checkpoint/);
+    assert.deepEqual(await contents(tenant), before);
   },
 
   'a stream is stopped once its key, account or subscription no longer allows it, unless that one drains': async (world) => {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { withdrawalSchema } from '@tollgate/contracts';
+import { keys } from '../src/keys.ts';
 import { element } from './element.ts';
 import { refOf, settle, checkpoint, withdraw, reapedAt } from './tenant-acts.ts';
 import { admitted, books, credit, drain, MODEL_ID, openAccount, putSubscription, SUBSCRIPTION_ID, type Checks } from './world.ts';
@@ -95,6 +96,20 @@ export const closingChecks: Checks = {
     await settle(tenant, current, 60);
     assert.deepEqual((await drain(tenant)).map(({ rid, seq, delta }) => [rid, seq, delta]), [[old, '0', '60'], [old, '2', '40'], [current, '0', '60']]);
     assert.deepEqual(await books(tenant), { balance: 440, held: 0, running: 0, status: 'active' });
+  },
+
+  'a rebuilt subscription remembers the withdrawal that older holds release into': async (world) => {
+    const tenant = await world.tenant();
+    await openAccount(tenant);
+    const old = await admitted(tenant);
+    await tenant.redis.del(keys.subscription(tenant.shard, tenant.accountId, MODEL_ID));
+    const withdrawalId = tenant.rid();
+    await putSubscription(tenant, { generation: 2, withdrawalId, opening: { balance: 600, creditSeq: 3 } });
+    await putSubscription(tenant, { generation: 2, withdrawalId: tenant.rid() });
+    await settle(tenant, old, 60);
+    const [, released] = await drain(tenant);
+    assert.ok(released);
+    assert.deepEqual([released.seq, released.delta, withdrawalSchema.parse(JSON.parse(released.payload)).withdrawal_id], ['2', '40', withdrawalId]);
   },
 
   'released tokens that cover an overdraft are not withdrawn': async (world) => {

@@ -1,9 +1,30 @@
 import assert from 'node:assert/strict';
 import { FUNCTION_NAMES } from '../src/function-source.ts';
+import { MeteringStore } from '../src/index.ts';
 import { keys } from '../src/keys.ts';
-import { admitted, contents, credit, MODEL_ID, openAccount, request, SUBSCRIPTION_ID, type Checks } from './world.ts';
+import { admitted, contents, credit, MODEL_ID, openAccount, request, SHARDS, SUBSCRIPTION_ID, type Checks } from './world.ts';
 
 export const fencingChecks: Checks = {
+  'without a clock of the tests, leases and windows follow the clock of Redis': async (world) => {
+    const tenant = await world.tenant();
+    await openAccount(tenant, { rpm: 5 });
+    const { library, epochCache, redis, shard } = tenant;
+    const store = new MeteringStore({ library, epochs: epochCache, shards: SHARDS });
+    const serverMs = async (): Promise<number> => {
+      const [seconds = 0, micros = 0] = (await redis.time()).map(Number);
+      return seconds * 1_000 + micros / 1_000;
+    };
+    const beforeMs = Math.floor(await serverMs());
+    const asked = request(tenant, { leaseMs: 7_000 });
+    const reply = await store.admit(asked);
+    const afterMs = await serverMs();
+    assert.ok(reply.kind === 'admitted');
+    const deadline = Number(await redis.zscore(keys.holds(shard), asked.rid));
+    assert.ok(deadline >= beforeMs + 7_000 && deadline <= afterMs + 7_000, `${deadline - beforeMs}`);
+    const resetMs = reply.windows[0]?.resetMs ?? 0;
+    assert.ok(resetMs > 59_000 && resetMs <= 60_000);
+  },
+
   'a shard without its epoch, or with another, is fenced for every call': async (world) => {
     const tenant = await world.tenant();
     await openAccount(tenant);

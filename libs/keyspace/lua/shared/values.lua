@@ -10,7 +10,7 @@ end
 
 -- An argument that must be an integer >= 0; nil when it is anything else.
 local function natural(argument)
-  if not argument or #argument > 16 or not string.find(argument, '^%d+$') then return nil end
+  if not argument or not string.find(argument, '^%d+$') then return nil end
   local n = tonumber(argument)
   if n > INTEGER_MAX then return nil end
   return n
