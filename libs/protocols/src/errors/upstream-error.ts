@@ -48,7 +48,8 @@ export function readUpstreamError({ status, headers, body, secrets = [] }: Upstr
 /** Reads an error inside a 2xx: a JSON body or a stream event. Null when the value is no error. */
 export function readInBandError(value: unknown): UpstreamError | null {
   if (!isRecord(value)) return null;
-  const hasError = value['type'] === 'error' || Boolean(value['error']) || isBareDetail(value);
+  // vLLM says `object: "error"` and has no `error` member.
+  const hasError = value['type'] === 'error' || value['object'] === 'error' || Boolean(value['error']) || isBareDetail(value);
   if (!hasError) return null;
   const words = wordsOf(value);
   return describe(kindOfWords(words), words, { status: null, retryAfterMs: null, secrets: [] });

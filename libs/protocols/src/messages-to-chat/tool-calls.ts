@@ -25,7 +25,7 @@ export function withToolDelta(tools: readonly StreamedTool[], delta: JsonRecord)
   const id = nonEmpty(delta['id']);
   const name = nonEmpty(fn['name']);
   const args = argumentsText(fn['arguments']);
-  const at = findTool(tools, { index, id, name });
+  const at = findTool(tools, { index, id, name, args });
   const known = tools[at];
   if (!known) return [...tools, { index, id, name: name ?? '', args, sent: 0, block: null, isClosed: false }];
   if (known.isClosed) return tools;
@@ -37,17 +37,22 @@ export function isComplete({ args }: StreamedTool): boolean {
   return args.trimEnd().endsWith('}') && isRecord(parseJson(args));
 }
 
-function findTool(tools: readonly StreamedTool[], { index, id, name }: { index: number | null; id: string | null; name: string | null }): number {
+function findTool(tools: readonly StreamedTool[], { index, id, name, args }: { index: number | null; id: string | null; name: string | null; args: string }): number {
   if (index !== null) {
     const at = tools.findLastIndex((tool) => tool.index === index);
     const known = tools[at];
-    const isNext = known !== undefined && id !== null && name !== null && known.id !== null && known.id !== id && (known.args === '' || isComplete(known));
-    return isNext ? -1 : at;
+    return known !== undefined && name !== null && isAnother(known, id, args) ? -1 : at;
   }
   if (id !== null) return tools.findLastIndex((tool) => tool.id === id);
   const last = tools.at(-1);
   const isNext = last === undefined || (name !== null && (last.name !== name || isComplete(last)));
   return isNext ? -1 : tools.length - 1;
+}
+
+/** Under the index of a known tool: a new id once the known one's arguments are whole or not begun, or, where nobody has ids, more arguments after whole ones. */
+function isAnother(known: StreamedTool, id: string | null, args: string): boolean {
+  if (id === null || known.id === null) return id === null && known.id === null && args.trim() !== '' && isComplete(known);
+  return known.id !== id && (known.args === '' || isComplete(known));
 }
 
 /** Some vendors send arguments as an object, or null. */

@@ -1,4 +1,4 @@
-import { bufferOf, isRecord, list, record } from '../json/json-guard.ts';
+import { bufferOf, isRecord, list, nonEmpty, record } from '../json/json-guard.ts';
 import type { JsonRecord } from '../json/json-guard.ts';
 import { findMember, layoutArray, layoutObject } from '../json/json-layout.ts';
 import type { JsonLayout } from '../json/json-layout.ts';
@@ -54,9 +54,9 @@ function choicesWithoutRole(chunk: JsonRecord, known: Set<unknown>): number[] {
   const positions: number[] = [];
   list(chunk['choices']).forEach((choice, position) => {
     const { index = 0, delta } = record(choice);
-    if (known.has(index)) return;
+    if (known.has(index) || !isRecord(delta)) return;
     known.add(index);
-    if (isRecord(delta) && typeof delta['role'] !== 'string') positions.push(position);
+    if (nonEmpty(delta['role']) === null) positions.push(position);
   });
   return positions;
 }

@@ -70,6 +70,7 @@ export class ChatStream implements StreamHandler {
     const text = this.template?.write(event.raw, out) ?? null;
     if (text !== null) return this.tap.generated(text);
     if (event.data === null) return out.add(event.raw);
+    if (event.isHollow) return out.addText(COMMENT_EVENT);
     if (isDone(event.data)) return this.finish(event.raw, out);
     const chunk = parseJson(event.data);
     if (!isRecord(chunk)) return this.fail(upstreamError('unreadable'), out);

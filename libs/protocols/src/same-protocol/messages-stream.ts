@@ -54,6 +54,7 @@ export class MessagesStream implements StreamHandler {
   onEvent(event: SseEvent, out: ByteOutput): void {
     if (this.state === 'failed') return;
     if (event.data === null) return out.add(event.raw);
+    if (event.isHollow) return out.addText(PING_EVENT);
     const value = parseJson(event.data);
     // Some compatible upstreams add chat's end mark; this protocol has none (behaviour 16).
     if (!isRecord(value)) return event.data.toString('latin1').trim() === '[DONE]' ? undefined : this.fail(upstreamError('unreadable'), out);

@@ -18,11 +18,18 @@ export class SseEvent {
     return (this.#fields ??= readFields(this.raw)).name;
   }
 
+  /** Whether it carries nothing although it has data lines: some relays keep connections alive so, and SDKs fail to parse it. */
+  get isHollow(): boolean {
+    return this.data !== null && this.data.length < HOLLOW_BYTES_MAX && this.data.toString('latin1').trim() === '';
+  }
+
   /** The `data:` lines joined by newlines; null when there is none (comments, blank lines). */
   get data(): Buffer | null {
     return (this.#fields ??= readFields(this.raw)).data;
   }
 }
+
+const HOLLOW_BYTES_MAX = 16;
 
 interface Fields {
   name: string;
@@ -98,7 +105,7 @@ export class SseFramer {
 function readFields(raw: Buffer): Fields {
   let name = '';
   let data: Buffer | null = null;
-  for (let start = 0; start < raw.length; ) {
+  for (let start = hasByteOrderMark(raw) ? 3 : 0; start < raw.length; ) {
     const feed = raw.indexOf(LF, start);
     const next = feed === -1 ? raw.length : feed + 1;
     let end = feed === -1 ? raw.length : feed;
@@ -110,6 +117,11 @@ function readFields(raw: Buffer): Fields {
     start = next;
   }
   return { name, data };
+}
+
+/** One may stand before the first event, and says nothing. */
+function hasByteOrderMark(raw: Buffer): boolean {
+  return raw[0] === 0xef && raw[1] === 0xbb && raw[2] === 0xbf;
 }
 
 function isField(raw: Buffer, start: number, field: 'data' | 'event'): boolean {

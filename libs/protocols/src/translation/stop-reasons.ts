@@ -16,6 +16,8 @@ const STOP_REASONS: Readonly<Record<string, string>> = {
   tool_calls: 'tool_use',
   function_call: 'tool_use',
   length: 'max_tokens',
+  // Mistral's name for the model's own limit.
+  model_length: 'max_tokens',
   content_filter: 'refusal',
 };
 

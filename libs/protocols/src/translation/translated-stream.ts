@@ -69,6 +69,7 @@ export class TranslatedStream<S> implements StreamHandler {
   onEvent(event: SseEvent, out: ByteOutput): void {
     if (this.state !== 'running') return;
     if (event.data === null) return event.raw.length > 2 ? out.addText(this.keepAlive) : undefined;
+    if (event.isHollow) return out.addText(this.keepAlive);
     const value = parseJson(event.data);
     if (!isRecord(value)) return event.data.toString('latin1').trim() === '[DONE]' ? this.onDone(out) : this.fail(upstreamError('unreadable'), out);
     const error = readInBandError(value);
