@@ -1,0 +1,102 @@
+import { isDone, looseJson, textEvents, type Loose, type TextEvent } from './event-text.ts';
+
+/** What a same-protocol answer may not change. Each function answers the first difference in words, null when there is none. */
+
+export interface Changed {
+  upstream: string;
+  client: string;
+  /** The name the client asked for. */
+  model: string;
+}
+
+/** A whole answer: every byte but the value of `model`. */
+export function jsonDifference({ upstream, client, model }: Changed): string | null {
+  const given = looseJson(upstream)?.model;
+  if (given === undefined) return upstream === client ? null : 'an answer without a model changed';
+  return differsInModelOnly({ upstream, client, model }, JSON.stringify(given)) ? null : 'bytes differ beyond the model value';
+}
+
+/** A messages stream: every byte but the model value of message_start, and a missing message_stop. */
+export function messagesDifference({ upstream, client, model }: Changed): string | null {
+  const given = textEvents(upstream).filter((event) => !isDone(event));
+  const got = textEvents(client);
+  if (got.length === given.length + 1 && got.at(-1)?.name === 'message_stop' && given.at(-1)?.name !== 'message_stop') got.pop();
+  if (got.length !== given.length) return `${given.length} events became ${got.length}`;
+  const at = given.findIndex((event, index) => {
+    const twin = got[index];
+    if (twin === undefined || twin.raw === event.raw) return false;
+    const name = looseJson(event.data)?.message?.model;
+    return name === undefined || !differsInModelOnly({ upstream: event.raw, client: twin.raw, model }, JSON.stringify(name));
+  });
+  return at === -1 ? null : `event ${at} changed: ${given[at]?.raw.slice(0, 200)} -> ${got[at]?.raw.slice(0, 200)}`;
+}
+
+/** A chat stream: model values, role and id of the first chunk, usage removed or moved right before [DONE]. */
+export function chatDifference({ upstream, client, model }: Changed, wantsUsage: boolean): string | null {
+  const all = textEvents(client);
+  const last = all.pop();
+  if (!last || !isDone(last)) return 'the stream does not end with [DONE]';
+  const usageChunks = all.filter((event) => isUsageOnly(looseJson(event.data)));
+  const misplaced = usageFault(all, usageChunks, wantsUsage);
+  if (misplaced !== null) return misplaced;
+  const given = textEvents(upstream).filter((event) => !isDone(event) && !isUsageOnly(looseJson(event.data)));
+  const got = all.filter((event) => !usageChunks.includes(event));
+  if (given.length !== got.length) return `${given.length} chunks became ${got.length}`;
+  return given.map((event, at) => chunkDifference(event, got[at], { model, isFirst: at < 2 })).find((difference) => difference !== null) ?? identityFault(got, model);
+}
+
+function usageFault(all: readonly TextEvent[], usageChunks: readonly TextEvent[], wantsUsage: boolean): string | null {
+  if (!wantsUsage) return all.some((event) => 'usage' in looseJson(event.data)) ? 'usage nobody asked for is shown' : null;
+  if (usageChunks.length !== 1) return `${usageChunks.length} usage chunks`;
+  if (usageChunks[0] !== all.at(-1)) return 'the usage chunk is not the last one';
+  const isElsewhere = all.slice(0, -1).some((event) => looseJson(event.data)?.usage);
+  return isElsewhere ? 'usage is also shown elsewhere' : null;
+}
+
+function isUsageOnly(chunk: Loose): boolean {
+  return (chunk?.choices ?? []).length === 0 && typeof chunk?.usage === 'object' && chunk.usage !== null;
+}
+
+/** Byte for byte where only the model value may change; by value where members of the closed list had to go. */
+function chunkDifference(event: TextEvent, twin: TextEvent | undefined, { model, isFirst }: { model: string; isFirst: boolean }): string | null {
+  if (twin?.raw === event.raw) return null;
+  const given = looseJson(event.data);
+  const got = looseJson(twin?.data ?? '');
+  const inWords = `chunk changed: ${event.raw.slice(0, 300)} -> ${twin?.raw.slice(0, 300)}`;
+  const isPlain = !('usage' in given) && !isFirst && given.id && given.model !== undefined && given.choices;
+  if (isPlain) return differsInModelOnly({ upstream: event.raw, client: twin?.raw ?? '', model }, JSON.stringify(given.model)) ? null : inWords;
+  return JSON.stringify(core(given, isFirst)) === JSON.stringify(core(got, isFirst)) ? null : inWords;
+}
+
+function core({ model: _, usage: __, ...rest }: Loose, isFirst: boolean): Loose {
+  const { choices, ...others } = rest;
+  const { id, created: ___, object: ____, ...anonymous } = others;
+  const head = id && !isFirst ? others : anonymous;
+  return { ...sorted(isFirst ? anonymous : withoutLent(head)), choices: (choices ?? []).map((choice: Loose) => (isFirst ? { ...choice, delta: sorted({ ...choice.delta, role: 'assistant' }) } : choice)) };
+}
+
+/** What a nameless chunk is lent. */
+function withoutLent({ id: _, created: __, object: ___, ...rest }: Loose): Loose {
+  return rest;
+}
+
+function sorted(value: Loose): Loose {
+  return Object.fromEntries(Object.entries(value).toSorted(([left], [right]) => (left < right ? -1 : 1)));
+}
+
+function identityFault(got: readonly TextEvent[], model: string): string | null {
+  const chunks = got.map(({ data }) => looseJson(data));
+  if (chunks.some((chunk) => chunk.model !== model)) return 'a chunk has another model name';
+  if (chunks.some(({ id }) => typeof id !== 'string' || id === '')) return 'a chunk has no id';
+  const first = chunks.map(({ choices }) => choices[0]).find((choice) => choice?.delta);
+  return first === undefined || first.delta?.role ? null : 'the first chunk has no role';
+}
+
+/** Whether cutting one model value out of each leaves the same text. */
+function differsInModelOnly({ upstream, client, model }: Changed, given: string): boolean {
+  const alias = JSON.stringify(model);
+  for (let at = client.indexOf(alias); at !== -1; at = client.indexOf(alias, at + 1)) {
+    if (client.slice(0, at) + given + client.slice(at + alias.length) === upstream) return true;
+  }
+  return upstream === client;
+}

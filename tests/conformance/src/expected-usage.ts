@@ -1,0 +1,72 @@
+import { isDone, looseJson, textEvents, type Loose } from './event-text.ts';
+import type { Recording } from './recordings.ts';
+
+/** Usage in normal form: input without caches, output with reasoning inside. */
+export interface NormalUsage {
+  input: number;
+  cacheRead: number;
+  cacheWrite: number;
+  output: number;
+  reasoning: number;
+}
+
+/** What must be booked for a recording, by the arithmetic of the protocol notes, written here a second time. Null when it reports no usage. */
+export function expectedUsage(recording: Recording): NormalUsage | null {
+  const usage = recording.indexedUsage ?? recordedUsage(recording);
+  return normalUsage(recording.protocol === 'messages' ? 'messages' : 'chat', usage);
+}
+
+export function normalUsage(protocol: 'chat' | 'messages', usage: Loose): NormalUsage | null {
+  if (typeof usage !== 'object' || usage === null) return null;
+  return protocol === 'messages' ? ofMessages(usage) : ofChat(usage);
+}
+
+function ofMessages(usage: Loose): NormalUsage | null {
+  if (usage.input_tokens === undefined && usage.output_tokens === undefined) return null;
+  const output = usage.output_tokens ?? 0;
+  const writes = usage.cache_creation ?? {};
+  return {
+    input: usage.input_tokens ?? 0,
+    cacheRead: usage.cache_read_input_tokens ?? 0,
+    cacheWrite: usage.cache_creation_input_tokens ?? (writes.ephemeral_5m_input_tokens ?? 0) + (writes.ephemeral_1h_input_tokens ?? 0),
+    output,
+    reasoning: Math.min(output, usage.output_tokens_details?.thinking_tokens ?? 0),
+  };
+}
+
+function ofChat(usage: Loose): NormalUsage | null {
+  const { prompt_tokens: p, completion_tokens: c = 0, total_tokens: t } = usage;
+  if (p === undefined && usage.completion_tokens === undefined && t === undefined) return null;
+  const prompt = p ?? Math.max(0, t - c);
+  const cached = usage.prompt_tokens_details?.cached_tokens ?? usage.prompt_cache_hit_tokens ?? usage.cached_tokens ?? usage.num_cached_tokens ?? 0;
+  const written = usage.prompt_tokens_details?.cache_write_tokens ?? 0;
+  const audio = usage.prompt_tokens_details?.audio_tokens ?? 0;
+  const reasoning = usage.completion_tokens_details?.reasoning_tokens ?? usage.reasoning_tokens ?? 0;
+  let input = cached > prompt ? prompt : prompt - cached - written;
+  let output = c;
+  const rest = t === undefined || t === null ? 0 : t - prompt - c;
+  const isCacheBeside = cached > prompt && rest === cached;
+  if (rest > 0 && !isCacheBeside) {
+    if (rest !== reasoning && rest === audio) input += rest;
+    else output += rest;
+  }
+  return { input, cacheRead: cached, cacheWrite: written, output, reasoning: Math.min(reasoning, output) };
+}
+
+/** The usage object of an answer: a stream's last one, and for messages all of them merged. */
+function recordedUsage({ protocol, isStream, body }: Recording): Loose {
+  const text = body.toString('utf8');
+  if (!isStream) return looseJson(text)?.usage ?? null;
+  const events = textEvents(text).filter((event) => !isDone(event)).map(({ data }) => looseJson(data) ?? {});
+  return protocol === 'messages' ? mergedUsage(events) : lastUsage(events);
+}
+
+function lastUsage(chunks: readonly Loose[]): Loose {
+  return chunks.map((chunk) => chunk.usage ?? chunk.x_groq?.usage ?? (chunk.choices ?? []).find((choice: Loose) => choice.usage)?.usage).findLast((usage) => usage) ?? null;
+}
+
+function mergedUsage(events: readonly Loose[]): Loose {
+  const reports = events.flatMap((event) => (event.type === 'message_start' ? [event.message?.usage] : event.type === 'message_delta' ? [event.usage] : []));
+  const given = reports.flatMap((usage) => Object.entries(usage ?? {})).filter(([, value]) => value !== null);
+  return given.length === 0 ? null : Object.fromEntries(given);
+}

@@ -1,0 +1,49 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import pg from 'pg';
+import type { NormalUsage } from './expected-usage.ts';
+
+const WAIT_MS = 15_000;
+const PAUSE_MS = 50;
+
+export interface UsageRow {
+  rid: string;
+  charge: number;
+  basis: string;
+  outcome: string;
+  input_tokens: number;
+  cache_read_tokens: number;
+  cache_write_tokens: number;
+  output_tokens: number;
+}
+
+const QUERY = `SELECT rid::text, charge::int, basis, outcome, input_tokens::int, cache_read_tokens::int, cache_write_tokens::int, output_tokens::int
+  FROM usage_events WHERE kind = 'usage' AND rid = ANY($1::uuid[])`;
+
+/** What was booked, by request id, once every request's row has arrived or the wait is over. */
+export async function usageRows(databaseUrl: string, rids: readonly string[]): Promise<Map<string, UsageRow>> {
+  const wanted = rids.filter((rid) => rid !== '');
+  const client = new pg.Client({ connectionString: databaseUrl });
+  await client.connect();
+  try {
+    const deadline = Date.now() + WAIT_MS;
+    for (;;) {
+      const { rows } = await client.query<UsageRow>(QUERY, [wanted]);
+      if (rows.length >= wanted.length || Date.now() > deadline) return new Map(rows.map((row) => [row.rid, row]));
+      await delay(PAUSE_MS);
+    }
+  } finally {
+    await client.end();
+  }
+}
+
+/** `expected` null: nothing was reported, so the gateway counts. */
+export function usageDifferences(row: UsageRow | undefined, expected: NormalUsage | null | 'nothing'): string[] {
+  if (expected === 'nothing') return row && row.charge > 0 && row.outcome !== 'upstream_interrupted' ? [`an error was charged ${row.charge}`] : [];
+  if (!row) return ['no usage row'];
+  if (expected === null) return row.basis === 'estimated' ? [] : [`usage nobody reported is booked as ${row.basis}`];
+  const { input, cacheRead, cacheWrite, output } = expected;
+  const booked = [row.input_tokens, row.cache_read_tokens, row.cache_write_tokens, row.output_tokens];
+  const wanted = [input, cacheRead, cacheWrite, output];
+  if (row.basis === 'reported' && booked.every((count, at) => count === wanted[at])) return [];
+  return [`booked ${row.basis} ${booked.join('/')} instead of ${wanted.join('/')} (input/read/write/output)`];
+}
