@@ -12,6 +12,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   seed: async () => (await import('./commands/seed.ts')).seed,
   audit: async () => program('audit', ['tests/audit/src/main.ts', 'tools/src/audit/main.ts']),
   'test:chaos': async () => program('test:chaos', ['tests/chaos/src/main.ts']),
+  'test:conformance': async () => program('test:conformance', ['tests/conformance/src/main.ts']),
   bench: async () => program('bench', ['bench/src/main.ts']),
 };
 
