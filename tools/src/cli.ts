@@ -11,6 +11,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   doctor: async () => (await import('./commands/doctor.ts')).doctor,
   seed: async () => (await import('./commands/seed.ts')).seed,
   audit: async () => program('audit', ['tests/audit/src/main.ts', 'tools/src/audit/main.ts']),
+  'test:clients': async () => program('test:clients', ['tests/clients/src/main.ts']),
   'test:chaos': async () => program('test:chaos', ['tests/chaos/src/main.ts']),
   'test:conformance': async () => program('test:conformance', ['tests/conformance/src/main.ts']),
   bench: async () => program('bench', ['bench/src/main.ts']),

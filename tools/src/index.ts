@@ -1,6 +1,6 @@
 /** What the test harness builds on. */
 export { AdminClient, AdminRefusal, type NewKey, type NewModel, type NewPrice, type NewRoute, type NewSubscription, type NewUpstream, type SyncResult } from './admin-client.ts';
-export { ROOT, appEntry, type AppName } from './checkout.ts';
+export { cacheFolder, ROOT, appEntry, type AppName } from './checkout.ts';
 export { embeddedPostgres, postgresUrl, DATABASE_NAME, DATABASE_USER } from './embedded/postgres.ts';
 export { sharedFolder } from './embedded/postgres-binaries.ts';
 export { embeddedRedis, redisUrl } from './embedded/redis.ts';

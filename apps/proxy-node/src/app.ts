@@ -33,6 +33,7 @@ export function createApp(parts: AppParts): Hono<Env> {
   serveModel(app, parts, '/v1/chat/completions', 'chat');
   serveModel(app, parts, '/v1/messages', 'messages');
   serveModel(app, parts, '/v1/embeddings', 'embeddings');
+  refuseWebSockets(app, parts, '/v1/responses');
   serveModel(app, parts, '/v1/responses', 'responses');
   answer(app, parts, 'POST', '/v1/messages/count_tokens', (edge) => countTokensEndpoint(parts.admitter, { ...edge, index: operations.gate.open(), bodyBytesMax: parts.bodyBytesMax }));
   answer(app, parts, 'GET', '/v1/models', (edge) => listModels(parts.admitter, modelsRequest(edge, operations)));
@@ -56,6 +57,11 @@ function serveModel(app: Hono<Env>, parts: AppParts, path: string, protocol: Cli
     return RESPONSE_ALREADY_SENT;
   });
   onlyMethod(app, parts, path, 'POST');
+}
+
+/** Told by the header a proxy passes on; `upgrade` itself ends at the next hop. */
+function refuseWebSockets(app: Hono<Env>, parts: AppParts, path: string): void {
+  app.get(path, (context, next) => (context.req.header('sec-websocket-key') === undefined ? next() : refuse(context, parts, new Refusal('websocket_not_served', { headers: { upgrade: 'HTTP/1.1' } }))));
 }
 
 function answer(app: Hono<Env>, parts: AppParts, method: 'GET' | 'POST', path: string, handle: (edge: Edge, context: Context<Env>) => object | Promise<object>): void {

@@ -18,6 +18,7 @@ export const REFUSALS = {
   model_not_found: { error: 'model_not_found', message: 'The model does not exist or the account is not subscribed to it.' },
   not_found: { error: 'not_found', message: 'There is nothing at this path.' },
   method_not_allowed: { error: 'method_not_allowed', message: 'This path does not answer this method.' },
+  websocket_not_served: { error: 'websocket_not_served', message: 'There are no web sockets here; send the request with POST.' },
   wrong_model_kind: { error: 'unsupported', message: 'This model cannot be used at this endpoint.', vendorCode: 'unsupported_model' },
   protocol_not_served: { error: 'unsupported', message: 'This model has no route for this protocol.', vendorCode: 'unsupported_protocol' },
   body_too_large: { error: 'request_too_large', message: 'The request body is too large.' },
