@@ -9,6 +9,7 @@ import { KeysModule } from './features/keys/keys.module.ts';
 import { ModelsApiModule } from './features/models/models-api.module.ts';
 import { PaymentsModule } from './features/payments/payments.module.ts';
 import { ProxyNodesModule } from './features/proxy-nodes/proxy-nodes.module.ts';
+import { ReconciliationModule } from './features/reconciliation/reconciliation.module.ts';
 import { RoutingModule } from './features/routing/routing.module.ts';
 import { SnapshotsModule } from './features/snapshots/snapshots.module.ts';
 import { UpstreamsModule } from './features/upstreams/upstreams.module.ts';
@@ -39,6 +40,7 @@ const FEATURES: NonNullable<DynamicModule['imports']> = [
   ModelsApiModule,
   PaymentsModule,
   ProxyNodesModule,
+  ReconciliationModule,
   RoutingModule,
   SnapshotsModule,
   UpstreamsModule,

@@ -3,10 +3,11 @@ import { LiveBalances } from './live-balances.ts';
 import { LiveRecordWriter } from './live-record-writer.ts';
 import { LiveRows } from './live-rows.ts';
 import { LiveStatePump } from './live-state-pump.ts';
+import { LostTail } from './lost-tail.ts';
 import { LiveStateService } from './live-state.service.ts';
 
 @Module({
-  providers: [LiveRows, LiveRecordWriter, LiveStatePump, LiveStateService, LiveBalances],
+  providers: [LiveRows, LiveRecordWriter, LiveStatePump, LiveStateService, LiveBalances, LostTail],
   exports: [LiveRecordWriter, LiveStateService, LiveStatePump, LiveBalances],
 })
 export class LiveStateModule {}

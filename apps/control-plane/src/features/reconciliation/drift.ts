@@ -1,0 +1,49 @@
+import type { BooksMark } from '@tollgate/keyspace';
+import type { DataSource } from 'typeorm';
+import { z } from 'zod';
+
+const driftRow = z.object({ id: z.number(), drift: z.coerce.number(), is_repairing: z.boolean() });
+
+export interface Drift {
+  /** What Redis must be moved by; 0 = it has what the books say it must have had at the mark. */
+  tokens: number;
+  /** A repair is on its way: Redis will move without the books. */
+  isRepairing: boolean;
+}
+
+/**
+ * What Redis must have held at the mark, less what it held. From the position of the books: less the credits it had not applied yet,
+ * plus the events written after the mark. Everything up to the mark must be booked. Usage that PostgreSQL learned of first is in the
+ * position, and in Redis once its credit is applied; repairs are in Redis alone.
+ */
+const DRIFT = `
+  SELECT s.id,
+    s.balance - s.overdraft
+      - coalesce((SELECT sum(c.delta) FROM token_credits c WHERE c.subscription_id = s.id AND c.seq > m.cseq AND c.kind <> 'reconciliation'), 0)
+      + coalesce((SELECT sum(u.delta) FROM usage_events u
+                  WHERE u.subscription_id = s.id AND u.day >= current_date - 2 AND u.shard = m.shard AND (u.outbox_ms, u.outbox_n) > (m.ms, m.n)), 0)
+      - m.balance AS drift,
+    EXISTS (SELECT 1 FROM token_credits c WHERE c.subscription_id = s.id AND c.seq > m.cseq AND c.kind = 'reconciliation') AS is_repairing
+  FROM subscriptions s
+  JOIN unnest($1::int[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[]) AS m(id, shard, ms, n, cseq, balance) ON m.id = s.id`;
+
+/** By subscription id. */
+export async function driftsAt(dataSource: DataSource, marks: readonly BooksMark[]): Promise<Map<number, Drift>> {
+  const ids = marks.map(({ outboxId }) => outboxId.split('-'));
+  const rows: unknown[] = await dataSource.query(DRIFT, [
+    marks.map(({ id }) => id),
+    marks.map(({ shard }) => shard),
+    ids.map(([ms]) => ms),
+    ids.map(([, n]) => n),
+    marks.map(({ creditSeq }) => creditSeq),
+    marks.map(({ balance }) => balance),
+  ]);
+  return new Map(rows.map((row) => driftRow.parse(row)).map((row) => [row.id, { tokens: row.drift, isRepairing: row.is_repairing }]));
+}
+
+/** Stream ids compare as pairs of numbers. */
+export function isAfter(id: string, other: string): boolean {
+  const [ms = 0, n = 0] = id.split('-').map(Number);
+  const [otherMs = 0, otherN = 0] = other.split('-').map(Number);
+  return ms > otherMs || (ms === otherMs && n > otherN);
+}

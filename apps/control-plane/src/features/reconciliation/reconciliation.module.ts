@@ -1,0 +1,8 @@
+import { Module } from '@nestjs/common';
+import { AlertsModule } from '../alerts/alerts.module.ts';
+import { LiveStateModule } from '../live-state/live-state.module.ts';
+import { SubscriptionsModule } from '../subscriptions/subscriptions.module.ts';
+import { Reconciler } from './reconciler.service.ts';
+
+@Module({ imports: [AlertsModule, LiveStateModule, SubscriptionsModule], providers: [Reconciler], exports: [Reconciler] })
+export class ReconciliationModule {}
