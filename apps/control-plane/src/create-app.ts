@@ -10,7 +10,8 @@ import { securityHeaders } from './platform/http/security-headers.ts';
 import { OpenApiDocument } from './platform/openapi/openapi-document.ts';
 import { StructuredLogger } from './platform/logging/logger.ts';
 
-const ADMIN_PREFIX = 'admin-api';
+export const ADMIN_PREFIX = 'admin-api';
+export const OUTSIDE_PREFIX = ['healthz', 'readyz', 'webhooks/{*path}', 'internal/{*path}'];
 /** The largest legitimate body is an upstream with many headers; far below this. */
 const BODY_BYTES_MAX = '256kb';
 
@@ -30,7 +31,7 @@ export async function createApp(config: Config, pino: Pino): Promise<NestExpress
   app.use(identifyRequest, requestLog(pino), securityHeaders);
   app.useBodyParser('json', { limit: BODY_BYTES_MAX, inflate: false });
   app.use(nameBodyError);
-  app.setGlobalPrefix(ADMIN_PREFIX, { exclude: ['healthz', 'readyz', 'webhooks/{*path}'] });
+  app.setGlobalPrefix(ADMIN_PREFIX, { exclude: OUTSIDE_PREFIX });
   app.enableShutdownHooks();
   app.get(OpenApiDocument, { strict: false }).compile(app, ADMIN_PREFIX);
   await app.init();

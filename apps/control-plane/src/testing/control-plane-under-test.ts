@@ -7,6 +7,8 @@ import { DataSource } from 'typeorm';
 import { loadConfig } from '../config.ts';
 import { createApp } from '../create-app.ts';
 import { createPino } from '../platform/logging/logger.ts';
+import { OpenApiDocument } from '../platform/openapi/openapi-document.ts';
+import { DocumentCheck } from './document-check.ts';
 
 export interface Answer {
   status: number;
@@ -29,10 +31,11 @@ export interface ControlPlane {
   url: string;
   app: NestExpressApplication;
   dataSource: DataSource;
+  documented: DocumentCheck;
   services: Services;
   environment: Record<string, string>;
   adminToken: string;
-  /** `path` is below /admin-api. */
+  /** `path` is below /admin-api. Throws when the answer is not as the API document says. */
   call: (method: string, path: string, options?: CallOptions) => Promise<Answer>;
   login: (username: string, password: string) => Promise<string>;
   /** Registers and approves; every password is `PASSWORD`. */
@@ -79,7 +82,12 @@ async function startOn(services: Services, overrides: Record<string, string>): P
   await app.listen(0, '127.0.0.1');
   const address = app.getHttpServer().address() as AddressInfo;
   const url = `http://127.0.0.1:${address.port}`;
-  const call: ControlPlane['call'] = (method, path, options = {}) => send(`${url}/admin-api${path}`, method, options);
+  const documented = new DocumentCheck(app.get(OpenApiDocument).read());
+  const call: ControlPlane['call'] = async (method, path, options = {}) => {
+    const answer = await send(`${url}/admin-api${path}`, method, options);
+    documented.check({ method, path: `/admin-api${path}`.replace(/\?.*/s, ''), status: answer.status, contentType: answer.headers.get('content-type') ?? '', body: answer.body });
+    return answer;
+  };
   const login = async (username: string, password: string): Promise<string> => {
     const answer = await call('POST', '/auth/login', { body: { username, password } });
     if (answer.status !== 200) throw new Error(`login of ${username} answered ${answer.status} ${answer.body.code}`);
@@ -95,7 +103,7 @@ async function startOn(services: Services, overrides: Record<string, string>): P
     await app.close();
     await services.stop();
   };
-  return { url, app, dataSource: app.get(DataSource), services, environment, adminToken, call, login, createUser, stop };
+  return { url, app, documented, dataSource: app.get(DataSource), services, environment, adminToken, call, login, createUser, stop };
 }
 
 export async function send(url: string, method: string, { token, body, rawBody, headers }: CallOptions): Promise<Answer> {

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import type { Repository } from 'typeorm';
 import { z } from 'zod';
+import { idField, timeField } from '../../platform/http/answer-fields.ts';
 import { cursorQuery, decodeCursor, toCursorPage, type CursorPage } from '../../platform/http/cursor.ts';
 import { idFilter } from '../../platform/http/list-query.ts';
 import { ActivityLogEntry } from './activity-log.entity.ts';
@@ -16,7 +17,22 @@ export const activityLogsQuery = cursorQuery({
 });
 export type ActivityLogsQuery = z.output<typeof activityLogsQuery>;
 
-export type ActivityLogResponse = ReturnType<typeof toActivityLogResponse>;
+export const activityLogResponseSchema = z
+  .object({
+    id: idField,
+    at: timeField,
+    actor_user_id: idField.nullable().describe('null for the system'),
+    actor_name: z.string().nullable(),
+    action: z.string().describe('`<kind>.<verb>`, e.g. `key.disable`'),
+    target_kind: z.string(),
+    target_id: z.string().nullable(),
+    before: z.unknown().describe('Secrets are masked'),
+    after: z.unknown(),
+    address: z.string().nullable(),
+    request_id: z.string().nullable(),
+  })
+  .meta({ id: 'ActivityEntry' });
+export type ActivityLogResponse = z.output<typeof activityLogResponseSchema>;
 
 @Injectable()
 export class ActivityLogsService {
@@ -36,7 +52,7 @@ export class ActivityLogsService {
   }
 }
 
-function toActivityLogResponse(row: ActivityLogEntry) {
+function toActivityLogResponse(row: ActivityLogEntry): ActivityLogResponse {
   return {
     id: row.id,
     at: row.at.toISOString(),

@@ -15,7 +15,8 @@ export const ALERT_RULES = {
   auto_recharge_failed: 'warning',
 } as const satisfies Record<string, AlertSeverity>;
 
-export type AlertSeverity = 'info' | 'warning' | 'critical';
+export const ALERT_SEVERITIES = ['info', 'warning', 'critical'] as const;
+export type AlertSeverity = (typeof ALERT_SEVERITIES)[number];
 export type AlertRule = keyof typeof ALERT_RULES;
 
 export interface AlertToRaise {

@@ -20,7 +20,7 @@ export class Alert {
   message: string;
 
   @Column({ type: 'jsonb' })
-  detail: object;
+  detail: Record<string, unknown>;
 
   @Column({ name: 'raised_at', type: 'timestamptz' })
   raisedAt: Date;

@@ -1,7 +1,9 @@
 import { Controller, Get, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { Permission } from '../../platform/access/permission.ts';
-import { alertListSchema, type AlertList } from './alerts.dto.ts';
+import { pageOf } from '../../platform/http/list-query.ts';
+import { Answers } from '../../platform/openapi/answers.ts';
+import { alertListSchema, alertResponseSchema, type AlertList } from './alerts.dto.ts';
 import { AlertsService } from './alerts.service.ts';
 
 @ApiTags('alerts')
@@ -11,6 +13,7 @@ export class AlertsController {
 
   @Get()
   @Permission('admin')
+  @Answers('List alerts, open ones unless `status` says otherwise', pageOf(alertResponseSchema))
   list(@Query({ schema: alertListSchema }) query: AlertList) {
     return this.alerts.list(query);
   }

@@ -1,5 +1,7 @@
 import { z } from 'zod';
+import { idField, timeField } from '../../platform/http/answer-fields.ts';
 import { listQuery } from '../../platform/http/list-query.ts';
+import { ALERT_RULES, ALERT_SEVERITIES, type AlertRule } from './alert-rules.ts';
 
 export const alertListSchema = listQuery({
   sorts: ['id', 'raised_at', 'last_seen_at'],
@@ -12,3 +14,19 @@ export const alertListSchema = listQuery({
   },
 });
 export type AlertList = z.infer<typeof alertListSchema>;
+
+export const alertResponseSchema = z
+  .object({
+    id: idField,
+    rule: z.enum(Object.keys(ALERT_RULES) as [AlertRule, ...AlertRule[]]),
+    severity: z.enum(ALERT_SEVERITIES),
+    subject: z.string().describe('`<kind>:<id>`; one open alert per rule and subject'),
+    message: z.string(),
+    detail: z.record(z.string(), z.unknown()),
+    status: z.enum(['open', 'resolved']),
+    raised_at: timeField,
+    last_seen_at: timeField,
+    resolved_at: timeField.nullable(),
+  })
+  .meta({ id: 'Alert' });
+export type AlertResponse = z.output<typeof alertResponseSchema>;

@@ -5,7 +5,7 @@ import { CONFIG, type Config } from '../../config.ts';
 import { readPage, type Page } from '../../platform/http/list-query.ts';
 import { ALERT_RULES, type AlertRule, type AlertSeverity, type AlertToRaise } from './alert-rules.ts';
 import { Alert } from './alert.entity.ts';
-import type { AlertList } from './alerts.dto.ts';
+import type { AlertList, AlertResponse } from './alerts.dto.ts';
 
 /** Nobody reads more; the dashboard must not become slow when everything is on fire. */
 const OPEN_COUNTED_MAX = 1_000;
@@ -71,9 +71,7 @@ export class AlertsService {
   }
 }
 
-export type AlertResponse = ReturnType<typeof toAlertResponse>;
-
-function toAlertResponse(row: Alert) {
+function toAlertResponse(row: Alert): AlertResponse {
   return {
     id: row.id,
     rule: row.rule,
@@ -81,7 +79,7 @@ function toAlertResponse(row: Alert) {
     subject: row.subject,
     message: row.message,
     detail: row.detail,
-    status: row.resolvedAt === null ? ('open' as const) : ('resolved' as const),
+    status: row.resolvedAt === null ? 'open' : 'resolved',
     raised_at: row.raisedAt.toISOString(),
     last_seen_at: row.lastSeenAt.toISOString(),
     resolved_at: row.resolvedAt?.toISOString() ?? null,

@@ -1,5 +1,7 @@
 import { z } from 'zod';
-import type { Role } from '../../platform/access/caller.ts';
+import { ROLES, type Role } from '../../platform/access/caller.ts';
+import { idField, timeField } from '../../platform/http/answer-fields.ts';
+import { USER_STATUSES } from '../users/user-transitions.ts';
 
 /** Letters and digits of any script, and the signs of an e-mail address: no markup, no spaces, no direction marks (security S41). */
 const newUsername = z.string().normalize('NFKC').regex(/^[\p{L}\p{N}._@+-]{1,64}$/u, 'must be 1 to 64 letters, digits or . _ @ + -');
@@ -21,12 +23,19 @@ export type RegisterBody = z.output<typeof registerBody>;
 export const passwordBody = z.strictObject({ current_password: givenPassword, new_password: newPassword });
 export type PasswordBody = z.output<typeof passwordBody>;
 
-export interface SessionResponse {
-  /** JWT, 12 hours. Absent when the session is in the cookie. */
-  token?: string;
-  user: { id: number; username: string; role: Role };
-}
+const sessionUser = z.object({ id: idField, username: z.string(), role: z.enum(ROLES) });
+export const sessionResponseSchema = z.object({ token: z.string().optional().describe('JWT, 12 hours. Absent when the session is in the cookie'), user: sessionUser }).meta({ id: 'Session' });
+export type SessionResponse = z.output<typeof sessionResponseSchema>;
+export type IssuedSession = SessionResponse & { token: string };
 
-export function toSessionResponse(account: { userId: number; username: string; role: Role }, token: string): Required<SessionResponse> {
+export const registeredResponseSchema = z.object({ id: idField, username: z.string(), status: z.enum(USER_STATUSES).describe('`pending` until an administrator approves') });
+export type RegisteredResponse = z.output<typeof registeredResponseSchema>;
+
+export const meResponseSchema = z.object({ id: idField, username: z.string(), role: z.enum(ROLES), status: z.enum(USER_STATUSES), created_at: timeField });
+export type MeResponse = z.output<typeof meResponseSchema>;
+
+export const signedOutSchema = z.object({ status: z.literal('signed_out') });
+
+export function toSessionResponse(account: { userId: number; username: string; role: Role }, token: string): IssuedSession {
   return { token, user: { id: account.userId, username: account.username, role: account.role } };
 }

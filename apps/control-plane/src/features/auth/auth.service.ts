@@ -8,7 +8,7 @@ import type { Visitor } from '../../platform/http/visitor.ts';
 import { ActivityService } from '../activity/activity.service.ts';
 import { AccountsService } from '../users/accounts.service.ts';
 import { Attempts } from './attempts.ts';
-import { toSessionResponse, type LoginBody, type PasswordBody, type RegisterBody, type SessionResponse } from './auth.dto.ts';
+import { toSessionResponse, type IssuedSession, type LoginBody, type MeResponse, type PasswordBody, type RegisterBody, type RegisteredResponse } from './auth.dto.ts';
 import { Passwords } from './passwords.ts';
 
 @Injectable()
@@ -24,7 +24,7 @@ export class AuthService {
   ) {}
 
   /** Unknown name and wrong password are one answer in equal time; only who knows the password learns the account's status. */
-  async login(visitor: Visitor, { username, password }: LoginBody): Promise<Required<SessionResponse>> {
+  async login(visitor: Visitor, { username, password }: LoginBody): Promise<IssuedSession> {
     await this.attempts.beforeSignIn({ username, address: visitor.address });
     const account = await this.accounts.findByName(username);
     const isRight = await this.passwords.verify(password, account?.passwordHash);
@@ -35,7 +35,7 @@ export class AuthService {
     return toSessionResponse(account, this.sessions.issue(account));
   }
 
-  async register(visitor: Visitor, { username, password }: RegisterBody) {
+  async register(visitor: Visitor, { username, password }: RegisterBody): Promise<RegisteredResponse> {
     await this.attempts.beforeRegistration(visitor.address, this.config.REGISTRATIONS_PER_ADDRESS_PER_DAY);
     const passwordHash = await this.passwords.hash(password);
     return this.transactions.run(async (tx) => {
@@ -45,14 +45,14 @@ export class AuthService {
     });
   }
 
-  async me(caller: Caller) {
+  async me(caller: Caller): Promise<MeResponse> {
     const account = await this.accounts.findById(caller.userId);
     if (!account) throw new Refusal('unauthenticated');
     return { id: account.userId, username: account.username, role: account.role, status: account.status, created_at: account.createdAt.toISOString() };
   }
 
   /** Every other session ends; the answer carries a new one. */
-  async changePassword(caller: Caller, body: PasswordBody): Promise<Required<SessionResponse>> {
+  async changePassword(caller: Caller, body: PasswordBody): Promise<IssuedSession> {
     const who = { username: caller.username, address: caller.address };
     await this.attempts.beforeSignIn(who);
     const account = await this.accounts.findById(caller.userId);

@@ -2,10 +2,10 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import { CONFIG, type Config } from '../../config.ts';
 import { clearSessionCookie, refuseForeignOrigin, sessionCookie, setSessionCookie } from '../../platform/access/session-cookie.ts';
-import type { SessionResponse } from './auth.dto.ts';
+import type { IssuedSession, SessionResponse } from './auth.dto.ts';
 
 interface Delivery {
-  session: Required<SessionResponse>;
+  session: IssuedSession;
   asCookie: boolean;
   request: Request;
   response: Response;

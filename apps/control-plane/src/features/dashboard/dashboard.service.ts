@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { NODE_STATES, type NodeState } from '@tollgate/contracts';
+import type { NodeState } from '@tollgate/contracts';
 import { formatAmount } from '@tollgate/money';
 import { DataSource } from 'typeorm';
 import { z } from 'zod';
@@ -8,8 +8,10 @@ import { toSafeInteger } from '../../platform/database/columns.ts';
 import { AlertsService } from '../alerts/alerts.service.ts';
 import { ProxyNodesService } from '../proxy-nodes/proxy-nodes.service.ts';
 import { SnapshotBooks } from '../snapshots/snapshot-books.ts';
+import type { Dashboard } from './dashboard-answer.ts';
 
 const HOURS = 24;
+const NO_TRAFFIC = { requests: 0, errors: 0, charge: 0, input_tokens: 0, output_tokens: 0 };
 const TOP_MODELS = 10;
 
 const integer = z.union([z.string(), z.number()]).transform(toSafeInteger);
@@ -40,7 +42,7 @@ export class DashboardService {
     @Inject(CONFIG) private readonly config: Config,
   ) {}
 
-  async read() {
+  async read(): Promise<Dashboard> {
     const [users, nodes, today, hours, topModels, money, subscriptions, latest, settings, alerts] = await Promise.all([
       this.users(),
       this.nodesByState(),
@@ -57,7 +59,7 @@ export class DashboardService {
       generated_at: new Date().toISOString(),
       users,
       nodes,
-      today: today[0],
+      today: today[0] ?? NO_TRAFFIC,
       hours: hours.map(({ hour, ...counts }) => ({ hour: hour.toISOString(), ...counts })),
       top_models: topModels,
       money,
@@ -75,8 +77,8 @@ export class DashboardService {
 
   private async nodesByState() {
     const states = await this.nodes.states();
-    const count = (state: NodeState): [NodeState, number] => [state, states.filter((each) => each === state).length];
-    return { total: states.length, ...Object.fromEntries(NODE_STATES.map(count)) };
+    const count = (state: NodeState): number => states.filter((each) => each === state).length;
+    return { total: states.length, online: count('online'), draining: count('draining'), stopped: count('stopped'), disabled: count('disabled'), offline: count('offline') };
   }
 
   /** All wallets together, and what the house accounts stand at; their sum is zero. */

@@ -2,8 +2,10 @@ import { Body, Controller, Delete, Get, HttpCode, Post, Put, Query } from '@nest
 import { ApiTags } from '@nestjs/swagger';
 import { FromCaller, type Caller } from '../../platform/access/caller.ts';
 import { Permission } from '../../platform/access/permission.ts';
+import { pageOf } from '../../platform/http/list-query.ts';
+import { Answers, AnswersNothing } from '../../platform/openapi/answers.ts';
 import { IdPath } from '../../platform/http/id-path.ts';
-import { createKeySchema, drainKeySchema, keyListSchema, updateKeySchema, type CreateKey, type DrainKey, type KeyList, type UpdateKey } from './keys.dto.ts';
+import { createdKeyResponseSchema, createKeySchema, drainKeySchema, keyListSchema, keyResponseSchema, updateKeySchema, type CreateKey, type DrainKey, type KeyList, type UpdateKey } from './keys.dto.ts';
 import { KeysService } from './keys.service.ts';
 
 @ApiTags('keys')
@@ -13,30 +15,35 @@ export class KeysController {
 
   @Get()
   @Permission('user')
+  @Answers('List keys; administrators see those of all accounts', pageOf(keyResponseSchema))
   list(@FromCaller() caller: Caller, @Query({ schema: keyListSchema }) query: KeyList) {
     return this.keys.list(caller, query);
   }
 
   @Post()
   @Permission('user')
+  @Answers('Create a key; the answer shows it, once', createdKeyResponseSchema, { refuses: ['not_found'] })
   create(@FromCaller() caller: Caller, @Body({ schema: createKeySchema }) body: CreateKey) {
     return this.keys.create(caller, body);
   }
 
   @Get(':id')
   @Permission('user')
+  @Answers('One key', keyResponseSchema)
   get(@FromCaller() caller: Caller, @IdPath() id: number) {
     return this.keys.get(caller, id);
   }
 
   @Put(':id')
   @Permission('user')
+  @Answers('Change the given fields of a key', keyResponseSchema)
   update(@FromCaller() caller: Caller, @IdPath() id: number, @Body({ schema: updateKeySchema }) body: UpdateKey) {
     return this.keys.update(caller, id, body);
   }
 
   @Delete(':id')
   @Permission('user')
+  @AnswersNothing('Delete a key; running streams end at their next checkpoint unless `drain`')
   @HttpCode(204)
   async delete(@FromCaller() caller: Caller, @IdPath() id: number, @Query({ schema: drainKeySchema }) query: DrainKey) {
     await this.keys.delete(caller, id, query.drain ?? false);
@@ -44,6 +51,7 @@ export class KeysController {
 
   @Post(':id/enable')
   @Permission('user')
+  @Answers('Enable a key', keyResponseSchema)
   @HttpCode(200)
   enable(@FromCaller() caller: Caller, @IdPath() id: number) {
     return this.keys.enable(caller, id);
@@ -51,6 +59,7 @@ export class KeysController {
 
   @Post(':id/disable')
   @Permission('user')
+  @Answers('Disable a key from the next request on; running streams end at their next checkpoint unless `drain`', keyResponseSchema)
   @HttpCode(200)
   disable(@FromCaller() caller: Caller, @IdPath() id: number, @Query({ schema: drainKeySchema }) query: DrainKey) {
     return this.keys.disable(caller, id, query.drain ?? false);

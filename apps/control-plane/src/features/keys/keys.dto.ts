@@ -1,5 +1,6 @@
 import { InvalidAllowlistEntry, normaliseAllowlist } from '@tollgate/keyspace';
 import { z } from 'zod';
+import { idField, timeField } from '../../platform/http/answer-fields.ts';
 import { booleanFilter, idFilter, listQuery } from '../../platform/http/list-query.ts';
 
 const INT4_MAX = 2_147_483_647;
@@ -55,6 +56,28 @@ export type KeyList = z.infer<typeof keyListSchema>;
 /** `?drain=true` lets running streams finish. */
 export const drainKeySchema = z.strictObject({ drain: booleanFilter.optional() });
 export type DrainKey = z.infer<typeof drainKeySchema>;
+
+export const keyResponseSchema = z
+  .object({
+    id: idField,
+    user_id: idField,
+    name: z.string(),
+    key_prefix: z.string().describe('How the key begins, to tell keys apart'),
+    allowed_models: z.string().describe('Model names with * wildcards, separated by commas; empty or * = everything the account subscribes to'),
+    rpm: z.int().describe('Requests a minute; 0 = no limit'),
+    rph: z.int().describe('Requests an hour; 0 = no limit'),
+    rpd: z.int().describe('Requests a day; 0 = no limit'),
+    status: z.enum(['enabled', 'disabled', 'deleted']),
+    expires_at: timeField.nullable(),
+    ip_allowlist: z.string().describe('Addresses or CIDR ranges separated by commas; empty = any'),
+    created_at: timeField,
+    updated_at: timeField,
+  })
+  .meta({ id: 'Key' });
+export type KeyResponse = z.output<typeof keyResponseSchema>;
+
+export const createdKeyResponseSchema = keyResponseSchema.extend({ key: z.string().describe('The key itself, shown this once') }).meta({ id: 'CreatedKey' });
+export type CreatedKeyResponse = z.output<typeof createdKeyResponseSchema>;
 
 function isAllowlist(text: string): boolean {
   try {

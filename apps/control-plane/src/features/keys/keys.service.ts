@@ -10,7 +10,7 @@ import { invalidField, Refusal } from '../../platform/http/refusal.ts';
 import { ActivityService } from '../activity/activity.service.ts';
 import { LiveStateService } from '../live-state/live-state.service.ts';
 import { ApiKeyRow } from './api-key.entity.ts';
-import type { CreateKey, KeyList, UpdateKey } from './keys.dto.ts';
+import type { CreatedKeyResponse, CreateKey, KeyList, KeyResponse, UpdateKey } from './keys.dto.ts';
 
 @Injectable()
 export class KeysService {
@@ -119,10 +119,7 @@ function columnsOf(body: UpdateKey): Partial<ApiKeyRow> {
   };
 }
 
-export type KeyResponse = ReturnType<typeof toKeyResponse>;
-export type CreatedKeyResponse = KeyResponse & { key: string };
-
-function toKeyResponse(row: ApiKeyRow) {
+function toKeyResponse(row: ApiKeyRow): KeyResponse {
   return {
     id: row.id,
     user_id: row.userId,

@@ -2,8 +2,10 @@ import { Body, Controller, Get, HttpCode, Post, Put, Query } from '@nestjs/commo
 import { ApiTags } from '@nestjs/swagger';
 import { FromCaller, type Caller } from '../../platform/access/caller.ts';
 import { Permission } from '../../platform/access/permission.ts';
+import { pageOf } from '../../platform/http/list-query.ts';
+import { Answers } from '../../platform/openapi/answers.ts';
 import { IdPath } from '../../platform/http/id-path.ts';
-import { createModelSchema, marketSchema, modelListSchema, priceListSchema, setPriceSchema, updateModelSchema, type CreateModel, type MarketList, type ModelList, type PriceList, type SetPrice, type UpdateModel } from './models.dto.ts';
+import { createModelSchema, marketResponseSchema, marketSchema, modelListSchema, modelResponseSchema, priceListSchema, priceResponseSchema, setPriceSchema, updateModelSchema, type CreateModel, type MarketList, type ModelList, type PriceList, type SetPrice, type UpdateModel } from './models.dto.ts';
 import { ModelsService } from './models.service.ts';
 import { PricingService } from './pricing.service.ts';
 
@@ -17,48 +19,56 @@ export class ModelsController {
 
   @Get()
   @Permission('admin')
+  @Answers('List the catalogue', pageOf(modelResponseSchema))
   list(@Query({ schema: modelListSchema }) query: ModelList) {
     return this.models.list(query);
   }
 
   @Post()
   @Permission('admin')
+  @Answers('Add a model; it starts on the shelf, at no price', modelResponseSchema, { refuses: ['model_name_taken'] })
   create(@FromCaller() caller: Caller, @Body({ schema: createModelSchema }) body: CreateModel) {
     return this.models.create(caller, body);
   }
 
   @Get('market')
   @Permission('user')
+  @Answers('Models to subscribe to, with the price in force', pageOf(marketResponseSchema))
   market(@Query({ schema: marketSchema }) query: MarketList) {
     return this.models.market(query);
   }
 
   @Get('pricing')
   @Permission('user')
+  @Answers('List price versions, newest first', pageOf(priceResponseSchema))
   prices(@Query({ schema: priceListSchema }) query: PriceList) {
     return this.pricing.list(query);
   }
 
   @Post('pricing')
   @Permission('admin')
+  @Answers('Set a price, now or from a moment to come', priceResponseSchema, { refuses: ['not_found'] })
   setPrice(@FromCaller() caller: Caller, @Body({ schema: setPriceSchema }) body: SetPrice) {
     return this.pricing.set(caller, body);
   }
 
   @Get(':id')
   @Permission('admin')
+  @Answers('One model', modelResponseSchema)
   get(@IdPath() id: number) {
     return this.models.get(id);
   }
 
   @Put(':id')
   @Permission('admin')
+  @Answers('Change the given fields of a model', modelResponseSchema, { refuses: ['model_name_taken'] })
   update(@FromCaller() caller: Caller, @IdPath() id: number, @Body({ schema: updateModelSchema }) body: UpdateModel) {
     return this.models.update(caller, id, body);
   }
 
   @Post(':id/enable')
   @Permission('admin')
+  @Answers('Put a model on the shelf', modelResponseSchema)
   @HttpCode(200)
   enable(@FromCaller() caller: Caller, @IdPath() id: number) {
     return this.models.setShelf(caller, id, true);
@@ -66,6 +76,7 @@ export class ModelsController {
 
   @Post(':id/disable')
   @Permission('admin')
+  @Answers('Take a model off the shelf: not in the market, not callable; subscribers keep their tokens', modelResponseSchema)
   @HttpCode(200)
   disable(@FromCaller() caller: Caller, @IdPath() id: number) {
     return this.models.setShelf(caller, id, false);

@@ -1,5 +1,6 @@
 import { MODEL_KINDS } from '@tollgate/snapshot';
 import { z } from 'zod';
+import { amountText, currencyField, idField, timeField } from '../../platform/http/answer-fields.ts';
 import { booleanFilter, idFilter, listQuery } from '../../platform/http/list-query.ts';
 import { decimal } from './decimal.ts';
 
@@ -57,6 +58,43 @@ export const priceListSchema = listQuery({
   filters: { model_id: idFilter.optional(), in_force: booleanFilter.optional() },
 });
 export type PriceList = z.infer<typeof priceListSchema>;
+
+const described = {
+  id: idField,
+  name: z.string().describe('What clients send as `model`'),
+  display_name: z.string(),
+  kind: z.enum(MODEL_KINDS),
+  owned_by: z.string(),
+  description: z.string(),
+  context_window: z.int().nullable().describe('Tokens; null = not known'),
+  max_output_tokens: z.int().nullable(),
+};
+export const modelResponseSchema = z
+  .object({
+    ...described,
+    unbounded_input_tokens: z.int().nullable().describe('Tokens held for each input without a bound of its own'),
+    is_on_shelf: z.boolean(),
+    created_at: timeField,
+    updated_at: timeField,
+  })
+  .meta({ id: 'Model' });
+export type ModelResponse = z.output<typeof modelResponseSchema>;
+
+const tag = {
+  price_per_million: amountText.describe('Currency units per million charged tokens'),
+  currency: currencyField,
+  weight_input: amountText,
+  weight_output: amountText,
+  weight_cache_read: amountText,
+  weight_cache_write: amountText,
+};
+const priceTagSchema = z.object(tag).meta({ id: 'PriceTag' });
+export type PriceTag = z.output<typeof priceTagSchema>;
+export const priceResponseSchema = z.object({ id: idField, model_id: idField, ...tag, effective_at: timeField, created_at: timeField }).meta({ id: 'Price' });
+export type PriceResponse = z.output<typeof priceResponseSchema>;
+
+export const marketResponseSchema = z.object({ ...described, price: priceTagSchema.nullable().describe('In force now') }).meta({ id: 'MarketModel' });
+export type MarketResponse = z.output<typeof marketResponseSchema>;
 
 export const removeModelSchema = z.strictObject({ refund: booleanFilter.optional() });
 export type RemoveModel = z.infer<typeof removeModelSchema>;

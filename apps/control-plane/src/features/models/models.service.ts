@@ -9,8 +9,8 @@ import { Refusal } from '../../platform/http/refusal.ts';
 import { ActivityService } from '../activity/activity.service.ts';
 import { SnapshotsService } from '../snapshots/snapshots.service.ts';
 import { ModelRow } from './model.entity.ts';
-import type { CreateModel, MarketList, ModelList, UpdateModel } from './models.dto.ts';
-import { PricingService, type PriceTag } from './pricing.service.ts';
+import type { CreateModel, MarketList, MarketResponse, ModelList, ModelResponse, PriceTag, UpdateModel } from './models.dto.ts';
+import { PricingService } from './pricing.service.ts';
 
 @Injectable()
 export class ModelsService {
@@ -126,10 +126,7 @@ function columnsOf(body: UpdateModel): Partial<ModelRow> {
   };
 }
 
-export type ModelResponse = ReturnType<typeof toModelResponse>;
-export type MarketResponse = ReturnType<typeof toMarketResponse>;
-
-function toModelResponse(row: ModelRow) {
+function toModelResponse(row: ModelRow): ModelResponse {
   return {
     id: row.id,
     name: row.name,
@@ -146,7 +143,7 @@ function toModelResponse(row: ModelRow) {
   };
 }
 
-function toMarketResponse(row: ModelRow, price: PriceTag | null) {
+function toMarketResponse(row: ModelRow, price: PriceTag | null): MarketResponse {
   return {
     id: row.id,
     name: row.name,

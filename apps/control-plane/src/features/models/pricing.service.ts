@@ -10,7 +10,7 @@ import { invalidField, Refusal } from '../../platform/http/refusal.ts';
 import { ActivityService } from '../activity/activity.service.ts';
 import { SnapshotsService } from '../snapshots/snapshots.service.ts';
 import { ModelRow } from './model.entity.ts';
-import type { PriceList, SetPrice } from './models.dto.ts';
+import type { PriceList, PriceResponse, PriceTag, SetPrice } from './models.dto.ts';
 import { PriceVersionRow } from './price-version.entity.ts';
 
 /** Clocks of callers differ a little; further back, a price would change what requests were already told. */
@@ -75,15 +75,12 @@ export class PricingService {
     return repository.findOneByOrFail({ id: inserted.identifiers[0]?.['id'] });
   }
 
-  private toResponse(row: PriceVersionRow) {
+  private toResponse(row: PriceVersionRow): PriceResponse {
     return { id: row.id, model_id: row.modelId, ...toTag(row, this.config.CURRENCY), effective_at: row.effectiveAt.toISOString(), created_at: row.createdAt.toISOString() };
   }
 }
 
-export type PriceTag = ReturnType<typeof toTag>;
-export type PriceResponse = ReturnType<PricingService['toResponse']>;
-
-function toTag(row: PriceVersionRow, currency: string) {
+function toTag(row: PriceVersionRow, currency: string): PriceTag {
   return {
     price_per_million: formatAmount(row.pricePerMillion),
     currency,

@@ -1,18 +1,21 @@
 import { Body, Controller, Headers, HttpCode, Post, Req, type RawBodyRequest } from '@nestjs/common';
-import { ApiExcludeEndpoint } from '@nestjs/swagger';
+import { ApiExcludeEndpoint, ApiTags } from '@nestjs/swagger';
 import type { Request } from 'express';
 import { FromCaller, type Caller } from '../../platform/access/caller.ts';
 import { Permission } from '../../platform/access/permission.ts';
+import { Answers } from '../../platform/openapi/answers.ts';
 import { IdempotencyKey } from '../../platform/idempotency/idempotency.ts';
-import { rechargeBody, type RechargeBody } from './payments.dto.ts';
+import { paymentResponseSchema, rechargeBody, type RechargeBody } from './payments.dto.ts';
 import { PaymentsService } from './payments.service.ts';
 
+@ApiTags('wallet')
 @Controller()
 export class PaymentsController {
   constructor(private readonly payments: PaymentsService) {}
 
   @Post('wallet/recharge')
   @Permission('user')
+  @Answers('Recharge the wallet through the payment provider', paymentResponseSchema, { refuses: ['not_found', 'payments_not_configured', 'payment_provider_failed', 'balance_limit'] })
   recharge(@FromCaller() caller: Caller, @IdempotencyKey() key: string | undefined, @Body({ schema: rechargeBody }) body: RechargeBody) {
     return this.payments.recharge(caller, key, body);
   }

@@ -1,5 +1,6 @@
 import { formatAmount } from '@tollgate/money';
 import { z } from 'zod';
+import { amountText, currencyField, idField, timeField } from '../../platform/http/answer-fields.ts';
 import { positiveAmountField } from '../../platform/http/amount-field.ts';
 import type { Payment } from './payment.entity.ts';
 
@@ -10,10 +11,22 @@ export const rechargeBody = z.strictObject({
 });
 export type RechargeBody = z.output<typeof rechargeBody>;
 
-export type PaymentResponse = ReturnType<typeof toPaymentResponse>;
+export const paymentResponseSchema = z
+  .object({
+    id: idField,
+    user_id: idField,
+    provider: z.string(),
+    status: z.enum(['open', 'paid', 'failed']),
+    amount: amountText,
+    currency: currencyField,
+    checkout_url: z.string().nullable().describe('Where to pay; null when it is paid'),
+    balance: amountText.nullable().describe("The wallet's after the credit; null while the payment is open"),
+    created_at: timeField,
+  })
+  .meta({ id: 'Payment' });
+export type PaymentResponse = z.output<typeof paymentResponseSchema>;
 
-/** `balance` is the wallet's after the credit, null while the payment is open. */
-export function toPaymentResponse(row: Payment, { checkoutUrl, balance }: { checkoutUrl: string | null; balance: bigint | null }) {
+export function toPaymentResponse(row: Payment, { checkoutUrl, balance }: { checkoutUrl: string | null; balance: bigint | null }): PaymentResponse {
   return {
     id: row.id,
     user_id: row.userId,

@@ -4,15 +4,9 @@ import { checksumOf, compileSnapshot, findProblems } from '@tollgate/snapshot';
 import { DataSource } from 'typeorm';
 import { readRoutingRows } from '../snapshots/read-routing-rows.ts';
 import { SnapshotBooks, type SnapshotHead } from '../snapshots/snapshot-books.ts';
+import type { ConfigCheckResult, FoundProblem } from './node-answers.ts';
 import { NodeRegistry } from './node-registry.ts';
 import type { KnownNode } from './node-watch.ts';
-
-export interface FoundProblem {
-  code: string;
-  severity: 'error' | 'warning';
-  subject: { kind: string; id: number | null };
-  message: string;
-}
 
 /** Compiles without publishing and says what an administrator should know: of the books, and of what Redis and the nodes run instead of them. */
 @Injectable()
@@ -24,7 +18,7 @@ export class ConfigCheck {
     private readonly registry: NodeRegistry,
   ) {}
 
-  async check(nodeId?: number) {
+  async check(nodeId?: number): Promise<ConfigCheckResult> {
     const { manager } = this.dataSource;
     const rows = await readRoutingRows(manager);
     const checksum = checksumOf(compileSnapshot(rows));

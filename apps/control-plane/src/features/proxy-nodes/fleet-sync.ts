@@ -4,27 +4,12 @@ import { FleetStore } from '@tollgate/keyspace';
 import { DataSource } from 'typeorm';
 import { SnapshotBooks, type SnapshotHead } from '../snapshots/snapshot-books.ts';
 import { SnapshotPublisher } from '../snapshots/snapshot-publisher.ts';
+import type { SyncedNode, SyncResult } from './node-answers.ts';
 import { NodeRegistry } from './node-registry.ts';
 import type { KnownNode, SeenWorker } from './node-watch.ts';
 
 const WAIT_MS = 10_000;
 const LOOK_MS = 100;
-
-export interface SyncedNode {
-  id: number;
-  name: string;
-  /** applied: every live worker said, after we asked, that it runs this version or a later published one. failed: a worker refused it. */
-  outcome: 'applied' | 'offline' | 'timeout' | 'failed';
-  /** What the node runs as far as it said; null when it never did. Of several workers the lowest. */
-  version: number | null;
-  applied_at: string | null;
-}
-
-export interface SyncResult {
-  version: number;
-  checksum: string;
-  nodes: SyncedNode[];
-}
 
 /** Publishes, and waits until every node has proved what it runs: an answer here is what an administrator acts on, so it is never a guess. */
 @Injectable()

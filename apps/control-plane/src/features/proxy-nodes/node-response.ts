@@ -1,10 +1,9 @@
+import type { NodeResponse } from './node-answers.ts';
 import type { NodeWatch, SeenWorker } from './node-watch.ts';
 import type { ProxyNode } from './proxy-node.entity.ts';
 
-export type NodeResponse = ReturnType<typeof toNodeResponse>;
-
 /** A node as PostgreSQL wants it and as its workers last said it is. */
-export function toNodeResponse(row: ProxyNode, watch: NodeWatch) {
+export function toNodeResponse(row: ProxyNode, watch: NodeWatch): NodeResponse {
   const workers = watch.workersOf(row.name);
   const live = workers.filter((worker) => worker.isLive).map((worker) => worker.report);
   const behind = live.toSorted((a, b) => a.version - b.version)[0];
@@ -12,7 +11,6 @@ export function toNodeResponse(row: ProxyNode, watch: NodeWatch) {
     ...toNodeRecord(row),
     url: row.url ?? live.find((report) => report.url !== null)?.url ?? null,
     state: watch.stateOf(row),
-    /** The lowest version among the live workers. */
     version: behind?.version ?? null,
     checksum: behind?.checksum ?? null,
     applied_at: behind && behind.applied_at > 0 ? new Date(behind.applied_at).toISOString() : null,
@@ -37,11 +35,11 @@ export function toNodeRecord(row: ProxyNode) {
   };
 }
 
-function toWorkerResponse({ report, isLive }: SeenWorker) {
+function toWorkerResponse({ report, isLive }: SeenWorker): NodeResponse['workers'][number] {
   return {
     worker: report.worker,
     instance: report.instance,
-    state: isLive ? report.state : ('offline' as const),
+    state: isLive ? report.state : 'offline',
     version: report.version,
     checksum: report.checksum,
     applied_at: report.applied_at > 0 ? new Date(report.applied_at).toISOString() : null,

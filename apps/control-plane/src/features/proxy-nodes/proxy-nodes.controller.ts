@@ -2,7 +2,10 @@ import { Body, Controller, Delete, Get, HttpCode, Post, Put, Query } from '@nest
 import { ApiTags } from '@nestjs/swagger';
 import { FromCaller, type Caller } from '../../platform/access/caller.ts';
 import { Permission } from '../../platform/access/permission.ts';
+import { pageOf } from '../../platform/http/list-query.ts';
+import { Answers, AnswersNothing } from '../../platform/openapi/answers.ts';
 import { IdPath } from '../../platform/http/id-path.ts';
+import { createdNodeSchema, nodeResponseSchema, syncResultSchema } from './node-answers.ts';
 import { createNodeSchema, nodeListSchema, toggleNodeSchema, updateNodeSchema, type CreateNode, type NodeList, type ToggleNode, type UpdateNode } from './proxy-nodes.dto.ts';
 import { ProxyNodesService } from './proxy-nodes.service.ts';
 import { ProxyService } from './proxy.service.ts';
@@ -17,18 +20,21 @@ export class ProxyNodesController {
 
   @Get()
   @Permission('admin')
+  @Answers('List nodes with what they run', pageOf(nodeResponseSchema))
   list(@Query({ schema: nodeListSchema }) query: NodeList) {
     return this.nodes.list(query);
   }
 
   @Post()
   @Permission('admin')
+  @Answers('Register a node; the answer shows its credential, once', createdNodeSchema, { refuses: ['node_name_taken'] })
   create(@FromCaller() caller: Caller, @Body({ schema: createNodeSchema }) body: CreateNode) {
     return this.nodes.create(caller, body);
   }
 
   @Post('sync-all')
   @Permission('admin')
+  @Answers('Publish and wait, at most 10 seconds, for every node', syncResultSchema)
   @HttpCode(200)
   syncAll(@FromCaller() caller: Caller) {
     return this.proxy.syncAndWait(caller);
@@ -36,18 +42,21 @@ export class ProxyNodesController {
 
   @Get(':id')
   @Permission('admin')
+  @Answers('One node with its workers', nodeResponseSchema)
   get(@IdPath() id: number) {
     return this.nodes.get(id);
   }
 
   @Put(':id')
   @Permission('admin')
+  @Answers('Rename a node or change its address', nodeResponseSchema, { refuses: ['node_name_taken'] })
   update(@FromCaller() caller: Caller, @IdPath() id: number, @Body({ schema: updateNodeSchema }) body: UpdateNode) {
     return this.nodes.update(caller, id, body);
   }
 
   @Delete(':id')
   @Permission('admin')
+  @AnswersNothing('Remove a node; it cannot come back by itself')
   @HttpCode(204)
   async delete(@FromCaller() caller: Caller, @IdPath() id: number) {
     await this.nodes.delete(caller, id);
@@ -55,6 +64,7 @@ export class ProxyNodesController {
 
   @Post(':id/toggle')
   @Permission('admin')
+  @Answers('Enable or disable a node; flips without `enabled`', nodeResponseSchema)
   @HttpCode(200)
   toggle(@FromCaller() caller: Caller, @IdPath() id: number, @Body({ schema: toggleNodeSchema }) body: ToggleNode) {
     return this.nodes.toggle(caller, id, body);
@@ -62,6 +72,7 @@ export class ProxyNodesController {
 
   @Post(':id/sync-config')
   @Permission('admin')
+  @Answers('Publish and wait, at most 10 seconds, for this node', syncResultSchema)
   @HttpCode(200)
   sync(@FromCaller() caller: Caller, @IdPath() id: number) {
     return this.proxy.syncAndWait(caller, id);

@@ -11,9 +11,10 @@ import { readPage, type Page } from '../../platform/http/list-query.ts';
 import { Refusal } from '../../platform/http/refusal.ts';
 import { ActivityService } from '../activity/activity.service.ts';
 import { AlertsService } from '../alerts/alerts.service.ts';
-import { FleetSync, type SyncResult } from './fleet-sync.ts';
+import { FleetSync } from './fleet-sync.ts';
+import type { CreatedNode, NodeResponse, SyncResult } from './node-answers.ts';
 import { NodeRegistry, wantedState } from './node-registry.ts';
-import { toNodeRecord, toNodeResponse, type NodeResponse } from './node-response.ts';
+import { toNodeRecord, toNodeResponse } from './node-response.ts';
 import { ProxyNode } from './proxy-node.entity.ts';
 import type { CreateNode, NodeList, ToggleNode, UpdateNode } from './proxy-nodes.dto.ts';
 
@@ -44,7 +45,7 @@ export class ProxyNodesService {
   }
 
   /** The credential is answered once and kept as a hash only. */
-  async create(caller: Caller, body: CreateNode): Promise<NodeResponse & { credential: string }> {
+  async create(caller: Caller, body: CreateNode): Promise<CreatedNode> {
     const credential = `tg-node-${randomBytes(32).toString('base64url')}`;
     const row = await this.saving(async (tx) => {
       const repository = tx.getRepository(ProxyNode);

@@ -7,10 +7,10 @@ import { ActivityService } from '../activity/activity.service.ts';
 import { SnapshotBooks } from '../snapshots/snapshot-books.ts';
 import { SnapshotPublisher } from '../snapshots/snapshot-publisher.ts';
 import { ConfigCheck } from './config-check.ts';
-import type { SyncResult } from './fleet-sync.ts';
+import type { ConfigCheckResult, FleetHealth, FleetStats, FleetStatsRows, FleetStatus, NodeResponse, SyncResult } from './node-answers.ts';
 import { NodeDumps, type WorkerDump } from './node-dumps.ts';
 import { NodeRegistry } from './node-registry.ts';
-import { toNodeResponse, type NodeResponse } from './node-response.ts';
+import { toNodeResponse } from './node-response.ts';
 import type { DumpQuery, NodeScope } from './proxy-nodes.dto.ts';
 import { ProxyNodesService } from './proxy-nodes.service.ts';
 
@@ -30,7 +30,7 @@ export class ProxyService {
     private readonly activity: ActivityService,
   ) {}
 
-  async status({ node_id: nodeId }: NodeScope) {
+  async status({ node_id: nodeId }: NodeScope): Promise<FleetStatus> {
     const nodes = await this.look(nodeId);
     const latest = await this.books.latest(this.dataSource.manager);
     const { pinnedVersion } = await this.books.settings(this.dataSource.manager, { isLocked: false });
@@ -38,11 +38,11 @@ export class ProxyService {
   }
 
   /** A node is healthy when it serves what is published; `status` sums up: ok, degraded (some), down (none). */
-  async health({ node_id: nodeId }: NodeScope) {
+  async health({ node_id: nodeId }: NodeScope): Promise<FleetHealth> {
     const latest = await this.books.latest(this.dataSource.manager);
     const nodes = (await this.look(nodeId)).map((node) => ({ id: node.id, name: node.name, state: node.state, ...healthOf(node, latest?.version ?? 0) }));
     const healthy = nodes.filter((node) => node.healthy).length;
-    const status = healthy === nodes.length && healthy > 0 ? ('ok' as const) : healthy > 0 ? ('degraded' as const) : ('down' as const);
+    const status = healthy === nodes.length && healthy > 0 ? 'ok' : healthy > 0 ? 'degraded' : 'down';
     return { status, nodes };
   }
 
@@ -73,18 +73,18 @@ export class ProxyService {
     return this.nodes.sync(nodeId);
   }
 
-  async configCheck({ node_id: nodeId }: NodeScope) {
+  async configCheck({ node_id: nodeId }: NodeScope): Promise<ConfigCheckResult> {
     await this.nodes.scope(nodeId);
     return this.checker.check(nodeId);
   }
 
-  async stats({ node_id: nodeId }: NodeScope) {
+  async stats({ node_id: nodeId }: NodeScope): Promise<FleetStats> {
     const workers = await this.dumps.ask(await this.nodes.scope(nodeId), { table: null, page: 1, page_size: 1 });
     return { nodes: workers.map(({ dump, ...worker }) => ({ ...worker, outcome: outcomeOf(dump), tables: dump?.tables ?? [] })) };
   }
 
   /** Without a table: the first each worker names. */
-  async statsRows(query: DumpQuery) {
+  async statsRows(query: DumpQuery): Promise<FleetStatsRows> {
     const nodes = await this.nodes.scope(query.node_id);
     const table = query.table ?? (await this.firstTable(nodes));
     const workers = await this.dumps.ask(nodes, { ...query, table });

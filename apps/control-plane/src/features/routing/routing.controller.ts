@@ -2,8 +2,10 @@ import { Body, Controller, Delete, Get, HttpCode, Post, Put, Query } from '@nest
 import { ApiTags } from '@nestjs/swagger';
 import { FromCaller, type Caller } from '../../platform/access/caller.ts';
 import { Permission } from '../../platform/access/permission.ts';
+import { pageOf } from '../../platform/http/list-query.ts';
+import { Answers, AnswersNothing } from '../../platform/openapi/answers.ts';
 import { IdPath } from '../../platform/http/id-path.ts';
-import { createRouteSchema, routeListSchema, updateRouteSchema, type CreateRoute, type RouteList, type UpdateRoute } from './routing.dto.ts';
+import { createRouteSchema, routeListSchema, routeResponseSchema, updateRouteSchema, type CreateRoute, type RouteList, type UpdateRoute } from './routing.dto.ts';
 import { RoutingService } from './routing.service.ts';
 
 @ApiTags('routing')
@@ -13,30 +15,35 @@ export class RoutingController {
 
   @Get()
   @Permission('admin')
+  @Answers('List routes', pageOf(routeResponseSchema))
   list(@Query({ schema: routeListSchema }) query: RouteList) {
     return this.routing.list(query);
   }
 
   @Post()
   @Permission('admin')
+  @Answers('Route a model to an upstream', routeResponseSchema)
   create(@FromCaller() caller: Caller, @Body({ schema: createRouteSchema }) body: CreateRoute) {
     return this.routing.create(caller, body);
   }
 
   @Get(':id')
   @Permission('admin')
+  @Answers('One route', routeResponseSchema)
   get(@IdPath() id: number) {
     return this.routing.get(id);
   }
 
   @Put(':id')
   @Permission('admin')
+  @Answers('Change the given fields of a route', routeResponseSchema)
   update(@FromCaller() caller: Caller, @IdPath() id: number, @Body({ schema: updateRouteSchema }) body: UpdateRoute) {
     return this.routing.update(caller, id, body);
   }
 
   @Delete(':id')
   @Permission('admin')
+  @AnswersNothing('Delete a route')
   @HttpCode(204)
   async delete(@FromCaller() caller: Caller, @IdPath() id: number) {
     await this.routing.delete(caller, id);

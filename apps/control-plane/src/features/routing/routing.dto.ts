@@ -1,5 +1,6 @@
 import { OUTPUT_LIMIT_FIELDS } from '@tollgate/snapshot';
 import { z } from 'zod';
+import { idField, timeField } from '../../platform/http/answer-fields.ts';
 import { booleanFilter, idFilter, listQuery } from '../../platform/http/list-query.ts';
 
 const INTEGER_MAX = 2_147_483_647;
@@ -28,3 +29,19 @@ export const routeListSchema = listQuery({
   filters: { model_id: idFilter.optional(), upstream_id: idFilter.optional(), enabled: booleanFilter.optional() },
 });
 export type RouteList = z.infer<typeof routeListSchema>;
+
+export const routeResponseSchema = z
+  .object({
+    id: idField,
+    model_id: idField,
+    upstream_id: idField,
+    upstream_model: z.string().describe("The upstream's own name of the model"),
+    priority: z.int().describe('Lowest first'),
+    weight: z.int().describe('Share within its tier'),
+    enabled: z.boolean(),
+    output_limit_field: z.enum(OUTPUT_LIMIT_FIELDS),
+    created_at: timeField,
+    updated_at: timeField,
+  })
+  .meta({ id: 'Route' });
+export type RouteResponse = z.output<typeof routeResponseSchema>;

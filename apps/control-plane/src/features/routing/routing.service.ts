@@ -11,7 +11,7 @@ import { ActivityService } from '../activity/activity.service.ts';
 import { SnapshotsService } from '../snapshots/snapshots.service.ts';
 import { UpstreamsService } from '../upstreams/upstreams.service.ts';
 import { Route } from './route.entity.ts';
-import type { CreateRoute, RouteList, UpdateRoute } from './routing.dto.ts';
+import type { CreateRoute, RouteList, RouteResponse, UpdateRoute } from './routing.dto.ts';
 
 const modelFacts = z.object({ name: z.string(), kind: z.enum(MODEL_KINDS) });
 
@@ -108,9 +108,7 @@ function columnsOf(body: UpdateRoute): Partial<Route> {
   };
 }
 
-export type RouteResponse = ReturnType<typeof toRouteResponse>;
-
-function toRouteResponse(row: Route) {
+function toRouteResponse(row: Route): RouteResponse {
   return {
     id: row.id,
     model_id: row.modelId,

@@ -11,7 +11,7 @@ import { AlertsService } from '../alerts/alerts.service.ts';
 import { SnapshotBooks, type FleetSettings } from './snapshot-books.ts';
 import { SnapshotPublisher } from './snapshot-publisher.ts';
 import { Snapshot } from './snapshot.entity.ts';
-import type { SnapshotDiffQuery, SnapshotList } from './snapshots.dto.ts';
+import type { SnapshotDetail, SnapshotDiffQuery, SnapshotList, SnapshotResponse } from './snapshots.dto.ts';
 
 const PIN_ALERT = { rule: 'snapshot_pinned', subject: 'fleet' } as const;
 
@@ -42,7 +42,7 @@ export class SnapshotsService {
     });
   }
 
-  async get(version: number) {
+  async get(version: number): Promise<SnapshotDetail> {
     const settings = await this.books.settings(this.snapshots.manager, { isLocked: false });
     const row = await this.find(this.snapshots.manager, version);
     return { ...toSnapshotResponse(row, settings), document: withoutSecrets(documentOf(row)) };
@@ -64,7 +64,7 @@ export class SnapshotsService {
       return restored;
     });
     await this.publisher.deliver(head);
-    return { version: head.version, checksum: head.checksum, rollback_of: version, pinned: true };
+    return { version: head.version, checksum: head.checksum, rollback_of: version, pinned: true as const };
   }
 
   /** Publishes the books as they are now. Without a pin it changes nothing. */
@@ -77,7 +77,7 @@ export class SnapshotsService {
       this.activity.record(tx, caller, { action: 'snapshot.unpin', target: { kind: 'snapshot', id: pinnedVersion } });
     });
     const head = await this.publisher.publish();
-    return { version: head.version, checksum: head.checksum, pinned: false };
+    return { version: head.version, checksum: head.checksum, pinned: false as const };
   }
 
   private async find(tx: EntityManager, version: number): Promise<Snapshot> {
@@ -93,9 +93,7 @@ export class SnapshotsService {
   }
 }
 
-export type SnapshotResponse = ReturnType<typeof toSnapshotResponse>;
-
-function toSnapshotResponse(row: Snapshot, settings: FleetSettings) {
+function toSnapshotResponse(row: Snapshot, settings: FleetSettings): SnapshotResponse {
   return {
     version: row.id,
     checksum: row.checksum,

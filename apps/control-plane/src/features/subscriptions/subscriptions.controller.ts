@@ -2,11 +2,13 @@ import { Body, Controller, Delete, Get, HttpCode, Post, Query } from '@nestjs/co
 import { ApiTags } from '@nestjs/swagger';
 import { FromCaller, type Caller } from '../../platform/access/caller.ts';
 import { Permission } from '../../platform/access/permission.ts';
+import { pageOf } from '../../platform/http/list-query.ts';
+import { Answers, AnswersNothing } from '../../platform/openapi/answers.ts';
 import { IdPath } from '../../platform/http/id-path.ts';
 import { IdempotencyKey } from '../../platform/idempotency/idempotency.ts';
 import { removeModelSchema, type RemoveModel } from '../models/models.dto.ts';
 import { ModelRemovalService } from './model-removal.service.ts';
-import { autoRechargeSchema, drainQuery, myModelsSchema, renewSchema, subscribeSchema, unsubscribeSchema, type DrainQuery, type MyModels, type Renew, type SetAutoRecharge, type Subscribe, type Unsubscribe } from './subscriptions.dto.ts';
+import { autoRechargeSchema, drainQuery, myModelResponseSchema, myModelsSchema, purchaseResponseSchema, renewSchema, subscribeSchema, subscriptionResponseSchema, unsubscribeResponseSchema, unsubscribeSchema, type DrainQuery, type MyModels, type Renew, type SetAutoRecharge, type Subscribe, type Unsubscribe } from './subscriptions.dto.ts';
 import { SubscriptionsService } from './subscriptions.service.ts';
 import { WithdrawalsService } from './withdrawals.service.ts';
 
@@ -21,18 +23,21 @@ export class SubscriptionsController {
 
   @Get('my')
   @Permission('user')
+  @Answers('Subscribed models with live balances', pageOf(myModelResponseSchema))
   my(@FromCaller() caller: Caller, @Query({ schema: myModelsSchema }) query: MyModels) {
     return this.subscriptions.my(caller, query);
   }
 
   @Post('subscribe')
   @Permission('user')
+  @Answers('Subscribe to a model and buy tokens', purchaseResponseSchema, { refuses: ['not_found', 'insufficient_funds', 'already_subscribed', 'subscription_closing', 'token_limit'] })
   subscribe(@FromCaller() caller: Caller, @Body({ schema: subscribeSchema }) body: Subscribe, @IdempotencyKey() key: string | undefined) {
     return this.subscriptions.subscribe(caller, body, key);
   }
 
   @Post('renew')
   @Permission('user')
+  @Answers('Buy more tokens', purchaseResponseSchema, { refuses: ['not_found', 'not_subscribed', 'model_off_shelf', 'insufficient_funds', 'token_limit'] })
   @HttpCode(200)
   renew(@FromCaller() caller: Caller, @Body({ schema: renewSchema }) body: Renew, @IdempotencyKey() key: string | undefined) {
     return this.subscriptions.renew(caller, body, key);
@@ -40,6 +45,7 @@ export class SubscriptionsController {
 
   @Post('unsubscribe')
   @Permission('user')
+  @Answers('Close a subscription; what remains is refunded at its cost', unsubscribeResponseSchema, { refuses: ['not_found', 'not_subscribed'] })
   @HttpCode(200)
   unsubscribe(
     @FromCaller() caller: Caller,
@@ -52,6 +58,7 @@ export class SubscriptionsController {
 
   @Post('set-auto-recharge')
   @Permission('user')
+  @Answers('Buy `amount` tokens whenever the balance is at or below `threshold`; amount 0 or both null = off', subscriptionResponseSchema, { refuses: ['not_found', 'not_subscribed'] })
   @HttpCode(200)
   setAutoRecharge(@FromCaller() caller: Caller, @Body({ schema: autoRechargeSchema }) body: SetAutoRecharge) {
     return this.subscriptions.setAutoRecharge(caller, body);
@@ -59,6 +66,7 @@ export class SubscriptionsController {
 
   @Delete(':id')
   @Permission('admin')
+  @AnswersNothing('Delete a model; `refund` closes and refunds its subscriptions', { refuses: ['model_has_subscribers'] })
   @HttpCode(204)
   async remove(@FromCaller() caller: Caller, @IdPath() id: number, @Query({ schema: removeModelSchema }) query: RemoveModel) {
     await this.removal.remove(caller, id, { refund: query.refund ?? false });

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { amountText, currencyField, idField, timeField, tokensField } from '../../platform/http/answer-fields.ts';
 import { booleanFilter, idFilter, listQuery } from '../../platform/http/list-query.ts';
 
 const INT4_MAX = 2_147_483_647;
@@ -41,6 +42,45 @@ export type SetAutoRecharge = z.infer<typeof autoRechargeSchema>;
 
 export const myModelsSchema = listQuery({ sorts: ['id', 'model_id', 'created_at'], sort: 'model_id', filters: { user_id: idFilter.optional() } });
 export type MyModels = z.infer<typeof myModelsSchema>;
+
+const SUBSCRIPTION_STATUSES = ['active', 'closing', 'closed'] as const;
+
+export const subscriptionResponseSchema = z
+  .object({
+    id: idField,
+    user_id: idField,
+    model_id: idField,
+    model: z.string(),
+    status: z.enum(SUBSCRIPTION_STATUSES),
+    tokens: tokensField.describe('By the books, at the moment of this answer'),
+    auto_recharge_threshold: tokensField.nullable(),
+    auto_recharge_amount: tokensField.nullable(),
+    created_at: timeField,
+  })
+  .meta({ id: 'Subscription' });
+export type SubscriptionResponse = z.output<typeof subscriptionResponseSchema>;
+
+export const purchaseResponseSchema = subscriptionResponseSchema.extend({ cost: amountText, currency: currencyField }).meta({ id: 'Purchase' });
+export type PurchaseResponse = z.output<typeof purchaseResponseSchema>;
+
+export const myModelResponseSchema = subscriptionResponseSchema
+  .extend({
+    tokens: tokensField.describe('Live balance'),
+    is_on_shelf: z.boolean(),
+    held: tokensField.nullable().describe('By running requests; null while Redis does not answer'),
+    as_of: timeField.nullable().describe('null = live; else the moment of the books, read because Redis does not answer'),
+  })
+  .meta({ id: 'MyModel' });
+export type MyModelResponse = z.output<typeof myModelResponseSchema>;
+
+export const unsubscribeResponseSchema = z.object({
+  model_id: idField,
+  status: z.enum(SUBSCRIPTION_STATUSES).describe('`closing` while running requests still hold tokens or Redis does not answer; the rest follows by itself'),
+  refunded_tokens: tokensField.describe('What left the subscription now; tokens that running requests still hold are refunded as they are released'),
+  refunded_amount: amountText,
+  currency: currencyField,
+});
+export type UnsubscribeResponse = z.output<typeof unsubscribeResponseSchema>;
 
 function isBothOrNeither(...pair: (number | null | undefined)[]): boolean {
   const given = pair.filter((one) => one !== null && one !== undefined);

@@ -16,7 +16,7 @@ import { ModelsService } from '../models/models.service.ts';
 import { AutoRechargeService } from './auto-recharge.service.ts';
 import { PurchasesService } from './purchases.service.ts';
 import { SubscriptionRow } from './subscription.entity.ts';
-import type { MyModels, Renew, SetAutoRecharge, Subscribe } from './subscriptions.dto.ts';
+import type { MyModelResponse, MyModels, PurchaseResponse, Renew, SetAutoRecharge, Subscribe, SubscriptionResponse } from './subscriptions.dto.ts';
 import { TokenLedger } from './token-ledger.service.ts';
 
 @Injectable()
@@ -124,18 +124,13 @@ export class SubscriptionsService {
   }
 }
 
-export type SubscriptionResponse = ReturnType<typeof toResponse>;
-export type PurchaseResponse = SubscriptionResponse & { cost: string; currency: string };
-export type MyModelResponse = ReturnType<typeof toMyModelResponse>;
-
-function toResponse(row: SubscriptionRow, model: string) {
+function toResponse(row: SubscriptionRow, model: string): SubscriptionResponse {
   return {
     id: row.id,
     user_id: row.userId,
     model_id: row.modelId,
     model,
     status: row.status,
-    /** By the books, at the moment of this answer. */
     tokens: row.balance,
     auto_recharge_threshold: row.autoRechargeThreshold,
     auto_recharge_amount: row.autoRechargeAmount,
@@ -144,7 +139,7 @@ function toResponse(row: SubscriptionRow, model: string) {
 }
 
 /** Live tokens from Redis; while it does not answer, the books' own balance with the moment they were last written. */
-function toMyModelResponse(row: SubscriptionRow, model: { name: string; isOnShelf: boolean } | undefined, live: LiveBalance | undefined) {
+function toMyModelResponse(row: SubscriptionRow, model: { name: string; isOnShelf: boolean } | undefined, live: LiveBalance | undefined): MyModelResponse {
   return {
     ...toResponse(row, model?.name ?? ''),
     is_on_shelf: model?.isOnShelf ?? false,

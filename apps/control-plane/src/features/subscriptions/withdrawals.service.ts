@@ -11,9 +11,9 @@ import { Idempotency } from '../../platform/idempotency/idempotency.ts';
 import { ActivityService } from '../activity/activity.service.ts';
 import { LiveStateService } from '../live-state/live-state.service.ts';
 import { SubscriptionRow } from './subscription.entity.ts';
-import type { Unsubscribe } from './subscriptions.dto.ts';
+import type { Unsubscribe, UnsubscribeResponse } from './subscriptions.dto.ts';
 
-const bookedRow = z.object({ status: z.string(), tokens: z.coerce.number(), refund: z.coerce.bigint() });
+const bookedRow = z.object({ status: z.enum(['active', 'closing', 'closed']), tokens: z.coerce.number(), refund: z.coerce.bigint() });
 
 /**
  * Closing subscriptions, Redis first: here they are only marked, with a promise to run WITHDRAW. What that takes out of Redis is booked
@@ -83,13 +83,4 @@ export class WithdrawalsService {
     const booked = bookedRow.parse(rows[0]);
     return { model_id: modelId, status: booked.status, refunded_tokens: booked.tokens, refunded_amount: formatAmount(booked.refund), currency: this.config.CURRENCY };
   }
-}
-
-export interface UnsubscribeResponse {
-  model_id: number;
-  status: string;
-  /** What left the subscription now; tokens that running requests still hold are refunded as they are released. */
-  refunded_tokens: number;
-  refunded_amount: string;
-  currency: string;
 }

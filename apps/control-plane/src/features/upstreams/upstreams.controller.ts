@@ -2,8 +2,10 @@ import { Body, Controller, Delete, Get, HttpCode, Post, Put, Query } from '@nest
 import { ApiTags } from '@nestjs/swagger';
 import { FromCaller, type Caller } from '../../platform/access/caller.ts';
 import { Permission } from '../../platform/access/permission.ts';
+import { pageOf } from '../../platform/http/list-query.ts';
+import { Answers, AnswersNothing } from '../../platform/openapi/answers.ts';
 import { IdPath } from '../../platform/http/id-path.ts';
-import { createUpstreamSchema, updateUpstreamSchema, upstreamListSchema, type CreateUpstream, type UpdateUpstream, type UpstreamList } from './upstreams.dto.ts';
+import { createUpstreamSchema, updateUpstreamSchema, upstreamListSchema, upstreamResponseSchema, type CreateUpstream, type UpdateUpstream, type UpstreamList } from './upstreams.dto.ts';
 import { UpstreamsService } from './upstreams.service.ts';
 
 @ApiTags('upstreams')
@@ -13,30 +15,35 @@ export class UpstreamsController {
 
   @Get()
   @Permission('admin')
+  @Answers('List upstreams', pageOf(upstreamResponseSchema))
   list(@Query({ schema: upstreamListSchema }) query: UpstreamList) {
     return this.upstreams.list(query);
   }
 
   @Post()
   @Permission('admin')
+  @Answers('Add an upstream', upstreamResponseSchema, { refuses: ['upstream_name_taken'] })
   create(@FromCaller() caller: Caller, @Body({ schema: createUpstreamSchema }) body: CreateUpstream) {
     return this.upstreams.create(caller, body);
   }
 
   @Get(':id')
   @Permission('admin')
+  @Answers('One upstream, without its key', upstreamResponseSchema)
   get(@IdPath() id: number) {
     return this.upstreams.get(id);
   }
 
   @Put(':id')
   @Permission('admin')
+  @Answers('Change the given fields of an upstream; `api_key` omitted = kept, null = removed', upstreamResponseSchema, { refuses: ['upstream_name_taken'] })
   update(@FromCaller() caller: Caller, @IdPath() id: number, @Body({ schema: updateUpstreamSchema }) body: UpdateUpstream) {
     return this.upstreams.update(caller, id, body);
   }
 
   @Delete(':id')
   @Permission('admin')
+  @AnswersNothing('Delete an upstream that no route leads to', { refuses: ['upstream_in_use'] })
   @HttpCode(204)
   async delete(@FromCaller() caller: Caller, @IdPath() id: number) {
     await this.upstreams.delete(caller, id);

@@ -1,5 +1,6 @@
 import { UPSTREAM_PROTOCOLS } from '@tollgate/snapshot';
 import { z } from 'zod';
+import { idField, timeField } from '../../platform/http/answer-fields.ts';
 import { booleanFilter, listQuery } from '../../platform/http/list-query.ts';
 import { upstreamHeadersSchema } from './upstream-headers.ts';
 
@@ -36,3 +37,24 @@ export const upstreamListSchema = listQuery({
   filters: { protocol: z.enum(UPSTREAM_PROTOCOLS).optional(), enabled: booleanFilter.optional() },
 });
 export type UpstreamList = z.infer<typeof upstreamListSchema>;
+
+const answeredTimeoutMs = z.int().describe('Milliseconds');
+export const upstreamResponseSchema = z
+  .object({
+    id: idField,
+    name: z.string(),
+    protocol: z.enum(UPSTREAM_PROTOCOLS),
+    base_url: z.string(),
+    has_api_key: z.boolean().describe('The key itself is never answered'),
+    headers: z.record(z.string(), z.string()),
+    connect_timeout_ms: answeredTimeoutMs,
+    first_token_timeout_ms: answeredTimeoutMs,
+    idle_timeout_ms: answeredTimeoutMs,
+    total_timeout_ms: answeredTimeoutMs,
+    max_concurrency: z.int().nullable().describe('Requests at a time and node; null = no limit'),
+    enabled: z.boolean(),
+    created_at: timeField,
+    updated_at: timeField,
+  })
+  .meta({ id: 'Upstream' });
+export type UpstreamResponse = z.output<typeof upstreamResponseSchema>;

@@ -13,7 +13,7 @@ import { SECRET_BOX } from '../../platform/secrets/secrets.module.ts';
 import { ActivityService } from '../activity/activity.service.ts';
 import { SnapshotsService } from '../snapshots/snapshots.service.ts';
 import { Upstream } from './upstream.entity.ts';
-import type { CreateUpstream, UpdateUpstream, UpstreamList } from './upstreams.dto.ts';
+import type { CreateUpstream, UpdateUpstream, UpstreamList, UpstreamResponse } from './upstreams.dto.ts';
 
 @Injectable()
 export class UpstreamsService {
@@ -141,9 +141,7 @@ export class UpstreamsService {
   }
 }
 
-export type UpstreamResponse = ReturnType<typeof toUpstreamResponse>;
-
-function toUpstreamResponse(row: Upstream) {
+function toUpstreamResponse(row: Upstream): UpstreamResponse {
   return {
     id: row.id,
     name: row.name,

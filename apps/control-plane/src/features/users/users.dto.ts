@@ -1,5 +1,8 @@
 import { z } from 'zod';
+import { ROLES } from '../../platform/access/caller.ts';
+import { idField, timeField } from '../../platform/http/answer-fields.ts';
 import { booleanFilter, listQuery } from '../../platform/http/list-query.ts';
+import { USER_STATUSES } from './user-transitions.ts';
 import type { User } from './user.entity.ts';
 
 export const usersQuery = listQuery({
@@ -23,9 +26,12 @@ export type DeleteUserQuery = z.output<typeof deleteUserQuery>;
 export const updateUserBody = z.strictObject({ role: z.enum(['admin', 'user']) });
 export type UpdateUserBody = z.output<typeof updateUserBody>;
 
-export type UserResponse = ReturnType<typeof toUserResponse>;
+export const userResponseSchema = z
+  .object({ id: idField, username: z.string(), role: z.enum(ROLES), status: z.enum(USER_STATUSES), created_at: timeField, updated_at: timeField })
+  .meta({ id: 'User' });
+export type UserResponse = z.output<typeof userResponseSchema>;
 
-export function toUserResponse(row: User) {
+export function toUserResponse(row: User): UserResponse {
   return {
     id: row.id,
     username: row.username,

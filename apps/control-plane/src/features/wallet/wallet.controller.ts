@@ -1,30 +1,37 @@
 import { Body, Controller, Get, HttpCode, Post, Query } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
 import { FromCaller, type Caller } from '../../platform/access/caller.ts';
 import { Permission } from '../../platform/access/permission.ts';
+import { pageOf } from '../../platform/http/list-query.ts';
+import { Answers } from '../../platform/openapi/answers.ts';
 import { IdempotencyKey } from '../../platform/idempotency/idempotency.ts';
 import { WalletLogsService } from './wallet-logs.service.ts';
-import { adminRechargeBody, walletLogsQuery, walletQuery, type AdminRechargeBody, type WalletLogsQuery, type WalletQuery } from './wallet.dto.ts';
+import { adminRechargeBody, adminRechargeResponseSchema, walletLogResponseSchema, walletLogsQuery, walletQuery, walletResponseSchema, type AdminRechargeBody, type WalletLogsQuery, type WalletQuery } from './wallet.dto.ts';
 import { WalletService } from './wallet.service.ts';
 
 /** `POST wallet/recharge` is with the payments. */
+@ApiTags('wallet')
 @Controller('wallet')
 export class WalletController {
   constructor(private readonly wallet: WalletService, private readonly walletLogs: WalletLogsService) {}
 
   @Get()
   @Permission('user')
+  @Answers('Balance of the wallet', walletResponseSchema)
   get(@FromCaller() caller: Caller, @Query({ schema: walletQuery }) query: WalletQuery) {
     return this.wallet.get(caller, query);
   }
 
   @Get('logs')
   @Permission('user')
+  @Answers('Ledger entries of the wallet, newest first', pageOf(walletLogResponseSchema), { isAlsoCsv: true })
   logs(@FromCaller() caller: Caller, @Query({ schema: walletLogsQuery }) query: WalletLogsQuery) {
     return this.walletLogs.list(caller, query);
   }
 
   @Post('admin-recharge')
   @Permission('admin')
+  @Answers('Credit the wallet of an account', adminRechargeResponseSchema, { refuses: ['not_found', 'balance_limit'] })
   @HttpCode(200)
   adminRecharge(@FromCaller() caller: Caller, @IdempotencyKey() key: string | undefined, @Body({ schema: adminRechargeBody }) body: AdminRechargeBody) {
     return this.wallet.adminRecharge(caller, key, body);

@@ -1,5 +1,6 @@
 import { formatAmount } from '@tollgate/money';
 import { z } from 'zod';
+import { amountText, currencyField, idField, timeField } from '../../platform/http/answer-fields.ts';
 import { positiveAmountField } from '../../platform/http/amount-field.ts';
 import { idFilter, listQuery } from '../../platform/http/list-query.ts';
 import type { LedgerEntry } from './ledger.entity.ts';
@@ -30,9 +31,28 @@ export const adminRechargeBody = z.strictObject({
 });
 export type AdminRechargeBody = z.output<typeof adminRechargeBody>;
 
-export type WalletLogResponse = ReturnType<typeof toWalletLogResponse>;
+export const walletResponseSchema = z.object({ balance: amountText, currency: currencyField }).meta({ id: 'Wallet' });
+export type WalletResponse = z.output<typeof walletResponseSchema>;
 
-export function toWalletLogResponse(row: LedgerEntry) {
+export const adminRechargeResponseSchema = z.object({ transaction_id: idField, user_id: idField, amount: amountText, balance: amountText.describe('After the recharge'), currency: currencyField });
+export type AdminRechargeResponse = z.output<typeof adminRechargeResponseSchema>;
+
+export const walletLogResponseSchema = z
+  .object({
+    id: idField,
+    transaction_id: idField,
+    kind: z.enum(LEDGER_KINDS),
+    amount: amountText.describe('Negative where money left the wallet'),
+    balance_after: amountText,
+    reference: z.string(),
+    note: z.string().nullable(),
+    actor_user_id: idField.nullable().describe('Who did it; null for the system'),
+    created_at: timeField,
+  })
+  .meta({ id: 'WalletEntry' });
+export type WalletLogResponse = z.output<typeof walletLogResponseSchema>;
+
+export function toWalletLogResponse(row: LedgerEntry): WalletLogResponse {
   return {
     id: row.id,
     transaction_id: row.transaction.id,

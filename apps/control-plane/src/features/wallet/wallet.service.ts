@@ -10,13 +10,7 @@ import { Idempotency } from '../../platform/idempotency/idempotency.ts';
 import { ActivityService } from '../activity/activity.service.ts';
 import { LedgerAccount } from './ledger.entity.ts';
 import { LedgerService } from './ledger.service.ts';
-import type { AdminRechargeBody, WalletQuery } from './wallet.dto.ts';
-
-export interface WalletResponse {
-  /** Decimal units of the currency. */
-  balance: string;
-  currency: string;
-}
+import type { AdminRechargeBody, AdminRechargeResponse, WalletQuery, WalletResponse } from './wallet.dto.ts';
 
 @Injectable()
 export class WalletService {
@@ -35,7 +29,7 @@ export class WalletService {
     return { balance: formatAmount(wallet?.balance ?? 0n), currency: this.config.CURRENCY };
   }
 
-  async adminRecharge(caller: Caller, key: string | undefined, body: AdminRechargeBody) {
+  async adminRecharge(caller: Caller, key: string | undefined, body: AdminRechargeBody): Promise<AdminRechargeResponse> {
     const userId = await this.scope.resolve(caller, body.user_id);
     return this.idempotency.run({ userId: caller.userId, route: 'POST /wallet/admin-recharge', key, body, status: 200 }, async (tx) => {
       await this.scope.keep(tx, userId);

@@ -2,7 +2,8 @@ import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import type { Request } from 'express';
 import type { Visitor } from '../http/visitor.ts';
 
-export type Role = 'admin' | 'user';
+export const ROLES = ['admin', 'user'] as const;
+export type Role = (typeof ROLES)[number];
 
 /** The signed-in account behind a request, read from the database for this request. */
 export interface Caller extends Visitor {

@@ -1,6 +1,7 @@
 import { Injectable, RequestMethod, type OnApplicationBootstrap } from '@nestjs/common';
 import { DiscoveryService, MetadataScanner, Reflector } from '@nestjs/core';
 import { z } from 'zod';
+import { ANSWERS, type AnswersNote } from '../openapi/answers.ts';
 import { PERMISSION, type PermissionLevel } from './permission.ts';
 
 export interface RouteEntry {
@@ -10,6 +11,8 @@ export interface RouteEntry {
   permission: PermissionLevel;
   controller: string;
   handler: string;
+  /** Absent on routes that the API document leaves out. */
+  answers: AnswersNote | undefined;
 }
 
 const paths = z.union([z.string(), z.array(z.string())]).transform((value) => (typeof value === 'string' ? [value] : value));
@@ -42,9 +45,10 @@ export class RouteTable implements OnApplicationBootstrap {
     if (typeof verb !== 'number') return [];
     const permission = this.reflector.getAllAndOverride<PermissionLevel | undefined>(PERMISSION, [handler, controller]);
     if (!permission) throw new Error(`${controller.name}.${name} declares no @Permission`);
+    const answers = this.reflector.get<AnswersNote | undefined>(ANSWERS, handler);
     const own = paths.parse(Reflect.getMetadata('path', handler) ?? '');
     return prefixes.flatMap((prefix) =>
-      own.map((path) => ({ method: RequestMethod[verb] ?? 'ALL', path: joinPath(prefix, path), permission, controller: controller.name, handler: name })),
+      own.map((path) => ({ method: RequestMethod[verb] ?? 'ALL', path: joinPath(prefix, path), permission, controller: controller.name, handler: name, answers })),
     );
   }
 }

@@ -14,10 +14,15 @@ export interface CursorPage<T> {
 /** The query of a log read by cursor: `cursor`, `page_size` and the given filters. */
 export function cursorQuery<Filters extends z.ZodRawShape>(filters: Filters) {
   return z.strictObject({
-    cursor: z.string().min(1).max(CURSOR_CHARS_MAX).optional(),
+    cursor: z.string().min(1).max(CURSOR_CHARS_MAX).optional().describe('`next_cursor` of the page before'),
     page_size: z.coerce.number().int().min(1).max(PAGE_SIZE_MAX).default(PAGE_SIZE),
     ...filters,
   });
+}
+
+/** The answer of a log read by cursor. */
+export function cursorPageOf<T extends z.ZodType>(row: T) {
+  return z.object({ data: z.array(row), next_cursor: z.string().nullable().describe('null on the last page') });
 }
 
 /** Opaque to callers: the sort key of the last row seen, as JSON in base64url. */

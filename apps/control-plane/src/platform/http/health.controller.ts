@@ -1,26 +1,32 @@
 import { Controller, Get, HttpCode } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
 import { DataSource } from 'typeorm';
+import { z } from 'zod';
 import { Permission } from '../access/permission.ts';
+import { Answers } from '../openapi/answers.ts';
 import { Refusal } from './refusal.ts';
 
+@ApiTags('health')
 @Controller()
 export class HealthController {
   constructor(private readonly dataSource: DataSource) {}
 
   @Get('healthz')
   @Permission('public')
+  @Answers('The process is alive', z.object({ status: z.literal('ok') }))
   @HttpCode(200)
   alive() {
-    return { status: 'ok' };
+    return { status: 'ok' as const };
   }
 
   /** Ready = the books can be read. Redis may be down: reading and changing the books still works. */
   @Get('readyz')
   @Permission('public')
+  @Answers('The books can be read', z.object({ status: z.literal('ready') }))
   async ready() {
     await this.dataSource.query('SELECT 1').catch(() => {
       throw new Refusal('service_unavailable', { retryAfterSeconds: 5 });
     });
-    return { status: 'ready' };
+    return { status: 'ready' as const };
   }
 }

@@ -21,6 +21,11 @@ export interface Page<T> {
   total: number;
 }
 
+/** The answer of a paged list. */
+export function pageOf<T extends z.ZodType>(row: T) {
+  return z.object({ data: z.array(row), page: z.int(), page_size: z.int(), total: z.int().describe('Rows of all pages') });
+}
+
 /**
  * The query of a paged list: `page`, `page_size`, `sort` (a name of the whitelist, `-name` for descending), `q` and the given filters; anything else is refused.
  * Use as `@Query({ schema: listQuery({ sorts: ['id', 'name'], sort: 'id', filters: { status: z.enum(...).optional() } }) })`.
@@ -30,8 +35,8 @@ export function listQuery<const Sort extends string, Filters extends z.ZodRawSha
   return z.strictObject({
     page: z.coerce.number().int().min(1).max(PAGE_MAX).default(1),
     page_size: z.coerce.number().int().min(1).max(PAGE_SIZE_MAX).default(PAGE_SIZE),
-    sort: z.enum(directions as [Sort | `-${Sort}`, ...(Sort | `-${Sort}`)[]]).default(options.sort as never),
-    q: z.string().trim().min(1).max(SEARCH_CHARS_MAX).optional(),
+    sort: z.enum(directions as [Sort | `-${Sort}`, ...(Sort | `-${Sort}`)[]]).default(options.sort as never).describe('A leading - sorts descending'),
+    q: z.string().trim().min(1).max(SEARCH_CHARS_MAX).optional().describe('Part of a name, any case'),
     ...options.filters,
   });
 }

@@ -58,7 +58,6 @@ export const REFUSALS = {
   upstream_in_use: { status: 409, title: 'Routes still lead to this upstream' },
   snapshot_unreadable: { status: 409, title: 'This release cannot publish that snapshot' },
   node_name_taken: { status: 409, title: 'Another node has this name' },
-  fleet_unreachable: { status: 503, title: 'The fleet cannot be reached: Redis does not answer' },
 } as const satisfies Record<string, RefusalRule>;
 
 export interface RefusalRule {

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { createParamDecorator, Injectable, type ExecutionContext } from '@nestjs/common';
+import { ApiHeader } from '@nestjs/swagger';
 import type { Request } from 'express';
 import type { EntityManager } from 'typeorm';
 import { z } from 'zod';
@@ -7,6 +8,8 @@ import { Transactions } from '../database/transactions.ts';
 import { Housekeeping } from '../housekeeping/housekeeping.ts';
 import { Refusal, invalidField } from '../http/refusal.ts';
 import { canonicalJson } from './canonical-json.ts';
+
+export const IDEMPOTENCY_HEADER = 'Idempotency-Key';
 
 const storedRow = z.object({ request_hash: z.string(), response_body: z.unknown() });
 
@@ -72,9 +75,16 @@ export class Idempotency {
   }
 }
 
-/** `@IdempotencyKey() key: string | undefined`: the optional header, 1-255 visible ASCII characters. */
+/** `@IdempotencyKey() key: string | undefined`: the optional header, 1-255 visible ASCII characters. Whoever takes it is documented to take it. */
 export const IdempotencyKey = createParamDecorator((_: unknown, context: ExecutionContext): string | undefined => {
   const key = context.switchToHttp().getRequest<Request>().header('idempotency-key');
   if (key !== undefined && !/^[\x21-\x7e]{1,255}$/.test(key)) throw invalidField('Idempotency-Key', 'must be 1 to 255 visible ASCII characters');
   return key;
-});
+}, [documentHeader]);
+
+function documentHeader(target: object, method: string | symbol | undefined): void {
+  const descriptor = method === undefined ? undefined : Object.getOwnPropertyDescriptor(target, method);
+  if (method === undefined || !descriptor) return;
+  const schema = { type: 'string', minLength: 1, maxLength: 255 } as const;
+  ApiHeader({ name: IDEMPOTENCY_HEADER, required: false, schema, description: 'Makes a retry within 24 hours answer what the first call answered' })(target, method, descriptor);
+}

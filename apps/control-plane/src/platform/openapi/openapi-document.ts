@@ -1,29 +1,34 @@
 import { Injectable } from '@nestjs/common';
 import type { INestApplication } from '@nestjs/common';
 import { DocumentBuilder, SwaggerModule, type OpenAPIObject } from '@nestjs/swagger';
-import { z } from 'zod';
-import { RouteTable, type RouteEntry } from '../access/route-table.ts';
+import { RouteTable } from '../access/route-table.ts';
+import { describeRoute, SECURITY } from './describe-route.ts';
+import { DocumentBook } from './document-book.ts';
 
 const VERSION = '1.0.0';
-const SECURITY = 'session';
+const DESCRIPTION = `Users, wallets, models, keys, upstreams, routes and proxy nodes of a Tollgate installation.
 
-const operation = z.looseObject({ operationId: z.string().optional() });
-const pathItem = z.record(z.string(), operation);
+Sign in with \`POST /admin-api/auth/login\` and send the token as \`Authorization: Bearer\`. \`x-permission\` of a route says who may call it: \`public\`, \`user\` (an active account, for its own data) or \`admin\`.
+Money is decimal text, times are ISO 8601 UTC, unknown fields are refused, and every failure is problem+json (RFC 9457) with a \`code\`.`;
 
-const problemSchema = {
-  type: 'object',
-  description: 'RFC 9457. `code` says which refusal it is.',
-  required: ['type', 'title', 'status', 'detail', 'code', 'errors', 'request_id'],
-  properties: {
-    type: { type: 'string' },
-    title: { type: 'string' },
-    status: { type: 'integer' },
-    detail: { type: 'string' },
-    code: { type: 'string' },
-    errors: { type: 'array', items: { type: 'object', required: ['field', 'message'], properties: { field: { type: 'string' }, message: { type: 'string' } } } },
-    request_id: { type: 'string' },
-  },
-} as const;
+/** In the order in which they are shown. */
+const TAGS: Readonly<Record<string, string>> = {
+  auth: 'Sessions of the administration interface',
+  users: 'Accounts: approve, reject, freeze, unfreeze, delete',
+  wallet: 'Money: balance, ledger, recharge',
+  models: 'Catalogue, pricing and subscriptions',
+  keys: 'API keys for /v1',
+  upstreams: 'Providers that answer requests',
+  routing: 'Which upstream answers for which model',
+  'proxy nodes': 'The fleet, node by node',
+  proxy: 'The fleet as a whole, or one node with `node_id`',
+  snapshots: 'Published configuration: versions, comparison, rollback',
+  usage: 'Requests, statistics, receipts',
+  dashboard: 'The whole installation at a glance',
+  alerts: 'What an operator should know',
+  activity: 'Who changed what',
+  health: 'For load balancers and supervisors',
+};
 
 /** The API document, compiled once from the routes, their zod schemas and their permissions. */
 @Injectable()
@@ -34,16 +39,17 @@ export class OpenApiDocument {
 
   /** Called once, when the application is wired. */
   compile(app: INestApplication, prefix: string): void {
-    const base = new DocumentBuilder()
-      .setOpenAPIVersion('3.1.0')
-      .setTitle('Tollgate administration')
-      .setDescription('Users, wallets, models, keys, upstreams, routes and proxy nodes of a Tollgate installation.')
-      .setVersion(VERSION)
-      .addBearerAuth({ type: 'http', scheme: 'bearer', bearerFormat: 'JWT' }, SECURITY)
-      .build();
-    const document = SwaggerModule.createDocument(app, base, { standardSchemaConverter: toJsonSchema, operationIdFactory: (controller, method) => `${controller.replace(/Controller$/, '')}_${method}` });
-    document.components = { ...document.components, schemas: { ...document.components?.schemas, Problem: problemSchema as never } };
-    for (const route of this.routes.routes()) describe(document, route, prefix);
+    const builder = new DocumentBuilder().setOpenAPIVersion('3.1.0').setTitle('Tollgate administration').setDescription(DESCRIPTION).setVersion(VERSION);
+    builder.addBearerAuth({ type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: 'From `POST /admin-api/auth/login`; 12 hours' }, SECURITY.bearer);
+    builder.addCookieAuth('tollgate_session', { type: 'apiKey', in: 'cookie', description: 'For pages of the same origin: `POST /admin-api/auth/login?session=cookie`' }, SECURITY.cookie);
+    for (const [name, description] of Object.entries(TAGS)) builder.addTag(name, description);
+    const book = new DocumentBook();
+    const document = SwaggerModule.createDocument(app, builder.build(), {
+      standardSchemaConverter: (schema, { schemaType }) => book.convert(schema, schemaType),
+      operationIdFactory: (controller, method) => `${controller.replace(/Controller$/, '')}_${method}`,
+    });
+    for (const route of this.routes.routes()) describeRoute(document, { route, prefix, book });
+    document.components = { ...document.components, ...book.components() };
     this.document = document;
   }
 
@@ -51,22 +57,4 @@ export class OpenApiDocument {
     if (!this.document) throw new Error('the API document was not compiled');
     return this.document;
   }
-}
-
-/** Adds what the framework cannot know: who may call it, and how it refuses. */
-function describe(document: OpenAPIObject, route: RouteEntry, prefix: string): void {
-  const path = route.path.replaceAll(/:(\w+)/g, '{$1}');
-  const item = document.paths[`/${prefix}${path}`] ?? document.paths[path];
-  const found = item && pathItem.safeParse(item).data?.[route.method.toLowerCase()];
-  if (!found) return;
-  const problem = { description: 'Refused', content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } } };
-  const responses = { ...z.record(z.string(), z.unknown()).catch({}).parse(found['responses']), default: problem };
-  const security = route.permission === 'public' ? [] : [{ [SECURITY]: [] }];
-  Object.assign(item, { [route.method.toLowerCase()]: { ...found, responses, security, 'x-permission': route.permission } });
-}
-
-function toJsonSchema(schema: unknown, { schemaType }: { schemaType: 'input' | 'output' }) {
-  if (!(schema instanceof z.ZodType)) return undefined;
-  const { $schema: _, ...converted } = z.toJSONSchema(schema, { target: 'draft-2020-12', io: schemaType, unrepresentable: 'any' });
-  return { schema: converted as never };
 }

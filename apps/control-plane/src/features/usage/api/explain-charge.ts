@@ -1,17 +1,10 @@
 import { formatAmount, parseAmount } from '@tollgate/money';
-import type { PriceResponse } from '../../models/pricing.service.ts';
+import type { PriceResponse } from '../../models/models.dto.ts';
 import type { UsageLogRow } from './usage-log-row.ts';
-
-export interface ReceiptLine {
-  class: 'input' | 'cache_read' | 'cache_write' | 'output';
-  tokens: number;
-  weight: string;
-  /** tokens x weight, exact. */
-  charged: string;
-}
+import type { UsageReceipt } from './usage-answers.ts';
 
 /** The arithmetic of a charge, step by step and exact: the lines, their sum, and the one rounding up. */
-export function explainCharge(final: UsageLogRow, price: PriceResponse): { lines: ReceiptLine[]; sum: string; explanation: string } {
+export function explainCharge(final: UsageLogRow, price: PriceResponse): Pick<UsageReceipt, 'lines' | 'sum' | 'explanation'> {
   const classes = [
     { class: 'input', tokens: final.input_tokens, weight: price.weight_input },
     { class: 'cache_read', tokens: final.cache_read_tokens, weight: price.weight_cache_read },

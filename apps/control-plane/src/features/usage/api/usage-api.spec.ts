@@ -134,7 +134,7 @@ describe('usage/statistics', () => {
     await worker.process([usageEvent(0, { ...parts, final: { outcome: 'upstream_failed', status: 502, upstream_id: null, first_token_ms: null, duration_ms: 5 } })]);
     const { body } = await get('/usage/statistics?interval=day&group_by=upstream', parts.account.token);
     expect(body.data).toMatchObject([
-      { upstream_id: 0, requests: 1, errors: 1, charge: 0, first_token_ms: { p50: null } },
+      { upstream_id: null, requests: 1, errors: 1, charge: 0, first_token_ms: { p50: null } },
       { upstream_id: 1, requests: 100, errors: 0, charge: 200, input_tokens: 200 },
     ]);
     const { p50, p99 } = body.data[1].duration_ms;

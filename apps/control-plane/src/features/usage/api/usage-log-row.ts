@@ -1,6 +1,7 @@
-import { routeAttemptSchema } from '@tollgate/contracts';
+import { OUTCOMES, routeAttemptSchema } from '@tollgate/contracts';
 import { z } from 'zod';
 import { toSafeInteger } from '../../../platform/database/columns.ts';
+import type { UsageLogResponse } from './usage-answers.ts';
 
 const tokens = z.string().transform(toSafeInteger).nullable();
 
@@ -24,7 +25,7 @@ export const usageLogRow = z.object({
   upstream_id: z.number().nullable(),
   upstream: z.string().nullable(),
   attempts: z.array(routeAttemptSchema).nullable(),
-  outcome: z.string().nullable(),
+  outcome: z.enum(OUTCOMES).nullable(),
   status: z.number().nullable(),
   input_tokens: tokens,
   cache_read_tokens: tokens,
@@ -36,10 +37,9 @@ export const usageLogRow = z.object({
   duration_ms: z.number().nullable(),
 });
 export type UsageLogRow = z.output<typeof usageLogRow>;
-export type UsageLogResponse = ReturnType<typeof toUsageLogResponse>;
 
 /** Figures only the node knew are null while it has not come back (`node_lost`); the charge is then the last checkpoint's. */
-export function toUsageLogResponse(row: UsageLogRow) {
+export function toUsageLogResponse(row: UsageLogRow): UsageLogResponse {
   return {
     rid: row.rid,
     started_at: row.started_at.toISOString(),

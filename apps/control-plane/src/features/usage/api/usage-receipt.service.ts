@@ -4,12 +4,14 @@ import { z } from 'zod';
 import { AccountScope } from '../../../platform/access/account-scope.ts';
 import type { Caller } from '../../../platform/access/caller.ts';
 import { Refusal } from '../../../platform/http/refusal.ts';
-import { PricingService, type PriceResponse } from '../../models/pricing.service.ts';
+import type { PriceResponse } from '../../models/models.dto.ts';
+import { PricingService } from '../../models/pricing.service.ts';
 import { uuidTimeMs } from '../ingest/read-event.ts';
 import { explainCharge } from './explain-charge.ts';
+import type { UsageReceipt } from './usage-answers.ts';
 import { toUsageLogResponse, usageLogRow, type UsageLogRow } from './usage-log-row.ts';
 
-const eventRow = z.object({ seq: z.number(), kind: z.string(), delta: z.coerce.number(), created_at: z.date() });
+const eventRow = z.object({ seq: z.number(), kind: z.enum(['usage', 'reap']), delta: z.coerce.number(), created_at: z.date() });
 
 /** Why one request cost what it cost. */
 @Injectable()
@@ -20,7 +22,7 @@ export class UsageReceiptService {
     private readonly pricing: PricingService,
   ) {}
 
-  async receipt(caller: Caller, rid: string) {
+  async receipt(caller: Caller, rid: string): Promise<UsageReceipt> {
     const events: unknown[] = await this.dataSource.query(
       `SELECT e.*, u.username, k.name AS key_name, m.name AS model, p.name AS upstream
        FROM usage_events e LEFT JOIN users u ON u.id = e.user_id LEFT JOIN api_keys k ON k.id = e.key_id LEFT JOIN models m ON m.id = e.model_id LEFT JOIN upstreams p ON p.id = e.upstream_id
@@ -35,14 +37,14 @@ export class UsageReceiptService {
   }
 }
 
-function explanationOf(final: UsageLogRow, price: PriceResponse | null) {
+function explanationOf(final: UsageLogRow, price: PriceResponse | null): Pick<UsageReceipt, 'lines' | 'sum' | 'explanation'> {
   if (final.kind === 'reap' || !price) {
     return { lines: [], sum: null, explanation: 'The node that served this request has not come back; its last checkpoint was charged, and a correction follows if it does.' };
   }
   return explainCharge(final, price);
 }
 
-function toEventResponse(event: unknown) {
+function toEventResponse(event: unknown): UsageReceipt['events'][number] {
   const row = eventRow.parse(event);
   return { seq: row.seq, kind: row.kind, charged_tokens: row.delta, booked_at: row.created_at.toISOString() };
 }

@@ -6,6 +6,7 @@ import type { Caller } from '../../../platform/access/caller.ts';
 import { toSafeInteger } from '../../../platform/database/columns.ts';
 import { invalidField, Refusal } from '../../../platform/http/refusal.ts';
 import { BUCKET_COUNT, percentile } from '../histogram.ts';
+import type { StatisticsRow, UsageStatistics } from './usage-answers.ts';
 import type { Group, StatisticsQuery } from './usage.dto.ts';
 
 const HOUR_MS = 3_600_000;
@@ -43,7 +44,7 @@ export class UsageStatisticsService {
     private readonly scope: AccountScope,
   ) {}
 
-  async read(caller: Caller, query: StatisticsQuery) {
+  async read(caller: Caller, query: StatisticsQuery): Promise<UsageStatistics> {
     const userId = await this.scope.resolveList(caller, query.user_id);
     const period = periodOf(query);
     const { sql, parameters } = selectStatistics({ ...query, ...period, userId });
@@ -89,11 +90,11 @@ function summedBuckets(column: string): string {
   return `ARRAY[${Array.from({ length: BUCKET_COUNT }, (_, index) => `sum(${column}[${index + 1}])::bigint`).join(', ')}]`;
 }
 
-function toStatisticsRow(raw: unknown, group: Group | undefined) {
+function toStatisticsRow(raw: unknown, group: Group | undefined): StatisticsRow {
   const row = statisticsRow.parse(raw);
   return {
     at: row.at.toISOString(),
-    ...(group && { [`${group}_id`]: row.group_id, [group]: row.group_name }),
+    ...(group && { [`${group}_id`]: row.group_id === 0 ? null : row.group_id, [group]: row.group_name }),
     requests: row.requests,
     errors: row.errors,
     input_tokens: row.input_tokens,

@@ -2,8 +2,11 @@ import { Controller, Get, Param, Query, type PipeTransform } from '@nestjs/commo
 import { ApiTags } from '@nestjs/swagger';
 import { FromCaller, type Caller } from '../../../platform/access/caller.ts';
 import { Permission } from '../../../platform/access/permission.ts';
+import { cursorPageOf } from '../../../platform/http/cursor.ts';
+import { Answers } from '../../../platform/openapi/answers.ts';
 import { Refusal } from '../../../platform/http/refusal.ts';
 import { isRequestId } from '../ingest/read-event.ts';
+import { usageLogResponseSchema, usageReceiptSchema, usageStatisticsSchema } from './usage-answers.ts';
 import { UsageLogsService } from './usage-logs.service.ts';
 import { UsageReceiptService } from './usage-receipt.service.ts';
 import { UsageStatisticsService } from './usage-statistics.service.ts';
@@ -28,18 +31,21 @@ export class UsageController {
 
   @Get('logs')
   @Permission('user')
+  @Answers('One row a request, newest first; administrators see all accounts', cursorPageOf(usageLogResponseSchema), { isAlsoCsv: true })
   list(@FromCaller() caller: Caller, @Query({ schema: usageLogsSchema }) query: UsageLogs) {
     return this.logs.list(caller, query);
   }
 
   @Get('logs/:rid/receipt')
   @Permission('user')
+  @Answers('Why one request cost what it cost', usageReceiptSchema)
   receipt(@FromCaller() caller: Caller, @Param('rid', requestId) rid: string) {
     return this.receipts.receipt(caller, rid);
   }
 
   @Get('statistics')
   @Permission('user')
+  @Answers('Sums by hour or day, and by model, key, user or upstream', usageStatisticsSchema, { refuses: ['statistics_range'] })
   read(@FromCaller() caller: Caller, @Query({ schema: statisticsSchema }) query: StatisticsQuery) {
     return this.statistics.read(caller, query);
   }

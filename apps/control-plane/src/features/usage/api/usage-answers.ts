@@ -1,0 +1,80 @@
+import { OUTCOMES, routeAttemptSchema } from '@tollgate/contracts';
+import { z } from 'zod';
+import { amountText, countField, idField, timeField, tokensField } from '../../../platform/http/answer-fields.ts';
+import { priceResponseSchema } from '../../models/models.dto.ts';
+
+const tokens = z.int().nullable().describe('As counted; null while the node has not come back');
+const logged = {
+  rid: z.uuid().describe('What the caller got as `x-request-id`'),
+  started_at: timeField,
+  user_id: idField,
+  username: z.string().nullable(),
+  key_id: idField.nullable(),
+  key_name: z.string().nullable(),
+  model_id: idField,
+  model: z.string().nullable(),
+  protocol: z.string().nullable(),
+  is_stream: z.boolean().nullable(),
+  node: z.string().nullable(),
+  upstream_id: idField.nullable(),
+  upstream: z.string().nullable(),
+  route: z.array(routeAttemptSchema).describe('Every upstream that was tried'),
+  outcome: z.enum(OUTCOMES).nullable(),
+  status: z.int().nullable().describe('What the client saw'),
+  input_tokens: tokens,
+  cache_read_tokens: tokens,
+  cache_write_tokens: tokens,
+  output_tokens: tokens,
+  reasoning_tokens: tokens,
+  charge: tokensField,
+  basis: z.enum(['reported', 'estimated']),
+  is_corrected: z.boolean().describe('A first charge was corrected when the node came back'),
+  price_version_id: idField.nullable(),
+  first_token_ms: z.int().nullable(),
+  duration_ms: z.int().nullable(),
+};
+export const usageLogResponseSchema = z.object(logged).meta({ id: 'UsageLog' });
+export type UsageLogResponse = z.output<typeof usageLogResponseSchema>;
+
+const receiptLine = z.object({ class: z.enum(['input', 'cache_read', 'cache_write', 'output']), tokens: countField, weight: amountText, charged: amountText.describe('tokens x weight, exact') });
+export const usageReceiptSchema = z
+  .object({
+    ...logged,
+    price: priceResponseSchema.nullable(),
+    lines: z.array(receiptLine),
+    sum: amountText.nullable().describe('Before the one rounding up'),
+    explanation: z.string(),
+    events: z.array(z.object({ seq: z.int(), kind: z.enum(['usage', 'reap']), charged_tokens: tokensField, booked_at: timeField })),
+  })
+  .meta({ id: 'UsageReceipt' });
+export type UsageReceipt = z.output<typeof usageReceiptSchema>;
+
+const percentiles = z.object({ p50: z.number().nullable(), p90: z.number().nullable(), p95: z.number().nullable(), p99: z.number().nullable() }).meta({ id: 'Percentiles' });
+const group = { id: idField.nullable().optional().describe('With `group_by`'), name: z.string().nullable().optional().describe('With `group_by`') };
+const statisticsRowSchema = z
+  .object({
+    at: timeField.describe('Begin of the hour or day'),
+    model_id: group.id,
+    model: group.name,
+    key_id: group.id,
+    key: group.name,
+    user_id: group.id,
+    user: group.name,
+    upstream_id: group.id,
+    upstream: group.name,
+    requests: countField,
+    errors: countField,
+    input_tokens: countField,
+    cache_read_tokens: countField,
+    cache_write_tokens: countField,
+    output_tokens: countField,
+    charge: tokensField,
+    duration_ms: percentiles,
+    first_token_ms: percentiles,
+  })
+  .meta({ id: 'UsageStatisticsRow' });
+export type StatisticsRow = z.output<typeof statisticsRowSchema>;
+export const usageStatisticsSchema = z
+  .object({ from: timeField, to: timeField, interval: z.enum(['hour', 'day']), group_by: z.enum(['model', 'key', 'user', 'upstream']).nullable(), data: z.array(statisticsRowSchema) })
+  .meta({ id: 'UsageStatistics' });
+export type UsageStatistics = z.output<typeof usageStatisticsSchema>;

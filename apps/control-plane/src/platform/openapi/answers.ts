@@ -1,0 +1,39 @@
+import { SetMetadata, type StreamableFile } from '@nestjs/common';
+import type { z } from 'zod';
+import type { RefusalCode } from '../http/refusals.ts';
+
+export const ANSWERS = 'tollgate:answers';
+
+/** What the API document says of a route besides what its parameters and permission tell. */
+export interface AnswersNote {
+  summary: string;
+  /** null: no content. */
+  schema: z.ZodType | null;
+  refuses: readonly RefusalCode[];
+  /** `?format=csv` answers a file. */
+  isAlsoCsv: boolean;
+}
+
+interface AnswersOptions {
+  /** Codes of this route besides those every route of its kind has; specs fail on a code that is not told here. */
+  refuses?: readonly RefusalCode[];
+  isAlsoCsv?: boolean;
+}
+
+type Answering<T> = (...parameters: never[]) => T | Promise<T>;
+/** Generic in the method, because a property descriptor is invariant. */
+type RouteDecorator<T> = <Method extends Answering<T>>(target: object, key: string | symbol, descriptor: TypedPropertyDescriptor<Method>) => void;
+
+/** `@Answers('List keys', pageOf(keyResponseSchema))`. The compiler holds the method's answer against the schema, specs hold what is really sent. */
+export function Answers<T extends z.ZodType>(summary: string, schema: T, { refuses = [], isAlsoCsv = false }: AnswersOptions = {}): RouteDecorator<z.output<T> | StreamableFile> {
+  return note({ summary, schema, refuses, isAlsoCsv });
+}
+
+/** For routes that answer 204. */
+export function AnswersNothing(summary: string, { refuses = [] }: AnswersOptions = {}): RouteDecorator<void> {
+  return note({ summary, schema: null, refuses, isAlsoCsv: false });
+}
+
+function note(answers: AnswersNote): RouteDecorator<unknown> {
+  return (target, key, descriptor) => void SetMetadata(ANSWERS, answers)(target, key, descriptor);
+}

@@ -1,0 +1,64 @@
+import { z } from 'zod';
+import { REFUSALS, type RefusalCode } from '../http/refusals.ts';
+
+type JsonSchema = Record<string, unknown>;
+
+const converted = z.object({ properties: z.object({ it: z.record(z.string(), z.unknown()) }), $defs: z.record(z.string(), z.record(z.string(), z.unknown())).default({}) });
+
+const PROBLEM_SCHEMA = {
+  type: 'object',
+  description: 'RFC 9457. `code` says which refusal it is; `errors` names the fields.',
+  required: ['type', 'title', 'status', 'detail', 'code', 'errors', 'request_id'],
+  properties: {
+    type: { type: 'string', description: '`urn:tollgate:problem:<code>`' },
+    title: { type: 'string' },
+    status: { type: 'integer' },
+    detail: { type: 'string' },
+    code: { type: 'string', enum: Object.keys(REFUSALS) },
+    errors: {
+      type: 'array',
+      items: { type: 'object', required: ['field', 'message'], properties: { field: { type: 'string' }, message: { type: 'string' } }, additionalProperties: false },
+    },
+    request_id: { type: 'string' },
+  },
+  additionalProperties: false,
+} as const;
+
+/** Parts that routes share. zod schemas become JSON Schema 2020-12; what carries `.meta({ id })` becomes a component that others refer to. */
+export class DocumentBook {
+  private readonly schemas = new Map<string, JsonSchema>();
+  private readonly responses = new Map<string, JsonSchema>();
+
+  /** Undefined for what is no zod schema: the framework then looks for itself. */
+  convert(schema: unknown, io: 'input' | 'output'): { schema: never } | undefined {
+    if (!(schema instanceof z.ZodType)) return undefined;
+    // Wrapped, so that a named schema comes out as a reference even when it is asked for itself.
+    const whole = z.toJSONSchema(z.object({ it: schema }), { target: 'draft-2020-12', io, unrepresentable: 'any', override: ({ jsonSchema }) => simplify(jsonSchema) });
+    const { properties, $defs } = converted.parse(JSON.parse(JSON.stringify(whole).replaceAll('"#/$defs/', '"#/components/schemas/')));
+    for (const [name, { id: _, ...definition }] of Object.entries($defs)) this.schemas.set(name, definition);
+    return { schema: properties.it as never };
+  }
+
+  /** A refusal by one of `codes`, which share a status. */
+  refusal(codes: readonly RefusalCode[]): { $ref: string } {
+    const name = codes.join('.');
+    const description = codes.map((code) => `\`${code}\`: ${REFUSALS[code].title}`).join('\n\n');
+    this.responses.set(name, { description, content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } }, 'x-codes': codes });
+    return { $ref: `#/components/responses/${name}` };
+  }
+
+  components(): { schemas: Record<string, never>; responses: Record<string, never> } {
+    return { schemas: { ...sorted(this.schemas), Problem: PROBLEM_SCHEMA as never }, responses: sorted(this.responses) };
+  }
+}
+
+function sorted(parts: ReadonlyMap<string, JsonSchema>): Record<string, never> {
+  return Object.fromEntries([...parts].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([name, part]) => [name, part as never]));
+}
+
+/** Leaves out what only repeats: the pattern behind a format, and the bounds every JSON integer has. */
+function simplify(schema: JsonSchema): void {
+  if (schema['format'] !== undefined) delete schema['pattern'];
+  if (schema['maximum'] === Number.MAX_SAFE_INTEGER) delete schema['maximum'];
+  if (schema['minimum'] === Number.MIN_SAFE_INTEGER) delete schema['minimum'];
+}
