@@ -3,7 +3,7 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createSecretBox, parseOutboundPolicy, upstreamSecretOwner } from '@tollgate/contracts';
-import { Acknowledgements, EpochCache, Epochs, FleetStore, FunctionLibrary, MeteringStore, nodeAddress, openRedis, type ConnectionRole, type RedisConnection } from '@tollgate/keyspace';
+import { Acknowledgements, EpochCache, Epochs, FleetStore, FunctionLibrary, MeteringStore, nodeAddress, openRedis, redisReady, type ConnectionRole, type RedisConnection } from '@tollgate/keyspace';
 import type { Logger } from 'pino';
 import { createApp } from './app.ts';
 import type { Config } from './config.ts';
@@ -32,6 +32,7 @@ import { RequestBooks } from './usage/request-books.ts';
 const SOFTWARE = 'tollgate/0.1.0';
 /** A node that said nothing for so long has no share of the relays. */
 const PEER_AGE_MAX_MS = 10_000;
+const REDIS_WAIT_MS = 2_000;
 /** A worker of a node that is stopped, or not registered yet, listens after this all the same: it has health to tell. */
 const JOIN_MS = 3_000;
 const JOIN_POLL_MS = 20;
@@ -49,6 +50,8 @@ export interface RunningNode {
 export async function startNode(config: Config, log: Logger, { isWorker = false }: { isWorker?: boolean } = {}): Promise<RunningNode> {
   await mkdir(config.DATA_DIR, { recursive: true });
   const redis = openConnections(config, log);
+  // Bounded: without Redis a node starts too, and serves from what it has as soon as Redis returns.
+  await Promise.all([redis.hot, redis.plain].map((connection) => redisReady(connection, REDIS_WAIT_MS).catch(() => log.warn({ wait_ms: REDIS_WAIT_MS }, 'Redis is not there yet; starting without it'))));
   const library = new FunctionLibrary(redis.hot);
   const store = new MeteringStore({ library, epochs: new EpochCache(new Epochs(redis.hot)), shards: config.SHARDS });
   const fleet = new FleetStore({ redis: redis.plain, library });

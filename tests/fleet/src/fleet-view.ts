@@ -32,3 +32,14 @@ export async function until(what: string, isReached: () => Promise<boolean> | bo
     await delay(20);
   }
 }
+
+/** Status of a small request; 0 = nobody listens. */
+export async function chatStatus(origin: string, { key, model }: { key: string; model: { name: string } }): Promise<number> {
+  const answer = await fetch(`${origin}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model: model.name, messages: [{ role: 'user', content: '@demo tokens=2' }] }),
+  }).catch(() => undefined);
+  await answer?.body?.cancel();
+  return answer?.status ?? 0;
+}

@@ -16,6 +16,8 @@ export interface TollgateOptions {
   /** Replicas of the control plane: `control-plane`, `control-plane-2`, ... */
   controlPlanes?: number;
   frontDoor?: boolean;
+  /** `cluster` = a Redis Cluster of three primaries. */
+  redis?: 'single' | 'cluster';
   /** The way a process takes to PostgreSQL and Redis, for tests that cut it. Asked once per control plane and node. */
   route?: (process: string, direct: StoreUrls) => Promise<StoreUrls>;
   /** Added to the environment of every app. */
@@ -59,11 +61,11 @@ export interface Tollgate {
 
 /** Needs a build (`npm test` makes it). A few seconds; call it in `beforeAll` with a timeout to match, and `stop` in `afterAll`. */
 export async function startTollgate(options: TollgateOptions = {}): Promise<Tollgate> {
-  const services = await startServices();
+  const services = await startServices({ redis: options.redis !== 'cluster' || 'cluster' });
   const secrets = drawSecrets();
   const backends: Backends = { databaseUrl: services.databaseUrl, redisUrl: services.redisUrl, secrets, base: baseEnvironment(options.env) };
   const fleet = await layOut(services, backends, options);
-  const processes = new Map([services.postgres, services.redis, ...fleet.processes].map((process) => [process.spec.name, process]));
+  const processes = new Map([services.postgres, ...services.redisServers, ...fleet.processes].map((process) => [process.spec.name, process]));
   const stop = async (): Promise<void> => {
     await Promise.all(fleet.processes.map((process) => process.stop()));
     await services.stop();

@@ -19,14 +19,18 @@ export interface RedisSettings {
   folders: ProcessFolders;
   /** False for tests that never restart it: nothing is written to disk. */
   isPersistent?: boolean;
+  /** Names the process; `redis` unless there are several. */
+  name?: string;
+  /** Makes it a member of a Redis Cluster, with this port for the cluster's own bus. */
+  busPort?: number;
 }
 
 /** A Redis of our own on 127.0.0.1, append-only file fsynced every second, never evicting. */
-export function embeddedRedis({ dataFolder, port, password, binary, folders, isPersistent = true }: RedisSettings): ManagedProcess {
+export function embeddedRedis({ dataFolder, port, password, binary, folders, isPersistent = true, name = 'redis', busPort }: RedisSettings): ManagedProcess {
   const configFile = path.join(dataFolder, 'redis.conf');
   return new ManagedProcess(
     {
-      name: 'redis',
+      name,
       command: binary.server,
       args: [configFile],
       cwd: dataFolder,
@@ -35,7 +39,7 @@ export function embeddedRedis({ dataFolder, port, password, binary, folders, isP
       prepare: async () => {
         mkdirSync(dataFolder, { recursive: true, mode: 0o700 });
         // In a file, not in the arguments, which every user of the machine can list.
-        writeFileSync(configFile, configuration({ dataFolder, port, password, isPersistent }), { mode: 0o600 });
+        writeFileSync(configFile, configuration({ dataFolder, port, password, isPersistent, busPort }), { mode: 0o600 });
         repairAppendOnlyFile(dataFolder, binary);
       },
       isReady: async (pid) => (await readProcessId(port, password)) === pid,
@@ -49,7 +53,7 @@ export function redisUrl({ port, password, database = 0 }: { port: number; passw
   return `redis://:${password}@127.0.0.1:${port}/${database}`;
 }
 
-function configuration({ dataFolder, port, password, isPersistent }: { dataFolder: string; port: number; password: string; isPersistent: boolean }): string {
+function configuration({ dataFolder, port, password, isPersistent, busPort }: Pick<RedisSettings, 'dataFolder' | 'port' | 'password'> & { isPersistent: boolean; busPort: number | undefined }): string {
   return [
     'bind 127.0.0.1',
     `port ${port}`,
@@ -61,6 +65,7 @@ function configuration({ dataFolder, port, password, isPersistent }: { dataFolde
     // The append-only file is the only copy on disk.
     'save ""',
     'maxmemory-policy noeviction',
+    ...(busPort === undefined ? [] : ['cluster-enabled yes', `cluster-port ${busPort}`, 'cluster-config-file nodes.conf', 'cluster-node-timeout 5000', `masterauth ${password}`]),
     '',
   ].join('\n');
 }
@@ -84,12 +89,12 @@ async function readProcessId(port: number, password: string): Promise<number | u
   const reply = await ask(port, `AUTH ${password}\r\nINFO server\r\n`, /process_id:(\d+)\r/);
   if (reply === undefined) return undefined;
   // While the data load, commands answer -LOADING although INFO already works.
-  const isLoaded = await ask(port, `AUTH ${password}\r\nEXISTS tollgate\r\n`, /:(\d+)\r\n/);
+  const isLoaded = await ask(port, `AUTH ${password}\r\nEXISTS tollgate\r\n`, /(:\d+|-MOVED|-CLUSTERDOWN)/);
   return isLoaded === undefined ? undefined : Number(reply);
 }
 
 /** Sends inline commands and resolves with the first group of `pattern`, or undefined when it does not come. */
-function ask(port: number, commands: string, pattern: RegExp): Promise<string | undefined> {
+export function ask(port: number, commands: string, pattern: RegExp): Promise<string | undefined> {
   return new Promise((resolve) => {
     let received = '';
     const socket = connect({ host: '127.0.0.1', port });

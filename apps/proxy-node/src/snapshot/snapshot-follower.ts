@@ -1,7 +1,10 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { PublishedSnapshot, SnapshotVerdict } from '@tollgate/snapshot';
 import type { Logger } from 'pino';
 import { RoutingIndex } from './routing-index.ts';
 import type { SnapshotFile } from './snapshot-file.ts';
+
+const FIRST_PULL_MS = 2_000;
 
 /** Where published snapshots are read; `FleetStore` of libs/keyspace. */
 export interface SnapshotSource {
@@ -52,11 +55,14 @@ export class SnapshotFollower {
     this.#listeners.push(listener);
   }
 
-  /** Starts from disk, then follows. Does not wait for Redis. */
+  /**
+   * Starts from disk, then follows. What is published is looked for first, for a moment: a node that once said it runs a version must not serve
+   * an older one of its disk after a restart.
+   */
   async start(): Promise<void> {
     const saved = await this.#file.load();
     if (saved) this.#apply(saved);
-    void this.pull();
+    await Promise.race([this.pull(), delay(FIRST_PULL_MS, undefined, { ref: false })]);
     this.#timer = setInterval(() => void this.pull(), this.#pullMs);
   }
 

@@ -1,0 +1,50 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { closeClient } from '@tollgate/audit';
+import { startTollgate, type Tollgate } from '@tollgate/harness';
+import { openRedis, redisReady } from '@tollgate/keyspace';
+import { chatStatus, syncOutcomes, until } from './fleet-view.ts';
+import { closeBooks, setScene, SteadyLoad, type Scene } from './steady-load.ts';
+
+/** Everything over a Redis Cluster of three primaries: accounts' shards, the fleet, the queue and the acknowledgements live on different servers. */
+let tollgate: Tollgate;
+let scene: Scene;
+
+beforeAll(async () => {
+  tollgate = await startTollgate({ nodes: 2, redis: 'cluster', env: { HOLD_LEASE_MS: '6000' } });
+  scene = await setScene(tollgate);
+}, 90_000);
+afterAll(async () => {
+  closeClient();
+  await tollgate?.stop();
+}, 30_000);
+
+test('a change reaches every node, and sync-all proves it', async () => {
+  expect(await syncOutcomes(tollgate)).toEqual({ 'node-1': 'applied', 'node-2': 'applied' });
+  for (const origin of tollgate.nodeUrls) expect(await chatStatus(origin, scene)).toBe(200);
+});
+
+test('a disabled key is refused by every node on its very next request', async () => {
+  const { id, key } = await scene.customer.client.createKey({ name: 'short-lived', allowed_models: '*', rpm: 0, rph: 0, rpd: 0 });
+  for (const origin of tollgate.nodeUrls) expect(await chatStatus(origin, { ...scene, key })).toBe(200);
+  await scene.customer.client.call('POST', `/keys/${id}/disable`);
+  for (const origin of tollgate.nodeUrls) expect(await chatStatus(origin, { ...scene, key })).toBe(401);
+});
+
+test('the books close under load, also when the functions are lost and a node is killed on the way', async () => {
+  const load = new SteadyLoad(tollgate.nodeUrls, scene);
+  await until('a running load', () => load.count('completed') > 40);
+  const redis = openRedis(tollgate.redisUrl, { role: 'plain', name: 'spec', onError: () => undefined });
+  try {
+    await redisReady(redis, 5_000);
+    if (!('nodes' in redis)) throw new Error('not a cluster');
+    await Promise.all(redis.nodes('master').map((primary) => primary.call('FUNCTION', 'FLUSH')));
+  } finally {
+    redis.disconnect();
+  }
+  const flushed = load.count('completed');
+  await until('a running load', () => load.count('completed') > flushed + 40);
+  expect(load.count('refused')).toBe(0);
+  await tollgate.kill('node-2');
+  await tollgate.restart('node-2');
+  await closeBooks(tollgate, await load.stop(), { wereKilled: true });
+}, 120_000);
