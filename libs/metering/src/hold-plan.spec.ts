@@ -56,6 +56,10 @@ describe('planHold', () => {
     expect(planHold({ ask: ask({ prompt }), model: CHAT, price: PLAIN })).toMatchObject({ promptBound: 132, bounds: { promptTokens: null } });
   });
 
+  test('a report is judged by the whole request: text in a place nobody counted must not make it incredible, and so free', () => {
+    expect(planHold({ ask: ask({ raw: { byteLength: 1_000_000 } }), model: CHAT, price: PLAIN })).toMatchObject({ promptBound: 132, bounds: { promptTokens: 1_000_000 } });
+  });
+
   test('holds no output for embeddings and none for an output limit of 0', () => {
     expect(planHold({ ask: ask(), model: { ...CHAT, kind: 'embedding' }, price: PLAIN })).toMatchObject({ wantTokens: 132, minTokens: 132, outputLimit: 0 });
     expect(planHold({ ask: ask({ outputLimit: 0 }), model: CHAT, price: PLAIN })).toMatchObject({ wantTokens: 132, minTokens: 132 });

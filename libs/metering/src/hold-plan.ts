@@ -20,6 +20,8 @@ export interface HoldFacts {
   /** `n`. */
   choices: number;
   prompt: { textBytes: number; messageCount: number; imageCount: number; unboundedInputs: number };
+  /** The request as it came. */
+  raw?: { readonly byteLength: number };
 }
 
 export interface HoldRequest {
@@ -50,7 +52,10 @@ export interface HoldPlan {
 }
 
 export interface UsageBounds {
-  /** null: the prompt has inputs without any bound. */
+  /**
+   * At least the request's bytes: an upstream may read as prompt what we do not (fields of its own, the first of two keys), and whoever finds
+   * such a place must not have the report of it doubted. null: the prompt has inputs without any bound.
+   */
   promptTokens: number | null;
   outputTokens: number;
 }
@@ -77,7 +82,7 @@ export function planHold(request: HoldRequest): HoldPlan {
     promptBound: chargedCeil(promptMicros),
     sliceTokens: chargedCeil(outputMicros(slice)),
     boundTokens,
-    bounds: { promptTokens: isPromptBounded(request) ? saturate(promptTokens) : null, outputTokens: saturate(outputTokens) },
+    bounds: { promptTokens: isPromptBounded(request) ? Math.max(saturate(promptTokens), ask.raw?.byteLength ?? 0) : null, outputTokens: saturate(outputTokens) },
   };
 }
 

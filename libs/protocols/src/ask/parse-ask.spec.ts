@@ -134,6 +134,24 @@ describe('prompt facts', () => {
     expect(prompt.text()).not.toContain('not in the prompt');
   });
 
+  const LONG = 'a long text '.repeat(1_000);
+  test.each<[string, 'chat' | 'messages', object]>([
+    ['a property named type', 'chat', { tools: [{ type: 'function', function: { name: 'f', parameters: { properties: { type: { description: LONG } } } } }] }],
+    ['a schema that calls itself an image', 'chat', { tools: [{ type: 'function', function: { name: 'f', parameters: { type: 'image_url', description: LONG } } }] }],
+    ['a message that calls itself a file', 'chat', { messages: [{ role: 'user', type: 'file', content: LONG }] }],
+    ['a type of its own', 'chat', { messages: [{ role: 'user', content: [{ type: LONG }] }] }],
+    ['a role of its own', 'chat', { messages: [{ role: LONG, content: '' }] }],
+    ['a cache control', 'messages', { messages: [{ role: 'user', content: [{ type: 'text', text: '', cache_control: { note: LONG } }] }] }],
+    ['arguments that call themselves a document', 'messages', { messages: [{ role: 'assistant', content: [{ type: 'tool_use', id: 't', name: 'f', input: { type: 'document', text: LONG } }] }] }],
+    ['arguments with a list of images', 'messages', { messages: [{ role: 'assistant', content: [{ type: 'tool_use', id: 't', name: 'f', input: { content: [{ type: 'image', text: LONG }] } }] }] }],
+    ['a document of text', 'messages', { messages: [{ role: 'user', content: [{ type: 'document', source: { type: 'content', content: [{ type: 'text', text: LONG }] } }] }] }],
+    ['documents beside the messages', 'chat', { documents: [{ text: LONG }] }],
+  ])('see a long text hidden in %s', (_place, protocol, fields) => {
+    const { prompt } = parse(protocol, { model: 'm', max_tokens: 1, messages: HELLO, ...fields });
+    expect(prompt.textBytes).toBeGreaterThan(LONG.length);
+    expect(prompt.text()).toContain(LONG);
+  });
+
   test('count what has no token bound of its own', () => {
     const chat = parse('chat', {
       model: 'm',
