@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { auditBooks, describeFindings, isSound } from '@tollgate/audit';
 import { createCustomer, createRoutedModel, startTollgate, type Customer, type RoutedModel, type Tollgate } from '@tollgate/harness';
-import { recordOf, settledRows } from './books.ts';
+import { recordOf, settledRows, until } from './books.ts';
 import { openStream, type Heard } from './streams.ts';
 
 /**
@@ -151,6 +151,18 @@ test('money and tokens that were left went where the deed says', async () => {
   const forfeited = await tollgate.admin.list(`/activity/logs?target_kind=user&target_id=${caseOf('deleting the user with ?forfeit=true').customer.id}&action=user.delete`);
   expect(forfeited).toHaveLength(1);
 });
+
+test('a request refused for funds makes auto-recharge look at once: money paid in meanwhile buys tokens', async () => {
+  const customer = await createCustomer(tollgate, { amount: '0' });
+  const { model } = caseOf('disabling the key');
+  await customer.client.subscribe({ model_id: model.id, tokens: 0, auto_recharge_threshold: 10, auto_recharge_amount: 1_000 });
+  const { key } = await customer.client.createKey({ name: 'key' });
+  await until(async () => (await tollgate.admin.list('/admin/alerts?rule=auto_recharge_failed'))[0], 'the alert that the wallet is empty');
+  await tollgate.admin.adminRecharge({ userId: customer.id, amount: '1', note: 'test' });
+  expect(await statusOf({ origin: nodeUrl(0), key, model: model.name })).toBe(429);
+  await until(async () => ((await statusOf({ origin: nodeUrl(1), key, model: model.name })) === 200 ? true : undefined), 'tokens bought after a refusal', 5_000);
+  expect(await tollgate.admin.list('/admin/alerts?rule=auto_recharge_failed')).toEqual([]);
+}, 20_000);
 
 test('the books close: PostgreSQL equals Redis, nothing is held, nothing is on its way', async () => {
   const findings = await auditBooks(tollgate, { drainMs: 10_000 });

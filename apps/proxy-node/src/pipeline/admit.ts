@@ -85,7 +85,7 @@ export class Admitter {
       trial = await this.#try([trial.key], admission, price, plan);
     }
     const { key, reply } = trial;
-    if (reply.kind === 'duplicate' ? reply.state !== 'open' : reply.kind !== 'admitted') throw this.#refused(key, reply);
+    if (reply.kind === 'duplicate' ? reply.state !== 'open' : reply.kind !== 'admitted') throw this.#refused(key, reply, admission.model.id);
     const granted = reply as Granted;
     const windows = reply.kind === 'admitted' ? reply.windows : [];
     return this.#open(key, admission, { request, plan, price, granted, windows });
@@ -158,8 +158,9 @@ export class Admitter {
     return { accountId: key.accountId, keyId, subscriptionId, price, plan, outputLimit, headers: rateLimitHeaders(windows), hold };
   }
 
-  #refused(key: ParsedApiKey, reply: AdmitReply): Refusal {
+  #refused(key: ParsedApiKey, reply: AdmitReply, modelId: number): Refusal {
     const refusal = admitRefusal(reply);
+    if (reply.kind === 'balance_too_low' || reply.kind === 'tokens_held') this.#books.refusedForFunds({ accountId: key.accountId, modelId });
     if (reply.kind === 'rate_limited') this.#denials.set(key.hash, { refusal, retryAfterMs: reply.retryAfterMs, now: Date.now() });
     return refusal;
   }

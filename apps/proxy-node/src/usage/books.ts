@@ -7,6 +7,8 @@ export interface Books {
   open(hold: OpenHold): HoldHandle;
   /** Why new requests must be refused now (Redis away, journal unwritable, backlog over its limit), or null. */
   refusal(): 'metering_unavailable' | 'backlog_full' | null;
+  /** A request was refused for want of tokens: auto-recharge may look at once. Returns at once. */
+  refusedForFunds(subscription: { accountId: number; modelId: number }): void;
 }
 
 export interface OpenHold {

@@ -4,6 +4,7 @@ import { nodeAddress, type Acknowledgements, type RedisConnection } from '@tollg
 import type { Logger } from 'pino';
 import type { Books, HoldHandle, OpenHold } from './books.ts';
 import { Checkpointer } from './checkpointer.ts';
+import { FundsHints, type FundsHint } from './funds-hints.ts';
 import { journalFolder } from './journal-files.ts';
 import { acknowledgedLine, admittedLine, countsLine, finalLine, type JournalledCounts } from './journal-line.ts';
 import { adoptJournals, type AdoptedRequests } from './journal-adoption.ts';
@@ -63,6 +64,7 @@ export class RequestBooks implements Books {
   readonly #settler: Settler;
   readonly #checkpointer: Checkpointer;
   readonly #relay: Relay;
+  readonly #hints: FundsHints;
   readonly #uplink: JournalUplink;
   readonly #open = new Map<string, OpenRequest>();
   #acknowledged: [rid: string, seq: number][] = [];
@@ -95,6 +97,7 @@ export class RequestBooks implements Books {
     this.#journal = journal;
     journal.onCrowded = (place) => this.#carry(place);
     this.#relay = new Relay({ outbox: metering, queue, shards, owner: address, peers, log, now, random });
+    this.#hints = new FundsHints({ queue, log, now });
     this.#uplink = new JournalUplink({ controlPlaneUrl: options.controlPlaneUrl, credential: options.credential ?? '', node: address, log, now, onBooked: (rids) => this.#settler.booked(rids) });
     this.#settler = new Settler({
       metering,
@@ -121,6 +124,10 @@ export class RequestBooks implements Books {
   refusal(): 'metering_unavailable' | 'backlog_full' | null {
     if (this.#ending.signal.aborted || !this.#journal.isWritable || this.#options.redis.status !== 'ready') return 'metering_unavailable';
     return this.#settler.unacknowledged >= (this.#options.backlogMax ?? BACKLOG_MAX) ? 'backlog_full' : null;
+  }
+
+  refusedForFunds(subscription: FundsHint): void {
+    this.#hints.note(subscription);
   }
 
   open(hold: OpenHold): HoldHandle {
@@ -151,6 +158,7 @@ export class RequestBooks implements Books {
     this.#ending.abort();
     this.#checkpointer.close();
     this.#settler.close();
+    this.#hints.close();
     this.#uplink.close();
     await this.#relay.close();
     // While Redis is away neither of the two ends by itself.

@@ -1,0 +1,68 @@
+import type { Logger } from 'pino';
+import type { UsageQueue } from './relay.ts';
+
+/** Several refusals of a moment travel in one job. */
+const COLLECT_MS = 50;
+/** A subscription is told of at most once in this time: whoever calls without funds mostly calls again at once. */
+const QUIET_MS = 1_000;
+/** One job's worth. More subscriptions out of funds in one moment wait for their next refusal, or for the sweep. */
+const WAITING_MAX = 200;
+/** Remembered subscriptions; forgetting one early costs one more hint. */
+const TOLD_MAX = 10_000;
+
+export interface FundsHint {
+  accountId: number;
+  modelId: number;
+}
+
+/**
+ * Tells the control plane whose requests were refused for want of tokens, so that auto-recharge looks at once. Only hints: bounded, deduplicated,
+ * and lost when the queue does not take them, because settles, credits and a sweep look too.
+ */
+export class FundsHints {
+  readonly #queue: UsageQueue;
+  readonly #log: Pick<Logger, 'debug'>;
+  readonly #now: () => number;
+  /** When each subscription was last told of, oldest first. */
+  readonly #told = new Map<string, number>();
+  #waiting: FundsHint[] = [];
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor({ queue, log, now }: { queue: UsageQueue; log: Pick<Logger, 'debug'>; now: () => number }) {
+    this.#queue = queue;
+    this.#log = log;
+    this.#now = now;
+  }
+
+  /** Costs the refused request a look into a map. */
+  note(hint: FundsHint): void {
+    const subscription = `${hint.accountId}:${hint.modelId}`;
+    const now = this.#now();
+    if (now - (this.#told.get(subscription) ?? -Infinity) < QUIET_MS || this.#waiting.length >= WAITING_MAX) return;
+    this.#remember(subscription, now);
+    this.#waiting.push(hint);
+    this.#timer ??= setTimeout(() => void this.#send(), COLLECT_MS).unref();
+  }
+
+  close(): void {
+    clearTimeout(this.#timer);
+  }
+
+  #remember(subscription: string, now: number): void {
+    this.#told.delete(subscription);
+    this.#told.set(subscription, now);
+    const [oldest] = this.#told.keys();
+    if (this.#told.size > TOLD_MAX && oldest !== undefined) this.#told.delete(oldest);
+  }
+
+  async #send(): Promise<void> {
+    this.#timer = undefined;
+    const refusedForFunds = this.#waiting;
+    this.#waiting = [];
+    try {
+      await this.#queue.add({ events: [], refusedForFunds });
+    } catch (error) {
+      this.#log.debug({ error }, 'refusals for funds could not be told');
+    }
+  }
+}
