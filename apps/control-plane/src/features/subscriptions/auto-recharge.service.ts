@@ -17,16 +17,19 @@ const SWEEP_ROWS = 1_000;
 /** A wallet that is too small is tried again after 30 s, 1, 2, 4 ... minutes, or as soon as it could pay. */
 const BACKOFF_FIRST = '30 seconds';
 const BACKOFF_DOUBLINGS_MAX = 7;
+/** A need of more purchases than this is bought at once: a tiny amount under a huge threshold must not keep the books busy for ever. */
+const SINGLE_PURCHASES_MAX = 10;
 
 const integer = z.union([z.string(), z.number()]).transform(toSafeInteger);
 const candidateRow = z
-  .object({ id: z.number(), user_id: z.number(), model_id: z.number(), auto_recharge_threshold: integer, auto_recharge_amount: integer })
-  .transform((row) => ({ id: row.id, userId: row.user_id, modelId: row.model_id, threshold: row.auto_recharge_threshold, amount: row.auto_recharge_amount }));
+  .object({ id: z.number(), user_id: z.number(), model_id: z.number(), auto_recharge_threshold: integer, auto_recharge_amount: integer, affordable: integer })
+  .transform((row) => ({ id: row.id, userId: row.user_id, modelId: row.model_id, threshold: row.auto_recharge_threshold, amount: row.auto_recharge_amount, affordable: row.affordable }));
 type Candidate = z.output<typeof candidateRow>;
 
 /** Subscriptions that may be recharged now: switched on, usable, and not backing off unless the wallet could pay by now. */
 const CANDIDATES = `
-  SELECT s.id, s.user_id, s.model_id, s.auto_recharge_threshold, s.auto_recharge_amount
+  SELECT s.id, s.user_id, s.model_id, s.auto_recharge_threshold, s.auto_recharge_amount,
+    least(9007199254740991, coalesce(floor(coalesce(w.balance, 0) * 1000000::numeric / nullif(s.auto_recharge_amount::numeric * p.price_per_million, 0)), 9007199254740991))::bigint AS affordable
   FROM subscriptions s
     JOIN users u ON u.id = s.user_id AND u.status = 'active'
     JOIN models m ON m.id = s.model_id AND m.is_on_shelf AND m.deleted_at IS NULL
@@ -136,7 +139,7 @@ export class AutoRechargeService implements OnApplicationBootstrap, BeforeApplic
     const subscription = await this.tokens.lockOne(tx, candidate.id);
     // A credit on its way to Redis may already cover the need; its arrival asks again.
     if (subscription.status !== 'active' || subscription.creditSeq !== live.creditSeq) return;
-    await this.purchases.buy(tx, subscription, { tokens: candidate.amount, kind: 'auto_recharge', actorUserId: null });
+    await this.purchases.buy(tx, subscription, { tokens: tokensToBuy(candidate, live), kind: 'auto_recharge', actorUserId: null });
     await tx.query('UPDATE subscriptions SET auto_recharge_failures = 0, auto_recharge_retry_at = NULL WHERE id = $1', [candidate.id]);
     await this.alerts.resolve(tx, { rule: 'auto_recharge_failed', subject: `subscription:${candidate.id}` });
   }
@@ -153,4 +156,10 @@ export class AutoRechargeService implements OnApplicationBootstrap, BeforeApplic
       await this.alerts.raise(tx, { rule: 'auto_recharge_failed', subject: `subscription:${candidate.id}`, message, detail: { user_id: candidate.userId, model_id: candidate.modelId } });
     });
   }
+}
+
+/** One `amount`; where many would be needed, as many as bring the subscription above its threshold or as the wallet pays for. */
+function tokensToBuy({ threshold, amount, affordable }: Candidate, { balance, held }: LiveBalance): number {
+  const purchases = Math.floor((threshold - (balance - held)) / amount) + 1;
+  return purchases <= SINGLE_PURCHASES_MAX ? amount : amount * Math.max(1, Math.min(purchases, affordable));
 }

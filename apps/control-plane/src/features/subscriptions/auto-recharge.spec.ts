@@ -130,3 +130,10 @@ test('frozen accounts and models off the shelf are not recharged', async () => {
 test('the books close', async () => {
   expect(await books.violations()).toEqual({});
 });
+
+test('a tiny amount under a huge threshold is bought at once, not one token after the other, and no more than the wallet pays for', async () => {
+  const one = await subscribed('1', { threshold: 1_000_000_000, amount: 1 }, 0);
+  await eventually(async () => expect((await books.query('SELECT balance FROM subscriptions WHERE id = $1', [one.id]))[0].balance).toBe('1000000'));
+  await Promise.all(services.map((service) => service.idle()));
+  expect(await purchases(one.id)).toBeLessThanOrEqual(2);
+});
