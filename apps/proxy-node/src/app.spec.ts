@@ -223,7 +223,25 @@ describe('lists and small answers', () => {
     expect(counts[0]?.input_tokens).toBeGreaterThan(0);
   });
 
+  test('refuses a web socket in a way that has Codex go on with plain requests', async () => {
+    const [status, body] = await new Promise<[number | undefined, string]>((resolve, reject) => {
+      const upgrade = { connection: 'Upgrade', upgrade: 'websocket', 'sec-websocket-version': '13', 'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==' };
+      const request = httpRequest(`${node.url}/v1/responses`, { headers: { ...upgrade, authorization: `Bearer ${node.apiKey}` } }, (response) => {
+        let text = '';
+        response.on('data', (bytes: Buffer) => (text += bytes.toString()));
+        response.on('end', () => resolve([response.statusCode, text]));
+      });
+      request.on('upgrade', () => reject(new Error('it was upgraded')));
+      request.on('error', reject);
+      request.end();
+    });
+    expect(status).toBe(426);
+    expect(JSON.parse(body)).toMatchObject({ error: { code: 'websocket_not_supported' } });
+    expect((await fetch(`${node.url}/v1/responses`, { headers: { authorization: `Bearer ${node.apiKey}` } })).status).toBe(405);
+  });
+
   test('greets Claude Code, and says how it is', async () => {
+    expect((await fetch(`${node.url}/`, { method: 'HEAD' })).status).toBe(200);
     expect((await fetch(`${node.url}/api/hello`, { method: 'HEAD' })).status).toBe(200);
     expect((await fetch(`${node.url}/`, { method: 'HEAD' })).status).toBe(200);
     expect((await fetch(`${node.url}/healthz`)).status).toBe(200);

@@ -21,6 +21,7 @@ import { Admitter } from './pipeline/admit.ts';
 import { DenyCache } from './pipeline/deny-cache.ts';
 import { Forwarder } from './pipeline/forward.ts';
 import { Pipeline } from './pipeline/pipeline.ts';
+import { SessionAffinity } from './pipeline/session-affinity.ts';
 import { SnapshotFile } from './snapshot/snapshot-file.ts';
 import { SnapshotFollower } from './snapshot/snapshot-follower.ts';
 import { Ticker } from './upstream/ticker.ts';
@@ -114,6 +115,7 @@ function createServing({ config, store, books, follower, log }: { config: Config
   const secrets = createSecretBox(config.ENCRYPTION_KEY);
   const pools = new UpstreamPools({ policy: parseOutboundPolicy(config.UPSTREAM_ALLOW_PRIVATE), openSecret: (sealed, id) => secrets.open(sealed, upstreamSecretOwner(id)) });
   const health = new UpstreamHealth();
+  const affinity = new SessionAffinity();
   const ticker = new Ticker();
   const denials = new DenyCache(config.DENY_CACHE_MAX);
   const metrics = new Metrics({ credential: config.NODE_CREDENTIAL, gate, unacknowledged: () => books.state.unacknowledged, snapshotVersion: () => follower.current?.snapshot.version ?? 0 });
@@ -130,6 +132,7 @@ function createServing({ config, store, books, follower, log }: { config: Config
     admitter,
     forwarder: new Forwarder({ pools, health, ticker, limits: { answerBytesMax: config.ANSWER_BYTES_MAX, errorBytesMax: config.ERROR_BYTES_MAX } }),
     health,
+    affinity,
     ticker,
     log,
     node,
@@ -139,7 +142,7 @@ function createServing({ config, store, books, follower, log }: { config: Config
   });
   const operations = new Operations({ gate, follower, metrics, meteringRefusal: () => books.refusal(), log });
   const app = createApp({ pipeline, admitter, operations, newRid: randomUUIDv7, trustedProxies: parseRanges(config.TRUSTED_PROXIES), bodyBytesMax: config.BODY_BYTES_MAX });
-  return { app, operations, gate, pipeline, pools, health, denials };
+  return { app, operations, gate, pipeline, pools, health, affinity, denials };
 }
 
 interface FleetParts {
@@ -153,7 +156,7 @@ interface FleetParts {
 }
 
 function followFleet({ config, fleet, subscriber, books, follower, serving, log }: FleetParts): NodeReporter {
-  const { gate, pools, health, denials } = serving;
+  const { gate, pools, health, affinity, denials } = serving;
   const identity = {
     name: config.NODE_NAME,
     worker: config.NODE_WORKER,
@@ -170,7 +173,7 @@ function followFleet({ config, fleet, subscriber, books, follower, serving, log 
     health.retain({ upstreamIds, routeIds: new Set(document.routes.map(({ id }) => id)) });
     void reporter.report();
   });
-  const tables = nodeTables({ follower, health, denials, denialsMax: config.DENY_CACHE_MAX });
+  const tables = nodeTables({ follower, health, affinity, denials, denialsMax: config.DENY_CACHE_MAX });
   const listener = fleetListener({ name: config.NODE_NAME, follower, reporter, dump: (request) => fleet.writeDump(composeDump(tables, request, identity)), log });
   fleet.subscribe(subscriber, listener).catch((error: unknown) => log.error({ err: error }, 'the fleet channel cannot be followed; pulling only'));
   return reporter;

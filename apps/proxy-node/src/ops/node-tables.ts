@@ -1,4 +1,5 @@
 import type { DenyCache } from '../pipeline/deny-cache.ts';
+import type { SessionAffinity } from '../pipeline/session-affinity.ts';
 import type { SnapshotFollower } from '../snapshot/snapshot-follower.ts';
 import type { UpstreamHealth } from '../upstream/upstream-health.ts';
 import type { DumpTables } from './node-dump.ts';
@@ -6,7 +7,7 @@ import type { DumpTables } from './node-dump.ts';
 const SEALED = '[sealed]';
 
 /** The in-memory tables of a worker, as administrators may see them: secrets and key hashes stay out. */
-export function nodeTables({ follower, health, denials, denialsMax }: { follower: SnapshotFollower; health: UpstreamHealth; denials: DenyCache; denialsMax: number }): DumpTables {
+export function nodeTables({ follower, health, affinity, denials, denialsMax }: { follower: SnapshotFollower; health: UpstreamHealth; affinity: SessionAffinity; denials: DenyCache; denialsMax: number }): DumpTables {
   const document = () => follower.current?.snapshot.document;
   return {
     models: { entries: () => document()?.models.length ?? 0, limit: null, rows: () => (document()?.models ?? []).map((model) => ({ key: model.name, value: model })) },
@@ -17,6 +18,7 @@ export function nodeTables({ follower, health, denials, denialsMax }: { follower
       rows: () => (document()?.upstreams ?? []).map((upstream) => ({ key: String(upstream.id), value: { ...upstream, sealed_api_key: upstream.sealed_api_key === null ? null : SEALED, headers: Object.keys(upstream.headers) } })),
     },
     upstream_health: { entries: () => health.dump(Date.now()).length, limit: null, rows: () => health.dump(Date.now()).map((value) => ({ key: String(value['upstream_id']), value })) },
+    sessions: { entries: () => affinity.size, limit: affinity.sessionsMax, rows: () => [] },
     rate_denials: { entries: () => denials.size, limit: denialsMax, rows: () => [] },
   };
 }

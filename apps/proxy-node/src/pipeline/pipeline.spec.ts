@@ -154,6 +154,34 @@ describe('a streamed chat', () => {
   });
 });
 
+describe('a session', () => {
+  test('stays with the upstream that served it, moves when that one fails, and stays with the next', async () => {
+    const broken = new Set<number>();
+    const [one, other] = await Promise.all([0, 1].map((place) => upstreamOf((response) => (broken.has(place) ? json(response, { error: { message: 'no' } }, 500) : json(response, COMPLETION)))));
+    if (!one || !other) throw new Error('two upstreams were asked for');
+    const model = await node.addModel([{ baseUrl: one.baseUrl }, { baseUrl: other.baseUrl }]);
+    const say = (session: string) => node.post('/v1/chat/completions', ask(model), { 'session-id': session });
+    const served = () => [one.requests.length, other.requests.length];
+    for (let turn = 0; turn < 12; turn++) expect((await say('a')).status).toBe(200);
+    expect(served().toSorted()).toEqual([0, 12]);
+    const home = served()[0] === 12 ? 0 : 1;
+    broken.add(home);
+    for (let turn = 0; turn < 6; turn++) expect((await say('a')).status).toBe(200);
+    broken.clear();
+    for (let turn = 0; turn < 6; turn++) expect((await say('a')).status).toBe(200);
+    // One more than its twelve: the try that failed. The session does not come back by itself: the new cache is the warm one.
+    expect(served()[home]).toBe(13);
+    expect(served()[1 - home]).toBe(12);
+  });
+
+  test('has no say over other sessions, which spread over all upstreams', async () => {
+    const both = await Promise.all([0, 1].map(() => upstreamOf((response) => json(response, COMPLETION))));
+    const model = await node.addModel(both.map(({ baseUrl }) => ({ baseUrl })));
+    for (let session = 0; session < 40; session++) await node.post('/v1/chat/completions', ask(model, { prompt_cache_key: `s${session}` }));
+    for (const { requests } of both) expect(requests.length).toBeGreaterThan(0);
+  });
+});
+
 describe('failover', () => {
   test('goes to the next upstream when one cannot be reached, answers 5xx or 429, or dies before any content', async () => {
     const good = await upstreamOf((response, body) => ((JSON.parse(body) as { stream?: boolean }).stream ? sse(response).end(STREAM.join('')) : json(response, COMPLETION)));

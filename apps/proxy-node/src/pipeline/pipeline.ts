@@ -17,6 +17,7 @@ import type { Forwarder, RouteAttempt } from './forward.ts';
 import { meter } from './meter.ts';
 import { parse, type Asked } from './parse.ts';
 import { route } from './route.ts';
+import { sessionOf, type SessionAffinity } from './session-affinity.ts';
 import { settle } from './settle.ts';
 import { Tally } from './tally.ts';
 
@@ -42,6 +43,7 @@ export interface PipelineParts {
   admitter: Admitter;
   forwarder: Forwarder;
   health: UpstreamHealth;
+  affinity: SessionAffinity;
   ticker: Ticker;
   log: Logger;
   node: string;
@@ -137,18 +139,22 @@ export class Pipeline {
 
   /** One upstream after the other, while the client has seen nothing and repeating is safe. */
   async #tryUpstreams(request: ClientRequest, { asked, admitted, attempts, passing }: { asked: Asked; admitted: Admitted; attempts: RouteAttempt[]; passing: AnswerMeter }): Promise<Metered> {
-    const { forwarder, health, limits } = this.#parts;
+    const { forwarder, health, affinity, limits } = this.#parts;
     const outbound = { rid: request.rid, ask: asked.ask, outputLimit: admitted.outputLimit, clientHeaders: request.incoming.headers };
     const tried = new Set<number>();
+    // With one route there is nothing to choose.
+    const session = asked.candidates.some((group) => group.length > 1) ? sessionOf({ accountId: admitted.accountId, modelId: asked.model.id, headers: outbound.clientHeaders, ask: asked.ask }) : null;
     let last: UpstreamFailure | null = null;
     while (attempts.length < limits.attemptsMax && !request.reply.isGone && !this.#isCut) {
-      const choice = route({ groups: asked.candidates, tried, health, now: Date.now(), random: Math.random });
+      const choice = route({ groups: asked.candidates, tried, preferred: affinity.routeOf(session, Date.now()), health, now: Date.now(), random: Math.random });
       if (choice.kind !== 'candidate') throw last ?? resting(choice.kind === 'resting' ? choice.waitMs : 0);
       tried.add(choice.candidate.route.id);
       try {
         const flight = forwarder.forward(choice.candidate, outbound, { sink: passing.begin(), attempts });
         passing.watch(flight);
-        return await passing.read(await flight.answer);
+        const answer = await flight.answer;
+        affinity.served(session, choice.candidate.route.id, Date.now());
+        return await passing.read(answer);
       } catch (error) {
         if (!(error instanceof UpstreamFailure) || !isReplaySafe(error)) throw error;
         last = error;

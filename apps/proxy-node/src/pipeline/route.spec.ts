@@ -12,8 +12,8 @@ function candidate(id: number, { weight = 1, maxConcurrency = null as number | n
   };
 }
 
-function choose(groups: Candidate[][], health = new UpstreamHealth(), { tried = [] as number[], random = Math.random } = {}): number | string {
-  const choice = route({ groups, tried: new Set(tried), health, now: NOW, random });
+function choose(groups: Candidate[][], health = new UpstreamHealth(), { tried = [] as number[], preferred = null as number | null, random = Math.random } = {}): number | string {
+  const choice = route({ groups, tried: new Set(tried), preferred, health, now: NOW, random });
   return choice.kind === 'candidate' ? choice.candidate.route.id : choice.kind;
 }
 
@@ -32,6 +32,18 @@ describe('route', () => {
     for (let round = 0; round < 50; round++) expect(choose([[candidate(1), candidate(2)]], health)).toBe(2);
   });
 
+  test('stays with the route a session knows, however loaded, within its group and while it is well', () => {
+    const health = new UpstreamHealth();
+    health.started(1);
+    health.answered(1, 500);
+    const groups = [[candidate(1), candidate(2)], [candidate(3)]];
+    expect(choose(groups, health, { preferred: 1 })).toBe(1);
+    expect(choose(groups, health, { preferred: 1, tried: [1] })).toBe(2);
+    expect([1, 2]).toContain(choose(groups, health, { preferred: 3 }));
+    health.coolDown(1, 3_000, NOW);
+    expect(choose(groups, health, { preferred: 1 })).toBe(2);
+  });
+
   test('draws by weight', () => {
     const group = [candidate(1, { weight: 98 }), candidate(2), candidate(3)];
     let state = 1;
@@ -44,8 +56,8 @@ describe('route', () => {
     const health = new UpstreamHealth();
     health.coolDown(1, 3_000, NOW);
     expect(choose([[candidate(1)], [candidate(2)]], health)).toBe(2);
-    expect(route({ groups: [[candidate(1)]], tried: new Set(), health, now: NOW + 1_000, random: Math.random })).toEqual({ kind: 'resting', waitMs: 2_000 });
-    expect(route({ groups: [[candidate(1)]], tried: new Set(), health, now: NOW + 3_000, random: Math.random }).kind).toBe('candidate');
+    expect(route({ groups: [[candidate(1)]], tried: new Set(), preferred: null, health, now: NOW + 1_000, random: Math.random })).toEqual({ kind: 'resting', waitMs: 2_000 });
+    expect(route({ groups: [[candidate(1)]], tried: new Set(), preferred: null, health, now: NOW + 3_000, random: Math.random }).kind).toBe('candidate');
   });
 
   test('keeps within an upstream concurrency', () => {
@@ -63,7 +75,7 @@ describe('route', () => {
     expect(choose([[candidate(1)]], health)).toBe(1);
     health.failed(1, NOW);
     expect(choose([[candidate(1)]], health)).toBe('resting');
-    const later = { groups: [[candidate(1)]], tried: new Set<number>(), health, now: NOW + 6_000, random: Math.random };
+    const later = { groups: [[candidate(1)]], tried: new Set<number>(), preferred: null, health, now: NOW + 6_000, random: Math.random };
     expect(route(later).kind).toBe('candidate');
     health.started(1);
     expect(route(later).kind).toBe('resting');

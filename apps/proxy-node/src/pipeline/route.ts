@@ -10,11 +10,21 @@ export type Choice =
 /** Full upstreams are looked at again soon: a place may free any moment. */
 const FULL_WAIT_MS = 1_000;
 
+export interface Routing {
+  groups: CandidateGroups;
+  tried: ReadonlySet<number>;
+  /** The route that served the session last; null when there is none. */
+  preferred: number | null;
+  health: UpstreamHealth;
+  now: number;
+  random: () => number;
+}
+
 /**
- * The next upstream to try: the first group with a candidate that is free, and of two drawn by weight the less loaded one
- * (power of two choices). A route is tried once a request.
+ * The next upstream to try: in the first group with a candidate that is free, the one the session knows, else of two drawn by weight the
+ * less loaded one (power of two choices). A route is tried once a request.
  */
-export function route({ groups, tried, health, now, random }: { groups: CandidateGroups; tried: ReadonlySet<number>; health: UpstreamHealth; now: number; random: () => number }): Choice {
+export function route({ groups, tried, preferred, health, now, random }: Routing): Choice {
   let waitMs = Number.POSITIVE_INFINITY;
   for (const group of groups) {
     const free: Candidate[] = [];
@@ -24,7 +34,7 @@ export function route({ groups, tried, health, now, random }: { groups: Candidat
       if (wait === 0) free.push(candidate);
       else waitMs = Math.min(waitMs, wait);
     }
-    const candidate = lessLoaded(free, health, random);
+    const candidate = free.find(({ route: { id } }) => id === preferred) ?? lessLoaded(free, health, random);
     if (candidate) return { kind: 'candidate', candidate };
   }
   return Number.isFinite(waitMs) ? { kind: 'resting', waitMs } : { kind: 'exhausted' };
