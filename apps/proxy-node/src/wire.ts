@@ -3,7 +3,7 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createSecretBox, parseOutboundPolicy, upstreamSecretOwner } from '@tollgate/contracts';
-import { Acknowledgements, EpochCache, Epochs, FleetStore, FunctionLibrary, MeteringStore, nodeAddress, openRedis, redisReady, type ConnectionRole, type RedisConnection } from '@tollgate/keyspace';
+import { Acknowledgements, EpochCache, Epochs, FleetStore, FunctionLibrary, memoryUse, MeteringStore, nodeAddress, openRedis, redisReady, type ConnectionRole, type RedisConnection } from '@tollgate/keyspace';
 import type { Logger } from 'pino';
 import { createApp } from './app.ts';
 import type { Config } from './config.ts';
@@ -102,6 +102,7 @@ function openBooks({ config, store, fleet, redis, log }: BooksParts): Promise<Re
     queue: openUsageQueue(redis.plain, log),
     controlPlaneUrl: config.CONTROL_PLANE_URL,
     credential: config.NODE_CREDENTIAL,
+    memoryUse: () => memoryUse(redis.plain),
     peers: async () => (await fleet.listReports({ nowMs: Date.now(), ageMaxMs: PEER_AGE_MAX_MS })).map(({ name, worker }) => nodeAddress(name, worker)).sort(),
     log,
   });

@@ -6,5 +6,6 @@ export * from './fleet-store.ts';
 export * from './function-library.ts';
 export { BULL_PREFIX, InvalidKeyPart, nodeAddress, parseNodeAddress, shardNames, shardOf } from './keys.ts';
 export * from './live-records.ts';
+export * from './memory-use.ts';
 export * from './metering-store.ts';
 export * from './open-redis.ts';

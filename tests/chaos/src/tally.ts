@@ -15,15 +15,18 @@ export interface Tally {
   overTokens: number;
   underTokens: number;
   underRequests: number;
+  /** Delivered and not charged, of requests whose node was killed under them. */
+  lostTokens: number;
   missing: number;
 }
 
 /** Sums over the completed requests: what the upstream reported against what left the balance. */
 export function tally({ clients, provider, usage }: { clients: readonly ClientRecord[]; provider: readonly ProviderEntry[]; usage: ReadonlyMap<string, UsageRow> }): Tally {
   const reports = new Map(provider.flatMap(({ rid, reported }) => (reported ? [[rid, reported] as const] : [])));
-  const sums: Tally = { sent: clients.length, endings: {}, compared: 0, exact: 0, reportedTokens: 0, bookedTokens: 0, overTokens: 0, underTokens: 0, underRequests: 0, missing: 0 };
+  const sums: Tally = { sent: clients.length, endings: {}, compared: 0, exact: 0, reportedTokens: 0, bookedTokens: 0, overTokens: 0, underTokens: 0, underRequests: 0, lostTokens: 0, missing: 0 };
   for (const client of clients) {
     sums.endings[client.ending] = (sums.endings[client.ending] ?? 0) + 1;
+    sums.lostTokens += lostOf(client, usage.get(client.rid ?? ''));
     if (client.ending === 'completed') addCompleted(sums, usage.get(client.rid ?? ''), reports.get(client.rid ?? ''));
   }
   return sums;
@@ -42,6 +45,12 @@ function addCompleted(sums: Tally, row: UsageRow | undefined, reported: { prompt
   else if (row.delta < expected) sums.underRequests += 1;
 }
 
+/** A request that completed is compared by its report instead. */
+function lostOf({ ending, deliveredTokens }: ClientRecord, row: UsageRow | undefined): number {
+  if (!row || (ending !== 'broken' && ending !== 'hung_up')) return 0;
+  return Math.max(0, chargeFor(row, { input: 0, output: deliveredTokens }) - row.delta);
+}
+
 export function describeTally(sums: Tally): string {
   const count = (value: number): string => value.toLocaleString('en');
   const share = sums.reportedTokens === 0 ? 0 : (100 * sums.underTokens) / sums.reportedTokens;
@@ -53,5 +62,6 @@ export function describeTally(sums: Tally): string {
     `  overcharged              ${count(sums.overTokens)}`,
     `  missing requests         ${count(sums.missing)}`,
     `  undercounted             ${count(sums.underTokens)} in ${count(sums.underRequests)} requests (${share.toFixed(4)} %)`,
+    `  lost with killed nodes   ${count(sums.lostTokens)}`,
   ].join('\n');
 }

@@ -12,6 +12,7 @@ import { Journal, type JournalPlace } from './journal.ts';
 import type { MeteringPort } from './metering-port.ts';
 import { JournalUplink } from './journal-uplink.ts';
 import { Relay, type OutboxPort, type UsageQueue } from './relay.ts';
+import { StoreRoom } from './store-room.ts';
 import { Settler, type PendingFinal } from './settler.ts';
 
 /** About 300 MB of finals; more would endanger the running streams. An hour without PostgreSQL at 50 requests a second fits. */
@@ -39,6 +40,8 @@ export interface RequestBooksOptions {
   /** Where finals go that Redis can no longer take, and what proves that they are this node's. */
   controlPlaneUrl?: string | undefined;
   credential?: string;
+  /** Share of Redis' memory in use. */
+  memoryUse?: () => Promise<number>;
   /** Addresses `<name>:<worker>` of the live fleet, sorted: shares the relays out. */
   peers: () => Promise<readonly string[]>;
   log: Logger;
@@ -66,6 +69,7 @@ export class RequestBooks implements Books {
   readonly #relay: Relay;
   readonly #hints: FundsHints;
   readonly #uplink: JournalUplink;
+  readonly #room: StoreRoom;
   readonly #open = new Map<string, OpenRequest>();
   #acknowledged: [rid: string, seq: number][] = [];
   readonly #ending = new AbortController();
@@ -98,6 +102,7 @@ export class RequestBooks implements Books {
     journal.onCrowded = (place) => this.#carry(place);
     this.#relay = new Relay({ outbox: metering, queue, shards, owner: address, peers, log, now, random });
     this.#hints = new FundsHints({ queue, log, now });
+    this.#room = new StoreRoom({ memoryUse: options.memoryUse ?? (() => Promise.resolve(0)), log });
     this.#uplink = new JournalUplink({ controlPlaneUrl: options.controlPlaneUrl, credential: options.credential ?? '', node: address, log, now, onBooked: (rids) => this.#settler.booked(rids) });
     this.#settler = new Settler({
       metering,
@@ -123,6 +128,7 @@ export class RequestBooks implements Books {
 
   refusal(): 'metering_unavailable' | 'backlog_full' | null {
     if (this.#ending.signal.aborted || !this.#journal.isWritable || this.#options.redis.status !== 'ready') return 'metering_unavailable';
+    if (this.#room.isFull) return 'backlog_full';
     return this.#settler.unacknowledged >= (this.#options.backlogMax ?? BACKLOG_MAX) ? 'backlog_full' : null;
   }
 
@@ -160,6 +166,7 @@ export class RequestBooks implements Books {
     this.#settler.close();
     this.#hints.close();
     this.#uplink.close();
+    this.#room.close();
     await this.#relay.close();
     // While Redis is away neither of the two ends by itself.
     await Promise.race([Promise.allSettled([this.#options.queue.close(), this.#consuming]), delay(CLOSE_CONNECTIONS_MS, undefined, { ref: false })]);

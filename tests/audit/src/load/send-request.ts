@@ -21,8 +21,8 @@ export interface Target {
   model: string;
 }
 
-/** A node journals counts every 100 ms; a delivery needs a moment more to be seen here. */
-const RECENT_MS = 250;
+/** A node journals counts every 100 ms; that it died may be seen much later here, on a machine that starts other processes. */
+const RECENT_MS = 1_000;
 const REQUEST_TIMEOUT_MS = 60_000;
 const JSON_HANG_UP_MAX_MS = 40;
 const PATHS = { chat: '/v1/chat/completions', messages: '/v1/messages', embeddings: '/v1/embeddings' } as const;

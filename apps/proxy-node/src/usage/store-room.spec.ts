@@ -1,0 +1,36 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { startServices, type Services } from '@tollgate/harness';
+import { memoryUse, openRedis, redisReady, type RedisConnection } from '@tollgate/keyspace';
+import { silent } from '../../test/usage/open-books.ts';
+import { StoreRoom } from './store-room.ts';
+
+let services: Services;
+let redis: RedisConnection;
+beforeAll(async () => {
+  services = await startServices({ postgres: false });
+  redis = openRedis(services.redisUrl, { role: 'plain', name: 'spec', onError: () => undefined });
+  await redisReady(redis, 5_000);
+}, 30_000);
+afterAll(async () => {
+  redis?.disconnect();
+  await services?.stop();
+});
+
+test('a Redis that is fuller than 85 % takes no new requests, until it is well below again', async () => {
+  const room = new StoreRoom({ memoryUse: () => memoryUse(redis), log: silent });
+  const usedBytes = async (): Promise<number> => Number(/^used_memory:(\d+)/m.exec(await redis.info('memory'))?.[1]);
+  const limitTo = async (share: number): Promise<void> => void (await redis.call('CONFIG', 'SET', 'maxmemory', String(Math.round((await usedBytes()) / share))));
+  const isFullAt = async (share: number): Promise<boolean> => {
+    await limitTo(share);
+    await room.look();
+    return room.isFull;
+  };
+  expect(await isFullAt(0.83)).toBe(false);
+  expect(await isFullAt(0.9)).toBe(true);
+  expect(await isFullAt(0.83)).toBe(true);
+  expect(await isFullAt(0.5)).toBe(false);
+  await redis.call('CONFIG', 'SET', 'maxmemory', '0');
+  await room.look();
+  expect(room.isFull).toBe(false);
+  room.close();
+});

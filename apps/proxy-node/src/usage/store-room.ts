@@ -1,0 +1,41 @@
+import type { Logger } from 'pino';
+
+const LOOK_MS = 2_000;
+/** Above it nothing new is admitted: what runs must still be settled, and Redis refuses every write once it is full. */
+const FULL_ABOVE = 0.85;
+const ROOM_BELOW = 0.8;
+
+export interface StoreRoomOptions {
+  /** Share of Redis' memory in use, 0 to 1. */
+  memoryUse: () => Promise<number>;
+  log: Pick<Logger, 'warn' | 'info'>;
+}
+
+/** Whether Redis has room for more work. An outbox that nobody empties fills it; so do too many subscriptions for its size. */
+export class StoreRoom {
+  readonly #options: StoreRoomOptions;
+  readonly #timer: NodeJS.Timeout;
+  #isFull = false;
+
+  constructor(options: StoreRoomOptions) {
+    this.#options = options;
+    this.#timer = setInterval(() => void this.look(), LOOK_MS).unref();
+  }
+
+  get isFull(): boolean {
+    return this.#isFull;
+  }
+
+  /** Never throws: a Redis that does not answer is refused for that. */
+  async look(): Promise<void> {
+    const use = await this.#options.memoryUse().catch(() => undefined);
+    if (use === undefined) return;
+    const isFull = use > (this.#isFull ? ROOM_BELOW : FULL_ABOVE);
+    if (isFull !== this.#isFull) this.#options.log.warn({ use }, isFull ? 'Redis is nearly full: no new requests are admitted' : 'Redis has room again');
+    this.#isFull = isFull;
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+  }
+}

@@ -1,0 +1,21 @@
+import { Cluster, type Redis } from 'ioredis';
+import type { RedisConnection } from './function-library.ts';
+
+/**
+ * How full the fullest primary is, from 0 to 1: used memory of `maxmemory`, or of the machine where none is set.
+ * https://redis.io/docs/latest/commands/info/
+ */
+export async function memoryUse(redis: RedisConnection): Promise<number> {
+  const primaries = redis instanceof Cluster ? redis.nodes('master') : [redis];
+  return Math.max(0, ...(await Promise.all(primaries.map(useOf))));
+}
+
+async function useOf(primary: Redis): Promise<number> {
+  const info = await primary.info('memory');
+  const limit = valueOf(info, 'maxmemory') || valueOf(info, 'total_system_memory');
+  return limit > 0 ? valueOf(info, 'used_memory') / limit : 0;
+}
+
+function valueOf(info: string, name: string): number {
+  return Number(new RegExp(`^${name}:(\\d+)\\r?$`, 'm').exec(info)?.[1] ?? 0);
+}

@@ -1,0 +1,79 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { auditBooks, closeClient, compareUsage, demoRecordSchema, isSound, readUsage, sendRequest, type ClientRecord, type RequestPlan, type Target } from '@tollgate/audit';
+import { createCustomer, createRoutedModel, startTollgate, subscribeWithKey, type RoutedModel, type Tollgate } from '@tollgate/harness';
+import { openRedis, redisReady } from '@tollgate/keyspace';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+
+const PLAN: RequestPlan = { protocol: 'chat', isStream: false, customer: 0, model: 0, address: 0, tokens: 5, delayMs: 0, promptWords: 3, hangUpAtByte: null };
+const LONG: RequestPlan = { ...PLAN, isStream: true, tokens: 60, delayMs: 40 };
+const BACK_WITHIN_MS = 30_000;
+
+let tollgate: Tollgate;
+let model: RoutedModel;
+beforeAll(async () => {
+  tollgate = await startTollgate({ nodes: 2 });
+  model = await createRoutedModel(tollgate);
+}, 120_000);
+afterAll(async () => {
+  closeClient();
+  await tollgate?.stop();
+}, 60_000);
+
+async function targetFor(tokens: number): Promise<Target> {
+  const apiKey = await subscribeWithKey(await createCustomer(tollgate), { modelIds: [model.id], tokens });
+  await tollgate.admin.syncAll();
+  return { origin: tollgate.nodeUrls[0] ?? '', apiKey, model: model.name };
+}
+
+async function flushAll(): Promise<void> {
+  const redis = openRedis(tollgate.redisUrl, { role: 'plain', name: 'spec', onError: () => undefined });
+  await redisReady(redis, 5_000);
+  await redis.flushall();
+  redis.disconnect();
+}
+
+async function untilServed(target: Target): Promise<ClientRecord[]> {
+  const records: ClientRecord[] = [];
+  for (const deadline = Date.now() + BACK_WITHIN_MS; Date.now() < deadline; await delay(50)) {
+    const record = await sendRequest(PLAN, target);
+    records.push(record);
+    if (record.ending === 'completed') return records;
+  }
+  throw new Error('the service did not come back');
+}
+
+async function problemsOf(clients: readonly ClientRecord[]): Promise<unknown> {
+  const provider = demoRecordSchema.parse(await (await fetch(`${tollgate.upstreamUrl}/record`)).json());
+  const books = await auditBooks(tollgate, { drainMs: 30_000 });
+  const findings = [...compareUsage({ clients, provider, usage: await readUsage(tollgate.databaseUrl), wereKilled: false }), ...books];
+  return isSound(findings) ? [] : findings.filter(({ problems }) => problems.length > 0);
+}
+
+test('a Redis that loses everything is noticed at once, filled again, and nothing that ran meanwhile is lost or charged twice', async () => {
+  const target = await targetFor(100_000);
+  const before = await Promise.all(Array.from({ length: 20 }, () => sendRequest(PLAN, target)));
+  const running = [target, { ...target, origin: tollgate.nodeUrls[1] ?? '' }].map((each) => sendRequest(LONG, each));
+  await delay(500);
+  await flushAll();
+  const after = await untilServed(target);
+  expect(after.slice(0, -1).every(({ status }) => status === 503)).toBe(true);
+  const streams = await Promise.all(running);
+  expect(streams.map(({ ending }) => ending)).toEqual(['completed', 'completed']);
+  // Finals that Redis seemed to have are asked for again and handed over once the node learns of the loss.
+  const clients = [...before, ...after, ...streams];
+  const expected = clients.filter(({ ending }) => ending === 'completed').length;
+  for (const deadline = Date.now() + BACK_WITHIN_MS; (await readUsage(tollgate.databaseUrl)).size < expected && Date.now() < deadline; ) await delay(100);
+  expect(await problemsOf(clients)).toEqual([]);
+}, 90_000);
+
+test('a stream whose balance is used up ends as if it had met its limit, charged to the last token and not beyond', async () => {
+  const target = await targetFor(150);
+  const record = await sendRequest({ ...LONG, tokens: 190, delayMs: 5 }, target);
+  expect(record.ending).toBe('completed');
+  const usage = (await readUsage(tollgate.databaseUrl)).get(record.rid ?? '');
+  for (const deadline = Date.now() + 5_000; !(await readUsage(tollgate.databaseUrl)).has(record.rid ?? '') && Date.now() < deadline; ) await delay(50);
+  const row = usage ?? (await readUsage(tollgate.databaseUrl)).get(record.rid ?? '');
+  expect(row?.delta).toBeLessThanOrEqual(150);
+  expect(row?.delta).toBeGreaterThan(100);
+  expect(await problemsOf([])).toEqual([]);
+}, 60_000);
