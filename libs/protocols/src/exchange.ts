@@ -101,6 +101,8 @@ export interface StreamReader {
   /** Set when an in-band error was read; before any content it may still be retried elsewhere. */
   readonly error: UpstreamError | null;
   readonly hasContent: boolean;
+  /** The upstream said why it stopped: the answer is whole, whatever becomes of the connection now. */
+  readonly hasFinish: boolean;
   /** The upstream's figures so far, in normal form; null while it gave none. */
   readonly usage: TokenUsage | null;
   /** True once `usage` is final (not only message_start's). */

@@ -131,6 +131,7 @@ export class StreamMeter implements AnswerMeter, Ticking {
   #broke(failure: UpstreamFailure): void {
     const reader = this.#reader;
     if (this.#isOver || !reader) return;
+    if (reader.hasFinish && reader.state === 'running') return this.#pass(reader, reader.end());
     if (!this.#isCommitted && !reader.hasContent) return this.#replaceable(failure.error, 'contentless');
     this.#commitPreamble();
     this.#write(reader.fail(failure.error));

@@ -57,6 +57,10 @@ export class ChatStream implements StreamHandler {
     return this.tap.hasContent;
   }
 
+  get hasFinish(): boolean {
+    return this.tap.hasFinish;
+  }
+
   get usage(): TokenUsage | null {
     return this.tap.usage;
   }

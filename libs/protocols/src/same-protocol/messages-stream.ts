@@ -43,6 +43,10 @@ export class MessagesStream implements StreamHandler {
     return this.tap.hasContent;
   }
 
+  get hasFinish(): boolean {
+    return this.tap.hasFinish;
+  }
+
   get usage(): TokenUsage | null {
     return this.tap.usage;
   }
@@ -61,6 +65,8 @@ export class MessagesStream implements StreamHandler {
     const error = readInBandError(value);
     if (error) return this.fail(error, out);
     this.tap.observe(value);
+    // An end mark and nothing before it is no answer.
+    if (value['type'] === 'message_stop' && !this.tap.hasFinish && !this.tap.hasContent) return this.fail(upstreamError('unreadable'), out);
     this.follow(value);
     out.add(value['type'] === 'message_start' ? startWithModel(event.raw, this.options.model) : event.raw);
   }

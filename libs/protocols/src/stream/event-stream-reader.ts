@@ -35,7 +35,8 @@ export class EventStreamReader implements StreamReader {
   end(): Uint8Array {
     if (this.form === 'whole') this.feed(this.eventsOfWhole());
     const last = this.framer.end();
-    if (last) this.handler.onEvent(new SseEvent(closed(last.raw)), this.out);
+    // After the finish, an event that was cut off takes nothing from the answer.
+    if (last && !(this.handler.hasFinish && isCutOff(last))) this.handler.onEvent(new SseEvent(closed(last.raw)), this.out);
     this.handler.onEnd(this.out);
     return this.out.take();
   }
@@ -64,6 +65,10 @@ export class EventStreamReader implements StreamReader {
 
   get hasContent(): boolean {
     return this.handler.hasContent;
+  }
+
+  get hasFinish(): boolean {
+    return this.handler.hasFinish;
   }
 
   get usage(): TokenUsage | null {
@@ -97,6 +102,10 @@ function formOf(bytes: Uint8Array): 'unknown' | 'events' | 'whole' {
   const first = bytes.find((byte) => !BLANKS.has(byte));
   if (first === undefined) return 'unknown';
   return BODY_STARTS.has(first) ? 'whole' : 'events';
+}
+
+function isCutOff({ data }: SseEvent): boolean {
+  return data !== null && data.toString('latin1').trim() !== '[DONE]' && parseJson(data) === undefined;
 }
 
 /** The last event with the blank line it lacked, so that the client's reader sees its end. */

@@ -16,6 +16,7 @@ export interface StreamHandler {
   readonly state: 'running' | 'finished' | 'failed';
   readonly error: UpstreamError | null;
   readonly hasContent: boolean;
+  readonly hasFinish: boolean;
   readonly usage: TokenUsage | null;
   readonly isUsageFinal: boolean;
 }

@@ -58,6 +58,10 @@ export class TranslatedStream<S> implements StreamHandler {
     return this.tap.hasContent;
   }
 
+  get hasFinish(): boolean {
+    return this.tap.hasFinish;
+  }
+
   get usage(): TokenUsage | null {
     return this.tap.usage;
   }
