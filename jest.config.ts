@@ -8,7 +8,7 @@ const config: Config = {
   modulePathIgnorePatterns: ['/dist/'],
   extensionsToTreatAsEsm: ['.ts'],
   moduleNameMapper: {
-    '^@tollgate/(money|contracts|snapshot|metering|protocols|keyspace)$': '<rootDir>/libs/$1/src/index.ts',
+    '^@tollgate/(money|contracts|snapshot|metering|protocols|keyspace|admin-client)$': '<rootDir>/libs/$1/src/index.ts',
     '^@tollgate/demo-upstream$': '<rootDir>/apps/demo-upstream/src/index.ts',
     '^@tollgate/(tools)$': '<rootDir>/$1/src/index.ts',
     '^@tollgate/(harness)$': '<rootDir>/tests/$1/src/index.ts',

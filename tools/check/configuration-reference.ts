@@ -13,7 +13,7 @@ const APPS: readonly [name: string, what: string, schema: z.ZodObject][] = [
 
 const HEAD = `# Configuration
 
-Every environment variable of every process. Written from the schemas in \`apps/*/src/config.ts\` by \`node tools/check/write-configuration.ts\`; a test keeps both equal.
+Every environment variable of every process. Written from the schemas in \`apps/*/src/config.ts\` by \`npm run generate\`; a test keeps both equal.
 A process refuses to start on a bad value and names the variable. \`npm start\` sets all of them for the embedded installation; \`DATABASE_URL\` and \`REDIS_URL\` in its environment replace the embedded services.
 `;
 

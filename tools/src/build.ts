@@ -4,7 +4,7 @@ import { BIN_FOLDER, ROOT, STATE_FOLDER } from './checkout.ts';
 import { withLock } from './process/checkout-lock.mjs';
 
 /** The projects whose output runs; libraries are built with them. */
-export const APP_PROJECTS = ['apps/control-plane', 'apps/proxy-node', 'apps/front-door', 'apps/demo-upstream'] as const;
+export const APP_PROJECTS = ['apps/control-plane', 'apps/proxy-node', 'apps/front-door', 'apps/demo-upstream', 'apps/cli'] as const;
 
 /** `tsc -b`, which does nothing for what has not changed. Throws with the compiler's messages. */
 export async function build(projects: readonly string[] = ['.']): Promise<void> {

@@ -14,6 +14,8 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   'test:clients': async () => program('test:clients', ['tests/clients/src/main.ts']),
   'test:chaos': async () => program('test:chaos', ['tests/chaos/src/main.ts']),
   'test:conformance': async () => program('test:conformance', ['tests/conformance/src/main.ts']),
+  generate: async () => (await import('./commands/generate.ts')).generate,
+  tollgate: async () => program('tollgate', ['apps/cli/src/main.ts']),
   bench: async () => program('bench', ['bench/src/main.ts']),
 };
 

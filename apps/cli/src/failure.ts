@@ -1,0 +1,21 @@
+import { AdminRefusal } from '@tollgate/admin-client';
+
+/** Exit statuses. 0: done, and what was asked about is well. */
+export const EXIT = { notWell: 1, failed: 2 } as const;
+
+/** The command was not understood or lacks something; the message says what to do. */
+export class UsageError extends Error {}
+
+/** All that can go wrong with a server, in words for a person. */
+export function describeFailure(error: unknown): string {
+  if (error instanceof AdminRefusal) {
+    const fields = error.fields.filter(({ field }) => field !== '').map(({ field, message }) => `\n  ${field}: ${message}`);
+    const advice = error.code === 'unauthenticated' ? '\n  Fix: tollgate login' : '';
+    return `${error.message} (${error.status} ${error.code}${error.requestId === undefined ? '' : `, request ${error.requestId}`})${fields.join('')}${advice}`;
+  }
+  if (error instanceof UsageError) return error.message;
+  // fetch hides the reason in its cause.
+  if (error instanceof TypeError && error.cause instanceof Error) return `The server does not answer: ${error.cause.message || String(error.cause)}`;
+  if (error instanceof Error && error.name === 'TimeoutError') return 'The server does not answer in time.';
+  return error instanceof Error ? error.message : String(error);
+}

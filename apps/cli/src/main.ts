@@ -1,0 +1,37 @@
+import { Command, CommanderError } from 'commander';
+import { addAuditCommand } from './commands/audit.ts';
+import { addCatalogueCommands } from './commands/catalogue.ts';
+import { addFleetCommands } from './commands/fleet.ts';
+import { addReportCommands } from './commands/reports.ts';
+import { addSessionCommands } from './commands/session.ts';
+import { addUserCommands } from './commands/users.ts';
+import { describeFailure, EXIT } from './failure.ts';
+
+const AFTER_HELP = `
+TOLLGATE_URL and TOLLGATE_TOKEN stand in for a login.
+Exit status 0: done and well. 1: answered, but not all is well. 2: refused, not reached, or not understood.`;
+
+const program = new Command('tollgate')
+  .description('Administers a Tollgate installation')
+  .option('--url <url>', 'origin of the server; TOLLGATE_URL or the last login by default')
+  .option('--json', 'print the answer as JSON')
+  .addHelpText('after', AFTER_HELP)
+  .exitOverride();
+
+addSessionCommands(program);
+addUserCommands(program);
+addCatalogueCommands(program);
+addFleetCommands(program);
+addReportCommands(program);
+addAuditCommand(program);
+
+try {
+  await program.parseAsync();
+} catch (error) {
+  // Commander has said what it had to say, help included.
+  if (error instanceof CommanderError) process.exitCode = error.exitCode === 0 ? 0 : EXIT.failed;
+  else {
+    process.stderr.write(`${describeFailure(error)}\n`);
+    process.exitCode = EXIT.failed;
+  }
+}

@@ -1,0 +1,56 @@
+import createClient, { type Client } from 'openapi-fetch';
+import type { components, paths } from './__generated__/admin-api.ts';
+
+export type AdminClient = Client<paths>;
+export type Problem = components['schemas']['Problem'];
+
+/** The longest route, sync-all, waits 10 seconds for nodes. */
+const TIMEOUT_MS = 60_000;
+
+export interface AdminClientOptions {
+  /** Origin that answers /admin-api, e.g. `https://gateway.example.com`. */
+  baseUrl: string;
+  /** From `POST /admin-api/auth/login`; undefined for the public routes. */
+  token?: string | undefined;
+  timeoutMs?: number;
+}
+
+/** The whole administration interface, typed from its API document: `client.GET('/admin-api/keys/{id}', { params: { path: { id: 7 } } })`. */
+export function createAdminClient({ baseUrl, token, timeoutMs = TIMEOUT_MS }: AdminClientOptions): AdminClient {
+  return createClient<paths>({
+    baseUrl: baseUrl.replace(/\/+$/, ''),
+    headers: token === undefined ? {} : { authorization: `Bearer ${token}` },
+    fetch: (request) => globalThis.fetch(request, { signal: AbortSignal.timeout(timeoutMs) }),
+  });
+}
+
+/** The interface said no. The message is fit for a person. */
+export class AdminRefusal extends Error {
+  readonly status: number;
+  /** `unknown` when the answer was no problem+json, e.g. of a proxy in between. */
+  readonly code: string;
+  /** What is wrong with which field. */
+  readonly fields: Problem['errors'];
+  readonly requestId: string | undefined;
+
+  constructor(status: number, body: unknown) {
+    const problem = isProblem(body) ? body : undefined;
+    super(problem?.detail ?? `The server answered ${status}`);
+    this.status = status;
+    this.code = problem?.code ?? 'unknown';
+    this.fields = problem?.errors ?? [];
+    this.requestId = problem?.request_id;
+  }
+}
+
+/** The data of an answer; throws AdminRefusal. Where nothing answers, `fetch` throws its own TypeError. */
+export async function answerOf<T>(call: Promise<{ data?: T; error?: unknown; response: Response }>): Promise<T> {
+  const { data, error, response } = await call;
+  if (!response.ok) throw new AdminRefusal(response.status, error);
+  // 204 has no data, and its type says so.
+  return data as T;
+}
+
+function isProblem(body: unknown): body is Problem {
+  return typeof body === 'object' && body !== null && 'code' in body && 'detail' in body && 'errors' in body && Array.isArray(body.errors);
+}
