@@ -51,7 +51,10 @@ export async function openWorld(redisUrl: string, source: FunctionSource = readF
   const redis = openRedis(redisUrl, { role: 'hot', name: 'keyspace-test', onError: () => {} });
   await redisReady(redis, 10_000);
   const library = new FunctionLibrary(redis, source);
-  await library.load();
+  await library.load().catch((error: unknown) => {
+    redis.disconnect();
+    throw error;
+  });
   const epochs = new Epochs(redis);
   return { redis, source, library, epochs, tenant: () => newTenant(redis, library, epochs), close: () => redis.disconnect() };
 }
