@@ -65,23 +65,22 @@ function chunkDifference(event: TextEvent, twin: TextEvent | undefined, { model,
   const inWords = `chunk changed: ${event.raw.slice(0, 300)} -> ${twin?.raw.slice(0, 300)}`;
   const isPlain = !('usage' in given) && !isFirst && given.id && given.model !== undefined && given.choices;
   if (isPlain) return differsInModelOnly({ upstream: event.raw, client: twin?.raw ?? '', model }, JSON.stringify(given.model)) ? null : inWords;
-  return JSON.stringify(core(given, isFirst)) === JSON.stringify(core(got, isFirst)) ? null : inWords;
+  const isLent = isFirst || !given.id;
+  return JSON.stringify(core(given, isLent)) === JSON.stringify(core(got, isLent)) ? null : inWords;
 }
 
-function core({ model: _, usage: __, ...rest }: Loose, isFirst: boolean): Loose {
-  const { choices, ...others } = rest;
-  const { id, created: ___, object: ____, ...anonymous } = others;
-  const head = id && !isFirst ? others : anonymous;
-  return { ...sorted(isFirst ? anonymous : withoutLent(head)), choices: (choices ?? []).map((choice: Loose) => (isFirst ? { ...choice, delta: sorted({ ...choice.delta, role: 'assistant' }) } : choice)) };
-}
-
+const ALWAYS_OPEN = new Set(['model', 'usage']);
 /** What a nameless chunk is lent. */
-function withoutLent({ id: _, created: __, object: ___, ...rest }: Loose): Loose {
-  return rest;
+const LENT = new Set(['model', 'usage', 'id', 'created', 'object']);
+
+/** A chunk without the members that may change, in any order where some were added. */
+function core(chunk: Loose, isLent: boolean): Loose {
+  const choices = (chunk.choices ?? []).map((choice: Loose) => (isLent ? { ...choice, delta: sorted({ ...choice.delta, role: 'assistant' }) } : choice));
+  return { ...sorted({ ...chunk, choices: [] }, isLent ? LENT : ALWAYS_OPEN), choices };
 }
 
-function sorted(value: Loose): Loose {
-  return Object.fromEntries(Object.entries(value).toSorted(([left], [right]) => (left < right ? -1 : 1)));
+function sorted(value: Loose, except: ReadonlySet<string> = new Set()): Loose {
+  return Object.fromEntries(Object.entries(value).filter(([key]) => !except.has(key)).toSorted(([one], [other]) => (one < other ? -1 : 1)));
 }
 
 function identityFault(got: readonly TextEvent[], model: string): string | null {

@@ -5,6 +5,7 @@ import { directAnswer, type DirectAnswer } from './direct-answer.ts';
 import { errorDifferences } from './error-answer.ts';
 import { expectedUsage } from './expected-usage.ts';
 import { startGateway, type Gateway, type RoutedUpstream } from './gateway.ts';
+import { inLanes } from './in-lanes.ts';
 import { readChatStrictly, readMessages } from './reading.ts';
 import { readRecordings, type RecordedProtocol, type Recording } from './recordings.ts';
 import { startReplayUpstream } from './replay-upstream.ts';
@@ -31,15 +32,15 @@ export interface Replayed {
   note: string | null;
 }
 
-/** Replays every recording of a folder through a real proxy node, for clients of its own protocol and of the other one, and looks at bytes, meaning and books. */
-export async function runConformance(folder: string): Promise<Replayed[]> {
-  const recordings = readRecordings(folder);
+/** Replays every recording of these folders through a real proxy node, for clients of its own protocol and of the other one, and looks at bytes, meaning and books. */
+export async function runConformance(folders: readonly string[]): Promise<Replayed[]> {
+  const recordings = folders.flatMap(readRecordings);
   const directs = await Promise.all(recordings.map(directAnswer));
   const upstream = await startReplayUpstream(recordings);
   const gateway = await startGateway();
   try {
     const replays = await withModels(plan(recordings, directs), gateway, upstream.url);
-    const answers = await inTurns(replays, (replay) => send(gateway, replay));
+    const answers = await inLanes(replays, CONCURRENCY, (replay) => send(gateway, replay));
     const rows = await usageRows(gateway.tollgate.databaseUrl, answers.map(({ rid }) => rid));
     return replays.map((replay, at) => {
       const { failures = [], rid = '' } = answers[at] ?? {};
@@ -54,8 +55,8 @@ export async function runConformance(folder: string): Promise<Replayed[]> {
 }
 
 function plan(recordings: readonly Recording[], directs: readonly DirectAnswer[]): Omit<Replay, 'model'>[] {
-  return recordings.flatMap((recording, index) => {
-    const direct = directs[index] ?? { kind: 'error' };
+  return recordings.flatMap((recording, index): Omit<Replay, 'model'>[] => {
+    const direct: DirectAnswer = directs[index] ?? { kind: 'error' };
     const replay = { recording, index, direct, wantsUsage: false };
     if (recording.protocol === 'embeddings') return [{ ...replay, client: 'embeddings' as const }];
     const other = recording.protocol === 'chat' ? ('messages' as const) : ('chat' as const);
@@ -128,14 +129,4 @@ function sameDifferences({ recording, wantsUsage, model }: Replay, { status, tex
   const changed = { upstream: recording.body.toString('utf8'), client: text, model };
   const difference = !recording.isStream ? jsonDifference(changed) : recording.protocol === 'messages' ? messagesDifference(changed) : chatDifference(changed, wantsUsage);
   return difference === null ? [] : [difference];
-}
-
-async function inTurns<T, R>(items: readonly T[], work: (item: T) => Promise<R>): Promise<R[]> {
-  const results: R[] = [];
-  let next = 0;
-  const worker = async (): Promise<void> => {
-    for (let at = next++; at < items.length; at = next++) results[at] = await work(items[at] as T);
-  };
-  await Promise.all(Array.from({ length: CONCURRENCY }, worker));
-  return results;
 }

@@ -1,7 +1,9 @@
+import { inLanes } from './in-lanes.ts';
 import { createCustomer, startTollgate, subscribeWithKey, type Customer, type NewUpstream, type Tollgate } from '@tollgate/harness';
 
-const START_OPTIONS = { nodes: 1 };
-const TOKENS = 10_000_000_000;
+const SETUP_LANES = 4;
+/** Bought of every model; a token costs nothing, and every token of usage is one of these. */
+export const TOKENS = 10_000_000_000;
 const TIMEOUTS = { connect_timeout_ms: 2_000, first_token_timeout_ms: 10_000, idle_timeout_ms: 10_000, total_timeout_ms: 60_000 };
 
 export interface RoutedUpstream {
@@ -24,7 +26,7 @@ export interface Gateway {
 }
 
 export async function startGateway(env: Record<string, string> = {}): Promise<Gateway> {
-  const tollgate = await startTollgate({ ...START_OPTIONS, env });
+  const tollgate = await startTollgate({ nodes: 1, env });
   try {
     const customer = await createCustomer(tollgate, { amount: '1000000000' });
     const apiKey = await subscribeWithKey(customer, { modelIds: [] });
@@ -33,15 +35,13 @@ export async function startGateway(env: Record<string, string> = {}): Promise<Ga
       count += 1;
       const name = `replayed-${count}`;
       const id = await tollgate.admin.createModel({ name, kind });
-      await tollgate.admin.setPrice({ model_id: id, price_per_million: '0' });
-      const upstream_id = await tollgate.admin.createUpstream({ name: `replay-${count}`, protocol, base_url: url, api_key: 'sk-of-the-operator-0123456789', ...TIMEOUTS, ...settings });
+      const upstream_id = await tollgate.admin.createUpstream({ name, protocol, base_url: url, api_key: 'sk-of-the-operator-0123456789', ...TIMEOUTS, ...settings });
       await tollgate.admin.createRoute({ model_id: id, upstream_id, upstream_model: 'as-recorded' });
       await customer.client.subscribe({ model_id: id, tokens: TOKENS });
       return { id, name };
     };
     const addModels = async (upstreams: readonly RoutedUpstream[]): Promise<{ id: number; name: string }[]> => {
-      const models = [];
-      for (const upstream of upstreams) models.push(await addModel(upstream));
+      const models = await inLanes(upstreams, SETUP_LANES, addModel);
       await tollgate.admin.syncAll();
       return models;
     };

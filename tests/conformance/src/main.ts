@@ -13,7 +13,7 @@ async function main(): Promise<number> {
     console.error(`There are no recordings at ${folder}.\n  Fix: npm run test:conformance -- --fixtures DIR`);
     return 2;
   }
-  const replays = await runConformance(folder);
+  const replays = await runConformance([folder]);
   console.log(describeReplays(replays));
   return replays.length > 0 && replays.every(({ failures }) => failures.length === 0) ? 0 : 1;
 }

@@ -26,7 +26,7 @@ export interface ReadOptions {
 }
 
 export async function readChat({ fetch, baseUrl, apiKey, body }: ReadOptions): Promise<Reading> {
-  const client = new OpenAI({ baseURL: `${baseUrl}/v1`, apiKey, fetch, maxRetries: 0 });
+  const client = new OpenAI({ baseURL: `${baseUrl}/v1`, apiKey, fetch, maxRetries: 0, logLevel: 'off' });
   const answer: Loose = await client.chat.completions.create(body as Loose);
   if (body['stream'] !== true) return chatReading(answer.choices[0].message, answer.choices[0].finish_reason, answer.usage);
   return readChunks(answer);
@@ -35,7 +35,7 @@ export async function readChat({ fetch, baseUrl, apiKey, body }: ReadOptions): P
 /** With the SDK's own helper, which is strict about roles, indexes and endings: for answers of the gateway. */
 export async function readChatStrictly({ fetch, baseUrl, apiKey, body }: ReadOptions): Promise<Reading> {
   if (body['stream'] !== true) return readChat({ fetch, baseUrl, apiKey, body });
-  const client = new OpenAI({ baseURL: `${baseUrl}/v1`, apiKey, fetch, maxRetries: 0 });
+  const client = new OpenAI({ baseURL: `${baseUrl}/v1`, apiKey, fetch, maxRetries: 0, logLevel: 'off' });
   const stream = client.chat.completions.stream(body as Loose);
   // Fields it does not know it replaces instead of adding them up.
   let thinking = '';
@@ -113,7 +113,7 @@ function contentOf(message: Loose): { text: string; thinking: string } {
 const FINISH: Readonly<Record<string, string>> = { tool_use: 'tool_calls', max_tokens: 'length', model_context_window_exceeded: 'length', refusal: 'content_filter' };
 
 export async function readMessages({ fetch, baseUrl, apiKey, body }: ReadOptions): Promise<Reading> {
-  const client = new Anthropic({ baseURL: baseUrl, apiKey, fetch, maxRetries: 0 });
+  const client = new Anthropic({ baseURL: baseUrl, apiKey, fetch, maxRetries: 0, logLevel: 'off' });
   const { stream, ...rest } = body;
   const message: Loose = stream === true ? await client.messages.stream(rest as Loose).finalMessage() : await client.messages.create(rest as Loose);
   const tools = message.content.filter((block: Loose) => block.type === 'tool_use').map(({ name, input }: Loose) => ({ name, args: input }));

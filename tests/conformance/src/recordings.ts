@@ -2,8 +2,8 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
 
-/** Where recordings are kept beside the repository; they are never copied into it. */
-export const RECORDINGS_FOLDER = path.resolve(import.meta.dirname, '../../../../shared/fixtures');
+/** Where recordings are kept beside the repository, or where TOLLGATE_FIXTURES says; they are never copied into it. */
+export const RECORDINGS_FOLDER = process.env['TOLLGATE_FIXTURES'] ?? path.resolve(import.meta.dirname, '../../../../shared/fixtures');
 
 export type RecordedProtocol = 'chat' | 'messages' | 'embeddings';
 
