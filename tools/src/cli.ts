@@ -12,6 +12,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   seed: async () => (await import('./commands/seed.ts')).seed,
   audit: async () => program('audit', ['tests/audit/src/main.ts', 'tools/src/audit/main.ts']),
   'test:clients': async () => program('test:clients', ['tests/clients/src/main.ts']),
+  'test:fleet': async () => program('test:fleet', ['tests/fleet/src/main.ts']),
   'test:chaos': async () => program('test:chaos', ['tests/chaos/src/main.ts']),
   'test:conformance': async () => program('test:conformance', ['tests/conformance/src/main.ts']),
   generate: async () => (await import('./commands/generate.ts')).generate,

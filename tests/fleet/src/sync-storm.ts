@@ -5,6 +5,8 @@ import { z } from 'zod';
 import { until } from './fleet-view.ts';
 
 const readiness = z.looseObject({ snapshot_version: z.number().nullable() });
+const DOWN_MAX_MS = 400;
+const UP_MAX_MS = 1_500;
 const OUTCOMES = new Set(['applied', 'offline', 'timeout', 'failed']);
 
 export interface StormOptions {
@@ -32,7 +34,8 @@ export async function syncStorm(tollgate: Tollgate, { administrators, rounds, se
   const report: StormReport = { answers: 0, applied: 0, otherwise: 0, restarts: 0, lies: [] };
   const urls = new Map(tollgate.nodeUrls.map((url, index) => [`node-${index + 1}`, url]));
   let isOver = false;
-  const restarting = restartAtRandom(tollgate, [...urls.keys()], { random: randomFrom(seed), isOver: () => isOver, onRestart: () => (report.restarts += 1) });
+  const random = randomFrom(seed);
+  const restarting = Promise.all([...urls.keys()].map((name) => restartAtRandom(tollgate, name, { random, isOver: () => isOver, onRestart: () => (report.restarts += 1) })));
   const administrator = async (): Promise<void> => {
     for (let round = 0; round < rounds; round += 1) {
       await createRoutedModel(tollgate, { protocols: ['openai'] });
@@ -75,13 +78,12 @@ async function servedVersion(url: string): Promise<number> {
   return version ?? 0;
 }
 
-async function restartAtRandom(tollgate: Tollgate, names: readonly string[], { random, isOver, onRestart }: { random: () => number; isOver: () => boolean; onRestart: () => void }): Promise<void> {
+async function restartAtRandom(tollgate: Tollgate, name: string, { random, isOver, onRestart }: { random: () => number; isOver: () => boolean; onRestart: () => void }): Promise<void> {
   while (!isOver()) {
-    const name = names[Math.floor(random() * names.length)] ?? '';
     await tollgate.kill(name, random() < 0.5 ? 'SIGKILL' : 'SIGTERM');
-    await delay(random() * 300);
+    await delay(random() * DOWN_MAX_MS);
     await tollgate.restart(name);
     onRestart();
-    await delay(random() * 500);
+    await delay(random() * UP_MAX_MS);
   }
 }
