@@ -206,6 +206,21 @@ describe('lists and small answers', () => {
     expect((await fetch(`${node.url}/v1/models`)).status).toBe(401);
   });
 
+  test('an alias is answered as if it were the model: by its own name, charged to the same subscription, allowed by the real name', async () => {
+    const real = await node.addModel([{ baseUrl: upstream.baseUrl }], { name: 'team/model-b', aliases: ['b', 'latest'] });
+    const allowed = (await node.putKey({ allowedModels: 'team/*' })).key;
+    const answer = await node.post('/v1/chat/completions', chat({ model: 'latest' }), { authorization: `Bearer ${allowed}` });
+    expect([answer.status, ((await answer.json()) as { model: string }).model]).toEqual([200, 'latest']);
+    expect(await node.settledBalance(real)).toBe(1_000_000 - 4);
+    expect((await node.post('/v1/messages/count_tokens', chat({ model: 'b' }))).status).toBe(200);
+    const byAlias = (await node.putKey({ allowedModels: 'latest' })).key;
+    expect((await node.post('/v1/chat/completions', chat({ model: 'latest' }), { authorization: `Bearer ${byAlias}` })).status).toBe(403);
+    const get = async (path: string) => (await fetch(`${node.url}${path}`, { headers: { authorization: `Bearer ${node.apiKey}` } })).json();
+    expect(await get('/v1/models/latest')).toMatchObject({ id: 'team/model-b', aliases: ['b', 'latest'] });
+    const { data } = (await get('/v1/models')) as { data: { id: string }[] };
+    expect(data.map(({ id }) => id)).not.toContain('latest');
+  });
+
   test('pages the list for Anthropic clients only', async () => {
     const page = async (query: string) => (await (await fetch(`${node.url}/v1/models?${query}`, { headers: { 'x-api-key': node.apiKey, 'anthropic-version': '2023-06-01' } })).json()) as { data: { id: string }[]; has_more: boolean; last_id: string };
     const first = await page('limit=1');

@@ -35,6 +35,7 @@ function toSnapshotModel(row: ModelRow, prices: readonly PriceRow[]): SnapshotMo
   return {
     id: row.id,
     name: row.name,
+    ...(row.aliases.length > 0 && { aliases: [...row.aliases] }),
     display_name: row.displayName,
     kind: row.kind,
     owned_by: row.ownedBy,

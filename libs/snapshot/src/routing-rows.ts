@@ -11,6 +11,7 @@ export interface RoutingRows {
 export interface ModelRow {
   id: number;
   name: string;
+  aliases: readonly string[];
   displayName: string;
   kind: (typeof MODEL_KINDS)[number];
   ownedBy: string;

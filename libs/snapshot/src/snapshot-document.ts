@@ -30,6 +30,8 @@ export type PriceVersion = z.infer<typeof priceVersionSchema>;
 export const snapshotModelSchema = z.strictObject({
   id,
   name: z.string().min(1).max(256),
+  /** Further names it is called by; absent when it has none, so that a document without aliases is what it was before there were any. */
+  aliases: z.array(z.string().min(1).max(256)).min(1).optional(),
   display_name: z.string(),
   kind: z.enum(MODEL_KINDS),
   owned_by: z.string(),

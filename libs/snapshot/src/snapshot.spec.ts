@@ -9,7 +9,7 @@ const limit = fc.option(fc.integer({ min: 1, max: 1_000_000 }), { nil: null });
 const timeout = fc.integer({ min: 1, max: 900_000 });
 const model = fc.record({
   id, name: fc.string({ minLength: 1, maxLength: 30 }), displayName: fc.string({ maxLength: 30 }), kind: fc.constantFrom('chat' as const, 'embedding' as const), ownedBy: fc.string({ maxLength: 20 }),
-  createdAtMs: fc.integer({ min: 0, max: 2 ** 42 }), contextWindow: limit, maxOutputTokens: limit, unboundedInputTokens: limit, isOnShelf: fc.boolean(),
+  createdAtMs: fc.integer({ min: 0, max: 2 ** 42 }), aliases: fc.array(fc.string({ minLength: 1, maxLength: 5 }), { maxLength: 2 }), contextWindow: limit, maxOutputTokens: limit, unboundedInputTokens: limit, isOnShelf: fc.boolean(),
 });
 const price = fc.record({ id, modelId: id, effectiveAtMs: fc.integer({ min: 0, max: 4 }), weightInput: weight, weightOutput: weight, weightCacheRead: weight, weightCacheWrite: weight, isFree: fc.boolean() });
 const upstream = fc.record({
@@ -117,7 +117,7 @@ describe('diffSnapshots', () => {
 });
 
 describe('findProblems', () => {
-  const chat = { id: 1, name: 'm', displayName: 'm', kind: 'chat' as const, ownedBy: 'o', createdAtMs: 0, contextWindow: null, maxOutputTokens: null, unboundedInputTokens: null, isOnShelf: true };
+  const chat = { id: 1, name: 'm', aliases: [], displayName: 'm', kind: 'chat' as const, ownedBy: 'o', createdAtMs: 0, contextWindow: null, maxOutputTokens: null, unboundedInputTokens: null, isOnShelf: true };
   const priced = { id: 1, modelId: 1, effectiveAtMs: 0, weightInput: 1, weightOutput: 1, weightCacheRead: 1, weightCacheWrite: 1, isFree: false };
   const provider = { id: 1, name: 'u', protocol: 'openai' as const, baseUrl: 'https://x.test', sealedApiKey: null, headers: {}, connectTimeoutMs: 1, firstTokenTimeoutMs: 1, idleTimeoutMs: 1, totalTimeoutMs: 1, maxConcurrency: null, enabled: true };
   const path = { id: 1, modelId: 1, upstreamId: 1, upstreamModel: 'x', priority: 0, weight: 1, enabled: true, outputLimitField: 'max_tokens' as const };
@@ -147,3 +147,12 @@ function tryParse(text: string): unknown {
     return undefined;
   }
 }
+
+test('aliases stand in the document of the model that has them; without any it is the document it was before there were aliases', () => {
+  const row = { id: 1, name: 'm', aliases: ['n'], displayName: 'm', kind: 'chat' as const, ownedBy: 'o', createdAtMs: 0, contextWindow: null, maxOutputTokens: null, unboundedInputTokens: null, isOnShelf: true };
+  const price = { id: 1, modelId: 1, effectiveAtMs: 0, weightInput: 1, weightOutput: 1, weightCacheRead: 1, weightCacheWrite: 1, isFree: true };
+  const compiled = (aliases: string[]) => compileSnapshot({ models: [{ ...row, aliases }], prices: [price], upstreams: [], routes: [] });
+  expect(compiled(['n']).models[0]?.aliases).toEqual(['n']);
+  expect(compiled([]).models[0]).not.toHaveProperty('aliases');
+  for (const document of [compiled(['n']), compiled([])]) expect(verifySnapshot(JSON.parse(JSON.stringify(publishSnapshot({ version: 1, document, publishedAtMs: 0 })))).kind).toBe('ok');
+});

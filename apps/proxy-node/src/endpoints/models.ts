@@ -33,9 +33,10 @@ export async function listModels(admitter: Admitter, request: ModelsRequest): Pr
   };
 }
 
-/** `GET /v1/models/{id}`. Throws Refusal when the account is not subscribed to it. */
+/** `GET /v1/models/{id}`, by name or alias: the answer's id is the model's own name, as Anthropic resolves aliases. Throws Refusal when the account is not subscribed to it. */
 export async function getModel(admitter: Admitter, request: ModelsRequest & { name: string }): Promise<object> {
-  const model = (await subscribedModels(admitter, request)).find(({ name }) => name === request.name);
+  const id = request.index.modelNamed(request.name)?.id;
+  const model = (await subscribedModels(admitter, request)).find((subscribed) => subscribed.id === id);
   if (!model) throw modelNotFound(request.name);
   return toModelResponse(model);
 }
@@ -81,6 +82,7 @@ function toModelResponse(model: SnapshotModel): object {
     owned_by: model.owned_by,
     type: 'model',
     display_name: model.display_name,
+    ...(model.aliases && { aliases: model.aliases }),
     created_at: new Date(model.created * 1000).toISOString(),
     max_input_tokens: model.context_window,
     max_tokens: model.max_output_tokens,

@@ -22,11 +22,13 @@ export class RoutingIndex {
   constructor(snapshot: PublishedSnapshot) {
     const { models, routes, upstreams } = snapshot.document;
     this.snapshot = snapshot;
-    this.#byName = new Map(models.map((model) => [model.name, model]));
+    // The books let no two models share a name or alias; if ever they did, the model's own name would win.
+    this.#byName = new Map([...models.flatMap((model) => (model.aliases ?? []).map((alias) => [alias, model] as const)), ...models.map((model) => [model.name, model] as const)]);
     this.#byId = new Map(models.map((model) => [model.id, model]));
     this.#tiers = tiersByModel(routes, new Map(upstreams.map((upstream) => [upstream.id, upstream])));
   }
 
+  /** By name or alias. */
   modelNamed(name: string): SnapshotModel | undefined {
     return this.#byName.get(name);
   }

@@ -1361,6 +1361,8 @@ export interface components {
             id: number;
             /** @description What clients send as `model` */
             name: string;
+            /** @description Further names clients may send as `model` */
+            aliases: string[];
             display_name: string;
             /** @enum {string} */
             kind: "chat" | "embedding";
@@ -1376,6 +1378,8 @@ export interface components {
             id: number;
             /** @description What clients send as `model` */
             name: string;
+            /** @description Further names clients may send as `model` */
+            aliases: string[];
             display_name: string;
             /** @enum {string} */
             kind: "chat" | "embedding";
@@ -1600,6 +1604,7 @@ export interface components {
                 models: {
                     id: number;
                     name: string;
+                    aliases?: string[];
                     display_name: string;
                     /** @enum {string} */
                     kind: "chat" | "embedding";
@@ -3221,6 +3226,7 @@ export interface operations {
             content: {
                 "application/json": {
                     name?: string;
+                    aliases?: string[];
                     display_name?: string;
                     /** @enum {string} */
                     kind?: "chat" | "embedding";
@@ -3330,6 +3336,7 @@ export interface operations {
             content: {
                 "application/json": {
                     name: string;
+                    aliases?: string[];
                     display_name?: string;
                     /** @enum {string} */
                     kind?: "chat" | "embedding";

@@ -10,6 +10,10 @@ export class ModelRow {
   @Column({ type: 'text' })
   name: string;
 
+  /** Further names clients may call it by; no two living models share one, as name or alias. */
+  @Column({ type: 'text', array: true })
+  aliases: string[];
+
   @Column({ name: 'display_name', type: 'text' })
   displayName: string;
 

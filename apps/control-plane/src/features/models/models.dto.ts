@@ -9,7 +9,12 @@ const id = z.number().int().positive().max(2_147_483_647);
 const name = z.string().max(256).regex(/^[A-Za-z0-9][A-Za-z0-9._:/@+-]*$/, 'must be letters, digits and . _ : / @ + -, beginning with a letter or digit');
 const tokens = z.number().int().min(1).max(100_000_000).nullable();
 
+const ALIASES_MAX = 20;
+const aliases = z.array(name).max(ALIASES_MAX).refine((names) => new Set(names).size === names.length, 'must not repeat a name');
+
 const modelFields = {
+  /** Replaces all aliases. */
+  aliases: aliases.optional(),
   display_name: z.string().trim().min(1).max(256).optional(),
   kind: z.enum(MODEL_KINDS).optional(),
   owned_by: z.string().trim().min(1).max(128).optional(),
@@ -62,6 +67,7 @@ export type PriceList = z.infer<typeof priceListSchema>;
 const described = {
   id: idField,
   name: z.string().describe('What clients send as `model`'),
+  aliases: z.array(z.string()).describe('Further names clients may send as `model`'),
   display_name: z.string(),
   kind: z.enum(MODEL_KINDS),
   owned_by: z.string(),

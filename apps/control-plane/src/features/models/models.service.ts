@@ -105,6 +105,7 @@ export class ModelsService {
         return result;
       });
     } catch (error) {
+      if (isUniqueViolation(error, 'models_alias')) throw new Refusal('model_name_taken', { errors: [{ field: 'name', message: 'this name or one of the aliases is taken' }] });
       throw isUniqueViolation(error, 'models_name') ? new Refusal('model_name_taken', { errors: [{ field: 'name', message: 'is taken' }] }) : error;
     }
   }
@@ -116,6 +117,7 @@ const SEARCH_COLUMNS = ['model.name', 'model.displayName', 'model.ownedBy'];
 function columnsOf(body: UpdateModel): Partial<ModelRow> {
   return {
     ...(body.name !== undefined && { name: body.name }),
+    ...(body.aliases !== undefined && { aliases: body.aliases }),
     ...(body.display_name !== undefined && { displayName: body.display_name }),
     ...(body.kind !== undefined && { kind: body.kind }),
     ...(body.owned_by !== undefined && { ownedBy: body.owned_by }),
@@ -130,6 +132,7 @@ function toModelResponse(row: ModelRow): ModelResponse {
   return {
     id: row.id,
     name: row.name,
+    aliases: row.aliases,
     display_name: row.displayName,
     kind: row.kind,
     owned_by: row.ownedBy,
@@ -147,6 +150,7 @@ function toMarketResponse(row: ModelRow, price: PriceTag | null): MarketResponse
   return {
     id: row.id,
     name: row.name,
+    aliases: row.aliases,
     display_name: row.displayName,
     kind: row.kind,
     owned_by: row.ownedBy,

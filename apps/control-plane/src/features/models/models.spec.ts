@@ -35,7 +35,27 @@ describe('the catalogue', () => {
     expect((await books.asAdmin('DELETE', `/models/${body.id}`)).status).toBe(404);
   });
 
+  test('an alias is one more name: taken once among names and aliases, free again when given up or deleted', async () => {
+    const { status, body } = await books.asAdmin('POST', '/models', { name: 'real', aliases: ['fast', 'cheap'] });
+    expect([status, body.aliases]).toEqual([201, ['fast', 'cheap']]);
+    const taken = { status: 409, body: { code: 'model_name_taken' } };
+    for (const other of [{ name: 'fast' }, { name: 'other', aliases: ['cheap'] }, { name: 'other', aliases: ['real'] }, { name: 'other', aliases: ['other'] }]) expect(await books.asAdmin('POST', '/models', other)).toMatchObject(taken);
+    const { body: second } = await books.asAdmin('POST', '/models', { name: 'second' });
+    expect(await books.asAdmin('PUT', `/models/${second.id}`, { name: 'fast' })).toMatchObject(taken);
+    expect((await books.asAdmin('PUT', `/models/${body.id}`, { aliases: ['cheap'] })).body.aliases).toEqual(['cheap']);
+    expect((await books.asAdmin('PUT', `/models/${second.id}`, { aliases: ['fast'] })).status).toBe(200);
+    expect((await books.asAdmin('DELETE', `/models/${body.id}`)).status).toBe(204);
+    expect((await books.asAdmin('PUT', `/models/${second.id}`, { aliases: ['fast', 'cheap'] })).body.aliases).toEqual(['fast', 'cheap']);
+    expect((await market()).find((one: { name: string }) => one.name === 'second').aliases).toEqual(['fast', 'cheap']);
+  });
+
+  test('of two models that take one alias at the same moment, one is refused', async () => {
+    const answers = await Promise.all(['left', 'right'].map((name) => books.asAdmin('POST', '/models', { name, aliases: ['contested'] })));
+    expect(answers.map(({ status }) => status).toSorted()).toEqual([201, 409]);
+  });
+
   test.each([
+    { name: 'x', aliases: ['y', 'y'] }, { name: 'x', aliases: ['a,b'] }, { name: 'x', aliases: 'y' },
     {}, { name: '' }, { name: 'a,b' }, { name: 'gpt*' }, { name: 'a b' }, { name: 'a\r\nb' }, { name: 5 }, { name: 'x', kind: 'video' }, { name: 'x', context_window: 0 }, { name: 'x', id: 1 }, { name: 'x', max_output_tokens: '5' },
   ])('refuses %j', async (body) => {
     expect((await books.asAdmin('POST', '/models', body)).status).toBe(400);

@@ -8,7 +8,7 @@ const count = z.number().int().nonnegative();
 /** What PostgreSQL's JSON functions return; times as Unix ms. */
 const routingRows = z.strictObject({
   models: z.array(z.strictObject({
-    id, name: z.string(), displayName: z.string(), kind: z.enum(MODEL_KINDS), ownedBy: z.string(), createdAtMs: count,
+    id, name: z.string(), aliases: z.array(z.string()), displayName: z.string(), kind: z.enum(MODEL_KINDS), ownedBy: z.string(), createdAtMs: count,
     contextWindow: count.nullable(), maxOutputTokens: count.nullable(), unboundedInputTokens: count.nullable(), isOnShelf: z.boolean(),
   })),
   prices: z.array(z.strictObject({ id, modelId: id, effectiveAtMs: count, weightInput: count, weightOutput: count, weightCacheRead: count, weightCacheWrite: count, isFree: z.boolean() })),
@@ -25,7 +25,7 @@ const routingRows = z.strictObject({
 const SELECT_ROUTING_ROWS = `
 SELECT
   (SELECT coalesce(jsonb_agg(jsonb_build_object(
-     'id', id, 'name', name, 'displayName', display_name, 'kind', kind, 'ownedBy', owned_by, 'createdAtMs', floor(extract(epoch FROM created_at) * 1000)::bigint,
+     'id', id, 'name', name, 'aliases', to_jsonb(aliases), 'displayName', display_name, 'kind', kind, 'ownedBy', owned_by, 'createdAtMs', floor(extract(epoch FROM created_at) * 1000)::bigint,
      'contextWindow', context_window, 'maxOutputTokens', max_output_tokens, 'unboundedInputTokens', unbounded_input_tokens, 'isOnShelf', is_on_shelf)), '[]')
    FROM models WHERE deleted_at IS NULL) AS models,
   (SELECT coalesce(jsonb_agg(jsonb_build_object(
