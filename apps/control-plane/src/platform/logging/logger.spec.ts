@@ -6,7 +6,7 @@ const sink = new PassThrough();
 const lines = (): string => (sink.read() ?? '').toString();
 const pino = createPino('trace', sink);
 const logger = new StructuredLogger(pino);
-afterEach(lines);
+afterEach(() => void lines());
 
 test('secrets stay out of the log, on the surface and below it (S13)', () => {
   pino.info({ password: 'canary', body: { api_key: 'canary', nested: { token: 'canary' } }, headers: { authorization: 'canary', cookie: 'canary' } }, 'request');
