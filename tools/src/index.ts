@@ -4,6 +4,7 @@ export { cacheFolder, ROOT, appEntry, type AppName } from './checkout.ts';
 export { embeddedPostgres, postgresUrl, DATABASE_NAME, DATABASE_USER } from './embedded/postgres.ts';
 export { sharedFolder } from './embedded/postgres-binaries.ts';
 export { embeddedRedisCluster, redisClusterUrl } from './embedded/redis-cluster.ts';
+export { embeddedRedisSentinel, redisSentinelUrl } from './embedded/redis-sentinel.ts';
 export { embeddedRedis, redisUrl } from './embedded/redis.ts';
 export { resolveRedis } from './embedded/resolve-redis.ts';
 export { isReachable, serviceUser } from './embedded/service-user.ts';

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { chmodSync, mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { embeddedPostgres, embeddedRedis, embeddedRedisCluster, findFreePort, isReachable, postgresUrl, redisClusterUrl, redisUrl, resolveRedis, serviceUser, sharedFolder, startWatchdog, type ManagedProcess, type ProcessFolders } from '@tollgate/tools';
+import { embeddedPostgres, embeddedRedis, embeddedRedisCluster, embeddedRedisSentinel, findFreePort, isReachable, postgresUrl, redisClusterUrl, redisSentinelUrl, redisUrl, resolveRedis, serviceUser, sharedFolder, startWatchdog, type ManagedProcess, type ProcessFolders } from '@tollgate/tools';
 import pg from 'pg';
 
 const PRIMARIES = 3;
@@ -16,9 +16,9 @@ export interface Services {
   /** An empty Redis. */
   redisUrl: string;
   postgres: ManagedProcess;
-  /** Of a cluster, the first primary. */
+  /** Of several, the first primary. */
   redis: ManagedProcess;
-  /** All servers of Redis: one, or the primaries of a cluster. */
+  /** All servers of Redis: one, the primaries of a cluster, or a primary, its replica and their sentinel. */
   redisServers: ManagedProcess[];
   /** Another empty database on the same server. */
   createDatabase: () => Promise<string>;
@@ -29,8 +29,8 @@ export interface Services {
 export interface ServicesOptions {
   /** False leaves PostgreSQL out. */
   postgres?: boolean;
-  /** False leaves Redis out; `cluster` starts a Redis Cluster of three primaries. */
-  redis?: boolean | 'cluster';
+  /** False leaves Redis out; `cluster` starts a Redis Cluster of three primaries, `sentinel` a primary with a replica that a sentinel promotes. */
+  redis?: boolean | 'cluster' | 'sentinel';
 }
 
 /**
@@ -43,7 +43,7 @@ export async function startServices({ postgres = true, redis = true }: ServicesO
   const watchdog = startWatchdog(folders.run, folder);
   const password = randomBytes(18).toString('base64url');
   const database = await unusedPostgres(folder, folders, password);
-  const store = await (redis === 'cluster' ? unusedCluster(folder, folders, password) : unusedRedis(folder, folders, password));
+  const store = await UNUSED_STORES[redis === 'cluster' || redis === 'sentinel' ? redis : 'single'](folder, folders, password);
   const stop = async (): Promise<void> => {
     await Promise.all([database.process, ...store.servers].map((process) => process.stop()));
     await watchdog.release();
@@ -93,18 +93,30 @@ async function unusedRedis(folder: string, folders: ProcessFolders, password: st
 }
 
 async function unusedCluster(folder: string, folders: ProcessFolders, password: string): Promise<UnusedStore> {
-  const given = new Set<number>();
-  const next = async (): Promise<number> => {
-    const port = await findFreePort([], given);
-    given.add(port);
-    return port;
-  };
-  const ports = [];
-  for (let primary = 0; primary < PRIMARIES; primary += 1) ports.push({ port: await next(), busPort: await next() });
+  const free = await freePorts(2 * PRIMARIES);
+  const ports = free.slice(0, PRIMARIES).map((port, index) => ({ port, busPort: free[PRIMARIES + index] ?? 0 }));
   const { processes, start } = embeddedRedisCluster({ ports, dataFolder: path.join(folder, 'redis'), password, binary: await resolveRedis(), folders });
-  const [first, ...others] = processes;
-  if (!first) throw new Error('a cluster has primaries');
-  return { url: redisClusterUrl({ ports, password }), servers: [first, ...others], start };
+  return { url: redisClusterUrl({ ports, password }), servers: withFirst(processes), start };
+}
+
+async function unusedSentinel(folder: string, folders: ProcessFolders, password: string): Promise<UnusedStore> {
+  const [primary = 0, replica = 0, sentinel = 0] = await freePorts(3);
+  const ports = { primary, replica, sentinel };
+  const { processes, start } = embeddedRedisSentinel({ ports, dataFolder: path.join(folder, 'redis'), password, binary: await resolveRedis(), folders });
+  return { url: redisSentinelUrl({ ports, password }), servers: withFirst(processes), start };
+}
+
+const UNUSED_STORES = { single: unusedRedis, cluster: unusedCluster, sentinel: unusedSentinel };
+
+async function freePorts(count: number): Promise<number[]> {
+  const given = new Set<number>();
+  while (given.size < count) given.add(await findFreePort([], given));
+  return [...given];
+}
+
+function withFirst([first, ...others]: ManagedProcess[]): [ManagedProcess, ...ManagedProcess[]] {
+  if (!first) throw new Error('there is at least one server');
+  return [first, ...others];
 }
 
 async function createDatabase(port: number, password: string): Promise<string> {

@@ -23,10 +23,12 @@ export interface RedisSettings {
   name?: string;
   /** Makes it a member of a Redis Cluster, with this port for the cluster's own bus. */
   busPort?: number;
+  /** Makes it a replica of the server on this port, with the same password. */
+  replicaOf?: number;
 }
 
 /** A Redis of our own on 127.0.0.1, append-only file fsynced every second, never evicting. */
-export function embeddedRedis({ dataFolder, port, password, binary, folders, isPersistent = true, name = 'redis', busPort }: RedisSettings): ManagedProcess {
+export function embeddedRedis({ dataFolder, port, password, binary, folders, isPersistent = true, name = 'redis', busPort, replicaOf }: RedisSettings): ManagedProcess {
   const configFile = path.join(dataFolder, 'redis.conf');
   return new ManagedProcess(
     {
@@ -39,7 +41,7 @@ export function embeddedRedis({ dataFolder, port, password, binary, folders, isP
       prepare: async () => {
         mkdirSync(dataFolder, { recursive: true, mode: 0o700 });
         // In a file, not in the arguments, which every user of the machine can list.
-        writeFileSync(configFile, configuration({ dataFolder, port, password, isPersistent, busPort }), { mode: 0o600 });
+        writeFileSync(configFile, configuration({ dataFolder, port, password, isPersistent, busPort, replicaOf }), { mode: 0o600 });
         repairAppendOnlyFile(dataFolder, binary);
       },
       isReady: async (pid) => (await readProcessId(port, password)) === pid,
@@ -53,7 +55,7 @@ export function redisUrl({ port, password, database = 0 }: { port: number; passw
   return `redis://:${password}@127.0.0.1:${port}/${database}`;
 }
 
-function configuration({ dataFolder, port, password, isPersistent, busPort }: Pick<RedisSettings, 'dataFolder' | 'port' | 'password'> & { isPersistent: boolean; busPort: number | undefined }): string {
+function configuration({ dataFolder, port, password, isPersistent, busPort, replicaOf }: Pick<RedisSettings, 'dataFolder' | 'port' | 'password'> & { isPersistent: boolean; busPort: number | undefined; replicaOf: number | undefined }): string {
   return [
     'bind 127.0.0.1',
     `port ${port}`,
@@ -65,7 +67,9 @@ function configuration({ dataFolder, port, password, isPersistent, busPort }: Pi
     // The append-only file is the only copy on disk.
     'save ""',
     'maxmemory-policy noeviction',
-    ...(busPort === undefined ? [] : ['cluster-enabled yes', `cluster-port ${busPort}`, 'cluster-config-file nodes.conf', 'cluster-node-timeout 5000', `masterauth ${password}`]),
+    ...(busPort === undefined ? [] : ['cluster-enabled yes', `cluster-port ${busPort}`, 'cluster-config-file nodes.conf', 'cluster-node-timeout 5000']),
+    ...(replicaOf === undefined ? [] : [`replicaof 127.0.0.1 ${replicaOf}`]),
+    `masterauth ${password}`,
     '',
   ].join('\n');
 }

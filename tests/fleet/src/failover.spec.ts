@@ -1,0 +1,28 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { closeClient } from '@tollgate/audit';
+import { startTollgate, type Tollgate } from '@tollgate/harness';
+import { syncOutcomes, until } from './fleet-view.ts';
+import { closeBooks, setScene, SteadyLoad, type Scene } from './steady-load.ts';
+
+/** Redis behind a sentinel: its primary dies, its replica takes over. */
+let tollgate: Tollgate;
+let scene: Scene;
+
+beforeAll(async () => {
+  tollgate = await startTollgate({ nodes: 2, redis: 'sentinel', env: { HOLD_LEASE_MS: '6000' } });
+  scene = await setScene(tollgate);
+}, 90_000);
+afterAll(async () => {
+  closeClient();
+  await tollgate?.stop();
+}, 30_000);
+
+test('after a failover service comes back by itself and the books close', async () => {
+  const load = new SteadyLoad(tollgate.nodeUrls, scene, { clients: 4 });
+  await until('a running load', () => load.count('completed') > 40);
+  await tollgate.kill('redis-1');
+  const failed = load.count('completed');
+  await until('service from the promoted replica', () => load.count('completed') > failed + 40, 40_000);
+  expect(await syncOutcomes(tollgate)).toEqual({ 'node-1': 'applied', 'node-2': 'applied' });
+  await closeBooks(tollgate, await load.stop(), { wereKilled: true });
+}, 150_000);
