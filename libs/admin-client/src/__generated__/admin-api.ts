@@ -1109,6 +1109,26 @@ export interface components {
             last_seen_at: string;
             resolved_at: string | null;
         };
+        AutoRecharge: {
+            id: number;
+            user_id: number;
+            model_id: number;
+            model: string;
+            /** @enum {string} */
+            status: "active" | "closing" | "closed";
+            /** @description By the books, at the moment of this answer */
+            tokens: number;
+            auto_recharge_threshold: number | null;
+            auto_recharge_amount: number | null;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            created_at: string;
+            threshold: number | null;
+            /** @description 0 or null = off */
+            amount: number | null;
+        };
         ConfigCheck: {
             /** @description No problem is an error */
             ok: boolean;
@@ -1673,23 +1693,6 @@ export interface components {
                     to?: unknown;
                 }[];
             }[];
-        };
-        Subscription: {
-            id: number;
-            user_id: number;
-            model_id: number;
-            model: string;
-            /** @enum {string} */
-            status: "active" | "closing" | "closed";
-            /** @description By the books, at the moment of this answer */
-            tokens: number;
-            auto_recharge_threshold: number | null;
-            auto_recharge_amount: number | null;
-            /**
-             * Format: date-time
-             * @description ISO 8601, UTC
-             */
-            created_at: string;
         };
         SyncResult: {
             version: number;
@@ -3174,7 +3177,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Subscription"];
+                    "application/json": components["schemas"]["AutoRecharge"];
                 };
             };
             400: components["responses"]["invalid_request.malformed_json"];

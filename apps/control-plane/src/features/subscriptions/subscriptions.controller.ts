@@ -8,7 +8,7 @@ import { IdPath } from '../../platform/http/id-path.ts';
 import { IdempotencyKey } from '../../platform/idempotency/idempotency.ts';
 import { removeModelSchema, type RemoveModel } from '../models/models.dto.ts';
 import { ModelRemovalService } from './model-removal.service.ts';
-import { autoRechargeSchema, drainQuery, myModelResponseSchema, myModelsSchema, purchaseResponseSchema, renewSchema, subscribeSchema, subscriptionResponseSchema, unsubscribeResponseSchema, unsubscribeSchema, type DrainQuery, type MyModels, type Renew, type SetAutoRecharge, type Subscribe, type Unsubscribe } from './subscriptions.dto.ts';
+import { autoRechargeResponseSchema, autoRechargeSchema, drainQuery, myModelResponseSchema, myModelsSchema, purchaseResponseSchema, renewSchema, subscribeSchema, unsubscribeResponseSchema, unsubscribeSchema, type DrainQuery, type MyModels, type Renew, type SetAutoRecharge, type Subscribe, type Unsubscribe } from './subscriptions.dto.ts';
 import { SubscriptionsService } from './subscriptions.service.ts';
 import { WithdrawalsService } from './withdrawals.service.ts';
 
@@ -58,7 +58,7 @@ export class SubscriptionsController {
 
   @Post('set-auto-recharge')
   @Permission('user')
-  @Answers('Buy `amount` tokens whenever the balance is at or below `threshold`; amount 0 or both null = off', subscriptionResponseSchema, { refuses: ['not_found', 'not_subscribed'] })
+  @Answers('Buy `amount` tokens whenever the balance is at or below `threshold`; amount 0 or both null = off', autoRechargeResponseSchema, { refuses: ['not_found', 'not_subscribed'] })
   @HttpCode(200)
   setAutoRecharge(@FromCaller() caller: Caller, @Body({ schema: autoRechargeSchema }) body: SetAutoRecharge) {
     return this.subscriptions.setAutoRecharge(caller, body);

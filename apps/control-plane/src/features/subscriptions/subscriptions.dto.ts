@@ -60,6 +60,9 @@ export const subscriptionResponseSchema = z
   .meta({ id: 'Subscription' });
 export type SubscriptionResponse = z.output<typeof subscriptionResponseSchema>;
 
+export const autoRechargeResponseSchema = subscriptionResponseSchema.extend({ threshold: tokensField.nullable(), amount: tokensField.nullable().describe('0 or null = off') }).meta({ id: 'AutoRecharge' });
+export type AutoRechargeResponse = z.output<typeof autoRechargeResponseSchema>;
+
 export const purchaseResponseSchema = subscriptionResponseSchema.extend({ cost: amountText, currency: currencyField }).meta({ id: 'Purchase' });
 export type PurchaseResponse = z.output<typeof purchaseResponseSchema>;
 

@@ -16,7 +16,7 @@ import { ModelsService } from '../models/models.service.ts';
 import { AutoRechargeService } from './auto-recharge.service.ts';
 import { PurchasesService } from './purchases.service.ts';
 import { SubscriptionRow } from './subscription.entity.ts';
-import type { MyModelResponse, MyModels, PurchaseResponse, Renew, SetAutoRecharge, Subscribe, SubscriptionResponse } from './subscriptions.dto.ts';
+import type { AutoRechargeResponse, MyModelResponse, MyModels, PurchaseResponse, Renew, SetAutoRecharge, Subscribe, SubscriptionResponse } from './subscriptions.dto.ts';
 import { TokenLedger } from './token-ledger.service.ts';
 
 @Injectable()
@@ -74,7 +74,7 @@ export class SubscriptionsService {
     });
   }
 
-  async setAutoRecharge(caller: Caller, body: SetAutoRecharge): Promise<SubscriptionResponse> {
+  async setAutoRecharge(caller: Caller, body: SetAutoRecharge): Promise<AutoRechargeResponse> {
     const userId = await this.scope.resolve(caller, body.user_id);
     return this.transactions.run(async (tx) => {
       const before = await this.findActive(tx, userId, body.model_id, 'pessimistic_write');
@@ -85,7 +85,7 @@ export class SubscriptionsService {
       const model = (await this.models.namesOf([after.modelId])).get(after.modelId)?.name ?? '';
       const target = { kind: 'subscription', id: after.id };
       this.activity.record(tx, caller, { action: 'subscription.auto_recharge', target, before: toResponse(before, model), after: toResponse(after, model) });
-      return toResponse(after, model);
+      return { ...toResponse(after, model), threshold: after.autoRechargeThreshold, amount: after.autoRechargeAmount };
     });
   }
 
