@@ -1,8 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { drawFault, type Fault, type FaultKind, type Stage } from './faults.ts';
+import { drawFault, revive, type Fault, type FaultKind, type Stage } from './faults.ts';
 
 /** So many at once that the parts meet each other's faults, and few enough that work is done in between. */
 const AT_ONCE_MAX = 3;
+const LAST_LINES = 6;
+const LAST_CHARS = 3_000;
 
 export interface FaultCount {
   kind: FaultKind;
@@ -18,6 +20,8 @@ export class FaultSchedule {
   readonly #log: (line: string) => void;
   readonly #struck = new Map<string, FaultCount>();
   readonly #running = new Map<string, Promise<void>>();
+  /** Ends that nobody ordered, with the last words of the process. */
+  readonly crashes: string[] = [];
   #failure: unknown;
 
   constructor(stage: Stage, { kinds, gapMs, log }: { kinds: readonly FaultKind[]; gapMs: number; log: (line: string) => void }) {
@@ -39,9 +43,12 @@ export class FaultSchedule {
   async run(untilMs: number): Promise<void> {
     while (Date.now() < untilMs && this.#failure === undefined) {
       await delay(this.#gapMs * (0.5 + this.#stage.random()));
+      this.#reviveCrashed();
       const fault = drawFault(this.#kinds, this.#stage);
       if (this.#running.size < AT_ONCE_MAX && !this.#isBusy(fault.victim)) this.#strike(fault);
     }
+    await Promise.all(this.#running.values());
+    this.#reviveCrashed();
     await Promise.all(this.#running.values());
     if (this.#failure !== undefined) throw this.#failure;
   }
@@ -51,13 +58,26 @@ export class FaultSchedule {
     return this.#running.has(victim);
   }
 
+  /** Whatever is not running and under no fault ended by itself. */
+  #reviveCrashed(): void {
+    const { tollgate } = this.#stage;
+    for (const name of tollgate.processNames.filter((each) => !tollgate.isRunning(each) && !this.#isBusy(each))) {
+      const lastWords = tollgate.logs(name).trimEnd().split('\n').slice(-LAST_LINES).join('\n    ').slice(-LAST_CHARS);
+      this.#log(`CRASHED ${name}`);
+      this.crashes.push(`${name} ended by itself; its last words:\n    ${lastWords}`);
+      this.#track(name, revive(tollgate, name));
+    }
+  }
+
+  #track(victim: string, work: Promise<void>): void {
+    const running = work.catch((error: unknown) => void (this.#failure ??= error)).finally(() => this.#running.delete(victim));
+    this.#running.set(victim, running);
+  }
+
   #strike({ kind, victim, strike }: Fault): void {
     const known = this.#struck.get(`${kind} ${victim}`) ?? { kind, victim, count: 0 };
     this.#struck.set(`${kind} ${victim}`, { ...known, count: known.count + 1 });
     this.#log(`${kind} ${victim}`);
-    const running = strike()
-      .catch((error: unknown) => void (this.#failure ??= error))
-      .finally(() => this.#running.delete(victim));
-    this.#running.set(victim, running);
+    this.#track(victim, strike());
   }
 }

@@ -2,10 +2,12 @@ import { parseArgs } from 'node:util';
 import { describeFindings, isSound } from '@tollgate/audit';
 import { z } from 'zod';
 import { FAULT_KINDS } from './faults.ts';
+import { measureRebuild } from './measure-rebuild.ts';
 import { runChaos, type ChaosReport } from './run-chaos.ts';
 import { describeTally } from './tally.ts';
 
-const USAGE = `npm run test:chaos -- --seconds 60 --seed 1 [--nodes 3] [--control-planes 2] [--faults kill,pause,cut,aof,flush] [--gap-ms 2500]`;
+const USAGE = `npm run test:chaos -- --seconds 60 --seed 1 [--nodes 3] [--control-planes 2] [--faults kill,pause,cut,aof,flush] [--gap-ms 2500]
+npm run test:chaos -- --rebuild 100000      loses Redis under load with so many subscriptions, and measures`;
 const optionsSchema = z.object({
   seconds: z.coerce.number().int().positive().default(60),
   seed: z.coerce.number().int().nonnegative().default(() => Date.now() % 1_000_000),
@@ -13,14 +15,16 @@ const optionsSchema = z.object({
   'control-planes': z.coerce.number().int().positive().default(2),
   faults: z.string().default(FAULT_KINDS.join(',')).transform((text) => text.split(',')).pipe(z.array(z.enum(FAULT_KINDS)).min(1)),
   'gap-ms': z.coerce.number().int().positive().default(2_500),
+  rebuild: z.coerce.number().int().positive().optional(),
 });
 
 /** Exit status 0: the books close. 1: they do not. 2: the run could not be made. */
 async function main(args: string[]): Promise<number> {
   const text = { type: 'string' } as const;
-  const { values } = parseArgs({ args, options: { seconds: text, seed: text, nodes: text, 'control-planes': text, faults: text, 'gap-ms': text, help: { type: 'boolean', short: 'h' } } });
+  const { values } = parseArgs({ args, options: { seconds: text, seed: text, nodes: text, 'control-planes': text, faults: text, 'gap-ms': text, rebuild: text, help: { type: 'boolean', short: 'h' } } });
   if (values.help) return say(USAGE, 0);
   const { seconds, seed, nodes, faults: kinds, ...rest } = optionsSchema.parse(values);
+  if (rest.rebuild !== undefined) return (await measureRebuild(rest.rebuild, (line) => void say(line, 0))) ? 0 : 1;
   say(`Chaos for ${seconds} s on ${nodes} nodes and ${rest['control-planes']} control planes, seed ${seed}, faults ${kinds.join(', ')}.`, 0);
   const report = await runChaos({ seconds, seed, nodes, controlPlanes: rest['control-planes'], kinds, gapMs: rest['gap-ms'], log: (line) => void say(line, 0) });
   return say(`${describe(report)}\n\nseed ${seed}: ${isSound(report.findings) ? 'the books close.' : 'THE BOOKS DO NOT CLOSE.'}`, isSound(report.findings) ? 0 : 1);

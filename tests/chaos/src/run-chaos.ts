@@ -70,7 +70,7 @@ async function strikeAndAudit(tollgate: Tollgate, network: Network, { seconds, s
   const usage = await readUsage(tollgate.databaseUrl);
   const provider = demoRecordSchema.parse(await (await fetch(`${tollgate.upstreamUrl}/record`)).json());
   const sums = tally({ clients, provider, usage });
-  const findings = [...compareUsage({ clients, provider, usage, wereKilled: true }), undercount(sums), ...books];
+  const findings = [...compareUsage({ clients, provider, usage, wereKilled: true }), undercount(sums), survival(tollgate, schedule), ...books];
   return { faults: schedule.counts, faultCount: schedule.total, tally: sums, findings, drainedInMs };
 }
 
@@ -112,6 +112,10 @@ async function renew(scene: Scene, { seed, until }: { seed: number; until: numbe
     await scene.renewOne(random);
     await delay(RENEWAL_GAP_MS);
   }
+}
+
+function survival({ processNames }: Tollgate, { crashes }: FaultSchedule): Finding {
+  return { name: 'survival', promise: 'no process ends but by a kill', compared: processNames.length, problems: crashes };
 }
 
 function undercount({ underTokens, reportedTokens, overTokens, compared }: Tally): Finding {
