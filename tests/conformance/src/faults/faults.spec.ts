@@ -129,7 +129,7 @@ function expectedOf(fault: Fault, speech: Speech, isStream: boolean): Expected {
   return speech === 'anthropic' ? (fault.messagesStream ?? fault.stream) : fault.stream;
 }
 
-describe.each(SPEECHES)('an %s upstream that', (speech) => {
+describe.each(SPEECHES)('behaviours 24, 25, 34, 35: an %s upstream that', (speech) => {
   describe.each([
     ['', false],
     ['in a stream ', true],
