@@ -169,6 +169,18 @@ describe('what is refused', () => {
     expect((await node.post('/v1/chat/completions', `{"model":"${model.name}",${' '.repeat(70_000)}`)).status).toBe(400);
   });
 
+  test('many large bodies at once are refused before they fill the node, and it recovers', async () => {
+    const { hostname, port } = new URL(node.url);
+    const half = `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nx-api-key: ${node.apiKey}\r\ncontent-length: 99000\r\n\r\n${' '.repeat(98_000)}`;
+    const answers: string[] = [];
+    const sockets = Array.from({ length: 30 }, () => connect(Number(port), hostname).on('error', () => undefined));
+    for (const socket of sockets) socket.on('data', (data) => answers.push(data.toString().slice(0, 12))).write(half);
+    await until(async () => answers.length > 0);
+    expect(new Set(answers)).toEqual(new Set(['HTTP/1.1 503']));
+    for (const socket of sockets) socket.destroy();
+    await until(async () => (await node.post('/v1/chat/completions', chat())).status === 200);
+  });
+
   test('unknown paths are 404, other methods 405, encodings nobody knows 415', async () => {
     expect((await fetch(`${node.url}/v1/nothing`)).status).toBe(404);
     const wrong = await fetch(`${node.url}/v1/chat/completions`);

@@ -5,6 +5,7 @@ import type { ClientProtocol } from '@tollgate/protocols';
 import { Hono, type Context } from 'hono';
 import { countTokensEndpoint } from './endpoints/count-tokens.ts';
 import { getModel, listModels, type ModelsRequest } from './endpoints/models.ts';
+import type { BodyRoom } from './http/body-room.ts';
 import { clientAddressHex, type AddressRange } from './http/client-address.ts';
 import { ClientReply } from './http/client-reply.ts';
 import { ClientGone } from './http/read-body.ts';
@@ -20,6 +21,7 @@ export interface AppParts {
   operations: Operations;
   newRid: () => string;
   trustedProxies: readonly AddressRange[];
+  bodies: BodyRoom;
   bodyBytesMax: number;
 }
 
@@ -35,7 +37,10 @@ export function createApp(parts: AppParts): Hono<Env> {
   serveModel(app, parts, '/v1/embeddings', 'embeddings');
   refuseWebSockets(app, parts, '/v1/responses');
   serveModel(app, parts, '/v1/responses', 'responses');
-  answer(app, parts, 'POST', '/v1/messages/count_tokens', (edge) => countTokensEndpoint(parts.admitter, { ...edge, index: operations.gate.open(), bodyBytesMax: parts.bodyBytesMax }));
+  answer(app, parts, 'POST', '/v1/messages/count_tokens', async (edge) => {
+    const { take, leave } = parts.bodies.enter();
+    return countTokensEndpoint(parts.admitter, { ...edge, index: operations.gate.open(), bytesMax: parts.bodyBytesMax, take }).finally(leave);
+  });
   answer(app, parts, 'GET', '/v1/models', (edge) => listModels(parts.admitter, modelsRequest(edge, operations)));
   answer(app, parts, 'GET', '/v1/models/:name{.+}', (edge, context) => getModel(parts.admitter, { ...modelsRequest(edge, operations), name: context.req.param('name') ?? '' }));
   // Claude Code knocks here before its first request.

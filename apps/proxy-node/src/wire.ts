@@ -7,6 +7,7 @@ import { Acknowledgements, EpochCache, Epochs, FleetStore, FunctionLibrary, memo
 import type { Logger } from 'pino';
 import { createApp } from './app.ts';
 import type { Config } from './config.ts';
+import { BodyRoom } from './http/body-room.ts';
 import { parseRanges } from './http/client-address.ts';
 import { createHttpServer, listen } from './http/server.ts';
 import { fleetListener } from './ops/fleet-listener.ts';
@@ -128,8 +129,10 @@ function createServing({ config, store, books, follower, log }: { config: Config
     node,
     log,
   });
+  const bodies = new BodyRoom(config.BODY_BYTES_MAX);
   const pipeline = new Pipeline({
     gate,
+    bodies,
     admitter,
     forwarder: new Forwarder({ pools, health, ticker, limits: { answerBytesMax: config.ANSWER_BYTES_MAX, errorBytesMax: config.ERROR_BYTES_MAX } }),
     health,
@@ -142,7 +145,7 @@ function createServing({ config, store, books, follower, log }: { config: Config
     onRefused: (status) => metrics.refused(status),
   });
   const operations = new Operations({ gate, follower, metrics, meteringRefusal: () => books.refusal(), log });
-  const app = createApp({ pipeline, admitter, operations, newRid: randomUUIDv7, trustedProxies: parseRanges(config.TRUSTED_PROXIES), bodyBytesMax: config.BODY_BYTES_MAX });
+  const app = createApp({ pipeline, bodies, admitter, operations, newRid: randomUUIDv7, trustedProxies: parseRanges(config.TRUSTED_PROXIES), bodyBytesMax: config.BODY_BYTES_MAX });
   return { app, operations, gate, pipeline, pools, health, affinity, denials };
 }
 

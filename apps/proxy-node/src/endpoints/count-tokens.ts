@@ -17,11 +17,11 @@ const TOKENS_PER_IMAGE = 1_600;
 /** `POST /v1/messages/count_tokens`: an estimate by our own tokenizer, free and without a place in the request limits (behaviour 33). */
 export async function countTokensEndpoint(
   admitter: Admitter,
-  { incoming, addressHex, index, bodyBytesMax }: { incoming: IncomingMessage; addressHex: string; index: RoutingIndex; bodyBytesMax: number },
+  { incoming, addressHex, index, ...limits }: { incoming: IncomingMessage; addressHex: string; index: RoutingIndex; bytesMax: number; take: (bytes: number) => void },
 ): Promise<{ input_tokens: number }> {
   // Before the body: a stranger must not make the node read and parse megabytes, nor learn of mistakes in them.
   const { subscribedModelIds } = await admitter.access(authenticate(incoming.headers), addressHex);
-  const { model: name, prompt } = parseCountTokens(await readBody(incoming, bodyBytesMax));
+  const { model: name, prompt } = parseCountTokens(await readBody(incoming, limits));
   const model = index.modelNamed(name);
   if (!model?.is_on_shelf || !subscribedModelIds.includes(model.id)) throw modelNotFound(name);
   const text = await countTokensGently(prompt.text(), nextTurn);

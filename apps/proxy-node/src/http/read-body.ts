@@ -17,18 +17,18 @@ export function mayBeLarge({ 'content-length': length, 'content-encoding': encod
 
 /**
  * Reads a request body once into one buffer. The limit is checked while reading, so a chunked body without a length meets it too (CVE-2026-44456),
- * and again on the decoded size (security S36). Throws Refusal; ClientGone when the client left.
+ * and again on the decoded size (security S36). `take` is told of every byte that is kept, and may refuse. Throws Refusal; ClientGone when the client left.
  */
-export async function readBody(incoming: IncomingMessage, bytesMax: number): Promise<Buffer> {
+export async function readBody(incoming: IncomingMessage, { bytesMax, take }: { bytesMax: number; take: (bytes: number) => void }): Promise<Buffer> {
   const decoder = decoderOf(incoming.headers['content-encoding']);
   if (Number(incoming.headers['content-length'] ?? 0) > bytesMax) throw tooLarge(bytesMax);
-  const raw = await readRaw(incoming, bytesMax);
+  const raw = await readRaw(incoming, { bytesMax, take });
   if (decoder === null) return raw;
-  try {
-    return await decoder(raw, { maxOutputLength: bytesMax });
-  } catch (error) {
+  const decoded = await decoder(raw, { maxOutputLength: bytesMax }).catch((error: unknown) => {
     throw isTooLarge(error) ? tooLarge(bytesMax) : new Refusal('body_unreadable');
-  }
+  });
+  take(decoded.length);
+  return decoded;
 }
 
 function decoderOf(encoding: string | undefined): (typeof DECODERS)[keyof typeof DECODERS] | null {
@@ -38,16 +38,21 @@ function decoderOf(encoding: string | undefined): (typeof DECODERS)[keyof typeof
   return DECODERS[name as keyof typeof DECODERS];
 }
 
-function readRaw(incoming: IncomingMessage, bytesMax: number): Promise<Buffer> {
+function readRaw(incoming: IncomingMessage, { bytesMax, take }: { bytesMax: number; take: (bytes: number) => void }): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];
     let bytes = 0;
     const onData = (chunk: Buffer) => {
       bytes += chunk.length;
-      if (bytes <= bytesMax) return void chunks.push(chunk);
-      incoming.off('data', onData);
-      incoming.pause();
-      reject(tooLarge(bytesMax));
+      try {
+        if (bytes > bytesMax) throw tooLarge(bytesMax);
+        take(chunk.length);
+        chunks.push(chunk);
+      } catch (error) {
+        incoming.off('data', onData);
+        incoming.pause();
+        reject(error);
+      }
     };
     // Every body is closed after its end; an error made then would cost its stack on each request for nothing.
     const onGone = () => reject(new ClientGone());

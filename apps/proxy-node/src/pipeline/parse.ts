@@ -13,8 +13,8 @@ export interface Asked {
 }
 
 /** Reads and parses the body and finds the model's routes. Throws Refusal and InvalidRequest: the caller is authenticated before he sees them. */
-export async function parse({ incoming, protocol, index, bodyBytesMax }: { incoming: IncomingMessage; protocol: ClientProtocol; index: RoutingIndex; bodyBytesMax: number }): Promise<Asked> {
-  const ask = parseAsk(protocol, await readBody(incoming, bodyBytesMax));
+export async function parse({ incoming, protocol, index, ...limits }: { incoming: IncomingMessage; protocol: ClientProtocol; index: RoutingIndex; bytesMax: number; take: (bytes: number) => void }): Promise<Asked> {
+  const ask = parseAsk(protocol, await readBody(incoming, limits));
   const model = index.modelNamed(ask.model);
   if (!model?.is_on_shelf) throw modelNotFound(ask.model);
   if ((model.kind === 'embedding') !== (protocol === 'embeddings')) throw new Refusal('wrong_model_kind', { param: 'model' });
