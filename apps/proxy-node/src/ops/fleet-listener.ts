@@ -16,7 +16,8 @@ export function fleetListener({ name, follower, reporter, dump, log }: FleetList
   return (message) => {
     switch (message.kind) {
       case 'snapshot':
-        return void follower.pull();
+        // Also when there was nothing new to apply: who announced it is waiting to hear what this worker runs.
+        return void follower.pull().then(() => reporter.report());
       case 'reload':
         if (message.node === null || message.node === name) void follower.reload();
         return;
