@@ -27,7 +27,7 @@ const SUM = 'coalesce(sum(requests), 0)::bigint AS requests, coalesce(sum(errors
 const TODAY = `SELECT ${SUM}, coalesce(sum(input_tokens + cache_read_tokens + cache_write_tokens), 0)::bigint AS input_tokens, coalesce(sum(output_tokens), 0)::bigint AS output_tokens
   FROM usage_rollups WHERE hour >= date_trunc('day', now())`;
 const BY_HOUR = `SELECT slot AS hour, ${SUM} FROM generate_series(date_trunc('hour', now()) - interval '${HOURS - 1} hours', date_trunc('hour', now()), '1 hour') slot
-  LEFT JOIN usage_rollups ON usage_rollups.hour = slot GROUP BY slot ORDER BY slot`;
+  LEFT JOIN (SELECT * FROM usage_rollups WHERE hour > date_trunc('hour', now()) - interval '${HOURS} hours') recent ON recent.hour = slot GROUP BY slot ORDER BY slot`;
 const BY_MODEL = `SELECT model_id, models.name, ${SUM} FROM usage_rollups JOIN models ON models.id = model_id
   WHERE hour > date_trunc('hour', now()) - interval '${HOURS} hours' GROUP BY model_id, models.name ORDER BY sum(charge) DESC, sum(requests) DESC, model_id LIMIT ${TOP_MODELS}`;
 

@@ -29,7 +29,8 @@ const GROUPINGS: Record<Group, { column: string; name: string }> = {
 };
 
 const sum = z.string().transform(toSafeInteger);
-const histogram = z.array(z.string().transform(toSafeInteger)).length(BUCKET_COUNT);
+/** As one text: a list of lists of numbers costs more to read than to sum. */
+const histogram = z.string().transform((text) => text.split(',').map(toSafeInteger));
 const statisticsRow = z.object({
   at: z.date(), group_id: z.number().nullable(), group_name: z.string().nullable(),
   requests: sum, errors: sum, input_tokens: sum, cache_read_tokens: sum, cache_write_tokens: sum, output_tokens: sum, charge: sum,
@@ -87,7 +88,7 @@ function selectStatistics(query: StatisticsQuery & { from: Date; to: Date; userI
 }
 
 function summedBuckets(column: string): string {
-  return `ARRAY[${Array.from({ length: BUCKET_COUNT }, (_, index) => `sum(${column}[${index + 1}])::bigint`).join(', ')}]`;
+  return `concat_ws(',', ${Array.from({ length: BUCKET_COUNT }, (_, index) => `sum(${column}[${index + 1}])`).join(', ')})`;
 }
 
 function toStatisticsRow(raw: unknown, group: Group | undefined): StatisticsRow {
