@@ -1,5 +1,5 @@
 import { NO_USAGE, type ChargeBasis, type TokenUsage } from '@tollgate/contracts';
-import { countTokens, countTokensGently, quarantine, TokenCounter, type UsageBounds } from '@tollgate/metering';
+import { countTokens, countTokensGently, estimateUsage, quarantine, TokenCounter, type UsageBounds } from '@tollgate/metering';
 import type { PromptFacts } from '@tollgate/protocols';
 import { nextTurn } from '../next-turn.ts';
 
@@ -56,7 +56,7 @@ export class Tally {
   }
 
   #believed(usage: TokenUsage | null): TokenUsage | null {
-    if (!usage) return null;
+    if (!usage || saysNothing(usage)) return null;
     const judgement = quarantine(usage, this.#bounds);
     return judgement.kind === 'accepted' ? judgement.usage : null;
   }
@@ -76,7 +76,13 @@ export class Tally {
   async #countPrompt(): Promise<number> {
     if (this.#promptTokens !== null) return this.#promptTokens;
     const text = this.#prompt.text();
-    this.#promptTokens = this.#prompt.textBytes <= PROMPT_AT_ONCE_BYTES ? countTokens(text) : await countTokensGently(text, nextTurn);
+    const promptTextTokens = this.#prompt.textBytes <= PROMPT_AT_ONCE_BYTES ? countTokens(text) : await countTokensGently(text, nextTurn);
+    this.#promptTokens = estimateUsage({ promptTextTokens, imageCount: this.#prompt.imageCount, outputTokens: 0 }).input;
     return this.#promptTokens;
   }
+}
+
+/** Servers without accounting fill their usage with zeros: that is no report, and no reason to give the answer away. */
+function saysNothing({ input, cacheRead, cacheWrite, output }: TokenUsage): boolean {
+  return input + cacheRead + cacheWrite + output === 0;
 }
