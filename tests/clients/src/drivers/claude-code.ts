@@ -5,6 +5,19 @@ import { run, type Finished } from './command-line.ts';
 
 const TIMEOUT_MS = 60_000;
 
+const settingsFor = ({ origin, apiKey, model }: Pick<Errand, 'origin' | 'apiKey' | 'model'>): string => `
+# guide: claude-code
+export ANTHROPIC_BASE_URL=${origin}
+export ANTHROPIC_AUTH_TOKEN=${apiKey}
+export ANTHROPIC_MODEL=${model}
+export ANTHROPIC_SMALL_FAST_MODEL=${model}
+# guide: end
+`;
+
+function environmentOf(settings: string): Record<string, string> {
+  return Object.fromEntries([...settings.matchAll(/^export (\w+)=(.*)$/gm)].map(([, name = '', value = '']) => [name, value]));
+}
+
 /** `claude -p` in a folder without any settings. `cacheFolder` is where it was installed. */
 export function claudeCode({ origin, apiKey, model, prompt }: Errand, { folder, cacheFolder }: { folder: string; cacheFolder: string }): Promise<Finished> {
   return run({
@@ -12,12 +25,7 @@ export function claudeCode({ origin, apiKey, model, prompt }: Errand, { folder, 
     args: ['-p', prompt, '--output-format', 'json', '--dangerously-skip-permissions'],
     env: {
       HOME: folder,
-      // guide: claude-code
-      ANTHROPIC_BASE_URL: origin,
-      ANTHROPIC_AUTH_TOKEN: apiKey,
-      ANTHROPIC_MODEL: model,
-      ANTHROPIC_SMALL_FAST_MODEL: model,
-      // guide: end
+      ...environmentOf(settingsFor({ origin, apiKey, model })),
       // Or it refuses to skip permissions as root.
       IS_SANDBOX: '1',
       DISABLE_AUTOUPDATER: '1',

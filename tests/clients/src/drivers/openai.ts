@@ -2,7 +2,9 @@ import OpenAI from 'openai';
 import type { ResponseInput } from 'openai/resources/responses/responses';
 import { WEATHER, WEATHER_SCHEMA, type Client, type Conversation, type Errand, type Refused } from '../client.ts';
 
+// guide: openai-tool
 const WEATHER_FUNCTION = { name: WEATHER.name, description: WEATHER.description, parameters: WEATHER_SCHEMA, strict: true };
+// guide: end
 
 export const openaiChat: Client = { name: 'openai chat', protocol: 'openai', converse: converseInChat, refusal, triesWithoutQuota: 1 };
 export const openaiResponses: Client = { name: 'openai responses', protocol: 'openai', converse: converseInResponses, refusal, triesWithoutQuota: 1 };
