@@ -18,6 +18,8 @@ const OVERFLOW_PHRASES = [
   'exceeds the maximum number of tokens',
   'maximum prompt length',
   'input is too long for requested model',
+  'too many tokens: total number',
+  'tokens + `max_new_tokens` must be',
 ];
 
 export function isContextOverflow(message: string, code: string | null): boolean {

@@ -68,7 +68,8 @@ interface Words {
 }
 
 function wordsOf(value: unknown): Words {
-  const outer = record(value);
+  // Gemini's compatible endpoint wraps its errors in a list.
+  const outer = record(Array.isArray(value) ? value[0] : value);
   const inner = isRecord(outer['error']) ? outer['error'] : outer;
   const [detail] = list(outer['detail']);
   const message = text(outer['error']) ?? text(inner['message']) ?? text(outer['message']) ?? text(outer['detail']) ?? text(record(detail)['msg']) ?? text(record(outer['detail'])['message']);
