@@ -106,7 +106,7 @@ test('tells the node at once when a client hangs up', async () => {
   await hungUp;
 });
 
-test('says who calls in X-Forwarded-For, whatever the client says', async () => {
+test('S40: says who calls in X-Forwarded-For, whatever the client says', async () => {
   const node = await backend((incoming, response) => response.end(JSON.stringify(incoming.headers)));
   const { url } = await frontDoor({ nodes: [node] });
   const forged = { 'x-forwarded-for': '203.0.113.9', forwarded: 'for=203.0.113.9', 'x-real-ip': '203.0.113.9' };
@@ -115,7 +115,7 @@ test('says who calls in X-Forwarded-For, whatever the client says', async () => 
   expect(JSON.stringify(seen)).not.toContain('203.0.113.9');
 });
 
-test('keeps hop-by-hop headers, and those a Connection header names, on their own connection', async () => {
+test('S31: keeps hop-by-hop headers, and those a Connection header names, on their own connection', async () => {
   const node = await backend((incoming, response) => {
     response.writeHead(200, { connection: 'close, x-inner', 'x-inner': '1', 'proxy-authenticate': 'Basic', 'x-kept': '1' });
     response.end(JSON.stringify(incoming.headers));
@@ -220,4 +220,24 @@ test('passes chunked bodies of any method on as chunked, so that no byte of one 
   for await (const bytes of socket) text += String(bytes);
   expect(text).toMatch(/^HTTP\/1\.1 200 /);
   expect(text).toContain('DELETE GET /');
+});
+
+test('S30: a request whose framing can be read in two ways is refused, and its connection closed, before anybody behind sees it', async () => {
+  let seen = 0;
+  const node = await backend((_, response) => void ((seen += 1), response.end()));
+  const { url } = await frontDoor({ nodes: [node] });
+  const { hostname, port } = new URL(url);
+  const chunked = 'transfer-encoding: chunked';
+  const heads = ['content-length: 4\r\ntransfer-encoding: chunked', 'content-length: 4\r\ncontent-length: 5', 'transfer-encoding: chunked, identity', 'transfer-encoding : chunked', 'x: a\ny: b', 'x: a\0b', `x: a\r\n folded\r\n${chunked}\r\ncontent-length: 1`];
+  for (const head of heads) {
+    const answer = await new Promise<string>((resolve, reject) => {
+      const socket = connect(Number(port), hostname, () => socket.write(`POST /v1/messages HTTP/1.1\r\nhost: x\r\n${head}\r\n\r\n0\r\n\r\nGET /v1/models HTTP/1.1\r\nhost: x\r\n\r\n`));
+      let text = '';
+      socket.on('data', (data) => (text += data.toString()));
+      socket.on('close', () => resolve(text));
+      socket.on('error', reject);
+    });
+    expect([head, answer.match(/HTTP\/1\.1 \d+/g)]).toEqual([head, ['HTTP/1.1 400']]);
+  }
+  expect(seen).toBe(0);
 });
