@@ -45,7 +45,7 @@ export type MyModels = z.infer<typeof myModelsSchema>;
 
 const SUBSCRIPTION_STATUSES = ['active', 'closing', 'closed'] as const;
 
-export const subscriptionResponseSchema = z
+const subscriptionResponseSchema = z
   .object({
     id: idField,
     user_id: idField,
