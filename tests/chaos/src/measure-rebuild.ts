@@ -3,6 +3,7 @@ import { auditBooks, closeClient, describeFindings, isSound, sendRequest, type R
 import { createCustomer, createRoutedModel, startTollgate, subscribeWithKey, type Tollgate } from '@tollgate/harness';
 import { openRedis, redisReady } from '@tollgate/keyspace';
 import pg from 'pg';
+import { waitForJournals } from './wait-for-journals.ts';
 
 const PLAN: RequestPlan = { protocol: 'chat', isStream: false, customer: 0, model: 0, address: 0, tokens: 5, delayMs: 0, promptWords: 3, hangUpAtByte: null };
 const CLIENTS = 8;
@@ -32,6 +33,7 @@ export async function measureRebuild(subscriptions: number, log: (line: string) 
     const { refusedAfterMs, backAfterMs, refused } = await flushUnderLoad(tollgate, target);
     log(`  first refusal after      ${refusedAfterMs.toFixed(0)} ms (${refused} refusals in all)\n  this account served after ${(backAfterMs / 1_000).toFixed(1)} s`);
     log(`  all shards back after    ${(await allBackAfter(tollgate) / 1_000).toFixed(1)} s`);
+    await waitForJournals(tollgate, Date.now() + DRAIN_MS);
     const findings = await auditBooks(tollgate, { drainMs: DRAIN_MS });
     log(describeFindings(findings));
     return isSound(findings);
@@ -56,9 +58,9 @@ async function populate({ databaseUrl }: Tollgate, subscriptions: number, modelI
 
 async function flushUnderLoad({ redisUrl }: Tollgate, target: Target): Promise<{ refusedAfterMs: number; backAfterMs: number; refused: number }> {
   const answers: { atMs: number; status: number | null }[] = [];
-  let isDone = false;
+  const ending = new AbortController();
   const client = async (): Promise<void> => {
-    while (!isDone) {
+    while (!ending.signal.aborted) {
       const { status } = await sendRequest(PLAN, target);
       answers.push({ atMs: performance.now(), status });
       if (status !== 200) await delay(20);
@@ -81,7 +83,7 @@ async function flushUnderLoad({ redisUrl }: Tollgate, target: Target): Promise<{
   };
   const refusedAt = await until((status) => status === 503, flushedAt);
   const backAt = await until((status) => status === 200, refusedAt);
-  isDone = true;
+  ending.abort();
   await Promise.all(clients);
   return { refusedAfterMs: refusedAt - flushedAt, backAfterMs: backAt - flushedAt, refused: answers.filter(({ status }) => status === 503).length };
 }

@@ -1,16 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { auditBooks, closeClient, compareUsage, demoRecordSchema, planRequests, randomFrom, readUsage, sendRequest, type ClientRecord, type Finding } from '@tollgate/audit';
 import { startTollgate, type Tollgate } from '@tollgate/harness';
-import { FleetStore, FunctionLibrary, openRedis, redisReady } from '@tollgate/keyspace';
 import { FaultSchedule, type FaultCount } from './fault-schedule.ts';
 import { revive, type FaultKind } from './faults.ts';
 import { Network } from './network.ts';
 import { Scene } from './scene.ts';
 import { tally, type Tally } from './tally.ts';
+import { waitForJournals } from './wait-for-journals.ts';
 
 const CONCURRENCY = 24;
-const CONNECT_MS = 10_000;
-const REPORT_PERIOD_MS = 1_000;
 /** More than any run can send. */
 const REQUESTS_PER_SECOND_MAX = 1_000;
 const PAUSE_AFTER_FAILURE_MS = 100;
@@ -72,23 +70,6 @@ async function strikeAndAudit(tollgate: Tollgate, network: Network, { seconds, s
   const sums = tally({ clients, provider, usage });
   const findings = [...compareUsage({ clients, provider, usage, wereKilled: true }), undercount(sums), survival(tollgate, schedule), ...books];
   return { faults: schedule.counts, faultCount: schedule.total, tally: sums, findings, drainedInMs };
-}
-
-/** Nodes keep what PostgreSQL has not acknowledged; a Redis that lost everything looks settled long before they are. */
-async function waitForJournals({ redisUrl, processNames }: Tollgate, deadline: number): Promise<void> {
-  const redis = openRedis(redisUrl, { role: 'plain', name: 'chaos', onError: () => undefined });
-  const nodes = processNames.filter((name) => name.startsWith('node-')).length;
-  try {
-    await redisReady(redis, CONNECT_MS);
-    const fleet = new FleetStore({ redis, library: new FunctionLibrary(redis) });
-    for (let isDone = false; !isDone && Date.now() < deadline; ) {
-      await delay(REPORT_PERIOD_MS);
-      const reports = await fleet.listReports({ nowMs: Date.now(), ageMaxMs: 2 * REPORT_PERIOD_MS });
-      isDone = reports.length === nodes && reports.every(({ in_flight, unacknowledged }) => in_flight === 0 && unacknowledged === 0);
-    }
-  } finally {
-    redis.disconnect();
-  }
 }
 
 async function drive(scene: Scene, { seconds, seed, until }: { seconds: number; seed: number; until: number }): Promise<ClientRecord[]> {

@@ -1,5 +1,6 @@
 import { hashCredential, JOURNAL_BODY_BYTES_MAX, JOURNAL_FINALS_MAX, JOURNAL_HEADERS, JOURNAL_PATH, journalReceiptSchema, proveJournal } from '@tollgate/contracts';
 import type { Logger } from 'pino';
+import { request } from 'undici';
 import type { PendingFinal } from './settler.ts';
 
 /** Finals are fenced together, so they are handed over together. */
@@ -86,7 +87,8 @@ export class JournalUplink {
   async #post(body: string): Promise<string[]> {
     const { controlPlaneUrl, node, now } = this.#options;
     const atMs = now();
-    const response = await fetch(new URL(JOURNAL_PATH, controlPlaneUrl), {
+    // The operator's own address, not one that a customer or an administrator can choose: no policy stands between.
+    const response = await request(new URL(JOURNAL_PATH, controlPlaneUrl), {
       method: 'POST',
       body,
       headers: {
@@ -97,7 +99,8 @@ export class JournalUplink {
       },
       signal: AbortSignal.any([this.#ending.signal, AbortSignal.timeout(TIMEOUT_MS)]),
     });
-    if (!response.ok) throw new Error(`the control plane answered ${response.status}`);
-    return journalReceiptSchema.parse(await response.json()).booked;
+    const text = await response.body.text();
+    if (response.statusCode !== 200) throw new Error(`the control plane answered ${response.statusCode}`);
+    return journalReceiptSchema.parse(JSON.parse(text)).booked;
   }
 }

@@ -43,7 +43,8 @@ export async function auditBooks({ databaseUrl, redisUrl }: Backends, { drainMs 
 async function waitUntilDrained(books: Books, deadline: number): Promise<Finding> {
   for (;;) {
     const unarrived = await findUnarrived(books);
-    const isDrained = unarrived.problems.length === 0 && (await compareLiveBalances(books)).problems.length === 0;
+    const promised = await readCount(books.database, 'SELECT count(*) FROM live_state_outbox');
+    const isDrained = unarrived.problems.length === 0 && promised === 0 && (await compareLiveBalances(books)).problems.length === 0;
     if (isDrained || Date.now() > deadline) return unarrived;
     await delay(DRAIN_POLL_MS);
   }

@@ -3,6 +3,8 @@ import type pg from 'pg';
 import { z } from 'zod';
 import type { Finding } from './finding.ts';
 
+/** Subscriptions read at a time. */
+const PAGE = 1_000;
 const subscriptionRow = z.object({ id: z.number(), user_id: z.number(), model_id: z.number(), live: z.coerce.number(), credit_seq: z.coerce.number() });
 
 export interface Books {
@@ -16,7 +18,10 @@ export interface Books {
 export async function compareLiveBalances({ database, live }: Books): Promise<Finding> {
   const { rows } = await database.query('SELECT id, user_id, model_id, balance - overdraft AS live, credit_seq FROM subscriptions ORDER BY id');
   const subscriptions = z.array(subscriptionRow).parse(rows);
-  const books = await live.getBooks(subscriptions.map((row) => ({ accountId: row.user_id, modelId: row.model_id })));
+  const books: Awaited<ReturnType<LiveRecords['getBooks']>> = [];
+  for (let from = 0; from < subscriptions.length; from += PAGE) {
+    books.push(...(await live.getBooks(subscriptions.slice(from, from + PAGE).map((row) => ({ accountId: row.user_id, modelId: row.model_id })))));
+  }
   const problems = subscriptions.flatMap((row, index) => {
     const found = books[index];
     if (!found) return [`subscription ${row.id}: Redis knows nothing of it, PostgreSQL has ${row.live}`];
