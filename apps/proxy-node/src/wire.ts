@@ -66,11 +66,16 @@ export async function startNode(config: Config, log: Logger, { isWorker = false 
   await follower.start();
   reporter.start();
   const server = createHttpServer(serving.app, { headerBytesMax: config.HEADER_BYTES_MAX, headerTimeoutMs: config.HEADER_TIMEOUT_MS, bodyTimeoutMs: config.BODY_TIMEOUT_MS });
-  for (const deadline = Date.now() + JOIN_MS; isWorker && !serving.operations.readiness().ready && Date.now() < deadline; ) await delay(JOIN_POLL_MS);
+  if (isWorker) await untilReady(serving.operations);
   const port = await listen(server, { host: config.HOST, port: config.PORT });
   const { gate, pipeline, pools } = serving;
   const disconnect = (): void => Object.values(redis).forEach((connection) => connection.disconnect());
   return { port, stop: () => stopNode({ server, gate, pipeline, reporter, follower, books, pools, disconnect, drainTimeoutMs: config.DRAIN_TIMEOUT_MS, log }) };
+}
+
+async function untilReady(operations: Operations): Promise<void> {
+  const deadline = Date.now() + JOIN_MS;
+  while (!operations.readiness().ready && Date.now() < deadline) await delay(JOIN_POLL_MS);
 }
 
 type Connections = Record<'hot' | 'plain' | 'blocking' | 'subscriber', RedisConnection>;
