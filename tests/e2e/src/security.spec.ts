@@ -98,6 +98,28 @@ async function dumpRedis(): Promise<string> {
   }
 }
 
+test('S6: an address in the body or a header of a request leads nowhere', async () => {
+  const elsewhere = 'http://127.0.0.1:1/v1';
+  const response = await fetch(`${tollgate.nodeUrls[0]}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', 'x-api-base': elsewhere, 'x-upstream-url': elsewhere, 'x-forwarded-host': '127.0.0.1:1' },
+    body: JSON.stringify({ model: model.name, api_base: elsewhere, base_url: elsewhere, metadata: { api_base: elsewhere, user_config: { base_url: elsewhere } }, messages: [{ role: 'user', content: '@demo tokens=2' }] }),
+  });
+  expect(response.status).toBe(200);
+  expect(await response.json()).toMatchObject({ usage: { completion_tokens: 2 } });
+});
+
+test('S39: no other origin is let in by a browser, on either interface', async () => {
+  for (const origin of ['https://elsewhere.example', 'null']) {
+    for (const [url, token] of [[`${tollgate.nodeUrls[0]}/v1/models`, key], [`${tollgate.adminUrl}/admin-api/auth/me`, tollgate.admin.token]] as const) {
+      for (const method of ['GET', 'OPTIONS']) {
+        const { headers } = await fetch(url, { method, headers: { origin, authorization: `Bearer ${token}`, 'access-control-request-method': 'GET' } });
+        expect([headers.get('access-control-allow-origin'), headers.get('access-control-allow-credentials')]).toEqual([null, null]);
+      }
+    }
+  }
+});
+
 test('S41: what users name is inert: no markup in names people sign in with, and nothing that a browser would run elsewhere', async () => {
   const image = '<img src=x onerror=alert(1)>';
   expect(await refusal(new AdminClient(tollgate.adminUrl).register(image, 'a long secret'))).toMatchObject({ status: 400 });
