@@ -46,6 +46,7 @@ describe('chat -> messages stream', () => {
     ['both begun before any arguments', tool(0, { id: 'a', name: 'f' }) + tool(1, { id: 'b', name: 'g' }) + tool(1, { args: '{"y":[2]}' }) + tool(0, { args: '{"x":1}' }), [a, b]],
     ['whole', tool(0, { id: 'a', name: 'f', args: '{"x":1}' }) + tool(1, { id: 'b', name: 'g', args: '{"y":[2]}' }), [a, b]],
     ['whole, all under index 0 (Gemini)', tool(0, { id: 'a', name: 'f', args: '{"x":1}' }) + tool(0, { id: 'b', name: 'g', args: '{"y":[2]}' }), [a, b]],
+    ['whole, all under index 0 and without ids', tool(0, { name: 'f', args: '{"x":1}' }) + tool(0, { name: 'g', args: '{"y":[2]}' }), [{ ...a, id: expect.any(String) }, { ...b, id: expect.any(String) }]],
     ['with index from 1', tool(1, { id: 'a', name: 'f', args: '' }) + tool(1, { args: '{"x":1}' }), [a]],
     ['with id and name repeated', tool(0, { id: 'a', name: 'f', args: '{"x"' }) + tool(0, { id: 'a', name: 'f', args: ':1}' }), [a]],
     ['with an empty name later (Mistral)', tool(0, { id: 'a', name: 'f', args: '' }) + tool(0, { name: '', args: '{"x":1}' }), [a]],

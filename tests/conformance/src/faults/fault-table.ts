@@ -83,7 +83,7 @@ function trickle(scene: Scene): void {
 function babble(scene: Scene): void {
   const { socket, isStream, parts } = scene;
   socket.write(half(scene));
-  const timer = setInterval(() => socket.write(isStream ? parts.begin.slice(parts.begin.lastIndexOf(scene.speech === 'openai' ? 'data:' : 'event:')) : ' '), 100);
+  const timer = setInterval(() => socket.write(isStream ? parts.begin.slice(parts.begin.lastIndexOf(scene.speech === 'openai' ? 'data:' : 'event:')) : ' '), 300);
   socket.on('close', () => clearInterval(timer));
 }
 

@@ -8,11 +8,11 @@ import { startRawUpstream, type RawUpstream } from './raw-upstream.ts';
 import { answerParts, REPORTED, type Speech } from './wire.ts';
 
 const TIMEOUT_MS = 120_000;
-/** Short, so that waiting for what never comes takes little; the total is that of a request without a first-token deadline. */
-const DEADLINES = { connect_timeout_ms: 500, first_token_timeout_ms: 1_000, idle_timeout_ms: 600, total_timeout_ms: 2_500 };
+/** Short, so that waiting for what never comes takes little (all wait at once), yet longer than a busy machine makes anybody else wait. */
+const DEADLINES = { connect_timeout_ms: 4_000, first_token_timeout_ms: 5_000, idle_timeout_ms: 4_000, total_timeout_ms: 8_000 };
 const SPEECHES: readonly Speech[] = ['openai', 'anthropic'];
 /** All wait side by side; a few at a time keep a small machine from missing deadlines of its own. */
-const CONCURRENCY = 24;
+const CONCURRENCY = 32;
 
 interface Attempt {
   fault: Fault;
