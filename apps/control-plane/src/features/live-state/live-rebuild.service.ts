@@ -56,7 +56,8 @@ export class LiveRebuildService {
     for (let afterId = 0; ; ) {
       const rows = await read({ shards: this.config.SHARDS, index, afterId, limit: PAGE });
       const writes = rows.map(put);
-      for (const { write } of writes) refuseFenced(await write);
+      // All of them are waited for together: a rejection nobody waits for ends the process, and Redis may go away between two.
+      for (const reply of await Promise.all(writes.map(({ write }) => write))) refuseFenced(reply);
       count += rows.length;
       if (rows.length < PAGE) return count;
       afterId = Math.max(...writes.map(({ id }) => id));
