@@ -59,6 +59,14 @@ test.each(['openai', 'anthropic'] as const)('@langchain/anthropic shows the toke
   expect(fulfilled(outcome).usage).toEqual(tokens);
 });
 
+test('an alias given in the administration interface serves at once, on the model it stands for', async () => {
+  const { tollgate, models, key } = scene;
+  await tollgate.admin.call('PUT', `/models/${models.openai.id}`, { aliases: ['claude-of-the-house'] });
+  await tollgate.admin.syncAll();
+  const { text } = await anthropic.converse({ origin: tollgate.nodeUrls[0] ?? '', apiKey: key, model: 'claude-of-the-house', prompt: PROMPT });
+  expect(text).toBe(wordsUpTo(OUTPUT_TOKENS));
+});
+
 test.each(CLIENTS)('$name is told of an empty balance and gives up', async (client) => {
   const { outcome, tap } = (await withoutQuota.get(client)) as Journey;
   expect(refusedBy(client, outcome)).toEqual(client.protocol === 'openai' ? { status: 429, code: 'insufficient_quota' } : { status: 402, code: 'billing_error' });
