@@ -5,7 +5,7 @@ import { runConformance } from './conformance.ts';
 import { RECORDINGS_FOLDER } from './recordings.ts';
 import { describeReplays } from './report.ts';
 
-const TIMEOUT_MS = 120_000;
+const TIMEOUT_MS = 240_000;
 
 /** Answers of providers that do what few do; written down here, so that this part runs everywhere. */
 const ODD_ANSWERS = path.join(import.meta.dirname, '../odd-answers');

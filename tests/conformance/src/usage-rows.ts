@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
 import type { NormalUsage } from './expected-usage.ts';
 
-const WAIT_MS = 15_000;
+const WAIT_MS = 30_000;
 const PAUSE_MS = 50;
 
 export interface UsageRow {

@@ -7,7 +7,7 @@ import { startGateway, type Gateway } from '../gateway.ts';
 import { usageRows } from '../usage-rows.ts';
 import { ScriptedUpstream } from './scripted-upstream.ts';
 
-const TIMEOUT_MS = 120_000;
+const TIMEOUT_MS = 240_000;
 const KEEP_ALIVE_MS = 300;
 
 let gateway: Gateway;

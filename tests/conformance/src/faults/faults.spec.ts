@@ -7,7 +7,7 @@ import { FAULTS, SAID, type Charge, type Ending, type Expected, type Fault } fro
 import { startRawUpstream, type RawUpstream } from './raw-upstream.ts';
 import { answerParts, REPORTED, type Speech } from './wire.ts';
 
-const TIMEOUT_MS = 120_000;
+const TIMEOUT_MS = 240_000;
 /** Short, so that waiting for what never comes takes little (all wait at once), yet longer than a busy machine makes anybody else wait. */
 const DEADLINES = { connect_timeout_ms: 4_000, first_token_timeout_ms: 5_000, idle_timeout_ms: 4_000, total_timeout_ms: 8_000 };
 const SPEECHES: readonly Speech[] = ['openai', 'anthropic'];
