@@ -177,8 +177,9 @@ describe('what is refused', () => {
     for (const socket of sockets) socket.on('data', (data) => answers.push(data.toString().slice(0, 12))).write(half);
     await until(async () => answers.length > 0);
     expect(new Set(answers)).toEqual(new Set(['HTTP/1.1 503']));
+    expect((await node.post('/v1/chat/completions', chat())).status).toBe(200);
     for (const socket of sockets) socket.destroy();
-    await until(async () => (await node.post('/v1/chat/completions', chat())).status === 200);
+    await until(async () => (await node.post('/v1/chat/completions', chat({ padding: 'x'.repeat(70_000) }))).status === 200);
   });
 
   test('unknown paths are 404, other methods 405, encodings nobody knows 415', async () => {

@@ -4,7 +4,7 @@ import { Refusal, retryHeaders } from '../refusals.ts';
 const LARGEST_BODIES = 16;
 const RETRY_MS = 1_000;
 
-/** Room for request bodies, shared by all requests of a process: each is kept to its end, and many large ones would take the process down. */
+/** Room for large request bodies, shared by all requests of a process: each is kept to its end, and many would take the process down. */
 export class BodyRoom {
   readonly #bytesMax: number;
   #bytes = 0;

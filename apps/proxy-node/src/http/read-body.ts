@@ -17,12 +17,15 @@ export function mayBeLarge({ 'content-length': length, 'content-encoding': encod
 
 /**
  * Reads a request body once into one buffer. The limit is checked while reading, so a chunked body without a length meets it too (CVE-2026-44456),
- * and again on the decoded size (security S36). `take` is told of every byte that is kept, and may refuse. Throws Refusal; ClientGone when the client left.
+ * and again on the decoded size (security S36). `take` is told of what a body that may be large will keep, and may refuse: of an announced size
+ * at once, so that some come through where not all can. Throws Refusal; ClientGone when the client left.
  */
 export async function readBody(incoming: IncomingMessage, { bytesMax, take }: { bytesMax: number; take: (bytes: number) => void }): Promise<Buffer> {
   const decoder = decoderOf(incoming.headers['content-encoding']);
-  if (Number(incoming.headers['content-length'] ?? 0) > bytesMax) throw tooLarge(bytesMax);
-  const raw = await readRaw(incoming, { bytesMax, take });
+  const announced = incoming.headers['content-length'];
+  if (Number(announced ?? 0) > bytesMax) throw tooLarge(bytesMax);
+  if (announced !== undefined && mayBeLarge(incoming.headers)) take(Number(announced));
+  const raw = await readRaw(incoming, { bytesMax, take: announced === undefined ? take : () => undefined });
   if (decoder === null) return raw;
   const decoded = await decoder(raw, { maxOutputLength: bytesMax }).catch((error: unknown) => {
     throw isTooLarge(error) ? tooLarge(bytesMax) : new Refusal('body_unreadable');
