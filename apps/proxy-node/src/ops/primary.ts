@@ -6,8 +6,12 @@ import { WorkerKeeper, type WorkerProcess } from './worker-keeper.ts';
 /** On top of the drain: to tell cut streams, to hand usage over, and to let go. */
 const STOP_MARGIN_MS = 10_000;
 
-/** Turns this process into the primary of a node: it holds the port and gives each connection to the next worker that takes one. */
+/**
+ * Turns this process into the primary of a node: it holds the port, on which every worker accepts connections itself. Handed out one by one
+ * (cluster's default), a connection on its way to a worker that is killed would hang until its client gives up.
+ */
 export function keepWorkers({ config, count, log }: { config: Config; count: number; log: Logger }): WorkerKeeper {
+  cluster.schedulingPolicy = cluster.SCHED_NONE;
   const keeper = new WorkerKeeper({ count, firstIndex: config.NODE_WORKER, fork, stopTimeoutMs: config.DRAIN_TIMEOUT_MS + STOP_MARGIN_MS, log });
   keeper.start();
   return keeper;
