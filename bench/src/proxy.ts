@@ -50,19 +50,19 @@ async function prepare(tollgate: Tollgate, port: number): Promise<{ key: string;
 }
 
 async function child(file: string, args: string[], children: ChildProcess[]): Promise<{ port: number; pid: number }> {
-  const process_ = spawn(process.execPath, [path.join(import.meta.dirname, file), ...args], CONNECTED);
-  children.push(process_);
-  const port = Number(await firstLine(process_));
-  return { port, pid: process_.pid ?? 0 };
+  const started = spawn(process.execPath, [path.join(import.meta.dirname, file), ...args], CONNECTED);
+  children.push(started);
+  const port = Number(await firstLine(started));
+  return { port, pid: started.pid ?? 0 };
 }
 
 async function load(args: string[]): Promise<Figures> {
   return JSON.parse(await firstLine(spawn(process.execPath, [path.join(import.meta.dirname, 'load.ts'), ...args], CONNECTED))) as Figures;
 }
 
-async function firstLine(process_: ChildProcess): Promise<string> {
+async function firstLine(started: ChildProcess): Promise<string> {
   let text = '';
-  for await (const bytes of process_.stdout ?? []) {
+  for await (const bytes of started.stdout ?? []) {
     text += String(bytes);
     if (text.includes('\n')) return text.slice(0, text.indexOf('\n'));
   }

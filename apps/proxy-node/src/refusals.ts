@@ -38,7 +38,7 @@ export const REFUSALS = {
 export type RefusalCode = keyof typeof REFUSALS;
 
 /** The longest wait the OpenAI SDK honours; the exact value travels in other headers (design.md, Interfaces). */
-export const RETRY_AFTER_SECONDS_MAX = 60;
+const RETRY_AFTER_SECONDS_MAX = 60;
 
 export class Refusal extends Error {
   readonly code: RefusalCode;

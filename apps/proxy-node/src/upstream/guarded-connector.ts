@@ -3,7 +3,7 @@ import { isIP, type LookupFunction } from 'node:net';
 import { isAddressAllowed, type OutboundPolicy } from '@tollgate/contracts';
 import { buildConnector } from 'undici';
 
-export class AddressRefused extends Error {
+class AddressRefused extends Error {
   readonly code = 'ADDRESS_REFUSED';
 }
 
