@@ -14,6 +14,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   'test:clients': async () => program('test:clients', ['tests/clients/src/main.ts']),
   'test:fleet': async () => program('test:fleet', ['tests/fleet/src/main.ts']),
   'test:chaos': async () => program('test:chaos', ['tests/chaos/src/main.ts']),
+  'test:mutants': async () => program('test:mutants', ['libs/keyspace/test/mutants.ts']),
   'test:conformance': async () => program('test:conformance', ['tests/conformance/src/main.ts']),
   generate: async () => (await import('./commands/generate.ts')).generate,
   tollgate: async () => program('tollgate', ['apps/cli/src/main.ts']),
