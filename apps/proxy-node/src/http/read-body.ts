@@ -43,6 +43,8 @@ function decoderOf(encoding: string | undefined): (typeof DECODERS)[keyof typeof
 
 function readRaw(incoming: IncomingMessage, { bytesMax, take }: { bytesMax: number; take: (bytes: number) => void }): Promise<Buffer> {
   return new Promise((resolve, reject) => {
+    // The client may have left while his key was judged: nothing more would ever be heard of him.
+    if (incoming.destroyed) return reject(new ClientGone());
     const chunks: Buffer[] = [];
     let bytes = 0;
     const onData = (chunk: Buffer) => {

@@ -128,10 +128,11 @@ export class Checkpointer {
 
   /** True when the count rose. */
   #countOne(watched: Watched): boolean {
-    const usage = this.#read(watched);
-    if (!usage) return false;
-    const { charged, hold } = watched;
-    watched.charged = Math.max(charged, chargeOf(usage, hold.price));
+    const read = this.#read(watched);
+    if (!read) return false;
+    const { usage, charge } = read;
+    const { charged } = watched;
+    watched.charged = Math.max(charged, charge);
     watched.growth = Math.max(watched.charged - charged, Math.floor(watched.growth * GROWTH_DECAY));
     const isRisen = watched.charged > charged || usage.input > watched.usage.input || usage.output > watched.usage.output;
     watched.usage = usage;
@@ -139,9 +140,10 @@ export class Checkpointer {
   }
 
   /** A count that fails must not take the timer, and with it every other stream's count, with it. */
-  #read({ source, hold }: Watched): TokenUsage | null {
+  #read({ source, hold }: Watched): { usage: TokenUsage; charge: number } | null {
     try {
-      return source?.() ?? null;
+      const usage = source?.() ?? null;
+      return usage && { usage, charge: chargeOf(usage, hold.price) };
     } catch (error) {
       this.#options.log.warn({ error, rid: hold.rid }, 'a stream could not be counted');
       return null;

@@ -101,6 +101,8 @@ describe('messages -> chat stream', () => {
     const reader = withUsage().openStream({ output: () => undefined });
     reader.push(Buffer.from(START + open(0, '{"type":"text","text":""}') + delta(0, '{"type":"text_delta","text":"hel"}')));
     const text = Buffer.from(reader.finishEarly({ input: 5, cacheRead: 3, cacheWrite: 0, output: 1, reasoning: 0 })).toString();
+    // What message_start reported is not the end's report: the output must be counted, or it would be free.
+    expect([reader.state, reader.isUsageFinal]).toEqual(['finished', false]);
     expect(jsonEvents(text)).toMatchObject([{ choices: [{ finish_reason: 'length' }] }, { usage: { prompt_tokens: 8 } }]);
     expect(wireEvents(text).at(-1)?.data).toBe('[DONE]');
   });

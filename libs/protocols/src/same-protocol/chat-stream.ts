@@ -36,6 +36,8 @@ export class ChatStream implements StreamHandler {
   readonly keepAlive = COMMENT_EVENT;
   state: 'running' | 'finished' | 'failed' = 'running';
   error: UpstreamError | null = null;
+  /** Ended by the gateway: figures of the beginning are no report of the end, or the output would be free. */
+  private isCutShort = false;
   private readonly options: ChatStreamOptions;
   private readonly tap: ChatTap;
   /** Of the first chunk that has an id; the gateway's own chunks wear it too. */
@@ -66,7 +68,7 @@ export class ChatStream implements StreamHandler {
   }
 
   get isUsageFinal(): boolean {
-    return this.tap.isUsageFinal || (this.tap.usage !== null && this.state === 'finished');
+    return this.tap.isUsageFinal || (this.tap.usage !== null && this.state === 'finished' && !this.isCutShort);
   }
 
   onEvent(event: SseEvent, out: ByteOutput): void {
@@ -101,6 +103,7 @@ export class ChatStream implements StreamHandler {
 
   finishEarly(usage: TokenUsage, out: ByteOutput): void {
     if (this.state !== 'running') return;
+    this.isCutShort = true;
     this.state = 'finished';
     const isFirst = this.choicesWithRole.size === 0;
     const indexes = isFirst ? [0] : [...this.choicesWithRole];

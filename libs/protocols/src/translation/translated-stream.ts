@@ -40,6 +40,8 @@ export interface TranslatedStreamOptions<S> {
 export class TranslatedStream<S> implements StreamHandler {
   state: 'running' | 'finished' | 'failed' = 'running';
   error: UpstreamError | null = null;
+  /** Ended by the gateway: figures of the beginning are no report of the end, or the output would be free. */
+  private isCutShort = false;
   private readonly options: TranslatedStreamOptions<S>;
   private readonly tap: ChatTap | MessagesTap;
   private translated: S;
@@ -67,7 +69,7 @@ export class TranslatedStream<S> implements StreamHandler {
   }
 
   get isUsageFinal(): boolean {
-    return this.tap.isUsageFinal || (this.tap.usage !== null && this.state === 'finished');
+    return this.tap.isUsageFinal || (this.tap.usage !== null && this.state === 'finished' && !this.isCutShort);
   }
 
   onEvent(event: SseEvent, out: ByteOutput): void {
@@ -103,6 +105,7 @@ export class TranslatedStream<S> implements StreamHandler {
 
   finishEarly(usage: TokenUsage, out: ByteOutput): void {
     if (this.state !== 'running') return;
+    this.isCutShort = true;
     this.close({ usage, isCutShort: true }, out);
   }
 

@@ -43,10 +43,10 @@ export class NodeBooks {
     await this.dataSource.query(`UPDATE proxy_nodes SET last_seen_at = now() WHERE id = ANY($1) AND (last_seen_at IS NULL OR last_seen_at < now() - interval '${LAST_SEEN_STEP}')`, [ids]);
   }
 
-  /** Forgets self-registered nodes that stayed away, without a tombstone. Answers who they were. */
+  /** Forgets self-registered nodes that stayed away, without a tombstone; never one that somebody disabled or stopped, for it would come back serving. Answers who they were. */
   async removeForgotten(tx: EntityManager): Promise<{ id: number; name: string }[]> {
     const [rows]: [unknown[], number] = await tx.query(
-      `DELETE FROM proxy_nodes WHERE is_self_registered AND deleted_at IS NULL AND coalesce(last_seen_at, created_at) < now() - interval '${SELF_REGISTERED_SILENCE}' RETURNING id, name`,
+      `DELETE FROM proxy_nodes WHERE is_self_registered AND enabled AND NOT stopped AND deleted_at IS NULL AND coalesce(last_seen_at, created_at) < now() - interval '${SELF_REGISTERED_SILENCE}' RETURNING id, name`,
     );
     return rows.map((row) => idRow.parse(row));
   }

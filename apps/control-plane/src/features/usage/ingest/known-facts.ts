@@ -15,6 +15,10 @@ interface KnownSubscription {
 interface KnownPrice extends ChargeWeights {
   modelId: number;
 }
+interface BatchFacts {
+  subscriptions: ReadonlyMap<number, KnownSubscription>;
+  prices: ReadonlyMap<number, KnownPrice>;
+}
 
 const weight = z.string().transform(toSafeInteger);
 const subscriptionRow = z.object({ id: z.number(), user_id: z.number(), model_id: z.number() });
@@ -28,37 +32,40 @@ export class KnownFacts {
 
   constructor(private readonly dataSource: DataSource) {}
 
-  async load(events: readonly ReadEvent[]): Promise<void> {
-    await this.loadSubscriptions(missing(this.subscriptions, events.map((read) => read.event.payload.subscription_id)));
-    await this.loadPrices(missing(this.prices, events.flatMap(({ event: { payload } }) => (payload.kind === 'withdraw' ? [] : [payload.price_version_id]))));
+  /** What this batch needs, held apart: what is kept may be forgotten for another batch at any await. */
+  async load(events: readonly ReadEvent[]): Promise<BatchFacts> {
+    const subscriptionIds = events.map((read) => read.event.payload.subscription_id);
+    const priceIds = events.flatMap(({ event: { payload } }) => (payload.kind === 'withdraw' ? [] : [payload.price_version_id]));
+    return {
+      subscriptions: await gather(this.subscriptions, subscriptionIds, (ids) => this.readSubscriptions(ids)),
+      prices: await gather(this.prices, priceIds, (ids) => this.readPrices(ids)),
+    };
   }
 
   /** Why an event must not be booked; null when it may. `load` has seen it. */
-  faultOf({ event: { payload } }: ReadEvent): string | null {
-    const subscription = this.subscriptions.get(payload.subscription_id);
+  faultOf({ event: { payload } }: ReadEvent, facts: BatchFacts): string | null {
+    const subscription = facts.subscriptions.get(payload.subscription_id);
     if (!subscription) return 'the subscription does not exist';
     if (subscription.userId !== payload.account_id || subscription.modelId !== payload.model_id) return 'the subscription belongs to another account or model';
     if (payload.kind === 'withdraw') return null;
-    const price = this.prices.get(payload.price_version_id);
+    const price = facts.prices.get(payload.price_version_id);
     if (!price || price.modelId !== payload.model_id) return 'the price version does not belong to the model';
     if (payload.kind === 'reap') return null;
     const usage = { input: payload.input_tokens, cacheRead: payload.cache_read_tokens, cacheWrite: payload.cache_write_tokens, output: payload.output_tokens, reasoning: payload.reasoning_tokens };
     return chargeMismatch(payload.charge, () => chargeOf(usage, price));
   }
 
-  private async loadSubscriptions(ids: number[]): Promise<void> {
-    if (ids.length === 0) return;
+  private async readSubscriptions(ids: number[]): Promise<[number, KnownSubscription][]> {
     const rows: unknown[] = await this.dataSource.query('SELECT id, user_id, model_id FROM subscriptions WHERE id = ANY($1::int[])', [ids]);
-    for (const row of rows.map((raw) => subscriptionRow.parse(raw))) keep(this.subscriptions, row.id, { userId: row.user_id, modelId: row.model_id });
+    return rows.map((raw) => subscriptionRow.parse(raw)).map((row) => [row.id, { userId: row.user_id, modelId: row.model_id }]);
   }
 
-  private async loadPrices(ids: number[]): Promise<void> {
-    if (ids.length === 0) return;
+  private async readPrices(ids: number[]): Promise<[number, KnownPrice][]> {
     const rows: unknown[] = await this.dataSource.query(
       'SELECT id, model_id, weight_input, weight_output, weight_cache_read, weight_cache_write FROM price_versions WHERE id = ANY($1::int[])',
       [ids],
     );
-    for (const { id, model_id, ...weights } of rows.map((raw) => priceRow.parse(raw))) keep(this.prices, id, { modelId: model_id, ...weights });
+    return rows.map((raw) => priceRow.parse(raw)).map(({ id, model_id, ...weights }) => [id, { modelId: model_id, ...weights }]);
   }
 }
 
@@ -75,8 +82,17 @@ function chargeMismatch(claimed: number, recompute: () => number): string | null
 /** Ids PostgreSQL could hold; a larger one is unknown anyway. */
 const INTEGER_MAX = 2_147_483_647;
 
-function missing(kept: ReadonlyMap<number, unknown>, ids: readonly number[]): number[] {
-  return [...new Set(ids)].filter((id) => id <= INTEGER_MAX && !kept.has(id));
+/** From what is kept, and from PostgreSQL what is not. */
+async function gather<Value>(kept: Map<number, Value>, ids: readonly number[], read: (missing: number[]) => Promise<[number, Value][]>): Promise<Map<number, Value>> {
+  const asked = [...new Set(ids)].filter((id) => id <= INTEGER_MAX);
+  const known = new Map(asked.flatMap((id): [number, Value][] => (kept.has(id) ? [[id, kept.get(id) as Value]] : [])));
+  const missing = asked.filter((id) => !known.has(id));
+  if (missing.length === 0) return known;
+  for (const [id, value] of await read(missing)) {
+    known.set(id, value);
+    keep(kept, id, value);
+  }
+  return known;
 }
 
 function keep<Value>(kept: Map<number, Value>, id: number, value: Value): void {

@@ -53,10 +53,10 @@ export class UsageIngest {
     const readings = relayed.map((event) => readEvent(event));
     const poison: DeadLetter[] = readings.flatMap((reading) => (reading.kind === 'poison' ? [reading] : []));
     const reads = readings.flatMap((reading) => (reading.kind === 'event' ? [reading.read] : []));
-    await this.facts.load(reads);
+    const facts = await this.facts.load(reads);
     const sound: ReadEvent[] = [];
     for (const read of reads) {
-      const reason = this.facts.faultOf(read);
+      const reason = this.facts.faultOf(read, facts);
       if (reason === null) sound.push(read);
       else poison.push({ relayed: read.relayed, reason });
     }
