@@ -160,3 +160,12 @@ test('a disabled key is refused by every node on the very next request', async (
   for (const path of PATHS) await expect(openai(path, doomed).models.list()).rejects.toMatchObject({ status: 401 });
   for (const path of PATHS) await expect(openai(path, doomed).chat.completions.create({ model: chat.name, messages: say('hi') })).rejects.toMatchObject({ status: 401 });
 });
+
+test('the first administrator may subscribe and call with a key of his own', async () => {
+  const { admin } = tollgate;
+  await admin.call('POST', '/wallet/recharge', { amount: '10' });
+  await admin.subscribe({ model_id: chat.id, tokens: 1_000 });
+  const { key: own } = await admin.createKey({ name: 'own' });
+  const answer = await openai('first node', own).chat.completions.create({ model: chat.name, messages: say('@demo tokens=2') });
+  expect(answer.usage?.completion_tokens).toBe(2);
+});

@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import { ActivityModule } from '../activity/activity.module.ts';
+import { LiveStateModule } from '../live-state/live-state.module.ts';
 import { UsersModule } from '../users/users.module.ts';
 import { Attempts } from './attempts.ts';
 import { AuthController } from './auth.controller.ts';
@@ -9,7 +10,7 @@ import { FirstAdministrator } from './first-administrator.ts';
 import { Passwords } from './passwords.ts';
 
 @Module({
-  imports: [UsersModule, ActivityModule],
+  imports: [UsersModule, ActivityModule, LiveStateModule],
   controllers: [AuthController],
   providers: [AuthService, Attempts, Passwords, CookieSessions, FirstAdministrator],
   exports: [Passwords],

@@ -2,6 +2,7 @@ import { Inject, Injectable, Logger, type OnApplicationBootstrap } from '@nestjs
 import { CONFIG, type Config } from '../../config.ts';
 import { Transactions } from '../../platform/database/transactions.ts';
 import { ActivityService, SYSTEM } from '../activity/activity.service.ts';
+import { LiveStateService } from '../live-state/live-state.service.ts';
 import { AccountsService } from '../users/accounts.service.ts';
 import { Passwords } from './passwords.ts';
 
@@ -17,6 +18,7 @@ export class FirstAdministrator implements OnApplicationBootstrap {
     private readonly passwords: Passwords,
     private readonly transactions: Transactions,
     private readonly activity: ActivityService,
+    private readonly liveState: LiveStateService,
     @Inject(CONFIG) private readonly config: Config,
   ) {}
 
@@ -28,6 +30,8 @@ export class FirstAdministrator implements OnApplicationBootstrap {
       await tx.query('SELECT pg_advisory_xact_lock($1)', [FIRST_ADMINISTRATOR_LOCK]);
       if (await this.accounts.hasAdministrator(tx)) return;
       const account = await this.accounts.create(tx, { username, passwordHash, role: 'admin', status: 'active' });
+      // Without a live record his own keys would be refused.
+      await this.liveState.accountChanged(tx, account.userId);
       this.activity.record(tx, SYSTEM, { action: 'user.bootstrap', target: { kind: 'user', id: account.userId }, after: { username, role: 'admin' } });
       this.logger.log(`created the first administrator ${username}`);
     });
