@@ -101,8 +101,11 @@ export class Pipeline {
       const metered = await this.#deliver(request, { asked, admitted, attempts });
       this.#settle(request, { asked, admitted, attempts, metered });
     } catch (error) {
-      this.#refuse(request, error);
-      this.#settle(request, { asked, admitted, attempts, metered: nothing(this.#isCut ? 'node_stopped' : 'upstream_failed') });
+      try {
+        this.#refuse(request, error);
+      } finally {
+        this.#settle(request, { asked, admitted, attempts, metered: nothing(this.#isCut ? 'node_stopped' : 'upstream_failed') });
+      }
     }
   }
 
