@@ -14,6 +14,7 @@ const SHARDS = 4;
 const NODE_NAME = 'node-test';
 const ENCRYPTION_KEY = randomBytes(32).toString('base64url');
 const WEIGHT = 1_000_000;
+const READY_MS = 5_000;
 
 export const NODE_CREDENTIAL = 'a-credential-of-tests';
 export const UPSTREAM_KEY = 'sk-upstream-secret-0123456789';
@@ -31,7 +32,7 @@ export async function startNodeUnderTest(environment: Record<string, string> = {
   const services = await startServices({ postgres: false });
   const dataDir = await mkdtemp(join(tmpdir(), 'tollgate-node-'));
   const redis = openRedis(services.redisUrl, { role: 'plain', name: 'spec', onError: () => undefined });
-  await redisReady(redis, 5_000);
+  await redisReady(redis, READY_MS);
   const library = new FunctionLibrary(redis);
   const epochs = new Epochs(redis);
   for (const shard of shardNames(SHARDS)) await epochs.initialise(shard, 'epoch-1');
@@ -108,6 +109,8 @@ export class NodeUnderTest {
   /** The live balance of the account's subscription, once no request of it runs and nothing is held. */
   async settledBalance({ id: modelId }: SnapshotModel): Promise<number> {
     const read = async (): Promise<SubscriptionBooks | null | undefined> => (await this.live.getBooks([{ accountId: ACCOUNT_ID, modelId }]))[0];
+    // The connection of the tests may return later than the node's own.
+    await redisReady(this.#redis, READY_MS);
     await until(async () => {
       const books = await read();
       return books?.running === 0 && books.held === 0;
