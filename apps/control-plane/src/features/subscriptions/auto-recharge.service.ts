@@ -14,7 +14,7 @@ import { TokenLedger } from './token-ledger.service.ts';
 /** Finds needs whose trigger was lost: a process that died between settle and purchase, a wallet that has been filled since. */
 const SWEEP_EVERY_MS = 10_000;
 const SWEEP_ROWS = 1_000;
-/** A wallet that is too small is tried again after 30 s, 1, 2, 4 ... minutes, or as soon as it could pay. */
+/** A refused purchase is tried again after 30 s, 1, 2, 4 ... minutes, or at the next look when the wallet could pay. */
 const BACKOFF_FIRST = '30 seconds';
 const BACKOFF_DOUBLINGS_MAX = 7;
 /** A need of more purchases than this is bought at once: a tiny amount under a huge threshold must not keep the books busy for ever. */
@@ -110,13 +110,19 @@ export class AutoRechargeService implements OnApplicationBootstrap, BeforeApplic
     while (this.waiting.size > 0 && !this.isStopping) {
       const ids = [...this.waiting];
       this.waiting.clear();
-      try {
-        for (const candidate of await this.candidates(ids)) await this.considerOne(candidate);
-      } catch (error) {
-        // The need is still there; the sweep finds it again.
-        this.logger.warn(error, 'subscriptions could not be considered');
-      }
+      await this.considerAll(ids);
     }
+  }
+
+  /** One that fails costs the others nothing. Its need is still there; the sweep finds it again. */
+  private async considerAll(ids: number[]): Promise<void> {
+    const failures: unknown[] = [];
+    try {
+      for (const candidate of await this.candidates(ids)) await this.considerOne(candidate).catch((error: unknown) => failures.push(error));
+    } catch (error) {
+      failures.push(error);
+    }
+    if (failures.length > 0) this.logger.warn(failures[0], `${failures.length} subscriptions could not be considered; this is why the first was not`);
   }
 
   private async candidates(ids: number[]): Promise<Candidate[]> {
@@ -130,8 +136,8 @@ export class AutoRechargeService implements OnApplicationBootstrap, BeforeApplic
     try {
       await this.transactions.run((tx) => this.buy(tx, candidate, live));
     } catch (error) {
-      if (!(error instanceof Refusal && error.code === 'insufficient_funds')) throw error;
-      await this.backOff(candidate);
+      if (!(error instanceof Refusal)) throw error;
+      await this.backOff(candidate, error);
     }
   }
 
@@ -144,7 +150,8 @@ export class AutoRechargeService implements OnApplicationBootstrap, BeforeApplic
     await this.alerts.resolve(tx, { rule: 'auto_recharge_failed', subject: `subscription:${candidate.id}` });
   }
 
-  private async backOff(candidate: Candidate): Promise<void> {
+  private async backOff(candidate: Candidate, refusal: Refusal): Promise<void> {
+    const reason = refusal.code === 'insufficient_funds' ? `the wallet does not hold enough for ${candidate.amount} tokens` : refusal.message;
     await this.transactions.run(async (tx) => {
       await tx.query(
         `UPDATE subscriptions SET auto_recharge_failures = auto_recharge_failures + 1,
@@ -152,7 +159,7 @@ export class AutoRechargeService implements OnApplicationBootstrap, BeforeApplic
          WHERE id = $1`,
         [candidate.id],
       );
-      const message = `Subscription ${candidate.id} of user ${candidate.userId} could not be recharged: the wallet does not hold enough for ${candidate.amount} tokens`;
+      const message = `Subscription ${candidate.id} of user ${candidate.userId} could not be recharged: ${reason}`;
       await this.alerts.raise(tx, { rule: 'auto_recharge_failed', subject: `subscription:${candidate.id}`, message, detail: { user_id: candidate.userId, model_id: candidate.modelId } });
     });
   }

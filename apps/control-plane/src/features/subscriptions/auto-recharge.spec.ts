@@ -9,6 +9,8 @@ import { uuidv7 } from '../../platform/http/visitor.ts';
 import { createPino } from '../../platform/logging/logger.ts';
 import { booksOf, usageEvent } from '../../testing/books-under-test.ts';
 import { startControlPlane, type ControlPlane } from '../../testing/control-plane-under-test.ts';
+import { keysOf } from '../../testing/drift-under-test.ts';
+import { REDIS } from '../../platform/redis/redis.module.ts';
 import { AutoRechargeService } from './auto-recharge.service.ts';
 
 let plane: ControlPlane;
@@ -108,6 +110,19 @@ test('a wallet too small raises an alert and backs off; once it is filled the pu
   await eventually(async () => expect(await books.live(one.account, one.model)).toMatchObject({ balance: 1_000_000 }));
   expect(await alerts()).toEqual([{ open: false }]);
   expect(await purchases(one.id)).toBe(1);
+});
+
+test('one that cannot be recharged keeps no other from being served in the same round, and says why', async () => {
+  const [stuck, refused, served] = [await subscribed('10', { threshold: 100, amount: 0 }), await subscribed('10', { threshold: 100, amount: 0 }), await subscribed('10', { threshold: 100, amount: 0 })];
+  // `stuck` fails as a lost connection or a bug would, `refused` for what the caller may be told: no subscription counts more than 2^53 tokens.
+  await books.query('UPDATE subscriptions SET auto_recharge_threshold = 2000, auto_recharge_amount = CASE WHEN id = $1 THEN 9007199254740991 ELSE 5000 END, credit_seq = CASE WHEN id = $2 THEN 0 ELSE 1 END WHERE id = ANY($3)', [refused.id, stuck.id, [stuck.id, refused.id, served.id]]);
+  await plane.app.get(REDIS).hset(keysOf(plane, stuck.account.id, stuck.model.id), 'cseq', 0);
+  services[0]?.consider([stuck.id, refused.id, served.id]);
+  await services[0]?.idle();
+  expect([await purchases(stuck.id), await purchases(refused.id), await purchases(served.id)]).toEqual([0, 0, 1]);
+  expect(await books.query("SELECT message FROM alerts WHERE rule = 'auto_recharge_failed' AND resolved_at IS NULL AND subject = $1", [`subscription:${refused.id}`])).toEqual([{ message: expect.stringContaining('tokens') }]);
+  await books.query('UPDATE subscriptions SET credit_seq = 1, auto_recharge_amount = 0 WHERE id = ANY($1)', [[stuck.id, refused.id]]);
+  await plane.app.get(REDIS).hset(keysOf(plane, stuck.account.id, stuck.model.id), 'cseq', 1);
 });
 
 test('a refusal for funds is looked at though nothing settles: held tokens count as used', async () => {
