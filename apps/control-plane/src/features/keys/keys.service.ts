@@ -46,6 +46,7 @@ export class KeysService {
     const { key, hash, prefix } = issueApiKey(userId);
     const columns = { ...columnsOf(body), userId, name: body.name, keyHash: hash, keyPrefix: prefix };
     return this.transactions.run(async (tx) => {
+      await this.scope.keep(tx, userId);
       const repository = tx.getRepository(ApiKeyRow);
       const inserted = await repository.insert(columns);
       const id: number = inserted.identifiers[0]?.['id'];

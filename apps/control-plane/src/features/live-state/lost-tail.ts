@@ -10,7 +10,7 @@ const RECENT = `
   WITH credited AS (UPDATE token_credits SET applied_at = NULL WHERE applied_at > now() - interval '${SAID_AGAIN}' RETURNING subscription_id)
   INSERT INTO live_state_outbox (kind, target_id)
   SELECT 'credit', subscription_id FROM credited
-  UNION SELECT 'subscription', id FROM subscriptions WHERE created_at > now() - interval '${SAID_AGAIN}' OR closed_at > now() - interval '${SAID_AGAIN}'
+  UNION SELECT 'subscription', id FROM subscriptions WHERE revised_at > now() - interval '${SAID_AGAIN}'
   UNION SELECT 'account', id FROM users WHERE updated_at > now() - interval '${SAID_AGAIN}'
   UNION SELECT 'key', id FROM api_keys WHERE updated_at > now() - interval '${SAID_AGAIN}'`;
 const RETRY_MS = 1_000;

@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { formatAmount, micros, type Micros } from '@tollgate/money';
+import { formatAmount, micros } from '@tollgate/money';
 import type { EntityManager } from 'typeorm';
 import { CONFIG, type Config } from '../../config.ts';
 import { AccountScope } from '../../platform/access/account-scope.ts';
@@ -70,7 +70,7 @@ export class PaymentsService {
   }
 
   /** Credits a payment once: the ledger knows its reference. */
-  private async credit(tx: EntityManager, payment: Payment, actor: Actor): Promise<{ payment: Payment; balance: Micros | null }> {
+  private async credit(tx: EntityManager, payment: Payment, actor: Actor): Promise<{ payment: Payment; balance: bigint | null }> {
     const wallet = { kind: 'wallet', userId: payment.userId } as const;
     const posted = await this.ledger.post(tx, {
       kind: 'recharge',

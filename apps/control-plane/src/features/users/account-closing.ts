@@ -3,6 +3,7 @@ import { formatAmount, micros } from '@tollgate/money';
 import type { EntityManager } from 'typeorm';
 import { Refusal } from '../../platform/http/refusal.ts';
 import type { Actor } from '../activity/activity.service.ts';
+import { KeysService } from '../keys/keys.service.ts';
 import { LiveStateService } from '../live-state/live-state.service.ts';
 import { WithdrawalsService } from '../subscriptions/withdrawals.service.ts';
 import { LedgerService } from '../wallet/ledger.service.ts';
@@ -14,16 +15,17 @@ export interface Closing {
   drain: boolean;
 }
 
-/** What hangs on an account outside its own row: the wallet, the tokens, the live record. */
+/** What hangs on an account outside its own row: the wallet, the tokens, the keys, the live record. */
 @Injectable()
 export class AccountClosing {
   constructor(
     private readonly ledger: LedgerService,
     private readonly withdrawals: WithdrawalsService,
+    private readonly keys: KeysService,
     private readonly liveState: LiveStateService,
   ) {}
 
-  /** Throws account_not_empty unless the account holds nothing, or what it holds is forfeited: money now, tokens when Redis gives them out. */
+  /** Throws account_not_empty unless the account holds nothing, or what it holds is forfeited: money now, tokens when Redis gives them out. Its keys go with it. */
   async emptyAccount(tx: EntityManager, { userId, actor, forfeit, drain }: Closing): Promise<void> {
     // Subscriptions before the wallet: the order in which purchases lock them.
     const tokens = await this.withdrawals.tokensOf(tx, userId);
@@ -38,6 +40,7 @@ export class AccountClosing {
       note: 'Account deleted',
       entries: [{ account: { kind: 'wallet', userId }, amount: micros(-balance) }, { account: { kind: 'revenue' }, amount: balance }],
     });
+    await this.keys.deleteAll(tx, userId, drain);
   }
 
   /** The live record follows with the commit. */

@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { ActivityModule } from '../activity/activity.module.ts';
+import { KeysModule } from '../keys/keys.module.ts';
 import { LiveStateModule } from '../live-state/live-state.module.ts';
 import { SubscriptionsModule } from '../subscriptions/subscriptions.module.ts';
 import { WalletModule } from '../wallet/wallet.module.ts';
@@ -11,7 +12,7 @@ import { UsersController } from './users.controller.ts';
 import { UsersService } from './users.service.ts';
 
 @Module({
-  imports: [TypeOrmModule.forFeature([User]), ActivityModule, WalletModule, SubscriptionsModule, LiveStateModule],
+  imports: [TypeOrmModule.forFeature([User]), ActivityModule, WalletModule, SubscriptionsModule, KeysModule, LiveStateModule],
   controllers: [UsersController],
   providers: [UsersService, AccountsService, AccountClosing],
   exports: [AccountsService],

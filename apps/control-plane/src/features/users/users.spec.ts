@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { MeteringStore } from '@tollgate/keyspace';
+import { LiveRecords, MeteringStore } from '@tollgate/keyspace';
 import { parseApiKey } from '@tollgate/contracts';
 import { createApp } from '../../create-app.ts';
 import { loadConfig } from '../../config.ts';
@@ -80,6 +80,25 @@ describe('what hangs on an account', () => {
     expect(await access()).toMatchObject({ kind: 'allowed' });
     await asAdmin('DELETE', `/users/${user.id}`);
     expect(await access()).not.toMatchObject({ kind: 'allowed' });
+  });
+
+  test('deleting it deletes its keys, in the list as in Redis', async () => {
+    const books = booksOf(plane);
+    await books.initialiseShards();
+    const [gone, stays] = [await plane.createUser('gone'), await plane.createUser('stays')];
+    const keys = [];
+    for (const owner of [gone, gone, stays]) keys.push((await plane.call('POST', '/keys', { token: owner.token, body: { name: 'one' } })).body);
+    expect((await asAdmin('DELETE', `/users/${gone.id}`)).status).toBe(204);
+    const listed = new Set((await asAdmin('GET', '/keys?page_size=100')).body.data.map((key: { id: number }) => key.id));
+    expect(keys.map((key) => listed.has(key.id))).toEqual([false, false, true]);
+    const live = await Promise.all(keys.map(({ user_id: owner, key }) => plane.app.get(LiveRecords).getKey(owner, parseApiKey(key)?.hash ?? '')));
+    expect(live.map((record) => record?.status)).toEqual(['deleted', 'deleted', 'enabled']);
+  });
+
+  test('a key made while its account is being deleted never stays', async () => {
+    const users = await Promise.all(['race1', 'race2', 'race3', 'race4'].map((name) => plane.createUser(name)));
+    await Promise.all(users.flatMap(({ id }) => [...Array.from({ length: 5 }, () => asAdmin('POST', '/keys', { name: 'late', user_id: id })), asAdmin('DELETE', `/users/${id}`)]));
+    expect(await plane.dataSource.query("SELECT id FROM api_keys WHERE status <> 'deleted' AND user_id = ANY($1)", [users.map(({ id }) => id)])).toEqual([]);
   });
 
   test('tokens keep it from being deleted until they are forfeited, and then all of them leave the books', async () => {

@@ -22,11 +22,11 @@ export interface Posting {
 export interface PostedTransaction {
   id: number;
   /** Balance of each account named in the posting, after it. */
-  balances: { account: LedgerAccountRef; balance: Micros }[];
+  balances: { account: LedgerAccountRef; balance: bigint }[];
 }
 
-/** bigint of PostgreSQL. */
-const BALANCE_MAX = 9_223_372_036_854_775_807n;
+/** What one posting can carry: bigint of PostgreSQL. Balances are wider, for house accounts stand against all wallets together. */
+const WALLET_MAX = 9_223_372_036_854_775_807n;
 const accountRow = z.object({ id: z.number(), kind: z.string(), user_id: z.number().nullable(), balance: z.coerce.bigint() });
 type AccountRow = z.infer<typeof accountRow>;
 
@@ -45,7 +45,7 @@ export class LedgerService {
     if (id === undefined) return undefined;
     const accounts = await this.lock(tx, entries.map((entry) => entry.account));
     const balances: PostedTransaction['balances'] = [];
-    for (const { account, amount } of entries) balances.push({ account, balance: await this.move(tx, { transactionId: id, row: find(accounts, account), amount }) });
+    for (const { account, amount } of entries) balances.push({ account, balance: await this.move(tx, { transactionId: id, kind: posting.kind, row: find(accounts, account), amount }) });
     return { id, balances };
   }
 
@@ -72,14 +72,15 @@ export class LedgerService {
     return rows.map((row) => accountRow.parse(row));
   }
 
-  private async move(tx: EntityManager, { transactionId, row, amount }: { transactionId: number; row: AccountRow; amount: Micros }): Promise<Micros> {
+  private async move(tx: EntityManager, { transactionId, kind, row, amount }: { transactionId: number; kind: LedgerKind; row: AccountRow; amount: Micros }): Promise<bigint> {
     const balance = row.balance + amount;
     if (row.kind === 'wallet' && balance < 0n) throw new Refusal('insufficient_funds');
-    if (balance > BALANCE_MAX || balance < -BALANCE_MAX) throw new Refusal('balance_limit');
+    // A refund nobody could refuse: it comes out of the queue, and all usage would wait behind it.
+    if (row.kind === 'wallet' && balance > WALLET_MAX && kind !== 'refund') throw new Refusal('balance_limit');
     row.balance = balance;
     await tx.query('UPDATE ledger_accounts SET balance = $2 WHERE id = $1', [row.id, balance.toString()]);
     await tx.query('INSERT INTO ledger_entries (transaction_id, ledger_account_id, amount, balance_after) VALUES ($1, $2, $3, $4)', [transactionId, row.id, amount.toString(), balance.toString()]);
-    return micros(balance);
+    return balance;
   }
 }
 

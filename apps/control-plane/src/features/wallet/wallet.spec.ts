@@ -63,6 +63,19 @@ describe('recharging', () => {
     expect(await balanceOf({ token })).toBe('9000000000000');
   });
 
+  test('the house accounts stand against all wallets together: no full wallet keeps another from being filled', async () => {
+    const wallets = await Promise.all(['croesus', 'crassus'].map((name) => plane.createUser(name)));
+    for (const { id } of wallets) expect((await asAdmin('/wallet/admin-recharge', { user_id: id, amount: '9200000000000.123456' })).status).toBe(200);
+    const grants = BigInt((await plane.dataSource.query("SELECT balance FROM ledger_accounts WHERE kind = 'grants'"))[0].balance);
+    expect(grants).toBeLessThan(-(2n ** 63n));
+    expect((await plane.call('GET', '/admin/dashboard', { token: plane.adminToken })).body.money.grants).toBe(formatAmount(grants));
+    const refund = [{ account: { kind: 'revenue' } as const, amount: micros(-(10n ** 18n)) }, { account: { kind: 'wallet', userId: wallets[0]?.id ?? 0 } as const, amount: micros(10n ** 18n) }];
+    expect(await transactions.run((tx) => ledger.post(tx, { kind: 'refund', reference: 'to-the-full', actorUserId: null, entries: refund }))).toMatchObject({ id: expect.any(Number) });
+    expect(await balanceOf({ token: wallets[0]?.token ?? '' })).toBe('10200000000000.123456');
+    expect((await plane.call('GET', '/wallet/logs', { token: wallets[1]?.token ?? '' })).body.data).toMatchObject([{ amount: '9200000000000.123456', balance_after: '9200000000000.123456' }]);
+    await expectClosedBooks();
+  });
+
   test('an unknown account is 404, for users every other account is (S24)', async () => {
     expect((await asAdmin('/wallet/admin-recharge', { user_id: 999_999, amount: 1 })).status).toBe(404);
     const asUser = (method: string, path: string, body?: unknown) => plane.call(method, path, { token: user.token, ...(body ? { body } : {}) });

@@ -7,6 +7,8 @@ import { Payments1763686900000 } from './migrations/1763686900000-payments.ts';
 import { AlertDeliveries1763690400000 } from './migrations/1763690400000-alert-deliveries.ts';
 import { LateUsage1763694000000 } from './migrations/1763694000000-late-usage.ts';
 import { ModelAliases1763697600000 } from './migrations/1763697600000-model-aliases.ts';
+import { LiveRevisions1763701200000 } from './migrations/1763701200000-live-revisions.ts';
+import { HouseBalances1763704800000 } from './migrations/1763704800000-house-balances.ts';
 
 const CONNECT_TIMEOUT_MS = 5_000;
 /** No statement of a request runs this long; a stuck one must not hold row locks for ever. */
@@ -23,7 +25,16 @@ export function dataSourceOptions(config: Pick<Config, 'DATABASE_URL' | 'DATABAS
     applicationName: 'tollgate-control-plane',
     poolSize: config.DATABASE_POOL_MAX,
     synchronize: false,
-    migrations: [Initial1763683200000, AttemptCounters1763686800000, Payments1763686900000, AlertDeliveries1763690400000, LateUsage1763694000000, ModelAliases1763697600000],
+    migrations: [
+      Initial1763683200000,
+      AttemptCounters1763686800000,
+      Payments1763686900000,
+      AlertDeliveries1763690400000,
+      LateUsage1763694000000,
+      ModelAliases1763697600000,
+      LiveRevisions1763701200000,
+      HouseBalances1763704800000,
+    ],
     migrationsTableName: 'migrations',
     // An idle connection that PostgreSQL drops must not take the process with it.
     poolErrorHandler: (error: unknown) => logger.warn(error, 'an idle connection was lost'),
