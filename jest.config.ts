@@ -3,7 +3,8 @@ import type { Config } from 'jest';
 /** Tests run from sources: `@tollgate/x` maps to that library's front door, so no build stands between a change and its spec. */
 const config: Config = {
   roots: ['<rootDir>/apps', '<rootDir>/libs', '<rootDir>/tests', '<rootDir>/tools'],
-  testMatch: ['**/*.spec.ts'],
+  // What takes long runs by `npm run test:long`.
+  testMatch: ['**/*.spec.ts', '!**/*.long.spec.ts'],
   testPathIgnorePatterns: ['/node_modules/', '/dist/'],
   modulePathIgnorePatterns: ['/dist/'],
   extensionsToTreatAsEsm: ['.ts'],

@@ -5,6 +5,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   start: async () => (await import('./commands/start.ts')).start,
   stop: async () => (await import('./commands/stop.ts')).stop,
   test: async () => (await import('./commands/test.ts')).test,
+  'test:long': async () => (await import('./commands/test.ts')).testLong,
   dev: async () => (await import('./commands/dev.ts')).dev,
   build: async () => (await import('./commands/build.ts')).build,
   check: async () => (await import('./check.ts')).check,

@@ -21,13 +21,23 @@ export interface TestCounts {
   skipped: number;
 }
 
-/** `npm test [-- <jest arguments>]`: builds what the tests spawn, runs jest, and ends with the line `N passed, N failed`. */
-export async function test(args: readonly string[]): Promise<number> {
+/** `npm test [-- <jest arguments>]`: the quick suite. */
+export function test(args: readonly string[]): Promise<number> {
+  return run([], args);
+}
+
+/** `npm run test:long [-- <jest arguments>]`: the suites that start whole installations, kill them, or wait for real silences. */
+export function testLong(args: readonly string[]): Promise<number> {
+  return run(['--testMatch', '**/*.long.spec.ts'], args);
+}
+
+/** Builds what the tests spawn, runs jest, and ends with the line `N passed, N failed`. */
+async function run(selection: readonly string[], args: readonly string[]): Promise<number> {
   await build(APP_PROJECTS);
   const folder = mkdtempSync(path.join(tmpdir(), 'tollgate-jest-'));
   try {
     const resultFile = path.join(folder, 'result.json');
-    const code = await runJest(['--json', `--outputFile=${resultFile}`, ...args]);
+    const code = await runJest([...selection, '--json', `--outputFile=${resultFile}`, ...args]);
     const { success, counts } = readResult(resultFile);
     console.log(`${counts.passed} passed, ${counts.failed} failed${counts.skipped > 0 ? `, ${counts.skipped} skipped` : ''}`);
     return success && counts.failed === 0 ? code : Math.max(code, 1);
