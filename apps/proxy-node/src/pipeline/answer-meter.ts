@@ -6,11 +6,18 @@ import type { HoldHandle } from '../usage/books.ts';
 import type { Answer, Flight } from './forward.ts';
 import type { Counted, Tally } from './tally.ts';
 
-/** What became of an answer, and what it used. */
+/** What became of an answer, what it used, and the end of it that the client has not seen yet. */
 export interface Metered {
   readonly outcome: Outcome;
   readonly counted: Counted;
   readonly firstTokenMs: number | null;
+  /** That the client sees; 499 when it left before there was one. */
+  readonly status: number;
+  /**
+   * Sends the rest of the answer and ends it. To be called once the final is in the journal: a request whose client saw its end is charged exactly,
+   * whenever the node is killed.
+   */
+  readonly sendEnd: () => void;
 }
 
 export interface MeterContext {
@@ -29,7 +36,7 @@ export interface AnswerMeter {
   begin(): StreamSink;
   /** Ends the attempt when the client leaves; keeps the client's connection alive while the upstream is silent. */
   watch(flight: Flight): void;
-  /** Passes the answer on. Throws UpstreamFailure only while the client has nothing of an answer, so that another upstream may be asked. */
+  /** Passes the answer on, all but its end. Throws UpstreamFailure only while the client has nothing of an answer, so that another upstream may be asked. */
   read(answer: Answer): Promise<Metered>;
   /** The request failed for good after its stream had begun: tells the client in the stream. */
   fail(error: unknown): void;

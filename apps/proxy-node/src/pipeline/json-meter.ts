@@ -40,8 +40,7 @@ export class JsonMeter implements AnswerMeter {
     tally.output(reading.outputText);
     const counted = await tally.atEnd({ usage: reading.usage, isFinal: true });
     const outcome = reply.isGone ? 'client_closed' : 'completed';
-    reply.send(200, reading.body);
-    return { outcome, counted, firstTokenMs };
+    return { outcome, counted, firstTokenMs, status: reply.isGone ? reply.status : 200, sendEnd: () => reply.send(200, reading.body) };
   }
 
   fail(): void {

@@ -99,12 +99,16 @@ export class Pipeline {
     const attempts: RouteAttempt[] = [];
     try {
       const metered = await this.#deliver(request, { asked, admitted, attempts });
-      this.#settle(request, { asked, admitted, attempts, metered });
+      try {
+        this.#settle(request, { asked, admitted, attempts, metered });
+      } finally {
+        metered.sendEnd();
+      }
     } catch (error) {
       try {
         this.#refuse(request, error);
       } finally {
-        this.#settle(request, { asked, admitted, attempts, metered: nothing(this.#isCut ? 'node_stopped' : 'upstream_failed') });
+        this.#settle(request, { asked, admitted, attempts, metered: nothing(this.#isCut ? 'node_stopped' : 'upstream_failed', request.reply) });
       }
     }
   }
@@ -133,11 +137,10 @@ export class Pipeline {
     try {
       return await this.#tryUpstreams(request, { asked, admitted, attempts, passing });
     } catch (error) {
-      if (reply.isGone) return nothing('client_closed');
+      if (reply.isGone) return nothing('client_closed', reply);
       if (!reply.isStarted) throw this.#isCut ? notServing() : error;
       // The stream had begun with a keep-alive; the failure can only be told inside it.
-      passing.fail(this.#isCut ? stopping() : error);
-      return nothing(this.#isCut ? 'node_stopped' : 'upstream_failed');
+      return { ...nothing(this.#isCut ? 'node_stopped' : 'upstream_failed', reply), sendEnd: () => passing.fail(this.#isCut ? stopping() : error) };
     } finally {
       this.#running.delete(passing);
       passing.close();
@@ -172,8 +175,8 @@ export class Pipeline {
 
   #settle(request: ClientRequest, { asked, admitted, attempts, metered }: { asked: Asked; admitted: Admitted; attempts: RouteAttempt[]; metered: Metered }): void {
     const { log, node, onFinal } = this.#parts;
-    const { rid, reply, receivedAtMs } = request;
-    const final = settle({ admitted, asked, metered, attempts, node, status: reply.status, startedAtMs: receivedAtMs, endedAtMs: Date.now() });
+    const { rid, receivedAtMs } = request;
+    const final = settle({ admitted, asked, metered, attempts, node, startedAtMs: receivedAtMs, endedAtMs: Date.now() });
     if (metered.counted.quarantined !== null) log.warn({ rid, upstream_id: final.upstream_id, reason: metered.counted.quarantined }, 'reported usage is not credible; charged by our own count');
     if (final.outcome === 'upstream_failed' || final.outcome === 'upstream_interrupted') log.warn({ rid, outcome: final.outcome, attempts }, 'the upstream let a request down');
     onFinal(final, asked);
@@ -187,8 +190,8 @@ export class Pipeline {
   }
 }
 
-function nothing(outcome: Outcome): Metered {
-  return { outcome, counted: { usage: NO_USAGE, basis: 'reported', quarantined: null }, firstTokenMs: null };
+function nothing(outcome: Outcome, { status }: ClientReply): Metered {
+  return { outcome, counted: { usage: NO_USAGE, basis: 'reported', quarantined: null }, firstTokenMs: null, status, sendEnd: () => undefined };
 }
 
 function notServing(): Refusal {

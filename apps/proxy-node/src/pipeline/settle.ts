@@ -11,14 +11,12 @@ export interface Ending {
   readonly metered: Metered;
   readonly attempts: readonly RouteAttempt[];
   readonly node: string;
-  /** Status the client saw. */
-  readonly status: number;
   readonly startedAtMs: number;
   readonly endedAtMs: number;
 }
 
-/** Closes the hold with what the request used. The first call for a request wins; returns the final for log and metrics. */
-export function settle({ admitted, asked, metered, attempts, node, status, startedAtMs, endedAtMs }: Ending): UsageFinal {
+/** Closes the hold with what the request used; the final is in the journal when it returns. The first call for a request wins; returns the final for log and metrics. */
+export function settle({ admitted, asked, metered, attempts, node, startedAtMs, endedAtMs }: Ending): UsageFinal {
   const { usage, basis } = metered.counted;
   const final: UsageFinal = {
     kind: 'usage',
@@ -33,7 +31,7 @@ export function settle({ admitted, asked, metered, attempts, node, status, start
     upstream_id: attempts.at(-1)?.upstream_id ?? null,
     attempts: attempts.slice(0, ATTEMPTS_SHOWN_MAX),
     outcome: metered.outcome,
-    status,
+    status: metered.status,
     input_tokens: usage.input,
     cache_read_tokens: usage.cacheRead,
     cache_write_tokens: usage.cacheWrite,

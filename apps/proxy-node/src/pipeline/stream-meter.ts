@@ -123,9 +123,8 @@ export class StreamMeter implements AnswerMeter, Ticking {
     }
     this.#commitPreamble();
     if (bytes.byteLength > 0) this.#isCommitted = true;
-    this.#write(bytes);
-    if (reader.state === 'finished') this.#over('completed');
-    if (reader.state === 'failed') this.#over(reader.hasContent ? 'upstream_interrupted' : 'upstream_failed');
+    if (reader.state === 'running') return this.#write(bytes);
+    this.#over(reader.state === 'finished' ? 'completed' : failedOutcome(reader), { last: bytes });
   }
 
   #broke(failure: UpstreamFailure): void {
@@ -134,8 +133,8 @@ export class StreamMeter implements AnswerMeter, Ticking {
     if (reader.hasFinish && reader.state === 'running') return this.#pass(reader, reader.end());
     if (!this.#isCommitted && !reader.hasContent) return this.#replaceable(failure.error, 'contentless');
     this.#commitPreamble();
-    this.#write(reader.fail(failure.error));
-    this.#over(reader.hasContent ? 'upstream_interrupted' : 'upstream_failed', failure);
+    const last = reader.fail(failure.error);
+    this.#over(failedOutcome(reader), { last, failure });
   }
 
   #replaceable(error: UpstreamError, evidence: 'stated' | 'contentless'): void {
@@ -151,8 +150,7 @@ export class StreamMeter implements AnswerMeter, Ticking {
     this.#stopReason = reason;
     if (this.#isOver || !reader || !this.#answer) return;
     this.#commitPreamble();
-    this.#write(reason === 'balance_exhausted' ? reader.finishEarly(this.#tally.soFar(this.#reported())) : reader.fail(reason === 'node_stopped' ? STOPPED : REVOKED));
-    this.#over(reason);
+    this.#over(reason, { last: reason === 'balance_exhausted' ? reader.finishEarly(this.#tally.soFar(this.#reported())) : reader.fail(reason === 'node_stopped' ? STOPPED : REVOKED) });
   }
 
   #clientLeft(): void {
@@ -161,22 +159,26 @@ export class StreamMeter implements AnswerMeter, Ticking {
     else this.#flight?.abort('the client left');
   }
 
-  #over(outcome: Outcome, failure: UpstreamFailure | null = null): void {
+  /** `last`: what the client gets once its usage is counted and journalled. */
+  #over(outcome: Outcome, { last = NO_BYTES, failure = null }: { last?: Uint8Array; failure?: UpstreamFailure | null } = {}): void {
     if (this.#isOver) return;
     this.close();
-    const { reply } = this.#context;
     const answer = this.#answer;
-    reply.end();
     const health = failure ?? (outcome === 'upstream_interrupted' || outcome === 'upstream_failed' ? new UpstreamFailure(this.#reader?.error ?? upstreamError('server')) : null);
     if (outcome === 'completed') answer?.call.finish();
     else answer?.call.abort(outcome);
     answer?.close(health);
-    this.#count(outcome).then((metered) => this.#metered.resolve(metered), this.#metered.reject);
+    this.#count(outcome, last).then((metered) => this.#metered.resolve(metered), this.#metered.reject);
   }
 
-  async #count(outcome: Outcome): Promise<Metered> {
+  async #count(outcome: Outcome, last: Uint8Array): Promise<Metered> {
+    const { reply } = this.#context;
     const counted = outcome === 'upstream_failed' ? NOTHING : await this.#tally.atEnd(this.#reported());
-    return { outcome, counted, firstTokenMs: this.#firstTokenMs };
+    const sendEnd = (): void => {
+      reply.write(last);
+      reply.end();
+    };
+    return { outcome, counted, firstTokenMs: this.#firstTokenMs, status: reply.status, sendEnd };
   }
 
   #reported(): { usage: StreamReader['usage']; isFinal: boolean } {
@@ -205,6 +207,11 @@ export class StreamMeter implements AnswerMeter, Ticking {
   }
 }
 
+function failedOutcome(reader: StreamReader): Outcome {
+  return reader.hasContent ? 'upstream_interrupted' : 'upstream_failed';
+}
+
+const NO_BYTES = new Uint8Array();
 const NOTHING = { usage: NO_USAGE, basis: 'reported', quarantined: null } as const;
 const STOPPED = upstreamError('overloaded', { message: 'The gateway is being restarted; send the request again.' });
 const REVOKED = upstreamError('server', { message: 'Access was withdrawn while the answer was being streamed.' });

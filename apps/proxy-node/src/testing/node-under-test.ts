@@ -38,7 +38,7 @@ export async function startNodeUnderTest(environment: Record<string, string> = {
   for (const shard of shardNames(SHARDS)) await epochs.initialise(shard, 'epoch-1');
   const fleet = new FleetStore({ redis, library });
   await fleet.setDesired(NODE_NAME, { state: 'serve' });
-  const config = readConfig({
+  const settings = {
     REDIS_URL: services.redisUrl,
     ENCRYPTION_KEY,
     NODE_CREDENTIAL,
@@ -51,9 +51,10 @@ export async function startNodeUnderTest(environment: Record<string, string> = {
     DRAIN_TIMEOUT_MS: '2000',
     REPORT_MS: '200',
     ...environment,
-  });
+  };
+  const config = readConfig(settings);
   const node = await startNode(config, pino({ level: config.LOG_LEVEL }));
-  const started = new NodeUnderTest({ node, services, redis, fleet, dataDir, library });
+  const started = new NodeUnderTest({ node, services, redis, fleet, environment: settings, library });
   await started.live.putKey(started.keyRecord({}));
   await started.live.putAccount({ accountId: ACCOUNT_ID, status: 'active', drain: false, revision: 1 });
   return started;
@@ -66,16 +67,17 @@ export class NodeUnderTest {
   readonly fleet: FleetStore;
   readonly live: LiveRecords;
   readonly services: Services;
+  /** The node's settings; another node of its fleet needs a name and a DATA_DIR of its own. */
+  readonly environment: Record<string, string>;
   readonly #keyHash: string;
   readonly #redis: RedisConnection;
   readonly #store: MeteringStore;
-  readonly #dataDir: string;
   readonly #box = createSecretBox(ENCRYPTION_KEY);
   readonly #document: SnapshotDocument = { format: 1, models: [], upstreams: [], routes: [] };
   #version = 0;
   #lastId = 1;
 
-  constructor({ node, services, redis, fleet, dataDir, library }: { node: RunningNode; services: Services; redis: RedisConnection; fleet: FleetStore; dataDir: string; library: FunctionLibrary }) {
+  constructor({ node, services, redis, fleet, environment, library }: { node: RunningNode; services: Services; redis: RedisConnection; fleet: FleetStore; environment: Record<string, string>; library: FunctionLibrary }) {
     const issued = issueApiKey(ACCOUNT_ID);
     const epochs = new EpochCache(new Epochs(redis));
     this.url = `http://127.0.0.1:${node.port}`;
@@ -87,7 +89,7 @@ export class NodeUnderTest {
     this.live = new LiveRecords({ redis, library, epochs, shards: SHARDS });
     this.#redis = redis;
     this.#store = new MeteringStore({ library, epochs, shards: SHARDS });
-    this.#dataDir = dataDir;
+    this.environment = environment;
   }
 
   /** Publishes a model with these upstreams, subscribes the account to it, and waits until the node knows. */
@@ -142,7 +144,7 @@ export class NodeUnderTest {
     await this.node.stop();
     this.#redis.disconnect();
     await this.services.stop();
-    await rm(this.#dataDir, { recursive: true, force: true });
+    await rm(this.environment['DATA_DIR'] ?? '', { recursive: true, force: true });
   }
 
   async #isServing(version: number): Promise<boolean> {

@@ -40,6 +40,6 @@ export interface HoldHandle {
   count(source: () => TokenUsage): void;
   /** Called once, when a checkpoint says that the stream must end. At once, when that was decided before. */
   onStop(listener: (reason: 'balance_exhausted' | 'access_revoked') => void): void;
-  /** Journals the final, then settles in the background with retries. The first call wins; later ones do nothing. */
+  /** The final is in the journal when this returns; it is settled in the background, with retries. The first call wins; later ones do nothing. */
   settle(final: UsageFinal): void;
 }

@@ -148,6 +148,8 @@ export class RequestBooks implements Books {
         kept.release();
         this.#open.delete(hold.rid);
         this.#journalFinal({ rid: hold.rid, epoch: hold.epoch, final, atMs: this.#now() });
+        // Not at the end of the tick: the client gets the end of its answer next, and must not know more than the journal.
+        this.#journal.flush();
         this.#journal.release(request.place);
       },
     };
