@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { z } from 'zod';
 import { consumeLots, consumedTokens, refillLots, withdrawFromLots } from './token-lots.ts';
-import { moveTokens, repaymentOf, type TokenMovement } from './token-movement.ts';
+import { moveTokens, repaymentOf, withdrawTokens, type TokenMovement } from './token-movement.ts';
 
 export type CreditKind = 'subscribe' | 'renew' | 'auto_recharge' | 'grant';
 /** Moves Redis alone, PostgreSQL being right already: usage Redis has not seen, and the repair of a drift. */
@@ -109,11 +109,16 @@ export class TokenLedger {
    * Takes withdrawn tokens out of the newest lots: usage still on its way takes the oldest, so the two never change each other's lots by arriving in another order.
    * Answers the refund in micro-units: the withdrawn share of what each lot cost, rounded down per lot.
    */
-  async withdraw(tx: EntityManager, subscription: LockedSubscription, withdrawal: { reference: string; tokens: number }): Promise<{ tokens: number; refund: bigint }> {
-    const movement = moveTokens({ ...subscription, consumed: 0 }, withdrawal.tokens);
-    const refund = await withdrawFromLots(tx, subscription.id, movement.fromBalance);
-    await this.post(tx, { kind: 'withdrawal', reference: withdrawal.reference }, [{ subscription, movement }]);
-    return { tokens: movement.fromBalance, refund };
+  async withdraw(tx: EntityManager, subscription: LockedSubscription, { reference, tokens }: { reference: string; tokens: number }): Promise<{ refund: bigint }> {
+    const consumed = tokens > subscription.balance ? ((await consumedTokens(tx, [subscription.id])).get(subscription.id) ?? 0) : 0;
+    const { reclaimed, uncovered } = withdrawTokens({ balance: subscription.balance, consumed }, tokens);
+    if (reclaimed > 0) {
+      await refillLots(tx, [{ subscriptionId: subscription.id, tokens: reclaimed }]);
+      await this.post(tx, { kind: 'usage', reference: `reclaimed:${reference}` }, [{ subscription, movement: { fromBalance: -reclaimed, overdraft: reclaimed } }]);
+    }
+    const refund = await withdrawFromLots(tx, subscription.id, tokens - uncovered);
+    await this.post(tx, { kind: 'withdrawal', reference }, [{ subscription, movement: { fromBalance: tokens - uncovered, overdraft: uncovered } }]);
+    return { refund };
   }
 
   /** The one place where balance and overdraft change, each with its append-only entry. */

@@ -30,6 +30,16 @@ export function moveTokens({ balance, overdraft, consumed }: TokenState, tokens:
   return { fromBalance: 0 - refilled, overdraft: tokens + refilled };
 }
 
+/**
+ * A withdrawal is refunded in full whatever was booked before it, for Redis gave out tokens no usage had a claim to. Where the balance is too small,
+ * usage has taken some of them first (its correction is still to come, or it went beyond its hold): they are taken back from it, and it is overdrawn instead.
+ * What corrections brought before their charges is theirs. `uncovered` is beyond all that was bought: Redis gave more than the books know of.
+ */
+export function withdrawTokens({ balance, consumed }: Pick<TokenState, 'balance' | 'consumed'>, tokens: number): { reclaimed: number; uncovered: number } {
+  const reclaimed = Math.min(Math.max(0, tokens - balance), consumed);
+  return { reclaimed, uncovered: Math.max(0, tokens - balance - reclaimed) };
+}
+
 /** A purchase repays the overdraft before it adds to the balance. */
 export function repaymentOf(state: Pick<TokenState, 'overdraft'>, purchased: number): number {
   return Math.min(Math.max(0, state.overdraft), purchased);
