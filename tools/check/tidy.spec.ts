@@ -58,6 +58,12 @@ test('every dependency is pinned to one version', () => {
   expect(loose).toEqual([]);
 });
 
+test('pnpm has one version, wherever it is called', () => {
+  const versions = tracked.filter((file) => /(package\.json|bootstrap\.mjs|Dockerfile)$/.test(file)).flatMap((file) => [...read(file).matchAll(/(?:pnpm@|PNPM_VERSION = ')(\d+\.\d+\.\d+)/g)].map(([, version]) => version));
+  expect(versions.length).toBeGreaterThanOrEqual(3);
+  expect(new Set(versions).size).toBe(1);
+});
+
 test('every relative link in the documentation leads somewhere', () => {
   const broken = tracked
     .filter((file) => file.endsWith('.md'))
