@@ -1,7 +1,9 @@
 /** What the test harness builds on. */
 export { AdminClient, AdminRefusal, type NewKey, type NewModel, type NewPrice, type NewRoute, type NewSubscription, type NewUpstream, type SyncResult } from './admin-client.ts';
 export { cacheFolder, ROOT, appEntry, type AppName } from './checkout.ts';
+export { resolveFaketime } from './embedded/debian-faketime.ts';
 export { embeddedPostgres, postgresUrl, DATABASE_NAME, DATABASE_USER } from './embedded/postgres.ts';
+export { copyRunningPostgres, makeStandby, type PostgresSession } from './embedded/postgres-copy.ts';
 export { sharedFolder } from './embedded/postgres-binaries.ts';
 export { embeddedRedisCluster, redisClusterUrl } from './embedded/redis-cluster.ts';
 export { embeddedRedisSentinel, redisSentinelUrl } from './embedded/redis-sentinel.ts';

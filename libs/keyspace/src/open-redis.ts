@@ -25,6 +25,11 @@ export interface OpenRedisOptions {
 
 /** Longer than any function runs; short enough that a request is refused rather than left hanging. */
 const COMMAND_TIMEOUT_MS = 5_000;
+/**
+ * A server that owes answers and sends nothing for so long is taken for gone: the connection breaks, and what is asked after that fails at once
+ * instead of waiting for its own timeout. A network that swallows packets does not say so.
+ */
+const SILENCE_MAX_MS = 3_000;
 const CONNECT_TIMEOUT_MS = 5_000;
 const RECONNECT_DELAY_MAX_MS = 1_000;
 /** A socket that does not close is destroyed after this, so that a process can end. */
@@ -92,7 +97,7 @@ function roleOptions(role: ConnectionRole): Options {
     autoResubscribe: true,
     // After a failover the old primary refuses writes: leave it.
     reconnectOnError: (error) => error.message.startsWith('READONLY'),
-    ...(waits ? {} : { commandTimeout: COMMAND_TIMEOUT_MS }),
+    ...(waits ? {} : { commandTimeout: COMMAND_TIMEOUT_MS, socketTimeout: SILENCE_MAX_MS }),
   };
 }
 

@@ -3,18 +3,25 @@ import { connect, createServer, type Server, type Socket } from 'node:net';
 /** How a cut feels: connections break and new ones are refused, or everything stays open and nothing arrives. */
 export type CutMode = 'reset' | 'silence';
 
+export interface Address {
+  host: string;
+  port: number;
+}
+
 /** A TCP relay between two parts, which can be cut and healed. */
 export class FaultProxy {
   readonly #server: Server;
   readonly #pairs = new Set<readonly [Socket, Socket]>();
+  #target: Address;
   #cut: CutMode | undefined;
 
-  private constructor(target: { host: string; port: number }) {
-    this.#server = createServer((client) => this.#join(client, connect(target)));
+  private constructor(target: Address) {
+    this.#target = target;
+    this.#server = createServer((client) => this.#join(client, connect(this.#target)));
   }
 
   /** Listens on a loopback port of the system's choice. */
-  static async open(target: { host: string; port: number }): Promise<FaultProxy> {
+  static async open(target: Address): Promise<FaultProxy> {
     const proxy = new FaultProxy(target);
     await new Promise<void>((resolve, reject) => proxy.#server.once('error', reject).listen(0, '127.0.0.1', resolve));
     return proxy;
@@ -24,6 +31,11 @@ export class FaultProxy {
     const address = this.#server.address();
     if (address === null || typeof address === 'string') throw new Error('the fault proxy is closed');
     return address.port;
+  }
+
+  /** New connections lead there from now on, as after a failover; those that are open stay where they are. */
+  leadTo(target: Address): void {
+    this.#target = target;
   }
 
   cut(mode: CutMode): void {

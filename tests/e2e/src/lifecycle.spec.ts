@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { auditBooks, describeFindings, isSound } from '@tollgate/audit';
-import { createCustomer, createRoutedModel, startTollgate, type Customer, type RoutedModel, type Tollgate } from '@tollgate/harness';
+import { createCustomer, createRoutedModel, type Customer, type Heard, openStream, type RoutedModel, startTollgate, type Tollgate } from '@tollgate/harness';
 import { recordOf, settledRows, until } from './books.ts';
-import { openStream, type Heard } from './streams.ts';
 
 /**
  * What an administrator does while a hundred streams run. Every case gets a customer, a model and a key of its own, all act at the same

@@ -31,19 +31,21 @@ export interface ServicesOptions {
   postgres?: boolean;
   /** False leaves Redis out; `cluster` starts a Redis Cluster of three primaries, `sentinel` a primary with a replica that a sentinel promotes. */
   redis?: boolean | 'cluster' | 'sentinel';
+  /** Added to the environment of a single Redis. */
+  redisEnv?: Readonly<Record<string, string>>;
 }
 
 /**
  * A PostgreSQL and a Redis for one suite, on free ports, in a temporary folder, without fsync. About a second.
  * Call it in `beforeAll` and `stop` in `afterAll`; when the test process dies before that, a watchdog cleans up.
  */
-export async function startServices({ postgres = true, redis = true }: ServicesOptions = {}): Promise<Services> {
+export async function startServices({ postgres = true, redis = true, redisEnv = {} }: ServicesOptions = {}): Promise<Services> {
   const folder = temporaryFolder();
   const folders = { run: path.join(folder, 'run'), logs: path.join(folder, 'logs') };
   const watchdog = startWatchdog(folders.run, folder);
   const password = randomBytes(18).toString('base64url');
   const database = await unusedPostgres(folder, folders, password);
-  const store = await UNUSED_STORES[redis === 'cluster' || redis === 'sentinel' ? redis : 'single'](folder, folders, password);
+  const store = await UNUSED_STORES[redis === 'cluster' || redis === 'sentinel' ? redis : 'single'](folder, folders, password, redisEnv);
   const stop = async (): Promise<void> => {
     await Promise.all([database.process, ...store.servers].map((process) => process.stop()));
     await watchdog.release();
@@ -86,9 +88,10 @@ interface UnusedStore {
   start: () => Promise<void>;
 }
 
-async function unusedRedis(folder: string, folders: ProcessFolders, password: string): Promise<UnusedStore> {
+async function unusedRedis(folder: string, folders: ProcessFolders, password: string, env: Readonly<Record<string, string>>): Promise<UnusedStore> {
   const port = await findFreePort();
-  const server = embeddedRedis({ dataFolder: path.join(folder, 'redis'), port, password, binary: await resolveRedis(), folders });
+  const binary = await resolveRedis();
+  const server = embeddedRedis({ dataFolder: path.join(folder, 'redis'), port, password, binary: { ...binary, env: { ...binary.env, ...env } }, folders });
   return { url: redisUrl({ port, password }), servers: [server], start: () => server.start() };
 }
 

@@ -18,6 +18,8 @@ export interface TollgateOptions {
   frontDoor?: boolean;
   /** `cluster` = three primaries of a Redis Cluster; `sentinel` = a primary, its replica and a sentinel. */
   redis?: 'single' | 'cluster' | 'sentinel';
+  /** Added to the environment of a single Redis. */
+  redisEnv?: Readonly<Record<string, string>>;
   /** The way a process takes to PostgreSQL and Redis, for tests that cut it. Asked once per control plane and node. */
   route?: (process: string, direct: StoreUrls) => Promise<StoreUrls>;
   /** Added to the environment of every app. */
@@ -61,7 +63,7 @@ export interface Tollgate {
 
 /** Needs a build (`npm test` makes it). A few seconds; call it in `beforeAll` with a timeout to match, and `stop` in `afterAll`. */
 export async function startTollgate(options: TollgateOptions = {}): Promise<Tollgate> {
-  const services = await startServices({ redis: options.redis === 'cluster' || options.redis === 'sentinel' ? options.redis : true });
+  const services = await startServices({ redis: options.redis === 'cluster' || options.redis === 'sentinel' ? options.redis : true, ...(options.redisEnv && { redisEnv: options.redisEnv }) });
   const secrets = drawSecrets();
   const backends: Backends = { databaseUrl: services.databaseUrl, redisUrl: services.redisUrl, secrets, base: baseEnvironment(options.env) };
   const fleet = await layOut(services, backends, options);

@@ -24,16 +24,18 @@ export interface PostgresSettings {
   folders: ProcessFolders;
   /** Data that nobody will miss after a power cut: no fsync. For tests. */
   isDisposable?: boolean;
+  /** Names the process; `postgres` unless there are several. */
+  name?: string;
 }
 
 /** A PostgreSQL of our own on 127.0.0.1. Creates the cluster and the database `tollgate` when the data folder is new. */
 export function embeddedPostgres(settings: PostgresSettings): ManagedProcess {
-  const { dataFolder, port, folders, isDisposable = false } = settings;
+  const { dataFolder, port, folders, isDisposable = false, name = 'postgres' } = settings;
   const user = serviceUser();
   const binaries = locatePostgres(user);
   return new ManagedProcess(
     {
-      name: 'postgres',
+      name,
       command: binaries.postgres,
       args: ['-D', dataFolder, ...options({ port, isDisposable })],
       cwd: '/',

@@ -1,0 +1,162 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { sendRequest, type ClientRecord, type Finding, type RequestPlan, type Target } from '@tollgate/audit';
+import { createCustomer, createRoutedModel, openStream, startTollgate, subscribeWithKey, type Heard, type Tollgate } from '@tollgate/harness';
+import { Network } from '../network.ts';
+import { Scene } from '../scene.ts';
+import { closeBooks } from './close-books.ts';
+import { ConstantLoad, describeEndings } from './constant-load.ts';
+import { readLeases, readNumber } from './read-state.ts';
+import { inSeconds, promised, type Order, type Outcome } from './scenario.ts';
+
+/** T9's three: unnoticed by streams, over before their holds are, and longer than their holds. */
+const CUTS_S = [5, 50, 120];
+const FENCE_MS = 45_000;
+const LEASE_MS = 60_000;
+const FENCE_TOLERANCE_MS = 2_000;
+/** The node waits 3 s for an overdue answer; from then on it knows. */
+const NOTICED_WITHIN_MS = 4_000;
+const REFUSED_WITHIN_MS = 1_000;
+/** A checkpoint is due so often: the last one was at most this long before the cut. */
+const CHECKPOINT_MS = 5_000;
+const STREAMS_PER_PROTOCOL = 2;
+const STREAM_TOKENS = 190;
+const TOKEN_EVERY_MS = 400;
+const PROBE: RequestPlan = { protocol: 'chat', isStream: false, customer: 0, model: 0, address: 0, tokens: 5, delayMs: 0, promptWords: 3, hangUpAtByte: null };
+/** What is left beside the long streams' holds is little: whoever else spends from this balance meets its end. */
+const TIGHT_TOKENS = 1_200;
+
+interface Probe extends ClientRecord {
+  sentAtMs: number;
+  tookMs: number;
+}
+
+interface Cut {
+  cutAtMs: number;
+  cutMs: number;
+  heard: readonly Heard[];
+  /** Streams that were ended by the node, timed from the cut and from the last renewal Redis knows. */
+  fenced: { afterCutMs: number; afterRenewalMs: number }[];
+  probes: readonly Probe[];
+  greedy: readonly ClientRecord[];
+  modelId: number;
+}
+
+/** What a balance was overspent by, and what streams had used beyond what Redis had heard when it gave their holds up: the most it may be. */
+interface Overspent {
+  overdraft: number;
+  unheard: number;
+}
+
+/** T9: the way of one node to Redis falls silent while it serves long streams, and another node spends the same balance. */
+export async function partition({ times = 1, seconds, seed, log }: Order): Promise<Outcome> {
+  const network = new Network();
+  const tollgate = await startTollgate({ nodes: 2, route: network.route });
+  try {
+    const scene = await Scene.set(tollgate);
+    const load = new ConstantLoad(scene, { seed, clients: 4, onlyAddress: 1, pauseMs: 50 });
+    const cuts: Cut[] = [];
+    for (let round = 0; round < times; round += 1) {
+      for (const cutS of seconds === undefined ? CUTS_S : [seconds]) {
+        log(`cutting node-1 off from Redis for ${cutS} s`);
+        cuts.push(await cutOff(tollgate, network, cutS * 1_000));
+      }
+    }
+    const records = [...(await load.stop()), ...cuts.flatMap(({ probes, greedy }) => [...probes, ...greedy])];
+    const { findings, drainedInMs } = await closeBooks(tollgate, records, { wereCut: true });
+    const judged = [];
+    for (const cut of cuts) judged.push({ ...cut, ...(await readOverspent(tollgate, cut)) });
+    return {
+      figures: [...judged.flatMap(figuresOf), ['other load', describeEndings(load.records)], ['drained', inSeconds(drainedInMs)]],
+      findings: [...promisesOf(judged), ...findings],
+    };
+  } finally {
+    await tollgate.stop();
+    await network.close();
+  }
+}
+
+/** One customer with little left, his streams on the node that is cut off, and his other requests on both. */
+async function cutOff(tollgate: Tollgate, network: Network, cutMs: number): Promise<Cut> {
+  const [here = '', there = ''] = tollgate.nodeUrls;
+  const model = await createRoutedModel(tollgate);
+  const key = await subscribeWithKey(await createCustomer(tollgate), { modelIds: [model.id], tokens: TIGHT_TOKENS });
+  await tollgate.admin.syncAll();
+  const asks = (['chat', 'messages'] as const).flatMap((protocol) => Array.from({ length: STREAMS_PER_PROTOCOL }, () => ({ origin: here, key, model: model.name, protocol, tokens: STREAM_TOKENS, delayMs: TOKEN_EVERY_MS })));
+  const streams = asks.map(openStream);
+  await Promise.all(streams.map(({ begun }) => begun));
+  const way = network.way('node-1 to redis');
+  const cutAtMs = Date.now();
+  way.cut('silence');
+  const ending = new AbortController();
+  const probing = repeat({ origin: here, apiKey: key, model: model.name }, ending.signal);
+  const spending = repeat({ origin: there, apiKey: key, model: model.name }, ending.signal);
+  await delay(Math.min(cutMs, FENCE_MS / 2));
+  const leases = await readLeases(tollgate);
+  await delay(Math.max(0, cutAtMs + cutMs - Date.now()));
+  way.heal();
+  ending.abort();
+  const heard = await Promise.all(streams.map(({ ended }) => ended));
+  const [probes, greedy] = await Promise.all([probing, spending]);
+  const fenced = heard.filter(({ ending }) => ending !== 'finished').map(({ rid, endedAtMs }) => ({ afterCutMs: endedAtMs - cutAtMs, afterRenewalMs: endedAtMs - ((leases.get(rid) ?? 0) - LEASE_MS) }));
+  return { cutAtMs, cutMs, heard, fenced, probes, greedy, modelId: model.id };
+}
+
+/** One request after the other until told to stop. */
+async function repeat(target: Target, signal: AbortSignal): Promise<Probe[]> {
+  const records = [];
+  while (!signal.aborted) {
+    const sentAtMs = Date.now();
+    const record = await sendRequest(PROBE, target);
+    records.push({ ...record, sentAtMs, tookMs: Date.now() - sentAtMs });
+    await delay(50);
+  }
+  return records;
+}
+
+async function readOverspent({ databaseUrl }: Tollgate, { modelId, heard }: Cut): Promise<Overspent> {
+  const rids = heard.map(({ rid }) => rid);
+  return {
+    overdraft: await readNumber(databaseUrl, 'SELECT coalesce(sum(overdraft), 0) AS value FROM subscriptions WHERE model_id = $1', [modelId]),
+    unheard: await readNumber(databaseUrl, 'SELECT coalesce(sum(delta), 0) AS value FROM usage_events WHERE seq = 1 AND rid = ANY ($1::uuid[])', [rids]),
+  };
+}
+
+function promisesOf(cuts: readonly (Cut & Overspent)[]): Finding[] {
+  const noticed = cuts.flatMap((cut) => cut.probes.filter(({ sentAtMs }) => sentAtMs > cut.cutAtMs + NOTICED_WITHIN_MS && sentAtMs < cut.cutAtMs + cut.cutMs - REFUSED_WITHIN_MS));
+  const streams = cuts.flatMap((cut) => cut.heard.map((stream) => ({ ...stream, isLong: cut.cutMs > FENCE_MS })));
+  const fenced = cuts.flatMap((cut) => cut.fenced);
+  return [
+    promised('refused', `from ${inSeconds(NOTICED_WITHIN_MS)} after the cut on, every new request gets 503 within ${inSeconds(REFUSED_WITHIN_MS)}`, {
+      compared: noticed.length,
+      problems: noticed.filter(({ status, tookMs }) => status !== 503 || tookMs > REFUSED_WITHIN_MS).map(({ status, tookMs }) => `status ${status} after ${tookMs} ms`),
+    }),
+    promised('streams', `a cut shorter than ${inSeconds(FENCE_MS)} is not felt; a longer one ends them with an error in their protocol`, {
+      compared: streams.length,
+      problems: streams.filter(({ ending, isLong }) => ending !== (isLong ? 'refused' : 'finished')).map(({ rid, ending }) => `stream ${rid}: ${ending}`),
+    }),
+    promised('fence', `${inSeconds(FENCE_MS)} (+- ${inSeconds(FENCE_TOLERANCE_MS)}) after the last renewal, which was at most ${inSeconds(CHECKPOINT_MS)} before the cut`, {
+      compared: fenced.length,
+      problems: fenced
+        .filter(({ afterCutMs, afterRenewalMs }) => afterRenewalMs > FENCE_MS + FENCE_TOLERANCE_MS || afterCutMs < FENCE_MS - CHECKPOINT_MS - FENCE_TOLERANCE_MS)
+        .map(({ afterCutMs, afterRenewalMs }) => `ended ${inSeconds(afterCutMs)} after the cut, ${inSeconds(afterRenewalMs)} after its last renewal`),
+    }),
+    promised('overspend', 'at most what streams used unheard before their holds were given up', {
+      compared: cuts.length,
+      problems: cuts.filter(({ overdraft, unheard }) => overdraft > unheard).map(({ overdraft, unheard }) => `overdraft ${overdraft}, unheard ${unheard}`),
+    }),
+  ];
+}
+
+function figuresOf({ cutAtMs, cutMs, heard, fenced, probes, greedy, overdraft, unheard }: Cut & Overspent): [string, string][] {
+  const name = `cut of ${cutMs / 1_000} s`;
+  const first = probes.find(({ status }) => status === 503);
+  const range = (values: readonly number[]): string => (values.length === 0 ? 'none' : `${inSeconds(Math.min(...values))} to ${inSeconds(Math.max(...values))}`);
+  return [
+    [`${name}: first 503`, first ? inSeconds(first.sentAtMs + first.tookMs - cutAtMs) : 'none'],
+    [`${name}: requests there`, describeEndings(probes)],
+    [`${name}: streams`, `${heard.filter(({ ending }) => ending === 'finished').length} finished, ${fenced.length} ended`],
+    [`${name}: ended after cut`, range(fenced.map(({ afterCutMs }) => afterCutMs))],
+    [`${name}: after renewal`, range(fenced.map(({ afterRenewalMs }) => afterRenewalMs))],
+    [`${name}: same balance`, `${describeEndings(greedy)} at the other node; overdraft ${overdraft}, bound ${unheard}`],
+  ];
+}

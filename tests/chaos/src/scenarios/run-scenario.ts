@@ -1,0 +1,43 @@
+import { closeClient, describeFindings, isSound } from '@tollgate/audit';
+import { z } from 'zod';
+import { partition } from './partition.ts';
+import { postgresFailover } from './postgres-failover.ts';
+import { postgresStop } from './postgres-stop.ts';
+import type { Outcome, Scenario } from './scenario.ts';
+
+const SCENARIOS: Readonly<Record<string, Scenario>> = {
+  partition,
+  'postgres-failover': postgresFailover,
+  'postgres-stop': postgresStop,
+};
+export const SCENARIO_NAMES = Object.keys(SCENARIOS);
+
+const count = z.coerce.number().int().positive().optional();
+const orderSchema = z.object({
+  scenario: z.enum(SCENARIO_NAMES),
+  times: count,
+  seconds: count,
+  seed: z.coerce.number().int().nonnegative().default(() => Date.now() % 1_000_000),
+});
+
+/** One named fault on a whole installation under load. Prints what was measured; true when every promise held. */
+export async function runScenario(values: unknown, say: (line: string) => void): Promise<boolean> {
+  const { scenario: name, ...order } = orderSchema.parse(values);
+  const run = SCENARIOS[name];
+  if (!run) throw new Error(`There is no scenario "${name}".`);
+  say(`Scenario ${name}, seed ${order.seed}.`);
+  const startedAt = Date.now();
+  const log = (line: string): void => say(`${((Date.now() - startedAt) / 1_000).toFixed(1).padStart(6)} s  ${line}`);
+  try {
+    const outcome = await run({ times: undefined, seconds: undefined, ...order, log });
+    say(`${describe(outcome)}\n\n${name}, seed ${order.seed}: ${isSound(outcome.findings) ? 'every promise held.' : 'A PROMISE BROKE.'}`);
+    return isSound(outcome.findings);
+  } finally {
+    closeClient();
+  }
+}
+
+function describe({ figures, findings }: Outcome): string {
+  const width = Math.max(...figures.map(([label]) => label.length));
+  return ['', ...figures.map(([label, value]) => `  ${label.padEnd(width)}  ${value}`), '', describeFindings(findings)].join('\n');
+}

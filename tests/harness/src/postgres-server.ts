@@ -1,0 +1,40 @@
+import path from 'node:path';
+import { copyRunningPostgres, embeddedPostgres, findFreePort, makeStandby, postgresUrl, type ManagedProcess } from '@tollgate/tools';
+import pg from 'pg';
+import type { Services } from './services.ts';
+
+/** One PostgreSQL of several, with what is needed to follow or replace it. */
+export interface PostgresServer {
+  name: string;
+  process: ManagedProcess;
+  dataFolder: string;
+  databaseUrl: string;
+}
+
+/** The server a suite began with. */
+export function firstPostgres({ folder, postgres, databaseUrl }: Services): PostgresServer {
+  return { name: 'postgres', process: postgres, dataFolder: path.join(folder, 'postgres'), databaseUrl };
+}
+
+/** A consistent copy of a running server's data, in a folder beside it; PostgreSQL starts from it as from a backup. */
+export async function backUp(server: PostgresServer, to: string): Promise<void> {
+  const session = new pg.Client({ connectionString: server.databaseUrl });
+  await session.connect();
+  try {
+    await copyRunningPostgres(session, { from: server.dataFolder, to });
+  } finally {
+    await session.end();
+  }
+}
+
+/** A replica that streams from `primary` under its name; read-only until `SELECT pg_promote()`. The caller stops it. */
+export async function startStandby({ folder, folders }: Services, primary: PostgresServer, name: string): Promise<PostgresServer> {
+  const dataFolder = path.join(folder, name);
+  const { port: primaryPort, password } = new URL(primary.databaseUrl);
+  await backUp(primary, dataFolder);
+  makeStandby(dataFolder, { port: Number(primaryPort), password, name });
+  const port = await findFreePort();
+  const process = embeddedPostgres({ dataFolder, port, password, folders, isDisposable: true, name });
+  await process.start();
+  return { name, process, dataFolder, databaseUrl: postgresUrl({ port, password }) };
+}
