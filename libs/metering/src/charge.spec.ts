@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { NO_USAGE } from '@tollgate/contracts';
 import fc from 'fast-check';
-import { chargeOf, priceInForce } from './charge.ts';
+import { chargeOf, outputPaidBy, priceInForce } from './charge.ts';
 
 const PLAIN = { weight_input: 1_000_000, weight_output: 1_000_000, weight_cache_read: 1_000_000, weight_cache_write: 1_000_000 };
 
@@ -34,6 +34,23 @@ describe('chargeOf', () => {
         expect(charge * 1_000_000n >= exact && (charge - 1n) * 1_000_000n < exact).toBe(true);
       }),
     );
+  });
+});
+
+describe('outputPaidBy', () => {
+  test('is the most output that still costs no more', () => {
+    const amount = fc.integer({ min: -10_000, max: 2 ** 32 });
+    fc.assert(
+      fc.property(amount, fc.integer({ min: 1, max: 50_000_000 }), (chargedTokens, weight_output) => {
+        const paid = BigInt(outputPaidBy(chargedTokens, { weight_output }));
+        const micros = BigInt(chargedTokens) * 1_000_000n;
+        expect(paid * BigInt(weight_output) <= micros && (paid + 1n) * BigInt(weight_output) > micros).toBe(true);
+      }),
+    );
+  });
+
+  test('has no end where output is free', () => {
+    expect(outputPaidBy(0, { weight_output: 0 })).toBe(Infinity);
   });
 });
 

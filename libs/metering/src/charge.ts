@@ -1,5 +1,5 @@
 import type { TokenUsage } from '@tollgate/contracts';
-import { divideCeil } from '@tollgate/money';
+import { divideCeil, divideFloor } from '@tollgate/money';
 import type { PriceVersion } from '@tollgate/snapshot';
 
 /** Weights are stored in millionths: weight 1 = 1_000_000. */
@@ -23,6 +23,12 @@ export function chargeOf(usage: TokenUsage, price: ChargeWeights): number {
   const charge = Number(divideCeil(microTokens, MICRO_WEIGHTS_PER_WEIGHT));
   if (!Number.isSafeInteger(charge)) throw new RangeError('the charge is beyond the safe integers');
   return charge;
+}
+
+/** Output tokens that so many charged tokens pay for, rounded down; below zero for a debt, Infinity where output is free. */
+export function outputPaidBy(chargedTokens: number, { weight_output }: Pick<ChargeWeights, 'weight_output'>): number {
+  if (weight_output === 0) return Infinity;
+  return Number(divideFloor(BigInt(chargedTokens) * MICRO_WEIGHTS_PER_WEIGHT, BigInt(weight_output)));
 }
 
 /** The version in force at `atMs`: the last one not after it. `prices` ascend by effective_at. Undefined before the first. */

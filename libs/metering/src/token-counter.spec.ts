@@ -22,6 +22,21 @@ describe('TokenCounter', () => {
     );
   });
 
+  test('says at any moment what it would end at', () => {
+    fc.assert(
+      fc.property(pieces, (texts) => {
+        const counter = new TokenCounter();
+        let text = '';
+        for (const piece of texts) {
+          counter.push(piece);
+          text += piece;
+          expect(counter.tokensIfEnded).toBe(exact(text));
+        }
+      }),
+      { numRuns: 200 },
+    );
+  });
+
   test('never runs ahead of the true count of any text that begins like this, and never goes back', () => {
     fc.assert(
       fc.property(pieces, (texts) => {

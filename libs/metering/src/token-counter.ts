@@ -36,6 +36,11 @@ export class TokenCounter {
     return this.#tokens;
   }
 
+  /** What `finish` would say now: not below the certain count, and moved a little by what comes next. */
+  get tokensIfEnded(): number {
+    return this.tokens + countTokens(this.#tail);
+  }
+
   /** No more text will come: the count of all of it. */
   finish(): number {
     this.#collect();

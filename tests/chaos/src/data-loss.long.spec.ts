@@ -77,3 +77,19 @@ test('a stream whose balance is used up ends as if it had met its limit, charged
   expect(row?.delta).toBeGreaterThan(100);
   expect(await problemsOf([])).toEqual([]);
 }, 60_000);
+
+test('twenty streams of an upstream that sends as fast as it can use a balance up together and overdraw it by nothing', async () => {
+  const balance = 200_000;
+  const before = await readUsage(tollgate.databaseUrl);
+  const { origin, apiKey, model: name } = await targetFor(balance);
+  const body = JSON.stringify({ model: name, stream: true, max_tokens: 100_000, messages: [{ role: 'user', content: '@demo tokens=100000 delay=0' }] });
+  const ask = async (): Promise<string> => (await fetch(`${origin}/v1/chat/completions`, { method: 'POST', headers: { authorization: `Bearer ${apiKey}` }, body })).text();
+  const texts = await Promise.all(Array.from({ length: 20 }, ask));
+  expect(texts.filter((text) => text.endsWith('data: [DONE]\n\n')).length).toBe(20);
+  const rows = async (): Promise<{ delta: number }[]> => [...(await readUsage(tollgate.databaseUrl))].filter(([rid]) => !before.has(rid)).map(([, row]) => row);
+  for (const deadline = Date.now() + BACK_WITHIN_MS; (await rows()).length < 20 && Date.now() < deadline; ) await delay(100);
+  const charged = (await rows()).reduce((sum, { delta }) => sum + delta, 0);
+  expect(charged).toBeLessThanOrEqual(balance);
+  expect(charged).toBeGreaterThan(0.9 * balance);
+  expect(await problemsOf([])).toEqual([]);
+}, 90_000);

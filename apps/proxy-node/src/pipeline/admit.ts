@@ -29,6 +29,8 @@ export interface Admitted {
   readonly subscriptionId: number;
   readonly price: PriceVersion;
   readonly plan: HoldPlan;
+  /** Of the prompt's text, where the hold had to know. */
+  readonly exactTextTokens: number | null;
   /** To be written into the upstream request; null leaves the client's own limit alone. */
   readonly outputLimit: number | null;
   readonly headers: Readonly<Record<string, string>>;
@@ -155,7 +157,7 @@ export class Admitter {
       startedAtMs: receivedAtMs,
       protocol: ask.protocol,
     });
-    return { accountId: key.accountId, keyId, subscriptionId, price, plan, outputLimit, headers: rateLimitHeaders(windows), hold };
+    return { accountId: key.accountId, keyId, subscriptionId, price, plan, exactTextTokens: request.exactTextTokens ?? null, outputLimit, headers: rateLimitHeaders(windows), hold };
   }
 
   #refused(key: ParsedApiKey, reply: AdmitReply, modelId: number): Refusal {

@@ -127,7 +127,7 @@ export class Pipeline {
       isStream: asked.ask.isStream,
       reply,
       hold: admitted.hold,
-      createTally: () => new Tally({ prompt: asked.ask.prompt, bounds: admitted.plan.bounds }),
+      createTally: () => new Tally({ prompt: asked.ask.prompt, bounds: admitted.plan.bounds, exactTextTokens: admitted.exactTextTokens }),
       ticker,
       receivedAtMs,
       keepAliveMs: limits.keepAliveMs,

@@ -4,6 +4,7 @@ import type { Ticking } from '../upstream/ticker.ts';
 import { gatewayFailure, UpstreamFailure } from '../upstream/upstream-failure.ts';
 import type { AnswerMeter, MeterContext, Metered } from './answer-meter.ts';
 import type { Answer, Flight } from './forward.ts';
+import { HoldRoom } from './hold-room.ts';
 import type { Tally } from './tally.ts';
 
 /** What may wait for the first content before it is passed on; more is no preamble. */
@@ -12,13 +13,15 @@ const PREAMBLE_BYTES_MAX = 64 * 1024;
 type StopReason = 'balance_exhausted' | 'access_revoked' | 'node_stopped';
 
 /**
- * Upstream bytes in, client bytes out, counted in between. Nothing is collected: a slow client pauses the upstream's parser. Only the preamble
+ * Upstream bytes in, client bytes out, counted in between. Nothing is collected: a slow client pauses the upstream's parser, and so does a hold that
+ * is used up, until it has grown. Only the preamble
  * (role chunk, message_start) waits for the first content, so that an upstream which dies before saying anything can be replaced unseen.
  */
 export class StreamMeter implements AnswerMeter, Ticking {
   readonly #context: MeterContext;
   readonly #metered = Promise.withResolvers<Metered>();
   #tally: Tally;
+  #room: HoldRoom;
   #flight: Flight | null = null;
   #answer: Answer | null = null;
   #reader: StreamReader | null = null;
@@ -28,7 +31,9 @@ export class StreamMeter implements AnswerMeter, Ticking {
   #isCommitted = false;
   #isOver = false;
   #isCounting = false;
+  /** The upstream is not read on while the client takes nothing, or the hold covers nothing. */
   #isDraining = false;
+  #isWaiting = false;
   #stopReason: StopReason | null = null;
   #rejectRead: ((failure: UpstreamFailure) => void) | null = null;
   #lastWriteAt: number;
@@ -37,6 +42,7 @@ export class StreamMeter implements AnswerMeter, Ticking {
   constructor(context: MeterContext) {
     this.#context = context;
     this.#tally = context.createTally();
+    this.#room = this.#roomFor(this.#tally);
     this.#lastWriteAt = context.receivedAtMs;
     context.ticker.add(this);
     context.reply.onGone(() => this.#clientLeft());
@@ -45,10 +51,16 @@ export class StreamMeter implements AnswerMeter, Ticking {
 
   begin(): StreamSink {
     const tally = this.#context.createTally();
+    const room = this.#roomFor(tally);
     this.#tally = tally;
+    this.#room = room;
     this.#preamble = [];
     this.#preambleBytes = 0;
-    return { output: (text) => tally.output(text), estimate: () => tally.soFar({ usage: this.#reader?.usage ?? null, isFinal: false }) };
+    const output = (text: string): void => {
+      tally.output(text);
+      room.generated(text);
+    };
+    return { output, estimate: () => tally.soFar({ usage: this.#reader?.usage ?? null, isFinal: false }) };
   }
 
   watch(flight: Flight): void {
@@ -98,12 +110,28 @@ export class StreamMeter implements AnswerMeter, Ticking {
   #data(chunk: Buffer): void {
     const reader = this.#reader;
     if (this.#isOver || !reader) return;
-    const bytes = reader.push(chunk);
+    const taken = this.#room.take(chunk.length);
+    if (taken < chunk.length) this.#answer?.call.giveBack(chunk.subarray(taken));
+    if (taken === 0) return this.#waitForRoom();
+    const bytes = reader.push(taken < chunk.length ? chunk.subarray(0, taken) : chunk);
     if (this.#firstTokenMs === null && reader.hasContent) {
       this.#firstTokenMs = Date.now() - this.#context.receivedAtMs;
       this.#answer?.call.sawContent();
     }
     this.#pass(reader, bytes);
+  }
+
+  #waitForRoom(): void {
+    this.#isWaiting = true;
+    this.#answer?.call.pause();
+    this.#context.hold.grow(() => {
+      this.#isWaiting = false;
+      this.#readOn();
+    });
+  }
+
+  #readOn(): void {
+    if (!this.#isWaiting && !this.#isDraining) this.#answer?.call.resume();
   }
 
   #upstreamEnded(): void {
@@ -181,6 +209,10 @@ export class StreamMeter implements AnswerMeter, Ticking {
     return { outcome, counted, firstTokenMs: this.#firstTokenMs, status: reply.status, sendEnd };
   }
 
+  #roomFor(tally: Tally): HoldRoom {
+    return new HoldRoom({ hold: this.#context.hold, usage: () => tally.ifEnded(this.#reported()) });
+  }
+
   #reported(): { usage: StreamReader['usage']; isFinal: boolean } {
     return { usage: this.#reader?.usage ?? null, isFinal: this.#reader?.isUsageFinal ?? false };
   }
@@ -197,12 +229,11 @@ export class StreamMeter implements AnswerMeter, Ticking {
     if (bytes.byteLength === 0) return;
     this.#lastWriteAt = Date.now();
     if (reply.write(bytes) || this.#isDraining) return;
-    const call = this.#answer?.call;
     this.#isDraining = true;
-    call?.pause();
+    this.#answer?.call.pause();
     reply.onDrain(() => {
       this.#isDraining = false;
-      call?.resume();
+      this.#readOn();
     });
   }
 }

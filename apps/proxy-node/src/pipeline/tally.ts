@@ -26,12 +26,15 @@ export class Tally {
   readonly #prompt: PromptFacts;
   readonly #bounds: UsageBounds;
   readonly #output = new TokenCounter();
-  #promptTokens: number | null = null;
+  /** Of the prompt's text; null until it is tokenised. */
+  #textTokens: number | null;
   #isCountingPrompt = false;
 
-  constructor({ prompt, bounds }: { prompt: PromptFacts; bounds: UsageBounds }) {
+  /** `exactTextTokens`: of the prompt, where admission has tokenised it. */
+  constructor({ prompt, bounds, exactTextTokens = null }: { prompt: PromptFacts; bounds: UsageBounds; exactTextTokens?: number | null }) {
     this.#prompt = prompt;
     this.#bounds = bounds;
+    this.#textTokens = exactTextTokens;
   }
 
   output(text: string): void {
@@ -43,7 +46,14 @@ export class Tally {
     const reported = this.#believed(usage);
     if (reported && isFinal) return reported;
     if (!reported) this.#startCountingPrompt();
-    return { ...(reported ?? { ...NO_USAGE, input: this.#promptTokens ?? 0 }), output: this.#output.tokens, reasoning: 0 };
+    return { ...(reported ?? (this.#textTokens === null ? NO_USAGE : this.#promptOf(this.#textTokens))), output: this.#output.tokens, reasoning: 0 };
+  }
+
+  /** What `atEnd` would charge if the answer ended here, or more: a prompt that is not tokenised yet stands with its bytes. For holds, which must cover it. */
+  ifEnded({ usage, isFinal }: Reported): TokenUsage {
+    const reported = this.#believed(usage);
+    if (reported && isFinal) return reported;
+    return { ...(reported ?? this.#promptOf(this.#textTokens ?? this.#prompt.textBytes)), output: this.#output.tokensIfEnded, reasoning: 0 };
   }
 
   /** What to charge now that the answer is over: the report where it is final and credible, else the upstream's prompt figure or ours, and our count of the output. */
@@ -51,7 +61,7 @@ export class Tally {
     const reported = this.#believed(usage);
     const quarantined = usage && !reported ? this.#doubt(usage) : null;
     if (reported && isFinal) return { usage: reported, basis: 'reported', quarantined };
-    const prompt = reported ?? { ...NO_USAGE, input: await this.#countPrompt() };
+    const prompt = reported ?? this.#promptOf(await this.#countPrompt());
     return { usage: { ...prompt, output: this.#output.finish(), reasoning: 0 }, basis: 'estimated', quarantined };
   }
 
@@ -74,11 +84,14 @@ export class Tally {
   }
 
   async #countPrompt(): Promise<number> {
-    if (this.#promptTokens !== null) return this.#promptTokens;
+    if (this.#textTokens !== null) return this.#textTokens;
     const text = this.#prompt.text();
-    const promptTextTokens = this.#prompt.textBytes <= PROMPT_AT_ONCE_BYTES ? countTokens(text) : await countTokensGently(text, nextTurn);
-    this.#promptTokens = estimateUsage({ promptTextTokens, imageCount: this.#prompt.imageCount, outputTokens: 0 }).input;
-    return this.#promptTokens;
+    this.#textTokens = this.#prompt.textBytes <= PROMPT_AT_ONCE_BYTES ? countTokens(text) : await countTokensGently(text, nextTurn);
+    return this.#textTokens;
+  }
+
+  #promptOf(promptTextTokens: number): TokenUsage {
+    return estimateUsage({ promptTextTokens, imageCount: this.#prompt.imageCount, outputTokens: 0 });
   }
 }
 

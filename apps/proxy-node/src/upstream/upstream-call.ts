@@ -37,8 +37,8 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Ticking {
   readonly #startedAt = Date.now();
   #controller: Dispatcher.DispatchController | null = null;
   #consumer: BodyConsumer | null = null;
-  /** Chunks that came in the same read as the headers, before a consumer could be attached. */
-  #early: Buffer[] = [];
+  /** Chunks nobody can use yet: read together with the headers, before there is a consumer, or given back by it. */
+  #waiting: Buffer[] = [];
   #decoder: Transform | undefined;
   #bytes = 0;
   #lastByteAt = Date.now();
@@ -59,8 +59,12 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Ticking {
 
   consume(consumer: BodyConsumer): void {
     this.#consumer = consumer;
-    for (const chunk of this.#early.splice(0)) this.#deliver(chunk);
-    this.#report();
+    this.#flow();
+  }
+
+  /** What the consumer does not read of a chunk now; it comes again, before everything else, at once or after `resume`. */
+  giveBack(rest: Buffer): void {
+    this.#waiting.unshift(rest);
   }
 
   pause(): void {
@@ -72,6 +76,8 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Ticking {
   resume(): void {
     this.#isPaused = false;
     this.#lastByteAt = Date.now();
+    this.#flow();
+    if (this.#isPaused) return;
     this.#decoder?.resume();
     this.#controller?.resume();
   }
@@ -143,10 +149,21 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Ticking {
   }
 
   #deliver(chunk: Buffer): void {
+    // undici's parser says so after a pause.
+    if (chunk.length === 0) return;
     this.#bytes += chunk.length;
     if (this.#bytes > this.#bytesMax) return this.#close(gatewayFailure('unreadable', 'The upstream answer is too large.'));
-    if (this.#consumer) this.#consumer.data(chunk);
-    else this.#early.push(chunk);
+    this.#waiting.push(chunk);
+    this.#flow();
+  }
+
+  #flow(): void {
+    while (this.#consumer && !this.#isPaused) {
+      const chunk = this.#waiting.shift();
+      if (!chunk) break;
+      this.#consumer.data(chunk);
+    }
+    this.#report();
   }
 
   #end(): void {
@@ -166,9 +183,9 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Ticking {
     this.#report();
   }
 
-  /** Tells the consumer the ending, once there is both. */
+  /** Tells the consumer the ending, once there are both and everything before it was read. */
   #report(): void {
-    if (!this.#consumer || this.#outcome === 'open' || this.#hasEnded) return;
+    if (!this.#consumer || this.#waiting.length > 0 || this.#outcome === 'open' || this.#hasEnded) return;
     this.#hasEnded = true;
     if (this.#outcome === 'ended') this.#consumer.end();
     else this.#consumer.failed(this.#outcome);

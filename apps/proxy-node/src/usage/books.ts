@@ -24,7 +24,7 @@ export interface OpenHold {
   price: PriceVersion;
   /** What `admit` granted, in charged tokens. */
   grantedTokens: number;
-  /** `HoldPlan.sliceTokens` and `HoldPlan.boundTokens`: a stream's hold grows by slices, never beyond its bound. */
+  /** `HoldPlan.sliceTokens` and `HoldPlan.boundTokens`: a stream's hold grows by slices, beyond its bound only while the stream waits for it. */
   sliceTokens: number;
   boundTokens: number;
   isStream: boolean;
@@ -35,9 +35,16 @@ export interface OpenHold {
 export interface HoldHandle {
   /**
    * Says where the usage so far can be read. Call it once, when there is something to count. `source` is asked every 100 ms for the
-   * journal and before a checkpoint, every 10 ms once the hold can no longer grow; never after `settle`. So a chunk costs nothing here, and tokenising is done in batches.
+   * journal and before a checkpoint; never after `settle`. So a chunk costs nothing here, and tokenising is done in batches.
    */
   count(source: () => TokenUsage): void;
+  /** Output tokens the hold still pays for beside this usage: below zero when it is overdrawn, Infinity where output is free. */
+  room(usage: TokenUsage): number;
+  /**
+   * The hold is used up and the stream waits: asks for a slice at once, also beyond the bound, as an upstream may count otherwise than we do.
+   * `listener` is called once the hold has grown; when it cannot, `onStop` is.
+   */
+  grow(listener: () => void): void;
   /** Called once, when a checkpoint says that the stream must end. At once, when that was decided before. */
   onStop(listener: (reason: 'balance_exhausted' | 'access_revoked') => void): void;
   /** The final is in the journal when this returns; it is settled in the background, with retries. The first call wins; later ones do nothing. */

@@ -1,8 +1,8 @@
-import { chargeOf } from '@tollgate/metering';
+import { chargeOf, outputPaidBy } from '@tollgate/metering';
 import { NO_USAGE, type TokenUsage } from '@tollgate/contracts';
 import type { CheckpointReply } from '@tollgate/keyspace';
 import type { Logger } from 'pino';
-import type { OpenHold } from './books.ts';
+import type { HoldHandle, OpenHold } from './books.ts';
 import { toCounts, type JournalledCounts } from './journal-line.ts';
 import type { MeteringPort } from './metering-port.ts';
 
@@ -12,10 +12,7 @@ const FENCE_AFTER_LEASES = 0.75;
 const COUNT_INTERVAL_MS = 100;
 /** Holds are counted in turns, so that thousands of streams do not tokenise in one go. */
 const TURNS = 5;
-/** Once a hold cannot grow, its last tokens are watched this closely. */
-const WATCH_INTERVAL_MS = 10;
 const EXTEND_RETRY_MS = 500;
-const GROWTH_DECAY = 0.9;
 
 export type StopReason = 'balance_exhausted' | 'access_revoked';
 
@@ -24,10 +21,9 @@ interface Watched {
   source: (() => TokenUsage) | null;
   usage: TokenUsage;
   charged: number;
-  /** Charged tokens between two counts, the recent most: what may come before the next one. */
-  growth: number;
   heldTokens: number;
-  isExtensionRefused: boolean;
+  /** The stream waits until its hold has grown. */
+  onGrown: (() => void) | null;
   inFlight: boolean;
   nextCheckpointAtMs: number;
   nextExtensionAtMs: number;
@@ -48,35 +44,36 @@ export interface CheckpointerOptions {
   onCounted: (counts: Record<string, JournalledCounts>) => void;
 }
 
+/** A hold that is kept; `release` ends it. */
+export type KeptHold = Pick<HoldHandle, 'count' | 'room' | 'grow' | 'onStop'> & { release: () => void };
+
 /** Keeps the holds of running requests alive and large enough, and says when one must end (metering.md 2.2, design.md Deduction). */
 export class Checkpointer {
   readonly #options: CheckpointerOptions;
   readonly #turns: Map<string, Watched>[] = Array.from({ length: TURNS }, () => new Map());
-  readonly #watched = new Set<Watched>();
-  readonly #timers: NodeJS.Timeout[];
+  readonly #timer: NodeJS.Timeout;
   #turn = 0;
   #opened = 0;
 
   constructor(options: CheckpointerOptions) {
     this.#options = options;
-    this.#timers = [setInterval(() => this.#takeTurn(), COUNT_INTERVAL_MS / TURNS).unref(), setInterval(() => this.#watchClosely(), WATCH_INTERVAL_MS).unref()];
+    this.#timer = setInterval(() => this.#takeTurn(), COUNT_INTERVAL_MS / TURNS).unref();
   }
 
   get open(): number {
     return this.#turns.reduce((sum, turn) => sum + turn.size, 0);
   }
 
-  /** Starts to keep a hold that was just admitted. `release` ends it. */
-  keep(hold: OpenHold): { count: (source: () => TokenUsage) => void; onStop: (listener: (reason: StopReason) => void) => void; release: () => void } {
+  /** Starts to keep a hold that was just admitted. */
+  keep(hold: OpenHold): KeptHold {
     const now = this.#options.now();
     const watched: Watched = {
       hold,
       source: null,
       usage: NO_USAGE,
       charged: 0,
-      growth: 0,
       heldTokens: hold.grantedTokens,
-      isExtensionRefused: false,
+      onGrown: null,
       inFlight: false,
       // Spread, so that streams admitted together do not all report together.
       nextCheckpointAtMs: now + CHECKPOINT_INTERVAL_MS * (0.5 + this.#options.random() / 2),
@@ -89,19 +86,21 @@ export class Checkpointer {
     turn?.set(hold.rid, watched);
     return {
       count: (source) => void (watched.source = source),
+      room: (usage) => outputPaidBy(watched.heldTokens - chargeOf(usage, hold.price), hold.price),
+      grow: (listener) => this.#grow(watched, listener),
       onStop: (listener) => {
         watched.onStop = listener;
         if (watched.stopped) listener(watched.stopped);
       },
       release: () => {
         turn?.delete(hold.rid);
-        this.#watched.delete(watched);
+        watched.onGrown = null;
       },
     };
   }
 
   close(): void {
-    for (const timer of this.#timers) clearInterval(timer);
+    clearInterval(this.#timer);
   }
 
   #takeTurn(): void {
@@ -119,13 +118,6 @@ export class Checkpointer {
     if (isAnyCounted) this.#options.onCounted(counts);
   }
 
-  #watchClosely(): void {
-    for (const watched of this.#watched) {
-      this.#countOne(watched);
-      this.#stopIfExhausted(watched);
-    }
-  }
-
   /** True when the count rose. */
   #countOne(watched: Watched): boolean {
     const read = this.#read(watched);
@@ -133,7 +125,6 @@ export class Checkpointer {
     const { usage, charge } = read;
     const { charged } = watched;
     watched.charged = Math.max(charged, charge);
-    watched.growth = Math.max(watched.charged - charged, Math.floor(watched.growth * GROWTH_DECAY));
     const isRisen = watched.charged > charged || usage.input > watched.usage.input || usage.output > watched.usage.output;
     watched.usage = usage;
     return isRisen;
@@ -152,32 +143,43 @@ export class Checkpointer {
 
   #decide(watched: Watched, now: number): void {
     if (now - watched.renewedAtMs >= FENCE_AFTER_LEASES * this.#options.leaseMs) this.#stop(watched, 'access_revoked');
-    if (watched.isExtensionRefused) this.#stopIfExhausted(watched);
     if (watched.inFlight) return;
     const extendTokens = this.#wantedExtension(watched, now);
     if (extendTokens > 0 || now >= watched.nextCheckpointAtMs) void this.#checkpoint(watched, extendTokens, now);
   }
 
   /** A stream asks for its next slice when less than half of one is left. */
-  #wantedExtension({ hold, heldTokens, charged, nextExtensionAtMs, stopped }: Watched, now: number): number {
-    if (!hold.isStream || stopped || now < nextExtensionAtMs || heldTokens - charged >= hold.sliceTokens / 2) return 0;
+  #wantedExtension({ hold, heldTokens, charged, onGrown, nextExtensionAtMs, stopped }: Watched, now: number): number {
+    if (!hold.isStream || stopped || now < nextExtensionAtMs) return 0;
+    if (onGrown) return sliceOf(hold);
+    if (heldTokens - charged >= hold.sliceTokens / 2) return 0;
     return Math.max(0, Math.min(hold.sliceTokens, hold.boundTokens - heldTokens));
   }
 
+  #grow(watched: Watched, onGrown: () => void): void {
+    watched.onGrown = onGrown;
+    if (!watched.inFlight) void this.#checkpoint(watched, sliceOf(watched.hold), this.#options.now());
+  }
+
   async #checkpoint(watched: Watched, extendTokens: number, now: number): Promise<void> {
-    const { rid, epoch, accountId, modelId, keyHash } = watched.hold;
     watched.inFlight = true;
     watched.nextCheckpointAtMs = now + CHECKPOINT_INTERVAL_MS;
     if (extendTokens > 0) watched.nextExtensionAtMs = now + EXTEND_RETRY_MS;
+    const reply = await this.#ask(watched, extendTokens);
+    watched.inFlight = false;
+    if (reply) this.#apply(watched, reply, { extendTokens, askedAtMs: now });
+    // Tried again before the next interval; without an answer for long enough the stream ends.
+    else watched.nextCheckpointAtMs = Math.min(watched.nextCheckpointAtMs, this.#options.now() + CHECKPOINT_INTERVAL_MS / 5);
+  }
+
+  async #ask({ hold, charged }: Watched, extendTokens: number): Promise<CheckpointReply | null> {
+    const { rid, epoch, accountId, modelId, keyHash } = hold;
+    const { metering, log, leaseMs } = this.#options;
     try {
-      const reply = await this.#options.metering.checkpoint({ rid, epoch, accountId, modelId, keyHash, usedTokens: watched.charged, extendTokens, leaseMs: this.#options.leaseMs });
-      this.#apply(watched, reply, { extendTokens, askedAtMs: now });
+      return await metering.checkpoint({ rid, epoch, accountId, modelId, keyHash, usedTokens: charged, extendTokens, leaseMs });
     } catch (error) {
-      // Tried again at the next interval; without one for long enough the stream ends.
-      watched.nextCheckpointAtMs = Math.min(watched.nextCheckpointAtMs, this.#options.now() + CHECKPOINT_INTERVAL_MS / 5);
-      this.#options.log.warn({ error, rid }, 'checkpoint failed');
-    } finally {
-      watched.inFlight = false;
+      log.warn({ error, rid }, 'checkpoint failed');
+      return null;
     }
   }
 
@@ -186,7 +188,7 @@ export class Checkpointer {
       case 'ok':
         watched.renewedAtMs = askedAtMs;
         watched.heldTokens = reply.heldTokens;
-        if (extendTokens > 0) this.#noteExtension(watched, reply.extendedTokens < extendTokens);
+        this.#noteExtension(watched, { askedTokens: extendTokens, extendedTokens: reply.extendedTokens });
         return;
       case 'stop':
         watched.renewedAtMs = askedAtMs;
@@ -194,34 +196,37 @@ export class Checkpointer {
         return;
       case 'gone':
         // Reaped while it was running: nothing is held for it any more. Its final will be a correction.
-        if (reply.state === 'reaped') this.#stop(watched, 'access_revoked');
+        if (reply.state === 'reaped' || watched.onGrown) this.#stop(watched, 'access_revoked');
         return;
       case 'fenced':
+        if (watched.onGrown) this.#stop(watched, 'access_revoked');
         return;
       default:
         reply satisfies never;
     }
   }
 
-  #noteExtension(watched: Watched, isRefused: boolean): void {
-    watched.isExtensionRefused = isRefused;
-    if (!isRefused) {
-      watched.nextExtensionAtMs = 0;
-      this.#watched.delete(watched);
-    } else if (this.#turns.some((turn) => turn.get(watched.hold.rid) === watched)) {
-      this.#watched.add(watched);
-    }
-  }
-
-  /** Ends a little early rather than late: what comes between two counts must still fit. */
-  #stopIfExhausted(watched: Watched): void {
-    if (watched.charged + watched.growth >= watched.heldTokens) this.#stop(watched, 'balance_exhausted');
+  /** A stream that waits goes on with what it got, however little, and ends when that is nothing. */
+  #noteExtension(watched: Watched, { askedTokens, extendedTokens }: { askedTokens: number; extendedTokens: number }): void {
+    const { onGrown } = watched;
+    if (askedTokens > 0 && extendedTokens === askedTokens) watched.nextExtensionAtMs = 0;
+    if (!onGrown) return;
+    // The lease was just being renewed when the stream began to wait.
+    if (askedTokens === 0) return this.#grow(watched, onGrown);
+    watched.onGrown = null;
+    if (extendedTokens > 0) onGrown();
+    else this.#stop(watched, 'balance_exhausted');
   }
 
   #stop(watched: Watched, reason: StopReason): void {
     if (watched.stopped) return;
     watched.stopped = reason;
-    this.#watched.delete(watched);
+    watched.onGrown = null;
     watched.onStop?.(reason);
   }
+}
+
+/** Never nothing: a request without any output of its own may be sent some all the same. */
+function sliceOf({ sliceTokens }: OpenHold): number {
+  return Math.max(1, sliceTokens);
 }

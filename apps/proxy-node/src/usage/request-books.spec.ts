@@ -92,25 +92,51 @@ describe('RequestBooks', () => {
     await eventually('it is settled', async () => (await balance()).held === 0);
   });
 
-  test('ends a stream whose balance is used up before it can overspend', async () => {
+  test('a stream that waits gets its next slice at once, also beyond its bound', async () => {
+    const node = await open();
+    const hold = await admit(world, { accountId, wantTokens: 1_000, sliceTokens: 500, boundTokens: 1_000 });
+    const handle = node.open(hold);
+    expect(handle.room(usageOf(0, 450))).toBe(50);
+    expect(handle.room(usageOf(0, 501))).toBe(-1);
+    await new Promise<void>((resolve) => handle.grow(resolve));
+    expect(handle.room(usageOf(0, 500))).toBe(250);
+    expect((await balance()).held).toBe(1_500);
+    handle.settle(finalOf(hold, usageOf(0, 500)));
+    await eventually('it is settled', async () => (await balance()).held === 0);
+  });
+
+  test('a stream that waits goes on with what is left of the balance, and ends when that is nothing', async () => {
     accountId += 1;
     await addAccount(world, accountId, 1_200);
     const node = await open();
     const hold = await admit(world, { accountId, wantTokens: 1_000, sliceTokens: 1_000, boundTokens: 100_000 });
     const handle = node.open(hold);
-    let output = 0;
-    handle.count(() => usageOf(0, output));
-    const stopped = new Promise<string>((resolve) => handle.onStop(resolve));
-    const flow = setInterval(() => (output += 3), 10);
-    const reason = await stopped;
-    clearInterval(flow);
-    expect(reason).toBe('balance_exhausted');
-    expect(2 * output).toBeLessThanOrEqual(1_200);
-    expect(2 * output).toBeGreaterThan(1_000);
-    handle.settle(finalOf(hold, usageOf(0, output), { outcome: 'balance_exhausted' }));
+    const stops: string[] = [];
+    handle.onStop((reason) => stops.push(reason));
+    await new Promise<void>((resolve) => handle.grow(resolve));
+    expect(handle.room(usageOf(0, 500))).toBe(100);
+    expect(stops).toEqual([]);
+    handle.grow(() => stops.push('grown'));
+    await eventually('it is ended', () => stops.length > 0);
+    expect(stops).toEqual(['balance_exhausted']);
+    handle.settle(finalOf(hold, usageOf(0, 600), { outcome: 'balance_exhausted' }));
     await eventually('it is settled', async () => (await balance()).held === 0);
-    expect((await balance()).balance).toBeGreaterThanOrEqual(0);
+    expect((await balance()).balance).toBe(0);
   });
+
+  test('a stream that waits while Redis is away goes on when it returns', async () => {
+    const node = await open();
+    const hold = await admit(world, { accountId, wantTokens: 1_000, sliceTokens: 500 });
+    const handle = node.open(hold);
+    await services.redis.kill('SIGSTOP');
+    const grown = new Promise<void>((resolve) => handle.grow(resolve));
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    expect(handle.room(usageOf(0, 500))).toBe(0);
+    await services.redis.kill('SIGCONT');
+    await grown;
+    expect(handle.room(usageOf(0, 500))).toBeGreaterThan(0);
+    handle.settle(finalOf(hold, usageOf(0, 1)));
+  }, 30_000);
 
   test('ends a stream at the next checkpoint once its key is disabled', async () => {
     const node = await open();

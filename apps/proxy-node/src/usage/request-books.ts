@@ -141,6 +141,8 @@ export class RequestBooks implements Books {
     const kept = this.#checkpointer.keep(hold);
     return {
       count: kept.count,
+      room: kept.room,
+      grow: kept.grow,
       onStop: kept.onStop,
       settle: (final) => {
         const request = this.#open.get(hold.rid);
