@@ -3,7 +3,7 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createSecretBox, parseOutboundPolicy, upstreamSecretOwner } from '@tollgate/contracts';
-import { Acknowledgements, EpochCache, Epochs, FleetStore, FunctionLibrary, memoryUse, MeteringStore, nodeAddress, openRedis, redisReady, type ConnectionRole, type RedisConnection } from '@tollgate/keyspace';
+import { Acknowledgements, EpochCache, Epochs, FleetStore, FunctionLibrary, memoryUse, MeteringStore, nodeAddress, onRedisReturn, openRedis, redisReady, type ConnectionRole, type RedisConnection } from '@tollgate/keyspace';
 import type { Logger } from 'pino';
 import { createApp } from './app.ts';
 import type { Config } from './config.ts';
@@ -62,7 +62,7 @@ export async function startNode(config: Config, log: Logger, { isWorker = false 
   const serving = createServing({ config, store, books, follower, log });
   const reporter = followFleet({ config, fleet, subscriber: redis.subscriber, books, follower, serving, log });
   // At the first start and after each outage: what was missed meanwhile is caught up with at once.
-  redis.plain.on('ready', () => void follower.pull().then(() => reporter.report()));
+  onRedisReturn(redis.plain, () => void follower.pull().then(() => reporter.report()));
   await follower.start();
   reporter.start();
   const server = createHttpServer(serving.app, { headerBytesMax: config.HEADER_BYTES_MAX, headerTimeoutMs: config.HEADER_TIMEOUT_MS, bodyTimeoutMs: config.BODY_TIMEOUT_MS });

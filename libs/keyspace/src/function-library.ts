@@ -1,13 +1,18 @@
-import { Cluster, type Redis } from 'ioredis';
+import { Cluster, Command, type Redis } from 'ioredis';
 import { readFunctionSource, type FunctionName, type FunctionSource } from './function-source.ts';
 
 export type RedisConnection = Redis | Cluster;
 
-/** The Lua functions as Redis holds them: loaded when missing, on every primary. They are persisted and replicated, so SCRIPT FLUSH, restarts and failovers keep them. */
+/** Every server that takes writes: commands without a key go to each of them. */
+export function primariesOf(redis: RedisConnection): Redis[] {
+  return redis instanceof Cluster ? redis.nodes('master') : [redis];
+}
+
+/** The Lua functions as Redis holds them: loaded when missing. They are persisted and replicated, so SCRIPT FLUSH, restarts and failovers keep them. */
 export class FunctionLibrary {
   readonly #redis: RedisConnection;
   readonly #source: FunctionSource;
-  #loading: Promise<void> | undefined;
+  readonly #loading = new Map<Redis, Promise<void>>();
 
   constructor(redis: RedisConnection, source: FunctionSource = readFunctionSource()) {
     this.#redis = redis;
@@ -22,19 +27,31 @@ export class FunctionLibrary {
     } catch (error) {
       if (!isFunctionMissing(error)) throw error;
     }
-    await this.load();
+    // On this key's primary alone: another that does not answer must not keep this one waiting.
+    await Promise.all(this.#homesOf(keys[0]).map((primary) => this.#load(primary)));
     return this.#redis.fcall(functionName, keys.length, ...keys, ...args);
   }
 
-  /** Safe to call at any time, by any number of processes. */
+  /** On every primary. Safe to call at any time, by any number of processes. */
   async load(): Promise<void> {
-    this.#loading ??= this.#loadEverywhere().finally(() => (this.#loading = undefined));
-    return this.#loading;
+    await Promise.all(primariesOf(this.#redis).map((primary) => this.#load(primary)));
   }
 
-  async #loadEverywhere(): Promise<void> {
-    const primaries = this.#redis instanceof Cluster ? this.#redis.nodes('master') : [this.#redis];
-    await Promise.all(primaries.map((primary) => this.#loadInto(primary)));
+  /** Where the key lives; all of them while that is not known. */
+  #homesOf(key = ''): Redis[] {
+    const primaries = primariesOf(this.#redis);
+    if (!(this.#redis instanceof Cluster)) return primaries;
+    const address = this.#redis.slots[new Command('exists', [key]).getSlot()]?.[0];
+    const found = primaries.filter(({ options: { host, port } }) => address === `${host}:${port}`);
+    return found.length > 0 ? found : primaries;
+  }
+
+  #load(primary: Redis): Promise<void> {
+    const running = this.#loading.get(primary);
+    if (running) return running;
+    const loading = this.#loadInto(primary).finally(() => this.#loading.delete(primary));
+    this.#loading.set(primary, loading);
+    return loading;
   }
 
   async #loadInto(primary: Redis): Promise<void> {

@@ -1,13 +1,12 @@
-import { Cluster, type Redis } from 'ioredis';
-import type { RedisConnection } from './function-library.ts';
+import type { Redis } from 'ioredis';
+import { primariesOf, type RedisConnection } from './function-library.ts';
 
 /**
  * How full the fullest primary is, from 0 to 1: used memory of `maxmemory`, or of the machine where none is set.
  * https://redis.io/docs/latest/commands/info/
  */
 export async function memoryUse(redis: RedisConnection): Promise<number> {
-  const primaries = redis instanceof Cluster ? redis.nodes('master') : [redis];
-  return Math.max(0, ...(await Promise.all(primaries.map(useOf))));
+  return Math.max(0, ...(await Promise.all(primariesOf(redis).map(useOf))));
 }
 
 async function useOf(primary: Redis): Promise<number> {

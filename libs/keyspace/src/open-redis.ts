@@ -32,6 +32,7 @@ const COMMAND_TIMEOUT_MS = 5_000;
 const SILENCE_MAX_MS = 3_000;
 const CONNECT_TIMEOUT_MS = 5_000;
 const RECONNECT_DELAY_MAX_MS = 1_000;
+const RETRY_ON_FAILOVER_MS = 200;
 /** A socket that does not close is destroyed after this, so that a process can end. */
 const DISCONNECT_TIMEOUT_MS = 500;
 
@@ -42,6 +43,31 @@ export function openRedis(url: string, { role, name, onError }: OpenRedisOptions
   const connection = connect(url, role, name);
   connection.on('error', onError);
   return connection;
+}
+
+/** Whether a command sent now has somebody to answer it; of a cluster, at least one primary. */
+export function isRedisReachable(connection: RedisConnection): boolean {
+  if (!(connection instanceof Cluster)) return connection.status === 'ready';
+  // `wait`: nothing was asked of this primary yet, so it was not connected to.
+  return connection.status === 'ready' && connection.nodes('master').some(({ status }) => status === 'ready' || status === 'wait');
+}
+
+/**
+ * Calls `listener` after every connection made, the first ones too; of a cluster, to each of its servers: what was written there a moment before
+ * the last one broke may be lost. Returns what ends it.
+ */
+export function onRedisReturn(connection: RedisConnection, listener: () => void): () => void {
+  if (!(connection instanceof Cluster)) {
+    connection.on('ready', listener);
+    return () => connection.off('ready', listener);
+  }
+  const watch = (server: Redis): void => void server.on('ready', listener);
+  connection.nodes().forEach(watch);
+  connection.on('+node', watch);
+  return () => {
+    connection.off('+node', watch);
+    for (const server of connection.nodes()) server.off('ready', listener);
+  };
 }
 
 /** Resolves when commands can be sent. Roles without an offline queue refuse commands before. */
@@ -73,6 +99,11 @@ function connect(url: string, role: ConnectionRole, name: string): RedisConnecti
         sentinels: target.sentinels,
         name: target.master,
         sentinelRetryStrategy: reconnectDelayMs,
+        // A sentinel that accepts and never answers must not be waited for: there are others.
+        sentinelCommandTimeout: CONNECT_TIMEOUT_MS,
+        // A primary that was replaced while it was merely silent takes writes again until a sentinel demotes it: leave it as soon as they say so.
+        failoverDetector: true,
+        sentinelReconnectStrategy: reconnectDelayMs,
         ...(target.isTls && { tls: {}, enableTLSForSentinelMode: true, sentinelTLS: {} }),
       });
     case 'cluster':
@@ -109,12 +140,15 @@ function clusterOptions(redisOptions: Options): ClusterOptions & { redisOptions:
     enableAutoPipelining,
     enableReadyCheck: true,
     clusterRetryStrategy: reconnectDelayMs,
+    // A primary that comes back is connected to at once, not with the next command: whoever watches its return has something to say again.
+    clusterNodeRetryStrategy: reconnectDelayMs,
     scaleReads: 'master',
     // Slots move on failover: notice within seconds even when no MOVED answer says so.
     slotsRefreshInterval: 5_000,
     slotsRefreshTimeout: 2_000,
-    retryDelayOnFailover: 200,
-    maxRedirections: 16,
+    retryDelayOnFailover: RETRY_ON_FAILOVER_MS,
+    // Who refuses while Redis is away does so here within half a second: long enough to find a slot that moved, and for a first connection.
+    maxRedirections: enableOfflineQueue ? 16 : 4,
   };
 }
 

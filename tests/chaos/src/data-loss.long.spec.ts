@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { auditBooks, closeClient, compareUsage, demoRecordSchema, isSound, readUsage, sendRequest, type ClientRecord, type RequestPlan, type Target } from '@tollgate/audit';
 import { createCustomer, createRoutedModel, startTollgate, subscribeWithKey, type RoutedModel, type Tollgate } from '@tollgate/harness';
-import { openRedis, redisReady } from '@tollgate/keyspace';
+import { openRedis, primariesOf, redisReady } from '@tollgate/keyspace';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 
 const PLAN: RequestPlan = { protocol: 'chat', isStream: false, customer: 0, model: 0, address: 0, tokens: 5, delayMs: 0, promptWords: 3, hangUpAtByte: null };
@@ -28,7 +28,7 @@ async function targetFor(tokens: number): Promise<Target> {
 async function flushAll(): Promise<void> {
   const redis = openRedis(tollgate.redisUrl, { role: 'plain', name: 'spec', onError: () => undefined });
   await redisReady(redis, 5_000);
-  await redis.flushall();
+  await Promise.all(primariesOf(redis).map((primary) => primary.flushall()));
   redis.disconnect();
 }
 

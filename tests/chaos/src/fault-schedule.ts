@@ -19,7 +19,9 @@ export class FaultSchedule {
   readonly #gapMs: number;
   readonly #log: (line: string) => void;
   readonly #struck = new Map<string, FaultCount>();
+  /** By what is under a fault. */
   readonly #running = new Map<string, Promise<void>>();
+  #strikes = 0;
   /** Ends that nobody ordered, with the last words of the process. */
   readonly crashes: string[] = [];
   #failure: unknown;
@@ -45,7 +47,7 @@ export class FaultSchedule {
       await delay(this.#gapMs * (0.5 + this.#stage.random()));
       this.#reviveCrashed();
       const fault = drawFault(this.#kinds, this.#stage);
-      if (this.#running.size < AT_ONCE_MAX && !this.#isBusy(fault.victim)) this.#strike(fault);
+      if (this.#strikes < AT_ONCE_MAX && !fault.parts.some((part) => this.#isBusy(part))) this.#strike(fault);
     }
     await Promise.all(this.#running.values());
     this.#reviveCrashed();
@@ -54,8 +56,8 @@ export class FaultSchedule {
   }
 
   /** A silenced way to a dead store proves nothing more, but a process is struck once at a time. */
-  #isBusy(victim: string): boolean {
-    return this.#running.has(victim);
+  #isBusy(part: string): boolean {
+    return this.#running.has(part);
   }
 
   /** Whatever is not running and under no fault ended by itself. */
@@ -65,19 +67,25 @@ export class FaultSchedule {
       const lastWords = tollgate.logs(name).trimEnd().split('\n').slice(-LAST_LINES).join('\n    ').slice(-LAST_CHARS);
       this.#log(`CRASHED ${name}`);
       this.crashes.push(`${name} ended by itself; its last words:\n    ${lastWords}`);
-      this.#track(name, revive(tollgate, name));
+      this.#track([name], revive(tollgate, name));
     }
   }
 
-  #track(victim: string, work: Promise<void>): void {
-    const running = work.catch((error: unknown) => void (this.#failure ??= error)).finally(() => this.#running.delete(victim));
-    this.#running.set(victim, running);
+  #track(parts: readonly string[], work: Promise<void>): void {
+    this.#strikes += 1;
+    const running = work
+      .catch((error: unknown) => void (this.#failure ??= error))
+      .finally(() => {
+        this.#strikes -= 1;
+        for (const part of parts) this.#running.delete(part);
+      });
+    for (const part of parts) this.#running.set(part, running);
   }
 
-  #strike({ kind, victim, strike }: Fault): void {
+  #strike({ kind, victim, parts, strike }: Fault): void {
     const known = this.#struck.get(`${kind} ${victim}`) ?? { kind, victim, count: 0 };
     this.#struck.set(`${kind} ${victim}`, { ...known, count: known.count + 1 });
     this.#log(`${kind} ${victim}`);
-    this.#track(victim, strike());
+    this.#track(parts, strike());
   }
 }

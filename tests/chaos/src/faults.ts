@@ -2,22 +2,25 @@ import { readdirSync, statSync, truncateSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Tollgate } from '@tollgate/harness';
-import { openRedis, redisReady } from '@tollgate/keyspace';
 import type { Network } from './network.ts';
+import type { RedisServers } from './redis-servers.ts';
 
-export const FAULT_KINDS = ['kill', 'pause', 'cut', 'aof', 'flush'] as const;
+export const FAULT_KINDS = ['kill', 'pause', 'cut', 'aof', 'flush', 'functions', 'failover'] as const;
 export type FaultKind = (typeof FAULT_KINDS)[number];
 
 export interface Stage {
   tollgate: Tollgate;
   network: Network;
+  servers: RedisServers;
   random: () => number;
 }
 
 export interface Fault {
   kind: FaultKind;
-  /** What it hits; one fault at a time per victim. */
+  /** What it hits. */
   victim: string;
+  /** Processes and ways under it, one fault at a time each. */
+  parts: readonly string[];
   /** Applies the fault and mends what it broke. */
   strike: () => Promise<void>;
 }
@@ -29,6 +32,8 @@ const LONG_SHARE = 0.1;
 const LONG_MS = 9_000;
 /** About what Redis writes within its second between two fsyncs under this load. */
 const AOF_CUT_MAX_BYTES = 48 * 1024;
+/** Of the faults that can hit one primary of a cluster or all of them. */
+const ALL_SHARE = 0.3;
 const RESTARTS = 5;
 const RESTART_PAUSE_MS = 1_000;
 
@@ -37,24 +42,41 @@ export function drawFault(kinds: readonly FaultKind[], stage: Stage): Fault {
   const kind = pick(kinds, stage.random);
   switch (kind) {
     case 'kill': {
-      const victim = pick(stage.tollgate.processNames, stage.random);
       const downMs = lasting(DOWN_MAX_MS, stage.random);
-      return { kind, victim, strike: () => killAndRestart(stage.tollgate, victim, downMs) };
+      return onProcess(kind, stage, (victim) => killAndRestart(stage, victim, downMs));
     }
     case 'pause': {
-      const victim = pick(stage.tollgate.processNames, stage.random);
       const pauseMs = lasting(PAUSE_MAX_MS, stage.random);
-      return { kind, victim, strike: () => pause(stage.tollgate, victim, pauseMs) };
+      return onProcess(kind, stage, (victim) => pause(stage, victim, pauseMs));
     }
     case 'cut':
       return cutWay(stage);
     case 'aof': {
       const bytes = 1 + Math.floor(stage.random() * AOF_CUT_MAX_BYTES);
-      return { kind, victim: 'redis', strike: () => cutAppendOnlyFile(stage.tollgate, bytes) };
+      return onPrimaries(kind, stage, { isAllPossible: false }, (victim) => cutAppendOnlyFile(stage, victim, bytes));
     }
     case 'flush':
-      return { kind, victim: 'redis', strike: () => flushAll(stage.tollgate) };
+      return onPrimaries(kind, stage, { isAllPossible: true }, async (victim) => void (await stage.servers.ask(victim, 'FLUSHALL')));
+    case 'functions':
+      return onPrimaries(kind, stage, { isAllPossible: true }, (victim) => loseFunctions(stage, victim));
+    case 'failover':
+      return onPrimaries(kind, stage, { isAllPossible: false }, (victim) => failOver(stage, victim));
+    default:
+      return kind satisfies never;
   }
+}
+
+function onProcess(kind: FaultKind, { tollgate, servers, random }: Stage, strike: (victim: string) => Promise<void>): Fault {
+  const victim = pick(tollgate.processNames, random);
+  return { kind, victim, parts: servers.partsOf(victim), strike: () => strike(victim) };
+}
+
+/** One primary of a cluster, or all; of a replicated pair, whichever is primary when it happens. */
+function onPrimaries(kind: FaultKind, { servers, random }: Stage, { isAllPossible }: { isAllPossible: boolean }, strike: (victim: string) => Promise<void>): Fault {
+  const isAll = servers.kind !== 'cluster' || (random() < ALL_SHARE && isAllPossible);
+  const victim = pick(servers.names, random);
+  if (!isAll) return { kind, victim, parts: [victim], strike: () => strike(victim) };
+  return { kind, victim: 'redis', parts: servers.names, strike: async () => void (await Promise.all((await servers.primaries()).map(strike))) };
 }
 
 function cutWay({ network, random }: Stage): Fault {
@@ -67,38 +89,47 @@ function cutWay({ network, random }: Stage): Fault {
     await delay(cutMs);
     way.heal();
   };
-  return { kind: 'cut', victim, strike };
+  return { kind: 'cut', victim, parts: network.partsOf(victim), strike };
 }
 
-async function killAndRestart(tollgate: Tollgate, name: string, downMs: number): Promise<void> {
-  await tollgate.kill(name, 'SIGKILL');
+async function killAndRestart(stage: Stage, name: string, downMs: number): Promise<void> {
+  await stage.tollgate.kill(name, 'SIGKILL');
   await delay(downMs);
-  await revive(tollgate, name);
+  await mend(stage, name);
 }
 
-async function pause(tollgate: Tollgate, name: string, pauseMs: number): Promise<void> {
-  await tollgate.kill(name, 'SIGSTOP');
+async function pause(stage: Stage, name: string, pauseMs: number): Promise<void> {
+  await stage.tollgate.kill(name, 'SIGSTOP');
   await delay(pauseMs);
-  await tollgate.kill(name, 'SIGCONT');
+  await stage.tollgate.kill(name, 'SIGCONT');
+  await mend(stage, name);
 }
 
 /** What a power cut leaves: the file ends anywhere, also inside a script's transaction. */
-async function cutAppendOnlyFile(tollgate: Tollgate, bytes: number): Promise<void> {
-  await tollgate.kill('redis', 'SIGKILL');
-  const folder = path.join(tollgate.services.folder, 'redis', 'appendonlydir');
-  const newest = readdirSync(folder).filter((name) => name.endsWith('.incr.aof')).map((name) => path.join(folder, name)).at(-1);
+async function cutAppendOnlyFile(stage: Stage, name: string, bytes: number): Promise<void> {
+  await stage.tollgate.kill(name, 'SIGKILL');
+  const folder = stage.servers.folderOf(name);
+  const newest = readdirSync(folder).filter((file) => file.endsWith('.incr.aof')).map((file) => path.join(folder, file)).at(-1);
   if (newest) truncateSync(newest, Math.max(0, statSync(newest).size - bytes));
-  await revive(tollgate, 'redis');
+  await mend(stage, name);
 }
 
-async function flushAll(tollgate: Tollgate): Promise<void> {
-  const redis = openRedis(tollgate.redisUrl, { role: 'plain', name: 'chaos', onError: () => undefined });
-  try {
-    await redisReady(redis, 10_000);
-    await redis.flushall();
-  } finally {
-    redis.disconnect();
-  }
+/** Ours and BullMQ's: whoever calls one that is gone brings it back. */
+async function loseFunctions({ servers }: Stage, name: string): Promise<void> {
+  await servers.ask(name, 'FUNCTION', 'FLUSH');
+  await servers.ask(name, 'SCRIPT', 'FLUSH');
+}
+
+/** What the primary had not passed on to its replica is lost. */
+async function failOver(stage: Stage, primary: string): Promise<void> {
+  await stage.tollgate.kill(primary, 'SIGKILL');
+  await stage.servers.promoted(primary);
+  await mend(stage, primary);
+}
+
+async function mend({ tollgate, servers }: Stage, name: string): Promise<void> {
+  await revive(tollgate, name);
+  if (servers.names.includes(name)) await servers.whole(name);
 }
 
 /** A start may fail while what it needs is struck too: tried again, and in the end it must work. */

@@ -7,7 +7,8 @@ import { runChaos, type ChaosReport } from './run-chaos.ts';
 import { runScenario, SCENARIO_NAMES } from './scenarios/run-scenario.ts';
 import { describeTally } from './tally.ts';
 
-const USAGE = `npm run test:chaos -- --seconds 60 --seed 1 [--nodes 3] [--control-planes 2] [--faults kill,pause,cut,aof,flush] [--gap-ms 2500]
+const USAGE = `npm run test:chaos -- --seconds 60 --seed 1 [--nodes 3] [--control-planes 2] [--redis single|cluster|sentinel] [--gap-ms 2500]
+                        [--faults kill,pause,cut,aof,flush,functions,failover]      failover: with --redis sentinel
 npm run test:chaos -- --rebuild 100000      loses Redis under load with so many subscriptions, and measures
 npm run test:chaos -- --scenario NAME [--times N] [--seconds N] [--seed S]     one fault of a kind: ${SCENARIO_NAMES.join(', ')}`;
 const optionsSchema = z.object({
@@ -15,7 +16,8 @@ const optionsSchema = z.object({
   seed: z.coerce.number().int().nonnegative().default(() => Date.now() % 1_000_000),
   nodes: z.coerce.number().int().positive().default(3),
   'control-planes': z.coerce.number().int().positive().default(2),
-  faults: z.string().default(FAULT_KINDS.join(',')).transform((text) => text.split(',')).pipe(z.array(z.enum(FAULT_KINDS)).min(1)),
+  redis: z.enum(['single', 'cluster', 'sentinel']).default('single'),
+  faults: z.string().transform((text) => text.split(',')).pipe(z.array(z.enum(FAULT_KINDS)).min(1)).optional(),
   'gap-ms': z.coerce.number().int().positive().default(2_500),
   rebuild: z.coerce.number().int().positive().optional(),
 });
@@ -23,18 +25,21 @@ const optionsSchema = z.object({
 /** Exit status 0: the books close. 1: they do not. 2: the run could not be made. */
 async function main(args: string[]): Promise<number> {
   const text = { type: 'string' } as const;
-  const { values } = parseArgs({ args, options: { seconds: text, seed: text, nodes: text, 'control-planes': text, faults: text, 'gap-ms': text, rebuild: text, scenario: text, times: text, help: { type: 'boolean', short: 'h' } } });
+  const { values } = parseArgs({ args, options: { seconds: text, seed: text, nodes: text, 'control-planes': text, redis: text, faults: text, 'gap-ms': text, rebuild: text, scenario: text, times: text, help: { type: 'boolean', short: 'h' } } });
   if (values.help) return say(USAGE, 0);
   if (values.scenario !== undefined) return (await runScenario(values, (line) => void say(line, 0))) ? 0 : 1;
-  const { seconds, seed, nodes, faults: kinds, ...rest } = optionsSchema.parse(values);
+  const { seconds, seed, nodes, redis, ...rest } = optionsSchema.parse(values);
+  const possible = FAULT_KINDS.filter((kind) => kind !== 'failover' || redis === 'sentinel');
+  const kinds = rest.faults ?? possible;
+  if (!kinds.every((kind) => possible.includes(kind))) return say('A failover needs --redis sentinel.', 2);
   if (rest.rebuild !== undefined) return (await measureRebuild(rest.rebuild, (line) => void say(line, 0))) ? 0 : 1;
-  say(`Chaos for ${seconds} s on ${nodes} nodes and ${rest['control-planes']} control planes, seed ${seed}, faults ${kinds.join(', ')}.`, 0);
-  const report = await runChaos({ seconds, seed, nodes, controlPlanes: rest['control-planes'], kinds, gapMs: rest['gap-ms'], log: (line) => void say(line, 0) });
+  say(`Chaos for ${seconds} s on ${nodes} nodes and ${rest['control-planes']} control planes, Redis ${redis}, seed ${seed}, faults ${kinds.join(', ')}.`, 0);
+  const report = await runChaos({ seconds, seed, nodes, controlPlanes: rest['control-planes'], redis, kinds, gapMs: rest['gap-ms'], log: (line) => void say(line, 0) });
   return say(`${describe(report)}\n\nseed ${seed}: ${isSound(report.findings) ? 'the books close.' : 'THE BOOKS DO NOT CLOSE.'}`, isSound(report.findings) ? 0 : 1);
 }
 
 function describe({ faults, faultCount, tally, findings, drainedInMs }: ChaosReport): string {
-  const struck = faults.map(({ kind, victim, count }) => `  ${kind.padEnd(6)} ${victim.padEnd(28)} ${String(count).padStart(5)}`);
+  const struck = faults.map(({ kind, victim, count }) => `  ${kind.padEnd(9)} ${victim.padEnd(32)} ${String(count).padStart(5)}`);
   return ['', `${faultCount} faults`, ...struck, '', describeTally(tally), `  drained and audited in   ${(drainedInMs / 1_000).toFixed(1)} s`, '', describeFindings(findings)].join('\n');
 }
 

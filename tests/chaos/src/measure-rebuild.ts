@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { auditBooks, closeClient, describeFindings, isSound, sendRequest, type RequestPlan, type Target } from '@tollgate/audit';
 import { createCustomer, createRoutedModel, startTollgate, subscribeWithKey, type Tollgate } from '@tollgate/harness';
-import { openRedis, redisReady } from '@tollgate/keyspace';
+import { openRedis, primariesOf, redisReady } from '@tollgate/keyspace';
 import pg from 'pg';
 import { waitForJournals } from './wait-for-journals.ts';
 
@@ -70,7 +70,7 @@ async function flushUnderLoad({ redisUrl }: Tollgate, target: Target): Promise<{
   await delay(CALM_MS);
   const redis = openRedis(redisUrl, { role: 'plain', name: 'chaos', onError: () => undefined });
   await redisReady(redis, CALM_MS);
-  await redis.flushall();
+  await Promise.all(primariesOf(redis).map((primary) => primary.flushall()));
   redis.disconnect();
   flushedAt = performance.now();
   const after = (isRight: (status: number | null) => boolean, sinceMs: number): number | undefined => answers.find(({ atMs, status }) => atMs > sinceMs && isRight(status))?.atMs;

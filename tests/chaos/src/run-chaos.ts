@@ -1,9 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { auditBooks, closeClient, compareUsage, demoRecordSchema, planRequests, randomFrom, readUsage, sendRequest, type ClientRecord, type Finding } from '@tollgate/audit';
-import { startTollgate, type Tollgate } from '@tollgate/harness';
+import { startTollgate, type RedisKind, type Tollgate } from '@tollgate/harness';
 import { FaultSchedule, type FaultCount } from './fault-schedule.ts';
 import { revive, type FaultKind } from './faults.ts';
 import { Network } from './network.ts';
+import { RedisServers } from './redis-servers.ts';
 import { Scene } from './scene.ts';
 import { tally, type Tally } from './tally.ts';
 import { waitForJournals } from './wait-for-journals.ts';
@@ -23,6 +24,7 @@ export interface ChaosOptions {
   seed: number;
   nodes: number;
   controlPlanes: number;
+  redis: RedisKind;
   kinds: readonly FaultKind[];
   /** Mean time between two faults. */
   gapMs: number;
@@ -41,7 +43,7 @@ export interface ChaosReport {
 /** Drives a fresh installation while its parts are struck, mends everything, waits for the books and compares them with the upstream's own record. */
 export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
   const network = new Network();
-  const tollgate = await startTollgate({ nodes: options.nodes, controlPlanes: options.controlPlanes, route: network.route });
+  const tollgate = await startTollgate({ nodes: options.nodes, controlPlanes: options.controlPlanes, redis: options.redis, route: network.route });
   try {
     return await strikeAndAudit(tollgate, network, options);
   } finally {
@@ -54,12 +56,14 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
 async function strikeAndAudit(tollgate: Tollgate, network: Network, { seconds, seed, kinds, gapMs, log }: ChaosOptions): Promise<ChaosReport> {
   const scene = await Scene.set(tollgate);
   const random = randomFrom(seed);
+  const servers = new RedisServers(tollgate);
   const startedAt = Date.now();
   const until = startedAt + seconds * 1_000;
   const note = (line: string): void => log(`${((Date.now() - startedAt) / 1_000).toFixed(1).padStart(6)} s  ${line}`);
-  const schedule = new FaultSchedule({ tollgate, network, random }, { kinds, gapMs, log: note });
+  const schedule = new FaultSchedule({ tollgate, network, servers, random }, { kinds, gapMs, log: note });
   const [clients] = await Promise.all([drive(scene, { seconds, seed, until }), schedule.run(until), renew(scene, { seed, until })]);
   for (const name of tollgate.processNames) await revive(tollgate, name);
+  for (const name of servers.names) await servers.whole(name);
   note('everything runs again; waiting for the books');
   const mendedAt = Date.now();
   await waitForJournals(tollgate, mendedAt + DRAIN_MS);

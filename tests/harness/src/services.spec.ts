@@ -38,7 +38,7 @@ test('keeps the data of a PostgreSQL and a Redis that were killed and started ag
 
 test('leaves neither process nor file behind', async () => {
   const other = await startServices();
-  const pids = [other.postgres.pid, other.redis.pid];
+  const pids = [other.postgres, ...other.redisServers].map(({ pid }) => pid);
   await other.stop();
   expect(existsSync(other.folder)).toBe(false);
   for (const pid of pids) expect(() => process.kill(pid as number, 0)).toThrow('ESRCH');

@@ -7,6 +7,9 @@ import pg from 'pg';
 
 const PRIMARIES = 3;
 
+/** `cluster` = three primaries of a Redis Cluster; `sentinel` = a primary with a replica that a sentinel promotes. */
+export type RedisKind = 'single' | 'cluster' | 'sentinel';
+
 export interface Services {
   /** A folder of this suite alone; gone after `stop`. */
   folder: string;
@@ -16,10 +19,13 @@ export interface Services {
   /** An empty Redis. */
   redisUrl: string;
   postgres: ManagedProcess;
-  /** Of several, the first primary. */
-  redis: ManagedProcess;
+  /** All servers of Redis as one. */
+  redis: Pick<ManagedProcess, 'start' | 'stop' | 'kill' | 'isRunning'>;
   /** All servers of Redis: one, the primaries of a cluster, or a primary, its replica and their sentinel. */
   redisServers: ManagedProcess[];
+  redisKind: RedisKind;
+  /** On 127.0.0.1, of PostgreSQL and of each server of Redis, by process name. */
+  ports: ReadonlyMap<string, number>;
   /** Another empty database on the same server. */
   createDatabase: () => Promise<string>;
   /** Ends both servers and deletes the folder. */
@@ -29,8 +35,8 @@ export interface Services {
 export interface ServicesOptions {
   /** False leaves PostgreSQL out. */
   postgres?: boolean;
-  /** False leaves Redis out; `cluster` starts a Redis Cluster of three primaries, `sentinel` a primary with a replica that a sentinel promotes. */
-  redis?: boolean | 'cluster' | 'sentinel';
+  /** False leaves Redis out; true = what TOLLGATE_TEST_REDIS names, else `single`. */
+  redis?: boolean | RedisKind;
   /** Added to the environment of a single Redis. */
   redisEnv?: Readonly<Record<string, string>>;
 }
@@ -45,7 +51,8 @@ export async function startServices({ postgres = true, redis = true, redisEnv = 
   const watchdog = startWatchdog(folders.run, folder);
   const password = randomBytes(18).toString('base64url');
   const database = await unusedPostgres(folder, folders, password);
-  const store = await UNUSED_STORES[redis === 'cluster' || redis === 'sentinel' ? redis : 'single'](folder, folders, password, redisEnv);
+  const redisKind = typeof redis === 'string' ? redis : usualKind();
+  const store = await UNUSED_STORES[redisKind](folder, folders, password, redisEnv);
   const stop = async (): Promise<void> => {
     await Promise.all([database.process, ...store.servers].map((process) => process.stop()));
     await watchdog.release();
@@ -62,11 +69,20 @@ export async function startServices({ postgres = true, redis = true, redisEnv = 
     databaseUrl: postgresUrl({ port: database.port, password }),
     redisUrl: store.url,
     postgres: database.process,
-    redis: store.servers[0],
+    redis: asOne(store.servers),
     redisServers: store.servers,
+    redisKind,
+    ports: new Map([[database.process.spec.name, database.port], ...store.servers.map(({ spec: { name } }, index) => [name, store.ports[index] ?? 0] as const)]),
     createDatabase: () => createDatabase(database.port, password),
     stop,
   };
+}
+
+/** `TOLLGATE_TEST_REDIS=cluster` runs any suite against a real Redis Cluster (`npm run test:cluster`). */
+function usualKind(): RedisKind {
+  const kind = process.env.TOLLGATE_TEST_REDIS ?? 'single';
+  if (kind !== 'single' && kind !== 'cluster' && kind !== 'sentinel') throw new Error(`TOLLGATE_TEST_REDIS is single, cluster or sentinel, not ${kind}`);
+  return kind;
 }
 
 /** PostgreSQL of a root user runs as another user, who must be able to reach the folder. */
@@ -85,6 +101,8 @@ async function unusedPostgres(folder: string, folders: ProcessFolders, password:
 interface UnusedStore {
   url: string;
   servers: [ManagedProcess, ...ManagedProcess[]];
+  /** Of each server, in their order. */
+  ports: number[];
   start: () => Promise<void>;
 }
 
@@ -92,24 +110,36 @@ async function unusedRedis(folder: string, folders: ProcessFolders, password: st
   const port = await findFreePort();
   const binary = await resolveRedis();
   const server = embeddedRedis({ dataFolder: path.join(folder, 'redis'), port, password, binary: { ...binary, env: { ...binary.env, ...env } }, folders });
-  return { url: redisUrl({ port, password }), servers: [server], start: () => server.start() };
+  return { url: redisUrl({ port, password }), servers: [server], ports: [port], start: () => server.start() };
 }
 
 async function unusedCluster(folder: string, folders: ProcessFolders, password: string): Promise<UnusedStore> {
   const free = await freePorts(2 * PRIMARIES);
   const ports = free.slice(0, PRIMARIES).map((port, index) => ({ port, busPort: free[PRIMARIES + index] ?? 0 }));
   const { processes, start } = embeddedRedisCluster({ ports, dataFolder: path.join(folder, 'redis'), password, binary: await resolveRedis(), folders });
-  return { url: redisClusterUrl({ ports, password }), servers: withFirst(processes), start };
+  return { url: redisClusterUrl({ ports, password }), servers: withFirst(processes), ports: ports.map(({ port }) => port), start };
 }
 
 async function unusedSentinel(folder: string, folders: ProcessFolders, password: string): Promise<UnusedStore> {
   const [primary = 0, replica = 0, sentinel = 0] = await freePorts(3);
   const ports = { primary, replica, sentinel };
   const { processes, start } = embeddedRedisSentinel({ ports, dataFolder: path.join(folder, 'redis'), password, binary: await resolveRedis(), folders });
-  return { url: redisSentinelUrl({ ports, password }), servers: withFirst(processes), start };
+  return { url: redisSentinelUrl({ ports, password }), servers: withFirst(processes), ports: [primary, replica, sentinel], start };
 }
 
 const UNUSED_STORES = { single: unusedRedis, cluster: unusedCluster, sentinel: unusedSentinel };
+
+function asOne(servers: readonly ManagedProcess[]): Services['redis'] {
+  const all = async (act: (server: ManagedProcess) => Promise<void>): Promise<void> => void (await Promise.all(servers.map(act)));
+  return {
+    start: () => all((server) => server.start()),
+    stop: () => all((server) => server.stop()),
+    kill: (signal) => all((server) => server.kill(signal)),
+    get isRunning() {
+      return servers.every(({ isRunning }) => isRunning);
+    },
+  };
+}
 
 async function freePorts(count: number): Promise<number[]> {
   const given = new Set<number>();

@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import { AdminClient, appProcess, controlPlaneEnvironment, drawSecrets, findFreePort, LOOPBACK_RANGES, nodeEnvironment, type Backends, type ManagedProcess, type Secrets } from '@tollgate/tools';
-import { startServices, type Services } from './services.ts';
+import { startServices, type RedisKind, type Services } from './services.ts';
 
 const ADMIN_USERNAME = 'admin';
 /** Few, so that polling costs little on a small machine; more than one, so that shards are told apart. */
@@ -16,19 +16,14 @@ export interface TollgateOptions {
   /** Replicas of the control plane: `control-plane`, `control-plane-2`, ... */
   controlPlanes?: number;
   frontDoor?: boolean;
-  /** `cluster` = three primaries of a Redis Cluster; `sentinel` = a primary, its replica and a sentinel. */
-  redis?: 'single' | 'cluster' | 'sentinel';
+  /** What TOLLGATE_TEST_REDIS names unless said here. */
+  redis?: RedisKind;
   /** Added to the environment of a single Redis. */
   redisEnv?: Readonly<Record<string, string>>;
-  /** The way a process takes to PostgreSQL and Redis, for tests that cut it. Asked once per control plane and node. */
-  route?: (process: string, direct: StoreUrls) => Promise<StoreUrls>;
+  /** Environment of one process alone, for tests that cut its way to PostgreSQL and Redis. Asked once per control plane and node. */
+  route?: (process: string, services: Services) => Promise<Readonly<Record<string, string>>>;
   /** Added to the environment of every app. */
   env?: Readonly<Record<string, string>>;
-}
-
-export interface StoreUrls {
-  databaseUrl: string;
-  redisUrl: string;
 }
 
 /** A whole Tollgate of real processes, with the handles to use, watch and break it. URLs have no trailing slash. */
@@ -63,7 +58,7 @@ export interface Tollgate {
 
 /** Needs a build (`npm test` makes it). A few seconds; call it in `beforeAll` with a timeout to match, and `stop` in `afterAll`. */
 export async function startTollgate(options: TollgateOptions = {}): Promise<Tollgate> {
-  const services = await startServices({ redis: options.redis === 'cluster' || options.redis === 'sentinel' ? options.redis : true, ...(options.redisEnv && { redisEnv: options.redisEnv }) });
+  const services = await startServices({ redis: options.redis ?? true, ...(options.redisEnv && { redisEnv: options.redisEnv }) });
   const secrets = drawSecrets();
   const backends: Backends = { databaseUrl: services.databaseUrl, redisUrl: services.redisUrl, secrets, base: baseEnvironment(options.env) };
   const fleet = await layOut(services, backends, options);
@@ -111,7 +106,7 @@ async function layOut(services: Services, backends: Backends, { frontDoor = fals
   const ports = new PortsOnce();
   const upstreamPort = await ports.next();
   const upstream = appProcess({ name: 'demo-upstream', app: 'demo-upstream', port: upstreamPort, folders, env: { ...base, RECORD_FILE: path.join(folder, 'demo-upstream.jsonl') } });
-  const setting: Setting = { services, backends, ports, options, routed: async (name) => ({ ...backends, ...(await options.route?.(name, backends)) }) };
+  const setting: Setting = { services, backends, ports, options, routed: async (name) => ({ ...backends, base: { ...base, ...(await options.route?.(name, services)) } }) };
   const controlPlanes = await layOutControlPlanes(setting);
   const adminUrls = controlPlanes.map(({ url }) => url);
   const adminUrl = adminUrls[0] ?? '';
@@ -130,7 +125,7 @@ interface Setting {
   backends: Backends;
   ports: PortsOnce;
   options: TollgateOptions;
-  /** The backends as the named process reaches them. */
+  /** The backends with the environment of the named process. */
   routed: (name: string) => Promise<Backends>;
 }
 

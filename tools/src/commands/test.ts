@@ -21,6 +21,9 @@ export interface TestCounts {
   skipped: number;
 }
 
+/** What speaks to Redis, and what clients see of it: on a cluster nothing of this may change. */
+const ON_A_CLUSTER = ['libs/keyspace', 'proxy-node/src/(usage|pipeline|ops)', 'features/(usage|live-state|epochs|reconciliation|subscriptions|snapshots|proxy-nodes)', 'tests/(e2e|fleet|harness)', 'data-loss', 'worker-kill'];
+
 /** `npm test [-- <jest arguments>]`: the quick suite. */
 export function test(args: readonly string[]): Promise<number> {
   return run([], args);
@@ -29,6 +32,12 @@ export function test(args: readonly string[]): Promise<number> {
 /** `npm run test:long [-- <jest arguments>]`: the suites that start whole installations, kill them, or wait for real silences. */
 export function testLong(args: readonly string[]): Promise<number> {
   return run(['--testMatch', '**/*.long.spec.ts'], args);
+}
+
+/** `npm run test:cluster [-- <jest arguments>]`: the core of both suites, each installation with a real Redis Cluster of three primaries. */
+export function testCluster(args: readonly string[]): Promise<number> {
+  process.env.TOLLGATE_TEST_REDIS = 'cluster';
+  return run(['--testMatch', '**/*.spec.ts'], args.length > 0 ? args : ON_A_CLUSTER);
 }
 
 /** Builds what the tests spawn, runs jest, and ends with the line `N passed, N failed`. */

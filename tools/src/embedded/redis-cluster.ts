@@ -7,7 +7,7 @@ const SLOTS = 16_384;
 const JOIN_TIMEOUT_MS = 20_000;
 const POLL_MS = 50;
 
-export interface ClusterSettings extends Omit<RedisSettings, 'port' | 'name' | 'busPort'> {
+export interface ClusterSettings extends Omit<RedisSettings, 'port' | 'name' | 'busPort' | 'replicaOf' | 'isWatched'> {
   /** One pair a primary. */
   ports: readonly { port: number; busPort: number }[];
 }

@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { ManagedProcess } from '../process/managed-process.ts';
@@ -8,14 +8,14 @@ const MASTER_NAME = 'tollgate';
 const READY_TIMEOUT_MS = 20_000;
 const POLL_MS = 50;
 
-export interface SentinelSettings extends Omit<RedisSettings, 'port' | 'name' | 'busPort' | 'replicaOf'> {
+export interface SentinelSettings extends Omit<RedisSettings, 'port' | 'name' | 'busPort' | 'replicaOf' | 'isWatched'> {
   ports: { primary: number; replica: number; sentinel: number };
 }
 
 /** A primary, its replica and one sentinel that makes the replica primary a second after the primary's death: for tests of a failover. */
 export function embeddedRedisSentinel({ ports, dataFolder, ...settings }: SentinelSettings): { processes: ManagedProcess[]; start: () => Promise<void> } {
-  const primary = embeddedRedis({ ...settings, dataFolder: path.join(dataFolder, 'primary'), port: ports.primary, name: 'redis-1' });
-  const replica = embeddedRedis({ ...settings, dataFolder: path.join(dataFolder, 'replica'), port: ports.replica, name: 'redis-2', replicaOf: ports.primary });
+  const primary = embeddedRedis({ ...settings, dataFolder: path.join(dataFolder, 'primary'), port: ports.primary, name: 'redis-1', isWatched: true });
+  const replica = embeddedRedis({ ...settings, dataFolder: path.join(dataFolder, 'replica'), port: ports.replica, name: 'redis-2', replicaOf: ports.primary, isWatched: true });
   const sentinel = sentinelProcess({ ...settings, dataFolder: path.join(dataFolder, 'sentinel'), ports });
   const start = async (): Promise<void> => {
     await primary.start();
@@ -45,6 +45,8 @@ function sentinelProcess({ ports, password, binary, folders, dataFolder }: Senti
       stop: { steps: [{ signal: 'SIGTERM', graceMs: 5_000 }], isLast: true },
       prepare: async () => {
         mkdirSync(dataFolder, { recursive: true, mode: 0o700 });
+        // The sentinel keeps there who is primary now.
+        if (existsSync(configFile)) return;
         writeFileSync(
           configFile,
           ['bind 127.0.0.1', `port ${ports.sentinel}`, `dir ${JSON.stringify(dataFolder)}`, `sentinel monitor ${MASTER_NAME} 127.0.0.1 ${ports.primary} 1`, `sentinel auth-pass ${MASTER_NAME} ${password}`,

@@ -25,10 +25,12 @@ export interface RedisSettings {
   busPort?: number;
   /** Makes it a replica of the server on this port, with the same password. */
   replicaOf?: number;
+  /** A sentinel watches it and writes into its configuration who is whose replica: what is there already stays. */
+  isWatched?: boolean;
 }
 
 /** A Redis of our own on 127.0.0.1, append-only file fsynced every second, never evicting. */
-export function embeddedRedis({ dataFolder, port, password, binary, folders, isPersistent = true, name = 'redis', busPort, replicaOf }: RedisSettings): ManagedProcess {
+export function embeddedRedis({ dataFolder, port, password, binary, folders, isPersistent = true, name = 'redis', busPort, replicaOf, isWatched = false }: RedisSettings): ManagedProcess {
   const configFile = path.join(dataFolder, 'redis.conf');
   return new ManagedProcess(
     {
@@ -41,7 +43,7 @@ export function embeddedRedis({ dataFolder, port, password, binary, folders, isP
       prepare: async () => {
         mkdirSync(dataFolder, { recursive: true, mode: 0o700 });
         // In a file, not in the arguments, which every user of the machine can list.
-        writeFileSync(configFile, configuration({ dataFolder, port, password, isPersistent, busPort, replicaOf }), { mode: 0o600 });
+        if (!isWatched || !existsSync(configFile)) writeFileSync(configFile, configuration({ dataFolder, port, password, isPersistent, busPort, replicaOf }), { mode: 0o600 });
         repairAppendOnlyFile(dataFolder, binary);
       },
       isReady: async (pid) => (await readProcessId(port, password)) === pid,
@@ -67,7 +69,7 @@ function configuration({ dataFolder, port, password, isPersistent, busPort, repl
     // The append-only file is the only copy on disk.
     'save ""',
     'maxmemory-policy noeviction',
-    ...(busPort === undefined ? [] : ['cluster-enabled yes', `cluster-port ${busPort}`, 'cluster-config-file nodes.conf', 'cluster-node-timeout 5000']),
+    ...(busPort === undefined ? [] : ['cluster-enabled yes', `cluster-port ${busPort}`, 'cluster-config-file nodes.conf', 'cluster-node-timeout 5000', 'cluster-require-full-coverage no']),
     ...(replicaOf === undefined ? [] : [`replicaof 127.0.0.1 ${replicaOf}`]),
     `masterauth ${password}`,
     '',

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { RelayedEvent } from '@tollgate/contracts';
 import { startServices, type Services } from '@tollgate/harness';
-import { redisReady } from '@tollgate/keyspace';
+import { primariesOf, redisReady } from '@tollgate/keyspace';
 import { setTimeout as delay } from 'node:timers/promises';
 import { eventually } from '../../test/usage/downstream.ts';
 import { addAccount, admit, finalOf, openMeteredRedis, usageOf, type MeteredRedis } from '../../test/usage/metered-redis.ts';
@@ -25,7 +25,7 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   await Promise.all(relays.map((relay) => relay.close()));
-  await world.redis.flushall();
+  await Promise.all(primariesOf(world.redis).map((primary) => primary.flushall()));
   world.close();
 });
 
@@ -108,10 +108,11 @@ describe('Relay', () => {
     await start('node-1:0', queue);
     await start('node-2:0', queue);
     await delay(5_000);
-    await world.redis.config('RESETSTAT');
+    const primaries = primariesOf(world.redis);
+    await Promise.all(primaries.map((primary) => primary.config('RESETSTAT')));
     await delay(4_000);
-    const stats = await world.redis.info('commandstats');
-    const calls = Number(/cmdstat_fcall:calls=(\d+)/.exec(stats)?.[1] ?? 0);
+    const stats = await Promise.all(primaries.map((primary) => primary.info('commandstats')));
+    const calls = stats.reduce((sum, each) => sum + Number(/cmdstat_fcall:calls=(\d+)/.exec(each)?.[1] ?? 0), 0);
     expect(calls / 4).toBeLessThan(200);
     expect(calls / 4).toBeGreaterThan(64);
     await queue.close();

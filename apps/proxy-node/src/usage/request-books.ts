@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { UsageFinal } from '@tollgate/contracts';
-import { nodeAddress, type Acknowledgements, type RedisConnection } from '@tollgate/keyspace';
+import { isRedisReachable, nodeAddress, onRedisReturn, type Acknowledgements, type RedisConnection } from '@tollgate/keyspace';
 import type { Logger } from 'pino';
 import type { Books, HoldHandle, OpenHold } from './books.ts';
 import { Checkpointer } from './checkpointer.ts';
@@ -31,8 +31,8 @@ export interface RequestBooksOptions {
   leaseMs: number;
   /** `MeteringStore` fits. */
   metering: MeteringPort & OutboxPort;
-  /** The connection of `metering`: while it is not ready nothing is admitted, and when it returns everything Redis could have lost is said again. */
-  redis: Pick<RedisConnection, 'status' | 'on' | 'off'>;
+  /** The connection of `metering`: while nothing answers there nothing is admitted, and when it returns everything Redis could have lost is said again. */
+  redis: RedisConnection;
   acknowledgements: Acknowledgements;
   /** A connection of role `blocking` for the acknowledgements alone; closed by `close`. */
   blocking: RedisConnection;
@@ -75,7 +75,7 @@ export class RequestBooks implements Books {
   readonly #ending = new AbortController();
   readonly #consuming: Promise<void>;
   #replayedAtMs = 0;
-  readonly #onReady = (): void => this.#settler.replay();
+  readonly #stopWatching: () => void;
 
   /** Locks and replays the journals of this DATA_DIR, then starts to settle and to relay. Throws JournalLocked while another process uses this journal. */
   static async open(options: RequestBooksOptions): Promise<RequestBooks> {
@@ -115,7 +115,7 @@ export class RequestBooks implements Books {
       onFenced: (final) => this.#handOver(final),
     });
     this.#checkpointer = new Checkpointer({ metering, log, now, random, leaseMs, onCounted: (counts) => this.#journalCounts(counts) });
-    options.redis.on('ready', this.#onReady);
+    this.#stopWatching = onRedisReturn(options.redis, () => this.#settler.replay());
     this.#consuming = options.acknowledgements
       .consume(address, { blocking: options.blocking, signal: this.#ending.signal, onAcknowledged: (acknowledgements) => this.#settler.acknowledge(acknowledgements) })
       .catch((error: unknown) => log.error({ error }, 'acknowledgements are no longer read'));
@@ -127,7 +127,7 @@ export class RequestBooks implements Books {
   }
 
   refusal(): 'metering_unavailable' | 'backlog_full' | null {
-    if (this.#ending.signal.aborted || !this.#journal.isWritable || this.#options.redis.status !== 'ready') return 'metering_unavailable';
+    if (this.#ending.signal.aborted || !this.#journal.isWritable || !isRedisReachable(this.#options.redis)) return 'metering_unavailable';
     if (this.#room.isFull) return 'backlog_full';
     return this.#settler.unacknowledged >= (this.#options.backlogMax ?? BACKLOG_MAX) ? 'backlog_full' : null;
   }
@@ -164,7 +164,7 @@ export class RequestBooks implements Books {
   async close(timeoutMs: number): Promise<void> {
     const deadline = this.#now() + timeoutMs;
     while (this.#settler.unacknowledged > 0 && this.#now() < deadline) await delay(CLOSE_POLL_MS);
-    this.#options.redis.off('ready', this.#onReady);
+    this.#stopWatching();
     this.#ending.abort();
     this.#checkpointer.close();
     this.#settler.close();

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { startServices, type Services } from '@tollgate/harness';
-import { memoryUse, openRedis, redisReady, type RedisConnection } from '@tollgate/keyspace';
+import { memoryUse, openRedis, primariesOf, redisReady, type RedisConnection } from '@tollgate/keyspace';
 import { silent } from '../../test/usage/open-books.ts';
 import { StoreRoom } from './store-room.ts';
 
@@ -18,10 +18,10 @@ afterAll(async () => {
 
 test('a Redis that is fuller than 85 % takes no new requests, until it is well below again', async () => {
   const room = new StoreRoom({ memoryUse: () => memoryUse(redis), log: silent });
-  const usedBytes = async (): Promise<number> => Number(/^used_memory:(\d+)/m.exec(await redis.info('memory'))?.[1]);
-  const limitTo = async (share: number): Promise<void> => void (await redis.call('CONFIG', 'SET', 'maxmemory', String(Math.round((await usedBytes()) / share))));
+  const limit = (bytes: (used: number) => number): Promise<unknown> =>
+    Promise.all(primariesOf(redis).map(async (primary) => primary.config('SET', 'maxmemory', Math.round(bytes(Number(/^used_memory:(\d+)/m.exec(await primary.info('memory'))?.[1]))))));
   const isFullAt = async (share: number): Promise<boolean> => {
-    await limitTo(share);
+    await limit((used) => used / share);
     await room.look();
     return room.isFull;
   };
@@ -29,7 +29,7 @@ test('a Redis that is fuller than 85 % takes no new requests, until it is well b
   expect(await isFullAt(0.9)).toBe(true);
   expect(await isFullAt(0.83)).toBe(true);
   expect(await isFullAt(0.5)).toBe(false);
-  await redis.call('CONFIG', 'SET', 'maxmemory', '0');
+  await limit(() => 0);
   await room.look();
   expect(room.isFull).toBe(false);
   room.close();

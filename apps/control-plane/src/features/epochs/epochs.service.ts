@@ -55,9 +55,14 @@ export class EpochsService implements OnApplicationBootstrap, OnApplicationShutd
     return this.loop.stop();
   }
 
-  /** Gives every shard that lacks one its epoch, but for those another replica is filling right now. Throws while Redis or PostgreSQL does not answer. */
+  /**
+   * Gives every shard that lacks one its epoch, but for those another replica is filling right now. Throws while PostgreSQL or a primary of Redis does not
+   * answer, after the shards of all others.
+   */
   async ensureAll(): Promise<void> {
-    for (const shard of this.shards) await this.ensure(shard);
+    const failures: unknown[] = [];
+    for (const shard of this.shards) await this.ensure(shard).catch((error: unknown) => failures.push(error));
+    if (failures.length > 0) throw failures[0];
   }
 
   private async lookOnce(): Promise<void> {

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { parseApiKey } from '@tollgate/contracts';
-import { LiveRecords } from '@tollgate/keyspace';
+import { LiveRecords, primariesOf } from '@tollgate/keyspace';
 import { booksOf } from '../../testing/books-under-test.ts';
 import { startControlPlane, type ControlPlane } from '../../testing/control-plane-under-test.ts';
 import { keysOf } from '../../testing/drift-under-test.ts';
@@ -128,7 +128,7 @@ test('a Redis that lost everything is filled again: keys, accounts, and balances
   const { body: key } = await post('/keys', account.token, { name: 'a' });
   await post('/models/subscribe', account.token, { model_id: model.id, tokens: 1_000 });
   await post('/models/renew', account.token, { model_id: model.id, tokens: 500 });
-  await plane.app.get(REDIS).flushall();
+  await Promise.all(primariesOf(plane.app.get(REDIS)).map((primary) => primary.flushall()));
   await eventually(async () => expect(await books.live(account, model)).toMatchObject({ balance: 1_500, creditSeq: 2, status: 'active', held: 0 }));
   expect(await plane.app.get(LiveRecords).getKey(account.id, parseApiKey(key.key)?.hash ?? '')).toMatchObject({ status: 'enabled' });
   await eventually(async () => expect((await post('/models/renew', account.token, { model_id: model.id, tokens: 1 })).status).toBe(200));

@@ -1,5 +1,5 @@
 import { Inject, Injectable, Logger, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
-import type { RedisConnection } from '@tollgate/keyspace';
+import { onRedisReturn, type RedisConnection } from '@tollgate/keyspace';
 import { Transactions } from '../../platform/database/transactions.ts';
 import { REDIS } from '../../platform/redis/redis.module.ts';
 
@@ -20,7 +20,7 @@ const RETRY_MS = 1_000;
 export class LostTail implements OnApplicationBootstrap, OnApplicationShutdown {
   private readonly logger = new Logger('live-state');
   private retry: NodeJS.Timeout | undefined;
-  private readonly onReady = (): void => void this.sayAgain();
+  private stopWatching = (): void => undefined;
 
   constructor(
     @Inject(REDIS) private readonly redis: RedisConnection,
@@ -28,11 +28,11 @@ export class LostTail implements OnApplicationBootstrap, OnApplicationShutdown {
   ) {}
 
   onApplicationBootstrap(): void {
-    this.redis.on('ready', this.onReady);
+    this.stopWatching = onRedisReturn(this.redis, () => void this.sayAgain());
   }
 
   onApplicationShutdown(): void {
-    this.redis.off('ready', this.onReady);
+    this.stopWatching();
     clearTimeout(this.retry);
   }
 
@@ -41,7 +41,7 @@ export class LostTail implements OnApplicationBootstrap, OnApplicationShutdown {
       await this.transactions.run((tx) => tx.query(RECENT));
     } catch (error) {
       this.logger.warn(error, 'what Redis may have lost cannot be repeated yet');
-      this.retry = setTimeout(this.onReady, RETRY_MS).unref();
+      this.retry = setTimeout(() => void this.sayAgain(), RETRY_MS).unref();
     }
   }
 }

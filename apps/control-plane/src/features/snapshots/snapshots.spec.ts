@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { Epochs, FleetStore, LiveRecords } from '@tollgate/keyspace';
+import { Epochs, FleetStore, LiveRecords, primariesOf } from '@tollgate/keyspace';
 import type { SnapshotDocument } from '@tollgate/snapshot';
 import { loadConfig } from '../../config.ts';
 import { createApp } from '../../create-app.ts';
@@ -112,7 +112,7 @@ describe('a Redis that lost everything', () => {
     const { version } = await inRedis();
     const epochs = plane.app.get(Epochs);
     const before = await epochs.read('s00');
-    await plane.app.get(REDIS).flushall();
+    await Promise.all(primariesOf(plane.app.get(REDIS)).map((primary) => primary.flushall()));
     await eventually(async () => {
       expect(await inRedis()).toMatchObject({ version });
       for (const shard of ['s00', 's01', 's02', 's03']) expect(await epochs.read(shard)).not.toBeNull();
@@ -142,7 +142,7 @@ test('two replicas publish and fill together as one', async () => {
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
     const [row] = await plane.dataSource.query('SELECT name FROM upstreams WHERE id = $1', [upstreamId]);
     await eventually(async () => expect((await inRedis()).document.upstreams[0]?.name).toBe(row.name));
-    await plane.app.get(REDIS).flushall();
+    await Promise.all(primariesOf(plane.app.get(REDIS)).map((primary) => primary.flushall()));
     const epochs = plane.app.get(Epochs);
     await eventually(async () => {
       for (const shard of ['s00', 's01', 's02', 's03']) {

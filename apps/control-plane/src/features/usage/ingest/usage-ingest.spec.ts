@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { USAGE_QUEUE, type RelayedEvent, type UsageJob } from '@tollgate/contracts';
-import { BULL_PREFIX, openRedis } from '@tollgate/keyspace';
+import { BULL_PREFIX, openRedis, type RedisConnection } from '@tollgate/keyspace';
 import { Queue, QueueEvents } from 'bullmq';
 import fc from 'fast-check';
 import { uuidv7 } from '../../../platform/http/visitor.ts';
@@ -71,9 +71,9 @@ describe('a batch', () => {
 
 test('jobs of the queue are booked and acknowledged, and one that is nobody\'s work does not stay', async () => {
   const parts = await subscribed(100);
-  const connection = openRedis(plane.services.redisUrl, { role: 'queue_worker', name: 'spec', onError: () => undefined });
+  const [connection, listening] = ['spec', 'spec-events'].map((name) => openRedis(plane.services.redisUrl, { role: 'queue_worker', name, onError: () => undefined })) as [RedisConnection, RedisConnection];
   const queue = new Queue<UsageJob | string>(USAGE_QUEUE, { connection, prefix: BULL_PREFIX });
-  const listener = new QueueEvents(USAGE_QUEUE, { connection: { url: plane.services.redisUrl }, prefix: BULL_PREFIX });
+  const listener = new QueueEvents(USAGE_QUEUE, { connection: listening, prefix: BULL_PREFIX });
   await listener.waitUntilReady();
   try {
     const jobs = [await queue.add('usage', { events: [usageEvent(40, parts)], refusedForFunds: [{ accountId: parts.account.id, modelId: parts.model.id }] }), await queue.add('usage', 'nonsense')];
@@ -83,6 +83,7 @@ test('jobs of the queue are booked and acknowledged, and one that is nobody\'s w
     await listener.close();
     await queue.close();
     connection.disconnect();
+    listening.disconnect();
   }
 });
 

@@ -1,0 +1,91 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { startServices, type Services } from '@tollgate/harness';
+import type { ManagedProcess } from '@tollgate/tools';
+import { Cluster, type Redis } from 'ioredis';
+import { readFunctionSource } from '../src/function-source.ts';
+import { FunctionLibrary, isRedisReachable, onRedisReturn, openRedis, redisReady, shardNames } from '../src/index.ts';
+import { keys } from '../src/keys.ts';
+
+/** Three primaries, each of which can be away while the others are not. */
+let services: Services;
+let first: ManagedProcess;
+let cluster: Cluster;
+
+beforeAll(async () => {
+  services = await startServices({ postgres: false, redis: 'cluster' });
+  first = services.redisServers[0] as ManagedProcess;
+}, 60_000);
+afterAll(() => services?.stop());
+
+beforeEach(async () => {
+  const opened = openRedis(services.redisUrl, { role: 'hot', name: 'cluster-spec', onError: () => undefined });
+  await redisReady(opened, 10_000);
+  if (!(opened instanceof Cluster)) throw new Error('not a cluster');
+  cluster = opened;
+  // As processes at work are: connected to all of them. A primary that was just started refuses for two seconds.
+  while (!(await Promise.all(shardNames(SHARDS).map((shard) => cluster.get(keys.epoch(shard)))).catch(() => false))) await delay(50);
+}, 30_000);
+afterEach(async () => {
+  cluster.disconnect();
+  for (const server of services.redisServers) {
+    if (!server.isRunning) await server.start();
+    await server.kill('SIGCONT');
+  }
+});
+
+const SHARDS = 4;
+/** Of the first primary and of another. */
+const HERE = keys.epoch('s02');
+const ELSEWHERE = keys.epoch('s00');
+
+function firstPrimary(): Redis {
+  const port = services.ports.get('redis-1');
+  const found = cluster.nodes('master').find(({ options }) => options.port === port);
+  if (!found) throw new Error('the first primary is not known');
+  return found;
+}
+
+/** Milliseconds. */
+async function timed(work: Promise<unknown>): Promise<number> {
+  const startedMs = performance.now();
+  await work;
+  return performance.now() - startedMs;
+}
+
+test('while one primary is away its keys are refused within a second or so, again and again, and all others are served', async () => {
+  await first.kill('SIGKILL');
+  for (let round = 0; round < 3; round += 1) {
+    expect(await timed(expect(cluster.get(HERE)).rejects.toThrow())).toBeLessThan(2_000);
+    expect(await cluster.get(ELSEWHERE)).toBeNull();
+  }
+  expect(isRedisReachable(cluster)).toBe(true);
+});
+
+test('a primary that comes back is connected to without anybody asking, and its return is told', async () => {
+  const returns: number[] = [];
+  const stop = onRedisReturn(cluster, () => returns.push(performance.now()));
+  await first.kill('SIGKILL');
+  while (firstPrimary().status === 'ready') await delay(5);
+  await first.start();
+  while (returns.length === 0) await delay(5);
+  stop();
+});
+
+test('a cluster that is away altogether is not reachable, and is again when it returns', async () => {
+  await services.redis.kill('SIGKILL');
+  await expect(cluster.get(HERE)).rejects.toThrow();
+  while (isRedisReachable(cluster)) await delay(5);
+  await services.redis.start();
+  while (!isRedisReachable(cluster)) await delay(20);
+}, 30_000);
+
+test('functions that were lost come back on the primary of the keys, also while another does not answer', async () => {
+  const library = new FunctionLibrary(cluster, readFunctionSource());
+  const read = (shard: string): Promise<unknown> => library.call('access', [keys.epoch(shard), keys.key(shard, 'a'.repeat(64)), keys.account(shard, 1), keys.subscribedModels(shard, 1)], ['e', 1, '', '']);
+  await Promise.all(cluster.nodes('master').map((primary) => primary.function('FLUSH')));
+  await first.kill('SIGSTOP');
+  expect(await timed(read('s00'))).toBeLessThan(2_000);
+  await first.kill('SIGCONT');
+  await read('s02');
+});
