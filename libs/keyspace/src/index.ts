@@ -9,3 +9,4 @@ export * from './live-records.ts';
 export * from './memory-use.ts';
 export * from './metering-store.ts';
 export * from './open-redis.ts';
+export { freeStalledCheck } from './stalled-check.ts';

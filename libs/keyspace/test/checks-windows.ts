@@ -62,4 +62,20 @@ export const windowChecks: Checks = {
     tenant.clock.now += 1;
     await admitted(tenant);
   },
+
+  'a clock that was a window ahead or more and is set right denies nobody until that time comes: it costs one window more': async (world) => {
+    const tenant = await world.tenant();
+    await openAccount(tenant, { rpm: 2, rpd: 100 });
+    tenant.clock.now += 86_400_000;
+    await admitted(tenant);
+    await admitted(tenant);
+    await refuses(tenant, {}, 'rate_limited');
+    tenant.clock.now -= 86_400_000 - 59_000;
+    await admitted(tenant);
+    await admitted(tenant);
+    const reply = await tenant.store.admit(request(tenant));
+    assert.ok(reply.kind === 'rate_limited' && reply.retryAfterMs <= 60_000);
+    tenant.clock.now += reply.retryAfterMs;
+    await admitted(tenant);
+  },
 };

@@ -37,7 +37,7 @@ const commands: { weight: number; arbitrary: fc.Arbitrary<Command> }[] = [
     weight: 6,
     arbitrary: fc.record({
       type: fc.constant('advance'),
-      ms: fc.oneof(fc.integer({ min: 0, max: 3_000 }), fc.integer({ min: 0, max: 90_000 }), fc.integer({ min: 0, max: 4_000_000 }), fc.integer({ min: -50_000, max: -1 })),
+      ms: fc.oneof(fc.integer({ min: 0, max: 3_000 }), fc.integer({ min: 0, max: 90_000 }), fc.integer({ min: 0, max: 4_000_000 }), fc.integer({ min: -50_000, max: -1 }), fc.integer({ min: -90_000_000, max: -60_000 })),
     }),
   },
   {

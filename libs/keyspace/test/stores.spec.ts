@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/gl
 import type { Acknowledgement, FleetMessage, NodeDump, NodeReport } from '@tollgate/contracts';
 import { startServices, type Services } from '@tollgate/harness';
 import { publishSnapshot } from '@tollgate/snapshot';
-import { Acknowledgements, EpochCache, Epochs, FleetStore, FunctionLibrary, openRedis, primariesOf, redisReady, type ConnectionRole, type RedisConnection } from '../src/index.ts';
+import { Acknowledgements, EpochCache, Epochs, FleetStore, freeStalledCheck, FunctionLibrary, openRedis, primariesOf, redisReady, type ConnectionRole, type RedisConnection } from '../src/index.ts';
 import { keys } from '../src/keys.ts';
 import { openAccount, openWorld, SHARDS } from './world.ts';
 
@@ -236,5 +236,18 @@ describe('a connection', () => {
     expect(await tenant.live.getBooks(accounts)).toEqual(accounts.map(() => null));
     expect((await written()) - before).toBeLessThan(20 * primariesOf(redis).length);
     world.close();
+  });
+});
+
+describe('the check for stalled jobs', () => {
+  test('is not put off by a clock of Redis that was ahead and has been set right, and is left alone otherwise', async () => {
+    const key = '{bull}:usage:stalled-check';
+    const order = { queue: 'usage', intervalMs: 5_000 };
+    expect(await freeStalledCheck(redis, order)).toBe(false);
+    await redis.set(key, '1', 'PX', 4_900);
+    expect(await freeStalledCheck(redis, order)).toBe(false);
+    await redis.set(key, '1', 'PX', 86_400_000);
+    expect(await freeStalledCheck(redis, order)).toBe(true);
+    expect(await redis.exists(key)).toBe(0);
   });
 });

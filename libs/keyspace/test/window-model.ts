@@ -24,8 +24,7 @@ export class WindowModel {
   count(limits: Limits, now: number): void {
     if (tracked(limits).length === 0) return;
     for (const window of RATE_WINDOWS) {
-      if (limits[window] > 0) this.#counted[window].push(this.#current(window, now));
-      else this.#counted[window] = [];
+      this.#counted[window] = limits[window] > 0 ? [...this.#believed(window, now), this.#current(window, now)] : [];
     }
   }
 
@@ -38,14 +37,20 @@ export class WindowModel {
     });
   }
 
-  /** Oldest first: the current bucket never goes back. */
+  /** Oldest first: the current bucket does not go back with the clock. */
   #live(window: RateWindow, now: number): number[] {
     const current = this.#current(window, now);
-    return this.#counted[window].filter((bucket) => bucket > current - BUCKETS);
+    return this.#believed(window, now).filter((bucket) => bucket > current - BUCKETS);
+  }
+
+  /** All that was counted, or nothing when its clock was a window or more ahead of this one. */
+  #believed(window: RateWindow, now: number): number[] {
+    const isFromAhead = (this.#counted[window].at(-1) ?? 0) >= Math.floor(now / BUCKET_MS[window]) + BUCKETS;
+    return isFromAhead ? [] : this.#counted[window];
   }
 
   #current(window: RateWindow, now: number): number {
-    return Math.max(Math.floor(now / BUCKET_MS[window]), this.#counted[window].at(-1) ?? 0);
+    return Math.max(Math.floor(now / BUCKET_MS[window]), this.#believed(window, now).at(-1) ?? 0);
   }
 }
 

@@ -8,13 +8,16 @@ local BUCKETS = 60
 local WINDOW_NAMES = { 'rpm', 'rph', 'rpd' }
 local BUCKET_MS = { 1000, 60000, 1440000 }
 
--- What a window holds now: the current bucket, which never goes back whatever the clock does, the requests counted,
+-- What a window holds now: the current bucket, which does not go back with the clock, the requests counted,
 -- where the live pairs begin in `state`, and what the newest bucket of the state holds when that is the current one.
+-- A state from a whole window ahead or more was written by a clock that was wrong then. Nothing of it counts: otherwise a key that
+-- was used while the clock was a day ahead would be denied for a day. That costs one window more than the limit, once.
 local function look(state, bucket_ms, now)
   local bucket, first = math.floor(now / bucket_ms), 5
   if not state then return bucket, 0, first, 0 end
   local total = struct.unpack('>I4', state)
   local newest, newest_count = struct.unpack('>I4I4', state, #state - 7)
+  if newest >= bucket + BUCKETS then return bucket, 0, #state + 1, 0 end
   if newest > bucket then bucket = newest end
   while first < #state do
     local oldest, count = struct.unpack('>I4I4', state, first)

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Inject, Injectable, Logger, type OnApplicationBootstrap, type BeforeApplicationShutdown } from '@nestjs/common';
 import { USAGE_QUEUE } from '@tollgate/contracts';
-import { BULL_PREFIX, openRedis } from '@tollgate/keyspace';
+import { BULL_PREFIX, freeStalledCheck, openRedis } from '@tollgate/keyspace';
 import { Worker, type Processor, type WorkerOptions } from 'bullmq';
 import { CONFIG, type Config } from '../../config.ts';
 import { outageLog } from '../redis/outage-log.ts';
@@ -15,7 +15,7 @@ const CLOSE_TIMEOUT_MS = 5_000;
 
 interface Registration {
   processor: Processor;
-  options: Omit<WorkerOptions, 'connection' | 'prefix' | 'autorun'>;
+  options: Omit<WorkerOptions, 'connection' | 'prefix' | 'autorun' | 'stalledInterval'> & { stalledInterval: number };
 }
 
 /** The only place that opens BullMQ workers. Features register a processor in their constructor or onModuleInit; workers start once everything is wired. */
@@ -51,7 +51,11 @@ export class QueueWorkers implements OnApplicationBootstrap, BeforeApplicationSh
     // Without a listener a lost connection would end the process; BullMQ reconnects by itself.
     worker.on('error', onError);
     worker.on('failed', (_job, error) => this.logger.warn(error, `a job of queue ${queue} failed`));
+    const stalledCheck = setInterval(() => {
+      if (connection.status === 'ready') freeStalledCheck(connection, { queue, intervalMs: options.stalledInterval }).catch(onError);
+    }, options.stalledInterval).unref();
     return async () => {
+      clearInterval(stalledCheck);
       // While Redis is away a worker cannot say goodbye; its jobs are idempotent and are taken up by another.
       await Promise.race([worker.close(), sleep(CLOSE_TIMEOUT_MS, undefined, { ref: false })]);
       worker.disconnect().catch(onError);
