@@ -28,11 +28,18 @@ export async function backUp(server: PostgresServer, to: string): Promise<void> 
 }
 
 /** A replica that streams from `primary` under its name; read-only until `SELECT pg_promote()`. The caller stops it. */
-export async function startStandby({ folder, folders }: Services, primary: PostgresServer, name: string): Promise<PostgresServer> {
-  const dataFolder = path.join(folder, name);
-  const { port: primaryPort, password } = new URL(primary.databaseUrl);
+export async function startStandby(services: Services, primary: PostgresServer, name: string): Promise<PostgresServer> {
+  const dataFolder = path.join(services.folder, name);
+  const { port, password } = new URL(primary.databaseUrl);
   await backUp(primary, dataFolder);
-  makeStandby(dataFolder, { port: Number(primaryPort), password, name });
+  makeStandby(dataFolder, { port: Number(port), password, name });
+  return startPostgres(services, name);
+}
+
+/** A server over the data in the suite's folder of its name. The caller stops it. */
+export async function startPostgres({ folder, folders, databaseUrl }: Services, name: string): Promise<PostgresServer> {
+  const dataFolder = path.join(folder, name);
+  const { password } = new URL(databaseUrl);
   const port = await findFreePort();
   const process = embeddedPostgres({ dataFolder, port, password, folders, isDisposable: true, name });
   await process.start();

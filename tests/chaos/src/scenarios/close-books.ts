@@ -1,4 +1,4 @@
-import { auditBooks, compareUsage, demoRecordSchema, readUsage, type ClientRecord, type Finding } from '@tollgate/audit';
+import { auditBooks, compareUsage, demoRecordSchema, readUsage, type ClientRecord, type Finding, type UsageRow } from '@tollgate/audit';
 import type { Tollgate } from '@tollgate/harness';
 import { waitForJournals } from '../wait-for-journals.ts';
 
@@ -11,12 +11,16 @@ export interface ClosedBooks {
   drainedInMs: number;
 }
 
-/** Waits for what is on its way and has clients, upstream, PostgreSQL and Redis compared. `wereCut`: answers may have broken off. */
-export async function closeBooks(tollgate: Tollgate, clients: readonly ClientRecord[], { wereCut }: { wereCut: boolean }): Promise<ClosedBooks> {
+/**
+ * Waits for what is on its way and has clients, upstream, PostgreSQL and Redis compared. `wereCut`: answers may have broken off.
+ * `reportedLost`: usage the books have lost and said so, by request id.
+ */
+export async function closeBooks(tollgate: Tollgate, clients: readonly ClientRecord[], { wereCut, reportedLost = new Map() }: { wereCut: boolean; reportedLost?: ReadonlyMap<string, UsageRow> }): Promise<ClosedBooks> {
   const startedAt = Date.now();
   await waitForJournals(tollgate, startedAt + DRAIN_MS);
   const books = await auditBooks(tollgate, { drainMs: DRAIN_MS });
   const drainedInMs = Date.now() - startedAt;
   const provider = demoRecordSchema.parse(await (await fetch(`${tollgate.upstreamUrl}/record`)).json());
-  return { findings: [...compareUsage({ clients, provider, usage: await readUsage(tollgate.databaseUrl), wereKilled: wereCut }), ...books], drainedInMs };
+  const usage = new Map([...reportedLost, ...(await readUsage(tollgate.databaseUrl))]);
+  return { findings: [...compareUsage({ clients, provider, usage, wereKilled: wereCut }), ...books], drainedInMs };
 }

@@ -17,7 +17,7 @@ export async function readLeases({ redisUrl, shards }: Pick<Tollgate, 'redisUrl'
   });
 }
 
-async function withRedis<T>(redisUrl: string, ask: (redis: ReturnType<typeof openRedis>) => Promise<T>): Promise<T> {
+export async function withRedis<T>(redisUrl: string, ask: (redis: ReturnType<typeof openRedis>) => Promise<T>): Promise<T> {
   const redis = openRedis(redisUrl, { role: 'plain', name: 'chaos', onError: () => undefined });
   try {
     await redisReady(redis, CONNECT_MS);

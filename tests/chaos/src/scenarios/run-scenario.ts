@@ -1,14 +1,22 @@
 import { closeClient, describeFindings, isSound } from '@tollgate/audit';
 import { z } from 'zod';
+import { clock } from './clock.ts';
 import { partition } from './partition.ts';
 import { postgresFailover } from './postgres-failover.ts';
 import { postgresStop } from './postgres-stop.ts';
+import { restore } from './restore.ts';
 import type { Outcome, Scenario } from './scenario.ts';
+import { slowClients } from './slow-clients.ts';
+import { streams } from './streams.ts';
 
 const SCENARIOS: Readonly<Record<string, Scenario>> = {
+  clock,
   partition,
   'postgres-failover': postgresFailover,
   'postgres-stop': postgresStop,
+  restore,
+  'slow-clients': slowClients,
+  streams,
 };
 export const SCENARIO_NAMES = Object.keys(SCENARIOS);
 

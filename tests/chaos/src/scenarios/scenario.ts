@@ -24,3 +24,9 @@ export function promised(name: string, promise: string, { compared, problems }: 
 export function inSeconds(ms: number): string {
   return `${(ms / 1_000).toFixed(1)} s`;
 }
+
+/** 0 of nothing. */
+export function quantile(values: readonly number[], share: number): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
+}

@@ -1,0 +1,67 @@
+import { Agent, request } from 'node:http';
+import { quantile } from './scenario.ts';
+
+const STAMP = /"system_fingerprint":"([\d.]+)","choices":\[\{/g;
+const agent = new Agent({ keepAlive: false, maxSockets: Infinity });
+
+/** What one stream of the paced upstream was like for its client. */
+export interface PacedStream {
+  status: number | null;
+  /** Chunks that carried a token, and whether the stream ended as the protocol ends it. */
+  tokens: number;
+  isWhole: boolean;
+}
+
+/** From written by the upstream to read here, ms. */
+export class ChunkDelays {
+  #values: number[] = [];
+
+  add(delayMs: number): void {
+    this.#values.push(delayMs);
+  }
+
+  /** Forgets what came while streams were still being opened. */
+  restart(): void {
+    this.#values = [];
+  }
+
+  get count(): number {
+    return this.#values.length;
+  }
+
+  at(share: number): number {
+    return quantile(this.#values, share);
+  }
+}
+
+export function openPacedStream({ origin, apiKey, model, tokens, delays }: { origin: string; apiKey: string; model: string; tokens: number; delays: ChunkDelays }): { begun: Promise<void>; ended: Promise<PacedStream> } {
+  const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
+  const { promise: ended, resolve: end } = Promise.withResolvers<PacedStream>();
+  const stream: PacedStream = { status: null, tokens: 0, isWhole: false };
+  const body = JSON.stringify({ model, max_tokens: tokens, stream: true, messages: [{ role: 'user', content: 'count' }] });
+  const finish = (): void => {
+    begin();
+    end(stream);
+  };
+  const sent = request(`${origin}/v1/chat/completions`, { agent, method: 'POST', headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) } }, (response) => {
+    stream.status = response.statusCode ?? null;
+    let rest = '';
+    response.setEncoding('utf8');
+    response.on('data', (text: string) => {
+      const now = performance.timeOrigin + performance.now();
+      const whole = rest + text;
+      const lastLine = whole.lastIndexOf('\n') + 1;
+      rest = whole.slice(lastLine);
+      for (const [, stamp] of whole.slice(0, lastLine).matchAll(STAMP)) {
+        if (stream.tokens < tokens) delays.add(now - Number(stamp));
+        stream.tokens += 1;
+      }
+      if (whole.includes('data: [DONE]')) stream.isWhole = true;
+      begin();
+    });
+    response.on('close', finish).on('error', finish);
+  });
+  sent.on('error', finish);
+  sent.end(body);
+  return { begun, ended };
+}

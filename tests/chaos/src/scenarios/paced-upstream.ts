@@ -1,0 +1,42 @@
+import { createServer, type ServerResponse } from 'node:http';
+import { z } from 'zod';
+
+/**
+ * A provider of chat streams at an even pace: one token every `EVERY_MS`, `max_tokens` of them, each chunk stamped with the moment it was written
+ * (`system_fingerprint`, unix ms), so that whoever receives it knows how long it took. Argument: port. Prints a line once it listens.
+ */
+const EVERY_MS = 1_000;
+const PROMPT_TOKENS = 10;
+const bodySchema = z.looseObject({ max_tokens: z.number() });
+
+const server = createServer((request, response) => {
+  const parts: Buffer[] = [];
+  request.on('data', (part: Buffer) => parts.push(part));
+  request.on('end', () => stream(response, bodySchema.parse(JSON.parse(Buffer.concat(parts).toString('utf8'))).max_tokens));
+});
+server.keepAliveTimeout = 0;
+server.listen({ port: Number(process.argv[2]), host: '127.0.0.1', backlog: 4_096 }, () => process.stdout.write('ready\n'));
+
+function stream(response: ServerResponse, tokens: number): void {
+  response.writeHead(200, { 'content-type': 'text/event-stream' });
+  // Streams that are opened together do not speak together.
+  setTimeout(() => pace(response, tokens), Math.random() * EVERY_MS);
+}
+
+function pace(response: ServerResponse, tokens: number): void {
+  let sent = 0;
+  const timer = setInterval(() => {
+    sent += 1;
+    response.write(chunk({ choices: [{ index: 0, delta: { ...(sent === 1 ? { role: 'assistant' } : {}), content: ' a' }, finish_reason: null }] }));
+    if (sent < tokens) return;
+    clearInterval(timer);
+    response.write(chunk({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] }));
+    response.write(chunk({ choices: [], usage: { prompt_tokens: PROMPT_TOKENS, completion_tokens: sent, total_tokens: PROMPT_TOKENS + sent } }));
+    response.end('data: [DONE]\n\n');
+  }, EVERY_MS);
+  response.on('close', () => clearInterval(timer));
+}
+
+function chunk(content: object): string {
+  return `data: ${JSON.stringify({ id: 'chatcmpl-paced', object: 'chat.completion.chunk', created: 1, model: 'paced', system_fingerprint: String(performance.timeOrigin + performance.now()), ...content })}\n\n`;
+}

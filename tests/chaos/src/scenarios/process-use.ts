@@ -1,0 +1,22 @@
+import { readdirSync, readFileSync } from 'node:fs';
+
+/** What a process takes of the machine right now (Linux). */
+export interface ProcessUse {
+  rssBytes: number;
+  openFiles: number;
+}
+
+export function readUse(pid: number): ProcessUse {
+  const kilobytes = /^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
+  return { rssBytes: Number(kilobytes ?? 0) * 1_024, openFiles: readdirSync(`/proc/${pid}/fd`).length };
+}
+
+/** How many files this process and those it starts may open each. */
+export function openFilesMax(): number {
+  const soft = /^Max open files\s+(\d+|unlimited)/m.exec(readFileSync('/proc/self/limits', 'utf8'))?.[1];
+  return soft === undefined || soft === 'unlimited' ? Infinity : Number(soft);
+}
+
+export function inMegabytes(bytes: number): string {
+  return `${(bytes / 1_048_576).toFixed(1)} MB`;
+}

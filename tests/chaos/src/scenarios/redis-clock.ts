@@ -1,0 +1,61 @@
+import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { resolveFaketime } from '@tollgate/harness';
+import { withRedis } from './read-state.ts';
+
+const APPLIED_WITHIN_MS = 10_000;
+const TOLERANCE_S = 5;
+
+/** The clock of a Redis that was started with `env`: the real one plus an offset, which can change while it runs. */
+export class RedisClock {
+  readonly #folder = mkdtempSync(path.join(tmpdir(), 'tollgate-clock-'));
+  readonly #library: string;
+
+  private constructor(library: string) {
+    this.#library = library;
+    this.#write(0);
+  }
+
+  static async make(): Promise<RedisClock> {
+    return new RedisClock(await resolveFaketime());
+  }
+
+  get env(): Record<string, string> {
+    return {
+      // libfaketime cannot start below jemalloc, whose first allocation reads the clock: the C library's own allocator goes before it.
+      LD_PRELOAD: `${this.#library} libc.so.6`,
+      FAKETIME_TIMESTAMP_FILE: this.#file,
+      FAKETIME_CACHE_DURATION: '1',
+      // The event loop's timers go on, as they do when a clock is set.
+      FAKETIME_DONT_FAKE_MONOTONIC: '1',
+    };
+  }
+
+  /** Resolves when the server tells the shifted time. */
+  async shift(redisUrl: string, offsetS: number): Promise<void> {
+    this.#write(offsetS);
+    await withRedis(redisUrl, async (redis) => {
+      for (const deadline = Date.now() + APPLIED_WITHIN_MS; ; await delay(50)) {
+        const [seconds] = await redis.time();
+        if (Math.abs(Number(seconds) - offsetS - Date.now() / 1_000) < TOLERANCE_S) return;
+        if (Date.now() > deadline) throw new Error(`Redis' clock did not move by ${offsetS} s`);
+      }
+    });
+  }
+
+  remove(): void {
+    rmSync(this.#folder, { recursive: true, force: true });
+  }
+
+  get #file(): string {
+    return path.join(this.#folder, 'offset');
+  }
+
+  /** Renamed into place: half a number would be another time. */
+  #write(offsetS: number): void {
+    writeFileSync(`${this.#file}.new`, `${offsetS < 0 ? '' : '+'}${offsetS}\n`);
+    renameSync(`${this.#file}.new`, this.#file);
+  }
+}

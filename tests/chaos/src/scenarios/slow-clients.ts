@@ -1,0 +1,142 @@
+import { connect, type Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { createCustomer, createRoutedModel, startTollgate, subscribeWithKey, type Tollgate } from '@tollgate/harness';
+import { Scene } from '../scene.ts';
+import { closeBooks } from './close-books.ts';
+import { ConstantLoad, describeEndings } from './constant-load.ts';
+import { inMegabytes, readUse } from './process-use.ts';
+import { inSeconds, promised, quantile, type Order, type Outcome } from './scenario.ts';
+
+/** `--times`: slow writers; half as many slow readers. */
+const SLOW_WRITERS = 400;
+const CALM_MS = 15_000;
+const HEADER_TIMEOUT_MS = 10_000;
+const STALL_TIMEOUT_MS = 60_000;
+/** Node's own look at its connections, and ours, come at intervals. */
+const TOLERANCE_MS = 6_000;
+const HEADER_BYTE_EVERY_MS = 1_000;
+/** Far more than any buffer between upstream and client holds. */
+const ANSWER_TOKENS = 60_000;
+/** What may wait in the node for a client that does not read: a few buffers, not the answer (about 12 MB). */
+const MEMORY_PER_READER_MAX = 1_048_576;
+
+interface SlowClient {
+  /** Ms from the connection's start to its end. */
+  cutAfterMs: Promise<number | null>;
+}
+
+/** T13: clients that send their headers a byte a second and clients that read nothing, beside others that are served all the while. */
+export async function slowClients({ times = SLOW_WRITERS, seed, log }: Order): Promise<Outcome> {
+  const tollgate = await startTollgate({ nodes: 1 });
+  try {
+    const load = new ConstantLoad(await Scene.set(tollgate), { seed, clients: 4, pauseMs: 20 });
+    const target = await readerTarget(tollgate);
+    const pid = tollgate.pidOf('node-1') ?? 0;
+    await delay(CALM_MS);
+    const calm = await measureLatency(tollgate, CALM_MS);
+    const rssBefore = readUse(pid).rssBytes;
+    log(`${times} slow writers and ${times / 2} slow readers come`);
+    const writers = Array.from({ length: times }, () => writeSlowly(tollgate.nodeUrls[0] ?? ''));
+    const readers = Array.from({ length: times / 2 }, () => readNothing(tollgate.nodeUrls[0] ?? '', target));
+    const beset = await measureLatency(tollgate, CALM_MS);
+    const rssBeset = readUse(pid).rssBytes;
+    const writersCut = await Promise.all(writers.map(({ cutAfterMs }) => cutAfterMs));
+    const readersCut = await Promise.all(readers.map(({ cutAfterMs }) => cutAfterMs));
+    log('all of them were cut');
+    const records = await load.stop();
+    const { findings, drainedInMs } = await closeBooks(tollgate, records, { wereCut: false });
+    const failed = records.filter(({ ending }) => ending !== 'completed' && ending !== 'hung_up').map(({ ending, status }) => `${ending}, status ${status}`);
+    const growth = (rssBeset - rssBefore) / readers.length;
+    return {
+      figures: [
+        ['slow writers', `${times}, cut after ${rangeOf(writersCut)}`],
+        ['slow readers', `${readers.length}, cut after ${rangeOf(readersCut)}`],
+        ['memory of the node', `${inMegabytes(rssBefore)} before, ${inMegabytes(rssBeset)} with them`],
+        ['others, small request', `p50 ${calm.p50.toFixed(1)} ms, p99 ${calm.p99.toFixed(1)} ms before; p50 ${beset.p50.toFixed(1)} ms, p99 ${beset.p99.toFixed(1)} ms with them`],
+        ['others, load', describeEndings(records)],
+        ['drained', inSeconds(drainedInMs)],
+      ],
+      findings: [
+        promised('others served', 'nobody else is refused or broken off', { compared: records.length, problems: failed }),
+        promised('slow writers', `cut when their headers have taken ${inSeconds(HEADER_TIMEOUT_MS)}`, { compared: times, problems: beyond(writersCut, HEADER_TIMEOUT_MS) }),
+        promised('slow readers', `cut when they have read nothing for ${inSeconds(STALL_TIMEOUT_MS)}`, { compared: readers.length, problems: beyond(readersCut, STALL_TIMEOUT_MS) }),
+        promised('memory', 'what is not read is not collected', { compared: readers.length, problems: growth > MEMORY_PER_READER_MAX ? [`${inMegabytes(growth)} a reader`] : [] }),
+        ...findings,
+      ],
+    };
+  } finally {
+    await tollgate.stop();
+  }
+}
+
+interface ReaderTarget {
+  apiKey: string;
+  model: string;
+}
+
+async function readerTarget(tollgate: Tollgate): Promise<ReaderTarget> {
+  const model = await createRoutedModel(tollgate);
+  const apiKey = await subscribeWithKey(await createCustomer(tollgate, { amount: '1000000' }), { modelIds: [model.id], tokens: 500_000_000 });
+  await tollgate.admin.syncAll();
+  return { apiKey, model: model.name };
+}
+
+function writeSlowly(origin: string): SlowClient {
+  const socket = open(origin);
+  socket.write('POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nx-slow: ');
+  const timer = setInterval(() => socket.write('a'), HEADER_BYTE_EVERY_MS);
+  socket.resume();
+  socket.once('close', () => clearInterval(timer));
+  return { cutAfterMs: endOf(socket) };
+}
+
+/** A socket that is never read: its end is seen in the kernel's answer to what is written. */
+function readNothing(origin: string, { apiKey, model }: ReaderTarget): SlowClient {
+  const body = JSON.stringify({ model, stream: true, max_tokens: ANSWER_TOKENS, messages: [{ role: 'user', content: `@demo tokens=${ANSWER_TOKENS} delay=0` }] });
+  const socket = open(origin);
+  socket.pause();
+  socket.write(`POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${apiKey}\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`);
+  // A connection that was reset says so to who writes; a byte beyond the request is the start of the next one and changes nothing.
+  const probe = setInterval(() => socket.write('\r\n'), HEADER_BYTE_EVERY_MS);
+  socket.once('close', () => clearInterval(probe));
+  return { cutAfterMs: endOf(socket) };
+}
+
+function open(origin: string): Socket {
+  const { hostname, port } = new URL(origin);
+  return connect(Number(port), hostname).on('error', () => undefined);
+}
+
+function endOf(socket: Socket): Promise<number | null> {
+  const startedAt = performance.now();
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => {
+      socket.destroy();
+      resolve(null);
+    }, 2 * STALL_TIMEOUT_MS);
+    socket.once('close', () => {
+      clearTimeout(timer);
+      resolve(performance.now() - startedAt);
+    });
+  });
+}
+
+/** Of `GET /v1/models` without a key, again and again: what every request pays, and no upstream in it. */
+async function measureLatency({ nodeUrls: [origin] }: Tollgate, durationMs: number): Promise<{ p50: number; p99: number }> {
+  const times: number[] = [];
+  for (const until = Date.now() + durationMs; Date.now() < until; await delay(10)) {
+    const startedAt = performance.now();
+    await (await fetch(`${origin}/v1/models`)).arrayBuffer();
+    times.push(performance.now() - startedAt);
+  }
+  return { p50: quantile(times, 0.5), p99: quantile(times, 0.99) };
+}
+
+function beyond(cut: readonly (number | null)[], limitMs: number): string[] {
+  return cut.filter((after) => after === null || after > limitMs + TOLERANCE_MS || after < limitMs - TOLERANCE_MS).map((after) => (after === null ? 'never' : `after ${inSeconds(after)}`));
+}
+
+function rangeOf(cut: readonly (number | null)[]): string {
+  const values = cut.filter((after) => after !== null);
+  return values.length === 0 ? 'never' : `${inSeconds(Math.min(...values))} to ${inSeconds(Math.max(...values))}${values.length < cut.length ? `, ${cut.length - values.length} never` : ''}`;
+}
