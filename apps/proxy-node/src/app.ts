@@ -21,6 +21,7 @@ export interface AppParts {
   operations: Operations;
   newRid: () => string;
   trustedProxies: readonly AddressRange[];
+  clientStallMs: number;
   bodies: BodyRoom;
   bodyBytesMax: number;
 }
@@ -94,10 +95,10 @@ function refuse(context: Context<Env>, parts: AppParts, refusal: Refusal): Respo
   return RESPONSE_ALREADY_SENT;
 }
 
-function edgeOf({ incoming, outgoing }: { incoming: IncomingMessage; outgoing: ServerResponse }, { newRid, trustedProxies }: AppParts): Edge {
+function edgeOf({ incoming, outgoing }: { incoming: IncomingMessage; outgoing: ServerResponse }, { newRid, trustedProxies, clientStallMs }: AppParts): Edge {
   const rid = newRid();
   const [path = '/'] = (incoming.url ?? '/').split('?', 1);
-  return { rid, shape: errorShapeOf(path), incoming, outgoing, reply: new ClientReply(outgoing, rid), addressHex: clientAddressHex(incoming, trustedProxies), receivedAtMs: Date.now() };
+  return { rid, shape: errorShapeOf(path), incoming, outgoing, reply: new ClientReply(outgoing, { rid, stallMs: clientStallMs }), addressHex: clientAddressHex(incoming, trustedProxies), receivedAtMs: Date.now() };
 }
 
 function modelsRequest({ incoming, addressHex }: Edge, operations: Operations): ModelsRequest {

@@ -145,12 +145,12 @@ function createServing({ config, store, books, follower, log }: { config: Config
     ticker,
     log,
     node,
-    limits: { bodyBytesMax: config.BODY_BYTES_MAX, attemptsMax: config.ATTEMPTS_MAX, keepAliveMs: config.KEEP_ALIVE_MS, clientStallMs: config.CLIENT_STALL_TIMEOUT_MS },
+    limits: { bodyBytesMax: config.BODY_BYTES_MAX, attemptsMax: config.ATTEMPTS_MAX, keepAliveMs: config.KEEP_ALIVE_MS },
     onFinal: (final, { model }) => metrics.ended(final, model.name),
     onRefused: (status) => metrics.refused(status),
   });
   const operations = new Operations({ gate, follower, metrics, meteringRefusal: () => books.refusal(), log });
-  const app = createApp({ pipeline, bodies, admitter, operations, newRid: randomUUIDv7, trustedProxies: parseRanges(config.TRUSTED_PROXIES), bodyBytesMax: config.BODY_BYTES_MAX });
+  const app = createApp({ pipeline, bodies, admitter, operations, newRid: randomUUIDv7, trustedProxies: parseRanges(config.TRUSTED_PROXIES), clientStallMs: config.CLIENT_STALL_TIMEOUT_MS, bodyBytesMax: config.BODY_BYTES_MAX });
   return { app, operations, gate, pipeline, pools, health, affinity, denials };
 }
 

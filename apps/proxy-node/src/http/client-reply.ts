@@ -4,10 +4,13 @@ import type { ServerResponse } from 'node:http';
 export class ClientReply {
   readonly #outgoing: ServerResponse;
   readonly #headers: Record<string, string>;
+  readonly #stallMs: number;
   #stalledSince: number | null = null;
 
-  constructor(outgoing: ServerResponse, rid: string) {
+  /** `stallMs`: a client that reads nothing for so long although bytes wait for it is cut, so that it cannot pin what serves it. */
+  constructor(outgoing: ServerResponse, { rid, stallMs }: { rid: string; stallMs: number }) {
     this.#outgoing = outgoing;
+    this.#stallMs = stallMs;
     // Both names: the OpenAI SDK reads the first, the Anthropic SDK the second.
     this.#headers = { 'x-request-id': rid, 'request-id': rid };
   }
@@ -43,6 +46,7 @@ export class ClientReply {
     const length = typeof body === 'string' ? Buffer.byteLength(body) : body.byteLength;
     this.#outgoing.writeHead(status, { ...this.#headers, 'content-type': contentType, 'content-length': String(length) });
     this.#outgoing.end(body);
+    this.#watchLastBytes();
   }
 
   sendJson(status: number, body: unknown): void {
@@ -71,17 +75,29 @@ export class ClientReply {
     });
   }
 
-  /** ms the client has read nothing although bytes wait for it. */
-  stalledMs(now: number): number {
-    return this.#stalledSince === null ? 0 : now - this.#stalledSince;
+  /** Bytes wait for the client. */
+  get isBlocked(): boolean {
+    return this.#stalledSince !== null;
+  }
+
+  /** To be asked while the answer is being written; its last bytes are watched here. */
+  isStalled(now: number): boolean {
+    return this.#stalledSince !== null && now - this.#stalledSince > this.#stallMs;
   }
 
   end(): void {
-    if (!this.isGone) this.#outgoing.end();
+    if (this.isGone) return;
+    this.#outgoing.end();
+    this.#watchLastBytes();
   }
 
   /** Cuts the connection: the answer cannot be made whole any more. */
   cut(): void {
     this.#outgoing.destroy();
+  }
+
+  /** They may lie in the socket long after the request is over. Node's own time-out knows a client that reads slowly from one that does not. */
+  #watchLastBytes(): void {
+    if (this.#outgoing.writableLength > 0) this.#outgoing.setTimeout(this.#stallMs, () => this.cut());
   }
 }

@@ -27,7 +27,6 @@ export interface MeterContext {
   readonly ticker: Ticker;
   readonly receivedAtMs: number;
   readonly keepAliveMs: number;
-  readonly clientStallMs: number;
 }
 
 /** Passes one request's answer to the client and counts it on the way. One per request; attempts come one after the other. */

@@ -36,7 +36,6 @@ export interface PipelineLimits {
   bodyBytesMax: number;
   attemptsMax: number;
   keepAliveMs: number;
-  clientStallMs: number;
 }
 
 export interface PipelineParts {
@@ -131,7 +130,6 @@ export class Pipeline {
       ticker,
       receivedAtMs,
       keepAliveMs: limits.keepAliveMs,
-      clientStallMs: limits.clientStallMs,
     });
     this.#running.add(passing);
     try {

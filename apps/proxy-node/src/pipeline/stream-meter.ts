@@ -100,9 +100,9 @@ export class StreamMeter implements AnswerMeter, Ticking {
   }
 
   tick(now: number): void {
-    const { reply, keepAliveMs, clientStallMs } = this.#context;
-    if (reply.stalledMs(now) > clientStallMs) return reply.cut();
-    if (this.#isOver || !this.#reader || reply.stalledMs(now) > 0 || now - this.#lastWriteAt < keepAliveMs) return;
+    const { reply, keepAliveMs } = this.#context;
+    if (reply.isStalled(now)) return reply.cut();
+    if (this.#isOver || !this.#reader || reply.isBlocked || now - this.#lastWriteAt < keepAliveMs) return;
     this.#commitPreamble();
     this.#write(this.#reader.keepAlive());
   }
