@@ -16,6 +16,11 @@ import { ReplyReader } from './reply-reader.ts';
 
 const DUMP_TTL_MS = 30_000;
 
+interface ReportAge {
+  nowMs: number;
+  ageMaxMs: number;
+}
+
 export type PublishReply = { kind: 'published' } | { kind: 'stale'; currentVersion: number };
 
 /** What control plane and nodes tell each other about configuration. All of it lives in the one slot `{fleet}`. */
@@ -76,18 +81,16 @@ export class FleetStore {
     await this.#redis.hset(keys.nodes, nodeAddress(report.name, report.worker), JSON.stringify(report));
   }
 
-  /** Reports not older than `ageMaxMs`; older ones are removed. A report that cannot be read is left out and removed too. */
-  async listReports({ nowMs, ageMaxMs }: { nowMs: number; ageMaxMs: number }): Promise<NodeReport[]> {
-    const texts = await this.#redis.hgetall(keys.nodes);
-    const reports: NodeReport[] = [];
-    const expired: string[] = [];
-    for (const [address, text] of Object.entries(texts)) {
-      const report = readJson(text, nodeReportSchema);
-      if (report && report.reported_at >= nowMs - ageMaxMs) reports.push(report);
-      else expired.push(address);
-    }
-    if (expired.length > 0) await this.#redis.hdel(keys.nodes, ...expired);
-    return reports;
+  /** Reports not older than `ageMaxMs` that can be read. */
+  async listReports(age: ReportAge): Promise<NodeReport[]> {
+    return (await this.#sortReports(age)).fresh;
+  }
+
+  /** As `listReports`, and removes the others. For the control plane alone: nobody else may decide that a node is forgotten. */
+  async pruneReports(age: ReportAge): Promise<NodeReport[]> {
+    const { fresh, others } = await this.#sortReports(age);
+    if (others.length > 0) await this.#redis.hdel(keys.nodes, ...others);
+    return fresh;
   }
 
   /** Removes the reports of all workers of a node. */
@@ -132,6 +135,18 @@ export class FleetStore {
     if (workers.length === 0) return [];
     const texts = await this.#redis.mget(workers.map(({ name, worker }) => keys.dump(requestId, nodeAddress(name, worker))));
     return texts.flatMap((text) => (text === null ? [] : (readJson(text, nodeDumpSchema) ?? [])));
+  }
+
+  async #sortReports({ nowMs, ageMaxMs }: ReportAge): Promise<{ fresh: NodeReport[]; others: string[] }> {
+    const texts = await this.#redis.hgetall(keys.nodes);
+    const fresh: NodeReport[] = [];
+    const others: string[] = [];
+    for (const [address, text] of Object.entries(texts)) {
+      const report = readJson(text, nodeReportSchema);
+      if (report && report.reported_at >= nowMs - ageMaxMs) fresh.push(report);
+      else others.push(address);
+    }
+    return { fresh, others };
   }
 }
 

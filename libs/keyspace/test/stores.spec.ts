@@ -89,7 +89,7 @@ describe('the fleet store', () => {
     expect(heard.slice(0, 2)).toEqual([{ kind: 'reload', node: null }, { kind: 'desired', node: 'node-1' }]);
   });
 
-  test('lists the reports of every worker, and forgets those that are too old or cannot be read', async () => {
+  test('lists the reports of every worker but those that are too old or cannot be read; only the control plane removes them', async () => {
     const store = newStore();
     await store.writeReport(report());
     await store.writeReport(report({ worker: 1, reported_at: 5_000 }));
@@ -98,6 +98,8 @@ describe('the fleet store', () => {
     const names = async (ageMaxMs: number): Promise<string[]> => (await store.listReports({ nowMs: 6_000, ageMaxMs })).map(({ name, worker }) => `${name}:${worker}`).toSorted();
     expect(await names(5_000)).toEqual(['node-1:0', 'node-1:1', 'node-2:0']);
     expect(await names(4_999)).toEqual(['node-1:1', 'node-2:0']);
+    expect(await redis.hlen(keys.nodes)).toBe(4);
+    expect((await store.pruneReports({ nowMs: 6_000, ageMaxMs: 4_999 })).length).toBe(2);
     expect(await redis.hlen(keys.nodes)).toBe(2);
     await store.removeReports('node-1');
     expect(await names(5_000)).toEqual(['node-2:0']);

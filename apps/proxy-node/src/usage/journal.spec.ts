@@ -103,6 +103,22 @@ describe('Journal', () => {
     expect(readdirSync(folder)).toEqual([]);
   });
 
+  test('keeps what a predecessor left while its own copy cannot be written', async () => {
+    const before = await Journal.open({ folder, log: silent });
+    before.journal.appendLive(admittedLine(hold()));
+    before.journal.close();
+    const script = `
+      const { Journal } = await import(${JSON.stringify(join(import.meta.dirname, 'journal.ts'))});
+      const { journal, retire } = await Journal.open({ folder: ${JSON.stringify(folder)}, log: { error: () => {}, warn: () => {}, info: () => {} } });
+      journal.appendLive('x'.repeat(4000) + '\\n');
+      try { retire(); } catch (error) { console.log('retire: ' + error.message); }
+      process.exit(0);
+    `;
+    const { stdout } = spawnSync('/bin/bash', ['-c', 'ulimit -S -f 2; exec "$0" --input-type=module -e "$1"', process.execPath, script], { encoding: 'utf8' });
+    expect(stdout).toMatch(/^retire: \d+ bytes of the journal could not be written/);
+    expect(journalFileNumbers(folder)).toEqual([1, 2]);
+  });
+
   test('survives a disk that takes no more: says so, keeps what could not be written, goes on when there is room', () => {
     // A file size limit stands in for a full disk: the write comes up short, then fails. The limit is lifted from outside.
     const script = `

@@ -47,7 +47,7 @@ export class Journal {
   #writable = true;
   readonly #syncTimer: NodeJS.Timeout;
 
-  /** Locks the folder and reads what a predecessor left. The caller appends what is still live, then calls `retire`. */
+  /** Locks the folder and reads what a predecessor left. The caller appends what is still live, then calls `retire`, which throws, and deletes nothing, when that is not on disk. */
   static async open(options: JournalOptions): Promise<{ journal: Journal; replay: Replay; retire: () => void }> {
     const lock = await lockJournal(options.folder, LOCK_WAIT_MS);
     const { replay, numbers } = readJournals(options.folder);
@@ -112,9 +112,10 @@ export class Journal {
     if (this.#fileBytes >= this.#fileBytesMax && this.#unwritten.length === 0) this.#rotate();
   }
 
-  /** Flushes and puts everything on disk. Throws what the disk says. */
+  /** Flushes and puts everything on disk. Throws what the disk says, also when something could not be written. */
   sync(): void {
     this.flush();
+    if (this.#unwritten.length > 0) throw new Error(`${this.#unwritten.length} bytes of the journal could not be written`);
     fdatasyncSync(this.#descriptor);
     this.#isDirty = false;
   }

@@ -85,8 +85,13 @@ export class RequestBooks implements Books {
     const adopted = await adoptJournals({ own: opened.replay, dataDir: options.dataDir, folder, worker: options.worker, address, log: options.log, now: options.now ?? Date.now });
     const books = new RequestBooks(options, opened.journal);
     books.#takeOver(adopted);
-    opened.retire();
-    adopted.retire();
+    try {
+      opened.retire();
+      adopted.retire();
+    } catch (error) {
+      // The disk is full: no request is let in until it is not, and the next start replays the same files, which changes nothing.
+      options.log.error({ error }, 'earlier journals stay until they could be written anew');
+    }
     await books.#relay.start();
     return books;
   }

@@ -86,7 +86,7 @@ export class NodeRegistry implements OnApplicationBootstrap, OnApplicationShutdo
   }
 
   private reports(): Promise<NodeReport[]> {
-    return this.fleet.listReports({ nowMs: Date.now(), ageMaxMs: REPORT_KEPT_MS });
+    return this.fleet.pruneReports({ nowMs: Date.now(), ageMaxMs: REPORT_KEPT_MS });
   }
 
   private async tick(): Promise<void> {
