@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { request as httpRequest } from 'node:http';
 import { connect } from 'node:net';
+import { issueApiKey } from '@tollgate/contracts';
 import { normaliseAllowlist } from '@tollgate/keyspace';
 import type { SnapshotModel } from '@tollgate/snapshot';
 import { startLocalUpstream, type LocalUpstream } from './testing/local-upstream.ts';
@@ -169,17 +170,24 @@ describe('what is refused', () => {
     expect((await node.post('/v1/chat/completions', `{"model":"${model.name}",${' '.repeat(70_000)}`)).status).toBe(400);
   });
 
-  test('many large bodies at once are refused before they fill the node, and it recovers', async () => {
+  test('the slow uploads of one account are refused before they fill the node, others have room meanwhile, and it recovers', async () => {
+    const other = issueApiKey(ACCOUNT_ID + 1);
+    await node.live.putKey(node.keyRecord({ accountId: ACCOUNT_ID + 1, keyHash: other.hash, id: 999 }));
+    await node.live.putAccount({ accountId: ACCOUNT_ID + 1, status: 'active', drain: false, revision: 1 });
     const { hostname, port } = new URL(node.url);
     const half = `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nx-api-key: ${node.apiKey}\r\ncontent-length: 99000\r\n\r\n${' '.repeat(98_000)}`;
     const answers: string[] = [];
     const sockets = Array.from({ length: 30 }, () => connect(Number(port), hostname).on('error', () => undefined));
     for (const socket of sockets) socket.on('data', (data) => answers.push(data.toString().slice(0, 12))).write(half);
     await until(async () => answers.length > 0);
-    expect(new Set(answers)).toEqual(new Set(['HTTP/1.1 503']));
+    expect(new Set(answers)).toEqual(new Set(['HTTP/1.1 429']));
     expect((await node.post('/v1/chat/completions', chat())).status).toBe(200);
+    const large = chat({ padding: 'x'.repeat(70_000) });
+    expect((await node.post('/v1/chat/completions', large)).status).toBe(429);
+    // It has subscribed to nothing: what it is told shows that its body was read.
+    expect((await node.post('/v1/chat/completions', large, { authorization: `Bearer ${other.key}` })).status).toBe(404);
     for (const socket of sockets) socket.destroy();
-    await until(async () => (await node.post('/v1/chat/completions', chat({ padding: 'x'.repeat(70_000) }))).status === 200);
+    await until(async () => (await node.post('/v1/chat/completions', large)).status === 200);
   });
 
   test('unknown paths are 404, other methods 405, encodings nobody knows 415', async () => {

@@ -39,8 +39,8 @@ export function createApp(parts: AppParts): Hono<Env> {
   refuseWebSockets(app, parts, '/v1/responses');
   serveModel(app, parts, '/v1/responses', 'responses');
   answer(app, parts, 'POST', '/v1/messages/count_tokens', async (edge) => {
-    const { take, leave } = parts.bodies.enter();
-    return countTokensEndpoint(parts.admitter, { ...edge, index: operations.gate.open(), bytesMax: parts.bodyBytesMax, take }).finally(leave);
+    const room = parts.bodies.enter();
+    return countTokensEndpoint(parts.admitter, { ...edge, index: operations.gate.open(), bytesMax: parts.bodyBytesMax, room }).finally(() => room.leave());
   });
   answer(app, parts, 'GET', '/v1/models', (edge) => listModels(parts.admitter, modelsRequest(edge, operations)));
   answer(app, parts, 'GET', '/v1/models/:name{.+}', (edge, context) => getModel(parts.admitter, { ...modelsRequest(edge, operations), name: context.req.param('name') ?? '' }));

@@ -26,6 +26,7 @@ export const REFUSALS = {
   body_unreadable: { error: 'invalid_request', message: 'The request body could not be decoded.', vendorCode: 'invalid_body' },
   rate_limited: { error: 'rate_limit_exceeded', message: 'The request limit of this API key is reached.' },
   concurrency_exceeded: { error: 'rate_limit_exceeded', message: 'Too many requests of this subscription are running.', vendorCode: 'concurrency_exceeded' },
+  uploads_exceeded: { error: 'rate_limit_exceeded', message: 'This account is sending too many large requests at once.', vendorCode: 'uploads_exceeded' },
   tokens_held: { error: 'tokens_held', message: 'Running requests hold the tokens this one needs; try again shortly.' },
   balance_too_low: { error: 'insufficient_quota', message: 'The token balance for this model is too low for this request.' },
   metering_unavailable: { error: 'unavailable', message: 'The gateway cannot meter requests right now; try again shortly.' },

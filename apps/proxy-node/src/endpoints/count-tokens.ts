@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { countTokensGently } from '@tollgate/metering';
 import { parseCountTokens } from '@tollgate/protocols';
+import type { RoomOfRequest } from '../http/body-room.ts';
 import { readBody } from '../http/read-body.ts';
 import { nextTurn } from '../next-turn.ts';
 import type { Admitter } from '../pipeline/admit.ts';
@@ -20,11 +21,11 @@ const COUNTED_CHARS_MAX = 2 ** 19;
 /** `POST /v1/messages/count_tokens`: an estimate by our own tokenizer, free and without a place in the request limits (behaviour 33). */
 export async function countTokensEndpoint(
   admitter: Admitter,
-  { incoming, addressHex, index, ...limits }: { incoming: IncomingMessage; addressHex: string; index: RoutingIndex; bytesMax: number; take: (bytes: number) => void },
+  { incoming, addressHex, index, bytesMax, room }: { incoming: IncomingMessage; addressHex: string; index: RoutingIndex; bytesMax: number; room: RoomOfRequest },
 ): Promise<{ input_tokens: number }> {
   // Before the body: a stranger must not make the node read and parse megabytes, nor learn of mistakes in them.
-  const { subscribedModelIds } = await admitter.access(authenticate(incoming.headers), addressHex);
-  const { model: name, prompt } = parseCountTokens(await readBody(incoming, limits));
+  const { accountId, subscribedModelIds } = await admitter.access(authenticate(incoming.headers), addressHex);
+  const { model: name, prompt } = parseCountTokens(await readBody(incoming, { bytesMax, take: room.takeFor(accountId) }));
   const model = index.modelNamed(name);
   if (!model?.is_on_shelf || !subscribedModelIds.includes(model.id)) throw modelNotFound(name);
   const text = prompt.text();

@@ -4,32 +4,72 @@ import { Refusal, retryHeaders } from '../refusals.ts';
 const LARGEST_BODIES = 16;
 const RETRY_MS = 1_000;
 
-/** Room for large request bodies, shared by all requests of a process: each is kept to its end, and many would take the process down. */
+/** Takes room for so many bytes more. Throws Refusal where there is none. */
+export type TakeRoom = (bytes: number) => void;
+
+export interface RoomOfRequest {
+  takeFor(accountId: number): TakeRoom;
+  /** Gives everything back. */
+  leave(): void;
+}
+
+/**
+ * Room for large request bodies, shared by all requests of a process: each is kept to its end, and many would take the process down. An account's
+ * first body needs no more than room; with further ones it may hold as much as they leave free: one account alone half of the room, two a third each.
+ * So nobody's uploads, however slow, shut the others out.
+ */
 export class BodyRoom {
   readonly #bytesMax: number;
+  readonly #ofAccounts = new Map<number, number>();
   #bytes = 0;
 
   constructor(bodyBytesMax: number) {
     this.#bytesMax = LARGEST_BODIES * bodyBytesMax;
   }
 
-  /** One request's share. `take` throws Refusal when the room is full; `leave` gives everything back. */
-  enter(): { take: (bytes: number) => void; leave: () => void } {
+  /** Room is given to callers that are known, so that a stranger takes none. */
+  enter(): RoomOfRequest {
+    let owner = 0;
     let taken = 0;
     return {
-      take: (bytes) => {
-        if (this.#bytes + bytes > this.#bytesMax) throw full();
-        this.#bytes += bytes;
-        taken += bytes;
+      takeFor: (accountId) => {
+        owner = accountId;
+        return (bytes) => {
+          this.#take(accountId, bytes);
+          taken += bytes;
+        };
       },
       leave: () => {
-        this.#bytes -= taken;
+        this.#giveBack(owner, taken);
         taken = 0;
       },
     };
   }
+
+  #take(accountId: number, bytes: number): void {
+    const own = this.#ofAccounts.get(accountId) ?? 0;
+    const free = this.#bytesMax - this.#bytes - bytes;
+    if (free < 0) throw full();
+    if (own > 0 && own + bytes > free) throw tooManyOfOne();
+    this.#ofAccounts.set(accountId, own + bytes);
+    this.#bytes += bytes;
+  }
+
+  #giveBack(accountId: number, bytes: number): void {
+    const left = (this.#ofAccounts.get(accountId) ?? 0) - bytes;
+    if (left > 0) this.#ofAccounts.set(accountId, left);
+    else this.#ofAccounts.delete(accountId);
+    this.#bytes -= bytes;
+  }
+}
+
+/** The connection closes with the answer: the body is not worth reading. */
+const HEADERS = { ...retryHeaders(RETRY_MS), connection: 'close' };
+
+function tooManyOfOne(): Refusal {
+  return new Refusal('uploads_exceeded', { headers: HEADERS });
 }
 
 function full(): Refusal {
-  return new Refusal('not_serving', { detail: 'This node holds as many large requests as it can; try again shortly.', headers: { ...retryHeaders(RETRY_MS), connection: 'close' } });
+  return new Refusal('not_serving', { detail: 'This node holds as many large requests as it can; try again shortly.', headers: HEADERS });
 }

@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { promisify } from 'node:util';
 import { brotliDecompress, gunzip, inflate, zstdDecompress } from 'node:zlib';
 import { Refusal } from '../refusals.ts';
+import type { TakeRoom } from './body-room.ts';
 
 const DECODERS = { gzip: promisify(gunzip), 'x-gzip': promisify(gunzip), deflate: promisify(inflate), br: promisify(brotliDecompress), zstd: promisify(zstdDecompress) };
 
@@ -20,7 +21,7 @@ export function mayBeLarge({ 'content-length': length, 'content-encoding': encod
  * and again on the decoded size (security S36). `take` is told of what a body that may be large will keep, and may refuse: of an announced size
  * at once, so that some come through where not all can. Throws Refusal; ClientGone when the client left.
  */
-export async function readBody(incoming: IncomingMessage, { bytesMax, take }: { bytesMax: number; take: (bytes: number) => void }): Promise<Buffer> {
+export async function readBody(incoming: IncomingMessage, { bytesMax, take }: { bytesMax: number; take: TakeRoom }): Promise<Buffer> {
   const decoder = decoderOf(incoming.headers['content-encoding']);
   const announced = incoming.headers['content-length'];
   if (Number(announced ?? 0) > bytesMax) throw tooLarge(bytesMax);
@@ -41,7 +42,7 @@ function decoderOf(encoding: string | undefined): (typeof DECODERS)[keyof typeof
   return DECODERS[name as keyof typeof DECODERS];
 }
 
-function readRaw(incoming: IncomingMessage, { bytesMax, take }: { bytesMax: number; take: (bytes: number) => void }): Promise<Buffer> {
+function readRaw(incoming: IncomingMessage, { bytesMax, take }: { bytesMax: number; take: TakeRoom }): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     // The client may have left while his key was judged: nothing more would ever be heard of him.
     if (incoming.destroyed) return reject(new ClientGone());

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { parseAsk, type Ask, type ClientProtocol } from '@tollgate/protocols';
 import type { SnapshotModel } from '@tollgate/snapshot';
+import type { TakeRoom } from '../http/body-room.ts';
 import { readBody } from '../http/read-body.ts';
 import { Refusal } from '../refusals.ts';
 import type { CandidateGroups, RoutingIndex } from '../snapshot/routing-index.ts';
@@ -13,7 +14,7 @@ export interface Asked {
 }
 
 /** Reads and parses the body and finds the model's routes. Throws Refusal and InvalidRequest: the caller is authenticated before he sees them. */
-export async function parse({ incoming, protocol, index, ...limits }: { incoming: IncomingMessage; protocol: ClientProtocol; index: RoutingIndex; bytesMax: number; take: (bytes: number) => void }): Promise<Asked> {
+export async function parse({ incoming, protocol, index, ...limits }: { incoming: IncomingMessage; protocol: ClientProtocol; index: RoutingIndex; bytesMax: number; take: TakeRoom }): Promise<Asked> {
   const ask = parseAsk(protocol, await readBody(incoming, limits));
   const model = index.modelNamed(ask.model);
   if (!model?.is_on_shelf) throw modelNotFound(ask.model);

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { NO_USAGE, type Outcome, type UsageFinal } from '@tollgate/contracts';
 import { upstreamError, type ClientProtocol } from '@tollgate/protocols';
 import type { Logger } from 'pino';
-import type { BodyRoom } from '../http/body-room.ts';
+import type { BodyRoom, RoomOfRequest } from '../http/body-room.ts';
 import type { ClientReply } from '../http/client-reply.ts';
 import { ClientGone, mayBeLarge } from '../http/read-body.ts';
 import { isExpected, sendError, type ErrorShape } from '../http/send-error.ts';
@@ -67,14 +67,14 @@ export class Pipeline {
   /** Never throws: every request gets an answer in its own protocol's shape, or had its connection closed by its client. */
   async serve(request: ClientRequest): Promise<void> {
     const { gate, bodies } = this.#parts;
-    const { take, leave } = bodies.enter();
+    const room = bodies.enter();
     gate.enter();
     try {
-      await this.#serve(request, take);
+      await this.#serve(request, room);
     } catch (error) {
       this.#refuse(request, error);
     } finally {
-      leave();
+      room.leave();
       gate.leave();
     }
   }
@@ -85,13 +85,13 @@ export class Pipeline {
     for (const answer of this.#running) answer.cut();
   }
 
-  async #serve(request: ClientRequest, take: (bytes: number) => void): Promise<void> {
+  async #serve(request: ClientRequest, room: RoomOfRequest): Promise<void> {
     const { incoming, protocol, rid, receivedAtMs, addressHex } = request;
     const { gate, admitter, limits } = this.#parts;
     const index = gate.open();
     const credentials = authenticate(incoming.headers);
     // A stranger must not make the node read and parse megabytes: for these the key is judged before the body.
-    if (mayBeLarge(incoming.headers)) await admitter.access(credentials, addressHex);
+    const take = mayBeLarge(incoming.headers) ? room.takeFor((await admitter.access(credentials, addressHex)).accountId) : () => undefined;
     const asked = await parse({ incoming, protocol, index, bytesMax: limits.bodyBytesMax, take }).catch((error: unknown) => this.#afterAccess(credentials, addressHex, error));
     const admitted = await admitter.admit(credentials, { rid, receivedAtMs, addressHex, ask: asked.ask, model: asked.model });
     // From here a hold exists, so every way out must settle it. The first settle wins: twice is harmless, never is a leak.

@@ -1,0 +1,58 @@
+import { expect, test } from '@jest/globals';
+import { Refusal } from '../refusals.ts';
+import { BodyRoom, type RoomOfRequest } from './body-room.ts';
+
+const LARGEST = 1_000;
+/** 16 bodies of the largest size. */
+const ROOM = 16 * LARGEST;
+
+/** Bodies of the largest size an account gets in, and how the next one is refused. */
+function fill(room: BodyRoom, accountId: number): { inside: RoomOfRequest[]; refused: string } {
+  const inside: RoomOfRequest[] = [];
+  for (;;) {
+    const entered = room.enter();
+    try {
+      entered.takeFor(accountId)(LARGEST);
+      inside.push(entered);
+    } catch (error) {
+      return { inside, refused: error instanceof Refusal ? error.code : String(error) };
+    }
+  }
+}
+
+test('one account fills half of the room at most, and is told that it is its own doing', () => {
+  const { inside, refused } = fill(new BodyRoom(LARGEST), 1);
+  expect(inside.length).toBe(8);
+  expect(refused).toBe('uploads_exceeded');
+});
+
+test('whoever comes later finds room, until it is really full', () => {
+  const room = new BodyRoom(LARGEST);
+  const counts = [1, 2, 3, 4, 5, 6, 7].map((account) => fill(room, account));
+  expect(counts.map(({ inside }) => inside.length)).toEqual([8, 4, 2, 1, 1, 0, 0]);
+  expect(counts.at(-1)?.refused).toBe('not_serving');
+  const taken = counts.reduce((sum, { inside }) => sum + inside.length * LARGEST, 0);
+  expect(taken).toBe(ROOM);
+});
+
+test('what a request held is free again when it leaves, also for its own account', () => {
+  const room = new BodyRoom(LARGEST);
+  for (const entered of fill(room, 1).inside) {
+    entered.leave();
+    entered.leave();
+  }
+  expect(fill(room, 1).inside.length).toBe(8);
+});
+
+test('a body of unknown size is taken piece by piece and meets the same limit', () => {
+  const room = new BodyRoom(LARGEST);
+  const take = room.enter().takeFor(1);
+  let bytes = 0;
+  expect(() => {
+    for (;;) {
+      take(100);
+      bytes += 100;
+    }
+  }).toThrow(expect.objectContaining({ code: 'uploads_exceeded' }));
+  expect(bytes).toBe(ROOM / 2);
+});
