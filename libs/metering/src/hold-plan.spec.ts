@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { chargeOf } from './charge.ts';
-import { affordableOutput, planHold, type HoldRequest } from './hold-plan.ts';
+import { affordableOutput, affordableText, planHold, type HoldRequest } from './hold-plan.ts';
 
 const weight = fc.integer({ min: 0, max: 20_000_000 });
 const holdRequest: fc.Arbitrary<HoldRequest> = fc.record({
@@ -27,6 +27,20 @@ const ask = (change: Partial<HoldRequest['ask']> = {}): HoldRequest['ask'] => ({
   choices: 1,
   prompt: { textBytes: 100, messageCount: 2, imageCount: 0, unboundedInputs: 0 },
   ...change,
+});
+
+describe('affordableText', () => {
+  test('is the longest prompt the amount admits, and not a token more', () => {
+    fc.assert(
+      fc.property(holdRequest, fc.nat(5_000_000), (request, amount) => {
+        const tokens = affordableText(request, amount);
+        const least = (exactTextTokens: number): number => planHold({ ...request, ask: { ...request.ask, prompt: { ...request.ask.prompt, textBytes: Number.MAX_SAFE_INTEGER } }, exactTextTokens }).minTokens;
+        if (tokens === Infinity) expect(least(10 ** 12)).toBeLessThanOrEqual(amount);
+        else if (tokens < 0) expect(least(0)).toBeGreaterThan(amount);
+        else expect([least(tokens) <= amount, least(tokens + 1) <= amount]).toEqual([true, false]);
+      }),
+    );
+  });
 });
 
 describe('planHold', () => {

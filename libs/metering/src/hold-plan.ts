@@ -98,6 +98,16 @@ export function affordableOutput(request: HoldRequest, grantedTokens: number): n
   return left <= 0n ? 0 : Math.min(planned, saturate(divideFloor(left, microsPerStep)));
 }
 
+/** How many tokens the prompt's text may have for so many charged tokens to admit the request (`minTokens`), rounded down; below zero when all else costs more. */
+export function affordableText(request: HoldRequest, chargedTokens: number): number {
+  const { ask, price } = request;
+  const firstTokens = smaller(BigInt(ask.choices), BigInt(outputLimitOf(request)) * BigInt(ask.choices));
+  const left = BigInt(chargedTokens) * MICRO - firstTokens * BigInt(price.weight_output);
+  const microsPerToken = dearestInput(price);
+  if (microsPerToken === 0n) return left < 0n ? -1 : Infinity;
+  return Number(divideFloor(left, microsPerToken) - promptTokensOf({ ...request, exactTextTokens: 0 }));
+}
+
 function promptTokensOf({ ask: { prompt }, model, exactTextTokens }: HoldRequest): bigint {
   const text = Math.min(prompt.textBytes, exactTextTokens ?? prompt.textBytes);
   return (

@@ -12,6 +12,8 @@ const LONG_RUN = /[\p{L}\p{M}]{65,}|[^\s\p{L}\p{N}]{65,}|\s{65,}/gu;
 const RUN_PIECE = /[^]{1,64}/gu;
 /** What one cut can add to the count of the two halves; taken off again, so that a count never exceeds the true one. */
 const TOKENS_PER_CUT = 2;
+/** The longest token of o200k, 128 blanks: no text has fewer tokens than its bytes divided by this. */
+export const BYTES_PER_TOKEN_MAX = 128;
 /** Between two pauses: half a millisecond of work for prose, about ten for the worst that can be sent. */
 const BATCH_CHARS = 4_096;
 /** A sign after a letter or digit always starts a new piece; an apostrophe may belong to the word, a mark to its letter. */
@@ -81,10 +83,13 @@ export function countTokens(text: string): number {
   return tokens + countPiece(text.slice(start), AS_PLAIN_TEXT);
 }
 
-/** As `countTokens`, for long texts: `pause` is awaited between batches, so that other requests go on meanwhile. */
-export async function countTokensGently(text: string, pause: () => Promise<void>): Promise<number> {
+/**
+ * As `countTokens`, for long texts: `pause` is awaited between batches, so that other requests go on meanwhile. Above `tokensMax` the rest is of no
+ * interest: the answer is then some number above it.
+ */
+export async function countTokensGently(text: string, pause: () => Promise<void>, tokensMax = Infinity): Promise<number> {
   const counter = new TokenCounter();
-  for (let start = 0; start < text.length && counter.tokens >= 0; start += BATCH_CHARS) {
+  for (let start = 0; start < text.length && counter.tokens <= tokensMax; start += BATCH_CHARS) {
     counter.push(text.slice(start, start + BATCH_CHARS));
     await pause();
   }

@@ -1,12 +1,12 @@
 import type { ParsedApiKey } from '@tollgate/contracts';
 import type { AccessDenied, AccessReply, AdmitReply, AdmitRequest, WindowState } from '@tollgate/keyspace';
-import { affordableOutput, countTokensGently, planHold, priceInForce, type HoldPlan, type HoldRequest } from '@tollgate/metering';
+import { affordableOutput, affordableText, planHold, priceInForce, type HoldPlan, type HoldRequest } from '@tollgate/metering';
 import type { Ask } from '@tollgate/protocols';
 import type { PriceVersion, SnapshotModel } from '@tollgate/snapshot';
 import type { Logger } from 'pino';
-import { nextTurn } from '../next-turn.ts';
 import { Refusal, retryHeaders } from '../refusals.ts';
 import type { Books, HoldHandle } from '../usage/books.ts';
+import { countPrompt } from './count-prompt.ts';
 import type { DenyCache } from './deny-cache.ts';
 import { rateLimitHeaders } from './rate-limit-headers.ts';
 
@@ -82,7 +82,10 @@ export class Admitter {
     let plan = planHold(request);
     let trial = await this.#try(keys, admission, price, plan);
     if (trial.reply.kind === 'balance_too_low' || trial.reply.kind === 'tokens_held') {
-      request = { ...request, exactTextTokens: await countTokensGently(admission.ask.prompt.text(), nextTurn) };
+      const textTokensMax = affordableText(request, trial.reply.balance - (trial.reply.kind === 'tokens_held' ? trial.reply.held : 0));
+      const exactTextTokens = await countPrompt(admission.ask.prompt, textTokensMax);
+      if (exactTextTokens > textTokensMax) throw this.#refused(trial.key, trial.reply, admission.model.id);
+      request = { ...request, exactTextTokens };
       plan = planHold(request);
       trial = await this.#try([trial.key], admission, price, plan);
     }
@@ -180,7 +183,7 @@ export class Admitter {
 async function outputLimitFor(ask: Ask, { request, plan, grantedTokens }: { request: HoldRequest; plan: HoldPlan; grantedTokens: number }): Promise<number | null> {
   if (request.model.kind === 'embedding') return null;
   if (!ask.isStream && grantedTokens < plan.wantTokens) {
-    const exactTextTokens = request.exactTextTokens ?? (await countTokensGently(ask.prompt.text(), nextTurn));
+    const exactTextTokens = request.exactTextTokens ?? (await countPrompt(ask.prompt));
     return Math.min(plan.outputLimit, affordableOutput({ ...request, exactTextTokens }, grantedTokens));
   }
   return ask.outputLimit === plan.outputLimit ? null : plan.outputLimit;
