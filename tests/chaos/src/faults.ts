@@ -108,10 +108,14 @@ async function pause(stage: Stage, name: string, pauseMs: number): Promise<void>
 /** What a power cut leaves: the file ends anywhere, also inside a script's transaction. */
 async function cutAppendOnlyFile(stage: Stage, name: string, bytes: number): Promise<void> {
   await stage.tollgate.kill(name, 'SIGKILL');
-  const folder = stage.servers.folderOf(name);
+  truncateAppendOnlyFile(stage.servers.folderOf(name), bytes);
+  await mend(stage, name);
+}
+
+/** `folder` is the server's `appendonlydir`; the server must be down. */
+export function truncateAppendOnlyFile(folder: string, bytes: number): void {
   const newest = readdirSync(folder).filter((file) => file.endsWith('.incr.aof')).map((file) => path.join(folder, file)).at(-1);
   if (newest) truncateSync(newest, Math.max(0, statSync(newest).size - bytes));
-  await mend(stage, name);
 }
 
 /** Ours and BullMQ's: whoever calls one that is gone brings it back. */

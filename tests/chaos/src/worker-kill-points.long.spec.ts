@@ -9,6 +9,9 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 const PLAN: RequestPlan = { protocol: 'chat', isStream: false, customer: 0, model: 0, address: 0, tokens: 5, delayMs: 0, promptWords: 3, hangUpAtByte: null };
 const TOKENS = 100_000;
 const REQUESTS = 5;
+/** At each point. */
+const KILLS = Number(process.env.KILLS ?? 1);
+const KILL_TIMEOUT_MS = 90_000;
 const PRELOAD = path.join(import.meta.dirname, 'worker-kill-points.mjs');
 
 let orders: string;
@@ -37,6 +40,10 @@ async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
 }
 
 test.each(['before-commit', 'before-acknowledgement', 'after-acknowledgement'])('a worker killed %s books nothing twice and loses nothing', async (point) => {
+  for (let kill = 0; kill < KILLS; kill += 1) await killedAt(point);
+}, KILLS * KILL_TIMEOUT_MS);
+
+async function killedAt(point: string): Promise<void> {
   const known = (await readUsage(tollgate.databaseUrl)).size;
   writeFileSync(path.join(orders, point), '');
   const records = await Promise.all(Array.from({ length: REQUESTS }, () => sendRequest(PLAN, target)));
@@ -48,4 +55,4 @@ test.each(['before-commit', 'before-acknowledgement', 'after-acknowledgement'])(
   const charged = [...usage.values()].reduce((sum, { delta }) => sum + delta, 0);
   expect([...usage.values()].every(({ delta, charge }) => delta === charge)).toBe(true);
   await until(async () => (await customer.client.list('/models/my'))[0]?.tokens === TOKENS - charged);
-}, 90_000);
+}

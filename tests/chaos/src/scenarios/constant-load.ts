@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { planRequests, sendRequest, type ClientRecord, type RequestPlan } from '@tollgate/audit';
+import { planRequests, sendRequest, type ClientRecord, type RequestPlan, type Target } from '@tollgate/audit';
 import type { Scene } from '../scene.ts';
 
 const PLANS_AT_ONCE = 1_000;
@@ -11,7 +11,9 @@ export interface LoadSettings {
   clients?: number;
   /** Index of the only node that is asked; all unless given. */
   onlyAddress?: number;
-  /** Mean pause of a client between two requests. */
+  /** Asked instead of the nodes themselves. */
+  origin?: string | undefined;
+  /** Pause of a client between two requests. */
   pauseMs?: number;
 }
 
@@ -54,15 +56,21 @@ export class ConstantLoad {
   }
 
   async #drive(plans: Generator<RequestPlan>): Promise<void> {
-    const { onlyAddress, pauseMs = 0 } = this.#settings;
+    const { pauseMs = 0 } = this.#settings;
     // Not `for of`: a client that leaves its loop would close the plans for all.
     while (!this.#isOver) {
       const plan = plans.next().value as RequestPlan;
-      const record = await sendRequest(plan, this.#scene.targetOf(onlyAddress === undefined ? plan : { ...plan, address: onlyAddress }));
+      const record = await sendRequest(plan, this.#targetOf(plan));
       this.records.push(record);
       const hasFailed = record.ending === 'refused' || record.ending === 'broken' || record.ending === 'unreached';
       if (hasFailed || pauseMs > 0) await delay(hasFailed ? PAUSE_AFTER_FAILURE_MS : pauseMs);
     }
+  }
+
+  #targetOf(plan: RequestPlan): Target {
+    const { onlyAddress = plan.address, origin } = this.#settings;
+    const target = this.#scene.targetOf({ ...plan, address: onlyAddress });
+    return { ...target, origin: origin ?? target.origin };
   }
 }
 

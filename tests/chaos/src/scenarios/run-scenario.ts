@@ -1,21 +1,29 @@
 import { closeClient, describeFindings, isSound } from '@tollgate/audit';
 import { z } from 'zod';
+import { aofCuts } from './aof-cuts.ts';
 import { clock } from './clock.ts';
+import { controlPlaneAway } from './control-plane-away.ts';
+import { hangUps } from './hang-ups.ts';
 import { partition } from './partition.ts';
 import { postgresFailover } from './postgres-failover.ts';
 import { postgresStop } from './postgres-stop.ts';
 import { restore } from './restore.ts';
 import type { Outcome, Scenario } from './scenario.ts';
 import { slowClients } from './slow-clients.ts';
+import { soak } from './soak.ts';
 import { streams } from './streams.ts';
 
 const SCENARIOS: Readonly<Record<string, Scenario>> = {
+  'aof-cuts': aofCuts,
   clock,
+  'control-plane-away': controlPlaneAway,
+  'hang-ups': hangUps,
   partition,
   'postgres-failover': postgresFailover,
   'postgres-stop': postgresStop,
   restore,
   'slow-clients': slowClients,
+  soak,
   streams,
 };
 export const SCENARIO_NAMES = Object.keys(SCENARIOS);

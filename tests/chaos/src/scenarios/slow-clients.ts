@@ -1,5 +1,6 @@
 import { connect, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
+import { demoRecordSchema } from '@tollgate/audit';
 import { createCustomer, createRoutedModel, startTollgate, subscribeWithKey, type Tollgate } from '@tollgate/harness';
 import { Scene } from '../scene.ts';
 import { closeBooks } from './close-books.ts';
@@ -7,8 +8,9 @@ import { ConstantLoad, describeEndings } from './constant-load.ts';
 import { inMegabytes, readUse } from './process-use.ts';
 import { inSeconds, promised, quantile, type Order, type Outcome } from './scenario.ts';
 
-/** `--times`: slow writers; half as many slow readers. */
+/** `--times`: slow writers; an eighth as many slow readers. */
 const SLOW_WRITERS = 400;
+const WRITERS_PER_READER = 8;
 const CALM_MS = 15_000;
 const HEADER_TIMEOUT_MS = 10_000;
 const STALL_TIMEOUT_MS = 60_000;
@@ -17,13 +19,14 @@ const TOLERANCE_MS = 6_000;
 const HEADER_BYTE_EVERY_MS = 1_000;
 /** Far more than any buffer between upstream and client holds. */
 const ANSWER_TOKENS = 60_000;
+/** Whoever got more than this is one of them. */
+const OTHERS_TOKENS_MAX = 1_000;
 /** What may wait in the node for a client that does not read: a few buffers, not the answer (about 12 MB). */
 const MEMORY_PER_READER_MAX = 1_048_576;
 
-interface SlowClient {
-  /** Ms from the connection's start to its end. */
-  cutAfterMs: Promise<number | null>;
-}
+/** Until the last reader stands still and is cut, on a busy machine. */
+const READERS_GONE_WITHIN_MS = 180_000;
+const LOOK_MS = 1_000;
 
 /** T13: clients that send their headers a byte a second and clients that read nothing, beside others that are served all the while. */
 export async function slowClients({ times = SLOW_WRITERS, seed, log }: Order): Promise<Outcome> {
@@ -35,13 +38,16 @@ export async function slowClients({ times = SLOW_WRITERS, seed, log }: Order): P
     await delay(CALM_MS);
     const calm = await measureLatency(tollgate, CALM_MS);
     const rssBefore = readUse(pid).rssBytes;
-    log(`${times} slow writers and ${times / 2} slow readers come`);
+    const count = Math.ceil(times / WRITERS_PER_READER);
+    log(`${times} slow writers and ${count} slow readers come`);
     const writers = Array.from({ length: times }, () => writeSlowly(tollgate.nodeUrls[0] ?? ''));
-    const readers = Array.from({ length: times / 2 }, () => readNothing(tollgate.nodeUrls[0] ?? '', target));
+    const readers = Array.from({ length: count }, () => readNothing(tollgate.nodeUrls[0] ?? '', target));
+    const watching = watchReaders(tollgate, count);
     const beset = await measureLatency(tollgate, CALM_MS);
     const rssBeset = readUse(pid).rssBytes;
-    const writersCut = await Promise.all(writers.map(({ cutAfterMs }) => cutAfterMs));
-    const readersCut = await Promise.all(readers.map(({ cutAfterMs }) => cutAfterMs));
+    const writersCut = await Promise.all(writers);
+    const readersCut = await watching;
+    for (const reader of readers) reader.destroy();
     log('all of them were cut');
     const records = await load.stop();
     const { findings, drainedInMs } = await closeBooks(tollgate, records, { wereCut: false });
@@ -50,7 +56,7 @@ export async function slowClients({ times = SLOW_WRITERS, seed, log }: Order): P
     return {
       figures: [
         ['slow writers', `${times}, cut after ${rangeOf(writersCut)}`],
-        ['slow readers', `${readers.length}, cut after ${rangeOf(readersCut)}`],
+        ['slow readers', `${count}, cut ${rangeOf(readersCut)} after nothing moved any more`],
         ['memory of the node', `${inMegabytes(rssBefore)} before, ${inMegabytes(rssBeset)} with them`],
         ['others, small request', `p50 ${calm.p50.toFixed(1)} ms, p99 ${calm.p99.toFixed(1)} ms before; p50 ${beset.p50.toFixed(1)} ms, p99 ${beset.p99.toFixed(1)} ms with them`],
         ['others, load', describeEndings(records)],
@@ -81,25 +87,42 @@ async function readerTarget(tollgate: Tollgate): Promise<ReaderTarget> {
   return { apiKey, model: model.name };
 }
 
-function writeSlowly(origin: string): SlowClient {
+/** Resolves with the milliseconds until it was cut. */
+function writeSlowly(origin: string): Promise<number | null> {
   const socket = open(origin);
   socket.write('POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nx-slow: ');
   const timer = setInterval(() => socket.write('a'), HEADER_BYTE_EVERY_MS);
   socket.resume();
   socket.once('close', () => clearInterval(timer));
-  return { cutAfterMs: endOf(socket) };
+  return endOf(socket);
 }
 
-/** A socket that is never read: its end is seen in the kernel's answer to what is written. */
-function readNothing(origin: string, { apiKey, model }: ReaderTarget): SlowClient {
+/** Asks for a long answer and leaves it in the socket. */
+function readNothing(origin: string, { apiKey, model }: ReaderTarget): Socket {
   const body = JSON.stringify({ model, stream: true, max_tokens: ANSWER_TOKENS, messages: [{ role: 'user', content: `@demo tokens=${ANSWER_TOKENS} delay=0` }] });
   const socket = open(origin);
   socket.pause();
   socket.write(`POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${apiKey}\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`);
-  // A connection that was reset says so to who writes; a byte beyond the request is the start of the next one and changes nothing.
-  const probe = setInterval(() => socket.write('\r\n'), HEADER_BYTE_EVERY_MS);
-  socket.once('close', () => clearInterval(probe));
-  return { cutAfterMs: endOf(socket) };
+  return socket;
+}
+
+/**
+ * By the upstream's own record: for each reader the milliseconds from the moment its answer stood still, held back by a client that does not read,
+ * until the node let the upstream go; null = never.
+ */
+async function watchReaders({ upstreamUrl }: Tollgate, count: number): Promise<(number | null)[]> {
+  const moved = new Map<string, { emitted: number; atMs: number; cutAfterMs: number | null }>();
+  for (const until = Date.now() + READERS_GONE_WITHIN_MS; Date.now() < until; await delay(LOOK_MS)) {
+    const record = demoRecordSchema.parse(await (await fetch(`${upstreamUrl}/record`)).json());
+    for (const { rid, emitted, ending } of record.filter((entry) => entry.emitted > OTHERS_TOKENS_MAX)) {
+      const known = moved.get(rid);
+      if (!known || known.emitted !== emitted) moved.set(rid, { emitted, atMs: Date.now(), cutAfterMs: null });
+      else if (ending === 'aborted') known.cutAfterMs ??= Date.now() - known.atMs;
+    }
+    if (moved.size === count && [...moved.values()].every(({ cutAfterMs }) => cutAfterMs !== null)) break;
+  }
+  const cut = [...moved.values()].map(({ cutAfterMs }) => cutAfterMs);
+  return [...cut, ...Array.from({ length: count - cut.length }, () => null)];
 }
 
 function open(origin: string): Socket {
