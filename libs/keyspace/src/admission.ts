@@ -86,6 +86,25 @@ export type CheckpointReply =
   | { kind: 'gone'; state: 'reaped' | 'done' | 'none' }
   | { kind: 'fenced' };
 
+/** The whole of a hold that Redis has lost. `epoch` is that of the shard now, journalled before the call: the final goes there. */
+export interface RestoreRequest extends Required<HoldRef> {
+  subscriptionId: number;
+  keyId: number;
+  priceVersionId: number;
+  generation: number;
+  /** Node address, as in `AdmitRequest`. */
+  node: string;
+  /** What it held. Less is held when others have taken it meanwhile; 0 at the least. */
+  wantTokens: number;
+  usedTokens: number;
+  leaseMs: number;
+}
+export type RestoreReply =
+  | { kind: 'restored'; heldTokens: number }
+  /** `none`: there is no such subscription any more. */
+  | { kind: 'gone'; state: 'reaped' | 'done' | 'none' }
+  | { kind: 'fenced' };
+
 export interface SettleRequest extends HoldRef {
   chargeTokens: number;
   /** JSON text of the `UsageFinal`. */

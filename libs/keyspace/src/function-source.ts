@@ -9,6 +9,7 @@ const FUNCTIONS = {
   admit: { file: 'admit', flags: [] },
   access: { file: 'access', flags: ['no-writes'] },
   checkpoint: { file: 'checkpoint', flags: ['allow-oom'] },
+  restore: { file: 'restore', flags: ['allow-oom'] },
   settle: { file: 'settle', flags: ['allow-oom'] },
   reap: { file: 'reap', flags: ['allow-oom'] },
   credit: { file: 'credit', flags: ['allow-oom'] },

@@ -6,6 +6,7 @@ import type {
   CreditReply,
   ReapReply,
   RelayReply,
+  RestoreReply,
   SettleReply,
   WindowState,
   WithdrawReply,
@@ -74,6 +75,18 @@ export function toCheckpointReply(reply: unknown): CheckpointReply {
       return { kind: 'ok', heldTokens: reader.integer(), extendedTokens: reader.integer() };
     case 'STOP':
       return { kind: 'stop', heldTokens: reader.integer() };
+    case 'GONE':
+      return { kind: 'gone', state: reader.oneOf('reaped', 'done', 'none') };
+    case 'FENCED':
+      return { kind: 'fenced' };
+  }
+}
+
+export function toRestoreReply(reply: unknown): RestoreReply {
+  const reader = new ReplyReader(reply);
+  switch (reader.oneOf('OK', 'GONE', 'FENCED')) {
+    case 'OK':
+      return { kind: 'restored', heldTokens: reader.integer() };
     case 'GONE':
       return { kind: 'gone', state: reader.oneOf('reaped', 'done', 'none') };
     case 'FENCED':

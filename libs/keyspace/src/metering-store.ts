@@ -10,6 +10,8 @@ import type {
   ReapReply,
   RelayReply,
   RelayRequest,
+  RestoreReply,
+  RestoreRequest,
   SettleReply,
   SettleRequest,
   WithdrawReply,
@@ -18,7 +20,7 @@ import type {
 import type { EpochCache } from './epochs.ts';
 import type { FunctionLibrary } from './function-library.ts';
 import { identifier, keys, natural, parseNodeAddress, requestId, shardOf } from './keys.ts';
-import { toAccessReply, toAdmitReply, toCheckpointReply, toCreditReply, toReapReply, toRelayReply, toSettleReply, toWithdrawReply } from './metering-replies.ts';
+import { toAccessReply, toAdmitReply, toCheckpointReply, toCreditReply, toReapReply, toRelayReply, toRestoreReply, toSettleReply, toWithdrawReply } from './metering-replies.ts';
 
 /** Lua unpacks these onto its stack, which is bounded. */
 const RELAYED_IDS_MAX = 1_000;
@@ -41,8 +43,8 @@ export interface MeteringStoreParts {
 
 /**
  * The typed twin of lua/: one method per function, one Redis round trip each. A missing or changed epoch answers `fenced`.
- * Calls that rest on nothing older than themselves look once whether the epoch has changed and try again; `checkpoint` and `settle` never do,
- * for their hold may have been taken under the epoch that is gone.
+ * Calls that rest on nothing older than themselves look once whether the epoch has changed and try again; `checkpoint`, `restore` and `settle` never
+ * do, for their hold may have been taken under the epoch that is gone.
  */
 export class MeteringStore {
   readonly #library: FunctionLibrary;
@@ -103,6 +105,21 @@ export class MeteringStore {
     ];
     const amounts = [natural(request.usedTokens, 'usedTokens'), natural(request.extendTokens, 'extendTokens'), natural(request.leaseMs, 'leaseMs')];
     return toCheckpointReply(await this.#library.call('checkpoint', functionKeys, [epoch, rid, accountId, modelId, ...amounts, this.#now()]));
+  }
+
+  /** The epoch the account's shard has now, read anew; null while it has none or is being filled. */
+  epochOf(accountId: number): Promise<string | null> {
+    return this.#epochs.refresh(this.shardOf(accountId));
+  }
+
+  async restore(request: RestoreRequest): Promise<RestoreReply> {
+    const { epoch, rid, accountId, modelId } = request;
+    const shard = this.shardOf(accountId);
+    parseNodeAddress(request.node);
+    const functionKeys = [keys.epoch(shard), keys.subscription(shard, accountId, modelId), keys.hold(shard, rid), keys.holds(shard)];
+    const owner = [identifier(request.subscriptionId, 'subscription id'), identifier(request.keyId, 'key id'), identifier(request.priceVersionId, 'price version id'), natural(request.generation, 'generation'), request.node];
+    const amounts = [natural(request.wantTokens, 'wantTokens'), natural(request.usedTokens, 'usedTokens'), natural(request.leaseMs, 'leaseMs')];
+    return toRestoreReply(await this.#library.call('restore', functionKeys, [epoch, rid, accountId, modelId, ...owner, ...amounts, this.#now()]));
   }
 
   async settle(request: SettleRequest): Promise<SettleReply> {

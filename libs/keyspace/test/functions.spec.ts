@@ -7,6 +7,7 @@ import { checkpointChecks } from './checks-checkpoint.ts';
 import { closingChecks } from './checks-closing.ts';
 import { fencingChecks } from './checks-fencing.ts';
 import { recordChecks } from './checks-records.ts';
+import { restoreChecks } from './checks-restore.ts';
 import { settlementChecks } from './checks-settlement.ts';
 import { windowChecks } from './checks-windows.ts';
 import { checkDoubleSpend } from './double-spend-check.ts';
@@ -31,6 +32,7 @@ function run(checks: Checks): void {
 
 describe('admission', () => run(admissionChecks));
 describe('fencing', () => run(fencingChecks));
+describe('restoring', () => run(restoreChecks));
 describe('settlement', () => run(settlementChecks));
 describe('closing subscriptions', () => run(closingChecks));
 describe('checkpoints', () => run(checkpointChecks));
@@ -84,7 +86,7 @@ describe('the library', () => {
 
   test('refuses writes to nobody but admissions and publications when memory runs out', async () => {
     const flags = JSON.stringify(await world.redis.function('LIST', 'LIBRARYNAME', world.source.library));
-    expect(flags.match(/allow-oom/g)).toHaveLength(9);
+    expect(flags.match(/allow-oom/g)).toHaveLength(10);
     expect(flags.match(/no-writes/g)).toHaveLength(1);
   });
 });

@@ -42,6 +42,7 @@ const REACHED = [
   ...['admitted', 'duplicate', 'key_unknown', 'key_disabled', 'key_expired', 'address_not_allowed', 'account_not_active', 'model_not_allowed'].map((kind) => `admit:${kind}`),
   ...['not_subscribed', 'subscription_closing', 'concurrency_exceeded', 'rate_limited', 'balance_too_low', 'tokens_held'].map((kind) => `admit:${kind}`),
   ...['ok', 'stop', 'gone'].map((kind) => `checkpoint:${kind}`),
+  ...['restored', 'gone'].map((kind) => `restore:${kind}`),
   ...['settled', 'duplicate', 'fenced'].map((kind) => `settle:${kind}`),
   ...['reaped', 'alive', 'not_open'].map((kind) => `reap:${kind}`),
   ...['applied', 'duplicate', 'gap'].map((kind) => `credit:${kind}`),

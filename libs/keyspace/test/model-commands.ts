@@ -16,6 +16,7 @@ export type Command =
   | { type: 'admit'; rid: Pick; key: 'own' | 'limited' | 'foreign'; want: number; min: number; concurrencyMax: number; address: number; modelName: number; leaseMs: number }
   | { type: 'access'; key: number; address: number }
   | { type: 'checkpoint'; rid: Pick; used: number; extend: number; leaseMs: number }
+  | { type: 'restore'; rid: Pick; want: number; used: number; generation: number; isOfAnother: boolean; leaseMs: number }
   | { type: 'settle'; rid: Pick; factor: number; reEmit: boolean }
   | { type: 'reap'; rid: Pick }
   | { type: 'withdraw'; sub: number; how: 'new' | 'again' | 'other id'; drain: boolean }
@@ -66,6 +67,13 @@ const commands: { weight: number; arbitrary: fc.Arbitrary<Command> }[] = [
   },
   { weight: 1, arbitrary: fc.record({ type: fc.constant('access'), key: fc.nat(KEYS - 1), address: fc.nat(4) }) },
   { weight: 5, arbitrary: fc.record({ type: fc.constant('checkpoint'), rid: running, used: fc.nat(900), extend: fc.constantFrom(0, 50, 400, 5_000), leaseMs }) },
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      ...{ type: fc.constant('restore'), rid: pick('new', 'new', 'open', 'known'), want: fc.nat(900), used: fc.nat(300), generation: fc.integer({ min: 1, max: 3 }) },
+      ...{ isOfAnother: fc.constantFrom(false, false, false, false, true), leaseMs },
+    }),
+  },
   { weight: 9, arbitrary: fc.record({ type: fc.constant('settle'), rid: running, factor: fc.constantFrom(0, 0.3, 0.9, 1, 1.2, 3), reEmit: fc.boolean() }) },
   { weight: 5, arbitrary: fc.record({ type: fc.constant('reap'), rid: running }) },
   { weight: 2, arbitrary: fc.record({ type: fc.constant('withdraw'), sub, how: fc.constantFrom('new', 'new', 'again', 'other id'), drain }) },

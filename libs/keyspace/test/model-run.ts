@@ -112,6 +112,13 @@ class ModelRun {
         const request = { ...ref, keyHash: this.#keyOf(ref).keyHash, usedTokens: command.used, extendTokens: command.extend, leaseMs: command.leaseMs };
         return [await store.checkpoint(request), model.checkpoint(request)];
       }
+      case 'restore': {
+        const { ref } = this.#rid(command.rid);
+        const { subscriptionId } = element(this.#subs.filter((sub) => sub.accountId === ref.accountId && sub.modelId === ref.modelId), 0);
+        const owner = { subscriptionId: subscriptionId + (command.isOfAnother ? 100 : 0), keyId: 20, priceVersionId: 2, generation: command.generation, node: 'node-1:0' };
+        const request = { ...ref, ...owner, epoch: model.epoch, wantTokens: command.want, usedTokens: command.used, leaseMs: command.leaseMs };
+        return [await store.restore(request), model.restore(request)];
+      }
       case 'settle':
         return this.#settle(command);
       case 'reap': {

@@ -12,6 +12,7 @@ import { checkpointChecks } from './checks-checkpoint.ts';
 import { closingChecks } from './checks-closing.ts';
 import { fencingChecks } from './checks-fencing.ts';
 import { recordChecks } from './checks-records.ts';
+import { restoreChecks } from './checks-restore.ts';
 import { settlementChecks } from './checks-settlement.ts';
 import { windowChecks } from './checks-windows.ts';
 import { sequences } from './model-commands.ts';
@@ -25,7 +26,7 @@ const SEED = Number(process.env.SEED ?? 1);
 const ONLY = process.env.ONLY ?? '';
 const NOTICED_MIN = 0.95;
 const INVALID = 'does not compile';
-const CHECKS = { ...settlementChecks, ...closingChecks, ...checkpointChecks, ...recordChecks, ...admissionChecks, ...windowChecks, ...fencingChecks };
+const CHECKS = { ...settlementChecks, ...closingChecks, ...checkpointChecks, ...restoreChecks, ...recordChecks, ...admissionChecks, ...windowChecks, ...fencingChecks };
 
 const services = await startServices({ postgres: false });
 const admin = openRedis(services.redisUrl, { role: 'plain', name: 'mutants', onError: () => {} });

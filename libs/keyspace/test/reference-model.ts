@@ -1,5 +1,5 @@
 import { BlockList } from 'node:net';
-import type { AccessDenied, AdmitReply, AdmitRequest, CheckpointReply, CheckpointRequest, CreditReply, HoldRef, LiveAccount, LiveKey, LiveSubscription, PutReply, ReapReply, SettleReply, SettleRequest, WithdrawReply, WithdrawRequest } from '../src/index.ts';
+import type { AccessDenied, AdmitReply, AdmitRequest, CheckpointReply, CheckpointRequest, CreditReply, HoldRef, LiveAccount, LiveKey, LiveSubscription, PutReply, ReapReply, RestoreReply, RestoreRequest, SettleReply, SettleRequest, WithdrawReply, WithdrawRequest } from '../src/index.ts';
 import { WindowModel } from './window-model.ts';
 
 export interface ModelHold extends HoldRef {
@@ -149,7 +149,7 @@ export class ReferenceModel {
     this.holds.set(request.rid, {
       ...{ rid: request.rid, accountId: request.accountId, modelId: request.modelId, state: 'open', amount: grantedTokens, used: 0, charged: 0 },
       ...{ deadline: this.now + request.leaseMs, generation, keyId: key.id, subscriptionId, emitted: new Map() },
-      reapPayload: JSON.stringify({ kind: 'reap', account_id: request.accountId, key_id: key.id, subscription_id: subscriptionId, model_id: request.modelId, price_version_id: request.priceVersionId, node: request.node }),
+      reapPayload: reapPayload({ ...request, keyId: key.id, subscriptionId }),
     });
     return { kind: 'admitted', grantedTokens, availableTokens: sub.balance - sub.held, keyId: key.id, subscriptionId, generation, epoch, windows: windows.states(key, this.now) };
   }
@@ -171,6 +171,19 @@ export class ReferenceModel {
     hold.amount += extendedTokens;
     sub.held += extendedTokens;
     return { kind: 'ok', heldTokens: hold.amount, extendedTokens };
+  }
+
+  restore(request: RestoreRequest): RestoreReply {
+    const known = this.holds.get(request.rid);
+    if (known) return known.state === 'open' ? { kind: 'restored', heldTokens: known.amount } : { kind: 'gone', state: known.state };
+    const sub = this.subscription(request);
+    if (sub.record?.id !== request.subscriptionId) return { kind: 'gone', state: 'none' };
+    const { rid, accountId, modelId, generation, keyId, subscriptionId, usedTokens: used } = request;
+    const amount = Math.max(0, Math.min(request.wantTokens, sub.balance - sub.held));
+    sub.held += amount;
+    sub.running += 1;
+    this.holds.set(rid, { ...{ rid, accountId, modelId, state: 'open', amount, used, charged: 0, deadline: this.now + request.leaseMs }, generation, keyId, subscriptionId, emitted: new Map(), reapPayload: reapPayload(request) });
+    return { kind: 'restored', heldTokens: amount };
   }
 
   settle(request: SettleRequest & { startedMs: number }): SettleReply {
@@ -247,6 +260,10 @@ export class ReferenceModel {
     this.holds.set(rid, hold);
     return hold;
   }
+}
+
+function reapPayload(of: Pick<RestoreRequest, 'accountId' | 'keyId' | 'subscriptionId' | 'modelId' | 'priceVersionId' | 'node'>): string {
+  return JSON.stringify({ kind: 'reap', account_id: of.accountId, key_id: of.keyId, subscription_id: of.subscriptionId, model_id: of.modelId, price_version_id: of.priceVersionId, node: of.node });
 }
 
 function withdrawPayload(sub: ModelSubscription, { accountId, modelId }: { accountId: number; modelId: number }): string {

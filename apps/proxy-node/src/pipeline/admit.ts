@@ -142,7 +142,7 @@ export class Admitter {
     { rid, receivedAtMs, ask, model }: Admission,
     { request, plan, price, granted, windows }: { request: HoldRequest; plan: HoldPlan; price: PriceVersion; granted: Granted; windows: readonly WindowState[] },
   ): Promise<Admitted> {
-    const { keyId, subscriptionId, grantedTokens, epoch } = granted;
+    const { keyId, subscriptionId, generation, grantedTokens, epoch } = granted;
     const outputLimit = await outputLimitFor(ask, { request, plan, grantedTokens });
     const hold = this.#books.open({
       rid,
@@ -151,6 +151,7 @@ export class Admitter {
       keyId,
       modelId: model.id,
       subscriptionId,
+      generation,
       epoch,
       price,
       grantedTokens,

@@ -18,7 +18,9 @@ export interface OpenHold {
   keyId: number;
   modelId: number;
   subscriptionId: number;
-  /** Of the shard, as `admit` answered it: a rebuilt shard refuses what was held before. */
+  /** Of the subscription when the hold was taken. */
+  generation: number;
+  /** Of the shard that holds: as `admit` answered it, later as the hold was restored in. Any other refuses what was held before. */
   epoch: string;
   /** In force at admission; travels through the journal, so that a lost request is charged by its own price. */
   price: PriceVersion;

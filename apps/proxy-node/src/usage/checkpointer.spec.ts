@@ -1,19 +1,38 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
-import type { CheckpointReply, CheckpointRequest } from '@tollgate/keyspace';
+import type { CheckpointReply, CheckpointRequest, RestoreRequest } from '@tollgate/keyspace';
 import { pino } from 'pino';
 import { eventually } from '../../test/usage/downstream.ts';
 import { PRICE } from '../../test/usage/metered-redis.ts';
 import type { OpenHold } from './books.ts';
-import { Checkpointer } from './checkpointer.ts';
+import { Checkpointer, type CheckpointerOptions } from './checkpointer.ts';
 
-const HOLD: OpenHold = { rid: 'r', accountId: 1, keyHash: 'k', keyId: 1, modelId: 1, subscriptionId: 1, epoch: 'e', price: PRICE, grantedTokens: 1_000, sliceTokens: 500, boundTokens: 9_000, isStream: true, startedAtMs: 0, protocol: 'chat' };
+const HOLD: OpenHold = { rid: 'r', accountId: 1, keyHash: 'k', keyId: 1, modelId: 1, subscriptionId: 1, generation: 1, epoch: 'e', price: PRICE, grantedTokens: 1_000, sliceTokens: 500, boundTokens: 9_000, isStream: true, startedAtMs: 0, protocol: 'chat' };
+
+function checkpointerOver(metering: Partial<CheckpointerOptions['metering']>, now: () => number): Checkpointer {
+  const never = (): never => {
+    throw new Error('not expected');
+  };
+  return new Checkpointer({
+    metering: { checkpoint: never, epochOf: never, restore: never, ...metering },
+    log: pino({ level: 'silent' }),
+    now,
+    random: () => 0,
+    leaseMs: 60_000,
+    onCounted: () => undefined,
+    node: 'node-1:0',
+    onRestoring: (hold, epoch) => {
+      hold.epoch = epoch;
+      return true;
+    },
+  });
+}
 
 test('a stream that begins to wait while its lease is being renewed gets its slice all the same', async () => {
   const asked: { extendTokens: number; answer: (reply: CheckpointReply) => void }[] = [];
   const checkpoint = ({ extendTokens }: CheckpointRequest): Promise<CheckpointReply> => new Promise((answer) => void asked.push({ extendTokens, answer }));
   let now = 0;
-  const checkpointer = new Checkpointer({ metering: { checkpoint }, log: pino({ level: 'silent' }), now: () => now, random: () => 0, leaseMs: 60_000, onCounted: () => undefined });
+  const checkpointer = checkpointerOver({ checkpoint }, () => now);
   try {
     const kept = checkpointer.keep(HOLD);
     now = 5_000;
@@ -26,6 +45,40 @@ test('a stream that begins to wait while its lease is being renewed gets its sli
     expect(asked[1]?.extendTokens).toBe(500);
     asked[1]?.answer({ kind: 'ok', heldTokens: 1_500, extendedTokens: 500 });
     await grown;
+  } finally {
+    checkpointer.close();
+  }
+});
+
+test('a stream that waits when Redis loses everything is restored as soon as its shard is filled, and gets its slice then', async () => {
+  let now = 0;
+  let epoch: string | null = null;
+  const restored: RestoreRequest[] = [];
+  const checkpointer = checkpointerOver(
+    {
+      checkpoint: ({ epoch: of, extendTokens }) => Promise.resolve(of === 'e2' ? { kind: 'ok', heldTokens: 1_000 + extendTokens, extendedTokens: extendTokens } : { kind: 'fenced' }),
+      epochOf: () => Promise.resolve(epoch),
+      restore: (request) => {
+        restored.push(request);
+        return Promise.resolve({ kind: 'restored', heldTokens: request.wantTokens });
+      },
+    },
+    () => now,
+  );
+  try {
+    const kept = checkpointer.keep({ ...HOLD });
+    kept.count(() => ({ input: 100, cacheRead: 0, cacheWrite: 0, output: 475, reasoning: 0 }));
+    await delay(150);
+    const stops: string[] = [];
+    kept.onStop((reason) => stops.push(reason));
+    const grown = new Promise<void>((resolve) => kept.grow(resolve));
+    for (now = 500; now < 30_000; now += 5_000) await delay(60);
+    expect([restored, stops]).toEqual([[], []]);
+    epoch = 'e2';
+    now += 500;
+    await grown;
+    expect(restored).toMatchObject([{ rid: 'r', epoch: 'e2', wantTokens: 1_000, usedTokens: 1_000, generation: 1, node: 'node-1:0', leaseMs: 60_000 }]);
+    expect(stops).toEqual([]);
   } finally {
     checkpointer.close();
   }

@@ -1,6 +1,6 @@
 import { chargeOf, outputPaidBy } from '@tollgate/metering';
 import { NO_USAGE, type TokenUsage } from '@tollgate/contracts';
-import type { CheckpointReply } from '@tollgate/keyspace';
+import type { CheckpointReply, RestoreReply } from '@tollgate/keyspace';
 import type { Logger } from 'pino';
 import type { HoldHandle, OpenHold } from './books.ts';
 import { toCounts, type JournalledCounts } from './journal-line.ts';
@@ -13,6 +13,10 @@ const COUNT_INTERVAL_MS = 100;
 /** Holds are counted in turns, so that thousands of streams do not tokenise in one go. */
 const TURNS = 5;
 const EXTEND_RETRY_MS = 500;
+/** A hold that Redis has lost is asked for again this often, until its shard is filled. */
+const RESTORE_RETRY_MS = 500;
+/** Epochs that are known to be gone; forgetting one costs each of its holds one more checkpoint. */
+const LOST_EPOCHS_MAX = 1_000;
 
 export type StopReason = 'balance_exhausted' | 'access_revoked';
 
@@ -25,6 +29,8 @@ interface Watched {
   /** The stream waits until its hold has grown. */
   onGrown: (() => void) | null;
   inFlight: boolean;
+  /** Last time Redis was asked about it. */
+  askedAtMs: number;
   nextCheckpointAtMs: number;
   nextExtensionAtMs: number;
   /** Last time Redis renewed the lease. */
@@ -34,7 +40,7 @@ interface Watched {
 }
 
 export interface CheckpointerOptions {
-  metering: Pick<MeteringPort, 'checkpoint'>;
+  metering: Pick<MeteringPort, 'checkpoint' | 'epochOf' | 'restore'>;
   log: Pick<Logger, 'warn'>;
   now: () => number;
   /** Of a hold in Redis; past it the hold is reaped. */
@@ -42,6 +48,10 @@ export interface CheckpointerOptions {
   random: () => number;
   /** Counts that rose since the last call, to be journalled. */
   onCounted: (counts: Record<string, JournalledCounts>) => void;
+  /** Address of this worker: a hold names its node. */
+  node: string;
+  /** Called right before a hold is restored in this epoch: from then on the request belongs there. False when it must not be. */
+  onRestoring: (hold: OpenHold, epoch: string) => boolean;
 }
 
 /** A hold that is kept; `release` ends it. */
@@ -51,6 +61,7 @@ export type KeptHold = Pick<HoldHandle, 'count' | 'room' | 'grow' | 'onStop'> & 
 export class Checkpointer {
   readonly #options: CheckpointerOptions;
   readonly #turns: Map<string, Watched>[] = Array.from({ length: TURNS }, () => new Map());
+  readonly #lostEpochs = new Set<string>();
   readonly #timer: NodeJS.Timeout;
   #turn = 0;
   #opened = 0;
@@ -75,6 +86,7 @@ export class Checkpointer {
       heldTokens: hold.grantedTokens,
       onGrown: null,
       inFlight: false,
+      askedAtMs: 0,
       // Spread, so that streams admitted together do not all report together.
       nextCheckpointAtMs: now + CHECKPOINT_INTERVAL_MS * (0.5 + this.#options.random() / 2),
       nextExtensionAtMs: 0,
@@ -97,6 +109,13 @@ export class Checkpointer {
         watched.onGrown = null;
       },
     };
+  }
+
+  /** A shard has lost its data: every hold taken in that epoch is gone with it, so none of them waits for its own checkpoint to be restored. */
+  lost(epoch: string): void {
+    this.#lostEpochs.add(epoch);
+    const [oldest] = this.#lostEpochs;
+    if (this.#lostEpochs.size > LOST_EPOCHS_MAX && oldest !== undefined) this.#lostEpochs.delete(oldest);
   }
 
   close(): void {
@@ -142,8 +161,12 @@ export class Checkpointer {
   }
 
   #decide(watched: Watched, now: number): void {
-    if (now - watched.renewedAtMs >= FENCE_AFTER_LEASES * this.#options.leaseMs) this.#stop(watched, 'access_revoked');
+    if (this.#isLeaseOver(watched)) this.#stop(watched, 'access_revoked');
     if (watched.inFlight) return;
+    if (this.#lostEpochs.has(watched.hold.epoch)) {
+      if (now - watched.askedAtMs >= RESTORE_RETRY_MS) void this.#restore(watched, now);
+      return;
+    }
     const extendTokens = this.#wantedExtension(watched, now);
     if (extendTokens > 0 || now >= watched.nextCheckpointAtMs) void this.#checkpoint(watched, extendTokens, now);
   }
@@ -162,32 +185,33 @@ export class Checkpointer {
   }
 
   async #checkpoint(watched: Watched, extendTokens: number, now: number): Promise<void> {
-    watched.inFlight = true;
-    watched.nextCheckpointAtMs = now + CHECKPOINT_INTERVAL_MS;
+    const { rid, epoch, accountId, modelId, keyHash } = watched.hold;
+    const { metering, leaseMs } = this.#options;
     if (extendTokens > 0) watched.nextExtensionAtMs = now + EXTEND_RETRY_MS;
-    const reply = await this.#ask(watched, extendTokens);
-    watched.inFlight = false;
-    if (reply) this.#apply(watched, reply, { extendTokens, askedAtMs: now });
-    // Tried again before the next interval; without an answer for long enough the stream ends.
-    else watched.nextCheckpointAtMs = Math.min(watched.nextCheckpointAtMs, this.#options.now() + CHECKPOINT_INTERVAL_MS / 5);
+    const reply = await this.#ask(watched, now, () => metering.checkpoint({ rid, epoch, accountId, modelId, keyHash, usedTokens: watched.charged, extendTokens, leaseMs }));
+    if (reply) this.#apply(watched, reply, { epoch, extendTokens, askedAtMs: now });
   }
 
-  async #ask({ hold, charged }: Watched, extendTokens: number): Promise<CheckpointReply | null> {
-    const { rid, epoch, accountId, modelId, keyHash } = hold;
-    const { metering, log, leaseMs } = this.#options;
+  /** One call at a time. Null without an answer: tried again before the next interval; without one for long enough the stream ends. */
+  async #ask<Reply>(watched: Watched, now: number, call: () => Promise<Reply>): Promise<Reply | null> {
+    watched.inFlight = true;
+    watched.askedAtMs = now;
+    watched.nextCheckpointAtMs = now + CHECKPOINT_INTERVAL_MS;
     try {
-      return await metering.checkpoint({ rid, epoch, accountId, modelId, keyHash, usedTokens: charged, extendTokens, leaseMs });
+      return await call();
     } catch (error) {
-      log.warn({ error, rid }, 'checkpoint failed');
+      this.#options.log.warn({ error, rid: watched.hold.rid }, 'checkpoint failed');
+      watched.nextCheckpointAtMs = Math.min(watched.nextCheckpointAtMs, this.#options.now() + CHECKPOINT_INTERVAL_MS / 5);
       return null;
+    } finally {
+      watched.inFlight = false;
     }
   }
 
-  #apply(watched: Watched, reply: CheckpointReply, { extendTokens, askedAtMs }: { extendTokens: number; askedAtMs: number }): void {
+  #apply(watched: Watched, reply: CheckpointReply, { epoch, extendTokens, askedAtMs }: { epoch: string; extendTokens: number; askedAtMs: number }): void {
     switch (reply.kind) {
       case 'ok':
-        watched.renewedAtMs = askedAtMs;
-        watched.heldTokens = reply.heldTokens;
+        this.#noteHeld(watched, { heldTokens: reply.heldTokens, askedAtMs });
         this.#noteExtension(watched, { askedTokens: extendTokens, extendedTokens: reply.extendedTokens });
         return;
       case 'stop':
@@ -196,14 +220,52 @@ export class Checkpointer {
         return;
       case 'gone':
         // Reaped while it was running: nothing is held for it any more. Its final will be a correction.
-        if (reply.state === 'reaped' || watched.onGrown) this.#stop(watched, 'access_revoked');
+        if (reply.state === 'reaped') this.#stop(watched, 'access_revoked');
+        if (reply.state === 'none') void this.#restore(watched, askedAtMs);
         return;
       case 'fenced':
-        if (watched.onGrown) this.#stop(watched, 'access_revoked');
+        this.lost(epoch);
+        void this.#restore(watched, askedAtMs);
         return;
       default:
         reply satisfies never;
     }
+  }
+
+  /**
+   * Takes a hold anew that Redis lost, so that nobody else spends its tokens meanwhile. Only while its lease cannot have run out: a hold that may have
+   * been reaped before the loss has a charge in PostgreSQL already, and its final must go there.
+   */
+  async #restore(watched: Watched, askedAtMs: number): Promise<void> {
+    const reply = await this.#ask(watched, askedAtMs, () => this.#takeAnew(watched));
+    if (reply?.kind === 'restored') {
+      this.#lostEpochs.delete(watched.hold.epoch);
+      this.#noteHeld(watched, { heldTokens: reply.heldTokens, askedAtMs });
+      this.#noteExtension(watched, { askedTokens: 0, extendedTokens: 0 });
+    } else if (reply?.kind === 'fenced') {
+      this.lost(watched.hold.epoch);
+    } else if (reply?.kind === 'gone' && (reply.state === 'reaped' || watched.onGrown)) {
+      this.#stop(watched, 'access_revoked');
+    }
+  }
+
+  async #takeAnew(watched: Watched): Promise<RestoreReply | null> {
+    const { metering, leaseMs, node, onRestoring } = this.#options;
+    const { hold } = watched;
+    const epoch = await metering.epochOf(hold.accountId);
+    if (epoch === null || this.#isLeaseOver(watched) || !onRestoring(hold, epoch)) return null;
+    const { rid, accountId, modelId, subscriptionId, keyId, generation, price } = hold;
+    const wantTokens = Math.max(watched.heldTokens, watched.charged);
+    return metering.restore({ rid, epoch, accountId, modelId, subscriptionId, keyId, generation, priceVersionId: price.id, node, wantTokens, usedTokens: watched.charged, leaseMs });
+  }
+
+  #noteHeld(watched: Watched, { heldTokens, askedAtMs }: { heldTokens: number; askedAtMs: number }): void {
+    watched.renewedAtMs = askedAtMs;
+    watched.heldTokens = heldTokens;
+  }
+
+  #isLeaseOver({ renewedAtMs }: Watched): boolean {
+    return this.#options.now() - renewedAtMs >= FENCE_AFTER_LEASES * this.#options.leaseMs;
   }
 
   /** A stream that waits goes on with what it got, however little, and ends when that is nothing. */

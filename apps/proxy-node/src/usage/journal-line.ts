@@ -15,6 +15,8 @@ const openHoldSchema = z.object({
   keyId: count,
   modelId: count,
   subscriptionId: count,
+  /** Absent from lines of earlier builds. */
+  generation: count.default(0),
   epoch: z.string(),
   price: priceVersionSchema,
   grantedTokens: count,

@@ -9,7 +9,7 @@ import { lostFinal } from './lost-final.ts';
 const STARTED_AT = 1_790_000_000_000;
 
 function holdOf(rid: string): OpenHold {
-  return { rid, accountId: 1, keyHash: 'a'.repeat(64), keyId: 2, modelId: 3, subscriptionId: 4, epoch: 'e', price: PRICE, grantedTokens: 10, sliceTokens: 5, boundTokens: 100, isStream: true, startedAtMs: STARTED_AT, protocol: 'chat' };
+  return { rid, accountId: 1, keyHash: 'a'.repeat(64), keyId: 2, modelId: 3, subscriptionId: 4, generation: 1, epoch: 'e', price: PRICE, grantedTokens: 10, sliceTokens: 5, boundTokens: 100, isStream: true, startedAtMs: STARTED_AT, protocol: 'chat' };
 }
 
 /** What happened to one request, and how far it is told. */
@@ -112,4 +112,11 @@ describe('journal replay', () => {
     const hold = holdOf(uuidV7(STARTED_AT));
     expect(lostFinal({ hold, counts: [0, 0, 0, 0, 0], lastSeenAtMs: STARTED_AT }, 'node-1:0')).toMatchObject({ charge: 0, status: 500 });
   });
+});
+
+test('a running request whose hold was restored is lost in the epoch it was restored in, with what it had counted before', () => {
+  const hold = holdOf(uuidV7(STARTED_AT));
+  const replay = emptyReplay();
+  replayText(replay, admittedLine(hold) + countsLine(STARTED_AT + 10, { [hold.rid]: toCounts(usageOf(3, 4)) }) + admittedLine({ ...hold, epoch: 'e2' }));
+  expect(replay.lost.get(hold.rid)).toEqual({ hold: { ...hold, epoch: 'e2' }, counts: toCounts(usageOf(3, 4)), lastSeenAtMs: STARTED_AT + 10 });
 });

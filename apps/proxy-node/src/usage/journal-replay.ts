@@ -31,7 +31,7 @@ export function emptyReplay(): Replay {
 
 /**
  * Reads one journal file's text on top of what earlier files said. Idempotent and order-tolerant, because lines of live requests are
- * repeated when a file is retired: a second A or F changes nothing, counts only rise, an acknowledgement stays.
+ * repeated when a file is retired: a second A only says in which epoch the hold is now, a second F changes nothing, counts only rise, an acknowledgement stays.
  */
 export function replayText(replay: Replay, text: string): void {
   const lines = text.split('\n');
@@ -48,7 +48,9 @@ function apply(replay: Replay, line: JournalLine): void {
   switch (line.t) {
     case 'A': {
       const { rid, startedAtMs } = line.hold;
-      if (!replay.finals.has(rid) && !replay.lost.has(rid)) replay.lost.set(rid, { hold: line.hold, counts: [0, 0, 0, 0, 0], lastSeenAtMs: startedAtMs });
+      const known = replay.lost.get(rid);
+      if (known) known.hold = line.hold;
+      else if (!replay.finals.has(rid)) replay.lost.set(rid, { hold: line.hold, counts: [0, 0, 0, 0, 0], lastSeenAtMs: startedAtMs });
       return;
     }
     case 'C':

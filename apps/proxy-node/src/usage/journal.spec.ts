@@ -19,7 +19,7 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 const hold = (): OpenHold => {
   const rid = uuidV7(Date.now());
-  return { rid, accountId: 1, keyHash: 'a'.repeat(64), keyId: 2, modelId: 3, subscriptionId: 4, epoch: 'e', price: PRICE, grantedTokens: 10, sliceTokens: 5, boundTokens: 100, isStream: true, startedAtMs: Date.now(), protocol: 'chat' };
+  return { rid, accountId: 1, keyHash: 'a'.repeat(64), keyId: 2, modelId: 3, subscriptionId: 4, generation: 1, epoch: 'e', price: PRICE, grantedTokens: 10, sliceTokens: 5, boundTokens: 100, isStream: true, startedAtMs: Date.now(), protocol: 'chat' };
 };
 const finalText = (request: OpenHold): string => finalLine({ atMs: Date.now(), rid: request.rid, epoch: 'e', payload: JSON.stringify(finalOf(request, usageOf(1, 2))) });
 

@@ -119,7 +119,7 @@ export class RequestBooks implements Books {
       onSettled: (accountId) => this.#relay.wake(accountId),
       onFenced: (final) => this.#handOver(final),
     });
-    this.#checkpointer = new Checkpointer({ metering, log, now, random, leaseMs, onCounted: (counts) => this.#journalCounts(counts) });
+    this.#checkpointer = new Checkpointer({ metering, log, now, random, leaseMs, node: address, onCounted: (counts) => this.#journalCounts(counts), onRestoring: (hold, epoch) => this.#moveTo(hold, epoch) });
     this.#stopWatching = onRedisReturn(options.redis, () => this.#settler.replay());
     this.#consuming = options.acknowledgements
       .consume(address, { blocking: options.blocking, signal: this.#ending.signal, onAcknowledged: (acknowledgements) => this.#settler.acknowledge(acknowledgements) })
@@ -185,18 +185,35 @@ export class RequestBooks implements Books {
 
   /** Writes again what still lives in an old journal file. */
   #carry(place: JournalPlace): void {
-    for (const request of this.#open.values()) {
-      if (request.place !== place) continue;
-      request.place = this.#journal.appendLive(admittedLine(request.hold));
-      if (request.counts) this.#journal.append(countsLine(this.#now(), { [request.hold.rid]: request.counts }));
-      this.#journal.release(place);
-    }
+    for (const request of this.#open.values()) if (request.place === place) this.#admitAgain(request);
     for (const final of this.#settler.finals()) {
       if (final.place !== place) continue;
       final.place = this.#journal.appendLive(finalLine(final));
       if (this.#settler.isAcknowledged(final.rid)) this.#noteAcknowledged(final, 0);
       this.#journal.release(place);
     }
+  }
+
+  #admitAgain(request: OpenRequest): void {
+    const { place, hold, counts } = request;
+    request.place = this.#journal.appendLive(admittedLine(hold));
+    if (counts) this.#journal.append(countsLine(this.#now(), { [hold.rid]: counts }));
+    this.#journal.release(place);
+  }
+
+  /**
+   * The request's final belongs to this epoch from now on: in the journal before Redis may know of it, so that whoever settles it, this process or
+   * the next, asks where its hold is. False when the request has ended or the journal cannot say so.
+   */
+  #moveTo(hold: OpenHold, epoch: string): boolean {
+    const request = this.#open.get(hold.rid);
+    if (!request) return false;
+    if (hold.epoch !== epoch) {
+      hold.epoch = epoch;
+      this.#admitAgain(request);
+      this.#journal.flush();
+    }
+    return this.#journal.isWritable;
   }
 
   #takeOver({ finals }: AdoptedRequests): void {
@@ -225,6 +242,7 @@ export class RequestBooks implements Books {
   /** One final that Redis refuses is a sign that it has lost more: what it seemed to have is asked for again, not only after its time. */
   #handOver(final: PendingFinal): void {
     this.#uplink.offer(final);
+    this.#checkpointer.lost(final.epoch);
     if (this.#now() - this.#replayedAtMs < REPLAY_GAP_MS) return;
     this.#replayedAtMs = this.#now();
     setImmediate(() => this.#settler.replay());

@@ -34,7 +34,7 @@ class Bench {
 
   add(isReplayed = false): string {
     const rid = uuidV7(Date.now());
-    const final = finalOf({ rid, accountId: 1, keyHash: '', keyId: 2, modelId: 3, subscriptionId: 4, epoch: 'e', price: PRICE, grantedTokens: 1, sliceTokens: 1, boundTokens: 1, isStream: false, startedAtMs: 0, protocol: 'chat' }, usageOf(2, 2));
+    const final = finalOf({ rid, accountId: 1, keyHash: '', keyId: 2, modelId: 3, subscriptionId: 4, generation: 1, epoch: 'e', price: PRICE, grantedTokens: 1, sliceTokens: 1, boundTokens: 1, isStream: false, startedAtMs: 0, protocol: 'chat' }, usageOf(2, 2));
     this.settler.add({ rid, epoch: 'e', final, payload: '{}', atMs: this.clock, place: 1 }, { isReplayed });
     return rid;
   }
@@ -78,7 +78,7 @@ describe('Settler', () => {
       onAcknowledged: (_final, seq) => acknowledged.push(seq),
     });
     const rid = uuidV7(0);
-    settler.add({ rid, epoch: 'e', final: finalOf({ rid, accountId: 1, keyHash: '', keyId: 2, modelId: 3, subscriptionId: 4, epoch: 'e', price: PRICE, grantedTokens: 1, sliceTokens: 1, boundTokens: 1, isStream: false, startedAtMs: 0, protocol: 'chat' }, usageOf(1, 1)), payload: '{}', atMs: 0, place: 1 });
+    settler.add({ rid, epoch: 'e', final: finalOf({ rid, accountId: 1, keyHash: '', keyId: 2, modelId: 3, subscriptionId: 4, generation: 1, epoch: 'e', price: PRICE, grantedTokens: 1, sliceTokens: 1, boundTokens: 1, isStream: false, startedAtMs: 0, protocol: 'chat' }, usageOf(1, 1)), payload: '{}', atMs: 0, place: 1 });
     settler.acknowledge([{ rid, seq: 0 }]);
     expect(acknowledged).toEqual([]);
     answer(SETTLED('open'));
@@ -155,7 +155,7 @@ describe('Settler', () => {
       },
       log: silent, now: Date.now, random: Math.random, onForgotten: () => undefined, onSettled: () => undefined, onFenced: () => undefined, onAcknowledged: () => undefined,
     });
-    const final = finalOf({ rid: uuidV7(0), accountId: 1, keyHash: '', keyId: 2, modelId: 3, subscriptionId: 4, epoch: 'e', price: PRICE, grantedTokens: 1, sliceTokens: 1, boundTokens: 1, isStream: false, startedAtMs: 0, protocol: 'chat' }, usageOf(1, 1));
+    const final = finalOf({ rid: uuidV7(0), accountId: 1, keyHash: '', keyId: 2, modelId: 3, subscriptionId: 4, generation: 1, epoch: 'e', price: PRICE, grantedTokens: 1, sliceTokens: 1, boundTokens: 1, isStream: false, startedAtMs: 0, protocol: 'chat' }, usageOf(1, 1));
     for (let index = 0; index < 3_000; index++) settler.add({ rid: uuidV7(index), epoch: 'e', final, payload: '{}', atMs: 0, place: 1 });
     await eventually('all are settled', () => settler.unsettled === 0);
     expect(most).toBe(128);

@@ -36,6 +36,8 @@ async function main(task: BooksTask): Promise<void> {
   const metering = {
     shardOf: (accountId: number) => store.shardOf(accountId),
     checkpoint: store.checkpoint.bind(store),
+    epochOf: store.epochOf.bind(store),
+    restore: store.restore.bind(store),
     reap: (hold: HoldRef) => store.reap(hold),
     releaseRelay: store.releaseRelay.bind(store),
     settle: async (request: SettleRequest) => {

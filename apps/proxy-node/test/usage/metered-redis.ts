@@ -74,8 +74,8 @@ export async function admit({ store }: MeteredRedis, options: Admission): Promis
   const rid = uuidV7(startedAtMs);
   const reply = await store.admit({ rid, accountId, keyHash: keyHashOf(accountId), modelId: MODEL_ID, modelName: 'demo', priceVersionId: PRICE.id, wantTokens, minTokens, addressHex: '', concurrencyMax: 0, leaseMs, node });
   if (reply.kind !== 'admitted') throw new Error(`not admitted: ${JSON.stringify(reply)}`);
-  const { keyId, subscriptionId, epoch, grantedTokens } = reply;
-  return { rid, accountId, keyHash: keyHashOf(accountId), keyId, modelId: MODEL_ID, subscriptionId, epoch, price: PRICE, grantedTokens, sliceTokens, boundTokens, isStream, startedAtMs, protocol: 'chat' };
+  const { keyId, subscriptionId, generation, epoch, grantedTokens } = reply;
+  return { rid, accountId, keyHash: keyHashOf(accountId), keyId, modelId: MODEL_ID, subscriptionId, generation, epoch, price: PRICE, grantedTokens, sliceTokens, boundTokens, isStream, startedAtMs, protocol: 'chat' };
 }
 
 export function finalOf(hold: OpenHold, usage: TokenUsage, { node = 'node-1:0', outcome = 'completed' }: { node?: string; outcome?: UsageFinal['outcome'] } = {}): UsageFinal {

@@ -1,0 +1,159 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { startServices, type Services } from '@tollgate/harness';
+import { Epochs } from '@tollgate/keyspace';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Downstream, eventually } from '../../test/usage/downstream.ts';
+import { addAccount, admit, finalOf, MODEL_ID, openMeteredRedis, usageOf, type MeteredRedis } from '../../test/usage/metered-redis.ts';
+import { openBooks } from '../../test/usage/open-books.ts';
+import type { RequestBooks } from './request-books.ts';
+
+const TOKENS = 1_200;
+let services: Services;
+let world: MeteredRedis;
+let downstream: Downstream;
+let dataDir: string;
+let books: RequestBooks[] = [];
+let accountId = 300;
+let epoch = 1;
+
+beforeAll(async () => {
+  services = await startServices({ postgres: false });
+}, 60_000);
+afterAll(() => services.stop());
+
+beforeEach(async () => {
+  world = await openMeteredRedis(services.redisUrl);
+  downstream = new Downstream(world);
+  dataDir = mkdtempSync(join(tmpdir(), 'tollgate-books-'));
+  accountId += 1;
+  await addAccount(world, accountId, TOKENS);
+});
+afterEach(async () => {
+  await Promise.all(books.map((open) => open.close(0)));
+  books = [];
+  await downstream.close();
+  world.close();
+  rmSync(dataDir, { recursive: true, force: true });
+});
+
+async function open(options: Partial<Parameters<typeof openBooks>[1]> = {}): Promise<RequestBooks> {
+  const opened = await openBooks(world, { dataDir, ...options });
+  books.push(opened);
+  return opened;
+}
+
+const shard = (): string => world.store.shardOf(accountId);
+
+async function loseShard(): Promise<void> {
+  await world.redis.del(...(await world.redis.keys(`{${shard()}}:*`)));
+}
+
+/** As the control plane does: from what PostgreSQL says, under an epoch that never was before. */
+async function fillShard(tokens: number): Promise<void> {
+  epoch += 1;
+  await new Epochs(world.redis).set(shard(), `epoch-${epoch}`);
+  await addAccount(world, accountId, tokens);
+}
+
+async function balance(): Promise<{ balance: number; held: number; running: number } | null> {
+  const [found] = await world.live.getBooks([{ accountId, modelId: MODEL_ID }]);
+  return found ? { balance: found.balance, held: found.held, running: found.running } : null;
+}
+
+describe('a running request whose hold Redis has lost', () => {
+  test('gets it back once the shard is filled again, so that nobody else spends its tokens, and is settled there', async () => {
+    const node = await open();
+    const hold = await admit(world, { accountId, wantTokens: 1_000 });
+    const handle = node.open(hold);
+    handle.count(() => usageOf(0, 30));
+    await loseShard();
+    await fillShard(TOKENS);
+    await eventually('the hold is back', async () => (await balance())?.held === 1_000, 20_000);
+    await expect(admit(world, { accountId, wantTokens: 300, minTokens: 300 })).rejects.toThrow('tokens_held');
+    handle.settle(finalOf(hold, usageOf(10, 200)));
+    await eventually('it is acknowledged', () => node.state.unacknowledged === 0);
+    expect(downstream.chargeOf(hold.rid)).toBe(405);
+    expect(await balance()).toEqual({ balance: TOKENS - 405, held: 0, running: 0 });
+  }, 60_000);
+
+  test('gets back what is left of it, and ends as if its balance were used up when that is too little', async () => {
+    const node = await open();
+    const hold = await admit(world, { accountId, wantTokens: 1_000, sliceTokens: 1_000 });
+    const handle = node.open(hold);
+    handle.count(() => usageOf(0, 200));
+    const stopped = new Promise<string>((resolve) => handle.onStop(resolve));
+    await loseShard();
+    await fillShard(300);
+    await eventually('what is left is held', async () => (await balance())?.held === 300, 20_000);
+    // As a stream does that got more than that.
+    expect(handle.room(usageOf(0, 200))).toBeLessThan(0);
+    handle.grow(() => undefined);
+    expect(await stopped).toBe('balance_exhausted');
+    expect(await balance()).toEqual({ balance: 300, held: 300, running: 1 });
+    handle.settle(finalOf(hold, usageOf(0, 200)));
+    await eventually('it is settled', async () => (await balance())?.held === 0);
+    expect(await balance()).toMatchObject({ balance: -100 });
+  }, 60_000);
+
+  test('is settled exactly by the next process when its node dies after the hold was restored', async () => {
+    const first = await open();
+    const hold = await admit(world, { accountId, wantTokens: 600 });
+    first.open(hold).count(() => usageOf(0, 50));
+    await loseShard();
+    await fillShard(TOKENS);
+    await eventually('the hold is back', async () => (await balance())?.held === 600, 20_000);
+    await first.close(0);
+    books = [];
+    const second = await open();
+    await eventually('it is acknowledged', () => second.state.unacknowledged === 0 && downstream.events.has(`${hold.rid}:0`), 20_000);
+    expect(downstream.chargeOf(hold.rid)).toBe(100);
+    expect(await balance()).toEqual({ balance: TOKENS - 100, held: 0, running: 0 });
+  }, 60_000);
+
+  test('is restored under the epoch that stands when Redis is lost twice', async () => {
+    const node = await open();
+    const hold = await admit(world, { accountId, wantTokens: 600 });
+    const handle = node.open(hold);
+    for (let loss = 0; loss < 2; loss += 1) {
+      await loseShard();
+      await fillShard(TOKENS);
+      await eventually('the hold is back', async () => (await balance())?.held === 600, 20_000);
+    }
+    handle.settle(finalOf(hold, usageOf(0, 20)));
+    await eventually('it is acknowledged', () => node.state.unacknowledged === 0);
+    expect(await balance()).toEqual({ balance: TOKENS - 40, held: 0, running: 0 });
+  }, 60_000);
+
+  test('gets it back when only the end of Redis\' file was lost', async () => {
+    const node = await open();
+    const hold = await admit(world, { accountId, wantTokens: 600 });
+    const handle = node.open(hold);
+    await world.redis.del(`{${shard()}}:hold:${hold.rid}`, `{${shard()}}:holds`);
+    await world.redis.hset(`{${shard()}}:sub:${accountId}:${MODEL_ID}`, { held: '0', conc: '0' });
+    await eventually('the hold is back', async () => (await balance())?.held === 600, 20_000);
+    handle.settle(finalOf(hold, usageOf(0, 20)));
+    await eventually('it is acknowledged', () => node.state.unacknowledged === 0);
+    expect(await balance()).toEqual({ balance: TOKENS - 40, held: 0, running: 0 });
+  }, 60_000);
+
+  test('is left alone when it may have been reaped before: its final waits for the control plane', async () => {
+    let lateMs = 0;
+    const node = await open({ now: () => Date.now() + lateMs });
+    const hold = await admit(world, { accountId, wantTokens: 600 });
+    const handle = node.open(hold);
+    const stopped = new Promise<string>((resolve) => handle.onStop(resolve));
+    // The process stood still for so long.
+    lateMs = 50_000;
+    await loseShard();
+    await fillShard(TOKENS);
+    expect(await stopped).toBe('access_revoked');
+    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    expect(await balance()).toEqual({ balance: TOKENS, held: 0, running: 0 });
+    handle.settle(finalOf(hold, usageOf(0, 20)));
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    expect(node.state.unsettled).toBe(1);
+    expect(await balance()).toEqual({ balance: TOKENS, held: 0, running: 0 });
+  }, 60_000);
+});

@@ -1,0 +1,26 @@
+-- Gives a running request the hold back that Redis lost, in a rebuilt shard or with the end of its file: what is there of it. Idempotent by rid.
+-- Only for a request that cannot have been settled or reaped before the loss; its node knows (docs/internals.md, Usage on its way).
+-- KEYS 1 epoch  2 subscription  3 hold  4 holds
+-- ARGV 1 epoch  2 rid  3 account id  4 model id  5 subscription id  6 key id  7 price version id  8 generation  9 node
+--      10 want tokens  11 used tokens  12 lease ms  13 now (tests only)
+-- Returns OK, held by this hold | GONE, reaped|done|none (none: no such subscription) | FENCED
+local function restore(KEYS, ARGV)
+  if redis.call('GET', KEYS[1]) ~= ARGV[1] then return { 'FENCED' } end
+  local want, used, lease_ms = natural(ARGV[10]), natural(ARGV[11]), natural(ARGV[12])
+  if not want or not used or not lease_ms then return invalid('restore') end
+  local hold = read_hold(KEYS[3])
+  if hold and (hold.acct ~= ARGV[3] or hold.model ~= ARGV[4]) then return invalid('restore: the hold belongs to another subscription') end
+  if hold and hold.st == 'open' then return { 'OK', text(hold.amt) } end
+  if hold then return { 'GONE', hold.st } end
+  local sub = read_books(KEYS[2])
+  if sub.id ~= ARGV[5] then return { 'GONE', 'none' } end
+
+  local amount = math.max(0, math.min(want, sub.bal - sub.held))
+  sub.held = sub.held + amount
+  sub.conc = sub.conc + 1
+  write_books(KEYS[2], sub)
+  redis.call('HSET', KEYS[3], 'st', 'open', 'amt', text(amount), 'used', text(used), 'gen', ARGV[8], 'acct', ARGV[3], 'model', ARGV[4],
+    'sub', ARGV[5], 'key', ARGV[6], 'price', ARGV[7], 'node', ARGV[9])
+  redis.call('ZADD', KEYS[4], text(clock(ARGV[13]) + lease_ms), ARGV[2])
+  return { 'OK', text(amount) }
+end
