@@ -5,6 +5,7 @@ import { clock } from './clock.ts';
 import { controlPlaneAway } from './control-plane-away.ts';
 import { hangUps } from './hang-ups.ts';
 import { partition } from './partition.ts';
+import { poison } from './poison.ts';
 import { postgresFailover } from './postgres-failover.ts';
 import { postgresStop } from './postgres-stop.ts';
 import { restore } from './restore.ts';
@@ -19,6 +20,7 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
   'control-plane-away': controlPlaneAway,
   'hang-ups': hangUps,
   partition,
+  poison,
   'postgres-failover': postgresFailover,
   'postgres-stop': postgresStop,
   restore,
