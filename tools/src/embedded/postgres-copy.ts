@@ -1,4 +1,5 @@
-import { chownSync, copyFileSync, lstatSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { chownSync, lstatSync, mkdirSync, writeFileSync } from 'node:fs';
+import { copyFile, readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { z } from 'zod';
 import { postgresUrl } from './postgres.ts';
@@ -19,9 +20,9 @@ const stopped = z.tuple([z.object({ labelfile: z.string() })]);
  */
 export async function copyRunningPostgres(session: PostgresSession, { from, to }: { from: string; to: string }): Promise<void> {
   await session.query(`SELECT pg_backup_start('copy', fast => true)`);
-  copyFolder(from, to);
+  await copyFolder(from, to);
   const [{ labelfile }] = stopped.parse((await session.query('SELECT labelfile FROM pg_backup_stop(wait_for_archive => false)')).rows);
-  copyFolder(path.join(from, 'pg_wal'), path.join(to, 'pg_wal'));
+  await copyFolder(path.join(from, 'pg_wal'), path.join(to, 'pg_wal'));
   writeOwned(path.join(to, 'backup_label'), labelfile, from);
   mkdirOwned(path.join(to, 'pg_replslot'), from);
 }
@@ -34,23 +35,23 @@ export function makeStandby(dataFolder: string, primary: { port: number; passwor
   writeOwned(path.join(dataFolder, 'standby.signal'), '', dataFolder);
 }
 
-/** A file that goes while it is copied was not needed: the log knows of its end. */
-function copyFolder(from: string, to: string): void {
+/** A file that goes while it is copied was not needed: the log knows of its end. Asynchronous, as whoever copies may have traffic to carry meanwhile. */
+async function copyFolder(from: string, to: string): Promise<void> {
   mkdirOwned(to, from);
-  for (const entry of readdirSync(from, { withFileTypes: true })) {
+  for (const entry of await readdir(from, { withFileTypes: true })) {
     if (LEFT_OUT.has(entry.name)) continue;
     const [source, target] = [path.join(from, entry.name), path.join(to, entry.name)];
     try {
-      if (entry.isDirectory()) copyFolder(source, target);
-      else copyOwned(source, target);
+      if (entry.isDirectory()) await copyFolder(source, target);
+      else await copyOwned(source, target);
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
     }
   }
 }
 
-function copyOwned(source: string, target: string): void {
-  copyFileSync(source, target);
+async function copyOwned(source: string, target: string): Promise<void> {
+  await copyFile(source, target);
   give(target, source);
 }
 
