@@ -101,9 +101,8 @@ function connect(url: string, role: ConnectionRole, name: string): RedisConnecti
         sentinelRetryStrategy: reconnectDelayMs,
         // A sentinel that accepts and never answers must not be waited for: there are others.
         sentinelCommandTimeout: CONNECT_TIMEOUT_MS,
-        // A primary that was replaced while it was merely silent takes writes again until a sentinel demotes it: leave it as soon as they say so.
-        failoverDetector: true,
-        sentinelReconnectStrategy: reconnectDelayMs,
+        // No `failoverDetector`: when word of a failover meets a connection that is being made, ioredis 6.0.0 ends the client for good. Sentinels break
+        // all connections of a primary they demote, within ten seconds of its return; what it took meanwhile is said again like a lost tail.
         ...(target.isTls && { tls: {}, enableTLSForSentinelMode: true, sentinelTLS: {} }),
       });
     case 'cluster':

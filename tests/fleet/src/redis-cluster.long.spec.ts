@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { closeClient } from '@tollgate/audit';
-import { startTollgate, type Tollgate } from '@tollgate/harness';
+import { createCustomer, startTollgate, subscribeWithKey, type Tollgate } from '@tollgate/harness';
 import { openRedis, redisReady } from '@tollgate/keyspace';
 import { chatStatus, syncOutcomes, until } from './fleet-view.ts';
 import { closeBooks, setScene, SteadyLoad, type Scene } from './steady-load.ts';
@@ -48,3 +48,27 @@ test('the books close under load, also when the functions are lost and a node is
   await tollgate.restart('node-2');
   await closeBooks(tollgate, await load.stop(), { wereKilled: true });
 }, 120_000);
+
+test('while one primary is away its accounts are refused, all others are served, and it serves again by itself', async () => {
+  const { nodeUrls } = tollgate;
+  const elsewhere = await sceneElsewhere(scene);
+  await tollgate.kill(HOME[scene.customer.id % tollgate.shards] ?? '');
+  for (const origin of nodeUrls) {
+    expect(await chatStatus(origin, scene)).toBe(503);
+    expect(await chatStatus(origin, elsewhere)).toBe(200);
+  }
+  await tollgate.restart(HOME[scene.customer.id % tollgate.shards] ?? '');
+  for (const origin of nodeUrls) await until('service for its accounts', async () => (await chatStatus(origin, scene)) === 200);
+  await closeBooks(tollgate, [], { wereKilled: true });
+}, 90_000);
+
+/** The primary that holds each of the four shards: their slots are a matter of arithmetic. */
+const HOME = ['redis-3', 'redis-2', 'redis-1', 'redis-1'];
+
+/** A scene whose customer lives on another primary. */
+async function sceneElsewhere({ customer, model }: Scene): Promise<Scene> {
+  for (;;) {
+    const other = await createCustomer(tollgate);
+    if (HOME[other.id % tollgate.shards] !== HOME[customer.id % tollgate.shards]) return { customer: other, model, key: await subscribeWithKey(other, { modelIds: [model.id] }) };
+  }
+}

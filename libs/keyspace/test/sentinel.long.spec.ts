@@ -1,0 +1,58 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { createServer, type AddressInfo, type Socket } from 'node:net';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { startServices, type Services } from '@tollgate/harness';
+import type { ManagedProcess } from '@tollgate/tools';
+import { onRedisReturn, openRedis, redisReady, type ConnectionRole, type RedisConnection } from '../src/index.ts';
+
+/** A primary, its replica, and a sentinel that makes the replica primary. */
+let services: Services;
+const opened: RedisConnection[] = [];
+
+beforeAll(async () => {
+  services = await startServices({ postgres: false, redis: 'sentinel' });
+}, 60_000);
+afterAll(async () => {
+  for (const connection of opened) connection.disconnect();
+  await services?.stop();
+});
+
+async function open(url: string, role: ConnectionRole = 'plain'): Promise<RedisConnection> {
+  const connection = openRedis(url, { role, name: 'sentinel-spec', onError: () => undefined });
+  opened.push(connection);
+  await redisReady(connection, 15_000);
+  return connection;
+}
+
+/** One server by itself, past the sentinel. */
+function directUrl(name: string): string {
+  return services.redisUrl.replace(/^redis-sentinel:(.*)@.*$/, `redis:$1@127.0.0.1:${services.ports.get(name)}`);
+}
+
+test('a sentinel that accepts and never answers is passed over for the next one', async () => {
+  const held: Socket[] = [];
+  const mute = createServer((socket) => held.push(socket.on('error', () => undefined)));
+  await new Promise<void>((resolve) => mute.listen(0, '127.0.0.1', resolve));
+  try {
+    const { port } = mute.address() as AddressInfo;
+    const connection = await open(services.redisUrl.replace('@', `@127.0.0.1:${port},`));
+    expect(await connection.set('through', 'the other')).toBe('OK');
+  } finally {
+    for (const socket of held) socket.destroy();
+    mute.close();
+  }
+}, 30_000);
+
+test('a connection leaves a primary that was replaced while it was merely silent, and tells of the return', async () => {
+  const connection = await open(services.redisUrl);
+  // Its connections are broken when it is promoted.
+  const second = await open(directUrl('redis-2'), 'blocking');
+  const old = services.redisServers[0] as ManagedProcess;
+  const returned = new Promise<void>((resolve) => onRedisReturn(connection, resolve));
+  await old.kill('SIGSTOP');
+  while (!String(await second.info('replication')).includes('role:master')) await delay(20);
+  await old.kill('SIGCONT');
+  await returned;
+  expect(await connection.set('after', '1')).toBe('OK');
+  expect(await second.get('after')).toBe('1');
+}, 60_000);
