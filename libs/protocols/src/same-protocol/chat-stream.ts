@@ -12,7 +12,7 @@ import { COMMENT_EVENT, dataEvent, DONE_EVENT } from '../sse/sse-format.ts';
 import type { SseEvent } from '../sse/sse-framer.ts';
 import { madeIdentity } from '../stream/made-identity.ts';
 import type { Identity } from '../stream/made-identity.ts';
-import type { StreamHandler } from '../stream/stream-handler.ts';
+import { StreamHandler } from '../stream/stream-handler.ts';
 import { ChatTap } from '../tap/chat-tap.ts';
 import { toChatUsage } from '../usage/chat-usage.ts';
 import { editChunk } from './chat-chunk-edits.ts';
@@ -32,14 +32,10 @@ export interface ChatStreamOptions {
  * chat -> chat. Every event leaves as its own bytes but for design.md's closed list: model value, first chunk's role and id,
  * usage removed, or moved right before [DONE].
  */
-export class ChatStream implements StreamHandler {
+export class ChatStream extends StreamHandler {
   readonly keepAlive = COMMENT_EVENT;
-  state: 'running' | 'finished' | 'failed' = 'running';
-  error: UpstreamError | null = null;
-  /** Ended by the gateway: figures of the beginning are no report of the end, or the output would be free. */
-  private isCutShort = false;
   private readonly options: ChatStreamOptions;
-  private readonly tap: ChatTap;
+  protected readonly tap: ChatTap;
   /** Of the first chunk that has an id; the gateway's own chunks wear it too. */
   private identity: Identity | null = null;
   /** Azure sends a first chunk without id and model; it waits for the second to lend it one (behaviour 22). */
@@ -51,33 +47,21 @@ export class ChatStream implements StreamHandler {
   private template: ChunkTemplate | null = null;
 
   constructor(options: ChatStreamOptions) {
+    super();
     this.options = options;
     this.tap = new ChatTap(options.sink);
   }
 
-  get hasContent(): boolean {
-    return this.tap.hasContent;
+  eventsOfWhole(answer: unknown): string {
+    return completionEvents(record(answer));
   }
 
-  get hasFinish(): boolean {
-    return this.tap.hasFinish;
-  }
-
-  get usage(): TokenUsage | null {
-    return this.tap.usage;
-  }
-
-  get isUsageFinal(): boolean {
-    return this.tap.isUsageFinal || (this.tap.usage !== null && this.state === 'finished' && !this.isCutShort);
-  }
-
-  onEvent(event: SseEvent, out: ByteOutput): void {
-    if (this.state !== 'running') return;
+  protected read(event: SseEvent, out: ByteOutput): void {
     const text = this.template?.write(event.raw, out) ?? null;
     if (text !== null) return this.tap.generated(text);
     if (event.data === null) return out.add(event.raw);
     if (event.isHollow) return out.addText(COMMENT_EVENT);
-    if (isDone(event.data)) return this.finish(event.raw, out);
+    if (event.isDone) return this.finish(out, () => this.writeRest(event.raw, out));
     const chunk = parseJson(event.data);
     if (!isRecord(chunk)) return this.fail(upstreamError('unreadable'), out);
     const error = readInBandError(chunk);
@@ -88,33 +72,21 @@ export class ChatStream implements StreamHandler {
     this.relay(event, chunk, out);
   }
 
-  onEnd(out: ByteOutput): void {
-    if (this.state !== 'running') return;
-    if (this.tap.hasFinish) this.finish(Buffer.from(DONE_EVENT), out);
-    else this.fail(upstreamError('server', { message: 'The upstream ended the stream before it was finished.' }), out);
+  protected writeEnd(out: ByteOutput): void {
+    this.writeRest(Buffer.from(DONE_EVENT), out);
   }
 
-  fail(error: UpstreamError, out: ByteOutput): void {
-    if (this.state !== 'running') return;
-    this.state = 'failed';
-    this.error = error;
+  protected writeFailure(error: UpstreamError, out: ByteOutput): void {
     out.addText(dataEvent(clientErrorBody('chat', upstreamClientError(error, this.options.idSeed))));
   }
 
-  finishEarly(usage: TokenUsage, out: ByteOutput): void {
-    if (this.state !== 'running') return;
-    this.isCutShort = true;
-    this.state = 'finished';
+  protected writeCut(usage: TokenUsage, out: ByteOutput): void {
     const isFirst = this.choicesWithRole.size === 0;
     const indexes = isFirst ? [0] : [...this.choicesWithRole];
     const delta = isFirst ? { role: 'assistant', content: '' } : {};
     out.addText(dataEvent({ ...this.ownChunk(), choices: indexes.map((index) => ({ index, delta, finish_reason: 'length' })) }));
     if (this.options.wantsStreamUsage) out.addText(dataEvent({ ...this.ownChunk(), choices: [], usage: this.tap.rawUsage ?? toChatUsage(usage) }));
     out.addText(DONE_EVENT);
-  }
-
-  eventsOfWhole(answer: unknown): string {
-    return completionEvents(record(answer));
   }
 
   private relay(event: SseEvent, chunk: JsonRecord, out: ByteOutput): void {
@@ -152,9 +124,7 @@ export class ChatStream implements StreamHandler {
     return editChunk(event, chunk, { model: this.options.model, identity: this.ownIdentity(), keepsUsage, choicesWithRole: this.choicesWithRole });
   }
 
-  private finish(done: Buffer, out: ByteOutput): void {
-    if (!this.tap.hasFinish && !this.tap.hasContent) return this.fail(upstreamError('unreadable'), out);
-    this.state = 'finished';
+  private writeRest(done: Buffer, out: ByteOutput): void {
     for (const waiting of this.nameless) this.write(waiting, record(parseJson(waiting.data ?? '')), out);
     if (this.options.wantsStreamUsage) this.writeUsage(out);
     out.add(done);
@@ -176,10 +146,4 @@ export class ChatStream implements StreamHandler {
   private ownChunk(): JsonRecord {
     return { ...this.ownIdentity(), object: 'chat.completion.chunk', model: this.options.model };
   }
-}
-
-const DONE = '[DONE]';
-
-function isDone(data: Buffer): boolean {
-  return data.length < 64 && data.toString('latin1').trim() === DONE;
 }

@@ -137,4 +137,18 @@ describe('messages -> messages stream', () => {
     const unstarted = plain().openStream({ output: () => undefined });
     expect(jsonEvents(Buffer.from(unstarted.finishEarly(NO_USAGE)).toString())[0]).toMatchObject({ type: 'message_start', message: { model: 'alias', usage: { output_tokens: 0 } } });
   });
+
+  test('says nothing after the gateway ended it', () => {
+    const cut = plain().openStream({ output: () => undefined });
+    cut.push(Buffer.from(START + TEXT));
+    cut.finishEarly(NO_USAGE);
+    expect([cut.push(Buffer.from(CLOSE + STOP)), cut.end()].map(({ byteLength }) => byteLength)).toEqual([0, 0]);
+  });
+
+  test.each(['messages', 'chat', 'responses'] as const)("message_start's output figure is no report of the end for %s clients", (protocol) => {
+    const exchange = exchangeOf(protocol, 'anthropic', protocol === 'responses' ? { model: 'alias', stream: true, input: 'hi' } : ASK);
+    const silent = event('message_delta', ',"delta":{"stop_reason":"end_turn","stop_sequence":null}');
+    const withoutReport = drive(exchange, START + TEXT + event('content_block_stop', ',"index":0') + silent + STOP).reader;
+    expect([withoutReport.state, withoutReport.usage?.input, withoutReport.isUsageFinal]).toEqual(['finished', 5, false]);
+  });
 });

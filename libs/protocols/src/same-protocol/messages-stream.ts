@@ -12,7 +12,7 @@ import { namedEvent, PING_EVENT } from '../sse/sse-format.ts';
 import type { TypedRecord } from '../sse/sse-format.ts';
 import type { SseEvent } from '../sse/sse-framer.ts';
 import { madeIdentity } from '../stream/made-identity.ts';
-import type { StreamHandler } from '../stream/stream-handler.ts';
+import { StreamHandler } from '../stream/stream-handler.ts';
 import { MessagesTap } from '../tap/messages-tap.ts';
 import { toMessagesUsage } from '../usage/messages-usage.ts';
 import { messageEvents } from './message-events.ts';
@@ -25,77 +25,52 @@ export interface MessagesStreamOptions {
 }
 
 /** messages -> messages. Only message_start's model value changes; unknown events, blocks and deltas pass (behaviour 7). */
-export class MessagesStream implements StreamHandler {
+export class MessagesStream extends StreamHandler {
   readonly keepAlive = PING_EVENT;
-  state: 'running' | 'finished' | 'failed' = 'running';
-  error: UpstreamError | null = null;
   private readonly options: MessagesStreamOptions;
-  private readonly tap: MessagesTap;
+  protected readonly tap: MessagesTap;
+  /** Recorded answers of tools the provider runs hold a second message: bytes pass. */
+  protected override readonly isReadAfterEnd = true;
   private hasStarted = false;
   private openBlock: unknown = null;
 
   constructor(options: MessagesStreamOptions) {
+    super();
     this.options = options;
     this.tap = new MessagesTap(options.sink);
   }
 
-  get hasContent(): boolean {
-    return this.tap.hasContent;
+  eventsOfWhole(answer: unknown): string {
+    return messageEvents(record(answer));
   }
 
-  get hasFinish(): boolean {
-    return this.tap.hasFinish;
-  }
-
-  get usage(): TokenUsage | null {
-    return this.tap.usage;
-  }
-
-  get isUsageFinal(): boolean {
-    return this.tap.isUsageFinal;
-  }
-
-  onEvent(event: SseEvent, out: ByteOutput): void {
-    if (this.state === 'failed') return;
+  protected read(event: SseEvent, out: ByteOutput): void {
     if (event.data === null) return out.add(event.raw);
     if (event.isHollow) return out.addText(PING_EVENT);
     const value = parseJson(event.data);
     // Some compatible upstreams add chat's end mark; this protocol has none (behaviour 16).
-    if (!isRecord(value)) return event.data.toString('latin1').trim() === '[DONE]' ? undefined : this.fail(upstreamError('unreadable'), out);
+    if (!isRecord(value)) return event.isDone ? undefined : this.fail(upstreamError('unreadable'), out);
     const error = readInBandError(value);
     if (error) return this.fail(error, out);
     this.tap.observe(value);
-    // An end mark and nothing before it is no answer.
-    if (value['type'] === 'message_stop' && !this.tap.hasFinish && !this.tap.hasContent) return this.fail(upstreamError('unreadable'), out);
+    if (value['type'] === 'message_stop') return this.finish(out, () => out.add(event.raw));
     this.follow(value);
     out.add(value['type'] === 'message_start' ? startWithModel(event.raw, this.options.model) : event.raw);
   }
 
-  onEnd(out: ByteOutput): void {
-    if (this.state !== 'running') return;
-    if (!this.tap.hasFinish) return this.fail(upstreamError('server', { message: 'The upstream ended the stream before it was finished.' }), out);
-    this.state = 'finished';
+  protected writeEnd(out: ByteOutput): void {
     out.addText(namedEvent({ type: 'message_stop' }));
   }
 
-  fail(error: UpstreamError, out: ByteOutput): void {
-    if (this.state !== 'running') return;
-    this.state = 'failed';
-    this.error = error;
+  protected writeFailure(error: UpstreamError, out: ByteOutput): void {
     out.addText(`event: error\ndata: ${JSON.stringify(clientErrorBody('messages', upstreamClientError(error, this.options.idSeed)))}\n\n`);
   }
 
-  finishEarly(usage: TokenUsage, out: ByteOutput): void {
-    if (this.state !== 'running') return;
-    this.state = 'finished';
+  protected writeCut(usage: TokenUsage, out: ByteOutput): void {
     if (!this.hasStarted) out.addText(namedEvent(emptyStart(this.options)));
     if (this.openBlock !== null) out.addText(namedEvent({ type: 'content_block_stop', index: this.openBlock }));
     out.addText(namedEvent({ type: 'message_delta', delta: { stop_reason: 'max_tokens', stop_sequence: null }, usage: toMessagesUsage(usage) }));
     out.addText(namedEvent({ type: 'message_stop' }));
-  }
-
-  eventsOfWhole(answer: unknown): string {
-    return messageEvents(record(answer));
   }
 
   private follow(event: JsonRecord): void {
@@ -103,7 +78,6 @@ export class MessagesStream implements StreamHandler {
     if (type === 'message_start') this.hasStarted = true;
     else if (type === 'content_block_start') this.openBlock = event['index'];
     else if (type === 'content_block_stop') this.openBlock = null;
-    else if (type === 'message_stop') this.state = 'finished';
   }
 }
 

@@ -23,6 +23,11 @@ export class SseEvent {
     return this.data !== null && this.data.length < HOLLOW_BYTES_MAX && this.data.toString('latin1').trim() === '';
   }
 
+  /** Chat's end mark. */
+  get isDone(): boolean {
+    return this.data !== null && this.data.length < DONE_BYTES_MAX && this.data.toString('latin1').trim() === '[DONE]';
+  }
+
   /** The `data:` lines joined by newlines; null when there is none (comments, blank lines). */
   get data(): Buffer | null {
     return (this.#fields ??= readFields(this.raw)).data;
@@ -30,6 +35,8 @@ export class SseEvent {
 }
 
 const HOLLOW_BYTES_MAX = 16;
+/** With any white space around it. */
+const DONE_BYTES_MAX = 64;
 
 interface Fields {
   name: string;

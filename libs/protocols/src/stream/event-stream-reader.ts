@@ -104,8 +104,8 @@ function formOf(bytes: Uint8Array): 'unknown' | 'events' | 'whole' {
   return BODY_STARTS.has(first) ? 'whole' : 'events';
 }
 
-function isCutOff({ data }: SseEvent): boolean {
-  return data !== null && data.toString('latin1').trim() !== '[DONE]' && parseJson(data) === undefined;
+function isCutOff({ data, isDone }: SseEvent): boolean {
+  return data !== null && !isDone && parseJson(data) === undefined;
 }
 
 /** The last event with the blank line it lacked, so that the client's reader sees its end. */

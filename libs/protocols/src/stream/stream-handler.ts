@@ -1,22 +1,92 @@
 import type { TokenUsage } from '@tollgate/contracts';
+import { upstreamError } from '../errors/upstream-error.ts';
 import type { UpstreamError } from '../exchange.ts';
 import type { ByteOutput } from '../sse/byte-output.ts';
 import type { SseEvent } from '../sse/sse-framer.ts';
 
-/** What differs between the pairs of protocols; `EventStreamReader` does the rest. */
-export interface StreamHandler {
-  onEvent(event: SseEvent, out: ByteOutput): void;
-  /** The upstream closed the connection. */
-  onEnd(out: ByteOutput): void;
-  fail(error: UpstreamError, out: ByteOutput): void;
-  finishEarly(usage: TokenUsage, out: ByteOutput): void;
-  /** The upstream's event stream that says the same as a JSON answer: some answer JSON to `stream: true` (behaviour 34). */
-  eventsOfWhole(answer: unknown): string;
-  readonly keepAlive: string;
-  readonly state: 'running' | 'finished' | 'failed';
-  readonly error: UpstreamError | null;
+/** What was read along of a stream; `ChatTap`, `MessagesTap`. */
+export interface StreamTap {
+  readonly usage: TokenUsage | null;
   readonly hasContent: boolean;
   readonly hasFinish: boolean;
-  readonly usage: TokenUsage | null;
-  readonly isUsageFinal: boolean;
+  /** Whether `usage` is the account of the whole answer. `hasEnded`: the upstream has ended the stream itself. */
+  isUsageFinal(hasEnded: boolean): boolean;
+}
+
+/**
+ * One stream of one pair of protocols: whether it runs, how it ended, and what its usage is worth. A stream ends once; afterwards the gateway says nothing.
+ * A pair adds what it writes; `EventStreamReader` frames the events.
+ */
+export abstract class StreamHandler {
+  state: 'running' | 'finished' | 'failed' = 'running';
+  error: UpstreamError | null = null;
+  abstract readonly keepAlive: string;
+  protected abstract readonly tap: StreamTap;
+  /** Whether what the upstream says after its own end mark is passed on. */
+  protected readonly isReadAfterEnd: boolean = false;
+  /** Ended by the gateway: figures of the beginning are no report of the end, or the output would be free. */
+  private isCutShort = false;
+
+  get hasContent(): boolean {
+    return this.tap.hasContent;
+  }
+
+  get hasFinish(): boolean {
+    return this.tap.hasFinish;
+  }
+
+  get usage(): TokenUsage | null {
+    return this.tap.usage;
+  }
+
+  get isUsageFinal(): boolean {
+    return this.tap.isUsageFinal(this.hasEnded);
+  }
+
+  onEvent(event: SseEvent, out: ByteOutput): void {
+    if (this.state === 'running' || (this.isReadAfterEnd && this.hasEnded)) this.read(event, out);
+  }
+
+  /** The upstream closed the connection. */
+  onEnd(out: ByteOutput): void {
+    if (this.state !== 'running') return;
+    if (this.tap.hasFinish) this.finish(out, () => this.writeEnd(out));
+    else this.fail(upstreamError('server', { message: 'The upstream ended the stream before it was finished.' }), out);
+  }
+
+  fail(error: UpstreamError, out: ByteOutput): void {
+    if (this.state !== 'running') return;
+    this.state = 'failed';
+    this.error = error;
+    this.writeFailure(error, out);
+  }
+
+  finishEarly(usage: TokenUsage, out: ByteOutput): void {
+    if (this.state !== 'running') return;
+    this.state = 'finished';
+    this.isCutShort = true;
+    this.writeCut(usage, out);
+  }
+
+  /** The upstream's event stream that says the same as a JSON answer: some answer JSON to `stream: true` (behaviour 34). */
+  abstract eventsOfWhole(answer: unknown): string;
+
+  /** The upstream has ended the stream. An end mark and nothing before it is no answer. */
+  protected finish(out: ByteOutput, write: () => void): void {
+    if (!this.tap.hasFinish && !this.tap.hasContent) return this.fail(upstreamError('unreadable'), out);
+    this.state = 'finished';
+    write();
+  }
+
+  /** Well, and by the upstream itself. */
+  private get hasEnded(): boolean {
+    return this.state === 'finished' && !this.isCutShort;
+  }
+
+  protected abstract read(event: SseEvent, out: ByteOutput): void;
+  /** What is owed to the client when the upstream ended without an end mark. */
+  protected abstract writeEnd(out: ByteOutput): void;
+  protected abstract writeFailure(error: UpstreamError, out: ByteOutput): void;
+  /** The ending of a stream that met its limit, with the usage so far. */
+  protected abstract writeCut(usage: TokenUsage, out: ByteOutput): void;
 }

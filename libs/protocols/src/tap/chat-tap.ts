@@ -2,11 +2,12 @@ import type { TokenUsage } from '@tollgate/contracts';
 import type { StreamSink } from '../exchange.ts';
 import { isRecord, record, records } from '../json/json-guard.ts';
 import type { JsonRecord } from '../json/json-guard.ts';
+import type { StreamTap } from '../stream/stream-handler.ts';
 import { readChatUsage } from '../usage/chat-usage.ts';
 import { generatedText } from './chat-text.ts';
 
 /** Reads along a chat stream: usage, generated text, whether it finished. Changes nothing. */
-export class ChatTap {
+export class ChatTap implements StreamTap {
   usage: TokenUsage | null = null;
   /** The last usage object as the upstream wrote it. */
   rawUsage: JsonRecord | null = null;
@@ -38,8 +39,8 @@ export class ChatTap {
     this.sink.output(text);
   }
 
-  get isUsageFinal(): boolean {
-    return this.usage !== null && this.hasFinish;
+  isUsageFinal(hasEnded: boolean): boolean {
+    return this.usage !== null && (this.hasFinish || hasEnded);
   }
 }
 

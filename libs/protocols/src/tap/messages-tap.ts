@@ -1,16 +1,17 @@
 import type { TokenUsage } from '@tollgate/contracts';
 import type { StreamSink } from '../exchange.ts';
-import { record, text } from '../json/json-guard.ts';
+import { isRecord, record, text } from '../json/json-guard.ts';
 import type { JsonRecord } from '../json/json-guard.ts';
+import type { StreamTap } from '../stream/stream-handler.ts';
 import { mergeMessagesUsage, readMessagesUsage } from '../usage/messages-usage.ts';
 
 /** Reads along a messages stream: usage, generated text, whether it finished. Changes nothing. */
-export class MessagesTap {
+export class MessagesTap implements StreamTap {
   usage: TokenUsage | null = null;
   hasContent = false;
   /** A stop reason was given. */
   hasFinish = false;
-  isUsageFinal = false;
+  private hasLastUsage = false;
   private merged: JsonRecord = {};
   private readonly sink: StreamSink;
 
@@ -23,10 +24,15 @@ export class MessagesTap {
     if (type === 'message_start') this.merge(record(event['message'])['usage']);
     else if (type === 'message_delta') {
       this.merge(event['usage']);
-      this.isUsageFinal = this.usage !== null;
+      this.hasLastUsage ||= isRecord(event['usage']) && this.usage !== null;
       if (typeof record(event['delta'])['stop_reason'] === 'string') this.hasFinish = true;
     } else if (type === 'content_block_start') this.generated(blockStartText(record(event['content_block'])));
     else if (type === 'content_block_delta') this.generated(deltaText(record(event['delta'])));
+  }
+
+  /** message_start's output figure is that of its beginning, however the stream ended. */
+  isUsageFinal(): boolean {
+    return this.hasLastUsage;
   }
 
   private merge(usage: unknown): void {

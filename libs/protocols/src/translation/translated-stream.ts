@@ -9,7 +9,7 @@ import { completionEvents } from '../same-protocol/completion-events.ts';
 import { messageEvents } from '../same-protocol/message-events.ts';
 import type { ByteOutput } from '../sse/byte-output.ts';
 import type { SseEvent } from '../sse/sse-framer.ts';
-import type { StreamHandler } from '../stream/stream-handler.ts';
+import { StreamHandler } from '../stream/stream-handler.ts';
 import { ChatTap } from '../tap/chat-tap.ts';
 import { MessagesTap } from '../tap/messages-tap.ts';
 
@@ -36,17 +36,14 @@ export interface TranslatedStreamOptions<S> {
   sink: StreamSink;
 }
 
-/** Drives a translation: reads the upstream's events, taps usage, and sees to honest endings. */
-export class TranslatedStream<S> implements StreamHandler {
-  state: 'running' | 'finished' | 'failed' = 'running';
-  error: UpstreamError | null = null;
-  /** Ended by the gateway: figures of the beginning are no report of the end, or the output would be free. */
-  private isCutShort = false;
+/** Drives a translation: reads the upstream's events and taps usage. */
+export class TranslatedStream<S> extends StreamHandler {
   private readonly options: TranslatedStreamOptions<S>;
-  private readonly tap: ChatTap | MessagesTap;
+  protected readonly tap: ChatTap | MessagesTap;
   private translated: S;
 
   constructor(options: TranslatedStreamOptions<S>) {
+    super();
     this.options = options;
     this.tap = options.dialect === 'openai' ? new ChatTap(options.sink) : new MessagesTap(options.sink);
     this.translated = options.translation.initial;
@@ -56,28 +53,15 @@ export class TranslatedStream<S> implements StreamHandler {
     return this.options.translation.keepAlive;
   }
 
-  get hasContent(): boolean {
-    return this.tap.hasContent;
+  eventsOfWhole(answer: unknown): string {
+    return this.options.dialect === 'openai' ? completionEvents(record(answer)) : messageEvents(record(answer));
   }
 
-  get hasFinish(): boolean {
-    return this.tap.hasFinish;
-  }
-
-  get usage(): TokenUsage | null {
-    return this.tap.usage;
-  }
-
-  get isUsageFinal(): boolean {
-    return this.tap.isUsageFinal || (this.tap.usage !== null && this.state === 'finished' && !this.isCutShort);
-  }
-
-  onEvent(event: SseEvent, out: ByteOutput): void {
-    if (this.state !== 'running') return;
+  protected read(event: SseEvent, out: ByteOutput): void {
     if (event.data === null) return event.raw.length > 2 ? out.addText(this.keepAlive) : undefined;
     if (event.isHollow) return out.addText(this.keepAlive);
     const value = parseJson(event.data);
-    if (!isRecord(value)) return event.data.toString('latin1').trim() === '[DONE]' ? this.onDone(out) : this.fail(upstreamError('unreadable'), out);
+    if (!isRecord(value)) return event.isDone ? this.onDone(out) : this.fail(upstreamError('unreadable'), out);
     const error = readInBandError(value);
     this.tap.observe(value);
     if (error) return this.fail(error, out);
@@ -85,46 +69,29 @@ export class TranslatedStream<S> implements StreamHandler {
     const [next, events] = this.options.translation.step(this.translated, value);
     this.translated = next;
     this.write(events, out);
-    if (value['type'] === 'message_stop') this.complete(out);
+    if (value['type'] === 'message_stop') this.finish(out, () => this.writeEnd(out));
   }
 
-  onEnd(out: ByteOutput): void {
-    if (this.state !== 'running') return;
-    if (this.tap.hasFinish) this.complete(out);
-    else this.fail(upstreamError('server', { message: 'The upstream ended the stream before it was finished.' }), out);
+  protected writeEnd(out: ByteOutput): void {
+    this.close({ usage: this.tap.usage ?? this.options.sink.estimate?.() ?? NO_USAGE, isCutShort: false }, out);
   }
 
-  fail(error: UpstreamError, out: ByteOutput): void {
-    if (this.state !== 'running') return;
-    this.state = 'failed';
-    this.error = error;
+  protected writeFailure(error: UpstreamError, out: ByteOutput): void {
     const { protocol, translation, idSeed } = this.options;
     const body = record(clientErrorBody(protocol, upstreamClientError(error, idSeed)));
     this.write([translation.failure(this.translated, body)], out);
   }
 
-  finishEarly(usage: TokenUsage, out: ByteOutput): void {
-    if (this.state !== 'running') return;
-    this.isCutShort = true;
+  protected writeCut(usage: TokenUsage, out: ByteOutput): void {
     this.close({ usage, isCutShort: true }, out);
-  }
-
-  eventsOfWhole(answer: unknown): string {
-    return this.options.dialect === 'openai' ? completionEvents(record(answer)) : messageEvents(record(answer));
   }
 
   /** Chat's end mark; an Anthropic upstream that sends one has a message_stop of its own. */
   private onDone(out: ByteOutput): void {
-    if (this.options.dialect === 'openai') this.complete(out);
-  }
-
-  private complete(out: ByteOutput): void {
-    if (!this.tap.hasFinish && !this.tap.hasContent) return this.fail(upstreamError('unreadable'), out);
-    this.close({ usage: this.tap.usage ?? this.options.sink.estimate?.() ?? NO_USAGE, isCutShort: false }, out);
+    if (this.options.dialect === 'openai') this.finish(out, () => this.writeEnd(out));
   }
 
   private close(end: { usage: TokenUsage; isCutShort: boolean }, out: ByteOutput): void {
-    this.state = 'finished';
     this.write(this.options.translation.finish(this.translated, end), out);
     out.addText(this.options.translation.trailer);
   }
