@@ -1,7 +1,7 @@
 import cluster from 'node:cluster';
 import { readConfig, workerCount, type Config } from './config.ts';
 import { createLog } from './ops/log.ts';
-import { keepWorkers } from './ops/primary.ts';
+import { keepWorkers, primaryOfThis } from './ops/primary.ts';
 import { startNode } from './wire.ts';
 
 const config = configOrExit();
@@ -13,7 +13,7 @@ if (cluster.isPrimary && count > 1) {
   const workers = keepWorkers({ config, count, log });
   stopOnSignal(() => workers.stop(), () => workers.kill());
 } else {
-  const node = await startNode(config, log, { isWorker: cluster.isWorker });
+  const node = await startNode(config, log, primaryOfThis());
   log.info({ host: config.HOST, port: node.port }, 'serving');
   stopOnSignal(() => node.stop(), () => undefined);
 }

@@ -18,6 +18,7 @@ import { NodeReporter } from './ops/node-reporter.ts';
 import { nodeTables } from './ops/node-tables.ts';
 import { Operations } from './ops/operations.ts';
 import { stopNode } from './ops/stop-node.ts';
+import { joinScrapes, type PrimaryPort } from './ops/worker-scrape.ts';
 import { Admitter } from './pipeline/admit.ts';
 import { DenyCache } from './pipeline/deny-cache.ts';
 import { Forwarder } from './pipeline/forward.ts';
@@ -46,10 +47,10 @@ export interface RunningNode {
 }
 
 /**
- * The only place where parts are made and joined. `isWorker`: others serve on the same port already, so this one joins them only when it can
+ * The only place where parts are made and joined. With a `primary` others serve on the same port already, so this one joins them only when it can
  * serve too, or when the fleet has had time to say that it shall not.
  */
-export async function startNode(config: Config, log: Logger, { isWorker = false }: { isWorker?: boolean } = {}): Promise<RunningNode> {
+export async function startNode(config: Config, log: Logger, primary: PrimaryPort | null = null): Promise<RunningNode> {
   await mkdir(config.DATA_DIR, { recursive: true });
   const redis = openConnections(config, log);
   // Bounded: without Redis a node starts too, and serves from what it has as soon as Redis returns.
@@ -59,14 +60,14 @@ export async function startNode(config: Config, log: Logger, { isWorker = false 
   const fleet = new FleetStore({ redis: redis.plain, library });
   const books = await openBooks({ config, store, fleet, redis, log });
   const follower = new SnapshotFollower({ source: fleet, file: new SnapshotFile(join(config.DATA_DIR, 'snapshot.json'), { worker: config.NODE_WORKER }), log, pullMs: config.SNAPSHOT_PULL_MS });
-  const serving = createServing({ config, store, books, follower, log });
+  const serving = createServing({ config, store, books, follower, primary, log });
   const reporter = followFleet({ config, fleet, subscriber: redis.subscriber, books, follower, serving, log });
   // At the first start and after each outage: what was missed meanwhile is caught up with at once.
   onRedisReturn(redis.plain, () => void follower.pull().then(() => reporter.report()));
   await follower.start();
   reporter.start();
   const server = createHttpServer(serving.app, { headerBytesMax: config.HEADER_BYTES_MAX, headerTimeoutMs: config.HEADER_TIMEOUT_MS, bodyTimeoutMs: config.BODY_TIMEOUT_MS });
-  if (isWorker) await untilReady(serving.operations);
+  if (primary) await untilReady(serving.operations);
   const port = await listen(server, { host: config.HOST, port: config.PORT });
   const { gate, pipeline, pools } = serving;
   const disconnect = (): void => Object.values(redis).forEach((connection) => connection.disconnect());
@@ -116,7 +117,7 @@ function openBooks({ config, store, fleet, redis, log }: BooksParts): Promise<Re
 
 type Serving = ReturnType<typeof createServing>;
 
-function createServing({ config, store, books, follower, log }: { config: Config; store: MeteringStore; books: RequestBooks; follower: SnapshotFollower; log: Logger }) {
+function createServing({ config, store, books, follower, primary, log }: { config: Config; store: MeteringStore; books: RequestBooks; follower: SnapshotFollower; primary: PrimaryPort | null; log: Logger }) {
   const node = nodeAddress(config.NODE_NAME, config.NODE_WORKER);
   const gate = new Gate(() => follower.current);
   const secrets = createSecretBox(config.ENCRYPTION_KEY);
@@ -125,7 +126,7 @@ function createServing({ config, store, books, follower, log }: { config: Config
   const affinity = new SessionAffinity();
   const ticker = new Ticker();
   const denials = new DenyCache(config.DENY_CACHE_MAX);
-  const metrics = new Metrics({ credential: config.NODE_CREDENTIAL, gate, unacknowledged: () => books.state.unacknowledged, snapshotVersion: () => follower.current?.snapshot.version ?? 0 });
+  const metrics = new Metrics({ credential: config.NODE_CREDENTIAL, worker: config.NODE_WORKER, gate, unacknowledged: () => books.state.unacknowledged, snapshotVersion: () => follower.current?.snapshot.version ?? 0 });
   const admitter = new Admitter({
     store,
     books,
@@ -149,7 +150,7 @@ function createServing({ config, store, books, follower, log }: { config: Config
     onFinal: (final, { model }) => metrics.ended(final, model.name),
     onRefused: (status) => metrics.refused(status),
   });
-  const operations = new Operations({ gate, follower, metrics, meteringRefusal: () => books.refusal(), log });
+  const operations = new Operations({ gate, follower, metrics, scrape: primary ? joinScrapes(primary, () => metrics.text()) : () => metrics.text(), meteringRefusal: () => books.refusal(), log });
   const app = createApp({ pipeline, bodies, admitter, operations, newRid: randomUUIDv7, trustedProxies: parseRanges(config.TRUSTED_PROXIES), clientStallMs: config.CLIENT_STALL_TIMEOUT_MS, bodyBytesMax: config.BODY_BYTES_MAX });
   return { app, operations, gate, pipeline, pools, health, affinity, denials };
 }

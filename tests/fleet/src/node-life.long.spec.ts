@@ -55,6 +55,20 @@ describe('two workers behind one port', () => {
     expect(nodes[0]?.workers.map((worker) => [worker.worker, worker.version])).toEqual([[0, version], [1, version]]);
   });
 
+  test('a scrape of either tells the figures of both', async () => {
+    const load = new SteadyLoad([origin], scene);
+    await until('a running load', () => load.records.length > 40);
+    const completed = (await load.stop()).filter(({ ending }) => ending === 'completed').length;
+    const scrape = async (): Promise<string> => (await fetch(`${origin}/metrics`, { headers: { authorization: `Bearer ${tollgate.secrets.fleet}`, connection: 'close' } })).text();
+    const counts = (text: string): string[] => text.match(/^gen_ai_client_operation_duration_seconds_count\{.*outcome="completed".*\} \d+$/gm) ?? [];
+    const texts = await Promise.all(Array.from({ length: 20 }, scrape));
+    for (const text of texts) {
+      expect(text.match(/^tollgate_ready\{.*\} 1$/gm)).toHaveLength(2);
+      expect(counts(text).reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0)).toBeGreaterThanOrEqual(completed);
+    }
+    expect(new Set(texts.map((text) => JSON.stringify(counts(text)))).size).toBe(1);
+  }, 60_000);
+
   test('kill -9 of one under load loses nothing and charges nothing twice; it comes back under its own index', async () => {
     const load = new SteadyLoad([origin], scene);
     await until('a running load', () => load.records.length > 40);

@@ -6,7 +6,7 @@ import type { Gate } from './gate.ts';
 const LATENCY_SECONDS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300];
 const OPERATIONS: Record<UsageFinal['protocol'], string> = { chat: 'chat', messages: 'chat', responses: 'chat', embeddings: 'embeddings' };
 
-/** What an operator watches, under OpenTelemetry's GenAI names where it has one. Labels are bounded: models and upstreams, never keys or accounts. */
+/** What an operator watches, under OpenTelemetry's GenAI names where it has one. Labels are bounded: models and upstreams, never keys or accounts; and `worker` on all, as each counts from its own start. */
 export class Metrics {
   readonly #registry = new Registry();
   readonly #credentialDigest: Buffer;
@@ -16,8 +16,9 @@ export class Metrics {
   readonly #attempts = new Counter({ name: 'tollgate_upstream_attempts_total', help: 'Attempts at upstreams by result.', labelNames: ['upstream_id', 'result'], registers: [this.#registry] });
   readonly #refusals = new Counter({ name: 'tollgate_refusals_total', help: 'Requests refused or failed before their first byte, by status.', labelNames: ['status'], registers: [this.#registry] });
 
-  constructor({ credential, gate, unacknowledged, snapshotVersion }: { credential: string; gate: Gate; unacknowledged: () => number; snapshotVersion: () => number }) {
+  constructor({ credential, worker, gate, unacknowledged, snapshotVersion }: { credential: string; worker: number; gate: Gate; unacknowledged: () => number; snapshotVersion: () => number }) {
     this.#credentialDigest = digest(credential);
+    this.#registry.setDefaultLabels({ worker: String(worker) });
     this.#gauge('tollgate_requests_in_flight', 'Requests being served.', () => gate.inFlight);
     this.#gauge('tollgate_unacknowledged_finals', 'Finals PostgreSQL has not acknowledged.', unacknowledged);
     this.#gauge('tollgate_snapshot_version', 'Version of the routing document in use.', snapshotVersion);
@@ -38,11 +39,16 @@ export class Metrics {
     this.#refusals.inc({ status: String(status) });
   }
 
-  /** 401 without the node's credential: who scrapes sees model names and load. */
-  async respond(authorization: string | undefined): Promise<Response> {
+  /** Of this process, in Prometheus' text format. */
+  text(): Promise<string> {
+    return this.#registry.metrics();
+  }
+
+  /** 401 without the node's credential: who scrapes sees model names and load. `scrape` gives the text to answer with. */
+  async respond(authorization: string | undefined, scrape: () => Promise<string>): Promise<Response> {
     const given = digest(authorization?.replace(/^Bearer +/i, '') ?? '');
     if (!timingSafeEqual(given, this.#credentialDigest)) return new Response(null, { status: 401 });
-    return new Response(await this.#registry.metrics(), { headers: { 'content-type': this.#registry.contentType } });
+    return new Response(await scrape(), { headers: { 'content-type': this.#registry.contentType } });
   }
 
   #gauge(name: string, help: string, read: () => number): void {

@@ -9,14 +9,16 @@ export class Operations {
   readonly log: Logger;
   readonly #follower: SnapshotFollower;
   readonly #metrics: Metrics;
-
+  readonly #scrape: () => Promise<string>;
   readonly #meteringRefusal: () => string | null;
 
-  constructor({ gate, follower, metrics, meteringRefusal, log }: { gate: Gate; follower: SnapshotFollower; metrics: Metrics; meteringRefusal: () => string | null; log: Logger }) {
+  /** `scrape`: the metrics of the whole node. */
+  constructor({ gate, follower, metrics, scrape, meteringRefusal, log }: { gate: Gate; follower: SnapshotFollower; metrics: Metrics; scrape: () => Promise<string>; meteringRefusal: () => string | null; log: Logger }) {
     this.gate = gate;
     this.log = log;
     this.#follower = follower;
     this.#metrics = metrics;
+    this.#scrape = scrape;
     this.#meteringRefusal = meteringRefusal;
   }
 
@@ -27,6 +29,6 @@ export class Operations {
   }
 
   metrics(authorization: string | undefined): Promise<Response> {
-    return this.#metrics.respond(authorization);
+    return this.#metrics.respond(authorization, this.#scrape);
   }
 }

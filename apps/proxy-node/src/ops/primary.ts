@@ -2,6 +2,7 @@ import cluster from 'node:cluster';
 import type { Logger } from 'pino';
 import type { Config } from '../config.ts';
 import { WorkerKeeper, type WorkerProcess } from './worker-keeper.ts';
+import { ScrapeGatherer, type PrimaryPort } from './worker-scrape.ts';
 
 /** On top of the drain: to tell cut streams, to hand usage over, and to let go. */
 const STOP_MARGIN_MS = 10_000;
@@ -13,8 +14,17 @@ const STOP_MARGIN_MS = 10_000;
 export function keepWorkers({ config, count, log }: { config: Config; count: number; log: Logger }): WorkerKeeper {
   cluster.schedulingPolicy = cluster.SCHED_NONE;
   const keeper = new WorkerKeeper({ count, firstIndex: config.NODE_WORKER, fork, stopTimeoutMs: config.DRAIN_TIMEOUT_MS + STOP_MARGIN_MS, log });
+  const scrapes = new ScrapeGatherer();
+  cluster.on('message', (worker, message: unknown) => scrapes.receive(worker, message));
+  cluster.on('exit', (worker) => scrapes.forget(worker));
   keeper.start();
   return keeper;
+}
+
+/** This process's channel to its primary; null when it has none. */
+export function primaryOfThis(): PrimaryPort | null {
+  const { worker } = cluster;
+  return worker ? { send: (message) => worker.isConnected() && worker.send(message), on: (event, listener) => process.on(event, listener) } : null;
 }
 
 function fork(index: number): WorkerProcess {

@@ -1,0 +1,110 @@
+/** Between a primary and its workers: a scrape reaches one worker, and is answered with what all of them count. */
+type ScrapeMessage =
+  /** A worker has figures to tell, from now on. */
+  | { scrape: 'ready' }
+  /** A worker was scraped and wants everybody's figures; `gathered` answers it. */
+  | { scrape: 'wanted'; id: number }
+  | { scrape: 'gathered'; id: number; text: string }
+  /** The primary asks each worker for its own; `told` answers it. */
+  | { scrape: 'asked'; id: number }
+  | { scrape: 'told'; id: number; text: string };
+
+/** One end of the channel to another process. */
+export interface ScrapePort {
+  send(message: object): unknown;
+}
+
+/** Of a worker to its primary. */
+export interface PrimaryPort extends ScrapePort {
+  on(event: 'message', listener: (message: unknown) => void): unknown;
+}
+
+/** A worker that does not answer for so long is left out: the next scrape finds its figures again, under its own label. */
+const TELL_MS = 1_000;
+/** For the primary, which waits for the slowest worker. */
+const GATHER_MS = 2 * TELL_MS;
+
+/** The primary's side. */
+export class ScrapeGatherer {
+  readonly #ready = new Set<ScrapePort>();
+  readonly #open = new Map<number, { texts: Map<ScrapePort, string>; waitsFor: Set<ScrapePort>; finish: () => void }>();
+  #lastId = 0;
+
+  /** What a worker said; other messages are none of its business. */
+  receive(from: ScrapePort, message: unknown): void {
+    if (!isScrapeMessage(message)) return;
+    if (message.scrape === 'ready') this.#ready.add(from);
+    else if (message.scrape === 'wanted') void this.#gather().then((text) => this.#ready.has(from) && from.send({ scrape: 'gathered', id: message.id, text } satisfies ScrapeMessage));
+    else if (message.scrape === 'told') this.#told(from, message);
+  }
+
+  /** A worker is gone. */
+  forget(worker: ScrapePort): void {
+    this.#ready.delete(worker);
+    for (const { waitsFor, finish } of this.#open.values()) if (waitsFor.delete(worker) && waitsFor.size === 0) finish();
+  }
+
+  async #gather(): Promise<string> {
+    const id = (this.#lastId += 1);
+    const texts = new Map<ScrapePort, string>();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, TELL_MS);
+    this.#open.set(id, { texts, waitsFor: new Set(this.#ready), finish: resolve });
+    for (const worker of this.#ready) worker.send({ scrape: 'asked', id } satisfies ScrapeMessage);
+    await promise;
+    clearTimeout(timer);
+    this.#open.delete(id);
+    return joinExpositions([...this.#ready].flatMap((worker) => texts.get(worker) ?? []));
+  }
+
+  #told(from: ScrapePort, { id, text }: { id: number; text: string }): void {
+    const open = this.#open.get(id);
+    if (!open) return;
+    open.texts.set(from, text);
+    if (open.waitsFor.delete(from) && open.waitsFor.size === 0) open.finish();
+  }
+}
+
+/**
+ * A worker's side: tells the primary its own figures whenever it asks. The function given back answers a scrape with those of all workers;
+ * it rejects when the primary does not answer.
+ */
+export function joinScrapes(primary: PrimaryPort, own: () => Promise<string>): () => Promise<string> {
+  const waiting = new Map<number, (text: string) => void>();
+  let lastId = 0;
+  primary.on('message', (message) => {
+    if (!isScrapeMessage(message)) return;
+    if (message.scrape === 'asked') void own().then((text) => primary.send({ scrape: 'told', id: message.id, text } satisfies ScrapeMessage));
+    else if (message.scrape === 'gathered') waiting.get(message.id)?.(message.text);
+  });
+  primary.send({ scrape: 'ready' } satisfies ScrapeMessage);
+  return async () => {
+    const id = (lastId += 1);
+    const { promise, resolve, reject } = Promise.withResolvers<string>();
+    const timer = setTimeout(() => reject(new Error('the primary does not answer')), GATHER_MS);
+    waiting.set(id, resolve);
+    primary.send({ scrape: 'wanted', id } satisfies ScrapeMessage);
+    return promise.finally(() => {
+      clearTimeout(timer);
+      waiting.delete(id);
+    });
+  };
+}
+
+/** Prometheus' text format of several processes as one: the samples of each metric beside each other, its two lines of description once. */
+export function joinExpositions(texts: readonly string[]): string {
+  const samplesOf = new Map<string, string[]>();
+  for (const family of texts.flatMap((text) => text.trim().split('\n\n'))) {
+    const [help = '', type = '', ...samples] = family.split('\n');
+    const description = `${help}\n${type}`;
+    const known = samplesOf.get(description);
+    if (known) known.push(...samples);
+    else samplesOf.set(description, samples);
+  }
+  return `${[...samplesOf].map(([description, samples]) => [description, ...samples].join('\n')).join('\n\n')}\n`;
+}
+
+/** Sent by this very program, so the name is enough. */
+function isScrapeMessage(message: unknown): message is ScrapeMessage {
+  return typeof message === 'object' && message !== null && 'scrape' in message;
+}
