@@ -31,6 +31,7 @@ export const configSchema = z.object({
   BODY_TIMEOUT_MS: count(60_000).describe('Time a client has to send a whole request.'),
   CLIENT_STALL_TIMEOUT_MS: count(60_000).describe('A client that reads nothing for this long is cut, so that it cannot pin an upstream stream.'),
   CONCURRENCY_PER_SUBSCRIPTION_MAX: count(1_000).describe('Open requests of one subscription across the fleet.'),
+  FAIL_OPEN_TOKENS: z.coerce.number().int().min(0).default(0).describe('While Redis is away: charged tokens a subscription may still use of this node, if it was served a moment ago with plenty left; shared by its workers. 0 = refuse (docs/reliability.md).'),
   STREAM_SLICE_OUTPUT_TOKENS: count(4_096).describe('Output tokens a stream holds at first and per extension.'),
   HOLD_LEASE_MS: count(60_000).describe('A hold nobody renews for this long is reaped.'),
   KEEP_ALIVE_MS: count(10_000).describe('Silence after which a stream gets a keep-alive; clients and proxies give up after 15 s and more.'),

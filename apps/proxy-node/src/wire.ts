@@ -6,7 +6,7 @@ import { createSecretBox, parseOutboundPolicy, upstreamSecretOwner } from '@toll
 import { Acknowledgements, EpochCache, Epochs, FleetStore, FunctionLibrary, memoryUse, MeteringStore, nodeAddress, onRedisReturn, openRedis, redisReady, type ConnectionRole, type RedisConnection } from '@tollgate/keyspace';
 import type { Logger } from 'pino';
 import { createApp } from './app.ts';
-import type { Config } from './config.ts';
+import { workerCount, type Config } from './config.ts';
 import { BodyRoom } from './http/body-room.ts';
 import { parseRanges } from './http/client-address.ts';
 import { createHttpServer, listen } from './http/server.ts';
@@ -110,6 +110,7 @@ function openBooks({ config, store, fleet, redis, log }: BooksParts): Promise<Re
     controlPlaneUrl: config.CONTROL_PLANE_URL,
     credential: config.NODE_CREDENTIAL,
     memoryUse: () => memoryUse(redis.plain),
+    failOpenTokens: Math.floor(config.FAIL_OPEN_TOKENS / workerCount(config)),
     peers: async () => (await fleet.listReports({ nowMs: Date.now(), ageMaxMs: PEER_AGE_MAX_MS })).map(({ name, worker }) => nodeAddress(name, worker)).sort(),
     log,
   });
@@ -126,7 +127,7 @@ function createServing({ config, store, books, follower, primary, log }: { confi
   const affinity = new SessionAffinity();
   const ticker = new Ticker();
   const denials = new DenyCache(config.DENY_CACHE_MAX);
-  const metrics = new Metrics({ credential: config.NODE_CREDENTIAL, worker: config.NODE_WORKER, gate, unacknowledged: () => books.state.unacknowledged, snapshotVersion: () => follower.current?.snapshot.version ?? 0 });
+  const metrics = new Metrics({ credential: config.NODE_CREDENTIAL, worker: config.NODE_WORKER, gate, unacknowledged: () => books.state.unacknowledged, failOpen: () => books.failOpen.state, snapshotVersion: () => follower.current?.snapshot.version ?? 0 });
   const admitter = new Admitter({
     store,
     books,
@@ -150,7 +151,7 @@ function createServing({ config, store, books, follower, primary, log }: { confi
     onFinal: (final, { model }) => metrics.ended(final, model.name),
     onRefused: (status) => metrics.refused(status),
   });
-  const operations = new Operations({ gate, follower, metrics, scrape: primary ? joinScrapes(primary, () => metrics.text()) : () => metrics.text(), meteringRefusal: () => books.refusal(), log });
+  const operations = new Operations({ gate, follower, metrics, scrape: primary ? joinScrapes(primary, () => metrics.text()) : () => metrics.text(), meteringRefusal: () => books.unreadiness, log });
   const app = createApp({ pipeline, bodies, admitter, operations, newRid: randomUUIDv7, trustedProxies: parseRanges(config.TRUSTED_PROXIES), clientStallMs: config.CLIENT_STALL_TIMEOUT_MS, bodyBytesMax: config.BODY_BYTES_MAX });
   return { app, operations, gate, pipeline, pools, health, affinity, denials };
 }

@@ -2,7 +2,7 @@
 -- KEYS 1 epoch  2 key  3 account  4 subscription  5 hold  6 holds  7 windows of the key
 -- ARGV 1 epoch  2 rid  3 account id  4 model id  5 model name  6 price version id  7 want tokens  8 min tokens
 --      9 address (32 hex or '')  10 concurrency max (0 = none)  11 lease ms  12 node  13 now (tests only)
--- Returns OK, granted, available, key id, subscription id, generation, (window, limit, remaining, reset ms)...
+-- Returns OK, granted, available, key id, subscription id, generation, expiry of the key (ms or 0), (window, limit, remaining, reset ms)...
 --      or DUPLICATE, state, granted, key id, subscription id, generation
 --      or RATE_LIMITED, window, retry ms, (window, limit, remaining, reset ms)...
 --      or CONCURRENCY_EXCEEDED | BALANCE_TOO_LOW, balance, subscription id | TOKENS_HELD, balance, held
@@ -45,7 +45,7 @@ local function admit(KEYS, ARGV)
   redis.call('HSET', KEYS[5], 'st', 'open', 'amt', granted, 'used', '0', 'gen', sub[5], 'acct', ARGV[3], 'model', ARGV[4],
     'sub', sub[6], 'key', key[5], 'price', ARGV[6], 'node', ARGV[12])
   redis.call('ZADD', KEYS[6], text(now + lease_ms), ARGV[2])
-  if not windows then return { 'OK', granted, text(available - grant), key[5], sub[6], sub[5] } end
+  if not windows then return { 'OK', granted, text(available - grant), key[5], sub[6], sub[5], key[3] } end
   write_windows(KEYS[7], windows)
-  return { 'OK', granted, text(available - grant), key[5], sub[6], sub[5], unpack(windows.report) }
+  return { 'OK', granted, text(available - grant), key[5], sub[6], sub[5], key[3], unpack(windows.report) }
 end

@@ -33,7 +33,7 @@ export interface WindowState {
 }
 
 export type AdmitReply =
-  | { kind: 'admitted'; grantedTokens: number; availableTokens: number; keyId: number; subscriptionId: number; generation: number; /** To be journalled: see HoldRef. */ epoch: string; windows: WindowState[] }
+  | { kind: 'admitted'; grantedTokens: number; availableTokens: number; keyId: number; subscriptionId: number; generation: number; /** Of the key; 0 = never. */ expiresAtMs: number; /** To be journalled: see HoldRef. */ epoch: string; windows: WindowState[] }
   /** The same rid was admitted before: a safe retry of the same call. */
   | { kind: 'duplicate'; state: 'open' | 'reaped' | 'done'; grantedTokens: number; keyId: number; subscriptionId: number; generation: number; epoch: string }
   | AccessDenied

@@ -28,6 +28,7 @@ export function toAdmitReply(reply: unknown, { epoch, concurrencyMax }: { epoch:
         keyId: reader.integer(),
         subscriptionId: reader.integer(),
         generation: reader.integer(),
+        expiresAtMs: reader.integer(),
         epoch,
         windows: reader.all(toWindowState),
       };

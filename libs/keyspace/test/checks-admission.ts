@@ -10,7 +10,7 @@ export const admissionChecks: Checks = {
     await openAccount(tenant, { rpm: 2, rpd: 10 });
     const reply = await tenant.store.admit(request(tenant));
     assert.deepEqual(reply, {
-      ...{ kind: 'admitted', grantedTokens: 100, availableTokens: 900, keyId: KEY_ID, subscriptionId: SUBSCRIPTION_ID, generation: 1, epoch: 'e1' },
+      ...{ kind: 'admitted', grantedTokens: 100, availableTokens: 900, keyId: KEY_ID, subscriptionId: SUBSCRIPTION_ID, generation: 1, expiresAtMs: 0, epoch: 'e1' },
       windows: [
         { window: 'rpm', limit: 2, remaining: 1, resetMs: resetMs(tenant, 1_000) },
         { window: 'rpd', limit: 10, remaining: 9, resetMs: resetMs(tenant, 1_440_000) },

@@ -151,7 +151,7 @@ export class ReferenceModel {
       ...{ deadline: this.now + request.leaseMs, generation, keyId: key.id, subscriptionId, emitted: new Map() },
       reapPayload: reapPayload({ ...request, keyId: key.id, subscriptionId }),
     });
-    return { kind: 'admitted', grantedTokens, availableTokens: sub.balance - sub.held, keyId: key.id, subscriptionId, generation, epoch, windows: windows.states(key, this.now) };
+    return { kind: 'admitted', grantedTokens, availableTokens: sub.balance - sub.held, keyId: key.id, subscriptionId, generation, expiresAtMs: key.expiresAtMs, epoch, windows: windows.states(key, this.now) };
   }
 
   checkpoint(request: CheckpointRequest): CheckpointReply {

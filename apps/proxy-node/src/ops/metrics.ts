@@ -16,11 +16,13 @@ export class Metrics {
   readonly #attempts = new Counter({ name: 'tollgate_upstream_attempts_total', help: 'Attempts at upstreams by result.', labelNames: ['upstream_id', 'result'], registers: [this.#registry] });
   readonly #refusals = new Counter({ name: 'tollgate_refusals_total', help: 'Requests refused or failed before their first byte, by status.', labelNames: ['status'], registers: [this.#registry] });
 
-  constructor({ credential, worker, gate, unacknowledged, snapshotVersion }: { credential: string; worker: number; gate: Gate; unacknowledged: () => number; snapshotVersion: () => number }) {
+  constructor({ credential, worker, gate, unacknowledged, failOpen, snapshotVersion }: { credential: string; worker: number; gate: Gate; unacknowledged: () => number; failOpen: () => { admissions: number; tokens: number }; snapshotVersion: () => number }) {
     this.#credentialDigest = digest(credential);
     this.#registry.setDefaultLabels({ worker: String(worker) });
     this.#gauge('tollgate_requests_in_flight', 'Requests being served.', () => gate.inFlight);
     this.#gauge('tollgate_unacknowledged_finals', 'Finals PostgreSQL has not acknowledged.', unacknowledged);
+    this.#gauge('tollgate_fail_open_admissions', 'Requests admitted without Redis since the start.', () => failOpen().admissions);
+    this.#gauge('tollgate_fail_open_tokens', 'Charged tokens held or used without Redis that it does not know of yet.', () => failOpen().tokens);
     this.#gauge('tollgate_snapshot_version', 'Version of the routing document in use.', snapshotVersion);
     this.#gauge('tollgate_ready', '1 when the node takes requests.', () => Number(gate.isReady));
     collectDefaultMetrics({ register: this.#registry });

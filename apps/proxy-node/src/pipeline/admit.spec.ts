@@ -26,6 +26,7 @@ async function refusedWith(reply: AdmitReply): Promise<{ code: unknown; asked: n
       throw new Error('nothing was admitted');
     },
     refusal: () => null,
+    failOpen: { isOn: false, remember: () => undefined, forget: () => undefined, admit: () => null },
     refusedForFunds: () => void (seen.hinted += 1),
   };
   const store = {

@@ -46,10 +46,11 @@ export interface Admission {
 }
 
 type Keys = readonly ParsedApiKey[];
-type Granted = Extract<AdmitReply, { kind: 'admitted' | 'duplicate' }>;
+type Granted = Pick<Extract<AdmitReply, { kind: 'admitted' | 'duplicate' }>, 'keyId' | 'subscriptionId' | 'generation' | 'grantedTokens' | 'epoch'>;
 interface Trial {
   key: ParsedApiKey;
-  reply: AdmitReply;
+  /** Null when Redis did not answer. */
+  reply: AdmitReply | null;
 }
 
 const FENCED_RETRY_MS = 2_000;
@@ -75,13 +76,15 @@ export class Admitter {
 
   /** One round trip; a second one only when the prompt's byte bound does not fit and its exact count may. Throws Refusal. */
   async admit(keys: Keys, admission: Admission): Promise<Admitted> {
-    if (this.#books.refusal() !== null) throw unavailable();
+    const refusal = this.#books.refusal();
+    if (refusal !== null && refusal !== 'redis_away') throw unavailable();
     const price = priceInForce(admission.model.prices, admission.receivedAtMs);
     if (!price) throw new Refusal('model_not_found', { param: 'model' });
     let request: HoldRequest = { ask: admission.ask, model: admission.model, price, sliceOutputTokens: this.#limits.sliceOutputTokens };
     let plan = planHold(request);
+    if (refusal === 'redis_away') return this.#admitAlone(keys, admission, { request, plan, price });
     let trial = await this.#try(keys, admission, price, plan);
-    if (trial.reply.kind === 'balance_too_low' || trial.reply.kind === 'tokens_held') {
+    if (trial.reply?.kind === 'balance_too_low' || trial.reply?.kind === 'tokens_held') {
       const textTokensMax = affordableText(request, trial.reply.balance - (trial.reply.kind === 'tokens_held' ? trial.reply.held : 0));
       const exactTextTokens = await countPrompt(admission.ask.prompt, textTokensMax);
       if (exactTextTokens > textTokensMax) throw this.#refused(trial.key, trial.reply, admission.model.id);
@@ -90,10 +93,29 @@ export class Admitter {
       trial = await this.#try([trial.key], admission, price, plan);
     }
     const { key, reply } = trial;
-    if (reply.kind === 'duplicate' ? reply.state !== 'open' : reply.kind !== 'admitted') throw this.#refused(key, reply, admission.model.id);
-    const granted = reply as Granted;
+    if (reply === null) return this.#admitAlone([key], admission, { request, plan, price });
+    if (reply.kind !== 'admitted' && (reply.kind !== 'duplicate' || reply.state !== 'open')) throw this.#refused(key, reply, admission.model.id);
+    this.#remember(key, admission, reply);
     const windows = reply.kind === 'admitted' ? reply.windows : [];
-    return this.#open(key, admission, { request, plan, price, granted, windows });
+    return this.#open(key, admission, { request, plan, price, granted: reply, windows });
+  }
+
+  /** Without Redis: refused, unless fail-open is on and may take it. */
+  async #admitAlone(keys: Keys, admission: Admission, planned: { request: HoldRequest; plan: HoldPlan; price: PriceVersion }): Promise<Admitted> {
+    const { rid, addressHex, model } = admission;
+    for (const key of keys) {
+      const granted = this.#books.failOpen.admit({ rid, keyHash: key.hash, modelId: model.id, addressHex, tokens: planned.plan.wantTokens });
+      if (granted) return this.#open(key, admission, { ...planned, granted, windows: [] });
+    }
+    throw unavailable();
+  }
+
+  /** A key whose requests are counted cannot be served without its counts. */
+  #remember({ accountId, hash: keyHash }: ParsedApiKey, { model, addressHex }: Admission, reply: Extract<AdmitReply, { kind: 'admitted' | 'duplicate' }>): void {
+    const { failOpen } = this.#books;
+    if (!failOpen.isOn) return;
+    if (reply.kind === 'admitted' && reply.windows.length === 0) failOpen.remember({ ...reply, accountId, keyHash, modelId: model.id, addressHex });
+    else failOpen.forget(keyHash);
   }
 
   /** Who the caller is, without admitting anything. Throws the same refusals as `admit`. */
@@ -128,9 +150,9 @@ export class Admitter {
           leaseMs: this.#limits.leaseMs,
           node: this.#node,
         })
-        .catch((error: unknown) => this.#storeFailed(error));
+        .catch((error: unknown) => this.#unanswered(error));
       const trial = { key, reply };
-      if (!isKeyDenied(reply)) return trial;
+      if (reply === null || !isKeyDenied(reply)) return trial;
       first ??= trial;
     }
     if (!first) throw new Refusal('invalid_api_key');
@@ -166,14 +188,20 @@ export class Admitter {
 
   #refused(key: ParsedApiKey, reply: AdmitReply, modelId: number): Refusal {
     const refusal = admitRefusal(reply);
+    this.#books.failOpen.forget(key.hash);
     if (reply.kind === 'balance_too_low' || reply.kind === 'tokens_held') this.#books.refusedForFunds({ accountId: key.accountId, modelId });
     if (reply.kind === 'rate_limited') this.#denials.set(key.hash, { refusal, retryAfterMs: reply.retryAfterMs, now: Date.now() });
     return refusal;
   }
 
   #storeFailed(error: unknown): never {
-    this.#log.error({ err: error }, 'admission failed; the request is refused');
+    this.#unanswered(error);
     throw unavailable();
+  }
+
+  #unanswered(error: unknown): null {
+    this.#log.error({ err: error }, 'admission failed: Redis did not answer');
+    return null;
   }
 }
 

@@ -1,12 +1,15 @@
 import type { TokenUsage, UsageFinal } from '@tollgate/contracts';
 import type { PriceVersion } from '@tollgate/snapshot';
+import type { FailOpen } from './fail-open.ts';
 
 /** What the pipeline knows of metering: open a hold, count, settle. Implemented by the journal, the settler and the checkpointer of this folder. */
 export interface Books {
   /** Journals the admission; from here on every way out must settle. */
   open(hold: OpenHold): HoldHandle;
-  /** Why new requests must be refused now (Redis away, journal unwritable, backlog over its limit), or null. */
-  refusal(): 'metering_unavailable' | 'backlog_full' | null;
+  /** Why new requests must be refused now (journal unwritable, Redis away, backlog over its limit), or null. With `redis_away` `failOpen` has the last word. */
+  refusal(): 'metering_unavailable' | 'redis_away' | 'backlog_full' | null;
+  /** What may be admitted while Redis does not answer; off unless the operator turned it on. */
+  readonly failOpen: Pick<FailOpen, 'isOn' | 'remember' | 'forget' | 'admit'>;
   /** A request was refused for want of tokens: auto-recharge may look at once. Returns at once. */
   refusedForFunds(subscription: { accountId: number; modelId: number }): void;
 }

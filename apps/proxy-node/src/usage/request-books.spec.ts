@@ -173,7 +173,7 @@ describe('RequestBooks', () => {
     const hold = await admit(world, { accountId });
     const handle = node.open(hold);
     await services.redis.kill('SIGKILL');
-    await eventually('new requests are refused', () => node.refusal() === 'metering_unavailable');
+    await eventually('new requests are refused', () => node.refusal() === 'redis_away');
     handle.settle(finalOf(hold, usageOf(0, 30)));
     await services.redis.start();
     await eventually('it is settled and acknowledged', () => node.state.unacknowledged === 0 && downstream.chargeOf(hold.rid) === 60, 20_000);

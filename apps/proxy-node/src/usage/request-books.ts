@@ -4,6 +4,7 @@ import { isRedisReachable, nodeAddress, onRedisReturn, type Acknowledgements, ty
 import type { Logger } from 'pino';
 import type { Books, HoldHandle, OpenHold } from './books.ts';
 import { Checkpointer } from './checkpointer.ts';
+import { FailOpen } from './fail-open.ts';
 import { FundsHints, type FundsHint } from './funds-hints.ts';
 import { journalFolder } from './journal-files.ts';
 import { acknowledgedLine, admittedLine, countsLine, finalLine, type JournalledCounts } from './journal-line.ts';
@@ -48,6 +49,8 @@ export interface RequestBooksOptions {
   now?: () => number;
   random?: () => number;
   backlogMax?: number;
+  /** Of `FailOpen`; 0 = off. */
+  failOpenTokens?: number;
 }
 
 interface OpenRequest {
@@ -61,6 +64,7 @@ interface OpenRequest {
  * What a predecessor left in its journal is settled first thing (docs/internals.md, Usage on its way).
  */
 export class RequestBooks implements Books {
+  readonly failOpen: FailOpen;
   readonly #options: RequestBooksOptions;
   readonly #now: () => number;
   readonly #journal: Journal;
@@ -105,6 +109,7 @@ export class RequestBooks implements Books {
     this.#now = now;
     this.#journal = journal;
     journal.onCrowded = (place) => this.#carry(place);
+    this.failOpen = new FailOpen({ allowanceTokens: options.failOpenTokens ?? 0, log, now });
     this.#relay = new Relay({ outbox: metering, queue, shards, owner: address, peers, log, now, random });
     this.#hints = new FundsHints({ queue, log, now });
     this.#room = new StoreRoom({ memoryUse: options.memoryUse ?? (() => Promise.resolve(0)), log });
@@ -116,7 +121,10 @@ export class RequestBooks implements Books {
       random,
       onAcknowledged: (final, seq) => this.#noteAcknowledged(final, seq),
       onForgotten: (final) => journal.release(final.place),
-      onSettled: (accountId) => this.#relay.wake(accountId),
+      onSettled: ({ rid, final }) => {
+        this.failOpen.taken(rid);
+        this.#relay.wake(final.account_id);
+      },
       onFenced: (final) => this.#handOver(final),
     });
     this.#checkpointer = new Checkpointer({ metering, log, now, random, leaseMs, node: address, onCounted: (counts) => this.#journalCounts(counts), onRestoring: (hold, epoch) => this.#moveTo(hold, epoch) });
@@ -131,10 +139,17 @@ export class RequestBooks implements Books {
     return { open: this.#open.size, unsettled: this.#settler.unsettled, unacknowledged: this.#settler.unacknowledged, isJournalWritable: this.#journal.isWritable };
   }
 
-  refusal(): 'metering_unavailable' | 'backlog_full' | null {
-    if (this.#ending.signal.aborted || !this.#journal.isWritable || !isRedisReachable(this.#options.redis)) return 'metering_unavailable';
-    if (this.#room.isFull) return 'backlog_full';
-    return this.#settler.unacknowledged >= (this.#options.backlogMax ?? BACKLOG_MAX) ? 'backlog_full' : null;
+  refusal(): 'metering_unavailable' | 'redis_away' | 'backlog_full' | null {
+    if (this.#ending.signal.aborted || !this.#journal.isWritable) return 'metering_unavailable';
+    if (this.#settler.unacknowledged >= (this.#options.backlogMax ?? BACKLOG_MAX)) return 'backlog_full';
+    if (!isRedisReachable(this.#options.redis)) return 'redis_away';
+    return this.#room.isFull ? 'backlog_full' : null;
+  }
+
+  /** Why no new request at all can be served, or null. */
+  get unreadiness(): string | null {
+    const refusal = this.refusal();
+    return refusal === 'redis_away' && this.failOpen.isOn ? null : refusal;
   }
 
   refusedForFunds(subscription: FundsHint): void {
@@ -154,6 +169,7 @@ export class RequestBooks implements Books {
         if (!request) return;
         kept.release();
         this.#open.delete(hold.rid);
+        this.failOpen.ended(hold.rid, final.charge);
         this.#journalFinal({ rid: hold.rid, epoch: hold.epoch, final, atMs: this.#now() });
         // Not at the end of the tick: the client gets the end of its answer next, and must not know more than the journal.
         this.#journal.flush();
@@ -249,6 +265,7 @@ export class RequestBooks implements Books {
   }
 
   #noteAcknowledged({ rid }: PendingFinal, seq: number): void {
+    this.failOpen.taken(rid);
     if (this.#acknowledged.push([rid, seq]) === 1) setImmediate(() => this.#writeAcknowledged());
   }
 

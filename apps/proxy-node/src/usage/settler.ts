@@ -49,7 +49,7 @@ export interface SettlerOptions {
   onAcknowledged: (final: PendingFinal, seq: number) => void;
   onForgotten: (final: PendingFinal) => void;
   /** After each settle that wrote an event, so that the relay looks at once. */
-  onSettled: (accountId: number) => void;
+  onSettled: (final: PendingFinal) => void;
   /**
    * Redis cannot take this final: its shard lost its data, or the marker of its settlement may have expired (15 min). Called once; whoever
    * hands it to the control plane says so with `booked`. Until then it stays in the journal and is offered to Redis again.
@@ -184,7 +184,7 @@ export class Settler {
     entry.dueAtMs = this.#options.now() + this.#jittered(wait);
     entry.reEmit = false;
     this.#concludeAcknowledged(entry);
-    this.#options.onSettled(entry.final.account_id);
+    this.#options.onSettled(entry);
   }
 
   #postpone(entry: Entry, delayMs: number): void {

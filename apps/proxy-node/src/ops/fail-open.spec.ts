@@ -1,0 +1,67 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import type { SnapshotModel } from '@tollgate/snapshot';
+import { startLocalUpstream, type LocalUpstream } from '../testing/local-upstream.ts';
+import { NODE_CREDENTIAL, startNodeUnderTest, until, type NodeUnderTest } from '../testing/node-under-test.ts';
+
+const TOKENS = 1_000_000;
+const ALLOWANCE = 1_000;
+const CHARGE = 60;
+let node: NodeUnderTest;
+let upstream: LocalUpstream;
+let model: SnapshotModel;
+
+beforeAll(async () => {
+  node = await startNodeUnderTest({ FAIL_OPEN_TOKENS: String(ALLOWANCE) });
+  upstream = await startLocalUpstream((response) => {
+    response.writeHead(200, { 'content-type': 'application/json' });
+    response.end(JSON.stringify({ id: 'c', object: 'chat.completion', created: 1, model: 'x', choices: [{ index: 0, message: { role: 'assistant', content: 'hi' }, finish_reason: 'stop' }], usage: { prompt_tokens: 10, completion_tokens: 50, total_tokens: CHARGE } }));
+  });
+  model = await node.addModel([{ baseUrl: upstream.baseUrl }], {}, TOKENS);
+});
+afterAll(async () => {
+  await node.stop();
+  await upstream.close();
+});
+
+const ask = async (key?: string): Promise<number> => {
+  const response = await node.post('/v1/chat/completions', { model: model.name, max_tokens: 50, messages: [{ role: 'user', content: 'go' }] }, key ? { authorization: `Bearer ${key}` } : {});
+  await response.arrayBuffer();
+  return response.status;
+};
+const isReady = async (): Promise<boolean> => (await fetch(`${node.url}/readyz`)).status === 200;
+const metric = async (name: string): Promise<number> => {
+  const text = await (await fetch(`${node.url}/metrics`, { headers: { authorization: `Bearer ${NODE_CREDENTIAL}` } })).text();
+  return Number(new RegExp(`^${name}(?:{[^}]*})? (\\S+)$`, 'm').exec(text)?.[1]);
+};
+
+test('with an allowance, a known key is served while Redis is away: up to the allowance and not a token more; afterwards the books close', async () => {
+  const limited = await node.putKey({ rpm: 1_000 });
+  const stranger = await node.putKey({});
+  const before = [await ask(), await ask(limited.key)];
+  expect(before).toEqual([200, 200]);
+  await node.services.redis.stop();
+  await until(async () => (await ask(stranger.key)) === 503);
+  expect(await isReady()).toBe(true);
+  expect([await ask(limited.key), await ask(stranger.key)]).toEqual([503, 503]);
+
+  const statuses: number[] = [];
+  for (let round = 0; round < 5; round += 1) statuses.push(...(await Promise.all(Array.from({ length: 10 }, () => ask()))));
+  const served = statuses.filter((status) => status === 200).length;
+  expect(new Set(statuses)).toEqual(new Set([200, 503]));
+  expect(served * CHARGE).toBeLessThanOrEqual(ALLOWANCE);
+  // Less is left than one more hold: 50 of output and a prompt of a few bytes.
+  expect(served * CHARGE).toBeGreaterThan(ALLOWANCE - 200);
+  expect([await metric('tollgate_fail_open_admissions'), await metric('tollgate_fail_open_tokens')]).toEqual([served, served * CHARGE]);
+
+  await node.services.redis.start();
+  await until(async () => (await metric('tollgate_fail_open_tokens')) === 0);
+  expect(await node.settledBalance(model)).toBe(TOKENS - (before.length + served) * CHARGE);
+  expect(await ask()).toBe(200);
+
+  await node.live.putKey(node.keyRecord({ status: 'disabled', revision: 2 }));
+  expect(await ask()).toBe(401);
+  await node.services.redis.stop();
+  await until(async () => (await ask(stranger.key)) === 503);
+  expect(await ask()).toBe(503);
+  await node.services.redis.start();
+}, 60_000);
