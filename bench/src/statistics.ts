@@ -11,6 +11,7 @@ const MODELS = 20;
 /** Rows of a user and hour: two models with each of two keys. */
 const SPREAD = 4;
 const BUCKETS = 24;
+const SUMS = ['requests', 'errors', 'charge', 'input_tokens', 'cache_read_tokens', 'cache_write_tokens', 'output_tokens'];
 const ROUNDS = 9;
 
 const QUESTIONS = {
@@ -50,6 +51,7 @@ async function fill(database: pg.Client, requests: number): Promise<string> {
   const each = Math.round(requests / (DAYS * 24 * USERS * SPREAD));
   await database.query(`INSERT INTO users (username, password_hash, status) SELECT 'bench-' || n, '', 'active' FROM generate_series(1, ${USERS}) n`);
   await database.query(`INSERT INTO models (name, display_name) SELECT 'bench-' || n, 'bench' FROM generate_series(1, ${MODELS}) n`);
+  await database.query(`INSERT INTO api_keys (user_id, name, key_hash, key_prefix) SELECT 1 + n % ${USERS}, 'bench-' || n, lpad(to_hex(n), 64, '0'), 'sk-bench' FROM generate_series(1, ${USERS * 2 + 1}) n`);
   const histogram = `(SELECT array_agg(CASE WHEN b % 5 = n % 5 THEN ${each} / 5 ELSE 0 END ORDER BY b) FROM generate_series(1, ${BUCKETS}) b WHERE n IS NOT NULL)`;
   await database.query(`
     INSERT INTO usage_rollups
@@ -64,7 +66,12 @@ async function fill(database: pg.Client, requests: number): Promise<string> {
     SELECT (hour AT TIME ZONE 'UTC')::date, user_id, key_id, model_id, upstream_id, sum(requests), sum(errors), sum(charge), sum(input_tokens), sum(cache_read_tokens), sum(cache_write_tokens), sum(output_tokens),
       ${buckets('duration_histogram')}, ${buckets('first_token_histogram')}
     FROM usage_rollups GROUP BY 1, 2, 3, 4, 5`);
-  await database.query('VACUUM ANALYZE usage_rollups, usage_rollups_daily');
+  for (const [totals, rollups, period] of [['usage_totals', 'usage_rollups', 'hour'], ['usage_totals_daily', 'usage_rollups_daily', 'day']]) {
+    await database.query(`
+      INSERT INTO ${totals} (${period}, model_id, upstream_id, ${SUMS.join(', ')}, duration_histogram, first_token_histogram)
+      SELECT ${period}, model_id, upstream_id, ${SUMS.map((name) => `sum(${name})`).join(', ')}, ${buckets('duration_histogram')}, ${buckets('first_token_histogram')} FROM ${rollups} GROUP BY 1, 2, 3`);
+  }
+  await database.query('VACUUM ANALYZE usage_rollups, usage_rollups_daily, usage_totals, usage_totals_daily');
   const { rows } = await database.query<{ text: string }>(`
     SELECT sum(requests) || ' requests in ' || count(*) || ' hourly and ' || (SELECT count(*) FROM usage_rollups_daily) || ' daily rows' AS text FROM usage_rollups`);
   return rows[0]?.text ?? '';

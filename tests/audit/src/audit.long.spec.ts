@@ -72,9 +72,11 @@ describe('the audit finds what is wrong', () => {
     ['a ledger entry that was edited', 'UPDATE ledger_entries SET amount = amount + 1 WHERE id = (SELECT max(id) FROM ledger_entries)', 'UPDATE ledger_entries SET amount = amount - 1 WHERE id = (SELECT max(id) FROM ledger_entries)', ['wallet transactions', 'wallet balances']],
     ['a token balance that moved alone', 'UPDATE subscriptions SET balance = balance - 1', 'UPDATE subscriptions SET balance = balance + 1', ['token balances', 'token equation', 'live balances']],
     ['a lot with a token too many', 'UPDATE token_lots SET remaining = remaining + 1', 'UPDATE token_lots SET remaining = remaining - 1', ['token balances']],
-    ['a charge that is not its price', `UPDATE usage_events SET input_tokens = input_tokens + 1 WHERE rid = (SELECT min(rid::text)::uuid FROM usage_events)`, `UPDATE usage_events SET input_tokens = input_tokens - 1 WHERE rid = (SELECT min(rid::text)::uuid FROM usage_events)`, ['prices', 'roll-ups']],
+    ['a charge that is not its price', `UPDATE usage_events SET input_tokens = input_tokens + 1 WHERE rid = (SELECT min(rid::text)::uuid FROM usage_events)`, `UPDATE usage_events SET input_tokens = input_tokens - 1 WHERE rid = (SELECT min(rid::text)::uuid FROM usage_events)`, ['prices', 'roll-ups', 'totals']],
     ['a roll-up that forgot a token', 'UPDATE usage_rollups SET output_tokens = output_tokens - 1', 'UPDATE usage_rollups SET output_tokens = output_tokens + 1', ['roll-ups', 'daily roll-ups']],
     ['a day that is not the sum of its hours', 'UPDATE usage_rollups_daily SET charge = charge + 1', 'UPDATE usage_rollups_daily SET charge = charge - 1', ['daily roll-ups']],
+    ['totals that forgot a request', 'UPDATE usage_totals SET requests = requests - 1', 'UPDATE usage_totals SET requests = requests + 1', ['totals', 'daily totals']],
+    ['a total of a day that is not the sum of its hours', 'UPDATE usage_totals_daily SET errors = errors + 1', 'UPDATE usage_totals_daily SET errors = errors - 1', ['daily totals']],
     ['a dead letter', `INSERT INTO usage_dead_letters (rid, seq, delta, payload, reason) VALUES ('x', '0', '1', '{}', 'planted')`, 'DELETE FROM usage_dead_letters', ['dead letters']],
   ])('%s', async (_what, damage, repair, expected) => {
     expect(await brokenBy(damage, repair)).toEqual(expected);

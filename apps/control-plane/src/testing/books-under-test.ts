@@ -6,6 +6,17 @@ import type { ControlPlane } from './control-plane-under-test.ts';
 
 let sequence = 0;
 
+const SUMMED = ['requests', 'errors', 'charge', 'input_tokens', 'cache_read_tokens', 'cache_write_tokens', 'output_tokens', 'duration_histogram[9]', 'first_token_histogram[8]'];
+
+/** Rows of a roll-up that differ from the sums of a finer one, some latency buckets included. */
+function differs({ table, period }: { table: string; period: string }, finer: string, keys: readonly string[]): string {
+  const group = [period, ...keys].join(', ');
+  return `
+    SELECT * FROM (SELECT ${group}, row(${SUMMED.map((name) => `sum(${name})`).join(', ')}) AS sums FROM (${finer}) f GROUP BY ${group}) f
+      FULL JOIN (SELECT ${group}, row(${SUMMED.map((name) => `(${name})::numeric`).join(', ')}) AS sums FROM ${table}) t USING (${group})
+    WHERE f.sums IS DISTINCT FROM t.sums`;
+}
+
 /** What must hold of the books at any moment; each query finds the rows that break it. */
 const CHECKS = {
   'a ledger transaction does not sum to zero': 'SELECT transaction_id FROM ledger_entries GROUP BY transaction_id HAVING sum(amount) <> 0',
@@ -20,12 +31,9 @@ const CHECKS = {
     'SELECT s.id, s.overdraft FROM subscriptions s LEFT JOIN token_overdrafts o ON o.subscription_id = s.id GROUP BY s.id HAVING s.overdraft <> coalesce(sum(o.tokens), 0)',
   'an overdraft stands beside a balance': 'SELECT id, balance, overdraft FROM subscriptions WHERE overdraft > 0 AND balance > 0',
   'a lot refunded more than the cost of what was withdrawn': 'SELECT id FROM token_lots WHERE refunded * tokens > cost * withdrawn',
-  'the days of the roll-ups are not the sums of their hours': `
-    SELECT * FROM (SELECT (hour AT TIME ZONE 'UTC')::date AS day, user_id, key_id, model_id, upstream_id, sum(requests) AS requests, sum(errors) AS errors, sum(charge) AS charge,
-      sum(input_tokens) AS input, sum(duration_histogram[9]) AS bucket FROM usage_rollups GROUP BY 1, 2, 3, 4, 5) h
-    FULL JOIN (SELECT day, user_id, key_id, model_id, upstream_id, requests, errors, charge, input_tokens AS input, duration_histogram[9] AS bucket FROM usage_rollups_daily) d
-      USING (day, user_id, key_id, model_id, upstream_id, requests, errors, charge, input, bucket)
-    WHERE h.requests IS DISTINCT FROM d.requests`,
+  'the days of the roll-ups are not the sums of their hours': differs({ table: 'usage_rollups_daily', period: 'day' }, "SELECT *, (hour AT TIME ZONE 'UTC')::date AS day FROM usage_rollups", ['user_id', 'key_id', 'model_id', 'upstream_id']),
+  'the totals are not the sums of the roll-ups': differs({ table: 'usage_totals', period: 'hour' }, 'SELECT * FROM usage_rollups', ['model_id', 'upstream_id']),
+  'the totals of days are not the sums of the roll-ups': differs({ table: 'usage_totals_daily', period: 'day' }, 'SELECT * FROM usage_rollups_daily', ['model_id', 'upstream_id']),
   'tokens went missing between credits, usage and balance': `
     SELECT s.id FROM subscriptions s
     WHERE s.balance - s.overdraft <> coalesce((SELECT sum(delta) FROM token_credits c WHERE c.subscription_id = s.id AND c.kind NOT IN ('reconciliation', 'late_usage')), 0)

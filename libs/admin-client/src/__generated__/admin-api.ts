@@ -1277,7 +1277,7 @@ export interface components {
             };
             subscriptions: {
                 active: number;
-                /** @description Charged tokens */
+                /** @description At most 2^53 - 1: what JSON can tell exactly */
                 tokens: number;
             };
             snapshot: {
@@ -2657,6 +2657,7 @@ export interface operations {
                     };
                 };
             };
+            400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
             403: components["responses"]["forbidden"];
             default: components["responses"]["internal_error.service_unavailable"];
@@ -2717,6 +2718,7 @@ export interface operations {
                     };
                 };
             };
+            400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
             403: components["responses"]["forbidden.origin_not_allowed"];
             default: components["responses"]["internal_error.service_unavailable"];
@@ -2740,6 +2742,7 @@ export interface operations {
                     "application/json": components["schemas"]["Dashboard"];
                 };
             };
+            400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
             403: components["responses"]["forbidden"];
             default: components["responses"]["internal_error.service_unavailable"];
@@ -3671,6 +3674,7 @@ export interface operations {
                     "application/json": components["schemas"]["SyncResult"];
                 };
             };
+            400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
             403: components["responses"]["forbidden.origin_not_allowed"];
             default: components["responses"]["internal_error.service_unavailable"];
@@ -4422,6 +4426,7 @@ export interface operations {
                     };
                 };
             };
+            400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
             403: components["responses"]["forbidden.origin_not_allowed"];
             default: components["responses"]["internal_error.service_unavailable"];

@@ -8,6 +8,39 @@ export interface BookCheck {
 }
 
 const CHARGED = `u.kind IN ('usage', 'reap')`;
+const SUMS = ['requests', 'charge', 'input_tokens', 'cache_read_tokens', 'cache_write_tokens', 'output_tokens'];
+const DAY_SUMS = [...SUMS, 'errors'];
+
+/** `keys` are columns that the roll-up and usage_events share. */
+function differFromRows(table: string, keys: readonly string[]): string {
+  const group = ['hour', ...keys].join(', ');
+  const tokens = ['input_tokens', 'cache_read_tokens', 'cache_write_tokens', 'output_tokens'].map((name) => `sum(coalesce(u.${name}, 0)) AS ${name}`);
+  return `
+    WITH rows AS (
+      SELECT date_trunc('hour', u.started_at, 'UTC') AS hour, ${keys.map((key) => `u.${key}`).join(', ')}, count(DISTINCT u.rid)::numeric AS requests, sum(u.delta) AS charge, ${tokens.join(', ')}
+      FROM usage_events u WHERE ${CHARGED} GROUP BY ${ordinals(keys.length + 1)}
+    ), sums AS (
+      SELECT ${group}, ${SUMS.map((name) => `sum(${name}) AS ${name}`).join(', ')} FROM ${table} GROUP BY ${ordinals(keys.length + 1)}
+    ), compared AS (
+      SELECT ${group}, row(${SUMS.map((name) => `r.${name}`).join(', ')}) AS told, row(${SUMS.map((name) => `s.${name}`).join(', ')}) AS kept FROM rows r FULL JOIN sums s USING (${group})
+    )
+    SELECT concat_ws(' ', ${group}) || format(' (${group}): rows %s, ${table} %s', told, kept) AS problem FROM compared WHERE told IS DISTINCT FROM kept`;
+}
+
+function daysDifferFromHours({ days, hours }: { days: string; hours: string }, keys: readonly string[]): string {
+  const group = ['day', ...keys].join(', ');
+  return `
+    WITH hours AS (
+      SELECT (hour AT TIME ZONE 'UTC')::date AS day, ${keys.join(', ')}, row(${DAY_SUMS.map((name) => `sum(${name})`).join(', ')}) AS sums FROM ${hours} GROUP BY ${ordinals(keys.length + 1)}
+    ), days AS (
+      SELECT ${group}, row(${DAY_SUMS.map((name) => `${name}::numeric`).join(', ')}) AS sums FROM ${days}
+    )
+    SELECT concat_ws(' ', ${group}) || format(' (${group}): hours %s, day %s', h.sums, d.sums) AS problem FROM hours h FULL JOIN days d USING (${group}) WHERE h.sums IS DISTINCT FROM d.sums`;
+}
+
+function ordinals(count: number): string {
+  return Array.from({ length: count }, (_, index) => index + 1).join(', ');
+}
 
 export const BOOK_CHECKS: readonly BookCheck[] = [
   {
@@ -92,35 +125,25 @@ export const BOOK_CHECKS: readonly BookCheck[] = [
     name: 'roll-ups',
     promise: 'sums by hour, key and model == the usage rows',
     compared: 'SELECT count(*) FROM usage_rollups',
-    problems: `
-      WITH rows AS (
-        SELECT date_trunc('hour', u.started_at, 'UTC') AS hour, u.user_id, u.key_id, u.model_id, count(DISTINCT u.rid) AS requests, sum(u.delta) AS charge,
-          sum(coalesce(u.input_tokens, 0)) AS input, sum(coalesce(u.cache_read_tokens, 0)) AS cache_read, sum(coalesce(u.cache_write_tokens, 0)) AS cache_write, sum(coalesce(u.output_tokens, 0)) AS output
-        FROM usage_events u WHERE ${CHARGED} GROUP BY 1, 2, 3, 4
-      ), sums AS (
-        SELECT hour, user_id, key_id, model_id, sum(requests) AS requests, sum(charge) AS charge, sum(input_tokens) AS input, sum(cache_read_tokens) AS cache_read, sum(cache_write_tokens) AS cache_write, sum(output_tokens) AS output
-        FROM usage_rollups GROUP BY 1, 2, 3, 4
-      )
-      SELECT format('%s user %s key %s model %s: rows %s, roll-ups %s', hour, user_id, key_id, model_id, row(r.requests, r.charge, r.input, r.cache_read, r.cache_write, r.output), row(s.requests, s.charge, s.input, s.cache_read, s.cache_write, s.output)) AS problem
-      FROM rows r FULL JOIN sums s USING (hour, user_id, key_id, model_id)
-      WHERE row(r.requests, r.charge, r.input, r.cache_read, r.cache_write, r.output) IS DISTINCT FROM row(s.requests, s.charge, s.input, s.cache_read, s.cache_write, s.output)`,
+    problems: differFromRows('usage_rollups', ['user_id', 'key_id', 'model_id']),
   },
   {
     name: 'daily roll-ups',
     promise: 'each day == its hours',
     compared: 'SELECT count(*) FROM usage_rollups_daily',
-    problems: `
-      WITH hours AS (
-        SELECT date_trunc('day', hour, 'UTC')::timestamptz AT TIME ZONE 'UTC' AS day, user_id, key_id, model_id, upstream_id,
-          row(sum(requests), sum(errors), sum(charge), sum(input_tokens), sum(cache_read_tokens), sum(cache_write_tokens), sum(output_tokens)) AS sums
-        FROM usage_rollups GROUP BY 1, 2, 3, 4, 5
-      ), days AS (
-        SELECT day::timestamp AS day, user_id, key_id, model_id, upstream_id,
-          row(requests::numeric, errors::numeric, charge::numeric, input_tokens::numeric, cache_read_tokens::numeric, cache_write_tokens::numeric, output_tokens::numeric) AS sums
-        FROM usage_rollups_daily
-      )
-      SELECT format('%s user %s key %s model %s upstream %s: hours %s, day %s', day::date, user_id, key_id, model_id, upstream_id, h.sums, d.sums) AS problem
-      FROM hours h FULL JOIN days d USING (day, user_id, key_id, model_id, upstream_id) WHERE h.sums IS DISTINCT FROM d.sums`,
+    problems: daysDifferFromHours({ days: 'usage_rollups_daily', hours: 'usage_rollups' }, ['user_id', 'key_id', 'model_id', 'upstream_id']),
+  },
+  {
+    name: 'totals',
+    promise: 'sums by hour and model == the usage rows',
+    compared: 'SELECT count(*) FROM usage_totals',
+    problems: differFromRows('usage_totals', ['model_id']),
+  },
+  {
+    name: 'daily totals',
+    promise: 'each day == its hours',
+    compared: 'SELECT count(*) FROM usage_totals_daily',
+    problems: daysDifferFromHours({ days: 'usage_totals_daily', hours: 'usage_totals' }, ['model_id', 'upstream_id']),
   },
   {
     name: 'dead letters',

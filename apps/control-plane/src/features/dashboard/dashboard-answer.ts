@@ -13,7 +13,7 @@ export const dashboardSchema = z
     hours: z.array(z.object({ hour: timeField, ...counts })).describe('The last 24'),
     top_models: z.array(z.object({ model_id: idField, name: z.string(), ...counts })),
     money: z.object({ currency: currencyField, wallets: amountText, payments: amountText, revenue: amountText, grants: amountText, overdraft: amountText }).describe('What the house accounts stand at; their sum is zero'),
-    subscriptions: z.object({ active: countField, tokens: tokensField }),
+    subscriptions: z.object({ active: countField, tokens: tokensField.describe('At most 2^53 - 1: what JSON can tell exactly') }),
     snapshot: z.object({ version: idField.nullable(), pinned_version: idField.nullable() }),
     alerts: z.object({ open: countField, critical: countField, warning: countField, info: countField, newest: z.array(alertResponseSchema) }),
   })

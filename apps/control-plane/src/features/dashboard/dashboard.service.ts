@@ -23,12 +23,12 @@ const moneyRow = z.object({ kind: z.enum(['wallet', 'payments', 'revenue', 'gran
 const tokensRow = z.object({ count: integer, tokens: integer });
 
 const SUM = 'coalesce(sum(requests), 0)::bigint AS requests, coalesce(sum(errors), 0)::bigint AS errors, coalesce(sum(charge), 0)::bigint AS charge';
-/** Roll-ups are kept in the transaction of each debit, so these few rows stand for all requests. */
+/** Totals are kept in the transaction of each debit, so these few rows stand for all requests. */
 const TODAY = `SELECT ${SUM}, coalesce(sum(input_tokens + cache_read_tokens + cache_write_tokens), 0)::bigint AS input_tokens, coalesce(sum(output_tokens), 0)::bigint AS output_tokens
-  FROM usage_rollups WHERE hour >= date_trunc('day', now())`;
+  FROM usage_totals WHERE hour >= date_trunc('day', now())`;
 const BY_HOUR = `SELECT slot AS hour, ${SUM} FROM generate_series(date_trunc('hour', now()) - interval '${HOURS - 1} hours', date_trunc('hour', now()), '1 hour') slot
-  LEFT JOIN (SELECT * FROM usage_rollups WHERE hour > date_trunc('hour', now()) - interval '${HOURS} hours') recent ON recent.hour = slot GROUP BY slot ORDER BY slot`;
-const BY_MODEL = `SELECT model_id, models.name, ${SUM} FROM usage_rollups JOIN models ON models.id = model_id
+  LEFT JOIN (SELECT * FROM usage_totals WHERE hour > date_trunc('hour', now()) - interval '${HOURS} hours') recent ON recent.hour = slot GROUP BY slot ORDER BY slot`;
+const BY_MODEL = `SELECT model_id, models.name, ${SUM} FROM usage_totals JOIN models ON models.id = model_id
   WHERE hour > date_trunc('hour', now()) - interval '${HOURS} hours' GROUP BY model_id, models.name ORDER BY sum(charge) DESC, sum(requests) DESC, model_id LIMIT ${TOP_MODELS}`;
 
 /** Everything the first page of the console shows, in one answer. */
@@ -50,7 +50,7 @@ export class DashboardService {
       this.rows(BY_HOUR, hourRow),
       this.rows(BY_MODEL, modelRow),
       this.money(),
-      this.rows(`SELECT count(*)::bigint AS count, coalesce(sum(balance), 0)::bigint AS tokens FROM subscriptions WHERE status = 'active'`, tokensRow),
+      this.rows(`SELECT count(*)::bigint AS count, least(coalesce(sum(balance), 0), ${Number.MAX_SAFE_INTEGER})::bigint AS tokens FROM subscriptions WHERE status = 'active'`, tokensRow),
       this.books.latest(this.dataSource.manager),
       this.books.settings(this.dataSource.manager, { isLocked: false }),
       this.alerts.open(),

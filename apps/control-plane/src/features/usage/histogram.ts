@@ -16,20 +16,40 @@ export function emptyHistogram(): number[] {
   return new Array<number>(BUCKET_COUNT).fill(0);
 }
 
+const COMMA = ','.charCodeAt(0);
+const ZERO = '0'.charCodeAt(0);
+
+/** Counts written as digits with commas between. By character: a statistic reads tens of thousands of these. */
+export function parseHistogram(text: string): number[] {
+  const histogram = emptyHistogram();
+  let bucket = 0;
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    if (code === COMMA) bucket += 1;
+    else histogram[bucket] = (histogram[bucket] ?? 0) * 10 + code - ZERO;
+  }
+  return histogram;
+}
+
 /**
- * The value below which `share` (0..1) of the counted values lie, in ms, by straight line inside its bucket; null when nothing was counted.
+ * For each share (0..1, ascending) the value below which it of the counted values lies, in ms, by straight line inside its bucket; nulls when nothing was counted.
  * Values above the last bound answer the last bound: the truth is at least that.
  */
-export function percentile(histogram: readonly number[], share: number): number | null {
-  const total = histogram.reduce((sum, count) => sum + count, 0);
-  if (total <= 0) return null;
-  const rank = share * total;
+export function percentiles(histogram: readonly number[], shares: readonly number[]): (number | null)[] {
+  let total = 0;
+  for (const count of histogram) total += count;
+  if (total <= 0) return shares.map(() => null);
+  let index = 0;
   let below = 0;
-  for (const [index, count] of histogram.entries()) {
-    if (count > 0 && below + count >= rank) return insideBucket(index, (rank - below) / count);
-    below += count;
-  }
-  return BUCKET_BOUNDS_MS.at(-1) ?? null;
+  return shares.map((share) => {
+    const rank = share * total;
+    for (let count = histogram[index] ?? 0; index < histogram.length && (count === 0 || below + count < rank); count = histogram[index] ?? 0) {
+      below += count;
+      index += 1;
+    }
+    const count = histogram[index];
+    return count === undefined ? (BUCKET_BOUNDS_MS.at(-1) ?? null) : insideBucket(index, (rank - below) / count);
+  });
 }
 
 function insideBucket(index: number, position: number): number {

@@ -9,6 +9,7 @@ import { LateUsage1763694000000 } from './migrations/1763694000000-late-usage.ts
 import { ModelAliases1763697600000 } from './migrations/1763697600000-model-aliases.ts';
 import { LiveRevisions1763701200000 } from './migrations/1763701200000-live-revisions.ts';
 import { HouseBalances1763704800000 } from './migrations/1763704800000-house-balances.ts';
+import { UsageTotals1763708400000 } from './migrations/1763708400000-usage-totals.ts';
 
 const CONNECT_TIMEOUT_MS = 5_000;
 /** No statement of a request runs this long; a stuck one must not hold row locks for ever. */
@@ -34,6 +35,7 @@ export function dataSourceOptions(config: Pick<Config, 'DATABASE_URL' | 'DATABAS
       ModelAliases1763697600000,
       LiveRevisions1763701200000,
       HouseBalances1763704800000,
+      UsageTotals1763708400000,
     ],
     migrationsTableName: 'migrations',
     // An idle connection that PostgreSQL drops must not take the process with it.
@@ -42,9 +44,9 @@ export function dataSourceOptions(config: Pick<Config, 'DATABASE_URL' | 'DATABAS
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
       statement_timeout: STATEMENT_TIMEOUT_MS,
       idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_TIMEOUT_MS,
-      // Times leave and enter as UTC whatever the server's own zone is. A client whose machine vanished keeps its locks until the server
-      // notices: here within half a minute, not two hours.
-      options: '-c timezone=UTC -c tcp_keepalives_idle=15 -c tcp_keepalives_interval=5 -c tcp_keepalives_count=3',
+      // Times leave and enter as UTC whatever the server's own zone is. Compiling a statement costs more than any of these takes. A client whose
+      // machine vanished keeps its locks until the server notices: here within half a minute, not two hours.
+      options: '-c timezone=UTC -c jit=off -c tcp_keepalives_idle=15 -c tcp_keepalives_interval=5 -c tcp_keepalives_count=3',
     },
   } satisfies DataSourceOptions;
 }

@@ -50,6 +50,7 @@ export const usageReceiptSchema = z
 export type UsageReceipt = z.output<typeof usageReceiptSchema>;
 
 const percentiles = z.object({ p50: z.number().nullable(), p90: z.number().nullable(), p95: z.number().nullable(), p99: z.number().nullable() }).meta({ id: 'Percentiles' });
+export type Percentiles = z.output<typeof percentiles>;
 const group = { id: idField.nullable().optional().describe('With `group_by`'), name: z.string().nullable().optional().describe('With `group_by`') };
 const statisticsRowSchema = z
   .object({

@@ -39,6 +39,19 @@ export function rollupDeltas(events: readonly ReadEvent[], periodLengthMs: numbe
       addFinal(rowOf(read, payload, payload.upstream_id ?? NO_UPSTREAM), payload);
     }
   }
+  return inKeyOrder(byKey);
+}
+
+/** The same over all users and keys, again in key order. */
+export function withoutRequesters(deltas: readonly RollupDelta[]): RollupDelta[] {
+  const byKey = new Map<string, RollupDelta>();
+  for (const delta of deltas) {
+    addDelta(rowIn(byKey, { periodMs: delta.periodMs, who: { account_id: 0, key_id: 0, model_id: delta.modelId }, upstreamId: delta.upstreamId }), delta);
+  }
+  return inKeyOrder(byKey);
+}
+
+function inKeyOrder(byKey: ReadonlyMap<string, RollupDelta>): RollupDelta[] {
   return [...byKey.entries()].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row);
 }
 
@@ -63,6 +76,11 @@ function addFinal(row: RollupDelta, final: UsageFinal): void {
   row.output += final.output_tokens;
   count(row.duration, final.duration_ms);
   if (final.first_token_ms !== null) count(row.firstToken, final.first_token_ms);
+}
+
+function addDelta(row: RollupDelta, delta: RollupDelta): void {
+  for (const sum of ['requests', 'errors', 'charge', 'input', 'cacheRead', 'cacheWrite', 'output'] as const) row[sum] += delta[sum];
+  for (const histogram of ['duration', 'firstToken'] as const) row[histogram] = row[histogram].map((value, bucket) => value + (delta[histogram][bucket] ?? 0));
 }
 
 function count(histogram: number[], valueMs: number): void {

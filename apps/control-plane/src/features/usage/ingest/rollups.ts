@@ -1,52 +1,82 @@
 import type { EntityManager } from 'typeorm';
+import { beforeCommit } from '../../../platform/database/transactions.ts';
 import { BUCKET_COUNT } from '../histogram.ts';
 import type { ReadEvent } from './read-event.ts';
-import { rollupDeltas, type RollupDelta } from './rollup-delta.ts';
+import { rollupDeltas, withoutRequesters, type RollupDelta } from './rollup-delta.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
-const SUMMED = ['requests', 'errors', 'charge', 'input_tokens', 'cache_read_tokens', 'cache_write_tokens', 'output_tokens'] as const;
+const KEYS = {
+  user_id: (row: RollupDelta) => row.userId,
+  key_id: (row: RollupDelta) => row.keyId,
+  model_id: (row: RollupDelta) => row.modelId,
+  upstream_id: (row: RollupDelta) => row.upstreamId,
+};
+const SUMS = {
+  requests: (row: RollupDelta) => row.requests,
+  errors: (row: RollupDelta) => row.errors,
+  charge: (row: RollupDelta) => row.charge,
+  input_tokens: (row: RollupDelta) => row.input,
+  cache_read_tokens: (row: RollupDelta) => row.cacheRead,
+  cache_write_tokens: (row: RollupDelta) => row.cacheWrite,
+  output_tokens: (row: RollupDelta) => row.output,
+};
+const SUM_NAMES = Object.keys(SUMS);
 const HISTOGRAMS = ['duration_histogram', 'first_token_histogram'] as const;
 
-/** Histograms travel as one flat list of all rows' buckets: PostgreSQL's unnest would flatten a list of lists anyway. */
-const upsert = (table: string, period: string, type: string): string => `
-  INSERT INTO ${table} AS kept (${period}, user_id, key_id, model_id, upstream_id, ${SUMMED.join(', ')}, ${HISTOGRAMS.join(', ')})
-  SELECT r.period, r.user_id, r.key_id, r.model_id, r.upstream_id, ${SUMMED.map((name) => `r.${name}`).join(', ')},
-    ($13::bigint[])[(r.n - 1) * ${BUCKET_COUNT} + 1 : r.n * ${BUCKET_COUNT}], ($14::bigint[])[(r.n - 1) * ${BUCKET_COUNT} + 1 : r.n * ${BUCKET_COUNT}]
-  FROM unnest($1::${type}[], $2::int[], $3::int[], $4::int[], $5::int[], ${SUMMED.map((_, index) => `$${index + 6}::bigint[]`).join(', ')})
-    WITH ORDINALITY AS r(period, user_id, key_id, model_id, upstream_id, ${SUMMED.join(', ')}, n)
-  ORDER BY r.n
-  ON CONFLICT (${period}, user_id, key_id, model_id, upstream_id) DO UPDATE SET
-    ${SUMMED.map((name) => `${name} = kept.${name} + excluded.${name}`).join(', ')},
-    ${HISTOGRAMS.map((name) => `${name} = ARRAY(SELECT h.a + h.b FROM unnest(kept.${name}, excluded.${name}) WITH ORDINALITY AS h(a, b, n) ORDER BY h.n)`).join(', ')}`;
+interface RollupTable {
+  name: string;
+  period: { column: string; type: string; textOf: (periodMs: number) => string };
+  keys: readonly (keyof typeof KEYS)[];
+}
 
-const UPSERT_HOURS = upsert('usage_rollups', 'hour', 'timestamptz');
-const UPSERT_DAYS = upsert('usage_rollups_daily', 'day', 'date');
+const HOUR = { column: 'hour', type: 'timestamptz', textOf: (periodMs: number) => new Date(periodMs).toISOString() };
+const DAY = { column: 'day', type: 'date', textOf: (periodMs: number) => new Date(periodMs).toISOString().slice(0, 10) };
+const WHO = ['user_id', 'key_id', 'model_id', 'upstream_id'] as const;
+const WHAT = ['model_id', 'upstream_id'] as const;
 
-/** Adds a batch to the roll-ups, in the transaction that books its events, so that they never differ. */
+const addToHours = upsertInto({ name: 'usage_rollups', period: HOUR, keys: WHO });
+const addToDays = upsertInto({ name: 'usage_rollups_daily', period: DAY, keys: WHO });
+const addToTotalHours = upsertInto({ name: 'usage_totals', period: HOUR, keys: WHAT });
+const addToTotalDays = upsertInto({ name: 'usage_totals_daily', period: DAY, keys: WHAT });
+
+/**
+ * Adds a batch to the roll-ups, in the transaction that books its events, so that they never differ.
+ * Every worker adds to the same few rows of the totals: they come last, so that one waits for another's commit and for nothing else of it.
+ */
 export async function bookRollups(tx: EntityManager, events: readonly ReadEvent[]): Promise<void> {
   const hours = rollupDeltas(events, HOUR_MS);
   if (hours.length === 0) return;
-  await tx.query(UPSERT_HOURS, [hours.map((row) => new Date(row.periodMs).toISOString()), ...valuesOf(hours)]);
   const days = rollupDeltas(events, DAY_MS);
-  await tx.query(UPSERT_DAYS, [days.map((row) => new Date(row.periodMs).toISOString().slice(0, 10)), ...valuesOf(days)]);
+  await addToHours(tx, hours);
+  await addToDays(tx, days);
+  beforeCommit(tx, async () => {
+    await addToTotalHours(tx, withoutRequesters(hours));
+    await addToTotalDays(tx, withoutRequesters(days));
+  });
 }
 
-function valuesOf(deltas: readonly RollupDelta[]): number[][] {
-  return [
-    deltas.map((row) => row.userId),
-    deltas.map((row) => row.keyId),
-    deltas.map((row) => row.modelId),
-    deltas.map((row) => row.upstreamId),
-    deltas.map((row) => row.requests),
-    deltas.map((row) => row.errors),
-    deltas.map((row) => row.charge),
-    deltas.map((row) => row.input),
-    deltas.map((row) => row.cacheRead),
-    deltas.map((row) => row.cacheWrite),
-    deltas.map((row) => row.output),
-    deltas.flatMap((row) => row.duration),
-    deltas.flatMap((row) => row.firstToken),
-  ];
+/** Histograms travel as one flat list of all rows' buckets: PostgreSQL's unnest would flatten a list of lists anyway. */
+function upsertInto({ name, period, keys }: RollupTable): (tx: EntityManager, deltas: readonly RollupDelta[]) => Promise<void> {
+  const columns = [period.column, ...keys, ...SUM_NAMES];
+  const types = [period.type, ...keys.map(() => 'int'), ...SUM_NAMES.map(() => 'bigint')];
+  const bucketsOf = (parameter: number): string => `($${parameter}::bigint[])[(r.n - 1) * ${BUCKET_COUNT} + 1 : r.n * ${BUCKET_COUNT}]`;
+  const sql = `
+    INSERT INTO ${name} AS kept (${columns.join(', ')}, ${HISTOGRAMS.join(', ')})
+    SELECT ${columns.map((column) => `r.${column}`).join(', ')}, ${HISTOGRAMS.map((_, index) => bucketsOf(columns.length + 1 + index)).join(', ')}
+    FROM unnest(${types.map((type, index) => `$${index + 1}::${type}[]`).join(', ')}) WITH ORDINALITY AS r(${columns.join(', ')}, n)
+    ORDER BY r.n
+    ON CONFLICT (${[period.column, ...keys].join(', ')}) DO UPDATE SET
+      ${SUM_NAMES.map((sum) => `${sum} = kept.${sum} + excluded.${sum}`).join(', ')},
+      ${HISTOGRAMS.map((column) => `${column} = ARRAY(SELECT h.a + h.b FROM unnest(kept.${column}, excluded.${column}) WITH ORDINALITY AS h(a, b, n) ORDER BY h.n)`).join(', ')}`;
+  return async (tx, deltas) => {
+    await tx.query(sql, [
+      deltas.map((row) => period.textOf(row.periodMs)),
+      ...keys.map((key) => deltas.map(KEYS[key])),
+      ...Object.values(SUMS).map((sumOf) => deltas.map(sumOf)),
+      deltas.flatMap((row) => row.duration),
+      deltas.flatMap((row) => row.firstToken),
+    ]);
+  };
 }

@@ -188,10 +188,32 @@ test('roll-ups equal the raw rows whatever the order, batches and repetitions of
     { numRuns: 25 },
   );
   expect(await books.violations()).toEqual({});
+}, 120_000);
+
+describe('totals over all accounts', () => {
+  test('are kept while several workers add to the same hour, in whatever order their batches name the models', async () => {
+    const [one, other] = [await subscribed(100_000), await subscribed(100_000)];
+    const batches = Array.from({ length: 12 }, (_, turn) => Array.from({ length: 10 }, (__, index) => usageEvent(1, (turn + index) % 2 === 0 ? one : other)));
+    await Promise.all(batches.map((batch) => worker.process(batch)));
+    const totals = await books.query('SELECT model_id, sum(requests)::int AS requests, sum(charge)::int AS charge, sum(duration_histogram[8])::int AS timed FROM usage_totals_daily WHERE model_id = ANY($1) GROUP BY 1 ORDER BY 1', [[one.model.id, other.model.id]]);
+    expect(totals).toEqual([one, other].map(({ model }) => ({ model_id: model.id, requests: 60, charge: 60, timed: 60 })));
+    expect(await books.violations()).toEqual({});
+  });
+
+  test('of an older installation are filled from its roll-ups', async () => {
+    await worker.process([usageEvent(5, await subscribed(100)), reapEvent(7, await subscribed(100))]);
+    const read = () => Promise.all(['usage_totals ORDER BY hour', 'usage_totals_daily ORDER BY day'].map((table) => books.query(`SELECT * FROM ${table}, model_id, upstream_id`)));
+    const kept = await read();
+    const exists = async () => (await books.query("SELECT to_regclass('usage_totals') IS NOT NULL AS exists"))[0].exists;
+    while (await exists()) await plane.dataSource.undoLastMigration();
+    await plane.dataSource.runMigrations();
+    expect(await read()).toEqual(kept);
+    expect(kept.flat().length).toBeGreaterThan(2);
+  });
 });
 
 /** One row a request: the correction's own figures where there is one, else the reap's. */
-async function expectRollupsToEqualRawRows({ account }: EventParts): Promise<void> {
+async function expectRollupsToEqualRawRows({ account, model }: EventParts): Promise<void> {
   const raw = await books.query(
     `WITH requests AS (
        SELECT DISTINCT ON (rid) rid, date_trunc('hour', started_at) AS hour, key_id, coalesce(upstream_id, 0) AS upstream_id,
@@ -208,4 +230,16 @@ async function expectRollupsToEqualRawRows({ account }: EventParts): Promise<voi
     [account.id],
   );
   expect(rollups).toEqual(raw);
+  const totals = await books.query('SELECT hour, upstream_id, requests::int, errors::int, charge::int, input_tokens::int AS input FROM usage_totals WHERE model_id = $1 AND (requests <> 0 OR charge <> 0) ORDER BY 1, 2', [model.id]);
+  const overKeys = Map.groupBy(raw as { hour: Date; upstream_id: number }[], (row) => `${row.hour.toISOString()} ${row.upstream_id}`);
+  expect(totals.map((row: { hour: Date; upstream_id: number }) => `${row.hour.toISOString()} ${row.upstream_id}`)).toEqual([...overKeys.keys()].toSorted(byHourAndUpstream));
+  expect(sumOf(totals)).toEqual(sumOf(raw));
+}
+
+function byHourAndUpstream(a: string, b: string): number {
+  return a < b ? -1 : 1;
+}
+
+function sumOf(rows: readonly Record<string, number>[]): Record<string, number> {
+  return Object.fromEntries(['requests', 'errors', 'charge', 'input'].map((name) => [name, rows.reduce((sum, row) => sum + (row[name] ?? 0), 0)]));
 }
