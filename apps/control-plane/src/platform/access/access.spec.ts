@@ -53,6 +53,20 @@ describe('every route of the live route table (S23)', () => {
     expect(open.filter(({ status, code }) => status === 401 || code === 'forbidden' || status >= 500)).toEqual([]);
   });
 
+  test('refuses a query parameter it does not know, and names it; public ones are spared', async () => {
+    const found = [];
+    for (const { method, path, permission } of routes.filter((route) => route.method === 'GET' && !route.path.startsWith('/docs'))) {
+      const { status, body } = await plane.call(method, `${path.replaceAll(/:\w+/g, '999999')}?surprise=1`, { token: plane.adminToken });
+      found.push({ path, permission, status, fields: status === 400 ? body.errors.map((error: { field: string }) => error.field) : [] });
+    }
+    expect(found.filter(({ permission, status, fields }) => permission !== 'public' && !(status === 400 && fields.includes('surprise')))).toEqual([]);
+    expect(found.filter(({ permission }) => permission === 'public').map(({ path, status }) => `${path} ${status}`)).toEqual(['/openapi.json 200']);
+    for (const change of ['POST /keys/999999/enable', 'DELETE /routing/999999', 'POST /proxy/sync-config']) {
+      const [method = '', path = ''] = change.split(' ');
+      expect(await plane.call(method, `${path}?surprise=1`, { token: plane.adminToken })).toMatchObject({ status: 400, body: { errors: [{ field: 'surprise' }] } });
+    }
+  });
+
   test('lets administrators in everywhere, and none fails', async () => {
     await plane.call('POST', '/auth/register', { body: { username: 'second', password: PASSWORD } });
     const answers = await statusesOf((route) => route.path !== '/auth/logout', plane.adminToken);

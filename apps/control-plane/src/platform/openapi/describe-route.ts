@@ -61,7 +61,7 @@ function codesOf({ parameters, requestBody }: Operation, route: RouteEntry): Ref
   const isChange = route.method !== 'GET';
   const takes = (name: string): boolean => parameters.some((one) => one.name === name);
   const codes: RefusalCode[] = [
-    ...(requestBody || parameters.length > 0 ? (['invalid_request'] as const) : []),
+    ...(requestBody || parameters.length > 0 || route.permission !== 'public' ? (['invalid_request'] as const) : []),
     ...(requestBody ? (['malformed_json', 'body_too_large', 'unsupported_media_type'] as const) : []),
     ...(route.permission === 'public' ? [] : (['unauthenticated', 'forbidden'] as const)),
     ...(isChange && route.permission !== 'public' ? (['origin_not_allowed'] as const) : []),

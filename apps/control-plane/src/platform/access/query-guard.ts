@@ -1,0 +1,31 @@
+import { Injectable, type CanActivate, type ExecutionContext } from '@nestjs/common';
+import { ROUTE_ARGS_METADATA } from '@nestjs/common/constants.js';
+import { RouteParamtypes } from '@nestjs/common/enums/route-paramtypes.enum.js';
+import { Reflector } from '@nestjs/core';
+import type { Request } from 'express';
+import { Refusal } from '../http/refusal.ts';
+import { PERMISSION, type PermissionLevel } from './permission.ts';
+
+/**
+ * A route that declares no `@Query` takes none: what a caller misspells is refused there as by the schemas of the others, not ignored.
+ * Public routes are spared: probes and browsers add parameters of their own.
+ */
+@Injectable()
+export class QueryGuard implements CanActivate {
+  constructor(private readonly reflector: Reflector) {}
+
+  canActivate(context: ExecutionContext): boolean {
+    const level = this.reflector.getAllAndOverride<PermissionLevel | undefined>(PERMISSION, [context.getHandler(), context.getClass()]);
+    if (level === 'public' || takesQuery(context)) return true;
+    const unknown = Object.keys(context.switchToHttp().getRequest<Request>().query);
+    if (unknown.length === 0) return true;
+    const message = 'is not a known field';
+    throw new Refusal('invalid_request', { detail: `${unknown[0]}: ${message}`, errors: unknown.map((field) => ({ field, message })) });
+  }
+}
+
+/** Nest keeps the parameters of a handler as `<kind>:<index>`. */
+function takesQuery(context: ExecutionContext): boolean {
+  const parameters: unknown = Reflect.getMetadata(ROUTE_ARGS_METADATA, context.getClass(), context.getHandler().name);
+  return Object.keys(Object(parameters)).some((key) => key.startsWith(`${RouteParamtypes.QUERY}:`));
+}
