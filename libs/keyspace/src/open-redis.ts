@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { Cluster, Redis, type ClusterOptions, type RedisOptions } from 'ioredis';
 import type { RedisConnection } from './function-library.ts';
 import { parseRedisUrl } from './redis-url.ts';
@@ -70,9 +71,17 @@ export function onRedisReturn(connection: RedisConnection, listener: () => void)
   };
 }
 
-/** Resolves when commands can be sent. Roles without an offline queue refuse commands before. */
+/** Resolves when commands can be sent; of a cluster, to every primary that answers in time. Roles without an offline queue refuse commands before. */
 export async function redisReady(connection: RedisConnection, timeoutMs: number): Promise<void> {
-  if (connection.status === 'ready') return;
+  const deadline = Date.now() + timeoutMs;
+  if (connection.status !== 'ready') await becomesReady(connection, timeoutMs);
+  if (!(connection instanceof Cluster)) return;
+  // They are connected to by the first command: the second one, sent meanwhile, would be refused.
+  const answers = Promise.allSettled(connection.nodes('master').map((primary) => primary.ping()));
+  await Promise.race([answers, delay(Math.max(0, deadline - Date.now()), undefined, { ref: false })]);
+}
+
+async function becomesReady(connection: RedisConnection, timeoutMs: number): Promise<void> {
   await new Promise<void>((resolve, reject) => {
     const onReady = (): void => {
       clearTimeout(timer);
@@ -144,10 +153,11 @@ function clusterOptions(redisOptions: Options): ClusterOptions & { redisOptions:
     scaleReads: 'master',
     // Slots move on failover: notice within seconds even when no MOVED answer says so.
     slotsRefreshInterval: 5_000,
-    slotsRefreshTimeout: 2_000,
+    slotsRefreshTimeout: enableOfflineQueue ? 2_000 : 1_000,
     retryDelayOnFailover: RETRY_ON_FAILOVER_MS,
-    // Who refuses while Redis is away does so here within half a second: long enough to find a slot that moved, and for a first connection.
-    maxRedirections: enableOfflineQueue ? 16 : 4,
+    // Each repetition waits until the slots were read again, which silent servers delay. Who is to refuse while Redis is away repeats a call once:
+    // enough for a slot that moved.
+    maxRedirections: enableOfflineQueue ? 16 : 1,
   };
 }
 

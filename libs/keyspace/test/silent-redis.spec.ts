@@ -7,7 +7,7 @@ const GIVEN_UP_WITHIN_MS = 4_500;
 let services: Services;
 let redis: RedisConnection;
 beforeAll(async () => {
-  services = await startServices({ postgres: false });
+  services = await startServices({ postgres: false, redis: 'single' });
   redis = openRedis(services.redisUrl, { role: 'hot', name: 'spec', onError: () => undefined });
   await redisReady(redis, 5_000);
 }, 30_000);

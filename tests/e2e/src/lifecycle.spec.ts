@@ -34,7 +34,7 @@ const call = (method: 'POST' | 'DELETE', path: string, body?: unknown) => tollga
 const DEEDS = {
   'freezing the user': { act: ({ customer }) => call('POST', `/users/${customer.id}/freeze`), streams: 'end at the next checkpoint', next: 403 },
   'freezing the user with ?drain=true': { act: ({ customer }) => call('POST', `/users/${customer.id}/freeze?drain=true`), streams: 'finish', next: 403 },
-  'deleting the user with ?forfeit=true': { act: ({ customer }) => call('DELETE', `/users/${customer.id}?forfeit=true`), streams: 'end at the next checkpoint', next: 403 },
+  'deleting the user with ?forfeit=true': { act: ({ customer }) => call('DELETE', `/users/${customer.id}?forfeit=true`), streams: 'end at the next checkpoint', next: 401 },
   'disabling the key': { act: ({ key }) => call('POST', `/keys/${key.id}/disable`), streams: 'end at the next checkpoint', next: 401 },
   'disabling the key with ?drain=true': { act: ({ key }) => call('POST', `/keys/${key.id}/disable?drain=true`), streams: 'finish', next: 401 },
   'deleting the key': { act: ({ key }) => call('DELETE', `/keys/${key.id}`), streams: 'end at the next checkpoint', next: 401 },

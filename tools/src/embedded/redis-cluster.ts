@@ -42,7 +42,7 @@ async function join(ports: ClusterSettings['ports'], password: string): Promise<
     if (first) await ask(port, `AUTH ${password}\r\nCLUSTER MEET 127.0.0.1 ${first.port} ${first.busPort}\r\n`, /^\+OK\r\n(.)/s);
   }
   for (const deadline = Date.now() + JOIN_TIMEOUT_MS; ; await delay(POLL_MS)) {
-    const known = await Promise.all(ports.map(({ port }) => ask(port, `AUTH ${password}\r\nCLUSTER INFO\r\n`, /cluster_state:ok[^]*cluster_known_nodes:(\d+)/)));
+    const known = await Promise.all(ports.map(({ port }) => ask(port, `AUTH ${password}\r\nCLUSTER INFO\r\n`, new RegExp(`cluster_state:ok[^]*cluster_slots_assigned:${SLOTS}\\b[^]*cluster_known_nodes:(\\d+)`))));
     if (known.every((count) => Number(count) === ports.length)) return;
     if (Date.now() >= deadline) throw new Error('The Redis Cluster did not come together in time.');
   }
