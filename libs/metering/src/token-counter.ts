@@ -40,7 +40,8 @@ export class TokenCounter {
 
   /** What `finish` would say now: not below the certain count, and moved a little by what comes next. */
   get tokensIfEnded(): number {
-    return this.tokens + countTokens(this.#tail);
+    const { tokens } = this;
+    return this.#tail === '' ? tokens : tokens + countTokens(this.#tail);
   }
 
   /** No more text will come: the count of all of it. */

@@ -51,6 +51,23 @@ describe('HoldRoom', () => {
     expect(looks).toBeLessThan(3_000 / 200);
   });
 
+  test('a whole answer that comes in one chunk is counted once', () => {
+    const counter = new TokenCounter();
+    let looks = 0;
+    const hold = { room: ({ output }: { output: number }): number => ((looks += 1), 4_200 - output) };
+    const room = new HoldRoom({ hold, usage: () => ({ ...NO_USAGE, output: counter.tokensIfEnded }) });
+    for (let left = 100 * word.bytes; left > 0; ) {
+      const taken = room.take(left);
+      expect(taken).toBeGreaterThan(0);
+      left -= taken;
+      for (let bytes = taken; bytes > 0; bytes -= word.bytes) {
+        counter.push(word.text);
+        room.generated(word.text);
+      }
+    }
+    expect(looks).toBe(1);
+  });
+
   test('chunks larger than the hold are read in pieces', () => {
     const events = Array.from({ length: 64 }, () => ({ text: ' word'.repeat(300), bytes: 64 * 1024 }));
     const { tokens } = readThrough(events, 6_000);

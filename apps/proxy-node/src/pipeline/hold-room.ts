@@ -7,15 +7,16 @@ const STEP_DECAY = 0.9;
 
 /**
  * How much of a stream its hold still covers. A byte of text is at most one token, so while the bytes generated since the last look are fewer than
- * the tokens that were left then, nothing has to be counted: a chunk costs a subtraction. Near the end of the hold the stream is taken in small
- * pieces, and stops one piece early rather than late.
+ * the tokens that were left then, nothing has to be counted: a chunk costs a subtraction. A larger chunk is taken in pieces that fit. Near the end of
+ * the hold they become small, and the stream stops one piece early rather than late.
  */
 export class HoldRoom {
   readonly #hold: Pick<HoldHandle, 'room'>;
   /** Not below what would be charged if the stream ended now. */
   readonly #usage: () => TokenUsage;
-  /** Bytes of text that certainly fit. */
+  /** Bytes of text that certainly fit, and when to look again: at half of what the last look found. */
   #sureBytes = 0;
+  #lookBelow = 1;
   /** Bytes of text the piece in hand has brought so far, and what pieces bring lately. */
   #broughtBytes = 0;
   #stepBytes = 1;
@@ -36,9 +37,14 @@ export class HoldRoom {
     if (this.#broughtBytes > 0) this.#stepBytes = Math.max(this.#broughtBytes, Math.floor(this.#stepBytes * STEP_DECAY));
     this.#broughtBytes = 0;
     if (this.#covers(bytes)) return bytes;
-    this.#sureBytes = this.#hold.room(this.#usage());
+    if (this.#sureBytes < Math.max(this.#lookBelow, this.#stepBytes)) this.#look();
     if (this.#covers(bytes)) return bytes;
     return this.#sureBytes < this.#stepBytes ? 0 : Math.max(PIECE_BYTES, this.#sureBytes);
+  }
+
+  #look(): void {
+    this.#sureBytes = this.#hold.room(this.#usage());
+    this.#lookBelow = this.#sureBytes / 2;
   }
 
   #covers(bytes: number): boolean {

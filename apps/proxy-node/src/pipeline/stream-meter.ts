@@ -110,20 +110,32 @@ export class StreamMeter implements AnswerMeter, Ticking {
   #data(chunk: Buffer): void {
     const reader = this.#reader;
     if (this.#isOver || !reader) return;
-    const taken = this.#room.take(chunk.length);
-    if (taken < chunk.length) this.#answer?.call.giveBack(chunk.subarray(taken));
-    if (taken === 0) return this.#waitForRoom();
-    const bytes = reader.push(taken < chunk.length ? chunk.subarray(0, taken) : chunk);
+    const { bytes, rest } = this.#readCovered(reader, chunk);
     if (this.#firstTokenMs === null && reader.hasContent) {
       this.#firstTokenMs = Date.now() - this.#context.receivedAtMs;
       this.#answer?.call.sawContent();
     }
     this.#pass(reader, bytes);
+    if (rest.length > 0 && this.#answer && !this.#isOver) this.#waitForRoom(this.#answer, rest);
   }
 
-  #waitForRoom(): void {
+  /** What of a chunk reaches the client, and what must wait until the hold has grown. */
+  #readCovered(reader: StreamReader, chunk: Buffer): { bytes: Uint8Array; rest: Buffer } {
+    let taken = this.#room.take(chunk.length);
+    if (taken === chunk.length) return { bytes: reader.push(chunk), rest: NO_REST };
+    const parts: Uint8Array[] = [];
+    let rest = chunk;
+    for (; taken > 0; taken = rest.length > 0 ? this.#room.take(rest.length) : 0) {
+      parts.push(reader.push(rest.subarray(0, taken)));
+      rest = rest.subarray(taken);
+    }
+    return { bytes: Buffer.concat(parts), rest };
+  }
+
+  #waitForRoom({ call }: Answer, rest: Buffer): void {
     this.#isWaiting = true;
-    this.#answer?.call.pause();
+    call.giveBack(rest);
+    call.pause();
     this.#context.hold.grow(() => {
       this.#isWaiting = false;
       this.#readOn();
@@ -243,6 +255,7 @@ function failedOutcome(reader: StreamReader): Outcome {
 }
 
 const NO_BYTES = new Uint8Array();
+const NO_REST = Buffer.alloc(0);
 const NOTHING = { usage: NO_USAGE, basis: 'reported', quarantined: null } as const;
 const STOPPED = upstreamError('overloaded', { message: 'The gateway is being restarted; send the request again.' });
 const REVOKED = upstreamError('server', { message: 'Access was withdrawn while the answer was being streamed.' });

@@ -62,7 +62,7 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Ticking {
     this.#flow();
   }
 
-  /** What the consumer does not read of a chunk now; it comes again, before everything else, at once or after `resume`. */
+  /** What the consumer does not read of a chunk now; it comes again, before everything else, after `resume`. */
   giveBack(rest: Buffer): void {
     this.#waiting.unshift(rest);
   }
