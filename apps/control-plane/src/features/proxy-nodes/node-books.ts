@@ -23,15 +23,20 @@ export interface KnownFleet {
 export class NodeBooks {
   constructor(private readonly dataSource: DataSource) {}
 
-  async fleet(): Promise<KnownFleet> {
-    const rows: unknown[] = await this.dataSource.query(
+  async fleet(tx: EntityManager = this.dataSource.manager): Promise<KnownFleet> {
+    const rows: unknown[] = await tx.query(
       `SELECT id, name, credential_hash, enabled, stopped, coalesce(last_seen_at < now() - interval '${SILENCE_MS} milliseconds', false) AS is_silent FROM proxy_nodes WHERE deleted_at IS NULL`,
     );
-    const gone: unknown[] = await this.dataSource.query(
+    const gone: unknown[] = await tx.query(
       'SELECT DISTINCT name FROM proxy_nodes WHERE deleted_at IS NOT NULL EXCEPT SELECT name FROM proxy_nodes WHERE deleted_at IS NULL',
     );
     const nodes = rows.map((row) => nodeRow.parse(row)).map(({ credential_hash: credentialHash, is_silent: isSilent, ...node }) => ({ ...node, credentialHash, isSilent }));
     return { nodes: new Map(nodes.map((node) => [node.name, node])), removedNames: new Set(gone.map((row) => nameRow.parse(row).name)) };
+  }
+
+  /** Nobody changes these nodes until `tx` ends. */
+  async hold(tx: EntityManager, names: readonly string[]): Promise<void> {
+    await tx.query('SELECT id FROM proxy_nodes WHERE name = ANY($1) ORDER BY id FOR SHARE', [names]);
   }
 
   async register(name: string): Promise<void> {

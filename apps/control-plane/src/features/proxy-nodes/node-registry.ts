@@ -4,6 +4,7 @@ import { FleetStore, InvalidKeyPart, parseNodeAddress } from '@tollgate/keyspace
 import { DataSource } from 'typeorm';
 import { CONFIG, type Config } from '../../config.ts';
 import { BackgroundLoop } from '../../platform/background/background-loop.ts';
+import { Transactions } from '../../platform/database/transactions.ts';
 import { AlertsService } from '../alerts/alerts.service.ts';
 import type { AlertRule } from '../alerts/alert-rules.ts';
 import { NodeBooks, type KnownFleet } from './node-books.ts';
@@ -39,6 +40,7 @@ export class NodeRegistry implements OnApplicationBootstrap, OnApplicationShutdo
 
   constructor(
     private readonly dataSource: DataSource,
+    private readonly transactions: Transactions,
     private readonly books: NodeBooks,
     private readonly fleet: FleetStore,
     private readonly alerts: AlertsService,
@@ -76,13 +78,26 @@ export class NodeRegistry implements OnApplicationBootstrap, OnApplicationShutdo
     }
   }
 
-  /** Writes what is wanted of each node where Redis says otherwise, and tells the nodes. Also what heals a Redis that lost it. */
-  async writeDesired(known: KnownFleet, reports: readonly NodeReport[]): Promise<void> {
+  /**
+   * Writes what is wanted of each node where Redis says otherwise, and tells the nodes. Also what heals a Redis that lost it. Written while the nodes are
+   * held: a change that commits meanwhile writes its own wish afterwards, so an older one never comes last.
+   */
+  private async writeDesired(known: KnownFleet, reports: readonly NodeReport[]): Promise<void> {
+    const names = (await this.undesired(known, reports)).map(([name]) => name);
+    if (names.length === 0) return;
+    await this.transactions.run(async (tx) => {
+      await this.books.hold(tx, names);
+      for (const [name, state] of await this.undesired(await this.books.fleet(tx), reports)) if (names.includes(name)) await this.fleet.setDesired(name, { state });
+    });
+  }
+
+  /** What Redis does not say as it should, by name. */
+  private async undesired(known: KnownFleet, reports: readonly NodeReport[]): Promise<[string, DesiredNodeState['state']][]> {
     const present = await this.fleet.listDesired();
     const wanted = new Map<string, DesiredNodeState['state']>([...known.nodes.values()].map((node) => [node.name, wantedState(node)]));
     for (const name of known.removedNames) wanted.set(name, 'unknown');
     for (const report of reports) if (!wanted.has(report.name)) wanted.set(report.name, 'unknown');
-    for (const [name, state] of wanted) if (present.get(name)?.state !== state) await this.fleet.setDesired(name, { state });
+    return [...wanted].filter(([name, state]) => present.get(name)?.state !== state);
   }
 
   private reports(): Promise<NodeReport[]> {

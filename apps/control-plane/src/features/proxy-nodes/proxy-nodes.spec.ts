@@ -100,6 +100,20 @@ describe('registration', () => {
 });
 
 describe('states', () => {
+  test('what was wanted of a node before a change is not written after it', async () => {
+    await startNode('changing');
+    const node = await isRegistered('changing');
+    const waiting = async (): Promise<number> => (await plane.dataSource.query("SELECT count(*)::int AS count FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND query LIKE '%proxy_nodes%FOR SHARE%'"))[0].count;
+    await plane.dataSource.transaction(async (tx) => {
+      await tx.query('UPDATE proxy_nodes SET enabled = false WHERE id = $1', [node.id]);
+      await fleet.setDesired('changing', { state: 'stopped' });
+      await eventually(async () => expect(await waiting()).toBe(1));
+      expect(await fleet.getDesired('changing')).toEqual({ state: 'stopped' });
+    });
+    await eventually(async () => expect(await fleet.getDesired('changing')).toEqual({ state: 'disabled' }));
+    await removed(node);
+  });
+
   test('toggle, stop and start reach the node through what is wanted of it and survive', async () => {
     await startNode('worker-a');
     const a = await isRegistered('worker-a');
