@@ -12,6 +12,8 @@ export interface ServerLimits {
 const KEEP_ALIVE_TIMEOUT_MS = 65_000;
 const CONNECTION_CHECK_MS = 2_000;
 const HEADERS_MAX = 200;
+/** Connections the system accepts for a process that is busy for a moment. With Node's 511 some of 2,000 streams that came within seconds were reset. */
+const WAITING_CONNECTIONS_MAX = 4_096;
 
 export function createHttpServer(app: Hono<{ Bindings: HttpBindings }>, limits: ServerLimits): Server {
   const server = createAdaptorServer({
@@ -36,7 +38,7 @@ export function createHttpServer(app: Hono<{ Bindings: HttpBindings }>, limits: 
 export function listen(server: Server, { host, port }: { host: string; port: number }): Promise<number> {
   return new Promise((resolve, reject) => {
     server.once('error', reject);
-    server.listen(port, host, () => {
+    server.listen({ port, host, backlog: WAITING_CONNECTIONS_MAX }, () => {
       server.off('error', reject);
       const address = server.address();
       resolve(typeof address === 'object' && address !== null ? address.port : port);

@@ -4,6 +4,7 @@ import { startTollgate, type Tollgate } from '@tollgate/harness';
 import { Scene } from '../scene.ts';
 import { closeBooks } from './close-books.ts';
 import { describeEndings } from './constant-load.ts';
+import { getOnce } from './get-once.ts';
 import { inSeconds, promised, quantile, type Order, type Outcome } from './scenario.ts';
 
 const TIMES = 10_000;
@@ -62,7 +63,7 @@ export async function hangUps({ times = TIMES, seed, log }: Order): Promise<Outc
 async function abortedAfterMs({ upstreamUrl }: Tollgate, rid: string): Promise<number> {
   const startedAt = Date.now();
   for (;;) {
-    const entries = demoRecordSchema.parse(await (await fetch(`${upstreamUrl}/record?rid=${rid}`)).json());
+    const entries = demoRecordSchema.parse(JSON.parse((await getOnce(`${upstreamUrl}/record?rid=${rid}`)).body));
     const elapsedMs = Date.now() - startedAt;
     if (entries.every(({ ending }) => ending !== 'open') || elapsedMs > 10 * ABORTED_WITHIN_MS) return elapsedMs;
     await delay(10);

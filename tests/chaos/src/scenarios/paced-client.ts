@@ -7,6 +7,8 @@ const agent = new Agent({ keepAlive: false, maxSockets: Infinity });
 /** What one stream of the paced upstream was like for its client. */
 export interface PacedStream {
   status: number | null;
+  /** Code of the connection's error. */
+  failure: string | null;
   /** Chunks that carried a token, and whether the stream ended as the protocol ends it. */
   tokens: number;
   isWhole: boolean;
@@ -37,11 +39,15 @@ export class ChunkDelays {
 export function openPacedStream({ origin, apiKey, model, tokens, delays }: { origin: string; apiKey: string; model: string; tokens: number; delays: ChunkDelays }): { begun: Promise<void>; ended: Promise<PacedStream> } {
   const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
   const { promise: ended, resolve: end } = Promise.withResolvers<PacedStream>();
-  const stream: PacedStream = { status: null, tokens: 0, isWhole: false };
+  const stream: PacedStream = { status: null, failure: null, tokens: 0, isWhole: false };
   const body = JSON.stringify({ model, max_tokens: tokens, stream: true, messages: [{ role: 'user', content: 'count' }] });
   const finish = (): void => {
     begin();
     end(stream);
+  };
+  const fail = (error: NodeJS.ErrnoException): void => {
+    stream.failure = error.code ?? error.message;
+    finish();
   };
   const sent = request(`${origin}/v1/chat/completions`, { agent, method: 'POST', headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) } }, (response) => {
     stream.status = response.statusCode ?? null;
@@ -59,9 +65,9 @@ export function openPacedStream({ origin, apiKey, model, tokens, delays }: { ori
       if (whole.includes('data: [DONE]')) stream.isWhole = true;
       begin();
     });
-    response.on('close', finish).on('error', finish);
+    response.on('close', finish).on('error', fail);
   });
-  sent.on('error', finish);
+  sent.on('error', fail);
   sent.end(body);
   return { begun, ended };
 }

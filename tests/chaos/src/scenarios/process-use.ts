@@ -4,11 +4,18 @@ import { readdirSync, readFileSync } from 'node:fs';
 export interface ProcessUse {
   rssBytes: number;
   openFiles: number;
+  /** Of one core, since its start. */
+  processorMs: number;
 }
+
+/** Linux counts processor time in hundredths of a second. */
+const TICK_MS = 10;
 
 export function readUse(pid: number): ProcessUse {
   const kilobytes = /^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
-  return { rssBytes: Number(kilobytes ?? 0) * 1_024, openFiles: readdirSync(`/proc/${pid}/fd`).length };
+  // Fields 14 and 15, user and system; the second, the name in brackets, may hold blanks.
+  const [user = 0, system = 0] = (readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1) ?? '').split(' ').slice(11, 13).map(Number);
+  return { rssBytes: Number(kilobytes ?? 0) * 1_024, openFiles: readdirSync(`/proc/${pid}/fd`).length, processorMs: (user + system) * TICK_MS };
 }
 
 /** How many files this process and those it starts may open each. */

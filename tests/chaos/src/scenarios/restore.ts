@@ -9,6 +9,7 @@ import { Scene } from '../scene.ts';
 import { waitForJournals } from '../wait-for-journals.ts';
 import { closeBooks } from './close-books.ts';
 import { ConstantLoad, describeEndings } from './constant-load.ts';
+import { getOnce } from './get-once.ts';
 import { withDatabase, withRedis } from './read-state.ts';
 import { inSeconds, promised, type Order, type Outcome } from './scenario.ts';
 
@@ -127,7 +128,7 @@ async function refill({ redisUrl, shards, nodeUrls }: Tollgate): Promise<number>
   await withRedis(redisUrl, async (redis) => {
     await redis.flushall();
     const isFilled = async (shard: string): Promise<boolean> => /^(?!rebuilding:)./.test((await redis.get(`{${shard}}:epoch`)) ?? '');
-    const isReady = async (url: string): Promise<boolean> => (await fetch(`${url}/readyz`)).status === 200;
+    const isReady = async (url: string): Promise<boolean> => (await getOnce(`${url}/readyz`)).status === 200;
     const checks = (): Promise<boolean[]> => Promise.all([...shardNames(shards).map(isFilled), ...nodeUrls.map(isReady)]);
     for (; !(await checks()).every(Boolean); await delay(50)) {
       if (Date.now() > startedAt + BACK_WITHIN_MS) throw new Error('the service did not come back');

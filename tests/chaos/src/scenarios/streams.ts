@@ -33,6 +33,10 @@ interface Measured {
   rssPerStream: number;
   rssAtPeak: number;
   loopP99Ms: number;
+  /** Of all seconds, those too in which streams were opened. */
+  loopWorstMs: number;
+  /** Of one core, while all were open. */
+  processorShare: number;
 }
 
 /** T12: so many streams at once through one node process, a chunk a second each. `--times`: how many. */
@@ -95,12 +99,13 @@ async function measure({ tollgate, upstream, count, seconds, loopFolder, log }: 
   log(`${count} streams are open after ${inSeconds(openedInMs)}`);
   const beside = Array.from({ length: DIRECT_STREAMS }, () => openPacedStream({ origin: upstream.url, apiKey, model, tokens: seconds, delays: direct }));
   via.restart();
+  const { processorMs } = readUse(pid);
   const loopFrom = readLoopDelays(loopFolder, pid).length;
   await delay((seconds * 1_000) / 2);
-  const rssAtPeak = readUse(pid).rssBytes;
+  const atPeak = readUse(pid);
   const streams = await Promise.all(opened.map(({ ended }) => ended));
   await Promise.all(beside.map(({ ended }) => ended));
-  return { streams, tokens, openedInMs, via, direct, rssAtPeak, rssPerStream: (rssAtPeak - rssBefore) / count, loopP99Ms: quantile(readLoopDelays(loopFolder, pid).slice(loopFrom), 0.5) };
+  return { streams, tokens, openedInMs, via, direct, rssAtPeak: atPeak.rssBytes, rssPerStream: (atPeak.rssBytes - rssBefore) / count, processorShare: (atPeak.processorMs - processorMs) / ((seconds * 1_000) / 2), loopP99Ms: quantile(readLoopDelays(loopFolder, pid).slice(loopFrom), 0.5), loopWorstMs: Math.max(...readLoopDelays(loopFolder, pid)) };
 }
 
 function readLoopDelays(folder: string, pid: number): number[] {
@@ -118,7 +123,7 @@ async function pacedTarget(tollgate: Tollgate, upstreamUrl: string): Promise<{ a
   return { apiKey, model: 'paced' };
 }
 
-function figuresOf(count: number, { streams, tokens, openedInMs, via, direct, rssPerStream, rssAtPeak, loopP99Ms }: Measured): [string, string][] {
+function figuresOf(count: number, { streams, tokens, openedInMs, via, direct, rssPerStream, rssAtPeak, loopP99Ms, loopWorstMs, processorShare }: Measured): [string, string][] {
   const ms = (value: number): string => `${value.toFixed(1)} ms`;
   return [
     ['streams at once', `${count.toLocaleString('en')}, ${tokens} chunks each, opened in ${inSeconds(openedInMs)}`],
@@ -127,7 +132,8 @@ function figuresOf(count: number, { streams, tokens, openedInMs, via, direct, rs
     ['chunk delay without', `p50 ${ms(direct.at(0.5))}, p99 ${ms(direct.at(0.99))} (${direct.count.toLocaleString('en')} chunks)`],
     ['added', `p50 ${ms(via.at(0.5) - direct.at(0.5))}, p99 ${ms(via.at(0.99) - direct.at(0.99))}`],
     ['memory of the node', `${inMegabytes(rssAtPeak)}, ${(rssPerStream / 1_024).toFixed(0)} KB a stream`],
-    ['event loop', `p99 ${ms(loopP99Ms)} late (median of the seconds)`],
+    ['processor of the node', `${Math.round(100 * processorShare)} % of a core`],
+    ['event loop', `p99 ${ms(loopP99Ms)} late (median of the seconds), ${ms(loopWorstMs)} in the worst, while streams were opened`],
   ];
 }
 
@@ -136,7 +142,7 @@ function promisesOf(count: number, { streams, tokens, via, direct, rssPerStream,
   const limit = (name: string, promise: string, isKept: boolean, found: string): Finding => promised(name, promise, { compared: count, problems: isKept ? [] : [found] });
   const added = via.at(0.99) - direct.at(0.99);
   return [
-    promised('dropped', 'every stream arrives whole', { compared: count, problems: broken.map(({ status, tokens: arrived }) => `status ${status}, ${arrived} tokens`) }),
+    promised('dropped', 'every stream arrives whole', { compared: count, problems: broken.map(({ status, failure, tokens: arrived }) => `status ${status}, ${failure ?? 'no error'}, ${arrived} tokens`) }),
     limit('booked', 'every stream is charged what the upstream reported', booked === count, `${booked} of ${count}`),
     limit('added delay', `p99 <= ${ADDED_P99_MAX_MS} ms a chunk`, added <= ADDED_P99_MAX_MS, `${added.toFixed(1)} ms`),
     limit('memory', '<= 150 KB a stream', rssPerStream <= RSS_PER_STREAM_MAX, `${(rssPerStream / 1_024).toFixed(0)} KB`),
