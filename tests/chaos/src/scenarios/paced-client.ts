@@ -2,6 +2,8 @@ import { Agent, request } from 'node:http';
 import { quantile } from './scenario.ts';
 
 const STAMP = /"system_fingerprint":"([\d.]+)","choices":\[\{/g;
+/** Answers rarely end at their limit; the last tokens before it are watched closely by the node, and that is another matter. */
+const SPARE_TOKENS = 100;
 const agent = new Agent({ keepAlive: false, maxSockets: Infinity });
 
 /** What one stream of the paced upstream was like for its client. */
@@ -40,7 +42,7 @@ export function openPacedStream({ origin, apiKey, model, tokens, delays }: { ori
   const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
   const { promise: ended, resolve: end } = Promise.withResolvers<PacedStream>();
   const stream: PacedStream = { status: null, failure: null, tokens: 0, isWhole: false };
-  const body = JSON.stringify({ model, max_tokens: tokens, stream: true, messages: [{ role: 'user', content: 'count' }] });
+  const body = JSON.stringify({ model, max_tokens: tokens + SPARE_TOKENS, stream: true, messages: [{ role: 'user', content: String(tokens) }] });
   const finish = (): void => {
     begin();
     end(stream);

@@ -2,17 +2,17 @@ import { createServer, type ServerResponse } from 'node:http';
 import { z } from 'zod';
 
 /**
- * A provider of chat streams at an even pace: one token every `EVERY_MS`, `max_tokens` of them, each chunk stamped with the moment it was written
+ * A provider of chat streams at an even pace: one token every `EVERY_MS`, as many as the user's text says, each chunk stamped with the moment it was written
  * (`system_fingerprint`, unix ms), so that whoever receives it knows how long it took. Argument: port. Prints a line once it listens.
  */
 const EVERY_MS = 1_000;
 const PROMPT_TOKENS = 10;
-const bodySchema = z.looseObject({ max_tokens: z.number() });
+const bodySchema = z.looseObject({ messages: z.tuple([z.looseObject({ content: z.coerce.number() })]) });
 
 const server = createServer((request, response) => {
   const parts: Buffer[] = [];
   request.on('data', (part: Buffer) => parts.push(part));
-  request.on('end', () => stream(response, bodySchema.parse(JSON.parse(Buffer.concat(parts).toString('utf8'))).max_tokens));
+  request.on('end', () => stream(response, bodySchema.parse(JSON.parse(Buffer.concat(parts).toString('utf8'))).messages[0].content));
 });
 server.keepAliveTimeout = 0;
 server.listen({ port: Number(process.argv[2]), host: '127.0.0.1', backlog: 4_096 }, () => process.stdout.write('ready\n'));

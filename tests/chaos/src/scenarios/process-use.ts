@@ -6,6 +6,8 @@ export interface ProcessUse {
   openFiles: number;
   /** Of one core, since its start. */
   processorMs: number;
+  /** Ready to run while others had the cores. */
+  waitedMs: number;
 }
 
 /** Linux counts processor time in hundredths of a second. */
@@ -15,7 +17,7 @@ export function readUse(pid: number): ProcessUse {
   const kilobytes = /^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
   // Fields 14 and 15, user and system; the second, the name in brackets, may hold blanks.
   const [user = 0, system = 0] = (readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1) ?? '').split(' ').slice(11, 13).map(Number);
-  return { rssBytes: Number(kilobytes ?? 0) * 1_024, openFiles: readdirSync(`/proc/${pid}/fd`).length, processorMs: (user + system) * TICK_MS };
+  return { rssBytes: Number(kilobytes ?? 0) * 1_024, openFiles: readdirSync(`/proc/${pid}/fd`).length, processorMs: (user + system) * TICK_MS, waitedMs: Number(readFileSync(`/proc/${pid}/schedstat`, 'utf8').split(' ')[1]) / 1e6 };
 }
 
 /** How many files this process and those it starts may open each. */

@@ -21,6 +21,8 @@ const FILES_ELSE = 500;
 const DRAIN_MS = 60_000;
 const ADDED_P99_MAX_MS = 20;
 const LOOP_P99_MAX_MS = 50;
+/** A node that waits longer for a core is measured together with everything else the machine does: its times are told, not judged. */
+const WAITING_SHARE_MAX = 0.05;
 const RSS_PER_STREAM_MAX = 150 * 1_024;
 const PRELOAD = path.join(import.meta.dirname, 'event-loop-delay.mjs');
 
@@ -37,6 +39,8 @@ interface Measured {
   loopWorstMs: number;
   /** Of one core, while all were open. */
   processorShare: number;
+  /** Of the time, ready to run while others had the cores: what a busy machine adds. */
+  waitingShare: number;
 }
 
 /** T12: so many streams at once through one node process, a chunk a second each. `--times`: how many. */
@@ -99,13 +103,13 @@ async function measure({ tollgate, upstream, count, seconds, loopFolder, log }: 
   log(`${count} streams are open after ${inSeconds(openedInMs)}`);
   const beside = Array.from({ length: DIRECT_STREAMS }, () => openPacedStream({ origin: upstream.url, apiKey, model, tokens: seconds, delays: direct }));
   via.restart();
-  const { processorMs } = readUse(pid);
+  const open = readUse(pid);
   const loopFrom = readLoopDelays(loopFolder, pid).length;
   await delay((seconds * 1_000) / 2);
   const atPeak = readUse(pid);
   const streams = await Promise.all(opened.map(({ ended }) => ended));
   await Promise.all(beside.map(({ ended }) => ended));
-  return { streams, tokens, openedInMs, via, direct, rssAtPeak: atPeak.rssBytes, rssPerStream: (atPeak.rssBytes - rssBefore) / count, processorShare: (atPeak.processorMs - processorMs) / ((seconds * 1_000) / 2), loopP99Ms: quantile(readLoopDelays(loopFolder, pid).slice(loopFrom), 0.5), loopWorstMs: Math.max(...readLoopDelays(loopFolder, pid)) };
+  return { streams, tokens, openedInMs, via, direct, rssAtPeak: atPeak.rssBytes, rssPerStream: (atPeak.rssBytes - rssBefore) / count, processorShare: (atPeak.processorMs - open.processorMs) / ((seconds * 1_000) / 2), waitingShare: (atPeak.waitedMs - open.waitedMs) / ((seconds * 1_000) / 2), loopP99Ms: quantile(readLoopDelays(loopFolder, pid).slice(loopFrom), 0.5), loopWorstMs: Math.max(...readLoopDelays(loopFolder, pid)) };
 }
 
 function readLoopDelays(folder: string, pid: number): number[] {
@@ -123,7 +127,7 @@ async function pacedTarget(tollgate: Tollgate, upstreamUrl: string): Promise<{ a
   return { apiKey, model: 'paced' };
 }
 
-function figuresOf(count: number, { streams, tokens, openedInMs, via, direct, rssPerStream, rssAtPeak, loopP99Ms, loopWorstMs, processorShare }: Measured): [string, string][] {
+function figuresOf(count: number, { streams, tokens, openedInMs, via, direct, rssPerStream, rssAtPeak, loopP99Ms, loopWorstMs, processorShare, waitingShare }: Measured): [string, string][] {
   const ms = (value: number): string => `${value.toFixed(1)} ms`;
   return [
     ['streams at once', `${count.toLocaleString('en')}, ${tokens} chunks each, opened in ${inSeconds(openedInMs)}`],
@@ -132,20 +136,22 @@ function figuresOf(count: number, { streams, tokens, openedInMs, via, direct, rs
     ['chunk delay without', `p50 ${ms(direct.at(0.5))}, p99 ${ms(direct.at(0.99))} (${direct.count.toLocaleString('en')} chunks)`],
     ['added', `p50 ${ms(via.at(0.5) - direct.at(0.5))}, p99 ${ms(via.at(0.99) - direct.at(0.99))}`],
     ['memory of the node', `${inMegabytes(rssAtPeak)}, ${(rssPerStream / 1_024).toFixed(0)} KB a stream`],
-    ['processor of the node', `${Math.round(100 * processorShare)} % of a core`],
+    ['processor of the node', `${Math.round(100 * processorShare)} % of a core, ${Math.round(100 * waitingShare)} % of the time waiting for one`],
     ['event loop', `p99 ${ms(loopP99Ms)} late (median of the seconds), ${ms(loopWorstMs)} in the worst, while streams were opened`],
   ];
 }
 
-function promisesOf(count: number, { streams, tokens, via, direct, rssPerStream, loopP99Ms }: Measured, booked: number): Finding[] {
+function promisesOf(count: number, { streams, tokens, via, direct, rssPerStream, loopP99Ms, waitingShare }: Measured, booked: number): Finding[] {
   const broken = streams.filter((stream) => !stream.isWhole || stream.tokens < tokens);
   const limit = (name: string, promise: string, isKept: boolean, found: string): Finding => promised(name, promise, { compared: count, problems: isKept ? [] : [found] });
+  const timed = (name: string, promise: string, isKept: boolean, found: string): Finding =>
+    waitingShare <= WAITING_SHARE_MAX ? limit(name, promise, isKept, found) : promised(name, `${promise}: not judged, the node waited for a core`, { compared: 0, problems: [] });
   const added = via.at(0.99) - direct.at(0.99);
   return [
     promised('dropped', 'every stream arrives whole', { compared: count, problems: broken.map(({ status, failure, tokens: arrived }) => `status ${status}, ${failure ?? 'no error'}, ${arrived} tokens`) }),
     limit('booked', 'every stream is charged what the upstream reported', booked === count, `${booked} of ${count}`),
-    limit('added delay', `p99 <= ${ADDED_P99_MAX_MS} ms a chunk`, added <= ADDED_P99_MAX_MS, `${added.toFixed(1)} ms`),
+    timed('added delay', `p99 <= ${ADDED_P99_MAX_MS} ms a chunk`, added <= ADDED_P99_MAX_MS, `${added.toFixed(1)} ms`),
     limit('memory', '<= 150 KB a stream', rssPerStream <= RSS_PER_STREAM_MAX, `${(rssPerStream / 1_024).toFixed(0)} KB`),
-    limit('event loop', `p99 <= ${LOOP_P99_MAX_MS} ms late`, loopP99Ms <= LOOP_P99_MAX_MS, `${loopP99Ms.toFixed(1)} ms`),
+    timed('event loop', `p99 <= ${LOOP_P99_MAX_MS} ms late`, loopP99Ms <= LOOP_P99_MAX_MS, `${loopP99Ms.toFixed(1)} ms`),
   ];
 }
