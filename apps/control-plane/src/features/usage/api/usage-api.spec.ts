@@ -77,6 +77,21 @@ describe('usage/logs', () => {
     for (const bad of ['status=abc', 'from=yesterday', 'outcome=unknown', 'surprise=1', 'cursor=zzz', 'page_size=0']) expect((await get(`/usage/logs?${bad}`, parts.account.token)).status).toBe(400);
   });
 
+  test('an administrator finds the requests of a key whoever owns it, page by page', async () => {
+    const parts = await subscribed();
+    const { body: key } = await plane.call('POST', '/keys', { token: parts.account.token, body: { name: 'searched' } });
+    const rids = Array.from({ length: 7 }, (_, index) => uuidv7(Date.now() - index * 30_000_000));
+    await worker.process([...rids.map((rid) => usageEvent(1, { ...parts, rid, keyId: key.id })), usageEvent(1, { ...parts, keyId: key.id + 1 })]);
+    const seen: string[] = [];
+    for (let cursor: string | null = ''; cursor !== null; ) {
+      const { body } = await get(`/usage/logs?page_size=3&key_id=${key.id}${cursor ? `&cursor=${cursor}` : ''}`, plane.adminToken);
+      seen.push(...body.data.map((row: { rid: string }) => row.rid));
+      cursor = body.next_cursor;
+    }
+    expect(seen).toEqual(rids);
+    expect((await get('/usage/logs?key_id=999999', plane.adminToken)).body.data).toEqual([]);
+  });
+
   test('exports all matching requests as CSV', async () => {
     const parts = await subscribed();
     await worker.process(Array.from({ length: 1_203 }, (_, index) => usageEvent(1, { ...parts, rid: uuidv7(Date.now() - index) })));

@@ -8,7 +8,7 @@ import { decodeCursor, toCursorPage, type CursorPage } from '../../../platform/h
 import type { UsageLogResponse } from './usage-answers.ts';
 import { toUsageLogResponse, usageLogRow, type UsageLogRow } from './usage-log-row.ts';
 import { isRequestId } from '../ingest/read-event.ts';
-import { selectRequests } from './select-requests.ts';
+import { selectDays, selectRequests, type RequestSelection } from './select-requests.ts';
 import type { UsageLogs } from './usage.dto.ts';
 
 const EXPORT_BATCH = 1_000;
@@ -44,9 +44,16 @@ export class UsageLogsService {
     }
   }
 
-  private async read(which: Parameters<typeof selectRequests>[0]): Promise<UsageLogRow[]> {
-    const { sql, parameters } = selectRequests(which);
+  private async read(which: RequestSelection): Promise<UsageLogRow[]> {
+    const { sql, parameters } = selectRequests(which, await this.daysOf(which));
     const rows: unknown[] = await this.dataSource.query(sql, parameters);
     return rows.map((row) => usageLogRow.parse(row));
+  }
+
+  private async daysOf(which: RequestSelection): Promise<string[] | undefined> {
+    const select = selectDays(which);
+    if (!select) return undefined;
+    const rows: { day: string }[] = await this.dataSource.query(select.sql, select.parameters);
+    return rows.map(({ day }) => day);
   }
 }
