@@ -25,12 +25,17 @@ async function targetFor(tokens: number): Promise<Target> {
   return { origin: tollgate.nodeUrls[0] ?? '', apiKey, model: model.name };
 }
 
-async function flushAll(): Promise<void> {
+async function onPrimaries<T>(act: (primary: ReturnType<typeof primariesOf>[number]) => Promise<T>): Promise<T[]> {
   const redis = openRedis(tollgate.redisUrl, { role: 'plain', name: 'spec', onError: () => undefined });
   await redisReady(redis, 5_000);
-  await Promise.all(primariesOf(redis).map((primary) => primary.flushall()));
-  redis.disconnect();
+  try {
+    return await Promise.all(primariesOf(redis).map(act));
+  } finally {
+    redis.disconnect();
+  }
 }
+
+const flushAll = (): Promise<unknown> => onPrimaries((primary) => primary.flushall());
 
 async function untilServed(target: Target): Promise<ClientRecord[]> {
   const records: ClientRecord[] = [];
@@ -64,6 +69,21 @@ test('a Redis that loses everything is noticed at once, filled again, and nothin
   const expected = clients.filter(({ ending }) => ending === 'completed').length;
   for (const deadline = Date.now() + BACK_WITHIN_MS; (await readUsage(tollgate.databaseUrl)).size < expected && Date.now() < deadline; ) await delay(100);
   expect(await problemsOf(clients)).toEqual([]);
+}, 90_000);
+
+test('what a running stream holds cannot be spent by others once a Redis that lost everything is filled again', async () => {
+  // All of it is held.
+  const target = await targetFor(150);
+  const running = sendRequest({ ...LONG, tokens: 190, delayMs: 100 }, target);
+  await delay(500);
+  await flushAll();
+  const isHeld = async (): Promise<boolean> => (await onPrimaries((primary) => primary.keys('{s*}:hold:*'))).flat().length > 0;
+  for (const deadline = Date.now() + BACK_WITHIN_MS; !(await isHeld()) && Date.now() < deadline; ) await delay(50);
+  const other = await sendRequest(PLAN, target);
+  expect([other.ending, other.status]).toEqual(['refused', 429]);
+  const stream = await running;
+  expect(stream.ending).toBe('completed');
+  expect(await problemsOf([other])).toEqual([]);
 }, 90_000);
 
 test('a stream whose balance is used up ends as if it had met its limit, charged to the last token and not beyond', async () => {

@@ -1,26 +1,34 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { SnapshotModel } from '@tollgate/snapshot';
 import { startLocalUpstream, type LocalUpstream } from '../testing/local-upstream.ts';
-import { NODE_CREDENTIAL, startNodeUnderTest, until, type NodeUnderTest } from '../testing/node-under-test.ts';
+import { ACCOUNT_ID, NODE_CREDENTIAL, startNodeUnderTest, until, type NodeUnderTest } from '../testing/node-under-test.ts';
 
 const TOKENS = 1_000_000;
 const ALLOWANCE = 1_000;
 const CHARGE = 60;
 let node: NodeUnderTest;
 let upstream: LocalUpstream;
+let speaker: LocalUpstream;
 let model: SnapshotModel;
 
 beforeAll(async () => {
-  node = await startNodeUnderTest({ FAIL_OPEN_TOKENS: String(ALLOWANCE) });
+  node = await startNodeUnderTest({ FAIL_OPEN_TOKENS: String(ALLOWANCE), STREAM_SLICE_OUTPUT_TOKENS: '100' });
   upstream = await startLocalUpstream((response) => {
     response.writeHead(200, { 'content-type': 'application/json' });
     response.end(JSON.stringify({ id: 'c', object: 'chat.completion', created: 1, model: 'x', choices: [{ index: 0, message: { role: 'assistant', content: 'hi' }, finish_reason: 'stop' }], usage: { prompt_tokens: 10, completion_tokens: 50, total_tokens: CHARGE } }));
+  });
+  const event = (data: unknown): string => `data: ${typeof data === 'string' ? data : JSON.stringify(data)}\n\n`;
+  const chunk = (content: string, finish: string | null = null): string => event({ id: 'c', object: 'chat.completion.chunk', created: 1, model: 'x', choices: [{ index: 0, delta: { content }, finish_reason: finish }] });
+  speaker = await startLocalUpstream((response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    for (let word = 0; word < 200; word += 1) response.write(chunk('word '));
+    response.end(chunk('', 'stop') + event('[DONE]'));
   });
   model = await node.addModel([{ baseUrl: upstream.baseUrl }], {}, TOKENS);
 });
 afterAll(async () => {
   await node.stop();
-  await upstream.close();
+  await Promise.all([upstream, speaker].map((each) => each.close()));
 });
 
 const ask = async (key?: string): Promise<number> => {
@@ -64,4 +72,22 @@ test('with an allowance, a known key is served while Redis is away: up to the al
   await until(async () => (await ask(stranger.key)) === 503);
   expect(await ask()).toBe(503);
   await node.services.redis.start();
+  await until(() => node.live.getBooks([{ accountId: ACCOUNT_ID, modelId: model.id }]).then(() => true, () => false));
+}, 60_000);
+
+test('a stream that began without Redis gets its first slice, waits, and goes on once Redis is back', async () => {
+  const spoken = await node.addModel([{ baseUrl: speaker.baseUrl }], {}, TOKENS);
+  const { key } = await node.putKey({});
+  const authorization = `Bearer ${key}`;
+  const stream = (): Promise<Response> => node.post('/v1/chat/completions', { model: spoken.name, stream: true, messages: [{ role: 'user', content: 'go' }] }, { authorization });
+  const whole = await (await stream()).text();
+  const charged = TOKENS - (await node.settledBalance(spoken));
+  await node.services.redis.stop();
+  await until(async () => !(await fetch(`${node.url}/v1/models`, { headers: { authorization } })).ok);
+  const alone = await stream();
+  expect(alone.status).toBe(200);
+  const reading = alone.text();
+  await node.services.redis.start();
+  expect(await reading).toBe(whole);
+  expect(await node.settledBalance(spoken)).toBe(TOKENS - 2 * charged);
 }, 60_000);
