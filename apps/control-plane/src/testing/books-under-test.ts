@@ -125,3 +125,9 @@ export function reapEvent(tokens: number, { account, model, subscriptionId, keyI
   const payload = { kind: 'reap', account_id: account.id, key_id: keyId, subscription_id: subscriptionId, model_id: model.id, price_version_id: model.priceId, node: 'node-a:0' };
   return { shard: 's00', epoch: '', outboxId: '1-2', rid, seq: '0', delta: String(tokens), payload: JSON.stringify(payload) };
 }
+
+/** What a withdrawal (seq 0), or a hold that ends after it (seq 2), takes out of Redis. */
+export function withdrawEvent(tokens: number, { account, model, subscriptionId, rid = uuidv7(Date.now()), seq = 0 }: EventParts): RelayedEvent {
+  const payload = { kind: 'withdraw', account_id: account.id, subscription_id: subscriptionId, model_id: model.id, withdrawal_id: uuidv7(Date.now()) };
+  return { shard: 's00', epoch: '', outboxId: '1-3', rid, seq: String(seq), delta: String(tokens), payload: JSON.stringify(payload) };
+}

@@ -36,11 +36,6 @@ const lockedRow = z
 /** A subscription's books while its row is locked. The ledger keeps the object equal to the row it changes. */
 export type LockedSubscription = z.output<typeof lockedRow>;
 
-export interface Overdrawn {
-  subscriptionId: number;
-  tokens: number;
-}
-
 /**
  * The token books of subscriptions: balance, lots, entries and overdraft move together here and nowhere else.
  * Held after every method: balance == sum(lots.remaining) == sum(entries.delta); overdraft == sum(token_overdrafts).
@@ -63,8 +58,8 @@ export class TokenLedger {
     return row;
   }
 
-  /** Debits a batch of usage, one delta (net charged tokens) per subscription. Answers what no balance covered. */
-  async charge(tx: EntityManager, reference: string, deltas: ReadonlyMap<number, number>, locked: ReadonlyMap<number, LockedSubscription>): Promise<Overdrawn[]> {
+  /** Debits a batch of usage, one delta (net charged tokens) per subscription. */
+  async charge(tx: EntityManager, reference: string, deltas: ReadonlyMap<number, number>, locked: ReadonlyMap<number, LockedSubscription>): Promise<void> {
     const consumed = await consumedTokens(tx, [...deltas].filter(([, delta]) => delta < 0).map(([id]) => id));
     const moves = [...deltas].map(([id, delta]) => {
       const subscription = locked.get(id);
@@ -74,7 +69,6 @@ export class TokenLedger {
     await consumeLots(tx, moves.map(({ subscription, movement }) => ({ subscriptionId: subscription.id, tokens: movement.fromBalance })));
     await refillLots(tx, moves.map(({ subscription, movement }) => ({ subscriptionId: subscription.id, tokens: 0 - movement.fromBalance })));
     await this.post(tx, { kind: 'usage', reference }, moves);
-    return moves.filter(({ movement }) => movement.overdraft > 0).map(({ subscription, movement }) => ({ subscriptionId: subscription.id, tokens: movement.overdraft }));
   }
 
   /** Books a purchase: lot, entry, and the next credit on its way to Redis. `tokens` > 0; `cost` in micro-units. */

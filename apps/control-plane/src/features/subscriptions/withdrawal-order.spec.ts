@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { RelayedEvent } from '@tollgate/contracts';
 import { uuidv7 } from '../../platform/http/visitor.ts';
-import { booksOf, reapEvent, usageEvent, type EventParts } from '../../testing/books-under-test.ts';
+import { booksOf, reapEvent, usageEvent, withdrawEvent, type EventParts } from '../../testing/books-under-test.ts';
 import { startControlPlane, type ControlPlane } from '../../testing/control-plane-under-test.ts';
 import { UsageWorker } from '../usage/ingest/usage-worker.ts';
 
@@ -26,19 +26,14 @@ async function bought(): Promise<EventParts> {
   return { account, model: { ...model, priceId: price.id }, subscriptionId: (await books.subscription(account, model)).id };
 }
 
-function withdrawEvent({ account, model, subscriptionId }: EventParts, { rid, seq, tokens }: { rid: string; seq: number; tokens: number }): RelayedEvent {
-  const payload = { kind: 'withdraw', account_id: account.id, subscription_id: subscriptionId, model_id: model.id, withdrawal_id: uuidv7(Date.now()) };
-  return { shard: 's00', epoch: '', outboxId: '1-3', rid, seq: String(seq), delta: String(tokens), payload: JSON.stringify(payload) };
-}
-
 /** What Redis says of a hold of 70 whose node vanished: 30 are withdrawn beside it, the reaper charges all of it, its final 25, and the 45 charged too much are withdrawn too. */
 function eventsOf(parts: EventParts): RelayedEvent[] {
   const rid = uuidv7(Date.now());
   return [
-    withdrawEvent(parts, { rid: uuidv7(Date.now()), seq: 0, tokens: 30 }),
+    withdrawEvent(30, parts),
     reapEvent(70, { ...parts, rid }),
     usageEvent(25, { ...parts, rid, seq: 1, delta: -45 }),
-    withdrawEvent(parts, { rid, seq: 2, tokens: 45 }),
+    withdrawEvent(45, { ...parts, rid, seq: 2 }),
   ];
 }
 

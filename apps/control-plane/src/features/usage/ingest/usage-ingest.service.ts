@@ -8,7 +8,7 @@ import { Transactions } from '../../../platform/database/transactions.ts';
 import { AlertsService } from '../../alerts/alerts.service.ts';
 import { LedgerService } from '../../wallet/ledger.service.ts';
 import { ShardEpochs } from '../../epochs/shard-epochs.ts';
-import { TokenLedger, type LockedSubscription, type Overdrawn } from '../../subscriptions/token-ledger.service.ts';
+import { TokenLedger, type LockedSubscription } from '../../subscriptions/token-ledger.service.ts';
 import { bookDeadLetters, type DeadLetter } from './dead-letters.ts';
 import { KnownFacts } from './known-facts.ts';
 import { LateUsage } from './late-usage.ts';
@@ -70,12 +70,13 @@ export class UsageIngest {
     const booked = await this.insertNew(tx, events);
     const adopted = await this.late.adopt(tx, without(events, booked), epochs);
     const locked = await this.tokens.lock(tx, [...new Set([...booked.map((read) => read.event.payload.subscription_id), ...adopted.map(({ subscriptionId }) => subscriptionId)])]);
-    const overdrawn = await this.tokens.charge(tx, `usage:${randomUUID()}`, netDeltas(booked), locked);
+    const overdraftBefore = overdraftsOf(locked);
+    await this.tokens.charge(tx, `usage:${randomUUID()}`, netDeltas(booked), locked);
     // Usage first: a correction in this batch may bring the tokens that a withdrawal of the same request takes out.
     for (const read of booked) await this.withdraw(tx, read, locked);
     await this.late.correct(tx, [...this.late.missedBy(booked, epochs, { fromJournal }), ...adopted], locked);
     await bookRollups(tx, booked);
-    await this.raiseAlerts(tx, { overdrawn, newLetters, reason: poison[0]?.reason });
+    await this.raiseAlerts(tx, { overdrawn: overdrawnSince(overdraftBefore, locked), newLetters, reason: poison[0]?.reason });
     return booked;
   }
 
@@ -132,7 +133,7 @@ export class UsageIngest {
 
   private async raiseAlerts(tx: EntityManager, { overdrawn, newLetters, reason }: { overdrawn: Overdrawn[]; newLetters: number; reason: string | undefined }): Promise<void> {
     for (const { subscriptionId, tokens } of overdrawn) {
-      const message = `Subscription ${subscriptionId} used ${tokens} tokens beyond its balance; they are booked as overdraft`;
+      const message = `Subscription ${subscriptionId} used or withdrew ${tokens} tokens beyond its balance; they are booked as overdraft`;
       await this.alerts.raise(tx, { rule: 'overdraft', subject: `subscription:${subscriptionId}`, message, detail: { tokens } });
     }
     if (newLetters === 0) return;
@@ -167,6 +168,11 @@ interface Batch extends Source {
   poison: readonly DeadLetter[];
 }
 
+interface Overdrawn {
+  subscriptionId: number;
+  tokens: number;
+}
+
 function without(events: readonly ReadEvent[], booked: readonly ReadEvent[]): ReadEvent[] {
   const keys = new Set(booked.map(({ event }) => keyOf(event)));
   return events.filter(({ event }) => !keys.has(keyOf(event)));
@@ -185,4 +191,15 @@ function netDeltas(booked: readonly ReadEvent[]): Map<number, number> {
     sums.set(id, (sums.get(id) ?? 0) + event.delta);
   }
   return new Map([...sums].toSorted(([a], [b]) => a - b));
+}
+
+function overdraftsOf(locked: ReadonlyMap<number, LockedSubscription>): Map<number, number> {
+  return new Map([...locked].map(([id, { overdraft }]) => [id, overdraft]));
+}
+
+/** Judged at the end of a batch: in between, a withdrawal may stand on a charge whose correction the same batch brings. */
+function overdrawnSince(before: ReadonlyMap<number, number>, locked: ReadonlyMap<number, LockedSubscription>): Overdrawn[] {
+  return [...locked.values()]
+    .map(({ id, overdraft }) => ({ subscriptionId: id, tokens: overdraft - Math.max(0, before.get(id) ?? 0) }))
+    .filter(({ tokens }) => tokens > 0);
 }

@@ -4,8 +4,9 @@ import { BULL_PREFIX, openRedis, type RedisConnection } from '@tollgate/keyspace
 import { Queue, QueueEvents } from 'bullmq';
 import fc from 'fast-check';
 import { uuidv7 } from '../../../platform/http/visitor.ts';
-import { booksOf, reapEvent, usageEvent, type EventParts } from '../../../testing/books-under-test.ts';
+import { booksOf, reapEvent, usageEvent, withdrawEvent, type EventParts } from '../../../testing/books-under-test.ts';
 import { startControlPlane, type ControlPlane } from '../../../testing/control-plane-under-test.ts';
+import { keysOf } from '../../../testing/drift-under-test.ts';
 import { REDIS } from '../../../platform/redis/redis.module.ts';
 import { UsageWorker } from './usage-worker.ts';
 
@@ -37,6 +38,7 @@ const rollupsOf = ({ account }: EventParts) =>
      WHERE user_id = $1 GROUP BY upstream_id HAVING sum(requests) <> 0 OR sum(charge) <> 0 ORDER BY upstream_id`,
     [account.id],
   );
+const overdraftAlerts = ({ subscriptionId }: EventParts) => books.query("SELECT detail FROM alerts WHERE rule = 'overdraft' AND subject = $1", [`subscription:${subscriptionId}`]);
 const deadLetters = (rid: string) => books.query('SELECT reason FROM usage_dead_letters WHERE rid = $1', [rid]);
 
 describe('a batch', () => {
@@ -92,9 +94,38 @@ describe('usage beyond the balance', () => {
     const parts = await subscribed(100);
     await worker.process([usageEvent(130, parts)]);
     expect(await stateOf(parts)).toEqual({ balance: 0, overdraft: 30 });
-    expect(await books.query("SELECT rule FROM alerts WHERE subject = $1", [`subscription:${parts.subscriptionId}`])).toEqual([{ rule: 'overdraft' }]);
+    expect(await overdraftAlerts(parts)).toEqual([{ detail: { tokens: 30 } }]);
     await plane.call('POST', '/models/renew', { token: parts.account.token, body: { model_id: parts.model.id, tokens: 50 } });
     expect(await stateOf(parts)).toEqual({ balance: 20, overdraft: 0 });
+  });
+});
+
+describe('a withdrawal of more than the books have', () => {
+  test.each([
+    ['used before', { used: 30, surplus: 20, refunded: 90, overdraft: 20 }],
+    ['never bought', { used: 0, surplus: 40, refunded: 100, overdraft: 40 }],
+  ])('refunds what was paid for, books tokens that were %s as overdraft and tells', async (_what, { used, surplus, refunded, overdraft }) => {
+    const parts = await subscribed(100);
+    await worker.process([usageEvent(used, parts)]);
+    await plane.app.get(REDIS).hincrby(keysOf(plane, parts.account.id, parts.model.id), 'bal', surplus - used);
+    const wallet = await books.wallet(parts.account);
+    await plane.call('POST', '/models/unsubscribe', { token: parts.account.token, body: { model_id: parts.model.id } });
+    expect(await stateOf(parts)).toEqual({ balance: 0, overdraft });
+    expect((await books.wallet(parts.account)) - wallet).toBe(BigInt(refunded));
+    expect(await overdraftAlerts(parts)).toEqual([{ detail: { tokens: overdraft } }]);
+  });
+
+  test.each([
+    ['one batch', [[0, 1, 2, 3]]],
+    ['the withdrawals and their correction last', [[0, 1], [2, 3]]],
+    ['the reap last', [[0, 2, 3], [1]]],
+  ])('is no overdraft where the correction it rests on comes no later: %s', async (_order, batches) => {
+    const parts = await subscribed(100);
+    const rid = uuidv7(Date.now());
+    const events = [withdrawEvent(30, parts), reapEvent(70, { ...parts, rid }), withdrawEvent(45, { ...parts, rid, seq: 2 }), usageEvent(25, { ...parts, rid, seq: 1, delta: -45 })];
+    for (const batch of batches) await worker.process(batch.map((index) => events[index] as RelayedEvent));
+    expect(await stateOf(parts)).toEqual({ balance: 0, overdraft: 0 });
+    expect(await overdraftAlerts(parts)).toEqual([]);
   });
 });
 
