@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { startServices, type Services } from '@tollgate/harness';
 import { DataSource } from 'typeorm';
+import { eventually } from '../../testing/eventually.ts';
 import { isConnectionFailure, isUniqueViolation } from './database-errors.ts';
 import { dataSourceOptions } from './data-source-options.ts';
 import { migrate } from './migrate.ts';
@@ -94,6 +95,28 @@ test('replicas that start together migrate an empty database once', async () => 
     expect(n).toBe(dataSource.migrations.length);
   } finally {
     await Promise.all(replicas.map((replica) => replica.destroy()));
+  }
+});
+
+test('a migration, and the replicas that wait for it, may take longer than any other statement', async () => {
+  const url = await services.createDatabase();
+  const connect = () => new DataSource(dataSourceOptions({ DATABASE_URL: url, DATABASE_POOL_MAX: 1 })).initialize();
+  const [blocker, ...replicas] = await Promise.all([connect(), connect(), connect()]);
+  try {
+    await migrate(blocker);
+    await blocker.undoLastMigration();
+    for (const replica of replicas) await replica.query('SET statement_timeout = 1000');
+    await blocker.query('BEGIN; LOCK TABLE migrations');
+    const migrated = Promise.all(replicas.map(migrate));
+    // One waits for the table, the other for its turn.
+    const overdue = "SELECT count(*)::int AS n FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' AND query_start < clock_timestamp() - interval '1500 ms'";
+    await Promise.race([migrated, eventually(async () => expect(await blocker.query(overdue)).toEqual([{ n: 2 }]))]);
+    await blocker.query('COMMIT');
+    await migrated;
+    expect(await blocker.query('SELECT count(*)::int AS n FROM migrations')).toEqual([{ n: blocker.migrations.length }]);
+    for (const replica of replicas) expect(await replica.query('SHOW statement_timeout')).toEqual([{ statement_timeout: '30s' }]);
+  } finally {
+    await Promise.all([blocker, ...replicas].map((one) => one.destroy()));
   }
 });
 
