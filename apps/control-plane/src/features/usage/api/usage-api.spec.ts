@@ -1,7 +1,8 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { uuidv7 } from '../../../platform/http/visitor.ts';
 import { booksOf, reapEvent, usageEvent, type EventParts } from '../../../testing/books-under-test.ts';
 import { startControlPlane, type ControlPlane } from '../../../testing/control-plane-under-test.ts';
+import { emptyHistogram } from '../histogram.ts';
 import { UsageWorker } from '../ingest/usage-worker.ts';
 
 let plane: ControlPlane;
@@ -158,6 +159,44 @@ describe('usage/statistics', () => {
     const byModel = (await get('/usage/statistics?interval=hour&group_by=model', parts.account.token)).body.data;
     expect(byModel.reduce((sum: number, row: { requests: number }) => sum + row.requests, 0)).toBe(101);
     expect(byModel[0]).toMatchObject({ model: parts.model.name });
+  });
+
+  test('a question about one account or key takes one connection, however it is grouped; one about all is shared out', async () => {
+    const { account } = await subscribed();
+    const query = jest.spyOn(plane.dataSource, 'query');
+    const sumsFor = async (token: string, filter: string) => {
+      query.mockClear();
+      expect((await get(`/usage/statistics?${filter}`, token)).status).toBe(200);
+      return query.mock.calls.filter(([sql]) => sql.includes('FROM usage_rollups')).length;
+    };
+    expect(await sumsFor(account.token, 'group_by=key')).toBe(1);
+    expect(await sumsFor(plane.adminToken, `group_by=user&user_id=${account.id}`)).toBe(1);
+    expect(await sumsFor(plane.adminToken, 'group_by=user&key_id=1')).toBe(1);
+    expect(await sumsFor(plane.adminToken, 'group_by=user')).toBe(3);
+    query.mockRestore();
+  });
+
+  test('answers 20,000 rows though nearly all lie in one day, and refuses more without reading many more', async () => {
+    const buckets = emptyHistogram();
+    const used = (day: string, users: number) =>
+      books.query(
+        `INSERT INTO usage_rollups_daily (day, user_id, key_id, model_id, upstream_id, requests, errors, charge, input_tokens, cache_read_tokens, cache_write_tokens, output_tokens, duration_histogram, first_token_histogram)
+         SELECT $1::date, n, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, $3, $3 FROM generate_series(1, $2::int) n`,
+        [day, users, buckets],
+      );
+    const ask = () => get('/usage/statistics?interval=day&group_by=user&from=2020-01-01T00:00:00Z&to=2020-01-31T00:00:00Z', plane.adminToken);
+    await used('2020-01-02', 2);
+    await used('2020-01-30', 19_998);
+    const { body } = await ask();
+    expect(new Set(body.data.map((row: { at: string; user_id: number }) => `${row.at} ${row.user_id}`)).size).toBe(20_000);
+    expect(body.data).toHaveLength(20_000);
+    for (const day of ['2020-01-03', '2020-01-15']) await used(day, 10_000);
+    const query = jest.spyOn(plane.dataSource, 'query');
+    expect(await ask()).toMatchObject({ status: 400, body: { code: 'statistics_range' } });
+    const read = await Promise.all(query.mock.calls.flatMap(([sql], index) => (sql.includes('FROM usage_rollups') ? [query.mock.results[index]?.value as Promise<unknown[]>] : [])));
+    expect(read.flat().length).toBeLessThanOrEqual(20_003);
+    query.mockRestore();
+    await books.query("DELETE FROM usage_rollups_daily WHERE day < '2020-02-01'");
   });
 
   test.each(['interval=minute', 'group_by=colour', 'from=2026-01-02T00:00:00Z&to=2026-01-01T00:00:00Z', 'interval=hour&from=2020-01-01T00:00:00Z', 'surprise=1'])('refuses %s', async (query) => {

@@ -20,6 +20,8 @@ interface Period {
   to: Date;
 }
 
+type Question = StatisticsQuery & Period & { userId: number | undefined };
+
 /** Questions that concern no user and no key are answered from the totals, whose size does not grow with the number of accounts. */
 const SOURCES = {
   hour: { column: 'hour', at: 'hour', totals: 'usage_totals', rollups: 'usage_rollups' },
@@ -55,15 +57,24 @@ export class UsageStatisticsService {
   async read(caller: Caller, query: StatisticsQuery): Promise<UsageStatistics> {
     const userId = await this.scope.resolveList(caller, query.user_id);
     const period = periodOf(query);
-    const slices = await Promise.all(slicesOf(period, query).map((slice) => this.sums({ ...query, ...slice, userId })));
-    const rows = slices.flat();
+    const rows = await this.rowsOf({ ...query, ...period, userId });
     if (rows.length > ROWS_MAX) throw new Refusal('statistics_range', { detail: `More than ${ROWS_MAX} rows; ask for a shorter period, a longer interval or fewer groups` });
     const data = rows.map((row) => toStatisticsRow(row, query.group_by));
     return { from: period.from.toISOString(), to: period.to.toISOString(), interval: query.interval, group_by: query.group_by ?? null, data };
   }
 
-  private sums(query: Parameters<typeof selectStatistics>[0]): Promise<unknown[]> {
-    const { sql, parameters } = selectStatistics(query);
+  /** More than `ROWS_MAX` when there are more. Each slice may bring its share of them; where they lie too unevenly for that, the period is summed as a whole. */
+  private async rowsOf(question: Question): Promise<unknown[]> {
+    const slices = slicesOf(question);
+    const share = Math.floor(ROWS_MAX / slices.length);
+    const parts = await Promise.all(slices.map((slice) => this.sums({ ...question, ...slice }, share + 1)));
+    const rows = parts.flat();
+    const isWhole = parts.every((part) => part.length <= share);
+    return isWhole || rows.length > ROWS_MAX ? rows : this.sums(question, ROWS_MAX + 1);
+  }
+
+  private sums(question: Question, rowsMax: number): Promise<unknown[]> {
+    const { sql, parameters } = selectStatistics(question, rowsMax);
     return this.dataSource.query(sql, parameters);
   }
 }
@@ -78,11 +89,12 @@ function periodOf({ from, to, interval }: StatisticsQuery): Period {
   return { from: new Date(start), to: new Date(end) };
 }
 
-/** Where the answer may hold thousands of rows, parts of the period are summed side by side. An hour or day is in one of them. */
-function slicesOf({ from, to }: Period, { interval, group_by: group }: StatisticsQuery): Period[] {
+/** Where the answer may hold thousands of rows, parts of the period are summed side by side. An hour or day is in one of them. One account's question takes one connection. */
+function slicesOf({ from, to, interval, group_by: group, userId, key_id: keyId }: Question): Period[] {
   const lengthMs = INTERVAL_MS[interval];
   const intervals = (to.getTime() - from.getTime()) / lengthMs;
-  const slices = isAboutRequesters(group) ? Math.min(SLICES_MAX, intervals) : 1;
+  const isAboutAll = isAboutRequesters(group) && userId === undefined && keyId === undefined;
+  const slices = isAboutAll ? Math.min(SLICES_MAX, intervals) : 1;
   const cutAt = (slice: number): Date => new Date(from.getTime() + Math.floor((intervals * slice) / slices) * lengthMs);
   return Array.from({ length: slices }, (_, slice) => ({ from: cutAt(slice), to: cutAt(slice + 1) }));
 }
@@ -91,7 +103,7 @@ function isAboutRequesters(group: Group | undefined): boolean {
   return group === 'user' || group === 'key';
 }
 
-function selectStatistics(query: StatisticsQuery & Period & { userId: number | undefined }): { sql: string; parameters: unknown[] } {
+function selectStatistics(query: Question, rowsMax: number): { sql: string; parameters: unknown[] } {
   const parameters: unknown[] = [];
   const bind = (value: unknown): string => `$${parameters.push(value)}`;
   const { column, at, totals, rollups } = SOURCES[query.interval];
@@ -110,7 +122,7 @@ function selectStatistics(query: StatisticsQuery & Period & { userId: number | u
       FROM ${source} WHERE ${conditions.join(' AND ')}
       GROUP BY ${column}, group_id
     ) s ${grouping ? `LEFT JOIN ${grouping.table} named ON named.id = s.group_id` : ''}
-    WHERE s.requests > 0 OR s.charge > 0 ORDER BY s.at_ms, s.group_id LIMIT ${ROWS_MAX + 1}`;
+    WHERE s.requests > 0 OR s.charge > 0 ORDER BY s.at_ms, s.group_id LIMIT ${rowsMax}`;
   return { sql, parameters };
 }
 
