@@ -14,7 +14,7 @@ import { TokenLedger } from './token-ledger.service.ts';
 /** Finds needs whose trigger was lost: a process that died between settle and purchase, a wallet that has been filled since. */
 const SWEEP_EVERY_MS = 10_000;
 const SWEEP_ROWS = 1_000;
-/** A refused purchase is tried again after 30 s, 1, 2, 4 ... minutes, or at the next look when the wallet could pay. */
+/** A refused purchase is tried again after 30 s, 1, 2, 4 ... minutes; one that only lacked money also at the next look when the wallet could pay. */
 const BACKOFF_FIRST = '30 seconds';
 const BACKOFF_DOUBLINGS_MAX = 7;
 /** A need of more purchases than this is bought at once: a tiny amount under a huge threshold must not keep the books busy for ever. */
@@ -26,7 +26,7 @@ const candidateRow = z
   .transform((row) => ({ id: row.id, userId: row.user_id, modelId: row.model_id, threshold: row.auto_recharge_threshold, amount: row.auto_recharge_amount, affordable: row.affordable }));
 type Candidate = z.output<typeof candidateRow>;
 
-/** Subscriptions that may be recharged now: switched on, usable, and not backing off unless the wallet could pay by now. */
+/** Subscriptions that may be recharged now: switched on, usable, and not backing off unless for want of money that the wallet has by now. */
 const CANDIDATES = `
   SELECT s.id, s.user_id, s.model_id, s.auto_recharge_threshold, s.auto_recharge_amount,
     least(9007199254740991, coalesce(floor(coalesce(w.balance, 0) * 1000000::numeric / nullif(s.auto_recharge_amount::numeric * p.price_per_million, 0)), 9007199254740991))::bigint AS affordable
@@ -37,7 +37,7 @@ const CANDIDATES = `
     JOIN LATERAL (SELECT p.price_per_million FROM price_versions p WHERE p.model_id = s.model_id AND p.effective_at <= now() ORDER BY p.effective_at DESC, p.id DESC LIMIT 1) p ON true
   WHERE s.status = 'active' AND s.auto_recharge_amount > 0
     AND (s.auto_recharge_retry_at IS NULL OR s.auto_recharge_retry_at <= now()
-      OR coalesce(w.balance, 0) >= ceil(s.auto_recharge_amount::numeric * p.price_per_million / 1000000))`;
+      OR s.auto_recharge_refusal = 'insufficient_funds' AND coalesce(w.balance, 0) >= ceil(s.auto_recharge_amount::numeric * p.price_per_million / 1000000))`;
 
 /**
  * Level-triggered: while a subscription's live `balance - held` is at or below its threshold and every credit sold has reached Redis, it buys.
@@ -154,10 +154,10 @@ export class AutoRechargeService implements OnApplicationBootstrap, BeforeApplic
     const reason = refusal.code === 'insufficient_funds' ? `the wallet does not hold enough for ${candidate.amount} tokens` : refusal.message;
     await this.transactions.run(async (tx) => {
       await tx.query(
-        `UPDATE subscriptions SET auto_recharge_failures = auto_recharge_failures + 1,
+        `UPDATE subscriptions SET auto_recharge_failures = auto_recharge_failures + 1, auto_recharge_refusal = $2,
            auto_recharge_retry_at = now() + interval '${BACKOFF_FIRST}' * power(2, least(auto_recharge_failures, ${BACKOFF_DOUBLINGS_MAX}))
          WHERE id = $1`,
-        [candidate.id],
+        [candidate.id, refusal.code],
       );
       const message = `Subscription ${candidate.id} of user ${candidate.userId} could not be recharged: ${reason}`;
       await this.alerts.raise(tx, { rule: 'auto_recharge_failed', subject: `subscription:${candidate.id}`, message, detail: { user_id: candidate.userId, model_id: candidate.modelId } });

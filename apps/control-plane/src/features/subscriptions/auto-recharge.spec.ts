@@ -112,6 +112,21 @@ test('a wallet too small raises an alert and backs off; once it is filled the pu
   expect(await purchases(one.id)).toBe(1);
 });
 
+test('a purchase refused for another reason than money backs off too, though the wallet could pay', async () => {
+  const one = await subscribed('10', { threshold: 100, amount: 0 });
+  await books.asAdmin('POST', '/models/pricing', { model_id: one.model.id, price_per_million: '0' });
+  await books.query('UPDATE subscriptions SET auto_recharge_threshold = 2000, auto_recharge_amount = 9007199254740991 WHERE id = $1', [one.id]);
+  const failures = async () => {
+    services[0]?.consider([one.id]);
+    await services[0]?.idle();
+    return (await books.subscription(one.account, one.model)).auto_recharge_failures;
+  };
+  const first = await failures();
+  expect(first).toBeGreaterThan(0);
+  expect([await failures(), await failures(), await failures()]).toEqual([first, first, first]);
+  await books.query('UPDATE subscriptions SET auto_recharge_amount = 0 WHERE id = $1', [one.id]);
+});
+
 test('one that cannot be recharged keeps no other from being served in the same round, and says why', async () => {
   const [stuck, refused, served] = [await subscribed('10', { threshold: 100, amount: 0 }), await subscribed('10', { threshold: 100, amount: 0 }), await subscribed('10', { threshold: 100, amount: 0 })];
   // `stuck` fails as a lost connection or a bug would, `refused` for what the caller may be told: no subscription counts more than 2^53 tokens.

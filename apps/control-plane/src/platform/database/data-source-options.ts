@@ -11,6 +11,7 @@ import { LiveRevisions1763701200000 } from './migrations/1763701200000-live-revi
 import { HouseBalances1763704800000 } from './migrations/1763704800000-house-balances.ts';
 import { UsageTotals1763708400000 } from './migrations/1763708400000-usage-totals.ts';
 import { FailedRequests1763712000000 } from './migrations/1763712000000-failed-requests.ts';
+import { RefusedRecharges1763715600000 } from './migrations/1763715600000-refused-recharges.ts';
 
 const CONNECT_TIMEOUT_MS = 5_000;
 /** No statement of a request runs this long; a stuck one must not hold row locks for ever. */
@@ -38,6 +39,7 @@ export function dataSourceOptions(config: Pick<Config, 'DATABASE_URL' | 'DATABAS
       HouseBalances1763704800000,
       UsageTotals1763708400000,
       FailedRequests1763712000000,
+      RefusedRecharges1763715600000,
     ],
     migrationsTableName: 'migrations',
     // An idle connection that PostgreSQL drops must not take the process with it.
