@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { configSchema } from './config.ts';
 import { ActivityService } from './features/activity/activity.service.ts';
 import { resetPassword } from './features/auth/reset-password.ts';
+import { rebuildTotals } from './features/usage/rebuild-totals.ts';
 import { AccountsService } from './features/users/accounts.service.ts';
 import { User } from './features/users/user.entity.ts';
 import { dataSourceOptions } from './platform/database/data-source-options.ts';
@@ -13,6 +14,7 @@ const USAGE = `Runs on the server, against DATABASE_URL.
 
   reset-password <username>   sets a new random password, prints it once and ends all sessions of the account
   verify-activity             recomputes the hash chain of the activity log; exit status 1 when it is broken
+  rebuild-totals              recomputes the usage totals of all accounts from the roll-ups; booking waits meanwhile
 `;
 
 class UsageError extends Error {}
@@ -24,6 +26,8 @@ async function main(): Promise<number> {
       return withDatabase((dataSource) => printNewPassword(dataSource, args));
     case 'verify-activity':
       return withDatabase(verifyActivity);
+    case 'rebuild-totals':
+      return withDatabase(printRebuiltTotals);
     default:
       throw new UsageError(USAGE);
   }
@@ -41,6 +45,12 @@ async function verifyActivity(dataSource: DataSource): Promise<number> {
   const { entries, brokenAt } = await new ActivityService(dataSource).verify();
   process.stdout.write(brokenAt === null ? `The chain of ${entries} entries is whole.\n` : `The chain is broken at entry ${brokenAt}, after ${entries} good ones.\n`);
   return brokenAt === null ? 0 : 1;
+}
+
+async function printRebuiltTotals(dataSource: DataSource): Promise<number> {
+  const { hours, days } = await rebuildTotals(dataSource);
+  process.stdout.write(`The totals are the sums of the roll-ups again: ${hours} hourly and ${days} daily rows.\n`);
+  return 0;
 }
 
 async function withDatabase(work: (dataSource: DataSource) => Promise<number>): Promise<number> {

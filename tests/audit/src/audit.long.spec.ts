@@ -1,3 +1,6 @@
+import { execFile } from 'node:child_process';
+import path from 'node:path';
+import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createCustomer, createRoutedModel, startTollgate, subscribeWithKey, type Customer, type RoutedModel, type Tollgate } from '@tollgate/harness';
 import { openRedis, redisReady, type RedisConnection } from '@tollgate/keyspace';
@@ -8,6 +11,7 @@ import { auditLoad } from './load/audit-load.ts';
 import { planRequests } from './load/plan-requests.ts';
 import { closeClient, sendRequest } from './load/send-request.ts';
 
+const ADMIN_PROGRAM = path.join(import.meta.dirname, '../../../apps/control-plane/dist/admin.js');
 const SEED = Number(process.env.SEED ?? Date.now() % 1_000_000);
 const silent = (): void => undefined;
 
@@ -80,6 +84,13 @@ describe('the audit finds what is wrong', () => {
     ['a dead letter', `INSERT INTO usage_dead_letters (rid, seq, delta, payload, reason) VALUES ('x', '0', '1', '{}', 'planted')`, 'DELETE FROM usage_dead_letters', ['dead letters']],
   ])('%s', async (_what, damage, repair, expected) => {
     expect(await brokenBy(damage, repair)).toEqual(expected);
+    expectSound(await auditBooks(tollgate, { drainMs: 0 }));
+  });
+
+  test('totals that lack what an older release booked, until the command of the server has rebuilt them', async () => {
+    expect(await brokenBy('UPDATE usage_totals SET requests = requests - 1; DELETE FROM usage_totals_daily', 'SELECT 1')).toEqual(['totals', 'daily totals']);
+    const { stdout } = await promisify(execFile)(process.execPath, [ADMIN_PROGRAM, 'rebuild-totals'], { env: { DATABASE_URL: tollgate.databaseUrl } });
+    expect(stdout).toMatch(/^The totals are the sums of the roll-ups again: \d+ hourly and \d+ daily rows\.\n$/);
     expectSound(await auditBooks(tollgate, { drainMs: 0 }));
   });
 

@@ -8,6 +8,7 @@ import { booksOf, reapEvent, usageEvent, withdrawEvent, type EventParts } from '
 import { startControlPlane, type ControlPlane } from '../../../testing/control-plane-under-test.ts';
 import { keysOf } from '../../../testing/drift-under-test.ts';
 import { REDIS } from '../../../platform/redis/redis.module.ts';
+import { rebuildTotals } from '../rebuild-totals.ts';
 import { UsageWorker } from './usage-worker.ts';
 
 let plane: ControlPlane;
@@ -228,6 +229,15 @@ describe('totals over all accounts', () => {
     await Promise.all(batches.map((batch) => worker.process(batch)));
     const totals = await books.query('SELECT model_id, sum(requests)::int AS requests, sum(charge)::int AS charge, sum(duration_histogram[8])::int AS timed FROM usage_totals_daily WHERE model_id = ANY($1) GROUP BY 1 ORDER BY 1', [[one.model.id, other.model.id]]);
     expect(totals).toEqual([one, other].map(({ model }) => ({ model_id: model.id, requests: 60, charge: 60, timed: 60 })));
+    expect(await books.violations()).toEqual({});
+  });
+
+  test('that lack what an older release booked without them are rebuilt while usage goes on', async () => {
+    const parts = await subscribed(1_000);
+    await worker.process([usageEvent(5, parts), reapEvent(7, parts)]);
+    await books.query('UPDATE usage_totals SET requests = requests - 1, duration_histogram[9] = duration_histogram[9] + 1; DELETE FROM usage_totals_daily');
+    expect(Object.keys(await books.violations())).toEqual(['the totals are not the sums of the roll-ups', 'the totals of days are not the sums of the roll-ups']);
+    await Promise.all([rebuildTotals(plane.dataSource), ...Array.from({ length: 8 }, () => worker.process([usageEvent(3, parts)]))]);
     expect(await books.violations()).toEqual({});
   });
 

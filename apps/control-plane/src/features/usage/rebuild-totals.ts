@@ -1,0 +1,20 @@
+import type { DataSource } from 'typeorm';
+import { FILL_USAGE_TOTALS, LOCK_ROLLUPS } from '../../platform/database/fill-usage-totals.ts';
+import { Transactions } from '../../platform/database/transactions.ts';
+
+/**
+ * Computes the totals over all accounts anew from the roll-ups, in one transaction: usage waits to be booked meanwhile, statistics show the old totals.
+ * Answers how many rows they have now.
+ */
+export function rebuildTotals(dataSource: DataSource): Promise<{ hours: number; days: number }> {
+  return new Transactions(dataSource).run(async (tx) => {
+    await tx.query(`
+      SET LOCAL statement_timeout = 0;
+      ${LOCK_ROLLUPS}
+      DELETE FROM usage_totals;
+      DELETE FROM usage_totals_daily;
+      ${FILL_USAGE_TOTALS}`);
+    const [rows] = await tx.query('SELECT (SELECT count(*)::int FROM usage_totals) AS hours, (SELECT count(*)::int FROM usage_totals_daily) AS days');
+    return rows;
+  });
+}
