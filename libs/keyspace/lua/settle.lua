@@ -1,7 +1,7 @@
 -- Ends a request: releases its hold, debits its charge, emits the event. Idempotent by rid.
 -- KEYS 1 epoch  2 subscription  3 hold  4 holds  5 outbox
 -- ARGV 1 epoch  2 rid  3 account id  4 model id  5 charge  6 payload  7 emit again when done (1 or 0)  8 now (tests only)
--- Returns OK, balance, open|reaped|none | DUPLICATE | FENCED
+-- Returns OK, balance, open|reaped|none | DUPLICATE | FENCED, epoch|age
 local function emit_again(outbox, rid, key, hold, payload)
   local deltas = redis.call('HMGET', key, 'c0', 'c1', 'c2', 'wd')
   -- A charge that was corrected came from the reaper, and travels with the reaper's payload.
@@ -18,7 +18,7 @@ local function may_have_been_settled(rid, now)
 end
 
 local function settle(KEYS, ARGV)
-  if redis.call('GET', KEYS[1]) ~= ARGV[1] then return { 'FENCED' } end
+  if redis.call('GET', KEYS[1]) ~= ARGV[1] then return { 'FENCED', 'epoch' } end
   local rid, charge = ARGV[2], natural(ARGV[5])
   if not charge then return invalid('settle') end
   local hold = read_hold(KEYS[3])
@@ -27,7 +27,7 @@ local function settle(KEYS, ARGV)
     if ARGV[7] == '1' then emit_again(KEYS[5], rid, KEYS[3], hold, ARGV[6]) end
     return { 'DUPLICATE' }
   end
-  if not hold and may_have_been_settled(rid, clock(ARGV[8])) then return { 'FENCED' } end
+  if not hold and may_have_been_settled(rid, clock(ARGV[8])) then return { 'FENCED', 'age' } end
 
   local sub = read_books(KEYS[2])
   local seq, delta, released = '0', charge, 0

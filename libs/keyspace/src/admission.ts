@@ -116,10 +116,10 @@ export type SettleReply =
   | { kind: 'settled'; balance: number; from: 'open' | 'reaped' | 'none' }
   | { kind: 'duplicate' }
   /**
-   * The shard has another epoch, or has no trace of a request old enough for its marker to have expired (14 min).
-   * Redis cannot tell whether this was settled: hand the final to the control plane's journal endpoint.
+   * Redis cannot tell whether this was settled: hand the final to the control plane's journal endpoint. `epoch`: the shard has another one, so
+   * it has lost more than this. `age`: it has no trace of a request old enough for its marker to have expired (14 min).
    */
-  | { kind: 'fenced' };
+  | { kind: 'fenced'; by: 'epoch' | 'age' };
 
 export type ReapReply = { kind: 'reaped'; chargedTokens: number } | { kind: 'alive' } | { kind: 'not_open' } | { kind: 'fenced' };
 

@@ -103,7 +103,7 @@ export function toSettleReply(reply: unknown): SettleReply {
     case 'DUPLICATE':
       return { kind: 'duplicate' };
     case 'FENCED':
-      return { kind: 'fenced' };
+      return { kind: 'fenced', by: reader.oneOf('epoch', 'age') };
   }
 }
 

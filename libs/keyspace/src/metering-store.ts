@@ -126,7 +126,7 @@ export class MeteringStore {
     const { rid, accountId, modelId } = request;
     const shard = this.shardOf(accountId);
     const epoch = request.epoch ?? (await this.#epochs.expected(shard));
-    if (epoch === null) return { kind: 'fenced' };
+    if (epoch === null) return { kind: 'fenced', by: 'epoch' };
     const args = [epoch, rid, accountId, modelId, natural(request.chargeTokens, 'chargeTokens'), request.payload, request.reEmit ? 1 : 0, this.#now()];
     return toSettleReply(await this.#library.call('settle', this.#settlementKeys(shard, request), args));
   }

@@ -52,7 +52,7 @@ export const fencingChecks: Checks = {
     const before = await contents(tenant);
     const functionKeys = [keys.epoch(shard), keys.key(shard, keyHash), keys.account(shard, accountId), keys.subscription(shard, accountId, MODEL_ID), keys.hold(shard, tenant.rid()), keys.holds(shard), keys.windows(shard, keyHash)];
     for (const name of FUNCTION_NAMES.filter((other) => other !== 'relay' && other !== 'publish')) {
-      assert.deepEqual(await library.call(name, functionKeys, ['e0', '1', '1']), ['FENCED'], name);
+      assert.deepEqual(await library.call(name, functionKeys, ['e0', '1', '1']), name === 'settle' ? ['FENCED', 'epoch'] : ['FENCED'], name);
     }
     assert.deepEqual(await contents(tenant), before);
   },
@@ -67,7 +67,7 @@ export const fencingChecks: Checks = {
     const ref = { rid: asked.rid, accountId: tenant.accountId, modelId: MODEL_ID };
     const settlement = { ...ref, chargeTokens: 1, payload: '{}', reEmit: false };
     const checkpoint = { ...ref, keyHash: tenant.keyHash, usedTokens: 1, extendTokens: 0, leaseMs: 60_000 };
-    assert.equal((await tenant.store.settle(settlement)).kind, 'fenced');
+    assert.deepEqual(await tenant.store.settle(settlement), { kind: 'fenced', by: 'epoch' });
     assert.equal((await tenant.store.checkpoint(checkpoint)).kind, 'fenced');
     await credit(tenant, 2, 10);
     const later = await tenant.store.admit(request(tenant));

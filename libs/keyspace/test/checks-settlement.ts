@@ -111,7 +111,7 @@ export const settlementChecks: Checks = {
     const tenant = await world.tenant();
     await openAccount(tenant);
     const before = await contents(tenant);
-    assert.deepEqual(await settle(tenant, tenant.rid(14 * 60_000), 30), { kind: 'fenced' });
+    assert.deepEqual(await settle(tenant, tenant.rid(14 * 60_000), 30), { kind: 'fenced', by: 'age' });
     assert.deepEqual(await contents(tenant), before);
     assert.equal((await settle(tenant, tenant.rid(14 * 60_000 - 1), 30)).kind, 'settled');
   },

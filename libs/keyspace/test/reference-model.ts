@@ -193,7 +193,7 @@ export class ReferenceModel {
       if (request.reEmit) this.#emitAgain(sub, hold, request.payload);
       return { kind: 'duplicate' };
     }
-    if (!hold && this.now - request.startedMs >= SETTLED_MARKER_MS) return { kind: 'fenced' };
+    if (!hold && this.now - request.startedMs >= SETTLED_MARKER_MS) return { kind: 'fenced', by: 'age' };
     const from = hold?.state ?? 'none';
     const seq = from === 'reaped' ? 1 : 0;
     const delta = request.chargeTokens - (from === 'reaped' ? (hold as ModelHold).charged : 0);

@@ -1,10 +1,13 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { startServices, type Services } from '@tollgate/harness';
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { Downstream, eventually } from '../../test/usage/downstream.ts';
-import { addAccount, admit, finalOf, MODEL_ID, openMeteredRedis, usageOf, type MeteredRedis } from '../../test/usage/metered-redis.ts';
+import { addAccount, admit, finalOf, MODEL_ID, openMeteredRedis, usageOf, uuidV7, type MeteredRedis } from '../../test/usage/metered-redis.ts';
 import { openBooks } from '../../test/usage/open-books.ts';
 import type { RequestBooks } from './request-books.ts';
 
@@ -192,6 +195,32 @@ describe('RequestBooks', () => {
     expect(finals.map((hold) => downstream.chargeOf(hold.rid))).toEqual([2, 2]);
     expect(finals.map((hold) => downstream.events.get(`${hold.rid}:0`)?.copies)).toEqual([2, 2]);
   }, 40_000);
+
+  test('hands finals that have grown too old for Redis to the control plane, and says nothing of the others again', async () => {
+    const handed: string[] = [];
+    const controlPlane = createServer((incoming, answer) => {
+      void text(incoming).then((body) => {
+        const { finals } = JSON.parse(body) as { finals: { rid: string }[] };
+        handed.push(...finals.map(({ rid }) => rid));
+        answer.end(JSON.stringify({ booked: finals.map(({ rid }) => rid) }));
+      });
+    });
+    await new Promise<void>((resolve) => controlPlane.listen(0, '127.0.0.1', resolve));
+    const settle = jest.spyOn(world.store, 'settle');
+    try {
+      const node = await open({ controlPlaneUrl: `http://127.0.0.1:${(controlPlane.address() as AddressInfo).port}`, credential: 'c' });
+      const young = await admit(world, { accountId });
+      node.open(young).settle(finalOf(young, usageOf(0, 1)));
+      await eventually('the young one is acknowledged', () => node.state.unacknowledged === 0);
+      const old = [20, 30].map((minutes) => ({ ...young, rid: uuidV7(Date.now() - minutes * 60_000) }));
+      for (const hold of old) node.open(hold).settle(finalOf(hold, usageOf(0, 1)));
+      await eventually('the old ones are booked', () => node.state.unacknowledged === 0);
+      expect(handed.toSorted()).toEqual(old.map(({ rid }) => rid).toSorted());
+      expect(settle.mock.calls.filter(([{ rid }]) => rid === young.rid)).toMatchObject([[{ reEmit: false }]]);
+    } finally {
+      controlPlane.close();
+    }
+  });
 
   test('settles what the process before it left: finals exactly, running requests by their last count', async () => {
     const first = await open();

@@ -14,7 +14,7 @@ import type { MeteringPort } from './metering-port.ts';
 import { JournalUplink } from './journal-uplink.ts';
 import { Relay, type OutboxPort, type UsageQueue } from './relay.ts';
 import { StoreRoom } from './store-room.ts';
-import { Settler, type PendingFinal } from './settler.ts';
+import { Settler, type FencedBy, type PendingFinal } from './settler.ts';
 
 /** About 300 MB of finals; more would endanger the running streams. An hour without PostgreSQL at 50 requests a second fits. */
 const BACKLOG_MAX = 200_000;
@@ -125,7 +125,7 @@ export class RequestBooks implements Books {
         this.failOpen.taken(rid);
         this.#relay.wake(final.account_id);
       },
-      onFenced: (final) => this.#handOver(final),
+      onFenced: (final, by) => this.#handOver(final, by),
     });
     this.#checkpointer = new Checkpointer({ metering, log, now, random, leaseMs, node: address, onCounted: (counts) => this.#journalCounts(counts), onRestoring: (hold, epoch) => this.#moveTo(hold, epoch) });
     this.#stopWatching = onRedisReturn(options.redis, () => this.#settler.replay());
@@ -255,9 +255,10 @@ export class RequestBooks implements Books {
     if (this.#journal.isWritable) this.#journal.append(countsLine(this.#now(), counts));
   }
 
-  /** One final that Redis refuses is a sign that it has lost more: what it seemed to have is asked for again, not only after its time. */
-  #handOver(final: PendingFinal): void {
+  /** A final of an epoch that is gone is a sign that Redis has lost more: what it seemed to have is asked for again, not only after its time. */
+  #handOver(final: PendingFinal, by: FencedBy): void {
     this.#uplink.offer(final);
+    if (by !== 'epoch') return;
     this.#checkpointer.lost(final.epoch);
     if (this.#now() - this.#replayedAtMs < REPLAY_GAP_MS) return;
     this.#replayedAtMs = this.#now();

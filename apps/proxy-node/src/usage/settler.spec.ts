@@ -28,7 +28,7 @@ class Bench {
       onAcknowledged: ({ rid }, seq) => this.acknowledged.push(`${rid}:${seq}`),
       onForgotten: ({ rid }) => this.forgotten.push(rid),
       onSettled: () => undefined,
-      onFenced: ({ rid }) => this.fenced.push(rid),
+      onFenced: ({ rid }, by) => this.fenced.push(`${rid}:${by}`),
     });
   }
 
@@ -128,15 +128,28 @@ describe('Settler', () => {
   });
 
   test('keeps a final of a fenced shard, says so once, and settles it when the fence is gone', async () => {
-    bench = new Bench({ kind: 'fenced' }, { kind: 'fenced' }, SETTLED('open'));
+    bench = new Bench({ kind: 'fenced', by: 'epoch' }, { kind: 'fenced', by: 'epoch' }, SETTLED('open'));
     const rid = bench.add();
     await delay(10);
     await bench.pass(6_000);
     await bench.pass(6_000);
-    expect(bench.fenced).toEqual([rid]);
+    expect(bench.fenced).toEqual([`${rid}:epoch`]);
     expect(bench.asked.length).toBe(3);
     expect(bench.settler.unsettled).toBe(0);
     expect(bench.settler.unacknowledged).toBe(1);
+  });
+
+  test('does not ask Redis again and again for a final that is too old for it, and says so when its shard is lost as well', async () => {
+    bench = new Bench({ kind: 'fenced', by: 'age' }, { kind: 'fenced', by: 'epoch' });
+    const rid = bench.add();
+    await delay(10);
+    await bench.pass(200_000);
+    expect(bench.asked.length).toBe(1);
+    await bench.pass(200_000);
+    expect(bench.asked.length).toBe(2);
+    expect(bench.fenced).toEqual([`${rid}:age`, `${rid}:epoch`]);
+    bench.settler.booked([rid]);
+    expect([bench.forgotten, bench.settler.unacknowledged]).toEqual([[rid], 0]);
   });
 
   test('settles thousands at a time without asking for more than 128 at once', async () => {

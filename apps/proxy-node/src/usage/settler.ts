@@ -9,6 +9,8 @@ const CONCURRENCY_MAX = 128;
 const RETRY_FIRST_MS = 100;
 const RETRY_MAX_MS = 5_000;
 const FENCED_RETRY_MS = 5_000;
+/** Of a final that is too old for Redis, which it stays unless Redis' clock was wrong. */
+const AGED_RETRY_MS = 300_000;
 /** Not acknowledged so long after it was settled: the event is emitted again (metering.md 2.4), then at growing intervals, so that a control plane that is away for an hour is not buried in copies. */
 const RE_EMIT_FIRST_MS = 8_000;
 const RE_EMIT_MAX_MS = 300_000;
@@ -16,6 +18,8 @@ const RE_EMITS_PER_SWEEP = 200;
 /** Redis may lose its last second and its failover a little more; what was acknowledged longer ago is on its disk. */
 export const KEEP_ACKNOWLEDGED_MS = 15_000;
 const SWEEP_MS = 200;
+
+export type FencedBy = Extract<SettleReply, { kind: 'fenced' }>['by'];
 
 /** A final on its way; from `settle` until 15 s after PostgreSQL has it. */
 export interface PendingFinal {
@@ -38,7 +42,8 @@ interface Entry extends PendingFinal {
   failures: number;
   reEmits: number;
   acknowledgedAtMs: number | null;
-  isFenced: boolean;
+  /** Why Redis last refused it for good; null while it has not. */
+  fencedBy: FencedBy | null;
 }
 
 export interface SettlerOptions {
@@ -51,10 +56,10 @@ export interface SettlerOptions {
   /** After each settle that wrote an event, so that the relay looks at once. */
   onSettled: (final: PendingFinal) => void;
   /**
-   * Redis cannot take this final: its shard lost its data, or the marker of its settlement may have expired (15 min). Called once; whoever
-   * hands it to the control plane says so with `booked`. Until then it stays in the journal and is offered to Redis again.
+   * Redis cannot take this final: its shard lost its data (`epoch`), or the marker of its settlement may have expired (`age`). Called once for each;
+   * whoever hands it to the control plane says so with `booked`. Until then it stays in the journal and is offered to Redis again.
    */
-  onFenced: (final: PendingFinal) => void;
+  onFenced: (final: PendingFinal, by: FencedBy) => void;
 }
 
 /** Moves finals into Redis until it says so, and keeps them until PostgreSQL has acknowledged them. */
@@ -94,7 +99,7 @@ export class Settler {
 
   /** Takes a final that is in the journal. One from before a restart may have been settled then: it is emitted again. */
   add(final: PendingFinal, { isReplayed = false, acknowledgedAtMs = null as number | null } = {}): void {
-    const entry: Entry = { ...final, state: 'waiting', carriedBy: null, seen: new Set(), reEmit: isReplayed, dueAtMs: 0, failures: 0, reEmits: 0, acknowledgedAtMs, isFenced: false };
+    const entry: Entry = { ...final, state: 'waiting', carriedBy: null, seen: new Set(), reEmit: isReplayed, dueAtMs: 0, failures: 0, reEmits: 0, acknowledgedAtMs, fencedBy: null };
     this.#entries.set(final.rid, entry);
     if (acknowledgedAtMs !== null) this.#acknowledged += 1;
     this.#enqueue(entry);
@@ -166,9 +171,9 @@ export class Settler {
     const reply = await this.#options.metering.settle({ rid, epoch, accountId: final.account_id, modelId: final.model_id, chargeTokens: final.charge, payload, reEmit: entry.reEmit });
     if (reply.kind === 'fenced' && entry.acknowledgedAtMs !== null) return this.#forget(entry);
     if (reply.kind === 'fenced') {
-      if (!entry.isFenced) this.#options.onFenced(entry);
-      entry.isFenced = true;
-      this.#postpone(entry, FENCED_RETRY_MS);
+      if (entry.fencedBy !== reply.by) this.#options.onFenced(entry, reply.by);
+      entry.fencedBy = reply.by;
+      this.#postpone(entry, reply.by === 'age' ? this.#jittered(AGED_RETRY_MS) : FENCED_RETRY_MS);
       return;
     }
     this.#conclude(entry, reply);
@@ -178,7 +183,7 @@ export class Settler {
     if (reply.kind === 'settled') entry.carriedBy = reply.from === 'reaped' ? 1 : 0;
     entry.state = 'settled';
     entry.failures = 0;
-    entry.isFenced = false;
+    entry.fencedBy = null;
     // A duplicate that was not asked to be emitted again may rest on an event nobody has seen leave: asked again on the first sweep.
     const wait = reply.kind === 'duplicate' && !entry.reEmit ? 0 : Math.min(RE_EMIT_MAX_MS, RE_EMIT_FIRST_MS * 2 ** Math.min(entry.reEmits, 10));
     entry.dueAtMs = this.#options.now() + this.#jittered(wait);
