@@ -1,6 +1,6 @@
 /** What the chaos run checks with. */
 export { auditBooks } from './books/audit-books.ts';
-export { describeFindings, isSound, type Finding } from './books/finding.ts';
+export { countVerdicts, describeFindings, isSound, type Finding } from './books/finding.ts';
 export { compareUsage } from './load/compare-usage.ts';
 export { demoRecordSchema } from './load/demo-record.ts';
 export { planRequests, randomFrom, type RequestPlan } from './load/plan-requests.ts';

@@ -1,23 +1,19 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { auditBooks, closeClient, compareUsage, demoRecordSchema, planRequests, randomFrom, readUsage, sendRequest, type ClientRecord, type Finding } from '@tollgate/audit';
+import { closeClient, planRequests, randomFrom, sendRequest, type ClientRecord, type Finding } from '@tollgate/audit';
 import { startTollgate, type RedisKind, type Tollgate } from '@tollgate/harness';
+import { closeBooks } from './close-books.ts';
 import { FaultSchedule, type FaultCount } from './fault-schedule.ts';
 import { revive, type FaultKind } from './faults.ts';
 import { Network } from './network.ts';
 import { RedisServers } from './redis-servers.ts';
 import { Scene } from './scene.ts';
-import { tally, type Tally } from './tally.ts';
-import { waitForJournals } from './wait-for-journals.ts';
+import type { Tally } from './tally.ts';
 
 const CONCURRENCY = 24;
 /** More than any run can send. */
 const REQUESTS_PER_SECOND_MAX = 1_000;
 const PAUSE_AFTER_FAILURE_MS = 100;
 const RENEWAL_GAP_MS = 1_500;
-/** A hold nobody renews is reaped after 60 s; its correction and a job's retry come after that. */
-const DRAIN_MS = 150_000;
-/** Of the tokens of completed requests (metering.md T4). */
-const UNDERCOUNT_SHARE_MAX = 0.000_5;
 
 export interface ChaosOptions {
   seconds: number;
@@ -65,15 +61,8 @@ async function strikeAndAudit(tollgate: Tollgate, network: Network, { seconds, s
   for (const name of tollgate.processNames) await revive(tollgate, name);
   for (const name of servers.names) await servers.whole(name);
   note('everything runs again; waiting for the books');
-  const mendedAt = Date.now();
-  await waitForJournals(tollgate, mendedAt + DRAIN_MS);
-  const books = await auditBooks(tollgate, { drainMs: DRAIN_MS });
-  const drainedInMs = Date.now() - mendedAt;
-  const usage = await readUsage(tollgate.databaseUrl);
-  const provider = demoRecordSchema.parse(await (await fetch(`${tollgate.upstreamUrl}/record`)).json());
-  const sums = tally({ clients, provider, usage });
-  const findings = [...compareUsage({ clients, provider, usage, wereKilled: true }), undercount(sums), survival(tollgate, schedule), ...books];
-  return { faults: schedule.counts, faultCount: schedule.total, tally: sums, findings, drainedInMs };
+  const { findings, sums, drainedInMs } = await closeBooks(tollgate, clients, { wereKilled: true });
+  return { faults: schedule.counts, faultCount: schedule.total, tally: sums, findings: [...findings, survival(tollgate, schedule)], drainedInMs };
 }
 
 async function drive(scene: Scene, { seconds, seed, until }: { seconds: number; seed: number; until: number }): Promise<ClientRecord[]> {
@@ -101,10 +90,4 @@ async function renew(scene: Scene, { seed, until }: { seed: number; until: numbe
 
 function survival({ processNames }: Tollgate, { crashes }: FaultSchedule): Finding {
   return { name: 'survival', promise: 'no process ends but by a kill', compared: processNames.length, problems: crashes };
-}
-
-function undercount({ underTokens, reportedTokens, overTokens, compared }: Tally): Finding {
-  const isTooMuch = underTokens > reportedTokens * UNDERCOUNT_SHARE_MAX;
-  const problems = [...(isTooMuch ? [`${underTokens} of ${reportedTokens} tokens were not charged`] : []), ...(overTokens > 0 ? [`${overTokens} tokens too many were charged`] : [])];
-  return { name: 'undercount', promise: `at most ${UNDERCOUNT_SHARE_MAX * 100} % of the tokens of completed requests, and nothing too much`, compared, problems };
 }

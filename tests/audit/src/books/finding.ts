@@ -6,13 +6,17 @@ export interface Finding {
   compared: number;
   /** One line per violation; empty = the promise holds. */
   problems: string[];
+  /** Why nothing can be said of it this time: neither held nor broken. */
+  notJudged?: string;
 }
+
+type Verdict = 'held' | 'broken' | 'not judged';
 
 const PROBLEMS_SHOWN = 10;
 
-/** A table for people; under it, where exactly each broken promise broke. */
+/** A table for people; under it, where exactly each broken promise broke, and why one was not judged. */
 export function describeFindings(findings: readonly Finding[]): string {
-  const rows = findings.map(({ name, promise, compared, problems }) => [name, promise, compared.toLocaleString('en'), problems.length === 0 ? 'ok' : `${problems.length} WRONG`]);
+  const rows = findings.map((finding) => [finding.name, finding.promise, finding.compared.toLocaleString('en'), describeVerdict(finding)]);
   const header = ['check', 'promise', 'compared', 'result'];
   const widths = header.map((title, column) => Math.max(title.length, ...rows.map((row) => row[column]?.length ?? 0)));
   const line = (cells: readonly string[]): string => `  ${cells.map((cell, column) => (column === 2 ? cell.padStart(widths[column] ?? 0) : cell.padEnd(widths[column] ?? 0))).join('  ')}`.trimEnd();
@@ -23,9 +27,27 @@ export function describeFindings(findings: readonly Finding[]): string {
     ...problems.slice(0, PROBLEMS_SHOWN).map((problem) => `  - ${problem}`),
     ...(problems.length > PROBLEMS_SHOWN ? [`  ... and ${problems.length - PROBLEMS_SHOWN} more`] : []),
   ]);
-  return [line(header), line(widths.map((width) => '-'.repeat(width))), ...rows.map(line), ...details].join('\n');
+  const reasons = findings.flatMap((finding) => (verdictOf(finding) === 'not judged' ? ['', `${finding.name}: not judged, ${finding.notJudged}`] : []));
+  return [line(header), line(widths.map((width) => '-'.repeat(width))), ...rows.map(line), ...details, ...reasons].join('\n');
 }
 
+/** A broken promise is broken, also where it could not be judged whole. */
+function verdictOf({ problems, notJudged }: Finding): Verdict {
+  if (problems.length > 0) return 'broken';
+  return notJudged === undefined ? 'held' : 'not judged';
+}
+
+/** How many promises came to which verdict. */
+export function countVerdicts(findings: readonly Finding[]): string {
+  const count = (verdict: ReturnType<typeof verdictOf>): number => findings.filter((finding) => verdictOf(finding) === verdict).length;
+  return `${count('held')} promises held, ${count('broken')} BROKE, ${count('not judged')} NOT JUDGED`;
+}
+
+function describeVerdict(finding: Finding): string {
+  return { held: 'ok', broken: `${finding.problems.length} WRONG`, 'not judged': 'NOT JUDGED' }[verdictOf(finding)];
+}
+
+/** No promise broke. */
 export function isSound(findings: readonly Finding[]): boolean {
   return findings.every(({ problems }) => problems.length === 0);
 }

@@ -10,8 +10,10 @@ export interface Witnesses {
   provider: readonly RecordEntry[];
   /** What the books say, by rid. */
   usage: ReadonlyMap<string, UsageRow>;
-  /** Processes were killed: answers may have broken off, and the provider may have forgotten requests that were running when it died. */
+  /** Processes were killed: answers may have broken off in their last moments, and the provider may have forgotten requests that were running when it died. */
   wereKilled: boolean;
+  /** Nothing died, yet answers may have broken off; whatever was delivered is charged all the same. */
+  wereCut?: boolean;
 }
 
 /** The audit's core (issue: "done when" 3): three independent witnesses of the same requests, compared one request at a time. */
@@ -64,13 +66,13 @@ export function compareUsage(witnesses: Witnesses): Finding[] {
 }
 
 function brokenFinding(broken: readonly ClientRecord[], attempts: ReadonlyMap<string, RecordEntry[]>, witnesses: Witnesses): Finding {
+  const found = { name: 'broken off', compared: broken.length };
+  if (!witnesses.wereKilled && !witnesses.wereCut) return { ...found, promise: 'none without a kill', problems: broken.map(({ rid, status }) => `request ${rid ?? 'without an id'} (status ${status ?? 'none'}) broke off`) };
+  const arrived = ({ deliveredTokens, recentTokens }: ClientRecord): number => (witnesses.wereKilled ? deliveredTokens - recentTokens : deliveredTokens);
   return {
-    name: 'broken off',
-    promise: witnesses.wereKilled ? 'delivered, but for the last moments <= charged <= emitted' : 'none without a kill',
-    compared: broken.length,
-    problems: witnesses.wereKilled
-      ? broken.flatMap((client) => problemOfCutOff({ ...client, deliveredTokens: client.deliveredTokens - client.recentTokens }, attempts, witnesses))
-      : broken.map(({ rid, status }) => `request ${rid ?? 'without an id'} (status ${status ?? 'none'}) broke off`),
+    ...found,
+    promise: `delivered${witnesses.wereKilled ? ', but for the last moments' : ''} <= charged <= emitted`,
+    problems: broken.flatMap((client) => problemOfCutOff({ ...client, deliveredTokens: arrived(client) }, attempts, witnesses)),
   };
 }
 
@@ -82,9 +84,7 @@ function problemOfCompleted({ rid }: ClientRecord, attempts: ReadonlyMap<string,
   const charge = chargeFor(row, { input: reported.prompt, output: reported.output });
   const says = `upstream ${reported.prompt}+${reported.output}, row ${row.input}+${row.output} (${row.basis}, ${row.outcome}), charge ${row.charge}, left the balance ${row.delta}, expected ${charge}`;
   const isEqual = row.input === reported.prompt && row.output === reported.output && row.charge === charge && row.delta === charge && row.basis === 'reported';
-  // The client had everything, but its node died before it had the upstream's last word: then it is billed for what was counted.
-  const isLostLate = wereKilled && row.outcome === 'node_lost' && row.delta <= charge;
-  return isEqual || isLostLate ? [] : [`request ${rid}: ${says}`];
+  return isEqual ? [] : [`request ${rid}: ${says}`];
 }
 
 function problemOfCutOff({ rid, deliveredTokens, recentTokens }: ClientRecord, attempts: ReadonlyMap<string, RecordEntry[]>, { usage, wereKilled }: Witnesses): string[] {

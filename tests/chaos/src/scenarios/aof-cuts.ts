@@ -4,7 +4,7 @@ import { randomFrom } from '@tollgate/audit';
 import { startTollgate, type Tollgate } from '@tollgate/harness';
 import { truncateAppendOnlyFile } from '../faults.ts';
 import { Scene } from '../scene.ts';
-import { closeBooks } from './close-books.ts';
+import { closeBooks } from '../close-books.ts';
 import { ConstantLoad, describeEndings } from './constant-load.ts';
 import { withRedis } from './read-state.ts';
 import { inSeconds, promised, type Order, type Outcome } from './scenario.ts';
@@ -35,7 +35,7 @@ export async function aofCuts({ times = TIMES, seed, log }: Order): Promise<Outc
       if (cut % 10 === 0 || cut === times) log(`cut ${cut} times; ${describeEndings(load.records)}`);
     }
     const records = await load.stop();
-    const { findings, drainedInMs } = await closeBooks(tollgate, records, { wereCut: false });
+    const { findings, drainedInMs } = await closeBooks(tollgate, records);
     return {
       figures: [['cuts', `${times} of at most ${CUT_MAX_BYTES} bytes, ${2 * times} kills`], ['requests', describeEndings(records)], ['drained', `${inSeconds(drainedInMs)} after the last start`]],
       findings: [promised('held', 'what is held is never negative, nor the number of running requests', { compared: times, problems: negative }), ...findings],

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { sendRequest, type ClientRecord, type RequestPlan, type Target } from '@tollgate/audit';
 import { createCustomer, createRoutedModel, startTollgate, subscribeWithKey, type Tollgate } from '@tollgate/harness';
 import { Scene } from '../scene.ts';
-import { closeBooks } from './close-books.ts';
+import { closeBooks } from '../close-books.ts';
 import { ConstantLoad, describeEndings } from './constant-load.ts';
 import { RedisClock } from './redis-clock.ts';
 import { inSeconds, promised, type Order, type Outcome } from './scenario.ts';

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { startTollgate, type Tollgate } from '@tollgate/harness';
 import { Scene } from '../scene.ts';
-import { closeBooks } from './close-books.ts';
+import { closeBooks } from '../close-books.ts';
 import { ConstantLoad, describeEndings } from './constant-load.ts';
 import { withRedis } from './read-state.ts';
 import { inSeconds, promised, type Order, type Outcome } from './scenario.ts';
@@ -36,7 +36,7 @@ export async function controlPlaneAway({ seconds = SECONDS, seed, log }: Order):
     log(`the control planes are back; ${describeEndings(load.records)}`);
     await load.untilCompleted(100);
     const records = await load.stop();
-    const { findings, drainedInMs } = await closeBooks(tollgate, records, { wereCut: false });
+    const { findings, drainedInMs } = await closeBooks(tollgate, records);
     const sync = await tollgate.admin.syncAll();
     const failed = records.filter(({ ending }) => ending !== 'completed' && ending !== 'hung_up').map(({ ending, status }) => `${ending}, status ${status}`);
     return {

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { startTollgate, type Tollgate } from '@tollgate/harness';
 import { shardNames } from '@tollgate/keyspace';
 import { Scene } from '../scene.ts';
-import { closeBooks } from './close-books.ts';
+import { closeBooks } from '../close-books.ts';
 import { ConstantLoad, describeEndings } from './constant-load.ts';
 import { readNumber, withDatabase, withRedis } from './read-state.ts';
 import { inSeconds, promised, quantile, type Order, type Outcome } from './scenario.ts';
@@ -49,7 +49,7 @@ export async function poison({ times = TIMES, seed, log }: Order): Promise<Outco
     const lag = await Promise.all(lags);
     const letters = await countLetters(tollgate, poisoned);
     await withDatabase(tollgate.databaseUrl, (database) => database.query('UPDATE usage_dead_letters SET resolved_at = now() WHERE rid = ANY ($1)', [poisoned]));
-    const { findings, drainedInMs } = await closeBooks(tollgate, records, { wereCut: false });
+    const { findings, drainedInMs } = await closeBooks(tollgate, records);
     return {
       figures: [
         ['poison', `${times}, every ${LARGE_EACH}th of ${LARGE_BYTES / 1_048_576} MB`],

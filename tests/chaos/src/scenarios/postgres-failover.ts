@@ -3,7 +3,7 @@ import { randomFrom } from '@tollgate/audit';
 import { firstPostgres, startStandby, startTollgate, type PostgresServer, type Tollgate } from '@tollgate/harness';
 import { Network } from '../network.ts';
 import { Scene } from '../scene.ts';
-import { closeBooks } from './close-books.ts';
+import { closeBooks } from '../close-books.ts';
 import { ConstantLoad, describeEndings } from './constant-load.ts';
 import { readNumber, withDatabase } from './read-state.ts';
 import { inSeconds, promised, type Order, type Outcome } from './scenario.ts';
@@ -80,7 +80,7 @@ async function failOver({ network, load, primary, standby, decisionMs }: { netwo
 
 async function judge(tollgate: Tollgate, load: ConstantLoad, failovers: readonly Failover[]): Promise<Outcome> {
   const records = await load.stop();
-  const { findings } = await closeBooks(tollgate, records, { wereCut: false });
+  const { findings } = await closeBooks(tollgate, records);
   const refused = records.filter(({ ending }) => ending === 'refused').map(({ status, rid }) => `request ${rid} was answered ${status}`);
   const crashed = tollgate.processNames.filter((name) => name !== 'postgres' && !tollgate.isRunning(name));
   const range = (values: readonly number[]): string => `${inSeconds(Math.min(...values))} to ${inSeconds(Math.max(...values))}`;

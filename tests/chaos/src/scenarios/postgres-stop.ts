@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { randomFrom } from '@tollgate/audit';
 import { startTollgate } from '@tollgate/harness';
 import { Scene } from '../scene.ts';
-import { closeBooks } from './close-books.ts';
+import { closeBooks } from '../close-books.ts';
 import { ConstantLoad, describeEndings } from './constant-load.ts';
 import { inSeconds, promised, type Order, type Outcome } from './scenario.ts';
 
@@ -28,7 +28,7 @@ export async function postgresStop({ times = TIMES, seed, log }: Order): Promise
       if (stop % 10 === 0 || stop === times) log(`stopped ${stop} times; ${describeEndings(load.records)}`);
     }
     const records = await load.stop();
-    const { findings, drainedInMs } = await closeBooks(tollgate, records, { wereCut: false });
+    const { findings, drainedInMs } = await closeBooks(tollgate, records);
     const refused = records.filter(({ ending }) => ending === 'refused').map(({ status, rid }) => `request ${rid} was answered ${status}`);
     const crashed = tollgate.processNames.filter((name) => !tollgate.isRunning(name));
     return {

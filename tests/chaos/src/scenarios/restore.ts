@@ -7,7 +7,7 @@ import { shardNames } from '@tollgate/keyspace';
 import { z } from 'zod';
 import { Scene } from '../scene.ts';
 import { waitForJournals } from '../wait-for-journals.ts';
-import { closeBooks } from './close-books.ts';
+import { closeBooks } from '../close-books.ts';
 import { ConstantLoad, describeEndings } from './constant-load.ts';
 import { getOnce } from './get-once.ts';
 import { withDatabase, withRedis } from './read-state.ts';
@@ -149,7 +149,7 @@ interface Evidence {
 async function judge({ tollgate, witness, records, reported, truth, backAfterMs }: Evidence): Promise<Outcome> {
   const usage = await readUsage(tollgate.databaseUrl);
   const reportedLost = new Map([...(await readUsage(witness.databaseUrl))].filter(([rid]) => !usage.has(rid)));
-  const { findings, drainedInMs } = await closeBooks(tollgate, records, { wereCut: false, reportedLost });
+  const { findings, drainedInMs } = await closeBooks(tollgate, records, { reportedLost });
   const tokens = (losses: Losses): number => [...losses.values()].reduce((sum, value) => sum + value, 0);
   return {
     figures: [

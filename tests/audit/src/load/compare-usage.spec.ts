@@ -1,0 +1,48 @@
+import { expect, test } from '@jest/globals';
+import type { RecordEntry } from '@tollgate/demo-upstream';
+import { compareUsage, type Witnesses } from './compare-usage.ts';
+import type { RequestPlan } from './plan-requests.ts';
+import type { ClientRecord } from './send-request.ts';
+import type { UsageRow } from './usage-rows.ts';
+
+const RID = '01890000-0000-7000-8000-000000000001';
+const PLAN: RequestPlan = { protocol: 'chat', isStream: true, customer: 0, model: 0, address: 0, tokens: 20, delayMs: 0, promptWords: 3, hangUpAtByte: null };
+const CLIENT: ClientRecord = { plan: PLAN, rid: RID, status: 200, ending: 'completed', deliveredTokens: 20, recentTokens: 5 };
+const ENTRY: RecordEntry = { rid: RID, protocol: 'chat', mode: 'ok', isStream: true, emitted: 20, promptTokens: 10, reported: { prompt: 10, output: 20 }, ending: 'finished' };
+const ROW: UsageRow = { rid: RID, subscription_id: 1, delta: 30, charge: 30, outcome: 'completed', basis: 'reported', input: 10, output: 20, weight_input: 1_000_000, weight_output: 1_000_000 };
+/** Of ten and fifteen: as the books are of a node that died before it had the upstream's last word. */
+const SHORT: UsageRow = { ...ROW, delta: 25, charge: 25, outcome: 'node_lost', basis: 'estimated', output: 15 };
+
+/** Names of the checks that found something. */
+function broken({ client = CLIENT, entries = [ENTRY], row = ROW, ...disturbance }: { client?: ClientRecord; entries?: RecordEntry[]; row?: UsageRow } & Partial<Pick<Witnesses, 'wereKilled' | 'wereCut'>>): string[] {
+  const findings = compareUsage({ clients: [client], provider: entries, usage: new Map([[RID, row]]), wereKilled: false, ...disturbance });
+  return findings.filter(({ problems }) => problems.length > 0).map(({ name }) => name);
+}
+
+test('a request whose client saw its end is charged what the upstream reported, also by a node that was killed', () => {
+  expect(broken({})).toEqual([]);
+  expect(broken({ row: SHORT })).toEqual(['completed']);
+  expect(broken({ row: SHORT, wereKilled: true })).toEqual(['completed']);
+  expect(broken({ row: { ...ROW, delta: 31 }, wereKilled: true })).toEqual(['completed']);
+});
+
+test('a report is missed unless the upstream itself may have died with it', () => {
+  const entries = [{ ...ENTRY, reported: null }];
+  expect(broken({ entries })).toEqual(['completed']);
+  expect(broken({ entries, wereKilled: true })).toEqual([]);
+});
+
+test('an answer that breaks off is a fault unless something was cut or killed, and only a killed node may lose its last moments', () => {
+  const client = { ...CLIENT, ending: 'broken' } as const;
+  expect(broken({ client })).toEqual(['broken off']);
+  expect(broken({ client, wereCut: true })).toEqual([]);
+  const late = { ...ROW, delta: 17, charge: 17, output: 17, input: 0 };
+  expect(broken({ client, row: late, wereCut: true })).toEqual(['broken off']);
+  expect(broken({ client, row: late, wereKilled: true })).toEqual([]);
+});
+
+test('a cut excuses neither a charge the upstream knows nothing of nor a request nobody answered', () => {
+  expect(broken({ client: { ...CLIENT, ending: 'refused', rid: null }, entries: [], wereCut: true })).toEqual(['nothing invented']);
+  expect(broken({ client: { ...CLIENT, ending: 'unreached', rid: null }, wereCut: true })).toEqual(['unreached']);
+  expect(broken({ client: { ...CLIENT, ending: 'unreached', rid: null }, wereKilled: true })).toEqual([]);
+});
