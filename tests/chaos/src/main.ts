@@ -10,7 +10,7 @@ import { describeTally } from './tally.ts';
 const USAGE = `npm run test:chaos -- --seconds 60 --seed 1 [--nodes 3] [--control-planes 2] [--redis single|cluster|sentinel] [--gap-ms 2500]
                         [--faults kill,pause,cut,aof,flush,functions,failover]      failover: with --redis sentinel
 npm run test:chaos -- --rebuild 100000      loses Redis under load with so many subscriptions, and measures
-npm run test:chaos -- --scenario NAME [--times N] [--seconds N] [--seed S]     one fault of a kind: ${SCENARIO_NAMES.join(', ')}`;
+npm run test:chaos -- --scenario NAME [--times N] [--seconds N] [--readers N] [--seed S]     one fault of a kind: ${SCENARIO_NAMES.join(', ')}`;
 const optionsSchema = z.object({
   seconds: z.coerce.number().int().positive().default(60),
   seed: z.coerce.number().int().nonnegative().default(() => Date.now() % 1_000_000),
@@ -25,7 +25,7 @@ const optionsSchema = z.object({
 /** Exit status 0: the books close. 1: they do not. 2: the run could not be made. */
 async function main(args: string[]): Promise<number> {
   const text = { type: 'string' } as const;
-  const { values } = parseArgs({ args, options: { seconds: text, seed: text, nodes: text, 'control-planes': text, redis: text, faults: text, 'gap-ms': text, rebuild: text, scenario: text, times: text, help: { type: 'boolean', short: 'h' } } });
+  const { values } = parseArgs({ args, options: { seconds: text, seed: text, nodes: text, 'control-planes': text, redis: text, faults: text, 'gap-ms': text, rebuild: text, scenario: text, times: text, readers: text, help: { type: 'boolean', short: 'h' } } });
   if (values.help) return say(USAGE, 0);
   if (values.scenario !== undefined) return (await runScenario(values, (line) => void say(line, 0))) ? 0 : 1;
   const { seconds, seed, nodes, redis, ...rest } = optionsSchema.parse(values);

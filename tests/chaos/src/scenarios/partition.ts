@@ -3,7 +3,7 @@ import { sendRequest, type ClientRecord, type Finding, type RequestPlan, type Ta
 import { createCustomer, createRoutedModel, openStream, startTollgate, subscribeWithKey, type Heard, type Tollgate } from '@tollgate/harness';
 import { Network } from '../network.ts';
 import { Scene } from '../scene.ts';
-import { closeBooks } from './close-books.ts';
+import { closeBooks } from '../close-books.ts';
 import { ConstantLoad, describeEndings } from './constant-load.ts';
 import { readLeases, readNumber } from './read-state.ts';
 import { inSeconds, promised, type Order, type Outcome } from './scenario.ts';
@@ -21,6 +21,8 @@ const CHECKPOINT_MS = 5_000;
 const STREAMS_PER_PROTOCOL = 2;
 const STREAM_TOKENS = 190;
 const TOKEN_EVERY_MS = 400;
+/** Charged tokens of a token: the model's weights. */
+const WEIGHT = 1;
 const PROBE: RequestPlan = { protocol: 'chat', isStream: false, customer: 0, model: 0, address: 0, tokens: 5, delayMs: 0, promptWords: 3, hangUpAtByte: null };
 /** What is left beside the long streams' holds is little: whoever else spends from this balance meets its end. */
 const TIGHT_TOKENS = 1_200;
@@ -41,10 +43,10 @@ interface Cut {
   modelId: number;
 }
 
-/** What a balance was overspent by, and what streams had used beyond what Redis had heard when it gave their holds up: the most it may be. */
+/** What a balance was overspent by, and the most it may be, in charged tokens. */
 interface Overspent {
   overdraft: number;
-  unheard: number;
+  bound: number;
 }
 
 /** T9: the way of one node to Redis falls silent while it serves long streams, and another node spends the same balance. */
@@ -64,7 +66,7 @@ export async function partition({ times = 1, seconds, seed, log }: Order): Promi
     const records = [...(await load.stop()), ...cuts.flatMap(({ probes, greedy }) => [...probes, ...greedy])];
     const { findings, drainedInMs } = await closeBooks(tollgate, records, { wereCut: true });
     const judged = [];
-    for (const cut of cuts) judged.push({ ...cut, ...(await readOverspent(tollgate, cut)) });
+    for (const cut of cuts) judged.push({ ...cut, overdraft: await readOverdraft(tollgate, cut), bound: overspendBound(cut) });
     return {
       figures: [...judged.flatMap(figuresOf), ['other load', describeEndings(load.records)], ['drained', inSeconds(drainedInMs)]],
       findings: [...promisesOf(judged), ...findings],
@@ -113,12 +115,14 @@ async function repeat(target: Target, signal: AbortSignal): Promise<Probe[]> {
   return records;
 }
 
-async function readOverspent({ databaseUrl }: Tollgate, { modelId, heard }: Cut): Promise<Overspent> {
-  const rids = heard.map(({ rid }) => rid);
-  return {
-    overdraft: await readNumber(databaseUrl, 'SELECT coalesce(sum(overdraft), 0) AS value FROM subscriptions WHERE model_id = $1', [modelId]),
-    unheard: await readNumber(databaseUrl, 'SELECT coalesce(sum(delta), 0) AS value FROM usage_events WHERE seq = 1 AND rid = ANY ($1::uuid[])', [rids]),
-  };
+function readOverdraft({ databaseUrl }: Tollgate, { modelId }: Cut): Promise<number> {
+  return readNumber(databaseUrl, 'SELECT coalesce(sum(overdraft), 0) AS value FROM subscriptions WHERE model_id = $1', [modelId]);
+}
+
+/** Nothing while Redis keeps the holds; once it gave them up, what each stream can have used from its last checkpoint until it was ended (metering.md 2.7: rate x fence). */
+function overspendBound({ cutMs, heard }: Cut): number {
+  const isHeld = cutMs < LEASE_MS - CHECKPOINT_MS;
+  return isHeld ? 0 : heard.length * Math.ceil((FENCE_MS + CHECKPOINT_MS + FENCE_TOLERANCE_MS) / TOKEN_EVERY_MS) * WEIGHT;
 }
 
 function promisesOf(cuts: readonly (Cut & Overspent)[]): Finding[] {
@@ -140,14 +144,14 @@ function promisesOf(cuts: readonly (Cut & Overspent)[]): Finding[] {
         .filter(({ afterCutMs, afterRenewalMs }) => afterRenewalMs > FENCE_MS + FENCE_TOLERANCE_MS || afterCutMs < FENCE_MS - CHECKPOINT_MS - FENCE_TOLERANCE_MS)
         .map(({ afterCutMs, afterRenewalMs }) => `ended ${inSeconds(afterCutMs)} after the cut, ${inSeconds(afterRenewalMs)} after its last renewal`),
     }),
-    promised('overspend', 'at most what streams used unheard before their holds were given up', {
+    promised('overspend', `nothing in a cut shorter than a hold; in a longer one at most a token each ${TOKEN_EVERY_MS} ms of each stream, from its last checkpoint to its end`, {
       compared: cuts.length,
-      problems: cuts.filter(({ overdraft, unheard }) => overdraft > unheard).map(({ overdraft, unheard }) => `overdraft ${overdraft}, unheard ${unheard}`),
+      problems: cuts.filter(({ overdraft, bound }) => overdraft > bound).map(({ overdraft, bound }) => `overdraft ${overdraft}, bound ${bound}`),
     }),
   ];
 }
 
-function figuresOf({ cutAtMs, cutMs, heard, fenced, probes, greedy, overdraft, unheard }: Cut & Overspent): [string, string][] {
+function figuresOf({ cutAtMs, cutMs, heard, fenced, probes, greedy, overdraft, bound }: Cut & Overspent): [string, string][] {
   const name = `cut of ${cutMs / 1_000} s`;
   const first = probes.find(({ status }) => status === 503);
   const range = (values: readonly number[]): string => (values.length === 0 ? 'none' : `${inSeconds(Math.min(...values))} to ${inSeconds(Math.max(...values))}`);
@@ -157,6 +161,6 @@ function figuresOf({ cutAtMs, cutMs, heard, fenced, probes, greedy, overdraft, u
     [`${name}: streams`, `${heard.filter(({ ending }) => ending === 'finished').length} finished, ${fenced.length} ended`],
     [`${name}: ended after cut`, range(fenced.map(({ afterCutMs }) => afterCutMs))],
     [`${name}: after renewal`, range(fenced.map(({ afterRenewalMs }) => afterRenewalMs))],
-    [`${name}: same balance`, `${describeEndings(greedy)} at the other node; overdraft ${overdraft}, bound ${unheard}`],
+    [`${name}: same balance`, `${describeEndings(greedy)} at the other node; overdraft ${overdraft}, bound ${bound}`],
   ];
 }

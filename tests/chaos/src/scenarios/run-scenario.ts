@@ -1,4 +1,4 @@
-import { closeClient, describeFindings, isSound } from '@tollgate/audit';
+import { closeClient, countVerdicts, describeFindings, isSound } from '@tollgate/audit';
 import { z } from 'zod';
 import { aofCuts } from './aof-cuts.ts';
 import { clock } from './clock.ts';
@@ -35,10 +35,11 @@ const orderSchema = z.object({
   scenario: z.enum(SCENARIO_NAMES),
   times: count,
   seconds: count,
+  readers: count,
   seed: z.coerce.number().int().nonnegative().default(() => Date.now() % 1_000_000),
 });
 
-/** One named fault on a whole installation under load. Prints what was measured; true when every promise held. */
+/** One named fault on a whole installation under load. Prints what was measured; true when no promise broke. */
 export async function runScenario(values: unknown, say: (line: string) => void): Promise<boolean> {
   const { scenario: name, ...order } = orderSchema.parse(values);
   const run = SCENARIOS[name];
@@ -47,8 +48,8 @@ export async function runScenario(values: unknown, say: (line: string) => void):
   const startedAt = Date.now();
   const log = (line: string): void => say(`${((Date.now() - startedAt) / 1_000).toFixed(1).padStart(6)} s  ${line}`);
   try {
-    const outcome = await run({ times: undefined, seconds: undefined, ...order, log });
-    say(`${describe(outcome)}\n\n${name}, seed ${order.seed}: ${isSound(outcome.findings) ? 'every promise held.' : 'A PROMISE BROKE.'}`);
+    const outcome = await run({ times: undefined, seconds: undefined, readers: undefined, ...order, log });
+    say(`${describe(outcome)}\n\n${name}, seed ${order.seed}: ${countVerdicts(outcome.findings)}.`);
     return isSound(outcome.findings);
   } finally {
     closeClient();

@@ -4,6 +4,8 @@ import type { Finding } from '@tollgate/audit';
 export interface Order {
   times: number | undefined;
   seconds: number | undefined;
+  /** Of `slow-clients`. */
+  readers: number | undefined;
   seed: number;
   log: (line: string) => void;
 }
@@ -16,9 +18,22 @@ export interface Outcome {
 
 export type Scenario = (order: Order) => Promise<Outcome>;
 
-/** A promise and what broke it. */
+/** A promise and what broke it. Where there was nothing to compare it has neither held nor broken. */
 export function promised(name: string, promise: string, { compared, problems }: { compared: number; problems: string[] }): Finding {
-  return { name, promise, compared, problems };
+  return { name, promise, compared, problems, ...(compared === 0 && { notJudged: 'there was nothing to compare' }) };
+}
+
+/** A promise that this run cannot judge, and why. */
+export function notJudged(name: string, promise: string, reason: string): Finding {
+  return { name, promise, compared: 0, problems: [], notJudged: reason };
+}
+
+/** A node, or who measures it, that waits longer for a core is measured together with everything else the machine does: its times are told, not judged. */
+const WAITING_SHARE_MAX = 0.05;
+
+/** `waitingShare`: of the time, ready to run while others had the cores. */
+export function promisedOfTime(name: string, promise: string, waitingShare: number, found: { compared: number; problems: string[] }): Finding {
+  return waitingShare <= WAITING_SHARE_MAX ? promised(name, promise, found) : notJudged(name, promise, `${Math.round(100 * waitingShare)} % of the time went by waiting for a core that others had`);
 }
 
 export function inSeconds(ms: number): string {

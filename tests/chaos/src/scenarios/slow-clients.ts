@@ -1,17 +1,17 @@
 import { connect, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { demoRecordSchema } from '@tollgate/audit';
+import { demoRecordSchema, type Finding } from '@tollgate/audit';
 import { createCustomer, createRoutedModel, startTollgate, subscribeWithKey, type Tollgate } from '@tollgate/harness';
 import { Scene } from '../scene.ts';
-import { closeBooks } from './close-books.ts';
+import { closeBooks } from '../close-books.ts';
 import { ConstantLoad, describeEndings } from './constant-load.ts';
 import { getOnce } from './get-once.ts';
 import { inMegabytes, readUse } from './process-use.ts';
-import { inSeconds, promised, quantile, type Order, type Outcome } from './scenario.ts';
+import { inSeconds, notJudged, promised, promisedOfTime, quantile, type Order, type Outcome } from './scenario.ts';
 
-/** `--times`: slow writers; fewer slow readers, as the upstream must fill every buffer between it and each of them at full speed first. */
+/** `--times` and `--readers`; fewer readers, as the upstream must fill every buffer between it and each of them at full speed first. */
 const SLOW_WRITERS = 400;
-const WRITERS_PER_READER = 16;
+const SLOW_READERS = 25;
 const CALM_MS = 15_000;
 const HEADER_TIMEOUT_MS = 10_000;
 const STALL_TIMEOUT_MS = 60_000;
@@ -29,18 +29,19 @@ const MEMORY_PER_READER_MAX = 256 * 1_024;
 /** Until the last reader stands still and is cut, on a busy machine. */
 const READERS_GONE_WITHIN_MS = 180_000;
 const LOOK_MS = 1_000;
+/** What slow clients may add to the others' 99th percentile, and what two measurements without them may differ by, if anything is to be said of it. */
+const P99_SHARE_MAX = 0.1;
 
 /** T13: clients that send their headers a byte a second and clients that read nothing, beside others that are served all the while. */
-export async function slowClients({ times = SLOW_WRITERS, seed, log }: Order): Promise<Outcome> {
+export async function slowClients({ times = SLOW_WRITERS, readers: count = SLOW_READERS, seed, log }: Order): Promise<Outcome> {
   const tollgate = await startTollgate({ nodes: 1 });
   try {
     const load = new ConstantLoad(await Scene.set(tollgate), { seed, clients: 4, pauseMs: 20 });
     const target = await readerTarget(tollgate);
     const pid = tollgate.pidOf('node-1') ?? 0;
     await delay(CALM_MS);
-    const calm = await measureLatency(tollgate, CALM_MS);
+    const calm = [await measureLatency(tollgate, CALM_MS), await measureLatency(tollgate, CALM_MS)] as const;
     const rssBefore = readUse(pid).rssBytes;
-    const count = Math.ceil(times / WRITERS_PER_READER);
     log(`${times} slow writers and ${count} slow readers come`);
     const writers = Array.from({ length: times }, () => writeSlowly(tollgate.nodeUrls[0] ?? ''));
     const readers = Array.from({ length: count }, () => readNothing(tollgate.nodeUrls[0] ?? '', target));
@@ -49,7 +50,7 @@ export async function slowClients({ times = SLOW_WRITERS, seed, log }: Order): P
     for (const reader of readers) reader.destroy();
     log('all of them were cut');
     const records = await load.stop();
-    const { findings, drainedInMs } = await closeBooks(tollgate, records, { wereCut: false });
+    const { findings, drainedInMs } = await closeBooks(tollgate, records);
     const failed = records.filter(({ ending }) => ending !== 'completed' && ending !== 'hung_up').map(({ ending, status }) => `${ending}, status ${status}`);
     const growthMax = MEMORY_ELSE_MAX + count * MEMORY_PER_READER_MAX;
     return {
@@ -57,12 +58,13 @@ export async function slowClients({ times = SLOW_WRITERS, seed, log }: Order): P
         ['slow writers', `${times}, cut after ${rangeOf(writersCut)}`],
         ['slow readers', `${count}, cut ${rangeOf(readersCut)} after nothing moved any more`],
         ['memory of the node', `${inMegabytes(rssBefore)} before, ${inMegabytes(rssBeset)} with them`],
-        ['others, small request', `p50 ${calm.p50.toFixed(1)} ms, p99 ${calm.p99.toFixed(1)} ms before; p50 ${beset.p50.toFixed(1)} ms, p99 ${beset.p99.toFixed(1)} ms with them`],
+        ['others, small request', `${calm.map(describeLatency).join(', again ')} before; ${describeLatency(beset)} with them`],
         ['others, load', describeEndings(records)],
         ['drained', inSeconds(drainedInMs)],
       ],
       findings: [
         promised('others served', 'nobody else is refused or broken off', { compared: records.length, problems: failed }),
+        unchanged(calm, beset),
         promised('slow writers', `cut when their headers have taken ${inSeconds(HEADER_TIMEOUT_MS)}`, { compared: times, problems: beyond(writersCut, { leastMs: HEADER_TIMEOUT_MS, mostMs: HEADER_TIMEOUT_MS + TOLERANCE_MS }) }),
         promised('slow readers', `cut when they have read nothing for ${inSeconds(STALL_TIMEOUT_MS)}`, { compared: count, problems: beyond(readersCut, { mostMs: STALL_TIMEOUT_MS + TOLERANCE_MS }) }),
         promised('memory', 'what is not read is not collected', { compared: count, problems: rssBeset - rssBefore > growthMax ? [`${inMegabytes(rssBeset - rssBefore)} more, ${inMegabytes(growthMax)} allowed`] : [] }),
@@ -143,15 +145,39 @@ function endOf(socket: Socket): Promise<number | null> {
   });
 }
 
+interface Latency {
+  p50: number;
+  p99: number;
+  samples: number;
+  /** Of the time the node or this process, whichever waited longer, was ready to run while others had the cores. */
+  waitingShare: number;
+}
+
 /** Of `GET /v1/models` without a key, again and again: what every request pays, and no upstream in it. */
-async function measureLatency({ nodeUrls: [origin] }: Tollgate, durationMs: number): Promise<{ p50: number; p99: number }> {
+async function measureLatency({ nodeUrls: [origin], pidOf }: Tollgate, durationMs: number): Promise<Latency> {
   const times: number[] = [];
+  const waited = (): number[] => [pidOf('node-1') ?? 0, process.pid].map((pid) => readUse(pid).waitedMs);
+  const waitedBefore = waited();
   for (const until = Date.now() + durationMs; Date.now() < until; await delay(10)) {
     const startedAt = performance.now();
     await getOnce(`${origin}/v1/models`);
     times.push(performance.now() - startedAt);
   }
-  return { p50: quantile(times, 0.5), p99: quantile(times, 0.99) };
+  const waitingShare = Math.max(...waited().map((ms, index) => ms - (waitedBefore[index] ?? 0))) / durationMs;
+  return { p50: quantile(times, 0.5), p99: quantile(times, 0.99), samples: times.length, waitingShare };
+}
+
+function describeLatency({ p50, p99, waitingShare }: Latency): string {
+  return `p50 ${p50.toFixed(1)} ms, p99 ${p99.toFixed(1)} ms, ${Math.round(100 * waitingShare)} % of the time waiting for a core`;
+}
+
+/** Judged where the measure is fine enough: a machine with a core to spare, and two calm measurements that agree. */
+function unchanged(calm: readonly [Latency, Latency], beset: Latency): Finding {
+  const [name, promise] = ['others unslowed', `their p99 is at most ${100 * P99_SHARE_MAX} % above what it was`] as const;
+  const [least = 0, most = 0] = calm.map(({ p99 }) => p99).toSorted((a, b) => a - b);
+  if (most > least * (1 + P99_SHARE_MAX)) return notJudged(name, promise, `two measurements before they came gave ${least.toFixed(1)} and ${most.toFixed(1)} ms`);
+  const problems = beset.p99 > most * (1 + P99_SHARE_MAX) ? [`${beset.p99.toFixed(1)} ms, ${most.toFixed(1)} ms before`] : [];
+  return promisedOfTime(name, promise, Math.max(...[...calm, beset].map(({ waitingShare }) => waitingShare)), { compared: beset.samples, problems });
 }
 
 /** An answer goes on to fill the last buffers after its client's has stood still: then the cut comes earlier than it seems, never later. */

@@ -2,10 +2,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Finding } from '@tollgate/audit';
 import { startTollgate, type Tollgate } from '@tollgate/harness';
 import { Scene } from '../scene.ts';
-import { closeBooks } from './close-books.ts';
+import { closeBooks } from '../close-books.ts';
 import { ConstantLoad, describeEndings } from './constant-load.ts';
 import { inMegabytes, readUse } from './process-use.ts';
-import { inSeconds, promised, type Order, type Outcome } from './scenario.ts';
+import { inSeconds, notJudged, promised, type Order, type Outcome } from './scenario.ts';
 
 const SECONDS = 120;
 const CLIENTS = 12;
@@ -49,7 +49,7 @@ export async function soak({ seconds = SECONDS, seed, log }: Order): Promise<Out
     const load = new ConstantLoad(scene, { seed: seed + 1, clients: CLIENTS, pauseMs });
     const courses = await watch(tollgate, seconds * 1_000);
     const records = [...fullRecords, ...(await load.stop())];
-    const { findings, drainedInMs } = await closeBooks(tollgate, records, { wereCut: false });
+    const { findings, drainedInMs } = await closeBooks(tollgate, records);
     return {
       figures: [
         ['duration', `${seconds} s at ${Math.round(load.records.length / seconds)} requests a second`],
@@ -98,13 +98,11 @@ function slopeOf(samples: readonly Sample[]): number {
 }
 
 function promisesOf(courses: readonly Course[], seconds: number, failed: number, sent: number): Finding[] {
-  const isJudged = seconds >= SLOPE_JUDGED_FROM_SECONDS;
+  const slope = `grows by less than ${SLOPE_MAX_MB_PER_HOUR} MB an hour`;
+  const steep = courses.filter(({ slopeMbPerHour }) => slopeMbPerHour >= SLOPE_MAX_MB_PER_HOUR).map(({ name, slopeMbPerHour }) => `${name}: ${slopeMbPerHour.toFixed(1)} MB/h`);
   return [
     promised('served', 'no request fails', { compared: sent, problems: failed > 0 ? [`${failed} did`] : [] }),
     promised('open files', 'no more after warming up than while', { compared: courses.length, problems: courses.filter(({ filesBefore, filesAfter }) => filesAfter > filesBefore + FILES_BREATHING).map(({ name, filesBefore, filesAfter }) => `${name}: ${filesBefore}, then ${filesAfter}`) }),
-    promised('memory', isJudged ? `slope below ${SLOPE_MAX_MB_PER_HOUR} MB an hour` : `not judged below ${SLOPE_JUDGED_FROM_SECONDS} s`, {
-      compared: isJudged ? courses.length : 0,
-      problems: isJudged ? courses.filter(({ slopeMbPerHour }) => slopeMbPerHour >= SLOPE_MAX_MB_PER_HOUR).map(({ name, slopeMbPerHour }) => `${name}: ${slopeMbPerHour.toFixed(1)} MB/h`) : [],
-    }),
+    seconds < SLOPE_JUDGED_FROM_SECONDS ? notJudged('memory', slope, `a slope says nothing before ${SLOPE_JUDGED_FROM_SECONDS} s`) : promised('memory', slope, { compared: courses.length, problems: steep }),
   ];
 }
