@@ -3,15 +3,18 @@ import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Tollgate } from '@tollgate/harness';
 import type { Network } from './network.ts';
+import type { RedisClock } from './redis-clock.ts';
 import type { RedisServers } from './redis-servers.ts';
 
-export const FAULT_KINDS = ['kill', 'pause', 'cut', 'aof', 'flush', 'functions', 'failover'] as const;
+export const FAULT_KINDS = ['kill', 'pause', 'cut', 'aof', 'flush', 'functions', 'failover', 'clock'] as const;
 export type FaultKind = (typeof FAULT_KINDS)[number];
 
 export interface Stage {
   tollgate: Tollgate;
   network: Network;
   servers: RedisServers;
+  /** Of a Redis that was started with it. */
+  clock: RedisClock | undefined;
   random: () => number;
 }
 
@@ -34,6 +37,8 @@ const LONG_MS = 9_000;
 const AOF_CUT_MAX_BYTES = 48 * 1024;
 /** Of the faults that can hit one primary of a cluster or all of them. */
 const ALL_SHARE = 0.3;
+const HOUR_S = 3_600;
+const JUMPS_S = [HOUR_S, -HOUR_S, 24 * HOUR_S, -24 * HOUR_S];
 const RESTARTS = 5;
 const RESTART_PAUSE_MS = 1_000;
 
@@ -61,6 +66,8 @@ export function drawFault(kinds: readonly FaultKind[], stage: Stage): Fault {
       return onPrimaries(kind, stage, { isAllPossible: true }, (victim) => loseFunctions(stage, victim));
     case 'failover':
       return onPrimaries(kind, stage, { isAllPossible: false }, (victim) => failOver(stage, victim));
+    case 'clock':
+      return jump(stage);
     default:
       return kind satisfies never;
   }
@@ -90,6 +97,19 @@ function cutWay({ network, random }: Stage): Fault {
     way.heal();
   };
   return { kind: 'cut', victim, parts: network.partsOf(victim), strike };
+}
+
+/** Its clock goes wrong for a while and is set right again. */
+function jump({ clock, tollgate, servers, random }: Stage): Fault {
+  const offsetS = pick(JUMPS_S, random);
+  const wrongMs = lasting(PAUSE_MAX_MS, random);
+  const strike = async (): Promise<void> => {
+    if (!clock) throw new Error('this Redis was not started with a clock that can be shifted');
+    await clock.shift(tollgate.redisUrl, offsetS);
+    await delay(wrongMs);
+    await clock.shift(tollgate.redisUrl, 0);
+  };
+  return { kind: 'clock', victim: `redis by ${offsetS / HOUR_S} h`, parts: servers.names, strike };
 }
 
 async function killAndRestart(stage: Stage, name: string, downMs: number): Promise<void> {

@@ -1,16 +1,19 @@
 import { parseArgs } from 'node:util';
 import { describeFindings, isSound } from '@tollgate/audit';
+import type { RedisKind } from '@tollgate/harness';
 import { z } from 'zod';
-import { FAULT_KINDS } from './faults.ts';
+import { FAULT_KINDS, type FaultKind } from './faults.ts';
 import { measureRebuild } from './measure-rebuild.ts';
 import { runChaos, type ChaosReport } from './run-chaos.ts';
 import { runScenario, SCENARIO_NAMES } from './scenarios/run-scenario.ts';
 import { describeTally } from './tally.ts';
 
 const USAGE = `npm run test:chaos -- --seconds 60 --seed 1 [--nodes 3] [--control-planes 2] [--redis single|cluster|sentinel] [--gap-ms 2500]
-                        [--faults kill,pause,cut,aof,flush,functions,failover]      failover: with --redis sentinel
+                        [--faults kill,pause,cut,aof,flush,functions,failover,clock]      failover: with --redis sentinel; clock: only when named, with --redis single on Debian and Ubuntu
 npm run test:chaos -- --rebuild 100000      loses Redis under load with so many subscriptions, and measures
 npm run test:chaos -- --scenario NAME [--times N] [--seconds N] [--readers N] [--seed S]     one fault of a kind: ${SCENARIO_NAMES.join(', ')}`;
+/** Faults that one kind of Redis alone can have. */
+const REDIS_OF: Partial<Record<FaultKind, RedisKind>> = { failover: 'sentinel', clock: 'single' };
 const optionsSchema = z.object({
   seconds: z.coerce.number().int().positive().default(60),
   seed: z.coerce.number().int().nonnegative().default(() => Date.now() % 1_000_000),
@@ -29,9 +32,10 @@ async function main(args: string[]): Promise<number> {
   if (values.help) return say(USAGE, 0);
   if (values.scenario !== undefined) return (await runScenario(values, (line) => void say(line, 0))) ? 0 : 1;
   const { seconds, seed, nodes, redis, ...rest } = optionsSchema.parse(values);
-  const possible = FAULT_KINDS.filter((kind) => kind !== 'failover' || redis === 'sentinel');
-  const kinds = rest.faults ?? possible;
-  if (!kinds.every((kind) => possible.includes(kind))) return say('A failover needs --redis sentinel.', 2);
+  const possible = FAULT_KINDS.filter((kind) => REDIS_OF[kind] === undefined || REDIS_OF[kind] === redis);
+  const kinds = rest.faults ?? possible.filter((kind) => kind !== 'clock');
+  const impossible = kinds.find((kind) => !possible.includes(kind));
+  if (impossible) return say(`The fault ${impossible} needs --redis ${REDIS_OF[impossible]}.`, 2);
   if (rest.rebuild !== undefined) return (await measureRebuild(rest.rebuild, (line) => void say(line, 0))) ? 0 : 1;
   say(`Chaos for ${seconds} s on ${nodes} nodes and ${rest['control-planes']} control planes, Redis ${redis}, seed ${seed}, faults ${kinds.join(', ')}.`, 0);
   const report = await runChaos({ seconds, seed, nodes, controlPlanes: rest['control-planes'], redis, kinds, gapMs: rest['gap-ms'], log: (line) => void say(line, 0) });

@@ -3,8 +3,9 @@ import { closeClient, planRequests, randomFrom, sendRequest, type ClientRecord, 
 import { startTollgate, type RedisKind, type Tollgate } from '@tollgate/harness';
 import { closeBooks } from './close-books.ts';
 import { FaultSchedule, type FaultCount } from './fault-schedule.ts';
-import { revive, type FaultKind } from './faults.ts';
+import { revive, type FaultKind, type Stage } from './faults.ts';
 import { Network } from './network.ts';
+import { RedisClock } from './redis-clock.ts';
 import { RedisServers } from './redis-servers.ts';
 import { Scene } from './scene.ts';
 import type { Tally } from './tally.ts';
@@ -39,24 +40,26 @@ export interface ChaosReport {
 /** Drives a fresh installation while its parts are struck, mends everything, waits for the books and compares them with the upstream's own record. */
 export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
   const network = new Network();
-  const tollgate = await startTollgate({ nodes: options.nodes, controlPlanes: options.controlPlanes, redis: options.redis, route: network.route });
+  const clock = options.kinds.includes('clock') ? await RedisClock.make() : undefined;
+  const tollgate = await startTollgate({ nodes: options.nodes, controlPlanes: options.controlPlanes, redis: options.redis, route: network.route, ...(clock && { redisEnv: clock.env }) });
   try {
-    return await strikeAndAudit(tollgate, network, options);
+    return await strikeAndAudit({ tollgate, network, clock }, options);
   } finally {
     closeClient();
     await tollgate.stop();
     await network.close();
+    clock?.remove();
   }
 }
 
-async function strikeAndAudit(tollgate: Tollgate, network: Network, { seconds, seed, kinds, gapMs, log }: ChaosOptions): Promise<ChaosReport> {
+async function strikeAndAudit({ tollgate, network, clock }: Pick<Stage, 'tollgate' | 'network' | 'clock'>, { seconds, seed, kinds, gapMs, log }: ChaosOptions): Promise<ChaosReport> {
   const scene = await Scene.set(tollgate);
   const random = randomFrom(seed);
   const servers = new RedisServers(tollgate);
   const startedAt = Date.now();
   const until = startedAt + seconds * 1_000;
   const note = (line: string): void => log(`${((Date.now() - startedAt) / 1_000).toFixed(1).padStart(6)} s  ${line}`);
-  const schedule = new FaultSchedule({ tollgate, network, servers, random }, { kinds, gapMs, log: note });
+  const schedule = new FaultSchedule({ tollgate, network, servers, clock, random }, { kinds, gapMs, log: note });
   const [clients] = await Promise.all([drive(scene, { seconds, seed, until }), schedule.run(until), renew(scene, { seed, until })]);
   for (const name of tollgate.processNames) await revive(tollgate, name);
   for (const name of servers.names) await servers.whole(name);

@@ -5,11 +5,13 @@ import { z } from 'zod';
 import { measurePropagation, percentile } from './propagation.ts';
 import { syncStorm } from './sync-storm.ts';
 
+/** 99 of 100 changes run on every node by then: what an administrator calls at once. */
+const FOLLOWED_WITHIN_MS = 1_000;
 const USAGE = `npm run test:fleet                               both of these
 npm run test:fleet -- --storm [--administrators 50] [--nodes 3] [--rounds 2] [--seed 7]
                                                  administrators sync while nodes restart at random: every answer must be true
 npm run test:fleet -- --propagation [--nodes 10] [--changes 50]
-                                                 how fast all nodes follow a change; access withdrawn at once everywhere`;
+                                                 how fast all nodes follow a change (p99 within ${FOLLOWED_WITHIN_MS} ms); access withdrawn at once everywhere`;
 const count = z.coerce.number().int().positive();
 const settingsSchema = z.object({ storm: z.boolean(), propagation: z.boolean(), administrators: count.default(50), nodes: count.optional(), rounds: count.default(2), seed: count.default(7), changes: count.default(50) });
 type Settings = z.infer<typeof settingsSchema>;
@@ -28,11 +30,14 @@ async function storm({ administrators, nodes = 3, rounds, seed }: Settings): Pro
 async function propagation({ nodes = 10, changes }: Settings): Promise<boolean> {
   return withTollgate({ nodes }, async (tollgate) => {
     const { acknowledged, automatic, revocations } = await measurePropagation(tollgate, { changes });
+    let isInTime = true;
     for (const [name, times] of Object.entries({ 'change + sync-all acknowledged': acknowledged, 'change applied by itself': automatic })) {
-      say(`propagation: ${name} by all of ${nodes} nodes, ${times.length} changes: p50 ${percentile(times, 0.5).toFixed(0)} ms, p99 ${percentile(times, 0.99).toFixed(0)} ms`);
+      const p99 = percentile(times, 0.99);
+      isInTime &&= p99 <= FOLLOWED_WITHIN_MS;
+      say(`propagation: ${name} by all of ${nodes} nodes, ${times.length} changes: p50 ${percentile(times, 0.5).toFixed(0)} ms, p99 ${p99.toFixed(0)} ms${p99 <= FOLLOWED_WITHIN_MS ? '' : `, LATE: at most ${FOLLOWED_WITHIN_MS} ms promised`}`);
     }
     say(`revocation: ${revocations.requests} requests right after a key was disabled or a user frozen, ${revocations.admitted} let in`);
-    return revocations.admitted === 0;
+    return isInTime && revocations.admitted === 0;
   });
 }
 

@@ -4,7 +4,7 @@ import { createCustomer, createRoutedModel, startTollgate, subscribeWithKey, typ
 import { Scene } from '../scene.ts';
 import { closeBooks } from '../close-books.ts';
 import { ConstantLoad, describeEndings } from './constant-load.ts';
-import { RedisClock } from './redis-clock.ts';
+import { RedisClock } from '../redis-clock.ts';
 import { inSeconds, promised, type Order, type Outcome } from './scenario.ts';
 
 const HOUR_S = 3_600;

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { resolveFaketime } from '@tollgate/harness';
-import { withRedis } from './read-state.ts';
+import { withRedis } from './scenarios/read-state.ts';
 
 const APPLIED_WITHIN_MS = 10_000;
 const TOLERANCE_S = 5;
