@@ -75,11 +75,12 @@ async function flushUnderLoad(tollgate: Tollgate, target: Target): Promise<Away>
   const filledAfterMs = await filledAfter(tollgate, lostAtMs);
   const firstWith = (status: number, sinceMs: number): number => answers.find((answer) => answer.atMs > sinceMs && answer.record.status === status)?.atMs ?? Infinity;
   const refusedAtMs = firstWith(503, lostAtMs);
-  for (const deadline = lostAtMs + WAITED_FOR_MS; refusedAtMs < Infinity && firstWith(200, refusedAtMs) === Infinity && performance.now() < deadline; ) await delay(10);
+  const servedAtMs = (): number => firstWith(200, refusedAtMs < Infinity ? refusedAtMs : lostAtMs);
+  for (const deadline = lostAtMs + WAITED_FOR_MS; servedAtMs() === Infinity && performance.now() < deadline; ) await delay(10);
   ending.abort();
   await Promise.all(clients);
   const records = answers.map(({ record }) => record);
-  return { refusedAfterMs: refusedAtMs - lostAtMs, servedAfterMs: firstWith(200, refusedAtMs) - lostAtMs, filledAfterMs, refused: records.filter(({ status }) => status === 503).length, records };
+  return { refusedAfterMs: refusedAtMs - lostAtMs, servedAfterMs: servedAtMs() - lostAtMs, filledAfterMs, refused: records.filter(({ status }) => status === 503).length, records };
 }
 
 /** Until every shard has an epoch again. */
