@@ -1,13 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { ServerResponse } from 'node:http';
 import { NO_USAGE } from '@tollgate/contracts';
-import { TokenCounter } from '@tollgate/metering';
+import { planHold, TokenCounter } from '@tollgate/metering';
+import { parseAsk } from '@tollgate/protocols';
 import { startLocalUpstream, type LocalUpstream } from '../testing/local-upstream.ts';
 import { startNodeUnderTest, type NodeUnderTest } from '../testing/node-under-test.ts';
 import { HoldRoom } from './hold-room.ts';
 
-/** Reads a stream of events through a hold that cannot grow; says how much was read and how often it was counted. */
-function readThrough(events: readonly { text: string; bytes: number }[], heldTokens: number): { tokens: number; looks: number } {
+/** Reads a stream of events through a hold that cannot grow; says how much was read and how often it was counted. `boundTokens`: of output, that the upstream was allowed. */
+function readThrough(events: readonly { text: string; bytes: number }[], heldTokens: number, boundTokens = Infinity): { tokens: number; looks: number } {
   const counter = new TokenCounter();
   let looks = 0;
   const usage = (): typeof NO_USAGE => ({ ...NO_USAGE, output: counter.tokensIfEnded });
@@ -16,6 +17,7 @@ function readThrough(events: readonly { text: string; bytes: number }[], heldTok
       looks += 1;
       return heldTokens - output;
     },
+    isBoundHeld: () => heldTokens >= boundTokens,
   };
   const room = new HoldRoom({ hold, usage });
   for (const { text, bytes } of events) {
@@ -45,6 +47,24 @@ describe('HoldRoom', () => {
     expect(tokens).toBeGreaterThan(8);
   });
 
+  test('events are taken for the tokens they are, not for their bytes', () => {
+    const events = Array.from({ length: 10 }, () => ({ text: ' one'.repeat(40), bytes: 350 }));
+    expect(readThrough(events, 80).tokens).toBe(80);
+    expect(readThrough(events, 119).tokens).toBe(80);
+  });
+
+  test('a hold of all that the upstream was allowed is used up to its last token, and the finish after it is read', () => {
+    const events = [40, 40, 20, 0].map((words) => ({ text: ' one'.repeat(words), bytes: 350 }));
+    expect(readThrough(events, 100, 100).tokens).toBe(100);
+    const hold = { room: () => 0, isBoundHeld: () => true };
+    expect(new HoldRoom({ hold, usage: () => ({ ...NO_USAGE, output: 100 }) }).take(350)).toBe(350);
+  });
+
+  test('an upstream that exceeds what it was allowed is stopped at the first piece that says so', () => {
+    const events = Array.from({ length: 10 }, () => ({ text: ' one'.repeat(40), bytes: 350 }));
+    expect(readThrough(events, 100, 100).tokens).toBe(120);
+  });
+
   test('an ordinary stream is counted once for hundreds of its events', () => {
     const { tokens, looks } = readThrough(Array.from({ length: 3_000 }, () => word), 4_096);
     expect(tokens).toBe(3_000);
@@ -54,7 +74,7 @@ describe('HoldRoom', () => {
   test('a whole answer that comes in one chunk is counted once', () => {
     const counter = new TokenCounter();
     let looks = 0;
-    const hold = { room: ({ output }: { output: number }): number => ((looks += 1), 4_200 - output) };
+    const hold = { room: ({ output }: { output: number }): number => ((looks += 1), 4_200 - output), isBoundHeld: () => false };
     const room = new HoldRoom({ hold, usage: () => ({ ...NO_USAGE, output: counter.tokensIfEnded }) });
     for (let left = 100 * word.bytes; left > 0; ) {
       const taken = room.take(left);
@@ -76,10 +96,48 @@ describe('HoldRoom', () => {
   });
 });
 
+const event = (delta: object, finish: string | null = null): string => `data: ${JSON.stringify({ id: 'c1', object: 'chat.completion.chunk', created: 1, model: 'real', choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`;
+
+describe('a balance of exactly what a request is bounded by', () => {
+  const CHAT = { kind: 'chat' as const, max_output_tokens: null, unbounded_input_tokens: null };
+  const PLAIN = { weight_input: 1_000_000, weight_output: 1_000_000, weight_cache_read: 1_000_000, weight_cache_write: 1_000_000 };
+  let node: NodeUnderTest;
+  let upstream: LocalUpstream;
+
+  beforeAll(async () => {
+    node = await startNodeUnderTest();
+    upstream = await startLocalUpstream((response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      const events = [event({ role: 'assistant', content: '' }), ...[40, 40, 20].map((words) => event({ content: ' one'.repeat(words) })), event({}, 'stop'), 'data: [DONE]\n\n'];
+      const send = (): void => {
+        const next = events.shift();
+        if (next === undefined) return void response.end();
+        response.write(next);
+        setTimeout(send, 5);
+      };
+      send();
+    });
+  });
+  afterAll(async () => {
+    await node.stop();
+    await upstream.close();
+  });
+
+  test('buys the whole answer', async () => {
+    const ask = { stream: true, max_tokens: 100, messages: [{ role: 'user', content: 'go' }] };
+    const { promptBound, boundTokens } = planHold({ ask: parseAsk('chat', Buffer.from(JSON.stringify({ ...ask, model: 'any' }))), model: CHAT, price: PLAIN });
+    expect(boundTokens).toBe(promptBound + 100);
+    const model = await node.addModel([{ baseUrl: upstream.baseUrl }], {}, boundTokens);
+    const text = await (await node.post('/v1/chat/completions', { ...ask, model: model.name })).text();
+    expect(text.match(/ one/g)).toHaveLength(100);
+    expect(text.match(/"finish_reason":"\w+"/g)).toEqual(['"finish_reason":"stop"']);
+    expect(await node.settledBalance(model)).toBeLessThan(promptBound);
+  });
+});
+
 describe('an upstream that sends megabytes a second', () => {
   const STREAMS = 20;
   const BALANCE = 400_000;
-  const event = (delta: object): string => `data: ${JSON.stringify({ id: 'c1', object: 'chat.completion.chunk', created: 1, model: 'real', choices: [{ index: 0, delta, finish_reason: null }] })}\n\n`;
   let node: NodeUnderTest;
   let upstream: LocalUpstream;
 

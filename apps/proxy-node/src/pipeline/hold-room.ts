@@ -8,46 +8,67 @@ const STEP_DECAY = 0.9;
 /**
  * How much of a stream its hold still covers. A byte of text is at most one token, so while the bytes generated since the last look are fewer than
  * the tokens that were left then, nothing has to be counted: a chunk costs a subtraction. A larger chunk is taken in pieces that fit. Near the end of
- * the hold they become small, and the stream stops one piece early rather than late.
+ * the hold they become small and each is counted, and the stream stops one piece early rather than late; where the hold covers all that the upstream
+ * was allowed, it stops when that is exceeded.
  */
 export class HoldRoom {
-  readonly #hold: Pick<HoldHandle, 'room'>;
+  readonly #hold: Pick<HoldHandle, 'room' | 'isBoundHeld'>;
   /** Not below what would be charged if the stream ended now. */
   readonly #usage: () => TokenUsage;
-  /** Bytes of text that certainly fit, and when to look again: at half of what the last look found. */
-  #sureBytes = 0;
+  /** Tokens of output that certainly fit, and when to look again: at half of what the last look found. */
+  #sureTokens = 0;
   #lookBelow = 1;
   /** Bytes of text the piece in hand has brought so far, and what pieces bring lately. */
   #broughtBytes = 0;
   #stepBytes = 1;
+  #stepTokens = 1;
+  /** The output counted at the last look, and the pieces that brought some since. */
+  #lookedOutput = 0;
+  #piecesSince = 0;
 
-  constructor({ hold, usage }: { hold: Pick<HoldHandle, 'room'>; usage: () => TokenUsage }) {
+  constructor({ hold, usage }: { hold: Pick<HoldHandle, 'room' | 'isBoundHeld'>; usage: () => TokenUsage }) {
     this.#hold = hold;
     this.#usage = usage;
   }
 
   generated(text: string): void {
     const bytes = Buffer.byteLength(text);
-    this.#sureBytes -= bytes;
+    this.#sureTokens -= bytes;
     this.#broughtBytes += bytes;
   }
 
   /** How many of the next `bytes` from upstream may be read now; 0 when the hold is used up. */
   take(bytes: number): number {
-    if (this.#broughtBytes > 0) this.#stepBytes = Math.max(this.#broughtBytes, Math.floor(this.#stepBytes * STEP_DECAY));
+    this.#endPiece();
+    if (this.#covers(bytes)) return bytes;
+    if (this.#sureTokens < Math.max(this.#lookBelow, this.#stepBytes)) this.#look();
+    if (this.#covers(bytes)) return bytes;
+    return this.#mayReadOn() ? Math.min(bytes, Math.max(PIECE_BYTES, this.#sureTokens)) : 0;
+  }
+
+  #endPiece(): void {
+    if (this.#broughtBytes === 0) return;
+    this.#stepBytes = Math.max(this.#broughtBytes, Math.floor(this.#stepBytes * STEP_DECAY));
     this.#broughtBytes = 0;
-    if (this.#covers(bytes)) return bytes;
-    if (this.#sureBytes < Math.max(this.#lookBelow, this.#stepBytes)) this.#look();
-    if (this.#covers(bytes)) return bytes;
-    return this.#sureBytes < this.#stepBytes ? 0 : Math.max(PIECE_BYTES, this.#sureBytes);
+    this.#piecesSince += 1;
   }
 
   #look(): void {
-    this.#sureBytes = this.#hold.room(this.#usage());
-    this.#lookBelow = this.#sureBytes / 2;
+    const usage = this.#usage();
+    this.#sureTokens = this.#hold.room(usage);
+    this.#lookBelow = this.#sureTokens / 2;
+    if (this.#piecesSince > 0) this.#stepTokens = Math.ceil(Math.max((usage.output - this.#lookedOutput) / this.#piecesSince, this.#stepTokens * STEP_DECAY));
+    this.#lookedOutput = usage.output;
+    this.#piecesSince = 0;
   }
 
+  /** Whatever tokens these bytes turn out to be. */
   #covers(bytes: number): boolean {
-    return bytes <= this.#sureBytes || (bytes <= PIECE_BYTES && this.#stepBytes <= this.#sureBytes);
+    return bytes <= this.#sureTokens || (bytes <= PIECE_BYTES && this.#stepBytes <= this.#sureTokens);
+  }
+
+  /** Bytes alone do not say so, but one more piece fits by what the last ones were counted as, or by the limit the upstream was given: all that is left may be its finish. */
+  #mayReadOn(): boolean {
+    return Math.min(this.#stepBytes, this.#stepTokens) <= this.#sureTokens || (this.#sureTokens >= 0 && this.#hold.isBoundHeld());
   }
 }

@@ -55,7 +55,7 @@ export interface CheckpointerOptions {
 }
 
 /** A hold that is kept; `release` ends it. */
-export type KeptHold = Pick<HoldHandle, 'count' | 'room' | 'grow' | 'onStop'> & { release: () => void };
+export type KeptHold = Pick<HoldHandle, 'count' | 'room' | 'isBoundHeld' | 'grow' | 'onStop'> & { release: () => void };
 
 /** Keeps the holds of running requests alive and large enough, and says when one must end (metering.md 2.2, design.md Deduction). */
 export class Checkpointer {
@@ -99,6 +99,7 @@ export class Checkpointer {
     return {
       count: (source) => void (watched.source = source),
       room: (usage) => outputPaidBy(watched.heldTokens - chargeOf(usage, hold.price), hold.price),
+      isBoundHeld: () => watched.heldTokens >= hold.boundTokens,
       grow: (listener) => this.#grow(watched, listener),
       onStop: (listener) => {
         watched.onStop = listener;

@@ -162,6 +162,7 @@ export class RequestBooks implements Books {
     return {
       count: kept.count,
       room: kept.room,
+      isBoundHeld: kept.isBoundHeld,
       grow: kept.grow,
       onStop: kept.onStop,
       settle: (final) => {
