@@ -66,7 +66,7 @@ describe('planHold', () => {
 
   test('adds the surcharge of the model for each input without a bound, and says when there is none', () => {
     const prompt = { textBytes: 100, messageCount: 2, imageCount: 0, unboundedInputs: 2 };
-    expect(planHold({ ask: ask({ prompt }), model: { ...CHAT, unbounded_input_tokens: 1000 }, price: PLAIN }).promptBound).toBe(2132);
+    expect(planHold({ ask: ask({ prompt }), model: { ...CHAT, unbounded_input_tokens: 1000 }, price: PLAIN })).toMatchObject({ promptBound: 2132, besideTextTokens: 2032 });
     expect(planHold({ ask: ask({ prompt }), model: CHAT, price: PLAIN })).toMatchObject({ promptBound: 132, bounds: { promptTokens: null } });
   });
 

@@ -43,6 +43,8 @@ export interface HoldPlan {
   /** Output tokens per choice, to be written into the upstream request; not weighted. */
   outputLimit: number;
   promptBound: number;
+  /** Of the prompt bound, what stands for all but the text: messages, images, inputs without a bound. Plain tokens. */
+  besideTextTokens: number;
   /** By how much a stream's hold grows at a checkpoint. */
   sliceTokens: number;
   /** The hold never needs to exceed this. */
@@ -80,6 +82,7 @@ export function planHold(request: HoldRequest): HoldPlan {
     minTokens: chargedCeil(promptMicros + outputMicros(firstTokens)),
     outputLimit,
     promptBound: chargedCeil(promptMicros),
+    besideTextTokens: saturate(besideTextOf(request)),
     sliceTokens: chargedCeil(outputMicros(slice)),
     boundTokens,
     bounds: { promptTokens: isPromptBounded(request) ? Math.max(saturate(promptTokens), ask.raw?.byteLength ?? 0) : null, outputTokens: saturate(outputTokens) },
@@ -108,10 +111,13 @@ export function affordableText(request: HoldRequest, chargedTokens: number): num
   return Number(divideFloor(left, microsPerToken) - promptTokensOf({ ...request, exactTextTokens: 0 }));
 }
 
-function promptTokensOf({ ask: { prompt }, model, exactTextTokens }: HoldRequest): bigint {
-  const text = Math.min(prompt.textBytes, exactTextTokens ?? prompt.textBytes);
+function promptTokensOf(request: HoldRequest): bigint {
+  const { ask, exactTextTokens } = request;
+  return BigInt(Math.min(ask.prompt.textBytes, exactTextTokens ?? ask.prompt.textBytes)) + besideTextOf(request);
+}
+
+function besideTextOf({ ask: { prompt }, model }: Pick<HoldRequest, 'ask' | 'model'>): bigint {
   return (
-    BigInt(text) +
     BigInt(prompt.messageCount) * BigInt(TOKENS_PER_MESSAGE) +
     BigInt(prompt.imageCount) * BigInt(TOKENS_PER_IMAGE_MAX) +
     BigInt(prompt.unboundedInputs) * BigInt(model.unbounded_input_tokens ?? 0)

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { NO_USAGE } from '@tollgate/contracts';
 import { planHold, TokenCounter } from '@tollgate/metering';
@@ -19,7 +20,7 @@ function readThrough(events: readonly { text: string; bytes: number }[], heldTok
     },
     isBoundHeld: () => heldTokens >= boundTokens,
   };
-  const room = new HoldRoom({ hold, usage });
+  const room = new HoldRoom({ hold, usage, reported: () => null });
   for (const { text, bytes } of events) {
     for (let left = bytes; left > 0; ) {
       const taken = room.take(left);
@@ -57,12 +58,21 @@ describe('HoldRoom', () => {
     const events = [40, 40, 20, 0].map((words) => ({ text: ' one'.repeat(words), bytes: 350 }));
     expect(readThrough(events, 100, 100).tokens).toBe(100);
     const hold = { room: () => 0, isBoundHeld: () => true };
-    expect(new HoldRoom({ hold, usage: () => ({ ...NO_USAGE, output: 100 }) }).take(350)).toBe(350);
+    expect(new HoldRoom({ hold, usage: () => ({ ...NO_USAGE, output: 100 }), reported: () => null }).take(350)).toBe(350);
   });
 
   test('an upstream that exceeds what it was allowed is stopped at the first piece that says so', () => {
     const events = Array.from({ length: 10 }, () => ({ text: ' one'.repeat(40), bytes: 350 }));
     expect(readThrough(events, 100, 100).tokens).toBe(120);
+  });
+
+  test('what the upstream says of the prompt is taken into account at once', () => {
+    let reported: typeof NO_USAGE | null = null;
+    const hold = { room: ({ input }: { input: number }): number => 10_000 - input, isBoundHeld: () => false };
+    const room = new HoldRoom({ hold, usage: () => reported ?? NO_USAGE, reported: () => reported });
+    expect(room.take(5_000)).toBe(5_000);
+    reported = { ...NO_USAGE, input: 10_000 };
+    expect(room.take(5_000)).toBe(0);
   });
 
   test('an ordinary stream is counted once for hundreds of its events', () => {
@@ -75,7 +85,7 @@ describe('HoldRoom', () => {
     const counter = new TokenCounter();
     let looks = 0;
     const hold = { room: ({ output }: { output: number }): number => ((looks += 1), 4_200 - output), isBoundHeld: () => false };
-    const room = new HoldRoom({ hold, usage: () => ({ ...NO_USAGE, output: counter.tokensIfEnded }) });
+    const room = new HoldRoom({ hold, usage: () => ({ ...NO_USAGE, output: counter.tokensIfEnded }), reported: () => null });
     for (let left = 100 * word.bytes; left > 0; ) {
       const taken = room.take(left);
       expect(taken).toBeGreaterThan(0);
@@ -132,6 +142,52 @@ describe('a balance of exactly what a request is bounded by', () => {
     expect(text.match(/ one/g)).toHaveLength(100);
     expect(text.match(/"finish_reason":"\w+"/g)).toEqual(['"finish_reason":"stop"']);
     expect(await node.settledBalance(model)).toBeLessThan(promptBound);
+  });
+});
+
+describe.each(['openai', 'anthropic'] as const)('a prompt of documents that only the %s upstream can count', (protocol) => {
+  const DOCUMENT = 100_000;
+  const named = (data: { type: string } & Record<string, unknown>): string => `event: ${data.type}\ndata: ${JSON.stringify(data)}\n\n`;
+  const usage = { prompt_tokens: DOCUMENT, completion_tokens: 100_000, total_tokens: DOCUMENT + 100_000 };
+  const WORDS = ' word'.repeat(40);
+  const ANSWERS = {
+    openai: { start: event({ role: 'assistant', content: '' }), text: event({ content: WORDS }), end: event({}, 'stop').replace('"choices"', `"usage":${JSON.stringify(usage)},"choices"`) + 'data: [DONE]\n\n' },
+    anthropic: {
+      start:
+        named({ type: 'message_start', message: { id: 'm', type: 'message', role: 'assistant', model: 'real', content: [], stop_reason: null, stop_sequence: null, usage: { input_tokens: DOCUMENT, output_tokens: 1 } } }) +
+        named({ type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } }),
+      text: named({ type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: WORDS } }),
+      end: named({ type: 'message_delta', delta: { stop_reason: 'end_turn', stop_sequence: null }, usage: { output_tokens: 100_000 } }) + named({ type: 'message_stop' }),
+    },
+  };
+  let node: NodeUnderTest;
+  let upstream: LocalUpstream;
+
+  beforeAll(async () => {
+    node = await startNodeUnderTest();
+    const { start, text, end } = ANSWERS[protocol];
+    upstream = await startLocalUpstream(async (response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' }).write(start);
+      for (let sent = 0; sent < 2_500 && !response.destroyed; sent += 10) {
+        if (!response.write(text.repeat(10))) await Promise.race([once(response, 'drain'), once(response, 'close')]);
+      }
+      response.end(end);
+    });
+  });
+  afterAll(async () => {
+    await node.stop();
+    await upstream.close();
+  });
+
+  test('is covered while the answer goes on: the balance is not overdrawn', async () => {
+    const balance = DOCUMENT + 6_000;
+    const model = await node.addModel([{ baseUrl: upstream.baseUrl, protocol }], { unbounded_input_tokens: DOCUMENT }, balance);
+    const source = { type: 'document', source: { type: 'url', url: 'https://example.com/a.pdf' } };
+    const file = { type: 'file', file: { file_id: 'file-1' } };
+    const [path, part] = protocol === 'anthropic' ? ['/v1/messages', source] : ['/v1/chat/completions', file];
+    const ask = { model: model.name, stream: true, max_tokens: 100_000, messages: [{ role: 'user', content: [part] }] };
+    await (await node.post(path, ask, protocol === 'anthropic' ? { 'anthropic-version': '2023-06-01' } : {})).text();
+    expect(await node.settledBalance(model)).toBeGreaterThanOrEqual(0);
   });
 });
 

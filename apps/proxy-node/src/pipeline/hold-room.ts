@@ -1,9 +1,18 @@
 import type { TokenUsage } from '@tollgate/contracts';
+import type { StreamReader } from '@tollgate/protocols';
 import type { HoldHandle } from '../usage/books.ts';
 
 /** So much of an upstream's bytes is read at a time once a hold is nearly used up: an event or two. */
 const PIECE_BYTES = 512;
 const STEP_DECAY = 0.9;
+
+export interface RoomParts {
+  hold: Pick<HoldHandle, 'room' | 'isBoundHeld'>;
+  /** Not below what would be charged if the stream ended now. */
+  usage: () => TokenUsage;
+  /** What the upstream has reported of it so far. */
+  reported: () => StreamReader['usage'];
+}
 
 /**
  * How much of a stream its hold still covers. A byte of text is at most one token, so while the bytes generated since the last look are fewer than
@@ -12,9 +21,7 @@ const STEP_DECAY = 0.9;
  * was allowed, it stops when that is exceeded.
  */
 export class HoldRoom {
-  readonly #hold: Pick<HoldHandle, 'room' | 'isBoundHeld'>;
-  /** Not below what would be charged if the stream ended now. */
-  readonly #usage: () => TokenUsage;
+  readonly #parts: RoomParts;
   /** Tokens of output that certainly fit, and when to look again: at half of what the last look found. */
   #sureTokens = 0;
   #lookBelow = 1;
@@ -25,10 +32,11 @@ export class HoldRoom {
   /** The output counted at the last look, and the pieces that brought some since. */
   #lookedOutput = 0;
   #piecesSince = 0;
+  /** What the upstream had reported when it was last asked. */
+  #known: StreamReader['usage'] = null;
 
-  constructor({ hold, usage }: { hold: Pick<HoldHandle, 'room' | 'isBoundHeld'>; usage: () => TokenUsage }) {
-    this.#hold = hold;
-    this.#usage = usage;
+  constructor(parts: RoomParts) {
+    this.#parts = parts;
   }
 
   generated(text: string): void {
@@ -40,6 +48,7 @@ export class HoldRoom {
   /** How many of the next `bytes` from upstream may be read now; 0 when the hold is used up. */
   take(bytes: number): number {
     this.#endPiece();
+    if (this.#isPromptNews()) this.#look();
     if (this.#covers(bytes)) return bytes;
     if (this.#sureTokens < Math.max(this.#lookBelow, this.#stepBytes)) this.#look();
     if (this.#covers(bytes)) return bytes;
@@ -54,12 +63,21 @@ export class HoldRoom {
   }
 
   #look(): void {
-    const usage = this.#usage();
-    this.#sureTokens = this.#hold.room(usage);
+    const usage = this.#parts.usage();
+    this.#sureTokens = this.#parts.hold.room(usage);
     this.#lookBelow = this.#sureTokens / 2;
     if (this.#piecesSince > 0) this.#stepTokens = Math.ceil(Math.max((usage.output - this.#lookedOutput) / this.#piecesSince, this.#stepTokens * STEP_DECAY));
     this.#lookedOutput = usage.output;
     this.#piecesSince = 0;
+  }
+
+  /** The prompt may be dearer than what the hold took for it. */
+  #isPromptNews(): boolean {
+    const known = this.#known;
+    const reported = this.#parts.reported();
+    if (reported === known) return false;
+    this.#known = reported;
+    return !known || !reported || reported.input !== known.input || reported.cacheRead !== known.cacheRead || reported.cacheWrite !== known.cacheWrite;
   }
 
   /** Whatever tokens these bytes turn out to be. */
@@ -69,6 +87,6 @@ export class HoldRoom {
 
   /** Bytes alone do not say so, but one more piece fits by what the last ones were counted as, or by the limit the upstream was given: all that is left may be its finish. */
   #mayReadOn(): boolean {
-    return Math.min(this.#stepBytes, this.#stepTokens) <= this.#sureTokens || (this.#sureTokens >= 0 && this.#hold.isBoundHeld());
+    return Math.min(this.#stepBytes, this.#stepTokens) <= this.#sureTokens || (this.#sureTokens >= 0 && this.#parts.hold.isBoundHeld());
   }
 }

@@ -126,7 +126,7 @@ export class Pipeline {
       isStream: asked.ask.isStream,
       reply,
       hold: admitted.hold,
-      createTally: () => new Tally({ prompt: asked.ask.prompt, bounds: admitted.plan.bounds, exactTextTokens: admitted.exactTextTokens }),
+      createTally: () => new Tally({ prompt: asked.ask.prompt, plan: admitted.plan, exactTextTokens: admitted.exactTextTokens }),
       ticker,
       receivedAtMs,
       keepAliveMs: limits.keepAliveMs,

@@ -1,5 +1,5 @@
 import { NO_USAGE, type ChargeBasis, type TokenUsage } from '@tollgate/contracts';
-import { countTokens, countTokensGently, estimateUsage, quarantine, TokenCounter, type UsageBounds } from '@tollgate/metering';
+import { countTokens, countTokensGently, estimateUsage, quarantine, TokenCounter, type HoldPlan, type UsageBounds } from '@tollgate/metering';
 import type { PromptFacts } from '@tollgate/protocols';
 import { nextTurn } from '../next-turn.ts';
 
@@ -25,15 +25,17 @@ export interface Counted {
 export class Tally {
   readonly #prompt: PromptFacts;
   readonly #bounds: UsageBounds;
+  readonly #besideTextTokens: number;
   readonly #output = new TokenCounter();
   /** Of the prompt's text; null until it is tokenised. */
   #textTokens: number | null;
   #isCountingPrompt = false;
 
-  /** `exactTextTokens`: of the prompt, where admission has tokenised it. */
-  constructor({ prompt, bounds, exactTextTokens = null }: { prompt: PromptFacts; bounds: UsageBounds; exactTextTokens?: number | null }) {
+  /** `plan`: of the hold. `exactTextTokens`: of the prompt, where admission has tokenised it. */
+  constructor({ prompt, plan, exactTextTokens = null }: { prompt: PromptFacts; plan: Pick<HoldPlan, 'bounds' | 'besideTextTokens'>; exactTextTokens?: number | null }) {
     this.#prompt = prompt;
-    this.#bounds = bounds;
+    this.#bounds = plan.bounds;
+    this.#besideTextTokens = plan.besideTextTokens;
     this.#textTokens = exactTextTokens;
   }
 
@@ -49,11 +51,15 @@ export class Tally {
     return { ...(reported ?? (this.#textTokens === null ? NO_USAGE : this.#promptOf(this.#textTokens))), output: this.#output.tokens, reasoning: 0 };
   }
 
-  /** What `atEnd` would charge if the answer ended here, or more: a prompt that is not tokenised yet stands with its bytes. For holds, which must cover it. */
+  /**
+   * What `atEnd` would charge if the answer ended here, or more. For holds, which must cover it: until the upstream has told its prompt figure, and
+   * many do at the end only, the prompt stands with all the hold took for it, less what its text has too many bytes.
+   */
   ifEnded({ usage, isFinal }: Reported): TokenUsage {
     const reported = this.#believed(usage);
     if (reported && isFinal) return reported;
-    return { ...(reported ?? this.#promptOf(this.#textTokens ?? this.#prompt.textBytes)), output: this.#output.tokensIfEnded, reasoning: 0 };
+    const prompt = reported ?? { ...NO_USAGE, input: this.#besideTextTokens + (this.#textTokens ?? this.#prompt.textBytes) };
+    return { ...prompt, output: this.#output.tokensIfEnded, reasoning: 0 };
   }
 
   /** What to charge now that the answer is over: the report where it is final and credible, else the upstream's prompt figure or ours, and our count of the output. */
