@@ -35,7 +35,7 @@ export class BodyRoom {
       takeFor: (accountId) => {
         owner = accountId;
         return (bytes) => {
-          this.#take(accountId, bytes);
+          this.#take(accountId, { bytes, taken });
           taken += bytes;
         };
       },
@@ -46,11 +46,12 @@ export class BodyRoom {
     };
   }
 
-  #take(accountId: number, bytes: number): void {
+  /** `taken`: by the same request before. */
+  #take(accountId: number, { bytes, taken }: { bytes: number; taken: number }): void {
     const own = this.#ofAccounts.get(accountId) ?? 0;
     const free = this.#bytesMax - this.#bytes - bytes;
     if (free < 0) throw full();
-    if (own > 0 && own + bytes > free) throw tooManyOfOne();
+    if (own > taken && own + bytes > free) throw tooManyOfOne();
     this.#ofAccounts.set(accountId, own + bytes);
     this.#bytes += bytes;
   }
