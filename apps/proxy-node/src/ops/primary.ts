@@ -21,10 +21,10 @@ export function keepWorkers({ config, count, log }: { config: Config; count: num
   return keeper;
 }
 
-/** This process's channel to its primary; null when it has none. */
+/** This process's channel to its primary; null when it has none. What cannot be sent is lost: without a callback the failure would end the process. */
 export function primaryOfThis(): PrimaryPort | null {
   const { worker } = cluster;
-  return worker ? { send: (message) => worker.isConnected() && worker.send(message), on: (event, listener) => process.on(event, listener) } : null;
+  return worker ? { send: (message) => worker.isConnected() && worker.send(message, () => undefined), on: (event, listener) => process.on(event, listener) } : null;
 }
 
 function fork(index: number): WorkerProcess {
