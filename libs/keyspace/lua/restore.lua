@@ -1,4 +1,5 @@
--- Gives a running request the hold back that Redis lost, in a rebuilt shard or with the end of its file: what is there of it. Idempotent by rid.
+-- Gives a running request the hold back that Redis lost, in a rebuilt shard or with the end of its file: what is there of it. Idempotent by rid;
+-- a hold that was not lost is renewed as by a checkpoint.
 -- Only for a request that cannot have been settled or reaped before the loss; its node knows (docs/internals.md, Usage on its way).
 -- KEYS 1 epoch  2 subscription  3 hold  4 holds
 -- ARGV 1 epoch  2 rid  3 account id  4 model id  5 subscription id  6 key id  7 price version id  8 generation  9 node
@@ -10,7 +11,13 @@ local function restore(KEYS, ARGV)
   if not want or not used or not lease_ms then return invalid('restore') end
   local hold = read_hold(KEYS[3])
   if hold and (hold.acct ~= ARGV[3] or hold.model ~= ARGV[4]) then return invalid('restore: the hold belongs to another subscription') end
-  if hold and hold.st == 'open' then return { 'OK', text(hold.amt) } end
+  local deadline = text(clock(ARGV[13]) + lease_ms)
+  if hold and hold.st == 'open' then
+    -- Its node counts on a lease that begins now, as after a checkpoint.
+    redis.call('HSET', KEYS[3], 'used', text(math.max(used, tonumber(hold.used))))
+    redis.call('ZADD', KEYS[4], deadline, ARGV[2])
+    return { 'OK', text(hold.amt) }
+  end
   if hold then return { 'GONE', hold.st } end
   local sub = read_books(KEYS[2])
   if sub.id ~= ARGV[5] then return { 'GONE', 'none' } end
@@ -21,6 +28,6 @@ local function restore(KEYS, ARGV)
   write_books(KEYS[2], sub)
   redis.call('HSET', KEYS[3], 'st', 'open', 'amt', text(amount), 'used', text(used), 'gen', ARGV[8], 'acct', ARGV[3], 'model', ARGV[4],
     'sub', ARGV[5], 'key', ARGV[6], 'price', ARGV[7], 'node', ARGV[9])
-  redis.call('ZADD', KEYS[4], text(clock(ARGV[13]) + lease_ms), ARGV[2])
+  redis.call('ZADD', KEYS[4], deadline, ARGV[2])
   return { 'OK', text(amount) }
 end

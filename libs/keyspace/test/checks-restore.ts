@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { usageReapSchema } from '@tollgate/contracts';
 import type { RestoreReply, RestoreRequest } from '../src/index.ts';
 import { keys } from '../src/keys.ts';
-import { reapedAt, refOf, settle, withdraw } from './tenant-acts.ts';
+import { checkpoint, reapedAt, refOf, settle, withdraw } from './tenant-acts.ts';
 import { admitted, books, contents, drain, KEY_ID, MODEL_ID, openAccount, OTHER_MODEL_ID, putSubscription, SUBSCRIPTION_ID, type Checks, type Tenant } from './world.ts';
 
 function restore(tenant: Tenant, rid: string, changes: Partial<RestoreRequest> = {}): Promise<RestoreReply> {
@@ -32,16 +32,31 @@ export const restoreChecks: Checks = {
   'restoring twice holds once, and a request that is over is not restored': async (world) => {
     const tenant = await world.tenant();
     await openAccount(tenant);
-    const [running, settled, unknown] = [await admitted(tenant), await admitted(tenant), tenant.rid()];
+    const settled = await admitted(tenant);
     await settle(tenant, settled, 10);
-    await restore(tenant, unknown, { wantTokens: 70 });
     const reaped = await reapedAt(tenant, 5);
+    const [running, unknown] = [await admitted(tenant), tenant.rid()];
+    await restore(tenant, unknown, { wantTokens: 70 });
     const before = await contents(tenant);
     assert.deepEqual(await restore(tenant, running, { wantTokens: 500 }), { kind: 'restored', heldTokens: 100 });
     assert.deepEqual(await restore(tenant, unknown, { wantTokens: 500 }), { kind: 'restored', heldTokens: 70 });
     assert.deepEqual(await restore(tenant, settled), { kind: 'gone', state: 'done' });
     assert.deepEqual(await restore(tenant, reaped), { kind: 'gone', state: 'reaped' });
     assert.deepEqual(await contents(tenant), before);
+  },
+
+  'restoring a hold that is still open renews its lease and says what it used, as a checkpoint does': async (world) => {
+    const tenant = await world.tenant();
+    await openAccount(tenant);
+    const rid = await admitted(tenant);
+    await checkpoint(tenant, rid, { usedTokens: 20 });
+    tenant.clock.now += 30_000;
+    assert.deepEqual(await restore(tenant, rid, { usedTokens: 40 }), { kind: 'restored', heldTokens: 100 });
+    assert.deepEqual(await restore(tenant, rid, { usedTokens: 10 }), { kind: 'restored', heldTokens: 100 });
+    tenant.clock.now += 59_999;
+    assert.equal((await tenant.store.reap(refOf(tenant, rid))).kind, 'alive');
+    tenant.clock.now += 1;
+    assert.deepEqual(await tenant.store.reap(refOf(tenant, rid)), { kind: 'reaped', chargedTokens: 40 });
   },
 
   'a restored hold whose node dies is reaped by what it had used, with everything the books need to know': async (world) => {

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { startServices, type Services } from '@tollgate/harness';
 import fc from 'fast-check';
-import { lossSequences, runLosses } from './loss-run.ts';
+import { lossSequences, runLosses, type LossCommand } from './loss-run.ts';
 import { openWorld, type World } from './world.ts';
 
 const BATCH = 20;
@@ -34,5 +34,14 @@ test(
   },
   600_000,
 );
+
+test('a hold that was restored although it was still open has the lease its node counts on: it is not reaped before a loss after which it is restored again', async () => {
+  const half: LossCommand = { type: 'advance', ms: 30_000 };
+  const restore: LossCommand = { type: 'restore', nth: 0, fate: 'arrives' };
+  const booked: LossCommand[] = [{ type: 'reap' }, { type: 'relay' }, { type: 'book', nth: 0, isAgain: false }];
+  const seen = new Map<string, number>();
+  await runLosses(await world.tenant(), [{ type: 'admit' }, half, restore, half, ...booked, { type: 'lose' }, restore, { type: 'end', nth: 0, used: 80 }], seen);
+  expect(Object.fromEntries(seen)).toMatchObject({ 'restore:restored': 2, 'reap:alive': 1, 'settle:open': 1 });
+});
 
 const REACHED = ['restore:restored', 'restore:gone', 'restore:fenced', 'settle:open', 'settle:none', 'settle:reaped', 'settle:duplicate', 'settle:fenced', 'reap:reaped', 'reap:not_open'];

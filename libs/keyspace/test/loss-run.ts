@@ -44,7 +44,19 @@ const arbitraries: { weight: number; arbitrary: fc.Arbitrary<LossCommand> }[] = 
   { weight: 6, arbitrary: fc.record({ type: fc.constant('settle'), nth, reEmit: fc.boolean() }) },
   { weight: 4, arbitrary: fc.record({ type: fc.constant('book'), nth, isAgain: fc.boolean() }) },
 ];
-export const lossSequences: fc.Arbitrary<LossCommand[]> = fc.array(fc.oneof(...arbitraries), { minLength: 20, maxLength: 60, size: 'max' });
+/** A hold that is restored in the middle of its lease, lost or not, and looked at when the lease it had before would be over. */
+const restoredMidway: fc.Arbitrary<LossCommand[]> = nth.map((which) => [
+  { type: 'advance', ms: 30_000 },
+  { type: 'restore', nth: which, fate: 'arrives' },
+  { type: 'advance', ms: 30_000 },
+  { type: 'reap' },
+  { type: 'relay' },
+  { type: 'book', nth: 0, isAgain: false },
+]);
+const single = fc.oneof(...arbitraries).map((command) => [command]);
+export const lossSequences: fc.Arbitrary<LossCommand[]> = fc
+  .array(fc.oneof({ weight: 15, arbitrary: single }, { weight: 1, arbitrary: restoredMidway }), { minLength: 20, maxLength: 60, size: 'max' })
+  .map((parts) => parts.flat());
 
 /** Runs a sequence, then lets everything come to its end, and holds PostgreSQL and Redis against what was used. */
 export async function runLosses(tenant: Tenant, commands: readonly LossCommand[], seen: Map<string, number>): Promise<void> {

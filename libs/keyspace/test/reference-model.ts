@@ -175,7 +175,12 @@ export class ReferenceModel {
 
   restore(request: RestoreRequest): RestoreReply {
     const known = this.holds.get(request.rid);
-    if (known) return known.state === 'open' ? { kind: 'restored', heldTokens: known.amount } : { kind: 'gone', state: known.state };
+    if (known && known.state !== 'open') return { kind: 'gone', state: known.state };
+    if (known) {
+      known.used = Math.max(known.used, request.usedTokens);
+      known.deadline = this.now + request.leaseMs;
+      return { kind: 'restored', heldTokens: known.amount };
+    }
     const sub = this.subscription(request);
     if (sub.record?.id !== request.subscriptionId) return { kind: 'gone', state: 'none' };
     const { rid, accountId, modelId, generation, keyId, subscriptionId, usedTokens: used } = request;

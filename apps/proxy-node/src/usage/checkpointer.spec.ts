@@ -50,6 +50,34 @@ test('a stream that begins to wait while its lease is being renewed gets its sli
   }
 });
 
+test('a restored hold is asked about when it would have been without the loss: a key that was disabled meanwhile ends its stream within five seconds', async () => {
+  let now = 0;
+  let asked = 0;
+  let epoch = 'e1';
+  const checkpointer = checkpointerOver(
+    {
+      checkpoint: () => Promise.resolve(++asked === 1 ? { kind: 'ok', heldTokens: 1_000, extendedTokens: 0 } : { kind: 'stop', heldTokens: 1_000 }),
+      epochOf: () => Promise.resolve(epoch),
+      restore: () => Promise.resolve({ kind: 'restored', heldTokens: 1_000 }),
+    },
+    () => now,
+  );
+  try {
+    const hold = { ...HOLD, epoch };
+    const stopped = new Promise<string>((resolve) => checkpointer.keep(hold).onStop(resolve));
+    now = 2_500;
+    await eventually('the first checkpoint', () => asked === 1);
+    now = 7_000;
+    epoch = 'e2';
+    checkpointer.lost('e1');
+    await eventually('the hold is restored', () => hold.epoch === 'e2');
+    now = 7_500;
+    expect(await stopped).toBe('access_revoked');
+  } finally {
+    checkpointer.close();
+  }
+});
+
 test('a stream that waits when Redis loses everything is restored as soon as its shard is filled, and gets its slice then', async () => {
   let now = 0;
   let epoch: string | null = null;

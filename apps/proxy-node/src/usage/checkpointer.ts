@@ -188,6 +188,7 @@ export class Checkpointer {
   async #checkpoint(watched: Watched, extendTokens: number, now: number): Promise<void> {
     const { rid, epoch, accountId, modelId, keyHash } = watched.hold;
     const { metering, leaseMs } = this.#options;
+    watched.nextCheckpointAtMs = now + CHECKPOINT_INTERVAL_MS;
     if (extendTokens > 0) watched.nextExtensionAtMs = now + EXTEND_RETRY_MS;
     const reply = await this.#ask(watched, now, () => metering.checkpoint({ rid, epoch, accountId, modelId, keyHash, usedTokens: watched.charged, extendTokens, leaseMs }));
     if (reply) this.#apply(watched, reply, { epoch, extendTokens, askedAtMs: now });
@@ -197,7 +198,6 @@ export class Checkpointer {
   async #ask<Reply>(watched: Watched, now: number, call: () => Promise<Reply>): Promise<Reply | null> {
     watched.inFlight = true;
     watched.askedAtMs = now;
-    watched.nextCheckpointAtMs = now + CHECKPOINT_INTERVAL_MS;
     try {
       return await call();
     } catch (error) {
@@ -235,7 +235,8 @@ export class Checkpointer {
 
   /**
    * Takes a hold anew that Redis lost, so that nobody else spends its tokens meanwhile. Only while its lease cannot have run out: a hold that may have
-   * been reaped before the loss has a charge in PostgreSQL already, and its final must go there.
+   * been reaped before the loss has a charge in PostgreSQL already, and its final must go there. Not a checkpoint, which alone looks at key and
+   * account: the next one comes when it would have come.
    */
   async #restore(watched: Watched, askedAtMs: number): Promise<void> {
     const reply = await this.#ask(watched, askedAtMs, () => this.#takeAnew(watched));
