@@ -20,7 +20,7 @@ function readThrough(events: readonly { text: string; bytes: number }[], heldTok
     },
     isBoundHeld: () => heldTokens >= boundTokens,
   };
-  const room = new HoldRoom({ hold, usage, reported: () => null });
+  const room = new HoldRoom({ hold, usage, told: () => null });
   for (const { text, bytes } of events) {
     for (let left = bytes; left > 0; ) {
       const taken = room.take(left);
@@ -58,7 +58,7 @@ describe('HoldRoom', () => {
     const events = [40, 40, 20, 0].map((words) => ({ text: ' one'.repeat(words), bytes: 350 }));
     expect(readThrough(events, 100, 100).tokens).toBe(100);
     const hold = { room: () => 0, isBoundHeld: () => true };
-    expect(new HoldRoom({ hold, usage: () => ({ ...NO_USAGE, output: 100 }), reported: () => null }).take(350)).toBe(350);
+    expect(new HoldRoom({ hold, usage: () => ({ ...NO_USAGE, output: 100 }), told: () => null }).take(350)).toBe(350);
   });
 
   test('an upstream that exceeds what it was allowed is stopped at the first piece that says so', () => {
@@ -69,10 +69,19 @@ describe('HoldRoom', () => {
   test('what the upstream says of the prompt is taken into account at once', () => {
     let reported: typeof NO_USAGE | null = null;
     const hold = { room: ({ input }: { input: number }): number => 10_000 - input, isBoundHeld: () => false };
-    const room = new HoldRoom({ hold, usage: () => reported ?? NO_USAGE, reported: () => reported });
+    const room = new HoldRoom({ hold, usage: () => reported ?? NO_USAGE, told: () => ({ usage: reported, hasFinish: false }) });
     expect(room.take(5_000)).toBe(5_000);
     reported = { ...NO_USAGE, input: 10_000 };
     expect(room.take(5_000)).toBe(0);
+  });
+
+  test('what follows the finish is read without room for it, unless it is more of the answer', () => {
+    const told = { usage: null, hasFinish: true };
+    const room = new HoldRoom({ hold: { room: () => -1, isBoundHeld: () => false }, usage: () => NO_USAGE, told: () => told });
+    expect(room.take(300)).toBe(300);
+    expect(room.take(5_000)).toBe(512);
+    room.generated(' another choice');
+    expect(room.take(300)).toBe(0);
   });
 
   test('an ordinary stream is counted once for hundreds of its events', () => {
@@ -85,7 +94,7 @@ describe('HoldRoom', () => {
     const counter = new TokenCounter();
     let looks = 0;
     const hold = { room: ({ output }: { output: number }): number => ((looks += 1), 4_200 - output), isBoundHeld: () => false };
-    const room = new HoldRoom({ hold, usage: () => ({ ...NO_USAGE, output: counter.tokensIfEnded }), reported: () => null });
+    const room = new HoldRoom({ hold, usage: () => ({ ...NO_USAGE, output: counter.tokensIfEnded }), told: () => null });
     for (let left = 100 * word.bytes; left > 0; ) {
       const taken = room.take(left);
       expect(taken).toBeGreaterThan(0);

@@ -10,8 +10,8 @@ export interface RoomParts {
   hold: Pick<HoldHandle, 'room' | 'isBoundHeld'>;
   /** Not below what would be charged if the stream ended now. */
   usage: () => TokenUsage;
-  /** What the upstream has reported of it so far. */
-  reported: () => StreamReader['usage'];
+  /** What the upstream has told so far. */
+  told: () => Pick<StreamReader, 'usage' | 'hasFinish'> | null;
 }
 
 /**
@@ -34,6 +34,8 @@ export class HoldRoom {
   #piecesSince = 0;
   /** What the upstream had reported when it was last asked. */
   #known: StreamReader['usage'] = null;
+  /** There was more text after a finish. */
+  #isFinishFalse = false;
 
   constructor(parts: RoomParts) {
     this.#parts = parts;
@@ -43,6 +45,7 @@ export class HoldRoom {
     const bytes = Buffer.byteLength(text);
     this.#sureTokens -= bytes;
     this.#broughtBytes += bytes;
+    this.#isFinishFalse ||= this.#hasFinish;
   }
 
   /** How many of the next `bytes` from upstream may be read now; 0 when the hold is used up. */
@@ -52,6 +55,8 @@ export class HoldRoom {
     if (this.#covers(bytes)) return bytes;
     if (this.#sureTokens < Math.max(this.#lookBelow, this.#stepBytes)) this.#look();
     if (this.#covers(bytes)) return bytes;
+    // Nothing more is generated: what is left must not wait for tokens, and be told a second finish when there are none. Unless it is not true.
+    if (this.#hasFinish && !this.#isFinishFalse) return Math.min(bytes, PIECE_BYTES);
     return this.#mayReadOn() ? Math.min(bytes, Math.max(PIECE_BYTES, this.#sureTokens)) : 0;
   }
 
@@ -71,10 +76,14 @@ export class HoldRoom {
     this.#piecesSince = 0;
   }
 
+  get #hasFinish(): boolean {
+    return this.#parts.told()?.hasFinish ?? false;
+  }
+
   /** The prompt may be dearer than what the hold took for it. */
   #isPromptNews(): boolean {
     const known = this.#known;
-    const reported = this.#parts.reported();
+    const reported = this.#parts.told()?.usage ?? null;
     if (reported === known) return false;
     this.#known = reported;
     return !known || !reported || reported.input !== known.input || reported.cacheRead !== known.cacheRead || reported.cacheWrite !== known.cacheWrite;

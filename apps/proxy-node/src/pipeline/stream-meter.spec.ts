@@ -88,6 +88,19 @@ test('ends a stream whose balance runs out as if it had met its limit, charged w
   expect(balance).toBeLessThan(60);
 });
 
+test('an answer whose finish was read is passed on to its end, whatever is left of the balance', async () => {
+  const upstream = await upstreamOf((response) => {
+    sse(response).write(START);
+    later(50, () => response.write(chunk({ content: 'word '.repeat(100) }, 'stop')));
+    later(100, () => response.end(usage(3, 100) + event('[DONE]')));
+  });
+  const model = await node.addModel([{ baseUrl: upstream.baseUrl }], {}, 120);
+  const text = await (await node.post('/v1/chat/completions', { ...chatAsk(model), stream_options: { include_usage: true } })).text();
+  expect(text.match(/"finish_reason":"\w+"/g)).toEqual(['"finish_reason":"stop"']);
+  expect(text).toContain('"completion_tokens":100');
+  expect(await node.settledBalance(model)).toBe(120 - 103);
+});
+
 test('ends a stream whose key is disabled at its next checkpoint, and bills it', async () => {
   const { key, hash } = await node.putKey({});
   const upstream = await upstreamOf((response) => {

@@ -222,7 +222,7 @@ export class StreamMeter implements AnswerMeter, Ticking {
   }
 
   #roomFor(tally: Tally): HoldRoom {
-    return new HoldRoom({ hold: this.#context.hold, usage: () => tally.ifEnded(this.#reported()), reported: () => this.#reader?.usage ?? null });
+    return new HoldRoom({ hold: this.#context.hold, usage: () => tally.ifEnded(this.#reported()), told: () => this.#reader });
   }
 
   #reported(): { usage: StreamReader['usage']; isFinal: boolean } {
