@@ -82,18 +82,18 @@ export type JsonReading =
 /** Told about every piece of generated text (content, reasoning, tool arguments), to be counted when the upstream reports no usage. */
 export interface StreamSink {
   output(text: string): void;
-  /** The gateway's own count so far. Asked when the client is owed a usage report and the upstream gave none; without it such a report says zero. */
-  estimate?(): TokenUsage;
 }
 
 export interface StreamReader {
   /** Upstream bytes in, client bytes out (possibly none). Throws nothing: a broken stream shows in `state`. */
   push(bytes: Uint8Array): Uint8Array;
-  /** The upstream ended. Emits what is owed: the finish, or an in-protocol error when the ending was false. */
+  /** The upstream ended the connection: that may be the end of the answer, or an in-protocol error when the ending was false. */
   end(): Uint8Array;
+  /** The last bytes of a stream that its upstream ended well, with what it is charged for: usage the upstream did not report, the end mark. Empty for any other. */
+  close(usage: TokenUsage): Uint8Array;
   /** The gateway must end it: bytes of an in-protocol error event. */
   fail(error: UpstreamError): Uint8Array;
-  /** Ends it as if the output limit was reached (`length` / `max_tokens`), with usage so far. */
+  /** Ends it as if the output limit was reached (`length` / `max_tokens`), with what is charged for it. */
   finishEarly(usage: TokenUsage): Uint8Array;
   /** Bytes that keep the connection alive without meaning anything; safe before the first event too. */
   keepAlive(): Uint8Array;

@@ -1,3 +1,4 @@
+import { NO_USAGE } from '@tollgate/contracts';
 import { createExchange, parseAsk } from '../src/index.ts';
 import type { ClientProtocol, Exchange, ExchangeRequest, StreamReader } from '../src/index.ts';
 
@@ -36,7 +37,7 @@ export function drive(exchange: Exchange, upstream: Uint8Array | string, sizes: 
     parts.push(Buffer.from(reader.push(Buffer.from(bytes.subarray(at, at + size)))));
     at += size;
   }
-  parts.push(reader.end());
+  parts.push(reader.end(), reader.close(reader.usage ?? NO_USAGE));
   return { text: Buffer.concat(parts).toString('utf8'), reader, generated };
 }
 

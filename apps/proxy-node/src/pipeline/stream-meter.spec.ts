@@ -143,6 +143,41 @@ test('behaviour 30: a slow reader slows the upstream down instead of filling mem
   socket.destroy();
 });
 
+/** What the last usage report of a stream says, in charged tokens where every weight is 1. */
+function toldTokens(text: string): number {
+  const report = text.slice(text.lastIndexOf('"usage":{'));
+  return [...report.matchAll(/"(?:prompt|completion|input|output)_tokens":(\d+)/g)].reduce((sum, [, tokens]) => sum + Number(tokens), 0);
+}
+
+test.each([
+  ['chat', '/v1/chat/completions', { stream_options: { include_usage: true } }],
+  ['messages', '/v1/messages', { max_tokens: 1_000 }],
+])('a %s client whose upstream reports no usage is told what it is charged', async (_protocol, path, fields) => {
+  const words = Array.from({ length: 30 }, (_, index) => chunk({ content: `untokenisable${index}` })).join('');
+  const upstream = await upstreamOf((response) => sse(response).end(START + words + chunk({}, 'stop') + event('[DONE]')));
+  const model = await node.addModel([{ baseUrl: upstream.baseUrl }]);
+  const messages = [{ role: 'user', content: 'a long prompt '.repeat(5_000) }];
+  const text = await (await node.post(path, { ...chatAsk(model), ...fields, messages }, { 'anthropic-version': '2023-06-01' })).text();
+  const charged = 1_000_000 - (await node.settledBalance(model));
+  expect(charged).toBeGreaterThan(15_000);
+  expect(toldTokens(text)).toBe(charged);
+});
+
+test.each([
+  ['chat', '/v1/chat/completions', { stream_options: { include_usage: true } }],
+  ['messages', '/v1/messages', { max_tokens: 1_000 }],
+])('a %s client whose stream ends with its balance is told what it is charged', async (_protocol, path, fields) => {
+  const upstream = await upstreamOf((response) => {
+    sse(response).write(START);
+    const timer = setInterval(() => response.write(chunk({ content: 'wordwithnoendofit' })), 10);
+    response.on('close', () => clearInterval(timer));
+  });
+  const model = await node.addModel([{ baseUrl: upstream.baseUrl }], {}, 200);
+  const text = await (await node.post(path, { ...chatAsk(model), ...fields }, { 'anthropic-version': '2023-06-01' })).text();
+  expect(text).toMatch(/"(finish_reason":"length|stop_reason":"max_tokens)"/);
+  expect(toldTokens(text)).toBe(200 - (await node.settledBalance(model)));
+});
+
 test('usage that is absurd is not believed: the request is charged by our own count', async () => {
   const upstream = await upstreamOf((response) => sse(response).end(START + chunk({ content: 'one two' }) + chunk({}, 'stop') + usage(9_000_000_000, -1) + event('[DONE]')));
   const model = await node.addModel([{ baseUrl: upstream.baseUrl }]);

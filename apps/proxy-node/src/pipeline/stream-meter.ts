@@ -1,4 +1,4 @@
-import { NO_USAGE, type Outcome } from '@tollgate/contracts';
+import { NO_USAGE, type Outcome, type TokenUsage } from '@tollgate/contracts';
 import { upstreamError, type StreamReader, type StreamSink, type UpstreamError } from '@tollgate/protocols';
 import type { Ticking } from '../upstream/ticker.ts';
 import { gatewayFailure, UpstreamFailure } from '../upstream/upstream-failure.ts';
@@ -10,6 +10,7 @@ import type { Tally } from './tally.ts';
 /** What may wait for the first content before it is passed on; more is no preamble. */
 const PREAMBLE_BYTES_MAX = 64 * 1024;
 
+type LastBytes = (charged: TokenUsage) => Uint8Array;
 type StopReason = 'balance_exhausted' | 'access_revoked' | 'node_stopped';
 
 /**
@@ -60,7 +61,7 @@ export class StreamMeter implements AnswerMeter, Ticking {
       tally.output(text);
       room.generated(text);
     };
-    return { output, estimate: () => tally.soFar({ usage: this.#reader?.usage ?? null, isFinal: false }) };
+    return { output };
   }
 
   watch(flight: Flight): void {
@@ -164,7 +165,8 @@ export class StreamMeter implements AnswerMeter, Ticking {
     this.#commitPreamble();
     if (bytes.byteLength > 0) this.#isCommitted = true;
     if (reader.state === 'running') return this.#write(bytes);
-    this.#over(reader.state === 'finished' ? 'completed' : failedOutcome(reader), { last: bytes });
+    if (reader.state === 'failed') return this.#over(failedOutcome(reader), { last: () => bytes });
+    this.#over('completed', { last: (usage) => Buffer.concat([bytes, reader.close(usage)]) });
   }
 
   #broke(failure: UpstreamFailure): void {
@@ -174,7 +176,7 @@ export class StreamMeter implements AnswerMeter, Ticking {
     if (!this.#isCommitted && !reader.hasContent) return this.#replaceable(failure.error, 'contentless');
     this.#commitPreamble();
     const last = reader.fail(failure.error);
-    this.#over(failedOutcome(reader), { last, failure });
+    this.#over(failedOutcome(reader), { last: () => last, failure });
   }
 
   #replaceable(error: UpstreamError, evidence: 'stated' | 'contentless'): void {
@@ -190,7 +192,9 @@ export class StreamMeter implements AnswerMeter, Ticking {
     this.#stopReason = reason;
     if (this.#isOver || !reader || !this.#answer) return;
     this.#commitPreamble();
-    this.#over(reason, { last: reason === 'balance_exhausted' ? reader.finishEarly(this.#tally.soFar(this.#reported())) : reader.fail(reason === 'node_stopped' ? STOPPED : REVOKED) });
+    if (reason === 'balance_exhausted') return this.#over(reason, { last: (usage) => reader.finishEarly(usage) });
+    const last = reader.fail(reason === 'node_stopped' ? STOPPED : REVOKED);
+    this.#over(reason, { last: () => last });
   }
 
   #clientLeft(): void {
@@ -199,8 +203,8 @@ export class StreamMeter implements AnswerMeter, Ticking {
     else this.#flight?.abort('the client left');
   }
 
-  /** `last`: what the client gets once its usage is counted and journalled. */
-  #over(outcome: Outcome, { last = NO_BYTES, failure = null }: { last?: Uint8Array; failure?: UpstreamFailure | null } = {}): void {
+  /** `last`: what the client gets once its usage is counted and journalled; told what is charged, it may tell the client. */
+  #over(outcome: Outcome, { last = () => NO_BYTES, failure = null }: { last?: LastBytes; failure?: UpstreamFailure | null } = {}): void {
     if (this.#isOver) return;
     this.close();
     const answer = this.#answer;
@@ -211,11 +215,11 @@ export class StreamMeter implements AnswerMeter, Ticking {
     this.#count(outcome, last).then((metered) => this.#metered.resolve(metered), this.#metered.reject);
   }
 
-  async #count(outcome: Outcome, last: Uint8Array): Promise<Metered> {
+  async #count(outcome: Outcome, last: LastBytes): Promise<Metered> {
     const { reply } = this.#context;
     const counted = outcome === 'upstream_failed' ? NOTHING : await this.#tally.atEnd(this.#reported());
     const sendEnd = (): void => {
-      reply.write(last);
+      reply.write(last(counted.usage));
       reply.end();
     };
     return { outcome, counted, firstTokenMs: this.#firstTokenMs, status: reply.status, sendEnd };

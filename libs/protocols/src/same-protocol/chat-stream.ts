@@ -1,4 +1,3 @@
-import { NO_USAGE } from '@tollgate/contracts';
 import type { TokenUsage } from '@tollgate/contracts';
 import { clientErrorBody, upstreamClientError } from '../errors/client-error.ts';
 import { readInBandError, upstreamError } from '../errors/upstream-error.ts';
@@ -42,6 +41,7 @@ export class ChatStream extends StreamHandler {
   private nameless: SseEvent[] = [];
   /** The upstream's own usage chunk, kept back until [DONE]. */
   private usageChunk: SseEvent | null = null;
+  private endMark: Uint8Array = Buffer.from(DONE_EVENT);
   private readonly choicesWithRole = new Set<unknown>();
   /** Of the last chunk that came the long way. */
   private template: ChunkTemplate | null = null;
@@ -61,7 +61,10 @@ export class ChatStream extends StreamHandler {
     if (text !== null) return this.tap.generated(text);
     if (event.data === null) return out.add(event.raw);
     if (event.isHollow) return out.addText(COMMENT_EVENT);
-    if (event.isDone) return this.finish(out, () => this.writeRest(event.raw, out));
+    if (event.isDone) {
+      this.endMark = event.raw;
+      return this.finish(out);
+    }
     const chunk = parseJson(event.data);
     if (!isRecord(chunk)) return this.fail(upstreamError('unreadable'), out);
     const error = readInBandError(chunk);
@@ -72,8 +75,10 @@ export class ChatStream extends StreamHandler {
     this.relay(event, chunk, out);
   }
 
-  protected writeEnd(out: ByteOutput): void {
-    this.writeRest(Buffer.from(DONE_EVENT), out);
+  protected writeEnd(usage: TokenUsage, out: ByteOutput): void {
+    for (const waiting of this.nameless) this.write(waiting, record(parseJson(waiting.data ?? '')), out);
+    if (this.options.wantsStreamUsage) this.writeUsage(usage, out);
+    out.add(this.endMark);
   }
 
   protected writeFailure(error: UpstreamError, out: ByteOutput): void {
@@ -85,7 +90,7 @@ export class ChatStream extends StreamHandler {
     const indexes = isFirst ? [0] : [...this.choicesWithRole];
     const delta = isFirst ? { role: 'assistant', content: '' } : {};
     out.addText(dataEvent({ ...this.ownChunk(), choices: indexes.map((index) => ({ index, delta, finish_reason: 'length' })) }));
-    if (this.options.wantsStreamUsage) out.addText(dataEvent({ ...this.ownChunk(), choices: [], usage: this.tap.rawUsage ?? toChatUsage(usage) }));
+    if (this.options.wantsStreamUsage) out.addText(dataEvent({ ...this.ownChunk(), choices: [], usage: toChatUsage(usage) }));
     out.addText(DONE_EVENT);
   }
 
@@ -124,19 +129,12 @@ export class ChatStream extends StreamHandler {
     return editChunk(event, chunk, { model: this.options.model, identity: this.ownIdentity(), keepsUsage, choicesWithRole: this.choicesWithRole });
   }
 
-  private writeRest(done: Buffer, out: ByteOutput): void {
-    for (const waiting of this.nameless) this.write(waiting, record(parseJson(waiting.data ?? '')), out);
-    if (this.options.wantsStreamUsage) this.writeUsage(out);
-    out.add(done);
-  }
-
-  private writeUsage(out: ByteOutput): void {
+  private writeUsage(charged: TokenUsage, out: ByteOutput): void {
     if (this.usageChunk !== null) {
       const { bytes, patches } = this.edit(this.usageChunk, record(parseJson(this.usageChunk.data ?? '')), 'all');
       return out.add(applyPatches(bytes, patches));
     }
-    const usage = this.tap.rawUsage ?? toChatUsage(this.options.sink.estimate?.() ?? NO_USAGE);
-    out.addText(dataEvent({ ...this.ownChunk(), choices: [], usage }));
+    out.addText(dataEvent({ ...this.ownChunk(), choices: [], usage: this.tap.rawUsage ?? toChatUsage(charged) }));
   }
 
   private ownIdentity(): Identity {

@@ -32,6 +32,7 @@ export class MessagesStream extends StreamHandler {
   /** Recorded answers of tools the provider runs hold a second message: bytes pass. */
   protected override readonly isReadAfterEnd = true;
   private hasStarted = false;
+  private hasStopped = false;
   private openBlock: unknown = null;
 
   constructor(options: MessagesStreamOptions) {
@@ -53,13 +54,14 @@ export class MessagesStream extends StreamHandler {
     const error = readInBandError(value);
     if (error) return this.fail(error, out);
     this.tap.observe(value);
-    if (value['type'] === 'message_stop') return this.finish(out, () => out.add(event.raw));
+    if (value['type'] === 'message_stop') this.finish(out);
+    if (this.state === 'failed') return;
     this.follow(value);
     out.add(value['type'] === 'message_start' ? startWithModel(event.raw, this.options.model) : event.raw);
   }
 
-  protected writeEnd(out: ByteOutput): void {
-    out.addText(namedEvent({ type: 'message_stop' }));
+  protected writeEnd(_usage: TokenUsage, out: ByteOutput): void {
+    if (!this.hasStopped) out.addText(namedEvent({ type: 'message_stop' }));
   }
 
   protected writeFailure(error: UpstreamError, out: ByteOutput): void {
@@ -76,6 +78,7 @@ export class MessagesStream extends StreamHandler {
   private follow(event: JsonRecord): void {
     const type = event['type'];
     if (type === 'message_start') this.hasStarted = true;
+    else if (type === 'message_stop') this.hasStopped = true;
     else if (type === 'content_block_start') this.openBlock = event['index'];
     else if (type === 'content_block_stop') this.openBlock = null;
   }

@@ -41,6 +41,11 @@ export class EventStreamReader implements StreamReader {
     return this.out.take();
   }
 
+  close(usage: TokenUsage): Uint8Array {
+    this.handler.close(usage, this.out);
+    return this.out.take();
+  }
+
   fail(error: UpstreamError): Uint8Array {
     this.handler.fail(error, this.out);
     return this.out.take();

@@ -26,6 +26,7 @@ export abstract class StreamHandler {
   protected readonly isReadAfterEnd: boolean = false;
   /** Ended by the gateway: figures of the beginning are no report of the end, or the output would be free. */
   private isCutShort = false;
+  private isClosed = false;
 
   get hasContent(): boolean {
     return this.tap.hasContent;
@@ -50,8 +51,15 @@ export abstract class StreamHandler {
   /** The upstream closed the connection. */
   onEnd(out: ByteOutput): void {
     if (this.state !== 'running') return;
-    if (this.tap.hasFinish) this.finish(out, () => this.writeEnd(out));
+    if (this.tap.hasFinish) this.finish(out);
     else this.fail(upstreamError('server', { message: 'The upstream ended the stream before it was finished.' }), out);
+  }
+
+  /** Says what is owed to the client of a stream that the upstream has ended, now that it is known what is charged for it. */
+  close(usage: TokenUsage, out: ByteOutput): void {
+    if (!this.hasEnded || this.isClosed) return;
+    this.isClosed = true;
+    this.writeEnd(usage, out);
   }
 
   fail(error: UpstreamError, out: ByteOutput): void {
@@ -72,10 +80,9 @@ export abstract class StreamHandler {
   abstract eventsOfWhole(answer: unknown): string;
 
   /** The upstream has ended the stream. An end mark and nothing before it is no answer. */
-  protected finish(out: ByteOutput, write: () => void): void {
-    if (!this.tap.hasFinish && !this.tap.hasContent) return this.fail(upstreamError('unreadable'), out);
-    this.state = 'finished';
-    write();
+  protected finish(out: ByteOutput): void {
+    if (!this.tap.hasFinish && !this.tap.hasContent) this.fail(upstreamError('unreadable'), out);
+    else this.state = 'finished';
   }
 
   /** Well, and by the upstream itself. */
@@ -84,9 +91,9 @@ export abstract class StreamHandler {
   }
 
   protected abstract read(event: SseEvent, out: ByteOutput): void;
-  /** What is owed to the client when the upstream ended without an end mark. */
-  protected abstract writeEnd(out: ByteOutput): void;
+  /** What is still owed to the client when the upstream has ended. */
+  protected abstract writeEnd(usage: TokenUsage, out: ByteOutput): void;
   protected abstract writeFailure(error: UpstreamError, out: ByteOutput): void;
-  /** The ending of a stream that met its limit, with the usage so far. */
+  /** The ending of a stream that met its limit, with what is charged for it. */
   protected abstract writeCut(usage: TokenUsage, out: ByteOutput): void;
 }

@@ -1,4 +1,3 @@
-import { NO_USAGE } from '@tollgate/contracts';
 import type { TokenUsage } from '@tollgate/contracts';
 import { clientErrorBody, upstreamClientError } from '../errors/client-error.ts';
 import { readInBandError, upstreamError } from '../errors/upstream-error.ts';
@@ -69,11 +68,11 @@ export class TranslatedStream<S> extends StreamHandler {
     const [next, events] = this.options.translation.step(this.translated, value);
     this.translated = next;
     this.write(events, out);
-    if (value['type'] === 'message_stop') this.finish(out, () => this.writeEnd(out));
+    if (value['type'] === 'message_stop') this.finish(out);
   }
 
-  protected writeEnd(out: ByteOutput): void {
-    this.close({ usage: this.tap.usage ?? this.options.sink.estimate?.() ?? NO_USAGE, isCutShort: false }, out);
+  protected writeEnd(usage: TokenUsage, out: ByteOutput): void {
+    this.writeFinish({ usage, isCutShort: false }, out);
   }
 
   protected writeFailure(error: UpstreamError, out: ByteOutput): void {
@@ -83,15 +82,15 @@ export class TranslatedStream<S> extends StreamHandler {
   }
 
   protected writeCut(usage: TokenUsage, out: ByteOutput): void {
-    this.close({ usage, isCutShort: true }, out);
+    this.writeFinish({ usage, isCutShort: true }, out);
   }
 
   /** Chat's end mark; an Anthropic upstream that sends one has a message_stop of its own. */
   private onDone(out: ByteOutput): void {
-    if (this.options.dialect === 'openai') this.finish(out, () => this.writeEnd(out));
+    if (this.options.dialect === 'openai') this.finish(out);
   }
 
-  private close(end: { usage: TokenUsage; isCutShort: boolean }, out: ByteOutput): void {
+  private writeFinish(end: { usage: TokenUsage; isCutShort: boolean }, out: ByteOutput): void {
     this.write(this.options.translation.finish(this.translated, end), out);
     out.addText(this.options.translation.trailer);
   }
