@@ -9,7 +9,7 @@ export interface Books {
   /** Why new requests must be refused now (journal unwritable, Redis away, backlog over its limit), or null. With `redis_away` `failOpen` has the last word. */
   refusal(): 'metering_unavailable' | 'redis_away' | 'backlog_full' | null;
   /** What may be admitted while Redis does not answer; off unless the operator turned it on. */
-  readonly failOpen: Pick<FailOpen, 'isOn' | 'remember' | 'forget' | 'admit'>;
+  readonly failOpen: Pick<FailOpen, 'isOn' | 'remember' | 'forget' | 'knows' | 'admit'>;
   /** A request was refused for want of tokens: auto-recharge may look at once. Returns at once. */
   refusedForFunds(subscription: { accountId: number; modelId: number }): void;
 }

@@ -66,6 +66,33 @@ describe('without Redis a request is served', () => {
   });
 });
 
+test('a key is known from the address and for the time in which it may be served', () => {
+  const knows = (keyHash: string, addressHex = 'a1'): boolean => failOpen.knows({ keyHash, addressHex });
+  failOpen.remember({ ...SEEN, expiresAtMs: now + 200_000 });
+  failOpen.remember({ ...SEEN, modelId: 4, addressHex: 'a2' });
+  expect([knows('k'), knows('k', 'a2'), knows('k', 'a3'), knows('other')]).toEqual([true, true, false, false]);
+  now += 200_000;
+  expect([knows('k'), knows('k', 'a2')]).toEqual([false, true]);
+  now += 100_001;
+  expect(knows('k', 'a2')).toBe(false);
+});
+
+test('there is something to serve while any key was admitted within five minutes', () => {
+  expect(failOpen.knowsAny()).toBe(false);
+  failOpen.remember(SEEN);
+  now += 200_000;
+  failOpen.remember({ ...SEEN, keyHash: 'second', modelId: 4 });
+  failOpen.remember({ ...SEEN, keyHash: 'second' });
+  now += 100_001;
+  expect(failOpen.knowsAny()).toBe(true);
+  expect([isServed(), isServed({ keyHash: 'second' })]).toEqual([false, true]);
+  now += 200_000;
+  expect(failOpen.knowsAny()).toBe(false);
+  failOpen.remember(SEEN);
+  failOpen.forget('k');
+  expect(failOpen.knowsAny()).toBe(false);
+});
+
 describe('the allowance of a subscription', () => {
   test('covers the holds of all its keys together, and not a token more', () => {
     failOpen.remember(SEEN);
@@ -91,7 +118,7 @@ describe('the allowance of a subscription', () => {
   test('of nothing serves nothing', () => {
     failOpen = new FailOpen({ allowanceTokens: 0, log: pino({ level: 'silent' }), now: () => now });
     failOpen.remember(SEEN);
-    expect([failOpen.isOn, isServed(), isServed({ tokens: 0 })]).toEqual([false, false, false]);
+    expect([failOpen.isOn, isServed(), isServed({ tokens: 0 }), failOpen.knowsAny(), failOpen.knows({ keyHash: 'k', addressHex: 'a1' })]).toEqual([false, false, false, false, false]);
   });
 });
 

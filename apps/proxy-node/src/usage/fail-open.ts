@@ -25,6 +25,8 @@ export interface SeenAdmission {
   expiresAtMs: number;
 }
 
+type Seen = SeenAdmission & { atMs: number };
+
 export interface LoneRequest {
   rid: string;
   keyHash: string;
@@ -51,7 +53,7 @@ export interface FailOpenOptions {
 export class FailOpen {
   readonly #options: FailOpenOptions;
   /** By key, longest unused first, then by model. */
-  readonly #seen = new Map<string, Map<number, SeenAdmission & { atMs: number }>>();
+  readonly #seen = new Map<string, Map<number, Seen>>();
   /** Tokens that Redis does not know of, by request. */
   readonly #unseen = new Map<string, { subscriptionId: number; tokens: number }>();
   /** The same, summed by subscription. */
@@ -74,7 +76,7 @@ export class FailOpen {
   /** Redis admitted a request of a key without rate limits. */
   remember(admission: SeenAdmission): void {
     const { keyHash, modelId } = admission;
-    const models = this.#seen.get(keyHash) ?? new Map<number, SeenAdmission & { atMs: number }>();
+    const models = this.#seen.get(keyHash) ?? new Map<number, Seen>();
     models.delete(modelId);
     models.set(modelId, { ...admission, atMs: this.#options.now() });
     this.#seen.delete(keyHash);
@@ -88,11 +90,25 @@ export class FailOpen {
     this.#seen.delete(keyHash);
   }
 
+  /** Whether this key was served from this address a moment ago, whatever it asked for. */
+  knows({ keyHash, addressHex }: Pick<LoneRequest, 'keyHash' | 'addressHex'>): boolean {
+    const models = this.isOn ? this.#seen.get(keyHash) : undefined;
+    return [...(models?.values() ?? [])].some((seen) => seen.addressHex === addressHex && this.#isFresh(seen));
+  }
+
+  /** Whether anything could be served now. What is too old to be is dropped on the way: keys are in the order of their last admission. */
+  knowsAny(): boolean {
+    for (const [keyHash, models] of this.#seen) {
+      if ([...models.values()].some((seen) => this.#isFresh(seen))) return this.isOn;
+      this.#seen.delete(keyHash);
+    }
+    return false;
+  }
+
   /** Null: refuse. */
   admit({ rid, keyHash, modelId, addressHex, tokens }: LoneRequest): LoneGrant | null {
     const seen = this.isOn ? this.#seen.get(keyHash)?.get(modelId) : undefined;
-    const now = this.#options.now();
-    if (!seen || seen.addressHex !== addressHex || now - seen.atMs > SEEN_MAX_MS || (seen.expiresAtMs > 0 && seen.expiresAtMs <= now)) return null;
+    if (!seen || seen.addressHex !== addressHex || !this.#isFresh(seen)) return null;
     const spent = this.#spent.get(seen.subscriptionId) ?? 0;
     if (spent + tokens > this.#options.allowanceTokens || seen.availableTokens - spent <= BALANCE_PER_HOLD * tokens) return null;
     if (this.#unseen.size === 0) this.#options.log.warn({ account_id: seen.accountId, allowance_tokens: this.#options.allowanceTokens }, 'Redis is away: requests are admitted by this node alone, within their allowance');
@@ -112,6 +128,11 @@ export class FailOpen {
   taken(rid: string): void {
     this.#count(rid, 0);
     if (this.#unseen.delete(rid) && this.#unseen.size === 0) this.#options.log.warn({ admissions: this.#admissions }, 'Redis has everything that was used without it');
+  }
+
+  #isFresh({ atMs, expiresAtMs }: Seen): boolean {
+    const now = this.#options.now();
+    return now - atMs <= SEEN_MAX_MS && (expiresAtMs === 0 || expiresAtMs > now);
   }
 
   #count(rid: string, tokens: number): void {

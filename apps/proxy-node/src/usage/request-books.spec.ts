@@ -184,6 +184,23 @@ describe('RequestBooks', () => {
     expect(await balance()).toEqual({ balance: TOKENS - 60, held: 0 });
   }, 40_000);
 
+  test('with an allowance, is ready without Redis while there is a key that it may serve, and not before or after', async () => {
+    let lateMs = 0;
+    const node = await open({ failOpenTokens: 1_000, now: () => Date.now() + lateMs });
+    expect(node.unreadiness).toBeNull();
+    await services.redis.kill('SIGKILL');
+    try {
+      await eventually('nothing can be served', () => node.unreadiness === 'redis_away');
+      node.failOpen.remember({ accountId, keyHash: 'k', modelId: MODEL_ID, addressHex: '', keyId: 5, subscriptionId: 9, generation: 1, epoch: 'e', availableTokens: TOKENS, expiresAtMs: 0 });
+      expect(node.unreadiness).toBeNull();
+      lateMs = 300_001;
+      expect(node.unreadiness).toBe('redis_away');
+    } finally {
+      await services.redis.start();
+    }
+    await eventually('requests are accepted', () => node.unreadiness === null);
+  }, 40_000);
+
   test('refuses new requests when PostgreSQL has not acknowledged too many, and accepts them again', async () => {
     downstream.isAcknowledging = false;
     const node = await open({ backlogMax: 2 });

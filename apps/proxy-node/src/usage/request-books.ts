@@ -149,7 +149,7 @@ export class RequestBooks implements Books {
   /** Why no new request at all can be served, or null. */
   get unreadiness(): string | null {
     const refusal = this.refusal();
-    return refusal === 'redis_away' && this.failOpen.isOn ? null : refusal;
+    return refusal === 'redis_away' && this.failOpen.knowsAny() ? null : refusal;
   }
 
   refusedForFunds(subscription: FundsHint): void {
