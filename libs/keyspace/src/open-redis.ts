@@ -53,6 +53,14 @@ export function isRedisReachable(connection: RedisConnection): boolean {
   return connection.status === 'ready' && connection.nodes('master').some(({ status }) => status === 'ready' || status === 'wait');
 }
 
+/** How ioredis says that nobody answered: the connection broke or was not there, or the time was over. */
+const UNANSWERED = /^(?:Too many Cluster redirections\. Last error: (?:\w+: )?)?(?:Connection is closed|Command timed out|Command aborted due to connection close|Reached the max retries per request|Stream isn't writeable|Cluster isn't ready|Cluster is ended|Failed to refresh slots cache|None of startup nodes is available)/;
+
+/** Whether a call failed because Redis did not answer. An error that it answered with, whatever it says, and a fault of our own are no silence. */
+export function isUnanswered(error: unknown): boolean {
+  return error instanceof Error && UNANSWERED.test(error.message);
+}
+
 /**
  * Calls `listener` after every connection made, the first ones too; of a cluster, to each of its servers: what was written there a moment before
  * the last one broke may be lost. Returns what ends it.

@@ -1,4 +1,6 @@
+import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { openRedis, redisReady } from '@tollgate/keyspace';
 import type { SnapshotModel } from '@tollgate/snapshot';
 import { startLocalUpstream, type LocalUpstream } from '../testing/local-upstream.ts';
 import { ACCOUNT_ID, NODE_CREDENTIAL, startNodeUnderTest, until, type NodeUnderTest } from '../testing/node-under-test.ts';
@@ -36,6 +38,16 @@ const ask = async (key?: string): Promise<number> => {
   await response.arrayBuffer();
   return response.status;
 };
+const question = (): string => JSON.stringify({ model: model.name, max_tokens: 50, messages: [{ role: 'user', content: 'go' }] });
+const send = async (body: NonNullable<RequestInit['body']>, key: string, headers: Record<string, string> = {}): Promise<number> => {
+  const response = await fetch(`${node.url}/v1/chat/completions`, { method: 'POST', body, headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...headers }, duplex: 'half' });
+  await response.arrayBuffer();
+  return response.status;
+};
+const padded = (key: string): Promise<number> => send(question() + ' '.repeat(100_000), key);
+const chunked = (key: string): Promise<number> => send(new Blob([question()]).stream(), key);
+const zipped = (key: string): Promise<number> => send(gzipSync(question()), key, { 'content-encoding': 'gzip' });
+const malformed = (): Promise<number> => send('{', node.apiKey);
 const isReady = async (): Promise<boolean> => (await fetch(`${node.url}/readyz`)).status === 200;
 const metric = async (name: string): Promise<number> => {
   const text = await (await fetch(`${node.url}/metrics`, { headers: { authorization: `Bearer ${NODE_CREDENTIAL}` } })).text();
@@ -51,10 +63,14 @@ test('with an allowance, a known key is served while Redis is away: up to the al
   await until(async () => (await ask(stranger.key)) === 503);
   expect(await isReady()).toBe(true);
   expect([await ask(limited.key), await ask(stranger.key)]).toEqual([503, 503]);
+  // Their keys are judged before their bodies are read.
+  for (const send of [padded, chunked, zipped]) expect([await send(stranger.key), await send(node.apiKey)]).toEqual([503, 200]);
+  expect(await malformed()).toBe(400);
 
+  const early = 3;
   const statuses: number[] = [];
   for (let round = 0; round < 5; round += 1) statuses.push(...(await Promise.all(Array.from({ length: 10 }, () => ask()))));
-  const served = statuses.filter((status) => status === 200).length;
+  const served = early + statuses.filter((status) => status === 200).length;
   expect(new Set(statuses)).toEqual(new Set([200, 503]));
   expect(served * CHARGE).toBeLessThanOrEqual(ALLOWANCE);
   // Less is left than one more hold: 50 of output and a prompt of a few bytes.
@@ -73,6 +89,23 @@ test('with an allowance, a known key is served while Redis is away: up to the al
   expect(await ask()).toBe(503);
   await node.services.redis.start();
   await until(() => node.live.getBooks([{ accountId: ACCOUNT_ID, modelId: model.id }]).then(() => true, () => false));
+}, 60_000);
+
+test('a Redis that answers with an error is not one that is away: nothing is admitted alone', async () => {
+  const { key } = await node.putKey({});
+  expect(await ask(key)).toBe(200);
+  const admissions = await metric('tollgate_fail_open_admissions');
+  const redis = openRedis(node.services.redisUrl, { role: 'plain', name: 'spec', onError: () => undefined });
+  await redisReady(redis, 5_000);
+  try {
+    await redis.config('SET', 'min-replicas-to-write', '1');
+    expect(await ask(key)).toBe(503);
+    await redis.config('SET', 'min-replicas-to-write', '0');
+    await until(async () => (await ask(key)) === 200);
+  } finally {
+    redis.disconnect();
+  }
+  expect(await metric('tollgate_fail_open_admissions')).toBe(admissions);
 }, 60_000);
 
 test('a stream that began without Redis gets its first slice, waits, and goes on once Redis is back', async () => {

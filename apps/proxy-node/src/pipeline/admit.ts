@@ -1,5 +1,5 @@
 import type { ParsedApiKey } from '@tollgate/contracts';
-import type { AccessDenied, AccessReply, AdmitReply, AdmitRequest, WindowState } from '@tollgate/keyspace';
+import { isUnanswered, type AccessDenied, type AccessReply, type AdmitReply, type AdmitRequest, type WindowState } from '@tollgate/keyspace';
 import { affordableOutput, affordableText, planHold, priceInForce, type HoldPlan, type HoldRequest } from '@tollgate/metering';
 import type { Ask } from '@tollgate/protocols';
 import type { PriceVersion, SnapshotModel } from '@tollgate/snapshot';
@@ -46,6 +46,7 @@ export interface Admission {
 }
 
 type Keys = readonly ParsedApiKey[];
+type Access = Extract<AccessReply, { kind: 'allowed' }> & { accountId: number };
 type Granted = Pick<Extract<AdmitReply, { kind: 'admitted' | 'duplicate' }>, 'keyId' | 'subscriptionId' | 'generation' | 'grantedTokens' | 'epoch'>;
 interface Trial {
   key: ParsedApiKey;
@@ -95,7 +96,6 @@ export class Admitter {
     const { key, reply } = trial;
     if (reply === null) return this.#admitAlone([key], admission, { request, plan, price });
     if (reply.kind !== 'admitted' && (reply.kind !== 'duplicate' || reply.state !== 'open')) throw this.#refused(key, reply, admission.model.id);
-    this.#remember(key, admission, reply);
     const windows = reply.kind === 'admitted' ? reply.windows : [];
     return this.#open(key, admission, { request, plan, price, granted: reply, windows });
   }
@@ -110,27 +110,46 @@ export class Admitter {
     throw unavailable();
   }
 
-  /** A key whose requests are counted cannot be served without its counts. */
-  #remember({ accountId, hash: keyHash }: ParsedApiKey, { model, addressHex }: Admission, reply: Extract<AdmitReply, { kind: 'admitted' | 'duplicate' }>): void {
+  /** What Redis said of a key last is all that may stand for it. A key whose requests are counted cannot be served without its counts. */
+  #remember({ accountId, hash: keyHash }: ParsedApiKey, { model, addressHex }: Admission, reply: AdmitReply): void {
     const { failOpen } = this.#books;
     if (!failOpen.isOn) return;
     if (reply.kind === 'admitted' && reply.windows.length === 0) failOpen.remember({ ...reply, accountId, keyHash, modelId: model.id, addressHex });
     else failOpen.forget(keyHash);
   }
 
-  /** Who the caller is, without admitting anything. Throws the same refusals as `admit`. */
-  async access(keys: Keys, addressHex: string): Promise<Extract<AccessReply, { kind: 'allowed' }> & { accountId: number }> {
+  /** Who the caller is and what he may use, without admitting anything. Throws the same refusals as `admit`. */
+  async access(keys: Keys, addressHex: string): Promise<Access> {
+    const access = await this.#access(keys, addressHex);
+    if (access === null) throw unavailable();
+    return access;
+  }
+
+  /** The caller's account, known before anything of his is read. Without Redis that of a key which fail-open may serve. Throws as `access` does. */
+  async accountOf(keys: Keys, addressHex: string): Promise<number> {
+    const access = await this.#access(keys, addressHex);
+    if (access !== null) return access.accountId;
+    const known = keys.find(({ hash }) => this.#books.failOpen.knows({ keyHash: hash, addressHex }));
+    if (!known) throw unavailable();
+    return known.accountId;
+  }
+
+  /** Null when Redis did not answer. */
+  async #access(keys: Keys, addressHex: string): Promise<Access | null> {
     let denial: Refusal | undefined;
     for (const { accountId, hash } of keys) {
-      const reply = await this.#store.access({ accountId, keyHash: hash, addressHex }).catch((error: unknown) => this.#storeFailed(error));
+      const reply = await this.#store.access({ accountId, keyHash: hash, addressHex }).catch((error: unknown) => this.#unanswered(error));
+      if (reply === null) return null;
       if (reply.kind === 'allowed') return { ...reply, accountId };
+      this.#books.failOpen.forget(hash);
       if (reply.kind === 'fenced') throw unavailable();
       denial ??= accessRefusal(reply);
     }
     throw denial ?? new Refusal('invalid_api_key');
   }
 
-  async #try(keys: Keys, { rid, addressHex, model, receivedAtMs }: Admission, price: PriceVersion, plan: HoldPlan): Promise<Trial> {
+  async #try(keys: Keys, admission: Admission, price: PriceVersion, plan: HoldPlan): Promise<Trial> {
+    const { rid, addressHex, model, receivedAtMs } = admission;
     let first: Trial | undefined;
     for (const key of keys) {
       const remembered = this.#denials.get(key.hash, receivedAtMs);
@@ -151,6 +170,7 @@ export class Admitter {
           node: this.#node,
         })
         .catch((error: unknown) => this.#unanswered(error));
+      if (reply !== null) this.#remember(key, admission, reply);
       const trial = { key, reply };
       if (reply === null || !isKeyDenied(reply)) return trial;
       first ??= trial;
@@ -188,19 +208,16 @@ export class Admitter {
 
   #refused(key: ParsedApiKey, reply: AdmitReply, modelId: number): Refusal {
     const refusal = admitRefusal(reply);
-    this.#books.failOpen.forget(key.hash);
     if (reply.kind === 'balance_too_low' || reply.kind === 'tokens_held') this.#books.refusedForFunds({ accountId: key.accountId, modelId });
     if (reply.kind === 'rate_limited') this.#denials.set(key.hash, { refusal, retryAfterMs: reply.retryAfterMs, now: Date.now() });
     return refusal;
   }
 
-  #storeFailed(error: unknown): never {
-    this.#unanswered(error);
-    throw unavailable();
-  }
-
+  /** Only silence may be stood in for. A Redis that answers with an error (out of memory, too few replicas) has said no. */
   #unanswered(error: unknown): null {
-    this.#log.error({ err: error }, 'admission failed: Redis did not answer');
+    const isSilent = isUnanswered(error);
+    this.#log.error({ err: error }, isSilent ? 'admission failed: Redis did not answer' : 'admission failed: Redis answered with an error');
+    if (!isSilent) throw unavailable();
     return null;
   }
 }

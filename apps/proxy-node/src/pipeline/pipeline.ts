@@ -91,7 +91,7 @@ export class Pipeline {
     const index = gate.open();
     const credentials = authenticate(incoming.headers);
     // A stranger must not make the node read and parse megabytes: for these the key is judged before the body.
-    const take = mayBeLarge(incoming.headers) ? room.takeFor((await admitter.access(credentials, addressHex)).accountId) : () => undefined;
+    const take = mayBeLarge(incoming.headers) ? room.takeFor(await admitter.accountOf(credentials, addressHex)) : () => undefined;
     const asked = await parse({ incoming, protocol, index, bytesMax: limits.bodyBytesMax, take }).catch((error: unknown) => this.#afterAccess(credentials, addressHex, error));
     const admitted = await admitter.admit(credentials, { rid, receivedAtMs, addressHex, ask: asked.ask, model: asked.model });
     // From here a hold exists, so every way out must settle it. The first settle wins: twice is harmless, never is a leak.
@@ -114,7 +114,7 @@ export class Pipeline {
 
   /** A stranger must not learn from a 400 or 404 what only a caller may know: the key is judged before the mistake is told. */
   async #afterAccess(credentials: Credentials, addressHex: string, error: unknown): Promise<never> {
-    if (!(error instanceof ClientGone)) await this.#parts.admitter.access(credentials, addressHex);
+    if (!(error instanceof ClientGone)) await this.#parts.admitter.accountOf(credentials, addressHex);
     throw error;
   }
 
