@@ -163,7 +163,7 @@ test('never sends a request a second time once a node has been connected to', as
   const { url } = await frontDoor({ nodes: [await backend(breaking), await backend(breaking)] });
   const answer = await fetch(`${url}/v1/chat/completions`, { method: 'POST', body: '{}' });
   expect(answer.status).toBe(502);
-  expect(answer.headers.get('content-type')).toBe('application/problem+json');
+  expect(await answer.json()).toMatchObject({ error: { type: 'server_error', code: 'upstream_error' } });
   expect(requests).toBe(1);
 });
 
@@ -183,11 +183,26 @@ test('answers 503 with Retry-After while no node is ready, and serves again once
   const refused = await fetch(`${url}/v1/models`);
   expect(refused.status).toBe(503);
   expect(refused.headers.get('retry-after')).toBe('1');
-  expect(await refused.json()).toMatchObject({ code: 'no_node_ready', status: 503 });
   expect((await fetch(`${url}/readyz`)).status).toBe(503);
   isReady = true;
   for (let tries = 0; tries < 100 && (await fetch(`${url}/readyz`)).status !== 200; tries += 1) await new Promise((resolve) => setTimeout(resolve, 20));
   expect((await fetch(`${url}/v1/models`)).status).toBe(200);
+});
+
+test.each([
+  ['POST', '/v1/chat/completions', { error: { type: 'server_error', code: 'unavailable', param: null, message: expect.any(String) } }],
+  ['POST', '/v1/responses?x=1', { error: { type: 'server_error', code: 'unavailable' } }],
+  ['GET', '/v1/models', { error: { type: 'server_error', code: 'unavailable' } }],
+  ['POST', '/v1/messages?beta=true', { type: 'error', error: { type: 'api_error', message: expect.any(String) } }],
+  ['POST', '/v1/messages/count_tokens', { type: 'error', error: { type: 'api_error' } }],
+])('without a ready node, %s %s is refused in the shape of its own protocol, with an id and when to come back', async (method, path, body) => {
+  const { url } = await frontDoor({ nodes: [await closedAddress()] });
+  const refused = await fetch(`${url}${path}`, { method, ...(method === 'POST' && { body: '{}' }) });
+  expect({ status: refused.status, type: refused.headers.get('content-type'), retryAfter: refused.headers.get('retry-after') }).toEqual({ status: 503, type: 'application/json', retryAfter: '1' });
+  const requestId = refused.headers.get('x-request-id');
+  expect(requestId).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7/);
+  expect(refused.headers.get('request-id')).toBe(requestId);
+  expect(await refused.json()).toMatchObject({ ...body, request_id: requestId });
 });
 
 test('answers 503 while the control plane is away, and still serves /v1', async () => {

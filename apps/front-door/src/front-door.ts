@@ -3,8 +3,8 @@ import { createProxyServer } from 'httpxy';
 import type { Config } from './config.ts';
 import { ConnectFirstAgent, NeverConnected } from './connect-first-agent.ts';
 import { NodePool, type ProxyNode } from './node-pool.ts';
-import { sendProblem } from './problem.ts';
 import { cleanRequestHeaders, cleanResponseHeaders } from './proxy-headers.ts';
+import { sendFailure } from './send-failure.ts';
 
 /** As much as a node takes: the front door must not be the stricter of the two. */
 const HEADER_BYTES_MAX = 32 * 1024;
@@ -36,7 +36,7 @@ export function createFrontDoor(config: Pick<Config, 'CONTROL_PLANE_URL' | 'PROX
   const server = createServer({ maxHeaderSize: HEADER_BYTES_MAX, headersTimeout: HEADERS_TIMEOUT_MS, keepAliveTimeout: KEEP_ALIVE_MS, requestTimeout: 0 }, (request, response) => {
     handle(request, response).catch((error: unknown) => {
       log(`${request.method} ${request.url?.split('?')[0]}: ${String(error)}`);
-      sendProblem(response, 'bad_gateway');
+      sendFailure(response, 'bad_gateway', nodePathOf(request));
     });
   });
   return { server, pool, close: (drainTimeoutMs) => close(server, pool, drainTimeoutMs) };
@@ -47,6 +47,12 @@ function isForNode(method: string | undefined, pathname: string): boolean {
   if (pathname === '/v1' || pathname.startsWith('/v1/')) return true;
   if (pathname === '/api/hello') return method === 'HEAD' || method === 'GET';
   return pathname === '/' && method === 'HEAD';
+}
+
+/** The path of a request for a node, already in path form; undefined when it is for the control plane. */
+function nodePathOf({ method, url }: IncomingMessage): string | undefined {
+  const [pathname = '/'] = (url ?? '/').split('?', 1);
+  return isForNode(method, pathname) ? pathname : undefined;
 }
 
 type Forward = (request: IncomingMessage, response: ServerResponse, target: string) => Promise<void>;
@@ -81,7 +87,7 @@ async function toNode(pool: NodePool, forward: Forward, request: IncomingMessage
       node.inFlight -= 1;
     }
   }
-  sendProblem(response, 'no_node_ready');
+  sendFailure(response, 'no_node_ready', nodePathOf(request));
 }
 
 async function toControlPlane(url: string, forward: Forward, request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -89,7 +95,7 @@ async function toControlPlane(url: string, forward: Forward, request: IncomingMe
     await forward(request, response, url);
   } catch (error) {
     if (!(error instanceof NeverConnected)) throw error;
-    sendProblem(response, 'control_plane_unavailable');
+    sendFailure(response, 'control_plane_unavailable', undefined);
   }
 }
 

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { HttpBindings } from '@hono/node-server';
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
-import type { ClientProtocol } from '@tollgate/protocols';
+import { errorShapeOf, type ClientProtocol } from '@tollgate/protocols';
 import { Hono, type Context } from 'hono';
 import { countTokensEndpoint } from './endpoints/count-tokens.ts';
 import { getModel, listModels, type ModelsRequest } from './endpoints/models.ts';
@@ -9,7 +9,7 @@ import type { BodyRoom } from './http/body-room.ts';
 import { clientAddressHex, type AddressRange } from './http/client-address.ts';
 import { ClientReply } from './http/client-reply.ts';
 import { ClientGone } from './http/read-body.ts';
-import { errorShapeOf, isExpected, sendError } from './http/send-error.ts';
+import { isExpected, sendError } from './http/send-error.ts';
 import type { Operations } from './ops/operations.ts';
 import type { Admitter } from './pipeline/admit.ts';
 import type { ClientRequest, Pipeline } from './pipeline/pipeline.ts';

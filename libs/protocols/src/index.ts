@@ -2,6 +2,8 @@ export * from './exchange.ts';
 export { parseAsk, parseCountTokens } from './ask/parse-ask.ts';
 export { CLIENT_ERRORS, clientError, clientErrorBody, upstreamClientError } from './errors/client-error.ts';
 export type { ClientError, ClientErrorCode, ClientErrorResponse } from './errors/client-error.ts';
+export { errorShapeOf } from './errors/error-shape.ts';
+export type { ErrorShape } from './errors/error-shape.ts';
 export { redact } from './errors/redact.ts';
 export { readUpstreamError, retryAfterMs, upstreamError } from './errors/upstream-error.ts';
 export type { UpstreamFailure } from './errors/upstream-error.ts';

@@ -19,6 +19,7 @@ async function syncAll(options: Shared): Promise<void> {
   const answer = await answerOf(connect(options).POST('/admin-api/proxy-nodes/sync-all'));
   const rows = answer.nodes.map((node) => [node.id, node.name, node.outcome, node.version, node.applied_at]);
   show(options.json ?? false, answer, () => `Version ${answer.version}\n${table(['id', 'node', 'outcome', 'version', 'applied'], rows)}`);
+  if (answer.pinned_version !== null) process.stderr.write(`Warning: publication is pinned to version ${answer.pinned_version}; later changes are not in it.\n  Fix: POST /admin-api/snapshots/unpin\n`);
   if (answer.nodes.some((node) => node.outcome !== 'applied')) process.exitCode = EXIT.notWell;
 }
 

@@ -1,14 +1,7 @@
-import { clientError, InvalidRequest, upstreamClientError, type ClientError, type ClientErrorResponse, type ClientProtocol } from '@tollgate/protocols';
+import { clientError, InvalidRequest, upstreamClientError, type ClientError, type ClientErrorResponse, type ErrorShape } from '@tollgate/protocols';
 import { REFUSALS, Refusal, retryHeaders } from '../refusals.ts';
 import { UpstreamFailure } from '../upstream/upstream-failure.ts';
 import type { ClientReply } from './client-reply.ts';
-
-/** Which error shape a path speaks; paths of neither protocol speak OpenAI's. */
-export type ErrorShape = Extract<ClientProtocol, 'chat' | 'messages'>;
-
-export function errorShapeOf(path: string): ErrorShape {
-  return path === '/v1/messages' || path.startsWith('/v1/messages/') ? 'messages' : 'chat';
-}
 
 /** Answers a request that failed before its first byte, in its own protocol's shape. Returns what was sent, for the log. */
 export function sendError(reply: ClientReply, error: unknown, { rid, shape }: { rid: string; shape: ErrorShape }): ClientErrorResponse {

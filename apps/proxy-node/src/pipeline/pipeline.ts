@@ -1,11 +1,11 @@
 import type { IncomingMessage } from 'node:http';
 import { NO_USAGE, type Outcome, type UsageFinal } from '@tollgate/contracts';
-import { upstreamError, type ClientProtocol } from '@tollgate/protocols';
+import { upstreamError, type ClientProtocol, type ErrorShape } from '@tollgate/protocols';
 import type { Logger } from 'pino';
 import type { BodyRoom, RoomOfRequest } from '../http/body-room.ts';
 import type { ClientReply } from '../http/client-reply.ts';
 import { ClientGone, mayBeLarge } from '../http/read-body.ts';
-import { isExpected, sendError, type ErrorShape } from '../http/send-error.ts';
+import { isExpected, sendError } from '../http/send-error.ts';
 import type { Gate } from '../ops/gate.ts';
 import { Refusal, retryHeaders } from '../refusals.ts';
 import type { Ticker } from '../upstream/ticker.ts';

@@ -1697,6 +1697,8 @@ export interface components {
         SyncResult: {
             version: number;
             checksum: string;
+            /** @description Changes wait until `POST /snapshots/unpin`; null: everything is published */
+            pinned_version: number | null;
             nodes: {
                 id: number;
                 name: string;
@@ -4081,6 +4083,8 @@ export interface operations {
                     "application/json": {
                         version: number;
                         checksum: string;
+                        /** @description Changes wait until `POST /snapshots/unpin`; null: everything is published */
+                        pinned_version: number | null;
                         nodes: {
                             id: number;
                             name: string;

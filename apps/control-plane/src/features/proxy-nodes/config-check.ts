@@ -64,7 +64,7 @@ export class ConfigCheck {
 }
 
 function publicationProblems({ checksum, latest, pinnedVersion }: { checksum: string; latest: SnapshotHead | null; pinnedVersion: number | null }): FoundProblem[] {
-  if (pinnedVersion !== null) return [fleetProblem('snapshot_pinned', 'warning', `publication is pinned to version ${pinnedVersion}; changes wait`)];
+  if (pinnedVersion !== null) return [fleetProblem('snapshot_pinned', 'warning', `publication is pinned to version ${pinnedVersion}; changes wait until POST /snapshots/unpin`)];
   if (checksum === latest?.checksum) return [];
   return [fleetProblem('unpublished_changes', 'warning', 'the books hold changes that are not published yet')];
 }

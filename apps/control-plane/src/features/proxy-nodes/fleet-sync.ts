@@ -35,7 +35,7 @@ export class FleetSync {
     for (;;) {
       await this.registry.look();
       const results = await Promise.all(nodes.map((node) => this.judge(node, head, isNews)));
-      if (results.every((node) => node.outcome === 'applied' || node.outcome === 'offline' || node.outcome === 'failed') || Date.now() >= deadline) return { ...head, nodes: results };
+      if (results.every((node) => node.outcome === 'applied' || node.outcome === 'offline' || node.outcome === 'failed') || Date.now() >= deadline) return { version: head.version, checksum: head.checksum, pinned_version: head.pinnedVersion, nodes: results };
       await sleep(LOOK_MS);
     }
   }

@@ -52,7 +52,8 @@ const syncedNode = z.object({
   applied_at: timeField.nullable(),
 });
 export type SyncedNode = z.output<typeof syncedNode>;
-export const syncResultSchema = z.object({ version: idField, checksum: z.string(), nodes: z.array(syncedNode) }).meta({ id: 'SyncResult' });
+const published = { version: idField, checksum: z.string(), pinned_version: idField.nullable().describe('Changes wait until `POST /snapshots/unpin`; null: everything is published') };
+export const syncResultSchema = z.object({ ...published, nodes: z.array(syncedNode) }).meta({ id: 'SyncResult' });
 export type SyncResult = z.output<typeof syncResultSchema>;
 
 export const fleetStatusSchema = z.object({ version: idField.nullable(), checksum: z.string().nullable(), pinned_version: idField.nullable(), nodes: z.array(nodeResponseSchema) }).meta({ id: 'FleetStatus' });
@@ -64,7 +65,7 @@ export type FleetHealth = z.output<typeof fleetHealthSchema>;
 
 export const nodesSchema = z.object({ nodes: z.array(nodeResponseSchema) });
 export const reloadedSchema = z.object({ version: idField.nullable().describe('What Redis holds'), nodes: z.array(z.object(nodeName)) });
-export const publishedSchema = z.object({ version: idField, checksum: z.string(), nodes: z.array(z.object(nodeName)) });
+export const publishedSchema = z.object({ ...published, nodes: z.array(z.object(nodeName)) });
 
 const foundProblem = z.object({ code: z.string(), severity: z.enum(['error', 'warning']), subject: z.object({ kind: z.string(), id: idField.nullable() }), message: z.string() });
 export type FoundProblem = z.output<typeof foundProblem>;

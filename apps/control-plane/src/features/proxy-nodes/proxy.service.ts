@@ -64,7 +64,7 @@ export class ProxyService {
     await this.record(caller, 'fleet.publish', nodeId);
     const head = await this.publisher.publish();
     await this.fleet.announce(nodeId === undefined ? { kind: 'snapshot', version: head.version } : { kind: 'reload', node: nodes[0]?.name ?? null });
-    return { ...head, nodes: nodes.map(({ id, name }) => ({ id, name })) };
+    return { version: head.version, checksum: head.checksum, pinned_version: head.pinnedVersion, nodes: nodes.map(({ id, name }) => ({ id, name })) };
   }
 
   async syncAndWait(caller: Caller, nodeId?: number): Promise<SyncResult> {

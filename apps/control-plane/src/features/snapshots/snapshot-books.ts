@@ -18,6 +18,10 @@ export interface SnapshotHead {
   version: number;
   checksum: string;
 }
+/** What the fleet should run; `pinnedVersion` is null unless changes wait until it is unpinned. */
+export interface PublishedHead extends SnapshotHead {
+  pinnedVersion: number | null;
+}
 export interface FleetSettings {
   pinnedVersion: number | null;
   changeSeq: number;

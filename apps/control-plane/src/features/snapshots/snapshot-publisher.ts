@@ -5,7 +5,7 @@ import { DataSource } from 'typeorm';
 import { BackgroundLoop } from '../../platform/background/background-loop.ts';
 import { Transactions } from '../../platform/database/transactions.ts';
 import { AlertsService } from '../alerts/alerts.service.ts';
-import { SnapshotBooks, type SnapshotHead } from './snapshot-books.ts';
+import { SnapshotBooks, type PublishedHead, type SnapshotHead } from './snapshot-books.ts';
 import { Snapshot } from './snapshot.entity.ts';
 
 /** Changes that come together are published together. */
@@ -55,9 +55,12 @@ export class SnapshotPublisher implements OnApplicationBootstrap, OnApplicationS
   }
 
   /** Publishes what is not published yet, and answers what the fleet should run: in Redis when this returns. */
-  async publish(): Promise<SnapshotHead> {
+  async publish(): Promise<PublishedHead> {
     const versionFloor = (await this.fleet.currentVersion()) ?? 0;
-    const head = await this.transactions.run((tx) => this.books.bringUpToDate(tx, versionFloor));
+    const head = await this.transactions.run(async (tx) => {
+      const upToDate = await this.books.bringUpToDate(tx, versionFloor);
+      return { ...upToDate, pinnedVersion: (await this.books.settings(tx, { isLocked: false })).pinnedVersion };
+    });
     await this.deliver(head);
     return head;
   }

@@ -59,7 +59,7 @@ export class SnapshotsService {
     const head = await this.transactions.run(async (tx) => {
       const row = await this.find(tx, version);
       const restored = await this.books.restore(tx, { document: documentOf(row), rollbackOf: version, createdBy: caller.userId });
-      await this.alerts.raise(tx, { ...PIN_ALERT, message: `Publication is pinned to version ${restored.version} (a rollback to ${version}); changes wait until it is unpinned`, detail: { version: restored.version, rollback_of: version } });
+      await this.alerts.raise(tx, { ...PIN_ALERT, message: `Publication is pinned to version ${restored.version} (a rollback to ${version}); changes wait until POST /snapshots/unpin`, detail: { version: restored.version, rollback_of: version } });
       this.activity.record(tx, caller, { action: 'snapshot.rollback', target: { kind: 'snapshot', id: restored.version }, after: { rollback_of: version } });
       return restored;
     });

@@ -93,12 +93,15 @@ describe('history', () => {
     expect(rolledBack).toMatchObject({ status: 200, body: { rollback_of: before.version, pinned: true } });
     expect(rolledBack.body.version).toBeGreaterThan(changed.version);
     expect(await inRedis()).toMatchObject({ version: rolledBack.body.version, document: before.document });
-    expect((await admin('GET', '/admin/alerts?rule=snapshot_pinned')).body.total).toBe(1);
+    expect((await admin('GET', '/admin/alerts?rule=snapshot_pinned')).body).toMatchObject({ total: 1, data: [{ message: expect.stringContaining('POST /snapshots/unpin') }] });
 
     await admin('PUT', `/upstreams/${upstreamId}`, { name: 'waiting' });
-    expect((await admin('POST', '/proxy/sync-config')).body.version).toBe(rolledBack.body.version);
+    for (const path of ['/proxy/sync-config', '/proxy-nodes/sync-all']) {
+      expect((await admin('POST', path)).body).toMatchObject({ version: rolledBack.body.version, pinned_version: rolledBack.body.version });
+    }
 
     expect(await admin('POST', '/snapshots/unpin')).toMatchObject({ status: 200, body: { pinned: false } });
+    for (const path of ['/proxy/sync-config', '/proxy-nodes/sync-all']) expect((await admin('POST', path)).body.pinned_version).toBeNull();
     expect((await inRedis()).document.upstreams[0]?.name).toBe('waiting');
     expect((await admin('GET', '/admin/alerts?rule=snapshot_pinned')).body.total).toBe(0);
   });

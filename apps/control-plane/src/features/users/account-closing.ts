@@ -1,6 +1,7 @@
-import { Injectable } from '@nestjs/common';
-import { formatAmount, micros } from '@tollgate/money';
+import { Inject, Injectable } from '@nestjs/common';
+import { formatAmount, micros, type Micros } from '@tollgate/money';
 import type { EntityManager } from 'typeorm';
+import { CONFIG, type Config } from '../../config.ts';
 import { Refusal } from '../../platform/http/refusal.ts';
 import type { Actor } from '../activity/activity.service.ts';
 import { KeysService } from '../keys/keys.service.ts';
@@ -23,16 +24,16 @@ export class AccountClosing {
     private readonly withdrawals: WithdrawalsService,
     private readonly keys: KeysService,
     private readonly liveState: LiveStateService,
+    @Inject(CONFIG) private readonly config: Config,
   ) {}
 
   /** Throws account_not_empty unless the account holds nothing, or what it holds is forfeited: money now, tokens when Redis gives them out. Its keys go with it. */
   async emptyAccount(tx: EntityManager, { userId, actor, forfeit, drain }: Closing): Promise<void> {
     // Subscriptions before the wallet: the order in which purchases lock them.
     const tokens = await this.withdrawals.tokensOf(tx, userId);
-    if (tokens > 0 && !forfeit) throw new Refusal('account_not_empty', { detail: `The account holds ${tokens} tokens; add ?forfeit=true to give them up` });
     await this.withdrawals.closeAll(tx, { userId }, drain);
     const balance = await this.ledger.walletForUpdate(tx, userId);
-    if (balance > 0n && !forfeit) throw new Refusal('account_not_empty', { detail: `The wallet holds ${formatAmount(balance)}; add ?forfeit=true to give it up` });
+    if (!forfeit && (balance > 0n || tokens > 0)) throw new Refusal('account_not_empty', { detail: this.refusalOf(balance, tokens) });
     await this.ledger.post(tx, {
       kind: 'forfeit',
       reference: `user:${userId}`,
@@ -46,5 +47,10 @@ export class AccountClosing {
   /** The live record follows with the commit. */
   async followAccount(tx: EntityManager, userId: number): Promise<void> {
     await this.liveState.accountChanged(tx, userId);
+  }
+
+  private refusalOf(balance: Micros, tokens: number): string {
+    const held = [...(balance > 0n ? [`${formatAmount(balance)} ${this.config.CURRENCY}`] : []), ...(tokens > 0 ? [`${tokens} tokens`] : [])];
+    return `The account holds ${held.join(' and ')}; add ?forfeit=true to give ${held.length > 1 || tokens > 0 ? 'them' : 'it'} up`;
   }
 }
