@@ -14,6 +14,10 @@ import { checkDoubleSpend } from './double-spend-check.ts';
 import { checkWindows } from './window-checks.ts';
 import { admitted, openAccount, openWorld, type Checks, type World } from './world.ts';
 
+const WINDOW_RUNS = Number(process.env.WINDOW_RUNS ?? 600);
+/** On a machine with other work. */
+const WINDOW_RUN_MS_MAX = 200;
+
 let services: Services;
 let world: World;
 
@@ -43,8 +47,8 @@ describe('request windows', () => {
 
   test(
     'decide as a log of every request would; Retry-After is exact to the millisecond; the whole limit is back one window later, and no window less one bucket sees more',
-    () => checkWindows(world, { runs: Number(process.env.WINDOW_RUNS ?? 600), seed: 7 }),
-    300_000,
+    () => checkWindows(world, { runs: WINDOW_RUNS, seed: 7 }),
+    Math.max(300_000, WINDOW_RUNS * WINDOW_RUN_MS_MAX),
   );
 });
 
