@@ -5,6 +5,8 @@ import type { HoldHandle } from '../usage/books.ts';
 /** So much of an upstream's bytes is read at a time once a hold is nearly used up: an event or two. */
 const PIECE_BYTES = 512;
 const STEP_DECAY = 0.9;
+/** And so much while the hold covers all that the upstream was allowed: the most by which one that exceeds it can go on. */
+const PIECE_IN_BOUND_BYTES = 16 * 1024;
 
 export interface RoomParts {
   hold: Pick<HoldHandle, 'room' | 'isBoundHeld'>;
@@ -51,13 +53,13 @@ export class HoldRoom {
   /** How many of the next `bytes` from upstream may be read now; 0 when the hold is used up. */
   take(bytes: number): number {
     this.#endPiece();
-    if (this.#isPromptNews()) this.#look();
+    if (!this.#hasFinish && this.#isPromptNews()) this.#look();
     if (this.#covers(bytes)) return bytes;
     if (this.#sureTokens < Math.max(this.#lookBelow, this.#stepBytes)) this.#look();
     if (this.#covers(bytes)) return bytes;
     // Nothing more is generated: what is left must not wait for tokens, and be told a second finish when there are none. Unless it is not true.
     if (this.#hasFinish && !this.#isFinishFalse) return Math.min(bytes, PIECE_BYTES);
-    return this.#mayReadOn() ? Math.min(bytes, Math.max(PIECE_BYTES, this.#sureTokens)) : 0;
+    return Math.min(bytes, this.#pieceBytes());
   }
 
   #endPiece(): void {
@@ -94,8 +96,9 @@ export class HoldRoom {
     return bytes <= this.#sureTokens || (bytes <= PIECE_BYTES && this.#stepBytes <= this.#sureTokens);
   }
 
-  /** Bytes alone do not say so, but one more piece fits by what the last ones were counted as, or by the limit the upstream was given: all that is left may be its finish. */
-  #mayReadOn(): boolean {
-    return Math.min(this.#stepBytes, this.#stepTokens) <= this.#sureTokens || (this.#sureTokens >= 0 && this.#parts.hold.isBoundHeld());
+  /** Bytes alone do not say so, but a piece fits by the limit the upstream was given, all that is left may be its finish, or by what the last pieces were counted as. */
+  #pieceBytes(): number {
+    if (this.#sureTokens >= 0 && this.#parts.hold.isBoundHeld()) return Math.max(PIECE_IN_BOUND_BYTES, this.#sureTokens);
+    return Math.min(this.#stepBytes, this.#stepTokens) <= this.#sureTokens ? Math.max(PIECE_BYTES, this.#sureTokens) : 0;
   }
 }
