@@ -24,6 +24,14 @@ export class UpstreamHealth {
   readonly #upstreams = new Map<number, UpstreamRecord>();
   /** Rate limits are kept per route: providers count them per model. */
   readonly #cooldowns = new Map<number, number>();
+  /** Upstreams as the snapshot in use has them. */
+  #configured: ReadonlyMap<number, string> = new Map();
+  readonly #onOpened: (opened: { upstreamId: number; failuresInRow: number; openMs: number }) => void;
+
+  /** `onOpened`: an upstream is left alone from now on; told once each time, not for every failure that was under way. */
+  constructor({ onOpened = () => undefined }: { onOpened?: (opened: { upstreamId: number; failuresInRow: number; openMs: number }) => void } = {}) {
+    this.#onOpened = onOpened;
+  }
 
   /** ms until the route may be tried; 0 = now. */
   waitMs({ upstreamId, routeId }: { upstreamId: number; routeId: number }, now: number): number {
@@ -73,6 +81,7 @@ export class UpstreamHealth {
     const record = this.#record(upstreamId);
     record.failuresInRow += 1;
     if (record.failuresInRow < BREAKER_FAILURES) return;
+    if (record.openUntil <= now) this.#onOpened({ upstreamId, failuresInRow: record.failuresInRow, openMs: record.openMs });
     record.openUntil = now + record.openMs;
     record.openMs = Math.min(record.openMs * 2, BREAKER_OPEN_MS_MAX);
   }
@@ -92,9 +101,15 @@ export class UpstreamHealth {
     }));
   }
 
-  /** Forgets what the newest snapshot no longer names. */
-  retain({ upstreamIds, routeIds }: { upstreamIds: ReadonlySet<number>; routeIds: ReadonlySet<number> }): void {
-    for (const [id, record] of this.#upstreams) if (!upstreamIds.has(id) && record.inFlight === 0) this.#upstreams.delete(id);
+  /** Forgets what the newest snapshot no longer names, and what an upstream did before it was configured anew. */
+  retain({ upstreams, routeIds }: { upstreams: readonly { readonly id: number }[]; routeIds: ReadonlySet<number> }): void {
+    const configured = new Map(upstreams.map((upstream) => [upstream.id, JSON.stringify(upstream)]));
+    for (const [id, record] of this.#upstreams) {
+      // Running requests stay counted: each of them ends.
+      if (configured.get(id) !== this.#configured.get(id)) Object.assign(record, { failuresInRow: 0, openUntil: 0, openMs: BREAKER_OPEN_MS, isProbing: false });
+      if (!configured.has(id) && record.inFlight === 0) this.#upstreams.delete(id);
+    }
+    this.#configured = configured;
     for (const id of this.#cooldowns.keys()) if (!routeIds.has(id)) this.#cooldowns.delete(id);
   }
 

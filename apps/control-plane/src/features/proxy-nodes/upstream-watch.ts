@@ -6,7 +6,8 @@ import { AlertsService } from '../alerts/alerts.service.ts';
 import { NodeDumps } from './node-dumps.ts';
 import { ProxyNodesService } from './proxy-nodes.service.ts';
 
-const LOOK_MS = 15_000;
+/** A breaker that opens is told within about this, and what the workers take to answer. */
+const LOOK_MS = 2_000;
 const RETRY_MS = 5_000;
 /** One replica asks the fleet at a time. */
 const WATCH_LOCK = 7_001_005;
@@ -14,19 +15,17 @@ const TABLE = 'upstream_health';
 const PAGE_SIZE = 1_000;
 /** What opens a node's circuit breaker. */
 const FAILURES_IN_ROW = 5;
-/** An upstream nobody has tried for so long, as a fallback that is not needed, is no longer known to fail. */
-const UNTRIED = '5 minutes';
+/** Between the end of a breaker's time and the probe's failure, which opens it again, the alert stays. An upstream nobody has tried for so long is no longer known to fail. */
+const PROBE_TIME = '10 seconds';
 
 const healthRow = z.looseObject({ upstream_id: z.number().int().positive(), failures_in_row: z.number(), open_for_ms: z.number() });
 const nameRow = z.object({ id: z.number(), name: z.string() });
 const subjectRow = z.object({ subject: z.string() });
 
-/** Raises `upstream_failing` while any worker has given an upstream up, also when other routes hide it from callers. */
+/** Raises `upstream_failing` while any worker leaves an upstream alone, also when other routes hide it from callers; closes it when it answers again, is configured anew, or has not failed since. */
 @Injectable()
 export class UpstreamWatch implements OnApplicationBootstrap, OnApplicationShutdown {
   private readonly logger = new Logger('upstream-watch');
-  /** Failures in a row at the last look, by worker and upstream. */
-  private readonly failures = new Map<string, number>();
   private readonly loop = new BackgroundLoop({ everyMs: LOOK_MS, retryMs: RETRY_MS, work: () => this.look(), onFailing: (error) => this.logger.warn(error, 'upstreams cannot be watched; trying again') });
 
   constructor(
@@ -48,35 +47,32 @@ export class UpstreamWatch implements OnApplicationBootstrap, OnApplicationShutd
     await this.transactions.run(async (tx) => {
       const [lock]: { got: boolean }[] = await tx.query('SELECT pg_try_advisory_xact_lock($1) AS got', [WATCH_LOCK]);
       if (!lock?.got) return;
-      const givenUp = await this.givenUp();
-      const rows: unknown[] = await tx.query('SELECT id, name FROM upstreams WHERE id = ANY($1) AND deleted_at IS NULL', [givenUp.map((each) => each.upstreamId)]);
+      const { failing, isWhole } = await this.failing();
+      const open = failing.filter((each) => each.isOpen);
+      const rows: unknown[] = await tx.query('SELECT id, name FROM upstreams WHERE id = ANY($1) AND deleted_at IS NULL', [open.map((each) => each.upstreamId)]);
       for (const { id, name } of rows.map((row) => nameRow.parse(row))) {
-        const workers = givenUp.filter((each) => each.upstreamId === id && each.isNews).map((each) => each.by);
-        // Nothing tried since the last look: the alert stands, but is not fresh.
-        if (workers.length > 0) await this.alerts.raise(tx, { rule: 'upstream_failing', subject: subjectOf(id), message: `Upstream ${name} keeps failing; nodes send it nothing but probes`, detail: { workers } });
+        const workers = open.filter((each) => each.upstreamId === id).map((each) => each.by);
+        await this.alerts.raise(tx, { rule: 'upstream_failing', subject: subjectOf(id), message: `Upstream ${name} failed ${FAILURES_IN_ROW} requests in a row or more; nodes leave it alone for up to a minute, then try it with one request`, detail: { workers } });
       }
+      // A worker that did not answer may be the one that has given it up: then only time tells.
       const over: unknown[] = await tx.query(
-        `SELECT subject FROM alerts WHERE rule = 'upstream_failing' AND resolved_at IS NULL AND (NOT subject = ANY($1) OR last_seen_at < now() - interval '${UNTRIED}')`,
-        [givenUp.map((each) => subjectOf(each.upstreamId))],
+        `SELECT subject FROM alerts WHERE rule = 'upstream_failing' AND resolved_at IS NULL AND (($2 AND NOT subject = ANY($1)) OR last_seen_at < now() - interval '${PROBE_TIME}')`,
+        [failing.map((each) => subjectOf(each.upstreamId)), isWhole],
       );
       for (const { subject } of over.map((row) => subjectRow.parse(row))) await this.alerts.resolve(tx, { rule: 'upstream_failing', subject });
     });
   }
 
-  /** Which workers have given which upstream up, and whether it has failed them again since the last look. */
-  private async givenUp(): Promise<{ upstreamId: number; by: string; isNews: boolean }[]> {
+  /** Which workers have seen which upstream fail again and again, and whether they leave it alone now. `isWhole`: every live worker answered. */
+  private async failing(): Promise<{ failing: { upstreamId: number; by: string; isOpen: boolean }[]; isWhole: boolean }> {
     const answers = await this.dumps.ask(await this.nodes.scope(), { table: TABLE, page: 1, page_size: PAGE_SIZE });
-    return answers.flatMap(({ name, worker, dump }) =>
+    const failing = answers.flatMap(({ name, worker, dump }) =>
       (dump?.rows ?? []).flatMap(({ value }) => {
         const health = healthRow.safeParse(value).data;
-        if (!health) return [];
-        const by = `${name}:${worker}`;
-        const key = `${by} ${health.upstream_id}`;
-        const isNews = health.open_for_ms > 0 || health.failures_in_row > (this.failures.get(key) ?? 0);
-        this.failures.set(key, health.failures_in_row);
-        return health.failures_in_row >= FAILURES_IN_ROW ? [{ upstreamId: health.upstream_id, by, isNews }] : [];
+        return health && health.failures_in_row >= FAILURES_IN_ROW ? [{ upstreamId: health.upstream_id, by: `${name}:${worker}`, isOpen: health.open_for_ms > 0 }] : [];
       }),
     );
+    return { failing, isWhole: answers.every(({ dump }) => dump !== null) };
   }
 }
 
