@@ -238,7 +238,9 @@ export class RequestBooks implements Books {
       this.#journalFinal(final, { isReplayed: true, acknowledgedAtMs });
       if (acknowledgedAtMs !== null) this.#journal.append(acknowledgedLine(acknowledgedAtMs, [[final.rid, 0]]));
     }
-    if (finals.length > 0) this.#options.log.info({ finals: finals.length }, 'finals of an earlier process are settled from the journal');
+    // The others are in the books already; they are only said again in case Redis has lost them.
+    const unbooked = finals.filter(({ acknowledgedAtMs }) => acknowledgedAtMs === null).length;
+    if (unbooked > 0) this.#options.log.info({ finals: unbooked }, 'finals of an earlier process are settled from the journal');
   }
 
   #journalFinal(request: { rid: string; epoch: string; final: UsageFinal; atMs: number }, replayed?: { isReplayed: true; acknowledgedAtMs: number | null }): void {
