@@ -285,7 +285,9 @@ describe('lists and small answers', () => {
   });
 
   test('S45: metrics are for the holder of the node credential', async () => {
-    expect((await fetch(`${node.url}/metrics`)).status).toBe(401);
+    const denied = await fetch(`${node.url}/metrics`);
+    expect([denied.status, denied.headers.get('www-authenticate')]).toEqual([401, 'Bearer']);
+    expect(await denied.text()).toMatch(/^Metrics need .*NODE_CREDENTIAL\n$/);
     const metrics = await fetch(`${node.url}/metrics`, { headers: { authorization: `Bearer ${NODE_CREDENTIAL}` } });
     expect(await metrics.text()).toContain('gen_ai_client_operation_duration_seconds');
   });

@@ -46,14 +46,17 @@ export class Refusal extends Error {
   readonly publicText: string;
   readonly param: string | null;
   readonly headers: Readonly<Record<string, string>>;
+  /** What it is about, for the operator's log alone. */
+  readonly about: string | null;
 
   /** `detail` replaces the public text where the request itself explains more; it must hold nothing secret. */
-  constructor(code: RefusalCode, { detail, param = null, headers = {} }: { detail?: string; param?: string | null; headers?: Record<string, string> } = {}) {
+  constructor(code: RefusalCode, { detail, param = null, headers = {}, about = null }: { detail?: string; param?: string | null; headers?: Record<string, string>; about?: string | null } = {}) {
     super(code);
     this.code = code;
     this.publicText = detail ?? REFUSALS[code].message;
     this.param = param;
     this.headers = headers;
+    this.about = about;
   }
 }
 

@@ -17,6 +17,7 @@ import { composeDump } from './ops/node-dump.ts';
 import { NodeReporter } from './ops/node-reporter.ts';
 import { nodeTables } from './ops/node-tables.ts';
 import { Operations } from './ops/operations.ts';
+import { RefusalLog } from './ops/refusal-log.ts';
 import { stopNode } from './ops/stop-node.ts';
 import { joinScrapes, type PrimaryPort } from './ops/worker-scrape.ts';
 import { Admitter } from './pipeline/admit.ts';
@@ -123,7 +124,7 @@ function createServing({ config, store, books, follower, primary, log }: { confi
   const gate = new Gate(() => follower.current);
   const secrets = createSecretBox(config.ENCRYPTION_KEY);
   const pools = new UpstreamPools({ policy: parseOutboundPolicy(config.UPSTREAM_ALLOW_PRIVATE), openSecret: (sealed, id) => secrets.open(sealed, upstreamSecretOwner(id)) });
-  const health = new UpstreamHealth();
+  const health = new UpstreamHealth({ onOpened: ({ upstreamId, failuresInRow, openMs }) => log.warn({ upstream_id: upstreamId, failures_in_row: failuresInRow, open_ms: openMs }, 'an upstream keeps failing: it is left alone for a while') });
   const affinity = new SessionAffinity();
   const ticker = new Ticker();
   const denials = new DenyCache(config.DENY_CACHE_MAX);
@@ -149,7 +150,7 @@ function createServing({ config, store, books, follower, primary, log }: { confi
     node,
     limits: { bodyBytesMax: config.BODY_BYTES_MAX, attemptsMax: config.ATTEMPTS_MAX, keepAliveMs: config.KEEP_ALIVE_MS },
     onFinal: (final, { model }) => metrics.ended(final, model.name),
-    onRefused: (status) => metrics.refused(status),
+    refusals: new RefusalLog({ log, count: (refused) => metrics.refused(refused), now: Date.now }),
   });
   const operations = new Operations({ gate, follower, metrics, scrape: primary ? joinScrapes(primary, () => metrics.text()) : () => metrics.text(), meteringRefusal: () => books.unreadiness, log });
   const app = createApp({ pipeline, bodies, admitter, operations, newRid: randomUUIDv7, trustedProxies: parseRanges(config.TRUSTED_PROXIES), clientStallMs: config.CLIENT_STALL_TIMEOUT_MS, bodyBytesMax: config.BODY_BYTES_MAX });
@@ -181,7 +182,7 @@ function followFleet({ config, fleet, subscriber, books, follower, serving, log 
   follower.onApplied(({ snapshot: { document } }) => {
     const upstreamIds = new Set(document.upstreams.map(({ id }) => id));
     pools.retain(upstreamIds);
-    health.retain({ upstreamIds, routeIds: new Set(document.routes.map(({ id }) => id)) });
+    health.retain({ upstreams: document.upstreams, routeIds: new Set(document.routes.map(({ id }) => id)) });
     void reporter.report();
   });
   const tables = nodeTables({ follower, health, affinity, denials, denialsMax: config.DENY_CACHE_MAX });

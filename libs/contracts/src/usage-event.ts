@@ -28,6 +28,15 @@ export const routeAttemptSchema = z.strictObject({
   duration_ms: milliseconds,
 });
 
+/** Why an upstream was passed over. resting: its breaker is open, or it asked to be left alone. full: as many requests run there as it may have. */
+export const SKIP_REASONS = ['resting', 'full'] as const;
+export type SkipReason = (typeof SKIP_REASONS)[number];
+
+/** False for an upstream that was passed over: nothing was sent to it, and `error` says why. */
+export function wasTried({ error }: { error?: string | undefined }): boolean {
+  return !SKIP_REASONS.some((reason) => reason === error);
+}
+
 /** The final of one request, written by the node that served it. */
 export const usageFinalSchema = z.strictObject({
   kind: z.literal('usage'),

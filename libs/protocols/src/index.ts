@@ -10,6 +10,6 @@ export type { UpstreamFailure } from './errors/upstream-error.ts';
 export { readChatUsage, toChatUsage } from './usage/chat-usage.ts';
 export { readMessagesUsage, toMessagesUsage } from './usage/messages-usage.ts';
 export { toResponsesUsage } from './usage/responses-usage.ts';
-export { canExchange, createExchange } from './create-exchange.ts';
+export { canExchange, createExchange, findUnsupported } from './create-exchange.ts';
 export { OMISSIONS, omissionTable } from './translation/omissions.ts';
 export type { Omission } from './translation/omissions.ts';

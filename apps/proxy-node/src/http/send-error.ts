@@ -1,15 +1,19 @@
-import { clientError, InvalidRequest, upstreamClientError, type ClientError, type ClientErrorResponse, type ErrorShape } from '@tollgate/protocols';
+import { CLIENT_ERRORS, clientError, InvalidRequest, upstreamClientError, type ClientError, type ErrorShape } from '@tollgate/protocols';
 import { REFUSALS, Refusal, retryHeaders } from '../refusals.ts';
 import { UpstreamFailure } from '../upstream/upstream-failure.ts';
 import type { ClientReply } from './client-reply.ts';
 
-/** Answers a request that failed before its first byte, in its own protocol's shape. Returns what was sent, for the log. */
-export function sendError(reply: ClientReply, error: unknown, { rid, shape }: { rid: string; shape: ErrorShape }): ClientErrorResponse {
+/**
+ * Answers a request that failed before its first byte, in its own protocol's shape. Returns what was sent, for log and metrics: `code` as a chat
+ * client reads it, but of an upstream's error the gateway's own word, so that there are only so many.
+ */
+export function sendError(reply: ClientReply, error: unknown, { rid, shape }: { rid: string; shape: ErrorShape }): { status: number; code: string } {
   const { described, headers } = describe(error, rid);
   const response = clientError(shape, described);
   reply.addHeaders({ ...response.headers, ...headers });
   reply.send(response.status, response.body);
-  return response;
+  const ownCode = error instanceof UpstreamFailure ? null : described.vendorCode;
+  return { status: response.status, code: ownCode ?? CLIENT_ERRORS[described.code].openai.code ?? described.code };
 }
 
 /** True for an error the gateway expects: everything else is a bug and is logged as one. */

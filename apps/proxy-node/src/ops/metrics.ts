@@ -4,6 +4,7 @@ import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom
 import type { Gate } from './gate.ts';
 
 const LATENCY_SECONDS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300];
+const DENIED = 'Metrics need the credential of this node: Authorization: Bearer NODE_CREDENTIAL\n';
 const OPERATIONS: Record<UsageFinal['protocol'], string> = { chat: 'chat', messages: 'chat', responses: 'chat', embeddings: 'embeddings' };
 
 /** What an operator watches, under OpenTelemetry's GenAI names where it has one. Labels are bounded: models and upstreams, never keys or accounts; and `worker` on all, as each counts from its own start. */
@@ -14,7 +15,7 @@ export class Metrics {
   readonly #firstToken = new Histogram({ name: 'gen_ai_server_time_to_first_token_seconds', help: 'Time to the first content.', labelNames: ['gen_ai_request_model'], buckets: LATENCY_SECONDS, registers: [this.#registry] });
   readonly #tokens = new Counter({ name: 'gen_ai_client_token_usage_total', help: 'Tokens by class.', labelNames: ['gen_ai_request_model', 'gen_ai_token_type', 'basis'], registers: [this.#registry] });
   readonly #attempts = new Counter({ name: 'tollgate_upstream_attempts_total', help: 'Attempts at upstreams by result.', labelNames: ['upstream_id', 'result'], registers: [this.#registry] });
-  readonly #refusals = new Counter({ name: 'tollgate_refusals_total', help: 'Requests refused or failed before their first byte, by status.', labelNames: ['status'], registers: [this.#registry] });
+  readonly #refusals = new Counter({ name: 'tollgate_refusals_total', help: 'Requests refused or failed before their first byte, by status and code.', labelNames: ['status', 'code'], registers: [this.#registry] });
 
   constructor({ credential, worker, gate, unacknowledged, failOpen, snapshotVersion }: { credential: string; worker: number; gate: Gate; unacknowledged: () => number; failOpen: () => { admissions: number; tokens: number }; snapshotVersion: () => number }) {
     this.#credentialDigest = digest(credential);
@@ -37,8 +38,8 @@ export class Metrics {
     for (const { upstream_id, error } of final.attempts) this.#attempts.inc({ upstream_id: String(upstream_id), result: error ?? 'ok' });
   }
 
-  refused(status: number): void {
-    this.#refusals.inc({ status: String(status) });
+  refused({ status, code }: { status: number; code: string }): void {
+    this.#refusals.inc({ status: String(status), code });
   }
 
   /** Of this process, in Prometheus' text format. */
@@ -49,7 +50,7 @@ export class Metrics {
   /** 401 without the node's credential: who scrapes sees model names and load. `scrape` gives the text to answer with. */
   async respond(authorization: string | undefined, scrape: () => Promise<string>): Promise<Response> {
     const given = digest(authorization?.replace(/^Bearer +/i, '') ?? '');
-    if (!timingSafeEqual(given, this.#credentialDigest)) return new Response(null, { status: 401 });
+    if (!timingSafeEqual(given, this.#credentialDigest)) return new Response(DENIED, { status: 401, headers: { 'www-authenticate': 'Bearer', 'content-type': 'text/plain; charset=utf-8' } });
     return new Response(await scrape(), { headers: { 'content-type': this.#registry.contentType } });
   }
 

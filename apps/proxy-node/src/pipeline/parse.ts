@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { parseAsk, type Ask, type ClientProtocol } from '@tollgate/protocols';
+import { findUnsupported, parseAsk, type Ask, type ClientProtocol } from '@tollgate/protocols';
 import type { SnapshotModel } from '@tollgate/snapshot';
 import type { TakeRoom } from '../http/body-room.ts';
 import { readBody } from '../http/read-body.ts';
@@ -21,7 +21,19 @@ export async function parse({ incoming, protocol, index, ...limits }: { incoming
   if ((model.kind === 'embedding') !== (protocol === 'embeddings')) throw new Refusal('wrong_model_kind', { param: 'model' });
   const candidates = index.candidates(model.id, protocol);
   if (candidates.length === 0) throw noRoute(index, model, protocol);
+  refuseUncarried(ask, candidates);
   return { ask, model, candidates };
+}
+
+/** A request that no route's protocol has words for is the caller's to mend: told before it counts, holds or leaves a usage row. */
+function refuseUncarried(ask: Ask, candidates: CandidateGroups): void {
+  let first: Error | null = null;
+  for (const { route, upstream } of candidates.flat()) {
+    const unsupported = findUnsupported(ask, { dialect: upstream.protocol, upstreamModel: route.upstream_model });
+    if (!unsupported) return;
+    first ??= unsupported;
+  }
+  if (first) throw first;
 }
 
 /** The Anthropic wording is just `model: name`, which Claude Code recognises (protocol.md 1.5). */
@@ -30,7 +42,7 @@ export function modelNotFound(name: string): Refusal {
 }
 
 function noRoute(index: RoutingIndex, model: SnapshotModel, protocol: ClientProtocol): Refusal {
-  if (!index.hasRoutes(model.id)) return new Refusal('no_route', { headers: { 'retry-after': '5' } });
+  if (!index.hasRoutes(model.id)) return new Refusal('no_route', { headers: { 'retry-after': '5' }, about: model.name });
   const detail = `The model ${JSON.stringify(model.name)} has no route for the ${protocol} protocol.`;
   return new Refusal('protocol_not_served', { param: 'model', detail });
 }

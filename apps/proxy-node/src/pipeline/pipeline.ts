@@ -1,13 +1,14 @@
 import type { IncomingMessage } from 'node:http';
-import { NO_USAGE, type Outcome, type UsageFinal } from '@tollgate/contracts';
-import { upstreamError, type ClientProtocol, type ErrorShape } from '@tollgate/protocols';
+import { NO_USAGE, wasTried, type Outcome, type UsageFinal } from '@tollgate/contracts';
+import { InvalidRequest, upstreamError, type ClientProtocol, type ErrorShape } from '@tollgate/protocols';
 import type { Logger } from 'pino';
 import type { BodyRoom, RoomOfRequest } from '../http/body-room.ts';
 import type { ClientReply } from '../http/client-reply.ts';
 import { ClientGone, mayBeLarge } from '../http/read-body.ts';
 import { isExpected, sendError } from '../http/send-error.ts';
 import type { Gate } from '../ops/gate.ts';
-import { Refusal, retryHeaders } from '../refusals.ts';
+import type { RefusalLog } from '../ops/refusal-log.ts';
+import { Refusal, REFUSALS, retryHeaders } from '../refusals.ts';
 import type { Ticker } from '../upstream/ticker.ts';
 import { gatewayFailure, isReplaySafe, UpstreamFailure } from '../upstream/upstream-failure.ts';
 import type { UpstreamHealth } from '../upstream/upstream-health.ts';
@@ -51,7 +52,7 @@ export interface PipelineParts {
   limits: PipelineLimits;
   /** Told of every request that was admitted and has ended. */
   onFinal: (final: UsageFinal, asked: Asked) => void;
-  onRefused: (status: number) => void;
+  refusals: RefusalLog;
 }
 
 /** One request, start to finish. The only file that knows the order. */
@@ -155,6 +156,7 @@ export class Pipeline {
     let last: UpstreamFailure | null = null;
     while (attempts.length < limits.attemptsMax && !request.reply.isGone && !this.#isCut) {
       const choice = route({ groups: asked.candidates, tried, preferred: affinity.routeOf(session, Date.now()), health, now: Date.now(), random: Math.random });
+      if (choice.kind === 'resting') attempts.push(...choice.skipped.map(({ upstreamId, reason }) => ({ upstream_id: upstreamId, error: reason, duration_ms: 0 })));
       if (choice.kind !== 'candidate') throw last ?? resting(choice.kind === 'resting' ? choice.waitMs : 0);
       tried.add(choice.candidate.route.id);
       try {
@@ -164,6 +166,8 @@ export class Pipeline {
         affinity.served(session, choice.candidate.route.id, Date.now());
         return await passing.read(answer);
       } catch (error) {
+        // This route's protocol has no words for the request; another's has, or it had been refused before it was admitted.
+        if (error instanceof InvalidRequest) continue;
         if (!(error instanceof UpstreamFailure) || !isReplaySafe(error)) throw error;
         last = error;
       }
@@ -176,15 +180,18 @@ export class Pipeline {
     const { rid, receivedAtMs } = request;
     const final = settle({ admitted, asked, metered, attempts, node, startedAtMs: receivedAtMs, endedAtMs: Date.now() });
     if (metered.counted.quarantined !== null) log.warn({ rid, upstream_id: final.upstream_id, reason: metered.counted.quarantined }, 'reported usage is not credible; charged by our own count');
-    if (final.outcome === 'upstream_failed' || final.outcome === 'upstream_interrupted') log.warn({ rid, outcome: final.outcome, attempts }, 'the upstream let a request down');
+    const isUpstreams = final.outcome === 'upstream_failed' || final.outcome === 'upstream_interrupted';
+    // Where all rest, the log said so when they began to.
+    if (isUpstreams && attempts.some(wasTried)) log.warn({ rid, outcome: final.outcome, attempts }, 'the upstream let a request down');
     onFinal(final, asked);
   }
 
   #refuse({ reply, rid, shape }: ClientRequest, error: unknown): void {
-    const { log, onRefused } = this.#parts;
+    const { log, refusals } = this.#parts;
     if (error instanceof ClientGone) return;
     if (!isExpected(error)) log.error({ err: error, rid }, 'request failed unexpectedly');
-    onRefused(sendError(reply, error, { rid, shape }).status);
+    const { status, code } = sendError(reply, error, { rid, shape });
+    refusals.note({ rid, status, code, about: error instanceof Refusal ? error.about : null });
   }
 }
 
@@ -205,5 +212,5 @@ const STOPPED_RETRY_MS = 1_000;
 
 /** All upstreams rest: nothing was sent anywhere. */
 function resting(waitMs: number): UpstreamFailure {
-  return new UpstreamFailure(upstreamError('overloaded', { retryAfterMs: waitMs || null }), { evidence: 'unsent' });
+  return new UpstreamFailure(upstreamError('overloaded', { message: REFUSALS.no_route.message, retryAfterMs: waitMs || null }), { evidence: 'unsent' });
 }

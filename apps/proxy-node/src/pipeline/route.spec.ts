@@ -56,7 +56,7 @@ describe('route', () => {
     const health = new UpstreamHealth();
     health.coolDown(1, 3_000, NOW);
     expect(choose([[candidate(1)], [candidate(2)]], health)).toBe(2);
-    expect(route({ groups: [[candidate(1)]], tried: new Set(), preferred: null, health, now: NOW + 1_000, random: Math.random })).toEqual({ kind: 'resting', waitMs: 2_000 });
+    expect(route({ groups: [[candidate(1)]], tried: new Set(), preferred: null, health, now: NOW + 1_000, random: Math.random })).toEqual({ kind: 'resting', waitMs: 2_000, skipped: [{ upstreamId: 1, reason: 'resting' }] });
     expect(route({ groups: [[candidate(1)]], tried: new Set(), preferred: null, health, now: NOW + 3_000, random: Math.random }).kind).toBe('candidate');
   });
 

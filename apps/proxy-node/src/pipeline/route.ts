@@ -1,11 +1,18 @@
+import type { SkipReason } from '@tollgate/contracts';
 import type { CandidateGroups, Candidate } from '../snapshot/routing-index.ts';
 import type { UpstreamHealth } from '../upstream/upstream-health.ts';
 
 export type Choice =
   | { kind: 'candidate'; candidate: Candidate }
-  /** Routes are left, but all rest: cooling down, broken, or at their concurrency. `waitMs` until the first may be tried. */
-  | { kind: 'resting'; waitMs: number }
+  /** Routes are left, but all rest: `skipped` says why. `waitMs` until the first may be tried. */
+  | { kind: 'resting'; waitMs: number; skipped: readonly Skipped[] }
   | { kind: 'exhausted' };
+
+/** A route that may not be tried now. */
+export interface Skipped {
+  readonly upstreamId: number;
+  readonly reason: SkipReason;
+}
 
 /** Full upstreams are looked at again soon: a place may free any moment. */
 const FULL_WAIT_MS = 1_000;
@@ -26,24 +33,29 @@ export interface Routing {
  */
 export function route({ groups, tried, preferred, health, now, random }: Routing): Choice {
   let waitMs = Number.POSITIVE_INFINITY;
+  const skipped: Skipped[] = [];
   for (const group of groups) {
     const free: Candidate[] = [];
     for (const candidate of group) {
       if (tried.has(candidate.route.id)) continue;
       const wait = waitFor(candidate, health, now);
-      if (wait === 0) free.push(candidate);
-      else waitMs = Math.min(waitMs, wait);
+      if (!wait) {
+        free.push(candidate);
+        continue;
+      }
+      waitMs = Math.min(waitMs, wait.ms);
+      skipped.push({ upstreamId: candidate.upstream.id, reason: wait.reason });
     }
     const candidate = free.find(({ route: { id } }) => id === preferred) ?? lessLoaded(free, health, random);
     if (candidate) return { kind: 'candidate', candidate };
   }
-  return Number.isFinite(waitMs) ? { kind: 'resting', waitMs } : { kind: 'exhausted' };
+  return skipped.length > 0 ? { kind: 'resting', waitMs, skipped } : { kind: 'exhausted' };
 }
 
-function waitFor({ route: { id }, upstream }: Candidate, health: UpstreamHealth, now: number): number {
-  const wait = health.waitMs({ upstreamId: upstream.id, routeId: id }, now);
-  if (wait > 0) return wait;
-  return upstream.max_concurrency !== null && health.inFlight(upstream.id) >= upstream.max_concurrency ? FULL_WAIT_MS : 0;
+function waitFor({ route: { id }, upstream }: Candidate, health: UpstreamHealth, now: number): { ms: number; reason: SkipReason } | null {
+  const ms = health.waitMs({ upstreamId: upstream.id, routeId: id }, now);
+  if (ms > 0) return { ms, reason: 'resting' };
+  return upstream.max_concurrency !== null && health.inFlight(upstream.id) >= upstream.max_concurrency ? { ms: FULL_WAIT_MS, reason: 'full' } : null;
 }
 
 function lessLoaded(free: readonly Candidate[], health: UpstreamHealth, random: () => number): Candidate | undefined {

@@ -1,4 +1,4 @@
-import type { UsageFinal } from '@tollgate/contracts';
+import { wasTried, type UsageFinal } from '@tollgate/contracts';
 import { chargeOf } from '@tollgate/metering';
 import type { Admitted } from './admit.ts';
 import type { Metered } from './answer-meter.ts';
@@ -28,7 +28,7 @@ export function settle({ admitted, asked, metered, attempts, node, startedAtMs, 
     node,
     protocol: asked.ask.protocol,
     is_stream: asked.ask.isStream,
-    upstream_id: attempts.at(-1)?.upstream_id ?? null,
+    upstream_id: attempts.findLast(wasTried)?.upstream_id ?? null,
     attempts: attempts.slice(0, ATTEMPTS_SHOWN_MAX),
     outcome: metered.outcome,
     status: metered.status,

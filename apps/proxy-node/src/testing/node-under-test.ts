@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createSecretBox, issueApiKey, parseApiKey, upstreamSecretOwner, type NodeReport } from '@tollgate/contracts';
@@ -129,6 +129,16 @@ export class NodeUnderTest {
 
   keyRecord(change: Partial<LiveKey>): LiveKey {
     return { accountId: ACCOUNT_ID, keyHash: this.#keyHash, id: 1, status: 'enabled', expiresAtMs: 0, rpm: 0, rph: 0, rpd: 0, allowedModels: '', allowlist: '', drain: false, revision: 1, ...change };
+  }
+
+  /** What the node's journal says of a request that has ended. */
+  async journalledFinal(rid: string | null): Promise<unknown> {
+    const folder = join(this.environment['DATA_DIR'] ?? '', 'journals');
+    const names = await readdir(folder, { recursive: true });
+    const texts = await Promise.all(names.map((name) => readFile(join(folder, name), 'utf8').catch(() => '')));
+    const line = texts.join('\n').split('\n').find((each) => each.includes('"t":"F"') && each.includes(`"rid":"${rid}"`)) ?? '';
+    const { final } = JSON.parse(line.slice(line.indexOf('{'), line.lastIndexOf('}') + 1)) as { final: unknown };
+    return final;
   }
 
   async report(): Promise<NodeReport | undefined> {

@@ -1767,7 +1767,7 @@ export interface components {
             node: string | null;
             upstream_id: number | null;
             upstream: string | null;
-            /** @description Every upstream that was tried */
+            /** @description Every upstream that was tried, or, where none of the rest could be, was passed over (`error` is `resting` or `full`) */
             route: {
                 upstream_id: number;
                 status?: number;
@@ -1819,7 +1819,7 @@ export interface components {
             node: string | null;
             upstream_id: number | null;
             upstream: string | null;
-            /** @description Every upstream that was tried */
+            /** @description Every upstream that was tried, or, where none of the rest could be, was passed over (`error` is `resting` or `full`) */
             route: {
                 upstream_id: number;
                 status?: number;

@@ -3,7 +3,7 @@ import { list, nonEmpty, record, records, text } from '../json/json-guard.ts';
 import type { JsonRecord } from '../json/json-guard.ts';
 import { chatContent } from '../messages-to-chat/content-parts.ts';
 import { unsealThinking } from '../translation/sealed-thinking.ts';
-import { unsupported } from '../translation/unsupported.ts';
+import { unsupported, unsupportedHere } from '../translation/unsupported.ts';
 import { flatName } from './tool-registry.ts';
 
 interface Turn {
@@ -33,7 +33,7 @@ function spelledOut(items: readonly unknown[]): { item: JsonRecord; param: strin
     const next = items.slice(index).map(record).find(({ type }) => type !== 'item_reference');
     const isOnTheWay = next?.['type'] === 'function_call' || next?.['type'] === 'custom_tool_call';
     if (isOnTheWay || text(item['id'])?.startsWith('rs_')) return [];
-    throw unsupported('a reference to a stored item (nothing is stored: send the item itself, with store false)', param);
+    throw unsupportedHere('a reference to a stored item', param, 'nothing is stored; send the item itself, with store false');
   });
 }
 
@@ -122,7 +122,7 @@ function contentPart(part: JsonRecord, param: string): JsonRecord {
 
 function imagePart(part: JsonRecord, param: string): JsonRecord {
   const url = nonEmpty(part['image_url']);
-  if (url === null) throw unsupported('an image by file id', `${param}.file_id`);
+  if (url === null) throw unsupportedHere('an image by file id', `${param}.file_id`, 'no files are stored; send it inline or by URL');
   const detail = nonEmpty(part['detail']);
   return { type: 'image_url', image_url: { url, ...(detail === null ? {} : { detail }) } };
 }

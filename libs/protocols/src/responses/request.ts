@@ -1,6 +1,6 @@
 import { isRecord, nonEmpty, record, records, text } from '../json/json-guard.ts';
 import type { JsonRecord } from '../json/json-guard.ts';
-import { unsupported } from '../translation/unsupported.ts';
+import { unsupported, unsupportedHere } from '../translation/unsupported.ts';
 import { inputMessages } from './input-messages.ts';
 import { chatToolOf, flatName } from './tool-registry.ts';
 import type { RegisteredTool } from './tool-registry.ts';
@@ -13,8 +13,8 @@ const STATEFUL_FIELDS = ['previous_response_id', 'conversation', 'prompt'] as co
  * Throws `InvalidRequest` naming what cannot be said.
  */
 export function toChatBody(body: JsonRecord, tools: readonly RegisteredTool[]): JsonRecord {
-  for (const field of STATEFUL_FIELDS) if (body[field] !== undefined && body[field] !== null) throw unsupported(`${field} (nothing is stored; send the whole input)`, field);
-  if (body['background'] === true) throw unsupported('background', 'background');
+  for (const field of STATEFUL_FIELDS) if (body[field] !== undefined && body[field] !== null) throw unsupportedHere(field, field, 'nothing is stored; send the whole input');
+  if (body['background'] === true) throw unsupportedHere('background', 'background', 'an answer is given at once and not stored');
   const { temperature, top_p, max_output_tokens: limit } = body;
   const effort = nonEmpty(record(body['reasoning'])['effort']);
   const user = nonEmpty(body['safety_identifier']) ?? nonEmpty(body['user']);

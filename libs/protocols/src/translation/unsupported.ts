@@ -2,5 +2,16 @@ import { InvalidRequest } from '../exchange.ts';
 
 /** A feature the upstream's protocol has no words for. Refused by name, never dropped in silence. */
 export function unsupported(feature: string, param: string): InvalidRequest {
-  return new InvalidRequest(`${param}: ${feature} is not supported by this model's upstream.`, { param, code: 'unsupported_parameter' });
+  return refused(feature, param, "by this model's upstream");
+}
+
+/** A feature the gateway itself has no place for, whatever the upstream; `advice` says why, or what to send instead. */
+export function unsupportedHere(feature: string, param: string, advice: string): InvalidRequest {
+  return refused(feature, param, `here: ${advice}`);
+}
+
+/** The field is named once: at the head of the sentence. */
+function refused(feature: string, param: string, where: string): InvalidRequest {
+  const subject = feature === param ? param : `${param}: ${feature}`;
+  return new InvalidRequest(`${subject} is not supported ${where}.`, { param, code: 'unsupported_parameter' });
 }

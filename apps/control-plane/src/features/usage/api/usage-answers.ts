@@ -18,7 +18,7 @@ const logged = {
   node: z.string().nullable(),
   upstream_id: idField.nullable(),
   upstream: z.string().nullable(),
-  route: z.array(routeAttemptSchema).describe('Every upstream that was tried'),
+  route: z.array(routeAttemptSchema).describe('Every upstream that was tried, or, where none of the rest could be, was passed over (`error` is `resting` or `full`)'),
   outcome: z.enum(OUTCOMES).nullable(),
   status: z.int().nullable().describe('What the client saw'),
   input_tokens: tokens,

@@ -1,0 +1,21 @@
+import { expect, test } from '@jest/globals';
+import { pino } from 'pino';
+import { RefusalLog } from './refusal-log.ts';
+
+test('every refusal is counted and logged with its id; a model without a route is named once a minute', () => {
+  const lines: Record<string, unknown>[] = [];
+  const counted: object[] = [];
+  let now = 0;
+  const log = pino({ level: 'debug' }, { write: (line: string) => void lines.push(JSON.parse(line) as Record<string, unknown>) });
+  const refusals = new RefusalLog({ log, count: (each) => counted.push(each), now: () => now });
+  const refuse = (rid: string, about: string | null) => refusals.note({ rid, status: 503, code: 'unavailable', about });
+  refuse('r1', 'one');
+  refuse('r2', 'one');
+  refuse('r3', 'other');
+  now = 60_000;
+  refuse('r4', 'one');
+  refuse('r5', null);
+  expect(counted).toEqual(Array.from({ length: 5 }, () => ({ status: 503, code: 'unavailable' })));
+  expect(lines.filter(({ level }) => level === 20).map(({ rid }) => rid)).toEqual(['r1', 'r2', 'r3', 'r4', 'r5']);
+  expect(lines.filter(({ level }) => level === 40).map(({ model }) => model)).toEqual(['one', 'other', 'one']);
+});

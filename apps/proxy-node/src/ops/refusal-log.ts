@@ -1,0 +1,42 @@
+import type { Logger } from 'pino';
+
+/** A request that was answered with an error before its first byte. */
+export interface Refused {
+  readonly rid: string;
+  readonly status: number;
+  /** As a chat client reads it (docs/errors.md); never an upstream's own word. */
+  readonly code: string;
+  /** The model no route leads to, where that is the reason. */
+  readonly about: string | null;
+}
+
+/** A model without a route is named once a minute, however many ask for it. */
+const REPEAT_MS = 60_000;
+
+/** Where a refused request can be found: counted by status and code, in the log by its id at level debug. What the operator must mend is a warning. */
+export class RefusalLog {
+  readonly #log: Logger;
+  readonly #count: (refused: Pick<Refused, 'status' | 'code'>) => void;
+  readonly #now: () => number;
+  /** When each model was last named; as many entries as models of the snapshot were ever without a route. */
+  readonly #warnedAtMs = new Map<string, number>();
+
+  constructor({ log, count, now }: { log: Logger; count: (refused: Pick<Refused, 'status' | 'code'>) => void; now: () => number }) {
+    this.#log = log;
+    this.#count = count;
+    this.#now = now;
+  }
+
+  note({ rid, status, code, about }: Refused): void {
+    this.#count({ status, code });
+    this.#log.debug({ rid, status, code }, 'a request was refused');
+    if (about !== null) this.#warn(about);
+  }
+
+  #warn(model: string): void {
+    const nowMs = this.#now();
+    if (nowMs - (this.#warnedAtMs.get(model) ?? Number.NEGATIVE_INFINITY) < REPEAT_MS) return;
+    this.#warnedAtMs.set(model, nowMs);
+    this.#log.warn({ model }, 'a model that is on the shelf has no enabled route: its requests are refused');
+  }
+}
