@@ -1,6 +1,8 @@
 import { REFUSALS as ADMIN } from '../../apps/control-plane/src/platform/http/refusals.ts';
-import { REFUSALS as PROXY } from '../../apps/proxy-node/src/refusals.ts';
-import { CLIENT_ERRORS } from '../../libs/protocols/src/errors/client-error.ts';
+import { REFUSALS as PROXY, type RefusalRow } from '../../apps/proxy-node/src/refusals.ts';
+import { CLIENT_ERRORS, upstreamClientError, type ClientErrorCode } from '../../libs/protocols/src/errors/client-error.ts';
+import { NEUTRAL_MESSAGES, upstreamError } from '../../libs/protocols/src/errors/upstream-error.ts';
+import { INVALID_REQUEST_CODES, type UpstreamError } from '../../libs/protocols/src/exchange.ts';
 
 const HEAD = `# Error codes
 
@@ -21,30 +23,44 @@ const PROXY_HEAD = `
 Errors have the shape of the endpoint that was called, so that every SDK understands them: \`{"error": {"message", "type", "param", "code"}}\` at \`/v1/chat/completions\`, \`/v1/responses\`, \`/v1/embeddings\` and \`/v1/models\`, \`{"type": "error", "error": {"type", "message"}}\` at \`/v1/messages\`.
 \`request_id\` stands beside \`error\`, and in \`x-request-id\` and \`request-id\`. \`x-should-retry\` is set where the status alone would mislead an SDK.
 
-### What the gateway refuses
-
-| Refusal | OpenAI shape: status, \`type\`, \`code\` | Anthropic shape: status, \`type\` | Message |
-| --- | --- | --- | --- |
-`;
-
-const ALL_HEAD = `
 ### All errors of the proxy interface
 
-Those above, those of the request itself, and those of upstreams in the client's words.
+Named by the \`code\` of the OpenAI shape; the Anthropic shape has none, there \`type\` and the message tell. An upstream that rejects a request with a code of its own is quoted with that code.
 
-| Error | OpenAI shape: status, \`type\`, \`code\` | Anthropic shape: status, \`type\` | \`x-should-retry\` |
-| --- | --- | --- | --- |
+| \`code\` | OpenAI shape: status, \`type\` | Anthropic shape: status, \`type\` | \`x-should-retry\` | Message or meaning |
+| --- | --- | --- | --- | --- |
 `;
+
+interface WireError {
+  error: ClientErrorCode;
+  /** Of the OpenAI shape; the entry's own by default. */
+  vendorCode?: string | null | undefined;
+  text: string;
+}
 
 /** The text of docs/errors.md. */
 export function errorReference(): string {
   const admin = Object.entries(ADMIN).map(([code, { status, title }]) => `| \`${code}\` | ${status} | ${title} |\n`);
-  const proxy = Object.entries(PROXY).map(([code, refusal]) => `| \`${code}\` | ${wordsOf(refusal.error, 'vendorCode' in refusal ? refusal.vendorCode : undefined)} | ${refusal.message} |\n`);
-  const all = Object.entries(CLIENT_ERRORS).map(([code, entry]) => `| \`${code}\` | ${wordsOf(code as keyof typeof CLIENT_ERRORS)} | ${'shouldRetry' in entry && entry.shouldRetry !== undefined ? `\`${entry.shouldRetry}\`` : ''} |\n`);
-  return [HEAD, ...admin, PROXY_HEAD, ...proxy, ALL_HEAD, ...all].join('');
+  const byWords = Object.groupBy(wireErrors(), wordsOf);
+  const proxy = Object.entries(byWords).map(([words, same = []]) => `| ${words} | ${[...new Set(same.map(({ text }) => text))].join(' ')} |\n`);
+  return [HEAD, ...admin, PROXY_HEAD, ...proxy].join('');
 }
 
-function wordsOf(code: keyof typeof CLIENT_ERRORS, vendorCode?: string): string {
-  const { openai, anthropic } = CLIENT_ERRORS[code];
-  return `${openai.status} \`${openai.type}\` \`${vendorCode ?? openai.code}\` | ${anthropic.status} \`${anthropic.type}\``;
+/** What a node refuses, what is wrong with a request, and how upstreams fail, each as it is told to clients. */
+function wireErrors(): WireError[] {
+  return [
+    ...Object.values(PROXY).map((row: RefusalRow) => ({ error: row.error, vendorCode: row.vendorCode, text: row.message })),
+    ...Object.entries(INVALID_REQUEST_CODES).map(([code, text]) => ({ error: 'invalid_request' as const, vendorCode: code, text })),
+    ...(Object.keys(NEUTRAL_MESSAGES) as UpstreamError['kind'][]).map((kind) => {
+      const { code, vendorCode, message } = upstreamClientError(upstreamError(kind), '');
+      return { error: code, vendorCode, text: message };
+    }),
+  ];
+}
+
+function wordsOf({ error, vendorCode }: WireError): string {
+  const entry: (typeof CLIENT_ERRORS)[ClientErrorCode] = CLIENT_ERRORS[error];
+  const { openai, anthropic } = entry;
+  const shouldRetry = 'shouldRetry' in entry ? `\`${entry.shouldRetry}\`` : '';
+  return `\`${vendorCode ?? openai.code}\` | ${openai.status} \`${openai.type}\` | ${anthropic.status} \`${anthropic.type}\` | ${shouldRetry}`;
 }

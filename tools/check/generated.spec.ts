@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { apiReference } from './api-reference.ts';
@@ -16,6 +16,25 @@ test('docs/api-reference.md tells every route of the API document', () => {
 
 test('docs/errors.md tells every code of both interfaces', () => {
   expect(read('docs/errors.md')).toBe(errorReference());
+});
+
+test('docs/errors.md has every code that the sources of nodes and protocols put on the wire', () => {
+  const reference = read('docs/errors.md');
+  const folders = ['apps/proxy-node/src', 'libs/protocols/src'];
+  const files = folders.flatMap((folder) => globSync(`${folder}/**/*.ts`, { cwd: root })).filter((file) => !file.endsWith('.spec.ts'));
+  const codes = files.flatMap((file) => {
+    const source = read(file);
+    return [...source.matchAll(/vendorCode: '(\w+)'/g), ...source.matchAll(/new InvalidRequest\(.*\bcode: '(\w+)'/g), ...source.matchAll(/: entry\(\[\d+, [\w']+, '(\w+)'\]/g)].map(([, code]) => code);
+  });
+  expect(codes).toEqual(expect.arrayContaining(['invalid_json', 'missing_required_parameter', 'concurrency_exceeded', 'account_frozen', 'overloaded']));
+  expect([...new Set(codes)].filter((code) => !reference.includes(`\n| \`${code}\` | `))).toEqual([]);
+});
+
+test('docs/errors.md tells a code of the proxy interface once for each status it comes with', () => {
+  const [, proxy = ''] = read('docs/errors.md').split('## Proxy interface');
+  const named = [...proxy.matchAll(/^\| `(\w+)` \| (\d+)/gm)].map(([, code, status]) => `${status} ${code}`);
+  expect(named.length).toBeGreaterThan(20);
+  expect(named.toSorted()).toEqual([...new Set(named)].toSorted());
 });
 
 test('the typed client is the one the API document gives', () => {

@@ -4,7 +4,7 @@ import type { ClientErrorCode } from '@tollgate/protocols';
  * Every expected no of a node: which client error it is (libs/protocols knows its status and words in each protocol), the public text, and a
  * finer code where clients are told one. The operator's text goes to the log only.
  */
-interface RefusalRow {
+export interface RefusalRow {
   error: ClientErrorCode;
   message: string;
   vendorCode?: string;
@@ -12,8 +12,8 @@ interface RefusalRow {
 
 export const REFUSALS = {
   invalid_api_key: { error: 'invalid_api_key', message: 'The API key is missing or not valid.' },
-  account_frozen: { error: 'account_inactive', message: 'This account is not active.', vendorCode: 'account_frozen' },
-  ip_not_allowed: { error: 'address_not_allowed', message: 'This API key may not be used from this address.', vendorCode: 'ip_not_allowed' },
+  account_frozen: { error: 'account_frozen', message: 'This account is not active.' },
+  ip_not_allowed: { error: 'ip_not_allowed', message: 'This API key may not be used from this address.' },
   model_not_allowed: { error: 'model_not_allowed', message: 'This API key may not use this model.' },
   model_not_found: { error: 'model_not_found', message: 'The model does not exist or the account is not subscribed to it.' },
   not_found: { error: 'not_found', message: 'There is nothing at this path.' },

@@ -36,11 +36,22 @@ export interface PromptFacts {
   text(): string;
 }
 
+/** Every finer code of a refused request, and what it says; docs/errors.md is written from it. */
+export const INVALID_REQUEST_CODES = {
+  invalid_value: 'A field has a value that is not accepted; `param` names it.',
+  missing_required_parameter: 'A field is missing; `param` names it.',
+  invalid_json: 'The body is not a JSON object, or holds more than is read.',
+  duplicate_field: 'A field is given more than once; `param` names it.',
+  unsupported_parameter: 'The upstream of this model has nothing for what `param` names.',
+  unsupported_endpoint: 'This model cannot be called through this endpoint.',
+} as const;
+export type InvalidRequestCode = keyof typeof INVALID_REQUEST_CODES;
+
 /** A 400 in the making; `param` is the path of the field, e.g. `messages[0].role`. */
 export class InvalidRequest extends Error {
   readonly param: string | null;
-  readonly code: string;
-  constructor(message: string, { param = null, code = 'invalid_value' }: { param?: string | null; code?: string } = {}) {
+  readonly code: InvalidRequestCode;
+  constructor(message: string, { param = null, code = 'invalid_value' }: { param?: string | null; code?: InvalidRequestCode } = {}) {
     super(message);
     this.param = param;
     this.code = code;

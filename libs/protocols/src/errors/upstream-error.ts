@@ -7,7 +7,7 @@ import { redact } from './redact.ts';
 type Kind = UpstreamError['kind'];
 
 /** What the caller reads where the upstream's own words must stay with the operator (behaviour 26). */
-const NEUTRAL_MESSAGES: Record<Kind, string> = {
+export const NEUTRAL_MESSAGES: Record<Kind, string> = {
   invalid_request: 'The upstream rejected the request.',
   context_overflow: 'prompt is too long',
   too_large: 'The request is too large for the upstream.',
