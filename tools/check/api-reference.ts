@@ -112,5 +112,5 @@ function typeText(of: Schema): string {
   if (of.const !== undefined) return `\`${String(of.const)}\``;
   if (of.type?.[0] === 'array') return `list of ${of.items ? typeText(of.items) : 'anything'}`;
   if (of.type?.[0] === 'object' && of.properties) return `{ ${bodyText(of)} }`;
-  return of.format === 'date-time' ? 'time' : (of.type?.join(' or ') ?? 'anything');
+  return of.format === 'date-time' ? 'time' : of.format === 'date' ? 'date' : (of.type?.join(' or ') ?? 'anything');
 }

@@ -11,7 +11,7 @@ export interface Shared {
 /** The server to talk to: `--url`, TOLLGATE_URL, or the one signed in to. */
 export function serverUrl({ url }: Shared): string {
   const found = url ?? (process.env['TOLLGATE_URL'] || readSession(process.env)?.url);
-  if (found === undefined) throw new UsageError('Which server?\n  Fix: tollgate login --url https://gateway.example.com, or set TOLLGATE_URL and TOLLGATE_TOKEN.');
+  if (found === undefined) throw new UsageError('Which server?\n  Fix: tollgate login --url https://gateway.example.com, or set TOLLGATE_URL and TOLLGATE_TOKEN. npm start runs a server here.');
   if (!URL.canParse(found)) throw new UsageError(`${found} is no URL.`);
   return found;
 }

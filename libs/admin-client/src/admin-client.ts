@@ -27,6 +27,8 @@ export function createAdminClient({ baseUrl, token, timeoutMs = TIMEOUT_MS }: Ad
 /** The interface said no. The message is fit for a person. */
 export class AdminRefusal extends Error {
   readonly status: number;
+  /** What kind of refusal it is; the message says more, of the first field where fields are wrong. */
+  readonly title: string;
   /** `unknown` when the answer was no problem+json, e.g. of a proxy in between. */
   readonly code: string;
   /** What is wrong with which field. */
@@ -37,6 +39,7 @@ export class AdminRefusal extends Error {
     const problem = isProblem(body) ? body : undefined;
     super(problem?.detail ?? `The server answered ${status}`);
     this.status = status;
+    this.title = problem?.title ?? this.message;
     this.code = problem?.code ?? 'unknown';
     this.fields = problem?.errors ?? [];
     this.requestId = problem?.request_id;

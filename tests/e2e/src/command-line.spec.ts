@@ -114,6 +114,14 @@ describe('after a login', () => {
     expect(await run(['sync-all'])).toMatchObject({ status: 1, stdout: expect.stringMatching(/ghost +offline/) });
   });
 
+  test('sync-all warns while publication is pinned, and says how to go on', async () => {
+    const { version } = await json('sync-all');
+    await tollgate.admin.call('POST', `/snapshots/${version}/rollback`);
+    expect((await run(['sync-all'])).stderr).toMatch(/pinned to version \d+[^]*POST \/admin-api\/snapshots\/unpin/);
+    await tollgate.admin.call('POST', '/snapshots/unpin');
+    expect((await run(['sync-all'])).stderr).toBe('');
+  });
+
   test('config-check fails only for errors', async () => {
     const { ok } = await json('config-check');
     expect((await run(['config-check'])).status).toBe(ok ? 0 : 1);
@@ -125,7 +133,9 @@ describe('after a login', () => {
     expect(await run(['stats', '--by', 'model', '--interval', 'hour'])).toMatchObject({ status: 0, stdout: expect.stringMatching(/^(Nothing\.|AT +MODEL)/) });
     expect(await json('stats', '--by', 'model')).toMatchObject({ interval: 'day', group_by: 'model', data: expect.any(Array) });
     expect(await json('alerts', '--status', 'all')).toMatchObject({ data: expect.any(Array) });
-    expect(await run(['stats', '--from', 'yesterday'])).toMatchObject({ status: 2, stderr: expect.stringContaining('\n  from: ') });
+    const refused = await run(['stats', '--from', 'yesterday']);
+    expect(refused).toMatchObject({ status: 2, stderr: expect.stringContaining('\n  from: ') });
+    expect(refused.stderr.match(/from: /g)).toHaveLength(1);
   });
 
   test('logout ends the session', async () => {

@@ -33,6 +33,7 @@ async function stats(options: StatsOptions): Promise<void> {
   const { from, to, interval, by } = options;
   const query = { interval, ...(from !== undefined && { from }), ...(to !== undefined && { to }), ...(by && { group_by: by }) };
   const answer = await answerOf(connect(options).GET('/admin-api/usage/statistics', { params: { query } }));
+  if (typeof answer === 'string') throw new Error('The server sent no JSON');
   const header = ['at', ...(by ? [by] : []), 'requests', 'errors', 'input', 'output', 'charged', 'p50 ms', 'p95 ms', 'first token p50 ms'];
   const rows = answer.data.map((row) => [row.at, ...(by ? [row[by]] : []), row.requests, row.errors, row.input_tokens, row.output_tokens, row.charge, row.duration_ms.p50, row.duration_ms.p95, row.first_token_ms.p50]);
   show(options.json ?? false, answer, () => table(header, rows));

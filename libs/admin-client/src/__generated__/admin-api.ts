@@ -2118,7 +2118,7 @@ export interface components {
         /**
          * @description `idempotency_in_progress`: A request with this Idempotency-Key is still in progress
          *
-         *     `already_subscribed`: The account is already subscribed to this model
+         *     `already_subscribed`: The account is already subscribed to this model; POST /models/renew buys more tokens
          *
          *     `subscription_closing`: The subscription is being closed; try again in a moment
          *
@@ -2805,7 +2805,7 @@ export interface operations {
                     rpm?: number;
                     rph?: number;
                     rpd?: number;
-                    expires_at?: string | null;
+                    expires_at?: (string) | null;
                     ip_allowlist?: string;
                     user_id?: number;
                 };
@@ -2874,7 +2874,7 @@ export interface operations {
                     rpm?: number;
                     rph?: number;
                     rpd?: number;
-                    expires_at?: string | null;
+                    expires_at?: (string) | null;
                     ip_allowlist?: string;
                 };
             };
@@ -3468,7 +3468,6 @@ export interface operations {
                     weight_output?: string | number;
                     weight_cache_read?: string | number;
                     weight_cache_write?: string | number;
-                    /** Format: date-time */
                     effective_at?: string;
                 };
             };
@@ -4706,6 +4705,7 @@ export interface operations {
                 key_id?: number;
                 model_id?: number;
                 upstream_id?: number;
+                format?: "json" | "csv";
             };
             header?: never;
             path?: never;
@@ -4720,6 +4720,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["UsageStatistics"];
+                    "text/csv": string;
                 };
             };
             400: components["responses"]["invalid_request.statistics_range"];

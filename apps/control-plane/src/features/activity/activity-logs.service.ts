@@ -4,7 +4,7 @@ import type { Repository } from 'typeorm';
 import { z } from 'zod';
 import { idField, timeField } from '../../platform/http/answer-fields.ts';
 import { cursorQuery, decodeCursor, toCursorPage, type CursorPage } from '../../platform/http/cursor.ts';
-import { idFilter } from '../../platform/http/list-query.ts';
+import { idFilter, momentField } from '../../platform/http/list-query.ts';
 import { ActivityLogEntry } from './activity-log.entity.ts';
 
 export const activityLogsQuery = cursorQuery({
@@ -12,8 +12,8 @@ export const activityLogsQuery = cursorQuery({
   action: z.string().max(100).optional(),
   target_kind: z.string().max(100).optional(),
   target_id: z.string().max(100).optional(),
-  from: z.iso.datetime({ offset: true }).optional(),
-  to: z.iso.datetime({ offset: true }).optional(),
+  from: momentField.optional(),
+  to: momentField.optional(),
 });
 export type ActivityLogsQuery = z.output<typeof activityLogsQuery>;
 

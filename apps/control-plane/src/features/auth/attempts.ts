@@ -4,6 +4,7 @@ import { DataSource } from 'typeorm';
 import { z } from 'zod';
 import { Housekeeping } from '../../platform/housekeeping/housekeeping.ts';
 import { Refusal } from '../../platform/http/refusal.ts';
+import { REFUSALS } from '../../platform/http/refusals.ts';
 
 const MINUTE_S = 60;
 const DAY_S = 24 * 60 * MINUTE_S;
@@ -66,7 +67,9 @@ export class Attempts {
       [subject, limit.seconds],
     );
     const { attempts, seconds_left } = countRow.parse(rows[0]);
-    if (attempts > limit.attemptsMax) throw new Refusal(code, { retryAfterSeconds: Math.max(1, seconds_left) });
+    if (attempts <= limit.attemptsMax) return;
+    const waitSeconds = Math.max(1, seconds_left);
+    throw new Refusal(code, { detail: `${REFUSALS[code].title}; try again in ${waitSeconds} seconds`, retryAfterSeconds: waitSeconds });
   }
 
   private async isFamiliar(subject: string): Promise<boolean> {

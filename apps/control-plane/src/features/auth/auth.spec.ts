@@ -158,6 +158,7 @@ describe('guessing (S40)', () => {
     const refused = answers.filter((answer) => answer.status === 429);
     expect(refused).toHaveLength(20);
     expect(Number(refused[0]?.headers.get('retry-after'))).toBeGreaterThan(0);
+    expect(refused[0]?.body.detail).toBe(`Too many attempts; try again in ${refused[0]?.headers.get('retry-after')} seconds`);
     expect((await guess('victor', '198.51.100.7', PASSWORD)).status).toBe(429);
     expect((await guess('victor', '198.51.100.8', PASSWORD)).status).toBe(200);
   });

@@ -1,7 +1,7 @@
 import { InvalidAllowlistEntry, normaliseAllowlist } from '@tollgate/keyspace';
 import { z } from 'zod';
 import { idField, timeField } from '../../platform/http/answer-fields.ts';
-import { booleanFilter, idFilter, listQuery } from '../../platform/http/list-query.ts';
+import { booleanFilter, idFilter, listQuery, momentField } from '../../platform/http/list-query.ts';
 
 const INT4_MAX = 2_147_483_647;
 const ALLOWED_MODELS_CHARS_MAX = 8_192;
@@ -22,7 +22,7 @@ const allowedModels = z
 /** Kept as written; admission gets the normalised form. */
 const ipAllowlist = z.string().trim().max(ALLOWLIST_CHARS_MAX).refine(isAllowlist, 'must be addresses or CIDR ranges separated by commas');
 
-const expiresAt = z.iso.datetime({ offset: true }).nullable();
+const expiresAt = momentField.nullable();
 
 const limits = { rpm: limit.optional(), rph: limit.optional(), rpd: limit.optional() };
 

@@ -1,7 +1,7 @@
 import { MODEL_KINDS } from '@tollgate/snapshot';
 import { z } from 'zod';
 import { amountText, currencyField, idField, timeField } from '../../platform/http/answer-fields.ts';
-import { booleanFilter, idFilter, listQuery } from '../../platform/http/list-query.ts';
+import { booleanFilter, idFilter, listQuery, momentField } from '../../platform/http/list-query.ts';
 import { decimal } from './decimal.ts';
 
 const id = z.number().int().positive().max(2_147_483_647);
@@ -53,7 +53,7 @@ export const setPriceSchema = z.strictObject({
   weight_output: weight,
   weight_cache_read: weight,
   weight_cache_write: weight,
-  effective_at: z.iso.datetime({ offset: true }).optional(),
+  effective_at: momentField.optional(),
 });
 export type SetPrice = z.infer<typeof setPriceSchema>;
 

@@ -31,7 +31,7 @@ describe('subscribing', () => {
 
   test('with too little money is 402 and changes nothing', async () => {
     const [account, model] = [await books.account('1'), await books.model('2')];
-    expect(await post('/models/subscribe', account.token, { model_id: model.id, tokens: 1_000_000 })).toMatchObject({ status: 402, body: { code: 'insufficient_funds' } });
+    expect(await post('/models/subscribe', account.token, { model_id: model.id, tokens: 1_000_000 })).toMatchObject({ status: 402, body: { code: 'insufficient_funds', detail: 'This costs 2; the wallet holds 1' } });
     expect(await books.subscription(account, model)).toBeUndefined();
     expect(await books.wallet(account)).toBe(1_000_000n);
   });
@@ -39,7 +39,7 @@ describe('subscribing', () => {
   test('twice is 409, off the shelf or unknown is 404', async () => {
     const [account, model] = [await books.account('1'), await books.model('0')];
     expect((await post('/models/subscribe', account.token, { model_id: model.id, tokens: 0 })).status).toBe(201);
-    expect(await post('/models/subscribe', account.token, { model_id: model.id, tokens: 0 })).toMatchObject({ status: 409, body: { code: 'already_subscribed' } });
+    expect(await post('/models/subscribe', account.token, { model_id: model.id, tokens: 0 })).toMatchObject({ status: 409, body: { code: 'already_subscribed', detail: expect.stringContaining('POST /models/renew') } });
     const other = await books.model();
     await books.asAdmin('POST', `/models/${other.id}/disable`);
     expect((await post('/models/subscribe', account.token, { model_id: other.id, tokens: 0 })).status).toBe(404);

@@ -74,7 +74,7 @@ export class UsersService {
 
   private async move(tx: EntityManager, caller: Caller, { row, move, drain }: { row: User; move: UserMove; drain: boolean }): Promise<UserResponse> {
     const status = statusAfter(move, row.status);
-    if (!status) throw new Refusal('invalid_transition', { detail: `A ${row.status} account cannot be changed by ${move}` });
+    if (!status) throw new Refusal('invalid_transition', { detail: `The account is ${row.status}: ${move} does not apply` });
     const saved = await tx.getRepository(User).save({
       ...row,
       status,

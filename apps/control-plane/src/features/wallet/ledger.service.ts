@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { micros, type Micros } from '@tollgate/money';
+import { formatAmount, micros, type Micros } from '@tollgate/money';
 import type { EntityManager } from 'typeorm';
 import { z } from 'zod';
 import { Refusal } from '../../platform/http/refusal.ts';
@@ -74,7 +74,7 @@ export class LedgerService {
 
   private async move(tx: EntityManager, { transactionId, kind, row, amount }: { transactionId: number; kind: LedgerKind; row: AccountRow; amount: Micros }): Promise<bigint> {
     const balance = row.balance + amount;
-    if (row.kind === 'wallet' && balance < 0n) throw new Refusal('insufficient_funds');
+    if (row.kind === 'wallet' && balance < 0n) throw new Refusal('insufficient_funds', { detail: `This costs ${formatAmount(-amount)}; the wallet holds ${formatAmount(row.balance)}` });
     // A refund nobody could refuse: it comes out of the queue, and all usage would wait behind it.
     if (row.kind === 'wallet' && balance > WALLET_MAX && kind !== 'refund') throw new Refusal('balance_limit');
     row.balance = balance;

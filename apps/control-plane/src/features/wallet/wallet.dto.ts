@@ -2,7 +2,7 @@ import { formatAmount } from '@tollgate/money';
 import { z } from 'zod';
 import { amountText, currencyField, idField, timeField } from '../../platform/http/answer-fields.ts';
 import { positiveAmountField } from '../../platform/http/amount-field.ts';
-import { idFilter, listQuery } from '../../platform/http/list-query.ts';
+import { idFilter, listQuery, momentField } from '../../platform/http/list-query.ts';
 import type { LedgerEntry } from './ledger.entity.ts';
 
 const LEDGER_KINDS = ['recharge', 'admin_recharge', 'subscribe', 'renew', 'auto_recharge', 'refund', 'forfeit', 'adjustment'] as const;
@@ -17,8 +17,8 @@ export const walletLogsQuery = listQuery({
   filters: {
     user_id: idFilter.optional(),
     kind: z.enum(LEDGER_KINDS).optional(),
-    from: z.iso.datetime({ offset: true }).optional(),
-    to: z.iso.datetime({ offset: true }).optional(),
+    from: momentField.optional(),
+    to: momentField.optional(),
     format: z.enum(['json', 'csv']).default('json'),
   },
 });

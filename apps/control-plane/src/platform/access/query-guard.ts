@@ -4,6 +4,7 @@ import { RouteParamtypes } from '@nestjs/common/enums/route-paramtypes.enum.js';
 import { Reflector } from '@nestjs/core';
 import type { Request } from 'express';
 import { Refusal } from '../http/refusal.ts';
+import { UNKNOWN_PARAMETER } from '../http/validation.ts';
 import { PERMISSION, type PermissionLevel } from './permission.ts';
 
 /**
@@ -19,8 +20,7 @@ export class QueryGuard implements CanActivate {
     if (level === 'public' || takesQuery(context)) return true;
     const unknown = Object.keys(context.switchToHttp().getRequest<Request>().query);
     if (unknown.length === 0) return true;
-    const message = 'is not a known field';
-    throw new Refusal('invalid_request', { detail: `${unknown[0]}: ${message}`, errors: unknown.map((field) => ({ field, message })) });
+    throw new Refusal('invalid_request', { detail: `${unknown[0]}: ${UNKNOWN_PARAMETER}`, errors: unknown.map((field) => ({ field, message: UNKNOWN_PARAMETER })) });
   }
 }
 

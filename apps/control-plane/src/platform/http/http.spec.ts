@@ -69,6 +69,33 @@ describe('refusals', () => {
   });
 });
 
+describe('what is wrong with a field', () => {
+  const errorsOf = async (method: string, path: string, body?: object) => (await plane.call(method, path, { token: plane.adminToken, ...(body && { body }) })).body.errors;
+
+  test('a missing field is required, whatever its type; a rule of several fields keeps its own words', async () => {
+    expect(await errorsOf('POST', '/upstreams', {})).toEqual(expect.arrayContaining(['name', 'protocol', 'base_url'].map((field) => ({ field, message: 'is required' }))));
+    expect(await errorsOf('POST', '/models/set-auto-recharge', { model_id: 1, threshold: 1, amount: null })).toEqual([{ field: 'amount', message: 'threshold and amount go together' }]);
+    expect(await errorsOf('POST', '/upstreams', { name: 7 })).toEqual(expect.arrayContaining([{ field: 'name', message: expect.stringContaining('expected string') }]));
+  });
+
+  test('what a query does not know is called a query parameter, what a body does not know a field', async () => {
+    for (const path of ['/users?surprise=1', '/users/1?surprise=1']) expect(await errorsOf('GET', path)).toEqual([{ field: 'surprise', message: 'is not a known query parameter' }]);
+    expect(await errorsOf('POST', '/keys', { name: 'x', surprise: 1 })).toEqual([{ field: 'surprise', message: 'is not a known field' }]);
+  });
+
+  test('a date alone is its begin in UTC; what is neither date nor time is told with an example', async () => {
+    const { body: key } = await plane.call('POST', '/keys', { token: plane.adminToken, body: { name: 'dated', expires_at: '2099-02-01' } });
+    expect(key.expires_at).toBe('2099-02-01T00:00:00.000Z');
+    const today = new Date().toISOString().slice(0, 10);
+    for (const path of ['/activity/logs', '/usage/logs', '/usage/statistics', '/wallet/logs']) {
+      expect((await plane.call('GET', `${path}?from=${today}`, { token: plane.adminToken })).status).toBe(200);
+      for (const bad of ['yesterday', '2026-02-30', '20260101']) expect(await errorsOf('GET', `${path}?from=${bad}`)).toEqual([{ field: 'from', message: expect.stringContaining('e.g. 2026-01-31') }]);
+    }
+    const ids = async (filter: string) => (await plane.call('GET', `/activity/logs?target_kind=key&target_id=${key.id}&${filter}`, { token: plane.adminToken })).body.data.length;
+    expect([await ids(`from=${today}`), await ids(`to=${today}`)]).toEqual([1, 0]);
+  });
+});
+
 describe('health', () => {
   test('alive and ready outside the prefix', async () => {
     expect(await send(`${plane.url}/healthz`, 'GET', {})).toMatchObject({ status: 200, body: { status: 'ok' } });

@@ -41,6 +41,10 @@ export function listQuery<const Sort extends string, Filters extends z.ZodRawSha
   });
 }
 
+const MOMENT = 'must be a date or a time of ISO 8601, e.g. 2026-01-31 or 2026-01-31T12:00:00Z';
+/** A moment in a body or query. A date alone is its begin in UTC. Parsed to ISO 8601 UTC. */
+export const momentField = z.union([z.iso.datetime({ offset: true }), z.iso.date()], MOMENT).transform((text) => new Date(text).toISOString());
+
 /** Filter values shared by several lists. */
 export const idFilter = z.coerce.number().int().positive().max(2_147_483_647);
 export const booleanFilter = z.enum(['true', 'false']).transform((text) => text === 'true');

@@ -47,7 +47,7 @@ export const REFUSALS = {
   model_name_taken: { status: 409, title: 'Another model has this name' },
   model_has_subscribers: { status: 409, title: 'The model still has subscribers' },
   model_off_shelf: { status: 409, title: 'The model is off the shelf' },
-  already_subscribed: { status: 409, title: 'The account is already subscribed to this model' },
+  already_subscribed: { status: 409, title: 'The account is already subscribed to this model; POST /models/renew buys more tokens' },
   not_subscribed: { status: 404, title: 'The account is not subscribed to this model' },
   subscription_closing: { status: 409, title: 'The subscription is being closed; try again in a moment' },
   token_limit: { status: 409, title: 'The subscription would hold more tokens than can be counted exactly' },

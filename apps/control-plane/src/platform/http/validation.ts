@@ -6,21 +6,28 @@ interface Issue {
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;
   /** zod's list of unknown fields, which carries no path of its own. */
   readonly keys?: readonly string[];
+  /** zod's kind of problem; `custom` is a rule of ours. */
+  readonly code?: string;
 }
 
 const ERRORS_MAX = 50;
 
+export const UNKNOWN_PARAMETER = 'is not a known query parameter';
+const UNKNOWN_FIELD = 'is not a known field';
+
 /** Bodies and queries are parsed by the zod schema given beside the parameter: `@Body({ schema })`. Parameters without one pass unparsed. */
 @Injectable()
 export class ValidationPipe extends StandardSchemaValidationPipe {
-  constructor() {
-    super({ transform: true, exceptionFactory: toRefusal });
-  }
-
   override async transform<T>(value: T, metadata: ArgumentMetadata): Promise<T> {
+    const unknown = metadata.type === 'query' ? UNKNOWN_PARAMETER : UNKNOWN_FIELD;
     const field = findUnstorableText(value);
-    if (field !== undefined) throw toRefusal([{ path: field, message: 'must be well-formed Unicode without NUL' }]);
-    return super.transform(value, metadata);
+    if (field !== undefined) throw toRefusal([{ field: field.join('.'), message: 'must be well-formed Unicode without NUL' }]);
+    const { schema } = metadata;
+    if (!schema || !this.toValidate(metadata)) return value;
+    this.stripProtoKeys(value);
+    const result = await this.validate<T>(value, schema);
+    if (result.issues) throw toRefusal(result.issues.flatMap((issue) => toFieldErrors(issue, { value, unknown })));
+    return result.value;
   }
 }
 
@@ -35,14 +42,15 @@ function findUnstorableText(value: unknown, path: string[] = []): string[] | und
   return undefined;
 }
 
-function toRefusal(issues: readonly Issue[]): Refusal {
-  const errors = issues.flatMap(toFieldErrors).slice(0, ERRORS_MAX);
+function toRefusal(found: readonly FieldError[]): Refusal {
+  const errors = found.slice(0, ERRORS_MAX);
   const first = errors[0];
   return new Refusal('invalid_request', { errors, ...(first ? { detail: first.field ? `${first.field}: ${first.message}` : first.message } : {}) });
 }
 
-function toFieldErrors(issue: Issue): FieldError[] {
+function toFieldErrors(issue: Issue, { value, unknown }: { value: unknown; unknown: string }): FieldError[] {
   const path = (issue.path ?? []).map((part) => String(typeof part === 'object' ? part.key : part));
-  if (issue.keys) return issue.keys.map((key) => ({ field: [...path, key].join('.'), message: 'is not a known field' }));
-  return [{ field: path.join('.'), message: issue.message }];
+  if (issue.keys) return issue.keys.map((key) => ({ field: [...path, key].join('.'), message: unknown }));
+  const isMissing = issue.code !== 'custom' && path.length > 0 && path.reduce<unknown>((inner, name) => Object(inner)[name], value) === undefined;
+  return [{ field: path.join('.'), message: isMissing ? 'is required' : issue.message }];
 }

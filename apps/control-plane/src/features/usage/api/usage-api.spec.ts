@@ -161,6 +161,21 @@ describe('usage/statistics', () => {
     expect(byModel[0]).toMatchObject({ model: parts.model.name });
   });
 
+  test('as CSV it has the rows of the JSON, a column for each field and percentile, and no cell a spreadsheet would run', async () => {
+    const parts = await subscribed();
+    const { body: key } = await plane.call('POST', '/keys', { token: parts.account.token, body: { name: '=1+1' } });
+    await worker.process([usageEvent(3, { ...parts, keyId: key.id, final: { duration_ms: 20, first_token_ms: 10 } })]);
+    const query = '/usage/statistics?interval=day&group_by=key';
+    const [row] = (await get(query, parts.account.token)).body.data;
+    const answer = await get(`${query}&format=csv`, parts.account.token);
+    expect(answer.headers.get('content-type')).toMatch(/^text\/csv/);
+    expect(answer.headers.get('content-disposition')).toContain('usage-statistics.csv');
+    const percentilesOf = (name: string) => Object.entries(row[name]).map(([share, value]) => [`${name}_${share}`, value]);
+    const { duration_ms: _, first_token_ms: __, ...plain } = row;
+    const flattened = [...Object.entries({ ...plain, key: `"'=1+1"` }), ...percentilesOf('duration_ms'), ...percentilesOf('first_token_ms')];
+    expect(String(answer.body)).toBe(`${flattened.map(([name]) => name).join(',')}\r\n${flattened.map(([, value]) => String(value)).join(',')}\r\n`);
+  });
+
   test('a question about one account or key takes one connection, however it is grouped; one about all is shared out', async () => {
     const { account } = await subscribed();
     const query = jest.spyOn(plane.dataSource, 'query');

@@ -1,9 +1,11 @@
-import { Injectable } from '@nestjs/common';
+import { Injectable, type StreamableFile } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { AccountScope } from '../../../platform/access/account-scope.ts';
 import type { Caller } from '../../../platform/access/caller.ts';
+import { csvFile } from '../../../platform/http/csv.ts';
 import { invalidField, Refusal } from '../../../platform/http/refusal.ts';
 import { BUCKET_COUNT, parseHistogram, percentiles } from '../histogram.ts';
+import { STATISTICS_SUMS, statisticsCells, statisticsColumns } from './statistics-csv.ts';
 import type { Percentiles, StatisticsRow, UsageStatistics } from './usage-answers.ts';
 import type { Group, StatisticsQuery } from './usage.dto.ts';
 
@@ -27,7 +29,6 @@ const SOURCES = {
   hour: { column: 'hour', at: 'hour', totals: 'usage_totals', rollups: 'usage_rollups' },
   day: { column: 'day', at: "day::timestamp AT TIME ZONE 'UTC'", totals: 'usage_totals_daily', rollups: 'usage_rollups_daily' },
 };
-const SUMS = ['requests', 'errors', 'input_tokens', 'cache_read_tokens', 'cache_write_tokens', 'output_tokens', 'charge'] as const;
 const GROUPINGS: Record<Group, { column: string; table: string; name: string }> = {
   model: { column: 'model_id', table: 'models', name: 'name' },
   key: { column: 'key_id', table: 'api_keys', name: 'name' },
@@ -36,7 +37,7 @@ const GROUPINGS: Record<Group, { column: string; table: string; name: string }> 
 };
 const SHARES = [0.5, 0.9, 0.95, 0.99] as const;
 
-type SummedRow = Record<(typeof SUMS)[number], number> & {
+type SummedRow = Record<(typeof STATISTICS_SUMS)[number], number> & {
   /** Begin of the hour or day, Unix ms: thousands of timestamps cost more to read than to write. */
   at_ms: number;
   group_id: number | null;
@@ -54,12 +55,13 @@ export class UsageStatisticsService {
     private readonly scope: AccountScope,
   ) {}
 
-  async read(caller: Caller, query: StatisticsQuery): Promise<UsageStatistics> {
+  async read(caller: Caller, query: StatisticsQuery): Promise<UsageStatistics | StreamableFile> {
     const userId = await this.scope.resolveList(caller, query.user_id);
     const period = periodOf(query);
     const rows = await this.rowsOf({ ...query, ...period, userId });
     if (rows.length > ROWS_MAX) throw new Refusal('statistics_range', { detail: `More than ${ROWS_MAX} rows; ask for a shorter period, a longer interval or fewer groups` });
     const data = rows.map((row) => toStatisticsRow(row, query.group_by));
+    if (query.format === 'csv') return csvFile('usage-statistics', statisticsColumns(query.group_by), data.map((row) => statisticsCells(row, query.group_by)));
     return { from: period.from.toISOString(), to: period.to.toISOString(), interval: query.interval, group_by: query.group_by ?? null, data };
   }
 
@@ -117,7 +119,7 @@ function selectStatistics(query: Question, rowsMax: number): { sql: string; para
   const sql = `
     SELECT s.*, ${grouping ? `named.${grouping.name}` : 'NULL::text'} AS group_name FROM (
       SELECT extract(epoch FROM ${at})::float8 * 1000 AS at_ms, ${grouping ? grouping.column : 'NULL::int'} AS group_id,
-        ${SUMS.map((name) => `${exactSum(name)} AS ${name}`).join(', ')},
+        ${STATISTICS_SUMS.map((name) => `${exactSum(name)} AS ${name}`).join(', ')},
         ${summedBuckets('duration_histogram')} AS durations, ${summedBuckets('first_token_histogram')} AS first_tokens
       FROM ${source} WHERE ${conditions.join(' AND ')}
       GROUP BY ${column}, group_id
@@ -145,7 +147,7 @@ function isSummedRow(row: unknown): row is SummedRow {
     (value.group_name === null || typeof value.group_name === 'string') &&
     typeof value.durations === 'string' &&
     typeof value.first_tokens === 'string' &&
-    SUMS.every((name) => Number.isSafeInteger(value[name]))
+    STATISTICS_SUMS.every((name) => Number.isSafeInteger(value[name]))
   );
 }
 

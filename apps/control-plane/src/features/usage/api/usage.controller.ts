@@ -45,7 +45,7 @@ export class UsageController {
 
   @Get('statistics')
   @Permission('user')
-  @Answers('Sums by hour or day, and by model, key, user or upstream', usageStatisticsSchema, { refuses: ['statistics_range'] })
+  @Answers('Sums by hour or day, and by model, key, user or upstream', usageStatisticsSchema, { refuses: ['statistics_range'], isAlsoCsv: true })
   read(@FromCaller() caller: Caller, @Query({ schema: statisticsSchema }) query: StatisticsQuery) {
     return this.statistics.read(caller, query);
   }

@@ -1,10 +1,10 @@
 import { OUTCOMES } from '@tollgate/contracts';
 import { z } from 'zod';
 import { cursorQuery } from '../../../platform/http/cursor.ts';
-import { idFilter } from '../../../platform/http/list-query.ts';
+import { idFilter, momentField } from '../../../platform/http/list-query.ts';
 import { isRequestId } from '../ingest/read-event.ts';
 
-const moment = z.iso.datetime({ offset: true }).transform((text) => new Date(text));
+const moment = momentField.transform((text) => new Date(text));
 
 /** `from` is included, `to` is not. `format=csv` answers all matching requests as a file. */
 export const usageLogsSchema = cursorQuery({
@@ -26,6 +26,7 @@ export type UsageLogs = z.output<typeof usageLogsSchema>;
 const GROUPS = ['model', 'key', 'user', 'upstream'] as const;
 export type Group = (typeof GROUPS)[number];
 
+/** `format=csv` answers the same rows as a file, with a column for each percentile. */
 export const statisticsSchema = z.strictObject({
   from: moment.optional(),
   to: moment.optional(),
@@ -35,5 +36,6 @@ export const statisticsSchema = z.strictObject({
   key_id: idFilter.optional(),
   model_id: idFilter.optional(),
   upstream_id: idFilter.optional(),
+  format: z.enum(['json', 'csv']).default('json'),
 });
 export type StatisticsQuery = z.output<typeof statisticsSchema>;
