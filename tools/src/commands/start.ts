@@ -15,6 +15,7 @@ import { SUPERVISOR, SUPERVISOR_STOP } from '../stack/supervisor.ts';
 const DEMO_USERNAME = 'demo';
 /** Set in the background process of `--detach`, which reports over its IPC channel. */
 const BACKGROUND = 'TOLLGATE_BACKGROUND';
+const NPM_STOP = '"npm stop"';
 const LOG_TAIL_LINES = 30;
 
 /** `npm start [-- --detach]`: runs the whole product until a signal; with --detach returns when it is ready. */
@@ -57,7 +58,7 @@ export function becomeSupervisor(): Promise<boolean> {
 
 function sayRunning(): number {
   const content = readStartFile(STATE_FOLDER);
-  console.log(content ? `Tollgate is already running.\n${describeStart(content)}` : 'Tollgate is already starting in this checkout.');
+  console.log(content ? `Tollgate is already running.\n${describeStart(content, NPM_STOP)}` : 'Tollgate is already starting in this checkout.');
   return 0;
 }
 
@@ -69,7 +70,7 @@ export async function prepareDemo(stack: Stack, secrets: Secrets): Promise<strin
   const apiKey = readStartFile(STATE_FOLDER)?.apiKey ?? (await seedDemo(await new AdminClient(adminUrl).login(admin.username, admin.password), { user, upstreamUrl }));
   const content: StartFile = { baseUrl, adminUrl, proxyUrls, admin, user, apiKey, chatModel: CHAT_MODEL, embeddingModel: EMBEDDING_MODEL, upstreamUrl };
   writeStartFile(STATE_FOLDER, content);
-  return describeStart(content);
+  return describeStart(content, process.env[BACKGROUND] ? NPM_STOP : `Ctrl-C or ${NPM_STOP}`);
 }
 
 function announce(text: string): void {
@@ -96,6 +97,6 @@ async function startInBackground(): Promise<number> {
   });
   child.unref();
   console.log(ready ?? `Tollgate did not start. The end of ${logFile}:\n${readFileSync(logFile, 'utf8').trimEnd().split('\n').slice(-LOG_TAIL_LINES).join('\n')}`);
-  if (ready !== undefined) console.log('It runs in the background. Stop it with: npm stop');
+  if (ready !== undefined) console.log('It runs in the background.');
   return ready === undefined ? 1 : 0;
 }

@@ -1,12 +1,13 @@
 import type { StartFile } from './start-file.ts';
 
-/** What `npm start` prints: addresses, logins and a command that works when pasted. */
-export function describeStart({ baseUrl, adminUrl, proxyUrls, admin, user, apiKey, chatModel, upstreamUrl }: StartFile): string {
+/** What `npm start` prints: addresses, logins and a command that works when pasted. `stop` says how to end it: Ctrl-C reaches only what runs in the foreground. */
+export function describeStart({ baseUrl, adminUrl, proxyUrls, admin, user, apiKey, chatModel, upstreamUrl }: StartFile, stop: string): string {
   const body = JSON.stringify({ model: chatModel, stream: true, messages: [{ role: 'user', content: 'Hello!' }] });
   return `
 Tollgate is ready:  ${baseUrl}
 
   Administration    ${baseUrl}/admin-api   (directly: ${adminUrl})
+    in a browser    ${baseUrl}/admin-api/docs
     administrator   ${admin.username} / ${admin.password}
     demo user       ${user.username} / ${user.password}
   Proxy             ${baseUrl}/v1   (nodes: ${proxyUrls.join(', ')})
@@ -20,6 +21,6 @@ Try it:
     -H 'Authorization: Bearer ${apiKey}' -H 'Content-Type: application/json' \\
     -d '${body}'
 
-These values are kept in .tollgate/start.json, logs in .tollgate/logs. Ctrl-C or "npm stop" stops everything.
+These values are kept in .tollgate/start.json, logs in .tollgate/logs. ${stop} stops everything.
 `;
 }
