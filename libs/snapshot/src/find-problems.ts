@@ -12,7 +12,8 @@ export type ProblemCode =
   | 'duplicate_route'
   | 'duplicate_model_name'
   | 'duplicate_upstream_name'
-  | 'upstream_unused';
+  | 'upstream_unused'
+  | 'upstream_without_version';
 
 export interface ConfigProblem {
   code: ProblemCode;
@@ -36,6 +37,7 @@ export function findProblems(rows: RoutingRows, nowMs: number): ConfigProblem[] 
     ...duplicates(rows.upstreams, (upstream) => upstream.name).map((upstream) =>
       problem('duplicate_upstream_name', 'warning', 'upstream', upstream.id, `upstream name "${upstream.name}" is taken by an earlier upstream`)),
     ...unusedUpstreams(rows),
+    ...unversionedUpstreams(rows),
   ];
   return problems.toSorted((a, b) => order(a).localeCompare(order(b), 'en') || a.subject.id - b.subject.id);
 }
@@ -68,6 +70,13 @@ function unusedUpstreams(rows: RoutingRows): ConfigProblem[] {
   return rows.upstreams
     .filter((upstream) => upstream.enabled && !used.has(upstream.id))
     .map((upstream) => problem('upstream_unused', 'warning', 'upstream', upstream.id, `no route leads to upstream "${upstream.name}"`));
+}
+
+/** Paths are appended to the address as it is: without `/v1` most providers answer 404. */
+function unversionedUpstreams(rows: RoutingRows): ConfigProblem[] {
+  return rows.upstreams
+    .filter((upstream) => upstream.enabled && !/[^/]\/v\d/i.test(upstream.baseUrl))
+    .map((upstream) => problem('upstream_without_version', 'warning', 'upstream', upstream.id, `the address of upstream "${upstream.name}" has no version segment such as /v1`));
 }
 
 /** All but the first (lowest id) of each group that shares a key. */

@@ -119,7 +119,7 @@ describe('diffSnapshots', () => {
 describe('findProblems', () => {
   const chat = { id: 1, name: 'm', aliases: [], displayName: 'm', kind: 'chat' as const, ownedBy: 'o', createdAtMs: 0, contextWindow: null, maxOutputTokens: null, unboundedInputTokens: null, isOnShelf: true };
   const priced = { id: 1, modelId: 1, effectiveAtMs: 0, weightInput: 1, weightOutput: 1, weightCacheRead: 1, weightCacheWrite: 1, isFree: false };
-  const provider = { id: 1, name: 'u', protocol: 'openai' as const, baseUrl: 'https://x.test', sealedApiKey: null, headers: {}, connectTimeoutMs: 1, firstTokenTimeoutMs: 1, idleTimeoutMs: 1, totalTimeoutMs: 1, maxConcurrency: null, enabled: true };
+  const provider = { id: 1, name: 'u', protocol: 'openai' as const, baseUrl: 'https://x.test/v1', sealedApiKey: null, headers: {}, connectTimeoutMs: 1, firstTokenTimeoutMs: 1, idleTimeoutMs: 1, totalTimeoutMs: 1, maxConcurrency: null, enabled: true };
   const path = { id: 1, modelId: 1, upstreamId: 1, upstreamModel: 'x', priority: 0, weight: 1, enabled: true, outputLimitField: 'max_tokens' as const };
   const codes = (each: Partial<RoutingRows>) => findProblems({ models: [chat], prices: [priced], upstreams: [provider], routes: [path], ...each }, 10).map((entry) => entry.code);
 
@@ -134,6 +134,8 @@ describe('findProblems', () => {
     ['two models of one name', { models: [chat, { ...chat, id: 2, isOnShelf: false }], prices: [priced, { ...priced, id: 2, modelId: 2 }] }, ['duplicate_model_name']],
     ['the same route twice', { routes: [path, { ...path, id: 2 }] }, ['duplicate_route']],
     ['embeddings sent to the messages protocol', { models: [{ ...chat, kind: 'embedding' }], upstreams: [{ ...provider, protocol: 'anthropic' }] }, ['embedding_route_to_anthropic']],
+    ['an address without a version segment', { upstreams: [{ ...provider, baseUrl: 'https://v1.test' }] }, ['upstream_without_version']],
+    ['nothing about a version segment in the middle', { upstreams: [{ ...provider, baseUrl: 'https://x.test/v1beta/openai' }] }, []],
     ['a route to a model that is gone', { models: [] }, ['route_to_missing_model']],
   ])('reports %s', (_name, each, expected) => {
     expect(codes(each)).toEqual(expected);

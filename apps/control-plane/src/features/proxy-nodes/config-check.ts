@@ -2,11 +2,16 @@ import { Injectable } from '@nestjs/common';
 import { FleetStore } from '@tollgate/keyspace';
 import { checksumOf, compileSnapshot, findProblems } from '@tollgate/snapshot';
 import { DataSource } from 'typeorm';
+import { z } from 'zod';
 import { readRoutingRows } from '../snapshots/read-routing-rows.ts';
 import { SnapshotBooks, type SnapshotHead } from '../snapshots/snapshot-books.ts';
 import type { ConfigCheckResult, FoundProblem } from './node-answers.ts';
 import { NodeRegistry } from './node-registry.ts';
 import type { KnownNode } from './node-watch.ts';
+
+/** A list for reading, not an export. */
+const KEY_PROBLEMS_MAX = 100;
+const keyProblemRow = z.object({ name: z.string(), id: z.number(), keys: z.number() });
 
 /** Compiles without publishing and says what an administrator should know: of the books, and of what Redis and the nodes run instead of them. */
 @Injectable()
@@ -26,11 +31,27 @@ export class ConfigCheck {
     const { pinnedVersion } = await this.books.settings(manager, { isLocked: false });
     const problems: FoundProblem[] = [
       ...findProblems(rows, Date.now()),
+      ...(await this.keyProblems()),
       ...publicationProblems({ checksum, latest, pinnedVersion }),
       ...(await this.redisProblems(latest)),
       ...(await this.nodeProblems(latest, nodeId)),
     ];
     return { ok: !problems.some((problem) => problem.severity === 'error'), version: latest?.version ?? null, checksum, published_checksum: latest?.checksum ?? null, pinned_version: pinnedVersion, problems };
+  }
+
+  /** Names and patterns of keys that no model has: a typing error there is a key that may use nothing. */
+  private async keyProblems(): Promise<FoundProblem[]> {
+    const rows: unknown[] = await this.dataSource.query(
+      `SELECT named.name, min(named.id) AS id, count(*)::int AS keys
+       FROM (SELECT id, unnest(string_to_array(allowed_models, ',')) AS name FROM api_keys WHERE status = 'enabled' AND allowed_models <> '') named
+       WHERE NOT EXISTS (SELECT FROM models m, unnest(array_append(m.aliases, m.name)) known WHERE m.deleted_at IS NULL AND known LIKE replace(replace(named.name, '_', '\\_'), '*', '%'))
+       GROUP BY named.name ORDER BY id LIMIT $1`,
+      [KEY_PROBLEMS_MAX],
+    );
+    return rows.map((row) => keyProblemRow.parse(row)).map(({ name, id, keys }) => ({
+      code: 'key_allows_unknown_model', severity: 'warning', subject: { kind: 'key', id },
+      message: `${keys === 1 ? 'a key allows' : `${keys} keys allow`} "${name}", which names no model`,
+    }));
   }
 
   private async redisProblems(latest: SnapshotHead | null): Promise<FoundProblem[]> {

@@ -169,6 +169,17 @@ describe('sync', () => {
     await removed(...nodes, { id: silentId });
   }, 60_000);
 
+  test('warns of a key that allows what names no model, and of no other', async () => {
+    await admin('POST', '/models', { name: 'known_model', aliases: ['known-alias'] });
+    const { body: key } = await admin('POST', '/keys', { name: 'mistyped', allowed_models: 'known_model,known-alias,known*,knownXmodel,kown*' });
+    const { body: disabled } = await admin('POST', '/keys', { name: 'disabled', allowed_models: 'nothing-at-all' });
+    await admin('POST', `/keys/${disabled.id}/disable`);
+    const { problems } = (await admin('GET', '/proxy/config-check')).body;
+    const found = problems.filter(({ code }: { code: string }) => code === 'key_allows_unknown_model');
+    expect(found.map(({ message }: { message: string }) => message).toSorted()).toEqual(['a key allows "knownXmodel", which names no model', 'a key allows "kown*", which names no model']);
+    expect(found[0]).toMatchObject({ severity: 'warning', subject: { kind: 'key', id: key.id } });
+  });
+
   test('of an unknown node is 404', async () => {
     expect((await admin('POST', '/proxy-nodes/999999/sync-config')).status).toBe(404);
   });

@@ -40,6 +40,17 @@ export class RouteTable implements OnApplicationBootstrap {
     });
   }
 
+  /** Methods of the routes at a path, written as it is below the prefix; empty where there is none. HEAD is answered wherever GET is. */
+  methodsAt(path: string): string[] {
+    const asked = path.split('/');
+    const isHere = (route: RouteEntry): boolean => {
+      const declared = route.path.split('/');
+      return declared.length === asked.length && declared.every((part, index) => part.startsWith(':') || part === asked[index]);
+    };
+    const methods = new Set(this.routes().filter(isHere).map((route) => route.method));
+    return [...(methods.has('GET') ? ['GET', 'HEAD'] : []), ...[...methods].filter((method) => method !== 'GET').toSorted()];
+  }
+
   private entriesOf(controller: Function, handler: Function, name: string, prefixes: string[]): RouteEntry[] {
     const verb: unknown = Reflect.getMetadata('method', handler);
     if (typeof verb !== 'number') return [];

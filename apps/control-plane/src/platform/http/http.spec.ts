@@ -69,6 +69,20 @@ describe('refusals', () => {
   });
 });
 
+describe('a known path with another method', () => {
+  test.each([
+    ['PATCH', '/users/1', 'GET, HEAD, DELETE, PUT'],
+    ['GET', '/users/1/freeze', 'POST'],
+    ['DELETE', '/usage/logs', 'GET, HEAD'],
+    ['POST', '/wallet', 'GET, HEAD'],
+    ['GET', '/proxy-nodes/sync-all/x', null],
+    ['POST', '/admin-api/users', null],
+  ])('%s %s: Allow is %s', async (method, path, allow) => {
+    const answer = await plane.call(method, path, { token: plane.adminToken });
+    expect({ status: answer.status, code: answer.body.code, allow: answer.headers.get('allow') }).toEqual({ status: allow ? 405 : 404, code: allow ? 'method_not_allowed' : 'not_found', allow });
+  });
+});
+
 describe('what is wrong with a field', () => {
   const errorsOf = async (method: string, path: string, body?: object) => (await plane.call(method, path, { token: plane.adminToken, ...(body && { body }) })).body.errors;
 
