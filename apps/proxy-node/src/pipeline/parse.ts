@@ -28,10 +28,12 @@ export async function parse({ incoming, protocol, index, ...limits }: { incoming
 /** A request that no route's protocol has words for is the caller's to mend: told before it counts, holds or leaves a usage row. */
 function refuseUncarried(ask: Ask, candidates: CandidateGroups): void {
   let first: Error | null = null;
-  for (const { route, upstream } of candidates.flat()) {
-    const unsupported = findUnsupported(ask, { dialect: upstream.protocol, upstreamModel: route.upstream_model });
-    if (!unsupported) return;
-    first ??= unsupported;
+  for (const group of candidates) {
+    for (const { route, upstream } of group) {
+      const unsupported = findUnsupported(ask, { dialect: upstream.protocol, upstreamModel: route.upstream_model });
+      if (!unsupported) return;
+      first ??= unsupported;
+    }
   }
   if (first) throw first;
 }
