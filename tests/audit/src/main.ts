@@ -29,9 +29,15 @@ function say(text: string, status: number): number {
   return status;
 }
 
+/** Databases that do not answer are most often an installation that was stopped. */
+function describeFailure(error: unknown): string {
+  const text = error instanceof Error ? error.message || String(error) : String(error);
+  return Object(error).code === 'ECONNREFUSED' ? `The installation does not run: ${text}\n  Fix: npm start` : text;
+}
+
 try {
   process.exitCode = await main(process.argv.slice(2));
 } catch (error) {
-  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+  process.stderr.write(`${describeFailure(error)}\n`);
   process.exitCode = 2;
 }

@@ -6,7 +6,7 @@ import { AccountScope } from '../../platform/access/account-scope.ts';
 import type { Caller } from '../../platform/access/caller.ts';
 import { Transactions } from '../../platform/database/transactions.ts';
 import { readPage, type Page } from '../../platform/http/list-query.ts';
-import { invalidField, Refusal } from '../../platform/http/refusal.ts';
+import { invalidField, noSuch } from '../../platform/http/refusal.ts';
 import { ActivityService } from '../activity/activity.service.ts';
 import { LiveStateService } from '../live-state/live-state.service.ts';
 import { ApiKeyRow } from './api-key.entity.ts';
@@ -36,7 +36,7 @@ export class KeysService {
 
   async get(caller: Caller, id: number): Promise<KeyResponse> {
     const row = await this.keys.findOneBy({ id });
-    if (!row || !this.isVisible(caller, row)) throw new Refusal('not_found');
+    if (!row || !this.isVisible(caller, row)) throw noSuch('key', id);
     return toKeyResponse(row);
   }
 
@@ -98,7 +98,7 @@ export class KeysService {
 
   private async lock(tx: EntityManager, caller: Caller, id: number): Promise<ApiKeyRow> {
     const row = await tx.getRepository(ApiKeyRow).findOne({ where: { id }, lock: { mode: 'pessimistic_write' } });
-    if (!row || !this.isVisible(caller, row)) throw new Refusal('not_found');
+    if (!row || !this.isVisible(caller, row)) throw noSuch('key', id);
     return row;
   }
 

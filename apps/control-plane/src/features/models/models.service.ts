@@ -5,7 +5,7 @@ import type { Caller } from '../../platform/access/caller.ts';
 import { isUniqueViolation } from '../../platform/database/database-errors.ts';
 import { Transactions } from '../../platform/database/transactions.ts';
 import { readPage, type Page } from '../../platform/http/list-query.ts';
-import { Refusal } from '../../platform/http/refusal.ts';
+import { noSuch, Refusal } from '../../platform/http/refusal.ts';
 import { ActivityService } from '../activity/activity.service.ts';
 import { SnapshotsService } from '../snapshots/snapshots.service.ts';
 import { ModelRow } from './model.entity.ts';
@@ -40,7 +40,7 @@ export class ModelsService {
 
   async get(id: number): Promise<ModelResponse> {
     const row = await this.models.findOneBy({ id, deletedAt: IsNull() });
-    if (!row) throw new Refusal('not_found');
+    if (!row) throw noSuch('model', id);
     return toModelResponse(row);
   }
 
@@ -77,7 +77,7 @@ export class ModelsService {
   /** Throws not_found. The lock keeps anyone from subscribing while the model is changed or removed. */
   async lock(tx: EntityManager, id: number, mode: 'pessimistic_write' | 'pessimistic_read'): Promise<ModelRow> {
     const row = await tx.getRepository(ModelRow).findOne({ where: { id, deletedAt: IsNull() }, lock: { mode } });
-    if (!row) throw new Refusal('not_found');
+    if (!row) throw noSuch('model', id);
     return row;
   }
 

@@ -8,7 +8,7 @@ import type { Caller } from '../../platform/access/caller.ts';
 import { isUniqueViolation } from '../../platform/database/database-errors.ts';
 import { afterCommit, Transactions } from '../../platform/database/transactions.ts';
 import { readPage, type Page } from '../../platform/http/list-query.ts';
-import { Refusal } from '../../platform/http/refusal.ts';
+import { noSuch, Refusal } from '../../platform/http/refusal.ts';
 import { ActivityService } from '../activity/activity.service.ts';
 import { AlertsService } from '../alerts/alerts.service.ts';
 import { FleetSync } from './fleet-sync.ts';
@@ -86,7 +86,7 @@ export class ProxyNodesService {
     const rows = await this.transactions.run(async (tx) => {
       const repository = tx.getRepository(ProxyNode);
       const targets = await repository.find({ where: { deletedAt: IsNull(), ...(nodeId !== undefined && { id: nodeId }) }, order: { id: 'ASC' }, lock: { mode: 'pessimistic_write' } });
-      if (nodeId !== undefined && targets.length === 0) throw new Refusal('not_found');
+      if (nodeId !== undefined && targets.length === 0) throw noSuch('node', nodeId);
       const changed = targets.filter((row) => row.stopped !== isStopped);
       for (const row of changed) await this.store(tx, caller, isStopped ? 'node.stop' : 'node.start', row, { ...row, stopped: isStopped });
       return targets.map((row) => ({ ...row, stopped: isStopped }));
@@ -128,13 +128,13 @@ export class ProxyNodesService {
 
   private async find(id: number): Promise<ProxyNode> {
     const row = await this.nodes.findOneBy({ id, deletedAt: IsNull() });
-    if (!row) throw new Refusal('not_found');
+    if (!row) throw noSuch('node', id);
     return row;
   }
 
   private async lock(tx: EntityManager, id: number): Promise<ProxyNode> {
     const row = await tx.getRepository(ProxyNode).findOne({ where: { id, deletedAt: IsNull() }, lock: { mode: 'pessimistic_write' } });
-    if (!row) throw new Refusal('not_found');
+    if (!row) throw noSuch('node', id);
     return row;
   }
 

@@ -6,7 +6,7 @@ import { z } from 'zod';
 import type { Caller } from '../../platform/access/caller.ts';
 import { Transactions } from '../../platform/database/transactions.ts';
 import { readPage, type Page } from '../../platform/http/list-query.ts';
-import { invalidField, Refusal } from '../../platform/http/refusal.ts';
+import { invalidField, noSuch } from '../../platform/http/refusal.ts';
 import { ActivityService } from '../activity/activity.service.ts';
 import { SnapshotsService } from '../snapshots/snapshots.service.ts';
 import { UpstreamsService } from '../upstreams/upstreams.service.ts';
@@ -39,7 +39,7 @@ export class RoutingService {
 
   async get(id: number): Promise<RouteResponse> {
     const row = await this.routes.findOneBy({ id });
-    if (!row) throw new Refusal('not_found');
+    if (!row) throw noSuch('route', id);
     return toRouteResponse(row);
   }
 
@@ -80,7 +80,7 @@ export class RoutingService {
 
   private async lock(tx: EntityManager, id: number): Promise<Route> {
     const row = await tx.getRepository(Route).findOne({ where: { id }, lock: { mode: 'pessimistic_write' } });
-    if (!row) throw new Refusal('not_found');
+    if (!row) throw noSuch('route', id);
     return row;
   }
 

@@ -7,7 +7,7 @@ import { AccountScope } from '../../platform/access/account-scope.ts';
 import type { Caller } from '../../platform/access/caller.ts';
 import { Transactions, afterCommit } from '../../platform/database/transactions.ts';
 import { readPage, type Page } from '../../platform/http/list-query.ts';
-import { Refusal } from '../../platform/http/refusal.ts';
+import { noSuch, Refusal } from '../../platform/http/refusal.ts';
 import { Idempotency } from '../../platform/idempotency/idempotency.ts';
 import { ActivityService } from '../activity/activity.service.ts';
 import { LiveBalances, type LiveBalance } from '../live-state/live-balances.ts';
@@ -51,7 +51,7 @@ export class SubscriptionsService {
     const request = { userId: caller.userId, route: 'POST /models/subscribe', key: idempotencyKey, body, status: 201 };
     return this.idempotency.run(request, async (tx) => {
       const model = await this.models.lock(tx, body.model_id, 'pessimistic_read');
-      if (!model.isOnShelf) throw new Refusal('not_found');
+      if (!model.isOnShelf) throw noSuch('model', body.model_id);
       const id = await this.open(tx, userId, body);
       const cost = await this.purchases.buy(tx, await this.tokens.lockOne(tx, id), { tokens: body.tokens, kind: 'subscribe', actorUserId: caller.userId });
       await this.liveState.subscriptionChanged(tx, id);

@@ -8,7 +8,7 @@ import type { Caller } from '../../platform/access/caller.ts';
 import { isUniqueViolation } from '../../platform/database/database-errors.ts';
 import { Transactions } from '../../platform/database/transactions.ts';
 import { readPage, type Page } from '../../platform/http/list-query.ts';
-import { invalidField, Refusal } from '../../platform/http/refusal.ts';
+import { invalidField, noSuch, Refusal } from '../../platform/http/refusal.ts';
 import { SECRET_BOX } from '../../platform/secrets/secrets.module.ts';
 import { ActivityService } from '../activity/activity.service.ts';
 import { SnapshotsService } from '../snapshots/snapshots.service.ts';
@@ -43,7 +43,7 @@ export class UpstreamsService {
 
   async get(id: number): Promise<UpstreamResponse> {
     const row = await this.upstreams.findOneBy({ id, deletedAt: IsNull() });
-    if (!row) throw new Refusal('not_found');
+    if (!row) throw noSuch('upstream', id);
     return toUpstreamResponse(row);
   }
 
@@ -105,7 +105,7 @@ export class UpstreamsService {
 
   private async lock(tx: EntityManager, id: number): Promise<Upstream> {
     const row = await tx.getRepository(Upstream).findOne({ where: { id, deletedAt: IsNull() }, lock: { mode: 'pessimistic_write' } });
-    if (!row) throw new Refusal('not_found');
+    if (!row) throw noSuch('upstream', id);
     return row;
   }
 

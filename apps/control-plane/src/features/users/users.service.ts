@@ -4,7 +4,7 @@ import type { EntityManager, Repository } from 'typeorm';
 import type { Caller } from '../../platform/access/caller.ts';
 import { Transactions } from '../../platform/database/transactions.ts';
 import { readPage, type Page } from '../../platform/http/list-query.ts';
-import { Refusal } from '../../platform/http/refusal.ts';
+import { noSuch, Refusal } from '../../platform/http/refusal.ts';
 import { ActivityService } from '../activity/activity.service.ts';
 import { AccountClosing } from './account-closing.ts';
 import { statusAfter, type UserMove } from './user-transitions.ts';
@@ -31,7 +31,7 @@ export class UsersService {
 
   async get(id: number): Promise<UserResponse> {
     const row = await this.users.findOneBy({ id });
-    if (!row || row.deletedAt !== null) throw new Refusal('not_found');
+    if (!row || row.deletedAt !== null) throw noSuch('account', id);
     return toUserResponse(row);
   }
 
@@ -101,7 +101,7 @@ export class UsersService {
 
   private async lock(tx: EntityManager, id: number): Promise<User> {
     const row = await tx.getRepository(User).findOne({ where: { id }, lock: { mode: 'pessimistic_write' } });
-    if (!row || row.deletedAt !== null) throw new Refusal('not_found');
+    if (!row || row.deletedAt !== null) throw noSuch('account', id);
     return row;
   }
 }

@@ -46,6 +46,13 @@ describe('the life of an account', () => {
     expect((await plane.call('POST', '/auth/register', { body: { username, password: PASSWORD } })).status).toBe(201);
   });
 
+  test('an id that does not exist is told with its kind', async () => {
+    for (const [path, kind] of [['users', 'account'], ['keys', 'key'], ['models', 'model'], ['upstreams', 'upstream'], ['routing', 'route'], ['proxy-nodes', 'node']] as const) {
+      expect((await asAdmin('GET', `/${path}/999999`)).body).toMatchObject({ code: 'not_found', detail: `There is no ${kind} 999999` });
+    }
+    expect((await asAdmin('GET', '/wallet?user_id=999999')).body.detail).toBe('There is no account 999999');
+  });
+
   test.each(['0', '-1', 'abc', '99999999999', '1e3', '1.5'])('an id like %s is unknown', async (id) => {
     expect(await asAdmin('GET', `/users/${id}`)).toMatchObject({ status: 404, body: { code: 'not_found' } });
   });

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
-import { Refusal } from '../http/refusal.ts';
+import { noSuch } from '../http/refusal.ts';
 import type { Caller } from './caller.ts';
 
 /**
@@ -14,7 +14,7 @@ export class AccountScope {
   /** The one account to act on. */
   async resolve(caller: Caller, userId?: number): Promise<number> {
     if (userId === undefined || userId === caller.userId) return caller.userId;
-    if (caller.role !== 'admin' || !(await this.exists(userId))) throw new Refusal('not_found');
+    if (caller.role !== 'admin' || !(await this.exists(userId))) throw noSuch('account', userId);
     return userId;
   }
 
@@ -32,7 +32,7 @@ export class AccountScope {
   /** Keeps an account from being deleted until `tx` ends, so that nothing is credited to one that is gone. Throws not_found. */
   async keep(tx: EntityManager, userId: number): Promise<void> {
     const rows: unknown[] = await tx.query('SELECT 1 FROM users WHERE id = $1 AND deleted_at IS NULL FOR SHARE', [userId]);
-    if (rows.length === 0) throw new Refusal('not_found');
+    if (rows.length === 0) throw noSuch('account', userId);
   }
 
   private async exists(userId: number): Promise<boolean> {

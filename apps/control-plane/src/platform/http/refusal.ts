@@ -31,3 +31,8 @@ export class Refusal extends Error {
 export function invalidField(field: string, message: string): Refusal {
   return new Refusal('invalid_request', { detail: `${field}: ${message}`, errors: [{ field, message }] });
 }
+
+/** 404 of an id. The same words whether it never existed, is gone or is another account's (security S24). */
+export function noSuch(kind: 'account' | 'key' | 'model' | 'node' | 'route' | 'upstream', id: number): Refusal {
+  return new Refusal('not_found', { detail: `There is no ${kind} ${id}` });
+}
