@@ -26,7 +26,7 @@ export function parseHistogram(text: string): number[] {
   for (let at = 0; at < text.length; at += 1) {
     const code = text.charCodeAt(at);
     if (code === COMMA) bucket += 1;
-    else histogram[bucket] = (histogram[bucket] ?? 0) * 10 + code - ZERO;
+    else histogram[bucket] = (histogram[bucket] ?? 0) * 10 + (code - ZERO);
   }
   return histogram;
 }
