@@ -2,7 +2,15 @@
  * Who may import whom (docs/architecture.md, "Walls"). `tools/check/planted` holds one violation of each rule;
  * `npm run check` fails when a planted violation is not reported, so no rule can die unnoticed.
  */
-const LIBRARIES = ['money', 'contracts', 'snapshot', 'metering', 'protocols', 'keyspace', 'admin-client'];
+const LIBRARIES = [
+  'money',
+  'contracts',
+  'snapshot',
+  'metering',
+  'protocols',
+  'keyspace',
+  'admin-client',
+];
 /** Order money <- contracts <- snapshot <- metering <- protocols; keyspace stands beside metering. */
 const MAY_IMPORT = {
   money: [],
@@ -14,9 +22,10 @@ const MAY_IMPORT = {
   // It knows the API document and nothing else.
   'admin-client': [],
 };
-const NODE_IO = '^(node:)?(fs|net|http|https|http2|dgram|tls|child_process|cluster|worker_threads|dns)(/|$)';
+const NODE_IO =
+  '^(node:)?(fs|net|http|https|http2|dgram|tls|child_process|cluster|worker_threads|dns)(/|$)';
 /** Also as a bare name: a package that the importing folder may not even declare. */
-const npm = (...names) => `(^|node_modules/)(${names.join("|")})(/|$)`;
+const npm = (...names) => `(^|node_modules/)(${names.join('|')})(/|$)`;
 /** Matches the real tree and the planted one alike. */
 const at = (path) => `^(?:tools/check/planted/)?${path}`;
 
@@ -25,13 +34,28 @@ const libraryOrder = LIBRARIES.map((name) => ({
   severity: 'error',
   comment: `libs/${name} may import ${MAY_IMPORT[name].join(', ') || 'no other library'}.`,
   from: { path: at(`libs/${name}/`) },
-  to: { path: at(`libs/(${LIBRARIES.filter((other) => other !== name && !MAY_IMPORT[name].includes(other)).join('|')})/`) },
+  to: {
+    path: at(
+      `libs/(${LIBRARIES.filter((other) => other !== name && !MAY_IMPORT[name].includes(other)).join('|')})/`,
+    ),
+  },
 }));
 
 module.exports = {
   forbidden: [
-    { name: 'no-cycles', severity: 'error', comment: 'Cycles hide what depends on what.', from: { pathNot: 'entity\\.ts$' }, to: { circular: true } },
-    { name: 'libraries-never-import-apps', severity: 'error', from: { path: at('libs/') }, to: { path: at('apps/') } },
+    {
+      name: 'no-cycles',
+      severity: 'error',
+      comment: 'Cycles hide what depends on what.',
+      from: { pathNot: 'entity\\.ts$' },
+      to: { circular: true },
+    },
+    {
+      name: 'libraries-never-import-apps',
+      severity: 'error',
+      from: { path: at('libs/') },
+      to: { path: at('apps/') },
+    },
     {
       name: 'apps-never-import-apps',
       severity: 'error',
@@ -43,25 +67,41 @@ module.exports = {
       severity: 'error',
       comment: 'A library is imported through its index.ts only.',
       from: { path: at('(apps|libs/[^/]+|tests)/') },
-      to: { path: at('libs/[^/]+/src/'), pathNot: ['libs/[^/]+/src/index\\.ts$', '^(?:tools/check/planted/)?$1/'] },
+      to: {
+        path: at('libs/[^/]+/src/'),
+        pathNot: ['libs/[^/]+/src/index\\.ts$', '^(?:tools/check/planted/)?$1/'],
+      },
     },
     ...libraryOrder,
     {
       name: 'pure-libraries-do-no-io',
       severity: 'error',
-      from: { path: at('libs/(money|contracts|snapshot|metering|protocols)/src/'), pathNot: '\\.spec\\.ts$' },
+      from: {
+        path: at('libs/(money|contracts|snapshot|metering|protocols)/src/'),
+        pathNot: '\\.spec\\.ts$',
+      },
       to: { path: [NODE_IO, npm('ioredis', 'pg', 'undici', 'bullmq', 'typeorm')] },
     },
     {
       name: 'only-keyspace-speaks-redis',
       severity: 'error',
-      from: { path: at('(apps|libs)/[^/]+/src/'), pathNot: [at('libs/keyspace/'), '\\.spec\\.ts$'] },
+      from: {
+        path: at('(apps|libs)/[^/]+/src/'),
+        pathNot: [at('libs/keyspace/'), '\\.spec\\.ts$'],
+      },
       to: { path: npm('ioredis') },
     },
     {
       name: 'only-relay-and-queue-speak-bullmq',
       severity: 'error',
-      from: { path: at('(apps|libs)/[^/]+/src/'), pathNot: [at('apps/proxy-node/src/usage/relay'), at('apps/control-plane/src/platform/queues/'), '\\.spec\\.ts$'] },
+      from: {
+        path: at('(apps|libs)/[^/]+/src/'),
+        pathNot: [
+          at('apps/proxy-node/src/usage/relay'),
+          at('apps/control-plane/src/platform/queues/'),
+          '\\.spec\\.ts$',
+        ],
+      },
       to: { path: npm('bullmq') },
     },
     {
@@ -74,14 +114,25 @@ module.exports = {
       name: 'stages-never-import-stages',
       severity: 'error',
       comment: 'Only pipeline.ts knows the order.',
-      from: { path: at('apps/proxy-node/src/pipeline/([^/]+)\\.ts$'), pathNot: ['/pipeline\\.ts$', '\\.spec\\.ts$'] },
-      to: { path: at('apps/proxy-node/src/pipeline/(authenticate|parse|admit|route|forward|meter|settle)\\.ts$'), dependencyTypesNot: ['type-only'] },
+      from: {
+        path: at('apps/proxy-node/src/pipeline/([^/]+)\\.ts$'),
+        pathNot: ['/pipeline\\.ts$', '\\.spec\\.ts$'],
+      },
+      to: {
+        path: at(
+          'apps/proxy-node/src/pipeline/(authenticate|parse|admit|route|forward|meter|settle)\\.ts$',
+        ),
+        dependencyTypesNot: ['type-only'],
+      },
     },
     {
       name: 'a-feature-uses-another-features-service-never-its-entity',
       severity: 'error',
       from: { path: at('apps/control-plane/src/features/([^/]+)/'), pathNot: '\\.spec\\.ts$' },
-      to: { path: at('apps/control-plane/src/features/[^/]+/.*entity\\.ts$'), pathNot: '^(?:tools/check/planted/)?apps/control-plane/src/features/$1/' },
+      to: {
+        path: at('apps/control-plane/src/features/[^/]+/.*entity\\.ts$'),
+        pathNot: '^(?:tools/check/planted/)?apps/control-plane/src/features/$1/',
+      },
     },
     {
       name: 'platform-never-imports-features',
@@ -93,6 +144,10 @@ module.exports = {
   options: {
     parser: 'swc',
     doNotFollow: { path: ['node_modules', '/dist/'] },
-    enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['types', 'import', 'default'], extensions: ['.ts', '.js', '.json'] },
+    enhancedResolveOptions: {
+      exportsFields: ['exports'],
+      conditionNames: ['types', 'import', 'default'],
+      extensions: ['.ts', '.js', '.json'],
+    },
   },
 };

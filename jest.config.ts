@@ -9,7 +9,8 @@ const config: Config = {
   modulePathIgnorePatterns: ['/dist/'],
   extensionsToTreatAsEsm: ['.ts'],
   moduleNameMapper: {
-    '^@tollgate/(money|contracts|snapshot|metering|protocols|keyspace|admin-client)$': '<rootDir>/libs/$1/src/index.ts',
+    '^@tollgate/(money|contracts|snapshot|metering|protocols|keyspace|admin-client)$':
+      '<rootDir>/libs/$1/src/index.ts',
     '^@tollgate/demo-upstream$': '<rootDir>/apps/demo-upstream/src/index.ts',
     '^@tollgate/(tools)$': '<rootDir>/$1/src/index.ts',
     '^@tollgate/(harness)$': '<rootDir>/tests/$1/src/index.ts',
@@ -21,7 +22,11 @@ const config: Config = {
         jsc: {
           target: 'es2024',
           parser: { syntax: 'typescript', decorators: true },
-          transform: { legacyDecorator: true, decoratorMetadata: true, useDefineForClassFields: false },
+          transform: {
+            legacyDecorator: true,
+            decoratorMetadata: true,
+            useDefineForClassFields: false,
+          },
         },
         module: { type: 'es6' },
       },

@@ -4,7 +4,15 @@
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { accessSync, constants, existsSync, mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import {
+  accessSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  readdirSync,
+  writeFileSync,
+} from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -36,9 +44,12 @@ main().catch((error) => {
 });
 
 async function main() {
-  if (Number(process.versions.node.split('.')[0]) < 20) throw new Unusable(`Node ${process.versions.node} is too old.`, 'Install Node 20 or newer.');
+  if (Number(process.versions.node.split('.')[0]) < 20)
+    throw new Unusable(`Node ${process.versions.node} is too old.`, 'Install Node 20 or newer.');
   if (!isInstalled()) {
-    await withLock(path.join(root, '.tollgate', 'install.lock'), install, () => console.log('Waiting for another install in this checkout ...'));
+    await withLock(path.join(root, '.tollgate', 'install.lock'), install, () =>
+      console.log('Waiting for another install in this checkout ...'),
+    );
   }
   handOver(process.argv.slice(2));
 }
@@ -49,7 +60,9 @@ function isInstalled() {
 
 /** Everything that decides what an install puts in place; the platform too, for a checkout shared between a host and a container. */
 function fingerprint() {
-  const hash = createHash('sha256').update(`${NODE_VERSION} ${PNPM_VERSION} ${process.platform} ${process.arch}`);
+  const hash = createHash('sha256').update(
+    `${NODE_VERSION} ${PNPM_VERSION} ${process.platform} ${process.arch}`,
+  );
   for (const file of ['pnpm-lock.yaml', 'pnpm-workspace.yaml', '.npmrc', ...manifests()]) {
     const full = path.join(root, file);
     if (existsSync(full)) hash.update(`\0${file}\0`).update(readFileSync(full));
@@ -59,7 +72,11 @@ function fingerprint() {
 
 function manifests() {
   const folders = ['apps', 'libs', 'tests'].flatMap((parent) =>
-    existsSync(path.join(root, parent)) ? readdirSync(path.join(root, parent)).sort().map((name) => path.join(parent, name)) : [],
+    existsSync(path.join(root, parent))
+      ? readdirSync(path.join(root, parent))
+          .sort()
+          .map((name) => path.join(parent, name))
+      : [],
   );
   return ['.', 'tools', 'bench', ...folders].map((folder) => path.join(folder, 'package.json'));
 }
@@ -67,15 +84,22 @@ function manifests() {
 async function install() {
   if (isInstalled()) return;
   console.log('Installing dependencies ...');
-  const result = spawnSync('npx', ['--yes', `pnpm@${PNPM_VERSION}`, 'install', '--frozen-lockfile', '--prod=false'], {
-    cwd: root,
-    env: installEnvironment(),
-    encoding: 'utf8',
-    maxBuffer: 64 * 1024 * 1024,
-  });
+  const result = spawnSync(
+    'npx',
+    ['--yes', `pnpm@${PNPM_VERSION}`, 'install', '--frozen-lockfile', '--prod=false'],
+    {
+      cwd: root,
+      env: installEnvironment(),
+      encoding: 'utf8',
+      maxBuffer: 64 * 1024 * 1024,
+    },
+  );
   if (result.error || result.status !== 0) {
     console.error(`${result.stdout ?? ''}${result.stderr ?? ''}${result.error?.message ?? ''}`);
-    throw new Unusable('Installing dependencies failed (output above).', 'Check that npm can reach its registry, and that package.json and pnpm-lock.yaml belong together; then run the command again.');
+    throw new Unusable(
+      'Installing dependencies failed (output above).',
+      'Check that npm can reach its registry, and that package.json and pnpm-lock.yaml belong together; then run the command again.',
+    );
   }
   checkNode();
   writeFileSync(stampFile, fingerprint());
@@ -118,14 +142,24 @@ function handOver(args) {
     ...process.env,
     PATH: `${binFolder}${path.delimiter}${process.env.PATH ?? ''}`,
     // Compiled code is kept between runs, the apps' too: a warm start takes half the time.
-    NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE ?? path.join(root, '.tollgate', 'compile-cache'),
+    NODE_COMPILE_CACHE:
+      process.env.NODE_COMPILE_CACHE ?? path.join(root, '.tollgate', 'compile-cache'),
   };
-  const child = spawn(node, ['--disable-warning=ExperimentalWarning', path.join(root, 'tools', 'src', 'cli.ts'), ...args], { stdio: 'inherit', env });
+  const child = spawn(
+    node,
+    ['--disable-warning=ExperimentalWarning', path.join(root, 'tools', 'src', 'cli.ts'), ...args],
+    { stdio: 'inherit', env },
+  );
   // The child decides when to end. After Ctrl-C it may see the signal twice, from the terminal and from here: it treats both as one.
-  for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])) process.on(signal, () => child.kill(signal));
+  for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP']))
+    process.on(signal, () => child.kill(signal));
   child.on('error', (error) => {
-    console.error(`\nThe installed Node does not start: ${error.message}\n  Fix: Delete node_modules and run the command again.`);
+    console.error(
+      `\nThe installed Node does not start: ${error.message}\n  Fix: Delete node_modules and run the command again.`,
+    );
     process.exit(1);
   });
-  child.on('exit', (code, signal) => process.exit(code ?? 128 + (os.constants.signals[signal ?? 'SIGKILL'] ?? 9)));
+  child.on('exit', (code, signal) =>
+    process.exit(code ?? 128 + (os.constants.signals[signal ?? 'SIGKILL'] ?? 9)),
+  );
 }

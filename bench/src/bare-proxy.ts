@@ -5,10 +5,21 @@ import { Pool } from 'undici';
 const pool = new Pool(process.argv[2] ?? '', { connections: 64 });
 const server = createServer((request, response) => {
   void pool
-    .stream({ path: request.url ?? '/', method: 'POST', body: request, headers: { 'content-type': 'application/json' }, opaque: response }, ({ headers }) => {
-      response.writeHead(200, { 'content-type': String(headers['content-type']) });
-      return response;
-    })
+    .stream(
+      {
+        path: request.url ?? '/',
+        method: 'POST',
+        body: request,
+        headers: { 'content-type': 'application/json' },
+        opaque: response,
+      },
+      ({ headers }) => {
+        response.writeHead(200, { 'content-type': String(headers['content-type']) });
+        return response;
+      },
+    )
     .catch(() => response.destroy());
 });
-server.listen(0, '127.0.0.1', () => process.stdout.write(`${(server.address() as { port: number }).port}\n`));
+server.listen(0, '127.0.0.1', () =>
+  process.stdout.write(`${(server.address() as { port: number }).port}\n`),
+);

@@ -27,8 +27,12 @@ export async function benchProxy([seconds = '8']: readonly string[]): Promise<vo
     const rows: Record<string, unknown> = {};
     for (const kind of ['json', 'stream'] as const) {
       await load([node.url, key, model, kind, '2']);
-      rows[`bare proxy, ${kind}`] = await measure(bare.pid, () => load([`http://127.0.0.1:${bare.port}`, key, model, kind, seconds]));
-      rows[`tollgate node, ${kind}`] = await measure(node.pid, () => load([node.url, key, model, kind, seconds]));
+      rows[`bare proxy, ${kind}`] = await measure(bare.pid, () =>
+        load([`http://127.0.0.1:${bare.port}`, key, model, kind, seconds]),
+      );
+      rows[`tollgate node, ${kind}`] = await measure(node.pid, () =>
+        load([node.url, key, model, kind, seconds]),
+      );
     }
     console.table(rows);
   } finally {
@@ -42,22 +46,38 @@ async function prepare(tollgate: Tollgate, port: number): Promise<{ key: string;
   const customer = await createCustomer(tollgate, { amount: '100000' });
   const model_id = await admin.createModel({ name: 'bench' });
   await admin.setPrice({ model_id, price_per_million: '0' });
-  const upstream_id = await admin.createUpstream({ name: 'quick', protocol: 'openai', base_url: `http://127.0.0.1:${port}/v1` });
+  const upstream_id = await admin.createUpstream({
+    name: 'quick',
+    protocol: 'openai',
+    base_url: `http://127.0.0.1:${port}/v1`,
+  });
   await admin.createRoute({ model_id, upstream_id, upstream_model: 'bench-upstream' });
   const key = await subscribeWithKey(customer, { modelIds: [model_id], tokens: 1_000_000_000_000 });
   await admin.syncAll();
   return { key, model: 'bench' };
 }
 
-async function child(file: string, args: string[], children: ChildProcess[]): Promise<{ port: number; pid: number }> {
-  const started = spawn(process.execPath, [path.join(import.meta.dirname, file), ...args], CONNECTED);
+async function child(
+  file: string,
+  args: string[],
+  children: ChildProcess[],
+): Promise<{ port: number; pid: number }> {
+  const started = spawn(
+    process.execPath,
+    [path.join(import.meta.dirname, file), ...args],
+    CONNECTED,
+  );
   children.push(started);
   const port = Number(await firstLine(started));
   return { port, pid: started.pid ?? 0 };
 }
 
 async function load(args: string[]): Promise<Figures> {
-  return JSON.parse(await firstLine(spawn(process.execPath, [path.join(import.meta.dirname, 'load.ts'), ...args], CONNECTED))) as Figures;
+  return JSON.parse(
+    await firstLine(
+      spawn(process.execPath, [path.join(import.meta.dirname, 'load.ts'), ...args], CONNECTED),
+    ),
+  ) as Figures;
 }
 
 async function firstLine(started: ChildProcess): Promise<string> {
@@ -74,10 +94,18 @@ async function measure(pid: number, run: () => Promise<Figures>): Promise<Record
   const startedAt = performance.now();
   const { requests, failures, p50Ms, p99Ms } = await run();
   const wallSeconds = (performance.now() - startedAt) / 1000;
-  return { 'requests/s': Math.round(requests / wallSeconds), 'CPU us/request': Math.round(((cpuSeconds(pid) - before) * 1e6) / requests), 'p50 ms': p50Ms, 'p99 ms': p99Ms, failures };
+  return {
+    'requests/s': Math.round(requests / wallSeconds),
+    'CPU us/request': Math.round(((cpuSeconds(pid) - before) * 1e6) / requests),
+    'p50 ms': p50Ms,
+    'p99 ms': p99Ms,
+    failures,
+  };
 }
 
 function cpuSeconds(pid: number): number {
-  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').replace(/^.*\) /, '').split(' ');
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    .replace(/^.*\) /, '')
+    .split(' ');
   return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
 }

@@ -11,7 +11,15 @@ const MODELS = 20;
 /** Rows of a user and hour: two models with each of two keys. */
 const SPREAD = 4;
 const BUCKETS = 24;
-const SUMS = ['requests', 'errors', 'charge', 'input_tokens', 'cache_read_tokens', 'cache_write_tokens', 'output_tokens'];
+const SUMS = [
+  'requests',
+  'errors',
+  'charge',
+  'input_tokens',
+  'cache_read_tokens',
+  'cache_write_tokens',
+  'output_tokens',
+];
 const ROUNDS = 9;
 
 const QUESTIONS = {
@@ -39,7 +47,8 @@ export async function benchStatistics([millions = '10']: readonly string[]): Pro
       await database.end();
     }
     const rows: Record<string, { 'p50 ms': number; 'worst ms': number; rows: number }> = {};
-    for (const [question, path] of Object.entries(QUESTIONS)) rows[question] = await measure(tollgate.admin, path);
+    for (const [question, path] of Object.entries(QUESTIONS))
+      rows[question] = await measure(tollgate.admin, path);
     console.table(rows);
   } finally {
     await tollgate.stop();
@@ -49,9 +58,15 @@ export async function benchStatistics([millions = '10']: readonly string[]): Pro
 /** Every hour of every user, who stays with his keys and models; the days are the sums of their hours, as the worker keeps them. */
 async function fill(database: pg.Client, requests: number): Promise<string> {
   const each = Math.round(requests / (DAYS * 24 * USERS * SPREAD));
-  await database.query(`INSERT INTO users (username, password_hash, status) SELECT 'bench-' || n, '', 'active' FROM generate_series(1, ${USERS}) n`);
-  await database.query(`INSERT INTO models (name, display_name) SELECT 'bench-' || n, 'bench' FROM generate_series(1, ${MODELS}) n`);
-  await database.query(`INSERT INTO api_keys (user_id, name, key_hash, key_prefix) SELECT 1 + n % ${USERS}, 'bench-' || n, lpad(to_hex(n), 64, '0'), 'sk-bench' FROM generate_series(1, ${USERS * 2 + 1}) n`);
+  await database.query(
+    `INSERT INTO users (username, password_hash, status) SELECT 'bench-' || n, '', 'active' FROM generate_series(1, ${USERS}) n`,
+  );
+  await database.query(
+    `INSERT INTO models (name, display_name) SELECT 'bench-' || n, 'bench' FROM generate_series(1, ${MODELS}) n`,
+  );
+  await database.query(
+    `INSERT INTO api_keys (user_id, name, key_hash, key_prefix) SELECT 1 + n % ${USERS}, 'bench-' || n, lpad(to_hex(n), 64, '0'), 'sk-bench' FROM generate_series(1, ${USERS * 2 + 1}) n`,
+  );
   const histogram = `(SELECT array_agg(CASE WHEN b % 5 = n % 5 THEN ${each} / 5 ELSE 0 END ORDER BY b) FROM generate_series(1, ${BUCKETS}) b WHERE n IS NOT NULL)`;
   await database.query(`
     INSERT INTO usage_rollups
@@ -60,24 +75,33 @@ async function fill(database: pg.Client, requests: number): Promise<string> {
     FROM generate_series(0, ${DAYS * 24 - 1}) h, generate_series(1, ${USERS}) u, generate_series(1, ${SPREAD}) c
     JOIN (SELECT n, ${histogram} AS counts FROM generate_series(1, ${SPREAD}) n) shape ON shape.n = c
     ON CONFLICT DO NOTHING`);
-  const buckets = (name: string): string => `ARRAY[${Array.from({ length: BUCKETS }, (_, index) => `sum(${name}[${index + 1}])::bigint`).join(', ')}]`;
+  const buckets = (name: string): string =>
+    `ARRAY[${Array.from({ length: BUCKETS }, (_, index) => `sum(${name}[${index + 1}])::bigint`).join(', ')}]`;
   await database.query(`
     INSERT INTO usage_rollups_daily
     SELECT (hour AT TIME ZONE 'UTC')::date, user_id, key_id, model_id, upstream_id, sum(requests), sum(errors), sum(charge), sum(input_tokens), sum(cache_read_tokens), sum(cache_write_tokens), sum(output_tokens),
       ${buckets('duration_histogram')}, ${buckets('first_token_histogram')}
     FROM usage_rollups GROUP BY 1, 2, 3, 4, 5`);
-  for (const [totals, rollups, period] of [['usage_totals', 'usage_rollups', 'hour'], ['usage_totals_daily', 'usage_rollups_daily', 'day']]) {
+  for (const [totals, rollups, period] of [
+    ['usage_totals', 'usage_rollups', 'hour'],
+    ['usage_totals_daily', 'usage_rollups_daily', 'day'],
+  ]) {
     await database.query(`
       INSERT INTO ${totals} (${period}, model_id, upstream_id, ${SUMS.join(', ')}, duration_histogram, first_token_histogram)
       SELECT ${period}, model_id, upstream_id, ${SUMS.map((name) => `sum(${name})`).join(', ')}, ${buckets('duration_histogram')}, ${buckets('first_token_histogram')} FROM ${rollups} GROUP BY 1, 2, 3`);
   }
-  await database.query('VACUUM ANALYZE usage_rollups, usage_rollups_daily, usage_totals, usage_totals_daily');
+  await database.query(
+    'VACUUM ANALYZE usage_rollups, usage_rollups_daily, usage_totals, usage_totals_daily',
+  );
   const { rows } = await database.query<{ text: string }>(`
     SELECT sum(requests) || ' requests in ' || count(*) || ' hourly and ' || (SELECT count(*) FROM usage_rollups_daily) || ' daily rows' AS text FROM usage_rollups`);
   return rows[0]?.text ?? '';
 }
 
-async function measure(admin: AdminClient, path: string): Promise<{ 'p50 ms': number; 'worst ms': number; rows: number }> {
+async function measure(
+  admin: AdminClient,
+  path: string,
+): Promise<{ 'p50 ms': number; 'worst ms': number; rows: number }> {
   const times: number[] = [];
   let rows = 0;
   for (let round = 0; round < ROUNDS; round += 1) {
@@ -87,7 +111,11 @@ async function measure(admin: AdminClient, path: string): Promise<{ 'p50 ms': nu
     rows = (answer as { data?: unknown[] }).data?.length ?? 1;
   }
   const sorted = times.toSorted((a, b) => a - b);
-  return { 'p50 ms': Math.round(sorted[Math.floor(ROUNDS / 2)] ?? 0), 'worst ms': Math.round(sorted.at(-1) ?? 0), rows };
+  return {
+    'p50 ms': Math.round(sorted[Math.floor(ROUNDS / 2)] ?? 0),
+    'worst ms': Math.round(sorted.at(-1) ?? 0),
+    rows,
+  };
 }
 
 function daysAgo(days: number): string {

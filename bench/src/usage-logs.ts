@@ -18,7 +18,8 @@ export async function benchUsageLogs([millions = '3']: readonly string[]): Promi
     try {
       await fill(database, Number(millions) * 1_000_000);
       const rows: Record<string, { 'p50 ms': number; 'worst ms': number; rows: number }> = {};
-      for (const [question, path] of Object.entries(await questions(database))) rows[question] = await measure(tollgate.admin, path);
+      for (const [question, path] of Object.entries(await questions(database)))
+        rows[question] = await measure(tollgate.admin, path);
       console.table(rows);
     } finally {
       await database.end();
@@ -29,9 +30,15 @@ export async function benchUsageLogs([millions = '3']: readonly string[]): Promi
 }
 
 async function fill(database: pg.Client, requests: number): Promise<void> {
-  await database.query(`INSERT INTO users (username, password_hash, status) SELECT 'bench-' || n, '', 'active' FROM generate_series(1, ${USERS}) n`);
-  await database.query(`INSERT INTO models (name, display_name) SELECT 'bench-' || n, 'bench' FROM generate_series(1, ${RARE.model}) n`);
-  await database.query(`INSERT INTO api_keys (user_id, name, key_hash, key_prefix) SELECT 2 + (n - 1) % ${USERS}, 'bench-' || n, lpad(to_hex(n), 64, '0'), 'sk-bench' FROM generate_series(1, ${RARE.key}) n`);
+  await database.query(
+    `INSERT INTO users (username, password_hash, status) SELECT 'bench-' || n, '', 'active' FROM generate_series(1, ${USERS}) n`,
+  );
+  await database.query(
+    `INSERT INTO models (name, display_name) SELECT 'bench-' || n, 'bench' FROM generate_series(1, ${RARE.model}) n`,
+  );
+  await database.query(
+    `INSERT INTO api_keys (user_id, name, key_hash, key_prefix) SELECT 2 + (n - 1) % ${USERS}, 'bench-' || n, lpad(to_hex(n), 64, '0'), 'sk-bench' FROM generate_series(1, ${RARE.key}) n`,
+  );
   for (let ago = DAYS; ago >= 2; ago -= 1) await addDay(database, ago, Math.round(requests / DAYS));
   await database.query(`
     INSERT INTO usage_totals_daily (day, model_id, upstream_id, requests, errors, charge, input_tokens, cache_read_tokens, cache_write_tokens, output_tokens, duration_histogram, first_token_histogram)
@@ -41,8 +48,12 @@ async function fill(database: pg.Client, requests: number): Promise<void> {
 
 /** A day's requests, made within it one after the other. */
 async function addDay(database: pg.Client, ago: number, requests: number): Promise<void> {
-  const [from = '', to = ''] = [ago, ago - 1].map((days) => new Date(Date.now() - days * 86_400_000).toISOString().slice(0, 10));
-  await database.query(`CREATE TABLE IF NOT EXISTS usage_events_${from.replaceAll('-', '')} PARTITION OF usage_events FOR VALUES FROM ('${from}') TO ('${to}')`);
+  const [from = '', to = ''] = [ago, ago - 1].map((days) =>
+    new Date(Date.now() - days * 86_400_000).toISOString().slice(0, 10),
+  );
+  await database.query(
+    `CREATE TABLE IF NOT EXISTS usage_events_${from.replaceAll('-', '')} PARTITION OF usage_events FOR VALUES FROM ('${from}') TO ('${to}')`,
+  );
   await database.query(`
     INSERT INTO usage_events (day, rid, seq, kind, user_id, subscription_id, model_id, key_id, delta, charge, basis, node, protocol, is_stream, upstream_id, attempts, outcome, status,
       input_tokens, cache_read_tokens, cache_write_tokens, output_tokens, reasoning_tokens, started_at, first_token_ms, duration_ms, shard, outbox_ms, outbox_n)
@@ -54,9 +65,13 @@ async function addDay(database: pg.Client, ago: number, requests: number): Promi
 }
 
 async function questions(database: pg.Client): Promise<Record<string, string>> {
-  const { rows } = await database.query<{ rid: string }>(`SELECT rid FROM usage_events WHERE day = (now() - interval '25 days')::date ORDER BY rid LIMIT 1 OFFSET 5000`);
+  const { rows } = await database.query<{ rid: string }>(
+    `SELECT rid FROM usage_events WHERE day = (now() - interval '25 days')::date ORDER BY rid LIMIT 1 OFFSET 5000`,
+  );
   const rid = rows[0]?.rid ?? '';
-  const ofUser = (await database.query<{ count: string }>('SELECT count(*) FROM usage_events WHERE user_id = 7')).rows[0]?.count;
+  const ofUser = (
+    await database.query<{ count: string }>('SELECT count(*) FROM usage_events WHERE user_id = 7')
+  ).rows[0]?.count;
   const deep = `cursor=${Buffer.from(JSON.stringify(rid)).toString('base64url')}`;
   return {
     'first page': '/usage/logs',
@@ -76,7 +91,10 @@ async function questions(database: pg.Client): Promise<Record<string, string>> {
   };
 }
 
-async function measure(admin: AdminClient, path: string): Promise<{ 'p50 ms': number; 'worst ms': number; rows: number }> {
+async function measure(
+  admin: AdminClient,
+  path: string,
+): Promise<{ 'p50 ms': number; 'worst ms': number; rows: number }> {
   const times: number[] = [];
   let rows = 0;
   for (let round = 0; round < ROUNDS; round += 1) {
@@ -87,5 +105,9 @@ async function measure(admin: AdminClient, path: string): Promise<{ 'p50 ms': nu
     rows = (answer as { data: unknown[] } | undefined)?.data.length ?? 0;
   }
   const sorted = times.toSorted((a, b) => a - b);
-  return { 'p50 ms': Math.round(sorted[Math.floor(ROUNDS / 2)] ?? 0), 'worst ms': Math.round(sorted.at(-1) ?? 0), rows };
+  return {
+    'p50 ms': Math.round(sorted[Math.floor(ROUNDS / 2)] ?? 0),
+    'worst ms': Math.round(sorted.at(-1) ?? 0),
+    rows,
+  };
 }

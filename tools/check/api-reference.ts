@@ -24,11 +24,23 @@ const schema = z.looseObject({
 });
 type Schema = z.output<typeof schema>;
 const content = z.record(z.string(), z.object({ schema }));
-const response = z.object({ $ref: z.string().optional(), content: content.optional(), 'x-codes': z.array(z.string()).optional() });
+const response = z.object({
+  $ref: z.string().optional(),
+  content: content.optional(),
+  'x-codes': z.array(z.string()).optional(),
+});
 const operation = z.object({
   summary: z.string(),
   tags: z.array(z.string()),
-  parameters: z.array(z.object({ name: z.string(), in: z.string(), required: z.boolean().optional(), description: z.string().optional(), schema })),
+  parameters: z.array(
+    z.object({
+      name: z.string(),
+      in: z.string(),
+      required: z.boolean().optional(),
+      description: z.string().optional(),
+      schema,
+    }),
+  ),
   requestBody: z.object({ content }).optional(),
   responses: z.record(z.string(), response),
   'x-permission': z.string(),
@@ -37,7 +49,10 @@ type Operation = z.output<typeof operation>;
 const documentSchema = z.object({
   tags: z.array(z.object({ name: z.string(), description: z.string() })),
   paths: z.record(z.string(), z.record(z.string(), operation)),
-  components: z.object({ schemas: z.record(z.string(), schema), responses: z.record(z.string(), response) }),
+  components: z.object({
+    schemas: z.record(z.string(), schema),
+    responses: z.record(z.string(), response),
+  }),
 });
 type ApiDocument = z.output<typeof documentSchema>;
 
@@ -54,18 +69,29 @@ export function apiReference(): string {
   return `${[HEAD, ...document.tags.map((tag) => tagSection(document, tag)), schemaSection(document)].join('\n')}`;
 }
 
-function tagSection(document: ApiDocument, { name, description }: { name: string; description: string }): string {
-  const routes = Object.entries(document.paths).flatMap(([at, item]) => Object.entries(item).filter(([, one]) => one.tags.includes(name)).map(([method, one]) => routeSection(document, `${method.toUpperCase()} ${at}`, one)));
+function tagSection(
+  document: ApiDocument,
+  { name, description }: { name: string; description: string },
+): string {
+  const routes = Object.entries(document.paths).flatMap(([at, item]) =>
+    Object.entries(item)
+      .filter(([, one]) => one.tags.includes(name))
+      .map(([method, one]) => routeSection(document, `${method.toUpperCase()} ${at}`, one)),
+  );
   return `## ${name}\n\n${description}.\n\n${routes.join('\n')}`;
 }
 
 function routeSection(document: ApiDocument, name: string, route: Operation): string {
   const success = Object.entries(route.responses).find(([status]) => status.startsWith('2'));
   const body = route.requestBody?.content['application/json']?.schema;
-  const codes = Object.entries(route.responses).filter(([status]) => /^[45]/.test(status)).map(([status, { $ref }]) => `${status} ${codesOf(document, $ref).join(', ')}`);
+  const codes = Object.entries(route.responses)
+    .filter(([status]) => /^[45]/.test(status))
+    .map(([status, { $ref }]) => `${status} ${codesOf(document, $ref).join(', ')}`);
   const lines = [
     `Permission: **${route['x-permission']}**.`,
-    ...(route.parameters.length > 0 ? [`Parameters: ${route.parameters.map(parameterText).join(', ')}.`] : []),
+    ...(route.parameters.length > 0
+      ? [`Parameters: ${route.parameters.map(parameterText).join(', ')}.`]
+      : []),
     ...(body ? [`Body: ${bodyText(body)}.`] : []),
     `Answer: ${success?.[0] ?? ''}${answerText(success?.[1].content)}.`,
     ...(codes.length > 0 ? [`Refusals: ${codes.join('; ')}.`] : []),
@@ -84,7 +110,12 @@ function parameterText(parameter: Operation['parameters'][number]): string {
 
 function bodyText(body: Schema): string {
   if (!body.properties) return typeText(body);
-  return Object.entries(body.properties).map(([name, field]) => `\`${name}\`${body.required?.includes(name) ? '' : '?'} ${typeText(field)}`).join(', ');
+  return Object.entries(body.properties)
+    .map(
+      ([name, field]) =>
+        `\`${name}\`${body.required?.includes(name) ? '' : '?'} ${typeText(field)}`,
+    )
+    .join(', ');
 }
 
 function answerText(found: Operation['responses'][string]['content']): string {
@@ -94,10 +125,15 @@ function answerText(found: Operation['responses'][string]['content']): string {
 }
 
 function schemaSection({ components }: ApiDocument): string {
-  const sections = Object.entries(components.schemas).map(([name, { properties = {}, required = [] }]) => {
-    const rows = Object.entries(properties).map(([field, of]) => `| \`${field}\`${required.includes(field) ? '' : '?'} | ${typeText(of).replaceAll('|', '\\|')} | ${(of.description ?? '').replaceAll('|', '\\|')} |`);
-    return `### ${name}\n\n| Field | Type | Meaning |\n| --- | --- | --- |\n${rows.join('\n')}\n`;
-  });
+  const sections = Object.entries(components.schemas).map(
+    ([name, { properties = {}, required = [] }]) => {
+      const rows = Object.entries(properties).map(
+        ([field, of]) =>
+          `| \`${field}\`${required.includes(field) ? '' : '?'} | ${typeText(of).replaceAll('|', '\\|')} | ${(of.description ?? '').replaceAll('|', '\\|')} |`,
+      );
+      return `### ${name}\n\n| Field | Type | Meaning |\n| --- | --- | --- |\n${rows.join('\n')}\n`;
+    },
+  );
   return `## Shapes\n\nA field with ? may be absent.\n\n${sections.join('\n')}`;
 }
 
@@ -112,5 +148,9 @@ function typeText(of: Schema): string {
   if (of.const !== undefined) return `\`${String(of.const)}\``;
   if (of.type?.[0] === 'array') return `list of ${of.items ? typeText(of.items) : 'anything'}`;
   if (of.type?.[0] === 'object' && of.properties) return `{ ${bodyText(of)} }`;
-  return of.format === 'date-time' ? 'time' : of.format === 'date' ? 'date' : (of.type?.join(' or ') ?? 'anything');
+  return of.format === 'date-time'
+    ? 'time'
+    : of.format === 'date'
+      ? 'date'
+      : (of.type?.join(' or ') ?? 'anything');
 }

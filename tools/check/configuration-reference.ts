@@ -5,10 +5,22 @@ import { configSchema as frontDoor } from '../../apps/front-door/src/config.ts';
 import { configSchema as proxyNode } from '../../apps/proxy-node/src/config.ts';
 
 const APPS: readonly [name: string, what: string, schema: z.ZodObject][] = [
-  ['control-plane', 'Administration interface and the worker of the books. Any number of replicas.', controlPlane],
+  [
+    'control-plane',
+    'Administration interface and the worker of the books. Any number of replicas.',
+    controlPlane,
+  ],
   ['proxy-node', 'Serves /v1. Any number; each needs a name and a folder of its own.', proxyNode],
-  ['front-door', 'The one address of the embedded installation; in production a standard reverse proxy takes its place.', frontDoor],
-  ['demo-upstream', 'The fake provider of demo, tests and bench. Not for production.', demoUpstream],
+  [
+    'front-door',
+    'The one address of the embedded installation; in production a standard reverse proxy takes its place.',
+    frontDoor,
+  ],
+  [
+    'demo-upstream',
+    'The fake provider of demo, tests and bench. Not for production.',
+    demoUpstream,
+  ],
 ];
 
 const HEAD = `# Configuration
@@ -19,7 +31,13 @@ A process refuses to start on a bad value and names the variable. \`npm start\` 
 
 /** The text of docs/configuration.md. */
 export function configurationReference(): string {
-  return [HEAD, ...APPS.map(([name, what, schema]) => `## ${name}\n\n${what}\n\n| Variable | Default | Meaning |\n| --- | --- | --- |\n${rowsOf(schema)}\n`)].join('\n');
+  return [
+    HEAD,
+    ...APPS.map(
+      ([name, what, schema]) =>
+        `## ${name}\n\n${what}\n\n| Variable | Default | Meaning |\n| --- | --- | --- |\n${rowsOf(schema)}\n`,
+    ),
+  ].join('\n');
 }
 
 function rowsOf(schema: z.ZodObject): string {
@@ -31,10 +49,16 @@ function rowsOf(schema: z.ZodObject): string {
     .join('\n');
 }
 
-function defaultOf(parsed: { success: boolean; data?: unknown }): { isRequired: boolean; defaultText: string } {
+function defaultOf(parsed: { success: boolean; data?: unknown }): {
+  isRequired: boolean;
+  defaultText: string;
+} {
   if (!parsed.success) return { isRequired: true, defaultText: '' };
   const value = Array.isArray(parsed.data) ? parsed.data.join(',') : parsed.data;
-  return { isRequired: false, defaultText: value === undefined || value === '' ? '' : `\`${String(value)}\`` };
+  return {
+    isRequired: false,
+    defaultText: value === undefined || value === '' ? '' : `\`${String(value)}\``,
+  };
 }
 
 function descriptionOf(field: z.ZodType): string {

@@ -21,7 +21,11 @@ const service = z.looseObject({
   depends_on: z.union([z.array(z.string()), z.record(z.string(), z.unknown())]).default([]),
 });
 const compose = z
-  .looseObject({ services: z.record(z.string(), service), volumes: z.record(z.string(), z.unknown()), networks: z.record(z.string(), z.unknown()) })
+  .looseObject({
+    services: z.record(z.string(), service),
+    volumes: z.record(z.string(), z.unknown()),
+    networks: z.record(z.string(), z.unknown()),
+  })
   .parse(parse(read('docker-compose.yml'), { merge: true }));
 const services = Object.entries(compose.services);
 const nodes = services.filter(([name]) => name.startsWith('node-'));
@@ -33,14 +37,28 @@ function named(name: string): z.infer<typeof service> {
 
 /** Values as an operator's file would give them. */
 function filledIn(environment: Record<string, string>): Record<string, string> {
-  const secret = (name: string): string => Buffer.from(name.padEnd(32, '.')).subarray(0, 32).toString('base64url');
-  const value = (_: string, name: string, fallback: string | undefined): string => fallback ?? secret(name);
-  const filled = Object.entries(environment).map(([name, text]) => [name, text.replaceAll(/\$\{(\w+)(?::\?|:-([^}]*))\}/g, value)]);
+  const secret = (name: string): string =>
+    Buffer.from(name.padEnd(32, '.')).subarray(0, 32).toString('base64url');
+  const value = (_: string, name: string, fallback: string | undefined): string =>
+    fallback ?? secret(name);
+  const filled = Object.entries(environment).map(([name, text]) => [
+    name,
+    text.replaceAll(/\$\{(\w+)(?::\?|:-([^}]*))\}/g, value),
+  ]);
   return Object.fromEntries(filled.filter(([, text]) => text !== '')) as Record<string, string>;
 }
 
 test('runs the control plane, two nodes or more, PostgreSQL, Redis and a front door, each with a health check', () => {
-  expect(Object.keys(compose.services)).toEqual(expect.arrayContaining(['control-plane', 'node-1', 'node-2', 'front-door', 'postgres', 'redis']));
+  expect(Object.keys(compose.services)).toEqual(
+    expect.arrayContaining([
+      'control-plane',
+      'node-1',
+      'node-2',
+      'front-door',
+      'postgres',
+      'redis',
+    ]),
+  );
   expect(services.filter(([, { healthcheck }]) => healthcheck.test.length < 2)).toEqual([]);
 });
 
@@ -49,14 +67,21 @@ test('builds each app from a target the Dockerfile has, whose command is an entr
   expect(built.length).toBeGreaterThanOrEqual(3);
   for (const { dockerfile: file, target } of built) {
     expect(existsSync(path.join(root, file))).toBe(true);
-    const stage = dockerfile.split(/^(?=FROM )/m).find((text) => text.startsWith('FROM ') && text.split('\n', 1)[0]?.endsWith(` AS ${target}`));
+    const stage = dockerfile
+      .split(/^(?=FROM )/m)
+      .find(
+        (text) => text.startsWith('FROM ') && text.split('\n', 1)[0]?.endsWith(` AS ${target}`),
+      );
     expect(stage).toContain(`apps/${target}/dist/main.js`);
     expect(existsSync(path.join(root, 'apps', target, 'src', 'main.ts'))).toBe(true);
   }
 });
 
 test('gives each app the variables it requires, with values it accepts, and none that it does not know', () => {
-  const apps = [['control-plane', controlPlaneSchema], ...nodes.map(([name]) => [name, proxyNodeSchema] as const)] as const;
+  const apps = [
+    ['control-plane', controlPlaneSchema],
+    ...nodes.map(([name]) => [name, proxyNodeSchema] as const),
+  ] as const;
   for (const [name, schema] of apps) {
     const { environment } = named(name);
     expect(Object.keys(environment).filter((variable) => !(variable in schema.shape))).toEqual([]);
@@ -65,31 +90,45 @@ test('gives each app the variables it requires, with values it accepts, and none
 });
 
 test('gives every node a name and a volume of its own, and the front door all of them', () => {
-  expect(new Set(nodes.map(([, { environment }]) => environment.NODE_NAME)).size).toBe(nodes.length);
-  expect(new Set(nodes.flatMap(([, { volumes }]) => volumes.map((volume) => volume.split(':')[0]))).size).toBe(nodes.length);
-  for (const [, { environment, volumes }] of nodes) expect(volumes.map((volume) => volume.split(':')[1])).toContain(environment.DATA_DIR);
-  expect(named('front-door').environment.PROXY_ADDRESSES?.split(' ').sort()).toEqual(nodes.map(([name]) => `${name}:8080`).sort());
+  expect(new Set(nodes.map(([, { environment }]) => environment.NODE_NAME)).size).toBe(
+    nodes.length,
+  );
+  expect(
+    new Set(nodes.flatMap(([, { volumes }]) => volumes.map((volume) => volume.split(':')[0]))).size,
+  ).toBe(nodes.length);
+  for (const [, { environment, volumes }] of nodes)
+    expect(volumes.map((volume) => volume.split(':')[1])).toContain(environment.DATA_DIR);
+  expect(named('front-door').environment.PROXY_ADDRESSES?.split(' ').sort()).toEqual(
+    nodes.map(([name]) => `${name}:8080`).sort(),
+  );
 });
 
 test('declares every volume and network it uses, and mounts only files that exist', () => {
   for (const [, { volumes, networks }] of services) {
     expect(networks.filter((name) => !(name in compose.networks))).toEqual([]);
     for (const source of volumes.map((volume) => volume.split(':')[0] as string)) {
-      expect(source.startsWith('.') ? existsSync(path.join(root, source)) : source in compose.volumes).toBe(true);
+      expect(
+        source.startsWith('.') ? existsSync(path.join(root, source)) : source in compose.volumes,
+      ).toBe(true);
     }
   }
 });
 
 test('asks the operator for every value that compose needs, and for no other', () => {
-  const used = new Set([...read('docker-compose.yml').matchAll(/\$\{(\w+)/g)].map(([, name]) => name));
-  const asked = new Set([...read('deploy/example.env').matchAll(/^(\w+)=/gm)].map(([, name]) => name));
+  const used = new Set(
+    [...read('docker-compose.yml').matchAll(/\$\{(\w+)/g)].map(([, name]) => name),
+  );
+  const asked = new Set(
+    [...read('deploy/example.env').matchAll(/^(\w+)=/gm)].map(([, name]) => name),
+  );
   expect([...asked].sort()).toEqual([...used].sort());
 });
 
 test('keeps Redis from forgetting: append-only, never evicting, torn files cut before the start', () => {
   expect(named('redis').command).toEqual(['sh', '/start.sh']);
   const start = read('deploy/redis/start.sh');
-  for (const setting of ['appendonly yes', 'maxmemory-policy noeviction', 'redis-check-aof --fix']) expect(start).toContain(setting);
+  for (const setting of ['appendonly yes', 'maxmemory-policy noeviction', 'redis-check-aof --fix'])
+    expect(start).toContain(setting);
 });
 
 test('streams through the front door without buffering', () => {
@@ -97,10 +136,14 @@ test('streams through the front door without buffering', () => {
 });
 
 test('pins every image, to the Node and pnpm the bootstrap pins, and runs the apps as nobody special', () => {
-  const images = [...services.filter(([, { build }]) => !build).map(([, { image }]) => image), ...[...dockerfile.matchAll(/^FROM (\S+:\S+)/gm)].map(([, image]) => image as string)];
+  const images = [
+    ...services.filter(([, { build }]) => !build).map(([, { image }]) => image),
+    ...[...dockerfile.matchAll(/^FROM (\S+:\S+)/gm)].map(([, image]) => image as string),
+  ];
   for (const image of images) expect(image).toMatch(/:\d+\.\d+(\.\d+)?[\w.-]*$/);
   const bootstrap = read('tools/bootstrap.mjs');
-  const pinned = (name: string): string | undefined => new RegExp(`${name}_VERSION = '([\\d.]+)'`).exec(bootstrap)?.[1];
+  const pinned = (name: string): string | undefined =>
+    new RegExp(`${name}_VERSION = '([\\d.]+)'`).exec(bootstrap)?.[1];
   expect(dockerfile).toContain(`FROM node:${pinned('NODE')}-`);
   expect(dockerfile).toContain(`pnpm@${pinned('PNPM')}`);
   expect(dockerfile).toMatch(/^USER node$/m);
@@ -108,6 +151,8 @@ test('pins every image, to the Node and pnpm the bootstrap pins, and runs the ap
 
 test('has shell scripts that a shell can read', () => {
   for (const script of ['deploy/pack.sh', 'deploy/redis/start.sh', '.ci/run']) {
-    expect(() => execFileSync(script === '.ci/run' ? 'bash' : 'sh', ['-n', path.join(root, script)])).not.toThrow();
+    expect(() =>
+      execFileSync(script === '.ci/run' ? 'bash' : 'sh', ['-n', path.join(root, script)]),
+    ).not.toThrow();
   }
 });

@@ -1,6 +1,10 @@
 import { REFUSALS as ADMIN } from '../../apps/control-plane/src/platform/http/refusals.ts';
 import { REFUSALS as PROXY, type RefusalRow } from '../../apps/proxy-node/src/refusals.ts';
-import { CLIENT_ERRORS, upstreamClientError, type ClientErrorCode } from '../../libs/protocols/src/errors/client-error.ts';
+import {
+  CLIENT_ERRORS,
+  upstreamClientError,
+  type ClientErrorCode,
+} from '../../libs/protocols/src/errors/client-error.ts';
 import { NEUTRAL_MESSAGES, upstreamError } from '../../libs/protocols/src/errors/upstream-error.ts';
 import { INVALID_REQUEST_CODES, type UpstreamError } from '../../libs/protocols/src/exchange.ts';
 
@@ -40,17 +44,30 @@ interface WireError {
 
 /** The text of docs/errors.md. */
 export function errorReference(): string {
-  const admin = Object.entries(ADMIN).map(([code, { status, title }]) => `| \`${code}\` | ${status} | ${title} |\n`);
+  const admin = Object.entries(ADMIN).map(
+    ([code, { status, title }]) => `| \`${code}\` | ${status} | ${title} |\n`,
+  );
   const byWords = Object.groupBy(wireErrors(), wordsOf);
-  const proxy = Object.entries(byWords).map(([words, same = []]) => `| ${words} | ${[...new Set(same.map(({ text }) => text))].join(' ')} |\n`);
+  const proxy = Object.entries(byWords).map(
+    ([words, same = []]) =>
+      `| ${words} | ${[...new Set(same.map(({ text }) => text))].join(' ')} |\n`,
+  );
   return [HEAD, ...admin, PROXY_HEAD, ...proxy].join('');
 }
 
 /** What a node refuses, what is wrong with a request, and how upstreams fail, each as it is told to clients. */
 function wireErrors(): WireError[] {
   return [
-    ...Object.values(PROXY).map((row: RefusalRow) => ({ error: row.error, vendorCode: row.vendorCode, text: row.message })),
-    ...Object.entries(INVALID_REQUEST_CODES).map(([code, text]) => ({ error: 'invalid_request' as const, vendorCode: code, text })),
+    ...Object.values(PROXY).map((row: RefusalRow) => ({
+      error: row.error,
+      vendorCode: row.vendorCode,
+      text: row.message,
+    })),
+    ...Object.entries(INVALID_REQUEST_CODES).map(([code, text]) => ({
+      error: 'invalid_request' as const,
+      vendorCode: code,
+      text,
+    })),
     ...(Object.keys(NEUTRAL_MESSAGES) as UpstreamError['kind'][]).map((kind) => {
       const { code, vendorCode, message } = upstreamClientError(upstreamError(kind), '');
       return { error: code, vendorCode, text: message };

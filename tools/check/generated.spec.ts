@@ -21,18 +21,36 @@ test('docs/errors.md tells every code of both interfaces', () => {
 test('docs/errors.md has every code that the sources of nodes and protocols put on the wire', () => {
   const reference = read('docs/errors.md');
   const folders = ['apps/proxy-node/src', 'libs/protocols/src'];
-  const files = folders.flatMap((folder) => globSync(`${folder}/**/*.ts`, { cwd: root })).filter((file) => !file.endsWith('.spec.ts'));
+  const files = folders
+    .flatMap((folder) => globSync(`${folder}/**/*.ts`, { cwd: root }))
+    .filter((file) => !file.endsWith('.spec.ts'));
   const codes = files.flatMap((file) => {
     const source = read(file);
-    return [...source.matchAll(/vendorCode: '(\w+)'/g), ...source.matchAll(/new InvalidRequest\(.*\bcode: '(\w+)'/g), ...source.matchAll(/: entry\(\[\d+, [\w']+, '(\w+)'\]/g)].map(([, code]) => code);
+    return [
+      ...source.matchAll(/vendorCode: '(\w+)'/g),
+      ...source.matchAll(/new InvalidRequest\(.*\bcode: '(\w+)'/g),
+      ...source.matchAll(/: entry\(\[\d+, [\w']+, '(\w+)'\]/g),
+    ].map(([, code]) => code);
   });
-  expect(codes).toEqual(expect.arrayContaining(['invalid_json', 'missing_required_parameter', 'concurrency_exceeded', 'account_frozen', 'overloaded']));
-  expect([...new Set(codes)].filter((code) => !reference.includes(`\n| \`${code}\` | `))).toEqual([]);
+  expect(codes).toEqual(
+    expect.arrayContaining([
+      'invalid_json',
+      'missing_required_parameter',
+      'concurrency_exceeded',
+      'account_frozen',
+      'overloaded',
+    ]),
+  );
+  expect([...new Set(codes)].filter((code) => !reference.includes(`\n| \`${code}\` | `))).toEqual(
+    [],
+  );
 });
 
 test('docs/errors.md tells a code of the proxy interface once for each status it comes with', () => {
   const [, proxy = ''] = read('docs/errors.md').split('## Proxy interface');
-  const named = [...proxy.matchAll(/^\| `(\w+)` \| (\d+)/gm)].map(([, code, status]) => `${status} ${code}`);
+  const named = [...proxy.matchAll(/^\| `(\w+)` \| (\d+)/gm)].map(
+    ([, code, status]) => `${status} ${code}`,
+  );
   expect(named.length).toBeGreaterThan(20);
   expect(named.toSorted()).toEqual([...new Set(named)].toSorted());
 });
@@ -41,8 +59,14 @@ test('the typed client is the one the API document gives', () => {
   const folder = mkdtempSync(path.join(tmpdir(), 'tollgate-client-'));
   try {
     const file = path.join(folder, 'admin-api.ts');
-    execFileSync(process.execPath, ['node_modules/openapi-typescript/bin/cli.js', 'openapi.json', '-o', file], { cwd: path.join(root, 'libs/admin-client'), stdio: 'pipe' });
-    expect(read('libs/admin-client/src/__generated__/admin-api.ts')).toBe(readFileSync(file, 'utf8'));
+    execFileSync(
+      process.execPath,
+      ['node_modules/openapi-typescript/bin/cli.js', 'openapi.json', '-o', file],
+      { cwd: path.join(root, 'libs/admin-client'), stdio: 'pipe' },
+    );
+    expect(read('libs/admin-client/src/__generated__/admin-api.ts')).toBe(
+      readFileSync(file, 'utf8'),
+    );
   } finally {
     rmSync(folder, { recursive: true });
   }

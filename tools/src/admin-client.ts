@@ -65,7 +65,10 @@ export interface NewKey {
   rpd?: number;
 }
 
-const syncResult = z.object({ version: z.number().int(), nodes: z.array(z.object({ id: z.number().int(), name: z.string(), outcome: z.string() }).loose()) });
+const syncResult = z.object({
+  version: z.number().int(),
+  nodes: z.array(z.object({ id: z.number().int(), name: z.string(), outcome: z.string() }).loose()),
+});
 export type SyncResult = z.infer<typeof syncResult>;
 
 /** A caller of the administration interface with one account's token. Methods throw AdminRefusal. */
@@ -80,12 +83,21 @@ export class AdminClient {
   }
 
   /** `path` below /admin-api. Resolves with the parsed body; undefined when there is none. */
-  async call(method: 'GET' | 'POST' | 'PUT' | 'DELETE', path: string, body?: unknown, headers: Record<string, string> = {}): Promise<unknown> {
+  async call(
+    method: 'GET' | 'POST' | 'PUT' | 'DELETE',
+    path: string,
+    body?: unknown,
+    headers: Record<string, string> = {},
+  ): Promise<unknown> {
     const content = body === undefined ? {} : { body: JSON.stringify(body) };
     const response = await fetch(`${this.baseUrl}/admin-api${path}`, {
       method,
       ...content,
-      headers: { ...(this.token === undefined ? {} : { authorization: `Bearer ${this.token}` }), ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
+      headers: {
+        ...(this.token === undefined ? {} : { authorization: `Bearer ${this.token}` }),
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...headers,
+      },
       signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS),
     });
     const text = await response.text();
@@ -94,7 +106,9 @@ export class AdminClient {
   }
 
   async login(username: string, password: string): Promise<AdminClient> {
-    const { token } = z.object({ token: z.string() }).parse(await this.call('POST', '/auth/login', { username, password }));
+    const { token } = z
+      .object({ token: z.string() })
+      .parse(await this.call('POST', '/auth/login', { username, password }));
     return new AdminClient(this.baseUrl, token);
   }
 
@@ -108,8 +122,23 @@ export class AdminClient {
   }
 
   /** With an idempotency key, a repetition within 24 hours pays in only once. */
-  async adminRecharge({ userId, amount, note, idempotencyKey }: { userId: number; amount: string; note: string; idempotencyKey?: string }): Promise<void> {
-    await this.call('POST', '/wallet/admin-recharge', { user_id: userId, amount, note }, idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey });
+  async adminRecharge({
+    userId,
+    amount,
+    note,
+    idempotencyKey,
+  }: {
+    userId: number;
+    amount: string;
+    note: string;
+    idempotencyKey?: string;
+  }): Promise<void> {
+    await this.call(
+      'POST',
+      '/wallet/admin-recharge',
+      { user_id: userId, amount, note },
+      idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey },
+    );
   }
 
   async createModel(model: NewModel): Promise<number> {
@@ -134,7 +163,9 @@ export class AdminClient {
 
   /** `key` is the secret, shown this once. */
   async createKey(key: NewKey): Promise<{ id: number; key: string }> {
-    return z.object({ id: z.number().int(), key: z.string() }).parse(await this.call('POST', '/keys', key));
+    return z
+      .object({ id: z.number().int(), key: z.string() })
+      .parse(await this.call('POST', '/keys', key));
   }
 
   /** Publishes, and waits until every node has applied it or failed to. */
@@ -144,7 +175,9 @@ export class AdminClient {
 
   /** The first page of a list. */
   async list(path: string): Promise<Record<string, unknown>[]> {
-    return z.object({ data: z.array(z.record(z.string(), z.unknown())) }).parse(await this.call('GET', path)).data;
+    return z
+      .object({ data: z.array(z.record(z.string(), z.unknown())) })
+      .parse(await this.call('GET', path)).data;
   }
 }
 

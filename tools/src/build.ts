@@ -4,7 +4,13 @@ import { BIN_FOLDER, ROOT, STATE_FOLDER } from './checkout.ts';
 import { withLock } from './process/checkout-lock.mjs';
 
 /** The projects whose output runs; libraries are built with them. */
-export const APP_PROJECTS = ['apps/control-plane', 'apps/proxy-node', 'apps/front-door', 'apps/demo-upstream', 'apps/cli'] as const;
+export const APP_PROJECTS = [
+  'apps/control-plane',
+  'apps/proxy-node',
+  'apps/front-door',
+  'apps/demo-upstream',
+  'apps/cli',
+] as const;
 
 /** `tsc -b`, which does nothing for what has not changed. Throws with the compiler's messages. */
 export async function build(projects: readonly string[] = ['.']): Promise<void> {
@@ -14,11 +20,15 @@ export async function build(projects: readonly string[] = ['.']): Promise<void> 
   });
 }
 
-function collect(command: string, args: readonly string[]): Promise<{ code: number | null; output: string }> {
+function collect(
+  command: string,
+  args: readonly string[],
+): Promise<{ code: number | null; output: string }> {
   return new Promise((resolve, reject) => {
     const child = spawn(command, args, { cwd: ROOT, stdio: ['ignore', 'pipe', 'pipe'] });
     let output = '';
-    for (const stream of [child.stdout, child.stderr]) stream.on('data', (bytes) => (output += bytes));
+    for (const stream of [child.stdout, child.stderr])
+      stream.on('data', (bytes) => (output += bytes));
     child.on('error', reject);
     child.on('close', (code) => resolve({ code, output }));
   });

@@ -19,25 +19,65 @@ const IMPORT_RULES = '.dependency-cruiser.cjs';
 
 /** Add a step here and it is part of `npm run check` and of CI. All run, in this order, even after a failure. */
 const STEPS: readonly Step[] = [
+  {
+    name: 'format',
+    look: () => run('oxfmt', ['--check']),
+    fix: 'Run npm run format.',
+  },
   { name: 'types', look: () => run('tsc', ['-b']), fix: 'Mend the types named above.' },
-  { name: 'test types', look: () => run('tsc', ['-p', 'tsconfig.tests.json']), fix: 'Mend the types named above; specs are checked apart from what they test.' },
-  { name: 'lint', look: () => run('oxlint', []), fix: 'Mend the lines named above; node_modules/.bin/oxlint --fix mends some by itself.' },
-  { name: 'imports', look: () => run('depcruise', ['--config', IMPORT_RULES, 'apps', 'libs', 'tests', 'tools/src']), fix: 'Move the import: docs/architecture.md says who may import whom.' },
-  { name: 'planted imports', look: lookAtPlantedImports, fix: `Mend the rule in ${IMPORT_RULES}, or plant a violation of the new one in tools/check/planted.` },
-  { name: 'dead code', look: () => run('knip', ['--no-config-hints']), fix: 'Delete what nothing uses, or stop exporting it.' },
-  { name: 'tidy', look: () => run('node', ['--experimental-vm-modules', '--no-warnings', 'node_modules/jest/bin/jest.js', 'tools/check']), fix: 'CONTRIBUTING.md has the house rules.' },
+  {
+    name: 'test types',
+    look: () => run('tsc', ['-p', 'tsconfig.tests.json']),
+    fix: 'Mend the types named above; specs are checked apart from what they test.',
+  },
+  {
+    name: 'lint',
+    look: () => run('oxlint', []),
+    fix: 'Mend the lines named above; node_modules/.bin/oxlint --fix mends some by itself.',
+  },
+  {
+    name: 'imports',
+    look: () => run('depcruise', ['--config', IMPORT_RULES, 'apps', 'libs', 'tests', 'tools/src']),
+    fix: 'Move the import: docs/architecture.md says who may import whom.',
+  },
+  {
+    name: 'planted imports',
+    look: lookAtPlantedImports,
+    fix: `Mend the rule in ${IMPORT_RULES}, or plant a violation of the new one in tools/check/planted.`,
+  },
+  {
+    name: 'dead code',
+    look: () => run('knip', ['--no-config-hints']),
+    fix: 'Delete what nothing uses, or stop exporting it.',
+  },
+  {
+    name: 'tidy',
+    look: () =>
+      run('node', [
+        '--experimental-vm-modules',
+        '--no-warnings',
+        'node_modules/jest/bin/jest.js',
+        'tools/check',
+      ]),
+    fix: 'CONTRIBUTING.md has the house rules.',
+  },
 ];
 
 /** `npm run check [-- <step>...]`: every house rule a program can judge. Ends with the line `N passed, N failed`. */
 export async function check(names: readonly string[] = []): Promise<number> {
   const unknown = names.filter((name) => !STEPS.some((step) => step.name === name));
-  if (unknown.length > 0) throw new Error(`There is no step ${unknown.join(', ')}; there are ${STEPS.map(({ name }) => name).join(', ')}.`);
+  if (unknown.length > 0)
+    throw new Error(
+      `There is no step ${unknown.join(', ')}; there are ${STEPS.map(({ name }) => name).join(', ')}.`,
+    );
   const chosen = STEPS.filter(({ name }) => names.length === 0 || names.includes(name));
   let failed = 0;
   for (const { name, look, fix } of chosen) {
     const startedAt = Date.now();
     const { isPassed, output } = await look();
-    console.log(`${isPassed ? 'ok  ' : 'FAIL'}  ${name}  (${((Date.now() - startedAt) / 1000).toFixed(1)} s)`);
+    console.log(
+      `${isPassed ? 'ok  ' : 'FAIL'}  ${name}  (${((Date.now() - startedAt) / 1000).toFixed(1)} s)`,
+    );
     if (isPassed) continue;
     failed += 1;
     console.log(`${output.trimEnd()}\n  Fix: ${fix}\n`);
@@ -55,17 +95,31 @@ const cruise = z.object({
 
 /** The import rules are themselves checked: each must find the violation planted for it, so that none can die unnoticed. */
 async function lookAtPlantedImports(): Promise<Finding> {
-  const { output } = await run('depcruise', ['--config', IMPORT_RULES, '--output-type', 'json', 'tools/check/planted'], 'stdout');
+  const { output } = await run(
+    'depcruise',
+    ['--config', IMPORT_RULES, '--output-type', 'json', 'tools/check/planted'],
+    'stdout',
+  );
   const { violations, ruleSetUsed } = cruise.parse(JSON.parse(output)).summary;
   const reported = new Set(violations.map(({ rule }) => rule.name));
-  const silent = ruleSetUsed.forbidden.map(({ name }) => name).filter((name) => !reported.has(name));
-  return { isPassed: silent.length === 0, output: silent.map((name) => `${name} does not report the violation planted for it.`).join('\n') };
+  const silent = ruleSetUsed.forbidden
+    .map(({ name }) => name)
+    .filter((name) => !reported.has(name));
+  return {
+    isPassed: silent.length === 0,
+    output: silent
+      .map((name) => `${name} does not report the violation planted for it.`)
+      .join('\n'),
+  };
 }
 
 /** `program` in node_modules/.bin, in the root. */
 function run(program: string, args: readonly string[], only?: 'stdout'): Promise<Finding> {
   return new Promise((resolve) => {
-    const child = spawn(path.join(BIN_FOLDER, program), args, { cwd: ROOT, stdio: ['ignore', 'pipe', 'pipe'] });
+    const child = spawn(path.join(BIN_FOLDER, program), args, {
+      cwd: ROOT,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
     let output = '';
     const collect = (bytes: Buffer): void => void (output += String(bytes));
     child.stdout.on('data', collect);

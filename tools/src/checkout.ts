@@ -17,7 +17,9 @@ export function appEntry(app: AppName): string {
 export function cacheFolder(): string {
   if (process.env.TOLLGATE_CACHE) return path.resolve(process.env.TOLLGATE_CACHE);
   const base = process.env.XDG_CACHE_HOME ?? path.join(homedir(), '.cache');
-  return isWritable(existsSync(base) ? base : homedir()) ? path.join(base, 'tollgate') : path.join(STATE_FOLDER, 'cache');
+  return isWritable(existsSync(base) ? base : homedir())
+    ? path.join(base, 'tollgate')
+    : path.join(STATE_FOLDER, 'cache');
 }
 
 function isWritable(folder: string): boolean {

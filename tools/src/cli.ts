@@ -10,6 +10,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   dev: async () => (await import('./commands/dev.ts')).dev,
   build: async () => (await import('./commands/build.ts')).build,
   check: async () => (await import('./check.ts')).check,
+  format: async () => (await import('./commands/format.ts')).format,
   doctor: async () => (await import('./commands/doctor.ts')).doctor,
   seed: async () => (await import('./commands/seed.ts')).seed,
   audit: async () => program('audit', ['tests/audit/src/main.ts', 'tools/src/audit/main.ts']),
@@ -31,7 +32,9 @@ async function program(command: string, files: readonly string[]): Promise<Comma
 async function main([name = '', ...args]: readonly string[]): Promise<number> {
   const load = COMMANDS[name];
   if (!load) {
-    console.error(`Unknown command "${name}".\n  Fix: npm run <command>, one of ${Object.keys(COMMANDS).join(', ')}`);
+    console.error(
+      `Unknown command "${name}".\n  Fix: npm run <command>, one of ${Object.keys(COMMANDS).join(', ')}`,
+    );
     return 1;
   }
   const command = await load();
@@ -41,6 +44,8 @@ async function main([name = '', ...args]: readonly string[]): Promise<number> {
 try {
   process.exitCode = await main(process.argv.slice(2));
 } catch (error) {
-  console.error(`\n${process.env.TOLLGATE_DEBUG ? (error as Error).stack : (error as Error).message}`);
+  console.error(
+    `\n${process.env.TOLLGATE_DEBUG ? (error as Error).stack : (error as Error).message}`,
+  );
   process.exitCode = 1;
 }

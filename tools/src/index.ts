@@ -1,9 +1,28 @@
 /** What the test harness builds on. */
-export { AdminClient, AdminRefusal, type NewKey, type NewModel, type NewPrice, type NewRoute, type NewSubscription, type NewUpstream, type SyncResult } from './admin-client.ts';
+export {
+  AdminClient,
+  AdminRefusal,
+  type NewKey,
+  type NewModel,
+  type NewPrice,
+  type NewRoute,
+  type NewSubscription,
+  type NewUpstream,
+  type SyncResult,
+} from './admin-client.ts';
 export { cacheFolder, ROOT, appEntry, type AppName } from './checkout.ts';
 export { resolveFaketime } from './embedded/debian-faketime.ts';
-export { embeddedPostgres, postgresUrl, DATABASE_NAME, DATABASE_USER } from './embedded/postgres.ts';
-export { copyRunningPostgres, makeStandby, type PostgresSession } from './embedded/postgres-copy.ts';
+export {
+  embeddedPostgres,
+  postgresUrl,
+  DATABASE_NAME,
+  DATABASE_USER,
+} from './embedded/postgres.ts';
+export {
+  copyRunningPostgres,
+  makeStandby,
+  type PostgresSession,
+} from './embedded/postgres-copy.ts';
 export { sharedFolder } from './embedded/postgres-binaries.ts';
 export { embeddedRedisCluster, redisClusterUrl } from './embedded/redis-cluster.ts';
 export { embeddedRedisSentinel, redisSentinelUrl } from './embedded/redis-sentinel.ts';
@@ -11,7 +30,17 @@ export { embeddedRedis, redisUrl } from './embedded/redis.ts';
 export { resolveRedis } from './embedded/resolve-redis.ts';
 export { isReachable, serviceUser } from './embedded/service-user.ts';
 export { findFreePort } from './process/free-port.ts';
-export { ManagedProcess, type ProcessFolders, type ProcessSpec } from './process/managed-process.ts';
+export {
+  ManagedProcess,
+  type ProcessFolders,
+  type ProcessSpec,
+} from './process/managed-process.ts';
 export { startWatchdog } from './process/watchdog.ts';
-export { appProcess, controlPlaneEnvironment, LOOPBACK_RANGES, nodeEnvironment, type Backends } from './stack/app-process.ts';
+export {
+  appProcess,
+  controlPlaneEnvironment,
+  LOOPBACK_RANGES,
+  nodeEnvironment,
+  type Backends,
+} from './stack/app-process.ts';
 export { drawSecrets, type Secrets } from './stack/secrets.ts';

@@ -11,7 +11,10 @@ export interface Shared {
 /** The server to talk to: `--url`, TOLLGATE_URL, or the one signed in to. */
 export function serverUrl({ url }: Shared): string {
   const found = url ?? (process.env['TOLLGATE_URL'] || readSession(process.env)?.url);
-  if (found === undefined) throw new UsageError('Which server?\n  Fix: tollgate login --url https://gateway.example.com, or set TOLLGATE_URL and TOLLGATE_TOKEN. npm start runs a server here.');
+  if (found === undefined)
+    throw new UsageError(
+      'Which server?\n  Fix: tollgate login --url https://gateway.example.com, or set TOLLGATE_URL and TOLLGATE_TOKEN. npm start runs a server here.',
+    );
   if (!URL.canParse(found)) throw new UsageError(`${found} is no URL.`);
   return found;
 }
@@ -20,7 +23,14 @@ export function serverUrl({ url }: Shared): string {
 export function connect(shared: Shared): AdminClient {
   const baseUrl = serverUrl(shared);
   const session = readSession(process.env);
-  const token = process.env['TOLLGATE_TOKEN'] || (session && new URL(session.url).origin === new URL(baseUrl).origin ? session.token : undefined);
-  if (token === undefined) throw new UsageError(`You are not signed in to ${baseUrl}.\n  Fix: tollgate login --url ${baseUrl}, or set TOLLGATE_TOKEN.`);
+  const token =
+    process.env['TOLLGATE_TOKEN'] ||
+    (session && new URL(session.url).origin === new URL(baseUrl).origin
+      ? session.token
+      : undefined);
+  if (token === undefined)
+    throw new UsageError(
+      `You are not signed in to ${baseUrl}.\n  Fix: tollgate login --url ${baseUrl}, or set TOLLGATE_TOKEN.`,
+    );
   return createAdminClient({ baseUrl, token });
 }

@@ -9,13 +9,17 @@ export class UsageError extends Error {}
 /** All that can go wrong with a server, in words for a person. */
 export function describeFailure(error: unknown): string {
   if (error instanceof AdminRefusal) {
-    const fields = error.fields.filter(({ field }) => field !== '').map(({ field, message }) => `\n  ${field}: ${message}`);
+    const fields = error.fields
+      .filter(({ field }) => field !== '')
+      .map(({ field, message }) => `\n  ${field}: ${message}`);
     const advice = error.code === 'unauthenticated' ? '\n  Fix: tollgate login' : '';
     return `${fields.length > 0 ? error.title : error.message} (${error.status} ${error.code}${error.requestId === undefined ? '' : `, request ${error.requestId}`})${fields.join('')}${advice}`;
   }
   if (error instanceof UsageError) return error.message;
   // fetch hides the reason in its cause.
-  if (error instanceof TypeError && error.cause instanceof Error) return `The server does not answer: ${error.cause.message || String(error.cause)}\n  Fix: start it; npm start runs one here.`;
-  if (error instanceof Error && error.name === 'TimeoutError') return 'The server does not answer in time.';
+  if (error instanceof TypeError && error.cause instanceof Error)
+    return `The server does not answer: ${error.cause.message || String(error.cause)}\n  Fix: start it; npm start runs one here.`;
+  if (error instanceof Error && error.name === 'TimeoutError')
+    return 'The server does not answer in time.';
   return error instanceof Error ? error.message : String(error);
 }

@@ -4,7 +4,8 @@ import { UsageError } from './failure.ts';
 
 /** From a terminal without echo, or the first line of stdin with `fromStdin`. */
 export async function readPassword({ fromStdin }: { fromStdin: boolean }): Promise<string> {
-  if (!fromStdin && !process.stdin.isTTY) throw new UsageError('There is no terminal to ask for the password on; use --password-stdin.');
+  if (!fromStdin && !process.stdin.isTTY)
+    throw new UsageError('There is no terminal to ask for the password on; use --password-stdin.');
   if (!fromStdin) process.stderr.write('Password: ');
   const silence = new Writable({ write: (_chunk, _encoding, done) => done() });
   const lines = createInterface({ input: process.stdin, output: silence, terminal: !fromStdin });

@@ -10,7 +10,11 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 /** `$XDG_CONFIG_HOME/tollgate/session.json`; https://specifications.freedesktop.org/basedir-spec/latest/ */
 export function sessionPath(environment: Environment): string {
-  return path.join(environment['XDG_CONFIG_HOME'] || path.join(homedir(), '.config'), 'tollgate', 'session.json');
+  return path.join(
+    environment['XDG_CONFIG_HOME'] || path.join(homedir(), '.config'),
+    'tollgate',
+    'session.json',
+  );
 }
 
 /** Undefined when nobody signed in, or the file is not one of ours. */

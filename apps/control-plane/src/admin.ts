@@ -33,29 +33,47 @@ async function main(): Promise<number> {
   }
 }
 
-async function printNewPassword(dataSource: DataSource, [username, ...rest]: string[]): Promise<number> {
+async function printNewPassword(
+  dataSource: DataSource,
+  [username, ...rest]: string[],
+): Promise<number> {
   if (username === undefined || rest.length > 0) throw new UsageError(USAGE);
-  const password = await resetPassword({ dataSource, accounts: new AccountsService(dataSource.getRepository(User)) }, username);
-  if (password === undefined) throw new UsageError(`There is no account ${JSON.stringify(username)}.\n`);
+  const password = await resetPassword(
+    { dataSource, accounts: new AccountsService(dataSource.getRepository(User)) },
+    username,
+  );
+  if (password === undefined)
+    throw new UsageError(`There is no account ${JSON.stringify(username)}.\n`);
   process.stdout.write(`New password of ${username}: ${password}\n`);
   return 0;
 }
 
 async function verifyActivity(dataSource: DataSource): Promise<number> {
   const { entries, brokenAt } = await new ActivityService(dataSource).verify();
-  process.stdout.write(brokenAt === null ? `The chain of ${entries} entries is whole.\n` : `The chain is broken at entry ${brokenAt}, after ${entries} good ones.\n`);
+  process.stdout.write(
+    brokenAt === null
+      ? `The chain of ${entries} entries is whole.\n`
+      : `The chain is broken at entry ${brokenAt}, after ${entries} good ones.\n`,
+  );
   return brokenAt === null ? 0 : 1;
 }
 
 async function printRebuiltTotals(dataSource: DataSource): Promise<number> {
   const { hours, days } = await rebuildTotals(dataSource);
-  process.stdout.write(`The totals are the sums of the roll-ups again: ${hours} hourly and ${days} daily rows.\n`);
+  process.stdout.write(
+    `The totals are the sums of the roll-ups again: ${hours} hourly and ${days} daily rows.\n`,
+  );
   return 0;
 }
 
 async function withDatabase(work: (dataSource: DataSource) => Promise<number>): Promise<number> {
-  const { DATABASE_URL } = z.object({ DATABASE_URL: configSchema.shape.DATABASE_URL }).parse(process.env);
-  const dataSource = await new DataSource({ ...dataSourceOptions({ DATABASE_URL, DATABASE_POOL_MAX: 2 }), entities: [User] }).initialize();
+  const { DATABASE_URL } = z
+    .object({ DATABASE_URL: configSchema.shape.DATABASE_URL })
+    .parse(process.env);
+  const dataSource = await new DataSource({
+    ...dataSourceOptions({ DATABASE_URL, DATABASE_POOL_MAX: 2 }),
+    entities: [User],
+  }).initialize();
   try {
     return await work(dataSource);
   } finally {
@@ -66,7 +84,11 @@ async function withDatabase(work: (dataSource: DataSource) => Promise<number>): 
 main().then(
   (status) => void (process.exitCode = status),
   (error: unknown) => {
-    process.stderr.write(error instanceof UsageError ? error.message : `${error instanceof Error ? error.message : String(error)}\n`);
+    process.stderr.write(
+      error instanceof UsageError
+        ? error.message
+        : `${error instanceof Error ? error.message : String(error)}\n`,
+    );
     process.exitCode = 2;
   },
 );

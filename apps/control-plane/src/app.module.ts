@@ -27,7 +27,17 @@ import { OpenApiModule } from './platform/openapi/openapi.module.ts';
 import { RedisModule } from './platform/redis/redis.module.ts';
 import { SecretsModule } from './platform/secrets/secrets.module.ts';
 
-const PLATFORM: NonNullable<DynamicModule['imports']> = [DatabaseModule, RedisModule, HousekeepingModule, QueuesModule, AccessModule, HttpModule, IdempotencyModule, SecretsModule, OpenApiModule];
+const PLATFORM: NonNullable<DynamicModule['imports']> = [
+  DatabaseModule,
+  RedisModule,
+  HousekeepingModule,
+  QueuesModule,
+  AccessModule,
+  HttpModule,
+  IdempotencyModule,
+  SecretsModule,
+  OpenApiModule,
+];
 
 /** Features add their module to this list, nothing else. */
 const FEATURES: NonNullable<DynamicModule['imports']> = [

@@ -11,7 +11,15 @@ const complete = {
 
 describe('the environment', () => {
   test('with only what is required gives safe defaults', () => {
-    expect(loadConfig(complete)).toMatchObject({ HOST: '127.0.0.1', SHARDS: 64, CURRENCY: 'USD', PAYMENTS: 'none', ADMIN_API_ACCESS: 'self-service', UPSTREAM_ALLOW_PRIVATE: [], TRUSTED_PROXIES: [] });
+    expect(loadConfig(complete)).toMatchObject({
+      HOST: '127.0.0.1',
+      SHARDS: 64,
+      CURRENCY: 'USD',
+      PAYMENTS: 'none',
+      ADMIN_API_ACCESS: 'self-service',
+      UPSTREAM_ALLOW_PRIVATE: [],
+      TRUSTED_PROXIES: [],
+    });
   });
 
   test.each([
@@ -20,7 +28,9 @@ describe('the environment', () => {
     ['ENCRYPTION_KEY', 'FLEET_CREDENTIAL'],
   ])('refuses %s equal to %s (S12)', (one, other) => {
     const shared = complete.ENCRYPTION_KEY;
-    expect(() => loadConfig({ ...complete, [one]: shared, [other]: shared })).toThrow(/must differ/);
+    expect(() => loadConfig({ ...complete, [one]: shared, [other]: shared })).toThrow(
+      /must differ/,
+    );
   });
 
   test.each([
@@ -44,10 +54,14 @@ describe('the environment', () => {
   });
 
   test('an administrator to create needs name and password', () => {
-    expect(() => loadConfig({ ...complete, BOOTSTRAP_ADMIN_USERNAME: 'root' })).toThrow(/go together/);
+    expect(() => loadConfig({ ...complete, BOOTSTRAP_ADMIN_USERNAME: 'root' })).toThrow(
+      /go together/,
+    );
   });
 
   test('every variable is described', () => {
-    expect(Object.entries(configSchema.shape).filter(([, schema]) => !schema.description)).toEqual([]);
+    expect(Object.entries(configSchema.shape).filter(([, schema]) => !schema.description)).toEqual(
+      [],
+    );
   });
 });

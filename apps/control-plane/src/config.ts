@@ -7,41 +7,146 @@ export const CONFIG = Symbol('CONFIG');
 
 const SECRET_BYTES_MIN = 32;
 
-const secret = () => z.string().refine((text) => Buffer.byteLength(text) >= SECRET_BYTES_MIN, `must be at least ${SECRET_BYTES_MIN} bytes long`);
-const count = (fallback: number, maximum: number) => z.coerce.number().int().min(1).max(maximum).default(fallback);
-const list = () => z.string().default('').transform((text) => text.split(',').map((part) => part.trim()).filter((part) => part !== ''));
-const networkList = () => list().refine((parts) => parts.every(isNetwork), 'must be a comma-separated list of addresses or CIDR ranges');
+const secret = () =>
+  z
+    .string()
+    .refine(
+      (text) => Buffer.byteLength(text) >= SECRET_BYTES_MIN,
+      `must be at least ${SECRET_BYTES_MIN} bytes long`,
+    );
+const count = (fallback: number, maximum: number) =>
+  z.coerce.number().int().min(1).max(maximum).default(fallback);
+const list = () =>
+  z
+    .string()
+    .default('')
+    .transform((text) =>
+      text
+        .split(',')
+        .map((part) => part.trim())
+        .filter((part) => part !== ''),
+    );
+const networkList = () =>
+  list().refine(
+    (parts) => parts.every(isNetwork),
+    'must be a comma-separated list of addresses or CIDR ranges',
+  );
 
 /** Every environment variable the control plane reads; docs/configuration.md is written from these descriptions. */
 export const configSchema = z.object({
-  DATABASE_URL: z.url({ protocol: /^postgres(ql)?$/ }).describe('PostgreSQL connection URL: the books.'),
+  DATABASE_URL: z
+    .url({ protocol: /^postgres(ql)?$/ })
+    .describe('PostgreSQL connection URL: the books.'),
   DATABASE_POOL_MAX: count(20, 1000).describe('Connections to PostgreSQL this process may hold.'),
-  REDIS_URL: z.string().regex(/^rediss?(-cluster|-sentinel)?:\/\/./, 'must start with redis://, redis-cluster:// or redis-sentinel:// (rediss for TLS)')
-    .describe('Redis: redis://host:port, redis-cluster://host:port,host:port or redis-sentinel://host:port,host:port/master; rediss for TLS.'),
-  JWT_SECRET: secret().describe('Signs sessions of the administration interface; at least 32 bytes.'),
-  ENCRYPTION_KEY: z.base64url().refine((text) => Buffer.from(text, 'base64url').length === 32, 'must be 32 bytes in base64url')
-    .describe('32 bytes in base64url; upstream secrets at rest and in Redis are sealed with keys derived from it. Proxy nodes need the same value.'),
-  FLEET_CREDENTIAL: secret().describe('Lets a proxy node register itself by its first heartbeat; at least 32 bytes.'),
+  REDIS_URL: z
+    .string()
+    .regex(
+      /^rediss?(-cluster|-sentinel)?:\/\/./,
+      'must start with redis://, redis-cluster:// or redis-sentinel:// (rediss for TLS)',
+    )
+    .describe(
+      'Redis: redis://host:port, redis-cluster://host:port,host:port or redis-sentinel://host:port,host:port/master; rediss for TLS.',
+    ),
+  JWT_SECRET: secret().describe(
+    'Signs sessions of the administration interface; at least 32 bytes.',
+  ),
+  ENCRYPTION_KEY: z
+    .base64url()
+    .refine((text) => Buffer.from(text, 'base64url').length === 32, 'must be 32 bytes in base64url')
+    .describe(
+      '32 bytes in base64url; upstream secrets at rest and in Redis are sealed with keys derived from it. Proxy nodes need the same value.',
+    ),
+  FLEET_CREDENTIAL: secret().describe(
+    'Lets a proxy node register itself by its first heartbeat; at least 32 bytes.',
+  ),
   HOST: z.string().default('127.0.0.1').describe('Address to listen on.'),
-  PORT: z.coerce.number().int().min(0).max(65535).default(8080).describe('Port to listen on; 0 chooses a free one.'),
+  PORT: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(65535)
+    .default(8080)
+    .describe('Port to listen on; 0 chooses a free one.'),
   SHARDS: count(64, 1024).describe('Redis shards; fixed for the life of an installation.'),
-  CURRENCY: z.string().regex(/^[A-Z]{3}$/, 'must be a three-letter currency code').default('USD').describe('The one currency of all wallets and prices (ISO 4217).'),
-  PAYMENTS: z.enum(['none', 'sandbox', 'stripe']).default('none').describe('Provider behind wallet/recharge. sandbox credits at once and is for trying things out.'),
-  STRIPE_SECRET_KEY: z.string().min(1).optional().describe('With PAYMENTS=stripe: secret key of the Stripe account.'),
-  STRIPE_WEBHOOK_SECRET: z.string().min(16).optional().describe('With PAYMENTS=stripe: signing secret of the webhook endpoint, which is /webhooks/stripe.'),
-  STRIPE_API_URL: z.url({ protocol: /^https?$/ }).default('https://api.stripe.com').describe('Where the Stripe API is; another value is for tests.'),
-  PAYMENT_RETURN_URL: z.url({ protocol: /^https?$/ }).optional().describe('With PAYMENTS=stripe: page a payer returns to, usually the console.'),
-  ADMIN_API_ACCESS: z.enum(['self-service', 'administrators']).default('self-service').describe('administrators closes the whole administration interface to everyone else.'),
-  UPSTREAM_ALLOW_PRIVATE: networkList().describe('Private address ranges upstreams may live in (comma-separated CIDR); none by default.'),
-  TRUSTED_PROXIES: networkList().describe('Addresses or CIDR ranges of the reverse proxies in front; only their X-Forwarded-For counts. Empty: the peer address counts.'),
-  CONSOLE_ORIGINS: list().describe('Origins, besides the address itself, from which the console cookie may change things, e.g. https://console.example.com.'),
-  REGISTRATIONS_PER_ADDRESS_PER_DAY: count(100, 1_000_000).describe('Accounts one address may register in 24 hours.'),
-  USAGE_RETENTION_DAYS: z.coerce.number().int().min(0).max(36_500).default(400).describe('Days for which single requests stay in usage logs; 0 keeps them for ever. Statistics and ledgers always stay.'),
-  BOOTSTRAP_ADMIN_USERNAME: z.string().min(1).optional().describe('Name of the first administrator; used once, when no administrator exists.'),
-  BOOTSTRAP_ADMIN_PASSWORD: z.string().min(8).optional().describe('Password of the first administrator; there is no default.'),
-  ALERT_WEBHOOK_URL: z.url({ protocol: /^https?$/ }).optional().describe('Where alerts are sent as signed JSON, besides being listed; private addresses only inside UPSTREAM_ALLOW_PRIVATE.'),
-  ALERT_WEBHOOK_SECRET: secret().optional().describe('Signs what is sent to ALERT_WEBHOOK_URL; at least 32 bytes.'),
-  LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info').describe('Least severe level that is logged.'),
+  CURRENCY: z
+    .string()
+    .regex(/^[A-Z]{3}$/, 'must be a three-letter currency code')
+    .default('USD')
+    .describe('The one currency of all wallets and prices (ISO 4217).'),
+  PAYMENTS: z
+    .enum(['none', 'sandbox', 'stripe'])
+    .default('none')
+    .describe(
+      'Provider behind wallet/recharge. sandbox credits at once and is for trying things out.',
+    ),
+  STRIPE_SECRET_KEY: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('With PAYMENTS=stripe: secret key of the Stripe account.'),
+  STRIPE_WEBHOOK_SECRET: z
+    .string()
+    .min(16)
+    .optional()
+    .describe(
+      'With PAYMENTS=stripe: signing secret of the webhook endpoint, which is /webhooks/stripe.',
+    ),
+  STRIPE_API_URL: z
+    .url({ protocol: /^https?$/ })
+    .default('https://api.stripe.com')
+    .describe('Where the Stripe API is; another value is for tests.'),
+  PAYMENT_RETURN_URL: z
+    .url({ protocol: /^https?$/ })
+    .optional()
+    .describe('With PAYMENTS=stripe: page a payer returns to, usually the console.'),
+  ADMIN_API_ACCESS: z
+    .enum(['self-service', 'administrators'])
+    .default('self-service')
+    .describe('administrators closes the whole administration interface to everyone else.'),
+  UPSTREAM_ALLOW_PRIVATE: networkList().describe(
+    'Private address ranges upstreams may live in (comma-separated CIDR); none by default.',
+  ),
+  TRUSTED_PROXIES: networkList().describe(
+    'Addresses or CIDR ranges of the reverse proxies in front; only their X-Forwarded-For counts. Empty: the peer address counts.',
+  ),
+  CONSOLE_ORIGINS: list().describe(
+    'Origins, besides the address itself, from which the console cookie may change things, e.g. https://console.example.com.',
+  ),
+  REGISTRATIONS_PER_ADDRESS_PER_DAY: count(100, 1_000_000).describe(
+    'Accounts one address may register in 24 hours.',
+  ),
+  USAGE_RETENTION_DAYS: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(36_500)
+    .default(400)
+    .describe(
+      'Days for which single requests stay in usage logs; 0 keeps them for ever. Statistics and ledgers always stay.',
+    ),
+  BOOTSTRAP_ADMIN_USERNAME: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('Name of the first administrator; used once, when no administrator exists.'),
+  BOOTSTRAP_ADMIN_PASSWORD: z
+    .string()
+    .min(8)
+    .optional()
+    .describe('Password of the first administrator; there is no default.'),
+  ALERT_WEBHOOK_URL: z
+    .url({ protocol: /^https?$/ })
+    .optional()
+    .describe(
+      'Where alerts are sent as signed JSON, besides being listed; private addresses only inside UPSTREAM_ALLOW_PRIVATE.',
+    ),
+  ALERT_WEBHOOK_SECRET: secret()
+    .optional()
+    .describe('Signs what is sent to ALERT_WEBHOOK_URL; at least 32 bytes.'),
+  LOG_LEVEL: z
+    .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
+    .default('info')
+    .describe('Least severe level that is logged.'),
 });
 
 export type Config = z.output<typeof configSchema>;
@@ -51,14 +156,25 @@ export class InvalidConfig extends Error {}
 /** Throws InvalidConfig with one line per wrong variable; values are never repeated, they may be secrets. */
 export function loadConfig(environment: Readonly<Record<string, string | undefined>>): Config {
   // An empty variable is how compose files and charts say "not set".
-  const present = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== undefined && value !== ''));
+  const present = Object.fromEntries(
+    Object.entries(environment).filter(([, value]) => value !== undefined && value !== ''),
+  );
   const parsed = configSchema.safeParse(present);
-  if (!parsed.success) throw new InvalidConfig(parsed.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`).join('\n'));
+  if (!parsed.success)
+    throw new InvalidConfig(
+      parsed.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`).join('\n'),
+    );
   refuseSharedSecrets(parsed.data);
-  if ((parsed.data.BOOTSTRAP_ADMIN_USERNAME === undefined) !== (parsed.data.BOOTSTRAP_ADMIN_PASSWORD === undefined)) {
+  if (
+    (parsed.data.BOOTSTRAP_ADMIN_USERNAME === undefined) !==
+    (parsed.data.BOOTSTRAP_ADMIN_PASSWORD === undefined)
+  ) {
     throw new InvalidConfig('BOOTSTRAP_ADMIN_USERNAME and BOOTSTRAP_ADMIN_PASSWORD go together');
   }
-  if ((parsed.data.ALERT_WEBHOOK_URL === undefined) !== (parsed.data.ALERT_WEBHOOK_SECRET === undefined)) {
+  if (
+    (parsed.data.ALERT_WEBHOOK_URL === undefined) !==
+    (parsed.data.ALERT_WEBHOOK_SECRET === undefined)
+  ) {
     throw new InvalidConfig('ALERT_WEBHOOK_URL and ALERT_WEBHOOK_SECRET go together');
   }
   refuseUnsignedPayments(parsed.data);
@@ -85,8 +201,11 @@ function refuseSharedSecrets(config: Config): void {
 /** A webhook without a secret would let anyone credit himself (security S29). */
 function refuseUnsignedPayments(config: Config): void {
   if (config.PAYMENTS !== 'stripe') return;
-  const missing = (['STRIPE_SECRET_KEY', 'STRIPE_WEBHOOK_SECRET', 'PAYMENT_RETURN_URL'] as const).filter((name) => config[name] === undefined);
-  if (missing.length > 0) throw new InvalidConfig(`${missing.join(', ')}: PAYMENTS=stripe needs it`);
+  const missing = (
+    ['STRIPE_SECRET_KEY', 'STRIPE_WEBHOOK_SECRET', 'PAYMENT_RETURN_URL'] as const
+  ).filter((name) => config[name] === undefined);
+  if (missing.length > 0)
+    throw new InvalidConfig(`${missing.join(', ')}: PAYMENTS=stripe needs it`);
 }
 
 function isNetwork(text: string): boolean {

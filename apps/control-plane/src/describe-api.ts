@@ -1,5 +1,11 @@
 import 'reflect-metadata';
-import { DiscoveryService, MetadataScanner, ModulesContainer, NestFactory, Reflector } from '@nestjs/core';
+import {
+  DiscoveryService,
+  MetadataScanner,
+  ModulesContainer,
+  NestFactory,
+  Reflector,
+} from '@nestjs/core';
 import type { OpenAPIObject } from '@nestjs/swagger';
 import { AppModule } from './app.module.ts';
 import { loadConfig } from './config.ts';
@@ -18,9 +24,17 @@ const CONFIG = {
 
 /** The API document, without a database or Redis. */
 export async function describeApi(): Promise<OpenAPIObject> {
-  const app = await NestFactory.create(AppModule.with(loadConfig(CONFIG)), { preview: true, logger: false, abortOnError: false });
+  const app = await NestFactory.create(AppModule.with(loadConfig(CONFIG)), {
+    preview: true,
+    logger: false,
+    abortOnError: false,
+  });
   app.setGlobalPrefix(ADMIN_PREFIX, { exclude: OUTSIDE_PREFIX });
-  const routes = new RouteTable(new DiscoveryService(app.get(ModulesContainer)), new MetadataScanner(), new Reflector());
+  const routes = new RouteTable(
+    new DiscoveryService(app.get(ModulesContainer)),
+    new MetadataScanner(),
+    new Reflector(),
+  );
   const document = new OpenApiDocument(routes);
   document.compile(app, ADMIN_PREFIX);
   return document.read();

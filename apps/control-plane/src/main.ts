@@ -20,12 +20,17 @@ async function main(): Promise<void> {
   server.keepAliveTimeout = KEEP_ALIVE_TIMEOUT_MS;
   server.headersTimeout = HEADERS_TIMEOUT_MS;
   server.requestTimeout = REQUEST_TIMEOUT_MS;
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => setTimeout(() => process.exit(1), SHUTDOWN_TIMEOUT_MS).unref());
+  for (const signal of ['SIGTERM', 'SIGINT'] as const)
+    process.once(signal, () => setTimeout(() => process.exit(1), SHUTDOWN_TIMEOUT_MS).unref());
   pino.info({ url: await app.getUrl() }, 'control plane is listening');
 }
 
 main().catch((error: unknown) => {
   // The logger may not exist yet; a wrong setting is told in plain words, without a stack.
-  process.stderr.write(error instanceof InvalidConfig ? `The control plane cannot start:\n${error.message}\n` : `${error instanceof Error ? error.stack : String(error)}\n`);
+  process.stderr.write(
+    error instanceof InvalidConfig
+      ? `The control plane cannot start:\n${error.message}\n`
+      : `${error instanceof Error ? error.stack : String(error)}\n`,
+  );
   process.exitCode = 1;
 });

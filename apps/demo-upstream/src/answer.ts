@@ -31,7 +31,9 @@ const HUGE_LINE_BYTES = 1_000_000;
 const ABSURD_TOKENS = 9_000_000_000;
 
 export function usageOf({ plan, entry }: Exchange): { prompt: number; output: number } {
-  return plan.mode === 'absurd-usage' ? { prompt: ABSURD_TOKENS, output: -1 } : { prompt: entry.promptTokens, output: entry.emitted };
+  return plan.mode === 'absurd-usage'
+    ? { prompt: ABSURD_TOKENS, output: -1 }
+    : { prompt: entry.promptTokens, output: entry.emitted };
 }
 
 export async function answer(exchange: Exchange, dialect: Dialect): Promise<void> {
@@ -47,11 +49,15 @@ export async function answer(exchange: Exchange, dialect: Dialect): Promise<void
       return;
     case 'html':
       record.close(entry, 'refused');
-      response.writeHead(200, { 'content-type': 'text/html' }).end('<html><body>welcome</body></html>');
+      response
+        .writeHead(200, { 'content-type': 'text/html' })
+        .end('<html><body>welcome</body></html>');
       return;
     case 'error-200':
       record.close(entry, 'refused');
-      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(dialect.error(500, 'the model fell over')));
+      response
+        .writeHead(200, { 'content-type': 'application/json' })
+        .end(JSON.stringify(dialect.error(500, 'the model fell over')));
       return;
     default:
       return request.stream ? stream(exchange, dialect) : json(exchange, dialect);
@@ -60,7 +66,8 @@ export async function answer(exchange: Exchange, dialect: Dialect): Promise<void
 
 function refuse({ record, entry, response }: Exchange, dialect: Dialect, status: number): void {
   record.close(entry, 'refused');
-  const retry: Record<string, string> = status === 429 || status === 503 ? { 'retry-after': '1' } : {};
+  const retry: Record<string, string> =
+    status === 429 || status === 503 ? { 'retry-after': '1' } : {};
   response.writeHead(status, { 'content-type': 'application/json', ...retry });
   response.end(JSON.stringify(dialect.error(status, `demo upstream answers ${status}`)));
 }
@@ -71,9 +78,15 @@ async function json(exchange: Exchange, dialect: Dialect): Promise<void> {
   if (plan.mode === 'stalls') return waitUntilGone(exchange);
   if (exchange.gone.aborted) return record.close(entry, 'aborted');
   entry.emitted = plan.tokens;
-  const body = plan.mode === 'garbage' ? '{"id": "cut o' : JSON.stringify(dialect.json(exchange, wordsUpTo(plan.tokens)));
+  const body =
+    plan.mode === 'garbage'
+      ? '{"id": "cut o'
+      : JSON.stringify(dialect.json(exchange, wordsUpTo(plan.tokens)));
   if (plan.mode === 'dies' || plan.mode === 'eof') {
-    response.writeHead(200, { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(body)) });
+    response.writeHead(200, {
+      'content-type': 'application/json',
+      'content-length': String(Buffer.byteLength(body)),
+    });
     response.write(body.slice(0, 20), () => response.destroy());
     return record.close(entry, 'finished');
   }
@@ -133,7 +146,9 @@ async function misbehave(exchange: Exchange, dialect: Dialect): Promise<boolean>
 }
 
 async function waitUntilGone({ gone, record, entry }: Exchange): Promise<void> {
-  await new Promise<void>((resolve) => (gone.aborted ? resolve() : gone.addEventListener('abort', () => resolve(), { once: true })));
+  await new Promise<void>((resolve) =>
+    gone.aborted ? resolve() : gone.addEventListener('abort', () => resolve(), { once: true }),
+  );
   record.close(entry, 'aborted');
 }
 

@@ -9,7 +9,14 @@ export const chatDialect: Dialect = {
     object: 'chat.completion',
     created: CREATED,
     model: exchange.request.model,
-    choices: [{ index: 0, message: messageOf(exchange, text), logprobs: null, finish_reason: finishReason(exchange) }],
+    choices: [
+      {
+        index: 0,
+        message: messageOf(exchange, text),
+        logprobs: null,
+        finish_reason: finishReason(exchange),
+      },
+    ],
     ...(exchange.plan.mode === 'no-usage' ? {} : { usage: chatUsage(exchange) }),
   }),
   start: (exchange) => chunk(exchange, { role: 'assistant', content: '' }),
@@ -18,21 +25,36 @@ export const chatDialect: Dialect = {
   toolCall: (exchange) => chunk(exchange, { tool_calls: [{ index: 0, ...toolCallOf(exchange) }] }),
   finish: (exchange) => {
     const last = chunk(exchange, {}, finishReason(exchange));
-    const isUsageAsked = exchange.request.stream_options?.include_usage === true && exchange.plan.mode !== 'no-usage';
+    const isUsageAsked =
+      exchange.request.stream_options?.include_usage === true && exchange.plan.mode !== 'no-usage';
     return `${last}${isUsageAsked ? event({ ...head(exchange), choices: [], usage: chatUsage(exchange) }) : ''}data: [DONE]\n\n`;
   },
-  error: (status, message) => ({ error: { message, type: status === 429 ? 'rate_limit_error' : 'server_error', param: null, code: null } }),
-  errorEvent: (message) => event({ error: { message, type: 'server_error', param: null, code: null } }),
+  error: (status, message) => ({
+    error: {
+      message,
+      type: status === 429 ? 'rate_limit_error' : 'server_error',
+      param: null,
+      code: null,
+    },
+  }),
+  errorEvent: (message) =>
+    event({ error: { message, type: 'server_error', param: null, code: null } }),
 };
 
 function toolCallOf({ plan: { call }, entry }: Exchange): object {
-  return { id: `call_${entry.rid.slice(-12)}`, type: 'function', function: { name: call.name, arguments: JSON.stringify(call.input) } };
+  return {
+    id: `call_${entry.rid.slice(-12)}`,
+    type: 'function',
+    function: { name: call.name, arguments: JSON.stringify(call.input) },
+  };
 }
 
 function messageOf(exchange: Exchange, text: string): unknown {
   const { plan } = exchange;
-  if (plan.mode === 'tools') return { role: 'assistant', content: text, refusal: null, tool_calls: [toolCallOf(exchange)] };
-  if (plan.mode === 'thinking') return { role: 'assistant', content: text, refusal: null, reasoning_content: 'let me count' };
+  if (plan.mode === 'tools')
+    return { role: 'assistant', content: text, refusal: null, tool_calls: [toolCallOf(exchange)] };
+  if (plan.mode === 'thinking')
+    return { role: 'assistant', content: text, refusal: null, reasoning_content: 'let me count' };
   return { role: 'assistant', content: text, refusal: null };
 }
 
@@ -44,15 +66,28 @@ function finishReason({ plan, request, entry }: Exchange): string {
 
 function chatUsage(exchange: Exchange): unknown {
   const { prompt, output } = usageOf(exchange);
-  return { prompt_tokens: prompt, completion_tokens: output, total_tokens: prompt + output, prompt_tokens_details: { cached_tokens: 0 } };
+  return {
+    prompt_tokens: prompt,
+    completion_tokens: output,
+    total_tokens: prompt + output,
+    prompt_tokens_details: { cached_tokens: 0 },
+  };
 }
 
 function head(exchange: Exchange): Record<string, unknown> {
-  return { id: idOf(exchange), object: 'chat.completion.chunk', created: CREATED, model: exchange.request.model };
+  return {
+    id: idOf(exchange),
+    object: 'chat.completion.chunk',
+    created: CREATED,
+    model: exchange.request.model,
+  };
 }
 
 function chunk(exchange: Exchange, delta: unknown, finish: string | null = null): string {
-  return event({ ...head(exchange), choices: [{ index: 0, delta, logprobs: null, finish_reason: finish }] });
+  return event({
+    ...head(exchange),
+    choices: [{ index: 0, delta, logprobs: null, finish_reason: finish }],
+  });
 }
 
 function idOf({ entry }: Exchange): string {

@@ -7,7 +7,11 @@ export function embeddingsAnswer(request: DemoRequest, promptTokens: number): un
   const inputs = inputsOf(request.input);
   return {
     object: 'list',
-    data: inputs.map((input, index) => ({ object: 'embedding', index, embedding: encode(vectorOf(JSON.stringify(input)), request.encoding_format) })),
+    data: inputs.map((input, index) => ({
+      object: 'embedding',
+      index,
+      embedding: encode(vectorOf(JSON.stringify(input)), request.encoding_format),
+    })),
     model: request.model,
     usage: { prompt_tokens: promptTokens, total_tokens: promptTokens },
   };
@@ -23,9 +27,17 @@ function inputsOf(input: unknown): unknown[] {
 }
 
 function vectorOf(text: string): number[] {
-  return Array.from({ length: DIMENSIONS }, (_, index) => Math.fround(Math.sin(text.length * (index + 1) + (text.codePointAt(index % Math.max(1, text.length)) ?? 0))));
+  return Array.from({ length: DIMENSIONS }, (_, index) =>
+    Math.fround(
+      Math.sin(
+        text.length * (index + 1) + (text.codePointAt(index % Math.max(1, text.length)) ?? 0),
+      ),
+    ),
+  );
 }
 
 function encode(vector: number[], format: string | undefined): number[] | string {
-  return format === 'base64' ? Buffer.from(new Float32Array(vector).buffer).toString('base64') : vector;
+  return format === 'base64'
+    ? Buffer.from(new Float32Array(vector).buffer).toString('base64')
+    : vector;
 }

@@ -4,14 +4,28 @@ import { usageOf, type Dialect, type Exchange } from './answer.ts';
 export const messagesDialect: Dialect = {
   json: (exchange, text) => ({
     ...message(exchange),
-    content: [...(exchange.plan.mode === 'thinking' ? [THINKING] : []), { type: 'text', text }, ...(exchange.plan.mode === 'tools' ? [toolUseOf(exchange)] : [])],
+    content: [
+      ...(exchange.plan.mode === 'thinking' ? [THINKING] : []),
+      { type: 'text', text },
+      ...(exchange.plan.mode === 'tools' ? [toolUseOf(exchange)] : []),
+    ],
     stop_reason: stopReason(exchange),
     usage: exchange.plan.mode === 'no-usage' ? {} : messagesUsage(exchange),
   }),
   start: (exchange) =>
-    event('message_start', { message: { ...message(exchange), content: [], stop_reason: null, usage: startUsage(exchange) } }) +
-    (exchange.plan.mode === 'thinking' ? '' : openText(exchange)),
-  token: (exchange, word) => event('content_block_delta', { index: textIndex(exchange), delta: { type: 'text_delta', text: word } }),
+    event('message_start', {
+      message: {
+        ...message(exchange),
+        content: [],
+        stop_reason: null,
+        usage: startUsage(exchange),
+      },
+    }) + (exchange.plan.mode === 'thinking' ? '' : openText(exchange)),
+  token: (exchange, word) =>
+    event('content_block_delta', {
+      index: textIndex(exchange),
+      delta: { type: 'text_delta', text: word },
+    }),
   thinking: (exchange, text) =>
     block(0, { type: 'thinking', thinking: '', signature: '' }, [
       { type: 'thinking_delta', thinking: text },
@@ -19,12 +33,26 @@ export const messagesDialect: Dialect = {
     ]) + openText(exchange),
   toolCall: (exchange) =>
     event('content_block_stop', { index: textIndex(exchange) }) +
-    block(textIndex(exchange) + 1, { ...toolUseOf(exchange), input: {} }, [{ type: 'input_json_delta', partial_json: JSON.stringify(exchange.plan.call.input) }]),
+    block(textIndex(exchange) + 1, { ...toolUseOf(exchange), input: {} }, [
+      { type: 'input_json_delta', partial_json: JSON.stringify(exchange.plan.call.input) },
+    ]),
   finish: (exchange) =>
-    (exchange.plan.mode === 'tools' ? '' : event('content_block_stop', { index: textIndex(exchange) })) +
-    event('message_delta', { delta: { stop_reason: stopReason(exchange), stop_sequence: null }, usage: endUsage(exchange) }) +
+    (exchange.plan.mode === 'tools'
+      ? ''
+      : event('content_block_stop', { index: textIndex(exchange) })) +
+    event('message_delta', {
+      delta: { stop_reason: stopReason(exchange), stop_sequence: null },
+      usage: endUsage(exchange),
+    }) +
     event('message_stop', {}),
-  error: (status, text) => ({ type: 'error', error: { type: status === 529 ? 'overloaded_error' : status === 429 ? 'rate_limit_error' : 'api_error', message: text }, request_id: null }),
+  error: (status, text) => ({
+    type: 'error',
+    error: {
+      type: status === 529 ? 'overloaded_error' : status === 429 ? 'rate_limit_error' : 'api_error',
+      message: text,
+    },
+    request_id: null,
+  }),
   errorEvent: (text) => event('error', { error: { type: 'api_error', message: text } }),
 };
 
@@ -35,7 +63,12 @@ function toolUseOf({ plan: { call }, entry }: Exchange): object {
 }
 
 function openText(exchange: Exchange): string {
-  return event('content_block_start', { index: textIndex(exchange), content_block: { type: 'text', text: '' } }) + 'event: ping\ndata: {"type": "ping"}\n\n';
+  return (
+    event('content_block_start', {
+      index: textIndex(exchange),
+      content_block: { type: 'text', text: '' },
+    }) + 'event: ping\ndata: {"type": "ping"}\n\n'
+  );
 }
 
 function textIndex({ plan }: Exchange): number {
@@ -51,17 +84,30 @@ function block(index: number, start: unknown, deltas: unknown[]): string {
 }
 
 function message({ request, entry }: Exchange): Record<string, unknown> {
-  return { id: `msg_${entry.rid.replaceAll('-', '').slice(-24)}`, type: 'message', role: 'assistant', model: request.model, stop_sequence: null };
+  return {
+    id: `msg_${entry.rid.replaceAll('-', '').slice(-24)}`,
+    type: 'message',
+    role: 'assistant',
+    model: request.model,
+    stop_sequence: null,
+  };
 }
 
 function stopReason({ plan, request, entry }: Exchange): string {
   if (plan.mode === 'tools') return 'tool_use';
-  return request.max_tokens != null && entry.emitted >= request.max_tokens ? 'max_tokens' : 'end_turn';
+  return request.max_tokens != null && entry.emitted >= request.max_tokens
+    ? 'max_tokens'
+    : 'end_turn';
 }
 
 function messagesUsage(exchange: Exchange): Record<string, number> {
   const { prompt, output } = usageOf(exchange);
-  return { input_tokens: prompt, cache_creation_input_tokens: 0, cache_read_input_tokens: 0, output_tokens: output };
+  return {
+    input_tokens: prompt,
+    cache_creation_input_tokens: 0,
+    cache_read_input_tokens: 0,
+    output_tokens: output,
+  };
 }
 
 function startUsage(exchange: Exchange): unknown {

@@ -7,8 +7,30 @@ import { z } from 'zod';
  * `agent` calls one offered tool (`tool=`, else the first; `args=` is JSON in base64url) and answers in words once a tool result follows the directive.
  */
 export const MODES = [
-  'ok', 'slow', 'stalls', 'stalls-first', 'dies', 'dies-first', 'eof', '400', '401', '429', '500', '503', '529',
-  'no-usage', 'garbage', 'huge-line', 'html', 'error-200', 'error-mid', 'tools', 'agent', 'thinking', 'overlong', 'absurd-usage',
+  'ok',
+  'slow',
+  'stalls',
+  'stalls-first',
+  'dies',
+  'dies-first',
+  'eof',
+  '400',
+  '401',
+  '429',
+  '500',
+  '503',
+  '529',
+  'no-usage',
+  'garbage',
+  'huge-line',
+  'html',
+  'error-200',
+  'error-mid',
+  'tools',
+  'agent',
+  'thinking',
+  'overlong',
+  'absurd-usage',
 ] as const;
 export type Mode = (typeof MODES)[number];
 
@@ -41,7 +63,14 @@ const bodySchema = z.looseObject({
   messages: z.array(z.looseObject({ role: z.string(), content: z.unknown() })).default([]),
   system: z.unknown().optional(),
   input: z.unknown().optional(),
-  tools: z.array(z.looseObject({ name: z.string().optional(), function: z.looseObject({ name: z.string() }).optional() })).nullish(),
+  tools: z
+    .array(
+      z.looseObject({
+        name: z.string().optional(),
+        function: z.looseObject({ name: z.string() }).optional(),
+      }),
+    )
+    .nullish(),
   encoding_format: z.string().optional(),
 });
 export type DemoRequest = z.infer<typeof bodySchema>;
@@ -56,7 +85,8 @@ export function parseDemoRequest(text: string): DemoRequest | undefined {
 
 export function planFor(request: DemoRequest, modeHeader: string | undefined): Plan {
   const directive = readDirective(request);
-  const mode = asMode(directive['mode']) ?? asMode(modeHeader) ?? modeOfModel(request.model) ?? 'ok';
+  const mode =
+    asMode(directive['mode']) ?? asMode(modeHeader) ?? modeOfModel(request.model) ?? 'ok';
   const limit = Math.max(0, request.max_completion_tokens ?? request.max_tokens ?? TOKENS_MAX);
   const asked = Math.min(Number(directive['tokens'] ?? TOKENS_DEFAULT) || 0, TOKENS_MAX);
   return {
@@ -68,15 +98,26 @@ export function planFor(request: DemoRequest, modeHeader: string | undefined): P
 }
 
 function modeOfAgent({ tools, messages }: DemoRequest): Mode {
-  const isAnswered = messages.slice(messages.findLastIndex(isDirecting) + 1).some(({ role, content }) => role === 'tool' || (Array.isArray(content) && content.some(isToolResult)));
+  const isAnswered = messages
+    .slice(messages.findLastIndex(isDirecting) + 1)
+    .some(
+      ({ role, content }) =>
+        role === 'tool' || (Array.isArray(content) && content.some(isToolResult)),
+    );
   return isAnswered || !tools?.length ? 'ok' : 'tools';
 }
 
-function callOf({ tools }: DemoRequest, { tool, args }: Record<string, string | undefined>): ToolCall {
+function callOf(
+  { tools }: DemoRequest,
+  { tool, args }: Record<string, string | undefined>,
+): ToolCall {
   const first = tools?.[0];
   return {
     name: tool ?? first?.function?.name ?? first?.name ?? CALL_DEFAULT.name,
-    input: args === undefined ? CALL_DEFAULT.input : (JSON.parse(Buffer.from(args, 'base64url').toString('utf8')) as unknown),
+    input:
+      args === undefined
+        ? CALL_DEFAULT.input
+        : (JSON.parse(Buffer.from(args, 'base64url').toString('utf8')) as unknown),
   };
 }
 
@@ -97,7 +138,13 @@ const DIRECTIVE = /@demo((?:\s+[a-z]+=[\w-]+)+)/;
 function readDirective(request: DemoRequest): Record<string, string | undefined> {
   const message = request.messages.findLast(isDirecting);
   const match = DIRECTIVE.exec(textOf(message ? message.content : request.input));
-  return Object.fromEntries((match?.[1] ?? '').trim().split(/\s+/).filter(Boolean).map((pair) => pair.split('=', 2)));
+  return Object.fromEntries(
+    (match?.[1] ?? '')
+      .trim()
+      .split(/\s+/)
+      .filter(Boolean)
+      .map((pair) => pair.split('=', 2)),
+  );
 }
 
 function isDirecting({ role, content }: DemoRequest['messages'][number]): boolean {

@@ -22,7 +22,8 @@ export class ProviderRecord {
 
   constructor(file?: string) {
     this.#file = file;
-    this.#entries = file && existsSync(file) ? readFileSync(file, 'utf8').split('\n').flatMap(readLine) : [];
+    this.#entries =
+      file && existsSync(file) ? readFileSync(file, 'utf8').split('\n').flatMap(readLine) : [];
   }
 
   open(entry: RecordEntry): RecordEntry {

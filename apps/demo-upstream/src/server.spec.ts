@@ -14,7 +14,12 @@ beforeAll(async () => {
 afterAll(() => new Promise<void>((resolve) => server.close(() => resolve())));
 
 function ask(path: string, body: unknown, rid: string, signal?: AbortSignal): Promise<Response> {
-  return fetch(base + path, { method: 'POST', body: JSON.stringify(body), headers: { 'x-request-id': rid }, ...(signal ? { signal } : {}) });
+  return fetch(base + path, {
+    method: 'POST',
+    body: JSON.stringify(body),
+    headers: { 'x-request-id': rid },
+    ...(signal ? { signal } : {}),
+  });
 }
 
 test('emits exactly as many o200k tokens as words', () => {
@@ -22,36 +27,86 @@ test('emits exactly as many o200k tokens as words', () => {
 });
 
 test('streams chat with usage only when asked, and records what it reported', async () => {
-  const text = await (await ask('/chat/completions', { model: 'demo', stream: true, messages: [{ role: 'user', content: '@demo tokens=3' }] }, 'a')).text();
+  const text = await (
+    await ask(
+      '/chat/completions',
+      { model: 'demo', stream: true, messages: [{ role: 'user', content: '@demo tokens=3' }] },
+      'a',
+    )
+  ).text();
   expect(text).not.toContain('"usage"');
   expect(text.endsWith('data: [DONE]\n\n')).toBe(true);
   const asked = await (
-    await ask('/chat/completions', { model: 'demo', stream: true, stream_options: { include_usage: true }, messages: [{ role: 'user', content: '@demo tokens=3' }] }, 'b')
+    await ask(
+      '/chat/completions',
+      {
+        model: 'demo',
+        stream: true,
+        stream_options: { include_usage: true },
+        messages: [{ role: 'user', content: '@demo tokens=3' }],
+      },
+      'b',
+    )
   ).text();
   expect(asked).toContain('"completion_tokens":3');
-  expect(record.list('b')[0]).toMatchObject({ emitted: 3, ending: 'finished', reported: { output: 3 } });
+  expect(record.list('b')[0]).toMatchObject({
+    emitted: 3,
+    ending: 'finished',
+    reported: { output: 3 },
+  });
 });
 
 test('streams messages as the six named events in order', async () => {
-  const text = await (await ask('/messages', { model: 'demo', max_tokens: 2, stream: true, messages: [{ role: 'user', content: 'hi' }] }, 'c')).text();
+  const text = await (
+    await ask(
+      '/messages',
+      { model: 'demo', max_tokens: 2, stream: true, messages: [{ role: 'user', content: 'hi' }] },
+      'c',
+    )
+  ).text();
   const names = [...text.matchAll(/^event: (.*)$/gm)].map((match) => match[1]);
-  expect(names).toEqual(['message_start', 'content_block_start', 'ping', 'content_block_delta', 'content_block_delta', 'content_block_stop', 'message_delta', 'message_stop']);
+  expect(names).toEqual([
+    'message_start',
+    'content_block_start',
+    'ping',
+    'content_block_delta',
+    'content_block_delta',
+    'content_block_stop',
+    'message_delta',
+    'message_stop',
+  ]);
   expect(text).toContain('"stop_reason":"max_tokens"');
 });
 
 test('knows how much it had emitted when the caller hung up', async () => {
   const hangUp = new AbortController();
-  const response = await ask('/chat/completions', { model: 'demo:stalls', stream: true, messages: [{ role: 'user', content: '@demo tokens=10' }] }, 'd', hangUp.signal);
+  const response = await ask(
+    '/chat/completions',
+    {
+      model: 'demo:stalls',
+      stream: true,
+      messages: [{ role: 'user', content: '@demo tokens=10' }],
+    },
+    'd',
+    hangUp.signal,
+  );
   const reader = response.body?.getReader();
   await reader?.read();
   hangUp.abort();
   await reader?.closed.catch(() => undefined);
-  while (record.list('d')[0]?.ending === 'open') await new Promise((resolve) => setImmediate(resolve));
+  while (record.list('d')[0]?.ending === 'open')
+    await new Promise((resolve) => setImmediate(resolve));
   expect(record.list('d')[0]).toMatchObject({ emitted: 5, ending: 'aborted', reported: null });
 });
 
-test.each([['429', 429], ['500', 500], ['529', 529]])('answers %s when told to', async (mode, status) => {
-  expect((await ask('/messages', { model: `demo:${mode}`, max_tokens: 5, messages: [] }, mode)).status).toBe(status);
+test.each([
+  ['429', 429],
+  ['500', 500],
+  ['529', 529],
+])('answers %s when told to', async (mode, status) => {
+  expect(
+    (await ask('/messages', { model: `demo:${mode}`, max_tokens: 5, messages: [] }, mode)).status,
+  ).toBe(status);
 });
 
 interface Embeddings {
@@ -59,23 +114,56 @@ interface Embeddings {
 }
 
 test('encodes embeddings as floats or base64', async () => {
-  const float = (await (await ask('/embeddings', { model: 'e', input: ['x', 'y'] }, 'e')).json()) as Embeddings;
-  const packed = (await (await ask('/embeddings', { model: 'e', input: 'x', encoding_format: 'base64' }, 'f')).json()) as Embeddings;
+  const float = (await (
+    await ask('/embeddings', { model: 'e', input: ['x', 'y'] }, 'e')
+  ).json()) as Embeddings;
+  const packed = (await (
+    await ask('/embeddings', { model: 'e', input: 'x', encoding_format: 'base64' }, 'f')
+  ).json()) as Embeddings;
   expect(float.data).toHaveLength(2);
-  expect([...new Float32Array(new Uint8Array(Buffer.from(String(packed.data[0]?.embedding), 'base64')).buffer)]).toEqual(float.data[0]?.embedding);
+  expect([
+    ...new Float32Array(
+      new Uint8Array(Buffer.from(String(packed.data[0]?.embedding), 'base64')).buffer,
+    ),
+  ]).toEqual(float.data[0]?.embedding);
 });
 
 test.each([
   ['chat', '/chat/completions', { role: 'tool', tool_call_id: 'x', content: 'done' }],
-  ['messages', '/messages', { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'x', content: 'done' }] }],
-])('as an agent on %s calls the tool it is told to, once, and then answers in words', async (protocol, path, result) => {
-  const args = Buffer.from('{"path":"a.txt"}').toString('base64url');
-  const tools = ['first', 'second'].map((name) => (protocol === 'chat' ? { type: 'function', function: { name } } : { name, input_schema: {} }));
-  const question = { role: 'user', content: `@demo mode=agent tokens=2 tool=second args=${args}` };
-  const first = await (await ask(path, { model: 'demo', max_tokens: 9, tools, messages: [question] }, 'e')).text();
-  expect(first).toContain('"name":"second"');
-  expect(first).toContain('a.txt');
-  const last = await (await ask(path, { model: 'demo', max_tokens: 9, tools, messages: [question, { role: 'assistant', content: 'so' }, result] }, 'e')).text();
-  expect(last).not.toContain('"name":"second"');
-  expect(last).toContain(wordsUpTo(2));
-});
+  [
+    'messages',
+    '/messages',
+    { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'x', content: 'done' }] },
+  ],
+])(
+  'as an agent on %s calls the tool it is told to, once, and then answers in words',
+  async (protocol, path, result) => {
+    const args = Buffer.from('{"path":"a.txt"}').toString('base64url');
+    const tools = ['first', 'second'].map((name) =>
+      protocol === 'chat' ? { type: 'function', function: { name } } : { name, input_schema: {} },
+    );
+    const question = {
+      role: 'user',
+      content: `@demo mode=agent tokens=2 tool=second args=${args}`,
+    };
+    const first = await (
+      await ask(path, { model: 'demo', max_tokens: 9, tools, messages: [question] }, 'e')
+    ).text();
+    expect(first).toContain('"name":"second"');
+    expect(first).toContain('a.txt');
+    const last = await (
+      await ask(
+        path,
+        {
+          model: 'demo',
+          max_tokens: 9,
+          tools,
+          messages: [question, { role: 'assistant', content: 'so' }, result],
+        },
+        'e',
+      )
+    ).text();
+    expect(last).not.toContain('"name":"second"');
+    expect(last).toContain(wordsUpTo(2));
+  },
+);

@@ -13,7 +13,10 @@ const BODY_BYTES_MAX = 64 * 1024 * 1024;
  * A fake provider speaking both chat protocols and embeddings, with modes (plan.ts) and a record of what it reported.
  * `GET /record?rid=` lists it, `DELETE /record` forgets it, `GET /healthz` answers 200.
  */
-export function createDemoUpstream(options: { recordFile?: string } = {}): { server: Server; record: ProviderRecord } {
+export function createDemoUpstream(options: { recordFile?: string } = {}): {
+  server: Server;
+  record: ProviderRecord;
+} {
   const record = new ProviderRecord(options.recordFile);
   const server = createServer((request, response) => {
     handle(request, response, record).catch((error: unknown) => {
@@ -24,13 +27,23 @@ export function createDemoUpstream(options: { recordFile?: string } = {}): { ser
   return { server, record };
 }
 
-async function handle(request: IncomingMessage, response: ServerResponse, record: ProviderRecord): Promise<void> {
+async function handle(
+  request: IncomingMessage,
+  response: ServerResponse,
+  record: ProviderRecord,
+): Promise<void> {
   const url = new URL(request.url ?? '/', 'http://demo');
   switch (`${request.method} ${url.pathname.replace(/^\/v1/, '')}`) {
     case 'POST /chat/completions':
       return complete({ request, response, record, protocol: 'chat', dialect: chatDialect });
     case 'POST /messages':
-      return complete({ request, response, record, protocol: 'messages', dialect: messagesDialect });
+      return complete({
+        request,
+        response,
+        record,
+        protocol: 'messages',
+        dialect: messagesDialect,
+      });
     case 'POST /embeddings':
       return embed(request, response, record);
     case 'GET /record':
@@ -43,7 +56,9 @@ async function handle(request: IncomingMessage, response: ServerResponse, record
     case 'GET /readyz':
       return sendJson(response, 200, { status: 'ok' });
     default:
-      return sendJson(response, 404, { error: { message: 'no such path', type: 'invalid_request_error', param: null, code: null } });
+      return sendJson(response, 404, {
+        error: { message: 'no such path', type: 'invalid_request_error', param: null, code: null },
+      });
   }
 }
 
@@ -55,7 +70,13 @@ interface Completion {
   dialect: Dialect;
 }
 
-async function complete({ request, response, record, protocol, dialect }: Completion): Promise<void> {
+async function complete({
+  request,
+  response,
+  record,
+  protocol,
+  dialect,
+}: Completion): Promise<void> {
   const asked = await readRequest(request);
   if (!asked) return sendJson(response, 400, dialect.error(400, 'malformed request'));
   const gone = new AbortController();
@@ -74,9 +95,14 @@ async function complete({ request, response, record, protocol, dialect }: Comple
   await answer({ request: asked, plan, entry, record, response, gone: gone.signal }, dialect);
 }
 
-async function embed(request: IncomingMessage, response: ServerResponse, record: ProviderRecord): Promise<void> {
+async function embed(
+  request: IncomingMessage,
+  response: ServerResponse,
+  record: ProviderRecord,
+): Promise<void> {
   const asked = await readRequest(request);
-  if (!asked || asked.input === undefined) return sendJson(response, 400, chatDialect.error(400, 'malformed request'));
+  if (!asked || asked.input === undefined)
+    return sendJson(response, 400, chatDialect.error(400, 'malformed request'));
   const prompt = promptTokens(asked) + tokenArrayLength(asked.input);
   const entry = record.open({
     rid: headerText(request, 'x-request-id') ?? 'unknown',

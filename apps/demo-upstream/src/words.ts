@@ -3,8 +3,27 @@ import { textOf, type DemoRequest } from './plan.ts';
 
 /** Each is one o200k token with its leading space, so n words are n tokens however they are joined. */
 const WORDS = [
-  ' the', ' gate', ' counts', ' every', ' token', ' that', ' passes', ' and', ' each', ' book', ' will', ' close', ' at', ' night',
-  ' with', ' no', ' coin', ' lost', ' or', ' charged', ' again',
+  ' the',
+  ' gate',
+  ' counts',
+  ' every',
+  ' token',
+  ' that',
+  ' passes',
+  ' and',
+  ' each',
+  ' book',
+  ' will',
+  ' close',
+  ' at',
+  ' night',
+  ' with',
+  ' no',
+  ' coin',
+  ' lost',
+  ' or',
+  ' charged',
+  ' again',
 ];
 
 export function wordAt(index: number): string {
@@ -17,6 +36,10 @@ export function wordsUpTo(count: number): string {
 
 /** What the provider says the prompt cost: the text's tokens and four for each message. */
 export function promptTokens(request: DemoRequest): number {
-  const texts = [request.system, request.input, ...request.messages.map((message) => message.content)].map(textOf);
+  const texts = [
+    request.system,
+    request.input,
+    ...request.messages.map((message) => message.content),
+  ].map(textOf);
   return texts.reduce((sum, text) => sum + countTokens(text), 0) + 4 * request.messages.length;
 }

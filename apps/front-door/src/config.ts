@@ -1,22 +1,49 @@
 import { z } from 'zod';
 
-const urlList = z.string().transform((text) => text.split(',').map((part) => part.trim()).filter((part) => part !== '')).pipe(z.array(z.url({ protocol: /^http$/ })).min(1));
+const urlList = z
+  .string()
+  .transform((text) =>
+    text
+      .split(',')
+      .map((part) => part.trim())
+      .filter((part) => part !== ''),
+  )
+  .pipe(z.array(z.url({ protocol: /^http$/ })).min(1));
 
 /** Every environment variable the front door reads; docs/configuration.md is written from these descriptions. */
 export const configSchema = z.object({
-  CONTROL_PLANE_URL: z.url({ protocol: /^http$/ }).describe('Address of the control plane: gets everything but the proxy interface.'),
-  PROXY_URLS: urlList.describe('Addresses of the proxy nodes, comma-separated: a ready one gets /v1/*.'),
+  CONTROL_PLANE_URL: z
+    .url({ protocol: /^http$/ })
+    .describe('Address of the control plane: gets everything but the proxy interface.'),
+  PROXY_URLS: urlList.describe(
+    'Addresses of the proxy nodes, comma-separated: a ready one gets /v1/*.',
+  ),
   HOST: z.string().default('127.0.0.1').describe('Address to listen on.'),
   PORT: z.coerce.number().int().min(0).max(65_535).default(8080).describe('Port to listen on.'),
-  HEALTH_CHECK_MS: z.coerce.number().int().min(50).default(500).describe('Pause between two looks at a node\'s /readyz.'),
-  DRAIN_TIMEOUT_MS: z.coerce.number().int().min(0).default(8_000).describe('Time running requests have to finish after SIGTERM.'),
+  HEALTH_CHECK_MS: z.coerce
+    .number()
+    .int()
+    .min(50)
+    .default(500)
+    .describe("Pause between two looks at a node's /readyz."),
+  DRAIN_TIMEOUT_MS: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .default(8_000)
+    .describe('Time running requests have to finish after SIGTERM.'),
 });
 export type Config = z.infer<typeof configSchema>;
 
 /** Throws an Error with one line per wrong variable. */
 export function loadConfig(environment: NodeJS.ProcessEnv): Config {
-  const present = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''));
+  const present = Object.fromEntries(
+    Object.entries(environment).filter(([, value]) => value !== ''),
+  );
   const parsed = configSchema.safeParse(present);
-  if (!parsed.success) throw new Error(`The front door cannot start:\n${parsed.error.issues.map(({ path, message }) => `  ${path.join('.')}: ${message}`).join('\n')}`);
+  if (!parsed.success)
+    throw new Error(
+      `The front door cannot start:\n${parsed.error.issues.map(({ path, message }) => `  ${path.join('.')}: ${message}`).join('\n')}`,
+    );
   return parsed.data;
 }

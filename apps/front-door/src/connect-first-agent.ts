@@ -18,7 +18,10 @@ export class ConnectFirstAgent extends Agent {
     super({ keepAlive: true, maxSockets: Infinity, maxFreeSockets: IDLE_SOCKETS_MAX });
   }
 
-  override createConnection(options: ClientRequestArgs, callback?: (error: Error | null, stream: Duplex) => void): null {
+  override createConnection(
+    options: ClientRequestArgs,
+    callback?: (error: Error | null, stream: Duplex) => void,
+  ): null {
     const socket = connect({ ...(options as NetConnectOpts), noDelay: true });
     const settle = (error: Error | null): void => {
       socket.off('connect', onConnect).off('error', onError).off('timeout', onTimeout);
@@ -27,7 +30,8 @@ export class ConnectFirstAgent extends Agent {
       callback?.(error, socket);
     };
     const onConnect = (): void => settle(null);
-    const onError = (error: Error): void => settle(new NeverConnected(error.message, { cause: error }));
+    const onError = (error: Error): void =>
+      settle(new NeverConnected(error.message, { cause: error }));
     const onTimeout = (): void => settle(new NeverConnected('connecting took too long'));
     socket.once('connect', onConnect).once('error', onError).once('timeout', onTimeout);
     socket.setTimeout(CONNECT_TIMEOUT_MS);

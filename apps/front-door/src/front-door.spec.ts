@@ -1,6 +1,13 @@
 import { afterEach, expect, test } from '@jest/globals';
 import { once } from 'node:events';
-import { createServer, request, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
+import {
+  createServer,
+  request,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
 import { connect, type AddressInfo } from 'node:net';
 import { createFrontDoor } from './front-door.ts';
 
@@ -19,10 +26,15 @@ async function listen(server: Server): Promise<string> {
 
 /** A node or control plane that is ready and answers with `handler`. */
 function backend(handler: RequestListener): Promise<string> {
-  return listen(createServer((incoming, response) => (incoming.url === '/readyz' ? response.end() : handler(incoming, response))));
+  return listen(
+    createServer((incoming, response) =>
+      incoming.url === '/readyz' ? response.end() : handler(incoming, response),
+    ),
+  );
 }
 
-const named = (name: string): Promise<string> => backend((incoming, response) => response.end(`${name} ${incoming.method} ${incoming.url}`));
+const named = (name: string): Promise<string> =>
+  backend((incoming, response) => response.end(`${name} ${incoming.method} ${incoming.url}`));
 
 /** An address nothing listens on. */
 async function closedAddress(): Promise<string> {
@@ -34,8 +46,21 @@ async function closedAddress(): Promise<string> {
   return `http://127.0.0.1:${port}`;
 }
 
-async function frontDoor({ nodes, controlPlane }: { nodes: string[]; controlPlane?: string }): Promise<{ url: string; nodes: ReturnType<typeof createFrontDoor>['pool']['nodes'] }> {
-  const door = createFrontDoor({ CONTROL_PLANE_URL: controlPlane ?? (await closedAddress()), PROXY_URLS: nodes, HEALTH_CHECK_MS: 50 }, () => {});
+async function frontDoor({
+  nodes,
+  controlPlane,
+}: {
+  nodes: string[];
+  controlPlane?: string;
+}): Promise<{ url: string; nodes: ReturnType<typeof createFrontDoor>['pool']['nodes'] }> {
+  const door = createFrontDoor(
+    {
+      CONTROL_PLANE_URL: controlPlane ?? (await closedAddress()),
+      PROXY_URLS: nodes,
+      HEALTH_CHECK_MS: 50,
+    },
+    () => {},
+  );
   await door.pool.start();
   const url = await listen(door.server);
   servers.push({ close: () => door.pool.stop() });
@@ -49,7 +74,10 @@ async function readBody(incoming: IncomingMessage): Promise<string> {
 }
 
 test('sends the proxy interface and the probes of coding clients to a node, everything else to the control plane', async () => {
-  const { url } = await frontDoor({ nodes: [await named('node')], controlPlane: await named('control-plane') });
+  const { url } = await frontDoor({
+    nodes: [await named('node')],
+    controlPlane: await named('control-plane'),
+  });
   const ask = async (path: string): Promise<string> => (await fetch(`${url}${path}`)).text();
   expect(await ask('/v1/models?limit=2')).toBe('node GET /v1/models?limit=2');
   expect(await ask('/api/hello')).toBe('node GET /api/hello');
@@ -59,13 +87,19 @@ test('sends the proxy interface and the probes of coding clients to a node, ever
 });
 
 test('a path that climbs out of the proxy interface does not reach a node, whichever way it is written', async () => {
-  const { url } = await frontDoor({ nodes: [await named('node')], controlPlane: await named('control-plane') });
+  const { url } = await frontDoor({
+    nodes: [await named('node')],
+    controlPlane: await named('control-plane'),
+  });
   const port = Number(new URL(url).port);
   const ask = (path: string): Promise<string> =>
     new Promise((resolve, reject) => {
-      request({ port, path }, (answer) => void readBody(answer).then(resolve, reject)).on('error', reject).end();
+      request({ port, path }, (answer) => void readBody(answer).then(resolve, reject))
+        .on('error', reject)
+        .end();
     });
-  for (const path of ['/v1/../metrics', '/v1/%2e%2E/metrics', '/v1/./.%2e/metrics']) expect(await ask(path)).toBe('control-plane GET /metrics');
+  for (const path of ['/v1/../metrics', '/v1/%2e%2E/metrics', '/v1/./.%2e/metrics'])
+    expect(await ask(path)).toBe('control-plane GET /metrics');
   expect(await ask('/v1/models/a..b?x=/../y')).toBe('node GET /v1/models/a..b?x=/../y');
   expect(await ask('/admin-api/../v1/models')).toBe('node GET /v1/models');
 });
@@ -100,28 +134,54 @@ test('tells the node at once when a client hangs up', async () => {
   });
   const { url } = await frontDoor({ nodes: [node] });
   const client = new AbortController();
-  const answer = await fetch(`${url}/v1/chat/completions`, { method: 'POST', body: '{}', signal: client.signal });
+  const answer = await fetch(`${url}/v1/chat/completions`, {
+    method: 'POST',
+    body: '{}',
+    signal: client.signal,
+  });
   await answer.body?.getReader().read();
   client.abort();
   await hungUp;
 });
 
 test('S40: says who calls in X-Forwarded-For, whatever the client says', async () => {
-  const node = await backend((incoming, response) => response.end(JSON.stringify(incoming.headers)));
+  const node = await backend((incoming, response) =>
+    response.end(JSON.stringify(incoming.headers)),
+  );
   const { url } = await frontDoor({ nodes: [node] });
-  const forged = { 'x-forwarded-for': '203.0.113.9', forwarded: 'for=203.0.113.9', 'x-real-ip': '203.0.113.9' };
-  const seen = (await (await fetch(`${url}/v1/models`, { headers: forged })).json()) as Record<string, string>;
+  const forged = {
+    'x-forwarded-for': '203.0.113.9',
+    forwarded: 'for=203.0.113.9',
+    'x-real-ip': '203.0.113.9',
+  };
+  const seen = (await (await fetch(`${url}/v1/models`, { headers: forged })).json()) as Record<
+    string,
+    string
+  >;
   expect(seen['x-forwarded-for']).toBe('127.0.0.1');
   expect(JSON.stringify(seen)).not.toContain('203.0.113.9');
 });
 
 test('S31: keeps hop-by-hop headers, and those a Connection header names, on their own connection', async () => {
   const node = await backend((incoming, response) => {
-    response.writeHead(200, { connection: 'close, x-inner', 'x-inner': '1', 'proxy-authenticate': 'Basic', 'x-kept': '1' });
+    response.writeHead(200, {
+      connection: 'close, x-inner',
+      'x-inner': '1',
+      'proxy-authenticate': 'Basic',
+      'x-kept': '1',
+    });
     response.end(JSON.stringify(incoming.headers));
   });
   const { url } = await frontDoor({ nodes: [node] });
-  const outgoing = request(`${url}/v1/models`, { headers: { connection: 'keep-alive, x-secret, authorization', 'x-secret': '1', te: 'trailers', 'proxy-authorization': 'x', authorization: 'Bearer k' } }).end();
+  const outgoing = request(`${url}/v1/models`, {
+    headers: {
+      connection: 'keep-alive, x-secret, authorization',
+      'x-secret': '1',
+      te: 'trailers',
+      'proxy-authorization': 'x',
+      authorization: 'Bearer k',
+    },
+  }).end();
   const [answer] = (await once(outgoing, 'response')) as [IncomingMessage];
   const seen = JSON.parse(await readBody(answer)) as Record<string, string>;
   expect(Object.keys(seen)).not.toEqual(expect.arrayContaining(['x-secret']));
@@ -135,7 +195,10 @@ test('S31: keeps hop-by-hop headers, and those a Connection header names, on the
 
 test('closes the connection of a client that asks for it', async () => {
   const { url } = await frontDoor({ nodes: [await named('node')] });
-  const outgoing = request(`${url}/v1/models`, { agent: false, headers: { connection: 'close' } }).end();
+  const outgoing = request(`${url}/v1/models`, {
+    agent: false,
+    headers: { connection: 'close' },
+  }).end();
   const [answer] = (await once(outgoing, 'response')) as [IncomingMessage];
   expect(answer.headers.connection).toBe('close');
   await readBody(answer);
@@ -144,13 +207,19 @@ test('closes the connection of a client that asks for it', async () => {
 test('goes to another node with the whole body when the first cannot be connected to', async () => {
   const dying = createServer((_, response) => response.end());
   const dyingUrl = await listen(dying);
-  const alive = await backend(async (incoming, response) => void response.end(String((await readBody(incoming)).length)));
+  const alive = await backend(
+    async (incoming, response) => void response.end(String((await readBody(incoming)).length)),
+  );
   const { url, nodes } = await frontDoor({ nodes: [dyingUrl, alive] });
   expect(nodes.every((node) => node.isReady)).toBe(true);
   dying.closeAllConnections();
   dying.close();
   const body = 'x'.repeat(1_000_000);
-  const answers = await Promise.all(Array.from({ length: 6 }, async () => (await fetch(`${url}/v1/chat/completions`, { method: 'POST', body })).text()));
+  const answers = await Promise.all(
+    Array.from({ length: 6 }, async () =>
+      (await fetch(`${url}/v1/chat/completions`, { method: 'POST', body })).text(),
+    ),
+  );
   expect(answers).toEqual(Array(6).fill(String(body.length)));
 });
 
@@ -163,7 +232,9 @@ test('never sends a request a second time once a node has been connected to', as
   const { url } = await frontDoor({ nodes: [await backend(breaking), await backend(breaking)] });
   const answer = await fetch(`${url}/v1/chat/completions`, { method: 'POST', body: '{}' });
   expect(answer.status).toBe(502);
-  expect(await answer.json()).toMatchObject({ error: { type: 'server_error', code: 'upstream_error' } });
+  expect(await answer.json()).toMatchObject({
+    error: { type: 'server_error', code: 'upstream_error' },
+  });
   expect(requests).toBe(1);
 });
 
@@ -178,32 +249,62 @@ test('cuts the client off when a node dies in the middle of an answer', async ()
 
 test('answers 503 with Retry-After while no node is ready, and serves again once one is', async () => {
   let isReady = false;
-  const node = await listen(createServer((incoming, response) => response.writeHead(incoming.url !== '/readyz' || isReady ? 200 : 503).end()));
+  const node = await listen(
+    createServer((incoming, response) =>
+      response.writeHead(incoming.url !== '/readyz' || isReady ? 200 : 503).end(),
+    ),
+  );
   const { url } = await frontDoor({ nodes: [node] });
   const refused = await fetch(`${url}/v1/models`);
   expect(refused.status).toBe(503);
   expect(refused.headers.get('retry-after')).toBe('1');
   expect((await fetch(`${url}/readyz`)).status).toBe(503);
   isReady = true;
-  for (let tries = 0; tries < 100 && (await fetch(`${url}/readyz`)).status !== 200; tries += 1) await new Promise((resolve) => setTimeout(resolve, 20));
+  for (let tries = 0; tries < 100 && (await fetch(`${url}/readyz`)).status !== 200; tries += 1)
+    await new Promise((resolve) => setTimeout(resolve, 20));
   expect((await fetch(`${url}/v1/models`)).status).toBe(200);
 });
 
 test.each([
-  ['POST', '/v1/chat/completions', { error: { type: 'server_error', code: 'unavailable', param: null, message: expect.any(String) } }],
+  [
+    'POST',
+    '/v1/chat/completions',
+    {
+      error: {
+        type: 'server_error',
+        code: 'unavailable',
+        param: null,
+        message: expect.any(String),
+      },
+    },
+  ],
   ['POST', '/v1/responses?x=1', { error: { type: 'server_error', code: 'unavailable' } }],
   ['GET', '/v1/models', { error: { type: 'server_error', code: 'unavailable' } }],
-  ['POST', '/v1/messages?beta=true', { type: 'error', error: { type: 'api_error', message: expect.any(String) } }],
+  [
+    'POST',
+    '/v1/messages?beta=true',
+    { type: 'error', error: { type: 'api_error', message: expect.any(String) } },
+  ],
   ['POST', '/v1/messages/count_tokens', { type: 'error', error: { type: 'api_error' } }],
-])('without a ready node, %s %s is refused in the shape of its own protocol, with an id and when to come back', async (method, path, body) => {
-  const { url } = await frontDoor({ nodes: [await closedAddress()] });
-  const refused = await fetch(`${url}${path}`, { method, ...(method === 'POST' && { body: '{}' }) });
-  expect({ status: refused.status, type: refused.headers.get('content-type'), retryAfter: refused.headers.get('retry-after') }).toEqual({ status: 503, type: 'application/json', retryAfter: '1' });
-  const requestId = refused.headers.get('x-request-id');
-  expect(requestId).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7/);
-  expect(refused.headers.get('request-id')).toBe(requestId);
-  expect(await refused.json()).toMatchObject({ ...body, request_id: requestId });
-});
+])(
+  'without a ready node, %s %s is refused in the shape of its own protocol, with an id and when to come back',
+  async (method, path, body) => {
+    const { url } = await frontDoor({ nodes: [await closedAddress()] });
+    const refused = await fetch(`${url}${path}`, {
+      method,
+      ...(method === 'POST' && { body: '{}' }),
+    });
+    expect({
+      status: refused.status,
+      type: refused.headers.get('content-type'),
+      retryAfter: refused.headers.get('retry-after'),
+    }).toEqual({ status: 503, type: 'application/json', retryAfter: '1' });
+    const requestId = refused.headers.get('x-request-id');
+    expect(requestId).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7/);
+    expect(refused.headers.get('request-id')).toBe(requestId);
+    expect(await refused.json()).toMatchObject({ ...body, request_id: requestId });
+  },
+);
 
 test('answers 503 while the control plane is away, and still serves /v1', async () => {
   const { url } = await frontDoor({ nodes: [await named('node')] });
@@ -216,21 +317,27 @@ test('answers 503 while the control plane is away, and still serves /v1', async 
 test('spreads requests over the ready nodes', async () => {
   const open: ServerResponse[] = [];
   const seen = new Set<string>();
-  const holding = (name: string): Promise<string> => backend((_, response) => {
-    seen.add(name);
-    open.push(response);
-    if (open.length === 4) for (const each of open) each.end();
-  });
+  const holding = (name: string): Promise<string> =>
+    backend((_, response) => {
+      seen.add(name);
+      open.push(response);
+      if (open.length === 4) for (const each of open) each.end();
+    });
   const { url } = await frontDoor({ nodes: [await holding('one'), await holding('two')] });
   await Promise.all(Array.from({ length: 4 }, () => fetch(`${url}/v1/models`)));
   expect([...seen].sort()).toEqual(['one', 'two']);
 });
 
 test('passes chunked bodies of any method on as chunked, so that no byte of one can pose as the next request', async () => {
-  const node = await backend(async (incoming, response) => void response.end(`${incoming.method} ${await readBody(incoming)}`));
+  const node = await backend(
+    async (incoming, response) =>
+      void response.end(`${incoming.method} ${await readBody(incoming)}`),
+  );
   const { url } = await frontDoor({ nodes: [node] });
   const socket = connect(Number(new URL(url).port), '127.0.0.1');
-  socket.write('DELETE /v1/x HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n5\r\nGET /\r\n0\r\n\r\n');
+  socket.write(
+    'DELETE /v1/x HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n5\r\nGET /\r\n0\r\n\r\n',
+  );
   let text = '';
   for await (const bytes of socket) text += String(bytes);
   expect(text).toMatch(/^HTTP\/1\.1 200 /);
@@ -243,10 +350,22 @@ test('S30: a request whose framing can be read in two ways is refused, and its c
   const { url } = await frontDoor({ nodes: [node] });
   const { hostname, port } = new URL(url);
   const chunked = 'transfer-encoding: chunked';
-  const heads = ['content-length: 4\r\ntransfer-encoding: chunked', 'content-length: 4\r\ncontent-length: 5', 'transfer-encoding: chunked, identity', 'transfer-encoding : chunked', 'x: a\ny: b', 'x: a\0b', `x: a\r\n folded\r\n${chunked}\r\ncontent-length: 1`];
+  const heads = [
+    'content-length: 4\r\ntransfer-encoding: chunked',
+    'content-length: 4\r\ncontent-length: 5',
+    'transfer-encoding: chunked, identity',
+    'transfer-encoding : chunked',
+    'x: a\ny: b',
+    'x: a\0b',
+    `x: a\r\n folded\r\n${chunked}\r\ncontent-length: 1`,
+  ];
   for (const head of heads) {
     const answer = await new Promise<string>((resolve, reject) => {
-      const socket = connect(Number(port), hostname, () => socket.write(`POST /v1/messages HTTP/1.1\r\nhost: x\r\n${head}\r\n\r\n0\r\n\r\nGET /v1/models HTTP/1.1\r\nhost: x\r\n\r\n`));
+      const socket = connect(Number(port), hostname, () =>
+        socket.write(
+          `POST /v1/messages HTTP/1.1\r\nhost: x\r\n${head}\r\n\r\n0\r\n\r\nGET /v1/models HTTP/1.1\r\nhost: x\r\n\r\n`,
+        ),
+      );
       let text = '';
       socket.on('data', (data) => (text += data.toString()));
       socket.on('close', () => resolve(text));

@@ -20,8 +20,15 @@ export interface FrontDoor {
 }
 
 /** One address for both interfaces: the proxy interface goes to a ready node, everything else to the control plane. Nothing is buffered or repeated. */
-export function createFrontDoor(config: Pick<Config, 'CONTROL_PLANE_URL' | 'PROXY_URLS' | 'HEALTH_CHECK_MS'>, log: (line: string) => void): FrontDoor {
-  const pool = new NodePool({ urls: config.PROXY_URLS.map(withoutSlash), checkIntervalMs: config.HEALTH_CHECK_MS, log });
+export function createFrontDoor(
+  config: Pick<Config, 'CONTROL_PLANE_URL' | 'PROXY_URLS' | 'HEALTH_CHECK_MS'>,
+  log: (line: string) => void,
+): FrontDoor {
+  const pool = new NodePool({
+    urls: config.PROXY_URLS.map(withoutSlash),
+    checkIntervalMs: config.HEALTH_CHECK_MS,
+    log,
+  });
   const forward = createForward();
   const controlPlaneUrl = withoutSlash(config.CONTROL_PLANE_URL);
   const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
@@ -33,12 +40,20 @@ export function createFrontDoor(config: Pick<Config, 'CONTROL_PLANE_URL' | 'PROX
     if (isForNode(request.method, pathname)) return toNode(pool, forward, request, response);
     return toControlPlane(controlPlaneUrl, forward, request, response);
   };
-  const server = createServer({ maxHeaderSize: HEADER_BYTES_MAX, headersTimeout: HEADERS_TIMEOUT_MS, keepAliveTimeout: KEEP_ALIVE_MS, requestTimeout: 0 }, (request, response) => {
-    handle(request, response).catch((error: unknown) => {
-      log(`${request.method} ${request.url?.split('?')[0]}: ${String(error)}`);
-      sendFailure(response, 'bad_gateway', nodePathOf(request));
-    });
-  });
+  const server = createServer(
+    {
+      maxHeaderSize: HEADER_BYTES_MAX,
+      headersTimeout: HEADERS_TIMEOUT_MS,
+      keepAliveTimeout: KEEP_ALIVE_MS,
+      requestTimeout: 0,
+    },
+    (request, response) => {
+      handle(request, response).catch((error: unknown) => {
+        log(`${request.method} ${request.url?.split('?')[0]}: ${String(error)}`);
+        sendFailure(response, 'bad_gateway', nodePathOf(request));
+      });
+    },
+  );
   return { server, pool, close: (drainTimeoutMs) => close(server, pool, drainTimeoutMs) };
 }
 
@@ -55,17 +70,26 @@ function nodePathOf({ method, url }: IncomingMessage): string | undefined {
   return isForNode(method, pathname) ? pathname : undefined;
 }
 
-type Forward = (request: IncomingMessage, response: ServerResponse, target: string) => Promise<void>;
+type Forward = (
+  request: IncomingMessage,
+  response: ServerResponse,
+  target: string,
+) => Promise<void>;
 
 /** Resolves when the answer has ended, however it did; rejects when none can be given. */
 function createForward(): Forward {
   // No timeout: a stream may be silent for as long as node and client can bear it.
-  const proxy = createProxyServer({ agent: new ConnectFirstAgent(), xfwd: false, followRedirects: false });
+  const proxy = createProxyServer({
+    agent: new ConnectFirstAgent(),
+    xfwd: false,
+    followRedirects: false,
+  });
   const lastOnConnection = new WeakSet<IncomingMessage>();
   proxy.on('proxyRes', (answer, request, response) => {
     cleanResponseHeaders(answer.headers, lastOnConnection.has(request));
     // The first event of a stream may be long in coming; its headers are not held back for it.
-    if (answer.headers['content-type']?.startsWith('text/event-stream')) process.nextTick(() => response.headersSent || response.destroyed || response.flushHeaders());
+    if (answer.headers['content-type']?.startsWith('text/event-stream'))
+      process.nextTick(() => response.headersSent || response.destroyed || response.flushHeaders());
   });
   return async (request, response, target) => {
     if (!response.shouldKeepAlive) lastOnConnection.add(request);
@@ -73,7 +97,12 @@ function createForward(): Forward {
   };
 }
 
-async function toNode(pool: NodePool, forward: Forward, request: IncomingMessage, response: ServerResponse): Promise<void> {
+async function toNode(
+  pool: NodePool,
+  forward: Forward,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
   const refused = new Set<ProxyNode>();
   for (let node = pool.pick(); node; node = pool.pick(refused)) {
     node.inFlight += 1;
@@ -90,7 +119,12 @@ async function toNode(pool: NodePool, forward: Forward, request: IncomingMessage
   sendFailure(response, 'no_node_ready', nodePathOf(request));
 }
 
-async function toControlPlane(url: string, forward: Forward, request: IncomingMessage, response: ServerResponse): Promise<void> {
+async function toControlPlane(
+  url: string,
+  forward: Forward,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
   try {
     await forward(request, response, url);
   } catch (error) {

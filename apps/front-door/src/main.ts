@@ -3,7 +3,9 @@ import { createFrontDoor } from './front-door.ts';
 
 async function main(): Promise<void> {
   const config = loadConfig(process.env);
-  const { server, pool, close } = createFrontDoor(config, (line) => process.stdout.write(`${new Date().toISOString()} ${line}\n`));
+  const { server, pool, close } = createFrontDoor(config, (line) =>
+    process.stdout.write(`${new Date().toISOString()} ${line}\n`),
+  );
   await pool.start();
   server.listen(config.PORT, config.HOST);
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {

@@ -18,7 +18,15 @@ export class NodePool {
   private readonly stopped = new AbortController();
   private turn = 0;
 
-  constructor({ urls, checkIntervalMs, log }: { urls: readonly string[]; checkIntervalMs: number; log: (line: string) => void }) {
+  constructor({
+    urls,
+    checkIntervalMs,
+    log,
+  }: {
+    urls: readonly string[];
+    checkIntervalMs: number;
+    log: (line: string) => void;
+  }) {
     this.nodes = urls.map((url) => ({ url, isReady: false, inFlight: 0 }));
     this.checkIntervalMs = checkIntervalMs;
     this.log = log;
@@ -37,9 +45,13 @@ export class NodePool {
   /** The ready node with the least to do, in turn among equals; undefined when none is left. */
   pick(refused: ReadonlySet<ProxyNode> = new Set()): ProxyNode | undefined {
     this.turn += 1;
-    const inTurn = this.nodes.map((_, index) => this.nodes[(index + this.turn) % this.nodes.length] as ProxyNode);
+    const inTurn = this.nodes.map(
+      (_, index) => this.nodes[(index + this.turn) % this.nodes.length] as ProxyNode,
+    );
     const [first, ...others] = inTurn.filter((node) => node.isReady && !refused.has(node));
-    return first && others.reduce((best, node) => (node.inFlight < best.inFlight ? node : best), first);
+    return (
+      first && others.reduce((best, node) => (node.inFlight < best.inFlight ? node : best), first)
+    );
   }
 
   /** Told by a request that could not connect: nobody else shall try before the next look says so. */
@@ -68,10 +80,14 @@ export class NodePool {
 function isReady(url: string): Promise<boolean> {
   return new Promise((resolve) => {
     // A connection of its own: a look must not be answered by a connection that outlives the listener.
-    const check = request(`${url}/readyz`, { agent: false, timeout: CHECK_TIMEOUT_MS }, (response) => {
-      response.resume();
-      resolve(response.statusCode === 200);
-    });
+    const check = request(
+      `${url}/readyz`,
+      { agent: false, timeout: CHECK_TIMEOUT_MS },
+      (response) => {
+        response.resume();
+        resolve(response.statusCode === 200);
+      },
+    );
     check.on('timeout', () => check.destroy());
     check.on('error', () => resolve(false));
     check.on('close', () => resolve(false));

@@ -1,9 +1,25 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 
 /** RFC 9110 7.6.1: for one connection only, never passed on. Transfer-Encoding is apart: it tells how the body is framed. */
-const HOP_BY_HOP = ['connection', 'proxy-connection', 'keep-alive', 'te', 'trailer', 'upgrade', 'proxy-authenticate', 'proxy-authorization'];
+const HOP_BY_HOP = [
+  'connection',
+  'proxy-connection',
+  'keep-alive',
+  'te',
+  'trailer',
+  'upgrade',
+  'proxy-authenticate',
+  'proxy-authorization',
+];
 /** What only the first trusted hop may say; a client's own words would let it pose as another address (security S40). */
-const FORWARDED = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-forwarded-port', 'x-forwarded-proto', 'x-real-ip'];
+const FORWARDED = [
+  'forwarded',
+  'x-forwarded-for',
+  'x-forwarded-host',
+  'x-forwarded-port',
+  'x-forwarded-proto',
+  'x-real-ip',
+];
 /** Deleting these would change what the message says, so a Connection header cannot ask for it. */
 const NEVER_NAMED = new Set(['host', 'content-length', 'transfer-encoding', 'authorization']);
 
@@ -29,5 +45,6 @@ export function cleanResponseHeaders(headers: IncomingHttpHeaders, isLast: boole
 
 function removeHopByHop(headers: IncomingHttpHeaders): void {
   const named = (headers.connection ?? '').split(',').map((name) => name.trim().toLowerCase());
-  for (const name of [...HOP_BY_HOP, ...named.filter((name) => !NEVER_NAMED.has(name))]) delete headers[name];
+  for (const name of [...HOP_BY_HOP, ...named.filter((name) => !NEVER_NAMED.has(name))])
+    delete headers[name];
 }

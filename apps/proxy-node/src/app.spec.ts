@@ -5,7 +5,13 @@ import { issueApiKey } from '@tollgate/contracts';
 import { normaliseAllowlist } from '@tollgate/keyspace';
 import type { SnapshotModel } from '@tollgate/snapshot';
 import { startLocalUpstream, type LocalUpstream } from './testing/local-upstream.ts';
-import { ACCOUNT_ID, NODE_CREDENTIAL, startNodeUnderTest, until, type NodeUnderTest } from './testing/node-under-test.ts';
+import {
+  ACCOUNT_ID,
+  NODE_CREDENTIAL,
+  startNodeUnderTest,
+  until,
+  type NodeUnderTest,
+} from './testing/node-under-test.ts';
 
 let node: NodeUnderTest;
 let upstream: LocalUpstream;
@@ -17,7 +23,18 @@ beforeAll(async () => {
   node = await startNodeUnderTest({ BODY_BYTES_MAX: '100000' });
   upstream = await startLocalUpstream((response) => {
     response.writeHead(200, { 'content-type': 'application/json' });
-    response.end(JSON.stringify({ id: 'c', object: 'chat.completion', created: 1, model: 'x', choices: [{ index: 0, message: { role: 'assistant', content: 'hi' }, finish_reason: 'stop' }], usage: USAGE }));
+    response.end(
+      JSON.stringify({
+        id: 'c',
+        object: 'chat.completion',
+        created: 1,
+        model: 'x',
+        choices: [
+          { index: 0, message: { role: 'assistant', content: 'hi' }, finish_reason: 'stop' },
+        ],
+        usage: USAGE,
+      }),
+    );
   });
   model = await node.addModel([{ baseUrl: upstream.baseUrl }], { name: 'team/model-a' });
 });
@@ -26,9 +43,16 @@ afterAll(async () => {
   await upstream.close();
 });
 
-const chat = (more: object = {}) => ({ model: model.name, messages: [{ role: 'user', content: 'hello' }], ...more });
+const chat = (more: object = {}) => ({
+  model: model.name,
+  messages: [{ role: 'user', content: 'hello' }],
+  ...more,
+});
 const messages = (more: object = {}) => ({ ...chat(), max_tokens: 10, ...more });
-type Errors = { error: { type: string; code?: string; message: string; param?: string | null }; request_id?: string };
+type Errors = {
+  error: { type: string; code?: string; message: string; param?: string | null };
+  request_id?: string;
+};
 const bodyOf = async (response: Response) => (await response.json()) as Errors;
 
 describe('who may ask', () => {
@@ -40,7 +64,8 @@ describe('who may ask', () => {
       { authorization: `Bearer ${other.key}`, 'x-api-key': node.apiKey },
       { 'x-api-key': 'sk-ant-wrong', 'x-unknown': 'yes', 'anthropic-version': '2099-01-01' },
     ];
-    for (const headers of attempts) expect((await node.post('/v1/chat/completions?beta=true', chat(), headers)).status).toBe(200);
+    for (const headers of attempts)
+      expect((await node.post('/v1/chat/completions?beta=true', chat(), headers)).status).toBe(200);
   });
 
   test('S9: a key of unknown format, an unknown key, a disabled and an expired one are answered alike', async () => {
@@ -48,16 +73,24 @@ describe('who may ask', () => {
     const disabled = (await node.putKey({ status: 'disabled' })).key;
     const expired = (await node.putKey({ expiresAtMs: 1 })).key;
     for (const key of ['nonsense', unknown, disabled, expired]) {
-      const response = await node.post('/v1/chat/completions', chat(), { authorization: `Bearer ${key}` });
+      const response = await node.post('/v1/chat/completions', chat(), {
+        authorization: `Bearer ${key}`,
+      });
       expect(response.status).toBe(401);
       expect(response.headers.get('x-should-retry')).toBe('false');
-      expect(await bodyOf(response)).toMatchObject({ error: { code: 'invalid_api_key', type: 'invalid_request_error' } });
+      expect(await bodyOf(response)).toMatchObject({
+        error: { code: 'invalid_api_key', type: 'invalid_request_error' },
+      });
     }
   });
 
   test('a stranger is told neither that his body is malformed nor that a model is unknown', async () => {
     const stranger = { authorization: `Bearer sk-tg-7-${'B'.repeat(43)}` };
-    for (const body of ['{"broken', JSON.stringify(chat({ model: 'none' })), JSON.stringify(chat({ temperature: 9 }))]) {
+    for (const body of [
+      '{"broken',
+      JSON.stringify(chat({ model: 'none' })),
+      JSON.stringify(chat({ temperature: 9 })),
+    ]) {
       expect((await node.post('/v1/chat/completions', body, stranger)).status).toBe(401);
       expect((await node.post('/v1/messages', body, stranger)).status).toBe(401);
     }
@@ -66,14 +99,29 @@ describe('who may ask', () => {
   test('status, address and model rules of the live records decide from the next request on', async () => {
     const elsewhere = await node.putKey({ allowlist: normaliseAllowlist('203.0.113.0/24') });
     const narrow = await node.putKey({ allowedModels: 'other-*' });
-    const send = (key: string) => node.post('/v1/chat/completions', chat(), { authorization: `Bearer ${key}` });
-    expect(await bodyOf(await send(elsewhere.key))).toMatchObject({ error: { code: 'ip_not_allowed' } });
-    expect(await bodyOf(await send(narrow.key))).toMatchObject({ error: { code: 'model_not_allowed' } });
-    await node.live.putAccount({ accountId: ACCOUNT_ID, status: 'frozen', drain: false, revision: 2 });
+    const send = (key: string) =>
+      node.post('/v1/chat/completions', chat(), { authorization: `Bearer ${key}` });
+    expect(await bodyOf(await send(elsewhere.key))).toMatchObject({
+      error: { code: 'ip_not_allowed' },
+    });
+    expect(await bodyOf(await send(narrow.key))).toMatchObject({
+      error: { code: 'model_not_allowed' },
+    });
+    await node.live.putAccount({
+      accountId: ACCOUNT_ID,
+      status: 'frozen',
+      drain: false,
+      revision: 2,
+    });
     const frozen = await send(node.apiKey);
     expect(frozen.status).toBe(403);
     expect(await bodyOf(frozen)).toMatchObject({ error: { code: 'account_frozen' } });
-    await node.live.putAccount({ accountId: ACCOUNT_ID, status: 'active', drain: false, revision: 3 });
+    await node.live.putAccount({
+      accountId: ACCOUNT_ID,
+      status: 'active',
+      drain: false,
+      revision: 3,
+    });
     expect((await send(node.apiKey)).status).toBe(200);
   });
 });
@@ -81,28 +129,44 @@ describe('who may ask', () => {
 describe('limits and funds', () => {
   test('exactly N requests of an rpm of N pass; the next is told exactly when to come back', async () => {
     const { key } = await node.putKey({ rpm: 3 });
-    const send = () => node.post('/v1/chat/completions', chat(), { authorization: `Bearer ${key}` });
+    const send = () =>
+      node.post('/v1/chat/completions', chat(), { authorization: `Bearer ${key}` });
     const passed = [await send(), await send(), await send()];
     expect(passed.map(({ status }) => status)).toEqual([200, 200, 200]);
-    expect(passed.map(({ headers }) => headers.get('x-ratelimit-remaining-requests'))).toEqual(['2', '1', '0']);
+    expect(passed.map(({ headers }) => headers.get('x-ratelimit-remaining-requests'))).toEqual([
+      '2',
+      '1',
+      '0',
+    ]);
     for (let round = 0; round < 3; round++) {
       const denied = await send();
       expect(denied.status).toBe(429);
       expect(Number(denied.headers.get('retry-after'))).toBeLessThanOrEqual(60);
       expect(denied.headers.get('x-ratelimit-reset-requests')).toMatch(/^[\d.]+s$/);
       expect(denied.headers.get('ratelimit-policy')).toBe('"rpm";q=3;w=60');
-      expect(await bodyOf(denied)).toMatchObject({ error: { code: 'rate_limit_exceeded', type: 'rate_limit_error' } });
+      expect(await bodyOf(denied)).toMatchObject({
+        error: { code: 'rate_limit_exceeded', type: 'rate_limit_error' },
+      });
     }
   });
 
   test('an empty balance is 429 insufficient_quota on chat and 402 billing_error on messages, both final', async () => {
-    const poor = await node.addModel([{ baseUrl: upstream.baseUrl }, { baseUrl: upstream.baseUrl, protocol: 'anthropic' }], {}, 0);
+    const poor = await node.addModel(
+      [{ baseUrl: upstream.baseUrl }, { baseUrl: upstream.baseUrl, protocol: 'anthropic' }],
+      {},
+      0,
+    );
     const onChat = await node.post('/v1/chat/completions', chat({ model: poor.name }));
     expect([onChat.status, onChat.headers.get('x-should-retry')]).toEqual([429, 'false']);
-    expect(await bodyOf(onChat)).toMatchObject({ error: { code: 'insufficient_quota', type: 'insufficient_quota' } });
+    expect(await bodyOf(onChat)).toMatchObject({
+      error: { code: 'insufficient_quota', type: 'insufficient_quota' },
+    });
     const onMessages = await node.post('/v1/messages', messages({ model: poor.name }));
     expect([onMessages.status, onMessages.headers.get('x-should-retry')]).toEqual([402, 'false']);
-    expect(await bodyOf(onMessages)).toMatchObject({ type: 'error', error: { type: 'billing_error' } });
+    expect(await bodyOf(onMessages)).toMatchObject({
+      type: 'error',
+      error: { type: 'billing_error' },
+    });
   });
 });
 
@@ -117,7 +181,9 @@ describe('what is refused', () => {
       expect(response.headers.get('x-request-id')).toBe(response.headers.get('request-id'));
     }
     const response = await node.post('/v1/chat/completions', '{"model"');
-    expect(await bodyOf(response)).toMatchObject({ error: { type: 'invalid_request_error', param: null } });
+    expect(await bodyOf(response)).toMatchObject({
+      error: { type: 'invalid_request_error', param: null },
+    });
   });
 
   test('names the field that is wrong', async () => {
@@ -134,17 +200,26 @@ describe('what is refused', () => {
       expect([name, response.status]).toEqual([name, 404]);
       expect(await bodyOf(response)).toMatchObject({ error: { code: 'model_not_found' } });
     }
-    expect((await node.post('/v1/chat/completions', chat({ model: embedding.name }))).status).toBe(400);
+    expect((await node.post('/v1/chat/completions', chat({ model: embedding.name }))).status).toBe(
+      400,
+    );
   });
 
   test('S37: a body over the limit is 413, with a length or chunked, and its connection ends', async () => {
     const big = JSON.stringify(chat({ padding: 'x'.repeat(200_000) }));
     expect((await node.post('/v1/chat/completions', big)).status).toBe(413);
     const status = await new Promise<number | undefined>((resolve, reject) => {
-      const outgoing = httpRequest(`${node.url}/v1/chat/completions`, { method: 'POST', headers: { authorization: `Bearer ${node.apiKey}`, 'transfer-encoding': 'chunked' } }, (response) => {
-        resolve(response.statusCode);
-        response.resume();
-      });
+      const outgoing = httpRequest(
+        `${node.url}/v1/chat/completions`,
+        {
+          method: 'POST',
+          headers: { authorization: `Bearer ${node.apiKey}`, 'transfer-encoding': 'chunked' },
+        },
+        (response) => {
+          resolve(response.statusCode);
+          response.resume();
+        },
+      );
       outgoing.on('error', reject);
       outgoing.write(big);
       outgoing.end();
@@ -154,11 +229,20 @@ describe('what is refused', () => {
 
   test('a stranger is turned away before a large body is read or decoded, a customer is told what is wrong with it', async () => {
     const { hostname, port } = new URL(node.url);
-    for (const [path, framing] of [['chat/completions', 'content-length: 90000'], ['messages', 'transfer-encoding: chunked'], ['responses', 'content-length: 20\r\ncontent-encoding: gzip'], ['messages/count_tokens', 'content-length: 20']]) {
+    for (const [path, framing] of [
+      ['chat/completions', 'content-length: 90000'],
+      ['messages', 'transfer-encoding: chunked'],
+      ['responses', 'content-length: 20\r\ncontent-encoding: gzip'],
+      ['messages/count_tokens', 'content-length: 20'],
+    ]) {
       const answerTo = (key: string) =>
         new Promise<string>((resolve, reject) => {
           // The headers alone: whoever waits for the body does not answer.
-          const socket = connect(Number(port), hostname, () => socket.write(`POST /v1/${path} HTTP/1.1\r\nhost: x\r\nx-api-key: ${key}\r\n${framing}\r\n\r\n`));
+          const socket = connect(Number(port), hostname, () =>
+            socket.write(
+              `POST /v1/${path} HTTP/1.1\r\nhost: x\r\nx-api-key: ${key}\r\n${framing}\r\n\r\n`,
+            ),
+          );
           socket.once('data', (data) => {
             resolve(data.toString().slice(0, 12));
             socket.destroy();
@@ -167,25 +251,41 @@ describe('what is refused', () => {
         });
       expect([path, await answerTo(`sk-tg-1-${'A'.repeat(43)}`)]).toEqual([path, 'HTTP/1.1 401']);
     }
-    expect((await node.post('/v1/chat/completions', `{"model":"${model.name}",${' '.repeat(70_000)}`)).status).toBe(400);
+    expect(
+      (await node.post('/v1/chat/completions', `{"model":"${model.name}",${' '.repeat(70_000)}`))
+        .status,
+    ).toBe(400);
   });
 
   test('the slow uploads of one account are refused before they fill the node, others have room meanwhile, and it recovers', async () => {
     const other = issueApiKey(ACCOUNT_ID + 1);
-    await node.live.putKey(node.keyRecord({ accountId: ACCOUNT_ID + 1, keyHash: other.hash, id: 999 }));
-    await node.live.putAccount({ accountId: ACCOUNT_ID + 1, status: 'active', drain: false, revision: 1 });
+    await node.live.putKey(
+      node.keyRecord({ accountId: ACCOUNT_ID + 1, keyHash: other.hash, id: 999 }),
+    );
+    await node.live.putAccount({
+      accountId: ACCOUNT_ID + 1,
+      status: 'active',
+      drain: false,
+      revision: 1,
+    });
     const { hostname, port } = new URL(node.url);
     const half = `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nx-api-key: ${node.apiKey}\r\ncontent-length: 99000\r\n\r\n${' '.repeat(98_000)}`;
     const answers: string[] = [];
-    const sockets = Array.from({ length: 30 }, () => connect(Number(port), hostname).on('error', () => undefined));
-    for (const socket of sockets) socket.on('data', (data) => answers.push(data.toString().slice(0, 12))).write(half);
+    const sockets = Array.from({ length: 30 }, () =>
+      connect(Number(port), hostname).on('error', () => undefined),
+    );
+    for (const socket of sockets)
+      socket.on('data', (data) => answers.push(data.toString().slice(0, 12))).write(half);
     await until(async () => answers.length > 0);
     expect(new Set(answers)).toEqual(new Set(['HTTP/1.1 429']));
     expect((await node.post('/v1/chat/completions', chat())).status).toBe(200);
     const large = chat({ padding: 'x'.repeat(70_000) });
     expect((await node.post('/v1/chat/completions', large)).status).toBe(429);
     // It has subscribed to nothing: what it is told shows that its body was read.
-    expect((await node.post('/v1/chat/completions', large, { authorization: `Bearer ${other.key}` })).status).toBe(404);
+    expect(
+      (await node.post('/v1/chat/completions', large, { authorization: `Bearer ${other.key}` }))
+        .status,
+    ).toBe(404);
     for (const socket of sockets) socket.destroy();
     await until(async () => (await node.post('/v1/chat/completions', large)).status === 200);
   });
@@ -195,14 +295,22 @@ describe('what is refused', () => {
     const wrong = await fetch(`${node.url}/v1/chat/completions`);
     expect([wrong.status, wrong.headers.get('allow')]).toEqual([405, 'POST']);
     expect((await fetch(`${node.url}/v1/models`, { method: 'DELETE' })).status).toBe(405);
-    expect((await node.post('/v1/chat/completions', chat(), { 'content-encoding': 'lzma' })).status).toBe(415);
+    expect(
+      (await node.post('/v1/chat/completions', chat(), { 'content-encoding': 'lzma' })).status,
+    ).toBe(415);
   });
 
   test('S30: a request with two lengths, or a length and chunks, is refused and its connection closed', async () => {
     const { hostname, port } = new URL(node.url);
-    for (const headers of ['content-length: 5\r\ncontent-length: 6', 'content-length: 5\r\ntransfer-encoding: chunked', 'x-folded: a\r\n b\r\ntransfer-encoding: xchunked']) {
+    for (const headers of [
+      'content-length: 5\r\ncontent-length: 6',
+      'content-length: 5\r\ntransfer-encoding: chunked',
+      'x-folded: a\r\n b\r\ntransfer-encoding: xchunked',
+    ]) {
       const answer = await new Promise<string>((resolve, reject) => {
-        const socket = connect(Number(port), hostname, () => socket.write(`POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\n${headers}\r\n\r\nhello`));
+        const socket = connect(Number(port), hostname, () =>
+          socket.write(`POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\n${headers}\r\n\r\nhello`),
+        );
         let text = '';
         socket.on('data', (data) => (text += data.toString()));
         socket.on('close', () => resolve(text));
@@ -215,35 +323,78 @@ describe('what is refused', () => {
 
 describe('lists and small answers', () => {
   test('behaviour 32: models come in the shape both SDKs read, all subscribed ones, one by its name with a slash', async () => {
-    const response = await fetch(`${node.url}/v1/models`, { headers: { authorization: `Bearer ${node.apiKey}` } });
-    const list = (await response.json()) as { object: string; data: { id: string }[]; has_more: boolean };
+    const response = await fetch(`${node.url}/v1/models`, {
+      headers: { authorization: `Bearer ${node.apiKey}` },
+    });
+    const list = (await response.json()) as {
+      object: string;
+      data: { id: string }[];
+      has_more: boolean;
+    };
     expect(list).toMatchObject({ object: 'list', has_more: false });
     expect(list.data.find(({ id }) => id === model.name)).toEqual({
-      id: 'team/model-a', object: 'model', created: 1_767_225_600, owned_by: 'tollgate', type: 'model', display_name: model.display_name, created_at: '2026-01-01T00:00:00.000Z', max_input_tokens: null, max_tokens: null,
+      id: 'team/model-a',
+      object: 'model',
+      created: 1_767_225_600,
+      owned_by: 'tollgate',
+      type: 'model',
+      display_name: model.display_name,
+      created_at: '2026-01-01T00:00:00.000Z',
+      max_input_tokens: null,
+      max_tokens: null,
     });
-    const one = await fetch(`${node.url}/v1/models/team/model-a`, { headers: { 'x-api-key': node.apiKey } });
+    const one = await fetch(`${node.url}/v1/models/team/model-a`, {
+      headers: { 'x-api-key': node.apiKey },
+    });
     expect(await one.json()).toMatchObject({ id: 'team/model-a' });
-    expect((await fetch(`${node.url}/v1/models/none`, { headers: { 'x-api-key': node.apiKey } })).status).toBe(404);
+    expect(
+      (await fetch(`${node.url}/v1/models/none`, { headers: { 'x-api-key': node.apiKey } })).status,
+    ).toBe(404);
     expect((await fetch(`${node.url}/v1/models`)).status).toBe(401);
   });
 
   test('an alias is answered as if it were the model: by its own name, charged to the same subscription, allowed by the real name', async () => {
-    const real = await node.addModel([{ baseUrl: upstream.baseUrl }], { name: 'team/model-b', aliases: ['b', 'latest'] });
+    const real = await node.addModel([{ baseUrl: upstream.baseUrl }], {
+      name: 'team/model-b',
+      aliases: ['b', 'latest'],
+    });
     const allowed = (await node.putKey({ allowedModels: 'team/*' })).key;
-    const answer = await node.post('/v1/chat/completions', chat({ model: 'latest' }), { authorization: `Bearer ${allowed}` });
-    expect([answer.status, ((await answer.json()) as { model: string }).model]).toEqual([200, 'latest']);
+    const answer = await node.post('/v1/chat/completions', chat({ model: 'latest' }), {
+      authorization: `Bearer ${allowed}`,
+    });
+    expect([answer.status, ((await answer.json()) as { model: string }).model]).toEqual([
+      200,
+      'latest',
+    ]);
     expect(await node.settledBalance(real)).toBe(1_000_000 - 4);
     expect((await node.post('/v1/messages/count_tokens', chat({ model: 'b' }))).status).toBe(200);
     const byAlias = (await node.putKey({ allowedModels: 'latest' })).key;
-    expect((await node.post('/v1/chat/completions', chat({ model: 'latest' }), { authorization: `Bearer ${byAlias}` })).status).toBe(403);
-    const get = async (path: string) => (await fetch(`${node.url}${path}`, { headers: { authorization: `Bearer ${node.apiKey}` } })).json();
-    expect(await get('/v1/models/latest')).toMatchObject({ id: 'team/model-b', aliases: ['b', 'latest'] });
+    expect(
+      (
+        await node.post('/v1/chat/completions', chat({ model: 'latest' }), {
+          authorization: `Bearer ${byAlias}`,
+        })
+      ).status,
+    ).toBe(403);
+    const get = async (path: string) =>
+      (
+        await fetch(`${node.url}${path}`, { headers: { authorization: `Bearer ${node.apiKey}` } })
+      ).json();
+    expect(await get('/v1/models/latest')).toMatchObject({
+      id: 'team/model-b',
+      aliases: ['b', 'latest'],
+    });
     const { data } = (await get('/v1/models')) as { data: { id: string }[] };
     expect(data.map(({ id }) => id)).not.toContain('latest');
   });
 
   test('pages the list for Anthropic clients only', async () => {
-    const page = async (query: string) => (await (await fetch(`${node.url}/v1/models?${query}`, { headers: { 'x-api-key': node.apiKey, 'anthropic-version': '2023-06-01' } })).json()) as { data: { id: string }[]; has_more: boolean; last_id: string };
+    const page = async (query: string) =>
+      (await (
+        await fetch(`${node.url}/v1/models?${query}`, {
+          headers: { 'x-api-key': node.apiKey, 'anthropic-version': '2023-06-01' },
+        })
+      ).json()) as { data: { id: string }[]; has_more: boolean; last_id: string };
     const first = await page('limit=1');
     expect([first.data.length, first.has_more]).toEqual([1, true]);
     const second = await page(`limit=1&after_id=${encodeURIComponent(first.last_id)}`);
@@ -253,7 +404,15 @@ describe('lists and small answers', () => {
   test('behaviour 33: counts tokens of 25 parallel calls, free of charge and of the request limit', async () => {
     const { key } = await node.putKey({ rpm: 1 });
     const counts = await Promise.all(
-      Array.from({ length: 25 }, async () => (await (await node.post('/v1/messages/count_tokens?beta=true', chat(), { authorization: `Bearer ${key}` })).json()) as { input_tokens: number }),
+      Array.from(
+        { length: 25 },
+        async () =>
+          (await (
+            await node.post('/v1/messages/count_tokens?beta=true', chat(), {
+              authorization: `Bearer ${key}`,
+            })
+          ).json()) as { input_tokens: number },
+      ),
     );
     expect(new Set(counts.map(({ input_tokens }) => input_tokens)).size).toBe(1);
     expect(counts[0]?.input_tokens).toBeGreaterThan(0);
@@ -261,19 +420,34 @@ describe('lists and small answers', () => {
 
   test('refuses a web socket in a way that has Codex go on with plain requests', async () => {
     const [status, body] = await new Promise<[number | undefined, string]>((resolve, reject) => {
-      const upgrade = { connection: 'Upgrade', upgrade: 'websocket', 'sec-websocket-version': '13', 'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==' };
-      const request = httpRequest(`${node.url}/v1/responses`, { headers: { ...upgrade, authorization: `Bearer ${node.apiKey}` } }, (response) => {
-        let text = '';
-        response.on('data', (bytes: Buffer) => (text += bytes.toString()));
-        response.on('end', () => resolve([response.statusCode, text]));
-      });
+      const upgrade = {
+        connection: 'Upgrade',
+        upgrade: 'websocket',
+        'sec-websocket-version': '13',
+        'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==',
+      };
+      const request = httpRequest(
+        `${node.url}/v1/responses`,
+        { headers: { ...upgrade, authorization: `Bearer ${node.apiKey}` } },
+        (response) => {
+          let text = '';
+          response.on('data', (bytes: Buffer) => (text += bytes.toString()));
+          response.on('end', () => resolve([response.statusCode, text]));
+        },
+      );
       request.on('upgrade', () => reject(new Error('it was upgraded')));
       request.on('error', reject);
       request.end();
     });
     expect(status).toBe(426);
     expect(JSON.parse(body)).toMatchObject({ error: { code: 'websocket_not_supported' } });
-    expect((await fetch(`${node.url}/v1/responses`, { headers: { authorization: `Bearer ${node.apiKey}` } })).status).toBe(405);
+    expect(
+      (
+        await fetch(`${node.url}/v1/responses`, {
+          headers: { authorization: `Bearer ${node.apiKey}` },
+        })
+      ).status,
+    ).toBe(405);
   });
 
   test('greets Claude Code, and says how it is', async () => {
@@ -281,14 +455,19 @@ describe('lists and small answers', () => {
     expect((await fetch(`${node.url}/api/hello`, { method: 'HEAD' })).status).toBe(200);
     expect((await fetch(`${node.url}/`, { method: 'HEAD' })).status).toBe(200);
     expect((await fetch(`${node.url}/healthz`)).status).toBe(200);
-    expect(await (await fetch(`${node.url}/readyz`)).json()).toMatchObject({ ready: true, state: 'serving' });
+    expect(await (await fetch(`${node.url}/readyz`)).json()).toMatchObject({
+      ready: true,
+      state: 'serving',
+    });
   });
 
   test('S45: metrics are for the holder of the node credential', async () => {
     const denied = await fetch(`${node.url}/metrics`);
     expect([denied.status, denied.headers.get('www-authenticate')]).toEqual([401, 'Bearer']);
     expect(await denied.text()).toMatch(/^Metrics need .*NODE_CREDENTIAL\n$/);
-    const metrics = await fetch(`${node.url}/metrics`, { headers: { authorization: `Bearer ${NODE_CREDENTIAL}` } });
+    const metrics = await fetch(`${node.url}/metrics`, {
+      headers: { authorization: `Bearer ${NODE_CREDENTIAL}` },
+    });
     expect(await metrics.text()).toContain('gen_ai_client_operation_duration_seconds');
   });
 

@@ -40,10 +40,22 @@ export function createApp(parts: AppParts): Hono<Env> {
   serveModel(app, parts, '/v1/responses', 'responses');
   answer(app, parts, 'POST', '/v1/messages/count_tokens', async (edge) => {
     const room = parts.bodies.enter();
-    return countTokensEndpoint(parts.admitter, { ...edge, index: operations.gate.open(), bytesMax: parts.bodyBytesMax, room }).finally(() => room.leave());
+    return countTokensEndpoint(parts.admitter, {
+      ...edge,
+      index: operations.gate.open(),
+      bytesMax: parts.bodyBytesMax,
+      room,
+    }).finally(() => room.leave());
   });
-  answer(app, parts, 'GET', '/v1/models', (edge) => listModels(parts.admitter, modelsRequest(edge, operations)));
-  answer(app, parts, 'GET', '/v1/models/:name{.+}', (edge, context) => getModel(parts.admitter, { ...modelsRequest(edge, operations), name: context.req.param('name') ?? '' }));
+  answer(app, parts, 'GET', '/v1/models', (edge) =>
+    listModels(parts.admitter, modelsRequest(edge, operations)),
+  );
+  answer(app, parts, 'GET', '/v1/models/:name{.+}', (edge, context) =>
+    getModel(parts.admitter, {
+      ...modelsRequest(edge, operations),
+      name: context.req.param('name') ?? '',
+    }),
+  );
   // Claude Code knocks here before its first request.
   answer(app, parts, 'GET', '/api/hello', () => ({ message: 'hello' }));
   answer(app, parts, 'GET', '/', () => ({ service: 'tollgate' }));
@@ -67,17 +79,32 @@ function serveModel(app: Hono<Env>, parts: AppParts, path: string, protocol: Cli
 
 /** Told by the header a proxy passes on; `upgrade` itself ends at the next hop. */
 function refuseWebSockets(app: Hono<Env>, parts: AppParts, path: string): void {
-  app.get(path, (context, next) => (context.req.header('sec-websocket-key') === undefined ? next() : refuse(context, parts, new Refusal('websocket_not_served', { headers: { upgrade: 'HTTP/1.1' } }))));
+  app.get(path, (context, next) =>
+    context.req.header('sec-websocket-key') === undefined
+      ? next()
+      : refuse(
+          context,
+          parts,
+          new Refusal('websocket_not_served', { headers: { upgrade: 'HTTP/1.1' } }),
+        ),
+  );
 }
 
-function answer(app: Hono<Env>, parts: AppParts, method: 'GET' | 'POST', path: string, handle: (edge: Edge, context: Context<Env>) => object | Promise<object>): void {
+function answer(
+  app: Hono<Env>,
+  parts: AppParts,
+  method: 'GET' | 'POST',
+  path: string,
+  handle: (edge: Edge, context: Context<Env>) => object | Promise<object>,
+): void {
   app.on(method === 'GET' ? ['GET', 'HEAD'] : [method], path, async (context) => {
     const edge = edgeOf(context.env, parts);
     try {
       edge.reply.sendJson(200, await handle(edge, context));
     } catch (error) {
       if (error instanceof ClientGone) return RESPONSE_ALREADY_SENT;
-      if (!isExpected(error)) parts.operations.log.error({ err: error, rid: edge.rid }, 'request failed unexpectedly');
+      if (!isExpected(error))
+        parts.operations.log.error({ err: error, rid: edge.rid }, 'request failed unexpectedly');
       sendError(edge.reply, error, edge);
     }
     return RESPONSE_ALREADY_SENT;
@@ -86,7 +113,15 @@ function answer(app: Hono<Env>, parts: AppParts, method: 'GET' | 'POST', path: s
 }
 
 function onlyMethod(app: Hono<Env>, parts: AppParts, path: string, method: string): void {
-  app.all(path, (context) => refuse(context, parts, new Refusal('method_not_allowed', { headers: { allow: method === 'GET' ? 'GET, HEAD' : method } })));
+  app.all(path, (context) =>
+    refuse(
+      context,
+      parts,
+      new Refusal('method_not_allowed', {
+        headers: { allow: method === 'GET' ? 'GET, HEAD' : method },
+      }),
+    ),
+  );
 }
 
 function refuse(context: Context<Env>, parts: AppParts, refusal: Refusal): Response {
@@ -95,10 +130,21 @@ function refuse(context: Context<Env>, parts: AppParts, refusal: Refusal): Respo
   return RESPONSE_ALREADY_SENT;
 }
 
-function edgeOf({ incoming, outgoing }: { incoming: IncomingMessage; outgoing: ServerResponse }, { newRid, trustedProxies, clientStallMs }: AppParts): Edge {
+function edgeOf(
+  { incoming, outgoing }: { incoming: IncomingMessage; outgoing: ServerResponse },
+  { newRid, trustedProxies, clientStallMs }: AppParts,
+): Edge {
   const rid = newRid();
   const [path = '/'] = (incoming.url ?? '/').split('?', 1);
-  return { rid, shape: errorShapeOf(path), incoming, outgoing, reply: new ClientReply(outgoing, { rid, stallMs: clientStallMs }), addressHex: clientAddressHex(incoming, trustedProxies), receivedAtMs: Date.now() };
+  return {
+    rid,
+    shape: errorShapeOf(path),
+    incoming,
+    outgoing,
+    reply: new ClientReply(outgoing, { rid, stallMs: clientStallMs }),
+    addressHex: clientAddressHex(incoming, trustedProxies),
+    receivedAtMs: Date.now(),
+  };
 }
 
 function modelsRequest({ incoming, addressHex }: Edge, operations: Operations): ModelsRequest {

@@ -9,37 +9,107 @@ const count = (fallback: number) => z.coerce.number().int().positive().default(f
 const secret = z.string().min(16);
 
 export const configSchema = z.object({
-  REDIS_URL: z.string().min(1).describe('Redis, Sentinel or Cluster that holds the live records, holds and the snapshot.'),
-  ENCRYPTION_KEY: z.string().regex(/^[A-Za-z0-9_-]{43}$/, 'must be 32 bytes in base64url').describe('32 bytes, base64url: opens the sealed upstream keys of the snapshot.'),
-  NODE_CREDENTIAL: secret.describe("This node's credential, or the fleet's; proves its reports and guards /metrics."),
-  NODE_NAME: z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,119}$/, 'must be up to 120 letters, digits, dots, dashes and underscores').describe('Stable name of the node, unique in the fleet.'),
-  DATA_DIR: z.string().min(1).describe('Folder for the journal and the last good snapshot; must survive a restart.'),
+  REDIS_URL: z
+    .string()
+    .min(1)
+    .describe('Redis, Sentinel or Cluster that holds the live records, holds and the snapshot.'),
+  ENCRYPTION_KEY: z
+    .string()
+    .regex(/^[A-Za-z0-9_-]{43}$/, 'must be 32 bytes in base64url')
+    .describe('32 bytes, base64url: opens the sealed upstream keys of the snapshot.'),
+  NODE_CREDENTIAL: secret.describe(
+    "This node's credential, or the fleet's; proves its reports and guards /metrics.",
+  ),
+  NODE_NAME: z
+    .string()
+    .regex(
+      /^[A-Za-z0-9][A-Za-z0-9._-]{0,119}$/,
+      'must be up to 120 letters, digits, dots, dashes and underscores',
+    )
+    .describe('Stable name of the node, unique in the fleet.'),
+  DATA_DIR: z
+    .string()
+    .min(1)
+    .describe('Folder for the journal and the last good snapshot; must survive a restart.'),
   HOST: z.string().default('127.0.0.1').describe('Address to listen on.'),
   PORT: z.coerce.number().int().min(0).max(65_535).default(8788).describe('Port to listen on.'),
-  NODE_WORKER: z.coerce.number().int().min(0).max(999).default(0).describe('Index of this process within the node; with several workers, of the first.'),
-  WORKERS: z.union([z.literal('auto'), z.coerce.number().int().min(1).max(512)]).default(1).describe('Processes that serve behind the one port, each with its own journal; auto = one a core.'),
-  PUBLIC_URL: z.url().optional().describe('Address at which clients reach this node directly, as shown to administrators.'),
-  CONTROL_PLANE_URL: z.url().optional().describe('Where the journal is handed over when Redis has lost its data.'),
+  NODE_WORKER: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(999)
+    .default(0)
+    .describe('Index of this process within the node; with several workers, of the first.'),
+  WORKERS: z
+    .union([z.literal('auto'), z.coerce.number().int().min(1).max(512)])
+    .default(1)
+    .describe(
+      'Processes that serve behind the one port, each with its own journal; auto = one a core.',
+    ),
+  PUBLIC_URL: z
+    .url()
+    .optional()
+    .describe('Address at which clients reach this node directly, as shown to administrators.'),
+  CONTROL_PLANE_URL: z
+    .url()
+    .optional()
+    .describe('Where the journal is handed over when Redis has lost its data.'),
   SHARDS: count(64).describe('Redis shards; fixed for the life of an installation.'),
-  UPSTREAM_ALLOW_PRIVATE: z.string().default('').describe('CIDR list of private ranges upstreams may live in; empty = public addresses only.'),
-  TRUSTED_PROXIES: z.string().default('').describe('CIDR list of proxies whose X-Forwarded-For is believed; empty = the peer is the caller.'),
-  LOG_LEVEL: z.enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']).default('info').describe('Least level that is logged.'),
+  UPSTREAM_ALLOW_PRIVATE: z
+    .string()
+    .default('')
+    .describe('CIDR list of private ranges upstreams may live in; empty = public addresses only.'),
+  TRUSTED_PROXIES: z
+    .string()
+    .default('')
+    .describe(
+      'CIDR list of proxies whose X-Forwarded-For is believed; empty = the peer is the caller.',
+    ),
+  LOG_LEVEL: z
+    .enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'])
+    .default('info')
+    .describe('Least level that is logged.'),
 
-  BODY_BYTES_MAX: count(32 * 1024 * 1024).describe('Largest request body, before and after decoding; a larger one is 413 before it is parsed.'),
+  BODY_BYTES_MAX: count(32 * 1024 * 1024).describe(
+    'Largest request body, before and after decoding; a larger one is 413 before it is parsed.',
+  ),
   HEADER_BYTES_MAX: count(32 * 1024).describe('Largest request header block.'),
-  HEADER_TIMEOUT_MS: count(10_000).describe('Time a client has to send its headers; cuts slow-loris connections.'),
+  HEADER_TIMEOUT_MS: count(10_000).describe(
+    'Time a client has to send its headers; cuts slow-loris connections.',
+  ),
   BODY_TIMEOUT_MS: count(60_000).describe('Time a client has to send a whole request.'),
-  CLIENT_STALL_TIMEOUT_MS: count(60_000).describe('A client that reads nothing for this long is cut, so that it cannot pin an upstream stream.'),
-  CONCURRENCY_PER_SUBSCRIPTION_MAX: count(1_000).describe('Open requests of one subscription across the fleet.'),
-  FAIL_OPEN_TOKENS: z.coerce.number().int().min(0).default(0).describe('While Redis is away: charged tokens a subscription may still use of this node, if it was served a moment ago with plenty left; shared by its workers. 0 = refuse (docs/reliability.md).'),
-  STREAM_SLICE_OUTPUT_TOKENS: count(4_096).describe('Output tokens a stream holds at first and per extension.'),
+  CLIENT_STALL_TIMEOUT_MS: count(60_000).describe(
+    'A client that reads nothing for this long is cut, so that it cannot pin an upstream stream.',
+  ),
+  CONCURRENCY_PER_SUBSCRIPTION_MAX: count(1_000).describe(
+    'Open requests of one subscription across the fleet.',
+  ),
+  FAIL_OPEN_TOKENS: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .default(0)
+    .describe(
+      'While Redis is away: charged tokens a subscription may still use of this node, if it was served a moment ago with plenty left; shared by its workers. 0 = refuse (docs/reliability.md).',
+    ),
+  STREAM_SLICE_OUTPUT_TOKENS: count(4_096).describe(
+    'Output tokens a stream holds at first and per extension.',
+  ),
   HOLD_LEASE_MS: count(60_000).describe('A hold nobody renews for this long is reaped.'),
-  KEEP_ALIVE_MS: count(10_000).describe('Silence after which a stream gets a keep-alive; clients and proxies give up after 15 s and more.'),
+  KEEP_ALIVE_MS: count(10_000).describe(
+    'Silence after which a stream gets a keep-alive; clients and proxies give up after 15 s and more.',
+  ),
   ATTEMPTS_MAX: count(3).describe('Upstreams tried for one request.'),
-  ANSWER_BYTES_MAX: count(64 * 1024 * 1024).describe('Largest upstream answer after decoding; caps compression bombs.'),
+  ANSWER_BYTES_MAX: count(64 * 1024 * 1024).describe(
+    'Largest upstream answer after decoding; caps compression bombs.',
+  ),
   ERROR_BYTES_MAX: count(64 * 1024).describe('Bytes read of an upstream error body.'),
-  DENY_CACHE_MAX: count(10_000).describe('Keys whose rate denial is remembered, at most 1 s, to keep a 429 storm off Redis.'),
-  SNAPSHOT_PULL_MS: count(5_000).describe('Period of the pull that heals a missed snapshot message.'),
+  DENY_CACHE_MAX: count(10_000).describe(
+    'Keys whose rate denial is remembered, at most 1 s, to keep a 429 storm off Redis.',
+  ),
+  SNAPSHOT_PULL_MS: count(5_000).describe(
+    'Period of the pull that heals a missed snapshot message.',
+  ),
   REPORT_MS: count(2_000).describe('Period of the report to the fleet.'),
   DRAIN_TIMEOUT_MS: count(30_000).describe('Time running requests have to finish after SIGTERM.'),
 });
@@ -51,8 +121,13 @@ export function workerCount({ WORKERS }: Pick<Config, 'WORKERS'>): number {
 
 /** Throws an Error whose message names each bad variable, never its value. */
 export function readConfig(environment: NodeJS.ProcessEnv): Config {
-  const present = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''));
+  const present = Object.fromEntries(
+    Object.entries(environment).filter(([, value]) => value !== ''),
+  );
   const result = configSchema.safeParse(present);
-  if (!result.success) throw new Error(`configuration is invalid\n${result.error.issues.map((issue) => `  ${issue.path.join('.')}: ${issue.message}`).join('\n')}`);
+  if (!result.success)
+    throw new Error(
+      `configuration is invalid\n${result.error.issues.map((issue) => `  ${issue.path.join('.')}: ${issue.message}`).join('\n')}`,
+    );
   return result.data;
 }

@@ -11,11 +11,17 @@ process.on('unhandledRejection', (error) => log.error({ err: error }, 'unhandled
 const count = workerCount(config);
 if (cluster.isPrimary && count > 1) {
   const workers = keepWorkers({ config, count, log });
-  stopOnSignal(() => workers.stop(), () => workers.kill());
+  stopOnSignal(
+    () => workers.stop(),
+    () => workers.kill(),
+  );
 } else {
   const node = await startNode(config, log, primaryOfThis());
   log.info({ host: config.HOST, port: node.port }, 'serving');
-  stopOnSignal(() => node.stop(), () => undefined);
+  stopOnSignal(
+    () => node.stop(),
+    () => undefined,
+  );
 }
 
 function stopOnSignal(stop: () => Promise<void>, hurry: () => void): void {

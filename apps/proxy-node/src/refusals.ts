@@ -13,25 +13,82 @@ export interface RefusalRow {
 export const REFUSALS = {
   invalid_api_key: { error: 'invalid_api_key', message: 'The API key is missing or not valid.' },
   account_frozen: { error: 'account_frozen', message: 'This account is not active.' },
-  ip_not_allowed: { error: 'ip_not_allowed', message: 'This API key may not be used from this address.' },
-  model_not_allowed: { error: 'model_not_allowed', message: 'This API key may not use this model.' },
-  model_not_found: { error: 'model_not_found', message: 'The model does not exist or the account is not subscribed to it.' },
+  ip_not_allowed: {
+    error: 'ip_not_allowed',
+    message: 'This API key may not be used from this address.',
+  },
+  model_not_allowed: {
+    error: 'model_not_allowed',
+    message: 'This API key may not use this model.',
+  },
+  model_not_found: {
+    error: 'model_not_found',
+    message: 'The model does not exist or the account is not subscribed to it.',
+  },
   not_found: { error: 'not_found', message: 'There is nothing at this path.' },
-  method_not_allowed: { error: 'method_not_allowed', message: 'This path does not answer this method.' },
-  websocket_not_served: { error: 'websocket_not_served', message: 'There are no web sockets here; send the request with POST.' },
-  wrong_model_kind: { error: 'unsupported', message: 'This model cannot be used at this endpoint.', vendorCode: 'unsupported_model' },
-  protocol_not_served: { error: 'unsupported', message: 'This model has no route for this protocol.', vendorCode: 'unsupported_protocol' },
+  method_not_allowed: {
+    error: 'method_not_allowed',
+    message: 'This path does not answer this method.',
+  },
+  websocket_not_served: {
+    error: 'websocket_not_served',
+    message: 'There are no web sockets here; send the request with POST.',
+  },
+  wrong_model_kind: {
+    error: 'unsupported',
+    message: 'This model cannot be used at this endpoint.',
+    vendorCode: 'unsupported_model',
+  },
+  protocol_not_served: {
+    error: 'unsupported',
+    message: 'This model has no route for this protocol.',
+    vendorCode: 'unsupported_protocol',
+  },
   body_too_large: { error: 'request_too_large', message: 'The request body is too large.' },
-  unsupported_encoding: { error: 'unsupported_media_type', message: 'The content-encoding of the request is not supported; send identity, gzip, deflate, br or zstd.' },
-  body_unreadable: { error: 'invalid_request', message: 'The request body could not be decoded.', vendorCode: 'invalid_body' },
-  rate_limited: { error: 'rate_limit_exceeded', message: 'The request limit of this API key is reached.' },
-  concurrency_exceeded: { error: 'rate_limit_exceeded', message: 'Too many requests of this subscription are running.', vendorCode: 'concurrency_exceeded' },
-  uploads_exceeded: { error: 'rate_limit_exceeded', message: 'This account is sending too many large requests at once.', vendorCode: 'uploads_exceeded' },
-  tokens_held: { error: 'tokens_held', message: 'Running requests hold the tokens this one needs; try again shortly.' },
-  balance_too_low: { error: 'insufficient_quota', message: 'The token balance for this model is too low for this request.' },
-  metering_unavailable: { error: 'unavailable', message: 'The gateway cannot meter requests right now; try again shortly.' },
-  not_serving: { error: 'unavailable', message: 'This node is not taking requests; try again shortly.' },
-  not_ready: { error: 'unavailable', message: 'This node has no configuration yet; try again shortly.' },
+  unsupported_encoding: {
+    error: 'unsupported_media_type',
+    message:
+      'The content-encoding of the request is not supported; send identity, gzip, deflate, br or zstd.',
+  },
+  body_unreadable: {
+    error: 'invalid_request',
+    message: 'The request body could not be decoded.',
+    vendorCode: 'invalid_body',
+  },
+  rate_limited: {
+    error: 'rate_limit_exceeded',
+    message: 'The request limit of this API key is reached.',
+  },
+  concurrency_exceeded: {
+    error: 'rate_limit_exceeded',
+    message: 'Too many requests of this subscription are running.',
+    vendorCode: 'concurrency_exceeded',
+  },
+  uploads_exceeded: {
+    error: 'rate_limit_exceeded',
+    message: 'This account is sending too many large requests at once.',
+    vendorCode: 'uploads_exceeded',
+  },
+  tokens_held: {
+    error: 'tokens_held',
+    message: 'Running requests hold the tokens this one needs; try again shortly.',
+  },
+  balance_too_low: {
+    error: 'insufficient_quota',
+    message: 'The token balance for this model is too low for this request.',
+  },
+  metering_unavailable: {
+    error: 'unavailable',
+    message: 'The gateway cannot meter requests right now; try again shortly.',
+  },
+  not_serving: {
+    error: 'unavailable',
+    message: 'This node is not taking requests; try again shortly.',
+  },
+  not_ready: {
+    error: 'unavailable',
+    message: 'This node has no configuration yet; try again shortly.',
+  },
   no_route: { error: 'unavailable', message: 'No upstream serves this model at the moment.' },
   internal_error: { error: 'internal', message: 'The gateway failed to handle the request.' },
 } as const satisfies Record<string, RefusalRow>;
@@ -50,7 +107,20 @@ export class Refusal extends Error {
   readonly about: string | null;
 
   /** `detail` replaces the public text where the request itself explains more; it must hold nothing secret. */
-  constructor(code: RefusalCode, { detail, param = null, headers = {}, about = null }: { detail?: string; param?: string | null; headers?: Record<string, string>; about?: string | null } = {}) {
+  constructor(
+    code: RefusalCode,
+    {
+      detail,
+      param = null,
+      headers = {},
+      about = null,
+    }: {
+      detail?: string;
+      param?: string | null;
+      headers?: Record<string, string>;
+      about?: string | null;
+    } = {},
+  ) {
     super(code);
     this.code = code;
     this.publicText = detail ?? REFUSALS[code].message;
@@ -63,7 +133,9 @@ export class Refusal extends Error {
 /** `Retry-After` for an exact wait, capped; says not to retry at all when the cap would mislead. */
 export function retryHeaders(waitMs: number): Record<string, string> {
   const exactSeconds = Math.max(1, Math.ceil(waitMs / 1000));
-  const headers: Record<string, string> = { 'retry-after': String(Math.min(exactSeconds, RETRY_AFTER_SECONDS_MAX)) };
+  const headers: Record<string, string> = {
+    'retry-after': String(Math.min(exactSeconds, RETRY_AFTER_SECONDS_MAX)),
+  };
   if (exactSeconds > RETRY_AFTER_SECONDS_MAX) headers['x-should-retry'] = 'false';
   return headers;
 }

@@ -3,7 +3,21 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createSecretBox, parseOutboundPolicy, upstreamSecretOwner } from '@tollgate/contracts';
-import { Acknowledgements, EpochCache, Epochs, FleetStore, FunctionLibrary, memoryUse, MeteringStore, nodeAddress, onRedisReturn, openRedis, redisReady, type ConnectionRole, type RedisConnection } from '@tollgate/keyspace';
+import {
+  Acknowledgements,
+  EpochCache,
+  Epochs,
+  FleetStore,
+  FunctionLibrary,
+  memoryUse,
+  MeteringStore,
+  nodeAddress,
+  onRedisReturn,
+  openRedis,
+  redisReady,
+  type ConnectionRole,
+  type RedisConnection,
+} from '@tollgate/keyspace';
 import type { Logger } from 'pino';
 import { createApp } from './app.ts';
 import { workerCount, type Config } from './config.ts';
@@ -51,28 +65,75 @@ export interface RunningNode {
  * The only place where parts are made and joined. With a `primary` others serve on the same port already, so this one joins them only when it can
  * serve too, or when the fleet has had time to say that it shall not.
  */
-export async function startNode(config: Config, log: Logger, primary: PrimaryPort | null = null): Promise<RunningNode> {
+export async function startNode(
+  config: Config,
+  log: Logger,
+  primary: PrimaryPort | null = null,
+): Promise<RunningNode> {
   await mkdir(config.DATA_DIR, { recursive: true });
   const redis = openConnections(config, log);
   // Bounded: without Redis a node starts too, and serves from what it has as soon as Redis returns.
-  await Promise.all([redis.hot, redis.plain].map((connection) => redisReady(connection, REDIS_WAIT_MS).catch(() => log.warn({ wait_ms: REDIS_WAIT_MS }, 'Redis is not there yet; starting without it'))));
+  await Promise.all(
+    [redis.hot, redis.plain].map((connection) =>
+      redisReady(connection, REDIS_WAIT_MS).catch(() =>
+        log.warn({ wait_ms: REDIS_WAIT_MS }, 'Redis is not there yet; starting without it'),
+      ),
+    ),
+  );
   const library = new FunctionLibrary(redis.hot);
-  const store = new MeteringStore({ library, epochs: new EpochCache(new Epochs(redis.hot)), shards: config.SHARDS });
+  const store = new MeteringStore({
+    library,
+    epochs: new EpochCache(new Epochs(redis.hot)),
+    shards: config.SHARDS,
+  });
   const fleet = new FleetStore({ redis: redis.plain, library });
   const books = await openBooks({ config, store, fleet, redis, log });
-  const follower = new SnapshotFollower({ source: fleet, file: new SnapshotFile(join(config.DATA_DIR, 'snapshot.json'), { worker: config.NODE_WORKER }), log, pullMs: config.SNAPSHOT_PULL_MS });
+  const follower = new SnapshotFollower({
+    source: fleet,
+    file: new SnapshotFile(join(config.DATA_DIR, 'snapshot.json'), { worker: config.NODE_WORKER }),
+    log,
+    pullMs: config.SNAPSHOT_PULL_MS,
+  });
   const serving = createServing({ config, store, books, follower, primary, log });
-  const reporter = followFleet({ config, fleet, subscriber: redis.subscriber, books, follower, serving, log });
+  const reporter = followFleet({
+    config,
+    fleet,
+    subscriber: redis.subscriber,
+    books,
+    follower,
+    serving,
+    log,
+  });
   // At the first start and after each outage: what was missed meanwhile is caught up with at once.
   onRedisReturn(redis.plain, () => void follower.pull().then(() => reporter.report()));
   await follower.start();
   reporter.start();
-  const server = createHttpServer(serving.app, { headerBytesMax: config.HEADER_BYTES_MAX, headerTimeoutMs: config.HEADER_TIMEOUT_MS, bodyTimeoutMs: config.BODY_TIMEOUT_MS });
+  const server = createHttpServer(serving.app, {
+    headerBytesMax: config.HEADER_BYTES_MAX,
+    headerTimeoutMs: config.HEADER_TIMEOUT_MS,
+    bodyTimeoutMs: config.BODY_TIMEOUT_MS,
+  });
   if (primary) await untilReady(serving.operations);
   const port = await listen(server, { host: config.HOST, port: config.PORT });
   const { gate, pipeline, pools } = serving;
-  const disconnect = (): void => Object.values(redis).forEach((connection) => connection.disconnect());
-  return { port, stop: () => stopNode({ server, gate, pipeline, reporter, follower, books, pools, disconnect, drainTimeoutMs: config.DRAIN_TIMEOUT_MS, log }) };
+  const disconnect = (): void =>
+    Object.values(redis).forEach((connection) => connection.disconnect());
+  return {
+    port,
+    stop: () =>
+      stopNode({
+        server,
+        gate,
+        pipeline,
+        reporter,
+        follower,
+        books,
+        pools,
+        disconnect,
+        drainTimeoutMs: config.DRAIN_TIMEOUT_MS,
+        log,
+      }),
+  };
 }
 
 async function untilReady(operations: Operations): Promise<void> {
@@ -84,8 +145,17 @@ type Connections = Record<'hot' | 'plain' | 'blocking' | 'subscriber', RedisConn
 
 function openConnections(config: Config, log: Logger): Connections {
   const open = (role: ConnectionRole): RedisConnection =>
-    openRedis(config.REDIS_URL, { role, name: `${config.NODE_NAME}:${config.NODE_WORKER}:${role}`, onError: (error) => log.warn({ err: error, role }, 'Redis connection') });
-  return { hot: open('hot'), plain: open('plain'), blocking: open('blocking'), subscriber: open('subscriber') };
+    openRedis(config.REDIS_URL, {
+      role,
+      name: `${config.NODE_NAME}:${config.NODE_WORKER}:${role}`,
+      onError: (error) => log.warn({ err: error, role }, 'Redis connection'),
+    });
+  return {
+    hot: open('hot'),
+    plain: open('plain'),
+    blocking: open('blocking'),
+    subscriber: open('subscriber'),
+  };
 }
 
 interface BooksParts {
@@ -112,28 +182,65 @@ function openBooks({ config, store, fleet, redis, log }: BooksParts): Promise<Re
     credential: config.NODE_CREDENTIAL,
     memoryUse: () => memoryUse(redis.plain),
     failOpenTokens: Math.floor(config.FAIL_OPEN_TOKENS / workerCount(config)),
-    peers: async () => (await fleet.listReports({ nowMs: Date.now(), ageMaxMs: PEER_AGE_MAX_MS })).map(({ name, worker }) => nodeAddress(name, worker)).sort(),
+    peers: async () =>
+      (await fleet.listReports({ nowMs: Date.now(), ageMaxMs: PEER_AGE_MAX_MS }))
+        .map(({ name, worker }) => nodeAddress(name, worker))
+        .sort(),
     log,
   });
 }
 
 type Serving = ReturnType<typeof createServing>;
 
-function createServing({ config, store, books, follower, primary, log }: { config: Config; store: MeteringStore; books: RequestBooks; follower: SnapshotFollower; primary: PrimaryPort | null; log: Logger }) {
+function createServing({
+  config,
+  store,
+  books,
+  follower,
+  primary,
+  log,
+}: {
+  config: Config;
+  store: MeteringStore;
+  books: RequestBooks;
+  follower: SnapshotFollower;
+  primary: PrimaryPort | null;
+  log: Logger;
+}) {
   const node = nodeAddress(config.NODE_NAME, config.NODE_WORKER);
   const gate = new Gate(() => follower.current);
   const secrets = createSecretBox(config.ENCRYPTION_KEY);
-  const pools = new UpstreamPools({ policy: parseOutboundPolicy(config.UPSTREAM_ALLOW_PRIVATE), openSecret: (sealed, id) => secrets.open(sealed, upstreamSecretOwner(id)) });
-  const health = new UpstreamHealth({ onOpened: ({ upstreamId, failuresInRow, openMs }) => log.warn({ upstream_id: upstreamId, failures_in_row: failuresInRow, open_ms: openMs }, 'an upstream keeps failing: it is left alone for a while') });
+  const pools = new UpstreamPools({
+    policy: parseOutboundPolicy(config.UPSTREAM_ALLOW_PRIVATE),
+    openSecret: (sealed, id) => secrets.open(sealed, upstreamSecretOwner(id)),
+  });
+  const health = new UpstreamHealth({
+    onOpened: ({ upstreamId, failuresInRow, openMs }) =>
+      log.warn(
+        { upstream_id: upstreamId, failures_in_row: failuresInRow, open_ms: openMs },
+        'an upstream keeps failing: it is left alone for a while',
+      ),
+  });
   const affinity = new SessionAffinity();
   const ticker = new Ticker();
   const denials = new DenyCache(config.DENY_CACHE_MAX);
-  const metrics = new Metrics({ credential: config.NODE_CREDENTIAL, worker: config.NODE_WORKER, gate, unacknowledged: () => books.state.unacknowledged, failOpen: () => books.failOpen.state, snapshotVersion: () => follower.current?.snapshot.version ?? 0 });
+  const metrics = new Metrics({
+    credential: config.NODE_CREDENTIAL,
+    worker: config.NODE_WORKER,
+    gate,
+    unacknowledged: () => books.state.unacknowledged,
+    failOpen: () => books.failOpen.state,
+    snapshotVersion: () => follower.current?.snapshot.version ?? 0,
+  });
   const admitter = new Admitter({
     store,
     books,
     denials,
-    limits: { concurrencyMax: config.CONCURRENCY_PER_SUBSCRIPTION_MAX, leaseMs: config.HOLD_LEASE_MS, sliceOutputTokens: config.STREAM_SLICE_OUTPUT_TOKENS },
+    limits: {
+      concurrencyMax: config.CONCURRENCY_PER_SUBSCRIPTION_MAX,
+      leaseMs: config.HOLD_LEASE_MS,
+      sliceOutputTokens: config.STREAM_SLICE_OUTPUT_TOKENS,
+    },
     node,
     log,
   });
@@ -142,18 +249,43 @@ function createServing({ config, store, books, follower, primary, log }: { confi
     gate,
     bodies,
     admitter,
-    forwarder: new Forwarder({ pools, health, ticker, limits: { answerBytesMax: config.ANSWER_BYTES_MAX, errorBytesMax: config.ERROR_BYTES_MAX } }),
+    forwarder: new Forwarder({
+      pools,
+      health,
+      ticker,
+      limits: { answerBytesMax: config.ANSWER_BYTES_MAX, errorBytesMax: config.ERROR_BYTES_MAX },
+    }),
     health,
     affinity,
     ticker,
     log,
     node,
-    limits: { bodyBytesMax: config.BODY_BYTES_MAX, attemptsMax: config.ATTEMPTS_MAX, keepAliveMs: config.KEEP_ALIVE_MS },
+    limits: {
+      bodyBytesMax: config.BODY_BYTES_MAX,
+      attemptsMax: config.ATTEMPTS_MAX,
+      keepAliveMs: config.KEEP_ALIVE_MS,
+    },
     onFinal: (final, { model }) => metrics.ended(final, model.name),
     refusals: new RefusalLog({ log, count: (refused) => metrics.refused(refused), now: Date.now }),
   });
-  const operations = new Operations({ gate, follower, metrics, scrape: primary ? joinScrapes(primary, () => metrics.text()) : () => metrics.text(), meteringRefusal: () => books.unreadiness, log });
-  const app = createApp({ pipeline, bodies, admitter, operations, newRid: randomUUIDv7, trustedProxies: parseRanges(config.TRUSTED_PROXIES), clientStallMs: config.CLIENT_STALL_TIMEOUT_MS, bodyBytesMax: config.BODY_BYTES_MAX });
+  const operations = new Operations({
+    gate,
+    follower,
+    metrics,
+    scrape: primary ? joinScrapes(primary, () => metrics.text()) : () => metrics.text(),
+    meteringRefusal: () => books.unreadiness,
+    log,
+  });
+  const app = createApp({
+    pipeline,
+    bodies,
+    admitter,
+    operations,
+    newRid: randomUUIDv7,
+    trustedProxies: parseRanges(config.TRUSTED_PROXIES),
+    clientStallMs: config.CLIENT_STALL_TIMEOUT_MS,
+    bodyBytesMax: config.BODY_BYTES_MAX,
+  });
   return { app, operations, gate, pipeline, pools, health, affinity, denials };
 }
 
@@ -167,7 +299,15 @@ interface FleetParts {
   log: Logger;
 }
 
-function followFleet({ config, fleet, subscriber, books, follower, serving, log }: FleetParts): NodeReporter {
+function followFleet({
+  config,
+  fleet,
+  subscriber,
+  books,
+  follower,
+  serving,
+  log,
+}: FleetParts): NodeReporter {
   const { gate, pools, health, affinity, denials } = serving;
   const identity = {
     name: config.NODE_NAME,
@@ -178,15 +318,42 @@ function followFleet({ config, fleet, subscriber, books, follower, serving, log 
     software: SOFTWARE,
     startedAtMs: Date.now(),
   };
-  const reporter = new NodeReporter({ fleet, gate, follower, unacknowledged: () => books.state.unacknowledged, identity, periodMs: config.REPORT_MS, log });
+  const reporter = new NodeReporter({
+    fleet,
+    gate,
+    follower,
+    unacknowledged: () => books.state.unacknowledged,
+    identity,
+    periodMs: config.REPORT_MS,
+    log,
+  });
   follower.onApplied(({ snapshot: { document } }) => {
     const upstreamIds = new Set(document.upstreams.map(({ id }) => id));
     pools.retain(upstreamIds);
-    health.retain({ upstreams: document.upstreams, routeIds: new Set(document.routes.map(({ id }) => id)) });
+    health.retain({
+      upstreams: document.upstreams,
+      routeIds: new Set(document.routes.map(({ id }) => id)),
+    });
     void reporter.report();
   });
-  const tables = nodeTables({ follower, health, affinity, denials, denialsMax: config.DENY_CACHE_MAX });
-  const listener = fleetListener({ name: config.NODE_NAME, follower, reporter, dump: (request) => fleet.writeDump(composeDump(tables, request, identity)), log });
-  fleet.subscribe(subscriber, listener).catch((error: unknown) => log.error({ err: error }, 'the fleet channel cannot be followed; pulling only'));
+  const tables = nodeTables({
+    follower,
+    health,
+    affinity,
+    denials,
+    denialsMax: config.DENY_CACHE_MAX,
+  });
+  const listener = fleetListener({
+    name: config.NODE_NAME,
+    follower,
+    reporter,
+    dump: (request) => fleet.writeDump(composeDump(tables, request, identity)),
+    log,
+  });
+  fleet
+    .subscribe(subscriber, listener)
+    .catch((error: unknown) =>
+      log.error({ err: error }, 'the fleet channel cannot be followed; pulling only'),
+    );
   return reporter;
 }

@@ -16,7 +16,11 @@ export interface AdminClientOptions {
 }
 
 /** The whole administration interface, typed from its API document: `client.GET('/admin-api/keys/{id}', { params: { path: { id: 7 } } })`. */
-export function createAdminClient({ baseUrl, token, timeoutMs = TIMEOUT_MS }: AdminClientOptions): AdminClient {
+export function createAdminClient({
+  baseUrl,
+  token,
+  timeoutMs = TIMEOUT_MS,
+}: AdminClientOptions): AdminClient {
   return createClient<paths>({
     baseUrl: baseUrl.replace(/\/+$/, ''),
     headers: token === undefined ? {} : { authorization: `Bearer ${token}` },
@@ -47,7 +51,9 @@ export class AdminRefusal extends Error {
 }
 
 /** The data of an answer; throws AdminRefusal. Where nothing answers, `fetch` throws its own TypeError. */
-export async function answerOf<T>(call: Promise<{ data?: T; error?: unknown; response: Response }>): Promise<T> {
+export async function answerOf<T>(
+  call: Promise<{ data?: T; error?: unknown; response: Response }>,
+): Promise<T> {
   const { data, error, response } = await call;
   if (!response.ok) throw new AdminRefusal(response.status, error);
   // 204 has no data, and its type says so.
@@ -55,5 +61,12 @@ export async function answerOf<T>(call: Promise<{ data?: T; error?: unknown; res
 }
 
 function isProblem(body: unknown): body is Problem {
-  return typeof body === 'object' && body !== null && 'code' in body && 'detail' in body && 'errors' in body && Array.isArray(body.errors);
+  return (
+    typeof body === 'object' &&
+    body !== null &&
+    'code' in body &&
+    'detail' in body &&
+    'errors' in body &&
+    Array.isArray(body.errors)
+  );
 }

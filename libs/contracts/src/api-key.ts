@@ -15,7 +15,11 @@ export interface ParsedApiKey {
 
 export function issueApiKey(accountId: number): { key: string; hash: string; prefix: string } {
   const key = `sk-tg-${accountId.toString(36)}-${randomBytes(32).toString('base64url')}`;
-  return { key, hash: hashApiKey(key), prefix: key.slice(0, key.lastIndexOf('-', key.length - 43) + 1 + DISPLAY_PREFIX_CHARS) };
+  return {
+    key,
+    hash: hashApiKey(key),
+    prefix: key.slice(0, key.lastIndexOf('-', key.length - 43) + 1 + DISPLAY_PREFIX_CHARS),
+  };
 }
 
 /** Returns undefined for anything that was never issued; callers answer it exactly as they answer an unknown key (security S9). */
@@ -23,7 +27,8 @@ export function parseApiKey(text: string): ParsedApiKey | undefined {
   const match = API_KEY_PATTERN.exec(text);
   if (!match) return undefined;
   const accountId = Number.parseInt(match[1] as string, 36);
-  if (!Number.isSafeInteger(accountId) || accountId < 1 || accountId.toString(36) !== match[1]) return undefined;
+  if (!Number.isSafeInteger(accountId) || accountId < 1 || accountId.toString(36) !== match[1])
+    return undefined;
   return { accountId, hash: hashApiKey(text) };
 }
 

@@ -40,7 +40,14 @@ export type FleetMessage =
   | { kind: 'snapshot'; version: number }
   | { kind: 'reload'; node: string | null }
   | { kind: 'desired'; node: string }
-  | { kind: 'dump'; node: string | null; request_id: string; table: string | null; page: number; page_size: number };
+  | {
+      kind: 'dump';
+      node: string | null;
+      request_id: string;
+      table: string | null;
+      page: number;
+      page_size: number;
+    };
 
 /**
  * A worker's answer to `dump`, written to `{fleet}:dump:<request_id>:<name>:<worker>` with a TTL of 30 s. Secrets are redacted by the node.
@@ -51,7 +58,15 @@ export const nodeDumpSchema = z.strictObject({
   name: z.string().min(1).max(128),
   worker: z.number().int().nonnegative(),
   /** Every in-memory table of the worker with its number of entries and, where it has one, its limit. */
-  tables: z.array(z.strictObject({ table: z.string().max(64), entries: z.number().int().nonnegative(), limit: z.number().int().nonnegative().nullable() })).max(64),
+  tables: z
+    .array(
+      z.strictObject({
+        table: z.string().max(64),
+        entries: z.number().int().nonnegative(),
+        limit: z.number().int().nonnegative().nullable(),
+      }),
+    )
+    .max(64),
   table: z.string().nullable(),
   page: z.number().int().positive(),
   page_size: z.number().int().positive(),

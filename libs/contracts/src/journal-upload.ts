@@ -3,14 +3,21 @@ import { z } from 'zod';
 /** Where a node hands over finals that Redis cannot take any more: on the control plane, outside every public path. */
 export const JOURNAL_PATH = '/internal/journal';
 /** Who sends, when (Unix ms), and `proveJournal` over both and the body. */
-export const JOURNAL_HEADERS = { node: 'x-tollgate-node', at: 'x-tollgate-at', proof: 'x-tollgate-proof' } as const;
+export const JOURNAL_HEADERS = {
+  node: 'x-tollgate-node',
+  at: 'x-tollgate-at',
+  proof: 'x-tollgate-proof',
+} as const;
 /** The control plane refuses larger bodies. */
 export const JOURNAL_BODY_BYTES_MAX = 200 * 1024;
 export const JOURNAL_FINALS_MAX = 500;
 
 /** Finals from a node's journal. `payload` is the JSON text of a `UsageFinal`, as the outbox would have carried it. */
 export const journalUploadSchema = z.strictObject({
-  finals: z.array(z.strictObject({ rid: z.string().max(64), payload: z.string() })).min(1).max(JOURNAL_FINALS_MAX),
+  finals: z
+    .array(z.strictObject({ rid: z.string().max(64), payload: z.string() }))
+    .min(1)
+    .max(JOURNAL_FINALS_MAX),
 });
 export type JournalUpload = z.infer<typeof journalUploadSchema>;
 

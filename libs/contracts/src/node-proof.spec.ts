@@ -4,8 +4,20 @@ import { hashCredential, isReportProven, proveReport } from './node-proof.ts';
 
 const KEY = hashCredential('a-credential-of-tests');
 const bare: Omit<NodeReport, 'proof'> = {
-  name: 'node-1', worker: 0, instance: '7b0c1a52-8a54-4a53-9b3c-7a3b0f3f3a10', url: null, state: 'online', version: 7, checksum: 'c'.repeat(64), applied_at: 1, refused: null,
-  started_at: 1, reported_at: 2, in_flight: 3, unacknowledged: 4, software: 'test',
+  name: 'node-1',
+  worker: 0,
+  instance: '7b0c1a52-8a54-4a53-9b3c-7a3b0f3f3a10',
+  url: null,
+  state: 'online',
+  version: 7,
+  checksum: 'c'.repeat(64),
+  applied_at: 1,
+  refused: null,
+  started_at: 1,
+  reported_at: 2,
+  in_flight: 3,
+  unacknowledged: 4,
+  software: 'test',
 };
 const report: NodeReport = { ...bare, proof: proveReport(bare, KEY) };
 
@@ -14,9 +26,23 @@ test('a report proves the credential of its sender', () => {
   expect(isReportProven(report, hashCredential('another-credential-of-tests'))).toBe(false);
 });
 
-test.each(Object.entries({
-  name: 'node-2', worker: 1, instance: '7b0c1a52-8a54-4a53-9b3c-7a3b0f3f3a11', url: 'http://elsewhere', state: 'stopped', version: 8, checksum: 'd'.repeat(64), applied_at: 2, refused: 'no',
-  started_at: 2, reported_at: 3, in_flight: 4, unacknowledged: 0, software: 'other',
-} satisfies Omit<NodeReport, 'proof'>))('nobody without the credential can alter its %s', (field, value) => {
+test.each(
+  Object.entries({
+    name: 'node-2',
+    worker: 1,
+    instance: '7b0c1a52-8a54-4a53-9b3c-7a3b0f3f3a11',
+    url: 'http://elsewhere',
+    state: 'stopped',
+    version: 8,
+    checksum: 'd'.repeat(64),
+    applied_at: 2,
+    refused: 'no',
+    started_at: 2,
+    reported_at: 3,
+    in_flight: 4,
+    unacknowledged: 0,
+    software: 'other',
+  } satisfies Omit<NodeReport, 'proof'>),
+)('nobody without the credential can alter its %s', (field, value) => {
   expect(isReportProven({ ...report, [field]: value }, KEY)).toBe(false);
 });

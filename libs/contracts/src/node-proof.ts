@@ -5,7 +5,20 @@ type ProvenReport = Omit<NodeReport, 'proof'>;
 
 /** Every word of a report, in the order that is signed: somebody who can only write Redis must not be able to alter one of them. */
 const PROVEN_FIELDS = [
-  'name', 'worker', 'instance', 'url', 'state', 'version', 'checksum', 'applied_at', 'refused', 'started_at', 'reported_at', 'in_flight', 'unacknowledged', 'software',
+  'name',
+  'worker',
+  'instance',
+  'url',
+  'state',
+  'version',
+  'checksum',
+  'applied_at',
+  'refused',
+  'started_at',
+  'reported_at',
+  'in_flight',
+  'unacknowledged',
+  'software',
 ] as const satisfies readonly (keyof ProvenReport)[];
 
 /** SHA-256 of a node or fleet credential, hex: what `proxy_nodes.credential_hash` keeps, and the key of every proof. */
@@ -15,10 +28,12 @@ export function hashCredential(credential: string): string {
 
 /** `NodeReport.proof`: shows that the sender holds the credential without sending it. */
 export function proveReport(report: ProvenReport, credentialHash: string): string {
-  return createHmac('sha256', Buffer.from(credentialHash, 'hex'))
-    // As JSON, so that no field can run over into the next.
-    .update(JSON.stringify(PROVEN_FIELDS.map((field) => report[field])))
-    .digest('hex');
+  return (
+    createHmac('sha256', Buffer.from(credentialHash, 'hex'))
+      // As JSON, so that no field can run over into the next.
+      .update(JSON.stringify(PROVEN_FIELDS.map((field) => report[field])))
+      .digest('hex')
+  );
 }
 
 export function isReportProven(report: NodeReport, credentialHash: string): boolean {
@@ -26,13 +41,21 @@ export function isReportProven(report: NodeReport, credentialHash: string): bool
 }
 
 /** Proof of a journal upload: the same key, over who sends it, when, and every byte of the body. */
-export function proveJournal({ node, atMs, body }: { node: string; atMs: number; body: string | Buffer }, credentialHash: string): string {
+export function proveJournal(
+  { node, atMs, body }: { node: string; atMs: number; body: string | Buffer },
+  credentialHash: string,
+): string {
   return createHmac('sha256', Buffer.from(credentialHash, 'hex'))
-    .update(JSON.stringify(['journal', node, atMs, createHash('sha256').update(body).digest('hex')]))
+    .update(
+      JSON.stringify(['journal', node, atMs, createHash('sha256').update(body).digest('hex')]),
+    )
     .digest('hex');
 }
 
-export function isJournalProven(upload: { node: string; atMs: number; body: string | Buffer; proof: string }, credentialHash: string): boolean {
+export function isJournalProven(
+  upload: { node: string; atMs: number; body: string | Buffer; proof: string },
+  credentialHash: string,
+): boolean {
   return isSame(upload.proof, proveJournal(upload, credentialHash));
 }
 

@@ -14,7 +14,10 @@ export type BaseUrlVerdict = { kind: 'ok'; baseUrl: string } | { kind: 'refused'
 
 const URL_CHARS_MAX = 2048;
 /** Services that are never a model provider; an operator's range must not become a door to them. */
-const REFUSED_PORTS: ReadonlySet<number> = new Set([1433, 1521, 2049, 2181, 2375, 2376, 2379, 2380, 3306, 3389, 5432, 5672, 6379, 6380, 8500, 9042, 9092, 9200, 11211, 26379, 27017]);
+const REFUSED_PORTS: ReadonlySet<number> = new Set([
+  1433, 1521, 2049, 2181, 2375, 2376, 2379, 2380, 3306, 3389, 5432, 5672, 6379, 6380, 8500, 9042,
+  9092, 9200, 11211, 26379, 27017,
+]);
 const WEB_PORTS: ReadonlySet<number> = new Set([80, 443]);
 const PRIVILEGED_PORT_MAX = 1023;
 /** Azure's metadata host sits in public space. */
@@ -23,7 +26,10 @@ const GLOBAL_UNICAST = ipaddr.parse('2000::');
 
 /** Reads a comma-separated list of CIDR ranges or single addresses. Throws an Error naming the entry that is neither. */
 export function parseOutboundPolicy(text: string): OutboundPolicy {
-  const entries = text.split(',').map((entry) => entry.trim()).filter((entry) => entry !== '');
+  const entries = text
+    .split(',')
+    .map((entry) => entry.trim())
+    .filter((entry) => entry !== '');
   return { allowPrivate: entries.map(parseRange) };
 }
 
@@ -31,7 +37,11 @@ export function parseOutboundPolicy(text: string): OutboundPolicy {
  * Whether this address may be dialled. Public unicast only, unless a range of the policy holds it; unencrypted only
  * inside such a range, since a key travels with every request. Anything that is not an address is refused.
  */
-export function isAddressAllowed(address: string, policy: OutboundPolicy, { isEncrypted }: { isEncrypted: boolean }): boolean {
+export function isAddressAllowed(
+  address: string,
+  policy: OutboundPolicy,
+  { isEncrypted }: { isEncrypted: boolean },
+): boolean {
   const parsed = canonicalAddress(address);
   if (!parsed) return false;
   return isInRanges(parsed, policy.allowPrivate) || (isEncrypted && isPublic(parsed));
@@ -42,14 +52,17 @@ export function isAddressAllowed(address: string, policy: OutboundPolicy, { isEn
  * parser reads it: `0x7f.1`, `127.0.0.1.` or a look-alike in another script are refused rather than understood.
  */
 export function checkBaseUrl(text: string, policy: OutboundPolicy): BaseUrlVerdict {
-  if (text.length > URL_CHARS_MAX) return refused(`must not be longer than ${URL_CHARS_MAX} characters`);
+  if (text.length > URL_CHARS_MAX)
+    return refused(`must not be longer than ${URL_CHARS_MAX} characters`);
   // The URL parser would silently drop tabs and newlines, and turn other scripts into punycode.
   if (!/^[\x21-\x7e]+$/.test(text)) return refused('must be printable ASCII without spaces');
   const url = URL.parse(text);
   if (!url) return refused('must be an absolute URL');
   if (url.protocol !== 'https:' && url.protocol !== 'http:') return refused('must use https');
-  if (url.username !== '' || url.password !== '' || text.includes('@')) return refused('must not carry a user name or password');
-  if (url.search !== '' || url.hash !== '' || /[?#\\]/.test(text)) return refused('must have neither query nor fragment');
+  if (url.username !== '' || url.password !== '' || text.includes('@'))
+    return refused('must not carry a user name or password');
+  if (url.search !== '' || url.hash !== '' || /[?#\\]/.test(text))
+    return refused('must have neither query nor fragment');
   const reason = hostRefusal(url, text, policy) ?? portRefusal(url);
   if (reason !== undefined) return refused(reason);
   return { kind: 'ok', baseUrl: url.href.replace(/\/+$/, '') };
@@ -57,14 +70,21 @@ export function checkBaseUrl(text: string, policy: OutboundPolicy): BaseUrlVerdi
 
 function hostRefusal(url: URL, text: string, policy: OutboundPolicy): string | undefined {
   const written = /^https?:\/\/(\[[^\]]*\]|[^/:]*)/i.exec(text)?.[1]?.toLowerCase();
-  if (written !== url.hostname || url.hostname.endsWith('.')) return `the host must be written in its plain form, "${url.hostname.replace(/\.+$/, '')}"`;
+  if (written !== url.hostname || url.hostname.endsWith('.'))
+    return `the host must be written in its plain form, "${url.hostname.replace(/\.+$/, '')}"`;
   const isEncrypted = url.protocol === 'https:';
   const literal = url.hostname.replace(/^\[(.*)\]$/, '$1');
   if (ipaddr.isValid(literal)) {
     if (isAddressAllowed(literal, policy, { isEncrypted })) return undefined;
-    return isAddressAllowed(literal, policy, { isEncrypted: true }) ? 'must use https' : 'leads to a private, local or reserved address that UPSTREAM_ALLOW_PRIVATE does not name';
+    return isAddressAllowed(literal, policy, { isEncrypted: true })
+      ? 'must use https'
+      : 'leads to a private, local or reserved address that UPSTREAM_ALLOW_PRIVATE does not name';
   }
-  if (/^(.*\.)?localhost$/.test(url.hostname) && !isAddressAllowed('127.0.0.1', policy, { isEncrypted }) && !isAddressAllowed('::1', policy, { isEncrypted })) {
+  if (
+    /^(.*\.)?localhost$/.test(url.hostname) &&
+    !isAddressAllowed('127.0.0.1', policy, { isEncrypted }) &&
+    !isAddressAllowed('::1', policy, { isEncrypted })
+  ) {
     return 'leads to a private, local or reserved address that UPSTREAM_ALLOW_PRIVATE does not name';
   }
   // Where a name leads is judged when it is dialled; without a private range no unencrypted address could ever pass there.
@@ -74,7 +94,8 @@ function hostRefusal(url: URL, text: string, policy: OutboundPolicy): string | u
 function portRefusal(url: URL): string | undefined {
   if (url.port === '') return undefined;
   const port = Number(url.port);
-  const isRefused = REFUSED_PORTS.has(port) || (port <= PRIVILEGED_PORT_MAX && !WEB_PORTS.has(port));
+  const isRefused =
+    REFUSED_PORTS.has(port) || (port <= PRIVILEGED_PORT_MAX && !WEB_PORTS.has(port));
   return isRefused ? `port ${port} is not one a model provider answers on` : undefined;
 }
 
@@ -94,13 +115,17 @@ function canonicalAddress(text: string): ipaddr.IPv4 | ipaddr.IPv6 | undefined {
 }
 
 function isInRanges(address: ipaddr.IPv4 | ipaddr.IPv6, ranges: readonly AddressRange[]): boolean {
-  return ranges.some(([network, bits]) => network.kind() === address.kind() && address.match(network, bits));
+  return ranges.some(
+    ([network, bits]) => network.kind() === address.kind() && address.match(network, bits),
+  );
 }
 
 /** IPv6 outside 2000::/3 is not global unicast, whatever a list of special ranges forgets (RFC 4291, 2.4). */
 function isPublic(address: ipaddr.IPv4 | ipaddr.IPv6): boolean {
   if (address.range() !== 'unicast') return false;
-  return address.kind() === 'ipv4' ? address.toString() !== AZURE_WIRE_SERVER : address.match(GLOBAL_UNICAST, 3);
+  return address.kind() === 'ipv4'
+    ? address.toString() !== AZURE_WIRE_SERVER
+    : address.match(GLOBAL_UNICAST, 3);
 }
 
 function refused(reason: string): BaseUrlVerdict {

@@ -19,8 +19,17 @@ describe('S11: sealed secrets', () => {
   test('do not open with another key, damaged or cut short', () => {
     const last = envelope.endsWith('A') ? 'B' : 'A';
     const [version, nonce, tag, ciphertext] = envelope.split('.');
-    expect(() => createSecretBox(randomBytes(32).toString('base64url')).open(envelope, upstreamSecretOwner(7))).toThrow(SecretUnreadable);
-    for (const damaged of [`${last}${envelope}`, `${version}.${nonce}.${tag}.AAAA${ciphertext}`, `${version}.${nonce}.${tag?.slice(0, 8)}.${ciphertext}`, `${version}.${nonce}.${tag}`, 'v1...', '']) {
+    expect(() =>
+      createSecretBox(randomBytes(32).toString('base64url')).open(envelope, upstreamSecretOwner(7)),
+    ).toThrow(SecretUnreadable);
+    for (const damaged of [
+      `${last}${envelope}`,
+      `${version}.${nonce}.${tag}.AAAA${ciphertext}`,
+      `${version}.${nonce}.${tag?.slice(0, 8)}.${ciphertext}`,
+      `${version}.${nonce}.${tag}`,
+      'v1...',
+      '',
+    ]) {
       expect(() => box.open(damaged, upstreamSecretOwner(7))).toThrow(SecretUnreadable);
     }
   });

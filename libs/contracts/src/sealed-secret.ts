@@ -13,7 +13,9 @@ export interface SecretBox {
 
 export class SecretUnreadable extends Error {
   constructor() {
-    super('the sealed secret cannot be opened: it is damaged, belongs to another owner, or ENCRYPTION_KEY differs');
+    super(
+      'the sealed secret cannot be opened: it is damaged, belongs to another owner, or ENCRYPTION_KEY differs',
+    );
   }
 }
 
@@ -29,7 +31,8 @@ export function upstreamSecretOwner(upstreamId: number): string {
 /** `encryptionKey`: 32 bytes, base64url. */
 export function createSecretBox(encryptionKey: string): SecretBox {
   const master = Buffer.from(encryptionKey, 'base64url');
-  if (master.length !== KEY_BYTES) throw new RangeError('ENCRYPTION_KEY must be 32 bytes in base64url');
+  if (master.length !== KEY_BYTES)
+    throw new RangeError('ENCRYPTION_KEY must be 32 bytes in base64url');
   const key = Buffer.from(hkdfSync('sha256', master, '', 'tollgate/sealed-secret/v1', KEY_BYTES));
   return {
     seal: (secret, owner) => seal(key, secret, owner),
@@ -39,19 +42,36 @@ export function createSecretBox(encryptionKey: string): SecretBox {
 
 function seal(key: Buffer, secret: string, owner: string): string {
   const nonce = randomBytes(NONCE_BYTES);
-  const cipher = createCipheriv('aes-256-gcm', key, nonce, { authTagLength: TAG_BYTES }).setAAD(Buffer.from(owner));
+  const cipher = createCipheriv('aes-256-gcm', key, nonce, { authTagLength: TAG_BYTES }).setAAD(
+    Buffer.from(owner),
+  );
   const ciphertext = Buffer.concat([cipher.update(secret, 'utf8'), cipher.final()]);
-  return ['v1', ...[nonce, cipher.getAuthTag(), ciphertext].map((part) => part.toString('base64url'))].join('.');
+  return [
+    'v1',
+    ...[nonce, cipher.getAuthTag(), ciphertext].map((part) => part.toString('base64url')),
+  ].join('.');
 }
 
 function open(key: Buffer, envelope: string, owner: string): string {
   const [version, nonce, tag, ciphertext, ...rest] = envelope.split('.');
-  if (version !== 'v1' || nonce === undefined || tag === undefined || ciphertext === undefined || rest.length > 0) throw new SecretUnreadable();
+  if (
+    version !== 'v1' ||
+    nonce === undefined ||
+    tag === undefined ||
+    ciphertext === undefined ||
+    rest.length > 0
+  )
+    throw new SecretUnreadable();
   try {
-    const decipher = createDecipheriv('aes-256-gcm', key, Buffer.from(nonce, 'base64url'), { authTagLength: TAG_BYTES })
+    const decipher = createDecipheriv('aes-256-gcm', key, Buffer.from(nonce, 'base64url'), {
+      authTagLength: TAG_BYTES,
+    })
       .setAAD(Buffer.from(owner))
       .setAuthTag(Buffer.from(tag, 'base64url'));
-    return Buffer.concat([decipher.update(Buffer.from(ciphertext, 'base64url')), decipher.final()]).toString('utf8');
+    return Buffer.concat([
+      decipher.update(Buffer.from(ciphertext, 'base64url')),
+      decipher.final(),
+    ]).toString('utf8');
   } catch {
     throw new SecretUnreadable();
   }

@@ -14,7 +14,13 @@ export interface TokenUsage {
   reasoning: number;
 }
 
-export const NO_USAGE: TokenUsage = Object.freeze({ input: 0, cacheRead: 0, cacheWrite: 0, output: 0, reasoning: 0 });
+export const NO_USAGE: TokenUsage = Object.freeze({
+  input: 0,
+  cacheRead: 0,
+  cacheWrite: 0,
+  output: 0,
+  reasoning: 0,
+});
 
 /** Where a charge comes from: the upstream's own report, or the gateway's count where it reported nothing. */
 export type ChargeBasis = 'reported' | 'estimated';

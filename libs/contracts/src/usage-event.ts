@@ -11,7 +11,16 @@ const id = z.number().int().positive();
 const tokens = z.number().int().nonnegative().max(Number.MAX_SAFE_INTEGER);
 const milliseconds = z.number().int().nonnegative();
 
-export const OUTCOMES = ['completed', 'client_closed', 'upstream_failed', 'upstream_interrupted', 'balance_exhausted', 'access_revoked', 'node_stopped', 'node_lost'] as const;
+export const OUTCOMES = [
+  'completed',
+  'client_closed',
+  'upstream_failed',
+  'upstream_interrupted',
+  'balance_exhausted',
+  'access_revoked',
+  'node_stopped',
+  'node_lost',
+] as const;
 /**
  * completed: the upstream finished. client_closed: the client hung up. upstream_failed: nothing was delivered, costs nothing.
  * upstream_interrupted: the stream broke after output. balance_exhausted / access_revoked: the gateway ended the stream at a checkpoint.
@@ -88,7 +97,11 @@ export const withdrawalSchema = z.strictObject({
   withdrawal_id: z.uuid(),
 });
 
-export const usagePayloadSchema = z.discriminatedUnion('kind', [usageFinalSchema, usageReapSchema, withdrawalSchema]);
+export const usagePayloadSchema = z.discriminatedUnion('kind', [
+  usageFinalSchema,
+  usageReapSchema,
+  withdrawalSchema,
+]);
 export type UsagePayload = z.infer<typeof usagePayloadSchema>;
 
 export const usageEventSchema = z.strictObject({

@@ -25,14 +25,21 @@ export class Acknowledgements {
   async push(address: string, acknowledgements: readonly Acknowledgement[]): Promise<void> {
     if (acknowledgements.length === 0) return;
     const key = keys.acknowledgements(address);
-    await this.#redis.pipeline().rpush(key, JSON.stringify(acknowledgements)).expire(key, TTL_SECONDS).exec();
+    await this.#redis
+      .pipeline()
+      .rpush(key, JSON.stringify(acknowledgements))
+      .expire(key, TTL_SECONDS)
+      .exec();
   }
 
   /**
    * Hands over acknowledgements as they come until `signal` aborts. `blocking` is a connection of role `blocking` that nothing else uses;
    * it is closed at the end. Errors of the connection are waited out; an error of `onAcknowledged` ends the loop.
    */
-  async consume(address: string, { blocking, signal, onAcknowledged }: ConsumeParts): Promise<void> {
+  async consume(
+    address: string,
+    { blocking, signal, onAcknowledged }: ConsumeParts,
+  ): Promise<void> {
     const key = keys.acknowledgements(address);
     const close = (): void => blocking.disconnect();
     signal.addEventListener('abort', close, { once: true });
@@ -52,9 +59,20 @@ export interface ConsumeParts {
   onAcknowledged: (acknowledgements: Acknowledgement[]) => void | Promise<void>;
 }
 
-async function popLists(blocking: RedisConnection, key: string, signal: AbortSignal): Promise<string[]> {
+async function popLists(
+  blocking: RedisConnection,
+  key: string,
+  signal: AbortSignal,
+): Promise<string[]> {
   try {
-    const popped = await blocking.blmpop(POP_TIMEOUT_SECONDS, 1, key, 'LEFT', 'COUNT', LISTS_PER_POP);
+    const popped = await blocking.blmpop(
+      POP_TIMEOUT_SECONDS,
+      1,
+      key,
+      'LEFT',
+      'COUNT',
+      LISTS_PER_POP,
+    );
     return popped?.[1] ?? [];
   } catch {
     await pause(RETRY_DELAY_MS, signal);

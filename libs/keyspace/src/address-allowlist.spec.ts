@@ -16,8 +16,23 @@ describe('an address allow-list', () => {
   });
 
   test('names the entry that cannot be read', () => {
-    for (const bad of ['10.0.0.256', '10.0.0', '010.0.0.1', '0x0a000001', '1.2.3.4/33', '::1/129', '1.2.3.4/', '1.2.3.4/-1', '1.2.3.4/8/8', 'fe80::1%eth0', 'example.com', '*']) {
-      expect(() => normaliseAllowlist(`10.0.0.0/8, ${bad}`)).toThrow(new InvalidAllowlistEntry(bad));
+    for (const bad of [
+      '10.0.0.256',
+      '10.0.0',
+      '010.0.0.1',
+      '0x0a000001',
+      '1.2.3.4/33',
+      '::1/129',
+      '1.2.3.4/',
+      '1.2.3.4/-1',
+      '1.2.3.4/8/8',
+      'fe80::1%eth0',
+      'example.com',
+      '*',
+    ]) {
+      expect(() => normaliseAllowlist(`10.0.0.0/8, ${bad}`)).toThrow(
+        new InvalidAllowlistEntry(bad),
+      );
     }
   });
 });

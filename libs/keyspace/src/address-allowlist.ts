@@ -17,7 +17,10 @@ export class InvalidAllowlistEntry extends Error {
  * @throws InvalidAllowlistEntry naming the bad entry
  */
 export function normaliseAllowlist(text: string): string {
-  const entries = text.split(',').map((entry) => entry.trim()).filter((entry) => entry !== '');
+  const entries = text
+    .split(',')
+    .map((entry) => entry.trim())
+    .filter((entry) => entry !== '');
   return [...new Set(entries.map(normaliseEntry))].join(',');
 }
 
@@ -40,7 +43,9 @@ function normaliseEntry(entry: string): string {
 /** 16 bytes. */
 function bytesOf(address: string): number[] {
   const parsed = ipaddr.parse(address);
-  return parsed instanceof ipaddr.IPv4 ? parsed.toIPv4MappedAddress().toByteArray() : parsed.toByteArray();
+  return parsed instanceof ipaddr.IPv4
+    ? parsed.toIPv4MappedAddress().toByteArray()
+    : parsed.toByteArray();
 }
 
 /** Mask of a byte of which `bits` leading bits count. */

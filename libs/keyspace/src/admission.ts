@@ -33,9 +33,27 @@ export interface WindowState {
 }
 
 export type AdmitReply =
-  | { kind: 'admitted'; grantedTokens: number; availableTokens: number; keyId: number; subscriptionId: number; generation: number; /** Of the key; 0 = never. */ expiresAtMs: number; /** To be journalled: see HoldRef. */ epoch: string; windows: WindowState[] }
+  | {
+      kind: 'admitted';
+      grantedTokens: number;
+      availableTokens: number;
+      keyId: number;
+      subscriptionId: number;
+      generation: number;
+      /** Of the key; 0 = never. */ expiresAtMs: number;
+      /** To be journalled: see HoldRef. */ epoch: string;
+      windows: WindowState[];
+    }
   /** The same rid was admitted before: a safe retry of the same call. */
-  | { kind: 'duplicate'; state: 'open' | 'reaped' | 'done'; grantedTokens: number; keyId: number; subscriptionId: number; generation: number; epoch: string }
+  | {
+      kind: 'duplicate';
+      state: 'open' | 'reaped' | 'done';
+      grantedTokens: number;
+      keyId: number;
+      subscriptionId: number;
+      generation: number;
+      epoch: string;
+    }
   | AccessDenied
   | { kind: 'not_subscribed' }
   | { kind: 'subscription_closing' }
@@ -121,7 +139,11 @@ export type SettleReply =
    */
   | { kind: 'fenced'; by: 'epoch' | 'age' };
 
-export type ReapReply = { kind: 'reaped'; chargedTokens: number } | { kind: 'alive' } | { kind: 'not_open' } | { kind: 'fenced' };
+export type ReapReply =
+  | { kind: 'reaped'; chargedTokens: number }
+  | { kind: 'alive' }
+  | { kind: 'not_open' }
+  | { kind: 'fenced' };
 
 export interface CreditRequest {
   accountId: number;
@@ -131,7 +153,11 @@ export interface CreditRequest {
   /** Negative only for a reconciliation. */
   deltaTokens: number;
 }
-export type CreditReply = { kind: 'applied'; balance: number } | { kind: 'duplicate'; seq: number } | { kind: 'gap'; seq: number } | { kind: 'fenced' };
+export type CreditReply =
+  | { kind: 'applied'; balance: number }
+  | { kind: 'duplicate'; seq: number }
+  | { kind: 'gap'; seq: number }
+  | { kind: 'fenced' };
 
 export interface WithdrawRequest {
   accountId: number;
@@ -142,7 +168,11 @@ export interface WithdrawRequest {
   /** Running streams may finish. */
   drain: boolean;
 }
-export type WithdrawReply = { kind: 'withdrawn'; tokens: number; held: number } | { kind: 'duplicate'; tokens: number } | { kind: 'not_found' } | { kind: 'fenced' };
+export type WithdrawReply =
+  | { kind: 'withdrawn'; tokens: number; held: number }
+  | { kind: 'duplicate'; tokens: number }
+  | { kind: 'not_found' }
+  | { kind: 'fenced' };
 
 export interface RelayRequest {
   /** Who relays: unique per process, the same from poll to poll. */
@@ -163,4 +193,6 @@ export interface RelayBatch {
   expiredHolds: HoldRef[];
   outboxLength: number;
 }
-export type RelayReply = ({ kind: 'leased' } & RelayBatch) | { kind: 'held_elsewhere'; leaseMs: number };
+export type RelayReply =
+  | ({ kind: 'leased' } & RelayBatch)
+  | { kind: 'held_elsewhere'; leaseMs: number };

@@ -70,7 +70,10 @@ export class EpochCache {
   }
 
   /** Calls with the expected epoch; when that is answered `fenced` and the epoch has changed meanwhile, once more with the new one. */
-  async refreshingOnce<R extends { kind: string }>(shard: string, call: (epoch: string) => Promise<R>): Promise<R | { kind: 'fenced' }> {
+  async refreshingOnce<R extends { kind: string }>(
+    shard: string,
+    call: (epoch: string) => Promise<R>,
+  ): Promise<R | { kind: 'fenced' }> {
     const epoch = await this.expected(shard);
     if (epoch === null) return { kind: 'fenced' };
     const reply = await call(epoch);
@@ -80,7 +83,9 @@ export class EpochCache {
   }
 
   async #read(shard: string): Promise<string | null> {
-    const epoch = await (this.#isRebuilder ? this.#epochs.readRaw(shard) : this.#epochs.read(shard));
+    const epoch = await (this.#isRebuilder
+      ? this.#epochs.readRaw(shard)
+      : this.#epochs.read(shard));
     if (epoch === null) this.#known.delete(shard);
     else this.#known.set(shard, epoch);
     return epoch;

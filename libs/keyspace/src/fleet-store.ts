@@ -38,9 +38,14 @@ export class FleetStore {
   /** Makes a snapshot current and announces it. A version older than the current one is refused as stale and not announced. */
   async publish(snapshot: PublishedSnapshot): Promise<PublishReply> {
     const { version } = snapshot;
-    const reply = await this.#library.call('publish', [keys.currentSnapshot, keys.snapshot(version)], [version, JSON.stringify(snapshot), keys.snapshotPrefix]);
+    const reply = await this.#library.call(
+      'publish',
+      [keys.currentSnapshot, keys.snapshot(version)],
+      [version, JSON.stringify(snapshot), keys.snapshotPrefix],
+    );
     const reader = new ReplyReader(reply);
-    if (reader.oneOf('OK', 'STALE') === 'STALE') return { kind: 'stale', currentVersion: reader.integer() };
+    if (reader.oneOf('OK', 'STALE') === 'STALE')
+      return { kind: 'stale', currentVersion: reader.integer() };
     await this.announce({ kind: 'snapshot', version });
     return { kind: 'published' };
   }
@@ -67,7 +72,10 @@ export class FleetStore {
    * Listens on a connection of its own (role `subscriber`), which subscribes again by itself after a reconnect. Messages sent meanwhile are lost: pull periodically.
    * What cannot be read, as a message of a later release, is dropped. `onMessage` must not throw.
    */
-  async subscribe(subscriber: RedisConnection, onMessage: (message: FleetMessage) => void): Promise<void> {
+  async subscribe(
+    subscriber: RedisConnection,
+    onMessage: (message: FleetMessage) => void,
+  ): Promise<void> {
     subscriber.on('message', (_channel: string, text: string) => {
       const message = parseFleetMessage(parseJson(text));
       if (message) onMessage(message);
@@ -78,7 +86,11 @@ export class FleetStore {
   // Nodes
 
   async writeReport(report: NodeReport): Promise<void> {
-    await this.#redis.hset(keys.nodes, nodeAddress(report.name, report.worker), JSON.stringify(report));
+    await this.#redis.hset(
+      keys.nodes,
+      nodeAddress(report.name, report.worker),
+      JSON.stringify(report),
+    );
   }
 
   /** Reports not older than `ageMaxMs` that can be read. */
@@ -95,7 +107,9 @@ export class FleetStore {
 
   /** Removes the reports of all workers of a node. */
   async removeReports(name: string): Promise<void> {
-    const addresses = (await this.#redis.hkeys(keys.nodes)).filter((address) => parseNodeAddress(address).name === name);
+    const addresses = (await this.#redis.hkeys(keys.nodes)).filter(
+      (address) => parseNodeAddress(address).name === name,
+    );
     if (addresses.length > 0) await this.#redis.hdel(keys.nodes, ...addresses);
   }
 
@@ -114,10 +128,12 @@ export class FleetStore {
   /** All decisions, by node name; one that cannot be read counts as absent. */
   async listDesired(): Promise<Map<string, DesiredNodeState>> {
     const texts = await this.#redis.hgetall(keys.desired);
-    return new Map(Object.entries(texts).flatMap(([name, text]) => {
-      const desired = readJson(text, desiredNodeStateSchema);
-      return desired ? [[name, desired] as const] : [];
-    }));
+    return new Map(
+      Object.entries(texts).flatMap(([name, text]) => {
+        const desired = readJson(text, desiredNodeStateSchema);
+        return desired ? [[name, desired] as const] : [];
+      }),
+    );
   }
 
   async removeDesired(name: string): Promise<void> {
@@ -127,17 +143,30 @@ export class FleetStore {
   // Answers to `dump`
 
   async writeDump(dump: NodeDump): Promise<void> {
-    await this.#redis.set(keys.dump(dump.request_id, nodeAddress(dump.name, dump.worker)), JSON.stringify(dump), 'PX', DUMP_TTL_MS);
+    await this.#redis.set(
+      keys.dump(dump.request_id, nodeAddress(dump.name, dump.worker)),
+      JSON.stringify(dump),
+      'PX',
+      DUMP_TTL_MS,
+    );
   }
 
   /** The answers of these workers that have arrived so far. */
-  async readDumps(requestId: string, workers: readonly Pick<NodeReport, 'name' | 'worker'>[]): Promise<NodeDump[]> {
+  async readDumps(
+    requestId: string,
+    workers: readonly Pick<NodeReport, 'name' | 'worker'>[],
+  ): Promise<NodeDump[]> {
     if (workers.length === 0) return [];
-    const texts = await this.#redis.mget(workers.map(({ name, worker }) => keys.dump(requestId, nodeAddress(name, worker))));
+    const texts = await this.#redis.mget(
+      workers.map(({ name, worker }) => keys.dump(requestId, nodeAddress(name, worker))),
+    );
     return texts.flatMap((text) => (text === null ? [] : (readJson(text, nodeDumpSchema) ?? [])));
   }
 
-  async #sortReports({ nowMs, ageMaxMs }: ReportAge): Promise<{ fresh: NodeReport[]; others: string[] }> {
+  async #sortReports({
+    nowMs,
+    ageMaxMs,
+  }: ReportAge): Promise<{ fresh: NodeReport[]; others: string[] }> {
     const texts = await this.#redis.hgetall(keys.nodes);
     const fresh: NodeReport[] = [];
     const others: string[] = [];

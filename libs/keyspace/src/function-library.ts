@@ -20,7 +20,11 @@ export class FunctionLibrary {
   }
 
   /** Calls a function; loads the library and tries once more when Redis does not know it. Nothing ran then, so this repeats nothing. */
-  async call(name: FunctionName, keys: readonly string[], args: readonly (string | number)[]): Promise<unknown> {
+  async call(
+    name: FunctionName,
+    keys: readonly string[],
+    args: readonly (string | number)[],
+  ): Promise<unknown> {
     const functionName = this.#source.nameOf(name);
     try {
       return await this.#redis.fcall(functionName, keys.length, ...keys, ...args);

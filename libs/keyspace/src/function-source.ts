@@ -34,15 +34,23 @@ export interface FunctionSource {
 
 /** Assembles lua/ into one library whose names carry the hash of their text. */
 export function readFunctionSource(read: (file: string) => string = readLua): FunctionSource {
-  const chunks = [...SHARED.map((name) => read(`shared/${name}`)), ...FUNCTION_NAMES.map((name) => read(FUNCTIONS[name].file))].join('\n');
+  const chunks = [
+    ...SHARED.map((name) => read(`shared/${name}`)),
+    ...FUNCTION_NAMES.map((name) => read(FUNCTIONS[name].file)),
+  ].join('\n');
   const flags = JSON.stringify(FUNCTIONS);
   const hash = createHash('sha256').update(chunks).update(flags).digest('hex').slice(0, 12);
   const nameOf = (name: FunctionName): string => `tollgate_${name}_${hash}`;
   const registrations = FUNCTION_NAMES.map(
-    (name) => `redis.register_function{ function_name = '${nameOf(name)}', callback = ${name}, flags = { ${FUNCTIONS[name].flags.map((flag) => `'${flag}'`).join(', ')} } }`,
+    (name) =>
+      `redis.register_function{ function_name = '${nameOf(name)}', callback = ${name}, flags = { ${FUNCTIONS[name].flags.map((flag) => `'${flag}'`).join(', ')} } }`,
   );
   const library = `tollgate_${hash}`;
-  return { library, nameOf, text: `#!lua name=${library}\n${chunks}\n${registrations.join('\n')}\n` };
+  return {
+    library,
+    nameOf,
+    text: `#!lua name=${library}\n${chunks}\n${registrations.join('\n')}\n`,
+  };
 }
 
 /** lua/ lies beside both src and dist. */

@@ -4,7 +4,14 @@ export * from './admission.ts';
 export * from './epochs.ts';
 export * from './fleet-store.ts';
 export * from './function-library.ts';
-export { BULL_PREFIX, InvalidKeyPart, nodeAddress, parseNodeAddress, shardNames, shardOf } from './keys.ts';
+export {
+  BULL_PREFIX,
+  InvalidKeyPart,
+  nodeAddress,
+  parseNodeAddress,
+  shardNames,
+  shardOf,
+} from './keys.ts';
 export * from './live-records.ts';
 export * from './memory-use.ts';
 export * from './metering-store.ts';

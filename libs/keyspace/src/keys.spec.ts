@@ -1,6 +1,13 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { InvalidKeyPart, keys, nodeAddress, parseNodeAddress, shardNames, shardOf } from './keys.ts';
+import {
+  InvalidKeyPart,
+  keys,
+  nodeAddress,
+  parseNodeAddress,
+  shardNames,
+  shardOf,
+} from './keys.ts';
 
 const RID = '01a1fc4d-249b-7000-8000-000000000001';
 
@@ -14,7 +21,11 @@ describe('keys', () => {
   });
 
   test('name every shard that an account can have', () => {
-    fc.assert(fc.property(fc.integer({ min: 1 }), fc.integer({ min: 1, max: 300 }), (accountId, shards) => shardNames(shards).includes(shardOf(accountId, shards))));
+    fc.assert(
+      fc.property(fc.integer({ min: 1 }), fc.integer({ min: 1, max: 300 }), (accountId, shards) =>
+        shardNames(shards).includes(shardOf(accountId, shards)),
+      ),
+    );
   });
 
   test('cannot collide, for their parts are what they claim to be', () => {
@@ -24,10 +35,14 @@ describe('keys', () => {
       expect(() => shardOf(bad, 64)).toThrow(InvalidKeyPart);
       expect(() => keys.snapshot(bad)).toThrow(InvalidKeyPart);
     }
-    for (const bad of ['', 'a'.repeat(63), 'A'.repeat(64), `${'a'.repeat(64)}\n`, 'a'.repeat(65)]) expect(() => keys.key('s01', bad)).toThrow(InvalidKeyPart);
-    for (const bad of ['', 'x', RID.toUpperCase(), `${RID} `, RID.replace('-7', '-4')]) expect(() => keys.hold('s01', bad)).toThrow(InvalidKeyPart);
-    for (const bad of ['', '01', 's1', 's01}', '{s01}']) expect(() => keys.epoch(bad)).toThrow(InvalidKeyPart);
-    for (const bad of ['', 'a:b:0', 'a}', 'a b:0', ':0', 'a:x', '-a:0']) expect(() => keys.acknowledgements(bad)).toThrow(InvalidKeyPart);
+    for (const bad of ['', 'a'.repeat(63), 'A'.repeat(64), `${'a'.repeat(64)}\n`, 'a'.repeat(65)])
+      expect(() => keys.key('s01', bad)).toThrow(InvalidKeyPart);
+    for (const bad of ['', 'x', RID.toUpperCase(), `${RID} `, RID.replace('-7', '-4')])
+      expect(() => keys.hold('s01', bad)).toThrow(InvalidKeyPart);
+    for (const bad of ['', '01', 's1', 's01}', '{s01}'])
+      expect(() => keys.epoch(bad)).toThrow(InvalidKeyPart);
+    for (const bad of ['', 'a:b:0', 'a}', 'a b:0', ':0', 'a:x', '-a:0'])
+      expect(() => keys.acknowledgements(bad)).toThrow(InvalidKeyPart);
     expect(() => keys.dump('x', 'a:0')).toThrow(InvalidKeyPart);
   });
 

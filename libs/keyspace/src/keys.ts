@@ -31,10 +31,12 @@ function shardName(index: number): string {
 export const keys = {
   epoch: (shard: string): string => `${tag(shard)}:epoch`,
   key: (shard: string, hash: string): string => `${tag(shard)}:key:${keyHash(hash)}`,
-  account: (shard: string, accountId: number): string => `${tag(shard)}:acct:${identifier(accountId, 'account id')}`,
+  account: (shard: string, accountId: number): string =>
+    `${tag(shard)}:acct:${identifier(accountId, 'account id')}`,
   subscription: (shard: string, accountId: number, modelId: number): string =>
     `${tag(shard)}:sub:${identifier(accountId, 'account id')}:${identifier(modelId, 'model id')}`,
-  subscribedModels: (shard: string, accountId: number): string => `${tag(shard)}:subs:${identifier(accountId, 'account id')}`,
+  subscribedModels: (shard: string, accountId: number): string =>
+    `${tag(shard)}:subs:${identifier(accountId, 'account id')}`,
   hold: (shard: string, rid: string): string => `${holdPrefix(shard)}${requestId(rid)}`,
   holdPrefix,
   holds: (shard: string): string => `${tag(shard)}:holds`,
@@ -43,11 +45,13 @@ export const keys = {
   relay: (shard: string): string => `${tag(shard)}:relay`,
   acknowledgements: (address: string): string => `{ack:${nodeAddressOf(address)}}`,
   currentSnapshot: '{fleet}:snapshot:current',
-  snapshot: (version: number): string => `${keys.snapshotPrefix}${identifier(version, 'snapshot version')}`,
+  snapshot: (version: number): string =>
+    `${keys.snapshotPrefix}${identifier(version, 'snapshot version')}`,
   snapshotPrefix: '{fleet}:snapshot:',
   nodes: '{fleet}:nodes',
   desired: '{fleet}:desired',
-  dump: (dumpRequestId: string, address: string): string => `{fleet}:dump:${matching(dumpRequestId, UUID, 'request id')}:${nodeAddressOf(address)}`,
+  dump: (dumpRequestId: string, address: string): string =>
+    `{fleet}:dump:${matching(dumpRequestId, UUID, 'request id')}:${nodeAddressOf(address)}`,
   fleetChannel: '{fleet}',
 } as const;
 
@@ -59,7 +63,8 @@ export function nodeAddress(name: string, worker: number): string {
 /** A bare name means worker 0. Throws for anything else. */
 export function parseNodeAddress(address: string): { name: string; worker: number } {
   const [, name, worker = '0'] = NODE_ADDRESS.exec(address) ?? [];
-  if (name === undefined) throw new InvalidKeyPart(`not a node address: ${JSON.stringify(address)}`);
+  if (name === undefined)
+    throw new InvalidKeyPart(`not a node address: ${JSON.stringify(address)}`);
   return { name, worker: Number(worker) };
 }
 
@@ -69,13 +74,15 @@ export function requestId(rid: string): string {
 
 /** A positive integer id. */
 export function identifier(value: number, what: string): number {
-  if (!Number.isSafeInteger(value) || value < 1) throw new InvalidKeyPart(`${what} must be a positive integer, not ${value}`);
+  if (!Number.isSafeInteger(value) || value < 1)
+    throw new InvalidKeyPart(`${what} must be a positive integer, not ${value}`);
   return value;
 }
 
 /** An integer >= 0. */
 export function natural(value: number, what: string): number {
-  if (!Number.isSafeInteger(value) || value < 0) throw new InvalidKeyPart(`${what} must be an integer >= 0, not ${value}`);
+  if (!Number.isSafeInteger(value) || value < 0)
+    throw new InvalidKeyPart(`${what} must be an integer >= 0, not ${value}`);
   return value;
 }
 

@@ -99,25 +99,59 @@ export class LiveRecords {
   putKey(record: LiveKey): Promise<PutReply> {
     const shard = shardOf(record.accountId, this.#shards);
     const args = [
-      ...[natural(record.revision, 'revision'), record.status, flag(record.drain), identifier(record.id, 'key id'), record.accountId],
-      ...[record.expiresAtMs, record.rpm, record.rph, record.rpd, record.allowedModels, record.allowlist],
+      ...[
+        natural(record.revision, 'revision'),
+        record.status,
+        flag(record.drain),
+        identifier(record.id, 'key id'),
+        record.accountId,
+      ],
+      ...[
+        record.expiresAtMs,
+        record.rpm,
+        record.rph,
+        record.rpd,
+        record.allowedModels,
+        record.allowlist,
+      ],
     ];
     return this.#put(shard, 'put_key', [keys.key(shard, record.keyHash)], args);
   }
 
   putAccount(record: LiveAccount): Promise<PutReply> {
     const shard = shardOf(record.accountId, this.#shards);
-    return this.#put(shard, 'put_account', [keys.account(shard, record.accountId)], [natural(record.revision, 'revision'), record.status, flag(record.drain)]);
+    return this.#put(
+      shard,
+      'put_account',
+      [keys.account(shard, record.accountId)],
+      [natural(record.revision, 'revision'), record.status, flag(record.drain)],
+    );
   }
 
   putSubscription(record: LiveSubscription): Promise<PutReply> {
     const { accountId, modelId, opening = { balance: 0, creditSeq: 0 } } = record;
     const shard = shardOf(accountId, this.#shards);
     const args = [
-      ...[modelId, identifier(record.id, 'subscription id'), record.status, identifier(record.generation, 'generation'), flag(record.drain)],
-      ...[natural(record.revision, 'revision'), record.withdrawalId ?? '', opening.balance, natural(opening.creditSeq, 'creditSeq')],
+      ...[
+        modelId,
+        identifier(record.id, 'subscription id'),
+        record.status,
+        identifier(record.generation, 'generation'),
+        flag(record.drain),
+      ],
+      ...[
+        natural(record.revision, 'revision'),
+        record.withdrawalId ?? '',
+        opening.balance,
+        natural(opening.creditSeq, 'creditSeq'),
+      ],
     ];
-    return this.#put(shard, 'put_subscription', [keys.subscription(shard, accountId, modelId), keys.subscribedModels(shard, accountId)], args);
+    return this.#put(
+      shard,
+      'put_subscription',
+      [keys.subscription(shard, accountId, modelId), keys.subscribedModels(shard, accountId)],
+      args,
+    );
   }
 
   /** Live books of many subscriptions, in the order asked; null where Redis has none. Accounts of different shards are never read in one command. */
@@ -147,7 +181,20 @@ export class LiveRecords {
   }
 
   async getKey(accountId: number, keyHash: string): Promise<LiveKey | null> {
-    const values = await this.#redis.hmget(keys.key(shardOf(accountId, this.#shards), keyHash), 'id', 'acct', 'st', 'exp', 'rpm', 'rph', 'rpd', 'models', 'ips', 'drain', 'rev');
+    const values = await this.#redis.hmget(
+      keys.key(shardOf(accountId, this.#shards), keyHash),
+      'id',
+      'acct',
+      'st',
+      'exp',
+      'rpm',
+      'rph',
+      'rpd',
+      'models',
+      'ips',
+      'drain',
+      'rev',
+    );
     if (values[0] === null) return null;
     const reader = new ReplyReader(values);
     return {
@@ -167,19 +214,44 @@ export class LiveRecords {
   }
 
   async getAccount(accountId: number): Promise<LiveAccount | null> {
-    const values = await this.#redis.hmget(keys.account(shardOf(accountId, this.#shards), accountId), 'st', 'drain', 'rev');
+    const values = await this.#redis.hmget(
+      keys.account(shardOf(accountId, this.#shards), accountId),
+      'st',
+      'drain',
+      'rev',
+    );
     if (values[0] === null) return null;
     const reader = new ReplyReader(values);
-    return { accountId, status: reader.text(), drain: reader.text() === '1', revision: reader.integer() };
+    return {
+      accountId,
+      status: reader.text(),
+      drain: reader.text() === '1',
+      revision: reader.integer(),
+    };
   }
 
   async #getBooks(ref: SubscriptionRef): Promise<SubscriptionBooks | null> {
-    return toBooks(ref, await this.#redis.hmget(keys.subscription(shardOf(ref.accountId, this.#shards), ref.accountId, ref.modelId), ...BOOKS_FIELDS));
+    return toBooks(
+      ref,
+      await this.#redis.hmget(
+        keys.subscription(shardOf(ref.accountId, this.#shards), ref.accountId, ref.modelId),
+        ...BOOKS_FIELDS,
+      ),
+    );
   }
 
-  #put(shard: string, name: 'put_key' | 'put_account' | 'put_subscription', recordKeys: string[], args: (string | number)[]): Promise<PutReply> {
+  #put(
+    shard: string,
+    name: 'put_key' | 'put_account' | 'put_subscription',
+    recordKeys: string[],
+    args: (string | number)[],
+  ): Promise<PutReply> {
     return this.#epochs.refreshingOnce(shard, async (epoch) => {
-      const reply = await this.#library.call(name, [keys.epoch(shard), ...recordKeys], [epoch, ...args]);
+      const reply = await this.#library.call(
+        name,
+        [keys.epoch(shard), ...recordKeys],
+        [epoch, ...args],
+      );
       return PUT_REPLIES[new ReplyReader(reply).oneOf('OK', 'STALE', 'FENCED')];
     });
   }
@@ -187,7 +259,10 @@ export class LiveRecords {
 
 const BOOKS_FIELDS = ['st', 'id', 'gen', 'bal', 'held', 'conc', 'cseq'] as const;
 
-function toBooks({ accountId, modelId }: SubscriptionRef, values: unknown): SubscriptionBooks | null {
+function toBooks(
+  { accountId, modelId }: SubscriptionRef,
+  values: unknown,
+): SubscriptionBooks | null {
   if (Array.isArray(values) && values[0] === null) return null;
   const reader = new ReplyReader(values);
   return {
@@ -211,7 +286,11 @@ function lastGeneratedId(info: unknown): string {
   return id;
 }
 
-const PUT_REPLIES = { OK: { kind: 'applied' }, STALE: { kind: 'stale' }, FENCED: { kind: 'fenced' } } as const;
+const PUT_REPLIES = {
+  OK: { kind: 'applied' },
+  STALE: { kind: 'stale' },
+  FENCED: { kind: 'fenced' },
+} as const;
 
 function flag(isOn: boolean): number {
   return isOn ? 1 : 0;

@@ -14,11 +14,32 @@ import type {
 import { ReplyReader } from './reply-reader.ts';
 
 /** Lua's replies as the types of admission.ts, one function per Lua function. The first word of each reply says what follows. */
-const DENIED = ['KEY_UNKNOWN', 'KEY_DISABLED', 'KEY_EXPIRED', 'ADDRESS_NOT_ALLOWED', 'ACCOUNT_NOT_ACTIVE', 'MODEL_NOT_ALLOWED'] as const;
+const DENIED = [
+  'KEY_UNKNOWN',
+  'KEY_DISABLED',
+  'KEY_EXPIRED',
+  'ADDRESS_NOT_ALLOWED',
+  'ACCOUNT_NOT_ACTIVE',
+  'MODEL_NOT_ALLOWED',
+] as const;
 
-export function toAdmitReply(reply: unknown, { epoch, concurrencyMax }: { epoch: string; concurrencyMax: number }): AdmitReply {
+export function toAdmitReply(
+  reply: unknown,
+  { epoch, concurrencyMax }: { epoch: string; concurrencyMax: number },
+): AdmitReply {
   const reader = new ReplyReader(reply);
-  const word = reader.oneOf('OK', 'FENCED', 'DUPLICATE', 'NOT_SUBSCRIBED', 'SUBSCRIPTION_CLOSING', 'CONCURRENCY_EXCEEDED', 'RATE_LIMITED', 'BALANCE_TOO_LOW', 'TOKENS_HELD', ...DENIED);
+  const word = reader.oneOf(
+    'OK',
+    'FENCED',
+    'DUPLICATE',
+    'NOT_SUBSCRIBED',
+    'SUBSCRIPTION_CLOSING',
+    'CONCURRENCY_EXCEEDED',
+    'RATE_LIMITED',
+    'BALANCE_TOO_LOW',
+    'TOKENS_HELD',
+    ...DENIED,
+  );
   switch (word) {
     case 'OK':
       return {
@@ -51,9 +72,18 @@ export function toAdmitReply(reply: unknown, { epoch, concurrencyMax }: { epoch:
     case 'CONCURRENCY_EXCEEDED':
       return { kind: 'concurrency_exceeded', limit: concurrencyMax };
     case 'RATE_LIMITED':
-      return { kind: 'rate_limited', window: reader.oneOf('rpm', 'rph', 'rpd'), retryAfterMs: reader.integer(), windows: reader.all(toWindowState) };
+      return {
+        kind: 'rate_limited',
+        window: reader.oneOf('rpm', 'rph', 'rpd'),
+        retryAfterMs: reader.integer(),
+        windows: reader.all(toWindowState),
+      };
     case 'BALANCE_TOO_LOW':
-      return { kind: 'balance_too_low', balance: reader.integer(), subscriptionId: reader.integer() };
+      return {
+        kind: 'balance_too_low',
+        balance: reader.integer(),
+        subscriptionId: reader.integer(),
+      };
     case 'TOKENS_HELD':
       return { kind: 'tokens_held', balance: reader.integer(), held: reader.integer() };
     default:
@@ -66,7 +96,12 @@ export function toAccessReply(reply: unknown): AccessReply {
   const word = reader.oneOf('OK', 'FENCED', ...DENIED);
   if (word === 'FENCED') return { kind: 'fenced' };
   if (word !== 'OK') return toAccessDenied(word, reader);
-  return { kind: 'allowed', keyId: reader.integer(), allowedModels: reader.text(), subscribedModelIds: reader.all((rest) => rest.integer()) };
+  return {
+    kind: 'allowed',
+    keyId: reader.integer(),
+    allowedModels: reader.text(),
+    subscribedModelIds: reader.all((rest) => rest.integer()),
+  };
 }
 
 export function toCheckpointReply(reply: unknown): CheckpointReply {
@@ -99,7 +134,11 @@ export function toSettleReply(reply: unknown): SettleReply {
   const reader = new ReplyReader(reply);
   switch (reader.oneOf('OK', 'DUPLICATE', 'FENCED')) {
     case 'OK':
-      return { kind: 'settled', balance: reader.integer(), from: reader.oneOf('open', 'reaped', 'none') };
+      return {
+        kind: 'settled',
+        balance: reader.integer(),
+        from: reader.oneOf('open', 'reaped', 'none'),
+      };
     case 'DUPLICATE':
       return { kind: 'duplicate' };
     case 'FENCED':
@@ -161,8 +200,18 @@ export function toRelayReply(reply: unknown, shard: string): RelayReply | undefi
     kind: 'leased',
     shard,
     outboxLength,
-    expiredHolds: reader.list().all((hold) => ({ rid: hold.text(), accountId: hold.integer(), modelId: hold.integer() })),
-    entries: reader.list().all((entry) => ({ shard, epoch, outboxId: entry.text(), rid: entry.text(), seq: entry.text(), delta: entry.text(), payload: entry.text() })),
+    expiredHolds: reader
+      .list()
+      .all((hold) => ({ rid: hold.text(), accountId: hold.integer(), modelId: hold.integer() })),
+    entries: reader.list().all((entry) => ({
+      shard,
+      epoch,
+      outboxId: entry.text(),
+      rid: entry.text(),
+      seq: entry.text(),
+      delta: entry.text(),
+      payload: entry.text(),
+    })),
   };
 }
 
@@ -184,5 +233,10 @@ function toAccessDenied(word: (typeof DENIED)[number], reader: ReplyReader): Acc
 }
 
 function toWindowState(reader: ReplyReader): WindowState {
-  return { window: reader.oneOf('rpm', 'rph', 'rpd'), limit: reader.integer(), remaining: reader.integer(), resetMs: reader.integer() };
+  return {
+    window: reader.oneOf('rpm', 'rph', 'rpd'),
+    limit: reader.integer(),
+    remaining: reader.integer(),
+    resetMs: reader.integer(),
+  };
 }

@@ -20,7 +20,17 @@ import type {
 import type { EpochCache } from './epochs.ts';
 import type { FunctionLibrary } from './function-library.ts';
 import { identifier, keys, natural, parseNodeAddress, requestId, shardOf } from './keys.ts';
-import { toAccessReply, toAdmitReply, toCheckpointReply, toCreditReply, toReapReply, toRelayReply, toRestoreReply, toSettleReply, toWithdrawReply } from './metering-replies.ts';
+import {
+  toAccessReply,
+  toAdmitReply,
+  toCheckpointReply,
+  toCreditReply,
+  toReapReply,
+  toRelayReply,
+  toRestoreReply,
+  toSettleReply,
+  toWithdrawReply,
+} from './metering-replies.ts';
 
 /** Lua unpacks these onto its stack, which is bounded. */
 const RELAYED_IDS_MAX = 1_000;
@@ -77,17 +87,47 @@ export class MeteringStore {
       keys.windows(shard, keyHash),
     ];
     const args = [
-      ...[rid, accountId, modelId, request.modelName, identifier(request.priceVersionId, 'price version id')],
+      ...[
+        rid,
+        accountId,
+        modelId,
+        request.modelName,
+        identifier(request.priceVersionId, 'price version id'),
+      ],
       ...[natural(wantTokens, 'wantTokens'), natural(minTokens, 'minTokens'), request.addressHex],
-      ...[natural(concurrencyMax, 'concurrencyMax'), natural(request.leaseMs, 'leaseMs'), request.node, this.#now()],
+      ...[
+        natural(concurrencyMax, 'concurrencyMax'),
+        natural(request.leaseMs, 'leaseMs'),
+        request.node,
+        this.#now(),
+      ],
     ];
-    return this.#epochs.refreshingOnce(shard, async (epoch) => toAdmitReply(await this.#library.call('admit', functionKeys, [epoch, ...args]), { epoch, concurrencyMax }));
+    return this.#epochs.refreshingOnce(shard, async (epoch) =>
+      toAdmitReply(await this.#library.call('admit', functionKeys, [epoch, ...args]), {
+        epoch,
+        concurrencyMax,
+      }),
+    );
   }
 
   access({ accountId, keyHash, addressHex }: AccessRequest): Promise<AccessReply> {
     const shard = this.shardOf(accountId);
-    const functionKeys = [keys.epoch(shard), keys.key(shard, keyHash), keys.account(shard, accountId), keys.subscribedModels(shard, accountId)];
-    return this.#epochs.refreshingOnce(shard, async (epoch) => toAccessReply(await this.#library.call('access', functionKeys, [epoch, accountId, addressHex, this.#now()])));
+    const functionKeys = [
+      keys.epoch(shard),
+      keys.key(shard, keyHash),
+      keys.account(shard, accountId),
+      keys.subscribedModels(shard, accountId),
+    ];
+    return this.#epochs.refreshingOnce(shard, async (epoch) =>
+      toAccessReply(
+        await this.#library.call('access', functionKeys, [
+          epoch,
+          accountId,
+          addressHex,
+          this.#now(),
+        ]),
+      ),
+    );
   }
 
   async checkpoint(request: CheckpointRequest): Promise<CheckpointReply> {
@@ -103,8 +143,21 @@ export class MeteringStore {
       keys.hold(shard, rid),
       keys.holds(shard),
     ];
-    const amounts = [natural(request.usedTokens, 'usedTokens'), natural(request.extendTokens, 'extendTokens'), natural(request.leaseMs, 'leaseMs')];
-    return toCheckpointReply(await this.#library.call('checkpoint', functionKeys, [epoch, rid, accountId, modelId, ...amounts, this.#now()]));
+    const amounts = [
+      natural(request.usedTokens, 'usedTokens'),
+      natural(request.extendTokens, 'extendTokens'),
+      natural(request.leaseMs, 'leaseMs'),
+    ];
+    return toCheckpointReply(
+      await this.#library.call('checkpoint', functionKeys, [
+        epoch,
+        rid,
+        accountId,
+        modelId,
+        ...amounts,
+        this.#now(),
+      ]),
+    );
   }
 
   /** The epoch the account's shard has now, read anew; null while it has none or is being filled. */
@@ -116,10 +169,35 @@ export class MeteringStore {
     const { epoch, rid, accountId, modelId } = request;
     const shard = this.shardOf(accountId);
     parseNodeAddress(request.node);
-    const functionKeys = [keys.epoch(shard), keys.subscription(shard, accountId, modelId), keys.hold(shard, rid), keys.holds(shard)];
-    const owner = [identifier(request.subscriptionId, 'subscription id'), identifier(request.keyId, 'key id'), identifier(request.priceVersionId, 'price version id'), natural(request.generation, 'generation'), request.node];
-    const amounts = [natural(request.wantTokens, 'wantTokens'), natural(request.usedTokens, 'usedTokens'), natural(request.leaseMs, 'leaseMs')];
-    return toRestoreReply(await this.#library.call('restore', functionKeys, [epoch, rid, accountId, modelId, ...owner, ...amounts, this.#now()]));
+    const functionKeys = [
+      keys.epoch(shard),
+      keys.subscription(shard, accountId, modelId),
+      keys.hold(shard, rid),
+      keys.holds(shard),
+    ];
+    const owner = [
+      identifier(request.subscriptionId, 'subscription id'),
+      identifier(request.keyId, 'key id'),
+      identifier(request.priceVersionId, 'price version id'),
+      natural(request.generation, 'generation'),
+      request.node,
+    ];
+    const amounts = [
+      natural(request.wantTokens, 'wantTokens'),
+      natural(request.usedTokens, 'usedTokens'),
+      natural(request.leaseMs, 'leaseMs'),
+    ];
+    return toRestoreReply(
+      await this.#library.call('restore', functionKeys, [
+        epoch,
+        rid,
+        accountId,
+        modelId,
+        ...owner,
+        ...amounts,
+        this.#now(),
+      ]),
+    );
   }
 
   async settle(request: SettleRequest): Promise<SettleReply> {
@@ -127,8 +205,19 @@ export class MeteringStore {
     const shard = this.shardOf(accountId);
     const epoch = request.epoch ?? (await this.#epochs.expected(shard));
     if (epoch === null) return { kind: 'fenced', by: 'epoch' };
-    const args = [epoch, rid, accountId, modelId, natural(request.chargeTokens, 'chargeTokens'), request.payload, request.reEmit ? 1 : 0, this.#now()];
-    return toSettleReply(await this.#library.call('settle', this.#settlementKeys(shard, request), args));
+    const args = [
+      epoch,
+      rid,
+      accountId,
+      modelId,
+      natural(request.chargeTokens, 'chargeTokens'),
+      request.payload,
+      request.reEmit ? 1 : 0,
+      this.#now(),
+    ];
+    return toSettleReply(
+      await this.#library.call('settle', this.#settlementKeys(shard, request), args),
+    );
   }
 
   /** The hold comes from `relay`, so it was read in the epoch that is current. */
@@ -140,19 +229,50 @@ export class MeteringStore {
     });
   }
 
-  credit({ accountId, modelId, subscriptionId, seq, deltaTokens }: CreditRequest): Promise<CreditReply> {
+  credit({
+    accountId,
+    modelId,
+    subscriptionId,
+    seq,
+    deltaTokens,
+  }: CreditRequest): Promise<CreditReply> {
     const shard = this.shardOf(accountId);
     const functionKeys = [keys.epoch(shard), keys.subscription(shard, accountId, modelId)];
-    const args = [identifier(subscriptionId, 'subscription id'), identifier(seq, 'credit seq'), deltaTokens];
-    return this.#epochs.refreshingOnce(shard, async (epoch) => toCreditReply(await this.#library.call('credit', functionKeys, [epoch, ...args])));
+    const args = [
+      identifier(subscriptionId, 'subscription id'),
+      identifier(seq, 'credit seq'),
+      deltaTokens,
+    ];
+    return this.#epochs.refreshingOnce(shard, async (epoch) =>
+      toCreditReply(await this.#library.call('credit', functionKeys, [epoch, ...args])),
+    );
   }
 
   /** Apply every pending credit before: one that arrives later stays in the closed subscription. */
-  withdraw({ accountId, modelId, subscriptionId, withdrawalId, drain }: WithdrawRequest): Promise<WithdrawReply> {
+  withdraw({
+    accountId,
+    modelId,
+    subscriptionId,
+    withdrawalId,
+    drain,
+  }: WithdrawRequest): Promise<WithdrawReply> {
     const shard = this.shardOf(accountId);
-    const functionKeys = [keys.epoch(shard), keys.subscription(shard, accountId, modelId), keys.subscribedModels(shard, accountId), keys.outbox(shard)];
-    const args = [accountId, modelId, identifier(subscriptionId, 'subscription id'), requestId(withdrawalId), drain ? 1 : 0];
-    return this.#epochs.refreshingOnce(shard, async (epoch) => toWithdrawReply(await this.#library.call('withdraw', functionKeys, [epoch, ...args])));
+    const functionKeys = [
+      keys.epoch(shard),
+      keys.subscription(shard, accountId, modelId),
+      keys.subscribedModels(shard, accountId),
+      keys.outbox(shard),
+    ];
+    const args = [
+      accountId,
+      modelId,
+      identifier(subscriptionId, 'subscription id'),
+      requestId(withdrawalId),
+      drain ? 1 : 0,
+    ];
+    return this.#epochs.refreshingOnce(shard, async (epoch) =>
+      toWithdrawReply(await this.#library.call('withdraw', functionKeys, [epoch, ...args])),
+    );
   }
 
   /** One poll of a shard's outbox. Not fenced: an outbox is emptied whatever happened to its shard. */
@@ -163,17 +283,50 @@ export class MeteringStore {
   }
 
   /** Forgets what was relayed and lets another node take the shard at once. */
-  async releaseRelay(shard: string, { owner, relayedIds }: Pick<RelayRequest, 'owner' | 'relayedIds'>): Promise<void> {
-    await this.#relay(shard, { owner, relayedIds, leaseMs: 0, entriesMax: 0, bytesMax: 0, expiredHoldsMax: 0 });
+  async releaseRelay(
+    shard: string,
+    { owner, relayedIds }: Pick<RelayRequest, 'owner' | 'relayedIds'>,
+  ): Promise<void> {
+    await this.#relay(shard, {
+      owner,
+      relayedIds,
+      leaseMs: 0,
+      entriesMax: 0,
+      bytesMax: 0,
+      expiredHoldsMax: 0,
+    });
   }
 
-  #relay(shard: string, { owner, leaseMs, relayedIds, entriesMax, bytesMax, expiredHoldsMax }: RelayRequest): Promise<unknown> {
-    if (relayedIds.length > RELAYED_IDS_MAX) throw new RangeError(`at most ${RELAYED_IDS_MAX} relayed ids at a time`);
-    const args = [owner, leaseMs, entriesMax, bytesMax, expiredHoldsMax, keys.holdPrefix(shard), this.#now(), ...relayedIds];
-    return this.#library.call('relay', [keys.relay(shard), keys.outbox(shard), keys.holds(shard), keys.epoch(shard)], args);
+  #relay(
+    shard: string,
+    { owner, leaseMs, relayedIds, entriesMax, bytesMax, expiredHoldsMax }: RelayRequest,
+  ): Promise<unknown> {
+    if (relayedIds.length > RELAYED_IDS_MAX)
+      throw new RangeError(`at most ${RELAYED_IDS_MAX} relayed ids at a time`);
+    const args = [
+      owner,
+      leaseMs,
+      entriesMax,
+      bytesMax,
+      expiredHoldsMax,
+      keys.holdPrefix(shard),
+      this.#now(),
+      ...relayedIds,
+    ];
+    return this.#library.call(
+      'relay',
+      [keys.relay(shard), keys.outbox(shard), keys.holds(shard), keys.epoch(shard)],
+      args,
+    );
   }
 
   #settlementKeys(shard: string, { rid, accountId, modelId }: HoldRef): string[] {
-    return [keys.epoch(shard), keys.subscription(shard, accountId, modelId), keys.hold(shard, rid), keys.holds(shard), keys.outbox(shard)];
+    return [
+      keys.epoch(shard),
+      keys.subscription(shard, accountId, modelId),
+      keys.hold(shard, rid),
+      keys.holds(shard),
+      keys.outbox(shard),
+    ];
   }
 }

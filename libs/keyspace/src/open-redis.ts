@@ -50,11 +50,15 @@ export function openRedis(url: string, { role, name, onError }: OpenRedisOptions
 export function isRedisReachable(connection: RedisConnection): boolean {
   if (!(connection instanceof Cluster)) return connection.status === 'ready';
   // `wait`: nothing was asked of this primary yet, so it was not connected to.
-  return connection.status === 'ready' && connection.nodes('master').some(({ status }) => status === 'ready' || status === 'wait');
+  return (
+    connection.status === 'ready' &&
+    connection.nodes('master').some(({ status }) => status === 'ready' || status === 'wait')
+  );
 }
 
 /** How ioredis says that nobody answered: the connection broke or was not there, or the time was over. */
-const UNANSWERED = /^(?:Too many Cluster redirections\. Last error: (?:\w+: )?)?(?:Connection is closed|Command timed out|Command aborted due to connection close|Reached the max retries per request|Stream isn't writeable|Cluster isn't ready|Cluster is ended|Failed to refresh slots cache|None of startup nodes is available)/;
+const UNANSWERED =
+  /^(?:Too many Cluster redirections\. Last error: (?:\w+: )?)?(?:Connection is closed|Command timed out|Command aborted due to connection close|Reached the max retries per request|Stream isn't writeable|Cluster isn't ready|Cluster is ended|Failed to refresh slots cache|None of startup nodes is available)/;
 
 /** Whether a call failed because Redis did not answer. An error that it answered with, whatever it says, and a fault of our own are no silence. */
 export function isUnanswered(error: unknown): boolean {
@@ -86,7 +90,10 @@ export async function redisReady(connection: RedisConnection, timeoutMs: number)
   if (!(connection instanceof Cluster)) return;
   // They are connected to by the first command: the second one, sent meanwhile, would be refused.
   const answers = Promise.allSettled(connection.nodes('master').map((primary) => primary.ping()));
-  await Promise.race([answers, delay(Math.max(0, deadline - Date.now()), undefined, { ref: false })]);
+  await Promise.race([
+    answers,
+    delay(Math.max(0, deadline - Date.now()), undefined, { ref: false }),
+  ]);
 }
 
 async function becomesReady(connection: RedisConnection, timeoutMs: number): Promise<void> {
@@ -123,7 +130,10 @@ function connect(url: string, role: ConnectionRole, name: string): RedisConnecti
         ...(target.isTls && { tls: {}, enableTLSForSentinelMode: true, sentinelTLS: {} }),
       });
     case 'cluster':
-      return new Cluster(target.nodes, clusterOptions({ ...options, ...target.credentials, ...(target.isTls && { tls: {} }) }));
+      return new Cluster(
+        target.nodes,
+        clusterOptions({ ...options, ...target.credentials, ...(target.isTls && { tls: {} }) }),
+      );
   }
 }
 

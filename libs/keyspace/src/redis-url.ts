@@ -2,7 +2,13 @@
 export type RedisTarget =
   | { kind: 'single'; url: string }
   | { kind: 'cluster'; nodes: RedisAddress[]; credentials: RedisCredentials; isTls: boolean }
-  | { kind: 'sentinel'; sentinels: RedisAddress[]; master: string; credentials: RedisCredentials; isTls: boolean };
+  | {
+      kind: 'sentinel';
+      sentinels: RedisAddress[];
+      master: string;
+      credentials: RedisCredentials;
+      isTls: boolean;
+    };
 
 export interface RedisAddress {
   host: string;
@@ -26,7 +32,10 @@ export function parseRedisUrl(url: string): RedisTarget {
     return { kind: 'single', url };
   }
   const [, scheme, kind, userinfo, hosts = '', path] = FORM.exec(url) ?? [];
-  if (kind !== 'cluster' && kind !== 'sentinel') throw new Error('REDIS_URL must start with redis://, rediss://, redis-cluster:// or redis-sentinel://');
+  if (kind !== 'cluster' && kind !== 'sentinel')
+    throw new Error(
+      'REDIS_URL must start with redis://, rediss://, redis-cluster:// or redis-sentinel://',
+    );
   const addresses = hosts.split(',').map((host) => parseAddress(host, DEFAULT_PORTS[kind]));
   const shared = { credentials: parseCredentials(userinfo), isTls: scheme === 'rediss' };
   if (kind === 'cluster') return { kind, nodes: addresses, ...shared };
@@ -35,7 +44,8 @@ export function parseRedisUrl(url: string): RedisTarget {
 }
 
 function parseAddress(text: string, defaultPort: number): RedisAddress {
-  if (!URL.canParse(`redis://${text}`)) throw new Error(`REDIS_URL names a host that cannot be read: ${JSON.stringify(text)}`);
+  if (!URL.canParse(`redis://${text}`))
+    throw new Error(`REDIS_URL names a host that cannot be read: ${JSON.stringify(text)}`);
   const { hostname, port } = new URL(`redis://${text}`);
   if (hostname === '') throw new Error('REDIS_URL names an empty host');
   return { host: hostname.replace(/^\[|\]$/g, ''), port: port === '' ? defaultPort : Number(port) };

@@ -22,7 +22,8 @@ export class ReplyReader {
   integer(): number {
     const value = this.#next();
     const number = typeof value === 'string' && /^-?\d{1,16}$/.test(value) ? Number(value) : value;
-    if (typeof number !== 'number' || !Number.isSafeInteger(number)) throw new UnexpectedReply(this.#values);
+    if (typeof number !== 'number' || !Number.isSafeInteger(number))
+      throw new UnexpectedReply(this.#values);
     return number;
   }
 

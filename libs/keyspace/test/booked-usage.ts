@@ -41,7 +41,8 @@ export class BookedUsage {
       known.isFromRedis ||= isOfToday;
       return;
     }
-    const isSuperseded = kind === 'usage' && seq === 1 && this.#rows.get(`${rid}:0`)?.kind === 'usage';
+    const isSuperseded =
+      kind === 'usage' && seq === 1 && this.#rows.get(`${rid}:0`)?.kind === 'usage';
     if (isSuperseded) return;
     this.#rows.set(`${rid}:${seq}`, { kind, delta, charge, isFromRedis: true });
     if (!isOfToday) this.owed.push(-delta);
@@ -53,8 +54,17 @@ export class BookedUsage {
     if (first && (first.kind === 'usage' || correction)) return;
     const row = first
       ? { seq: 1, kind: 'usage' as const, delta: charge - first.delta }
-      : { seq: 0, kind: correction ? ('reap' as const) : ('usage' as const), delta: correction ? correction.charge - correction.delta : charge };
-    this.#rows.set(`${rid}:${row.seq}`, { kind: row.kind, delta: row.delta, charge, isFromRedis: false });
+      : {
+          seq: 0,
+          kind: correction ? ('reap' as const) : ('usage' as const),
+          delta: correction ? correction.charge - correction.delta : charge,
+        };
+    this.#rows.set(`${rid}:${row.seq}`, {
+      kind: row.kind,
+      delta: row.delta,
+      charge,
+      isFromRedis: false,
+    });
     this.owed.push(-row.delta);
   }
 }

@@ -2,7 +2,17 @@ import assert from 'node:assert/strict';
 import { FUNCTION_NAMES } from '../src/function-source.ts';
 import { MeteringStore } from '../src/index.ts';
 import { keys } from '../src/keys.ts';
-import { admitted, contents, credit, MODEL_ID, openAccount, request, SHARDS, SUBSCRIPTION_ID, type Checks } from './world.ts';
+import {
+  admitted,
+  contents,
+  credit,
+  MODEL_ID,
+  openAccount,
+  request,
+  SHARDS,
+  SUBSCRIPTION_ID,
+  type Checks,
+} from './world.ts';
 
 export const fencingChecks: Checks = {
   'without a clock of the tests, leases and windows follow the clock of Redis': async (world) => {
@@ -20,7 +30,10 @@ export const fencingChecks: Checks = {
     const afterMs = await serverMs();
     assert.ok(reply.kind === 'admitted');
     const deadline = Number(await redis.zscore(keys.holds(shard), asked.rid));
-    assert.ok(deadline >= beforeMs + 7_000 && deadline <= afterMs + 7_000, `${deadline - beforeMs}`);
+    assert.ok(
+      deadline >= beforeMs + 7_000 && deadline <= afterMs + 7_000,
+      `${deadline - beforeMs}`,
+    );
     const resetMs = reply.windows[0]?.resetMs ?? 0;
     assert.ok(resetMs > 59_000 && resetMs <= 60_000);
   },
@@ -33,16 +46,44 @@ export const fencingChecks: Checks = {
     await tenant.epochs.clear(tenant.shard);
     const before = await contents(tenant);
     const replies = [
-      await tenant.store.checkpoint({ ...ref, keyHash: tenant.keyHash, usedTokens: 5, extendTokens: 5, leaseMs: 1 }),
+      await tenant.store.checkpoint({
+        ...ref,
+        keyHash: tenant.keyHash,
+        usedTokens: 5,
+        extendTokens: 5,
+        leaseMs: 1,
+      }),
       await tenant.store.settle({ ...ref, chargeTokens: 1, payload: '{}', reEmit: false }),
       await tenant.store.reap(ref),
       await tenant.store.admit(request(tenant)),
-      await tenant.store.access({ accountId: tenant.accountId, keyHash: tenant.keyHash, addressHex: '' }),
-      await tenant.store.credit({ ...ref, subscriptionId: SUBSCRIPTION_ID, seq: 2, deltaTokens: 5 }),
-      await tenant.store.withdraw({ ...ref, subscriptionId: SUBSCRIPTION_ID, withdrawalId: tenant.rid(), drain: false }),
-      await tenant.live.putAccount({ accountId: tenant.accountId, status: 'active', drain: false, revision: 9 }),
+      await tenant.store.access({
+        accountId: tenant.accountId,
+        keyHash: tenant.keyHash,
+        addressHex: '',
+      }),
+      await tenant.store.credit({
+        ...ref,
+        subscriptionId: SUBSCRIPTION_ID,
+        seq: 2,
+        deltaTokens: 5,
+      }),
+      await tenant.store.withdraw({
+        ...ref,
+        subscriptionId: SUBSCRIPTION_ID,
+        withdrawalId: tenant.rid(),
+        drain: false,
+      }),
+      await tenant.live.putAccount({
+        accountId: tenant.accountId,
+        status: 'active',
+        drain: false,
+        revision: 9,
+      }),
     ];
-    assert.deepEqual(replies.map((reply) => reply.kind), replies.map(() => 'fenced'));
+    assert.deepEqual(
+      replies.map((reply) => reply.kind),
+      replies.map(() => 'fenced'),
+    );
     assert.deepEqual(await contents(tenant), before);
   },
 
@@ -50,29 +91,54 @@ export const fencingChecks: Checks = {
     const tenant = await world.tenant();
     const { shard, accountId, keyHash, library } = tenant;
     const before = await contents(tenant);
-    const functionKeys = [keys.epoch(shard), keys.key(shard, keyHash), keys.account(shard, accountId), keys.subscription(shard, accountId, MODEL_ID), keys.hold(shard, tenant.rid()), keys.holds(shard), keys.windows(shard, keyHash)];
+    const functionKeys = [
+      keys.epoch(shard),
+      keys.key(shard, keyHash),
+      keys.account(shard, accountId),
+      keys.subscription(shard, accountId, MODEL_ID),
+      keys.hold(shard, tenant.rid()),
+      keys.holds(shard),
+      keys.windows(shard, keyHash),
+    ];
     for (const name of FUNCTION_NAMES.filter((other) => other !== 'relay' && other !== 'publish')) {
-      assert.deepEqual(await library.call(name, functionKeys, ['e0', '1', '1']), name === 'settle' ? ['FENCED', 'epoch'] : ['FENCED'], name);
+      assert.deepEqual(
+        await library.call(name, functionKeys, ['e0', '1', '1']),
+        name === 'settle' ? ['FENCED', 'epoch'] : ['FENCED'],
+        name,
+      );
     }
     assert.deepEqual(await contents(tenant), before);
   },
 
-  'a new epoch is noticed by calls that rest on nothing older, and fences what was held under the old one': async (world) => {
-    const tenant = await world.tenant();
-    await openAccount(tenant);
-    const asked = request(tenant);
-    const reply = await tenant.store.admit(asked);
-    assert.ok(reply.kind === 'admitted');
-    await tenant.epochs.set(tenant.shard, 'e2');
-    const ref = { rid: asked.rid, accountId: tenant.accountId, modelId: MODEL_ID };
-    const settlement = { ...ref, chargeTokens: 1, payload: '{}', reEmit: false };
-    const checkpoint = { ...ref, keyHash: tenant.keyHash, usedTokens: 1, extendTokens: 0, leaseMs: 60_000 };
-    assert.deepEqual(await tenant.store.settle(settlement), { kind: 'fenced', by: 'epoch' });
-    assert.equal((await tenant.store.checkpoint(checkpoint)).kind, 'fenced');
-    await credit(tenant, 2, 10);
-    const later = await tenant.store.admit(request(tenant));
-    assert.ok(later.kind === 'admitted' && later.epoch === 'e2');
-    assert.equal((await tenant.store.settle({ ...settlement, epoch: reply.epoch })).kind, 'fenced');
-    assert.equal((await tenant.store.checkpoint({ ...checkpoint, epoch: reply.epoch })).kind, 'fenced');
-  },
+  'a new epoch is noticed by calls that rest on nothing older, and fences what was held under the old one':
+    async (world) => {
+      const tenant = await world.tenant();
+      await openAccount(tenant);
+      const asked = request(tenant);
+      const reply = await tenant.store.admit(asked);
+      assert.ok(reply.kind === 'admitted');
+      await tenant.epochs.set(tenant.shard, 'e2');
+      const ref = { rid: asked.rid, accountId: tenant.accountId, modelId: MODEL_ID };
+      const settlement = { ...ref, chargeTokens: 1, payload: '{}', reEmit: false };
+      const checkpoint = {
+        ...ref,
+        keyHash: tenant.keyHash,
+        usedTokens: 1,
+        extendTokens: 0,
+        leaseMs: 60_000,
+      };
+      assert.deepEqual(await tenant.store.settle(settlement), { kind: 'fenced', by: 'epoch' });
+      assert.equal((await tenant.store.checkpoint(checkpoint)).kind, 'fenced');
+      await credit(tenant, 2, 10);
+      const later = await tenant.store.admit(request(tenant));
+      assert.ok(later.kind === 'admitted' && later.epoch === 'e2');
+      assert.equal(
+        (await tenant.store.settle({ ...settlement, epoch: reply.epoch })).kind,
+        'fenced',
+      );
+      assert.equal(
+        (await tenant.store.checkpoint({ ...checkpoint, epoch: reply.epoch })).kind,
+        'fenced',
+      );
+    },
 };

@@ -27,7 +27,12 @@ export const windowChecks: Checks = {
     await putKey(tenant, { rpm: 3, revision: 2 });
     const reply = await tenant.store.admit(request(tenant));
     const retryAfterMs = startedMs + 10_000 + 60_000 - tenant.clock.now;
-    assert.deepEqual(reply, { kind: 'rate_limited', window: 'rpm', retryAfterMs, windows: [{ window: 'rpm', limit: 3, remaining: 0, resetMs: retryAfterMs + 5_000 }] });
+    assert.deepEqual(reply, {
+      kind: 'rate_limited',
+      window: 'rpm',
+      retryAfterMs,
+      windows: [{ window: 'rpm', limit: 3, remaining: 0, resetMs: retryAfterMs + 5_000 }],
+    });
     tenant.clock.now += retryAfterMs - 1;
     await refuses(tenant, {}, 'rate_limited');
     tenant.clock.now += 1;
@@ -35,19 +40,24 @@ export const windowChecks: Checks = {
     await refuses(tenant, {}, 'rate_limited');
   },
 
-  'a key without limits leaves no windows behind, and windows expire after twice the longest': async (world) => {
-    const tenant = await world.tenant();
-    await openAccount(tenant);
-    await admitted(tenant);
-    const record = keys.windows(tenant.shard, tenant.keyHash);
-    assert.equal(await tenant.redis.exists(record), 0);
-    for (const [limits, windowMs] of [[{ rpm: 5 }, 60_000], [{ rpm: 5, rph: 5 }, 3_600_000], [{ rph: 9, rpd: 9 }, 86_400_000]] as const) {
-      await putKey(tenant, { ...limits, revision: windowMs });
+  'a key without limits leaves no windows behind, and windows expire after twice the longest':
+    async (world) => {
+      const tenant = await world.tenant();
+      await openAccount(tenant);
       await admitted(tenant);
-      const ttl = await tenant.redis.pttl(record);
-      assert.ok(ttl > 2 * windowMs - 60_000 && ttl <= 2 * windowMs, String(ttl));
-    }
-  },
+      const record = keys.windows(tenant.shard, tenant.keyHash);
+      assert.equal(await tenant.redis.exists(record), 0);
+      for (const [limits, windowMs] of [
+        [{ rpm: 5 }, 60_000],
+        [{ rpm: 5, rph: 5 }, 3_600_000],
+        [{ rph: 9, rpd: 9 }, 86_400_000],
+      ] as const) {
+        await putKey(tenant, { ...limits, revision: windowMs });
+        await admitted(tenant);
+        const ttl = await tenant.redis.pttl(record);
+        assert.ok(ttl > 2 * windowMs - 60_000 && ttl <= 2 * windowMs, String(ttl));
+      }
+    },
 
   'a clock that goes back gives no request for free': async (world) => {
     const tenant = await world.tenant();
@@ -63,19 +73,20 @@ export const windowChecks: Checks = {
     await admitted(tenant);
   },
 
-  'a clock that was a window ahead or more and is set right denies nobody until that time comes: it costs one window more': async (world) => {
-    const tenant = await world.tenant();
-    await openAccount(tenant, { rpm: 2, rpd: 100 });
-    tenant.clock.now += 86_400_000;
-    await admitted(tenant);
-    await admitted(tenant);
-    await refuses(tenant, {}, 'rate_limited');
-    tenant.clock.now -= 86_400_000 - 59_000;
-    await admitted(tenant);
-    await admitted(tenant);
-    const reply = await tenant.store.admit(request(tenant));
-    assert.ok(reply.kind === 'rate_limited' && reply.retryAfterMs <= 60_000);
-    tenant.clock.now += reply.retryAfterMs;
-    await admitted(tenant);
-  },
+  'a clock that was a window ahead or more and is set right denies nobody until that time comes: it costs one window more':
+    async (world) => {
+      const tenant = await world.tenant();
+      await openAccount(tenant, { rpm: 2, rpd: 100 });
+      tenant.clock.now += 86_400_000;
+      await admitted(tenant);
+      await admitted(tenant);
+      await refuses(tenant, {}, 'rate_limited');
+      tenant.clock.now -= 86_400_000 - 59_000;
+      await admitted(tenant);
+      await admitted(tenant);
+      const reply = await tenant.store.admit(request(tenant));
+      assert.ok(reply.kind === 'rate_limited' && reply.retryAfterMs <= 60_000);
+      tenant.clock.now += reply.retryAfterMs;
+      await admitted(tenant);
+    },
 };

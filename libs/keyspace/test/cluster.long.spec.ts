@@ -4,7 +4,15 @@ import { startServices, type Services } from '@tollgate/harness';
 import type { ManagedProcess } from '@tollgate/tools';
 import { Cluster, type Redis } from 'ioredis';
 import { readFunctionSource } from '../src/function-source.ts';
-import { FunctionLibrary, isRedisReachable, isUnanswered, onRedisReturn, openRedis, redisReady, shardNames } from '../src/index.ts';
+import {
+  FunctionLibrary,
+  isRedisReachable,
+  isUnanswered,
+  onRedisReturn,
+  openRedis,
+  redisReady,
+  shardNames,
+} from '../src/index.ts';
 import { keys } from '../src/keys.ts';
 
 /** Three primaries, each of which can be away while the others are not. */
@@ -19,12 +27,21 @@ beforeAll(async () => {
 afterAll(() => services?.stop());
 
 beforeEach(async () => {
-  const opened = openRedis(services.redisUrl, { role: 'hot', name: 'cluster-spec', onError: () => undefined });
+  const opened = openRedis(services.redisUrl, {
+    role: 'hot',
+    name: 'cluster-spec',
+    onError: () => undefined,
+  });
   await redisReady(opened, 10_000);
   if (!(opened instanceof Cluster)) throw new Error('not a cluster');
   cluster = opened;
   // As processes at work are: connected to all of them. A primary that was just started refuses for two seconds.
-  while (!(await Promise.all(shardNames(SHARDS).map((shard) => cluster.get(keys.epoch(shard)))).catch(() => false))) await delay(50);
+  while (
+    !(await Promise.all(shardNames(SHARDS).map((shard) => cluster.get(keys.epoch(shard)))).catch(
+      () => false,
+    ))
+  )
+    await delay(50);
 }, 30_000);
 afterEach(async () => {
   cluster.disconnect();
@@ -64,18 +81,22 @@ async function errorOf(call: Promise<unknown>): Promise<unknown> {
   throw new Error('the call was answered');
 }
 
-test.each(['SIGKILL', 'SIGSTOP'] as const)('while one primary is away (%s) its keys are refused soon, again and again, and all others are served', async (signal) => {
-  await first.kill(signal);
-  // The first to ask a silent one finds out.
-  expect(isUnanswered(await errorOf(cluster.get(HERE)))).toBe(true);
-  for (let round = 0; round < 3; round += 1) {
-    const refused = errorOf(cluster.get(HERE));
-    expect(await timed(refused)).toBeLessThan(SOON_MS);
-    expect(isUnanswered(await refused)).toBe(true);
-    expect(await cluster.get(ELSEWHERE)).toBeNull();
-  }
-  expect(isRedisReachable(cluster)).toBe(true);
-}, 30_000);
+test.each(['SIGKILL', 'SIGSTOP'] as const)(
+  'while one primary is away (%s) its keys are refused soon, again and again, and all others are served',
+  async (signal) => {
+    await first.kill(signal);
+    // The first to ask a silent one finds out.
+    expect(isUnanswered(await errorOf(cluster.get(HERE)))).toBe(true);
+    for (let round = 0; round < 3; round += 1) {
+      const refused = errorOf(cluster.get(HERE));
+      expect(await timed(refused)).toBeLessThan(SOON_MS);
+      expect(isUnanswered(await refused)).toBe(true);
+      expect(await cluster.get(ELSEWHERE)).toBeNull();
+    }
+    expect(isRedisReachable(cluster)).toBe(true);
+  },
+  30_000,
+);
 
 test('a primary that comes back is connected to without anybody asking, and its return is told', async () => {
   const returns: number[] = [];
@@ -97,7 +118,17 @@ test('a cluster that is away altogether is not reachable, and is again when it r
 
 test('functions that were lost come back on the primary of the keys, also while another does not answer', async () => {
   const library = new FunctionLibrary(cluster, readFunctionSource());
-  const read = (shard: string): Promise<unknown> => library.call('access', [keys.epoch(shard), keys.key(shard, 'a'.repeat(64)), keys.account(shard, 1), keys.subscribedModels(shard, 1)], ['e', 1, '', '']);
+  const read = (shard: string): Promise<unknown> =>
+    library.call(
+      'access',
+      [
+        keys.epoch(shard),
+        keys.key(shard, 'a'.repeat(64)),
+        keys.account(shard, 1),
+        keys.subscribedModels(shard, 1),
+      ],
+      ['e', 1, '', ''],
+    );
   await Promise.all(cluster.nodes('master').map((primary) => primary.function('FLUSH')));
   await first.kill('SIGSTOP');
   expect(await timed(read('s00'))).toBeLessThan(2_000);

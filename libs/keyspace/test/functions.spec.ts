@@ -53,16 +53,19 @@ describe('request windows', () => {
 });
 
 describe('many askers at once', () => {
-  test(
-    'exactly what the balance affords is admitted, and settling three times at once charges once',
-    async () => {
-      const others = await Promise.all([openWorld(services.redisUrl), openWorld(services.redisUrl), openWorld(services.redisUrl)]);
-      const [accounts = 20, asks = 100] = (process.env.DOUBLE_SPEND ?? '').split('x').filter(Boolean).map(Number);
-      await checkDoubleSpend([world, ...others], { accounts, asks });
-      for (const other of others) other.close();
-    },
-    300_000,
-  );
+  test('exactly what the balance affords is admitted, and settling three times at once charges once', async () => {
+    const others = await Promise.all([
+      openWorld(services.redisUrl),
+      openWorld(services.redisUrl),
+      openWorld(services.redisUrl),
+    ]);
+    const [accounts = 20, asks = 100] = (process.env.DOUBLE_SPEND ?? '')
+      .split('x')
+      .filter(Boolean)
+      .map(Number);
+    await checkDoubleSpend([world, ...others], { accounts, asks });
+    for (const other of others) other.close();
+  }, 300_000);
 });
 
 describe('the library', () => {
@@ -89,7 +92,9 @@ describe('the library', () => {
   });
 
   test('refuses writes to nobody but admissions and publications when memory runs out', async () => {
-    const flags = JSON.stringify(await world.redis.function('LIST', 'LIBRARYNAME', world.source.library));
+    const flags = JSON.stringify(
+      await world.redis.function('LIST', 'LIBRARYNAME', world.source.library),
+    );
     expect(flags.match(/allow-oom/g)).toHaveLength(10);
     expect(flags.match(/no-writes/g)).toHaveLength(1);
   });

@@ -28,7 +28,9 @@ test(
     const seen = new Map<string, number>();
     const batches = fc.array(lossSequences, { minLength: BATCH, maxLength: BATCH });
     const property = fc.asyncProperty(batches, async (batch) => {
-      await Promise.all(batch.map(async (sequence) => runLosses(await world.tenant(), sequence, seen)));
+      await Promise.all(
+        batch.map(async (sequence) => runLosses(await world.tenant(), sequence, seen)),
+      );
     });
     await fc.assert(property, { numRuns: Math.ceil(SEQUENCES / BATCH), seed: SEED });
     // A run that never gets here would agree with anything.
@@ -40,10 +42,42 @@ test(
 test('a hold that was restored although it was still open has the lease its node counts on: it is not reaped before a loss after which it is restored again', async () => {
   const half: LossCommand = { type: 'advance', ms: 30_000 };
   const restore: LossCommand = { type: 'restore', nth: 0, fate: 'arrives' };
-  const booked: LossCommand[] = [{ type: 'reap' }, { type: 'relay' }, { type: 'book', nth: 0, isAgain: false }];
+  const booked: LossCommand[] = [
+    { type: 'reap' },
+    { type: 'relay' },
+    { type: 'book', nth: 0, isAgain: false },
+  ];
   const seen = new Map<string, number>();
-  await runLosses(await world.tenant(), [{ type: 'admit' }, half, restore, half, ...booked, { type: 'lose' }, restore, { type: 'end', nth: 0, used: 80 }], seen);
-  expect(Object.fromEntries(seen)).toMatchObject({ 'restore:restored': 2, 'reap:alive': 1, 'settle:open': 1 });
+  await runLosses(
+    await world.tenant(),
+    [
+      { type: 'admit' },
+      half,
+      restore,
+      half,
+      ...booked,
+      { type: 'lose' },
+      restore,
+      { type: 'end', nth: 0, used: 80 },
+    ],
+    seen,
+  );
+  expect(Object.fromEntries(seen)).toMatchObject({
+    'restore:restored': 2,
+    'reap:alive': 1,
+    'settle:open': 1,
+  });
 });
 
-const REACHED = ['restore:restored', 'restore:gone', 'restore:fenced', 'settle:open', 'settle:none', 'settle:reaped', 'settle:duplicate', 'settle:fenced', 'reap:reaped', 'reap:not_open'];
+const REACHED = [
+  'restore:restored',
+  'restore:gone',
+  'restore:fenced',
+  'settle:open',
+  'settle:none',
+  'settle:reaped',
+  'settle:duplicate',
+  'settle:fenced',
+  'reap:reaped',
+  'reap:not_open',
+];

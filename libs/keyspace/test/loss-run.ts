@@ -3,7 +3,17 @@ import { usageReapSchema } from '@tollgate/contracts';
 import fc from 'fast-check';
 import { BookedUsage, type RelayedUsage } from './booked-usage.ts';
 import { element } from './element.ts';
-import { books, drain, MODEL_ID, openAccount, putKey, putSubscription, request, SUBSCRIPTION_ID, type Tenant } from './world.ts';
+import {
+  books,
+  drain,
+  MODEL_ID,
+  openAccount,
+  putKey,
+  putSubscription,
+  request,
+  SUBSCRIPTION_ID,
+  type Tenant,
+} from './world.ts';
 
 /** What may happen to the requests of one subscription and to the Redis that holds them. `nth` is taken modulo how many there are. */
 export type LossCommand =
@@ -36,9 +46,22 @@ const arbitraries: { weight: number; arbitrary: fc.Arbitrary<LossCommand> }[] = 
   { weight: 3, arbitrary: fc.record({ type: fc.constant('lose') }) },
   { weight: 4, arbitrary: fc.record({ type: fc.constant('relay') }) },
   { weight: 4, arbitrary: fc.record({ type: fc.constant('reap') }) },
-  { weight: 4, arbitrary: fc.record({ type: fc.constant('advance'), ms: fc.constantFrom(5_000, 30_000, 61_000, 61_000) }) },
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      type: fc.constant('advance'),
+      ms: fc.constantFrom(5_000, 30_000, 61_000, 61_000),
+    }),
+  },
   { weight: 3, arbitrary: fc.record({ type: fc.constant('checkpoint'), nth, used: fc.nat(150) }) },
-  { weight: 7, arbitrary: fc.record({ type: fc.constant('restore'), nth, fate: fc.constantFrom('arrives', 'arrives', 'is_delayed', 'is_lost') }) },
+  {
+    weight: 7,
+    arbitrary: fc.record({
+      type: fc.constant('restore'),
+      nth,
+      fate: fc.constantFrom('arrives', 'arrives', 'is_delayed', 'is_lost'),
+    }),
+  },
   { weight: 2, arbitrary: fc.record({ type: fc.constant('arrive'), nth, reEmit: fc.boolean() }) },
   { weight: 5, arbitrary: fc.record({ type: fc.constant('end'), nth, used: fc.nat(150) }) },
   { weight: 6, arbitrary: fc.record({ type: fc.constant('settle'), nth, reEmit: fc.boolean() }) },
@@ -55,11 +78,19 @@ const restoredMidway: fc.Arbitrary<LossCommand[]> = nth.map((which) => [
 ]);
 const single = fc.oneof(...arbitraries).map((command) => [command]);
 export const lossSequences: fc.Arbitrary<LossCommand[]> = fc
-  .array(fc.oneof({ weight: 15, arbitrary: single }, { weight: 1, arbitrary: restoredMidway }), { minLength: 20, maxLength: 60, size: 'max' })
+  .array(fc.oneof({ weight: 15, arbitrary: single }, { weight: 1, arbitrary: restoredMidway }), {
+    minLength: 20,
+    maxLength: 60,
+    size: 'max',
+  })
   .map((parts) => parts.flat());
 
 /** Runs a sequence, then lets everything come to its end, and holds PostgreSQL and Redis against what was used. */
-export async function runLosses(tenant: Tenant, commands: readonly LossCommand[], seen: Map<string, number>): Promise<void> {
+export async function runLosses(
+  tenant: Tenant,
+  commands: readonly LossCommand[],
+  seen: Map<string, number>,
+): Promise<void> {
   const run = new LossRun(tenant, seen);
   await run.open();
   for (const command of commands) await run.step(command);
@@ -126,9 +157,18 @@ class LossRun {
     await this.#relay();
     while (this.#queued.length > 0) await this.#book({ nth: 0, isAgain: false });
     await this.#credit();
-    for (const { rid, charge } of this.#requests) assert.equal(this.#booked.chargedFor(rid), charge, 'each request is charged once, whatever was lost');
+    for (const { rid, charge } of this.#requests)
+      assert.equal(
+        this.#booked.chargedFor(rid),
+        charge,
+        'each request is charged once, whatever was lost',
+      );
     const left = await books(this.#tenant);
-    assert.deepEqual([left?.balance, left?.held, left?.running], [this.#booked.position, 0, 0], 'Redis holds what the books say');
+    assert.deepEqual(
+      [left?.balance, left?.held, left?.running],
+      [this.#booked.position, 0, 0],
+      'Redis holds what the books say',
+    );
   }
 
   async #admit(): Promise<void> {
@@ -136,13 +176,26 @@ class LossRun {
     const asked = request(this.#tenant, { leaseMs: LEASE_MS });
     const reply = await store.admit(asked);
     if (reply.kind !== 'admitted') return;
-    this.#requests.push({ rid: asked.rid, epoch: reply.epoch, held: reply.grantedTokens, used: 0, renewedMs: clock.now, charge: null });
+    this.#requests.push({
+      rid: asked.rid,
+      epoch: reply.epoch,
+      held: reply.grantedTokens,
+      used: 0,
+      renewedMs: clock.now,
+      charge: null,
+    });
   }
 
   /** FLUSHALL, and the shard filled again from PostgreSQL. */
   async #lose(): Promise<void> {
     const { redis, shard, accountId, epochs } = this.#tenant;
-    const names = [`{${shard}}:outbox`, `{${shard}}:holds`, `{${shard}}:relay`, `{${shard}}:sub:${accountId}:${MODEL_ID}`, ...this.#requests.map(({ rid }) => `{${shard}}:hold:${rid}`)];
+    const names = [
+      `{${shard}}:outbox`,
+      `{${shard}}:holds`,
+      `{${shard}}:relay`,
+      `{${shard}}:sub:${accountId}:${MODEL_ID}`,
+      ...this.#requests.map(({ rid }) => `{${shard}}:hold:${rid}`),
+    ];
     await Promise.all(names.map((name) => redis.del(name)));
     this.#losses += 1;
     this.#booked.epoch = `e${this.#losses}`;
@@ -150,26 +203,55 @@ class LossRun {
     this.#booked.owed.splice(0);
     await epochs.set(shard, this.#booked.epoch);
     await putKey(this.#tenant);
-    await putSubscription(this.#tenant, { opening: { balance: this.#booked.position, creditSeq: this.#credits } });
+    await putSubscription(this.#tenant, {
+      opening: { balance: this.#booked.position, creditSeq: this.#credits },
+    });
   }
 
   async #checkpoint(asked: Request | undefined, used: number): Promise<void> {
     if (!asked) return;
     const { store, accountId, keyHash, clock } = this.#tenant;
     asked.used = Math.max(asked.used, used);
-    const reply = await store.checkpoint({ rid: asked.rid, epoch: asked.epoch, accountId, modelId: MODEL_ID, keyHash, usedTokens: asked.used, extendTokens: 50, leaseMs: LEASE_MS });
+    const reply = await store.checkpoint({
+      rid: asked.rid,
+      epoch: asked.epoch,
+      accountId,
+      modelId: MODEL_ID,
+      keyHash,
+      usedTokens: asked.used,
+      extendTokens: 50,
+      leaseMs: LEASE_MS,
+    });
     if (reply.kind === 'ok') Object.assign(asked, { renewedMs: clock.now, held: reply.heldTokens });
   }
 
   /** As the checkpointer does: the journal first, then Redis. */
-  async #restore(asked: Request | undefined, fate: 'arrives' | 'is_delayed' | 'is_lost'): Promise<void> {
+  async #restore(
+    asked: Request | undefined,
+    fate: 'arrives' | 'is_delayed' | 'is_lost',
+  ): Promise<void> {
     const { store, accountId, clock } = this.#tenant;
     if (!asked || clock.now - asked.renewedMs >= CERTAIN_MS) return;
     const epoch = await store.epochOf(accountId);
     assert.ok(epoch !== null);
     asked.epoch = epoch;
-    const owner = { subscriptionId: SUBSCRIPTION_ID, keyId: 5, priceVersionId: 2, generation: 1, node: 'node-1:0' };
-    const restoring = { rid: asked.rid, epoch, accountId, modelId: MODEL_ID, ...owner, wantTokens: asked.held, usedTokens: asked.used, leaseMs: LEASE_MS };
+    const owner = {
+      subscriptionId: SUBSCRIPTION_ID,
+      keyId: 5,
+      priceVersionId: 2,
+      generation: 1,
+      node: 'node-1:0',
+    };
+    const restoring = {
+      rid: asked.rid,
+      epoch,
+      accountId,
+      modelId: MODEL_ID,
+      ...owner,
+      wantTokens: asked.held,
+      usedTokens: asked.used,
+      leaseMs: LEASE_MS,
+    };
     const sentMs = clock.now;
     const arrive = async (): Promise<void> => {
       const { kind } = await store.restore(restoring);
@@ -187,14 +269,23 @@ class LossRun {
   async #settle(asked: Request | undefined, reEmit: boolean): Promise<void> {
     if (asked?.charge == null) return;
     const { rid, epoch, charge } = asked;
-    const reply = await this.#tenant.store.settle({ rid, epoch, accountId: this.#tenant.accountId, modelId: MODEL_ID, chargeTokens: charge, payload: JSON.stringify({ kind: 'usage', charge }), reEmit });
+    const reply = await this.#tenant.store.settle({
+      rid,
+      epoch,
+      accountId: this.#tenant.accountId,
+      modelId: MODEL_ID,
+      chargeTokens: charge,
+      payload: JSON.stringify({ kind: 'usage', charge }),
+      reEmit,
+    });
     this.#note(reply.kind === 'settled' ? `settle:${reply.from}` : `settle:${reply.kind}`);
     if (reply.kind === 'fenced') this.#booked.bookFinal({ rid, charge });
   }
 
   async #reap(): Promise<void> {
     const { store, accountId } = this.#tenant;
-    for (const { rid } of this.#requests) this.#note(`reap:${(await store.reap({ rid, accountId, modelId: MODEL_ID })).kind}`);
+    for (const { rid } of this.#requests)
+      this.#note(`reap:${(await store.reap({ rid, accountId, modelId: MODEL_ID })).kind}`);
   }
 
   async #relay(): Promise<void> {
@@ -202,7 +293,14 @@ class LossRun {
     for (const { rid, seq, delta, payload } of await drain(this.#tenant)) {
       const read = JSON.parse(payload) as { kind: 'usage' | 'reap'; charge?: number };
       if (read.kind === 'reap') usageReapSchema.parse(read);
-      this.#queued.push({ rid, seq: Number(seq), delta: Number(delta), kind: read.kind, charge: read.charge ?? 0, epoch });
+      this.#queued.push({
+        rid,
+        seq: Number(seq),
+        delta: Number(delta),
+        kind: read.kind,
+        charge: read.charge ?? 0,
+        epoch,
+      });
     }
   }
 
@@ -218,7 +316,18 @@ class LossRun {
     const { store, accountId } = this.#tenant;
     for (const deltaTokens of this.#booked.owed.splice(0)) {
       this.#credits += 1;
-      assert.equal((await store.credit({ accountId, modelId: MODEL_ID, subscriptionId: SUBSCRIPTION_ID, seq: this.#credits, deltaTokens })).kind, 'applied');
+      assert.equal(
+        (
+          await store.credit({
+            accountId,
+            modelId: MODEL_ID,
+            subscriptionId: SUBSCRIPTION_ID,
+            seq: this.#credits,
+            deltaTokens,
+          })
+        ).kind,
+        'applied',
+      );
     }
   }
 

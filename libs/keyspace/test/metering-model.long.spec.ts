@@ -30,10 +30,13 @@ test(
     const seen: Seen = new Map();
     const batches = fc.array(sequences, { minLength: BATCH, maxLength: BATCH });
     const property = fc.asyncProperty(batches, async (batch) => {
-      await Promise.all(batch.map(async (sequence) => runSequence(await world.tenant(), sequence, seen)));
+      await Promise.all(
+        batch.map(async (sequence) => runSequence(await world.tenant(), sequence, seen)),
+      );
     });
     await fc.assert(property, { numRuns: Math.ceil(SEQUENCES / BATCH), seed: SEED });
-    if (process.env.MODEL_SHOW) console.log(JSON.stringify(Object.fromEntries([...seen].toSorted()), null, 1));
+    if (process.env.MODEL_SHOW)
+      console.log(JSON.stringify(Object.fromEntries([...seen].toSorted()), null, 1));
     for (const reply of REACHED) expect([reply, seen.get(reply) ?? 0]).not.toEqual([reply, 0]);
   },
   Math.max(600_000, SEQUENCES * SEQUENCE_MS_MAX),
@@ -41,8 +44,24 @@ test(
 
 /** A model that never gets here would agree with anything. */
 const REACHED = [
-  ...['admitted', 'duplicate', 'key_unknown', 'key_disabled', 'key_expired', 'address_not_allowed', 'account_not_active', 'model_not_allowed'].map((kind) => `admit:${kind}`),
-  ...['not_subscribed', 'subscription_closing', 'concurrency_exceeded', 'rate_limited', 'balance_too_low', 'tokens_held'].map((kind) => `admit:${kind}`),
+  ...[
+    'admitted',
+    'duplicate',
+    'key_unknown',
+    'key_disabled',
+    'key_expired',
+    'address_not_allowed',
+    'account_not_active',
+    'model_not_allowed',
+  ].map((kind) => `admit:${kind}`),
+  ...[
+    'not_subscribed',
+    'subscription_closing',
+    'concurrency_exceeded',
+    'rate_limited',
+    'balance_too_low',
+    'tokens_held',
+  ].map((kind) => `admit:${kind}`),
   ...['ok', 'stop', 'gone'].map((kind) => `checkpoint:${kind}`),
   ...['restored', 'gone'].map((kind) => `restore:${kind}`),
   ...['settled', 'duplicate', 'fenced'].map((kind) => `settle:${kind}`),

@@ -9,14 +9,56 @@ export interface Pick {
 /** What may happen in one shard: two accounts, three keys, three subscriptions, any number of requests. Numbers are indexes into the runner's fixtures. */
 export type Command =
   | { type: 'advance'; ms: number }
-  | { type: 'putKey'; key: number; status: 'enabled' | 'disabled' | 'deleted'; limits: number; models: number; allowlist: number; expiry: number; drain: boolean; step: number }
-  | { type: 'putAccount'; account: number; status: 'active' | 'frozen' | 'deleted'; drain: boolean; step: number }
-  | { type: 'putSubscription'; sub: number; status: 'active' | 'closing' | 'closed'; generationStep: number; drain: boolean; step: number; opening: number }
+  | {
+      type: 'putKey';
+      key: number;
+      status: 'enabled' | 'disabled' | 'deleted';
+      limits: number;
+      models: number;
+      allowlist: number;
+      expiry: number;
+      drain: boolean;
+      step: number;
+    }
+  | {
+      type: 'putAccount';
+      account: number;
+      status: 'active' | 'frozen' | 'deleted';
+      drain: boolean;
+      step: number;
+    }
+  | {
+      type: 'putSubscription';
+      sub: number;
+      status: 'active' | 'closing' | 'closed';
+      generationStep: number;
+      drain: boolean;
+      step: number;
+      opening: number;
+    }
   | { type: 'credit'; sub: number; how: 'next' | 'again' | 'gap'; delta: number }
-  | { type: 'admit'; rid: Pick; key: 'own' | 'limited' | 'foreign'; want: number; min: number; concurrencyMax: number; address: number; modelName: number; leaseMs: number }
+  | {
+      type: 'admit';
+      rid: Pick;
+      key: 'own' | 'limited' | 'foreign';
+      want: number;
+      min: number;
+      concurrencyMax: number;
+      address: number;
+      modelName: number;
+      leaseMs: number;
+    }
   | { type: 'access'; key: number; address: number }
   | { type: 'checkpoint'; rid: Pick; used: number; extend: number; leaseMs: number }
-  | { type: 'restore'; rid: Pick; want: number; used: number; generation: number; isOfAnother: boolean; leaseMs: number }
+  | {
+      type: 'restore';
+      rid: Pick;
+      want: number;
+      used: number;
+      generation: number;
+      isOfAnother: boolean;
+      leaseMs: number;
+    }
   | { type: 'settle'; rid: Pick; factor: number; reEmit: boolean }
   | { type: 'reap'; rid: Pick }
   | { type: 'withdraw'; sub: number; how: 'new' | 'again' | 'other id'; drain: boolean }
@@ -26,7 +68,8 @@ export const KEYS = 3;
 export const SUBSCRIPTIONS = 3;
 
 const sub = fc.nat(SUBSCRIPTIONS - 1);
-const pick = (...of: Pick['of'][]): fc.Arbitrary<Pick> => fc.record({ of: fc.constantFrom(...of), nth: fc.nat(1_000) });
+const pick = (...of: Pick['of'][]): fc.Arbitrary<Pick> =>
+  fc.record({ of: fc.constantFrom(...of), nth: fc.nat(1_000) });
 const running = pick('open', 'open', 'open', 'open', 'open', 'known', 'known', 'new');
 const drain = fc.boolean();
 /** Mostly the next revision, sometimes the same, sometimes an old one. */
@@ -38,46 +81,171 @@ const commands: { weight: number; arbitrary: fc.Arbitrary<Command> }[] = [
     weight: 6,
     arbitrary: fc.record({
       type: fc.constant('advance'),
-      ms: fc.oneof(fc.integer({ min: 0, max: 3_000 }), fc.integer({ min: 0, max: 90_000 }), fc.integer({ min: 0, max: 4_000_000 }), fc.integer({ min: -50_000, max: -1 }), fc.integer({ min: -90_000_000, max: -60_000 })),
+      ms: fc.oneof(
+        fc.integer({ min: 0, max: 3_000 }),
+        fc.integer({ min: 0, max: 90_000 }),
+        fc.integer({ min: 0, max: 4_000_000 }),
+        fc.integer({ min: -50_000, max: -1 }),
+        fc.integer({ min: -90_000_000, max: -60_000 }),
+      ),
     }),
   },
   {
     weight: 2,
     arbitrary: fc.record({
-      ...{ type: fc.constant('putKey'), key: fc.nat(KEYS - 1), status: fc.constantFrom('enabled', 'enabled', 'enabled', 'enabled', 'enabled', 'disabled', 'deleted'), limits: fc.nat(4) },
-      ...{ models: fc.nat(6), allowlist: fc.nat(4), expiry: fc.constantFrom(0, 0, 1, 2, 3), drain, step },
+      ...{
+        type: fc.constant('putKey'),
+        key: fc.nat(KEYS - 1),
+        status: fc.constantFrom(
+          'enabled',
+          'enabled',
+          'enabled',
+          'enabled',
+          'enabled',
+          'disabled',
+          'deleted',
+        ),
+        limits: fc.nat(4),
+      },
+      ...{
+        models: fc.nat(6),
+        allowlist: fc.nat(4),
+        expiry: fc.constantFrom(0, 0, 1, 2, 3),
+        drain,
+        step,
+      },
     }),
   },
-  { weight: 1, arbitrary: fc.record({ type: fc.constant('putAccount'), account: fc.nat(1), status: fc.constantFrom('active', 'active', 'active', 'active', 'active', 'frozen', 'deleted'), drain, step }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      type: fc.constant('putAccount'),
+      account: fc.nat(1),
+      status: fc.constantFrom(
+        'active',
+        'active',
+        'active',
+        'active',
+        'active',
+        'frozen',
+        'deleted',
+      ),
+      drain,
+      step,
+    }),
+  },
   {
     weight: 3,
     arbitrary: fc.record({
-      ...{ type: fc.constant('putSubscription'), sub, status: fc.constantFrom('active', 'active', 'active', 'closing', 'closed') },
-      ...{ generationStep: fc.constantFrom(0, 0, 1, 1, -1), drain, step, opening: fc.constantFrom(0, 700) },
+      ...{
+        type: fc.constant('putSubscription'),
+        sub,
+        status: fc.constantFrom('active', 'active', 'active', 'closing', 'closed'),
+      },
+      ...{
+        generationStep: fc.constantFrom(0, 0, 1, 1, -1),
+        drain,
+        step,
+        opening: fc.constantFrom(0, 700),
+      },
     }),
   },
-  { weight: 4, arbitrary: fc.record({ type: fc.constant('credit'), sub, how: fc.constantFrom('next', 'next', 'next', 'again', 'gap'), delta: fc.oneof(fc.integer({ min: 1, max: 4_000 }), fc.integer({ min: -300, max: 0 })) }) },
-  {
-    weight: 16,
-    arbitrary: fc.record({
-      ...{ type: fc.constant('admit'), rid: pick('new', 'new', 'new', 'new', 'new', 'new', 'new', 'known'), key: fc.constantFrom('own', 'own', 'own', 'own', 'limited', 'limited', 'limited', 'limited', 'limited', 'foreign') },
-      ...{ want: fc.integer({ min: 0, max: 900 }), min: fc.integer({ min: 0, max: 150 }) },
-      ...{ concurrencyMax: fc.constantFrom(0, 0, 0, 2), address: fc.nat(4), modelName: fc.constantFrom(0, 0, 1), leaseMs },
-    }),
-  },
-  { weight: 1, arbitrary: fc.record({ type: fc.constant('access'), key: fc.nat(KEYS - 1), address: fc.nat(4) }) },
-  { weight: 5, arbitrary: fc.record({ type: fc.constant('checkpoint'), rid: running, used: fc.nat(900), extend: fc.constantFrom(0, 50, 400, 5_000), leaseMs }) },
   {
     weight: 4,
     arbitrary: fc.record({
-      ...{ type: fc.constant('restore'), rid: pick('new', 'new', 'open', 'known'), want: fc.nat(900), used: fc.nat(300), generation: fc.integer({ min: 1, max: 3 }) },
+      type: fc.constant('credit'),
+      sub,
+      how: fc.constantFrom('next', 'next', 'next', 'again', 'gap'),
+      delta: fc.oneof(fc.integer({ min: 1, max: 4_000 }), fc.integer({ min: -300, max: 0 })),
+    }),
+  },
+  {
+    weight: 16,
+    arbitrary: fc.record({
+      ...{
+        type: fc.constant('admit'),
+        rid: pick('new', 'new', 'new', 'new', 'new', 'new', 'new', 'known'),
+        key: fc.constantFrom(
+          'own',
+          'own',
+          'own',
+          'own',
+          'limited',
+          'limited',
+          'limited',
+          'limited',
+          'limited',
+          'foreign',
+        ),
+      },
+      ...{ want: fc.integer({ min: 0, max: 900 }), min: fc.integer({ min: 0, max: 150 }) },
+      ...{
+        concurrencyMax: fc.constantFrom(0, 0, 0, 2),
+        address: fc.nat(4),
+        modelName: fc.constantFrom(0, 0, 1),
+        leaseMs,
+      },
+    }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      type: fc.constant('access'),
+      key: fc.nat(KEYS - 1),
+      address: fc.nat(4),
+    }),
+  },
+  {
+    weight: 5,
+    arbitrary: fc.record({
+      type: fc.constant('checkpoint'),
+      rid: running,
+      used: fc.nat(900),
+      extend: fc.constantFrom(0, 50, 400, 5_000),
+      leaseMs,
+    }),
+  },
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      ...{
+        type: fc.constant('restore'),
+        rid: pick('new', 'new', 'open', 'known'),
+        want: fc.nat(900),
+        used: fc.nat(300),
+        generation: fc.integer({ min: 1, max: 3 }),
+      },
       ...{ isOfAnother: fc.constantFrom(false, false, false, false, true), leaseMs },
     }),
   },
-  { weight: 9, arbitrary: fc.record({ type: fc.constant('settle'), rid: running, factor: fc.constantFrom(0, 0.3, 0.9, 1, 1.2, 3), reEmit: fc.boolean() }) },
+  {
+    weight: 9,
+    arbitrary: fc.record({
+      type: fc.constant('settle'),
+      rid: running,
+      factor: fc.constantFrom(0, 0.3, 0.9, 1, 1.2, 3),
+      reEmit: fc.boolean(),
+    }),
+  },
   { weight: 5, arbitrary: fc.record({ type: fc.constant('reap'), rid: running }) },
-  { weight: 2, arbitrary: fc.record({ type: fc.constant('withdraw'), sub, how: fc.constantFrom('new', 'new', 'again', 'other id'), drain }) },
-  { weight: 3, arbitrary: fc.record({ type: fc.constant('relay'), entriesMax: fc.integer({ min: 1, max: 6 }), bytesMax: fc.constantFrom(1, 150, 10_000), expiredHoldsMax: fc.integer({ min: 1, max: 3 }) }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      type: fc.constant('withdraw'),
+      sub,
+      how: fc.constantFrom('new', 'new', 'again', 'other id'),
+      drain,
+    }),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      type: fc.constant('relay'),
+      entriesMax: fc.integer({ min: 1, max: 6 }),
+      bytesMax: fc.constantFrom(1, 150, 10_000),
+      expiredHoldsMax: fc.integer({ min: 1, max: 3 }),
+    }),
+  },
 ];
 
 export interface Sequence {

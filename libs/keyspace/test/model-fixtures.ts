@@ -3,7 +3,13 @@ import type { SubscriptionRef } from '../src/index.ts';
 import type { ModelKey } from './reference-model.ts';
 
 /** What the indexes of model-commands.ts stand for. */
-export const LIMITS = [{ rpm: 0, rph: 0, rpd: 0 }, { rpm: 3, rph: 8, rpd: 20 }, { rpm: 5, rph: 0, rpd: 12 }, { rpm: 0, rph: 4, rpd: 0 }, { rpm: 2, rph: 0, rpd: 0 }];
+export const LIMITS = [
+  { rpm: 0, rph: 0, rpd: 0 },
+  { rpm: 3, rph: 8, rpd: 20 },
+  { rpm: 5, rph: 0, rpd: 12 },
+  { rpm: 0, rph: 4, rpd: 0 },
+  { rpm: 2, rph: 0, rpd: 0 },
+];
 export const MODELS = ['', '*', 'gpt-4', 'gpt-*', ' claude-3 , gpt-4 ', '*-3', 'gpt-4,*x*y*'];
 export const MODEL_NAMES = ['gpt-4', 'claude-3'];
 export const ADDRESSES = ['', '10.1.2.3', '11.0.0.1', '2001:db8::7', '2001:db9::1'];
@@ -12,13 +18,19 @@ export const ALLOWLISTS: ModelKey['allowlist'][] = [
   [],
   [],
   [{ address: '10.0.0.0', bits: 8, family: 'ipv4' }],
-  [{ address: '11.0.0.1', bits: 32, family: 'ipv4' }, { address: '2001:db8::', bits: 31, family: 'ipv6' }],
+  [
+    { address: '11.0.0.1', bits: 32, family: 'ipv4' },
+    { address: '2001:db8::', bits: 31, family: 'ipv6' },
+  ],
 ];
 
 export type ModelSubscriptionRef = SubscriptionRef & { subscriptionId: number };
 
 /** Two subscriptions of one account, one of another in the same shard. */
-export function subscriptionsOf({ accountId: a, otherAccountId: b }: Tenant): ModelSubscriptionRef[] {
+export function subscriptionsOf({
+  accountId: a,
+  otherAccountId: b,
+}: Tenant): ModelSubscriptionRef[] {
   return [
     { accountId: a, modelId: MODEL_ID, subscriptionId: 7 },
     { accountId: a, modelId: OTHER_MODEL_ID, subscriptionId: 8 },
@@ -27,6 +39,13 @@ export function subscriptionsOf({ accountId: a, otherAccountId: b }: Tenant): Mo
 }
 
 /** Two keys of one account, one of the other. */
-export function keysOf({ accountId: a, otherAccountId: b }: Tenant): { accountId: number; keyHash: string; id: number }[] {
-  return [a, a, b].map((accountId, index) => ({ accountId, keyHash: hashOf(accountId * 10 + index), id: 20 + index }));
+export function keysOf({
+  accountId: a,
+  otherAccountId: b,
+}: Tenant): { accountId: number; keyHash: string; id: number }[] {
+  return [a, a, b].map((accountId, index) => ({
+    accountId,
+    keyHash: hashOf(accountId * 10 + index),
+    id: 20 + index,
+  }));
 }

@@ -1,10 +1,24 @@
 import assert from 'node:assert/strict';
 import { usagePayloadSchema } from '@tollgate/contracts';
-import { addressHex, normaliseAllowlist, type HoldRef, type SubscriptionRef } from '../src/index.ts';
+import {
+  addressHex,
+  normaliseAllowlist,
+  type HoldRef,
+  type SubscriptionRef,
+} from '../src/index.ts';
 import { keys } from '../src/keys.ts';
 import { element } from './element.ts';
 import type { Command, Pick, Sequence } from './model-commands.ts';
-import { ADDRESSES, ALLOWLISTS, keysOf, LIMITS, MODEL_NAMES, MODELS, subscriptionsOf, type ModelSubscriptionRef } from './model-fixtures.ts';
+import {
+  ADDRESSES,
+  ALLOWLISTS,
+  keysOf,
+  LIMITS,
+  MODEL_NAMES,
+  MODELS,
+  subscriptionsOf,
+  type ModelSubscriptionRef,
+} from './model-fixtures.ts';
 import { ReferenceModel, type ModelSubscription } from './reference-model.ts';
 import type { Tenant } from './world.ts';
 
@@ -12,7 +26,11 @@ import type { Tenant } from './world.ts';
 export type Seen = Map<string, number>;
 
 /** Runs one sequence against Redis and the reference model; throws at the first difference or broken invariant. */
-export async function runSequence(tenant: Tenant, sequence: Sequence, seen: Seen = new Map()): Promise<void> {
+export async function runSequence(
+  tenant: Tenant,
+  sequence: Sequence,
+  seen: Seen = new Map(),
+): Promise<void> {
   const run = new ModelRun(tenant, seen);
   if (sequence.isOpened) await run.open();
   for (const command of sequence.commands) await run.step(command);
@@ -43,10 +61,30 @@ class ModelRun {
   }
 
   async open(): Promise<void> {
-    for (const key of [0, 1, 2]) await this.step({ type: 'putKey', key, status: 'enabled', limits: key === 0 ? 0 : 1, models: 0, allowlist: 0, expiry: 0, drain: false, step: 1 });
-    for (const account of [0, 1]) await this.step({ type: 'putAccount', account, status: 'active', drain: false, step: 1 });
+    for (const key of [0, 1, 2])
+      await this.step({
+        type: 'putKey',
+        key,
+        status: 'enabled',
+        limits: key === 0 ? 0 : 1,
+        models: 0,
+        allowlist: 0,
+        expiry: 0,
+        drain: false,
+        step: 1,
+      });
+    for (const account of [0, 1])
+      await this.step({ type: 'putAccount', account, status: 'active', drain: false, step: 1 });
     for (const sub of [0, 1, 2]) {
-      await this.step({ type: 'putSubscription', sub, status: 'active', generationStep: 0, drain: false, step: 1, opening: 0 });
+      await this.step({
+        type: 'putSubscription',
+        sub,
+        status: 'active',
+        generationStep: 0,
+        drain: false,
+        step: 1,
+        opening: 0,
+      });
       await this.step({ type: 'credit', sub, how: 'next', delta: 2_000 });
     }
   }
@@ -61,20 +99,29 @@ class ModelRun {
 
   /** Empties the outbox, then holds everything Redis has against the model. */
   async finish(): Promise<void> {
-    for (let polls = 0; polls < 20 && this.#model.outbox.length > 0; polls += 1) await this.step({ type: 'relay', entriesMax: 50, bytesMax: 100_000, expiredHoldsMax: 100 });
+    for (let polls = 0; polls < 20 && this.#model.outbox.length > 0; polls += 1)
+      await this.step({ type: 'relay', entriesMax: 50, bytesMax: 100_000, expiredHoldsMax: 100 });
     await this.step({ type: 'relay', entriesMax: 50, bytesMax: 100_000, expiredHoldsMax: 100 });
     const { redis, shard } = this.#tenant;
     const open = [...this.#model.holds.values()].filter((hold) => hold.state === 'open');
     const leases = await redis.zrange(keys.holds(shard), '0', '-1', 'WITHSCORES');
-    const wanted = open.toSorted((a, b) => a.deadline - b.deadline || (a.rid < b.rid ? -1 : 1)).flatMap((hold) => [hold.rid, String(hold.deadline)]);
+    const wanted = open
+      .toSorted((a, b) => a.deadline - b.deadline || (a.rid < b.rid ? -1 : 1))
+      .flatMap((hold) => [hold.rid, String(hold.deadline)]);
     assert.deepEqual(leases, wanted, 'I4: the lease index holds exactly the open holds');
     for (const hold of this.#model.holds.values()) {
       assert.equal(await redis.hget(keys.hold(shard, hold.rid), 'st'), hold.state);
-      const charged = [0, 1].reduce((sum, seq) => sum + (this.#arrived.get(`${hold.rid}:${seq}`)?.delta ?? 0), 0);
-      if (hold.state !== 'open') assert.equal(charged, hold.charged, 'I7: the deltas of a request sum to its final');
+      const charged = [0, 1].reduce(
+        (sum, seq) => sum + (this.#arrived.get(`${hold.rid}:${seq}`)?.delta ?? 0),
+        0,
+      );
+      if (hold.state !== 'open')
+        assert.equal(charged, hold.charged, 'I7: the deltas of a request sum to its final');
     }
     for (const [name, sub] of this.#model.subscriptions) {
-      const left = [...this.#arrived.values()].filter((event) => event.subscription === sub).reduce((sum, event) => sum + event.delta, 0);
+      const left = [...this.#arrived.values()]
+        .filter((event) => event.subscription === sub)
+        .reduce((sum, event) => sum + event.delta, 0);
       assert.equal(sub.balance, sub.credited - left, `I3: ${name}`);
     }
     await this.#checkBooks(this.#subs);
@@ -92,7 +139,12 @@ class ModelRun {
       case 'putKey':
         return this.#putKey(command);
       case 'putAccount': {
-        const account = { accountId: element(this.#subs, command.account * 2).accountId, status: command.status, drain: command.drain, revision: this.#nextRevision(command.step) };
+        const account = {
+          accountId: element(this.#subs, command.account * 2).accountId,
+          status: command.status,
+          drain: command.drain,
+          revision: this.#nextRevision(command.step),
+        };
         return [await this.#tenant.live.putAccount(account), model.putAccount(account)];
       }
       case 'putSubscription':
@@ -101,7 +153,10 @@ class ModelRun {
         const sub = this.#sub(command.sub);
         const last = model.subscription(sub).creditSeq ?? 0;
         const seq = Math.max(1, last + { next: 1, again: 0, gap: 2 }[command.how]);
-        return [await store.credit({ ...sub, seq, deltaTokens: command.delta }), model.credit({ ...sub, seq, deltaTokens: command.delta })];
+        return [
+          await store.credit({ ...sub, seq, deltaTokens: command.delta }),
+          model.credit({ ...sub, seq, deltaTokens: command.delta }),
+        ];
       }
       case 'admit':
         return this.#admit(command);
@@ -109,14 +164,38 @@ class ModelRun {
         return this.#access(command);
       case 'checkpoint': {
         const { ref } = this.#rid(command.rid);
-        const request = { ...ref, keyHash: this.#keyOf(ref).keyHash, usedTokens: command.used, extendTokens: command.extend, leaseMs: command.leaseMs };
+        const request = {
+          ...ref,
+          keyHash: this.#keyOf(ref).keyHash,
+          usedTokens: command.used,
+          extendTokens: command.extend,
+          leaseMs: command.leaseMs,
+        };
         return [await store.checkpoint(request), model.checkpoint(request)];
       }
       case 'restore': {
         const { ref } = this.#rid(command.rid);
-        const { subscriptionId } = element(this.#subs.filter((sub) => sub.accountId === ref.accountId && sub.modelId === ref.modelId), 0);
-        const owner = { subscriptionId: subscriptionId + (command.isOfAnother ? 100 : 0), keyId: 20, priceVersionId: 2, generation: command.generation, node: 'node-1:0' };
-        const request = { ...ref, ...owner, epoch: model.epoch, wantTokens: command.want, usedTokens: command.used, leaseMs: command.leaseMs };
+        const { subscriptionId } = element(
+          this.#subs.filter(
+            (sub) => sub.accountId === ref.accountId && sub.modelId === ref.modelId,
+          ),
+          0,
+        );
+        const owner = {
+          subscriptionId: subscriptionId + (command.isOfAnother ? 100 : 0),
+          keyId: 20,
+          priceVersionId: 2,
+          generation: command.generation,
+          node: 'node-1:0',
+        };
+        const request = {
+          ...ref,
+          ...owner,
+          epoch: model.epoch,
+          wantTokens: command.want,
+          usedTokens: command.used,
+          leaseMs: command.leaseMs,
+        };
         return [await store.restore(request), model.restore(request)];
       }
       case 'settle':
@@ -129,7 +208,12 @@ class ModelRun {
         const sub = this.#sub(command.sub);
         const known = model.subscription(sub).withdrawalId;
         const withdrawalId = command.how === 'again' && known ? known : this.#tenant.rid();
-        const request = { ...sub, subscriptionId: sub.subscriptionId + (command.how === 'other id' ? 100 : 0), withdrawalId, drain: command.drain };
+        const request = {
+          ...sub,
+          subscriptionId: sub.subscriptionId + (command.how === 'other id' ? 100 : 0),
+          withdrawalId,
+          drain: command.drain,
+        };
         return [await store.withdraw(request), model.withdraw(request)];
       }
       case 'relay':
@@ -137,23 +221,51 @@ class ModelRun {
     }
   }
 
-  async #putKey(command: Extract<Command, { type: 'putKey' }>): Promise<[unknown, { kind: string }]> {
+  async #putKey(
+    command: Extract<Command, { type: 'putKey' }>,
+  ): Promise<[unknown, { kind: string }]> {
     const allowlist = element(ALLOWLISTS, command.allowlist);
     const record = {
       ...element(this.#keys, command.key),
       ...element(LIMITS, command.limits),
-      ...{ status: command.status, drain: command.drain, revision: this.#nextRevision(command.step), allowedModels: element(MODELS, command.models) },
-      expiresAtMs: element([0, this.#model.now, this.#model.now + 1, this.#model.now + 100_000], command.expiry),
+      ...{
+        status: command.status,
+        drain: command.drain,
+        revision: this.#nextRevision(command.step),
+        allowedModels: element(MODELS, command.models),
+      },
+      expiresAtMs: element(
+        [0, this.#model.now, this.#model.now + 1, this.#model.now + 100_000],
+        command.expiry,
+      ),
     };
     const text = allowlist.map(({ address, bits }) => `${address}/${bits}`).join(', ');
-    return [await this.#tenant.live.putKey({ ...record, allowlist: normaliseAllowlist(text) }), this.#model.putKey({ ...record, allowlist })];
+    return [
+      await this.#tenant.live.putKey({ ...record, allowlist: normaliseAllowlist(text) }),
+      this.#model.putKey({ ...record, allowlist }),
+    ];
   }
 
-  async #putSubscription(command: Extract<Command, { type: 'putSubscription' }>): Promise<[unknown, { kind: string }]> {
+  async #putSubscription(
+    command: Extract<Command, { type: 'putSubscription' }>,
+  ): Promise<[unknown, { kind: string }]> {
     const { accountId, modelId, subscriptionId: id } = this.#sub(command.sub);
-    const generation = Math.max(1, (this.#model.subscription({ accountId, modelId }).record?.generation ?? 1) + command.generationStep);
+    const generation = Math.max(
+      1,
+      (this.#model.subscription({ accountId, modelId }).record?.generation ?? 1) +
+        command.generationStep,
+    );
     const record = {
-      ...{ accountId, modelId, id, status: command.status, generation, drain: command.drain, revision: this.#nextRevision(command.step), withdrawalId: null },
+      ...{
+        accountId,
+        modelId,
+        id,
+        status: command.status,
+        generation,
+        drain: command.drain,
+        revision: this.#nextRevision(command.step),
+        withdrawalId: null,
+      },
       opening: { balance: command.opening, creditSeq: command.opening === 0 ? 0 : 5 },
     };
     return [await this.#tenant.live.putSubscription(record), this.#model.putSubscription(record)];
@@ -164,31 +276,68 @@ class ModelRun {
     const address = element(ADDRESSES, command.address);
     const own = this.#keys.filter((key) => key.accountId === ref.accountId);
     const foreign = this.#keys.filter((key) => key.accountId !== ref.accountId);
-    const key = command.key === 'foreign' ? element(foreign, 0) : element(own, command.key === 'own' ? 0 : own.length - 1);
+    const key =
+      command.key === 'foreign'
+        ? element(foreign, 0)
+        : element(own, command.key === 'own' ? 0 : own.length - 1);
     const request = {
-      ...{ ...ref, keyHash: key.keyHash, modelName: element(MODEL_NAMES, command.modelName), priceVersionId: 2, node: 'node-1:0' },
-      ...{ wantTokens: Math.max(command.want, command.min), minTokens: command.min, addressHex: addressHex(address) },
+      ...{
+        ...ref,
+        keyHash: key.keyHash,
+        modelName: element(MODEL_NAMES, command.modelName),
+        priceVersionId: 2,
+        node: 'node-1:0',
+      },
+      ...{
+        wantTokens: Math.max(command.want, command.min),
+        minTokens: command.min,
+        addressHex: addressHex(address),
+      },
       ...{ concurrencyMax: command.concurrencyMax, leaseMs: command.leaseMs },
     };
     const want = this.#model.admit(request, address);
-    if (want.kind === 'admitted') assert.ok(want.availableTokens >= 0, 'I5: no admission leaves balance - held below zero');
+    if (want.kind === 'admitted')
+      assert.ok(want.availableTokens >= 0, 'I5: no admission leaves balance - held below zero');
     return [await this.#tenant.store.admit(request), want];
   }
 
-  async #access(command: Extract<Command, { type: 'access' }>): Promise<[unknown, { kind: string }]> {
+  async #access(
+    command: Extract<Command, { type: 'access' }>,
+  ): Promise<[unknown, { kind: string }]> {
     const { accountId, keyHash, id } = element(this.#keys, command.key);
     const address = element(ADDRESSES, command.address);
-    const reply = await this.#tenant.store.access({ accountId, keyHash, addressHex: addressHex(address) });
+    const reply = await this.#tenant.store.access({
+      accountId,
+      keyHash,
+      addressHex: addressHex(address),
+    });
     const denied = this.#model.callerDenied({ accountId, keyHash, address });
-    const sorted = reply.kind === 'allowed' ? { ...reply, subscribedModelIds: reply.subscribedModelIds.toSorted((a, b) => a - b) } : reply;
-    const allowed = { kind: 'allowed', keyId: id, allowedModels: this.#model.keys.get(keyHash)?.allowedModels, subscribedModelIds: this.#activeModels(accountId) };
+    const sorted =
+      reply.kind === 'allowed'
+        ? { ...reply, subscribedModelIds: reply.subscribedModelIds.toSorted((a, b) => a - b) }
+        : reply;
+    const allowed = {
+      kind: 'allowed',
+      keyId: id,
+      allowedModels: this.#model.keys.get(keyHash)?.allowedModels,
+      subscribedModelIds: this.#activeModels(accountId),
+    };
     return [sorted, denied ?? allowed];
   }
 
-  async #settle(command: Extract<Command, { type: 'settle' }>): Promise<[unknown, { kind: string }]> {
+  async #settle(
+    command: Extract<Command, { type: 'settle' }>,
+  ): Promise<[unknown, { kind: string }]> {
     const { ref, startedMs } = this.#rid(command.rid);
-    const chargeTokens = Math.round((this.#model.holds.get(ref.rid)?.amount ?? 120) * command.factor);
-    const request = { ...ref, chargeTokens, payload: JSON.stringify({ final: ref.rid, charge: chargeTokens }), reEmit: command.reEmit };
+    const chargeTokens = Math.round(
+      (this.#model.holds.get(ref.rid)?.amount ?? 120) * command.factor,
+    );
+    const request = {
+      ...ref,
+      chargeTokens,
+      payload: JSON.stringify({ final: ref.rid, charge: chargeTokens }),
+      reEmit: command.reEmit,
+    };
     const want = this.#model.settle({ ...request, startedMs });
     if (want.kind === 'settled') {
       assert.ok(!this.#settled.has(ref.rid), 'I6: a request is done once');
@@ -201,39 +350,81 @@ class ModelRun {
     const { store, shard } = this.#tenant;
     const { type: _type, ...bounds } = command;
     const { outbox } = this.#model;
-    const reply = await store.relay(shard, { ...bounds, owner: 'model', leaseMs: 600_000, relayedIds: this.#relayedIds });
+    const reply = await store.relay(shard, {
+      ...bounds,
+      owner: 'model',
+      leaseMs: 600_000,
+      relayedIds: this.#relayedIds,
+    });
     outbox.splice(0, this.#relayedIds.length);
     let bytes = 0;
-    const fitting = outbox.slice(0, command.entriesMax).filter(({ payload }, index) => (bytes += Buffer.byteLength(payload)) <= command.bytesMax || index === 0);
+    const fitting = outbox
+      .slice(0, command.entriesMax)
+      .filter(
+        ({ payload }, index) =>
+          (bytes += Buffer.byteLength(payload)) <= command.bytesMax || index === 0,
+      );
     const expiredHolds = [...this.#model.holds.values()]
       .filter((hold) => hold.state === 'open' && hold.deadline <= this.#model.now)
       .toSorted((a, b) => a.deadline - b.deadline || (a.rid < b.rid ? -1 : 1))
       .slice(0, command.expiredHoldsMax)
       .map(({ rid, accountId, modelId }) => ({ rid, accountId, modelId }));
-    const entries = fitting.map(({ rid, seq, delta, payload }) => ({ rid, seq: String(seq), delta: String(delta), payload }));
+    const entries = fitting.map(({ rid, seq, delta, payload }) => ({
+      rid,
+      seq: String(seq),
+      delta: String(delta),
+      payload,
+    }));
     for (const event of fitting) this.#arrive(event);
     assert.equal(reply.kind, 'leased');
     this.#relayedIds = reply.entries.map((entry) => entry.outboxId);
-    const got = { ...reply, entries: reply.entries.map(({ rid, seq, delta, payload }) => ({ rid, seq, delta, payload })) };
-    return [got, { kind: 'leased', shard, entries, expiredHolds, outboxLength: outbox.length } as { kind: string }];
+    const got = {
+      ...reply,
+      entries: reply.entries.map(({ rid, seq, delta, payload }) => ({ rid, seq, delta, payload })),
+    };
+    return [
+      got,
+      { kind: 'leased', shard, entries, expiredHolds, outboxLength: outbox.length } as {
+        kind: string;
+      },
+    ];
   }
 
   #arrive({ rid, seq, delta, payload, subscription }: ReferenceModel['outbox'][number]): void {
     const known = this.#arrived.get(`${rid}:${seq}`);
-    if (known) assert.equal(known.delta, delta, 'I2: an event has one delta however often it comes');
+    if (known)
+      assert.equal(known.delta, delta, 'I2: an event has one delta however often it comes');
     this.#arrived.set(`${rid}:${seq}`, { delta, subscription });
-    if (!payload.startsWith('{"final"')) assert.ok(usagePayloadSchema.safeParse(JSON.parse(payload)).success, payload);
+    if (!payload.startsWith('{"final"'))
+      assert.ok(usagePayloadSchema.safeParse(JSON.parse(payload)).success, payload);
   }
 
   async #checkBooks(subs: SubscriptionRef[]): Promise<void> {
     const found = await this.#tenant.live.getBooks(subs);
     for (const [index, sub] of subs.entries()) {
       const { record, balance, held, running, creditSeq } = this.#model.subscription(sub);
-      const open = [...this.#model.holds.values()].filter((hold) => hold.state === 'open' && hold.accountId === sub.accountId && hold.modelId === sub.modelId);
-      assert.equal(held, open.reduce((sum, hold) => sum + hold.amount, 0), 'I4: held is the sum of the open holds');
+      const open = [...this.#model.holds.values()].filter(
+        (hold) =>
+          hold.state === 'open' && hold.accountId === sub.accountId && hold.modelId === sub.modelId,
+      );
+      assert.equal(
+        held,
+        open.reduce((sum, hold) => sum + hold.amount, 0),
+        'I4: held is the sum of the open holds',
+      );
       assert.equal(running, open.length, 'I4: running is the number of open holds');
       const { accountId, modelId } = sub;
-      const want = record && { accountId, modelId, status: record.status, id: record.id, generation: record.generation, balance, held, running, creditSeq };
+      const want = record && {
+        accountId,
+        modelId,
+        status: record.status,
+        id: record.id,
+        generation: record.generation,
+        balance,
+        held,
+        running,
+        creditSeq,
+      };
       assert.deepEqual(found[index], want);
     }
   }
@@ -242,12 +433,20 @@ class ModelRun {
     const { redis, shard, accountId, otherAccountId } = this.#tenant;
     for (const account of [accountId, otherAccountId]) {
       const found = (await redis.smembers(keys.subscribedModels(shard, account))).map(Number);
-      assert.deepEqual(found.toSorted((a, b) => a - b), this.#activeModels(account));
+      assert.deepEqual(
+        found.toSorted((a, b) => a - b),
+        this.#activeModels(account),
+      );
     }
   }
 
   #activeModels(accountId: number): number[] {
-    return this.#subs.filter((sub) => sub.accountId === accountId && this.#model.subscription(sub).record?.status === 'active').map((sub) => sub.modelId);
+    return this.#subs
+      .filter(
+        (sub) =>
+          sub.accountId === accountId && this.#model.subscription(sub).record?.status === 'active',
+      )
+      .map((sub) => sub.modelId);
   }
 
   #sub(index: number): ModelSubscriptionRef {
@@ -257,12 +456,17 @@ class ModelRun {
   }
 
   #keyOf(ref: HoldRef): { keyHash: string } {
-    return element(this.#keys.filter((key) => key.accountId === ref.accountId), 0);
+    return element(
+      this.#keys.filter((key) => key.accountId === ref.accountId),
+      0,
+    );
   }
 
   /** A request belongs to one subscription, and begins when it is first heard of. */
   #rid({ of, nth }: Pick): { ref: HoldRef; startedMs: number } {
-    const open = this.#requests.filter(({ ref }) => this.#model.holds.get(ref.rid)?.state === 'open');
+    const open = this.#requests.filter(
+      ({ ref }) => this.#model.holds.get(ref.rid)?.state === 'open',
+    );
     const candidates = of === 'open' && open.length > 0 ? open : this.#requests;
     if (of !== 'new' && candidates.length > 0) {
       const known = element(candidates, nth);
@@ -270,7 +474,10 @@ class ModelRun {
       return known;
     }
     const { accountId, modelId } = this.#sub(element([0, 0, 1, 2], nth));
-    const request = { ref: { rid: this.#tenant.rid(), accountId, modelId }, startedMs: this.#model.now };
+    const request = {
+      ref: { rid: this.#tenant.rid(), accountId, modelId },
+      startedMs: this.#model.now,
+    };
     this.#requests.push(request);
     return request;
   }

@@ -26,7 +26,16 @@ const SEED = Number(process.env.SEED ?? 1);
 const ONLY = process.env.ONLY ?? '';
 const NOTICED_MIN = 0.95;
 const INVALID = 'does not compile';
-const CHECKS = { ...settlementChecks, ...closingChecks, ...checkpointChecks, ...restoreChecks, ...recordChecks, ...admissionChecks, ...windowChecks, ...fencingChecks };
+const CHECKS = {
+  ...settlementChecks,
+  ...closingChecks,
+  ...checkpointChecks,
+  ...restoreChecks,
+  ...recordChecks,
+  ...admissionChecks,
+  ...windowChecks,
+  ...fencingChecks,
+};
 
 const services = await startServices({ postgres: false });
 const admin = openRedis(services.redisUrl, { role: 'plain', name: 'mutants', onError: () => {} });
@@ -45,7 +54,9 @@ try {
 async function judge(redisUrl: string): Promise<number> {
   const complaint = await complaintOf(redisUrl, undefined);
   if (complaint) {
-    console.error(`The checks fail without any mutation, so they would notice nothing: ${complaint}`);
+    console.error(
+      `The checks fail without any mutation, so they would notice nothing: ${complaint}`,
+    );
     return 2;
   }
   const all = luaFiles().flatMap((file) => mutantsOf(file, readLua(file)));
@@ -57,26 +68,40 @@ async function judge(redisUrl: string): Promise<number> {
     const noticed = await complaintOf(redisUrl, mutant);
     if (noticed === INVALID) invalid += 1;
     else if (noticed === undefined) survivors.push(mutant);
-    console.log(`${noticed === undefined ? 'SURVIVED' : noticed === INVALID ? 'invalid ' : 'noticed '} ${describe(mutant)}${noticed && noticed !== INVALID ? `   <- ${noticed}` : ''}`);
+    console.log(
+      `${noticed === undefined ? 'SURVIVED' : noticed === INVALID ? 'invalid ' : 'noticed '} ${describe(mutant)}${noticed && noticed !== INVALID ? `   <- ${noticed}` : ''}`,
+    );
   }
   const tried = chosen.length - invalid;
   const noticed = tried - survivors.length;
-  console.log(`noticed ${noticed} of ${tried} (${((100 * noticed) / tried).toFixed(1)} %)${invalid ? `, ${invalid} did not compile` : ''}`);
+  console.log(
+    `noticed ${noticed} of ${tried} (${((100 * noticed) / tried).toFixed(1)} %)${invalid ? `, ${invalid} did not compile` : ''}`,
+  );
   for (const mutant of survivors) console.log(`survivor: ${describe(mutant)}`);
   return noticed / tried >= NOTICED_MIN ? 0 : 1;
 }
 
 /** What the first failing check says of a mutant; undefined when all pass. */
-async function complaintOf(redisUrl: string, mutant: Mutant | undefined): Promise<string | undefined> {
-  const source = readFunctionSource((file) => (file === mutant?.file ? mutant.text : readLua(file)));
+async function complaintOf(
+  redisUrl: string,
+  mutant: Mutant | undefined,
+): Promise<string | undefined> {
+  const source = readFunctionSource((file) =>
+    file === mutant?.file ? mutant.text : readLua(file),
+  );
   const world = await openWorld(redisUrl, source).catch(() => undefined);
   if (!world) return INVALID;
   try {
-    const failures = await Promise.all(Object.entries(CHECKS).map(async ([promise, check]) => ((await failure(() => check(world))) ? promise : [])));
+    const failures = await Promise.all(
+      Object.entries(CHECKS).map(async ([promise, check]) =>
+        (await failure(() => check(world))) ? promise : [],
+      ),
+    );
     const [first] = failures.flat();
     if (first !== undefined) return first;
     // Shrinking a failure would only take time: that it fails is all that is asked.
-    if (await failure(() => checkWindows(world, { runs: 60, seed: SEED, endOnFailure: true }))) return 'the window property';
+    if (await failure(() => checkWindows(world, { runs: 60, seed: SEED, endOnFailure: true })))
+      return 'the window property';
     if (await failure(() => checkModel(world))) return 'the reference model';
     return undefined;
   } finally {
@@ -103,8 +128,13 @@ async function failure(check: () => Promise<void>): Promise<boolean> {
 
 function luaFiles(): string[] {
   const folder = new URL('../lua/', import.meta.url);
-  const names = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.lua'));
-  return names.map((name) => name.replaceAll('\\', '/').replace(/\.lua$/, '')).filter((name) => name.includes(ONLY)).toSorted();
+  const names = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) =>
+    name.endsWith('.lua'),
+  );
+  return names
+    .map((name) => name.replaceAll('\\', '/').replace(/\.lua$/, ''))
+    .filter((name) => name.includes(ONLY))
+    .toSorted();
 }
 
 function describe({ file, line, operator, before, after }: Mutant): string {

@@ -26,19 +26,32 @@ const OPERATORS: readonly { name: string; pattern: RegExp; replacement: string }
   { name: 'min to max', pattern: /math\.min/g, replacement: 'math.max' },
   { name: 'max to min', pattern: /math\.max/g, replacement: 'math.min' },
   { name: 'one more', pattern: /(?<=[ (,])([1-9]\d?)(?=[,) \n])/g, replacement: '($1 + 1)' },
-  { name: "another seq", pattern: /'0'(?=, (?:deltas|text|hold))/g, replacement: "'1'" },
+  { name: 'another seq', pattern: /'0'(?=, (?:deltas|text|hold))/g, replacement: "'1'" },
 ];
 
 /** Statements whose loss must be noticed. */
-const STATEMENT = /^\s*(?:redis\.call\(|emit\(|write_\w+\(|sub\.\w+ = |seq, delta = |released = |live = |first = |total = |excess = |at = |if .* then return .* end$|if .* then (?:emit|redis\.call)\(.*end$)/;
+const STATEMENT =
+  /^\s*(?:redis\.call\(|emit\(|write_\w+\(|sub\.\w+ = |seq, delta = |released = |live = |first = |total = |excess = |at = |if .* then return .* end$|if .* then (?:emit|redis\.call)\(.*end$)/;
 
 export function mutantsOf(file: string, text: string): Mutant[] {
   const lines = text.split('\n');
   return lines.flatMap((before, index) => {
     if (/^\s*--/.test(before)) return [];
-    const changes = OPERATORS.flatMap(({ name, pattern, replacement }) => [...before.matchAll(pattern)].map((match) => ({ operator: name, after: changed(before, match, replacement) })));
+    const changes = OPERATORS.flatMap(({ name, pattern, replacement }) =>
+      [...before.matchAll(pattern)].map((match) => ({
+        operator: name,
+        after: changed(before, match, replacement),
+      })),
+    );
     if (STATEMENT.test(before)) changes.push({ operator: 'statement dropped', after: '' });
-    return changes.map(({ operator, after }) => ({ file, line: index + 1, operator, before, after, text: lines.with(index, after).join('\n') }));
+    return changes.map(({ operator, after }) => ({
+      file,
+      line: index + 1,
+      operator,
+      before,
+      after,
+      text: lines.with(index, after).join('\n'),
+    }));
   });
 }
 
@@ -59,5 +72,9 @@ export function shuffled<T>(items: readonly T[], seed: number): T[] {
 }
 
 function changed(line: string, match: RegExpExecArray, replacement: string): string {
-  return line.slice(0, match.index) + replacement.replace('$1', match[1] ?? '') + line.slice(match.index + match[0].length);
+  return (
+    line.slice(0, match.index) +
+    replacement.replace('$1', match[1] ?? '') +
+    line.slice(match.index + match[0].length)
+  );
 }

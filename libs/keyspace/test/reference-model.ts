@@ -1,5 +1,24 @@
 import { BlockList } from 'node:net';
-import type { AccessDenied, AdmitReply, AdmitRequest, CheckpointReply, CheckpointRequest, CreditReply, HoldRef, LiveAccount, LiveKey, LiveSubscription, PutReply, ReapReply, RestoreReply, RestoreRequest, SettleReply, SettleRequest, WithdrawReply, WithdrawRequest } from '../src/index.ts';
+import type {
+  AccessDenied,
+  AdmitReply,
+  AdmitRequest,
+  CheckpointReply,
+  CheckpointRequest,
+  CreditReply,
+  HoldRef,
+  LiveAccount,
+  LiveKey,
+  LiveSubscription,
+  PutReply,
+  ReapReply,
+  RestoreReply,
+  RestoreRequest,
+  SettleReply,
+  SettleRequest,
+  WithdrawReply,
+  WithdrawRequest,
+} from '../src/index.ts';
 import { WindowModel } from './window-model.ts';
 
 export interface ModelHold extends HoldRef {
@@ -38,7 +57,9 @@ export interface ModelEvent {
 }
 
 /** What a tester may write as a key's allow-list, kept as written. */
-export type ModelKey = Omit<LiveKey, 'allowlist'> & { allowlist: readonly { address: string; bits: number; family: 'ipv4' | 'ipv6' }[] };
+export type ModelKey = Omit<LiveKey, 'allowlist'> & {
+  allowlist: readonly { address: string; bits: number; family: 'ipv4' | 'ipv6' }[];
+};
 
 const SETTLED_MARKER_MS = 14 * 60_000;
 
@@ -59,7 +80,16 @@ export class ReferenceModel {
 
   subscription({ accountId, modelId }: { accountId: number; modelId: number }): ModelSubscription {
     const name = `${accountId}:${modelId}`;
-    const found = this.subscriptions.get(name) ?? { record: null, balance: 0, held: 0, running: 0, creditSeq: null, withdrawalId: null, taken: 0, credited: 0 };
+    const found = this.subscriptions.get(name) ?? {
+      record: null,
+      balance: 0,
+      held: 0,
+      running: 0,
+      creditSeq: null,
+      withdrawalId: null,
+      taken: 0,
+      credited: 0,
+    };
     this.subscriptions.set(name, found);
     return found;
   }
@@ -71,7 +101,8 @@ export class ReferenceModel {
   }
 
   putAccount(account: LiveAccount): PutReply {
-    if ((this.accounts.get(account.accountId)?.revision ?? 0) > account.revision) return { kind: 'stale' };
+    if ((this.accounts.get(account.accountId)?.revision ?? 0) > account.revision)
+      return { kind: 'stale' };
     this.accounts.set(account.accountId, account);
     return { kind: 'applied' };
   }
@@ -79,9 +110,12 @@ export class ReferenceModel {
   putSubscription({ accountId, modelId, ...record }: LiveSubscription): PutReply {
     const sub = this.subscription({ accountId, modelId });
     const known = sub.record;
-    if (known && (record.generation < known.generation || record.revision < known.revision)) return { kind: 'stale' };
+    if (known && (record.generation < known.generation || record.revision < known.revision))
+      return { kind: 'stale' };
     const order = ['active', 'closing', 'closed'];
-    const wouldGoBack = known?.generation === record.generation && order.indexOf(record.status) < order.indexOf(known.status);
+    const wouldGoBack =
+      known?.generation === record.generation &&
+      order.indexOf(record.status) < order.indexOf(known.status);
     sub.record = wouldGoBack ? { ...record, status: known.status, drain: known.drain } : record;
     sub.withdrawalId ??= record.withdrawalId;
     if (sub.creditSeq === null) {
@@ -92,7 +126,17 @@ export class ReferenceModel {
     return { kind: 'applied' };
   }
 
-  credit({ accountId, modelId, seq, deltaTokens }: { accountId: number; modelId: number; seq: number; deltaTokens: number }): CreditReply {
+  credit({
+    accountId,
+    modelId,
+    seq,
+    deltaTokens,
+  }: {
+    accountId: number;
+    modelId: number;
+    seq: number;
+    deltaTokens: number;
+  }): CreditReply {
     const sub = this.subscription({ accountId, modelId });
     const last = sub.creditSeq ?? 0;
     if (seq <= last) return { kind: 'duplicate', seq: last };
@@ -103,20 +147,40 @@ export class ReferenceModel {
     return { kind: 'applied', balance: sub.balance };
   }
 
-  withdraw({ accountId, modelId, withdrawalId, subscriptionId, drain }: WithdrawRequest): WithdrawReply {
+  withdraw({
+    accountId,
+    modelId,
+    withdrawalId,
+    subscriptionId,
+    drain,
+  }: WithdrawRequest): WithdrawReply {
     const sub = this.subscription({ accountId, modelId });
     if (sub.record?.id !== subscriptionId) return { kind: 'not_found' };
     if (sub.withdrawalId === withdrawalId) return { kind: 'duplicate', tokens: sub.taken };
     sub.taken = Math.max(0, sub.balance - sub.held);
     sub.withdrawalId = withdrawalId;
     sub.record = { ...sub.record, status: 'closing', drain };
-    this.#emit(sub, { rid: withdrawalId, seq: 0, delta: sub.taken, payload: withdrawPayload(sub, { accountId, modelId }) });
+    this.#emit(sub, {
+      rid: withdrawalId,
+      seq: 0,
+      delta: sub.taken,
+      payload: withdrawPayload(sub, { accountId, modelId }),
+    });
     return { kind: 'withdrawn', tokens: sub.taken, held: sub.held };
   }
 
-  callerDenied({ accountId, keyHash, address }: { accountId: number; keyHash: string; address: string }): AccessDenied | undefined {
+  callerDenied({
+    accountId,
+    keyHash,
+    address,
+  }: {
+    accountId: number;
+    keyHash: string;
+    address: string;
+  }): AccessDenied | undefined {
     const key = this.keys.get(keyHash);
-    if (!key || key.status === 'deleted' || key.accountId !== accountId) return { kind: 'key_unknown' };
+    if (!key || key.status === 'deleted' || key.accountId !== accountId)
+      return { kind: 'key_unknown' };
     if (key.status === 'disabled') return { kind: 'key_disabled' };
     if (key.expiresAtMs !== 0 && this.now >= key.expiresAtMs) return { kind: 'key_expired' };
     if (!isListed(key, address)) return { kind: 'address_not_allowed' };
@@ -127,7 +191,16 @@ export class ReferenceModel {
   admit(request: AdmitRequest, address: string): AdmitReply {
     const { epoch } = this;
     const known = this.holds.get(request.rid);
-    if (known) return { kind: 'duplicate', state: known.state, grantedTokens: known.amount, keyId: known.keyId, subscriptionId: known.subscriptionId, generation: known.generation, epoch };
+    if (known)
+      return {
+        kind: 'duplicate',
+        state: known.state,
+        grantedTokens: known.amount,
+        keyId: known.keyId,
+        subscriptionId: known.subscriptionId,
+        generation: known.generation,
+        epoch,
+      };
     const denied = this.callerDenied({ ...request, address });
     if (denied) return denied;
     const key = this.keys.get(request.keyHash) as ModelKey;
@@ -135,23 +208,50 @@ export class ReferenceModel {
     const sub = this.subscription(request);
     if (sub.record?.status === 'closing') return { kind: 'subscription_closing' };
     if (sub.record?.status !== 'active') return { kind: 'not_subscribed' };
-    if (request.concurrencyMax > 0 && sub.running >= request.concurrencyMax) return { kind: 'concurrency_exceeded', limit: request.concurrencyMax };
+    if (request.concurrencyMax > 0 && sub.running >= request.concurrencyMax)
+      return { kind: 'concurrency_exceeded', limit: request.concurrencyMax };
     const windows = this.windowsOf(request.keyHash);
     const full = windows.denial(key, this.now);
     if (full) return { kind: 'rate_limited', ...full };
     const grantedTokens = Math.min(request.wantTokens, sub.balance - sub.held);
-    if (sub.balance < request.minTokens) return { kind: 'balance_too_low', balance: sub.balance, subscriptionId: sub.record.id };
-    if (grantedTokens < request.minTokens) return { kind: 'tokens_held', balance: sub.balance, held: sub.held };
+    if (sub.balance < request.minTokens)
+      return { kind: 'balance_too_low', balance: sub.balance, subscriptionId: sub.record.id };
+    if (grantedTokens < request.minTokens)
+      return { kind: 'tokens_held', balance: sub.balance, held: sub.held };
     windows.count(key, this.now);
     sub.held += grantedTokens;
     sub.running += 1;
     const { id: subscriptionId, generation } = sub.record;
     this.holds.set(request.rid, {
-      ...{ rid: request.rid, accountId: request.accountId, modelId: request.modelId, state: 'open', amount: grantedTokens, used: 0, charged: 0 },
-      ...{ deadline: this.now + request.leaseMs, generation, keyId: key.id, subscriptionId, emitted: new Map() },
+      ...{
+        rid: request.rid,
+        accountId: request.accountId,
+        modelId: request.modelId,
+        state: 'open',
+        amount: grantedTokens,
+        used: 0,
+        charged: 0,
+      },
+      ...{
+        deadline: this.now + request.leaseMs,
+        generation,
+        keyId: key.id,
+        subscriptionId,
+        emitted: new Map(),
+      },
       reapPayload: reapPayload({ ...request, keyId: key.id, subscriptionId }),
     });
-    return { kind: 'admitted', grantedTokens, availableTokens: sub.balance - sub.held, keyId: key.id, subscriptionId, generation, expiresAtMs: key.expiresAtMs, epoch, windows: windows.states(key, this.now) };
+    return {
+      kind: 'admitted',
+      grantedTokens,
+      availableTokens: sub.balance - sub.held,
+      keyId: key.id,
+      subscriptionId,
+      generation,
+      expiresAtMs: key.expiresAtMs,
+      epoch,
+      windows: windows.states(key, this.now),
+    };
   }
 
   checkpoint(request: CheckpointRequest): CheckpointReply {
@@ -165,9 +265,12 @@ export class ReferenceModel {
     ];
     hold.used = Math.max(hold.used, request.usedTokens);
     hold.deadline = this.now + request.leaseMs;
-    if (records.some(({ record, good }) => !record || (record.status !== good && !record.drain))) return { kind: 'stop', heldTokens: hold.amount };
+    if (records.some(({ record, good }) => !record || (record.status !== good && !record.drain)))
+      return { kind: 'stop', heldTokens: hold.amount };
     const isOfNow = sub.record?.generation === hold.generation;
-    const extendedTokens = isOfNow ? Math.min(request.extendTokens, Math.max(0, sub.balance - sub.held)) : 0;
+    const extendedTokens = isOfNow
+      ? Math.min(request.extendTokens, Math.max(0, sub.balance - sub.held))
+      : 0;
     hold.amount += extendedTokens;
     sub.held += extendedTokens;
     return { kind: 'ok', heldTokens: hold.amount, extendedTokens };
@@ -183,11 +286,35 @@ export class ReferenceModel {
     }
     const sub = this.subscription(request);
     if (sub.record?.id !== request.subscriptionId) return { kind: 'gone', state: 'none' };
-    const { rid, accountId, modelId, generation, keyId, subscriptionId, usedTokens: used } = request;
+    const {
+      rid,
+      accountId,
+      modelId,
+      generation,
+      keyId,
+      subscriptionId,
+      usedTokens: used,
+    } = request;
     const amount = Math.max(0, Math.min(request.wantTokens, sub.balance - sub.held));
     sub.held += amount;
     sub.running += 1;
-    this.holds.set(rid, { ...{ rid, accountId, modelId, state: 'open', amount, used, charged: 0, deadline: this.now + request.leaseMs }, generation, keyId, subscriptionId, emitted: new Map(), reapPayload: reapPayload(request) });
+    this.holds.set(rid, {
+      ...{
+        rid,
+        accountId,
+        modelId,
+        state: 'open',
+        amount,
+        used,
+        charged: 0,
+        deadline: this.now + request.leaseMs,
+      },
+      generation,
+      keyId,
+      subscriptionId,
+      emitted: new Map(),
+      reapPayload: reapPayload(request),
+    });
     return { kind: 'restored', heldTokens: amount };
   }
 
@@ -198,7 +325,8 @@ export class ReferenceModel {
       if (request.reEmit) this.#emitAgain(sub, hold, request.payload);
       return { kind: 'duplicate' };
     }
-    if (!hold && this.now - request.startedMs >= SETTLED_MARKER_MS) return { kind: 'fenced', by: 'age' };
+    if (!hold && this.now - request.startedMs >= SETTLED_MARKER_MS)
+      return { kind: 'fenced', by: 'age' };
     const from = hold?.state ?? 'none';
     const seq = from === 'reaped' ? 1 : 0;
     const delta = request.chargeTokens - (from === 'reaped' ? (hold as ModelHold).charged : 0);
@@ -237,12 +365,20 @@ export class ReferenceModel {
   }
 
   #withdrawReleased(sub: ModelSubscription, hold: ModelHold, released: number): void {
-    const isLeaving = sub.record !== null && sub.withdrawalId !== null && (sub.record.status !== 'active' || hold.generation < sub.record.generation);
+    const isLeaving =
+      sub.record !== null &&
+      sub.withdrawalId !== null &&
+      (sub.record.status !== 'active' || hold.generation < sub.record.generation);
     const tokens = Math.min(released, sub.balance - sub.held);
-    if (isLeaving && hold.subscriptionId !== 0 && tokens > 0) this.#emitFor(sub, hold, { seq: 2, delta: tokens, payload: withdrawPayload(sub, hold) });
+    if (isLeaving && hold.subscriptionId !== 0 && tokens > 0)
+      this.#emitFor(sub, hold, { seq: 2, delta: tokens, payload: withdrawPayload(sub, hold) });
   }
 
-  #emitFor(sub: ModelSubscription, hold: ModelHold, { seq, delta, payload }: { seq: number; delta: number; payload: string }): void {
+  #emitFor(
+    sub: ModelSubscription,
+    hold: ModelHold,
+    { seq, delta, payload }: { seq: number; delta: number; payload: string },
+  ): void {
     hold.emitted.set(seq, { delta, payload });
     this.#emit(sub, { rid: hold.rid, seq, delta, payload });
   }
@@ -251,7 +387,13 @@ export class ReferenceModel {
     for (const [seq, event] of [...hold.emitted].toSorted(([a], [b]) => a - b)) {
       // Of a hold that was never reaped, seq 0 leaves again with the payload of the call; of a reaped one, with the reaper's.
       const isFinal = seq === 1 || (seq === 0 && !hold.emitted.has(1));
-      this.outbox.push({ rid: hold.rid, seq, delta: event.delta, payload: isFinal ? payload : event.payload, subscription });
+      this.outbox.push({
+        rid: hold.rid,
+        seq,
+        delta: event.delta,
+        payload: isFinal ? payload : event.payload,
+        subscription,
+      });
     }
   }
 
@@ -261,18 +403,54 @@ export class ReferenceModel {
   }
 
   #unknownHold({ rid, accountId, modelId }: HoldRef): ModelHold {
-    const hold: ModelHold = { rid, accountId, modelId, state: 'done', amount: 0, used: 0, charged: 0, deadline: 0, generation: 0, keyId: 0, subscriptionId: 0, reapPayload: '', emitted: new Map() };
+    const hold: ModelHold = {
+      rid,
+      accountId,
+      modelId,
+      state: 'done',
+      amount: 0,
+      used: 0,
+      charged: 0,
+      deadline: 0,
+      generation: 0,
+      keyId: 0,
+      subscriptionId: 0,
+      reapPayload: '',
+      emitted: new Map(),
+    };
     this.holds.set(rid, hold);
     return hold;
   }
 }
 
-function reapPayload(of: Pick<RestoreRequest, 'accountId' | 'keyId' | 'subscriptionId' | 'modelId' | 'priceVersionId' | 'node'>): string {
-  return JSON.stringify({ kind: 'reap', account_id: of.accountId, key_id: of.keyId, subscription_id: of.subscriptionId, model_id: of.modelId, price_version_id: of.priceVersionId, node: of.node });
+function reapPayload(
+  of: Pick<
+    RestoreRequest,
+    'accountId' | 'keyId' | 'subscriptionId' | 'modelId' | 'priceVersionId' | 'node'
+  >,
+): string {
+  return JSON.stringify({
+    kind: 'reap',
+    account_id: of.accountId,
+    key_id: of.keyId,
+    subscription_id: of.subscriptionId,
+    model_id: of.modelId,
+    price_version_id: of.priceVersionId,
+    node: of.node,
+  });
 }
 
-function withdrawPayload(sub: ModelSubscription, { accountId, modelId }: { accountId: number; modelId: number }): string {
-  return JSON.stringify({ kind: 'withdraw', account_id: accountId, subscription_id: sub.record?.id, model_id: modelId, withdrawal_id: sub.withdrawalId });
+function withdrawPayload(
+  sub: ModelSubscription,
+  { accountId, modelId }: { accountId: number; modelId: number },
+): string {
+  return JSON.stringify({
+    kind: 'withdraw',
+    account_id: accountId,
+    subscription_id: sub.record?.id,
+    model_id: modelId,
+    withdrawal_id: sub.withdrawalId,
+  });
 }
 
 function isListed(key: ModelKey, address: string): boolean {
@@ -284,8 +462,11 @@ function isListed(key: ModelKey, address: string): boolean {
 
 function isAllowed(allowedModels: string, name: string): boolean {
   if (allowedModels.trim() === '') return true;
-  const asExpression = (glob: string): RegExp => new RegExp(`^${glob.split('*').map(escaped).join('.*')}$`, 's');
-  return allowedModels.split(',').some((glob) => glob.trim() !== '' && asExpression(glob.trim()).test(name));
+  const asExpression = (glob: string): RegExp =>
+    new RegExp(`^${glob.split('*').map(escaped).join('.*')}$`, 's');
+  return allowedModels
+    .split(',')
+    .some((glob) => glob.trim() !== '' && asExpression(glob.trim()).test(name));
 }
 
 function escaped(text: string): string {

@@ -3,7 +3,13 @@ import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { startServices, type Services } from '@tollgate/harness';
 import type { ManagedProcess } from '@tollgate/tools';
-import { onRedisReturn, openRedis, redisReady, type ConnectionRole, type RedisConnection } from '../src/index.ts';
+import {
+  onRedisReturn,
+  openRedis,
+  redisReady,
+  type ConnectionRole,
+  type RedisConnection,
+} from '../src/index.ts';
 
 /** A primary, its replica, and a sentinel that makes the replica primary. */
 let services: Services;
@@ -26,7 +32,10 @@ async function open(url: string, role: ConnectionRole = 'plain'): Promise<RedisC
 
 /** One server by itself, past the sentinel. */
 function directUrl(name: string): string {
-  return services.redisUrl.replace(/^redis-sentinel:(.*)@.*$/, `redis:$1@127.0.0.1:${services.ports.get(name)}`);
+  return services.redisUrl.replace(
+    /^redis-sentinel:(.*)@.*$/,
+    `redis:$1@127.0.0.1:${services.ports.get(name)}`,
+  );
 }
 
 test('a sentinel that accepts and never answers is passed over for the next one', async () => {

@@ -5,7 +5,19 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/gl
 import type { Acknowledgement, FleetMessage, NodeDump, NodeReport } from '@tollgate/contracts';
 import { startServices, type Services } from '@tollgate/harness';
 import { publishSnapshot } from '@tollgate/snapshot';
-import { Acknowledgements, EpochCache, Epochs, FleetStore, freeStalledCheck, FunctionLibrary, openRedis, primariesOf, redisReady, type ConnectionRole, type RedisConnection } from '../src/index.ts';
+import {
+  Acknowledgements,
+  EpochCache,
+  Epochs,
+  FleetStore,
+  freeStalledCheck,
+  FunctionLibrary,
+  openRedis,
+  primariesOf,
+  redisReady,
+  type ConnectionRole,
+  type RedisConnection,
+} from '../src/index.ts';
 import { keys } from '../src/keys.ts';
 import { openAccount, openWorld, SHARDS } from './world.ts';
 
@@ -35,7 +47,10 @@ async function open(role: ConnectionRole): Promise<RedisConnection> {
 /** Over all servers. */
 async function sumOf(section: string, name: string): Promise<number> {
   const infos = await Promise.all(primariesOf(redis).map((primary) => primary.info(section)));
-  return infos.reduce((sum, info) => sum + Number(new RegExp(`^${name}:(\\d+)`, 'm').exec(info)?.[1]), 0);
+  return infos.reduce(
+    (sum, info) => sum + Number(new RegExp(`^${name}:(\\d+)`, 'm').exec(info)?.[1]),
+    0,
+  );
 }
 
 async function blockedClients(): Promise<number> {
@@ -43,8 +58,25 @@ async function blockedClients(): Promise<number> {
 }
 
 const report = (changes: Partial<NodeReport> = {}): NodeReport => ({
-  ...{ name: 'node-1', worker: 0, instance: randomUUID(), url: null, state: 'online', version: 3, checksum: 'c', applied_at: 1, refused: null },
-  ...{ started_at: 1, reported_at: 1_000, in_flight: 0, unacknowledged: 0, software: '0.1.0', proof: 'p' },
+  ...{
+    name: 'node-1',
+    worker: 0,
+    instance: randomUUID(),
+    url: null,
+    state: 'online',
+    version: 3,
+    checksum: 'c',
+    applied_at: 1,
+    refused: null,
+  },
+  ...{
+    started_at: 1,
+    reported_at: 1_000,
+    in_flight: 0,
+    unacknowledged: 0,
+    software: '0.1.0',
+    proof: 'p',
+  },
   ...changes,
 });
 
@@ -54,13 +86,20 @@ describe('the fleet store', () => {
   test('publishes a snapshot that nodes can fetch and verify', async () => {
     const store = newStore();
     expect(await store.currentVersion()).toBeNull();
-    const snapshot = publishSnapshot({ version: 4, publishedAtMs: 5, document: { format: 1, models: [], upstreams: [], routes: [] } });
+    const snapshot = publishSnapshot({
+      version: 4,
+      publishedAtMs: 5,
+      document: { format: 1, models: [], upstreams: [], routes: [] },
+    });
     await store.publish(snapshot);
     expect(await store.currentVersion()).toBe(4);
     expect(await store.fetchSnapshot(4)).toEqual({ kind: 'ok', snapshot });
     expect(await store.fetchSnapshot(3)).toBeNull();
     await redis.set(keys.snapshot(4), JSON.stringify({ ...snapshot, checksum: 'f'.repeat(64) }));
-    expect(await store.fetchSnapshot(4)).toMatchObject({ kind: 'refused', reason: 'checksum_mismatch' });
+    expect(await store.fetchSnapshot(4)).toMatchObject({
+      kind: 'refused',
+      reason: 'checksum_mismatch',
+    });
     await redis.set(keys.snapshot(4), 'torn {');
     expect(await store.fetchSnapshot(4)).toMatchObject({ kind: 'refused' });
   });
@@ -83,10 +122,16 @@ describe('the fleet store', () => {
     await redis.publish(keys.fleetChannel, '{"kind":"of a later release"}');
     await store.announce({ kind: 'reload', node: null });
     await until(1);
-    await Promise.all(primariesOf(redis).map((primary) => primary.call('CLIENT', 'KILL', 'TYPE', 'pubsub')));
+    await Promise.all(
+      primariesOf(redis).map((primary) => primary.call('CLIENT', 'KILL', 'TYPE', 'pubsub')),
+    );
     // What is said before it listens again is lost.
-    for (; heard.length < 2; await delay(20)) await store.announce({ kind: 'desired', node: 'node-1' });
-    expect(heard.slice(0, 2)).toEqual([{ kind: 'reload', node: null }, { kind: 'desired', node: 'node-1' }]);
+    for (; heard.length < 2; await delay(20))
+      await store.announce({ kind: 'desired', node: 'node-1' });
+    expect(heard.slice(0, 2)).toEqual([
+      { kind: 'reload', node: null },
+      { kind: 'desired', node: 'node-1' },
+    ]);
   });
 
   test('lists the reports of every worker but those that are too old or cannot be read; only the control plane removes them', async () => {
@@ -95,7 +140,10 @@ describe('the fleet store', () => {
     await store.writeReport(report({ worker: 1, reported_at: 5_000 }));
     await store.writeReport(report({ name: 'node-2', reported_at: 5_000 }));
     await redis.hset(keys.nodes, 'node-3:0', 'torn');
-    const names = async (ageMaxMs: number): Promise<string[]> => (await store.listReports({ nowMs: 6_000, ageMaxMs })).map(({ name, worker }) => `${name}:${worker}`).toSorted();
+    const names = async (ageMaxMs: number): Promise<string[]> =>
+      (await store.listReports({ nowMs: 6_000, ageMaxMs }))
+        .map(({ name, worker }) => `${name}:${worker}`)
+        .toSorted();
     expect(await names(5_000)).toEqual(['node-1:0', 'node-1:1', 'node-2:0']);
     expect(await names(4_999)).toEqual(['node-1:1', 'node-2:0']);
     expect(await redis.hlen(keys.nodes)).toBe(4);
@@ -117,11 +165,28 @@ describe('the fleet store', () => {
   test('collects the answers of workers to a question', async () => {
     const store = newStore();
     const requestId = randomUUID();
-    const dump = (name: string, worker: number): NodeDump => ({ request_id: requestId, name, worker, tables: [], table: null, page: 1, page_size: 10, total: 0, rows: [] });
+    const dump = (name: string, worker: number): NodeDump => ({
+      request_id: requestId,
+      name,
+      worker,
+      tables: [],
+      table: null,
+      page: 1,
+      page_size: 10,
+      total: 0,
+      rows: [],
+    });
     await store.writeDump(dump('node-1', 0));
     await store.writeDump(dump('node-2', 1));
-    const workers = [{ name: 'node-1', worker: 0 }, { name: 'node-2', worker: 1 }, { name: 'node-3', worker: 0 }];
-    expect(await store.readDumps(requestId, workers)).toEqual([dump('node-1', 0), dump('node-2', 1)]);
+    const workers = [
+      { name: 'node-1', worker: 0 },
+      { name: 'node-2', worker: 1 },
+      { name: 'node-3', worker: 0 },
+    ];
+    expect(await store.readDumps(requestId, workers)).toEqual([
+      dump('node-1', 0),
+      dump('node-2', 1),
+    ]);
     expect(await store.readDumps(requestId, [])).toEqual([]);
     expect(await redis.pttl(keys.dump(requestId, 'node-1:0'))).toBeLessThanOrEqual(30_000);
   });
@@ -131,7 +196,10 @@ describe('acknowledgements', () => {
   test('reach the worker they are for, in order, and the loop ends when it is told to', async () => {
     const acknowledgements = new Acknowledgements(redis);
     const rids = [randomUUID(), randomUUID(), randomUUID()];
-    await acknowledgements.push('node-1:0', [{ rid: rids[0] ?? '', seq: 0 }, { rid: rids[1] ?? '', seq: 1 }]);
+    await acknowledgements.push('node-1:0', [
+      { rid: rids[0] ?? '', seq: 0 },
+      { rid: rids[1] ?? '', seq: 1 },
+    ]);
     await acknowledgements.push('node-1:1', [{ rid: randomUUID(), seq: 0 }]);
     await acknowledgements.push('node-1:0', []);
     await redis.rpush(keys.acknowledgements('node-1:0'), 'torn');
@@ -163,7 +231,11 @@ describe('acknowledgements', () => {
       },
     });
     while (!(await blockedClients()));
-    await Promise.all(primariesOf(redis).map((primary) => primary.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes')));
+    await Promise.all(
+      primariesOf(redis).map((primary) =>
+        primary.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes'),
+      ),
+    );
     await acknowledgements.push('node-1:0', [{ rid: randomUUID(), seq: 0 }]);
     await loop;
     expect(heard).toHaveLength(1);
@@ -189,30 +261,38 @@ describe('epochs', () => {
     const epochs = new Epochs(redis);
     await epochs.beginRebuild('s01', 'token');
     expect(await new EpochCache(epochs).expected('s01')).toBeNull();
-    expect(await new EpochCache(epochs, { isRebuilder: true }).expected('s01')).toBe(await epochs.readRaw('s01'));
+    expect(await new EpochCache(epochs, { isRebuilder: true }).expected('s01')).toBe(
+      await epochs.readRaw('s01'),
+    );
     expect(await epochs.initialise('s01', 'e1')).toBe(false);
   });
 });
 
 describe('a connection', () => {
-  test.each(['hot', 'plain'] as const)('of role %s refuses at once while Redis is away', async (role) => {
-    const connection = await open(role);
-    connection.disconnect(true);
-    await expect(connection.get('x')).rejects.toThrow();
-    await once(connection, 'ready');
-    expect(await connection.get('x')).toBeNull();
-  });
+  test.each(['hot', 'plain'] as const)(
+    'of role %s refuses at once while Redis is away',
+    async (role) => {
+      const connection = await open(role);
+      connection.disconnect(true);
+      await expect(connection.get('x')).rejects.toThrow();
+      await once(connection, 'ready');
+      expect(await connection.get('x')).toBeNull();
+    },
+  );
 
-  test.each(['hot', 'plain'] as const)('of role %s fails what was under way at once when it breaks', async (role) => {
-    const connection = await open(role);
-    const failed = expect(connection.blpop('never', 20)).rejects.toThrow();
-    while (!(await blockedClients()));
-    const startedMs = performance.now();
-    connection.disconnect(true);
-    await failed;
-    expect(performance.now() - startedMs).toBeLessThan(1_000);
-    await once(connection, 'ready');
-  });
+  test.each(['hot', 'plain'] as const)(
+    'of role %s fails what was under way at once when it breaks',
+    async (role) => {
+      const connection = await open(role);
+      const failed = expect(connection.blpop('never', 20)).rejects.toThrow();
+      while (!(await blockedClients()));
+      const startedMs = performance.now();
+      connection.disconnect(true);
+      await failed;
+      expect(performance.now() - startedMs).toBeLessThan(1_000);
+      await once(connection, 'ready');
+    },
+  );
 
   test('of role blocking waits for Redis to return', async () => {
     const connection = await open('blocking');
@@ -222,7 +302,11 @@ describe('a connection', () => {
 
   test('to nowhere is not ready in time, and reports why', async () => {
     const errors: Error[] = [];
-    const connection = openRedis('redis://127.0.0.1:1', { role: 'plain', name: 'nowhere', onError: (error) => errors.push(error) });
+    const connection = openRedis('redis://127.0.0.1:1', {
+      role: 'plain',
+      name: 'nowhere',
+      onError: (error) => errors.push(error),
+    });
     opened.push(connection);
     await expect(redisReady(connection, 100)).rejects.toThrow('not ready within 100 ms');
     expect(errors.length).toBeGreaterThan(0);
@@ -234,7 +318,10 @@ describe('a connection', () => {
     await openAccount(tenant);
     const written = (): Promise<number> => sumOf('stats', 'total_writes_processed');
     const before = await written();
-    const accounts = Array.from({ length: 200 }, (_, index) => ({ accountId: 1 + index * SHARDS, modelId: 1 }));
+    const accounts = Array.from({ length: 200 }, (_, index) => ({
+      accountId: 1 + index * SHARDS,
+      modelId: 1,
+    }));
     expect(await tenant.live.getBooks(accounts)).toEqual(accounts.map(() => null));
     expect((await written()) - before).toBeLessThan(20 * primariesOf(redis).length);
     world.close();

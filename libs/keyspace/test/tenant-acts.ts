@@ -7,20 +7,54 @@ export function refOf(tenant: Tenant, rid: string): HoldRef {
   return { rid, accountId: tenant.accountId, modelId: MODEL_ID };
 }
 
-export function settle(tenant: Tenant, rid: string, chargeTokens: number, { reEmit = false } = {}): Promise<SettleReply> {
-  return tenant.store.settle({ ...refOf(tenant, rid), chargeTokens, payload: `final ${chargeTokens}`, reEmit });
+export function settle(
+  tenant: Tenant,
+  rid: string,
+  chargeTokens: number,
+  { reEmit = false } = {},
+): Promise<SettleReply> {
+  return tenant.store.settle({
+    ...refOf(tenant, rid),
+    chargeTokens,
+    payload: `final ${chargeTokens}`,
+    reEmit,
+  });
 }
 
-export function checkpoint(tenant: Tenant, rid: string, changes: { usedTokens?: number; extendTokens?: number }): ReturnType<Tenant['store']['checkpoint']> {
-  return tenant.store.checkpoint({ ...refOf(tenant, rid), keyHash: tenant.keyHash, usedTokens: 0, extendTokens: 0, leaseMs: 60_000, ...changes });
+export function checkpoint(
+  tenant: Tenant,
+  rid: string,
+  changes: { usedTokens?: number; extendTokens?: number },
+): ReturnType<Tenant['store']['checkpoint']> {
+  return tenant.store.checkpoint({
+    ...refOf(tenant, rid),
+    keyHash: tenant.keyHash,
+    usedTokens: 0,
+    extendTokens: 0,
+    leaseMs: 60_000,
+    ...changes,
+  });
 }
 
-export function withdraw(tenant: Tenant, withdrawalId: string): ReturnType<Tenant['store']['withdraw']> {
-  return tenant.store.withdraw({ accountId: tenant.accountId, modelId: MODEL_ID, subscriptionId: SUBSCRIPTION_ID, withdrawalId, drain: false });
+export function withdraw(
+  tenant: Tenant,
+  withdrawalId: string,
+): ReturnType<Tenant['store']['withdraw']> {
+  return tenant.store.withdraw({
+    accountId: tenant.accountId,
+    modelId: MODEL_ID,
+    subscriptionId: SUBSCRIPTION_ID,
+    withdrawalId,
+    drain: false,
+  });
 }
 
 /** A request of 100 held tokens whose node vanished at a checkpoint of `usedTokens`. */
-export async function reapedAt(tenant: Tenant, usedTokens: number, changes: { wantTokens?: number; minTokens?: number } = {}): Promise<string> {
+export async function reapedAt(
+  tenant: Tenant,
+  usedTokens: number,
+  changes: { wantTokens?: number; minTokens?: number } = {},
+): Promise<string> {
   const rid = await admitted(tenant, changes);
   await checkpoint(tenant, rid, { usedTokens });
   tenant.clock.now += 60_000;
@@ -29,7 +63,11 @@ export async function reapedAt(tenant: Tenant, usedTokens: number, changes: { wa
 }
 
 /** Refused for this reason, and nothing in the shard has changed. */
-export async function refuses(tenant: Tenant, changes: Partial<AdmitRequest>, kind: string): Promise<void> {
+export async function refuses(
+  tenant: Tenant,
+  changes: Partial<AdmitRequest>,
+  kind: string,
+): Promise<void> {
   const before = await contents(tenant);
   const reply = await tenant.store.admit(request(tenant, changes));
   assert.equal(reply.kind, kind);

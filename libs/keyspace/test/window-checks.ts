@@ -18,17 +18,31 @@ const gap = fc.oneof(
 );
 const loads: fc.Arbitrary<Load> = fc.record({
   limits: fc
-    .record({ rpm: fc.constantFrom(0, 1, 3, 7, 12), rph: fc.constantFrom(0, 0, 15, 25), rpd: fc.constantFrom(0, 0, 30) })
+    .record({
+      rpm: fc.constantFrom(0, 1, 3, 7, 12),
+      rph: fc.constantFrom(0, 0, 15, 25),
+      rpd: fc.constantFrom(0, 0, 30),
+    })
     .filter((limits) => RATE_WINDOWS.some((window) => limits[window] > 0)),
-  asks: fc.array(fc.record({ afterMs: gap, obeysRetry: fc.boolean() }), { minLength: 20, maxLength: 60, size: 'max' }),
+  asks: fc.array(fc.record({ afterMs: gap, obeysRetry: fc.boolean() }), {
+    minLength: 20,
+    maxLength: 60,
+    size: 'max',
+  }),
 });
 
 /** Decisions equal the model's; Retry-After is exact and minimal to a millisecond; both window promises hold for what was let through. */
-export async function checkWindows(world: World, { runs, seed, endOnFailure = false }: { runs: number; seed: number; endOnFailure?: boolean }): Promise<void> {
+export async function checkWindows(
+  world: World,
+  { runs, seed, endOnFailure = false }: { runs: number; seed: number; endOnFailure?: boolean },
+): Promise<void> {
   const batch = 20;
-  const property = fc.asyncProperty(fc.array(loads, { minLength: batch, maxLength: batch }), async (batchOfLoads) => {
-    await Promise.all(batchOfLoads.map(async (load) => runLoad(await world.tenant(), load)));
-  });
+  const property = fc.asyncProperty(
+    fc.array(loads, { minLength: batch, maxLength: batch }),
+    async (batchOfLoads) => {
+      await Promise.all(batchOfLoads.map(async (load) => runLoad(await world.tenant(), load)));
+    },
+  );
   await fc.assert(property, { numRuns: Math.ceil(runs / batch), seed, endOnFailure });
 }
 
@@ -54,11 +68,16 @@ async function runLoad(tenant: Tenant, { limits, asks }: Load): Promise<void> {
     const reply = await ask();
     if (reply.kind !== 'rate_limited' || !obeysRetry) continue;
     tenant.clock.now += reply.retryAfterMs - 1;
-    assert.equal((await ask()).kind, 'rate_limited', 'a millisecond before Retry-After is too early');
+    assert.equal(
+      (await ask()).kind,
+      'rate_limited',
+      'a millisecond before Retry-After is too early',
+    );
     tenant.clock.now += 1;
     assert.equal((await ask()).kind, 'admitted', 'Retry-After is enough');
   }
-  for (const window of RATE_WINDOWS) if (limits[window] > 0) assertNeverMoreThan(limits[window], admittedAt, 59 * BUCKET_MS[window]);
+  for (const window of RATE_WINDOWS)
+    if (limits[window] > 0) assertNeverMoreThan(limits[window], admittedAt, 59 * BUCKET_MS[window]);
   await assertWholeLimitReturns(tenant, limits, ask);
 }
 
@@ -66,15 +85,23 @@ async function runLoad(tenant: Tenant, { limits, asks }: Load): Promise<void> {
 function assertNeverMoreThan(limit: number, admittedAt: readonly number[], spanMs: number): void {
   for (const [index, at] of admittedAt.entries()) {
     const beyond = admittedAt[index + limit];
-    assert.ok(beyond === undefined || beyond - at > spanMs, `${limit + 1} requests within ${spanMs} ms`);
+    assert.ok(
+      beyond === undefined || beyond - at > spanMs,
+      `${limit + 1} requests within ${spanMs} ms`,
+    );
   }
 }
 
 /** One window after the last request, the whole limit is there again, at once; and not one request more. */
-async function assertWholeLimitReturns(tenant: Tenant, limits: Limits, ask: () => Promise<AdmitReply>): Promise<void> {
+async function assertWholeLimitReturns(
+  tenant: Tenant,
+  limits: Limits,
+  ask: () => Promise<AdmitReply>,
+): Promise<void> {
   const windows: RateWindow[] = RATE_WINDOWS.filter((window) => limits[window] > 0);
   tenant.clock.now += Math.max(...windows.map((window) => 60 * BUCKET_MS[window]));
   const whole = Math.min(...windows.map((window) => limits[window]));
-  for (let nth = 0; nth < whole; nth += 1) assert.equal((await ask()).kind, 'admitted', 'the whole limit is back');
+  for (let nth = 0; nth < whole; nth += 1)
+    assert.equal((await ask()).kind, 'admitted', 'the whole limit is back');
   assert.equal((await ask()).kind, 'rate_limited');
 }

@@ -11,11 +11,16 @@ export class WindowModel {
   readonly #counted: Record<RateWindow, number[]> = { rpm: [], rph: [], rpd: [] };
 
   /** Undefined when the request fits every limit. Changes nothing. */
-  denial(limits: Limits, now: number): { window: RateWindow; retryAfterMs: number; windows: WindowState[] } | undefined {
+  denial(
+    limits: Limits,
+    now: number,
+  ): { window: RateWindow; retryAfterMs: number; windows: WindowState[] } | undefined {
     const full = tracked(limits).flatMap((window) => {
       const live = this.#live(window, now);
       const excess = live.length + 1 - limits[window];
-      return excess > 0 ? [{ window, retryAfterMs: expiryOf(live[excess - 1] as number, window) - now }] : [];
+      return excess > 0
+        ? [{ window, retryAfterMs: expiryOf(live[excess - 1] as number, window) - now }]
+        : [];
     });
     const [longest] = full.toSorted((a, b) => b.retryAfterMs - a.retryAfterMs);
     return longest && { ...longest, windows: this.states(limits, now) };
@@ -24,7 +29,8 @@ export class WindowModel {
   count(limits: Limits, now: number): void {
     if (tracked(limits).length === 0) return;
     for (const window of RATE_WINDOWS) {
-      this.#counted[window] = limits[window] > 0 ? [...this.#believed(window, now), this.#current(window, now)] : [];
+      this.#counted[window] =
+        limits[window] > 0 ? [...this.#believed(window, now), this.#current(window, now)] : [];
     }
   }
 
@@ -33,7 +39,12 @@ export class WindowModel {
       const live = this.#live(window, now);
       const newest = live.at(-1);
       const resetMs = newest === undefined ? 0 : expiryOf(newest, window) - now;
-      return { window, limit: limits[window], remaining: Math.max(0, limits[window] - live.length), resetMs };
+      return {
+        window,
+        limit: limits[window],
+        remaining: Math.max(0, limits[window] - live.length),
+        resetMs,
+      };
     });
   }
 
@@ -45,7 +56,8 @@ export class WindowModel {
 
   /** All that was counted, or nothing when its clock was a window or more ahead of this one. */
   #believed(window: RateWindow, now: number): number[] {
-    const isFromAhead = (this.#counted[window].at(-1) ?? 0) >= Math.floor(now / BUCKET_MS[window]) + BUCKETS;
+    const isFromAhead =
+      (this.#counted[window].at(-1) ?? 0) >= Math.floor(now / BUCKET_MS[window]) + BUCKETS;
     return isFromAhead ? [] : this.#counted[window];
   }
 

@@ -1,6 +1,16 @@
 import assert from 'node:assert/strict';
 import { Cluster } from 'ioredis';
-import { Epochs, EpochCache, FunctionLibrary, LiveRecords, MeteringStore, openRedis, redisReady, type AdmitRequest, type RedisConnection } from '../src/index.ts';
+import {
+  Epochs,
+  EpochCache,
+  FunctionLibrary,
+  LiveRecords,
+  MeteringStore,
+  openRedis,
+  redisReady,
+  type AdmitRequest,
+  type RedisConnection,
+} from '../src/index.ts';
 import { readFunctionSource, type FunctionSource } from '../src/function-source.ts';
 import { shardOf } from '../src/keys.ts';
 
@@ -47,7 +57,10 @@ const DRAIN_POLLS_MAX = 20;
 let lastShard = 0;
 let lastRid = 0;
 
-export async function openWorld(redisUrl: string, source: FunctionSource = readFunctionSource()): Promise<World> {
+export async function openWorld(
+  redisUrl: string,
+  source: FunctionSource = readFunctionSource(),
+): Promise<World> {
   const redis = openRedis(redisUrl, { role: 'hot', name: 'keyspace-test', onError: () => {} });
   await redisReady(redis, 10_000);
   const library = new FunctionLibrary(redis, source);
@@ -56,10 +69,21 @@ export async function openWorld(redisUrl: string, source: FunctionSource = readF
     throw error;
   });
   const epochs = new Epochs(redis);
-  return { redis, source, library, epochs, tenant: () => newTenant(redis, library, epochs), close: () => redis.disconnect() };
+  return {
+    redis,
+    source,
+    library,
+    epochs,
+    tenant: () => newTenant(redis, library, epochs),
+    close: () => redis.disconnect(),
+  };
 }
 
-async function newTenant(redis: RedisConnection, library: FunctionLibrary, epochs: Epochs): Promise<Tenant> {
+async function newTenant(
+  redis: RedisConnection,
+  library: FunctionLibrary,
+  epochs: Epochs,
+): Promise<Tenant> {
   lastShard += 1;
   assert.ok(lastShard < SHARDS);
   const accountId = lastShard;
@@ -69,7 +93,17 @@ async function newTenant(redis: RedisConnection, library: FunctionLibrary, epoch
   const parts = { redis, library, epochs: epochCache, shards: SHARDS, now: () => clock.now };
   await epochs.set(shard, 'e1');
   return {
-    ...{ shard, accountId, otherAccountId: accountId + SHARDS, keyHash: hashOf(accountId), clock, epochs, epochCache, redis, library },
+    ...{
+      shard,
+      accountId,
+      otherAccountId: accountId + SHARDS,
+      keyHash: hashOf(accountId),
+      clock,
+      epochs,
+      epochCache,
+      redis,
+      library,
+    },
     store: new MeteringStore(parts),
     live: new LiveRecords(parts),
     rid: (ageMs = 0) => uuidV7(clock.now - ageMs),
@@ -90,66 +124,140 @@ export const SUBSCRIPTION_ID = 9;
 export const KEY_ID = 5;
 
 /** An account with an enabled key without limits and `tokens` on one subscription. */
-export async function openAccount(tenant: Tenant, { tokens = 1_000, ...limits }: { tokens?: number; rpm?: number; rph?: number; rpd?: number } = {}): Promise<void> {
+export async function openAccount(
+  tenant: Tenant,
+  { tokens = 1_000, ...limits }: { tokens?: number; rpm?: number; rph?: number; rpd?: number } = {},
+): Promise<void> {
   await putKey(tenant, limits);
-  await tenant.live.putAccount({ accountId: tenant.accountId, status: 'active', drain: false, revision: 1 });
+  await tenant.live.putAccount({
+    accountId: tenant.accountId,
+    status: 'active',
+    drain: false,
+    revision: 1,
+  });
   await putSubscription(tenant);
   await credit(tenant, 1, tokens);
 }
 
-export async function putKey(tenant: Tenant, changes: Partial<Parameters<LiveRecords['putKey']>[0]> = {}): Promise<void> {
+export async function putKey(
+  tenant: Tenant,
+  changes: Partial<Parameters<LiveRecords['putKey']>[0]> = {},
+): Promise<void> {
   const { accountId, keyHash } = tenant;
   const reply = await tenant.live.putKey({
-    ...{ accountId, keyHash, id: KEY_ID, status: 'enabled', expiresAtMs: 0, rpm: 0, rph: 0, rpd: 0, allowedModels: '', allowlist: '', drain: false, revision: 1 },
+    ...{
+      accountId,
+      keyHash,
+      id: KEY_ID,
+      status: 'enabled',
+      expiresAtMs: 0,
+      rpm: 0,
+      rph: 0,
+      rpd: 0,
+      allowedModels: '',
+      allowlist: '',
+      drain: false,
+      revision: 1,
+    },
     ...changes,
   });
   assert.equal(reply.kind, 'applied');
 }
 
-export async function putSubscription(tenant: Tenant, changes: Partial<Parameters<LiveRecords['putSubscription']>[0]> = {}): Promise<void> {
+export async function putSubscription(
+  tenant: Tenant,
+  changes: Partial<Parameters<LiveRecords['putSubscription']>[0]> = {},
+): Promise<void> {
   const reply = await tenant.live.putSubscription({
-    ...{ accountId: tenant.accountId, modelId: MODEL_ID, id: SUBSCRIPTION_ID, status: 'active', generation: 1, drain: false, revision: 1, withdrawalId: null },
+    ...{
+      accountId: tenant.accountId,
+      modelId: MODEL_ID,
+      id: SUBSCRIPTION_ID,
+      status: 'active',
+      generation: 1,
+      drain: false,
+      revision: 1,
+      withdrawalId: null,
+    },
     ...changes,
   });
   assert.equal(reply.kind, 'applied');
 }
 
 export async function credit(tenant: Tenant, seq: number, deltaTokens: number): Promise<void> {
-  const reply = await tenant.store.credit({ accountId: tenant.accountId, modelId: MODEL_ID, subscriptionId: SUBSCRIPTION_ID, seq, deltaTokens });
+  const reply = await tenant.store.credit({
+    accountId: tenant.accountId,
+    modelId: MODEL_ID,
+    subscriptionId: SUBSCRIPTION_ID,
+    seq,
+    deltaTokens,
+  });
   assert.equal(reply.kind, 'applied');
 }
 
 export function request(tenant: Tenant, changes: Partial<AdmitRequest> = {}): AdmitRequest {
   return {
-    ...{ rid: tenant.rid(), accountId: tenant.accountId, keyHash: tenant.keyHash, modelId: MODEL_ID, modelName: 'gpt-4', priceVersionId: 2 },
-    ...{ wantTokens: 100, minTokens: 10, addressHex: '', concurrencyMax: 0, leaseMs: 60_000, node: 'node-1:0' },
+    ...{
+      rid: tenant.rid(),
+      accountId: tenant.accountId,
+      keyHash: tenant.keyHash,
+      modelId: MODEL_ID,
+      modelName: 'gpt-4',
+      priceVersionId: 2,
+    },
+    ...{
+      wantTokens: 100,
+      minTokens: 10,
+      addressHex: '',
+      concurrencyMax: 0,
+      leaseMs: 60_000,
+      node: 'node-1:0',
+    },
     ...changes,
   };
 }
 
 /** Admits or fails the case; answers the rid. */
-export async function admitted(tenant: Tenant, changes: Partial<AdmitRequest> = {}): Promise<string> {
+export async function admitted(
+  tenant: Tenant,
+  changes: Partial<AdmitRequest> = {},
+): Promise<string> {
   const asked = request(tenant, changes);
   const reply = await tenant.store.admit(asked);
   assert.equal(reply.kind, 'admitted', JSON.stringify(reply));
   return asked.rid;
 }
 
-export async function books(tenant: Tenant, modelId = MODEL_ID): Promise<{ balance: number; held: number; running: number; status: string } | null> {
+export async function books(
+  tenant: Tenant,
+  modelId = MODEL_ID,
+): Promise<{ balance: number; held: number; running: number; status: string } | null> {
   const [found] = await tenant.live.getBooks([{ accountId: tenant.accountId, modelId }]);
-  return found ? { balance: found.balance, held: found.held, running: found.running, status: found.status } : null;
+  return found
+    ? { balance: found.balance, held: found.held, running: found.running, status: found.status }
+    : null;
 }
 
 /** Takes everything out of the outbox. */
-export async function drain(tenant: Tenant): Promise<{ rid: string; seq: string; delta: string; payload: string }[]> {
-  const poll = { owner: 'test', leaseMs: 60_000, entriesMax: 1_000, bytesMax: 10_000_000, expiredHoldsMax: 0 };
+export async function drain(
+  tenant: Tenant,
+): Promise<{ rid: string; seq: string; delta: string; payload: string }[]> {
+  const poll = {
+    owner: 'test',
+    leaseMs: 60_000,
+    entriesMax: 1_000,
+    bytesMax: 10_000_000,
+    expiredHoldsMax: 0,
+  };
   const events = [];
   let relayedIds: string[] = [];
   for (let polls = 0; polls < DRAIN_POLLS_MAX; polls += 1) {
     const reply = await tenant.store.relay(tenant.shard, { ...poll, relayedIds });
     assert.equal(reply.kind, 'leased');
     if (reply.entries.length === 0) return events;
-    events.push(...reply.entries.map(({ rid, seq, delta, payload }) => ({ rid, seq, delta, payload })));
+    events.push(
+      ...reply.entries.map(({ rid, seq, delta, payload }) => ({ rid, seq, delta, payload })),
+    );
     relayedIds = reply.entries.map((entry) => entry.outboxId);
   }
   assert.fail('the outbox is never empty');
@@ -158,7 +266,11 @@ export async function drain(tenant: Tenant): Promise<{ rid: string; seq: string;
 /** Every key of the shard with its content, to show that a call changed nothing. */
 export async function contents(tenant: Tenant): Promise<Record<string, string>> {
   const primaries = tenant.redis instanceof Cluster ? tenant.redis.nodes('master') : [tenant.redis];
-  const found = (await Promise.all(primaries.map((primary) => primary.keys(`{${tenant.shard}}:*`)))).flat();
-  const dumps = await Promise.all(found.map(async (key) => [key, (await tenant.redis.dumpBuffer(key)).toString('hex')] as const));
+  const found = (
+    await Promise.all(primaries.map((primary) => primary.keys(`{${tenant.shard}}:*`)))
+  ).flat();
+  const dumps = await Promise.all(
+    found.map(async (key) => [key, (await tenant.redis.dumpBuffer(key)).toString('hex')] as const),
+  );
   return Object.fromEntries(dumps.toSorted(([a], [b]) => (a < b ? -1 : 1)));
 }

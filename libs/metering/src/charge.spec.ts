@@ -3,7 +3,12 @@ import { NO_USAGE } from '@tollgate/contracts';
 import fc from 'fast-check';
 import { chargeOf, outputPaidBy, priceInForce } from './charge.ts';
 
-const PLAIN = { weight_input: 1_000_000, weight_output: 1_000_000, weight_cache_read: 1_000_000, weight_cache_write: 1_000_000 };
+const PLAIN = {
+  weight_input: 1_000_000,
+  weight_output: 1_000_000,
+  weight_cache_read: 1_000_000,
+  weight_cache_write: 1_000_000,
+};
 
 describe('chargeOf', () => {
   test('costs nothing for nothing', () => {
@@ -11,8 +16,15 @@ describe('chargeOf', () => {
   });
 
   test('adds the four classes by their weights and rounds up once', () => {
-    const price = { weight_input: 500_000, weight_output: 3_000_000, weight_cache_read: 100_000, weight_cache_write: 1_250_000 };
-    expect(chargeOf({ input: 3, output: 2, cacheRead: 7, cacheWrite: 1, reasoning: 2 }, price)).toBe(Math.ceil(1.5 + 6 + 0.7 + 1.25));
+    const price = {
+      weight_input: 500_000,
+      weight_output: 3_000_000,
+      weight_cache_read: 100_000,
+      weight_cache_write: 1_250_000,
+    };
+    expect(
+      chargeOf({ input: 3, output: 2, cacheRead: 7, cacheWrite: 1, reasoning: 2 }, price),
+    ).toBe(Math.ceil(1.5 + 6 + 0.7 + 1.25));
   });
 
   test('bills reasoning only as the output it is part of', () => {
@@ -20,19 +32,46 @@ describe('chargeOf', () => {
   });
 
   test('refuses counts that are negative, broken, or too large to be exact', () => {
-    for (const input of [-1, 0.5, Number.NaN, 2 ** 53]) expect(() => chargeOf({ ...NO_USAGE, input }, PLAIN)).toThrow(RangeError);
-    expect(() => chargeOf({ ...NO_USAGE, input: Number.MAX_SAFE_INTEGER, output: 1 }, PLAIN)).toThrow(RangeError);
+    for (const input of [-1, 0.5, Number.NaN, 2 ** 53])
+      expect(() => chargeOf({ ...NO_USAGE, input }, PLAIN)).toThrow(RangeError);
+    expect(() =>
+      chargeOf({ ...NO_USAGE, input: Number.MAX_SAFE_INTEGER, output: 1 }, PLAIN),
+    ).toThrow(RangeError);
   });
 
   test('is never below and never a whole token above the exact product', () => {
     const count = fc.integer({ min: 0, max: 10_000_000 });
     const weight = fc.integer({ min: 0, max: 50_000_000 });
     fc.assert(
-      fc.property(count, count, count, count, weight, weight, weight, weight, (input, output, cacheRead, cacheWrite, wi, wo, wr, ww) => {
-        const charge = BigInt(chargeOf({ input, output, cacheRead, cacheWrite, reasoning: 0 }, { weight_input: wi, weight_output: wo, weight_cache_read: wr, weight_cache_write: ww }));
-        const exact = BigInt(input) * BigInt(wi) + BigInt(output) * BigInt(wo) + BigInt(cacheRead) * BigInt(wr) + BigInt(cacheWrite) * BigInt(ww);
-        expect(charge * 1_000_000n >= exact && (charge - 1n) * 1_000_000n < exact).toBe(true);
-      }),
+      fc.property(
+        count,
+        count,
+        count,
+        count,
+        weight,
+        weight,
+        weight,
+        weight,
+        (input, output, cacheRead, cacheWrite, wi, wo, wr, ww) => {
+          const charge = BigInt(
+            chargeOf(
+              { input, output, cacheRead, cacheWrite, reasoning: 0 },
+              {
+                weight_input: wi,
+                weight_output: wo,
+                weight_cache_read: wr,
+                weight_cache_write: ww,
+              },
+            ),
+          );
+          const exact =
+            BigInt(input) * BigInt(wi) +
+            BigInt(output) * BigInt(wo) +
+            BigInt(cacheRead) * BigInt(wr) +
+            BigInt(cacheWrite) * BigInt(ww);
+          expect(charge * 1_000_000n >= exact && (charge - 1n) * 1_000_000n < exact).toBe(true);
+        },
+      ),
     );
   });
 });
@@ -41,11 +80,17 @@ describe('outputPaidBy', () => {
   test('is the most output that still costs no more', () => {
     const amount = fc.integer({ min: -10_000, max: 2 ** 32 });
     fc.assert(
-      fc.property(amount, fc.integer({ min: 1, max: 50_000_000 }), (chargedTokens, weight_output) => {
-        const paid = BigInt(outputPaidBy(chargedTokens, { weight_output }));
-        const micros = BigInt(chargedTokens) * 1_000_000n;
-        expect(paid * BigInt(weight_output) <= micros && (paid + 1n) * BigInt(weight_output) > micros).toBe(true);
-      }),
+      fc.property(
+        amount,
+        fc.integer({ min: 1, max: 50_000_000 }),
+        (chargedTokens, weight_output) => {
+          const paid = BigInt(outputPaidBy(chargedTokens, { weight_output }));
+          const micros = BigInt(chargedTokens) * 1_000_000n;
+          expect(
+            paid * BigInt(weight_output) <= micros && (paid + 1n) * BigInt(weight_output) > micros,
+          ).toBe(true);
+        },
+      ),
     );
   });
 

@@ -7,6 +7,20 @@ const TOKENS_PER_IMAGE_MIN = 85;
  * Usage of a request whose upstream reported none: the text of the prompt and of what was generated, as tokenised, no template tokens.
  * Never the byte bound, which is for holds (design.md, Deduction). Counts in plain tokens; goes with basis `estimated`.
  */
-export function estimateUsage({ promptTextTokens, imageCount, outputTokens }: { promptTextTokens: number; imageCount: number; outputTokens: number }): TokenUsage {
-  return { input: promptTextTokens + imageCount * TOKENS_PER_IMAGE_MIN, cacheRead: 0, cacheWrite: 0, output: outputTokens, reasoning: 0 };
+export function estimateUsage({
+  promptTextTokens,
+  imageCount,
+  outputTokens,
+}: {
+  promptTextTokens: number;
+  imageCount: number;
+  outputTokens: number;
+}): TokenUsage {
+  return {
+    input: promptTextTokens + imageCount * TOKENS_PER_IMAGE_MIN,
+    cacheRead: 0,
+    cacheWrite: 0,
+    output: outputTokens,
+    reasoning: 0,
+  };
 }

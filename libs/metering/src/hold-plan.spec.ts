@@ -9,17 +9,32 @@ const holdRequest: fc.Arbitrary<HoldRequest> = fc.record({
     isStream: fc.boolean(),
     outputLimit: fc.option(fc.integer({ min: 0, max: 1_000_000 }), { nil: null }),
     choices: fc.integer({ min: 1, max: 8 }),
-    prompt: fc.record({ textBytes: fc.nat(1_000_000), messageCount: fc.nat(200), imageCount: fc.nat(5), unboundedInputs: fc.nat(3) }),
+    prompt: fc.record({
+      textBytes: fc.nat(1_000_000),
+      messageCount: fc.nat(200),
+      imageCount: fc.nat(5),
+      unboundedInputs: fc.nat(3),
+    }),
   }),
   model: fc.record({
     kind: fc.constantFrom('chat' as const, 'embedding' as const),
     max_output_tokens: fc.option(fc.integer({ min: 1, max: 200_000 }), { nil: null }),
     unbounded_input_tokens: fc.option(fc.nat(100_000), { nil: null }),
   }),
-  price: fc.record({ weight_input: weight, weight_output: weight, weight_cache_read: weight, weight_cache_write: weight }),
+  price: fc.record({
+    weight_input: weight,
+    weight_output: weight,
+    weight_cache_read: weight,
+    weight_cache_write: weight,
+  }),
 });
 
-const PLAIN = { weight_input: 1_000_000, weight_output: 1_000_000, weight_cache_read: 1_000_000, weight_cache_write: 1_000_000 };
+const PLAIN = {
+  weight_input: 1_000_000,
+  weight_output: 1_000_000,
+  weight_cache_read: 1_000_000,
+  weight_cache_write: 1_000_000,
+};
 const CHAT = { kind: 'chat' as const, max_output_tokens: null, unbounded_input_tokens: null };
 const ask = (change: Partial<HoldRequest['ask']> = {}): HoldRequest['ask'] => ({
   isStream: false,
@@ -34,7 +49,15 @@ describe('affordableText', () => {
     fc.assert(
       fc.property(holdRequest, fc.nat(5_000_000), (request, amount) => {
         const tokens = affordableText(request, amount);
-        const least = (exactTextTokens: number): number => planHold({ ...request, ask: { ...request.ask, prompt: { ...request.ask.prompt, textBytes: Number.MAX_SAFE_INTEGER } }, exactTextTokens }).minTokens;
+        const least = (exactTextTokens: number): number =>
+          planHold({
+            ...request,
+            ask: {
+              ...request.ask,
+              prompt: { ...request.ask.prompt, textBytes: Number.MAX_SAFE_INTEGER },
+            },
+            exactTextTokens,
+          }).minTokens;
         if (tokens === Infinity) expect(least(10 ** 12)).toBeLessThanOrEqual(amount);
         else if (tokens < 0) expect(least(0)).toBeGreaterThan(amount);
         else expect([least(tokens) <= amount, least(tokens + 1) <= amount]).toEqual([true, false]);
@@ -46,17 +69,40 @@ describe('affordableText', () => {
 describe('planHold', () => {
   test('holds a byte of text as a token, 16 for each message, and the default output of 4,096', () => {
     const plan = planHold({ ask: ask(), model: CHAT, price: PLAIN });
-    expect(plan).toMatchObject({ promptBound: 132, outputLimit: 4096, wantTokens: 132 + 4096, minTokens: 133, boundTokens: 132 + 4096 });
+    expect(plan).toMatchObject({
+      promptBound: 132,
+      outputLimit: 4096,
+      wantTokens: 132 + 4096,
+      minTokens: 133,
+      boundTokens: 132 + 4096,
+    });
   });
 
   test('holds a stream for its prompt and one slice, and lets it grow to its bound', () => {
-    const plan = planHold({ ask: ask({ isStream: true, outputLimit: 100_000, choices: 2 }), model: CHAT, price: PLAIN });
-    expect(plan).toMatchObject({ wantTokens: 132 + 4096, sliceTokens: 4096, boundTokens: 132 + 200_000, minTokens: 134 });
+    const plan = planHold({
+      ask: ask({ isStream: true, outputLimit: 100_000, choices: 2 }),
+      model: CHAT,
+      price: PLAIN,
+    });
+    expect(plan).toMatchObject({
+      wantTokens: 132 + 4096,
+      sliceTokens: 4096,
+      boundTokens: 132 + 200_000,
+      minTokens: 134,
+    });
   });
 
   test('clamps the output to the model and holds every choice', () => {
-    const plan = planHold({ ask: ask({ outputLimit: 1e9, choices: 3 }), model: { ...CHAT, max_output_tokens: 500 }, price: PLAIN });
-    expect(plan).toMatchObject({ outputLimit: 500, wantTokens: 132 + 1500, bounds: { promptTokens: 132, outputTokens: 1500 } });
+    const plan = planHold({
+      ask: ask({ outputLimit: 1e9, choices: 3 }),
+      model: { ...CHAT, max_output_tokens: 500 },
+      price: PLAIN,
+    });
+    expect(plan).toMatchObject({
+      outputLimit: 500,
+      wantTokens: 132 + 1500,
+      bounds: { promptTokens: 132, outputTokens: 1500 },
+    });
   });
 
   test('holds the dearest input class, whichever the upstream will use', () => {
@@ -66,48 +112,87 @@ describe('planHold', () => {
 
   test('adds the surcharge of the model for each input without a bound, and says when there is none', () => {
     const prompt = { textBytes: 100, messageCount: 2, imageCount: 0, unboundedInputs: 2 };
-    expect(planHold({ ask: ask({ prompt }), model: { ...CHAT, unbounded_input_tokens: 1000 }, price: PLAIN })).toMatchObject({ promptBound: 2132, besideTextTokens: 2032 });
-    expect(planHold({ ask: ask({ prompt }), model: CHAT, price: PLAIN })).toMatchObject({ promptBound: 132, bounds: { promptTokens: null } });
+    expect(
+      planHold({
+        ask: ask({ prompt }),
+        model: { ...CHAT, unbounded_input_tokens: 1000 },
+        price: PLAIN,
+      }),
+    ).toMatchObject({ promptBound: 2132, besideTextTokens: 2032 });
+    expect(planHold({ ask: ask({ prompt }), model: CHAT, price: PLAIN })).toMatchObject({
+      promptBound: 132,
+      bounds: { promptTokens: null },
+    });
   });
 
   test('a report is judged by the whole request: text in a place nobody counted must not make it incredible, and so free', () => {
-    expect(planHold({ ask: ask({ raw: { byteLength: 1_000_000 } }), model: CHAT, price: PLAIN })).toMatchObject({ promptBound: 132, bounds: { promptTokens: 1_000_000 } });
+    expect(
+      planHold({ ask: ask({ raw: { byteLength: 1_000_000 } }), model: CHAT, price: PLAIN }),
+    ).toMatchObject({ promptBound: 132, bounds: { promptTokens: 1_000_000 } });
   });
 
   test('holds no output for embeddings and none for an output limit of 0', () => {
-    expect(planHold({ ask: ask(), model: { ...CHAT, kind: 'embedding' }, price: PLAIN })).toMatchObject({ wantTokens: 132, minTokens: 132, outputLimit: 0 });
-    expect(planHold({ ask: ask({ outputLimit: 0 }), model: CHAT, price: PLAIN })).toMatchObject({ wantTokens: 132, minTokens: 132 });
+    expect(
+      planHold({ ask: ask(), model: { ...CHAT, kind: 'embedding' }, price: PLAIN }),
+    ).toMatchObject({ wantTokens: 132, minTokens: 132, outputLimit: 0 });
+    expect(planHold({ ask: ask({ outputLimit: 0 }), model: CHAT, price: PLAIN })).toMatchObject({
+      wantTokens: 132,
+      minTokens: 132,
+    });
   });
 
   test('takes the exact count of the text where it is known', () => {
-    expect(planHold({ ask: ask(), model: CHAT, price: PLAIN, exactTextTokens: 20 }).promptBound).toBe(52);
+    expect(
+      planHold({ ask: ask(), model: CHAT, price: PLAIN, exactTextTokens: 20 }).promptBound,
+    ).toBe(52);
   });
 
   test('saturates instead of losing bits', () => {
-    const plan = planHold({ ask: ask({ outputLimit: Number.MAX_SAFE_INTEGER, choices: 100 }), model: CHAT, price: { ...PLAIN, weight_output: 9_000_000 } });
+    const plan = planHold({
+      ask: ask({ outputLimit: Number.MAX_SAFE_INTEGER, choices: 100 }),
+      model: CHAT,
+      price: { ...PLAIN, weight_output: 9_000_000 },
+    });
     expect(plan.wantTokens).toBe(Number.MAX_SAFE_INTEGER);
   });
 
   test('is never below the charge of a request that stayed within its bounds', () => {
     fc.assert(
-      fc.property(holdRequest, fc.array(fc.nat(1_000_000), { minLength: 4, maxLength: 4 }), (request, draw) => {
-        const plan = planHold(request);
-        const prompt = plan.bounds.promptTokens ?? 0;
-        const read = prompt === 0 ? 0 : (draw[0] ?? 0) % (prompt + 1);
-        const write = prompt - read === 0 ? 0 : (draw[1] ?? 0) % (prompt - read + 1);
-        const input = prompt - read - write;
-        const output = plan.bounds.outputTokens === 0 ? 0 : (draw[2] ?? 0) % (plan.bounds.outputTokens + 1);
-        expect(chargeOf({ input, cacheRead: read, cacheWrite: write, output, reasoning: 0 }, request.price)).toBeLessThanOrEqual(plan.boundTokens);
-      }),
+      fc.property(
+        holdRequest,
+        fc.array(fc.nat(1_000_000), { minLength: 4, maxLength: 4 }),
+        (request, draw) => {
+          const plan = planHold(request);
+          const prompt = plan.bounds.promptTokens ?? 0;
+          const read = prompt === 0 ? 0 : (draw[0] ?? 0) % (prompt + 1);
+          const write = prompt - read === 0 ? 0 : (draw[1] ?? 0) % (prompt - read + 1);
+          const input = prompt - read - write;
+          const output =
+            plan.bounds.outputTokens === 0 ? 0 : (draw[2] ?? 0) % (plan.bounds.outputTokens + 1);
+          expect(
+            chargeOf(
+              { input, cacheRead: read, cacheWrite: write, output, reasoning: 0 },
+              request.price,
+            ),
+          ).toBeLessThanOrEqual(plan.boundTokens);
+        },
+      ),
     );
   });
 
   test('orders its amounts and keeps them integers', () => {
     fc.assert(
       fc.property(holdRequest, (request) => {
-        const { promptBound, minTokens, wantTokens, boundTokens, sliceTokens, outputLimit } = planHold(request);
-        expect([promptBound, minTokens, wantTokens, boundTokens, sliceTokens, outputLimit].every((amount) => Number.isSafeInteger(amount) && amount >= 0)).toBe(true);
-        expect(promptBound <= minTokens && minTokens <= wantTokens && wantTokens <= boundTokens).toBe(true);
+        const { promptBound, minTokens, wantTokens, boundTokens, sliceTokens, outputLimit } =
+          planHold(request);
+        expect(
+          [promptBound, minTokens, wantTokens, boundTokens, sliceTokens, outputLimit].every(
+            (amount) => Number.isSafeInteger(amount) && amount >= 0,
+          ),
+        ).toBe(true);
+        expect(
+          promptBound <= minTokens && minTokens <= wantTokens && wantTokens <= boundTokens,
+        ).toBe(true);
       }),
     );
   });
@@ -118,7 +203,12 @@ describe('planHold', () => {
         const { prompt } = request.ask;
         const wider: HoldRequest = {
           ...request,
-          ask: { ...request.ask, outputLimit: (request.ask.outputLimit ?? 4096) + more, choices: request.ask.choices + (more % 3), prompt: { ...prompt, textBytes: prompt.textBytes + more } },
+          ask: {
+            ...request.ask,
+            outputLimit: (request.ask.outputLimit ?? 4096) + more,
+            choices: request.ask.choices + (more % 3),
+            prompt: { ...prompt, textBytes: prompt.textBytes + more },
+          },
         };
         expect(planHold(wider).wantTokens).toBeGreaterThanOrEqual(planHold(request).wantTokens);
         expect(planHold(wider).minTokens).toBeGreaterThanOrEqual(planHold(request).minTokens);
@@ -140,9 +230,11 @@ describe('affordableOutput', () => {
       fc.property(holdRequest, fc.nat(10_000_000), (request, extra) => {
         const grant = planHold(request).minTokens + extra;
         const limit = affordableOutput(request, grant);
-        const boundOf = (outputLimit: number): number => planHold({ ...request, ask: { ...request.ask, outputLimit } }).boundTokens;
+        const boundOf = (outputLimit: number): number =>
+          planHold({ ...request, ask: { ...request.ask, outputLimit } }).boundTokens;
         expect(boundOf(limit)).toBeLessThanOrEqual(grant);
-        if (limit < planHold(request).outputLimit) expect(boundOf(limit + 1)).toBeGreaterThan(grant);
+        if (limit < planHold(request).outputLimit)
+          expect(boundOf(limit + 1)).toBeGreaterThan(grant);
       }),
     );
   });

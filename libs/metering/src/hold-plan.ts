@@ -85,7 +85,12 @@ export function planHold(request: HoldRequest): HoldPlan {
     besideTextTokens: saturate(besideTextOf(request)),
     sliceTokens: chargedCeil(outputMicros(slice)),
     boundTokens,
-    bounds: { promptTokens: isPromptBounded(request) ? Math.max(saturate(promptTokens), ask.raw?.byteLength ?? 0) : null, outputTokens: saturate(outputTokens) },
+    bounds: {
+      promptTokens: isPromptBounded(request)
+        ? Math.max(saturate(promptTokens), ask.raw?.byteLength ?? 0)
+        : null,
+      outputTokens: saturate(outputTokens),
+    },
   };
 }
 
@@ -97,23 +102,32 @@ export function affordableOutput(request: HoldRequest, grantedTokens: number): n
   const planned = outputLimitOf(request);
   const microsPerStep = BigInt(request.ask.choices) * BigInt(request.price.weight_output);
   if (microsPerStep === 0n) return planned;
-  const left = BigInt(grantedTokens) * MICRO - promptTokensOf(request) * dearestInput(request.price);
+  const left =
+    BigInt(grantedTokens) * MICRO - promptTokensOf(request) * dearestInput(request.price);
   return left <= 0n ? 0 : Math.min(planned, saturate(divideFloor(left, microsPerStep)));
 }
 
 /** How many tokens the prompt's text may have for so many charged tokens to admit the request (`minTokens`), rounded down; below zero when all else costs more. */
 export function affordableText(request: HoldRequest, chargedTokens: number): number {
   const { ask, price } = request;
-  const firstTokens = smaller(BigInt(ask.choices), BigInt(outputLimitOf(request)) * BigInt(ask.choices));
+  const firstTokens = smaller(
+    BigInt(ask.choices),
+    BigInt(outputLimitOf(request)) * BigInt(ask.choices),
+  );
   const left = BigInt(chargedTokens) * MICRO - firstTokens * BigInt(price.weight_output);
   const microsPerToken = dearestInput(price);
   if (microsPerToken === 0n) return left < 0n ? -1 : Infinity;
-  return Number(divideFloor(left, microsPerToken) - promptTokensOf({ ...request, exactTextTokens: 0 }));
+  return Number(
+    divideFloor(left, microsPerToken) - promptTokensOf({ ...request, exactTextTokens: 0 }),
+  );
 }
 
 function promptTokensOf(request: HoldRequest): bigint {
   const { ask, exactTextTokens } = request;
-  return BigInt(Math.min(ask.prompt.textBytes, exactTextTokens ?? ask.prompt.textBytes)) + besideTextOf(request);
+  return (
+    BigInt(Math.min(ask.prompt.textBytes, exactTextTokens ?? ask.prompt.textBytes)) +
+    besideTextOf(request)
+  );
 }
 
 function besideTextOf({ ask: { prompt }, model }: Pick<HoldRequest, 'ask' | 'model'>): bigint {
@@ -130,7 +144,10 @@ function isPromptBounded({ ask, model }: HoldRequest): boolean {
 
 function outputLimitOf({ ask, model }: HoldRequest): number {
   if (model.kind === 'embedding') return 0;
-  return Math.min(ask.outputLimit ?? OUTPUT_LIMIT_DEFAULT, model.max_output_tokens ?? Number.MAX_SAFE_INTEGER);
+  return Math.min(
+    ask.outputLimit ?? OUTPUT_LIMIT_DEFAULT,
+    model.max_output_tokens ?? Number.MAX_SAFE_INTEGER,
+  );
 }
 
 function dearestInput(price: ChargeWeights): bigint {

@@ -16,10 +16,20 @@ export type Judgement =
  */
 export function quarantine(usage: TokenUsage, bounds: UsageBounds): Judgement {
   const { input, cacheRead, cacheWrite, output, reasoning } = usage;
-  if (![input, cacheRead, cacheWrite, output, reasoning, input + cacheRead + cacheWrite].every(isCount)) return { kind: 'quarantined', reason: 'not_a_count' };
-  if (bounds.promptTokens !== null && input + cacheRead + cacheWrite > absurd(bounds.promptTokens)) return { kind: 'quarantined', reason: 'prompt_beyond_bound' };
-  if (output > absurd(bounds.outputTokens)) return { kind: 'quarantined', reason: 'output_beyond_bound' };
-  return { kind: 'accepted', usage: { input, cacheRead, cacheWrite, output, reasoning: Math.min(reasoning, output) } };
+  if (
+    ![input, cacheRead, cacheWrite, output, reasoning, input + cacheRead + cacheWrite].every(
+      isCount,
+    )
+  )
+    return { kind: 'quarantined', reason: 'not_a_count' };
+  if (bounds.promptTokens !== null && input + cacheRead + cacheWrite > absurd(bounds.promptTokens))
+    return { kind: 'quarantined', reason: 'prompt_beyond_bound' };
+  if (output > absurd(bounds.outputTokens))
+    return { kind: 'quarantined', reason: 'output_beyond_bound' };
+  return {
+    kind: 'accepted',
+    usage: { input, cacheRead, cacheWrite, output, reasoning: Math.min(reasoning, output) },
+  };
 }
 
 function absurd(boundTokens: number): number {

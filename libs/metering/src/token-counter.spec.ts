@@ -4,8 +4,39 @@ import { encode } from 'gpt-tokenizer/encoding/o200k_base';
 import { countTokens, countTokensGently, TokenCounter } from './token-counter.ts';
 
 const exact = (text: string): number => encode(text, { disallowedSpecial: new Set() }).length;
-const word = fc.constantFrom('the', ' quick', '  ', '\n', '\n\n  ', "don't", "I'll ", 'naïve', 'über ', '漢字', 'かな、', '。', '🙂', ' 🇨🇭', '12345', '3.14 ', '{"a":', ' [1]', '//', '!?\r\n', '\t', ' ', "'", 'é', '<|endoftext|>', ' def f(x):');
-const pieces = fc.oneof(fc.array(word, { maxLength: 60 }), fc.array(fc.string({ unit: 'grapheme', maxLength: 12 }), { maxLength: 30 }), fc.array(fc.string({ unit: 'binary', maxLength: 6 }), { maxLength: 30 }));
+const word = fc.constantFrom(
+  'the',
+  ' quick',
+  '  ',
+  '\n',
+  '\n\n  ',
+  "don't",
+  "I'll ",
+  'naïve',
+  'über ',
+  '漢字',
+  'かな、',
+  '。',
+  '🙂',
+  ' 🇨🇭',
+  '12345',
+  '3.14 ',
+  '{"a":',
+  ' [1]',
+  '//',
+  '!?\r\n',
+  '\t',
+  ' ',
+  "'",
+  'é',
+  '<|endoftext|>',
+  ' def f(x):',
+);
+const pieces = fc.oneof(
+  fc.array(word, { maxLength: 60 }),
+  fc.array(fc.string({ unit: 'grapheme', maxLength: 12 }), { maxLength: 30 }),
+  fc.array(fc.string({ unit: 'binary', maxLength: 6 }), { maxLength: 30 }),
+);
 
 describe('TokenCounter', () => {
   test('ends at exactly what the tokenizer counts for the whole text, however it was cut', () => {
@@ -14,7 +45,7 @@ describe('TokenCounter', () => {
         const counter = new TokenCounter();
         texts.forEach((text, index) => {
           counter.push(text);
-          if ((seed >> index % 30) & 1) void counter.tokens;
+          if ((seed >> (index % 30)) & 1) void counter.tokens;
         });
         expect(counter.finish()).toBe(exact(texts.join('')));
       }),
@@ -87,7 +118,8 @@ describe('countTokens', () => {
   test('costs no more for one letter without end than for as many different words', () => {
     let state = 1;
     const random = (below: number): number => (state = (state * 16_807) % 2_147_483_647) % below;
-    const letters = (length: number): string => Array.from({ length }, () => String.fromCharCode(97 + random(26))).join('');
+    const letters = (length: number): string =>
+      Array.from({ length }, () => String.fromCharCode(97 + random(26))).join('');
     // Never twice the same text: the tokenizer remembers what it merged.
     const words = (): string => Array.from({ length: 2_731 }, () => letters(5)).join(' ');
     const run = (): string => `${letters(3)}${letters(1).repeat(16_384)}`;

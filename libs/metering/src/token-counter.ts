@@ -55,7 +55,8 @@ export class TokenCounter {
   #countSettled(): void {
     this.#collect();
     this.#take(lastSafeBoundary(this.#tail), 0);
-    while (this.#tail.length > 2 * RUN_MAX) this.#take((this.#tail.match(RUN_PIECE)?.[0] ?? '').length, TOKENS_PER_CUT);
+    while (this.#tail.length > 2 * RUN_MAX)
+      this.#take((this.#tail.match(RUN_PIECE)?.[0] ?? '').length, TOKENS_PER_CUT);
   }
 
   #take(chars: number, tokensOff: number): void {
@@ -88,7 +89,11 @@ export function countTokens(text: string): number {
  * As `countTokens`, for long texts: `pause` is awaited between batches, so that other requests go on meanwhile. Above `tokensMax` the rest is of no
  * interest: the answer is then some number above it.
  */
-export async function countTokensGently(text: string, pause: () => Promise<void>, tokensMax = Infinity): Promise<number> {
+export async function countTokensGently(
+  text: string,
+  pause: () => Promise<void>,
+  tokensMax = Infinity,
+): Promise<number> {
   const counter = new TokenCounter();
   for (let start = 0; start < text.length && counter.tokens <= tokensMax; start += BATCH_CHARS) {
     counter.push(text.slice(start, start + BATCH_CHARS));

@@ -4,14 +4,28 @@ import { createExchange, findUnsupported } from './create-exchange.ts';
 import { InvalidRequest, type ClientProtocol, type UpstreamDialect } from './exchange.ts';
 
 const USER = { role: 'user', content: 'hello' };
-const BODIES: Record<Exclude<ClientProtocol, 'embeddings'>, { base: object; odd: Record<string, object> }> = {
+const BODIES: Record<
+  Exclude<ClientProtocol, 'embeddings'>,
+  { base: object; odd: Record<string, object> }
+> = {
   chat: {
     base: { messages: [USER] },
     odd: {
       logprobs: { logprobs: true },
       n: { n: 2 },
-      'an audio part': { messages: [{ role: 'user', content: [{ type: 'input_audio', input_audio: { data: '', format: 'wav' } }] }] },
-      'an image nobody can read': { messages: [{ role: 'user', content: [{ type: 'image_url', image_url: { url: 'nowhere' } }] }] },
+      'an audio part': {
+        messages: [
+          {
+            role: 'user',
+            content: [{ type: 'input_audio', input_audio: { data: '', format: 'wav' } }],
+          },
+        ],
+      },
+      'an image nobody can read': {
+        messages: [
+          { role: 'user', content: [{ type: 'image_url', image_url: { url: 'nowhere' } }] },
+        ],
+      },
       'a custom tool': { tools: [{ type: 'custom', custom: { name: 'x' } }] },
     },
   },
@@ -20,7 +34,11 @@ const BODIES: Record<Exclude<ClientProtocol, 'embeddings'>, { base: object; odd:
     odd: {
       'MCP servers': { mcp_servers: [{ type: 'url', url: 'https://a.example', name: 'a' }] },
       'a server tool': { tools: [{ type: 'web_fetch_20250910', name: 'web_fetch' }] },
-      'a file by id': { messages: [{ role: 'user', content: [{ type: 'document', source: { type: 'file', file_id: 'f' } }] }] },
+      'a file by id': {
+        messages: [
+          { role: 'user', content: [{ type: 'document', source: { type: 'file', file_id: 'f' } }] },
+        ],
+      },
     },
   },
   responses: {
@@ -30,26 +48,66 @@ const BODIES: Record<Exclude<ClientProtocol, 'embeddings'>, { base: object; odd:
       background: { background: true },
       'a stored item': { input: [{ type: 'item_reference', id: 'i' }] },
       'a hosted tool': { tools: [{ type: 'code_interpreter', container: { type: 'auto' } }] },
-      'a tool choice of a hosted tool': { tools: [{ type: 'function', name: 'f', parameters: {} }], tool_choice: { type: 'file_search' } },
+      'a tool choice of a hosted tool': {
+        tools: [{ type: 'function', name: 'f', parameters: {} }],
+        tool_choice: { type: 'file_search' },
+      },
     },
   },
 };
 const DIALECTS: readonly UpstreamDialect[] = ['openai', 'anthropic'];
 const CASES = Object.entries(BODIES).flatMap(([protocol, { base, odd }]) =>
-  DIALECTS.flatMap((dialect) => Object.entries({ 'nothing odd': {}, ...odd }).map(([name, change]) => ({ name, dialect, protocol: protocol as ClientProtocol, body: { model: 'm', ...base, ...change } }))),
+  DIALECTS.flatMap((dialect) =>
+    Object.entries({ 'nothing odd': {}, ...odd }).map(([name, change]) => ({
+      name,
+      dialect,
+      protocol: protocol as ClientProtocol,
+      body: { model: 'm', ...base, ...change },
+    })),
+  ),
 );
 
 describe('what is found before a request is admitted is what its exchange would say', () => {
   test.each(CASES)('$protocol before $dialect: $name', ({ protocol, dialect, body }) => {
     const ask = parseAsk(protocol, Buffer.from(JSON.stringify(body)));
     const found = findUnsupported(ask, { dialect, upstreamModel: 'real' });
-    expect(found).toEqual(thrownBy(() => createExchange({ ask, dialect, upstreamModel: 'real', outputLimit: 5, outputLimitField: 'max_tokens', clientHeaders: {}, idSeed: '01890a5d-ac96-774b-bcce-b302099a8057' })));
+    expect(found).toEqual(
+      thrownBy(() =>
+        createExchange({
+          ask,
+          dialect,
+          upstreamModel: 'real',
+          outputLimit: 5,
+          outputLimitField: 'max_tokens',
+          clientHeaders: {},
+          idSeed: '01890a5d-ac96-774b-bcce-b302099a8057',
+        }),
+      ),
+    );
   });
 
   test('every odd request is refused by one pair at least, and by none of one protocol', () => {
-    const refused = CASES.filter(({ protocol, dialect, body }) => findUnsupported(parseAsk(protocol, Buffer.from(JSON.stringify(body))), { dialect, upstreamModel: 'real' }) !== null);
-    expect(new Set(refused.map(({ protocol, name }) => `${protocol} ${name}`))).toEqual(new Set(CASES.filter(({ name }) => name !== 'nothing odd').map(({ protocol, name }) => `${protocol} ${name}`)));
-    expect(refused.filter(({ protocol, dialect }) => (protocol === 'chat' && dialect === 'openai') || (protocol === 'messages' && dialect === 'anthropic'))).toEqual([]);
+    const refused = CASES.filter(
+      ({ protocol, dialect, body }) =>
+        findUnsupported(parseAsk(protocol, Buffer.from(JSON.stringify(body))), {
+          dialect,
+          upstreamModel: 'real',
+        }) !== null,
+    );
+    expect(new Set(refused.map(({ protocol, name }) => `${protocol} ${name}`))).toEqual(
+      new Set(
+        CASES.filter(({ name }) => name !== 'nothing odd').map(
+          ({ protocol, name }) => `${protocol} ${name}`,
+        ),
+      ),
+    );
+    expect(
+      refused.filter(
+        ({ protocol, dialect }) =>
+          (protocol === 'chat' && dialect === 'openai') ||
+          (protocol === 'messages' && dialect === 'anthropic'),
+      ),
+    ).toEqual([]);
   });
 });
 

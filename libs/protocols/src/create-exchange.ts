@@ -1,7 +1,13 @@
 import { chatToMessagesExchange } from './chat-to-messages/exchange.ts';
 import { toMessagesRequest } from './chat-to-messages/request.ts';
 import { InvalidRequest } from './exchange.ts';
-import type { Ask, ClientProtocol, Exchange, ExchangeRequest, UpstreamDialect } from './exchange.ts';
+import type {
+  Ask,
+  ClientProtocol,
+  Exchange,
+  ExchangeRequest,
+  UpstreamDialect,
+} from './exchange.ts';
 import { messagesToChatExchange } from './messages-to-chat/exchange.ts';
 import { toChatRequest } from './messages-to-chat/request.ts';
 import { responsesToChatExchange, responsesToMessagesExchange } from './responses/exchange.ts';
@@ -31,7 +37,11 @@ export function canExchange(protocol: ClientProtocol, dialect: UpstreamDialect):
 /** Throws `InvalidRequest` naming the feature when the request asks for something the upstream's protocol has no words for. */
 export function createExchange(request: ExchangeRequest): Exchange {
   const create = EXCHANGES[`${request.ask.protocol}>${request.dialect}`];
-  if (!create) throw new InvalidRequest(`This model cannot be called through ${request.ask.protocol}.`, { param: 'model', code: 'unsupported_endpoint' });
+  if (!create)
+    throw new InvalidRequest(`This model cannot be called through ${request.ask.protocol}.`, {
+      param: 'model',
+      code: 'unsupported_endpoint',
+    });
   return create(request);
 }
 
@@ -40,14 +50,20 @@ const responsesBody = (body: Body): Body => toChatBody(body, registerTools(body[
 
 /** The part of a translation that may find no words; pairs of one protocol pass every request on. */
 const TRANSLATIONS: Partial<Record<Pair, (body: Body, upstreamModel: string) => unknown>> = {
-  'chat>anthropic': (body, upstreamModel) => toMessagesRequest(body, { upstreamModel, outputLimit: null }),
-  'messages>openai': (body, upstreamModel) => toChatRequest(body, { upstreamModel, outputLimit: null, outputLimitField: 'max_tokens' }),
+  'chat>anthropic': (body, upstreamModel) =>
+    toMessagesRequest(body, { upstreamModel, outputLimit: null }),
+  'messages>openai': (body, upstreamModel) =>
+    toChatRequest(body, { upstreamModel, outputLimit: null, outputLimitField: 'max_tokens' }),
   'responses>openai': responsesBody,
-  'responses>anthropic': (body, upstreamModel) => toMessagesRequest(responsesBody(body), { upstreamModel, outputLimit: null }),
+  'responses>anthropic': (body, upstreamModel) =>
+    toMessagesRequest(responsesBody(body), { upstreamModel, outputLimit: null }),
 };
 
 /** What `createExchange` would throw for this upstream, before anything is held or sent for the request; null when it can be carried. Serialises nothing. */
-export function findUnsupported(ask: Ask, { dialect, upstreamModel }: Pick<ExchangeRequest, 'dialect' | 'upstreamModel'>): InvalidRequest | null {
+export function findUnsupported(
+  ask: Ask,
+  { dialect, upstreamModel }: Pick<ExchangeRequest, 'dialect' | 'upstreamModel'>,
+): InvalidRequest | null {
   try {
     TRANSLATIONS[`${ask.protocol}>${dialect}`]?.(ask.body, upstreamModel);
     return null;

@@ -51,7 +51,13 @@ export type InvalidRequestCode = keyof typeof INVALID_REQUEST_CODES;
 export class InvalidRequest extends Error {
   readonly param: string | null;
   readonly code: InvalidRequestCode;
-  constructor(message: string, { param = null, code = 'invalid_value' }: { param?: string | null; code?: InvalidRequestCode } = {}) {
+  constructor(
+    message: string,
+    {
+      param = null,
+      code = 'invalid_value',
+    }: { param?: string | null; code?: InvalidRequestCode } = {},
+  ) {
     super(message);
     this.param = param;
     this.code = code;
@@ -122,7 +128,19 @@ export interface StreamReader {
 
 /** An upstream's failure in neutral words; `upstreamClientError` gives it the client's shape. */
 export interface UpstreamError {
-  kind: 'invalid_request' | 'context_overflow' | 'too_large' | 'not_found' | 'rate_limited' | 'overloaded' | 'auth' | 'timeout' | 'server' | 'unreachable' | 'unreadable' | 'unsupported';
+  kind:
+    | 'invalid_request'
+    | 'context_overflow'
+    | 'too_large'
+    | 'not_found'
+    | 'rate_limited'
+    | 'overloaded'
+    | 'auth'
+    | 'timeout'
+    | 'server'
+    | 'unreachable'
+    | 'unreadable'
+    | 'unsupported';
   /** Text fit for the client; already redacted. Kept from the upstream only for 400 and 413. */
   message: string;
   param: string | null;

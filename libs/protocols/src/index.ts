@@ -1,6 +1,11 @@
 export * from './exchange.ts';
 export { parseAsk, parseCountTokens } from './ask/parse-ask.ts';
-export { CLIENT_ERRORS, clientError, clientErrorBody, upstreamClientError } from './errors/client-error.ts';
+export {
+  CLIENT_ERRORS,
+  clientError,
+  clientErrorBody,
+  upstreamClientError,
+} from './errors/client-error.ts';
 export type { ClientError, ClientErrorCode, ClientErrorResponse } from './errors/client-error.ts';
 export { errorShapeOf } from './errors/error-shape.ts';
 export type { ErrorShape } from './errors/error-shape.ts';

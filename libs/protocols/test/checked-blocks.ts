@@ -20,7 +20,13 @@ export function checkedBlocks(text: string): Block[] {
       expect(open?.index).toBe(event.index);
       if (!open) continue;
       const { type, text: said, thinking, partial_json: json } = event.delta;
-      expect(type).toBe(open.block.type === 'tool_use' ? 'input_json_delta' : open.block.type === 'thinking' ? 'thinking_delta' : 'text_delta');
+      expect(type).toBe(
+        open.block.type === 'tool_use'
+          ? 'input_json_delta'
+          : open.block.type === 'thinking'
+            ? 'thinking_delta'
+            : 'text_delta',
+      );
       open.block.text = (open.block.text ?? '') + (said ?? thinking ?? '');
       open.json += json ?? '';
     } else if (event.type === 'content_block_stop') {
@@ -35,5 +41,7 @@ export function checkedBlocks(text: string): Block[] {
 
 function closed({ block, json }: { block: Block; json: string }): Block {
   const { text, thinking: _, signature: __, ...rest } = block;
-  return block.type === 'tool_use' ? { ...rest, input: JSON.parse(json) } : { type: block.type, text: text ?? '' };
+  return block.type === 'tool_use'
+    ? { ...rest, input: JSON.parse(json) }
+    : { type: block.type, text: text ?? '' };
 }

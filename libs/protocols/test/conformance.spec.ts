@@ -16,17 +16,30 @@ const CUTS = [1, 7, 64, 3, 1024];
 /** Two messages run together by whoever saved it; as one stream it is against the protocol. */
 const isSpliced = ({ file }: Recording): boolean => file.includes('spliced-message-start');
 
-const answers = recordings(({ protocol, status, hasError }) => (protocol === 'chat' || protocol === 'messages') && status === 200 && !hasError);
-const named = (where: (recording: Recording) => boolean): [string, Recording][] => answers.filter(where).map((recording) => [recording.file, recording]);
+const answers = recordings(
+  ({ protocol, status, hasError }) =>
+    (protocol === 'chat' || protocol === 'messages') && status === 200 && !hasError,
+);
+const named = (where: (recording: Recording) => boolean): [string, Recording][] =>
+  answers.filter(where).map((recording) => [recording.file, recording]);
 
 const ASKS = {
   chat: { model: 'alias', messages: [{ role: 'user', content: 'hi' }] },
   messages: { model: 'alias', max_tokens: 100, messages: [{ role: 'user', content: 'hi' }] },
 };
-const dialectOf = ({ protocol }: Recording): 'openai' | 'anthropic' => (protocol === 'chat' ? 'openai' : 'anthropic');
+const dialectOf = ({ protocol }: Recording): 'openai' | 'anthropic' =>
+  protocol === 'chat' ? 'openai' : 'anthropic';
 
-function exchangeFor(client: 'chat' | 'messages', recording: Recording, more: object = {}): Exchange {
-  return exchangeOf(client, dialectOf(recording), { ...ASKS[client], ...more, ...(recording.isStream ? { stream: true } : {}) });
+function exchangeFor(
+  client: 'chat' | 'messages',
+  recording: Recording,
+  more: object = {},
+): Exchange {
+  return exchangeOf(client, dialectOf(recording), {
+    ...ASKS[client],
+    ...more,
+    ...(recording.isStream ? { stream: true } : {}),
+  });
 }
 
 function reportedUsage({ protocol, usage }: Recording): TokenUsage | null {
@@ -35,9 +48,12 @@ function reportedUsage({ protocol, usage }: Recording): TokenUsage | null {
 
 /** What the recording says. A chat answer with tool calls has stopped for them, whatever its finish_reason (behaviour 21). */
 function direct(recording: Recording): Reading {
-  if (recording.protocol === 'messages') return readMessages(upstreamBytes(recording), recording.isStream);
+  if (recording.protocol === 'messages')
+    return readMessages(upstreamBytes(recording), recording.isStream);
   const reading = readChat(upstreamBytes(recording), recording.isStream);
-  return reading.finish === 'stop' && reading.tools.length > 0 ? { ...reading, finish: 'tool_calls' } : reading;
+  return reading.finish === 'stop' && reading.tools.length > 0
+    ? { ...reading, finish: 'tool_calls' }
+    : reading;
 }
 
 interface Answered {
@@ -59,100 +75,180 @@ function answered(exchange: Exchange, recording: Recording): Answered {
 }
 
 describeRecorded('same protocol: recorded JSON', () => {
-  test.each(named(({ isStream }) => !isStream))('%s keeps every byte but the model value', (_, recording) => {
-    const { body, usage } = answered(exchangeFor(recording.protocol === 'chat' ? 'chat' : 'messages', recording), recording);
-    const upstream = upstreamBytes(recording).toString('utf8');
-    const given = JSON.parse(upstream).model;
-    const head = upstream.search(/"model"\s*:/);
-    const at = upstream.indexOf(JSON.stringify(given), head + '"model"'.length);
-    expect(body.toString('utf8')).toBe(`${upstream.slice(0, at)}"alias"${upstream.slice(at + JSON.stringify(given).length)}`);
-    expect(usage).toEqual(reportedUsage(recording));
-  });
+  test.each(named(({ isStream }) => !isStream))(
+    '%s keeps every byte but the model value',
+    (_, recording) => {
+      const { body, usage } = answered(
+        exchangeFor(recording.protocol === 'chat' ? 'chat' : 'messages', recording),
+        recording,
+      );
+      const upstream = upstreamBytes(recording).toString('utf8');
+      const given = JSON.parse(upstream).model;
+      const head = upstream.search(/"model"\s*:/);
+      const at = upstream.indexOf(JSON.stringify(given), head + '"model"'.length);
+      expect(body.toString('utf8')).toBe(
+        `${upstream.slice(0, at)}"alias"${upstream.slice(at + JSON.stringify(given).length)}`,
+      );
+      expect(usage).toEqual(reportedUsage(recording));
+    },
+  );
 });
 
 describeRecorded('same protocol: recorded streams', () => {
-  test.each(named(({ isStream, protocol }) => isStream && protocol === 'messages'))('%s keeps every byte but the model value of message_start', (_, recording) => {
-    const { body, usage } = answered(exchangeFor('messages', recording), recording);
-    const upstream = upstreamBytes(recording).toString('utf8');
-    const expected = upstream.replaceAll(/(data: \{"type":"message_start","message":\{.*?"model":)"[^"]*"/g, '$1"alias"');
-    expect(body.toString('utf8')).toBe(expected);
-    expect(usage).toEqual(reportedUsage(recording));
-  });
-
-  test.each(named(({ isStream, protocol }) => isStream && protocol === 'chat'))('%s keeps every byte but the closed list', (_, recording) => {
-    const upstream = upstreamBytes(recording);
-    for (const include_usage of [false, true]) {
-      const { body, usage } = answered(exchangeFor('chat', recording, { stream_options: { include_usage } }), recording);
+  test.each(named(({ isStream, protocol }) => isStream && protocol === 'messages'))(
+    '%s keeps every byte but the model value of message_start',
+    (_, recording) => {
+      const { body, usage } = answered(exchangeFor('messages', recording), recording);
+      const upstream = upstreamBytes(recording).toString('utf8');
+      const expected = upstream.replaceAll(
+        /(data: \{"type":"message_start","message":\{.*?"model":)"[^"]*"/g,
+        '$1"alias"',
+      );
+      expect(body.toString('utf8')).toBe(expected);
       expect(usage).toEqual(reportedUsage(recording));
-      expectClosedList(upstream.toString('utf8'), body.toString('utf8'), include_usage);
-    }
-  });
+    },
+  );
 
-  test.each(named(({ isStream, protocol }) => isStream && protocol === 'chat'))('%s asked under the upstream\'s own model name keeps its content chunks as the very bytes', (_, recording) => {
-    const upstream = upstreamBytes(recording).toString('utf8');
-    const models = new Set(jsonEvents(upstream).map(({ model }) => String(model)));
-    const model = [...models].find((name) => name !== '') ?? '';
-    const exchange = exchangeOf('chat', 'openai', { ...ASKS.chat, model, stream: true, stream_options: { include_usage: true } }, { upstreamModel: model });
-    const sent = new Set(wireEvents(drive(exchange, upstream, CUTS).text).map(({ data }) => data));
-    const [first, ...rest] = wireEvents(upstream);
-    expect(first).toBeDefined();
-    for (const { data } of rest.slice(1)) if (!/"usage":\s*\{/.test(data)) expect(sent).toContain(data);
-  });
+  test.each(named(({ isStream, protocol }) => isStream && protocol === 'chat'))(
+    '%s keeps every byte but the closed list',
+    (_, recording) => {
+      const upstream = upstreamBytes(recording);
+      for (const include_usage of [false, true]) {
+        const { body, usage } = answered(
+          exchangeFor('chat', recording, { stream_options: { include_usage } }),
+          recording,
+        );
+        expect(usage).toEqual(reportedUsage(recording));
+        expectClosedList(upstream.toString('utf8'), body.toString('utf8'), include_usage);
+      }
+    },
+  );
+
+  test.each(named(({ isStream, protocol }) => isStream && protocol === 'chat'))(
+    "%s asked under the upstream's own model name keeps its content chunks as the very bytes",
+    (_, recording) => {
+      const upstream = upstreamBytes(recording).toString('utf8');
+      const models = new Set(jsonEvents(upstream).map(({ model }) => String(model)));
+      const model = [...models].find((name) => name !== '') ?? '';
+      const exchange = exchangeOf(
+        'chat',
+        'openai',
+        { ...ASKS.chat, model, stream: true, stream_options: { include_usage: true } },
+        { upstreamModel: model },
+      );
+      const sent = new Set(
+        wireEvents(drive(exchange, upstream, CUTS).text).map(({ data }) => data),
+      );
+      const [first, ...rest] = wireEvents(upstream);
+      expect(first).toBeDefined();
+      for (const { data } of rest.slice(1))
+        if (!/"usage":\s*\{/.test(data)) expect(sent).toContain(data);
+    },
+  );
 });
 
 /** Chunk by chunk, with the closed list's members taken out of both sides. */
 function expectClosedList(upstream: string, client: string, includeUsage: boolean): void {
-  const isUsageChunk = (chunk: Loose): boolean => (chunk['choices'] ?? []).length === 0 && typeof chunk['usage'] === 'object' && chunk['usage'] !== null;
+  const isUsageChunk = (chunk: Loose): boolean =>
+    (chunk['choices'] ?? []).length === 0 &&
+    typeof chunk['usage'] === 'object' &&
+    chunk['usage'] !== null;
   const core = (chunk: Loose, isFirst: boolean): Loose => {
     const { model: _, usage: __, ...rest } = chunk;
     if (!isFirst) return rest;
     const { id: ___, created: ____, object: _____, ...first } = rest;
-    return { ...first, choices: (first['choices'] ?? []).map((choice: Loose) => ({ ...choice, delta: { ...choice['delta'], role: 'assistant' } })) };
+    return {
+      ...first,
+      choices: (first['choices'] ?? []).map((choice: Loose) => ({
+        ...choice,
+        delta: { ...choice['delta'], role: 'assistant' },
+      })),
+    };
   };
   const given = jsonEvents(upstream).filter((chunk) => !isUsageChunk(chunk));
   const all = jsonEvents(client);
   const got = all.filter((chunk) => !isUsageChunk(chunk));
-  expect(got.map((chunk, at) => core(chunk, at < 2))).toEqual(given.map((chunk, at) => core(chunk, at < 2)));
+  expect(got.map((chunk, at) => core(chunk, at < 2))).toEqual(
+    given.map((chunk, at) => core(chunk, at < 2)),
+  );
   for (const chunk of all) expect(chunk['model']).toBe('alias');
   expect(new Set(all.map(({ id }) => id)).size).toBe(1);
-  expect(all.find(({ choices }) => choices.length > 0)?.['choices'][0].delta.role).toBe('assistant');
+  expect(all.find(({ choices }) => choices.length > 0)?.['choices'][0].delta.role).toBe(
+    'assistant',
+  );
   expect(wireEvents(client).at(-1)?.data).toBe('[DONE]');
   if (includeUsage) expect(all.filter(isUsageChunk)).toEqual([all.at(-1)]);
   else expect(all.every((chunk) => !('usage' in chunk))).toBe(true);
 }
 
 describeRecorded('translated: recorded answers', () => {
-  test.each(named((recording) => !isSpliced(recording)))('%s says the same in the other protocol', (_, recording) => {
-    const client = recording.protocol === 'chat' ? 'messages' : 'chat';
-    const { body, usage, outputText } = answered(exchangeFor(client, recording, { stream_options: { include_usage: true } }), recording);
-    const reading = (client === 'chat' ? readChat : readMessages)(body, recording.isStream);
-    expect(reading).toEqual(direct(recording));
-    const hasTwo = upstreamBytes(recording).toString('utf8').split('"type":"message_start"').length > 2;
-    if (!hasTwo) expect(usage).toEqual(reportedUsage(recording));
-    expect(toldUsage(client, body, recording.isStream)).toEqual(usage);
-    expect(outputText).toContain(reading.text.slice(0, 20));
-    if (client === 'messages' && recording.isStream) checkedBlocks(body.toString('utf8'));
-  });
+  test.each(named((recording) => !isSpliced(recording)))(
+    '%s says the same in the other protocol',
+    (_, recording) => {
+      const client = recording.protocol === 'chat' ? 'messages' : 'chat';
+      const { body, usage, outputText } = answered(
+        exchangeFor(client, recording, { stream_options: { include_usage: true } }),
+        recording,
+      );
+      const reading = (client === 'chat' ? readChat : readMessages)(body, recording.isStream);
+      expect(reading).toEqual(direct(recording));
+      const hasTwo =
+        upstreamBytes(recording).toString('utf8').split('"type":"message_start"').length > 2;
+      if (!hasTwo) expect(usage).toEqual(reportedUsage(recording));
+      expect(toldUsage(client, body, recording.isStream)).toEqual(usage);
+      expect(outputText).toContain(reading.text.slice(0, 20));
+      if (client === 'messages' && recording.isStream) checkedBlocks(body.toString('utf8'));
+    },
+  );
 });
 
 describeRecorded('translated: recorded answers for /v1/responses', () => {
-  test.each(named((recording) => !isSpliced(recording)))('%s says the same in output items', (_, recording) => {
-    const exchange = exchangeOf('responses', dialectOf(recording), { model: 'alias', input: 'hi', ...(recording.isStream ? { stream: true } : {}) });
-    const { body } = answered(exchange, recording);
-    const text = body.toString('utf8');
-    const response = recording.isStream ? jsonEvents(text).at(-1).response : JSON.parse(text);
-    const items: Loose[] = response.output;
-    const parts = (type: string, field: string): string => items.filter((item) => item.type === type).flatMap((item) => item[field] ?? []).map((part: Loose) => part.text ?? '').join('');
-    const expected = direct(recording);
-    expect([parts('message', 'content'), parts('reasoning', 'summary')]).toEqual([expected.text, expected.thinking]);
-    expect(items.filter(({ type }) => type === 'function_call').map((item) => ({ name: item.name, args: JSON.parse(item.arguments) }))).toEqual(expected.tools);
-    expect(response.status).toBe(expected.finish === 'length' || expected.finish === 'content_filter' ? 'incomplete' : 'completed');
-  });
+  test.each(named((recording) => !isSpliced(recording)))(
+    '%s says the same in output items',
+    (_, recording) => {
+      const exchange = exchangeOf('responses', dialectOf(recording), {
+        model: 'alias',
+        input: 'hi',
+        ...(recording.isStream ? { stream: true } : {}),
+      });
+      const { body } = answered(exchange, recording);
+      const text = body.toString('utf8');
+      const response = recording.isStream ? jsonEvents(text).at(-1).response : JSON.parse(text);
+      const items: Loose[] = response.output;
+      const parts = (type: string, field: string): string =>
+        items
+          .filter((item) => item.type === type)
+          .flatMap((item) => item[field] ?? [])
+          .map((part: Loose) => part.text ?? '')
+          .join('');
+      const expected = direct(recording);
+      expect([parts('message', 'content'), parts('reasoning', 'summary')]).toEqual([
+        expected.text,
+        expected.thinking,
+      ]);
+      expect(
+        items
+          .filter(({ type }) => type === 'function_call')
+          .map((item) => ({ name: item.name, args: JSON.parse(item.arguments) })),
+      ).toEqual(expected.tools);
+      expect(response.status).toBe(
+        expected.finish === 'length' || expected.finish === 'content_filter'
+          ? 'incomplete'
+          : 'completed',
+      );
+    },
+  );
 });
 
 /** The usage the client was told, read back into normal form. */
-function toldUsage(client: 'chat' | 'messages', body: Buffer, isStream: boolean): TokenUsage | null {
-  const last = isStream ? jsonEvents(body.toString('utf8')).findLast((event) => 'usage' in event) : JSON.parse(body.toString('utf8'));
+function toldUsage(
+  client: 'chat' | 'messages',
+  body: Buffer,
+  isStream: boolean,
+): TokenUsage | null {
+  const last = isStream
+    ? jsonEvents(body.toString('utf8')).findLast((event) => 'usage' in event)
+    : JSON.parse(body.toString('utf8'));
   const read = client === 'chat' ? readChatUsage(last?.usage) : readMessagesUsage(last?.usage);
   const isSilent = read !== null && Object.values(read).every((count) => count === 0);
   return isSilent ? null : read;

@@ -10,7 +10,15 @@ export interface Reading {
   finish: string;
 }
 
-const FINISH: Record<string, string> = { end_turn: 'stop', stop_sequence: 'stop', pause_turn: 'stop', tool_use: 'tool_calls', max_tokens: 'length', model_context_window_exceeded: 'length', refusal: 'content_filter' };
+const FINISH: Record<string, string> = {
+  end_turn: 'stop',
+  stop_sequence: 'stop',
+  pause_turn: 'stop',
+  tool_use: 'tool_calls',
+  max_tokens: 'length',
+  model_context_window_exceeded: 'length',
+  refusal: 'content_filter',
+};
 
 export function readChat(bytes: Buffer, isStream: boolean): Reading {
   const text = bytes.toString('utf8');
@@ -21,7 +29,9 @@ export function readChat(bytes: Buffer, isStream: boolean): Reading {
   const message: Loose = { content: '', thinking: '' };
   const calls: Loose[] = [];
   let finish = '';
-  for (const chunk of wireEvents(text).filter(({ data }) => data.trim() !== '[DONE]').map(({ data }): Loose => JSON.parse(data))) {
+  for (const chunk of wireEvents(text)
+    .filter(({ data }) => data.trim() !== '[DONE]')
+    .map(({ data }): Loose => JSON.parse(data))) {
     const choice: Loose | undefined = chunk['choices']?.[0];
     if (!choice) continue;
     const { text: said, thinking } = contentOf(choice['delta'] ?? {});
@@ -30,36 +40,64 @@ export function readChat(bytes: Buffer, isStream: boolean): Reading {
     for (const call of choice['delta']?.tool_calls ?? []) {
       const known = calls.find(({ index }) => index === call.index);
       if (known) known['function'].arguments += call.function.arguments ?? '';
-      else calls.push({ index: call.index, function: { name: call.function.name, arguments: call.function.arguments ?? '' } });
+      else
+        calls.push({
+          index: call.index,
+          function: { name: call.function.name, arguments: call.function.arguments ?? '' },
+        });
     }
     finish ||= choice['finish_reason'] ?? '';
   }
-  return finished({ content: message['content'], reasoning_content: message['thinking'] }, calls, finish);
+  return finished(
+    { content: message['content'], reasoning_content: message['thinking'] },
+    calls,
+    finish,
+  );
 }
 
 function finished(message: Loose, calls: Loose[], finish: string): Reading {
   const { text, thinking } = contentOf(message);
-  const tools = calls.map(({ function: fn }) => ({ name: fn.name, args: JSON.parse(fn.arguments || '{}') }));
+  const tools = calls.map(({ function: fn }) => ({
+    name: fn.name,
+    args: JSON.parse(fn.arguments || '{}'),
+  }));
   return { text, thinking, tools, finish };
 }
 
 function contentOf(message: Loose): { text: string; thinking: string } {
   const beside = message['reasoning_content'] || message['reasoning'] || '';
-  if (!Array.isArray(message['content'])) return { text: message['content'] ?? '', thinking: beside };
+  if (!Array.isArray(message['content']))
+    return { text: message['content'] ?? '', thinking: beside };
   const parts: Loose[] = message['content'];
-  const thoughts = parts.filter(({ type }) => type === 'thinking').map(({ thinking }) => (typeof thinking === 'string' ? thinking : thinking.map(({ text }: Loose) => text).join('')));
-  return { text: parts.filter(({ type }) => type === 'text').map(({ text }) => text).join(''), thinking: thoughts.join('') || beside };
+  const thoughts = parts
+    .filter(({ type }) => type === 'thinking')
+    .map(({ thinking }) =>
+      typeof thinking === 'string' ? thinking : thinking.map(({ text }: Loose) => text).join(''),
+    );
+  return {
+    text: parts
+      .filter(({ type }) => type === 'text')
+      .map(({ text }) => text)
+      .join(''),
+    thinking: thoughts.join('') || beside,
+  };
 }
 
 export function readMessages(bytes: Buffer, isStream: boolean): Reading {
   const text = bytes.toString('utf8');
   const message: Loose = isStream ? assembled(text) : JSON.parse(text);
   const blocks: Loose[] = message['content'];
-  const joined = (type: string, field: string): string => blocks.filter((block) => block['type'] === type).map((block) => block[field]).join('');
+  const joined = (type: string, field: string): string =>
+    blocks
+      .filter((block) => block['type'] === type)
+      .map((block) => block[field])
+      .join('');
   return {
     text: joined('text', 'text'),
     thinking: joined('thinking', 'thinking'),
-    tools: blocks.filter(({ type }) => type === 'tool_use').map(({ name, input }) => ({ name, args: input })),
+    tools: blocks
+      .filter(({ type }) => type === 'tool_use')
+      .map(({ name, input }) => ({ name, args: input })),
     finish: FINISH[message['stop_reason']] ?? message['stop_reason'],
   };
 }
@@ -70,13 +108,16 @@ function assembled(text: string): Loose {
   let stop_reason = '';
   for (const event of wireEvents(text).map(({ data }): Loose => JSON.parse(data))) {
     if (event['type'] === 'message_stop') break;
-    if (event['type'] === 'content_block_start') content[event['index']] = { ...event['content_block'], json: '' };
+    if (event['type'] === 'content_block_start')
+      content[event['index']] = { ...event['content_block'], json: '' };
     const block = content[event['index']];
     if (event['type'] === 'content_block_delta' && block) {
-      for (const field of ['text', 'thinking']) if (field in event['delta']) block[field] += event['delta'][field];
+      for (const field of ['text', 'thinking'])
+        if (field in event['delta']) block[field] += event['delta'][field];
       block['json'] += event['delta'].partial_json ?? '';
     }
-    if (event['type'] === 'content_block_stop' && block?.['json']) block['input'] = JSON.parse(block['json']);
+    if (event['type'] === 'content_block_stop' && block?.['json'])
+      block['input'] = JSON.parse(block['json']);
     if (event['type'] === 'message_delta') stop_reason = event['delta'].stop_reason ?? stop_reason;
   }
   return { content, stop_reason };

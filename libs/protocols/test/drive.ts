@@ -5,7 +5,12 @@ import type { ClientProtocol, Exchange, ExchangeRequest, StreamReader } from '..
 export const RID = '0193478e-7c00-7000-8000-0123456789ab';
 
 /** An exchange for a request given as a value or as JSON text. */
-export function exchangeOf(protocol: ClientProtocol, dialect: 'openai' | 'anthropic', body: object | string, overrides: Partial<ExchangeRequest> = {}): Exchange {
+export function exchangeOf(
+  protocol: ClientProtocol,
+  dialect: 'openai' | 'anthropic',
+  body: object | string,
+  overrides: Partial<ExchangeRequest> = {},
+): Exchange {
   const raw = Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
   return createExchange({
     ask: parseAsk(protocol, raw),
@@ -27,7 +32,11 @@ export interface Driven {
 }
 
 /** Feeds an upstream's bytes cut into pieces of the given sizes (over and over); whole by default. */
-export function drive(exchange: Exchange, upstream: Uint8Array | string, sizes: readonly number[] = [Number.MAX_SAFE_INTEGER]): Driven {
+export function drive(
+  exchange: Exchange,
+  upstream: Uint8Array | string,
+  sizes: readonly number[] = [Number.MAX_SAFE_INTEGER],
+): Driven {
   const bytes = Buffer.from(upstream);
   let generated = '';
   const reader = exchange.openStream({ output: (text) => void (generated += text) });
@@ -51,7 +60,10 @@ export function wireEvents(text: string): WireEvent[] {
   const blocks = text.replaceAll('\r\n', '\n').split('\n\n');
   return blocks.flatMap((block) => {
     const lines = block.split('\n');
-    const field = (name: string): string[] => lines.filter((line) => line.startsWith(`${name}:`)).map((line) => line.slice(name.length + 1).replace(/^ /, ''));
+    const field = (name: string): string[] =>
+      lines
+        .filter((line) => line.startsWith(`${name}:`))
+        .map((line) => line.slice(name.length + 1).replace(/^ /, ''));
     const data = field('data');
     return data.length === 0 ? [] : [{ name: field('event')[0] ?? '', data: data.join('\n') }];
   });

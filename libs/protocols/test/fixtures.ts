@@ -4,7 +4,9 @@ import { fileURLToPath } from 'node:url';
 import { describe, test } from '@jest/globals';
 
 /** Recorded provider traffic, kept beside the repository (`../shared/fixtures`) or where TOLLGATE_FIXTURES says. Never copied into it. */
-const FOLDER = process.env['TOLLGATE_FIXTURES'] ?? resolve(dirname(fileURLToPath(import.meta.url)), '../../../../shared/fixtures');
+const FOLDER =
+  process.env['TOLLGATE_FIXTURES'] ??
+  resolve(dirname(fileURLToPath(import.meta.url)), '../../../../shared/fixtures');
 
 export const hasFixtures = existsSync(join(FOLDER, 'index.tsv'));
 
@@ -23,12 +25,17 @@ export interface Recording {
 /** `describe` that says it was skipped, and why, where the recordings are absent. */
 export function describeRecorded(name: string, body: () => void): void {
   if (hasFixtures) describe(name, body);
-  else describe(name, () => test.skip(`skipped: no recordings at ${FOLDER} (set TOLLGATE_FIXTURES)`, () => undefined));
+  else
+    describe(name, () =>
+      test.skip(`skipped: no recordings at ${FOLDER} (set TOLLGATE_FIXTURES)`, () => undefined),
+    );
 }
 
 export function recordings(where: (recording: Recording) => boolean = () => true): Recording[] {
   if (!hasFixtures) return [];
-  const [header = '', ...rows] = readFileSync(join(FOLDER, 'index.tsv'), 'utf8').trimEnd().split('\n');
+  const [header = '', ...rows] = readFileSync(join(FOLDER, 'index.tsv'), 'utf8')
+    .trimEnd()
+    .split('\n');
   const names = header.split('\t');
   return rows.map((row) => toRecording(row.split('\t'), names)).filter(where);
 }
@@ -56,7 +63,14 @@ export function readFixture(file: string): Buffer {
 export function upstreamBytes({ file, protocol }: Recording): Buffer {
   const bytes = readFixture(file);
   if (!file.endsWith('.chunks.txt')) return bytes;
-  const lines = bytes.toString('utf8').split('\n').filter((line) => line.trim() !== '');
-  const events = lines.map((line) => (protocol === 'messages' ? `event: ${JSON.parse(line).type}\ndata: ${line}\n\n` : `data: ${line}\n\n`));
+  const lines = bytes
+    .toString('utf8')
+    .split('\n')
+    .filter((line) => line.trim() !== '');
+  const events = lines.map((line) =>
+    protocol === 'messages'
+      ? `event: ${JSON.parse(line).type}\ndata: ${line}\n\n`
+      : `data: ${line}\n\n`,
+  );
   return Buffer.from(events.join('') + (protocol === 'messages' ? '' : 'data: [DONE]\n\n'));
 }

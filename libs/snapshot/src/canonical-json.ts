@@ -4,7 +4,8 @@
  * so a checksum over anything less would not survive a round trip.
  */
 export function canonicalJson(value: unknown): string {
-  if (typeof value === 'number' && !Number.isFinite(value)) throw new TypeError('JSON has no such number');
+  if (typeof value === 'number' && !Number.isFinite(value))
+    throw new TypeError('JSON has no such number');
   if (Array.isArray(value)) return `[${value.map((item) => canonicalJson(item)).join(',')}]`;
   if (typeof value === 'object' && value !== null) return `{${members(value).join(',')}}`;
   const text = JSON.stringify(value);

@@ -18,10 +18,14 @@ export function compileSnapshot(rows: RoutingRows): SnapshotDocument {
   const upstreams = rows.upstreams.filter((upstream) => upstream.enabled);
   const modelIds = new Set(models.map((model) => model.id));
   const upstreamIds = new Set(upstreams.map((upstream) => upstream.id));
-  const routes = rows.routes.filter((route) => route.enabled && modelIds.has(route.modelId) && upstreamIds.has(route.upstreamId));
+  const routes = rows.routes.filter(
+    (route) => route.enabled && modelIds.has(route.modelId) && upstreamIds.has(route.upstreamId),
+  );
   return {
     format: SNAPSHOT_FORMAT,
-    models: models.toSorted(byId).map((model) => toSnapshotModel(model, pricesByModel.get(model.id) ?? [])),
+    models: models
+      .toSorted(byId)
+      .map((model) => toSnapshotModel(model, pricesByModel.get(model.id) ?? [])),
     upstreams: upstreams.toSorted(byId).map(toSnapshotUpstream),
     routes: routes.toSorted(byId).map(toSnapshotRoute),
   };
@@ -45,7 +49,9 @@ function toSnapshotModel(row: ModelRow, prices: readonly PriceRow[]): SnapshotMo
     unbounded_input_tokens: row.unboundedInputTokens,
     is_on_shelf: row.isOnShelf,
     // Of two versions with one moment the later made wins: it stands last, and the last one not after now is in force.
-    prices: prices.toSorted((a, b) => a.effectiveAtMs - b.effectiveAtMs || a.id - b.id).map(toPriceVersion),
+    prices: prices
+      .toSorted((a, b) => a.effectiveAtMs - b.effectiveAtMs || a.id - b.id)
+      .map(toPriceVersion),
   };
 }
 

@@ -34,7 +34,11 @@ export function diffSnapshots(source: SnapshotDocument, target: SnapshotDocument
   };
 }
 
-function diffKind<T extends { id: number }>(source: readonly T[], target: readonly T[], nameOf: (entry: T) => string): KindDiff {
+function diffKind<T extends { id: number }>(
+  source: readonly T[],
+  target: readonly T[],
+  nameOf: (entry: T) => string,
+): KindDiff {
   const before = new Map(source.map((entry) => [entry.id, entry]));
   const after = new Map(target.map((entry) => [entry.id, entry]));
   const subject = (entry: T): DiffSubject => ({ id: entry.id, name: nameOf(entry) });
@@ -42,13 +46,21 @@ function diffKind<T extends { id: number }>(source: readonly T[], target: readon
     added: target.filter((entry) => !before.has(entry.id)).map(subject),
     removed: source.filter((entry) => !after.has(entry.id)).map(subject),
     changed: target
-      .map((entry) => ({ ...subject(entry), changes: changesBetween(before.get(entry.id) ?? entry, entry) }))
+      .map((entry) => ({
+        ...subject(entry),
+        changes: changesBetween(before.get(entry.id) ?? entry, entry),
+      }))
       .filter((entry) => entry.changes.length > 0),
   };
 }
 
 function changesBetween(source: unknown, target: unknown, path = ''): FieldChange[] {
-  if (!isContainer(source) || !isContainer(target) || Array.isArray(source) !== Array.isArray(target)) return leafChange(source, target, path);
+  if (
+    !isContainer(source) ||
+    !isContainer(target) ||
+    Array.isArray(source) !== Array.isArray(target)
+  )
+    return leafChange(source, target, path);
   const before = new Map(Object.entries(source));
   const after = new Map(Object.entries(target));
   const keys = [...new Set([...before.keys(), ...after.keys()])];
@@ -63,7 +75,13 @@ function leafChange(source: unknown, target: unknown, path: string): FieldChange
   const to = target === undefined ? undefined : canonicalJson(target);
   if (from === to) return [];
   if (SECRET_FIELDS.has(path)) return [{ path }];
-  return [{ path, ...(source !== undefined && { from: source }), ...(target !== undefined && { to: target }) }];
+  return [
+    {
+      path,
+      ...(source !== undefined && { from: source }),
+      ...(target !== undefined && { to: target }),
+    },
+  ];
 }
 
 function isContainer(value: unknown): value is object {

@@ -29,38 +29,149 @@ export function findProblems(rows: RoutingRows, nowMs: number): ConfigProblem[] 
   const models = new Map(rows.models.map((model) => [model.id, model]));
   const problems = [
     ...rows.models.flatMap((model) => modelProblems(model, rows, upstreams, nowMs)),
-    ...rows.routes.flatMap((route) => routeProblems(route, models.get(route.modelId), upstreams.get(route.upstreamId))),
-    ...duplicates(rows.routes, (route) => `${route.modelId}/${route.upstreamId}/${route.upstreamModel}`).map((route) =>
-      problem('duplicate_route', 'warning', 'route', route.id, `route ${route.id} repeats an earlier route of model ${route.modelId} to upstream ${route.upstreamId}`)),
+    ...rows.routes.flatMap((route) =>
+      routeProblems(route, models.get(route.modelId), upstreams.get(route.upstreamId)),
+    ),
+    ...duplicates(
+      rows.routes,
+      (route) => `${route.modelId}/${route.upstreamId}/${route.upstreamModel}`,
+    ).map((route) =>
+      problem(
+        'duplicate_route',
+        'warning',
+        'route',
+        route.id,
+        `route ${route.id} repeats an earlier route of model ${route.modelId} to upstream ${route.upstreamId}`,
+      ),
+    ),
     ...duplicates(rows.models, (model) => model.name).map((model) =>
-      problem('duplicate_model_name', 'error', 'model', model.id, `model name "${model.name}" is taken by an earlier model`)),
+      problem(
+        'duplicate_model_name',
+        'error',
+        'model',
+        model.id,
+        `model name "${model.name}" is taken by an earlier model`,
+      ),
+    ),
     ...duplicates(rows.upstreams, (upstream) => upstream.name).map((upstream) =>
-      problem('duplicate_upstream_name', 'warning', 'upstream', upstream.id, `upstream name "${upstream.name}" is taken by an earlier upstream`)),
+      problem(
+        'duplicate_upstream_name',
+        'warning',
+        'upstream',
+        upstream.id,
+        `upstream name "${upstream.name}" is taken by an earlier upstream`,
+      ),
+    ),
     ...unusedUpstreams(rows),
     ...unversionedUpstreams(rows),
   ];
-  return problems.toSorted((a, b) => order(a).localeCompare(order(b), 'en') || a.subject.id - b.subject.id);
+  return problems.toSorted(
+    (a, b) => order(a).localeCompare(order(b), 'en') || a.subject.id - b.subject.id,
+  );
 }
 
-function modelProblems(model: ModelRow, rows: RoutingRows, upstreams: ReadonlyMap<number, UpstreamRow>, nowMs: number): ConfigProblem[] {
+function modelProblems(
+  model: ModelRow,
+  rows: RoutingRows,
+  upstreams: ReadonlyMap<number, UpstreamRow>,
+  nowMs: number,
+): ConfigProblem[] {
   const prices = rows.prices.filter((price) => price.modelId === model.id);
-  const isServed = rows.routes.some((route) => route.modelId === model.id && route.enabled && upstreams.get(route.upstreamId)?.enabled);
+  const isServed = rows.routes.some(
+    (route) =>
+      route.modelId === model.id && route.enabled && upstreams.get(route.upstreamId)?.enabled,
+  );
   const found: ConfigProblem[] = [];
-  if (prices.length === 0) found.push(problem('model_without_price', 'error', 'model', model.id, `model "${model.name}" has no price and is left out of the snapshot`));
-  else if (!prices.some((price) => price.effectiveAtMs <= nowMs)) found.push(problem('model_not_yet_priced', 'error', 'model', model.id, `no price of model "${model.name}" is in force yet`));
+  if (prices.length === 0)
+    found.push(
+      problem(
+        'model_without_price',
+        'error',
+        'model',
+        model.id,
+        `model "${model.name}" has no price and is left out of the snapshot`,
+      ),
+    );
+  else if (!prices.some((price) => price.effectiveAtMs <= nowMs))
+    found.push(
+      problem(
+        'model_not_yet_priced',
+        'error',
+        'model',
+        model.id,
+        `no price of model "${model.name}" is in force yet`,
+      ),
+    );
   // A model is created free of charge (docs/decisions/0003); setting even that price by hand adds a second version.
-  if (prices.length === 1 && prices[0]?.isFree) found.push(problem('model_never_priced', 'warning', 'model', model.id, `model "${model.name}" was never priced: its tokens cost nothing`));
-  if (!isServed && model.isOnShelf) found.push(problem('model_without_route', 'error', 'model', model.id, `model "${model.name}" is on the shelf but no enabled route leads to an enabled upstream`));
+  if (prices.length === 1 && prices[0]?.isFree)
+    found.push(
+      problem(
+        'model_never_priced',
+        'warning',
+        'model',
+        model.id,
+        `model "${model.name}" was never priced: its tokens cost nothing`,
+      ),
+    );
+  if (!isServed && model.isOnShelf)
+    found.push(
+      problem(
+        'model_without_route',
+        'error',
+        'model',
+        model.id,
+        `model "${model.name}" is on the shelf but no enabled route leads to an enabled upstream`,
+      ),
+    );
   return found;
 }
 
-function routeProblems(route: RouteRow, model: ModelRow | undefined, upstream: UpstreamRow | undefined): ConfigProblem[] {
+function routeProblems(
+  route: RouteRow,
+  model: ModelRow | undefined,
+  upstream: UpstreamRow | undefined,
+): ConfigProblem[] {
   const found: ConfigProblem[] = [];
-  if (!model) found.push(problem('route_to_missing_model', 'warning', 'route', route.id, `route ${route.id} names model ${route.modelId}, which does not exist`));
-  if (!upstream) found.push(problem('route_to_missing_upstream', 'error', 'route', route.id, `route ${route.id} names upstream ${route.upstreamId}, which does not exist`));
-  if (route.enabled && upstream && !upstream.enabled) found.push(problem('route_to_disabled_upstream', 'warning', 'route', route.id, `route ${route.id} leads to upstream "${upstream.name}", which is disabled`));
+  if (!model)
+    found.push(
+      problem(
+        'route_to_missing_model',
+        'warning',
+        'route',
+        route.id,
+        `route ${route.id} names model ${route.modelId}, which does not exist`,
+      ),
+    );
+  if (!upstream)
+    found.push(
+      problem(
+        'route_to_missing_upstream',
+        'error',
+        'route',
+        route.id,
+        `route ${route.id} names upstream ${route.upstreamId}, which does not exist`,
+      ),
+    );
+  if (route.enabled && upstream && !upstream.enabled)
+    found.push(
+      problem(
+        'route_to_disabled_upstream',
+        'warning',
+        'route',
+        route.id,
+        `route ${route.id} leads to upstream "${upstream.name}", which is disabled`,
+      ),
+    );
   if (model?.kind === 'embedding' && upstream?.protocol === 'anthropic') {
-    found.push(problem('embedding_route_to_anthropic', 'error', 'route', route.id, `route ${route.id} sends embeddings to upstream "${upstream.name}", whose protocol has none`));
+    found.push(
+      problem(
+        'embedding_route_to_anthropic',
+        'error',
+        'route',
+        route.id,
+        `route ${route.id} sends embeddings to upstream "${upstream.name}", whose protocol has none`,
+      ),
+    );
   }
   return found;
 }
@@ -69,22 +180,49 @@ function unusedUpstreams(rows: RoutingRows): ConfigProblem[] {
   const used = new Set(rows.routes.map((route) => route.upstreamId));
   return rows.upstreams
     .filter((upstream) => upstream.enabled && !used.has(upstream.id))
-    .map((upstream) => problem('upstream_unused', 'warning', 'upstream', upstream.id, `no route leads to upstream "${upstream.name}"`));
+    .map((upstream) =>
+      problem(
+        'upstream_unused',
+        'warning',
+        'upstream',
+        upstream.id,
+        `no route leads to upstream "${upstream.name}"`,
+      ),
+    );
 }
 
 /** Paths are appended to the address as it is: without `/v1` most providers answer 404. */
 function unversionedUpstreams(rows: RoutingRows): ConfigProblem[] {
   return rows.upstreams
     .filter((upstream) => upstream.enabled && !/[^/]\/v\d/i.test(upstream.baseUrl))
-    .map((upstream) => problem('upstream_without_version', 'warning', 'upstream', upstream.id, `the address of upstream "${upstream.name}" has no version segment such as /v1`));
+    .map((upstream) =>
+      problem(
+        'upstream_without_version',
+        'warning',
+        'upstream',
+        upstream.id,
+        `the address of upstream "${upstream.name}" has no version segment such as /v1`,
+      ),
+    );
 }
 
 /** All but the first (lowest id) of each group that shares a key. */
 function duplicates<T extends { id: number }>(rows: readonly T[], keyOf: (row: T) => string): T[] {
-  return [...Map.groupBy(rows.toSorted((a, b) => a.id - b.id), keyOf).values()].flatMap((group) => group.slice(1));
+  return [
+    ...Map.groupBy(
+      rows.toSorted((a, b) => a.id - b.id),
+      keyOf,
+    ).values(),
+  ].flatMap((group) => group.slice(1));
 }
 
-function problem(code: ProblemCode, severity: ConfigProblem['severity'], kind: ConfigProblem['subject']['kind'], id: number, message: string): ConfigProblem {
+function problem(
+  code: ProblemCode,
+  severity: ConfigProblem['severity'],
+  kind: ConfigProblem['subject']['kind'],
+  id: number,
+  message: string,
+): ConfigProblem {
   return { code, severity, subject: { kind, id }, message };
 }
 

@@ -1,87 +1,188 @@
 import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { checksumOf, compileSnapshot, diffSnapshots, findProblems, publishSnapshot, snapshotDocumentSchema, verifySnapshot, type RoutingRows, type UpstreamRow } from './index.ts';
+import {
+  checksumOf,
+  compileSnapshot,
+  diffSnapshots,
+  findProblems,
+  publishSnapshot,
+  snapshotDocumentSchema,
+  verifySnapshot,
+  type RoutingRows,
+  type UpstreamRow,
+} from './index.ts';
 
 const id = fc.integer({ min: 1, max: 12 });
 const weight = fc.integer({ min: 0, max: 5_000_000 });
 const limit = fc.option(fc.integer({ min: 1, max: 1_000_000 }), { nil: null });
 const timeout = fc.integer({ min: 1, max: 900_000 });
 const model = fc.record({
-  id, name: fc.string({ minLength: 1, maxLength: 30 }), displayName: fc.string({ maxLength: 30 }), kind: fc.constantFrom('chat' as const, 'embedding' as const), ownedBy: fc.string({ maxLength: 20 }),
-  createdAtMs: fc.integer({ min: 0, max: 2 ** 42 }), aliases: fc.array(fc.string({ minLength: 1, maxLength: 5 }), { maxLength: 2 }), contextWindow: limit, maxOutputTokens: limit, unboundedInputTokens: limit, isOnShelf: fc.boolean(),
+  id,
+  name: fc.string({ minLength: 1, maxLength: 30 }),
+  displayName: fc.string({ maxLength: 30 }),
+  kind: fc.constantFrom('chat' as const, 'embedding' as const),
+  ownedBy: fc.string({ maxLength: 20 }),
+  createdAtMs: fc.integer({ min: 0, max: 2 ** 42 }),
+  aliases: fc.array(fc.string({ minLength: 1, maxLength: 5 }), { maxLength: 2 }),
+  contextWindow: limit,
+  maxOutputTokens: limit,
+  unboundedInputTokens: limit,
+  isOnShelf: fc.boolean(),
 });
-const price = fc.record({ id, modelId: id, effectiveAtMs: fc.integer({ min: 0, max: 4 }), weightInput: weight, weightOutput: weight, weightCacheRead: weight, weightCacheWrite: weight, isFree: fc.boolean() });
+const price = fc.record({
+  id,
+  modelId: id,
+  effectiveAtMs: fc.integer({ min: 0, max: 4 }),
+  weightInput: weight,
+  weightOutput: weight,
+  weightCacheRead: weight,
+  weightCacheWrite: weight,
+  isFree: fc.boolean(),
+});
 const upstream = fc.record({
-  id, name: fc.string({ maxLength: 20 }), protocol: fc.constantFrom('openai' as const, 'anthropic' as const), baseUrl: fc.constant('https://api.example.com/v1'),
-  sealedApiKey: fc.option(fc.base64String({ maxLength: 20 }), { nil: null }), headers: fc.dictionary(fc.stringMatching(/^x-[a-z]{1,6}$/), fc.string({ maxLength: 10 }), { maxKeys: 3 }),
-  connectTimeoutMs: timeout, firstTokenTimeoutMs: timeout, idleTimeoutMs: timeout, totalTimeoutMs: timeout, maxConcurrency: limit, enabled: fc.boolean(),
+  id,
+  name: fc.string({ maxLength: 20 }),
+  protocol: fc.constantFrom('openai' as const, 'anthropic' as const),
+  baseUrl: fc.constant('https://api.example.com/v1'),
+  sealedApiKey: fc.option(fc.base64String({ maxLength: 20 }), { nil: null }),
+  headers: fc.dictionary(fc.stringMatching(/^x-[a-z]{1,6}$/), fc.string({ maxLength: 10 }), {
+    maxKeys: 3,
+  }),
+  connectTimeoutMs: timeout,
+  firstTokenTimeoutMs: timeout,
+  idleTimeoutMs: timeout,
+  totalTimeoutMs: timeout,
+  maxConcurrency: limit,
+  enabled: fc.boolean(),
 });
 const route = fc.record({
-  id, modelId: id, upstreamId: id, upstreamModel: fc.string({ minLength: 1, maxLength: 20 }), priority: fc.integer({ min: 0, max: 3 }), weight: fc.integer({ min: 1, max: 10 }),
-  enabled: fc.boolean(), outputLimitField: fc.constantFrom('max_tokens' as const, 'max_completion_tokens' as const),
+  id,
+  modelId: id,
+  upstreamId: id,
+  upstreamModel: fc.string({ minLength: 1, maxLength: 20 }),
+  priority: fc.integer({ min: 0, max: 3 }),
+  weight: fc.integer({ min: 1, max: 10 }),
+  enabled: fc.boolean(),
+  outputLimitField: fc.constantFrom('max_tokens' as const, 'max_completion_tokens' as const),
 });
-const unique = <T extends { id: number }>(row: fc.Arbitrary<T>) => fc.uniqueArray(row, { selector: (each) => each.id, maxLength: 8 });
-const rows: fc.Arbitrary<RoutingRows> = fc.record({ models: unique(model), prices: unique(price), upstreams: unique(upstream), routes: unique(route) });
+const unique = <T extends { id: number }>(row: fc.Arbitrary<T>) =>
+  fc.uniqueArray(row, { selector: (each) => each.id, maxLength: 8 });
+const rows: fc.Arbitrary<RoutingRows> = fc.record({
+  models: unique(model),
+  prices: unique(price),
+  upstreams: unique(upstream),
+  routes: unique(route),
+});
 
 describe('compileSnapshot', () => {
   test('gives one checksum for the same books, whatever order the rows came in', () => {
     const shuffled = rows.chain((each) => {
-      const shuffle = <T>(list: readonly T[]) => fc.shuffledSubarray([...list], { minLength: list.length });
-      return fc.record({ models: shuffle(each.models), prices: shuffle(each.prices), upstreams: shuffle(each.upstreams), routes: shuffle(each.routes) }).map((other) => [each, other] as const);
+      const shuffle = <T>(list: readonly T[]) =>
+        fc.shuffledSubarray([...list], { minLength: list.length });
+      return fc
+        .record({
+          models: shuffle(each.models),
+          prices: shuffle(each.prices),
+          upstreams: shuffle(each.upstreams),
+          routes: shuffle(each.routes),
+        })
+        .map((other) => [each, other] as const);
     });
-    fc.assert(fc.property(shuffled, ([a, b]) => {
-      expect(checksumOf(compileSnapshot(b))).toBe(checksumOf(compileSnapshot(a)));
-    }));
+    fc.assert(
+      fc.property(shuffled, ([a, b]) => {
+        expect(checksumOf(compileSnapshot(b))).toBe(checksumOf(compileSnapshot(a)));
+      }),
+    );
   });
 
   test('always makes a document the schema accepts, whose routes lead somewhere', () => {
-    fc.assert(fc.property(rows, (each) => {
-      const document = snapshotDocumentSchema.parse(compileSnapshot(each));
-      for (const entry of document.routes) {
-        expect(document.models.map((m) => m.id)).toContain(entry.model_id);
-        expect(document.upstreams.map((u) => u.id)).toContain(entry.upstream_id);
-      }
-    }));
+    fc.assert(
+      fc.property(rows, (each) => {
+        const document = snapshotDocumentSchema.parse(compileSnapshot(each));
+        for (const entry of document.routes) {
+          expect(document.models.map((m) => m.id)).toContain(entry.model_id);
+          expect(document.upstreams.map((u) => u.id)).toContain(entry.upstream_id);
+        }
+      }),
+    );
   });
 
   test('puts the later made of two prices with one moment last, so that it is in force', () => {
-    const at = { modelId: 1, effectiveAtMs: 5, weightInput: 1, weightOutput: 1, weightCacheRead: 1, weightCacheWrite: 1, isFree: false };
+    const at = {
+      modelId: 1,
+      effectiveAtMs: 5,
+      weightInput: 1,
+      weightOutput: 1,
+      weightCacheRead: 1,
+      weightCacheWrite: 1,
+      isFree: false,
+    };
     const models = fc.sample(model, 1).map((only) => ({ ...only, id: 1 }));
-    const document = compileSnapshot({ models, prices: [{ ...at, id: 9 }, { ...at, id: 2 }], upstreams: [], routes: [] });
+    const document = compileSnapshot({
+      models,
+      prices: [
+        { ...at, id: 9 },
+        { ...at, id: 2 },
+      ],
+      upstreams: [],
+      routes: [],
+    });
     expect(document.models[0]?.prices.map((version) => version.id)).toEqual([2, 9]);
   });
 });
 
 describe('verifySnapshot', () => {
-  const published = rows.map((each) => publishSnapshot({ version: 3, document: compileSnapshot(each), publishedAtMs: 1 }));
+  const published = rows.map((each) =>
+    publishSnapshot({ version: 3, document: compileSnapshot(each), publishedAtMs: 1 }),
+  );
 
   test('accepts what was published, also after a trip through JSON that reorders keys', () => {
-    fc.assert(fc.property(published, (each) => {
-      const reordered: unknown = JSON.parse(JSON.stringify(each), (_key, value: unknown) =>
-        typeof value === 'object' && value !== null && !Array.isArray(value) ? Object.fromEntries(Object.entries(value).reverse()) : value);
-      expect(verifySnapshot(reordered)).toEqual({ kind: 'ok', snapshot: each });
-    }));
+    fc.assert(
+      fc.property(published, (each) => {
+        const reordered: unknown = JSON.parse(JSON.stringify(each), (_key, value: unknown) =>
+          typeof value === 'object' && value !== null && !Array.isArray(value)
+            ? Object.fromEntries(Object.entries(value).reverse())
+            : value,
+        );
+        expect(verifySnapshot(reordered)).toEqual({ kind: 'ok', snapshot: each });
+      }),
+    );
   });
 
   test('refuses a document with any byte changed', () => {
     const damaged = published.chain((each) => {
       const text = JSON.stringify(each.document);
-      return fc.record({ each: fc.constant(each), at: fc.nat(text.length - 1), by: fc.integer({ min: 32, max: 126 }) });
+      return fc.record({
+        each: fc.constant(each),
+        at: fc.nat(text.length - 1),
+        by: fc.integer({ min: 32, max: 126 }),
+      });
     });
-    fc.assert(fc.property(damaged, ({ each, at, by }) => {
-      const text = JSON.stringify(each.document);
-      const document = tryParse(text.slice(0, at) + String.fromCharCode(by) + text.slice(at + 1));
-      // What is no JSON any more never gets this far, and a byte replaced by itself is no change.
-      if (document === undefined || isDeepStrictEqual(document, each.document)) return;
-      expect(verifySnapshot({ ...each, document })).toMatchObject({ kind: 'refused' });
-    }), { numRuns: 1_000 });
+    fc.assert(
+      fc.property(damaged, ({ each, at, by }) => {
+        const text = JSON.stringify(each.document);
+        const document = tryParse(text.slice(0, at) + String.fromCharCode(by) + text.slice(at + 1));
+        // What is no JSON any more never gets this far, and a byte replaced by itself is no change.
+        if (document === undefined || isDeepStrictEqual(document, each.document)) return;
+        expect(verifySnapshot({ ...each, document })).toMatchObject({ kind: 'refused' });
+      }),
+      { numRuns: 1_000 },
+    );
   });
 
   test('names an unknown format, a wrong checksum and a wrong shape', () => {
-    const snapshot = publishSnapshot({ version: 1, document: compileSnapshot({ models: [], prices: [], upstreams: [], routes: [] }), publishedAtMs: 1 });
-    expect(verifySnapshot({ ...snapshot, document: { ...snapshot.document, format: 2 } })).toMatchObject({ reason: 'format_unknown' });
-    expect(verifySnapshot({ ...snapshot, checksum: 'a'.repeat(64) })).toMatchObject({ reason: 'checksum_mismatch' });
+    const snapshot = publishSnapshot({
+      version: 1,
+      document: compileSnapshot({ models: [], prices: [], upstreams: [], routes: [] }),
+      publishedAtMs: 1,
+    });
+    expect(
+      verifySnapshot({ ...snapshot, document: { ...snapshot.document, format: 2 } }),
+    ).toMatchObject({ reason: 'format_unknown' });
+    expect(verifySnapshot({ ...snapshot, checksum: 'a'.repeat(64) })).toMatchObject({
+      reason: 'checksum_mismatch',
+    });
     expect(verifySnapshot({ ...snapshot, extra: 1 })).toMatchObject({ reason: 'schema' });
     expect(verifySnapshot('nonsense')).toMatchObject({ reason: 'schema' });
   });
@@ -89,53 +190,170 @@ describe('verifySnapshot', () => {
 
 describe('diffSnapshots', () => {
   test('finds nothing between equal documents and lists everything that came or went', () => {
-    fc.assert(fc.property(rows, rows, (a, b) => {
-      const [source, target] = [compileSnapshot(a), compileSnapshot(b)];
-      const same = diffSnapshots(source, compileSnapshot(a));
-      for (const kind of ['models', 'upstreams', 'routes'] as const) {
-        expect(same[kind]).toEqual({ added: [], removed: [], changed: [] });
-        const { added, removed } = diffSnapshots(source, target)[kind];
-        expect(source[kind].length + added.length - removed.length).toBe(target[kind].length);
-      }
-    }));
+    fc.assert(
+      fc.property(rows, rows, (a, b) => {
+        const [source, target] = [compileSnapshot(a), compileSnapshot(b)];
+        const same = diffSnapshots(source, compileSnapshot(a));
+        for (const kind of ['models', 'upstreams', 'routes'] as const) {
+          expect(same[kind]).toEqual({ added: [], removed: [], changed: [] });
+          const { added, removed } = diffSnapshots(source, target)[kind];
+          expect(source[kind].length + added.length - removed.length).toBe(target[kind].length);
+        }
+      }),
+    );
   });
 
   test('gives the path and both values of a changed field, and of a secret only that it changed', () => {
     const base = {
-      id: 1, name: 'main', protocol: 'openai' as const, baseUrl: 'https://api.example.com/v1', sealedApiKey: 'old', headers: { 'x-a': '1' },
-      connectTimeoutMs: 1, firstTokenTimeoutMs: 1, idleTimeoutMs: 1, totalTimeoutMs: 1, maxConcurrency: null, enabled: true,
+      id: 1,
+      name: 'main',
+      protocol: 'openai' as const,
+      baseUrl: 'https://api.example.com/v1',
+      sealedApiKey: 'old',
+      headers: { 'x-a': '1' },
+      connectTimeoutMs: 1,
+      firstTokenTimeoutMs: 1,
+      idleTimeoutMs: 1,
+      totalTimeoutMs: 1,
+      maxConcurrency: null,
+      enabled: true,
     };
-    const compile = (row: UpstreamRow) => compileSnapshot({ models: [], prices: [], upstreams: [row], routes: [] });
-    const { upstreams } = diffSnapshots(compile(base), compile({ ...base, headers: { 'x-a': '2', 'x-b': '3' }, sealedApiKey: 'new', maxConcurrency: 4 }));
-    expect(upstreams.changed).toEqual([{ id: 1, name: 'main', changes: [
-      { path: 'sealed_api_key' },
-      { path: 'headers.x-a', from: '1', to: '2' },
-      { path: 'headers.x-b', to: '3' },
-      { path: 'max_concurrency', from: null, to: 4 },
-    ] }]);
+    const compile = (row: UpstreamRow) =>
+      compileSnapshot({ models: [], prices: [], upstreams: [row], routes: [] });
+    const { upstreams } = diffSnapshots(
+      compile(base),
+      compile({
+        ...base,
+        headers: { 'x-a': '2', 'x-b': '3' },
+        sealedApiKey: 'new',
+        maxConcurrency: 4,
+      }),
+    );
+    expect(upstreams.changed).toEqual([
+      {
+        id: 1,
+        name: 'main',
+        changes: [
+          { path: 'sealed_api_key' },
+          { path: 'headers.x-a', from: '1', to: '2' },
+          { path: 'headers.x-b', to: '3' },
+          { path: 'max_concurrency', from: null, to: 4 },
+        ],
+      },
+    ]);
   });
 });
 
 describe('findProblems', () => {
-  const chat = { id: 1, name: 'm', aliases: [], displayName: 'm', kind: 'chat' as const, ownedBy: 'o', createdAtMs: 0, contextWindow: null, maxOutputTokens: null, unboundedInputTokens: null, isOnShelf: true };
-  const priced = { id: 1, modelId: 1, effectiveAtMs: 0, weightInput: 1, weightOutput: 1, weightCacheRead: 1, weightCacheWrite: 1, isFree: false };
-  const provider = { id: 1, name: 'u', protocol: 'openai' as const, baseUrl: 'https://x.test/v1', sealedApiKey: null, headers: {}, connectTimeoutMs: 1, firstTokenTimeoutMs: 1, idleTimeoutMs: 1, totalTimeoutMs: 1, maxConcurrency: null, enabled: true };
-  const path = { id: 1, modelId: 1, upstreamId: 1, upstreamModel: 'x', priority: 0, weight: 1, enabled: true, outputLimitField: 'max_tokens' as const };
-  const codes = (each: Partial<RoutingRows>) => findProblems({ models: [chat], prices: [priced], upstreams: [provider], routes: [path], ...each }, 10).map((entry) => entry.code);
+  const chat = {
+    id: 1,
+    name: 'm',
+    aliases: [],
+    displayName: 'm',
+    kind: 'chat' as const,
+    ownedBy: 'o',
+    createdAtMs: 0,
+    contextWindow: null,
+    maxOutputTokens: null,
+    unboundedInputTokens: null,
+    isOnShelf: true,
+  };
+  const priced = {
+    id: 1,
+    modelId: 1,
+    effectiveAtMs: 0,
+    weightInput: 1,
+    weightOutput: 1,
+    weightCacheRead: 1,
+    weightCacheWrite: 1,
+    isFree: false,
+  };
+  const provider = {
+    id: 1,
+    name: 'u',
+    protocol: 'openai' as const,
+    baseUrl: 'https://x.test/v1',
+    sealedApiKey: null,
+    headers: {},
+    connectTimeoutMs: 1,
+    firstTokenTimeoutMs: 1,
+    idleTimeoutMs: 1,
+    totalTimeoutMs: 1,
+    maxConcurrency: null,
+    enabled: true,
+  };
+  const path = {
+    id: 1,
+    modelId: 1,
+    upstreamId: 1,
+    upstreamModel: 'x',
+    priority: 0,
+    weight: 1,
+    enabled: true,
+    outputLimitField: 'max_tokens' as const,
+  };
+  const codes = (each: Partial<RoutingRows>) =>
+    findProblems(
+      { models: [chat], prices: [priced], upstreams: [provider], routes: [path], ...each },
+      10,
+    ).map((entry) => entry.code);
 
   test.each<[string, Partial<RoutingRows>, string[]]>([
     ['nothing wrong', {}, []],
     ['a model without route', { routes: [] }, ['model_without_route', 'upstream_unused']],
-    ['a route to a disabled upstream', { upstreams: [{ ...provider, enabled: false }] }, ['model_without_route', 'route_to_disabled_upstream']],
+    [
+      'a route to a disabled upstream',
+      { upstreams: [{ ...provider, enabled: false }] },
+      ['model_without_route', 'route_to_disabled_upstream'],
+    ],
     ['a model without any price', { prices: [] }, ['model_without_price']],
-    ['a model that was never priced', { prices: [{ ...priced, isFree: true }] }, ['model_never_priced']],
-    ['nothing about a price of zero that was set by hand', { prices: [{ ...priced, isFree: true }, { ...priced, id: 2, isFree: true }] }, []],
-    ['a price that is not in force yet', { prices: [{ ...priced, effectiveAtMs: 11 }] }, ['model_not_yet_priced']],
-    ['two models of one name', { models: [chat, { ...chat, id: 2, isOnShelf: false }], prices: [priced, { ...priced, id: 2, modelId: 2 }] }, ['duplicate_model_name']],
+    [
+      'a model that was never priced',
+      { prices: [{ ...priced, isFree: true }] },
+      ['model_never_priced'],
+    ],
+    [
+      'nothing about a price of zero that was set by hand',
+      {
+        prices: [
+          { ...priced, isFree: true },
+          { ...priced, id: 2, isFree: true },
+        ],
+      },
+      [],
+    ],
+    [
+      'a price that is not in force yet',
+      { prices: [{ ...priced, effectiveAtMs: 11 }] },
+      ['model_not_yet_priced'],
+    ],
+    [
+      'two models of one name',
+      {
+        models: [chat, { ...chat, id: 2, isOnShelf: false }],
+        prices: [priced, { ...priced, id: 2, modelId: 2 }],
+      },
+      ['duplicate_model_name'],
+    ],
     ['the same route twice', { routes: [path, { ...path, id: 2 }] }, ['duplicate_route']],
-    ['embeddings sent to the messages protocol', { models: [{ ...chat, kind: 'embedding' }], upstreams: [{ ...provider, protocol: 'anthropic' }] }, ['embedding_route_to_anthropic']],
-    ['an address without a version segment', { upstreams: [{ ...provider, baseUrl: 'https://v1.test' }] }, ['upstream_without_version']],
-    ['nothing about a version segment in the middle', { upstreams: [{ ...provider, baseUrl: 'https://x.test/v1beta/openai' }] }, []],
+    [
+      'embeddings sent to the messages protocol',
+      {
+        models: [{ ...chat, kind: 'embedding' }],
+        upstreams: [{ ...provider, protocol: 'anthropic' }],
+      },
+      ['embedding_route_to_anthropic'],
+    ],
+    [
+      'an address without a version segment',
+      { upstreams: [{ ...provider, baseUrl: 'https://v1.test' }] },
+      ['upstream_without_version'],
+    ],
+    [
+      'nothing about a version segment in the middle',
+      { upstreams: [{ ...provider, baseUrl: 'https://x.test/v1beta/openai' }] },
+      [],
+    ],
     ['a route to a model that is gone', { models: [] }, ['route_to_missing_model']],
   ])('reports %s', (_name, each, expected) => {
     expect(codes(each)).toEqual(expected);
@@ -151,10 +369,37 @@ function tryParse(text: string): unknown {
 }
 
 test('aliases stand in the document of the model that has them; without any it is the document it was before there were aliases', () => {
-  const row = { id: 1, name: 'm', aliases: ['n'], displayName: 'm', kind: 'chat' as const, ownedBy: 'o', createdAtMs: 0, contextWindow: null, maxOutputTokens: null, unboundedInputTokens: null, isOnShelf: true };
-  const price = { id: 1, modelId: 1, effectiveAtMs: 0, weightInput: 1, weightOutput: 1, weightCacheRead: 1, weightCacheWrite: 1, isFree: true };
-  const compiled = (aliases: string[]) => compileSnapshot({ models: [{ ...row, aliases }], prices: [price], upstreams: [], routes: [] });
+  const row = {
+    id: 1,
+    name: 'm',
+    aliases: ['n'],
+    displayName: 'm',
+    kind: 'chat' as const,
+    ownedBy: 'o',
+    createdAtMs: 0,
+    contextWindow: null,
+    maxOutputTokens: null,
+    unboundedInputTokens: null,
+    isOnShelf: true,
+  };
+  const price = {
+    id: 1,
+    modelId: 1,
+    effectiveAtMs: 0,
+    weightInput: 1,
+    weightOutput: 1,
+    weightCacheRead: 1,
+    weightCacheWrite: 1,
+    isFree: true,
+  };
+  const compiled = (aliases: string[]) =>
+    compileSnapshot({ models: [{ ...row, aliases }], prices: [price], upstreams: [], routes: [] });
   expect(compiled(['n']).models[0]?.aliases).toEqual(['n']);
   expect(compiled([]).models[0]).not.toHaveProperty('aliases');
-  for (const document of [compiled(['n']), compiled([])]) expect(verifySnapshot(JSON.parse(JSON.stringify(publishSnapshot({ version: 1, document, publishedAtMs: 0 })))).kind).toBe('ok');
+  for (const document of [compiled(['n']), compiled([])])
+    expect(
+      verifySnapshot(
+        JSON.parse(JSON.stringify(publishSnapshot({ version: 1, document, publishedAtMs: 0 }))),
+      ).kind,
+    ).toBe('ok');
 });

@@ -12,16 +12,38 @@ const count = z.coerce.number().int().positive();
 
 /** Exit status 0: the books close. 1: they do not. 2: the audit could not be made. */
 async function main(args: string[]): Promise<number> {
-  const { values } = parseArgs({ args, options: { load: { type: 'string' }, seed: { type: 'string' }, kill: { type: 'boolean', default: false }, help: { type: 'boolean', short: 'h' } } });
+  const { values } = parseArgs({
+    args,
+    options: {
+      load: { type: 'string' },
+      seed: { type: 'string' },
+      kill: { type: 'boolean', default: false },
+      help: { type: 'boolean', short: 'h' },
+    },
+  });
   if (values.help) return say(USAGE, 0);
   const findings = await audit(values);
   const verdict = isSound(findings) ? 'The books close.' : 'THE BOOKS DO NOT CLOSE.';
   return say(`\n${describeFindings(findings)}\n\n${verdict}`, isSound(findings) ? 0 : 1);
 }
 
-function audit({ load, seed, kill }: { load?: string | undefined; seed?: string | undefined; kill: boolean }): Promise<Finding[]> {
+function audit({
+  load,
+  seed,
+  kill,
+}: {
+  load?: string | undefined;
+  seed?: string | undefined;
+  kill: boolean;
+}): Promise<Finding[]> {
   if (load === undefined) return auditBooks(findInstallation(process.env), { drainMs: DRAIN_MS });
-  return auditLoad({ requests: count.parse(load), seed: seed === undefined ? Date.now() % 1_000_000 : count.parse(seed), kill, secondWindow: true, log: (line) => void say(line, 0) });
+  return auditLoad({
+    requests: count.parse(load),
+    seed: seed === undefined ? Date.now() % 1_000_000 : count.parse(seed),
+    kill,
+    secondWindow: true,
+    log: (line) => void say(line, 0),
+  });
 }
 
 function say(text: string, status: number): number {
@@ -32,7 +54,9 @@ function say(text: string, status: number): number {
 /** Databases that do not answer are most often an installation that was stopped. */
 function describeFailure(error: unknown): string {
   const text = error instanceof Error ? error.message || String(error) : String(error);
-  return Object(error).code === 'ECONNREFUSED' ? `The installation does not run: ${text}\n  Fix: npm start` : text;
+  return Object(error).code === 'ECONNREFUSED'
+    ? `The installation does not run: ${text}\n  Fix: npm start`
+    : text;
 }
 
 try {

@@ -1,4 +1,12 @@
-import { auditBooks, compareUsage, demoRecordSchema, readUsage, type ClientRecord, type Finding, type UsageRow } from '@tollgate/audit';
+import {
+  auditBooks,
+  compareUsage,
+  demoRecordSchema,
+  readUsage,
+  type ClientRecord,
+  type Finding,
+  type UsageRow,
+} from '@tollgate/audit';
 import type { Tollgate } from '@tollgate/harness';
 import { tally, type Tally } from './tally.ts';
 import { waitForJournals } from './wait-for-journals.ts';
@@ -24,18 +32,40 @@ export interface ClosedBooks {
 }
 
 /** Waits for what is on its way and has clients, upstream, PostgreSQL and Redis compared, one request at a time and in their sums. */
-export async function closeBooks(tollgate: Tollgate, clients: readonly ClientRecord[], { wereKilled = false, wereCut = false, reportedLost = new Map() }: Disturbance = {}): Promise<ClosedBooks> {
+export async function closeBooks(
+  tollgate: Tollgate,
+  clients: readonly ClientRecord[],
+  { wereKilled = false, wereCut = false, reportedLost = new Map() }: Disturbance = {},
+): Promise<ClosedBooks> {
   const startedAt = Date.now();
   await waitForJournals(tollgate, startedAt + DRAIN_MS);
   const books = await auditBooks(tollgate, { drainMs: DRAIN_MS });
   const drainedInMs = Date.now() - startedAt;
-  const provider = demoRecordSchema.parse(await (await fetch(`${tollgate.upstreamUrl}/record`)).json());
+  const provider = demoRecordSchema.parse(
+    await (await fetch(`${tollgate.upstreamUrl}/record`)).json(),
+  );
   const usage = new Map([...reportedLost, ...(await readUsage(tollgate.databaseUrl))]);
   const sums = tally({ clients, provider, usage });
-  return { findings: [...compareUsage({ clients, provider, usage, wereKilled, wereCut }), sumsFinding(sums), ...books], sums, drainedInMs };
+  return {
+    findings: [
+      ...compareUsage({ clients, provider, usage, wereKilled, wereCut }),
+      sumsFinding(sums),
+      ...books,
+    ],
+    sums,
+    drainedInMs,
+  };
 }
 
 function sumsFinding({ compared, underTokens, overTokens, reportedTokens }: Tally): Finding {
-  const problems = [...(underTokens > 0 ? [`${underTokens} of ${reportedTokens} tokens were not charged`] : []), ...(overTokens > 0 ? [`${overTokens} tokens too many were charged`] : [])];
-  return { name: 'sums', promise: 'not a token of a completed request too few or too many', compared, problems };
+  const problems = [
+    ...(underTokens > 0 ? [`${underTokens} of ${reportedTokens} tokens were not charged`] : []),
+    ...(overTokens > 0 ? [`${overTokens} tokens too many were charged`] : []),
+  ];
+  return {
+    name: 'sums',
+    promise: 'not a token of a completed request too few or too many',
+    compared,
+    problems,
+  };
 }

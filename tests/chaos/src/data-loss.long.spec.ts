@@ -1,10 +1,38 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { auditBooks, closeClient, compareUsage, demoRecordSchema, isSound, readUsage, sendRequest, type ClientRecord, type RequestPlan, type Target } from '@tollgate/audit';
-import { createCustomer, createRoutedModel, startTollgate, subscribeWithKey, type RoutedModel, type Tollgate } from '@tollgate/harness';
+import {
+  auditBooks,
+  closeClient,
+  compareUsage,
+  demoRecordSchema,
+  isSound,
+  readUsage,
+  sendRequest,
+  type ClientRecord,
+  type RequestPlan,
+  type Target,
+} from '@tollgate/audit';
+import {
+  createCustomer,
+  createRoutedModel,
+  startTollgate,
+  subscribeWithKey,
+  type RoutedModel,
+  type Tollgate,
+} from '@tollgate/harness';
 import { openRedis, primariesOf, redisReady } from '@tollgate/keyspace';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 
-const PLAN: RequestPlan = { protocol: 'chat', isStream: false, customer: 0, model: 0, address: 0, tokens: 5, delayMs: 0, promptWords: 3, hangUpAtByte: null };
+const PLAN: RequestPlan = {
+  protocol: 'chat',
+  isStream: false,
+  customer: 0,
+  model: 0,
+  address: 0,
+  tokens: 5,
+  delayMs: 0,
+  promptWords: 3,
+  hangUpAtByte: null,
+};
 const LONG: RequestPlan = { ...PLAN, isStream: true, tokens: 60, delayMs: 40 };
 const REFUSED_WITHIN_MS = 1_000;
 const BACK_WITHIN_MS = 30_000;
@@ -21,13 +49,22 @@ afterAll(async () => {
 }, 60_000);
 
 async function targetFor(tokens: number): Promise<Target> {
-  const apiKey = await subscribeWithKey(await createCustomer(tollgate), { modelIds: [model.id], tokens });
+  const apiKey = await subscribeWithKey(await createCustomer(tollgate), {
+    modelIds: [model.id],
+    tokens,
+  });
   await tollgate.admin.syncAll();
   return { origin: tollgate.nodeUrls[0] ?? '', apiKey, model: model.name };
 }
 
-async function onPrimaries<T>(act: (primary: ReturnType<typeof primariesOf>[number]) => Promise<T>): Promise<T[]> {
-  const redis = openRedis(tollgate.redisUrl, { role: 'plain', name: 'spec', onError: () => undefined });
+async function onPrimaries<T>(
+  act: (primary: ReturnType<typeof primariesOf>[number]) => Promise<T>,
+): Promise<T[]> {
+  const redis = openRedis(tollgate.redisUrl, {
+    role: 'plain',
+    name: 'spec',
+    onError: () => undefined,
+  });
   await redisReady(redis, 5_000);
   try {
     return await Promise.all(primariesOf(redis).map(act));
@@ -51,16 +88,28 @@ async function untilServed(target: Target): Promise<(ClientRecord & { afterMs: n
 }
 
 async function problemsOf(clients: readonly ClientRecord[]): Promise<unknown> {
-  const provider = demoRecordSchema.parse(await (await fetch(`${tollgate.upstreamUrl}/record`)).json());
+  const provider = demoRecordSchema.parse(
+    await (await fetch(`${tollgate.upstreamUrl}/record`)).json(),
+  );
   const books = await auditBooks(tollgate, { drainMs: 30_000 });
-  const findings = [...compareUsage({ clients, provider, usage: await readUsage(tollgate.databaseUrl), wereKilled: false }), ...books];
+  const findings = [
+    ...compareUsage({
+      clients,
+      provider,
+      usage: await readUsage(tollgate.databaseUrl),
+      wereKilled: false,
+    }),
+    ...books,
+  ];
   return isSound(findings) ? [] : findings.filter(({ problems }) => problems.length > 0);
 }
 
 test('a Redis that loses everything is noticed at once, filled again, and nothing that ran meanwhile is lost or charged twice', async () => {
   const target = await targetFor(100_000);
   const before = await Promise.all(Array.from({ length: 20 }, () => sendRequest(PLAN, target)));
-  const running = [target, { ...target, origin: tollgate.nodeUrls[1] ?? '' }].map((each) => sendRequest(LONG, each));
+  const running = [target, { ...target, origin: tollgate.nodeUrls[1] ?? '' }].map((each) =>
+    sendRequest(LONG, each),
+  );
   await delay(500);
   await flushAll();
   const after = await untilServed(target);
@@ -72,7 +121,11 @@ test('a Redis that loses everything is noticed at once, filled again, and nothin
   // Finals that Redis seemed to have are asked for again and handed over once the node learns of the loss.
   const clients = [...before, ...after, ...streams];
   const expected = clients.filter(({ ending }) => ending === 'completed').length;
-  for (const deadline = Date.now() + BACK_WITHIN_MS; (await readUsage(tollgate.databaseUrl)).size < expected && Date.now() < deadline; ) await delay(100);
+  for (
+    const deadline = Date.now() + BACK_WITHIN_MS;
+    (await readUsage(tollgate.databaseUrl)).size < expected && Date.now() < deadline;
+  )
+    await delay(100);
   expect(await problemsOf(clients)).toEqual([]);
 }, 90_000);
 
@@ -82,8 +135,10 @@ test('what a running stream holds cannot be spent by others once a Redis that lo
   const running = sendRequest({ ...LONG, tokens: 190, delayMs: 100 }, target);
   await delay(500);
   await flushAll();
-  const isHeld = async (): Promise<boolean> => (await onPrimaries((primary) => primary.keys('{s*}:hold:*'))).flat().length > 0;
-  for (const deadline = Date.now() + BACK_WITHIN_MS; !(await isHeld()) && Date.now() < deadline; ) await delay(50);
+  const isHeld = async (): Promise<boolean> =>
+    (await onPrimaries((primary) => primary.keys('{s*}:hold:*'))).flat().length > 0;
+  for (const deadline = Date.now() + BACK_WITHIN_MS; !(await isHeld()) && Date.now() < deadline;)
+    await delay(50);
   const other = await sendRequest(PLAN, target);
   expect([other.ending, other.status]).toEqual(['refused', 429]);
   const stream = await running;
@@ -96,7 +151,11 @@ test('a stream whose balance is used up ends as if it had met its limit, charged
   const record = await sendRequest({ ...LONG, tokens: 190, delayMs: 5 }, target);
   expect(record.ending).toBe('completed');
   const usage = (await readUsage(tollgate.databaseUrl)).get(record.rid ?? '');
-  for (const deadline = Date.now() + 5_000; !(await readUsage(tollgate.databaseUrl)).has(record.rid ?? '') && Date.now() < deadline; ) await delay(50);
+  for (
+    const deadline = Date.now() + 5_000;
+    !(await readUsage(tollgate.databaseUrl)).has(record.rid ?? '') && Date.now() < deadline;
+  )
+    await delay(50);
   const row = usage ?? (await readUsage(tollgate.databaseUrl)).get(record.rid ?? '');
   expect(row?.delta).toBeLessThanOrEqual(150);
   expect(row?.delta).toBeGreaterThan(100);
@@ -107,12 +166,31 @@ test('twenty streams of an upstream that sends as fast as it can use a balance u
   const balance = 200_000;
   const before = await readUsage(tollgate.databaseUrl);
   const { origin, apiKey, model: name } = await targetFor(balance);
-  const body = JSON.stringify({ model: name, stream: true, max_tokens: 100_000, messages: [{ role: 'user', content: '@demo tokens=100000 delay=0' }] });
-  const ask = async (): Promise<string> => (await fetch(`${origin}/v1/chat/completions`, { method: 'POST', headers: { authorization: `Bearer ${apiKey}` }, body })).text();
+  const body = JSON.stringify({
+    model: name,
+    stream: true,
+    max_tokens: 100_000,
+    messages: [{ role: 'user', content: '@demo tokens=100000 delay=0' }],
+  });
+  const ask = async (): Promise<string> =>
+    (
+      await fetch(`${origin}/v1/chat/completions`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${apiKey}` },
+        body,
+      })
+    ).text();
   const texts = await Promise.all(Array.from({ length: 20 }, ask));
   expect(texts.filter((text) => text.endsWith('data: [DONE]\n\n')).length).toBe(20);
-  const rows = async (): Promise<{ delta: number }[]> => [...(await readUsage(tollgate.databaseUrl))].filter(([rid]) => !before.has(rid)).map(([, row]) => row);
-  for (const deadline = Date.now() + BACK_WITHIN_MS; (await rows()).length < 20 && Date.now() < deadline; ) await delay(100);
+  const rows = async (): Promise<{ delta: number }[]> =>
+    [...(await readUsage(tollgate.databaseUrl))]
+      .filter(([rid]) => !before.has(rid))
+      .map(([, row]) => row);
+  for (
+    const deadline = Date.now() + BACK_WITHIN_MS;
+    (await rows()).length < 20 && Date.now() < deadline;
+  )
+    await delay(100);
   const charged = (await rows()).reduce((sum, { delta }) => sum + delta, 0);
   expect(charged).toBeLessThanOrEqual(balance);
   expect(charged).toBeGreaterThan(0.9 * balance);

@@ -23,13 +23,16 @@ export class FaultProxy {
   /** Listens on a loopback port of the system's choice. */
   static async open(target: Address): Promise<FaultProxy> {
     const proxy = new FaultProxy(target);
-    await new Promise<void>((resolve, reject) => proxy.#server.once('error', reject).listen(0, '127.0.0.1', resolve));
+    await new Promise<void>((resolve, reject) =>
+      proxy.#server.once('error', reject).listen(0, '127.0.0.1', resolve),
+    );
     return proxy;
   }
 
   get port(): number {
     const address = this.#server.address();
-    if (address === null || typeof address === 'string') throw new Error('the fault proxy is closed');
+    if (address === null || typeof address === 'string')
+      throw new Error('the fault proxy is closed');
     return address.port;
   }
 

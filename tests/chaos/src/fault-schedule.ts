@@ -26,7 +26,14 @@ export class FaultSchedule {
   readonly crashes: string[] = [];
   #failure: unknown;
 
-  constructor(stage: Stage, { kinds, gapMs, log }: { kinds: readonly FaultKind[]; gapMs: number; log: (line: string) => void }) {
+  constructor(
+    stage: Stage,
+    {
+      kinds,
+      gapMs,
+      log,
+    }: { kinds: readonly FaultKind[]; gapMs: number; log: (line: string) => void },
+  ) {
     this.#stage = stage;
     this.#kinds = kinds;
     this.#gapMs = gapMs;
@@ -34,7 +41,9 @@ export class FaultSchedule {
   }
 
   get counts(): FaultCount[] {
-    return [...this.#struck.values()].toSorted((a, b) => (a.kind + a.victim < b.kind + b.victim ? -1 : 1));
+    return [...this.#struck.values()].toSorted((a, b) =>
+      a.kind + a.victim < b.kind + b.victim ? -1 : 1,
+    );
   }
 
   get total(): number {
@@ -47,7 +56,8 @@ export class FaultSchedule {
       await delay(this.#gapMs * (0.5 + this.#stage.random()));
       this.#reviveCrashed();
       const fault = drawFault(this.#kinds, this.#stage);
-      if (this.#strikes < AT_ONCE_MAX && !fault.parts.some((part) => this.#isBusy(part))) this.#strike(fault);
+      if (this.#strikes < AT_ONCE_MAX && !fault.parts.some((part) => this.#isBusy(part)))
+        this.#strike(fault);
     }
     await Promise.all(this.#running.values());
     this.#reviveCrashed();
@@ -63,8 +73,16 @@ export class FaultSchedule {
   /** Whatever is not running and under no fault ended by itself. */
   #reviveCrashed(): void {
     const { tollgate } = this.#stage;
-    for (const name of tollgate.processNames.filter((each) => !tollgate.isRunning(each) && !this.#isBusy(each))) {
-      const lastWords = tollgate.logs(name).trimEnd().split('\n').slice(-LAST_LINES).join('\n    ').slice(-LAST_CHARS);
+    for (const name of tollgate.processNames.filter(
+      (each) => !tollgate.isRunning(each) && !this.#isBusy(each),
+    )) {
+      const lastWords = tollgate
+        .logs(name)
+        .trimEnd()
+        .split('\n')
+        .slice(-LAST_LINES)
+        .join('\n    ')
+        .slice(-LAST_CHARS);
       this.#log(`CRASHED ${name}`);
       this.crashes.push(`${name} ended by itself; its last words:\n    ${lastWords}`);
       this.#track([name], revive(tollgate, name));

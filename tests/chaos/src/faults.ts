@@ -6,7 +6,16 @@ import type { Network } from './network.ts';
 import type { RedisClock } from './redis-clock.ts';
 import type { RedisServers } from './redis-servers.ts';
 
-export const FAULT_KINDS = ['kill', 'pause', 'cut', 'aof', 'flush', 'functions', 'failover', 'clock'] as const;
+export const FAULT_KINDS = [
+  'kill',
+  'pause',
+  'cut',
+  'aof',
+  'flush',
+  'functions',
+  'failover',
+  'clock',
+] as const;
 export type FaultKind = (typeof FAULT_KINDS)[number];
 
 export interface Stage {
@@ -58,14 +67,25 @@ export function drawFault(kinds: readonly FaultKind[], stage: Stage): Fault {
       return cutWay(stage);
     case 'aof': {
       const bytes = 1 + Math.floor(stage.random() * AOF_CUT_MAX_BYTES);
-      return onPrimaries(kind, stage, { isAllPossible: false }, (victim) => cutAppendOnlyFile(stage, victim, bytes));
+      return onPrimaries(kind, stage, { isAllPossible: false }, (victim) =>
+        cutAppendOnlyFile(stage, victim, bytes),
+      );
     }
     case 'flush':
-      return onPrimaries(kind, stage, { isAllPossible: true }, async (victim) => void (await stage.servers.ask(victim, 'FLUSHALL')));
+      return onPrimaries(
+        kind,
+        stage,
+        { isAllPossible: true },
+        async (victim) => void (await stage.servers.ask(victim, 'FLUSHALL')),
+      );
     case 'functions':
-      return onPrimaries(kind, stage, { isAllPossible: true }, (victim) => loseFunctions(stage, victim));
+      return onPrimaries(kind, stage, { isAllPossible: true }, (victim) =>
+        loseFunctions(stage, victim),
+      );
     case 'failover':
-      return onPrimaries(kind, stage, { isAllPossible: false }, (victim) => failOver(stage, victim));
+      return onPrimaries(kind, stage, { isAllPossible: false }, (victim) =>
+        failOver(stage, victim),
+      );
     case 'clock':
       return jump(stage);
     default:
@@ -73,17 +93,31 @@ export function drawFault(kinds: readonly FaultKind[], stage: Stage): Fault {
   }
 }
 
-function onProcess(kind: FaultKind, { tollgate, servers, random }: Stage, strike: (victim: string) => Promise<void>): Fault {
+function onProcess(
+  kind: FaultKind,
+  { tollgate, servers, random }: Stage,
+  strike: (victim: string) => Promise<void>,
+): Fault {
   const victim = pick(tollgate.processNames, random);
   return { kind, victim, parts: servers.partsOf(victim), strike: () => strike(victim) };
 }
 
 /** One primary of a cluster, or all; of a replicated pair, whichever is primary when it happens. */
-function onPrimaries(kind: FaultKind, { servers, random }: Stage, { isAllPossible }: { isAllPossible: boolean }, strike: (victim: string) => Promise<void>): Fault {
+function onPrimaries(
+  kind: FaultKind,
+  { servers, random }: Stage,
+  { isAllPossible }: { isAllPossible: boolean },
+  strike: (victim: string) => Promise<void>,
+): Fault {
   const isAll = servers.kind !== 'cluster' || (random() < ALL_SHARE && isAllPossible);
   const victim = pick(servers.names, random);
   if (!isAll) return { kind, victim, parts: [victim], strike: () => strike(victim) };
-  return { kind, victim: 'redis', parts: servers.names, strike: async () => void (await Promise.all((await servers.primaries()).map(strike))) };
+  return {
+    kind,
+    victim: 'redis',
+    parts: servers.names,
+    strike: async () => void (await Promise.all((await servers.primaries()).map(strike))),
+  };
 }
 
 function cutWay({ network, random }: Stage): Fault {
@@ -134,7 +168,10 @@ async function cutAppendOnlyFile(stage: Stage, name: string, bytes: number): Pro
 
 /** `folder` is the server's `appendonlydir`; the server must be down. */
 export function truncateAppendOnlyFile(folder: string, bytes: number): void {
-  const newest = readdirSync(folder).filter((file) => file.endsWith('.incr.aof')).map((file) => path.join(folder, file)).at(-1);
+  const newest = readdirSync(folder)
+    .filter((file) => file.endsWith('.incr.aof'))
+    .map((file) => path.join(folder, file))
+    .at(-1);
   if (newest) truncateSync(newest, Math.max(0, statSync(newest).size - bytes));
 }
 

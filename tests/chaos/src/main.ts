@@ -16,11 +16,19 @@ npm run test:chaos -- --scenario NAME [--times N] [--seconds N] [--readers N] [-
 const REDIS_OF: Partial<Record<FaultKind, RedisKind>> = { failover: 'sentinel', clock: 'single' };
 const optionsSchema = z.object({
   seconds: z.coerce.number().int().positive().default(60),
-  seed: z.coerce.number().int().nonnegative().default(() => Date.now() % 1_000_000),
+  seed: z.coerce
+    .number()
+    .int()
+    .nonnegative()
+    .default(() => Date.now() % 1_000_000),
   nodes: z.coerce.number().int().positive().default(3),
   'control-planes': z.coerce.number().int().positive().default(2),
   redis: z.enum(['single', 'cluster', 'sentinel']).default('single'),
-  faults: z.string().transform((text) => text.split(',')).pipe(z.array(z.enum(FAULT_KINDS)).min(1)).optional(),
+  faults: z
+    .string()
+    .transform((text) => text.split(','))
+    .pipe(z.array(z.enum(FAULT_KINDS)).min(1))
+    .optional(),
   'gap-ms': z.coerce.number().int().positive().default(2_500),
   rebuild: z.coerce.number().int().positive().optional(),
 });
@@ -28,23 +36,70 @@ const optionsSchema = z.object({
 /** Exit status 0: the books close. 1: they do not. 2: the run could not be made. */
 async function main(args: string[]): Promise<number> {
   const text = { type: 'string' } as const;
-  const { values } = parseArgs({ args, options: { seconds: text, seed: text, nodes: text, 'control-planes': text, redis: text, faults: text, 'gap-ms': text, rebuild: text, scenario: text, times: text, readers: text, help: { type: 'boolean', short: 'h' } } });
+  const { values } = parseArgs({
+    args,
+    options: {
+      seconds: text,
+      seed: text,
+      nodes: text,
+      'control-planes': text,
+      redis: text,
+      faults: text,
+      'gap-ms': text,
+      rebuild: text,
+      scenario: text,
+      times: text,
+      readers: text,
+      help: { type: 'boolean', short: 'h' },
+    },
+  });
   if (values.help) return say(USAGE, 0);
-  if (values.scenario !== undefined) return (await runScenario(values, (line) => void say(line, 0))) ? 0 : 1;
+  if (values.scenario !== undefined)
+    return (await runScenario(values, (line) => void say(line, 0))) ? 0 : 1;
   const { seconds, seed, nodes, redis, ...rest } = optionsSchema.parse(values);
-  const possible = FAULT_KINDS.filter((kind) => REDIS_OF[kind] === undefined || REDIS_OF[kind] === redis);
+  const possible = FAULT_KINDS.filter(
+    (kind) => REDIS_OF[kind] === undefined || REDIS_OF[kind] === redis,
+  );
   const kinds = rest.faults ?? possible.filter((kind) => kind !== 'clock');
   const impossible = kinds.find((kind) => !possible.includes(kind));
   if (impossible) return say(`The fault ${impossible} needs --redis ${REDIS_OF[impossible]}.`, 2);
-  if (rest.rebuild !== undefined) return (await measureRebuild(rest.rebuild, (line) => void say(line, 0))) ? 0 : 1;
-  say(`Chaos for ${seconds} s on ${nodes} nodes and ${rest['control-planes']} control planes, Redis ${redis}, seed ${seed}, faults ${kinds.join(', ')}.`, 0);
-  const report = await runChaos({ seconds, seed, nodes, controlPlanes: rest['control-planes'], redis, kinds, gapMs: rest['gap-ms'], log: (line) => void say(line, 0) });
-  return say(`${describe(report)}\n\nseed ${seed}: ${isSound(report.findings) ? 'the books close.' : 'THE BOOKS DO NOT CLOSE.'}`, isSound(report.findings) ? 0 : 1);
+  if (rest.rebuild !== undefined)
+    return (await measureRebuild(rest.rebuild, (line) => void say(line, 0))) ? 0 : 1;
+  say(
+    `Chaos for ${seconds} s on ${nodes} nodes and ${rest['control-planes']} control planes, Redis ${redis}, seed ${seed}, faults ${kinds.join(', ')}.`,
+    0,
+  );
+  const report = await runChaos({
+    seconds,
+    seed,
+    nodes,
+    controlPlanes: rest['control-planes'],
+    redis,
+    kinds,
+    gapMs: rest['gap-ms'],
+    log: (line) => void say(line, 0),
+  });
+  return say(
+    `${describe(report)}\n\nseed ${seed}: ${isSound(report.findings) ? 'the books close.' : 'THE BOOKS DO NOT CLOSE.'}`,
+    isSound(report.findings) ? 0 : 1,
+  );
 }
 
 function describe({ faults, faultCount, tally, findings, drainedInMs }: ChaosReport): string {
-  const struck = faults.map(({ kind, victim, count }) => `  ${kind.padEnd(9)} ${victim.padEnd(32)} ${String(count).padStart(5)}`);
-  return ['', `${faultCount} faults`, ...struck, '', describeTally(tally), `  drained and audited in   ${(drainedInMs / 1_000).toFixed(1)} s`, '', describeFindings(findings)].join('\n');
+  const struck = faults.map(
+    ({ kind, victim, count }) =>
+      `  ${kind.padEnd(9)} ${victim.padEnd(32)} ${String(count).padStart(5)}`,
+  );
+  return [
+    '',
+    `${faultCount} faults`,
+    ...struck,
+    '',
+    describeTally(tally),
+    `  drained and audited in   ${(drainedInMs / 1_000).toFixed(1)} s`,
+    '',
+    describeFindings(findings),
+  ].join('\n');
 }
 
 function say(text: string, status: number): number {
@@ -55,6 +110,8 @@ function say(text: string, status: number): number {
 try {
   process.exitCode = await main(process.argv.slice(2));
 } catch (error) {
-  process.stderr.write(`${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
+  process.stderr.write(
+    `${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`,
+  );
   process.exitCode = 2;
 }

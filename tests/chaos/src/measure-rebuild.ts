@@ -1,12 +1,38 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { closeClient, countVerdicts, describeFindings, isSound, sendRequest, type ClientRecord, type Finding, type RequestPlan, type Target } from '@tollgate/audit';
-import { createCustomer, createRoutedModel, startTollgate, subscribeWithKey, type Tollgate } from '@tollgate/harness';
+import {
+  closeClient,
+  countVerdicts,
+  describeFindings,
+  isSound,
+  sendRequest,
+  type ClientRecord,
+  type Finding,
+  type RequestPlan,
+  type Target,
+} from '@tollgate/audit';
+import {
+  createCustomer,
+  createRoutedModel,
+  startTollgate,
+  subscribeWithKey,
+  type Tollgate,
+} from '@tollgate/harness';
 import { primariesOf, shardNames } from '@tollgate/keyspace';
 import { closeBooks } from './close-books.ts';
 import { withDatabase, withRedis } from './scenarios/read-state.ts';
 import { inSeconds, promised } from './scenarios/scenario.ts';
 
-const PLAN: RequestPlan = { protocol: 'chat', isStream: false, customer: 0, model: 0, address: 0, tokens: 5, delayMs: 0, promptWords: 3, hangUpAtByte: null };
+const PLAN: RequestPlan = {
+  protocol: 'chat',
+  isStream: false,
+  customer: 0,
+  model: 0,
+  address: 0,
+  tokens: 5,
+  delayMs: 0,
+  promptWords: 3,
+  hangUpAtByte: null,
+};
 const CLIENTS = 8;
 const SHARDS = 16;
 const CALM_MS = 3_000;
@@ -26,8 +52,15 @@ const POPULATE = `
   INSERT INTO token_entries (subscription_id, kind, reference, delta, balance_after) SELECT id, 'credit', 'credit:1', 1000, 1000 FROM subs`;
 
 /** T7: loses everything in Redis under load with so many subscriptions, and says how long the service was away. True when it was away no longer than promised and the books close. */
-export async function measureRebuild(subscriptions: number, log: (line: string) => void): Promise<boolean> {
-  const tollgate = await startTollgate({ nodes: 2, controlPlanes: 2, env: { SHARDS: String(SHARDS) } });
+export async function measureRebuild(
+  subscriptions: number,
+  log: (line: string) => void,
+): Promise<boolean> {
+  const tollgate = await startTollgate({
+    nodes: 2,
+    controlPlanes: 2,
+    env: { SHARDS: String(SHARDS) },
+  });
   try {
     const model = await createRoutedModel(tollgate);
     const apiKey = await subscribeWithKey(await createCustomer(tollgate), { modelIds: [model.id] });
@@ -36,9 +69,17 @@ export async function measureRebuild(subscriptions: number, log: (line: string) 
       await database.query(POPULATE, [subscriptions, model.id]);
       await database.query('ANALYZE');
     });
-    log(`${subscriptions.toLocaleString('en')} subscriptions, as many accounts and keys; FLUSHALL under load...`);
-    const away = await flushUnderLoad(tollgate, { origin: tollgate.nodeUrls[0] ?? '', apiKey, model: model.name });
-    log(`  first refusal after        ${away.refusedAfterMs.toFixed(0)} ms (${away.refused} refusals in all)\n  this account served after  ${inSeconds(away.servedAfterMs)}\n  all shards back after      ${inSeconds(away.filledAfterMs)}`);
+    log(
+      `${subscriptions.toLocaleString('en')} subscriptions, as many accounts and keys; FLUSHALL under load...`,
+    );
+    const away = await flushUnderLoad(tollgate, {
+      origin: tollgate.nodeUrls[0] ?? '',
+      apiKey,
+      model: model.name,
+    });
+    log(
+      `  first refusal after        ${away.refusedAfterMs.toFixed(0)} ms (${away.refused} refusals in all)\n  this account served after  ${inSeconds(away.servedAfterMs)}\n  all shards back after      ${inSeconds(away.filledAfterMs)}`,
+    );
     const { findings } = await closeBooks(tollgate, away.records);
     const all = [...promisesOf(away, subscriptions), ...findings];
     log(`\n${describeFindings(all)}\n\n${countVerdicts(all)}.`);
@@ -70,36 +111,70 @@ async function flushUnderLoad(tollgate: Tollgate, target: Target): Promise<Away>
   };
   const clients = Array.from({ length: CLIENTS }, client);
   await delay(CALM_MS);
-  await withRedis(tollgate.redisUrl, (redis) => Promise.all(primariesOf(redis).map((primary) => primary.flushall())));
+  await withRedis(tollgate.redisUrl, (redis) =>
+    Promise.all(primariesOf(redis).map((primary) => primary.flushall())),
+  );
   const lostAtMs = performance.now();
   const filledAfterMs = await filledAfter(tollgate, lostAtMs);
-  const firstWith = (status: number, sinceMs: number): number => answers.find((answer) => answer.atMs > sinceMs && answer.record.status === status)?.atMs ?? Infinity;
+  const firstWith = (status: number, sinceMs: number): number =>
+    answers.find((answer) => answer.atMs > sinceMs && answer.record.status === status)?.atMs ??
+    Infinity;
   const refusedAtMs = firstWith(503, lostAtMs);
   const servedAtMs = (): number => firstWith(200, refusedAtMs < Infinity ? refusedAtMs : lostAtMs);
-  for (const deadline = lostAtMs + WAITED_FOR_MS; servedAtMs() === Infinity && performance.now() < deadline; ) await delay(10);
+  for (
+    const deadline = lostAtMs + WAITED_FOR_MS;
+    servedAtMs() === Infinity && performance.now() < deadline;
+  )
+    await delay(10);
   ending.abort();
   await Promise.all(clients);
   const records = answers.map(({ record }) => record);
-  return { refusedAfterMs: refusedAtMs - lostAtMs, servedAfterMs: servedAtMs() - lostAtMs, filledAfterMs, refused: records.filter(({ status }) => status === 503).length, records };
+  return {
+    refusedAfterMs: refusedAtMs - lostAtMs,
+    servedAfterMs: servedAtMs() - lostAtMs,
+    filledAfterMs,
+    refused: records.filter(({ status }) => status === 503).length,
+    records,
+  };
 }
 
 /** Until every shard has an epoch again. */
 function filledAfter({ redisUrl }: Tollgate, lostAtMs: number): Promise<number> {
   return withRedis(redisUrl, async (redis) => {
     for (; performance.now() < lostAtMs + WAITED_FOR_MS; await delay(20)) {
-      const epochs = await Promise.all(shardNames(SHARDS).map((shard) => redis.get(`{${shard}}:epoch`)));
-      if (epochs.every((epoch) => epoch !== null && !epoch.startsWith('rebuilding:'))) return performance.now() - lostAtMs;
+      const epochs = await Promise.all(
+        shardNames(SHARDS).map((shard) => redis.get(`{${shard}}:epoch`)),
+      );
+      if (epochs.every((epoch) => epoch !== null && !epoch.startsWith('rebuilding:')))
+        return performance.now() - lostAtMs;
     }
     return Infinity;
   });
 }
 
-function promisesOf({ refusedAfterMs, servedAfterMs, filledAfterMs, records }: Away, subscriptions: number): Finding[] {
+function promisesOf(
+  { refusedAfterMs, servedAfterMs, filledAfterMs, records }: Away,
+  subscriptions: number,
+): Finding[] {
   const backWithinMs = BACK_WITHIN_MS_PER_100_000 * Math.ceil(subscriptions / 100_000);
   const backAfterMs = Math.max(servedAfterMs, filledAfterMs);
-  const judge = (name: string, promise: string, { afterMs, withinMs }: { afterMs: number; withinMs: number }): Finding => promised(name, promise, { compared: records.length, problems: afterMs > withinMs ? [`after ${inSeconds(afterMs)}`] : [] });
+  const judge = (
+    name: string,
+    promise: string,
+    { afterMs, withinMs }: { afterMs: number; withinMs: number },
+  ): Finding =>
+    promised(name, promise, {
+      compared: records.length,
+      problems: afterMs > withinMs ? [`after ${inSeconds(afterMs)}`] : [],
+    });
   return [
-    judge('noticed', `the first 503 comes within ${inSeconds(REFUSED_WITHIN_MS)} of the loss`, { afterMs: refusedAfterMs, withinMs: REFUSED_WITHIN_MS }),
-    judge('back', `everything is served again within ${inSeconds(backWithinMs)}`, { afterMs: backAfterMs, withinMs: backWithinMs }),
+    judge('noticed', `the first 503 comes within ${inSeconds(REFUSED_WITHIN_MS)} of the loss`, {
+      afterMs: refusedAfterMs,
+      withinMs: REFUSED_WITHIN_MS,
+    }),
+    judge('back', `everything is served again within ${inSeconds(backWithinMs)}`, {
+      afterMs: backAfterMs,
+      withinMs: backWithinMs,
+    }),
   ];
 }

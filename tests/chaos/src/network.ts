@@ -30,7 +30,9 @@ export class Network {
 
   /** The single ways that one consists of. */
   partsOf(way: string): string[] {
-    const parts = [...this.#relays.keys()].filter((name) => name === way || name.startsWith(`${way}-`));
+    const parts = [...this.#relays.keys()].filter(
+      (name) => name === way || name.startsWith(`${way}-`),
+    );
     if (parts.length === 0) throw new Error(`There is no way "${way}".`);
     return parts;
   }

@@ -10,6 +10,11 @@ const connect = Socket.prototype.connect;
 /** `(port, host, listener)`, `(options, listener)`, or both in one array, as net.createConnection hands them on. */
 Socket.prototype.connect = function connectRedirected(...given) {
   const [target, ...rest] = Array.isArray(given[0]) ? given[0] : given;
-  if (typeof target !== 'object') return connect.call(this, redirected.get(String(target)) ?? target, ...rest);
-  return connect.call(this, { ...target, port: redirected.get(String(target.port)) ?? target.port }, ...rest);
+  if (typeof target !== 'object')
+    return connect.call(this, redirected.get(String(target)) ?? target, ...rest);
+  return connect.call(
+    this,
+    { ...target, port: redirected.get(String(target.port)) ?? target.port },
+    ...rest,
+  );
 };

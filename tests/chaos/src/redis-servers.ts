@@ -16,7 +16,9 @@ export class RedisServers {
 
   constructor(tollgate: Tollgate) {
     this.#tollgate = tollgate;
-    this.names = tollgate.services.redisServers.map(({ spec }) => spec.name).filter((name) => name !== 'redis-sentinel');
+    this.names = tollgate.services.redisServers
+      .map(({ spec }) => spec.name)
+      .filter((name) => name !== 'redis-sentinel');
   }
 
   get kind(): Tollgate['services']['redisKind'] {
@@ -30,13 +32,17 @@ export class RedisServers {
 
   /** Names of those that take writes. */
   async primaries(): Promise<string[]> {
-    const roles = await Promise.all(this.names.map((name) => this.ask(name, 'ROLE').catch(() => [])));
+    const roles = await Promise.all(
+      this.names.map((name) => this.ask(name, 'ROLE').catch(() => [])),
+    );
     return this.names.filter((_, index) => [roles[index]].flat()[0] === 'master');
   }
 
   /** The replica, once it is promoted. */
   async promoted(old: string): Promise<void> {
-    await until(`another primary than ${old}`, async () => (await this.primaries()).some((name) => name !== old));
+    await until(`another primary than ${old}`, async () =>
+      (await this.primaries()).some((name) => name !== old),
+    );
   }
 
   /** Where it keeps its append-only file. */
@@ -47,7 +53,10 @@ export class RedisServers {
 
   async ask(name: string, command: string, ...args: string[]): Promise<unknown> {
     const password = /:([^:@/]*)@/.exec(this.#tollgate.redisUrl)?.[1] ?? '';
-    const redis = openRedis(`redis://:${password}@127.0.0.1:${this.#tollgate.services.ports.get(name)}`, { role: 'plain', name: 'chaos', onError: () => undefined });
+    const redis = openRedis(
+      `redis://:${password}@127.0.0.1:${this.#tollgate.services.ports.get(name)}`,
+      { role: 'plain', name: 'chaos', onError: () => undefined },
+    );
     try {
       await redisReady(redis, CONNECT_MS);
       return await redis.call(command, ...args);
@@ -58,7 +67,11 @@ export class RedisServers {
 
   /** Resolves when this server does its part again: a primary knows its cluster, a pair of primary and replica is in step. */
   async whole(name: string): Promise<void> {
-    const states = { single: async () => true, cluster: () => this.#isInCluster(name), sentinel: () => this.#isPairInStep() };
+    const states = {
+      single: async () => true,
+      cluster: () => this.#isInCluster(name),
+      sentinel: () => this.#isPairInStep(),
+    };
     await until(`${name} to be whole`, states[this.kind]);
   }
 
@@ -67,13 +80,23 @@ export class RedisServers {
   }
 
   async #isPairInStep(): Promise<boolean> {
-    const infos = await Promise.all(this.names.map(async (name) => String(await this.ask(name, 'INFO', 'replication'))));
-    return infos.some((info) => /^role:master\r\nconnected_slaves:1\r\nslave0:.*state=online/m.test(info)) && infos.some((info) => info.includes('master_link_status:up'));
+    const infos = await Promise.all(
+      this.names.map(async (name) => String(await this.ask(name, 'INFO', 'replication'))),
+    );
+    return (
+      infos.some((info) =>
+        /^role:master\r\nconnected_slaves:1\r\nslave0:.*state=online/m.test(info),
+      ) && infos.some((info) => info.includes('master_link_status:up'))
+    );
   }
 }
 
 async function until(what: string, isSo: () => Promise<boolean>): Promise<void> {
-  for (const deadline = Date.now() + WHOLE_MS; !(await isSo().catch(() => false)); await delay(POLL_MS)) {
+  for (
+    const deadline = Date.now() + WHOLE_MS;
+    !(await isSo().catch(() => false));
+    await delay(POLL_MS)
+  ) {
     if (Date.now() >= deadline) throw new Error(`Redis: waited too long for ${what}`);
   }
 }

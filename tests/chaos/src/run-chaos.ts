@@ -1,5 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { closeClient, planRequests, randomFrom, sendRequest, type ClientRecord, type Finding } from '@tollgate/audit';
+import {
+  closeClient,
+  planRequests,
+  randomFrom,
+  sendRequest,
+  type ClientRecord,
+  type Finding,
+} from '@tollgate/audit';
 import { startTollgate, type RedisKind, type Tollgate } from '@tollgate/harness';
 import { closeBooks } from './close-books.ts';
 import { FaultSchedule, type FaultCount } from './fault-schedule.ts';
@@ -41,7 +48,13 @@ export interface ChaosReport {
 export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
   const network = new Network();
   const clock = options.kinds.includes('clock') ? await RedisClock.make() : undefined;
-  const tollgate = await startTollgate({ nodes: options.nodes, controlPlanes: options.controlPlanes, redis: options.redis, route: network.route, ...(clock && { redisEnv: clock.env }) });
+  const tollgate = await startTollgate({
+    nodes: options.nodes,
+    controlPlanes: options.controlPlanes,
+    redis: options.redis,
+    route: network.route,
+    ...(clock && { redisEnv: clock.env }),
+  });
   try {
     return await strikeAndAudit({ tollgate, network, clock }, options);
   } finally {
@@ -52,23 +65,43 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
   }
 }
 
-async function strikeAndAudit({ tollgate, network, clock }: Pick<Stage, 'tollgate' | 'network' | 'clock'>, { seconds, seed, kinds, gapMs, log }: ChaosOptions): Promise<ChaosReport> {
+async function strikeAndAudit(
+  { tollgate, network, clock }: Pick<Stage, 'tollgate' | 'network' | 'clock'>,
+  { seconds, seed, kinds, gapMs, log }: ChaosOptions,
+): Promise<ChaosReport> {
   const scene = await Scene.set(tollgate);
   const random = randomFrom(seed);
   const servers = new RedisServers(tollgate);
   const startedAt = Date.now();
   const until = startedAt + seconds * 1_000;
-  const note = (line: string): void => log(`${((Date.now() - startedAt) / 1_000).toFixed(1).padStart(6)} s  ${line}`);
-  const schedule = new FaultSchedule({ tollgate, network, servers, clock, random }, { kinds, gapMs, log: note });
-  const [clients] = await Promise.all([drive(scene, { seconds, seed, until }), schedule.run(until), renew(scene, { seed, until })]);
+  const note = (line: string): void =>
+    log(`${((Date.now() - startedAt) / 1_000).toFixed(1).padStart(6)} s  ${line}`);
+  const schedule = new FaultSchedule(
+    { tollgate, network, servers, clock, random },
+    { kinds, gapMs, log: note },
+  );
+  const [clients] = await Promise.all([
+    drive(scene, { seconds, seed, until }),
+    schedule.run(until),
+    renew(scene, { seed, until }),
+  ]);
   for (const name of tollgate.processNames) await revive(tollgate, name);
   for (const name of servers.names) await servers.whole(name);
   note('everything runs again; waiting for the books');
   const { findings, sums, drainedInMs } = await closeBooks(tollgate, clients, { wereKilled: true });
-  return { faults: schedule.counts, faultCount: schedule.total, tally: sums, findings: [...findings, survival(tollgate, schedule)], drainedInMs };
+  return {
+    faults: schedule.counts,
+    faultCount: schedule.total,
+    tally: sums,
+    findings: [...findings, survival(tollgate, schedule)],
+    drainedInMs,
+  };
 }
 
-async function drive(scene: Scene, { seconds, seed, until }: { seconds: number; seed: number; until: number }): Promise<ClientRecord[]> {
+async function drive(
+  scene: Scene,
+  { seconds, seed, until }: { seconds: number; seed: number; until: number },
+): Promise<ClientRecord[]> {
   const plans = planRequests(seconds * REQUESTS_PER_SECOND_MAX, seed, scene.choices).values();
   const records: ClientRecord[] = [];
   const client = async (): Promise<void> => {
@@ -76,14 +109,18 @@ async function drive(scene: Scene, { seconds, seed, until }: { seconds: number; 
       if (Date.now() >= until) return;
       const record = await sendRequest(plan, scene.targetOf(plan));
       records.push(record);
-      if (['refused', 'broken', 'unreached'].includes(record.ending)) await delay(PAUSE_AFTER_FAILURE_MS);
+      if (['refused', 'broken', 'unreached'].includes(record.ending))
+        await delay(PAUSE_AFTER_FAILURE_MS);
     }
   };
   await Promise.all(Array.from({ length: CONCURRENCY }, client));
   return records;
 }
 
-async function renew(scene: Scene, { seed, until }: { seed: number; until: number }): Promise<void> {
+async function renew(
+  scene: Scene,
+  { seed, until }: { seed: number; until: number },
+): Promise<void> {
   const random = randomFrom(seed ^ 0xc4ed17);
   while (Date.now() < until) {
     await scene.renewOne(random);
@@ -92,5 +129,10 @@ async function renew(scene: Scene, { seed, until }: { seed: number; until: numbe
 }
 
 function survival({ processNames }: Tollgate, { crashes }: FaultSchedule): Finding {
-  return { name: 'survival', promise: 'no process ends but by a kill', compared: processNames.length, problems: crashes };
+  return {
+    name: 'survival',
+    promise: 'no process ends but by a kill',
+    compared: processNames.length,
+    problems: crashes,
+  };
 }

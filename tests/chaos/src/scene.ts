@@ -1,4 +1,12 @@
-import { AdminClient, createCustomer, createRoutedModel, subscribeWithKey, type Customer, type RoutedModel, type Tollgate } from '@tollgate/harness';
+import {
+  AdminClient,
+  createCustomer,
+  createRoutedModel,
+  subscribeWithKey,
+  type Customer,
+  type RoutedModel,
+  type Tollgate,
+} from '@tollgate/harness';
 import type { RequestPlan, Target } from '@tollgate/audit';
 
 const CUSTOMERS = 6;
@@ -14,7 +22,12 @@ export class Scene {
   readonly #embedding: RoutedModel;
   readonly #customers: { customer: Customer; apiKey: string }[];
 
-  private constructor(tollgate: Tollgate, models: RoutedModel[], embedding: RoutedModel, customers: { customer: Customer; apiKey: string }[]) {
+  private constructor(
+    tollgate: Tollgate,
+    models: RoutedModel[],
+    embedding: RoutedModel,
+    customers: { customer: Customer; apiKey: string }[],
+  ) {
     this.#tollgate = tollgate;
     this.#models = models;
     this.#embedding = embedding;
@@ -29,19 +42,30 @@ export class Scene {
     const customers = [];
     for (let index = 0; index < CUSTOMERS; index += 1) {
       const customer = await createCustomer(tollgate, { amount: '1000000' });
-      customers.push({ customer, apiKey: await subscribeWithKey(customer, { modelIds, tokens: TOKENS_EACH }) });
+      customers.push({
+        customer,
+        apiKey: await subscribeWithKey(customer, { modelIds, tokens: TOKENS_EACH }),
+      });
     }
     await tollgate.admin.syncAll();
     return new Scene(tollgate, models, embedding, customers);
   }
 
   get choices(): { customers: number; models: number; addresses: number } {
-    return { customers: this.#customers.length, models: this.#models.length, addresses: this.#tollgate.nodeUrls.length };
+    return {
+      customers: this.#customers.length,
+      models: this.#models.length,
+      addresses: this.#tollgate.nodeUrls.length,
+    };
   }
 
   targetOf(plan: RequestPlan): Target {
     const model = plan.protocol === 'embeddings' ? this.#embedding : this.#models[plan.model];
-    return { origin: this.#tollgate.nodeUrls[plan.address] ?? '', apiKey: this.#customers[plan.customer]?.apiKey ?? '', model: model?.name ?? '' };
+    return {
+      origin: this.#tollgate.nodeUrls[plan.address] ?? '',
+      apiKey: this.#customers[plan.customer]?.apiKey ?? '',
+      model: model?.name ?? '',
+    };
   }
 
   /** Buys tokens while things break. Whether it worked is for the books to say. */
@@ -51,6 +75,8 @@ export class Scene {
     const url = this.#tollgate.adminUrls[Math.floor(random() * this.#tollgate.adminUrls.length)];
     if (!customer || !model || url === undefined) return;
     const client = new AdminClient(url, customer.client.token);
-    await client.call('POST', '/models/renew', { model_id: model.id, tokens: RENEWAL_TOKENS }).catch(() => undefined);
+    await client
+      .call('POST', '/models/renew', { model_id: model.id, tokens: RENEWAL_TOKENS })
+      .catch(() => undefined);
   }
 }

@@ -1,4 +1,9 @@
-import { chargeFor, type ClientRecord, type demoRecordSchema, type UsageRow } from '@tollgate/audit';
+import {
+  chargeFor,
+  type ClientRecord,
+  type demoRecordSchema,
+  type UsageRow,
+} from '@tollgate/audit';
 import type { z } from 'zod';
 
 type ProviderEntry = z.output<typeof demoRecordSchema>[number];
@@ -21,18 +26,45 @@ export interface Tally {
 }
 
 /** Sums over the completed requests: what the upstream reported against what left the balance. */
-export function tally({ clients, provider, usage }: { clients: readonly ClientRecord[]; provider: readonly ProviderEntry[]; usage: ReadonlyMap<string, UsageRow> }): Tally {
-  const reports = new Map(provider.flatMap(({ rid, reported }) => (reported ? [[rid, reported] as const] : [])));
-  const sums: Tally = { sent: clients.length, endings: {}, compared: 0, exact: 0, reportedTokens: 0, bookedTokens: 0, overTokens: 0, underTokens: 0, underRequests: 0, lostTokens: 0, missing: 0 };
+export function tally({
+  clients,
+  provider,
+  usage,
+}: {
+  clients: readonly ClientRecord[];
+  provider: readonly ProviderEntry[];
+  usage: ReadonlyMap<string, UsageRow>;
+}): Tally {
+  const reports = new Map(
+    provider.flatMap(({ rid, reported }) => (reported ? [[rid, reported] as const] : [])),
+  );
+  const sums: Tally = {
+    sent: clients.length,
+    endings: {},
+    compared: 0,
+    exact: 0,
+    reportedTokens: 0,
+    bookedTokens: 0,
+    overTokens: 0,
+    underTokens: 0,
+    underRequests: 0,
+    lostTokens: 0,
+    missing: 0,
+  };
   for (const client of clients) {
     sums.endings[client.ending] = (sums.endings[client.ending] ?? 0) + 1;
     sums.lostTokens += lostOf(client, usage.get(client.rid ?? ''));
-    if (client.ending === 'completed') addCompleted(sums, usage.get(client.rid ?? ''), reports.get(client.rid ?? ''));
+    if (client.ending === 'completed')
+      addCompleted(sums, usage.get(client.rid ?? ''), reports.get(client.rid ?? ''));
   }
   return sums;
 }
 
-function addCompleted(sums: Tally, row: UsageRow | undefined, reported: { prompt: number; output: number } | undefined): void {
+function addCompleted(
+  sums: Tally,
+  row: UsageRow | undefined,
+  reported: { prompt: number; output: number } | undefined,
+): void {
   if (!row) sums.missing += 1;
   if (!row || !reported) return;
   const expected = chargeFor(row, { input: reported.prompt, output: reported.output });
@@ -55,7 +87,9 @@ export function describeTally(sums: Tally): string {
   const count = (value: number): string => value.toLocaleString('en');
   const share = sums.reportedTokens === 0 ? 0 : (100 * sums.underTokens) / sums.reportedTokens;
   return [
-    `  requests sent            ${count(sums.sent)} (${Object.entries(sums.endings).map(([ending, n]) => `${count(n)} ${ending.replace('_', ' ')}`).join(', ')})`,
+    `  requests sent            ${count(sums.sent)} (${Object.entries(sums.endings)
+      .map(([ending, n]) => `${count(n)} ${ending.replace('_', ' ')}`)
+      .join(', ')})`,
     `  completed, compared      ${count(sums.compared)}, exact ${count(sums.exact)}`,
     `  tokens reported          ${count(sums.reportedTokens)}`,
     `  tokens booked            ${count(sums.bookedTokens)}`,

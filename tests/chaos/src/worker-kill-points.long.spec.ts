@@ -2,11 +2,34 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { closeClient, readUsage, sendRequest, type RequestPlan, type Target } from '@tollgate/audit';
-import { createCustomer, createRoutedModel, startTollgate, subscribeWithKey, type Customer, type Tollgate } from '@tollgate/harness';
+import {
+  closeClient,
+  readUsage,
+  sendRequest,
+  type RequestPlan,
+  type Target,
+} from '@tollgate/audit';
+import {
+  createCustomer,
+  createRoutedModel,
+  startTollgate,
+  subscribeWithKey,
+  type Customer,
+  type Tollgate,
+} from '@tollgate/harness';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 
-const PLAN: RequestPlan = { protocol: 'chat', isStream: false, customer: 0, model: 0, address: 0, tokens: 5, delayMs: 0, promptWords: 3, hangUpAtByte: null };
+const PLAN: RequestPlan = {
+  protocol: 'chat',
+  isStream: false,
+  customer: 0,
+  model: 0,
+  address: 0,
+  tokens: 5,
+  delayMs: 0,
+  promptWords: 3,
+  hangUpAtByte: null,
+};
 const TOKENS = 100_000;
 const REQUESTS = 5;
 /** At each point. */
@@ -20,7 +43,10 @@ let customer: Customer;
 let target: Target;
 beforeAll(async () => {
   orders = mkdtempSync(path.join(tmpdir(), 'tollgate-kill-points-'));
-  tollgate = await startTollgate({ nodes: 1, env: { NODE_OPTIONS: `--import ${PRELOAD}`, KILL_POINTS: orders } });
+  tollgate = await startTollgate({
+    nodes: 1,
+    env: { NODE_OPTIONS: `--import ${PRELOAD}`, KILL_POINTS: orders },
+  });
   const model = await createRoutedModel(tollgate);
   customer = await createCustomer(tollgate);
   const apiKey = await subscribeWithKey(customer, { modelIds: [model.id], tokens: TOKENS });
@@ -39,20 +65,30 @@ async function until(isSo: () => boolean | Promise<boolean>): Promise<void> {
   }
 }
 
-test.each(['before-commit', 'before-acknowledgement', 'after-acknowledgement'])('a worker killed %s books nothing twice and loses nothing', async (point) => {
-  for (let kill = 0; kill < KILLS; kill += 1) await killedAt(point);
-}, KILLS * KILL_TIMEOUT_MS);
+test.each(['before-commit', 'before-acknowledgement', 'after-acknowledgement'])(
+  'a worker killed %s books nothing twice and loses nothing',
+  async (point) => {
+    for (let kill = 0; kill < KILLS; kill += 1) await killedAt(point);
+  },
+  KILLS * KILL_TIMEOUT_MS,
+);
 
 async function killedAt(point: string): Promise<void> {
   const known = (await readUsage(tollgate.databaseUrl)).size;
   writeFileSync(path.join(orders, point), '');
-  const records = await Promise.all(Array.from({ length: REQUESTS }, () => sendRequest(PLAN, target)));
-  expect(records.map(({ ending }) => ending)).toEqual(Array.from({ length: REQUESTS }, () => 'completed'));
+  const records = await Promise.all(
+    Array.from({ length: REQUESTS }, () => sendRequest(PLAN, target)),
+  );
+  expect(records.map(({ ending }) => ending)).toEqual(
+    Array.from({ length: REQUESTS }, () => 'completed'),
+  );
   await until(() => !tollgate.isRunning('control-plane'));
   await tollgate.restart('control-plane');
   await until(async () => (await readUsage(tollgate.databaseUrl)).size === known + REQUESTS);
   const usage = await readUsage(tollgate.databaseUrl);
   const charged = [...usage.values()].reduce((sum, { delta }) => sum + delta, 0);
   expect([...usage.values()].every(({ delta, charge }) => delta === charge)).toBe(true);
-  await until(async () => (await customer.client.list('/models/my'))[0]?.tokens === TOKENS - charged);
+  await until(
+    async () => (await customer.client.list('/models/my'))[0]?.tokens === TOKENS - charged,
+  );
 }

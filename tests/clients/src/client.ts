@@ -39,7 +39,16 @@ export interface Client {
 }
 
 // guide: tool
-export const WEATHER = { name: 'get_weather', description: 'Weather in a city', reply: '{"sky":"clear","celsius":21}' };
+export const WEATHER = {
+  name: 'get_weather',
+  description: 'Weather in a city',
+  reply: '{"sky":"clear","celsius":21}',
+};
 
-export const WEATHER_SCHEMA = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'], additionalProperties: false };
+export const WEATHER_SCHEMA = {
+  type: 'object',
+  properties: { city: { type: 'string' } },
+  required: ['city'],
+  additionalProperties: false,
+};
 // guide: end

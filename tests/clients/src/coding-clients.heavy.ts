@@ -34,15 +34,23 @@ interface Journey {
   hasProof: boolean;
 }
 
-function journey(errand: { model: (typeof PROTOCOLS)[number]; prompt: string; apiKey?: string }, client: (errand: Errand, place: { folder: string; cacheFolder: string }) => Promise<Finished>): Promise<Journey> {
+function journey(
+  errand: { model: (typeof PROTOCOLS)[number]; prompt: string; apiKey?: string },
+  client: (errand: Errand, place: { folder: string; cacheFolder: string }) => Promise<Finished>,
+): Promise<Journey> {
   return inFolder(async (folder) => {
-    const { outcome, tap } = await overTheWire(scene, errand, (given) => client(given, { folder, cacheFolder }));
+    const { outcome, tap } = await overTheWire(scene, errand, (given) =>
+      client(given, { folder, cacheFolder }),
+    );
     if (outcome.status === 'rejected') throw outcome.reason;
     return { finished: outcome.value, tap, hasProof: existsSync(path.join(folder, 'proof.txt')) };
   });
 }
 
-async function expectBooked(tap: Wiretap, usage: { input_tokens: number; output_tokens: number } | undefined): Promise<void> {
+async function expectBooked(
+  tap: Wiretap,
+  usage: { input_tokens: number; output_tokens: number } | undefined,
+): Promise<void> {
   const { input, output, outcomes } = await booked(scene, tap.inference);
   expect(outcomes).toEqual(['completed, reported', 'completed, reported']);
   expect(usage).toMatchObject({ input_tokens: input, output_tokens: output });
@@ -52,55 +60,94 @@ async function expectBooked(tap: Wiretap, usage: { input_tokens: number; output_
 const badKey = (): string => `${scene.key.slice(0, -4)}AAAA`;
 
 describe('claude -p', () => {
-  test.each(PROTOCOLS)('runs the command its model asks for and shows the tokens that are booked, from an upstream of protocol %s', async (model) => {
-    const { finished, tap, hasProof } = await journey({ model, prompt: CLAUDE_PROMPT }, claudeCode);
-    const report = readClaudeReport(finished);
-    expect(report).toMatchObject({ is_error: false, result: wordsUpTo(OUTPUT_TOKENS), num_turns: 2 });
-    expect(hasProof).toBe(true);
-    expect(tap.inference.at(-1)?.body).toContain('this proves it');
-    expect(tap.calls.every(({ status }) => status === 200)).toBe(true);
-    await expectBooked(tap, report.usage);
-  }, 90_000);
+  test.each(PROTOCOLS)(
+    'runs the command its model asks for and shows the tokens that are booked, from an upstream of protocol %s',
+    async (model) => {
+      const { finished, tap, hasProof } = await journey(
+        { model, prompt: CLAUDE_PROMPT },
+        claudeCode,
+      );
+      const report = readClaudeReport(finished);
+      expect(report).toMatchObject({
+        is_error: false,
+        result: wordsUpTo(OUTPUT_TOKENS),
+        num_turns: 2,
+      });
+      expect(hasProof).toBe(true);
+      expect(tap.inference.at(-1)?.body).toContain('this proves it');
+      expect(tap.calls.every(({ status }) => status === 200)).toBe(true);
+      await expectBooked(tap, report.usage);
+    },
+    90_000,
+  );
 
   test.each([
     ['a bad key', badKey, 401, 'API key'],
     ['an empty balance', () => scene.poorKey, 402, 'balance'],
-  ] as const)('stops at %s, after one request, with the reason', async (_what, apiKey, status, words) => {
-    const { finished, tap } = await journey({ model: 'anthropic', prompt: CLAUDE_PROMPT, apiKey: apiKey() }, claudeCode);
-    expect(tap.inference.map((call) => call.status)).toEqual([status]);
-    const report = readClaudeReport(finished);
-    expect(report.is_error).toBe(true);
-    expect(report.result).toContain(words);
-  }, 90_000);
+  ] as const)(
+    'stops at %s, after one request, with the reason',
+    async (_what, apiKey, status, words) => {
+      const { finished, tap } = await journey(
+        { model: 'anthropic', prompt: CLAUDE_PROMPT, apiKey: apiKey() },
+        claudeCode,
+      );
+      expect(tap.inference.map((call) => call.status)).toEqual([status]);
+      const report = readClaudeReport(finished);
+      expect(report.is_error).toBe(true);
+      expect(report.result).toContain(words);
+    },
+    90_000,
+  );
 });
 
 describe('codex exec', () => {
-  const usageOf = (events: readonly CodexEvent[]): CodexEvent['usage'] => events.find(({ type }) => type === 'turn.completed')?.usage;
+  const usageOf = (events: readonly CodexEvent[]): CodexEvent['usage'] =>
+    events.find(({ type }) => type === 'turn.completed')?.usage;
 
-  test.each(PROTOCOLS)('runs the command its model asks for and shows the tokens that are booked, from an upstream of protocol %s', async (model) => {
-    const { finished, tap, hasProof } = await journey({ model, prompt: CODEX_PROMPT }, codex);
-    const events = readCodexEvents(finished);
-    expect(finished.code).toBe(0);
-    expect(events.findLast(({ item }) => item?.type === 'agent_message')?.item?.text).toBe(wordsUpTo(OUTPUT_TOKENS));
-    expect(hasProof).toBe(true);
-    expect(tap.inference.at(-1)?.body).toContain('this proves it');
-    await expectBooked(tap, usageOf(events));
-  }, 90_000);
+  test.each(PROTOCOLS)(
+    'runs the command its model asks for and shows the tokens that are booked, from an upstream of protocol %s',
+    async (model) => {
+      const { finished, tap, hasProof } = await journey({ model, prompt: CODEX_PROMPT }, codex);
+      const events = readCodexEvents(finished);
+      expect(finished.code).toBe(0);
+      expect(events.findLast(({ item }) => item?.type === 'agent_message')?.item?.text).toBe(
+        wordsUpTo(OUTPUT_TOKENS),
+      );
+      expect(hasProof).toBe(true);
+      expect(tap.inference.at(-1)?.body).toContain('this proves it');
+      await expectBooked(tap, usageOf(events));
+    },
+    90_000,
+  );
 
   test.each([
     // It repeats a 401 `stream_max_retries` times, which is 5 by default, against any provider.
     ['a bad key', badKey, Array.from({ length: 6 }, () => 401)],
     ['an empty balance', () => scene.poorKey, [429]],
-  ] as const)('stops at %s', async (_what, apiKey, statuses) => {
-    const { finished, tap } = await journey({ model: 'openai', prompt: CODEX_PROMPT, apiKey: apiKey() }, codex);
-    expect(finished.code).not.toBe(0);
-    expect(tap.inference.map((call) => call.status)).toEqual(statuses);
-    expect(readCodexEvents(finished).some(({ type }) => type === 'turn.failed')).toBe(true);
-  }, 90_000);
+  ] as const)(
+    'stops at %s',
+    async (_what, apiKey, statuses) => {
+      const { finished, tap } = await journey(
+        { model: 'openai', prompt: CODEX_PROMPT, apiKey: apiKey() },
+        codex,
+      );
+      expect(finished.code).not.toBe(0);
+      expect(tap.inference.map((call) => call.status)).toEqual(statuses);
+      expect(readCodexEvents(finished).some(({ type }) => type === 'turn.failed')).toBe(true);
+    },
+    90_000,
+  );
 
   test('falls back to plain requests when its web socket is refused', async () => {
-    const { finished, tap } = await journey({ model: 'openai', prompt: CODEX_PROMPT }, (errand, place) => codex(errand, { ...place, extra: 'supports_websockets = true' }));
-    expect(tap.calls.map(({ method, status }) => `${method} ${status}`)).toEqual(['GET 426', 'POST 200', 'POST 200']);
+    const { finished, tap } = await journey(
+      { model: 'openai', prompt: CODEX_PROMPT },
+      (errand, place) => codex(errand, { ...place, extra: 'supports_websockets = true' }),
+    );
+    expect(tap.calls.map(({ method, status }) => `${method} ${status}`)).toEqual([
+      'GET 426',
+      'POST 200',
+      'POST 200',
+    ]);
     expect(finished.code).toBe(0);
     await expectBooked(tap, usageOf(readCodexEvents(finished)));
   }, 90_000);

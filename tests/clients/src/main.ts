@@ -14,24 +14,51 @@ async function main(args: readonly string[]): Promise<number> {
     console.log(`Fetching ${Object.keys(CODING_CLIENTS).join(' and ')} into ${folder} ...`);
     mkdirSync(folder, { recursive: true });
     const packages = Object.entries(CODING_CLIENTS).map(([name, version]) => `${name}@${version}`);
-    const code = await run('npm', ['install', '--prefix', folder, '--no-audit', '--no-fund', '--ignore-scripts', ...packages], {});
-    if (code !== 0) throw new Error('The coding clients could not be installed.\n  Fix: run it again with the network; `npm test` does not need them.');
+    const code = await run(
+      'npm',
+      ['install', '--prefix', folder, '--no-audit', '--no-fund', '--ignore-scripts', ...packages],
+      {},
+    );
+    if (code !== 0)
+      throw new Error(
+        'The coding clients could not be installed.\n  Fix: run it again with the network; `npm test` does not need them.',
+      );
   }
-  const jest = ['--experimental-vm-modules', '--no-warnings', path.join(ROOT, 'node_modules/jest/bin/jest.js'), 'tests/clients', '--testMatch', '**/*.spec.ts', '**/*.heavy.ts', '--runInBand'];
+  const jest = [
+    '--experimental-vm-modules',
+    '--no-warnings',
+    path.join(ROOT, 'node_modules/jest/bin/jest.js'),
+    'tests/clients',
+    '--testMatch',
+    '**/*.spec.ts',
+    '**/*.heavy.ts',
+    '--runInBand',
+  ];
   return run(process.execPath, [...jest, ...args], { TOLLGATE_CODING_CLIENTS: folder });
 }
 
 function isInstalled(folder: string): boolean {
   return Object.entries(CODING_CLIENTS).every(([name, version]) => {
     const manifest = path.join(folder, 'node_modules', name, 'package.json');
-    return existsSync(manifest) && readFileSync(manifest, 'utf8').includes(`"version": "${version}"`);
+    return (
+      existsSync(manifest) && readFileSync(manifest, 'utf8').includes(`"version": "${version}"`)
+    );
   });
 }
 
-function run(program: string, args: readonly string[], env: Record<string, string>): Promise<number> {
+function run(
+  program: string,
+  args: readonly string[],
+  env: Record<string, string>,
+): Promise<number> {
   return new Promise((resolve, reject) => {
-    const child = spawn(program, args, { cwd: ROOT, stdio: 'inherit', env: { ...process.env, ...env } });
-    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => child.kill(signal));
+    const child = spawn(program, args, {
+      cwd: ROOT,
+      stdio: 'inherit',
+      env: { ...process.env, ...env },
+    });
+    for (const signal of ['SIGINT', 'SIGTERM'] as const)
+      process.on(signal, () => child.kill(signal));
     child.on('error', reject);
     child.on('exit', (code) => resolve(code ?? 1));
   });

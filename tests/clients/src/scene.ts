@@ -1,5 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { createCustomer, createRoutedModel, startTollgate, subscribeWithKey, type Customer, type RoutedModel, type Tollgate } from '@tollgate/harness';
+import {
+  createCustomer,
+  createRoutedModel,
+  startTollgate,
+  subscribeWithKey,
+  type Customer,
+  type RoutedModel,
+  type Tollgate,
+} from '@tollgate/harness';
 import { z } from 'zod';
 import type { Errand } from './client.ts';
 import { Wiretap, type Call } from './wiretap.ts';
@@ -21,7 +29,10 @@ export interface Scene {
 
 export async function setScene(): Promise<Scene> {
   const tollgate = await startTollgate({ nodes: 1 });
-  const models = { openai: await createRoutedModel(tollgate, { protocols: ['openai'] }), anthropic: await createRoutedModel(tollgate, { protocols: ['anthropic'] }) };
+  const models = {
+    openai: await createRoutedModel(tollgate, { protocols: ['openai'] }),
+    anthropic: await createRoutedModel(tollgate, { protocols: ['anthropic'] }),
+  };
   const modelIds = [models.openai.id, models.anthropic.id];
   const [rich, poor]: Customer[] = [await createCustomer(tollgate), await createCustomer(tollgate)];
   const key = await subscribeWithKey(rich as Customer, { modelIds, tokens: TOKENS });
@@ -31,24 +42,49 @@ export async function setScene(): Promise<Scene> {
 }
 
 /** Runs one errand through a wiretap, and says what went over the wire, however it ended. */
-export async function overTheWire<T>({ tollgate, models, key }: Scene, errand: { model: keyof Scene['models']; prompt: string; apiKey?: string }, run: (errand: Errand) => Promise<T>): Promise<{ outcome: PromiseSettledResult<T>; tap: Wiretap }> {
+export async function overTheWire<T>(
+  { tollgate, models, key }: Scene,
+  errand: { model: keyof Scene['models']; prompt: string; apiKey?: string },
+  run: (errand: Errand) => Promise<T>,
+): Promise<{ outcome: PromiseSettledResult<T>; tap: Wiretap }> {
   const tap = new Wiretap(tollgate.nodeUrls[0] ?? '');
   const origin = await tap.open();
   try {
-    const [outcome] = await Promise.allSettled([run({ origin, apiKey: errand.apiKey ?? key, model: models[errand.model].name, prompt: errand.prompt })]);
+    const [outcome] = await Promise.allSettled([
+      run({
+        origin,
+        apiKey: errand.apiKey ?? key,
+        model: models[errand.model].name,
+        prompt: errand.prompt,
+      }),
+    ]);
     return { outcome: outcome as PromiseSettledResult<T>, tap };
   } finally {
     await tap.close();
   }
 }
 
-const usageRow = z.looseObject({ rid: z.string(), input_tokens: z.number(), output_tokens: z.number(), basis: z.string(), outcome: z.string() });
+const usageRow = z.looseObject({
+  rid: z.string(),
+  input_tokens: z.number(),
+  output_tokens: z.number(),
+  basis: z.string(),
+  outcome: z.string(),
+});
 
 /** What the books say of these requests together, once all have arrived. */
-export async function booked({ tollgate }: Scene, calls: readonly Call[]): Promise<{ input: number; output: number; outcomes: string[] }> {
+export async function booked(
+  { tollgate }: Scene,
+  calls: readonly Call[],
+): Promise<{ input: number; output: number; outcomes: string[] }> {
   const rows = await Promise.all(calls.map(({ rid }) => rowOf(tollgate, rid)));
-  const sum = (pick: (row: z.infer<typeof usageRow>) => number): number => rows.reduce((total, row) => total + pick(row), 0);
-  return { input: sum((row) => row.input_tokens), output: sum((row) => row.output_tokens), outcomes: rows.map((row) => `${row.outcome}, ${row.basis}`) };
+  const sum = (pick: (row: z.infer<typeof usageRow>) => number): number =>
+    rows.reduce((total, row) => total + pick(row), 0);
+  return {
+    input: sum((row) => row.input_tokens),
+    output: sum((row) => row.output_tokens),
+    outcomes: rows.map((row) => `${row.outcome}, ${row.basis}`),
+  };
 }
 
 async function rowOf({ admin }: Tollgate, rid: string): Promise<z.infer<typeof usageRow>> {

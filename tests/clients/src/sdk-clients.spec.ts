@@ -1,14 +1,29 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { wordsUpTo } from '@tollgate/demo-upstream';
 import type { Client, Conversation } from './client.ts';
-import { aiAnthropic, aiOpenaiChat, aiOpenaiCompatible, aiOpenaiResponses } from './drivers/ai-sdk.ts';
+import {
+  aiAnthropic,
+  aiOpenaiChat,
+  aiOpenaiCompatible,
+  aiOpenaiResponses,
+} from './drivers/ai-sdk.ts';
 import { anthropic } from './drivers/anthropic.ts';
 import { invokeAnthropic, langchainAnthropic, langchainOpenai } from './drivers/langchain.ts';
 import { openaiChat, openaiResponses } from './drivers/openai.ts';
 import { booked, overTheWire, setScene, type Scene } from './scene.ts';
 
 /** The client libraries people use, as published, streaming a tool call through a real node from an upstream of their own and of the other protocol. */
-const CLIENTS = [openaiChat, openaiResponses, anthropic, aiOpenaiResponses, aiOpenaiChat, aiOpenaiCompatible, aiAnthropic, langchainOpenai, langchainAnthropic];
+const CLIENTS = [
+  openaiChat,
+  openaiResponses,
+  anthropic,
+  aiOpenaiResponses,
+  aiOpenaiChat,
+  aiOpenaiCompatible,
+  aiAnthropic,
+  langchainOpenai,
+  langchainAnthropic,
+];
 const OUTPUT_TOKENS = 7;
 const PROMPT = `What is the weather in Bern? @demo mode=agent tokens=${OUTPUT_TOKENS}`;
 
@@ -19,7 +34,16 @@ let scene: Scene;
 let withoutQuota: Map<Client, Promise<Journey>>;
 beforeAll(async () => {
   scene = await setScene();
-  withoutQuota = new Map(CLIENTS.map((client) => [client, overTheWire(scene, { model: client.protocol, prompt: PROMPT, apiKey: scene.poorKey }, client.converse)]));
+  withoutQuota = new Map(
+    CLIENTS.map((client) => [
+      client,
+      overTheWire(
+        scene,
+        { model: client.protocol, prompt: PROMPT, apiKey: scene.poorKey },
+        client.converse,
+      ),
+    ]),
+  );
 }, 60_000);
 afterAll(() => scene?.tollgate.stop(), 30_000);
 
@@ -28,47 +52,78 @@ function fulfilled(outcome: PromiseSettledResult<Conversation>): Conversation {
   return outcome.value;
 }
 
-function refusedBy(client: Client, outcome: PromiseSettledResult<Conversation>): ReturnType<Client['refusal']> {
+function refusedBy(
+  client: Client,
+  outcome: PromiseSettledResult<Conversation>,
+): ReturnType<Client['refusal']> {
   if (outcome.status === 'fulfilled') throw new Error('it was served');
   return client.refusal(outcome.reason);
 }
 
 describe.each(CLIENTS)('$name', (client) => {
-  test.each(['openai', 'anthropic'] as const)('runs its tool and shows the tokens that are booked, from an upstream of protocol %s', async (model) => {
-    const { outcome, tap } = await overTheWire(scene, { model, prompt: PROMPT }, client.converse);
-    const { text, toolInputs, usage } = fulfilled(outcome);
-    expect(toolInputs).toEqual([{ city: 'Bern' }]);
-    expect(text).toBe(wordsUpTo(OUTPUT_TOKENS));
-    expect(tap.inference.map(({ status }) => status)).toEqual([200, 200]);
-    const { outcomes, ...tokens } = await booked(scene, tap.inference);
-    expect(outcomes).toEqual(['completed, reported', 'completed, reported']);
-    expect(tokens.output).toBe(2 * OUTPUT_TOKENS);
-    if (!client.miscountsStreams) expect(usage).toEqual(tokens);
-  });
+  test.each(['openai', 'anthropic'] as const)(
+    'runs its tool and shows the tokens that are booked, from an upstream of protocol %s',
+    async (model) => {
+      const { outcome, tap } = await overTheWire(scene, { model, prompt: PROMPT }, client.converse);
+      const { text, toolInputs, usage } = fulfilled(outcome);
+      expect(toolInputs).toEqual([{ city: 'Bern' }]);
+      expect(text).toBe(wordsUpTo(OUTPUT_TOKENS));
+      expect(tap.inference.map(({ status }) => status)).toEqual([200, 200]);
+      const { outcomes, ...tokens } = await booked(scene, tap.inference);
+      expect(outcomes).toEqual(['completed, reported', 'completed, reported']);
+      expect(tokens.output).toBe(2 * OUTPUT_TOKENS);
+      if (!client.miscountsStreams) expect(usage).toEqual(tokens);
+    },
+  );
 
   test('is told of a bad key once and does not ask again', async () => {
-    const { outcome, tap } = await overTheWire(scene, { model: client.protocol, prompt: PROMPT, apiKey: `${scene.key.slice(0, -4)}AAAA` }, client.converse);
-    expect(refusedBy(client, outcome)).toEqual({ status: 401, code: client.protocol === 'openai' ? 'invalid_api_key' : 'authentication_error' });
+    const { outcome, tap } = await overTheWire(
+      scene,
+      { model: client.protocol, prompt: PROMPT, apiKey: `${scene.key.slice(0, -4)}AAAA` },
+      client.converse,
+    );
+    expect(refusedBy(client, outcome)).toEqual({
+      status: 401,
+      code: client.protocol === 'openai' ? 'invalid_api_key' : 'authentication_error',
+    });
     expect(tap.inference).toHaveLength(1);
   });
 });
 
-test.each(['openai', 'anthropic'] as const)('@langchain/anthropic shows the tokens that are booked when it does not stream, from an upstream of protocol %s', async (model) => {
-  const { outcome, tap } = await overTheWire(scene, { model, prompt: PROMPT }, invokeAnthropic);
-  const { outcomes: _, ...tokens } = await booked(scene, tap.inference);
-  expect(fulfilled(outcome).usage).toEqual(tokens);
-});
+test.each(['openai', 'anthropic'] as const)(
+  '@langchain/anthropic shows the tokens that are booked when it does not stream, from an upstream of protocol %s',
+  async (model) => {
+    const { outcome, tap } = await overTheWire(scene, { model, prompt: PROMPT }, invokeAnthropic);
+    const { outcomes: _, ...tokens } = await booked(scene, tap.inference);
+    expect(fulfilled(outcome).usage).toEqual(tokens);
+  },
+);
 
 test('an alias given in the administration interface serves at once, on the model it stands for', async () => {
   const { tollgate, models, key } = scene;
-  await tollgate.admin.call('PUT', `/models/${models.openai.id}`, { aliases: ['claude-of-the-house'] });
+  await tollgate.admin.call('PUT', `/models/${models.openai.id}`, {
+    aliases: ['claude-of-the-house'],
+  });
   await tollgate.admin.syncAll();
-  const { text } = await anthropic.converse({ origin: tollgate.nodeUrls[0] ?? '', apiKey: key, model: 'claude-of-the-house', prompt: PROMPT });
+  const { text } = await anthropic.converse({
+    origin: tollgate.nodeUrls[0] ?? '',
+    apiKey: key,
+    model: 'claude-of-the-house',
+    prompt: PROMPT,
+  });
   expect(text).toBe(wordsUpTo(OUTPUT_TOKENS));
 });
 
-test.each(CLIENTS)('$name is told of an empty balance and gives up', async (client) => {
-  const { outcome, tap } = (await withoutQuota.get(client)) as Journey;
-  expect(refusedBy(client, outcome)).toEqual(client.protocol === 'openai' ? { status: 429, code: 'insufficient_quota' } : { status: 402, code: 'billing_error' });
-  expect(tap.inference).toHaveLength(client.triesWithoutQuota);
-}, 30_000);
+test.each(CLIENTS)(
+  '$name is told of an empty balance and gives up',
+  async (client) => {
+    const { outcome, tap } = (await withoutQuota.get(client)) as Journey;
+    expect(refusedBy(client, outcome)).toEqual(
+      client.protocol === 'openai'
+        ? { status: 429, code: 'insufficient_quota' }
+        : { status: 402, code: 'billing_error' },
+    );
+    expect(tap.inference).toHaveLength(client.triesWithoutQuota);
+  },
+  30_000,
+);

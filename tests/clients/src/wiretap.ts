@@ -1,4 +1,10 @@
-import { createServer, request, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import {
+  createServer,
+  request,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 /** One request of a client as it went over the wire. */
@@ -17,7 +23,9 @@ export class Wiretap {
   readonly #server: Server;
 
   constructor(target: string) {
-    this.#server = createServer((incoming, outgoing) => this.#pass(new URL(target), incoming, outgoing));
+    this.#server = createServer((incoming, outgoing) =>
+      this.#pass(new URL(target), incoming, outgoing),
+    );
   }
 
   async open(): Promise<string> {
@@ -32,19 +40,36 @@ export class Wiretap {
 
   /** Calls that ask a model for an answer: probes and token counts cost nothing. */
   get inference(): Call[] {
-    return this.calls.filter(({ method, path }) => method === 'POST' && !path.includes('count_tokens'));
+    return this.calls.filter(
+      ({ method, path }) => method === 'POST' && !path.includes('count_tokens'),
+    );
   }
 
   #pass(target: URL, incoming: IncomingMessage, outgoing: ServerResponse): void {
-    const call: Call = { method: incoming.method ?? '', path: incoming.url ?? '', status: 0, rid: '', body: '' };
+    const call: Call = {
+      method: incoming.method ?? '',
+      path: incoming.url ?? '',
+      status: 0,
+      rid: '',
+      body: '',
+    };
     this.calls.push(call);
-    const onward = request({ host: target.hostname, port: target.port, method: call.method, path: call.path, headers: incoming.headers }, (answer) => {
-      call.status = answer.statusCode ?? 0;
-      call.rid = String(answer.headers['x-request-id'] ?? '');
-      outgoing.writeHead(call.status, answer.headers);
-      outgoing.flushHeaders();
-      answer.pipe(outgoing);
-    });
+    const onward = request(
+      {
+        host: target.hostname,
+        port: target.port,
+        method: call.method,
+        path: call.path,
+        headers: incoming.headers,
+      },
+      (answer) => {
+        call.status = answer.statusCode ?? 0;
+        call.rid = String(answer.headers['x-request-id'] ?? '');
+        outgoing.writeHead(call.status, answer.headers);
+        outgoing.flushHeaders();
+        answer.pipe(outgoing);
+      },
+    );
     onward.on('error', () => outgoing.destroy());
     outgoing.on('close', () => outgoing.writableFinished || onward.destroy());
     incoming.on('data', (bytes: Buffer) => (call.body += bytes.toString('utf8')));

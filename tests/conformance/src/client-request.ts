@@ -15,20 +15,44 @@ interface Wanted {
 }
 
 /** The recorded request where there is one and the client speaks its protocol, else one that could have brought this answer. */
-export function clientRequest({ client, recording, index, model, wantsUsage, usage }: Wanted): Record<string, unknown> {
+export function clientRequest({
+  client,
+  recording,
+  index,
+  model,
+  wantsUsage,
+  usage,
+}: Wanted): Record<string, unknown> {
   const { isStream, protocol, request } = recording;
   const prompt = (usage?.input ?? 0) + (usage?.cacheRead ?? 0) + (usage?.cacheWrite ?? 0);
   const outputMax = Math.max(OUTPUT_TOKENS_MIN, usage?.output ?? 0);
-  const base = client === protocol && request ? request : minimalRequest(client, { prompt, outputMax });
+  const base =
+    client === protocol && request ? request : minimalRequest(client, { prompt, outputMax });
   const { stream: _, stream_options: __, ...rest } = base;
-  const streaming = isStream ? { stream: true, ...(client === 'chat' && wantsUsage ? { stream_options: { include_usage: true } } : {}) } : {};
+  const streaming = isStream
+    ? {
+        stream: true,
+        ...(client === 'chat' && wantsUsage ? { stream_options: { include_usage: true } } : {}),
+      }
+    : {};
   const name = recordingName(index);
-  return { ...rest, ...streaming, model, ...(client === 'messages' ? { metadata: { user_id: name } } : { user: name }) };
+  return {
+    ...rest,
+    ...streaming,
+    model,
+    ...(client === 'messages' ? { metadata: { user_id: name } } : { user: name }),
+  };
 }
 
 /** A prompt about as long as the recorded one: usage beyond any bound of the request would rightly be doubted. */
-function minimalRequest(client: RecordedProtocol, { prompt, outputMax }: { prompt: number; outputMax: number }): Record<string, unknown> {
+function minimalRequest(
+  client: RecordedProtocol,
+  { prompt, outputMax }: { prompt: number; outputMax: number },
+): Record<string, unknown> {
   const content = `Hello${' hello'.repeat(Math.ceil(prompt / 6))}`;
   if (client === 'embeddings') return { input: content };
-  return { messages: [{ role: 'user', content }], ...(client === 'messages' || outputMax > OUTPUT_TOKENS_MIN ? { max_tokens: outputMax } : {}) };
+  return {
+    messages: [{ role: 'user', content }],
+    ...(client === 'messages' || outputMax > OUTPUT_TOKENS_MIN ? { max_tokens: outputMax } : {}),
+  };
 }

@@ -13,40 +13,68 @@ export interface Changed {
 export function jsonDifference({ upstream, client, model }: Changed): string | null {
   const given = looseJson(upstream)?.model;
   if (given === undefined) return upstream === client ? null : 'an answer without a model changed';
-  return differsInModelOnly({ upstream, client, model }, JSON.stringify(given)) ? null : 'bytes differ beyond the model value';
+  return differsInModelOnly({ upstream, client, model }, JSON.stringify(given))
+    ? null
+    : 'bytes differ beyond the model value';
 }
 
 /** A messages stream: every byte but the model value of message_start, and a missing message_stop. */
 export function messagesDifference({ upstream, client, model }: Changed): string | null {
   const given = textEvents(upstream).filter((event) => !isDone(event));
   const got = textEvents(client);
-  if (got.length === given.length + 1 && got.at(-1)?.name === 'message_stop' && given.at(-1)?.name !== 'message_stop') got.pop();
+  if (
+    got.length === given.length + 1 &&
+    got.at(-1)?.name === 'message_stop' &&
+    given.at(-1)?.name !== 'message_stop'
+  )
+    got.pop();
   if (got.length !== given.length) return `${given.length} events became ${got.length}`;
   const at = given.findIndex((event, index) => {
     const twin = got[index];
     if (twin === undefined || twin.raw === event.raw) return false;
     const name = looseJson(event.data)?.message?.model;
-    return name === undefined || !differsInModelOnly({ upstream: event.raw, client: twin.raw, model }, JSON.stringify(name));
+    return (
+      name === undefined ||
+      !differsInModelOnly({ upstream: event.raw, client: twin.raw, model }, JSON.stringify(name))
+    );
   });
-  return at === -1 ? null : `event ${at} changed: ${given[at]?.raw.slice(0, 200)} -> ${got[at]?.raw.slice(0, 200)}`;
+  return at === -1
+    ? null
+    : `event ${at} changed: ${given[at]?.raw.slice(0, 200)} -> ${got[at]?.raw.slice(0, 200)}`;
 }
 
 /** A chat stream: model values, role and id of the first chunk, usage removed or moved right before [DONE]. */
-export function chatDifference({ upstream, client, model }: Changed, wantsUsage: boolean): string | null {
+export function chatDifference(
+  { upstream, client, model }: Changed,
+  wantsUsage: boolean,
+): string | null {
   const all = textEvents(client);
   const last = all.pop();
   if (!last || !isDone(last)) return 'the stream does not end with [DONE]';
   const usageChunks = all.filter((event) => isUsageOnly(looseJson(event.data)));
   const misplaced = usageFault(all, usageChunks, wantsUsage);
   if (misplaced !== null) return misplaced;
-  const given = textEvents(upstream).filter((event) => !isDone(event) && !isUsageOnly(looseJson(event.data)));
+  const given = textEvents(upstream).filter(
+    (event) => !isDone(event) && !isUsageOnly(looseJson(event.data)),
+  );
   const got = all.filter((event) => !usageChunks.includes(event));
   if (given.length !== got.length) return `${given.length} chunks became ${got.length}`;
-  return given.map((event, at) => chunkDifference(event, got[at], { model, isFirst: at < 2 })).find((difference) => difference !== null) ?? identityFault(got, model);
+  return (
+    given
+      .map((event, at) => chunkDifference(event, got[at], { model, isFirst: at < 2 }))
+      .find((difference) => difference !== null) ?? identityFault(got, model)
+  );
 }
 
-function usageFault(all: readonly TextEvent[], usageChunks: readonly TextEvent[], wantsUsage: boolean): string | null {
-  if (!wantsUsage) return all.some((event) => 'usage' in looseJson(event.data)) ? 'usage nobody asked for is shown' : null;
+function usageFault(
+  all: readonly TextEvent[],
+  usageChunks: readonly TextEvent[],
+  wantsUsage: boolean,
+): string | null {
+  if (!wantsUsage)
+    return all.some((event) => 'usage' in looseJson(event.data))
+      ? 'usage nobody asked for is shown'
+      : null;
   if (usageChunks.length !== 1) return `${usageChunks.length} usage chunks`;
   if (usageChunks[0] !== all.at(-1)) return 'the usage chunk is not the last one';
   const isElsewhere = all.slice(0, -1).some((event) => looseJson(event.data)?.usage);
@@ -54,17 +82,30 @@ function usageFault(all: readonly TextEvent[], usageChunks: readonly TextEvent[]
 }
 
 function isUsageOnly(chunk: Loose): boolean {
-  return (chunk?.choices ?? []).length === 0 && typeof chunk?.usage === 'object' && chunk.usage !== null;
+  return (
+    (chunk?.choices ?? []).length === 0 && typeof chunk?.usage === 'object' && chunk.usage !== null
+  );
 }
 
 /** Byte for byte where only the model value may change; by value where members of the closed list had to go. */
-function chunkDifference(event: TextEvent, twin: TextEvent | undefined, { model, isFirst }: { model: string; isFirst: boolean }): string | null {
+function chunkDifference(
+  event: TextEvent,
+  twin: TextEvent | undefined,
+  { model, isFirst }: { model: string; isFirst: boolean },
+): string | null {
   if (twin?.raw === event.raw) return null;
   const given = looseJson(event.data);
   const got = looseJson(twin?.data ?? '');
   const inWords = `chunk changed: ${event.raw.slice(0, 300)} -> ${twin?.raw.slice(0, 300)}`;
-  const isPlain = !('usage' in given) && !isFirst && given.id && given.model !== undefined && given.choices;
-  if (isPlain) return differsInModelOnly({ upstream: event.raw, client: twin?.raw ?? '', model }, JSON.stringify(given.model)) ? null : inWords;
+  const isPlain =
+    !('usage' in given) && !isFirst && given.id && given.model !== undefined && given.choices;
+  if (isPlain)
+    return differsInModelOnly(
+      { upstream: event.raw, client: twin?.raw ?? '', model },
+      JSON.stringify(given.model),
+    )
+      ? null
+      : inWords;
   const isLent = isFirst || !given.id;
   return JSON.stringify(core(given, isLent)) === JSON.stringify(core(got, isLent)) ? null : inWords;
 }
@@ -75,12 +116,18 @@ const LENT = new Set(['model', 'usage', 'id', 'created', 'object']);
 
 /** A chunk without the members that may change, in any order where some were added. */
 function core(chunk: Loose, isLent: boolean): Loose {
-  const choices = (chunk.choices ?? []).map((choice: Loose) => (isLent ? { ...choice, delta: sorted({ ...choice.delta, role: 'assistant' }) } : choice));
+  const choices = (chunk.choices ?? []).map((choice: Loose) =>
+    isLent ? { ...choice, delta: sorted({ ...choice.delta, role: 'assistant' }) } : choice,
+  );
   return { ...sorted({ ...chunk, choices: [] }, isLent ? LENT : ALWAYS_OPEN), choices };
 }
 
 function sorted(value: Loose, except: ReadonlySet<string> = new Set()): Loose {
-  return Object.fromEntries(Object.entries(value).filter(([key]) => !except.has(key)).toSorted(([one], [other]) => (one < other ? -1 : 1)));
+  return Object.fromEntries(
+    Object.entries(value)
+      .filter(([key]) => !except.has(key))
+      .toSorted(([one], [other]) => (one < other ? -1 : 1)),
+  );
 }
 
 function identityFault(got: readonly TextEvent[], model: string): string | null {

@@ -3,18 +3,35 @@ import type { NormalUsage } from './expected-usage.ts';
 import type { Reading } from './reading.ts';
 
 /** What a translated answer says differently from the provider's own, in words. */
-export function readingDifferences(direct: Reading, translated: Reading, { client, usage }: { client: 'chat' | 'messages'; usage: NormalUsage | null }): string[] {
+export function readingDifferences(
+  direct: Reading,
+  translated: Reading,
+  { client, usage }: { client: 'chat' | 'messages'; usage: NormalUsage | null },
+): string[] {
   // A message has no place for a refusal but its text.
   const text = client === 'messages' ? direct.text + direct.refusal : direct.text;
-  const args = (reading: Reading): unknown[] => reading.tools.map((tool, at) => (direct.tools[at]?.args === null ? null : tool.args));
+  const args = (reading: Reading): unknown[] =>
+    reading.tools.map((tool, at) => (direct.tools[at]?.args === null ? null : tool.args));
   return [
     ...difference('text', text, translated.text),
     ...difference('thinking', direct.thinking, translated.thinking),
-    ...difference('tool calls', direct.tools.map(({ name }) => name), translated.tools.map(({ name }) => name)),
+    ...difference(
+      'tool calls',
+      direct.tools.map(({ name }) => name),
+      translated.tools.map(({ name }) => name),
+    ),
     // A call the limit cut off is told as far as it came; each protocol's SDK makes of it what it can.
-    ...(direct.finish === 'length' ? [] : difference('arguments', direct.tools.map((tool) => tool.args), args(translated))),
+    ...(direct.finish === 'length'
+      ? []
+      : difference(
+          'arguments',
+          direct.tools.map((tool) => tool.args),
+          args(translated),
+        )),
     ...difference('stop reason', finishOf(direct), translated.finish),
-    ...(usage === null ? [] : difference('usage told', told(usage), translated.usage && told(translated.usage))),
+    ...(usage === null
+      ? []
+      : difference('usage told', told(usage), translated.usage && told(translated.usage))),
   ];
 }
 
@@ -28,7 +45,9 @@ function told({ input, cacheRead, cacheWrite, output }: NormalUsage): object {
 }
 
 function difference(what: string, expected: unknown, actual: unknown): string[] {
-  return isDeepStrictEqual(plain(expected), plain(actual)) ? [] : [`${what}: expected ${inShort(expected)}, got ${inShort(actual)}`];
+  return isDeepStrictEqual(plain(expected), plain(actual))
+    ? []
+    : [`${what}: expected ${inShort(expected)}, got ${inShort(actual)}`];
 }
 
 /** SDKs hand out objects of other realms and prototypes; what they say is what counts. */

@@ -14,7 +14,10 @@ const hasRecordings = existsSync(RECORDINGS_FOLDER);
 test(
   'every provider’s answer comes through a real node with its bytes, or its meaning in the other protocol, and its usage is booked',
   async () => {
-    const replays = await runConformance([ODD_ANSWERS, ...(hasRecordings ? [RECORDINGS_FOLDER] : [])]);
+    const replays = await runConformance([
+      ODD_ANSWERS,
+      ...(hasRecordings ? [RECORDINGS_FOLDER] : []),
+    ]);
     const failed = replays.filter(({ failures }) => failures.length > 0);
     expect(failed.length === 0 ? '' : describeReplays(failed)).toBe('');
     expect(replays.length).toBeGreaterThan(0);
@@ -22,4 +25,6 @@ test(
   TIMEOUT_MS,
 );
 
-if (!hasRecordings) test.skip('recorded answers: skipped, as there are none beside the repository (../shared/fixtures, or TOLLGATE_FIXTURES)', () => undefined);
+if (!hasRecordings)
+  test.skip('recorded answers: skipped, as there are none beside the repository (../shared/fixtures, or TOLLGATE_FIXTURES)', () =>
+    undefined);

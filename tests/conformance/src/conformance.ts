@@ -41,12 +41,26 @@ export async function runConformance(folders: readonly string[]): Promise<Replay
   try {
     const replays = await withModels(plan(recordings, directs), gateway, upstream.url);
     const answers = await inLanes(replays, CONCURRENCY, (replay) => send(gateway, replay));
-    const rows = await usageRows(gateway.tollgate.databaseUrl, answers.map(({ rid }) => rid));
+    const rows = await usageRows(
+      gateway.tollgate.databaseUrl,
+      answers.map(({ rid }) => rid),
+    );
     return replays.map((replay, at) => {
       const { failures = [], rid = '' } = answers[at] ?? {};
-      const booked = usageDifferences(rows.get(rid), replay.direct.kind === 'error' ? 'nothing' : expectedUsage(replay.recording));
-      const note = replay.direct.kind === 'unreadable' && replay.client !== 'embeddings' ? replay.direct.reason : null;
-      return { recording: replay.recording, way: replay.client === replay.recording.protocol ? 'same' : 'translated', failures: [...failures, ...booked], note };
+      const booked = usageDifferences(
+        rows.get(rid),
+        replay.direct.kind === 'error' ? 'nothing' : expectedUsage(replay.recording),
+      );
+      const note =
+        replay.direct.kind === 'unreadable' && replay.client !== 'embeddings'
+          ? replay.direct.reason
+          : null;
+      return {
+        recording: replay.recording,
+        way: replay.client === replay.recording.protocol ? 'same' : 'translated',
+        failures: [...failures, ...booked],
+        note,
+      };
     });
   } finally {
     await gateway.stop();
@@ -54,13 +68,17 @@ export async function runConformance(folders: readonly string[]): Promise<Replay
   }
 }
 
-function plan(recordings: readonly Recording[], directs: readonly DirectAnswer[]): Omit<Replay, 'model'>[] {
+function plan(
+  recordings: readonly Recording[],
+  directs: readonly DirectAnswer[],
+): Omit<Replay, 'model'>[] {
   return recordings.flatMap((recording, index): Omit<Replay, 'model'>[] => {
     const direct: DirectAnswer = directs[index] ?? { kind: 'error' };
     const replay = { recording, index, direct, wantsUsage: false };
     if (recording.protocol === 'embeddings') return [{ ...replay, client: 'embeddings' as const }];
     const other = recording.protocol === 'chat' ? ('messages' as const) : ('chat' as const);
-    const isStreamOfChat = recording.protocol === 'chat' && recording.isStream && direct.kind !== 'error';
+    const isStreamOfChat =
+      recording.protocol === 'chat' && recording.isStream && direct.kind !== 'error';
     return [
       { ...replay, client: recording.protocol },
       ...(isStreamOfChat ? [{ ...replay, client: 'chat' as const, wantsUsage: true }] : []),
@@ -70,10 +88,19 @@ function plan(recordings: readonly Recording[], directs: readonly DirectAnswer[]
 }
 
 /** Answers share one upstream a protocol; each error has one of its own, as a failing upstream is rightly left alone for a while. */
-async function withModels(replays: readonly Omit<Replay, 'model'>[], gateway: Gateway, url: string): Promise<Replay[]> {
-  const upstreamOf = ({ recording }: Omit<Replay, 'model'>): RoutedUpstream => ({ url, protocol: recording.protocol === 'messages' ? 'anthropic' : 'openai', kind: recording.protocol === 'embeddings' ? 'embedding' : 'chat' });
+async function withModels(
+  replays: readonly Omit<Replay, 'model'>[],
+  gateway: Gateway,
+  url: string,
+): Promise<Replay[]> {
+  const upstreamOf = ({ recording }: Omit<Replay, 'model'>): RoutedUpstream => ({
+    url,
+    protocol: recording.protocol === 'messages' ? 'anthropic' : 'openai',
+    kind: recording.protocol === 'embeddings' ? 'embedding' : 'chat',
+  });
   const groups = new Map<string, RoutedUpstream>();
-  const groupOf = (replay: Omit<Replay, 'model'>, at: number): string => (replay.direct.kind === 'error' ? `error ${at}` : replay.recording.protocol);
+  const groupOf = (replay: Omit<Replay, 'model'>, at: number): string =>
+    replay.direct.kind === 'error' ? `error ${at}` : replay.recording.protocol;
   replays.forEach((replay, at) => groups.set(groupOf(replay, at), upstreamOf(replay)));
   const models = await gateway.addModels([...groups.values()]);
   const names = new Map([...groups.keys()].map((group, at) => [group, models[at]?.name ?? '']));
@@ -85,7 +112,11 @@ interface Answered {
   failures: string[];
 }
 
-const PATHS = { chat: '/v1/chat/completions', messages: '/v1/messages', embeddings: '/v1/embeddings' };
+const PATHS = {
+  chat: '/v1/chat/completions',
+  messages: '/v1/messages',
+  embeddings: '/v1/embeddings',
+};
 
 async function send(gateway: Gateway, replay: Replay): Promise<Answered> {
   const { recording, client, direct } = replay;
@@ -100,14 +131,23 @@ async function send(gateway: Gateway, replay: Replay): Promise<Answered> {
     if (direct.kind === 'error' || client === recording.protocol) {
       const { response, text } = await post(gateway, client, body);
       last = { response, text };
-      return direct.kind === 'error' ? errorDifferences(recording, { client, response, text }) : sameDifferences(replay, { status: response.status, text });
+      return direct.kind === 'error'
+        ? errorDifferences(recording, { client, response, text })
+        : sameDifferences(replay, { status: response.status, text });
     }
     if (direct.kind === 'unreadable' || client === 'embeddings') return [];
     const read = client === 'chat' ? readChatStrictly : readMessages;
-    const reading = await read({ fetch: passing, baseUrl: gateway.nodeUrl, apiKey: gateway.apiKey, body });
+    const reading = await read({
+      fetch: passing,
+      baseUrl: gateway.nodeUrl,
+      apiKey: gateway.apiKey,
+      body,
+    });
     return readingDifferences(direct.reading, reading, { client, usage: expectedUsage(recording) });
   };
-  const failures = await judge().catch((error: unknown) => [`${error instanceof Error ? error.message : String(error)}${last === null ? '' : ` (after ${last.text.slice(0, 300)})`}`]);
+  const failures = await judge().catch((error: unknown) => [
+    `${error instanceof Error ? error.message : String(error)}${last === null ? '' : ` (after ${last.text.slice(0, 300)})`}`,
+  ]);
   return { rid: ridOf(last), failures };
 }
 
@@ -115,18 +155,33 @@ function ridOf(last: { response: Response } | null): string {
   return last?.response.headers.get('x-request-id') ?? '';
 }
 
-async function post({ nodeUrl, apiKey }: Gateway, client: RecordedProtocol, body: object): Promise<{ response: Response; text: string }> {
+async function post(
+  { nodeUrl, apiKey }: Gateway,
+  client: RecordedProtocol,
+  body: object,
+): Promise<{ response: Response; text: string }> {
   const response = await fetch(`${nodeUrl}${PATHS[client]}`, {
     method: 'POST',
-    headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json', 'anthropic-version': '2023-06-01' },
+    headers: {
+      authorization: `Bearer ${apiKey}`,
+      'content-type': 'application/json',
+      'anthropic-version': '2023-06-01',
+    },
     body: JSON.stringify(body),
   });
   return { response, text: await response.text() };
 }
 
-function sameDifferences({ recording, wantsUsage, model }: Replay, { status, text }: { status: number; text: string }): string[] {
+function sameDifferences(
+  { recording, wantsUsage, model }: Replay,
+  { status, text }: { status: number; text: string },
+): string[] {
   if (status !== 200) return [`answered ${status}: ${text.slice(0, 300)}`];
   const changed = { upstream: recording.body.toString('utf8'), client: text, model };
-  const difference = !recording.isStream ? jsonDifference(changed) : recording.protocol === 'messages' ? messagesDifference(changed) : chatDifference(changed, wantsUsage);
+  const difference = !recording.isStream
+    ? jsonDifference(changed)
+    : recording.protocol === 'messages'
+      ? messagesDifference(changed)
+      : chatDifference(changed, wantsUsage);
   return difference === null ? [] : [difference];
 }

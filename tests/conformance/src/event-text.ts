@@ -8,10 +8,16 @@ export interface TextEvent {
 
 /** Events of a stream in order; comments and blank events are left out. */
 export function textEvents(text: string): TextEvent[] {
-  const blocks = text.replace(/^\uFEFF/, '').replaceAll('\r\n', '\n').split(/\n\n+/);
+  const blocks = text
+    .replace(/^\uFEFF/, '')
+    .replaceAll('\r\n', '\n')
+    .split(/\n\n+/);
   return blocks.flatMap((raw) => {
     const lines = raw.split('\n');
-    const field = (name: string): string[] => lines.filter((line) => line.startsWith(`${name}:`)).map((line) => line.slice(name.length + 1).replace(/^ /, ''));
+    const field = (name: string): string[] =>
+      lines
+        .filter((line) => line.startsWith(`${name}:`))
+        .map((line) => line.slice(name.length + 1).replace(/^ /, ''));
     const data = field('data').join('\n');
     return data.trim() === '' ? [] : [{ raw, name: field('event')[0] ?? '', data }];
   });

@@ -28,7 +28,9 @@ function ofMessages(usage: Loose): NormalUsage | null {
   return {
     input: usage.input_tokens ?? 0,
     cacheRead: usage.cache_read_input_tokens ?? 0,
-    cacheWrite: usage.cache_creation_input_tokens ?? (writes.ephemeral_5m_input_tokens ?? 0) + (writes.ephemeral_1h_input_tokens ?? 0),
+    cacheWrite:
+      usage.cache_creation_input_tokens ??
+      (writes.ephemeral_5m_input_tokens ?? 0) + (writes.ephemeral_1h_input_tokens ?? 0),
     output,
     reasoning: Math.min(output, usage.output_tokens_details?.thinking_tokens ?? 0),
   };
@@ -38,10 +40,16 @@ function ofChat(usage: Loose): NormalUsage | null {
   const { prompt_tokens: p, completion_tokens: c = 0, total_tokens: t } = usage;
   if (p === undefined && usage.completion_tokens === undefined && t === undefined) return null;
   const prompt = p ?? Math.max(0, t - c);
-  const cached = usage.prompt_tokens_details?.cached_tokens ?? usage.prompt_cache_hit_tokens ?? usage.cached_tokens ?? usage.num_cached_tokens ?? 0;
+  const cached =
+    usage.prompt_tokens_details?.cached_tokens ??
+    usage.prompt_cache_hit_tokens ??
+    usage.cached_tokens ??
+    usage.num_cached_tokens ??
+    0;
   const written = usage.prompt_tokens_details?.cache_write_tokens ?? 0;
   const audio = usage.prompt_tokens_details?.audio_tokens ?? 0;
-  const reasoning = usage.completion_tokens_details?.reasoning_tokens ?? usage.reasoning_tokens ?? 0;
+  const reasoning =
+    usage.completion_tokens_details?.reasoning_tokens ?? usage.reasoning_tokens ?? 0;
   let input = cached > prompt ? prompt : prompt - cached - written;
   let output = c;
   const rest = t === undefined || t === null ? 0 : t - prompt - c;
@@ -50,23 +58,48 @@ function ofChat(usage: Loose): NormalUsage | null {
     if (rest !== reasoning && rest === audio) input += rest;
     else output += rest;
   }
-  return { input, cacheRead: cached, cacheWrite: written, output, reasoning: Math.min(reasoning, output) };
+  return {
+    input,
+    cacheRead: cached,
+    cacheWrite: written,
+    output,
+    reasoning: Math.min(reasoning, output),
+  };
 }
 
 /** The usage object of an answer: a stream's last one, and for messages all of them merged. */
 function recordedUsage({ protocol, isStream, body }: Recording): Loose {
   const text = body.toString('utf8');
   if (!isStream) return looseJson(text)?.usage ?? null;
-  const events = textEvents(text).filter((event) => !isDone(event)).map(({ data }) => looseJson(data) ?? {});
+  const events = textEvents(text)
+    .filter((event) => !isDone(event))
+    .map(({ data }) => looseJson(data) ?? {});
   return protocol === 'messages' ? mergedUsage(events) : lastUsage(events);
 }
 
 function lastUsage(chunks: readonly Loose[]): Loose {
-  return chunks.map((chunk) => chunk.usage ?? chunk.x_groq?.usage ?? (chunk.choices ?? []).find((choice: Loose) => choice.usage)?.usage).findLast((usage) => usage) ?? null;
+  return (
+    chunks
+      .map(
+        (chunk) =>
+          chunk.usage ??
+          chunk.x_groq?.usage ??
+          (chunk.choices ?? []).find((choice: Loose) => choice.usage)?.usage,
+      )
+      .findLast((usage) => usage) ?? null
+  );
 }
 
 function mergedUsage(events: readonly Loose[]): Loose {
-  const reports = events.flatMap((event) => (event.type === 'message_start' ? [event.message?.usage] : event.type === 'message_delta' ? [event.usage] : []));
-  const given = reports.flatMap((usage) => Object.entries(usage ?? {})).filter(([, value]) => value !== null);
+  const reports = events.flatMap((event) =>
+    event.type === 'message_start'
+      ? [event.message?.usage]
+      : event.type === 'message_delta'
+        ? [event.usage]
+        : [],
+  );
+  const given = reports
+    .flatMap((usage) => Object.entries(usage ?? {}))
+    .filter(([, value]) => value !== null);
   return given.length === 0 ? null : Object.fromEntries(given);
 }

@@ -1,5 +1,9 @@
 /** The work on each item, at most `lanes` at a time; results in the order of the items. */
-export async function inLanes<T, R>(items: readonly T[], lanes: number, work: (item: T) => Promise<R>): Promise<R[]> {
+export async function inLanes<T, R>(
+  items: readonly T[],
+  lanes: number,
+  work: (item: T) => Promise<R>,
+): Promise<R[]> {
   const results: R[] = [];
   const queue = items.entries();
   const lane = async (): Promise<void> => {

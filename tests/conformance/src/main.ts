@@ -7,10 +7,14 @@ import { describeReplays } from './report.ts';
 
 /** Exit status 0: every recording came through. 1: some did not. 2: there is nothing to replay. */
 async function main(): Promise<number> {
-  const { values } = parseArgs({ options: { fixtures: { type: 'string', default: RECORDINGS_FOLDER } } });
+  const { values } = parseArgs({
+    options: { fixtures: { type: 'string', default: RECORDINGS_FOLDER } },
+  });
   const folder = path.resolve(values.fixtures);
   if (!existsSync(folder)) {
-    console.error(`There are no recordings at ${folder}.\n  Fix: npm run test:conformance -- --fixtures DIR`);
+    console.error(
+      `There are no recordings at ${folder}.\n  Fix: npm run test:conformance -- --fixtures DIR`,
+    );
     return 2;
   }
   const replays = await runConformance([folder]);

@@ -3,7 +3,9 @@ import path from 'node:path';
 import { z } from 'zod';
 
 /** Where recordings are kept beside the repository, or where TOLLGATE_FIXTURES says; they are never copied into it. */
-export const RECORDINGS_FOLDER = process.env['TOLLGATE_FIXTURES'] ?? path.resolve(import.meta.dirname, '../../../../shared/fixtures');
+export const RECORDINGS_FOLDER =
+  process.env['TOLLGATE_FIXTURES'] ??
+  path.resolve(import.meta.dirname, '../../../../shared/fixtures');
 
 export type RecordedProtocol = 'chat' | 'messages' | 'embeddings';
 
@@ -31,7 +33,10 @@ const FORMS = ['json', 'stream'] as const;
 /** Answers of endpoints the gateway serves by itself. */
 const OWN_ENDPOINTS = new Set(['count_tokens']);
 
-const headerFile = z.looseObject({ status: z.number().optional(), headers: z.record(z.string(), z.unknown()).optional() });
+const headerFile = z.looseObject({
+  status: z.number().optional(),
+  headers: z.record(z.string(), z.unknown()).optional(),
+});
 const jsonObject = z.record(z.string(), z.unknown());
 
 type IndexRow = Readonly<Record<string, string>>;
@@ -44,7 +49,14 @@ export function readRecordings(folder: string): Recording[] {
       answerFiles(path.join(folder, protocol, form))
         .map((name) => `${protocol}/${form}/${name}`)
         .filter((file) => !OWN_ENDPOINTS.has(index.get(file)?.['kind'] ?? ''))
-        .map((file) => readRecording(folder, { file, protocol, isStream: form === 'stream', row: index.get(file) })),
+        .map((file) =>
+          readRecording(folder, {
+            file,
+            protocol,
+            isStream: form === 'stream',
+            row: index.get(file),
+          }),
+        ),
     ),
   );
 }
@@ -56,9 +68,19 @@ function answerFiles(folder: string): string[] {
     .toSorted();
 }
 
-function readRecording(folder: string, { file, protocol, isStream, row }: { file: string; protocol: RecordedProtocol; isStream: boolean; row: IndexRow | undefined }): Recording {
+function readRecording(
+  folder: string,
+  {
+    file,
+    protocol,
+    isStream,
+    row,
+  }: { file: string; protocol: RecordedProtocol; isStream: boolean; row: IndexRow | undefined },
+): Recording {
   const stem = file.replace(/(?:\.chunks\.txt|\.sse|\.json)$/, '');
-  const { status, headers = {} } = headerFile.catch({}).parse(readJson(path.join(folder, `${stem}.hdr.json`)) ?? {});
+  const { status, headers = {} } = headerFile
+    .catch({})
+    .parse(readJson(path.join(folder, `${stem}.hdr.json`)) ?? {});
   const requestFile = row?.['request_file'] || `${stem}.req.json`;
   const request = jsonObject.safeParse(readJson(path.join(folder, requestFile)));
   const bytes = readFileSync(path.join(folder, file));
@@ -70,7 +92,9 @@ function readRecording(folder: string, { file, protocol, isStream, row }: { file
     source: row?.['source_repo'] || source,
     provider: row?.['provider'] || source,
     status: status ?? (Number(row?.['http_status']) || 200),
-    headers: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), String(value)])),
+    headers: Object.fromEntries(
+      Object.entries(headers).map(([name, value]) => [name.toLowerCase(), String(value)]),
+    ),
     body: file.endsWith('.chunks.txt') ? framed(bytes.toString('utf8'), protocol) : bytes,
     request: request.success ? request.data : null,
     indexedUsage: row === undefined ? undefined : parseCell(row['usage_json'] ?? ''),
@@ -81,7 +105,9 @@ function readRecording(folder: string, { file, protocol, isStream, row }: { file
 function framed(text: string, protocol: RecordedProtocol): Buffer {
   const lines = text.split('\n').filter((line) => line.trim() !== '');
   const isMessages = protocol === 'messages';
-  const events = lines.map((line) => (isMessages ? `event: ${eventType(line)}\ndata: ${line}\n\n` : `data: ${line}\n\n`));
+  const events = lines.map((line) =>
+    isMessages ? `event: ${eventType(line)}\ndata: ${line}\n\n` : `data: ${line}\n\n`,
+  );
   return Buffer.from(events.join('') + (isMessages ? '' : 'data: [DONE]\n\n'));
 }
 
@@ -93,7 +119,9 @@ function readIndex(file: string): Map<string, IndexRow> {
   if (!existsSync(file)) return new Map();
   const [header = '', ...lines] = readFileSync(file, 'utf8').trimEnd().split('\n');
   const names = header.split('\t');
-  const rows = lines.map((line): IndexRow => Object.fromEntries(line.split('\t').map((cell, at) => [names[at] ?? '', cell])));
+  const rows = lines.map((line): IndexRow =>
+    Object.fromEntries(line.split('\t').map((cell, at) => [names[at] ?? '', cell])),
+  );
   return new Map(rows.map((row) => [row['file'] ?? '', row]));
 }
 

@@ -12,10 +12,18 @@ export interface ReplayUpstream {
 /** Pieces of odd sizes, so that no check depends on where a provider's packets happened to end. */
 const PIECES = [1, 17, 300, 4_096, 5, 65_536];
 /** They belong to the connection the recording was made on. */
-const CONNECTION_HEADERS = new Set(['content-length', 'content-encoding', 'transfer-encoding', 'connection', 'date']);
+const CONNECTION_HEADERS = new Set([
+  'content-length',
+  'content-encoding',
+  'transfer-encoding',
+  'connection',
+  'date',
+]);
 
 /** Answers each request with the recording whose number stands in it, with its status and headers. The number travels as the end user's name, which every translation carries. */
-export async function startReplayUpstream(recordings: readonly Recording[]): Promise<ReplayUpstream> {
+export async function startReplayUpstream(
+  recordings: readonly Recording[],
+): Promise<ReplayUpstream> {
   const server = createServer((request, response) => {
     answer(recordings, request, response).catch(() => response.destroy());
   });
@@ -34,15 +42,27 @@ export function recordingName(index: number): string {
   return `recording-${index}`;
 }
 
-async function answer(recordings: readonly Recording[], request: IncomingMessage, response: ServerResponse): Promise<void> {
+async function answer(
+  recordings: readonly Recording[],
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
   const chunks: Buffer[] = [];
   for await (const chunk of request) chunks.push(chunk as Buffer);
   const body = looseJson(Buffer.concat(chunks).toString('utf8'));
   const name = String(body?.user ?? body?.metadata?.user_id ?? '');
   const recording = recordings[Number(name.replace('recording-', ''))];
-  if (!recording || !name) return void response.writeHead(418, { 'content-type': 'application/json' }).end('{"error":{"message":"which recording?"}}');
-  const headers = Object.entries(recording.headers).filter(([header]) => !CONNECTION_HEADERS.has(header));
-  response.writeHead(recording.status, { 'content-type': recording.isStream ? 'text/event-stream' : 'application/json', ...Object.fromEntries(headers) });
+  if (!recording || !name)
+    return void response
+      .writeHead(418, { 'content-type': 'application/json' })
+      .end('{"error":{"message":"which recording?"}}');
+  const headers = Object.entries(recording.headers).filter(
+    ([header]) => !CONNECTION_HEADERS.has(header),
+  );
+  response.writeHead(recording.status, {
+    'content-type': recording.isStream ? 'text/event-stream' : 'application/json',
+    ...Object.fromEntries(headers),
+  });
   let at = 0;
   for (let piece = 0; at < recording.body.length; piece += 1) {
     const size = PIECES[piece % PIECES.length] ?? 1;

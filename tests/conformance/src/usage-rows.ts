@@ -20,7 +20,10 @@ const QUERY = `SELECT rid::text, charge::int, basis, outcome, input_tokens::int,
   FROM usage_events WHERE kind = 'usage' AND rid = ANY($1::uuid[])`;
 
 /** What was booked, by request id, once every request's row has arrived or the wait is over. */
-export async function usageRows(databaseUrl: string, rids: readonly string[]): Promise<Map<string, UsageRow>> {
+export async function usageRows(
+  databaseUrl: string,
+  rids: readonly string[],
+): Promise<Map<string, UsageRow>> {
   const wanted = rids.filter((rid) => rid !== '');
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();
@@ -28,7 +31,8 @@ export async function usageRows(databaseUrl: string, rids: readonly string[]): P
     const deadline = Date.now() + WAIT_MS;
     for (;;) {
       const { rows } = await client.query<UsageRow>(QUERY, [wanted]);
-      if (rows.length >= wanted.length || Date.now() > deadline) return new Map(rows.map((row) => [row.rid, row]));
+      if (rows.length >= wanted.length || Date.now() > deadline)
+        return new Map(rows.map((row) => [row.rid, row]));
       await delay(PAUSE_MS);
     }
   } finally {
@@ -37,13 +41,27 @@ export async function usageRows(databaseUrl: string, rids: readonly string[]): P
 }
 
 /** `expected` null: nothing was reported, so the gateway counts. */
-export function usageDifferences(row: UsageRow | undefined, expected: NormalUsage | null | 'nothing'): string[] {
-  if (expected === 'nothing') return row && row.charge > 0 && row.outcome !== 'upstream_interrupted' ? [`an error was charged ${row.charge}`] : [];
+export function usageDifferences(
+  row: UsageRow | undefined,
+  expected: NormalUsage | null | 'nothing',
+): string[] {
+  if (expected === 'nothing')
+    return row && row.charge > 0 && row.outcome !== 'upstream_interrupted'
+      ? [`an error was charged ${row.charge}`]
+      : [];
   if (!row) return ['no usage row'];
-  if (expected === null) return row.basis === 'estimated' ? [] : [`usage nobody reported is booked as ${row.basis}`];
+  if (expected === null)
+    return row.basis === 'estimated' ? [] : [`usage nobody reported is booked as ${row.basis}`];
   const { input, cacheRead, cacheWrite, output } = expected;
-  const booked = [row.input_tokens, row.cache_read_tokens, row.cache_write_tokens, row.output_tokens];
+  const booked = [
+    row.input_tokens,
+    row.cache_read_tokens,
+    row.cache_write_tokens,
+    row.output_tokens,
+  ];
   const wanted = [input, cacheRead, cacheWrite, output];
   if (row.basis === 'reported' && booked.every((count, at) => count === wanted[at])) return [];
-  return [`booked ${row.basis} ${booked.join('/')} instead of ${wanted.join('/')} (input/read/write/output)`];
+  return [
+    `booked ${row.basis} ${booked.join('/')} instead of ${wanted.join('/')} (input/read/write/output)`,
+  ];
 }

@@ -34,13 +34,19 @@ export async function settledRows(tollgate: Tollgate, rid: string): Promise<Usag
 /** Live balance of a customer's subscription, once nothing is held any more. */
 export async function balanceOf(_: Tollgate, customer: Customer, modelId: number): Promise<number> {
   return until(async () => {
-    const mine = (await customer.client.list('/models/my')).find((item) => item.model_id === modelId);
+    const mine = (await customer.client.list('/models/my')).find(
+      (item) => item.model_id === modelId,
+    );
     return mine && mine.held === 0 ? z.number().parse(mine.tokens) : undefined;
   }, `settled balance of model ${modelId}`);
 }
 
 /** Asks again until there is an answer; fails by name when none comes in time. */
-export async function until<T>(ask: () => Promise<T | undefined>, what: string, waitMs = WAIT_MS): Promise<T> {
+export async function until<T>(
+  ask: () => Promise<T | undefined>,
+  what: string,
+  waitMs = WAIT_MS,
+): Promise<T> {
   const deadline = Date.now() + waitMs;
   for (;;) {
     const answer = await ask();

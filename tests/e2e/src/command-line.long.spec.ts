@@ -3,7 +3,12 @@ import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { createRoutedModel, startTollgate, type RoutedModel, type Tollgate } from '@tollgate/harness';
+import {
+  createRoutedModel,
+  startTollgate,
+  type RoutedModel,
+  type Tollgate,
+} from '@tollgate/harness';
 
 /** The `tollgate` command as an administrator has it, against a real control plane and a real node. */
 const PROGRAM = path.join(import.meta.dirname, '../../../apps/cli/bin/tollgate.mjs');
@@ -31,9 +36,15 @@ interface Ended {
   stderr: string;
 }
 
-function run(args: string[], { env = {}, stdin = '' }: { env?: Record<string, string>; stdin?: string } = {}): Promise<Ended> {
+function run(
+  args: string[],
+  { env = {}, stdin = '' }: { env?: Record<string, string>; stdin?: string } = {},
+): Promise<Ended> {
   return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, [PROGRAM, ...args], { env: { PATH: process.env.PATH, XDG_CONFIG_HOME: home, ...env }, stdio: ['pipe', 'pipe', 'pipe'] });
+    const child = spawn(process.execPath, [PROGRAM, ...args], {
+      env: { PATH: process.env.PATH, XDG_CONFIG_HOME: home, ...env },
+      stdio: ['pipe', 'pipe', 'pipe'],
+    });
     const ended: Ended = { status: null, stdout: '', stderr: '' };
     child.stdout.on('data', (bytes) => (ended.stdout += String(bytes)));
     child.stderr.on('data', (bytes) => (ended.stderr += String(bytes)));
@@ -46,35 +57,59 @@ const json = async (...args: string[]) => JSON.parse((await run([...args, '--jso
 
 describe('before a login', () => {
   test('says what to do', async () => {
-    expect(await run(['users', 'list'])).toMatchObject({ status: 2, stdout: '', stderr: expect.stringContaining('tollgate login') });
-    expect(await run(['users', 'list', '--url', tollgate.adminUrl])).toMatchObject({ status: 2, stderr: expect.stringContaining('not signed in') });
+    expect(await run(['users', 'list'])).toMatchObject({
+      status: 2,
+      stdout: '',
+      stderr: expect.stringContaining('tollgate login'),
+    });
+    expect(await run(['users', 'list', '--url', tollgate.adminUrl])).toMatchObject({
+      status: 2,
+      stderr: expect.stringContaining('not signed in'),
+    });
   });
 
   test('a wrong password is told, and nothing is kept', async () => {
-    const ended = await run(['login', 'admin', '--url', tollgate.adminUrl, '--password-stdin'], { stdin: 'wrong password\n' });
-    expect(ended).toMatchObject({ status: 2, stdout: '', stderr: expect.stringContaining('401 invalid_credentials') });
+    const ended = await run(['login', 'admin', '--url', tollgate.adminUrl, '--password-stdin'], {
+      stdin: 'wrong password\n',
+    });
+    expect(ended).toMatchObject({
+      status: 2,
+      stdout: '',
+      stderr: expect.stringContaining('401 invalid_credentials'),
+    });
     expect(() => statSync(path.join(home, 'tollgate/session.json'))).toThrow();
   });
 
   test('a command that does not exist is status 2, help is status 0', async () => {
     expect(await run(['frobnicate'])).toMatchObject({ status: 2 });
-    expect(await run(['--help'])).toMatchObject({ status: 0, stdout: expect.stringContaining('sync-all') });
+    expect(await run(['--help'])).toMatchObject({
+      status: 0,
+      stdout: expect.stringContaining('sync-all'),
+    });
   });
 
   test('a server that does not answer is told', async () => {
-    expect(await run(['alerts', '--url', 'http://127.0.0.1:1'], { env: { TOLLGATE_TOKEN: 'x' } })).toMatchObject({ status: 2, stderr: expect.stringContaining('does not answer') });
+    expect(
+      await run(['alerts', '--url', 'http://127.0.0.1:1'], { env: { TOLLGATE_TOKEN: 'x' } }),
+    ).toMatchObject({ status: 2, stderr: expect.stringContaining('does not answer') });
   });
 
   test('TOLLGATE_URL and TOLLGATE_TOKEN stand in for one', async () => {
     const env = { TOLLGATE_URL: tollgate.adminUrl, TOLLGATE_TOKEN: tollgate.admin.token ?? '' };
-    expect(await run(['models', 'list'], { env })).toMatchObject({ status: 0, stdout: expect.stringContaining(model.name) });
+    expect(await run(['models', 'list'], { env })).toMatchObject({
+      status: 0,
+      stdout: expect.stringContaining(model.name),
+    });
   });
 });
 
 describe('after a login', () => {
   beforeAll(async () => {
     const { username, password } = tollgate.adminCredentials;
-    const ended = await run(['login', username, '--url', `${tollgate.adminUrl}/`, '--password-stdin'], { stdin: `${password}\n` });
+    const ended = await run(
+      ['login', username, '--url', `${tollgate.adminUrl}/`, '--password-stdin'],
+      { stdin: `${password}\n` },
+    );
     expect(ended).toMatchObject({ status: 0, stderr: '' });
   });
 
@@ -84,40 +119,89 @@ describe('after a login', () => {
   });
 
   test('it is not sent to another server', async () => {
-    expect(await run(['alerts', '--url', 'http://127.0.0.1:1'])).toMatchObject({ status: 2, stderr: expect.stringContaining('not signed in to http://127.0.0.1:1') });
+    expect(await run(['alerts', '--url', 'http://127.0.0.1:1'])).toMatchObject({
+      status: 2,
+      stderr: expect.stringContaining('not signed in to http://127.0.0.1:1'),
+    });
   });
 
   test('users are listed, approved, frozen and let in again; a move that is not allowed is told', async () => {
-    expect((await json('users', 'list', '--status', 'pending')).data).toMatchObject([{ id: pendingId, username: 'petra' }]);
-    expect((await run(['users', 'list'])).stdout).toMatch(/^ID +USERNAME +ROLE +STATUS +CREATED\n[^]*petra +user +pending/);
-    expect(await run(['users', 'approve', String(pendingId)])).toEqual({ status: 0, stdout: `petra (${pendingId}) is active.\n`, stderr: '' });
-    expect(await json('users', 'freeze', String(pendingId))).toMatchObject({ id: pendingId, status: 'frozen' });
+    expect((await json('users', 'list', '--status', 'pending')).data).toMatchObject([
+      { id: pendingId, username: 'petra' },
+    ]);
+    expect((await run(['users', 'list'])).stdout).toMatch(
+      /^ID +USERNAME +ROLE +STATUS +CREATED\n[^]*petra +user +pending/,
+    );
+    expect(await run(['users', 'approve', String(pendingId)])).toEqual({
+      status: 0,
+      stdout: `petra (${pendingId}) is active.\n`,
+      stderr: '',
+    });
+    expect(await json('users', 'freeze', String(pendingId))).toMatchObject({
+      id: pendingId,
+      status: 'frozen',
+    });
     expect((await run(['users', 'unfreeze', String(pendingId)])).stdout).toContain('is active');
-    expect(await run(['users', 'reject', String(pendingId)])).toMatchObject({ status: 2, stdout: '', stderr: expect.stringContaining('409 invalid_transition') });
-    expect(await run(['users', 'approve', 'petra'])).toMatchObject({ status: 2, stdout: '', stderr: expect.stringContaining('whole number') });
+    expect(await run(['users', 'reject', String(pendingId)])).toMatchObject({
+      status: 2,
+      stdout: '',
+      stderr: expect.stringContaining('409 invalid_transition'),
+    });
+    expect(await run(['users', 'approve', 'petra'])).toMatchObject({
+      status: 2,
+      stdout: '',
+      stderr: expect.stringContaining('whole number'),
+    });
   });
 
   test('a key is created, shown once, listed and disabled', async () => {
-    const created = await run(['keys', 'create', 'ci', '--user', String(pendingId), '--models', model.name, '--rpm', '60']);
+    const created = await run([
+      'keys',
+      'create',
+      'ci',
+      '--user',
+      String(pendingId),
+      '--models',
+      model.name,
+      '--rpm',
+      '60',
+    ]);
     expect(created).toMatchObject({ status: 0, stdout: expect.stringMatching(/^sk-tg-\S+\n$/) });
     const [listed] = (await json('keys', 'list', '--user', String(pendingId))).data;
-    expect(listed).toMatchObject({ name: 'ci', allowed_models: model.name, rpm: 60, rph: 0, status: 'enabled' });
+    expect(listed).toMatchObject({
+      name: 'ci',
+      allowed_models: model.name,
+      rpm: 60,
+      rph: 0,
+      status: 'enabled',
+    });
     expect(created.stdout).toContain(listed.key_prefix);
     expect(await json('keys', 'disable', String(listed.id))).toMatchObject({ status: 'disabled' });
     const wrong = await run(['keys', 'create', 'bad', '--models', 'a,b c']);
-    expect(wrong).toMatchObject({ status: 2, stderr: expect.stringMatching(/400 invalid_request[^]*\n {2}allowed_models: /) });
+    expect(wrong).toMatchObject({
+      status: 2,
+      stderr: expect.stringMatching(/400 invalid_request[^]*\n {2}allowed_models: /),
+    });
   });
 
   test('sync-all tells each node, and fails when one did not apply', async () => {
-    expect(await run(['sync-all'])).toMatchObject({ status: 0, stdout: expect.stringMatching(/node-1 +applied/) });
+    expect(await run(['sync-all'])).toMatchObject({
+      status: 0,
+      stdout: expect.stringMatching(/node-1 +applied/),
+    });
     await tollgate.admin.call('POST', '/proxy-nodes', { name: 'ghost' });
-    expect(await run(['sync-all'])).toMatchObject({ status: 1, stdout: expect.stringMatching(/ghost +offline/) });
+    expect(await run(['sync-all'])).toMatchObject({
+      status: 1,
+      stdout: expect.stringMatching(/ghost +offline/),
+    });
   });
 
   test('sync-all warns while publication is pinned, and says how to go on', async () => {
     const { version } = await json('sync-all');
     await tollgate.admin.call('POST', `/snapshots/${version}/rollback`);
-    expect((await run(['sync-all'])).stderr).toMatch(/pinned to version \d+[^]*POST \/admin-api\/snapshots\/unpin/);
+    expect((await run(['sync-all'])).stderr).toMatch(
+      /pinned to version \d+[^]*POST \/admin-api\/snapshots\/unpin/,
+    );
     await tollgate.admin.call('POST', '/snapshots/unpin');
     expect((await run(['sync-all'])).stderr).toBe('');
   });
@@ -126,12 +210,22 @@ describe('after a login', () => {
     const { ok } = await json('config-check');
     expect((await run(['config-check'])).status).toBe(ok ? 0 : 1);
     await tollgate.admin.createModel({ name: 'nowhere' });
-    expect(await run(['config-check'])).toMatchObject({ status: 1, stdout: expect.stringContaining('model_without_route') });
+    expect(await run(['config-check'])).toMatchObject({
+      status: 1,
+      stdout: expect.stringContaining('model_without_route'),
+    });
   });
 
   test('stats and alerts print tables and JSON', async () => {
-    expect(await run(['stats', '--by', 'model', '--interval', 'hour'])).toMatchObject({ status: 0, stdout: expect.stringMatching(/^(Nothing\.|AT +MODEL)/) });
-    expect(await json('stats', '--by', 'model')).toMatchObject({ interval: 'day', group_by: 'model', data: expect.any(Array) });
+    expect(await run(['stats', '--by', 'model', '--interval', 'hour'])).toMatchObject({
+      status: 0,
+      stdout: expect.stringMatching(/^(Nothing\.|AT +MODEL)/),
+    });
+    expect(await json('stats', '--by', 'model')).toMatchObject({
+      interval: 'day',
+      group_by: 'model',
+      data: expect.any(Array),
+    });
     expect(await json('alerts', '--status', 'all')).toMatchObject({ data: expect.any(Array) });
     const refused = await run(['stats', '--from', 'yesterday']);
     expect(refused).toMatchObject({ status: 2, stderr: expect.stringContaining('\n  from: ') });
@@ -140,6 +234,9 @@ describe('after a login', () => {
 
   test('logout ends the session', async () => {
     expect((await run(['logout'])).status).toBe(0);
-    expect(await run(['users', 'list', '--url', tollgate.adminUrl])).toMatchObject({ status: 2, stderr: expect.stringContaining('not signed in') });
+    expect(await run(['users', 'list', '--url', tollgate.adminUrl])).toMatchObject({
+      status: 2,
+      stderr: expect.stringContaining('not signed in'),
+    });
   });
 });

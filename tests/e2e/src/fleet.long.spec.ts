@@ -1,6 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { createCustomer, createRoutedModel, startTollgate, subscribeWithKey, type RoutedModel, type Tollgate } from '@tollgate/harness';
+import {
+  createCustomer,
+  createRoutedModel,
+  startTollgate,
+  subscribeWithKey,
+  type RoutedModel,
+  type Tollgate,
+} from '@tollgate/harness';
 import { z } from 'zod';
 
 /** Real nodes of two worker processes each, over real Redis and PostgreSQL: what an administrator is told must be what they run. */
@@ -10,15 +17,39 @@ let model: RoutedModel;
 let single: RoutedModel;
 let key: string;
 
-const workers = z.array(z.looseObject({ worker: z.number(), state: z.string(), version: z.number(), checksum: z.string() }));
-const statusAnswer = z.looseObject({ version: z.number(), checksum: z.string(), nodes: z.array(z.looseObject({ id: z.number(), name: z.string(), state: z.string(), version: z.number().nullable(), workers })) });
-const dumpAnswer = z.looseObject({ nodes: z.array(z.looseObject({ name: z.string(), worker: z.number(), outcome: z.string() })) });
+const workers = z.array(
+  z.looseObject({
+    worker: z.number(),
+    state: z.string(),
+    version: z.number(),
+    checksum: z.string(),
+  }),
+);
+const statusAnswer = z.looseObject({
+  version: z.number(),
+  checksum: z.string(),
+  nodes: z.array(
+    z.looseObject({
+      id: z.number(),
+      name: z.string(),
+      state: z.string(),
+      version: z.number().nullable(),
+      workers,
+    }),
+  ),
+});
+const dumpAnswer = z.looseObject({
+  nodes: z.array(z.looseObject({ name: z.string(), worker: z.number(), outcome: z.string() })),
+});
 
 beforeAll(async () => {
   tollgate = await startTollgate({ nodes: 2, workers: 2 });
   model = await createRoutedModel(tollgate);
   single = await createRoutedModel(tollgate, { protocols: ['openai'] });
-  key = await subscribeWithKey(await createCustomer(tollgate), { modelIds: [model.id, single.id], tokens: 100_000 });
+  key = await subscribeWithKey(await createCustomer(tollgate), {
+    modelIds: [model.id, single.id],
+    tokens: 100_000,
+  });
 }, 60_000);
 afterAll(() => tollgate?.stop(), 30_000);
 
@@ -27,10 +58,15 @@ async function nodeId(name: string): Promise<number> {
   return (await status()).nodes.find((node) => node.name === name)?.id ?? 0;
 }
 async function outcomes(): Promise<Record<string, string>> {
-  return Object.fromEntries((await tollgate.admin.syncAll()).nodes.map((node) => [node.name, node.outcome]));
+  return Object.fromEntries(
+    (await tollgate.admin.syncAll()).nodes.map((node) => [node.name, node.outcome]),
+  );
 }
 /** 0 = nobody listens. */
-async function chatStatus(nodeUrl: string | undefined, { prompt = '@demo tokens=2', of = model } = {}): Promise<number> {
+async function chatStatus(
+  nodeUrl: string | undefined,
+  { prompt = '@demo tokens=2', of = model } = {},
+): Promise<number> {
   const answer = await fetch(`${nodeUrl}/v1/chat/completions`, {
     method: 'POST',
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
@@ -52,7 +88,9 @@ describe('a change of routing', () => {
     expect(await outcomes()).toEqual({ 'node-1': 'applied', 'node-2': 'applied' });
     const now = await status();
     const { version } = now;
-    const running = now.nodes.flatMap((node) => node.workers.map((worker) => ({ version: worker.version, checksum: worker.checksum })));
+    const running = now.nodes.flatMap((node) =>
+      node.workers.map((worker) => ({ version: worker.version, checksum: worker.checksum })),
+    );
     expect(running).toEqual(Array.from({ length: 4 }, () => ({ version, checksum: now.checksum })));
     for (const url of tollgate.nodeUrls) expect(await chatStatus(url)).toBe(200);
   });
@@ -60,9 +98,17 @@ describe('a change of routing', () => {
   test('reaches every worker by itself within seconds, and a rollback takes it back', async () => {
     const before = (await status()).version;
     await tollgate.admin.call('POST', `/models/${model.id}/disable`);
-    await until(async () => (await Promise.all(tollgate.nodeUrls.map((url) => chatStatus(url)))).every((code) => code === 404));
+    await until(async () =>
+      (await Promise.all(tollgate.nodeUrls.map((url) => chatStatus(url)))).every(
+        (code) => code === 404,
+      ),
+    );
     await tollgate.admin.call('POST', `/snapshots/${before}/rollback`);
-    await until(async () => (await Promise.all(tollgate.nodeUrls.map((url) => chatStatus(url)))).every((code) => code === 200));
+    await until(async () =>
+      (await Promise.all(tollgate.nodeUrls.map((url) => chatStatus(url)))).every(
+        (code) => code === 200,
+      ),
+    );
     await tollgate.admin.call('POST', `/models/${model.id}/enable`);
     await tollgate.admin.call('POST', '/snapshots/unpin');
     expect(await outcomes()).toEqual({ 'node-1': 'applied', 'node-2': 'applied' });
@@ -76,7 +122,9 @@ describe('a node that died', () => {
     expect(first['node-1']).toBe('applied');
     // Which of the two depends on how long ago it last spoke.
     expect(['timeout', 'offline']).toContain(first['node-2']);
-    await until(async () => (await status()).nodes.some((node) => node.name === 'node-2' && node.state === 'offline'));
+    await until(async () =>
+      (await status()).nodes.some((node) => node.name === 'node-2' && node.state === 'offline'),
+    );
     expect(await outcomes()).toEqual({ 'node-1': 'applied', 'node-2': 'offline' });
     await tollgate.restart('node-2');
     await tollgate.restart('node-2.1');
@@ -88,7 +136,11 @@ describe('stop, start and toggle', () => {
   test('take all workers of a node out of service and back, and outlive its restart', async () => {
     const id = await nodeId('node-1');
     await tollgate.admin.call('POST', `/proxy/stop?node_id=${id}`);
-    await until(async () => (await chatStatus(tollgate.nodeUrls[0])) === 503 && (await chatStatus(tollgate.nodeUrls[1])) === 503);
+    await until(
+      async () =>
+        (await chatStatus(tollgate.nodeUrls[0])) === 503 &&
+        (await chatStatus(tollgate.nodeUrls[1])) === 503,
+    );
     expect(await chatStatus(tollgate.nodeUrls[2])).toBe(200);
     await tollgate.kill('node-1');
     // Resolves when the process is ready, which a stopped node never is.
@@ -107,19 +159,27 @@ describe('stop, start and toggle', () => {
 test("workers' in-memory tables are shown without a secret", async () => {
   await chatStatus(tollgate.nodeUrls[0]);
   const stats = dumpAnswer.parse(await tollgate.admin.call('GET', '/proxy/stats'));
-  expect(stats.nodes.map(({ name, worker, outcome }) => `${name}:${worker} ${outcome}`).toSorted()).toEqual(['node-1:0 answered', 'node-1:1 answered', 'node-2:0 answered', 'node-2:1 answered']);
+  expect(
+    stats.nodes.map(({ name, worker, outcome }) => `${name}:${worker} ${outcome}`).toSorted(),
+  ).toEqual(['node-1:0 answered', 'node-1:1 answered', 'node-2:0 answered', 'node-2:1 answered']);
   const tables = z.array(z.object({ table: z.string() }).loose()).parse(stats.nodes[0]?.['tables']);
   expect(tables.length).toBeGreaterThan(0);
   for (const { table } of tables) {
-    const text = JSON.stringify(await tollgate.admin.call('GET', `/proxy/stats/dict?table=${table}`));
+    const text = JSON.stringify(
+      await tollgate.admin.call('GET', `/proxy/stats/dict?table=${table}`),
+    );
     expect(text).not.toContain(key);
     expect(text).not.toMatch(/"v1\.[\w-]{16}\.|upstream-[0-9a-f]{10}"/);
   }
 });
 
 test('an upstream that a node has given up is told to the operator, until it answers again', async () => {
-  const alerts = async (): Promise<string[]> => (await tollgate.admin.list('/admin/alerts?rule=upstream_failing')).map((alert) => String(alert['subject']));
-  for (let call = 0; call < 16; call += 1) await chatStatus(tollgate.nodeUrls[0], { prompt: '@demo mode=500', of: single });
+  const alerts = async (): Promise<string[]> =>
+    (await tollgate.admin.list('/admin/alerts?rule=upstream_failing')).map((alert) =>
+      String(alert['subject']),
+    );
+  for (let call = 0; call < 16; call += 1)
+    await chatStatus(tollgate.nodeUrls[0], { prompt: '@demo mode=500', of: single });
   await until(async () => (await alerts()).length > 0, 25_000);
   await until(async () => {
     await chatStatus(tollgate.nodeUrls[0], { of: single });

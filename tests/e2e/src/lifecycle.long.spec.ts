@@ -1,6 +1,15 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { auditBooks, describeFindings, isSound } from '@tollgate/audit';
-import { createCustomer, createRoutedModel, type Customer, type Heard, openStream, type RoutedModel, startTollgate, type Tollgate } from '@tollgate/harness';
+import {
+  createCustomer,
+  createRoutedModel,
+  type Customer,
+  type Heard,
+  openStream,
+  type RoutedModel,
+  startTollgate,
+  type Tollgate,
+} from '@tollgate/harness';
 import { recordOf, settledRows, until } from './books.ts';
 
 /**
@@ -29,19 +38,62 @@ interface Deed {
   next: number;
 }
 
-const call = (method: 'POST' | 'DELETE', path: string, body?: unknown) => tollgate.admin.call(method, path, body);
+const call = (method: 'POST' | 'DELETE', path: string, body?: unknown) =>
+  tollgate.admin.call(method, path, body);
 
 const DEEDS = {
-  'freezing the user': { act: ({ customer }) => call('POST', `/users/${customer.id}/freeze`), streams: 'end at the next checkpoint', next: 403 },
-  'freezing the user with ?drain=true': { act: ({ customer }) => call('POST', `/users/${customer.id}/freeze?drain=true`), streams: 'finish', next: 403 },
-  'deleting the user with ?forfeit=true': { act: ({ customer }) => call('DELETE', `/users/${customer.id}?forfeit=true`), streams: 'end at the next checkpoint', next: 401 },
-  'disabling the key': { act: ({ key }) => call('POST', `/keys/${key.id}/disable`), streams: 'end at the next checkpoint', next: 401 },
-  'disabling the key with ?drain=true': { act: ({ key }) => call('POST', `/keys/${key.id}/disable?drain=true`), streams: 'finish', next: 401 },
-  'deleting the key': { act: ({ key }) => call('DELETE', `/keys/${key.id}`), streams: 'end at the next checkpoint', next: 401 },
-  'taking the model off the shelf': { act: ({ model }) => call('POST', `/models/${model.id}/disable`), streams: 'finish', next: 404 },
-  'deleting the model with ?refund=true': { act: ({ model }) => call('DELETE', `/models/${model.id}?refund=true`), streams: 'end at the next checkpoint', next: 404 },
-  'unsubscribing': { act: ({ customer, model }) => customer.client.call('POST', '/models/unsubscribe', { model_id: model.id }), streams: 'end at the next checkpoint', next: 404 },
-  'unsubscribing with ?drain=true': { act: ({ customer, model }) => customer.client.call('POST', '/models/unsubscribe?drain=true', { model_id: model.id }), streams: 'finish', next: 404 },
+  'freezing the user': {
+    act: ({ customer }) => call('POST', `/users/${customer.id}/freeze`),
+    streams: 'end at the next checkpoint',
+    next: 403,
+  },
+  'freezing the user with ?drain=true': {
+    act: ({ customer }) => call('POST', `/users/${customer.id}/freeze?drain=true`),
+    streams: 'finish',
+    next: 403,
+  },
+  'deleting the user with ?forfeit=true': {
+    act: ({ customer }) => call('DELETE', `/users/${customer.id}?forfeit=true`),
+    streams: 'end at the next checkpoint',
+    next: 401,
+  },
+  'disabling the key': {
+    act: ({ key }) => call('POST', `/keys/${key.id}/disable`),
+    streams: 'end at the next checkpoint',
+    next: 401,
+  },
+  'disabling the key with ?drain=true': {
+    act: ({ key }) => call('POST', `/keys/${key.id}/disable?drain=true`),
+    streams: 'finish',
+    next: 401,
+  },
+  'deleting the key': {
+    act: ({ key }) => call('DELETE', `/keys/${key.id}`),
+    streams: 'end at the next checkpoint',
+    next: 401,
+  },
+  'taking the model off the shelf': {
+    act: ({ model }) => call('POST', `/models/${model.id}/disable`),
+    streams: 'finish',
+    next: 404,
+  },
+  'deleting the model with ?refund=true': {
+    act: ({ model }) => call('DELETE', `/models/${model.id}?refund=true`),
+    streams: 'end at the next checkpoint',
+    next: 404,
+  },
+  unsubscribing: {
+    act: ({ customer, model }) =>
+      customer.client.call('POST', '/models/unsubscribe', { model_id: model.id }),
+    streams: 'end at the next checkpoint',
+    next: 404,
+  },
+  'unsubscribing with ?drain=true': {
+    act: ({ customer, model }) =>
+      customer.client.call('POST', '/models/unsubscribe?drain=true', { model_id: model.id }),
+    streams: 'finish',
+    next: 404,
+  },
 } satisfies Record<string, Deed>;
 type DeedName = keyof typeof DEEDS;
 const NAMES = Object.keys(DEEDS) as DeedName[];
@@ -60,7 +112,9 @@ beforeAll(async () => {
   tollgate = await startTollgate({ nodes: 2, env: { CONCURRENCY_PER_SUBSCRIPTION_MAX: '100' } });
   for (const name of NAMES) cases.set(name, await newCase());
   await tollgate.admin.syncAll();
-  await Promise.all(NAMES.map(async (name) => results.set(name, await play(caseOf(name), DEEDS[name]))));
+  await Promise.all(
+    NAMES.map(async (name) => results.set(name, await play(caseOf(name), DEEDS[name]))),
+  );
 }, 90_000);
 afterAll(() => tollgate?.stop(), 30_000);
 
@@ -73,17 +127,39 @@ async function newCase(): Promise<Case> {
 
 async function play({ customer, model, key }: Case, { act }: Deed): Promise<Result> {
   const streams = Array.from({ length: STREAMS_EACH }, (_, index) =>
-    openStream({ origin: nodeUrl(index), key: key.key, model: model.name, protocol: index % 4 < 2 ? 'chat' : 'messages', tokens: TOKENS, delayMs: DELAY_MS }));
+    openStream({
+      origin: nodeUrl(index),
+      key: key.key,
+      model: model.name,
+      protocol: index % 4 < 2 ? 'chat' : 'messages',
+      tokens: TOKENS,
+      delayMs: DELAY_MS,
+    }),
+  );
   await Promise.all(streams.map((stream) => stream.begun));
   await act({ customer, model, key });
   const actedAtMs = Date.now();
   // Routing follows by message, within moments; keys, accounts and subscriptions are read by the very next admission.
   if (act === DEEDS['taking the model off the shelf'].act) await tollgate.admin.syncAll();
-  const nextStatuses = await Promise.all([0, 1].map((index) => statusOf({ origin: nodeUrl(index), key: key.key, model: model.name })));
-  return { heard: await Promise.all(streams.map((stream) => stream.ended)), actedAtMs, nextStatuses };
+  const nextStatuses = await Promise.all(
+    [0, 1].map((index) => statusOf({ origin: nodeUrl(index), key: key.key, model: model.name })),
+  );
+  return {
+    heard: await Promise.all(streams.map((stream) => stream.ended)),
+    actedAtMs,
+    nextStatuses,
+  };
 }
 
-async function statusOf({ origin, key, model }: { origin: string; key: string; model: string }): Promise<number> {
+async function statusOf({
+  origin,
+  key,
+  model,
+}: {
+  origin: string;
+  key: string;
+  model: string;
+}): Promise<number> {
   const response = await fetch(`${origin}/v1/chat/completions`, {
     method: 'POST',
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
@@ -108,17 +184,23 @@ describe.each(NAMES)('%s while streams run', (name) => {
     expect(resultOf(name).nextStatuses).toEqual([next, next]);
   });
 
-  test(streams === 'finish' ? 'lets them finish' : 'ends them at the next checkpoint, in the words of their protocol', () => {
-    const { heard, actedAtMs } = resultOf(name);
-    for (const { ending, words, endedAtMs } of heard) {
-      if (streams === 'finish') expect({ ending, words }).toEqual({ ending: 'finished', words: TOKENS });
-      else {
-        expect(ending).toBe('refused');
-        expect(words).toBeLessThan(TOKENS);
-        expect(endedAtMs - actedAtMs).toBeLessThan(CUT_WITHIN_MS);
+  test(
+    streams === 'finish'
+      ? 'lets them finish'
+      : 'ends them at the next checkpoint, in the words of their protocol',
+    () => {
+      const { heard, actedAtMs } = resultOf(name);
+      for (const { ending, words, endedAtMs } of heard) {
+        if (streams === 'finish')
+          expect({ ending, words }).toEqual({ ending: 'finished', words: TOKENS });
+        else {
+          expect(ending).toBe('refused');
+          expect(words).toBeLessThan(TOKENS);
+          expect(endedAtMs - actedAtMs).toBeLessThan(CUT_WITHIN_MS);
+        }
       }
-    }
-  });
+    },
+  );
 
   test('charges what was delivered, and no more than was sent', async () => {
     for (const { rid, words } of resultOf(name).heard) {
@@ -135,10 +217,16 @@ describe.each(NAMES)('%s while streams run', (name) => {
 
 test('money and tokens that were left went where the deed says', async () => {
   const spent = async (name: DeedName): Promise<number> => {
-    const rows = await Promise.all(resultOf(name).heard.map(({ rid }) => settledRows(tollgate, rid)));
+    const rows = await Promise.all(
+      resultOf(name).heard.map(({ rid }) => settledRows(tollgate, rid)),
+    );
     return rows.flat().reduce((sum, row) => sum + row.charge, 0);
   };
-  for (const name of ['unsubscribing', 'unsubscribing with ?drain=true', 'deleting the model with ?refund=true'] as const) {
+  for (const name of [
+    'unsubscribing',
+    'unsubscribing with ?drain=true',
+    'deleting the model with ?refund=true',
+  ] as const) {
     const { customer } = caseOf(name);
     const { balance } = (await customer.client.call('GET', '/wallet')) as { balance: string };
     // 2 paid in, a million tokens at 1 a million: what is left is 2 less what was used, and refunds never exceed it.
@@ -147,19 +235,34 @@ test('money and tokens that were left went where the deed says', async () => {
     expect(left).toBeLessThanOrEqual(2_000_000 - used);
     expect(left).toBeGreaterThan(2_000_000 - used - 2 * STREAMS_EACH);
   }
-  const forfeited = await tollgate.admin.list(`/activity/logs?target_kind=user&target_id=${caseOf('deleting the user with ?forfeit=true').customer.id}&action=user.delete`);
+  const forfeited = await tollgate.admin.list(
+    `/activity/logs?target_kind=user&target_id=${caseOf('deleting the user with ?forfeit=true').customer.id}&action=user.delete`,
+  );
   expect(forfeited).toHaveLength(1);
 });
 
 test('a request refused for funds makes auto-recharge look at once: money paid in meanwhile buys tokens', async () => {
   const customer = await createCustomer(tollgate, { amount: '0' });
   const { model } = caseOf('disabling the key');
-  await customer.client.subscribe({ model_id: model.id, tokens: 0, auto_recharge_threshold: 10, auto_recharge_amount: 1_000 });
+  await customer.client.subscribe({
+    model_id: model.id,
+    tokens: 0,
+    auto_recharge_threshold: 10,
+    auto_recharge_amount: 1_000,
+  });
   const { key } = await customer.client.createKey({ name: 'key' });
-  await until(async () => (await tollgate.admin.list('/admin/alerts?rule=auto_recharge_failed'))[0], 'the alert that the wallet is empty');
+  await until(
+    async () => (await tollgate.admin.list('/admin/alerts?rule=auto_recharge_failed'))[0],
+    'the alert that the wallet is empty',
+  );
   await tollgate.admin.adminRecharge({ userId: customer.id, amount: '1', note: 'test' });
   expect(await statusOf({ origin: nodeUrl(0), key, model: model.name })).toBe(429);
-  await until(async () => ((await statusOf({ origin: nodeUrl(1), key, model: model.name })) === 200 ? true : undefined), 'tokens bought after a refusal', 5_000);
+  await until(
+    async () =>
+      (await statusOf({ origin: nodeUrl(1), key, model: model.name })) === 200 ? true : undefined,
+    'tokens bought after a refusal',
+    5_000,
+  );
   expect(await tollgate.admin.list('/admin/alerts?rule=auto_recharge_failed')).toEqual([]);
 }, 20_000);
 

@@ -1,6 +1,14 @@
 import Anthropic from '@anthropic-ai/sdk';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { createCustomer, createRoutedModel, startTollgate, subscribeWithKey, type Customer, type RoutedModel, type Tollgate } from '@tollgate/harness';
+import {
+  createCustomer,
+  createRoutedModel,
+  startTollgate,
+  subscribeWithKey,
+  type Customer,
+  type RoutedModel,
+  type Tollgate,
+} from '@tollgate/harness';
 import OpenAI from 'openai';
 import { balanceOf, recordOf, settledRows } from './books.ts';
 
@@ -27,7 +35,10 @@ beforeAll(async () => {
 afterAll(() => tollgate?.stop(), 30_000);
 
 function originOf(path: Path): string {
-  const url = path === 'front door' ? tollgate.frontDoorUrl : tollgate.nodeUrls[path === 'first node' ? 0 : 1];
+  const url =
+    path === 'front door'
+      ? tollgate.frontDoorUrl
+      : tollgate.nodeUrls[path === 'first node' ? 0 : 1];
   if (url === undefined) throw new Error(`no ${path}`);
   return url;
 }
@@ -42,20 +53,30 @@ const say = (content: string): { role: 'user'; content: string }[] => [{ role: '
 describe.each(PATHS)('through the %s', (path) => {
   test('chat completions answer JSON whose usage is what leaves the balance', async () => {
     const before = await balanceOf(tollgate, customer, chat.id);
-    const { data, response } = await openai(path).chat.completions.create({ model: chat.name, messages: say('@demo tokens=9') }).withResponse();
+    const { data, response } = await openai(path)
+      .chat.completions.create({ model: chat.name, messages: say('@demo tokens=9') })
+      .withResponse();
     const rid = response.headers.get('x-request-id');
     expect(rid).toBe(response.headers.get('request-id'));
     expect(data.model).toBe(chat.name);
     expect(data.usage?.completion_tokens).toBe(9);
     const [row] = await settledRows(tollgate, rid ?? '');
-    expect(row).toMatchObject({ input_tokens: data.usage?.prompt_tokens, output_tokens: 9, charge: data.usage?.total_tokens, basis: 'reported', outcome: 'completed' });
+    expect(row).toMatchObject({
+      input_tokens: data.usage?.prompt_tokens,
+      output_tokens: 9,
+      charge: data.usage?.total_tokens,
+      basis: 'reported',
+      outcome: 'completed',
+    });
     const reported = (await recordOf(tollgate, rid ?? '')).reported;
     expect(reported).toEqual({ prompt: data.usage?.prompt_tokens, output: 9 });
     expect(before - (await balanceOf(tollgate, customer, chat.id))).toBe(data.usage?.total_tokens);
   });
 
   test('chat completions stream without showing usage nobody asked for, and are charged exactly', async () => {
-    const { data, response } = await openai(path).chat.completions.create({ model: chat.name, stream: true, messages: say('@demo tokens=12') }).withResponse();
+    const { data, response } = await openai(path)
+      .chat.completions.create({ model: chat.name, stream: true, messages: say('@demo tokens=12') })
+      .withResponse();
     let words = 0;
     for await (const chunk of data) {
       expect(chunk).not.toHaveProperty('usage');
@@ -66,11 +87,21 @@ describe.each(PATHS)('through the %s', (path) => {
     const rid = response.headers.get('x-request-id') ?? '';
     const reported = (await recordOf(tollgate, rid)).reported;
     const [row] = await settledRows(tollgate, rid);
-    expect(row).toMatchObject({ input_tokens: reported?.prompt, output_tokens: reported?.output, basis: 'reported', is_stream: true });
+    expect(row).toMatchObject({
+      input_tokens: reported?.prompt,
+      output_tokens: reported?.output,
+      basis: 'reported',
+      is_stream: true,
+    });
   });
 
   test('a chat stream shows one usage chunk last when it was asked for', async () => {
-    const stream = await openai(path).chat.completions.create({ model: chat.name, stream: true, stream_options: { include_usage: true }, messages: say('@demo tokens=5') });
+    const stream = await openai(path).chat.completions.create({
+      model: chat.name,
+      stream: true,
+      stream_options: { include_usage: true },
+      messages: say('@demo tokens=5'),
+    });
     const chunks = [];
     for await (const chunk of stream) chunks.push(chunk);
     const last = chunks.at(-1);
@@ -80,45 +111,86 @@ describe.each(PATHS)('through the %s', (path) => {
   });
 
   test('messages answer JSON and streams through the Anthropic SDK, charged exactly', async () => {
-    const { data, response } = await anthropic(path).messages.create({ model: chat.name, max_tokens: 50, messages: say('@demo tokens=7') }).withResponse();
+    const { data, response } = await anthropic(path)
+      .messages.create({ model: chat.name, max_tokens: 50, messages: say('@demo tokens=7') })
+      .withResponse();
     expect(data.usage.output_tokens).toBe(7);
     const [row] = await settledRows(tollgate, response.headers.get('request-id') ?? '');
-    expect(row).toMatchObject({ input_tokens: data.usage.input_tokens, output_tokens: 7, protocol: 'messages' });
+    expect(row).toMatchObject({
+      input_tokens: data.usage.input_tokens,
+      output_tokens: 7,
+      protocol: 'messages',
+    });
 
-    const stream = anthropic(path).messages.stream({ model: chat.name, max_tokens: 50, messages: say('@demo tokens=11') });
+    const stream = anthropic(path).messages.stream({
+      model: chat.name,
+      max_tokens: 50,
+      messages: say('@demo tokens=11'),
+    });
     const message = await stream.finalMessage();
     expect(message.usage.output_tokens).toBe(11);
     expect(message.model).toBe(chat.name);
     expect(message.stop_reason).toBe('end_turn');
     const [streamed] = await settledRows(tollgate, stream.request_id ?? '');
-    expect(streamed).toMatchObject({ input_tokens: message.usage.input_tokens, output_tokens: 11, is_stream: true });
+    expect(streamed).toMatchObject({
+      input_tokens: message.usage.input_tokens,
+      output_tokens: 11,
+      is_stream: true,
+    });
   });
 
   test('embeddings answer in the format the SDK asks for', async () => {
-    const list = await openai(path).embeddings.create({ model: embedding.name, input: ['one gate', 'two gates'] });
+    const list = await openai(path).embeddings.create({
+      model: embedding.name,
+      input: ['one gate', 'two gates'],
+    });
     expect(list.data.map((item) => item.embedding.length)).toEqual([8, 8]);
-    const floats = await openai(path).embeddings.create({ model: embedding.name, input: 'one gate', encoding_format: 'float' });
+    const floats = await openai(path).embeddings.create({
+      model: embedding.name,
+      input: 'one gate',
+      encoding_format: 'float',
+    });
     expect(floats.data[0]?.embedding).toEqual(list.data[0]?.embedding);
   });
 
   test('the model list holds what the account subscribed to, in both SDKs', async () => {
     const names = [chat.name, embedding.name].toSorted();
-    expect((await openai(path).models.list()).data.map((model) => model.id).toSorted()).toEqual(names);
-    expect((await anthropic(path).models.list()).data.map((model) => model.id).toSorted()).toEqual(names);
+    expect((await openai(path).models.list()).data.map((model) => model.id).toSorted()).toEqual(
+      names,
+    );
+    expect((await anthropic(path).models.list()).data.map((model) => model.id).toSorted()).toEqual(
+      names,
+    );
   });
 
-  test('a bad key is 401 in each protocol\'s own words', async () => {
+  test("a bad key is 401 in each protocol's own words", async () => {
     const bad = `${key.slice(0, -4)}AAAA`;
-    await expect(openai(path, bad).chat.completions.create({ model: chat.name, messages: say('hi') })).rejects.toMatchObject({ status: 401, code: 'invalid_api_key' });
-    await expect(anthropic(path, bad).messages.create({ model: chat.name, max_tokens: 5, messages: say('hi') })).rejects.toMatchObject({
+    await expect(
+      openai(path, bad).chat.completions.create({ model: chat.name, messages: say('hi') }),
+    ).rejects.toMatchObject({ status: 401, code: 'invalid_api_key' });
+    await expect(
+      anthropic(path, bad).messages.create({
+        model: chat.name,
+        max_tokens: 5,
+        messages: say('hi'),
+      }),
+    ).rejects.toMatchObject({
       status: 401,
       error: { type: 'error', error: { type: 'authentication_error' } },
     });
   });
 
-  test('an unknown model is 404 in each protocol\'s own words', async () => {
-    await expect(openai(path).chat.completions.create({ model: 'no-such-model', messages: say('hi') })).rejects.toMatchObject({ status: 404, code: 'model_not_found' });
-    await expect(anthropic(path).messages.create({ model: 'no-such-model', max_tokens: 5, messages: say('hi') })).rejects.toMatchObject({
+  test("an unknown model is 404 in each protocol's own words", async () => {
+    await expect(
+      openai(path).chat.completions.create({ model: 'no-such-model', messages: say('hi') }),
+    ).rejects.toMatchObject({ status: 404, code: 'model_not_found' });
+    await expect(
+      anthropic(path).messages.create({
+        model: 'no-such-model',
+        max_tokens: 5,
+        messages: say('hi'),
+      }),
+    ).rejects.toMatchObject({
       status: 404,
       error: { error: { type: 'not_found_error' } },
     });
@@ -127,9 +199,25 @@ describe.each(PATHS)('through the %s', (path) => {
 
 test('a key with rpm 3 lets exactly 3 through across both nodes, then says when to come back', async () => {
   const limited = (await customer.client.createKey({ name: 'three a minute', rpm: 3 })).key;
-  const paths: Path[] = ['first node', 'second node', 'first node', 'second node', 'first node', 'front door'];
-  const results = await Promise.allSettled(paths.map((path) => openai(path, limited).chat.completions.create({ model: chat.name, messages: say('@demo tokens=1') })));
-  const refused = results.flatMap((result) => (result.status === 'rejected' ? [result.reason as InstanceType<typeof OpenAI.APIError>] : []));
+  const paths: Path[] = [
+    'first node',
+    'second node',
+    'first node',
+    'second node',
+    'first node',
+    'front door',
+  ];
+  const results = await Promise.allSettled(
+    paths.map((path) =>
+      openai(path, limited).chat.completions.create({
+        model: chat.name,
+        messages: say('@demo tokens=1'),
+      }),
+    ),
+  );
+  const refused = results.flatMap((result) =>
+    result.status === 'rejected' ? [result.reason as InstanceType<typeof OpenAI.APIError>] : [],
+  );
   expect(results.filter((result) => result.status === 'fulfilled')).toHaveLength(3);
   for (const error of refused) {
     expect(error).toMatchObject({ status: 429, code: 'rate_limit_exceeded' });
@@ -142,11 +230,22 @@ test('a key with rpm 3 lets exactly 3 through across both nodes, then says when 
 test('an empty balance is insufficient_quota on chat and billing_error on messages, and costs nothing', async () => {
   const poor = await createCustomer(tollgate);
   const poorKey = await subscribeWithKey(poor, { modelIds: [chat.id], tokens: 3 });
-  await expect(openai('first node', poorKey).chat.completions.create({ model: chat.name, messages: say('a longer question than three tokens') })).rejects.toMatchObject({
+  await expect(
+    openai('first node', poorKey).chat.completions.create({
+      model: chat.name,
+      messages: say('a longer question than three tokens'),
+    }),
+  ).rejects.toMatchObject({
     status: 429,
     code: 'insufficient_quota',
   });
-  await expect(anthropic('second node', poorKey).messages.create({ model: chat.name, max_tokens: 5, messages: say('a longer question than three tokens') })).rejects.toMatchObject({
+  await expect(
+    anthropic('second node', poorKey).messages.create({
+      model: chat.name,
+      max_tokens: 5,
+      messages: say('a longer question than three tokens'),
+    }),
+  ).rejects.toMatchObject({
     status: 402,
     error: { error: { type: 'billing_error' } },
   });
@@ -155,10 +254,17 @@ test('an empty balance is insufficient_quota on chat and billing_error on messag
 
 test('a disabled key is refused by every node on the very next request', async () => {
   const { id, key: doomed } = await customer.client.createKey({ name: 'doomed' });
-  await openai('second node', doomed).chat.completions.create({ model: chat.name, messages: say('@demo tokens=1') });
+  await openai('second node', doomed).chat.completions.create({
+    model: chat.name,
+    messages: say('@demo tokens=1'),
+  });
   await customer.client.call('POST', `/keys/${id}/disable`);
-  for (const path of PATHS) await expect(openai(path, doomed).models.list()).rejects.toMatchObject({ status: 401 });
-  for (const path of PATHS) await expect(openai(path, doomed).chat.completions.create({ model: chat.name, messages: say('hi') })).rejects.toMatchObject({ status: 401 });
+  for (const path of PATHS)
+    await expect(openai(path, doomed).models.list()).rejects.toMatchObject({ status: 401 });
+  for (const path of PATHS)
+    await expect(
+      openai(path, doomed).chat.completions.create({ model: chat.name, messages: say('hi') }),
+    ).rejects.toMatchObject({ status: 401 });
 });
 
 test('the first administrator may subscribe and call with a key of his own', async () => {
@@ -166,6 +272,9 @@ test('the first administrator may subscribe and call with a key of his own', asy
   await admin.call('POST', '/wallet/recharge', { amount: '10' });
   await admin.subscribe({ model_id: chat.id, tokens: 1_000 });
   const { key: own } = await admin.createKey({ name: 'own' });
-  const answer = await openai('first node', own).chat.completions.create({ model: chat.name, messages: say('@demo tokens=2') });
+  const answer = await openai('first node', own).chat.completions.create({
+    model: chat.name,
+    messages: say('@demo tokens=2'),
+  });
   expect(answer.usage?.completion_tokens).toBe(2);
 });

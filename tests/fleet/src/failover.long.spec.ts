@@ -22,7 +22,11 @@ test('after a failover service comes back by itself and the books close', async 
   await until('a running load', () => load.count('completed') > 40);
   await tollgate.kill('redis-1');
   const failed = load.count('completed');
-  await until('service from the promoted replica', () => load.count('completed') > failed + 40, 40_000);
+  await until(
+    'service from the promoted replica',
+    () => load.count('completed') > failed + 40,
+    40_000,
+  );
   expect(await syncOutcomes(tollgate)).toEqual({ 'node-1': 'applied', 'node-2': 'applied' });
   await closeBooks(tollgate, await load.stop(), { wereKilled: true });
 }, 150_000);

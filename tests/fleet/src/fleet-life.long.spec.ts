@@ -23,7 +23,11 @@ const BOTH_APPLIED = { 'node-1': 'applied', 'node-2': 'applied' };
 
 /** As a flush of the fleet's own slot would leave Redis. */
 async function loseFleetKeys(): Promise<void> {
-  const redis = openRedis(tollgate.redisUrl, { role: 'plain', name: 'spec', onError: () => undefined });
+  const redis = openRedis(tollgate.redisUrl, {
+    role: 'plain',
+    name: 'spec',
+    onError: () => undefined,
+  });
   try {
     await redisReady(redis, 5_000);
     const keys = await redis.keys('{fleet}:snapshot:*');
@@ -61,7 +65,9 @@ describe('with two replicas of the control plane', () => {
     await until('a running load', () => load.count('completed') > killed + 40);
     await tollgate.restart('control-plane-2');
     const records = await load.stop();
-    expect(records.filter(({ ending }) => ending === 'refused' || ending === 'unreached')).toEqual([]);
+    expect(records.filter(({ ending }) => ending === 'refused' || ending === 'unreached')).toEqual(
+      [],
+    );
     // No node died here: not even the last moments of an answer may be missing.
     await closeBooks(tollgate, records, { wereKilled: false });
   }, 90_000);
@@ -71,7 +77,9 @@ describe('with the control planes and PostgreSQL gone', () => {
   test('nodes serve on, one even starts from its disk; after their return the books close over everything', async () => {
     const load = new SteadyLoad(tollgate.nodeUrls, scene, { seed: 3, clients: 4 });
     await until('a running load', () => load.count('completed') > 20);
-    await Promise.all(['control-plane', 'control-plane-2', 'postgres'].map((name) => tollgate.kill(name)));
+    await Promise.all(
+      ['control-plane', 'control-plane-2', 'postgres'].map((name) => tollgate.kill(name)),
+    );
     const alone = load.count('completed');
     await until('requests without a control plane', () => load.count('completed') > alone + 60);
     expect(load.count('refused')).toBe(0);

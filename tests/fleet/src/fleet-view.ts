@@ -2,9 +2,30 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Tollgate } from '@tollgate/harness';
 import { z } from 'zod';
 
-const worker = z.looseObject({ worker: z.number(), state: z.string(), version: z.number(), checksum: z.string() });
-const statusAnswer = z.looseObject({ version: z.number(), checksum: z.string(), nodes: z.array(z.looseObject({ id: z.number(), name: z.string(), state: z.string(), version: z.number().nullable(), workers: z.array(worker) })) });
-const startedLine = z.looseObject({ msg: z.literal('worker started'), index: z.number(), pid: z.number() });
+const worker = z.looseObject({
+  worker: z.number(),
+  state: z.string(),
+  version: z.number(),
+  checksum: z.string(),
+});
+const statusAnswer = z.looseObject({
+  version: z.number(),
+  checksum: z.string(),
+  nodes: z.array(
+    z.looseObject({
+      id: z.number(),
+      name: z.string(),
+      state: z.string(),
+      version: z.number().nullable(),
+      workers: z.array(worker),
+    }),
+  ),
+});
+const startedLine = z.looseObject({
+  msg: z.literal('worker started'),
+  index: z.number(),
+  pid: z.number(),
+});
 
 export type FleetStatus = z.infer<typeof statusAnswer>;
 
@@ -14,18 +35,29 @@ export async function fleetStatus({ admin }: Pick<Tollgate, 'admin'>): Promise<F
 }
 
 /** Outcome of a sync by node name. */
-export async function syncOutcomes({ admin }: Pick<Tollgate, 'admin'>): Promise<Record<string, string>> {
+export async function syncOutcomes({
+  admin,
+}: Pick<Tollgate, 'admin'>): Promise<Record<string, string>> {
   return Object.fromEntries((await admin.syncAll()).nodes.map((node) => [node.name, node.outcome]));
 }
 
 /** Process ids of a node's workers by index, the newest of each: the node's log names them. */
 export function workerPids(tollgate: Pick<Tollgate, 'logs'>, node: string): Map<number, number> {
-  const lines = tollgate.logs(node).split('\n').filter((line) => line.includes('"worker started"'));
-  return new Map(lines.map((line) => startedLine.parse(JSON.parse(line))).map(({ index, pid }) => [index, pid]));
+  const lines = tollgate
+    .logs(node)
+    .split('\n')
+    .filter((line) => line.includes('"worker started"'));
+  return new Map(
+    lines.map((line) => startedLine.parse(JSON.parse(line))).map(({ index, pid }) => [index, pid]),
+  );
 }
 
 /** Polls until it is so; throws with `what` when it does not come to pass in time. */
-export async function until(what: string, isReached: () => Promise<boolean> | boolean, withinMs = 20_000): Promise<void> {
+export async function until(
+  what: string,
+  isReached: () => Promise<boolean> | boolean,
+  withinMs = 20_000,
+): Promise<void> {
   const deadline = Date.now() + withinMs;
   while (!(await isReached())) {
     if (Date.now() >= deadline) throw new Error(`waited ${withinMs} ms in vain for: ${what}`);
@@ -34,11 +66,17 @@ export async function until(what: string, isReached: () => Promise<boolean> | bo
 }
 
 /** Status of a small request; 0 = nobody listens. */
-export async function chatStatus(origin: string, { key, model }: { key: string; model: { name: string } }): Promise<number> {
+export async function chatStatus(
+  origin: string,
+  { key, model }: { key: string; model: { name: string } },
+): Promise<number> {
   const answer = await fetch(`${origin}/v1/chat/completions`, {
     method: 'POST',
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ model: model.name, messages: [{ role: 'user', content: '@demo tokens=2' }] }),
+    body: JSON.stringify({
+      model: model.name,
+      messages: [{ role: 'user', content: '@demo tokens=2' }],
+    }),
   }).catch(() => undefined);
   await answer?.body?.cancel();
   return answer?.status ?? 0;

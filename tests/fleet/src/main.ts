@@ -13,15 +13,27 @@ npm run test:fleet -- --storm [--administrators 50] [--nodes 3] [--rounds 2] [--
 npm run test:fleet -- --propagation [--nodes 10] [--changes 50]
                                                  how fast all nodes follow a change (p99 within ${FOLLOWED_WITHIN_MS} ms); access withdrawn at once everywhere`;
 const count = z.coerce.number().int().positive();
-const settingsSchema = z.object({ storm: z.boolean(), propagation: z.boolean(), administrators: count.default(50), nodes: count.optional(), rounds: count.default(2), seed: count.default(7), changes: count.default(50) });
+const settingsSchema = z.object({
+  storm: z.boolean(),
+  propagation: z.boolean(),
+  administrators: count.default(50),
+  nodes: count.optional(),
+  rounds: count.default(2),
+  seed: count.default(7),
+  changes: count.default(50),
+});
 type Settings = z.infer<typeof settingsSchema>;
 
 async function storm({ administrators, nodes = 3, rounds, seed }: Settings): Promise<boolean> {
   return withTollgate({ nodes, controlPlanes: 2 }, async (tollgate) => {
     const startedAt = performance.now();
     const report = await syncStorm(tollgate, { administrators, rounds, seed });
-    say(`storm: ${administrators} administrators, ${report.answers} answers about ${nodes} nodes in ${((performance.now() - startedAt) / 1_000).toFixed(0)} s, ${report.restarts} restarts, seed ${seed}`);
-    say(`  called applied ${report.applied}, offline or timeout ${report.otherwise}, untrue ${report.lies.length}`);
+    say(
+      `storm: ${administrators} administrators, ${report.answers} answers about ${nodes} nodes in ${((performance.now() - startedAt) / 1_000).toFixed(0)} s, ${report.restarts} restarts, seed ${seed}`,
+    );
+    say(
+      `  called applied ${report.applied}, offline or timeout ${report.otherwise}, untrue ${report.lies.length}`,
+    );
     for (const lie of report.lies) say(`  - ${lie}`);
     return report.lies.length === 0 && report.answers === administrators * rounds;
   });
@@ -29,19 +41,31 @@ async function storm({ administrators, nodes = 3, rounds, seed }: Settings): Pro
 
 async function propagation({ nodes = 10, changes }: Settings): Promise<boolean> {
   return withTollgate({ nodes }, async (tollgate) => {
-    const { acknowledged, automatic, revocations } = await measurePropagation(tollgate, { changes });
+    const { acknowledged, automatic, revocations } = await measurePropagation(tollgate, {
+      changes,
+    });
     let isInTime = true;
-    for (const [name, times] of Object.entries({ 'change + sync-all acknowledged': acknowledged, 'change applied by itself': automatic })) {
+    for (const [name, times] of Object.entries({
+      'change + sync-all acknowledged': acknowledged,
+      'change applied by itself': automatic,
+    })) {
       const p99 = percentile(times, 0.99);
       isInTime &&= p99 <= FOLLOWED_WITHIN_MS;
-      say(`propagation: ${name} by all of ${nodes} nodes, ${times.length} changes: p50 ${percentile(times, 0.5).toFixed(0)} ms, p99 ${p99.toFixed(0)} ms${p99 <= FOLLOWED_WITHIN_MS ? '' : `, LATE: at most ${FOLLOWED_WITHIN_MS} ms promised`}`);
+      say(
+        `propagation: ${name} by all of ${nodes} nodes, ${times.length} changes: p50 ${percentile(times, 0.5).toFixed(0)} ms, p99 ${p99.toFixed(0)} ms${p99 <= FOLLOWED_WITHIN_MS ? '' : `, LATE: at most ${FOLLOWED_WITHIN_MS} ms promised`}`,
+      );
     }
-    say(`revocation: ${revocations.requests} requests right after a key was disabled or a user frozen, ${revocations.admitted} let in`);
+    say(
+      `revocation: ${revocations.requests} requests right after a key was disabled or a user frozen, ${revocations.admitted} let in`,
+    );
     return isInTime && revocations.admitted === 0;
   });
 }
 
-async function withTollgate(options: TollgateOptions, run: (tollgate: Tollgate) => Promise<boolean>): Promise<boolean> {
+async function withTollgate(
+  options: TollgateOptions,
+  run: (tollgate: Tollgate) => Promise<boolean>,
+): Promise<boolean> {
   const tollgate = await startTollgate(options);
   try {
     return await run(tollgate);
@@ -58,7 +82,19 @@ function say(line: string): void {
 async function main(args: string[]): Promise<number> {
   const text = { type: 'string' } as const;
   const flag = { type: 'boolean', default: false } as const;
-  const { values } = parseArgs({ args, options: { storm: flag, propagation: flag, administrators: text, nodes: text, rounds: text, seed: text, changes: text, help: flag } });
+  const { values } = parseArgs({
+    args,
+    options: {
+      storm: flag,
+      propagation: flag,
+      administrators: text,
+      nodes: text,
+      rounds: text,
+      seed: text,
+      changes: text,
+      help: flag,
+    },
+  });
   if (values.help) {
     say(USAGE);
     return 0;

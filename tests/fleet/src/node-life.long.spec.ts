@@ -12,7 +12,10 @@ let scene: Scene;
 let origin: string;
 
 beforeAll(async () => {
-  tollgate = await startTollgate({ nodes: 1, env: { WORKERS: '2', DRAIN_TIMEOUT_MS: '1500', HOLD_LEASE_MS: '6000' } });
+  tollgate = await startTollgate({
+    nodes: 1,
+    env: { WORKERS: '2', DRAIN_TIMEOUT_MS: '1500', HOLD_LEASE_MS: '6000' },
+  });
   scene = await setScene(tollgate);
   origin = tollgate.nodeUrls[0] ?? '';
 }, 60_000);
@@ -27,8 +30,17 @@ function client(): OpenAI {
   return new OpenAI({ baseURL: `${origin}/v1`, apiKey: scene.key, maxRetries: 0 });
 }
 /** Words of a stream through the official client, and how it ended. */
-async function readStream(prompt: string, onFirst: () => void): Promise<{ words: number; rid: string; error: unknown }> {
-  const { data, response } = await client().chat.completions.create({ model: scene.model.name, stream: true, messages: [{ role: 'user', content: prompt }] }).withResponse();
+async function readStream(
+  prompt: string,
+  onFirst: () => void,
+): Promise<{ words: number; rid: string; error: unknown }> {
+  const { data, response } = await client()
+    .chat.completions.create({
+      model: scene.model.name,
+      stream: true,
+      messages: [{ role: 'user', content: prompt }],
+    })
+    .withResponse();
   const rid = response.headers.get('x-request-id') ?? '';
   let words = 0;
   try {
@@ -44,7 +56,10 @@ async function readStream(prompt: string, onFirst: () => void): Promise<{ words:
 }
 async function usageOf(rid: string): Promise<z.infer<typeof usageRow>> {
   let rows: unknown[] = [];
-  await until(`usage of ${rid}`, async () => (rows = await tollgate.admin.list(`/usage/logs?rid=${rid}`)).length > 0);
+  await until(
+    `usage of ${rid}`,
+    async () => (rows = await tollgate.admin.list(`/usage/logs?rid=${rid}`)).length > 0,
+  );
   return usageRow.parse(rows[0]);
 }
 
@@ -52,19 +67,32 @@ describe('two workers behind one port', () => {
   test('both serve, each with its own report, and sync-all speaks for both', async () => {
     expect(await syncOutcomes(tollgate)).toEqual({ 'node-1': 'applied' });
     const { version, nodes } = await fleetStatus(tollgate);
-    expect(nodes[0]?.workers.map((worker) => [worker.worker, worker.version])).toEqual([[0, version], [1, version]]);
+    expect(nodes[0]?.workers.map((worker) => [worker.worker, worker.version])).toEqual([
+      [0, version],
+      [1, version],
+    ]);
   });
 
   test('a scrape of either tells the figures of both', async () => {
     const load = new SteadyLoad([origin], scene);
     await until('a running load', () => load.records.length > 40);
     const completed = (await load.stop()).filter(({ ending }) => ending === 'completed').length;
-    const scrape = async (): Promise<string> => (await fetch(`${origin}/metrics`, { headers: { authorization: `Bearer ${tollgate.secrets.fleet}`, connection: 'close' } })).text();
-    const counts = (text: string): string[] => text.match(/^gen_ai_client_operation_duration_seconds_count\{.*outcome="completed".*\} \d+$/gm) ?? [];
+    const scrape = async (): Promise<string> =>
+      (
+        await fetch(`${origin}/metrics`, {
+          headers: { authorization: `Bearer ${tollgate.secrets.fleet}`, connection: 'close' },
+        })
+      ).text();
+    const counts = (text: string): string[] =>
+      text.match(
+        /^gen_ai_client_operation_duration_seconds_count\{.*outcome="completed".*\} \d+$/gm,
+      ) ?? [];
     const texts = await Promise.all(Array.from({ length: 20 }, scrape));
     for (const text of texts) {
       expect(text.match(/^tollgate_ready\{.*\} 1$/gm)).toHaveLength(2);
-      expect(counts(text).reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0)).toBeGreaterThanOrEqual(completed);
+      expect(
+        counts(text).reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0),
+      ).toBeGreaterThanOrEqual(completed);
     }
     expect(new Set(texts.map((text) => JSON.stringify(counts(text)))).size).toBe(1);
   }, 60_000);
@@ -75,7 +103,10 @@ describe('two workers behind one port', () => {
     const before = workerPids(tollgate, 'node-1');
     for (const index of [1, 0]) {
       process.kill(before.get(index) ?? 0, 'SIGKILL');
-      await until(`worker ${index} again`, () => workerPids(tollgate, 'node-1').get(index) !== before.get(index));
+      await until(
+        `worker ${index} again`,
+        () => workerPids(tollgate, 'node-1').get(index) !== before.get(index),
+      );
       // A worker that died is never reported as applied by what it said before.
       expect(await syncOutcomes(tollgate)).toEqual({ 'node-1': 'applied' });
       const since = load.records.length;
@@ -90,7 +121,10 @@ describe('two workers behind one port', () => {
 describe('a node that is told to stop', () => {
   test('finishes a running stream and its books before it ends', async () => {
     let stopped: Promise<void> = Promise.resolve();
-    const stream = await readStream('@demo tokens=20 delay=40', () => (stopped = tollgate.kill('node-1', 'SIGTERM')));
+    const stream = await readStream(
+      '@demo tokens=20 delay=40',
+      () => (stopped = tollgate.kill('node-1', 'SIGTERM')),
+    );
     expect(stream).toMatchObject({ words: 20, error: null });
     await stopped;
     await tollgate.restart('node-1');
@@ -99,7 +133,10 @@ describe('a node that is told to stop', () => {
 
   test('ends a stream that outlasts the drain with an error the client understands, billed for what was delivered', async () => {
     let stopped: Promise<void> = Promise.resolve();
-    const stream = await readStream('@demo tokens=500 delay=20', () => (stopped = tollgate.kill('node-1', 'SIGTERM')));
+    const stream = await readStream(
+      '@demo tokens=500 delay=20',
+      () => (stopped = tollgate.kill('node-1', 'SIGTERM')),
+    );
     expect(stream.error).toBeInstanceOf(OpenAI.APIError);
     expect(String(stream.error)).toContain('restarted');
     await stopped;

@@ -24,16 +24,28 @@ test('a change reaches every node, and sync-all proves it', async () => {
 });
 
 test('a disabled key is refused by every node on its very next request', async () => {
-  const { id, key } = await scene.customer.client.createKey({ name: 'short-lived', allowed_models: '*', rpm: 0, rph: 0, rpd: 0 });
-  for (const origin of tollgate.nodeUrls) expect(await chatStatus(origin, { ...scene, key })).toBe(200);
+  const { id, key } = await scene.customer.client.createKey({
+    name: 'short-lived',
+    allowed_models: '*',
+    rpm: 0,
+    rph: 0,
+    rpd: 0,
+  });
+  for (const origin of tollgate.nodeUrls)
+    expect(await chatStatus(origin, { ...scene, key })).toBe(200);
   await scene.customer.client.call('POST', `/keys/${id}/disable`);
-  for (const origin of tollgate.nodeUrls) expect(await chatStatus(origin, { ...scene, key })).toBe(401);
+  for (const origin of tollgate.nodeUrls)
+    expect(await chatStatus(origin, { ...scene, key })).toBe(401);
 });
 
 test('the books close under load, also when the functions are lost and a node is killed on the way', async () => {
   const load = new SteadyLoad(tollgate.nodeUrls, scene);
   await until('a running load', () => load.count('completed') > 40);
-  const redis = openRedis(tollgate.redisUrl, { role: 'plain', name: 'spec', onError: () => undefined });
+  const redis = openRedis(tollgate.redisUrl, {
+    role: 'plain',
+    name: 'spec',
+    onError: () => undefined,
+  });
   try {
     await redisReady(redis, 5_000);
     if (!('nodes' in redis)) throw new Error('not a cluster');
@@ -58,7 +70,8 @@ test('while one primary is away its accounts are refused, all others are served,
     expect(await chatStatus(origin, elsewhere)).toBe(200);
   }
   await tollgate.restart(HOME[scene.customer.id % tollgate.shards] ?? '');
-  for (const origin of nodeUrls) await until('service for its accounts', async () => (await chatStatus(origin, scene)) === 200);
+  for (const origin of nodeUrls)
+    await until('service for its accounts', async () => (await chatStatus(origin, scene)) === 200);
   await closeBooks(tollgate, [], { wereKilled: true });
 }, 90_000);
 
@@ -69,6 +82,11 @@ const HOME = ['redis-3', 'redis-2', 'redis-1', 'redis-1'];
 async function sceneElsewhere({ customer, model }: Scene): Promise<Scene> {
   for (;;) {
     const other = await createCustomer(tollgate);
-    if (HOME[other.id % tollgate.shards] !== HOME[customer.id % tollgate.shards]) return { customer: other, model, key: await subscribeWithKey(other, { modelIds: [model.id] }) };
+    if (HOME[other.id % tollgate.shards] !== HOME[customer.id % tollgate.shards])
+      return {
+        customer: other,
+        model,
+        key: await subscribeWithKey(other, { modelIds: [model.id] }),
+      };
   }
 }

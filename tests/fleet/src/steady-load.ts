@@ -1,6 +1,23 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { auditBooks, compareUsage, demoRecordSchema, describeFindings, isSound, planRequests, readUsage, sendRequest, type ClientRecord } from '@tollgate/audit';
-import { createCustomer, createRoutedModel, subscribeWithKey, type Customer, type RoutedModel, type Tollgate } from '@tollgate/harness';
+import {
+  auditBooks,
+  compareUsage,
+  demoRecordSchema,
+  describeFindings,
+  isSound,
+  planRequests,
+  readUsage,
+  sendRequest,
+  type ClientRecord,
+} from '@tollgate/audit';
+import {
+  createCustomer,
+  createRoutedModel,
+  subscribeWithKey,
+  type Customer,
+  type RoutedModel,
+  type Tollgate,
+} from '@tollgate/harness';
 
 const PLANS = 100_000;
 const PAUSE_AFTER_FAILURE_MS = 50;
@@ -27,15 +44,26 @@ export class SteadyLoad {
   readonly #clients: Promise<void>[];
   #isOver = false;
 
-  constructor(origins: readonly string[], { key, model }: Scene, { clients = 8, seed = 1 }: { clients?: number; seed?: number } = {}) {
-    const plans = planRequests(PLANS, seed, { customers: 1, models: 1, addresses: origins.length }).filter(({ protocol }) => protocol !== 'embeddings').values();
+  constructor(
+    origins: readonly string[],
+    { key, model }: Scene,
+    { clients = 8, seed = 1 }: { clients?: number; seed?: number } = {},
+  ) {
+    const plans = planRequests(PLANS, seed, { customers: 1, models: 1, addresses: origins.length })
+      .filter(({ protocol }) => protocol !== 'embeddings')
+      .values();
     const client = async (): Promise<void> => {
       for (const plan of plans) {
         if (this.#isOver) return;
-        const record = await sendRequest(plan, { origin: origins[plan.address] ?? '', apiKey: key, model: model.name });
+        const record = await sendRequest(plan, {
+          origin: origins[plan.address] ?? '',
+          apiKey: key,
+          model: model.name,
+        });
         this.records.push(record);
         // An outage must not eat the plans up.
-        if (record.ending === 'refused' || record.ending === 'unreached') await delay(PAUSE_AFTER_FAILURE_MS);
+        if (record.ending === 'refused' || record.ending === 'unreached')
+          await delay(PAUSE_AFTER_FAILURE_MS);
       }
     };
     this.#clients = Array.from({ length: clients }, client);
@@ -54,11 +82,25 @@ export class SteadyLoad {
 }
 
 /** Throws, with what differs, unless clients, upstream, PostgreSQL and Redis tell the same of every request, once what is on its way has arrived. */
-export async function closeBooks(tollgate: Tollgate, clients: readonly ClientRecord[], { wereKilled, drainMs = 60_000 }: { wereKilled: boolean; drainMs?: number }): Promise<void> {
+export async function closeBooks(
+  tollgate: Tollgate,
+  clients: readonly ClientRecord[],
+  { wereKilled, drainMs = 60_000 }: { wereKilled: boolean; drainMs?: number },
+): Promise<void> {
   for (const deadline = Date.now() + drainMs; ; await delay(LOOK_AGAIN_MS)) {
     const books = await auditBooks(tollgate, { drainMs: Math.max(0, deadline - Date.now()) });
-    const provider = demoRecordSchema.parse(await (await fetch(`${tollgate.upstreamUrl}/record`)).json());
-    const findings = [...compareUsage({ clients, provider, usage: await readUsage(tollgate.databaseUrl), wereKilled }), ...books];
+    const provider = demoRecordSchema.parse(
+      await (await fetch(`${tollgate.upstreamUrl}/record`)).json(),
+    );
+    const findings = [
+      ...compareUsage({
+        clients,
+        provider,
+        usage: await readUsage(tollgate.databaseUrl),
+        wereKilled,
+      }),
+      ...books,
+    ];
     if (isSound(findings)) return;
     // Records are written to Redis again after an outage: promised is not lost. What is lost stays lost, and is told.
     if (Date.now() >= deadline) throw new Error(describeFindings(findings));

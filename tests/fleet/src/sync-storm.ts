@@ -30,12 +30,23 @@ export interface StormReport {
  * Administrators change the configuration and sync while nodes are killed and restarted at random. An answer is true when each node it calls
  * applied serves that version or a later one whenever it serves, from the answer on: asked of the node's own process.
  */
-export async function syncStorm(tollgate: Tollgate, { administrators, rounds, seed }: StormOptions): Promise<StormReport> {
+export async function syncStorm(
+  tollgate: Tollgate,
+  { administrators, rounds, seed }: StormOptions,
+): Promise<StormReport> {
   const report: StormReport = { answers: 0, applied: 0, otherwise: 0, restarts: 0, lies: [] };
   const urls = new Map(tollgate.nodeUrls.map((url, index) => [`node-${index + 1}`, url]));
   let isOver = false;
   const random = randomFrom(seed);
-  const restarting = Promise.all([...urls.keys()].map((name) => restartAtRandom(tollgate, name, { random, isOver: () => isOver, onRestart: () => (report.restarts += 1) })));
+  const restarting = Promise.all(
+    [...urls.keys()].map((name) =>
+      restartAtRandom(tollgate, name, {
+        random,
+        isOver: () => isOver,
+        onRestart: () => (report.restarts += 1),
+      }),
+    ),
+  );
   const administrator = async (): Promise<void> => {
     for (let round = 0; round < rounds; round += 1) {
       await createRoutedModel(tollgate, { protocols: ['openai'] });
@@ -51,9 +62,14 @@ export async function syncStorm(tollgate: Tollgate, { administrators, rounds, se
   return report;
 }
 
-async function judge({ version, nodes }: SyncResult, urls: ReadonlyMap<string, string>, report: StormReport): Promise<void> {
+async function judge(
+  { version, nodes }: SyncResult,
+  urls: ReadonlyMap<string, string>,
+  report: StormReport,
+): Promise<void> {
   report.answers += 1;
-  if (nodes.length !== urls.size) report.lies.push(`an answer about ${nodes.length} nodes of ${urls.size}`);
+  if (nodes.length !== urls.size)
+    report.lies.push(`an answer about ${nodes.length} nodes of ${urls.size}`);
   for (const node of nodes) {
     if (!OUTCOMES.has(node.outcome)) report.lies.push(`${node.name}: outcome ${node.outcome}`);
     if (node.outcome !== 'applied') {
@@ -62,23 +78,38 @@ async function judge({ version, nodes }: SyncResult, urls: ReadonlyMap<string, s
     }
     report.applied += 1;
     const served = await servedVersion(urls.get(node.name) ?? '');
-    if (served < version) report.lies.push(`${node.name} was called applied at version ${version} and serves ${served}`);
+    if (served < version)
+      report.lies.push(
+        `${node.name} was called applied at version ${version} and serves ${served}`,
+      );
   }
 }
 
 /** Waits out a restart: a process that does not listen serves nothing. */
 async function servedVersion(url: string): Promise<number> {
   let version: number | null = null;
-  await until(`an answer of ${url}`, async () => {
-    const answer = await fetch(`${url}/readyz`).catch(() => undefined);
-    if (!answer) return false;
-    version = readiness.parse(await answer.json()).snapshot_version;
-    return true;
-  }, 60_000);
+  await until(
+    `an answer of ${url}`,
+    async () => {
+      const answer = await fetch(`${url}/readyz`).catch(() => undefined);
+      if (!answer) return false;
+      version = readiness.parse(await answer.json()).snapshot_version;
+      return true;
+    },
+    60_000,
+  );
   return version ?? 0;
 }
 
-async function restartAtRandom(tollgate: Tollgate, name: string, { random, isOver, onRestart }: { random: () => number; isOver: () => boolean; onRestart: () => void }): Promise<void> {
+async function restartAtRandom(
+  tollgate: Tollgate,
+  name: string,
+  {
+    random,
+    isOver,
+    onRestart,
+  }: { random: () => number; isOver: () => boolean; onRestart: () => void },
+): Promise<void> {
   while (!isOver()) {
     await tollgate.kill(name, random() < 0.5 ? 'SIGKILL' : 'SIGTERM');
     await delay(random() * DOWN_MAX_MS);

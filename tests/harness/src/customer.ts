@@ -1,5 +1,12 @@
 import { randomBytes } from 'node:crypto';
-import { AdminClient, type NewKey, type NewModel, type NewPrice, type NewRoute, type NewUpstream } from '@tollgate/tools';
+import {
+  AdminClient,
+  type NewKey,
+  type NewModel,
+  type NewPrice,
+  type NewRoute,
+  type NewUpstream,
+} from '@tollgate/tools';
 import type { Tollgate } from './tollgate.ts';
 
 const PASSWORD_BYTES = 12;
@@ -13,7 +20,10 @@ export interface Customer {
 }
 
 /** A registered and approved user with money in the wallet. */
-export async function createCustomer({ admin }: Tollgate, { username = `user-${unique()}`, amount = '1000' }: { username?: string; amount?: string } = {}): Promise<Customer> {
+export async function createCustomer(
+  { admin }: Tollgate,
+  { username = `user-${unique()}`, amount = '1000' }: { username?: string; amount?: string } = {},
+): Promise<Customer> {
   const password = randomBytes(PASSWORD_BYTES).toString('base64url');
   const anonymous = new AdminClient(admin.baseUrl);
   const id = await anonymous.register(username, password);
@@ -36,13 +46,31 @@ export interface RoutedModelOptions extends Partial<NewModel>, Partial<Omit<NewP
 }
 
 /** A priced model with routes to the demo upstream. Publish it with `admin.syncAll()`. */
-export async function createRoutedModel(tollgate: Tollgate, { protocols, upstreamModel = 'demo-ok', route, price_per_million = '1', weight_input, weight_output, weight_cache_read, weight_cache_write, ...model }: RoutedModelOptions = {}): Promise<RoutedModel> {
+export async function createRoutedModel(
+  tollgate: Tollgate,
+  {
+    protocols,
+    upstreamModel = 'demo-ok',
+    route,
+    price_per_million = '1',
+    weight_input,
+    weight_output,
+    weight_cache_read,
+    weight_cache_write,
+    ...model
+  }: RoutedModelOptions = {},
+): Promise<RoutedModel> {
   const { admin } = tollgate;
   const name = model.name ?? `model-${unique()}`;
   const id = await admin.createModel({ kind: 'chat', ...model, name });
-  const weights = Object.fromEntries(Object.entries({ weight_input, weight_output, weight_cache_read, weight_cache_write }).filter(([, weight]) => weight !== undefined));
+  const weights = Object.fromEntries(
+    Object.entries({ weight_input, weight_output, weight_cache_read, weight_cache_write }).filter(
+      ([, weight]) => weight !== undefined,
+    ),
+  );
   await admin.setPrice({ model_id: id, price_per_million, ...weights });
-  for (const protocol of protocols ?? (model.kind === 'embedding' ? ['openai'] : ['openai', 'anthropic'])) {
+  for (const protocol of protocols ??
+    (model.kind === 'embedding' ? ['openai'] : ['openai', 'anthropic'])) {
     const upstream_id = await createDemoUpstream(tollgate, protocol);
     await admin.createRoute({ model_id: id, upstream_id, upstream_model: upstreamModel, ...route });
   }
@@ -50,14 +78,40 @@ export async function createRoutedModel(tollgate: Tollgate, { protocols, upstrea
 }
 
 /** An upstream record that points at the demo upstream process. */
-export function createDemoUpstream({ admin, upstreamUrl }: Tollgate, protocol: NewUpstream['protocol'] = 'openai', settings: Partial<NewUpstream> = {}): Promise<number> {
-  return admin.createUpstream({ name: `${protocol}-${unique()}`, protocol, base_url: `${upstreamUrl}/v1`, api_key: `upstream-${unique()}`, ...settings });
+export function createDemoUpstream(
+  { admin, upstreamUrl }: Tollgate,
+  protocol: NewUpstream['protocol'] = 'openai',
+  settings: Partial<NewUpstream> = {},
+): Promise<number> {
+  return admin.createUpstream({
+    name: `${protocol}-${unique()}`,
+    protocol,
+    base_url: `${upstreamUrl}/v1`,
+    api_key: `upstream-${unique()}`,
+    ...settings,
+  });
 }
 
 /** Subscribes the customer and returns the secret of a new key that may call every model. */
-export async function subscribeWithKey(customer: Customer, { modelIds, tokens = 1_000_000, key = {} }: { modelIds: readonly number[]; tokens?: number; key?: Partial<NewKey> }): Promise<string> {
+export async function subscribeWithKey(
+  customer: Customer,
+  {
+    modelIds,
+    tokens = 1_000_000,
+    key = {},
+  }: { modelIds: readonly number[]; tokens?: number; key?: Partial<NewKey> },
+): Promise<string> {
   for (const model_id of modelIds) await customer.client.subscribe({ model_id, tokens });
-  return (await customer.client.createKey({ name: `key-${unique()}`, allowed_models: '*', rpm: 0, rph: 0, rpd: 0, ...key })).key;
+  return (
+    await customer.client.createKey({
+      name: `key-${unique()}`,
+      allowed_models: '*',
+      rpm: 0,
+      rph: 0,
+      rpd: 0,
+      ...key,
+    })
+  ).key;
 }
 
 function unique(): string {

@@ -1,7 +1,31 @@
 export { findFreePort, resolveFaketime } from '@tollgate/tools';
-export { AdminClient, AdminRefusal, type NewKey, type NewModel, type NewPrice, type NewRoute, type NewSubscription, type NewUpstream, type SyncResult } from '@tollgate/tools';
-export { createCustomer, createDemoUpstream, createRoutedModel, subscribeWithKey, type Customer, type RoutedModel, type RoutedModelOptions } from './customer.ts';
-export { backUp, firstPostgres, startPostgres, startStandby, type PostgresServer } from './postgres-server.ts';
+export {
+  AdminClient,
+  AdminRefusal,
+  type NewKey,
+  type NewModel,
+  type NewPrice,
+  type NewRoute,
+  type NewSubscription,
+  type NewUpstream,
+  type SyncResult,
+} from '@tollgate/tools';
+export {
+  createCustomer,
+  createDemoUpstream,
+  createRoutedModel,
+  subscribeWithKey,
+  type Customer,
+  type RoutedModel,
+  type RoutedModelOptions,
+} from './customer.ts';
+export {
+  backUp,
+  firstPostgres,
+  startPostgres,
+  startStandby,
+  type PostgresServer,
+} from './postgres-server.ts';
 export { startServices, type RedisKind, type Services, type ServicesOptions } from './services.ts';
 export { openStream, type Heard } from './streams.ts';
 export { startTollgate, type Tollgate, type TollgateOptions } from './tollgate.ts';

@@ -1,5 +1,12 @@
 import path from 'node:path';
-import { copyRunningPostgres, embeddedPostgres, findFreePort, makeStandby, postgresUrl, type ManagedProcess } from '@tollgate/tools';
+import {
+  copyRunningPostgres,
+  embeddedPostgres,
+  findFreePort,
+  makeStandby,
+  postgresUrl,
+  type ManagedProcess,
+} from '@tollgate/tools';
 import pg from 'pg';
 import type { Services } from './services.ts';
 
@@ -13,7 +20,12 @@ export interface PostgresServer {
 
 /** The server a suite began with. */
 export function firstPostgres({ folder, postgres, databaseUrl }: Services): PostgresServer {
-  return { name: 'postgres', process: postgres, dataFolder: path.join(folder, 'postgres'), databaseUrl };
+  return {
+    name: 'postgres',
+    process: postgres,
+    dataFolder: path.join(folder, 'postgres'),
+    databaseUrl,
+  };
 }
 
 /** A consistent copy of a running server's data, in a folder beside it; PostgreSQL starts from it as from a backup. */
@@ -28,7 +40,11 @@ export async function backUp(server: PostgresServer, to: string): Promise<void> 
 }
 
 /** A replica that streams from `primary` under its name; read-only until `SELECT pg_promote()`. The caller stops it. */
-export async function startStandby(services: Services, primary: PostgresServer, name: string): Promise<PostgresServer> {
+export async function startStandby(
+  services: Services,
+  primary: PostgresServer,
+  name: string,
+): Promise<PostgresServer> {
   const dataFolder = path.join(services.folder, name);
   const { port, password } = new URL(primary.databaseUrl);
   await backUp(primary, dataFolder);
@@ -37,11 +53,21 @@ export async function startStandby(services: Services, primary: PostgresServer, 
 }
 
 /** A server over the data in the suite's folder of its name. The caller stops it. */
-export async function startPostgres({ folder, folders, databaseUrl }: Services, name: string): Promise<PostgresServer> {
+export async function startPostgres(
+  { folder, folders, databaseUrl }: Services,
+  name: string,
+): Promise<PostgresServer> {
   const dataFolder = path.join(folder, name);
   const { password } = new URL(databaseUrl);
   const port = await findFreePort();
-  const process = embeddedPostgres({ dataFolder, port, password, folders, isDisposable: true, name });
+  const process = embeddedPostgres({
+    dataFolder,
+    port,
+    password,
+    folders,
+    isDisposable: true,
+    name,
+  });
   await process.start();
   return { name, process, dataFolder, databaseUrl: postgresUrl({ port, password }) };
 }

@@ -23,8 +23,12 @@ async function query(url: string, text: string): Promise<unknown[]> {
 test('gives each suite an empty PostgreSQL database and further ones on demand', async () => {
   const second = await services.createDatabase();
   await query(second, 'CREATE TABLE only_here (id int)');
-  expect(await query(services.databaseUrl, "SELECT to_regclass('only_here') AS found")).toEqual([{ found: null }]);
-  expect(await query(second, "SELECT to_regclass('only_here') AS found")).toEqual([{ found: 'only_here' }]);
+  expect(await query(services.databaseUrl, "SELECT to_regclass('only_here') AS found")).toEqual([
+    { found: null },
+  ]);
+  expect(await query(second, "SELECT to_regclass('only_here') AS found")).toEqual([
+    { found: 'only_here' },
+  ]);
 });
 
 test('keeps the data of a PostgreSQL and a Redis that were killed and started again', async () => {
@@ -33,7 +37,9 @@ test('keeps the data of a PostgreSQL and a Redis that were killed and started ag
   await services.redis.kill('SIGKILL');
   await services.redis.start();
   await services.postgres.start();
-  expect(await query(services.databaseUrl, 'SELECT count(*)::int AS n FROM kept')).toEqual([{ n: 0 }]);
+  expect(await query(services.databaseUrl, 'SELECT count(*)::int AS n FROM kept')).toEqual([
+    { n: 0 },
+  ]);
 });
 
 test('leaves neither process nor file behind', async () => {

@@ -2,7 +2,24 @@ import { randomBytes } from 'node:crypto';
 import { chmodSync, mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { embeddedPostgres, embeddedRedis, embeddedRedisCluster, embeddedRedisSentinel, findFreePort, isReachable, postgresUrl, redisClusterUrl, redisSentinelUrl, redisUrl, resolveRedis, serviceUser, sharedFolder, startWatchdog, type ManagedProcess, type ProcessFolders } from '@tollgate/tools';
+import {
+  embeddedPostgres,
+  embeddedRedis,
+  embeddedRedisCluster,
+  embeddedRedisSentinel,
+  findFreePort,
+  isReachable,
+  postgresUrl,
+  redisClusterUrl,
+  redisSentinelUrl,
+  redisUrl,
+  resolveRedis,
+  serviceUser,
+  sharedFolder,
+  startWatchdog,
+  type ManagedProcess,
+  type ProcessFolders,
+} from '@tollgate/tools';
 import pg from 'pg';
 
 const PRIMARIES = 3;
@@ -45,7 +62,11 @@ export interface ServicesOptions {
  * A PostgreSQL and a Redis for one suite, on free ports, in a temporary folder, without fsync. About a second.
  * Call it in `beforeAll` and `stop` in `afterAll`; when the test process dies before that, a watchdog cleans up.
  */
-export async function startServices({ postgres = true, redis = true, redisEnv = {} }: ServicesOptions = {}): Promise<Services> {
+export async function startServices({
+  postgres = true,
+  redis = true,
+  redisEnv = {},
+}: ServicesOptions = {}): Promise<Services> {
   const folder = temporaryFolder();
   const folders = { run: path.join(folder, 'run'), logs: path.join(folder, 'logs') };
   const watchdog = startWatchdog(folders.run, folder);
@@ -72,7 +93,10 @@ export async function startServices({ postgres = true, redis = true, redisEnv = 
     redis: asOne(store.servers),
     redisServers: store.servers,
     redisKind,
-    ports: new Map([[database.process.spec.name, database.port], ...store.servers.map(({ spec: { name } }, index) => [name, store.ports[index] ?? 0] as const)]),
+    ports: new Map([
+      [database.process.spec.name, database.port],
+      ...store.servers.map(({ spec: { name } }, index) => [name, store.ports[index] ?? 0] as const),
+    ]),
     createDatabase: () => createDatabase(database.port, password),
     stop,
   };
@@ -81,7 +105,8 @@ export async function startServices({ postgres = true, redis = true, redisEnv = 
 /** `TOLLGATE_TEST_REDIS=cluster` runs any suite against a real Redis Cluster (`npm run test:cluster`). */
 function usualKind(): RedisKind {
   const kind = process.env.TOLLGATE_TEST_REDIS ?? 'single';
-  if (kind !== 'single' && kind !== 'cluster' && kind !== 'sentinel') throw new Error(`TOLLGATE_TEST_REDIS is single, cluster or sentinel, not ${kind}`);
+  if (kind !== 'single' && kind !== 'cluster' && kind !== 'sentinel')
+    throw new Error(`TOLLGATE_TEST_REDIS is single, cluster or sentinel, not ${kind}`);
   return kind;
 }
 
@@ -93,9 +118,22 @@ function temporaryFolder(): string {
   return folder;
 }
 
-async function unusedPostgres(folder: string, folders: ProcessFolders, password: string): Promise<{ process: ManagedProcess; port: number }> {
+async function unusedPostgres(
+  folder: string,
+  folders: ProcessFolders,
+  password: string,
+): Promise<{ process: ManagedProcess; port: number }> {
   const port = await findFreePort();
-  return { port, process: embeddedPostgres({ dataFolder: path.join(folder, 'postgres'), port, password, folders, isDisposable: true }) };
+  return {
+    port,
+    process: embeddedPostgres({
+      dataFolder: path.join(folder, 'postgres'),
+      port,
+      password,
+      folders,
+      isDisposable: true,
+    }),
+  };
 }
 
 interface UnusedStore {
@@ -106,31 +144,80 @@ interface UnusedStore {
   start: () => Promise<void>;
 }
 
-async function unusedRedis(folder: string, folders: ProcessFolders, password: string, env: Readonly<Record<string, string>>): Promise<UnusedStore> {
+async function unusedRedis(
+  folder: string,
+  folders: ProcessFolders,
+  password: string,
+  env: Readonly<Record<string, string>>,
+): Promise<UnusedStore> {
   const port = await findFreePort();
   const binary = await resolveRedis();
-  const server = embeddedRedis({ dataFolder: path.join(folder, 'redis'), port, password, binary: { ...binary, env: { ...binary.env, ...env } }, folders });
-  return { url: redisUrl({ port, password }), servers: [server], ports: [port], start: () => server.start() };
+  const server = embeddedRedis({
+    dataFolder: path.join(folder, 'redis'),
+    port,
+    password,
+    binary: { ...binary, env: { ...binary.env, ...env } },
+    folders,
+  });
+  return {
+    url: redisUrl({ port, password }),
+    servers: [server],
+    ports: [port],
+    start: () => server.start(),
+  };
 }
 
-async function unusedCluster(folder: string, folders: ProcessFolders, password: string): Promise<UnusedStore> {
+async function unusedCluster(
+  folder: string,
+  folders: ProcessFolders,
+  password: string,
+): Promise<UnusedStore> {
   const free = await freePorts(2 * PRIMARIES);
-  const ports = free.slice(0, PRIMARIES).map((port, index) => ({ port, busPort: free[PRIMARIES + index] ?? 0 }));
-  const { processes, start } = embeddedRedisCluster({ ports, dataFolder: path.join(folder, 'redis'), password, binary: await resolveRedis(), folders });
-  return { url: redisClusterUrl({ ports, password }), servers: withFirst(processes), ports: ports.map(({ port }) => port), start };
+  const ports = free
+    .slice(0, PRIMARIES)
+    .map((port, index) => ({ port, busPort: free[PRIMARIES + index] ?? 0 }));
+  const { processes, start } = embeddedRedisCluster({
+    ports,
+    dataFolder: path.join(folder, 'redis'),
+    password,
+    binary: await resolveRedis(),
+    folders,
+  });
+  return {
+    url: redisClusterUrl({ ports, password }),
+    servers: withFirst(processes),
+    ports: ports.map(({ port }) => port),
+    start,
+  };
 }
 
-async function unusedSentinel(folder: string, folders: ProcessFolders, password: string): Promise<UnusedStore> {
+async function unusedSentinel(
+  folder: string,
+  folders: ProcessFolders,
+  password: string,
+): Promise<UnusedStore> {
   const [primary = 0, replica = 0, sentinel = 0] = await freePorts(3);
   const ports = { primary, replica, sentinel };
-  const { processes, start } = embeddedRedisSentinel({ ports, dataFolder: path.join(folder, 'redis'), password, binary: await resolveRedis(), folders });
-  return { url: redisSentinelUrl({ ports, password }), servers: withFirst(processes), ports: [primary, replica, sentinel], start };
+  const { processes, start } = embeddedRedisSentinel({
+    ports,
+    dataFolder: path.join(folder, 'redis'),
+    password,
+    binary: await resolveRedis(),
+    folders,
+  });
+  return {
+    url: redisSentinelUrl({ ports, password }),
+    servers: withFirst(processes),
+    ports: [primary, replica, sentinel],
+    start,
+  };
 }
 
 const UNUSED_STORES = { single: unusedRedis, cluster: unusedCluster, sentinel: unusedSentinel };
 
 function asOne(servers: readonly ManagedProcess[]): Services['redis'] {
-  const all = async (act: (server: ManagedProcess) => Promise<void>): Promise<void> => void (await Promise.all(servers.map(act)));
+  const all = async (act: (server: ManagedProcess) => Promise<void>): Promise<void> =>
+    void (await Promise.all(servers.map(act)));
   return {
     start: () => all((server) => server.start()),
     stop: () => all((server) => server.stop()),

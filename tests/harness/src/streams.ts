@@ -24,13 +24,25 @@ export function openStream(ask: StreamAsk): { begun: Promise<void>; ended: Promi
   return { begun, ended };
 }
 
-async function listen({ origin, key, model, protocol, tokens, delayMs }: StreamAsk, onBegun: () => void): Promise<Heard> {
-  const response = await fetch(`${origin}/v1/${protocol === 'chat' ? 'chat/completions' : 'messages'}`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ model, stream: true, max_tokens: tokens, messages: [{ role: 'user', content: `@demo tokens=${tokens} delay=${delayMs}` }] }),
-  });
-  if (!response.ok || !response.body) throw new Error(`a stream could not be opened: ${response.status} ${await response.text()}`);
+async function listen(
+  { origin, key, model, protocol, tokens, delayMs }: StreamAsk,
+  onBegun: () => void,
+): Promise<Heard> {
+  const response = await fetch(
+    `${origin}/v1/${protocol === 'chat' ? 'chat/completions' : 'messages'}`,
+    {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      body: JSON.stringify({
+        model,
+        stream: true,
+        max_tokens: tokens,
+        messages: [{ role: 'user', content: `@demo tokens=${tokens} delay=${delayMs}` }],
+      }),
+    },
+  );
+  if (!response.ok || !response.body)
+    throw new Error(`a stream could not be opened: ${response.status} ${await response.text()}`);
   const events: string[] = [];
   let words = 0;
   let rest = '';
@@ -44,7 +56,12 @@ async function listen({ origin, key, model, protocol, tokens, delayMs }: StreamA
       if (words === 1) onBegun();
     }
   }
-  return { rid: response.headers.get('x-request-id') ?? '', words, ending: rest === '' ? endingOf(events, protocol) : 'broken', endedAtMs: Date.now() };
+  return {
+    rid: response.headers.get('x-request-id') ?? '',
+    words,
+    ending: rest === '' ? endingOf(events, protocol) : 'broken',
+    endedAtMs: Date.now(),
+  };
 }
 
 function isWord(event: string): boolean {
@@ -53,7 +70,12 @@ function isWord(event: string): boolean {
 
 function endingOf(events: readonly string[], protocol: StreamAsk['protocol']): Heard['ending'] {
   const last = events.findLast((event) => !event.startsWith(':')) ?? '';
-  if (protocol === 'messages') return last.startsWith('event: message_stop') ? 'finished' : last.startsWith('event: error') ? 'refused' : 'broken';
+  if (protocol === 'messages')
+    return last.startsWith('event: message_stop')
+      ? 'finished'
+      : last.startsWith('event: error')
+        ? 'refused'
+        : 'broken';
   if (events.some((event) => event.startsWith('data: {"error"'))) return 'refused';
   return last === 'data: [DONE]' ? 'finished' : 'broken';
 }

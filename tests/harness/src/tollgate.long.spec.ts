@@ -27,17 +27,23 @@ async function ask(url: string): Promise<number> {
 }
 
 test('serves a customer through every node and through the front door', async () => {
-  expect(await Promise.all([...tollgate.nodeUrls, tollgate.frontDoorUrl as string].map(ask))).toEqual([200, 200, 200]);
+  expect(
+    await Promise.all([...tollgate.nodeUrls, tollgate.frontDoorUrl as string].map(ask)),
+  ).toEqual([200, 200, 200]);
 });
 
-test('brings a killed node back on its address', async () => {
-  await tollgate.kill('node-1');
-  expect(tollgate.isRunning('node-1')).toBe(false);
-  await expect(ask(tollgate.nodeUrls[0] as string)).rejects.toThrow();
-  expect(await ask(tollgate.frontDoorUrl as string)).toBe(200);
-  await tollgate.restart('node-1');
-  expect(await ask(tollgate.nodeUrls[0] as string)).toBe(200);
-}, START_TIMEOUT_MS);
+test(
+  'brings a killed node back on its address',
+  async () => {
+    await tollgate.kill('node-1');
+    expect(tollgate.isRunning('node-1')).toBe(false);
+    await expect(ask(tollgate.nodeUrls[0] as string)).rejects.toThrow();
+    expect(await ask(tollgate.frontDoorUrl as string)).toBe(200);
+    await tollgate.restart('node-1');
+    expect(await ask(tollgate.nodeUrls[0] as string)).toBe(200);
+  },
+  START_TIMEOUT_MS,
+);
 
 test('names the processes it has when asked for one it has not', () => {
   expect(() => tollgate.logs('node-9')).toThrow(/node-1, node-2/);

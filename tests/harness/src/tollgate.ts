@@ -1,6 +1,17 @@
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
-import { AdminClient, appProcess, controlPlaneEnvironment, drawSecrets, findFreePort, LOOPBACK_RANGES, nodeEnvironment, type Backends, type ManagedProcess, type Secrets } from '@tollgate/tools';
+import {
+  AdminClient,
+  appProcess,
+  controlPlaneEnvironment,
+  drawSecrets,
+  findFreePort,
+  LOOPBACK_RANGES,
+  nodeEnvironment,
+  type Backends,
+  type ManagedProcess,
+  type Secrets,
+} from '@tollgate/tools';
 import { startServices, type RedisKind, type Services } from './services.ts';
 
 const ADMIN_USERNAME = 'admin';
@@ -58,11 +69,24 @@ export interface Tollgate {
 
 /** Needs a build (`npm test` makes it). A few seconds; call it in `beforeAll` with a timeout to match, and `stop` in `afterAll`. */
 export async function startTollgate(options: TollgateOptions = {}): Promise<Tollgate> {
-  const services = await startServices({ redis: options.redis ?? true, ...(options.redisEnv && { redisEnv: options.redisEnv }) });
+  const services = await startServices({
+    redis: options.redis ?? true,
+    ...(options.redisEnv && { redisEnv: options.redisEnv }),
+  });
   const secrets = drawSecrets();
-  const backends: Backends = { databaseUrl: services.databaseUrl, redisUrl: services.redisUrl, secrets, base: baseEnvironment(options.env) };
+  const backends: Backends = {
+    databaseUrl: services.databaseUrl,
+    redisUrl: services.redisUrl,
+    secrets,
+    base: baseEnvironment(options.env),
+  };
   const fleet = await layOut(services, backends, options);
-  const processes = new Map([services.postgres, ...services.redisServers, ...fleet.processes].map((process) => [process.spec.name, process]));
+  const processes = new Map(
+    [services.postgres, ...services.redisServers, ...fleet.processes].map((process) => [
+      process.spec.name,
+      process,
+    ]),
+  );
   const stop = async (): Promise<void> => {
     await Promise.all(fleet.processes.map((process) => process.stop()));
     await services.stop();
@@ -70,10 +94,28 @@ export async function startTollgate(options: TollgateOptions = {}): Promise<Toll
   try {
     await startAll(fleet);
     const adminCredentials = { username: ADMIN_USERNAME, password: secrets.adminPassword };
-    const admin = await new AdminClient(fleet.adminUrl).login(adminCredentials.username, adminCredentials.password);
+    const admin = await new AdminClient(fleet.adminUrl).login(
+      adminCredentials.username,
+      adminCredentials.password,
+    );
     const { adminUrl, adminUrls, nodeUrls, upstreamUrl, frontDoorUrl } = fleet;
     const { databaseUrl, redisUrl } = services;
-    return { adminUrl, adminUrls, nodeUrls, upstreamUrl, frontDoorUrl, admin, adminCredentials, databaseUrl, redisUrl, shards: Number(backends.base.SHARDS), secrets, services, stop, ...handles(processes) };
+    return {
+      adminUrl,
+      adminUrls,
+      nodeUrls,
+      upstreamUrl,
+      frontDoorUrl,
+      admin,
+      adminCredentials,
+      databaseUrl,
+      redisUrl,
+      shards: Number(backends.base.SHARDS),
+      secrets,
+      services,
+      stop,
+      ...handles(processes),
+    };
   } catch (error) {
     await stop();
     throw error;
@@ -90,34 +132,82 @@ interface Fleet {
 }
 
 /** Nothing of the developer's own environment steers a test but what programs need to run at all. */
-function baseEnvironment(added: Readonly<Record<string, string>> = {}): Record<string, string | undefined> {
+function baseEnvironment(
+  added: Readonly<Record<string, string>> = {},
+): Record<string, string | undefined> {
   const { PATH, HOME, TMPDIR } = process.env;
   return {
-    PATH, HOME, TMPDIR,
-    SHARDS, UPSTREAM_ALLOW_PRIVATE: LOOPBACK_RANGES, TRUSTED_PROXIES: LOOPBACK_RANGES, DRAIN_TIMEOUT_MS,
-    PAYMENTS: 'sandbox', LOG_LEVEL: 'info', REPORT_MS: '500', REGISTRATIONS_PER_ADDRESS_PER_DAY: '1000000',
+    PATH,
+    HOME,
+    TMPDIR,
+    SHARDS,
+    UPSTREAM_ALLOW_PRIVATE: LOOPBACK_RANGES,
+    TRUSTED_PROXIES: LOOPBACK_RANGES,
+    DRAIN_TIMEOUT_MS,
+    PAYMENTS: 'sandbox',
+    LOG_LEVEL: 'info',
+    REPORT_MS: '500',
+    REGISTRATIONS_PER_ADDRESS_PER_DAY: '1000000',
     ...added,
   };
 }
 
-async function layOut(services: Services, backends: Backends, { frontDoor = false, ...options }: TollgateOptions): Promise<Fleet> {
+async function layOut(
+  services: Services,
+  backends: Backends,
+  { frontDoor = false, ...options }: TollgateOptions,
+): Promise<Fleet> {
   const { folders, folder } = services;
   const { base } = backends;
   const ports = new PortsOnce();
   const upstreamPort = await ports.next();
-  const upstream = appProcess({ name: 'demo-upstream', app: 'demo-upstream', port: upstreamPort, folders, env: { ...base, RECORD_FILE: path.join(folder, 'demo-upstream.jsonl') } });
-  const setting: Setting = { services, backends, ports, options, routed: async (name) => ({ ...backends, base: { ...base, ...(await options.route?.(name, services)) } }) };
+  const upstream = appProcess({
+    name: 'demo-upstream',
+    app: 'demo-upstream',
+    port: upstreamPort,
+    folders,
+    env: { ...base, RECORD_FILE: path.join(folder, 'demo-upstream.jsonl') },
+  });
+  const setting: Setting = {
+    services,
+    backends,
+    ports,
+    options,
+    routed: async (name) => ({
+      ...backends,
+      base: { ...base, ...(await options.route?.(name, services)) },
+    }),
+  };
   const controlPlanes = await layOutControlPlanes(setting);
   const adminUrls = controlPlanes.map(({ url }) => url);
   const adminUrl = adminUrls[0] ?? '';
   const nodes = await layOutNodes(setting, adminUrls);
   const nodeUrls = nodes.map(({ url }) => url);
-  const processes = [...controlPlanes.map(({ process }) => process), upstream, ...nodes.map(({ process }) => process)];
+  const processes = [
+    ...controlPlanes.map(({ process }) => process),
+    upstream,
+    ...nodes.map(({ process }) => process),
+  ];
   const frontDoorPort = frontDoor ? await ports.next() : undefined;
   if (frontDoorPort !== undefined) {
-    processes.push(appProcess({ name: 'front-door', app: 'front-door', port: frontDoorPort, folders, env: { ...base, CONTROL_PLANE_URL: adminUrl, PROXY_URLS: nodeUrls.join(',') } }));
+    processes.push(
+      appProcess({
+        name: 'front-door',
+        app: 'front-door',
+        port: frontDoorPort,
+        folders,
+        env: { ...base, CONTROL_PLANE_URL: adminUrl, PROXY_URLS: nodeUrls.join(',') },
+      }),
+    );
   }
-  return { adminUrl, adminUrls, nodeUrls, upstreamUrl: local(upstreamPort), frontDoorUrl: frontDoorPort === undefined ? undefined : local(frontDoorPort), processes };
+  return {
+    adminUrl,
+    adminUrls,
+    nodeUrls,
+    upstreamUrl: local(upstreamPort),
+    frontDoorUrl: frontDoorPort === undefined ? undefined : local(frontDoorPort),
+    processes,
+  };
 }
 
 interface Setting {
@@ -134,18 +224,36 @@ interface Placed {
   process: ManagedProcess;
 }
 
-async function layOutControlPlanes({ services: { folders }, backends, ports, options: { controlPlanes = 1 }, routed }: Setting): Promise<Placed[]> {
+async function layOutControlPlanes({
+  services: { folders },
+  backends,
+  ports,
+  options: { controlPlanes = 1 },
+  routed,
+}: Setting): Promise<Placed[]> {
   const admin = { username: ADMIN_USERNAME, password: backends.secrets.adminPassword };
   const placed: Placed[] = [];
   for (let replica = 1; replica <= controlPlanes; replica += 1) {
     const name = replica === 1 ? 'control-plane' : `control-plane-${replica}`;
     const port = await ports.next();
-    placed.push({ url: local(port), process: appProcess({ name, app: 'control-plane', port, folders, env: controlPlaneEnvironment(await routed(name), admin) }) });
+    placed.push({
+      url: local(port),
+      process: appProcess({
+        name,
+        app: 'control-plane',
+        port,
+        folders,
+        env: controlPlaneEnvironment(await routed(name), admin),
+      }),
+    });
   }
   return placed;
 }
 
-async function layOutNodes({ services: { folders, folder }, ports, options: { nodes = 2, workers = 1 }, routed }: Setting, adminUrls: readonly string[]): Promise<Placed[]> {
+async function layOutNodes(
+  { services: { folders, folder }, ports, options: { nodes = 2, workers = 1 }, routed }: Setting,
+  adminUrls: readonly string[],
+): Promise<Placed[]> {
   const placed: Placed[] = [];
   for (let node = 1; node <= nodes; node += 1) {
     const dataFolder = path.join(folder, 'nodes', `node-${node}`);
@@ -155,8 +263,17 @@ async function layOutNodes({ services: { folders, folder }, ports, options: { no
     for (let worker = 0; worker < workers; worker += 1) {
       const name = worker === 0 ? `node-${node}` : `node-${node}.${worker}`;
       const port = await ports.next();
-      const env = nodeEnvironment(await routed(name), { name: `node-${node}`, worker, dataFolder, port, controlPlaneUrl });
-      placed.push({ url: local(port), process: appProcess({ name, app: 'proxy-node', port, folders, env }) });
+      const env = nodeEnvironment(await routed(name), {
+        name: `node-${node}`,
+        worker,
+        dataFolder,
+        port,
+        controlPlaneUrl,
+      });
+      placed.push({
+        url: local(port),
+        process: appProcess({ name, app: 'proxy-node', port, folders, env }),
+      });
     }
   }
   return placed;
@@ -168,10 +285,15 @@ async function startAll({ processes }: Fleet): Promise<void> {
   if (failed) throw failed.reason;
 }
 
-function handles(processes: ReadonlyMap<string, ManagedProcess>): Pick<Tollgate, 'processNames' | 'kill' | 'restart' | 'isRunning' | 'pidOf' | 'logs'> {
+function handles(
+  processes: ReadonlyMap<string, ManagedProcess>,
+): Pick<Tollgate, 'processNames' | 'kill' | 'restart' | 'isRunning' | 'pidOf' | 'logs'> {
   const named = (name: string): ManagedProcess => {
     const found = processes.get(name);
-    if (!found) throw new Error(`There is no process "${name}"; there are ${[...processes.keys()].join(', ')}.`);
+    if (!found)
+      throw new Error(
+        `There is no process "${name}"; there are ${[...processes.keys()].join(', ')}.`,
+      );
     return found;
   };
   return {

@@ -10,16 +10,23 @@ export async function dev(): Promise<number> {
     console.error('Tollgate already runs in this checkout.\n  Fix: npm stop');
     return 1;
   }
-  const code = await superviseUntilSignal(async (stack, secrets) => {
-    const text = await prepareDemo(stack, secrets);
-    watchSources();
-    return `${text}\nWatching for changes ...`;
-  }, ['--watch', '--watch-preserve-output']);
+  const code = await superviseUntilSignal(
+    async (stack, secrets) => {
+      const text = await prepareDemo(stack, secrets);
+      watchSources();
+      return `${text}\nWatching for changes ...`;
+    },
+    ['--watch', '--watch-preserve-output'],
+  );
   return code;
 }
 
 /** Node restarts an app when a file it has loaded changes; this writes those files. It ends with us, being in our process group and writing to our output. */
 function watchSources(): void {
-  const compiler = spawn(path.join(BIN_FOLDER, 'tsc'), ['-b', '-w', '--preserveWatchOutput', ...APP_PROJECTS], { cwd: ROOT, stdio: ['ignore', 'inherit', 'inherit'] });
+  const compiler = spawn(
+    path.join(BIN_FOLDER, 'tsc'),
+    ['-b', '-w', '--preserveWatchOutput', ...APP_PROJECTS],
+    { cwd: ROOT, stdio: ['ignore', 'inherit', 'inherit'] },
+  );
   process.on('exit', () => compiler.kill());
 }

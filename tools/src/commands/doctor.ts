@@ -24,13 +24,33 @@ interface Examination {
 }
 
 const EXAMINATIONS: readonly Examination[] = [
-  { name: 'Node', look: async () => `${process.version} (${process.platform} ${process.arch})`, fix: 'Delete node_modules and run the command again.' },
-  { name: 'state folder', look: async () => writable(STATE_FOLDER), fix: `Make ${ROOT} writable for this user, or use a checkout of your own.` },
+  {
+    name: 'Node',
+    look: async () => `${process.version} (${process.platform} ${process.arch})`,
+    fix: 'Delete node_modules and run the command again.',
+  },
+  {
+    name: 'state folder',
+    look: async () => writable(STATE_FOLDER),
+    fix: `Make ${ROOT} writable for this user, or use a checkout of your own.`,
+  },
   { name: 'disk space', look: freeSpace, fix: 'Free at least 1 GB on this disk.' },
-  { name: 'PostgreSQL', look: postgres, fix: 'Start the server DATABASE_URL names, or unset DATABASE_URL to use the embedded one.' },
-  { name: 'Redis', look: redis, fix: 'Start the server REDIS_URL names, or install redis-server 7 or newer.' },
+  {
+    name: 'PostgreSQL',
+    look: postgres,
+    fix: 'Start the server DATABASE_URL names, or unset DATABASE_URL to use the embedded one.',
+  },
+  {
+    name: 'Redis',
+    look: redis,
+    fix: 'Start the server REDIS_URL names, or install redis-server 7 or newer.',
+  },
   { name: 'front door port', look: frontDoorPort, fix: 'Choose another one: PORT=9000 npm start' },
-  { name: 'running stack', look: runningStack, fix: 'npm stop, then npm start; the logs are in .tollgate/logs.' },
+  {
+    name: 'running stack',
+    look: runningStack,
+    fix: 'npm stop, then npm start; the logs are in .tollgate/logs.',
+  },
 ];
 
 /** `npm run doctor`: what this machine offers, and for everything that is wrong what to do about it. */
@@ -74,7 +94,11 @@ function reach(variable: string, text: string, defaultPort: number): Promise<str
   const { hostname, port } = new URL(text);
   const address = `${hostname}:${port || defaultPort}`;
   return new Promise((resolve, reject) => {
-    const socket = connect({ host: hostname, port: Number(port) || defaultPort, timeout: CONNECT_TIMEOUT_MS });
+    const socket = connect({
+      host: hostname,
+      port: Number(port) || defaultPort,
+      timeout: CONNECT_TIMEOUT_MS,
+    });
     const fail = (problem: string): void => {
       socket.destroy();
       reject(new Error(`${variable} names ${address}: ${problem}`));
@@ -100,9 +124,19 @@ async function runningStack(): Promise<string> {
   if (!readLivePid(runFolder(STATE_FOLDER), SUPERVISOR)) return 'not running';
   const running = readStartFile(STATE_FOLDER);
   if (!running) return 'starting';
-  for (const url of [running.adminUrl, ...running.proxyUrls, running.baseUrl, running.upstreamUrl]) {
-    const response = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(CONNECT_TIMEOUT_MS) }).catch((error: Error) => error);
-    if (response instanceof Error || !response.ok) throw new Error(`${url}/readyz answers ${response instanceof Error ? response.message : response.status}`);
+  for (const url of [
+    running.adminUrl,
+    ...running.proxyUrls,
+    running.baseUrl,
+    running.upstreamUrl,
+  ]) {
+    const response = await fetch(`${url}/readyz`, {
+      signal: AbortSignal.timeout(CONNECT_TIMEOUT_MS),
+    }).catch((error: Error) => error);
+    if (response instanceof Error || !response.ok)
+      throw new Error(
+        `${url}/readyz answers ${response instanceof Error ? response.message : response.status}`,
+      );
   }
   return `ready at ${running.baseUrl}`;
 }

@@ -5,16 +5,23 @@ import { build } from '../build.ts';
 import { ROOT } from '../checkout.ts';
 
 /** Runs the first of the given TypeScript programs (paths from the root) that exists, after a build, with the terminal as it is. */
-export async function runProgram(command: string, programs: readonly string[], args: readonly string[]): Promise<number> {
+export async function runProgram(
+  command: string,
+  programs: readonly string[],
+  args: readonly string[],
+): Promise<number> {
   const program = programs.map((file) => path.join(ROOT, file)).find((file) => existsSync(file));
   if (!program) {
-    console.error(`There is no program for "${command}" in this checkout; looked for ${programs.join(', ')}.`);
+    console.error(
+      `There is no program for "${command}" in this checkout; looked for ${programs.join(', ')}.`,
+    );
     return 1;
   }
   await build();
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, [program, ...args], { cwd: ROOT, stdio: 'inherit' });
-    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => child.kill(signal));
+    for (const signal of ['SIGINT', 'SIGTERM'] as const)
+      process.on(signal, () => child.kill(signal));
     child.on('error', reject);
     child.on('exit', (code) => resolve(code ?? 1));
   });

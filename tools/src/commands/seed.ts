@@ -7,15 +7,26 @@ import { readStartFile } from '../stack/start-file.ts';
 export async function seed([name = '']: readonly string[]): Promise<number> {
   const scenario = SCENARIOS[name];
   if (!scenario) {
-    console.error(`Unknown scenario "${name}".\n  Fix: npm run seed -- <scenario>, one of\n${Object.entries(SCENARIOS).map(([key, { summary }]) => `    ${key}: ${summary}`).join('\n')}`);
+    console.error(
+      `Unknown scenario "${name}".\n  Fix: npm run seed -- <scenario>, one of\n${Object.entries(
+        SCENARIOS,
+      )
+        .map(([key, { summary }]) => `    ${key}: ${summary}`)
+        .join('\n')}`,
+    );
     return 1;
   }
   const running = readStartFile(STATE_FOLDER);
   if (!running) {
-    console.error('There is nothing to seed: Tollgate has not been started in this checkout.\n  Fix: npm start -- --detach');
+    console.error(
+      'There is nothing to seed: Tollgate has not been started in this checkout.\n  Fix: npm start -- --detach',
+    );
     return 1;
   }
-  const admin = await new AdminClient(running.adminUrl).login(running.admin.username, running.admin.password);
+  const admin = await new AdminClient(running.adminUrl).login(
+    running.admin.username,
+    running.admin.password,
+  );
   console.log(await scenario.seed(admin, running));
   return 0;
 }

@@ -26,7 +26,10 @@ export async function start(args: readonly string[]): Promise<number> {
 }
 
 /** Starts everything, has `prepare` finish it, prints what it returns, then waits for Ctrl-C or SIGTERM. */
-export async function superviseUntilSignal(prepare: (stack: Stack, secrets: Secrets) => Promise<string>, nodeOptions: readonly string[] = []): Promise<number> {
+export async function superviseUntilSignal(
+  prepare: (stack: Stack, secrets: Secrets) => Promise<string>,
+  nodeOptions: readonly string[] = [],
+): Promise<number> {
   let stack: Stack | undefined;
   const signalled = new Promise<void>((resolve) => {
     // Before there is a stack, our end alone stops everything: the watchdog sees it.
@@ -35,7 +38,12 @@ export async function superviseUntilSignal(prepare: (stack: Stack, secrets: Secr
   });
   try {
     const secrets = loadSecrets(STATE_FOLDER);
-    stack = await startStack({ stateFolder: STATE_FOLDER, secrets, log: (line) => console.log(line), nodeOptions });
+    stack = await startStack({
+      stateFolder: STATE_FOLDER,
+      secrets,
+      log: (line) => console.log(line),
+      nodeOptions,
+    });
     announce(await prepare(stack, secrets));
     await signalled;
     console.log('Stopping ...');
@@ -58,7 +66,11 @@ export function becomeSupervisor(): Promise<boolean> {
 
 function sayRunning(): number {
   const content = readStartFile(STATE_FOLDER);
-  console.log(content ? `Tollgate is already running.\n${describeStart(content, NPM_STOP)}` : 'Tollgate is already starting in this checkout.');
+  console.log(
+    content
+      ? `Tollgate is already running.\n${describeStart(content, NPM_STOP)}`
+      : 'Tollgate is already starting in this checkout.',
+  );
   return 0;
 }
 
@@ -67,8 +79,23 @@ export async function prepareDemo(stack: Stack, secrets: Secrets): Promise<strin
   const user = { username: DEMO_USERNAME, password: secrets.userPassword };
   const admin = { username: ADMIN_USERNAME, password: secrets.adminPassword };
   // The key's secret is shown once in its life: a start file with one means that the demo was seeded.
-  const apiKey = readStartFile(STATE_FOLDER)?.apiKey ?? (await seedDemo(await new AdminClient(adminUrl).login(admin.username, admin.password), { user, upstreamUrl }));
-  const content: StartFile = { baseUrl, adminUrl, proxyUrls, admin, user, apiKey, chatModel: CHAT_MODEL, embeddingModel: EMBEDDING_MODEL, upstreamUrl };
+  const apiKey =
+    readStartFile(STATE_FOLDER)?.apiKey ??
+    (await seedDemo(await new AdminClient(adminUrl).login(admin.username, admin.password), {
+      user,
+      upstreamUrl,
+    }));
+  const content: StartFile = {
+    baseUrl,
+    adminUrl,
+    proxyUrls,
+    admin,
+    user,
+    apiKey,
+    chatModel: CHAT_MODEL,
+    embeddingModel: EMBEDDING_MODEL,
+    upstreamUrl,
+  };
   writeStartFile(STATE_FOLDER, content);
   return describeStart(content, process.env[BACKGROUND] ? NPM_STOP : `Ctrl-C or ${NPM_STOP}`);
 }
@@ -96,7 +123,10 @@ async function startInBackground(): Promise<number> {
     child.once('exit', () => resolve(undefined));
   });
   child.unref();
-  console.log(ready ?? `Tollgate did not start. The end of ${logFile}:\n${readFileSync(logFile, 'utf8').trimEnd().split('\n').slice(-LOG_TAIL_LINES).join('\n')}`);
+  console.log(
+    ready ??
+      `Tollgate did not start. The end of ${logFile}:\n${readFileSync(logFile, 'utf8').trimEnd().split('\n').slice(-LOG_TAIL_LINES).join('\n')}`,
+  );
   if (ready !== undefined) console.log('It runs in the background.');
   return ready === undefined ? 1 : 0;
 }

@@ -14,6 +14,8 @@ export async function stop(): Promise<number> {
   if (supervisor) await terminate(supervisor.pid, supervisor.identity, supervisor.stop);
   await awaitEarlierWatchdog(folder, WATCHDOG_LIMIT_MS);
   const orphans = await reclaim(folder);
-  console.log(supervisor || orphans.length > 0 ? 'Stopped.' : 'Tollgate is not running in this checkout.');
+  console.log(
+    supervisor || orphans.length > 0 ? 'Stopped.' : 'Tollgate is not running in this checkout.',
+  );
   return 0;
 }

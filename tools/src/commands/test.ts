@@ -22,7 +22,14 @@ export interface TestCounts {
 }
 
 /** What speaks to Redis, and what clients see of it: on a cluster nothing of this may change. */
-const ON_A_CLUSTER = ['libs/keyspace', 'proxy-node/src/(usage|pipeline|ops)', 'features/(usage|live-state|epochs|reconciliation|subscriptions|snapshots|proxy-nodes)', 'tests/(e2e|fleet|harness)', 'data-loss', 'worker-kill'];
+const ON_A_CLUSTER = [
+  'libs/keyspace',
+  'proxy-node/src/(usage|pipeline|ops)',
+  'features/(usage|live-state|epochs|reconciliation|subscriptions|snapshots|proxy-nodes)',
+  'tests/(e2e|fleet|harness)',
+  'data-loss',
+  'worker-kill',
+];
 
 /** `npm test [-- <jest arguments>]`: the quick suite. */
 export function test(args: readonly string[]): Promise<number> {
@@ -48,7 +55,9 @@ async function run(selection: readonly string[], args: readonly string[]): Promi
     const resultFile = path.join(folder, 'result.json');
     const code = await runJest([...selection, '--json', `--outputFile=${resultFile}`, ...args]);
     const { success, counts } = readResult(resultFile);
-    console.log(`${counts.passed} passed, ${counts.failed} failed${counts.skipped > 0 ? `, ${counts.skipped} skipped` : ''}`);
+    console.log(
+      `${counts.passed} passed, ${counts.failed} failed${counts.skipped > 0 ? `, ${counts.skipped} skipped` : ''}`,
+    );
     return success && counts.failed === 0 ? code : Math.max(code, 1);
   } finally {
     rmSync(folder, { recursive: true, force: true });
@@ -56,12 +65,20 @@ async function run(selection: readonly string[], args: readonly string[]): Promi
 }
 
 function runJest(args: readonly string[]): Promise<number> {
-  const flags = ['--experimental-vm-modules', '--no-warnings', path.join(ROOT, 'node_modules', 'jest', 'bin', 'jest.js')];
+  const flags = [
+    '--experimental-vm-modules',
+    '--no-warnings',
+    path.join(ROOT, 'node_modules', 'jest', 'bin', 'jest.js'),
+  ];
   return new Promise((resolve, reject) => {
     // With --json the report itself goes to standard error; standard output would only repeat where the file is.
-    const child = spawn(process.execPath, [...flags, ...args], { cwd: ROOT, stdio: ['ignore', 'ignore', 'inherit'] });
+    const child = spawn(process.execPath, [...flags, ...args], {
+      cwd: ROOT,
+      stdio: ['ignore', 'ignore', 'inherit'],
+    });
     // Jest gets Ctrl-C from the terminal; we stay to report.
-    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => child.kill(signal));
+    for (const signal of ['SIGINT', 'SIGTERM'] as const)
+      process.on(signal, () => child.kill(signal));
     child.on('error', reject);
     child.on('exit', (code) => resolve(code ?? 1));
   });
@@ -71,8 +88,16 @@ function readResult(file: string): { success: boolean; counts: TestCounts } {
   const result = jestResult.safeParse(parseFile(file));
   // No result means that jest itself broke: that is a failure, never nothing.
   if (!result.success) return { success: false, counts: { passed: 0, failed: 1, skipped: 0 } };
-  const { success, numPassedTests, numFailedTests, numPendingTests, numRuntimeErrorTestSuites } = result.data;
-  return { success, counts: { passed: numPassedTests, failed: numFailedTests + numRuntimeErrorTestSuites, skipped: numPendingTests } };
+  const { success, numPassedTests, numFailedTests, numPendingTests, numRuntimeErrorTestSuites } =
+    result.data;
+  return {
+    success,
+    counts: {
+      passed: numPassedTests,
+      failed: numFailedTests + numRuntimeErrorTestSuites,
+      skipped: numPendingTests,
+    },
+  };
 }
 
 function parseFile(file: string): unknown {

@@ -1,5 +1,13 @@
 import { spawn } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, renameSync, rmSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+} from 'node:fs';
 import path from 'node:path';
 import { cacheFolder } from '../checkout.ts';
 import { packageManagerEnvironment } from './install-redis.ts';
@@ -24,15 +32,19 @@ export function debianFolder({ name }: Pick<DebianPackages, 'name'>): string {
  * Fetches the distribution's own packages with apt in private folders and unpacks them into the cache: nothing is installed,
  * no right is needed, and the signatures are checked as ever. Returns why it failed otherwise.
  */
-export async function downloadDebianPackages(packages: DebianPackages): Promise<string | undefined> {
-  if (process.platform !== 'linux' || !existsSync('/etc/debian_version')) return 'not a Debian or Ubuntu';
+export async function downloadDebianPackages(
+  packages: DebianPackages,
+): Promise<string | undefined> {
+  if (process.platform !== 'linux' || !existsSync('/etc/debian_version'))
+    return 'not a Debian or Ubuntu';
   const root = debianFolder(packages);
   mkdirSync(path.dirname(root), { recursive: true });
   const work = mkdtempSync(`${root}.`);
   try {
     await fetchPackages(work, packages);
     const unpacked = path.join(work, 'root');
-    for (const file of debFiles(work, packages)) await run('dpkg-deb', ['-x', file, unpacked], work);
+    for (const file of debFiles(work, packages))
+      await run('dpkg-deb', ['-x', file, unpacked], work);
     rmSync(root, { recursive: true, force: true });
     renameSync(unpacked, root);
   } catch (error) {
@@ -53,25 +65,44 @@ export function libraryFolders(root: string): string[] {
 }
 
 function architectureFolders(folder: string): string[] {
-  return readdirSync(folder).filter((name) => name.endsWith('-linux-gnu')).map((name) => path.join(folder, name));
+  return readdirSync(folder)
+    .filter((name) => name.endsWith('-linux-gnu'))
+    .map((name) => path.join(folder, name));
 }
 
 /** e.g. `debian-12`: a home folder can be shared by machines of different releases. */
 function distribution(): string {
   const text = existsSync('/etc/os-release') ? readFileSync('/etc/os-release', 'utf8') : '';
-  const field = (name: string): string => new RegExp(`^${name}="?([\\w.]+)`, 'm').exec(text)?.[1] ?? 'unknown';
+  const field = (name: string): string =>
+    new RegExp(`^${name}="?([\\w.]+)`, 'm').exec(text)?.[1] ?? 'unknown';
   return `${field('ID')}-${field('VERSION_ID')}`;
 }
 
 async function fetchPackages(work: string, { wanted, known }: DebianPackages): Promise<void> {
-  for (const folder of ['lists/partial', 'archives/partial', 'state']) mkdirSync(path.join(work, folder), { recursive: true });
+  for (const folder of ['lists/partial', 'archives/partial', 'state'])
+    mkdirSync(path.join(work, folder), { recursive: true });
   const options = aptOptions(work);
   await run('apt-get', [...options, 'update'], work);
   try {
     // apt leaves out what this system already has. Asked to reinstall, it also fetches what is installed but not on PATH.
-    await run('apt-get', [...options, '--download-only', '--reinstall', '--no-install-recommends', '-y', 'install', ...wanted], work);
+    await run(
+      'apt-get',
+      [
+        ...options,
+        '--download-only',
+        '--reinstall',
+        '--no-install-recommends',
+        '-y',
+        'install',
+        ...wanted,
+      ],
+      work,
+    );
   } catch {
-    for (const name of known) await run('apt-get', [...options, 'download', name], path.join(work, 'archives')).catch(() => {});
+    for (const name of known)
+      await run('apt-get', [...options, 'download', name], path.join(work, 'archives')).catch(
+        () => {},
+      );
   }
 }
 
@@ -95,17 +126,31 @@ function aptOptions(work: string): string[] {
 function debFiles(work: string, { wanted }: DebianPackages): string[] {
   const folder = path.join(work, 'archives');
   const files = readdirSync(folder).filter((file) => file.endsWith('.deb'));
-  if (!files.some((file) => wanted.some((name) => file.startsWith(`${name}_`)))) throw new Error(`apt fetched no ${wanted[0]}`);
+  if (!files.some((file) => wanted.some((name) => file.startsWith(`${name}_`))))
+    throw new Error(`apt fetched no ${wanted[0]}`);
   return files.map((file) => path.join(folder, file));
 }
 
 /** Asynchronous, so that PostgreSQL and the build go on meanwhile. */
 function run(command: string, args: readonly string[], cwd: string): Promise<void> {
   return new Promise((resolve, reject) => {
-    const child = spawn(command, args, { cwd, stdio: ['ignore', 'ignore', 'pipe'], timeout: COMMAND_TIMEOUT_MS, env: packageManagerEnvironment() });
+    const child = spawn(command, args, {
+      cwd,
+      stdio: ['ignore', 'ignore', 'pipe'],
+      timeout: COMMAND_TIMEOUT_MS,
+      env: packageManagerEnvironment(),
+    });
     let errors = '';
     child.stderr.on('data', (bytes) => (errors += bytes));
     child.on('error', (error) => reject(new Error(`${command}: ${error.message}`)));
-    child.on('close', (code) => (code === 0 ? resolve() : reject(new Error(`${command} ended with ${code ?? 'a timeout'}: ${errors.trim().split('\n').at(-1)}`))));
+    child.on('close', (code) =>
+      code === 0
+        ? resolve()
+        : reject(
+            new Error(
+              `${command} ended with ${code ?? 'a timeout'}: ${errors.trim().split('\n').at(-1)}`,
+            ),
+          ),
+    );
   });
 }

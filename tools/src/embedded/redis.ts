@@ -30,7 +30,18 @@ export interface RedisSettings {
 }
 
 /** A Redis of our own on 127.0.0.1, append-only file fsynced every second, never evicting. */
-export function embeddedRedis({ dataFolder, port, password, binary, folders, isPersistent = true, name = 'redis', busPort, replicaOf, isWatched = false }: RedisSettings): ManagedProcess {
+export function embeddedRedis({
+  dataFolder,
+  port,
+  password,
+  binary,
+  folders,
+  isPersistent = true,
+  name = 'redis',
+  busPort,
+  replicaOf,
+  isWatched = false,
+}: RedisSettings): ManagedProcess {
   const configFile = path.join(dataFolder, 'redis.conf');
   return new ManagedProcess(
     {
@@ -43,7 +54,12 @@ export function embeddedRedis({ dataFolder, port, password, binary, folders, isP
       prepare: async () => {
         mkdirSync(dataFolder, { recursive: true, mode: 0o700 });
         // In a file, not in the arguments, which every user of the machine can list.
-        if (!isWatched || !existsSync(configFile)) writeFileSync(configFile, configuration({ dataFolder, port, password, isPersistent, busPort, replicaOf }), { mode: 0o600 });
+        if (!isWatched || !existsSync(configFile))
+          writeFileSync(
+            configFile,
+            configuration({ dataFolder, port, password, isPersistent, busPort, replicaOf }),
+            { mode: 0o600 },
+          );
         repairAppendOnlyFile(dataFolder, binary);
       },
       isReady: async (pid) => (await readProcessId(port, password)) === pid,
@@ -53,11 +69,30 @@ export function embeddedRedis({ dataFolder, port, password, binary, folders, isP
   );
 }
 
-export function redisUrl({ port, password, database = 0 }: { port: number; password: string; database?: number }): string {
+export function redisUrl({
+  port,
+  password,
+  database = 0,
+}: {
+  port: number;
+  password: string;
+  database?: number;
+}): string {
   return `redis://:${password}@127.0.0.1:${port}/${database}`;
 }
 
-function configuration({ dataFolder, port, password, isPersistent, busPort, replicaOf }: Pick<RedisSettings, 'dataFolder' | 'port' | 'password'> & { isPersistent: boolean; busPort: number | undefined; replicaOf: number | undefined }): string {
+function configuration({
+  dataFolder,
+  port,
+  password,
+  isPersistent,
+  busPort,
+  replicaOf,
+}: Pick<RedisSettings, 'dataFolder' | 'port' | 'password'> & {
+  isPersistent: boolean;
+  busPort: number | undefined;
+  replicaOf: number | undefined;
+}): string {
   return [
     'bind 127.0.0.1',
     `port ${port}`,
@@ -69,7 +104,15 @@ function configuration({ dataFolder, port, password, isPersistent, busPort, repl
     // The append-only file is the only copy on disk.
     'save ""',
     'maxmemory-policy noeviction',
-    ...(busPort === undefined ? [] : ['cluster-enabled yes', `cluster-port ${busPort}`, 'cluster-config-file nodes.conf', 'cluster-node-timeout 5000', 'cluster-require-full-coverage no']),
+    ...(busPort === undefined
+      ? []
+      : [
+          'cluster-enabled yes',
+          `cluster-port ${busPort}`,
+          'cluster-config-file nodes.conf',
+          'cluster-node-timeout 5000',
+          'cluster-require-full-coverage no',
+        ]),
     ...(replicaOf === undefined ? [] : [`replicaof 127.0.0.1 ${replicaOf}`]),
     `masterauth ${password}`,
     '',
@@ -84,11 +127,19 @@ function repairAppendOnlyFile(dataFolder: string, binary: RedisBinary): void {
   const manifest = path.join(dataFolder, 'appendonlydir', 'appendonly.aof.manifest');
   if (!existsSync(manifest)) return;
   // The server binary is the checker when called by the checker's name. It asks before it cuts.
-  const result = spawnSync(binary.server, ['--fix', manifest], { argv0: binary.checkerName, env: { ...process.env, ...binary.env }, input: 'y\n', encoding: 'utf8' });
+  const result = spawnSync(binary.server, ['--fix', manifest], {
+    argv0: binary.checkerName,
+    env: { ...process.env, ...binary.env },
+    input: 'y\n',
+    encoding: 'utf8',
+  });
   // With nothing to mend the checker may end before it was told "y": the write then fails, the check did not.
-  const isBroken = result.error !== undefined && (result.error as NodeJS.ErrnoException).code !== 'EPIPE';
+  const isBroken =
+    result.error !== undefined && (result.error as NodeJS.ErrnoException).code !== 'EPIPE';
   if (isBroken || result.status !== 0) {
-    throw new Error(`The append-only file below ${dataFolder} could not be checked: ${result.error?.message ?? ''}${result.stdout}${result.stderr}`);
+    throw new Error(
+      `The append-only file below ${dataFolder} could not be checked: ${result.error?.message ?? ''}${result.stdout}${result.stderr}`,
+    );
   }
 }
 
@@ -97,7 +148,11 @@ async function readProcessId(port: number, password: string): Promise<number | u
   const reply = await ask(port, `AUTH ${password}\r\nINFO server\r\n`, /process_id:(\d+)\r/);
   if (reply === undefined) return undefined;
   // While the data load, commands answer -LOADING although INFO already works.
-  const isLoaded = await ask(port, `AUTH ${password}\r\nEXISTS tollgate\r\n`, /(:\d+|-MOVED|-CLUSTERDOWN)/);
+  const isLoaded = await ask(
+    port,
+    `AUTH ${password}\r\nEXISTS tollgate\r\n`,
+    /(:\d+|-MOVED|-CLUSTERDOWN)/,
+  );
   return isLoaded === undefined ? undefined : Number(reply);
 }
 

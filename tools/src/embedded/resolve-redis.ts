@@ -17,9 +17,15 @@ interface Step {
 /** The chain, in order. Each step answers a binary that runs, or why it has none. */
 const STEPS: readonly Step[] = [
   { name: 'redis-server or valkey-server on PATH', find: async () => onPath() ?? 'not there' },
-  { name: 'this machine\'s download cache', find: async () => usable(await cachedRedis()) },
-  { name: 'download of the Debian/Ubuntu package, unpacked into the cache', find: async () => usable(await downloadDebianRedis()) },
-  { name: 'package manager', find: async () => installRedis() ?? onPath() ?? 'installed, but no redis-server on PATH' },
+  { name: "this machine's download cache", find: async () => usable(await cachedRedis()) },
+  {
+    name: 'download of the Debian/Ubuntu package, unpacked into the cache',
+    find: async () => usable(await downloadDebianRedis()),
+  },
+  {
+    name: 'package manager',
+    find: async () => installRedis() ?? onPath() ?? 'installed, but no redis-server on PATH',
+  },
 ];
 
 /** A redis-server that runs here. Throws a message that names every step tried. */
@@ -30,7 +36,13 @@ export async function resolveRedis(): Promise<RedisBinary> {
     if (typeof found !== 'string') return found;
     failures.push(`  - ${name}: ${found}`);
   }
-  throw new Error(['No Redis 7 or newer was found. Tried:', ...failures, '  Fix: install redis-server or valkey-server (7 or newer), or set REDIS_URL.'].join('\n'));
+  throw new Error(
+    [
+      'No Redis 7 or newer was found. Tried:',
+      ...failures,
+      '  Fix: install redis-server or valkey-server (7 or newer), or set REDIS_URL.',
+    ].join('\n'),
+  );
 }
 
 function onPath(): RedisBinary | string | undefined {
@@ -49,10 +61,16 @@ function onPath(): RedisBinary | string | undefined {
 
 function usable(found: RedisBinary | string): RedisBinary | string {
   if (typeof found === 'string') return found;
-  const result = spawnSync(found.server, ['--version'], { env: { ...process.env, ...found.env }, encoding: 'utf8' });
+  const result = spawnSync(found.server, ['--version'], {
+    env: { ...process.env, ...found.env },
+    encoding: 'utf8',
+  });
   const version = /v=(\d+)[.\d]*/.exec(result.stdout ?? '');
-  if (!version) return `${found.server} does not run: ${result.error?.message ?? result.stderr.trim()}`;
-  return Number(version[1]) >= OLDEST_MAJOR ? found : `${found.server} is too old (${version[0].slice(2)})`;
+  if (!version)
+    return `${found.server} does not run: ${result.error?.message ?? result.stderr.trim()}`;
+  return Number(version[1]) >= OLDEST_MAJOR
+    ? found
+    : `${found.server} is too old (${version[0].slice(2)})`;
 }
 
 function isExecutable(file: string): boolean {

@@ -7,7 +7,10 @@ const HIGHEST = 32_000;
 const TRIES = 200;
 
 /** A port that nothing listens on at this moment. `preferred` ones are tried first, in order. */
-export async function findFreePort(preferred: readonly number[] = [], taken: ReadonlySet<number> = new Set()): Promise<number> {
+export async function findFreePort(
+  preferred: readonly number[] = [],
+  taken: ReadonlySet<number> = new Set(),
+): Promise<number> {
   for (const port of preferred) {
     if (!taken.has(port) && (await isFree(port))) return port;
   }

@@ -133,9 +133,11 @@ export class ManagedProcess {
     const { name, isReady, readyTimeoutMs } = this.spec;
     for (const deadline = Date.now() + readyTimeoutMs; ; await delay(READY_POLL_MS)) {
       const pid = child.pid;
-      if (pid === undefined || child.exitCode !== null || child.signalCode !== null) throw new Error(this.describe(`${name} ended while starting`));
+      if (pid === undefined || child.exitCode !== null || child.signalCode !== null)
+        throw new Error(this.describe(`${name} ended while starting`));
       if (await isReady(pid)) return;
-      if (Date.now() >= deadline) throw new Error(this.describe(`${name} was not ready within ${readyTimeoutMs / 1000} s`));
+      if (Date.now() >= deadline)
+        throw new Error(this.describe(`${name} was not ready within ${readyTimeoutMs / 1000} s`));
     }
   }
 

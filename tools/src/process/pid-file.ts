@@ -43,7 +43,10 @@ function readRecord(folder: string, name: string): PidRecord | undefined {
 }
 
 /** Ends every process recorded in `folder` that still runs and removes the files. Returns the names of those that had to be ended. */
-export async function reclaim(folder: string, isWanted: (name: string, record: PidRecord) => boolean = () => true): Promise<string[]> {
+export async function reclaim(
+  folder: string,
+  isWanted: (name: string, record: PidRecord) => boolean = () => true,
+): Promise<string[]> {
   const found = listPidFiles(folder).flatMap((name) => {
     const record = readRecord(folder, name);
     return record && isWanted(name, record) ? [{ name, record }] : [];

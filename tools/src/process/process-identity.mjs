@@ -29,7 +29,12 @@ function linuxIdentity(pid) {
 /** @param {number} pid */
 function psIdentity(pid) {
   try {
-    const [state, ...started] = execFileSync('ps', ['-o', 'stat=,lstart=', '-p', String(pid)], { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim().split(/\s+/);
+    const [state, ...started] = execFileSync('ps', ['-o', 'stat=,lstart=', '-p', String(pid)], {
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
+    })
+      .trim()
+      .split(/\s+/);
     return !state || state.startsWith('Z') ? undefined : started.join(' ');
   } catch {
     return undefined;

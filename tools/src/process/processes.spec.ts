@@ -27,7 +27,10 @@ afterEach(() => {
 });
 
 function spawnNode(program: string): ChildProcess & { pid: number } {
-  const child = spawn(process.execPath, ['--input-type=module', '-e', program], { stdio: ['ignore', 'pipe', 'inherit'], detached: true });
+  const child = spawn(process.execPath, ['--input-type=module', '-e', program], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    detached: true,
+  });
   children.push(child);
   return child as ChildProcess & { pid: number };
 }
@@ -39,13 +42,23 @@ function managed(program: string, overrides: Partial<ProcessSpec> = {}): Managed
   const folders = { run: path.join(folder, 'run'), logs: path.join(folder, 'logs') };
   const log = path.join(folders.logs, 'child.log');
   return new ManagedProcess(
-    { name: 'child', command: process.execPath, args: ['--input-type=module', '-e', program], env: process.env, stop: STOP, isReady: async () => existsSync(log) && readFileSync(log, 'utf8').includes('up'), readyTimeoutMs: 10_000, ...overrides },
+    {
+      name: 'child',
+      command: process.execPath,
+      args: ['--input-type=module', '-e', program],
+      env: process.env,
+      stop: STOP,
+      isReady: async () => existsSync(log) && readFileSync(log, 'utf8').includes('up'),
+      readyTimeoutMs: 10_000,
+      ...overrides,
+    },
     folders,
   );
 }
 
 async function until(condition: () => boolean): Promise<void> {
-  for (const deadline = Date.now() + 15_000; !condition(); await delay(10)) if (Date.now() > deadline) throw new Error(`never became true: ${condition}`);
+  for (const deadline = Date.now() + 15_000; !condition(); await delay(10))
+    if (Date.now() > deadline) throw new Error(`never became true: ${condition}`);
 }
 
 test('ends a process on record, also one that ignores the polite signal', async () => {
@@ -60,16 +73,23 @@ test('ends a process on record, also one that ignores the polite signal', async 
 test('never touches a process that was given the pid of one on record', async () => {
   const child = spawnNode(SLEEP);
   await once(child.stdout as NodeJS.EventEmitter, 'data');
-  writeFileSync(path.join(folder, 'gone.pid'), JSON.stringify({ pid: child.pid, identity: 'an earlier boot:1', stop: STOP }));
+  writeFileSync(
+    path.join(folder, 'gone.pid'),
+    JSON.stringify({ pid: child.pid, identity: 'an earlier boot:1', stop: STOP }),
+  );
   expect(await reclaim(folder)).toEqual([]);
   expect(identityOf(child.pid)).toBeDefined();
 });
 
 test('says why a process did not start, and leaves nothing of it running', async () => {
-  const child = managed('console.log("port is taken"); setInterval(() => {}, 1000)', { readyTimeoutMs: 500 });
+  const child = managed('console.log("port is taken"); setInterval(() => {}, 1000)', {
+    readyTimeoutMs: 500,
+  });
   await expect(child.start()).rejects.toThrow(/not ready within 0.5 s[^]*port is taken/);
   expect(child.isRunning).toBe(false);
-  await expect(managed('console.log("bad setting"); process.exit(3)').start()).rejects.toThrow(/ended while starting[^]*bad setting/);
+  await expect(managed('console.log("bad setting"); process.exit(3)').start()).rejects.toThrow(
+    /ended while starting[^]*bad setting/,
+  );
 });
 
 test('starts a crashed process again, and no more once stopped', async () => {
@@ -80,7 +100,12 @@ test('starts a crashed process again, and no more once stopped', async () => {
   const first = child.pid;
   const supervision = supervise(child, stopping.signal, (line) => lines.push(line));
   process.kill(first as number, 'SIGKILL');
-  await until(() => child.pid !== undefined && child.pid !== first && lines.some((line) => line.includes('is back')));
+  await until(
+    () =>
+      child.pid !== undefined &&
+      child.pid !== first &&
+      lines.some((line) => line.includes('is back')),
+  );
   expect(readLivePid(path.join(folder, 'run'), 'child')?.pid).toBe(child.pid);
   stopping.abort();
   await child.stop();
@@ -106,7 +131,12 @@ test('leaves no process and no file behind when the parent is killed with -9', a
   const childPid = Number(String(output));
   expect(identityOf(childPid)).toBeDefined();
   parent.kill('SIGKILL');
-  await until(() => identityOf(childPid) === undefined && !existsSync(disposable) && readLivePid(run, 'watchdog') === undefined);
+  await until(
+    () =>
+      identityOf(childPid) === undefined &&
+      !existsSync(disposable) &&
+      readLivePid(run, 'watchdog') === undefined,
+  );
 });
 
 test('lets one process at a time through a lock, and takes over the lock of a dead one', async () => {
@@ -123,7 +153,9 @@ test('lets one process at a time through a lock, and takes over the lock of a de
     inside -= 1;
     return seen;
   };
-  expect(await Promise.all(Array.from({ length: 4 }, () => withLock(lock, work)))).toEqual([1, 1, 1, 1]);
+  expect(await Promise.all(Array.from({ length: 4 }, () => withLock(lock, work)))).toEqual([
+    1, 1, 1, 1,
+  ]);
   expect(existsSync(lock)).toBe(false);
 });
 

@@ -7,7 +7,11 @@ const LONGEST_BACKOFF_MS = 10_000;
 const HEALTHY_MS = 30_000;
 
 /** Restarts the process whenever it ends, until aborted. The process has been started already. Never rejects. */
-export async function supervise(process: ManagedProcess, signal: AbortSignal, log: (line: string) => void): Promise<void> {
+export async function supervise(
+  process: ManagedProcess,
+  signal: AbortSignal,
+  log: (line: string) => void,
+): Promise<void> {
   const { name } = process.spec;
   let backoffMs = FIRST_BACKOFF_MS;
   let startedAt = Date.now();
@@ -15,7 +19,9 @@ export async function supervise(process: ManagedProcess, signal: AbortSignal, lo
     await process.whenExited;
     if (signal.aborted) return;
     if (Date.now() - startedAt > HEALTHY_MS) backoffMs = FIRST_BACKOFF_MS;
-    log(`${name} ended unexpectedly; starting it again in ${backoffMs} ms (log: ${process.logFile})`);
+    log(
+      `${name} ended unexpectedly; starting it again in ${backoffMs} ms (log: ${process.logFile})`,
+    );
     await delay(backoffMs, undefined, { signal }).catch(() => {});
     if (signal.aborted) return;
     backoffMs = Math.min(backoffMs * 2, LONGEST_BACKOFF_MS);

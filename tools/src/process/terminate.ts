@@ -12,14 +12,19 @@ export interface Termination {
 }
 
 /** Resolves once the process is gone. Never signals a pid that has passed to another process. */
-export async function terminate(pid: number, identity: string, { steps }: Termination): Promise<void> {
+export async function terminate(
+  pid: number,
+  identity: string,
+  { steps }: Termination,
+): Promise<void> {
   for (const { signal, graceMs } of steps) {
     if (!sendTo(pid, identity, signal)) return;
     if (await isGoneWithin(pid, identity, graceMs)) return;
   }
   // Ours are started as leaders of their own group, so this takes their children along.
   if (!sendTo(-pid, identity, 'SIGKILL')) sendTo(pid, identity, 'SIGKILL');
-  if (!(await isGoneWithin(pid, identity, KILL_WAIT_MS))) throw new Error(`Process ${pid} survived SIGKILL.`);
+  if (!(await isGoneWithin(pid, identity, KILL_WAIT_MS)))
+    throw new Error(`Process ${pid} survived SIGKILL.`);
 }
 
 function sendTo(target: number, identity: string, signal: NodeJS.Signals): boolean {

@@ -18,12 +18,16 @@ const STOP = { steps: [{ signal: 'SIGKILL', graceMs: 1_000 }] } as const satisfi
 
 /** @param disposableFolder deleted at the end, with all that is in it */
 export function startWatchdog(runFolder: string, disposableFolder = ''): Watchdog {
-  const child = spawn(process.execPath, [import.meta.filename, runFolder, disposableFolder, String(process.pid)], {
-    stdio: ['pipe', 'ignore', 'ignore'],
-    // Ctrl-C must not reach it.
-    detached: true,
-    cwd: '/',
-  });
+  const child = spawn(
+    process.execPath,
+    [import.meta.filename, runFolder, disposableFolder, String(process.pid)],
+    {
+      stdio: ['pipe', 'ignore', 'ignore'],
+      // Ctrl-C must not reach it.
+      detached: true,
+      cwd: '/',
+    },
+  );
   child.unref();
   if (child.pid !== undefined) writePidFile(runFolder, NAME, child.pid, STOP);
   const exited = new Promise<void>((resolve) => {
@@ -47,7 +51,11 @@ export async function awaitEarlierWatchdog(runFolder: string, limitMs: number): 
   if (stuck) await terminate(stuck.pid, stuck.identity, STOP);
 }
 
-async function watch([runFolder = '', disposableFolder = '', parentPid = '']: readonly string[]): Promise<void> {
+async function watch([
+  runFolder = '',
+  disposableFolder = '',
+  parentPid = '',
+]: readonly string[]): Promise<void> {
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => {});
   for await (const _ of process.stdin);
   // A parent that still lives has let us go and waits for us: it must not be on our list, though it may be on record.

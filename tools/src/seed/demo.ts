@@ -14,31 +14,78 @@ const UPSTREAM_MODEL = 'demo-ok';
  * What `npm start` shows: one user with money, a chat model with a route of each protocol, an embedding model, subscriptions and a key.
  * Only through the administration API. May be repeated after an interruption. Returns the secret of a new key.
  */
-export async function seedDemo(admin: AdminClient, { user, upstreamUrl }: { user: Credentials; upstreamUrl: string }): Promise<string> {
-  const [openai, anthropic] = await Promise.all([ensureUpstream(admin, 'openai', upstreamUrl), ensureUpstream(admin, 'anthropic', upstreamUrl)]);
-  const chat = await ensureModel(admin, { name: CHAT_MODEL, display_name: 'Demo chat', kind: 'chat', price_per_million: '2', weight_output: '4' });
-  const embedding = await ensureModel(admin, { name: EMBEDDING_MODEL, display_name: 'Demo embedding', kind: 'embedding', price_per_million: '0.1' });
+export async function seedDemo(
+  admin: AdminClient,
+  { user, upstreamUrl }: { user: Credentials; upstreamUrl: string },
+): Promise<string> {
+  const [openai, anthropic] = await Promise.all([
+    ensureUpstream(admin, 'openai', upstreamUrl),
+    ensureUpstream(admin, 'anthropic', upstreamUrl),
+  ]);
+  const chat = await ensureModel(admin, {
+    name: CHAT_MODEL,
+    display_name: 'Demo chat',
+    kind: 'chat',
+    price_per_million: '2',
+    weight_output: '4',
+  });
+  const embedding = await ensureModel(admin, {
+    name: EMBEDDING_MODEL,
+    display_name: 'Demo embedding',
+    kind: 'embedding',
+    price_per_million: '0.1',
+  });
   await ensureRoute(admin, chat, openai);
   await ensureRoute(admin, chat, anthropic);
   await ensureRoute(admin, embedding, openai);
   const client = await ensureUser(admin, user);
-  for (const model_id of [chat, embedding]) await unlessDone(() => client.subscribe({ model_id, tokens: TOKENS }));
-  const { key } = await client.createKey({ name: 'demo', allowed_models: '*', rpm: 600, rph: 0, rpd: 0 });
+  for (const model_id of [chat, embedding])
+    await unlessDone(() => client.subscribe({ model_id, tokens: TOKENS }));
+  const { key } = await client.createKey({
+    name: 'demo',
+    allowed_models: '*',
+    rpm: 600,
+    rph: 0,
+    rpd: 0,
+  });
   await admin.syncAll();
   return key;
 }
 
-function ensureUpstream(admin: AdminClient, protocol: 'openai' | 'anthropic', upstreamUrl: string): Promise<number> {
+function ensureUpstream(
+  admin: AdminClient,
+  protocol: 'openai' | 'anthropic',
+  upstreamUrl: string,
+): Promise<number> {
   const name = `demo-${protocol}`;
   return ensure({
     admin,
     list: `/upstreams?q=${name}`,
     matches: (row) => row.name === name,
-    create: () => admin.createUpstream({ name, protocol, base_url: `${upstreamUrl}/v1`, api_key: 'demo-upstream-key' }),
+    create: () =>
+      admin.createUpstream({
+        name,
+        protocol,
+        base_url: `${upstreamUrl}/v1`,
+        api_key: 'demo-upstream-key',
+      }),
   });
 }
 
-function ensureModel(admin: AdminClient, { price_per_million, weight_output = '1', ...model }: { name: string; display_name: string; kind: 'chat' | 'embedding'; price_per_million: string; weight_output?: string }): Promise<number> {
+function ensureModel(
+  admin: AdminClient,
+  {
+    price_per_million,
+    weight_output = '1',
+    ...model
+  }: {
+    name: string;
+    display_name: string;
+    kind: 'chat' | 'embedding';
+    price_per_million: string;
+    weight_output?: string;
+  },
+): Promise<number> {
   return ensure({
     admin,
     list: `/models?q=${model.name}`,
@@ -60,7 +107,10 @@ function ensureRoute(admin: AdminClient, model_id: number, upstream_id: number):
   });
 }
 
-async function ensureUser(admin: AdminClient, { username, password }: Credentials): Promise<AdminClient> {
+async function ensureUser(
+  admin: AdminClient,
+  { username, password }: Credentials,
+): Promise<AdminClient> {
   const userId = await ensure({
     admin,
     list: `/users?q=${username}`,
@@ -68,6 +118,11 @@ async function ensureUser(admin: AdminClient, { username, password }: Credential
     create: () => new AdminClient(admin.baseUrl).register(username, password),
   });
   await unlessDone(() => admin.approve(userId));
-  await admin.adminRecharge({ userId, amount: WALLET_AMOUNT, note: 'demo', idempotencyKey: 'seed-demo' });
+  await admin.adminRecharge({
+    userId,
+    amount: WALLET_AMOUNT,
+    note: 'demo',
+    idempotencyKey: 'seed-demo',
+  });
   return admin.login(username, password);
 }

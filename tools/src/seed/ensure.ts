@@ -5,7 +5,12 @@ const CONFLICT = 409;
 const listed = z.object({ id: z.number().int() });
 
 /** Creates something, or finds what an earlier, interrupted seed has created. Returns its id. */
-export async function ensure({ create, admin, list, matches }: {
+export async function ensure({
+  create,
+  admin,
+  list,
+  matches,
+}: {
   create: () => Promise<number>;
   admin: AdminClient;
   list: string;

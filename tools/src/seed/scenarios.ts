@@ -12,10 +12,12 @@ export interface Scenario {
 export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   demo: {
     summary: 'what npm start shows: one user, a chat and an embedding model, a key',
-    seed: async (admin, { user, upstreamUrl }) => `A new key of ${user.username}: ${await seedDemo(admin, { user, upstreamUrl })}`,
+    seed: async (admin, { user, upstreamUrl }) =>
+      `A new key of ${user.username}: ${await seedDemo(admin, { user, upstreamUrl })}`,
   },
   teams: {
-    summary: 'twelve users in every state, with models, prices, limits and auto-recharge of all kinds',
+    summary:
+      'twelve users in every state, with models, prices, limits and auto-recharge of all kinds',
     seed: (admin, { user, upstreamUrl }) => seedTeams(admin, { user, upstreamUrl }),
   },
 };

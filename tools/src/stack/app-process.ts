@@ -26,7 +26,15 @@ export interface AppSettings {
 }
 
 /** One of our apps, from its build, ready once its own readiness check says so. */
-export function appProcess({ name, app, port, env, folders, nodeOptions = [], readyPath = '/readyz' }: AppSettings): ManagedProcess {
+export function appProcess({
+  name,
+  app,
+  port,
+  env,
+  folders,
+  nodeOptions = [],
+  readyPath = '/readyz',
+}: AppSettings): ManagedProcess {
   return new ManagedProcess(
     {
       name,
@@ -65,7 +73,10 @@ export interface Backends {
 /** Private ranges the demo upstream lives in. */
 export const LOOPBACK_RANGES = '127.0.0.0/8,::1/128';
 
-export function controlPlaneEnvironment({ databaseUrl, redisUrl, secrets, base }: Backends, admin: { username: string; password: string }): Record<string, string | undefined> {
+export function controlPlaneEnvironment(
+  { databaseUrl, redisUrl, secrets, base }: Backends,
+  admin: { username: string; password: string },
+): Record<string, string | undefined> {
   return {
     ...base,
     DATABASE_URL: databaseUrl,
@@ -87,7 +98,10 @@ export interface NodeSettings {
   controlPlaneUrl: string;
 }
 
-export function nodeEnvironment({ redisUrl, secrets, base }: Backends, { name, worker, dataFolder, port, controlPlaneUrl }: NodeSettings): Record<string, string | undefined> {
+export function nodeEnvironment(
+  { redisUrl, secrets, base }: Backends,
+  { name, worker, dataFolder, port, controlPlaneUrl }: NodeSettings,
+): Record<string, string | undefined> {
   return {
     ...base,
     // Nodes never see PostgreSQL, not even its address.

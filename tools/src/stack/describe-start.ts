@@ -1,8 +1,15 @@
 import type { StartFile } from './start-file.ts';
 
 /** What `npm start` prints: addresses, logins and a command that works when pasted. `stop` says how to end it: Ctrl-C reaches only what runs in the foreground. */
-export function describeStart({ baseUrl, adminUrl, proxyUrls, admin, user, apiKey, chatModel, upstreamUrl }: StartFile, stop: string): string {
-  const body = JSON.stringify({ model: chatModel, stream: true, messages: [{ role: 'user', content: 'Hello!' }] });
+export function describeStart(
+  { baseUrl, adminUrl, proxyUrls, admin, user, apiKey, chatModel, upstreamUrl }: StartFile,
+  stop: string,
+): string {
+  const body = JSON.stringify({
+    model: chatModel,
+    stream: true,
+    messages: [{ role: 'user', content: 'Hello!' }],
+  });
   return `
 Tollgate is ready:  ${baseUrl}
 

@@ -36,6 +36,8 @@ test('takes the port that was asked for over the remembered one, and says so whe
   expect(await new PortBook(folder).claimExactly('front-door', asked)).toBe(asked);
   const other = createServer().listen(asked, '127.0.0.1');
   await once(other, 'listening');
-  await expect(new PortBook(folder).claimExactly('front-door', asked)).rejects.toThrow(/taken[^]*Fix:/);
+  await expect(new PortBook(folder).claimExactly('front-door', asked)).rejects.toThrow(
+    /taken[^]*Fix:/,
+  );
   other.close();
 });

@@ -18,14 +18,21 @@ export class PortBook {
   /** The remembered port, else one of `preferred`, else any free one. */
   async claim(name: string, preferred: readonly number[] = []): Promise<number> {
     const earlier = this.remembered[name];
-    const port = await findFreePort([...(earlier === undefined ? [] : [earlier]), ...preferred], this.chosen);
+    const port = await findFreePort(
+      [...(earlier === undefined ? [] : [earlier]), ...preferred],
+      this.chosen,
+    );
     return this.remember(name, port);
   }
 
   /** The port somebody asked for, or an error: another one would not be what they meant. */
   async claimExactly(name: string, port: number): Promise<number> {
-    if (!Number.isInteger(port) || port < 1 || port > PORT_MAX) throw new Error(`PORT is not a port number.\n  Fix: PORT=9000 npm start`);
-    if (!(await isFree(port))) throw new Error(`Port ${port} is taken by another program.\n  Fix: choose another one (PORT=9000 npm start), or leave PORT out.`);
+    if (!Number.isInteger(port) || port < 1 || port > PORT_MAX)
+      throw new Error(`PORT is not a port number.\n  Fix: PORT=9000 npm start`);
+    if (!(await isFree(port)))
+      throw new Error(
+        `Port ${port} is taken by another program.\n  Fix: choose another one (PORT=9000 npm start), or leave PORT out.`,
+      );
     return this.remember(name, port);
   }
 

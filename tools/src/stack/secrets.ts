@@ -20,7 +20,15 @@ const PASSWORD_BYTES = 15;
 
 export function drawSecrets(): Secrets {
   const draw = (bytes = SECRET_BYTES): string => randomBytes(bytes).toString('base64url');
-  return { jwt: draw(), encryption: draw(), fleet: draw(), postgres: draw(), redis: draw(), adminPassword: draw(PASSWORD_BYTES), userPassword: draw(PASSWORD_BYTES) };
+  return {
+    jwt: draw(),
+    encryption: draw(),
+    fleet: draw(),
+    postgres: draw(),
+    redis: draw(),
+    adminPassword: draw(PASSWORD_BYTES),
+    userPassword: draw(PASSWORD_BYTES),
+  };
 }
 
 /** The stored secrets of this installation; drawn and stored (mode 0600) on the first call. */
@@ -30,7 +38,8 @@ export function loadSecrets(stateFolder: string): Secrets {
     return JSON.parse(readFileSync(file, 'utf8')) as Secrets;
   } catch (error) {
     // A file that is there but unreadable must not be replaced: the data are sealed with what is in it.
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw new Error(`${file} cannot be read: ${(error as Error).message}`, { cause: error });
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT')
+      throw new Error(`${file} cannot be read: ${(error as Error).message}`, { cause: error });
   }
   const secrets = drawSecrets();
   mkdirSync(stateFolder, { recursive: true });

@@ -36,18 +36,41 @@ export async function startEmbeddedServices(settings: ServiceSettings): Promise<
     await Promise.all(processes.map((process) => process.stop()));
     throw failed.reason;
   }
-  return { databaseUrl: database?.url ?? (process.env.DATABASE_URL as string), redisUrl: store?.url ?? (process.env.REDIS_URL as string), processes };
+  return {
+    databaseUrl: database?.url ?? (process.env.DATABASE_URL as string),
+    redisUrl: store?.url ?? (process.env.REDIS_URL as string),
+    processes,
+  };
 }
 
-async function postgresOf({ stateFolder, folders, ports, secrets }: ServiceSettings): Promise<{ process: ManagedProcess; url: string }> {
+async function postgresOf({
+  stateFolder,
+  folders,
+  ports,
+  secrets,
+}: ServiceSettings): Promise<{ process: ManagedProcess; url: string }> {
   const port = await ports.claim('postgres');
   const dataFolder = postgresFolder(stateFolder);
-  return { process: embeddedPostgres({ dataFolder, port, password: secrets.postgres, folders }), url: postgresUrl({ port, password: secrets.postgres }) };
+  return {
+    process: embeddedPostgres({ dataFolder, port, password: secrets.postgres, folders }),
+    url: postgresUrl({ port, password: secrets.postgres }),
+  };
 }
 
-async function redisOf({ stateFolder, folders, ports, secrets }: ServiceSettings): Promise<{ process: ManagedProcess; url: string }> {
+async function redisOf({
+  stateFolder,
+  folders,
+  ports,
+  secrets,
+}: ServiceSettings): Promise<{ process: ManagedProcess; url: string }> {
   const port = await ports.claim('redis');
-  const process = embeddedRedis({ dataFolder: path.join(stateFolder, 'redis'), port, password: secrets.redis, binary: await resolveRedis(), folders });
+  const process = embeddedRedis({
+    dataFolder: path.join(stateFolder, 'redis'),
+    port,
+    password: secrets.redis,
+    binary: await resolveRedis(),
+    folders,
+  });
   return { process, url: redisUrl({ port, password: secrets.redis }) };
 }
 
@@ -56,5 +79,9 @@ export function postgresFolder(stateFolder: string): string {
   mkdirSync(stateFolder, { recursive: true });
   const folder = path.join(stateFolder, 'postgres', 'data');
   if (isReachable(path.join(stateFolder, 'x'), serviceUser())) return folder;
-  return path.join(sharedFolder(), createHash('sha256').update(stateFolder).digest('hex').slice(0, 16), 'data');
+  return path.join(
+    sharedFolder(),
+    createHash('sha256').update(stateFolder).digest('hex').slice(0, 16),
+    'data',
+  );
 }

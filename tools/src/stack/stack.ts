@@ -5,7 +5,13 @@ import type { ManagedProcess, ProcessFolders } from '../process/managed-process.
 import { reclaim } from '../process/pid-file.ts';
 import { supervise } from '../process/supervise.ts';
 import { awaitEarlierWatchdog, startWatchdog, type Watchdog } from '../process/watchdog.ts';
-import { appProcess, controlPlaneEnvironment, LOOPBACK_RANGES, nodeEnvironment, type Backends } from './app-process.ts';
+import {
+  appProcess,
+  controlPlaneEnvironment,
+  LOOPBACK_RANGES,
+  nodeEnvironment,
+  type Backends,
+} from './app-process.ts';
 import { PortBook } from './port-book.ts';
 import type { Secrets } from './secrets.ts';
 import { startEmbeddedServices } from './services.ts';
@@ -44,10 +50,14 @@ export function runFolder(stateFolder: string): string {
 /** Builds and starts the whole product; when a part does not start, everything is stopped again and the error says which and why. */
 export async function startStack(settings: StackSettings): Promise<Stack> {
   const { stateFolder, log } = settings;
-  const folders: ProcessFolders = { run: runFolder(stateFolder), logs: path.join(stateFolder, 'logs') };
+  const folders: ProcessFolders = {
+    run: runFolder(stateFolder),
+    logs: path.join(stateFolder, 'logs'),
+  };
   await awaitEarlierWatchdog(folders.run, WATCHDOG_LIMIT_MS);
   const orphans = await reclaim(folders.run, (_, { pid }) => pid !== process.pid);
-  if (orphans.length > 0) log(`Stopped what an earlier run had left behind: ${orphans.join(', ')}.`);
+  if (orphans.length > 0)
+    log(`Stopped what an earlier run had left behind: ${orphans.join(', ')}.`);
   const run = new Run(folders, startWatchdog(folders.run), log);
   try {
     return await run.start(settings);
@@ -76,7 +86,12 @@ class Run {
     const { stateFolder, secrets } = settings;
     const ports = new PortBook(stateFolder);
     const isEmbedded = !process.env.DATABASE_URL;
-    const starting = startEmbeddedServices({ stateFolder, folders: this.folders, ports, secrets }).then((started) => this.adopt(started));
+    const starting = startEmbeddedServices({
+      stateFolder,
+      folders: this.folders,
+      ports,
+      secrets,
+    }).then((started) => this.adopt(started));
     // Both are waited for even when one fails: whatever has started must be known before it can be stopped.
     const [built] = await Promise.allSettled([build(APP_PROJECTS), starting]);
     const services = await starting;
@@ -100,11 +115,16 @@ class Run {
 
   private adopt<T extends { processes: ManagedProcess[] }>(started: T): T {
     this.services = started.processes;
-    for (const process of started.processes) void supervise(process, this.stopping.signal, this.log);
+    for (const process of started.processes)
+      void supervise(process, this.stopping.signal, this.log);
     return started;
   }
 
-  private async startApps({ stateFolder, nodeOptions = [] }: StackSettings, backends: Backends, ports: Ports): Promise<void> {
+  private async startApps(
+    { stateFolder, nodeOptions = [] }: StackSettings,
+    backends: Backends,
+    ports: Ports,
+  ): Promise<void> {
     const { folders } = this;
     const admin = { username: ADMIN_USERNAME, password: backends.secrets.adminPassword };
     const controlPlaneUrl = local(ports.controlPlane);
@@ -112,15 +132,54 @@ class Run {
       const name = `node-${index + 1}`;
       const dataFolder = path.join(stateFolder, 'nodes', name);
       mkdirSync(dataFolder, { recursive: true, mode: 0o700 });
-      return appProcess({ name, app: 'proxy-node', port, folders, nodeOptions, env: nodeEnvironment(backends, { name, worker: 0, dataFolder, port, controlPlaneUrl }) });
+      return appProcess({
+        name,
+        app: 'proxy-node',
+        port,
+        folders,
+        nodeOptions,
+        env: nodeEnvironment(backends, { name, worker: 0, dataFolder, port, controlPlaneUrl }),
+      });
     });
     const { base } = backends;
     const proxyUrls = ports.nodes.map(local).join(',');
     await Promise.all([
-      this.launch(appProcess({ name: 'control-plane', app: 'control-plane', port: ports.controlPlane, folders, nodeOptions, env: controlPlaneEnvironment(backends, admin) })),
-      this.launch(appProcess({ name: 'demo-upstream', app: 'demo-upstream', port: ports.upstream, folders, nodeOptions, env: { ...base, RECORD_FILE: path.join(stateFolder, 'demo-upstream.jsonl') } })),
+      this.launch(
+        appProcess({
+          name: 'control-plane',
+          app: 'control-plane',
+          port: ports.controlPlane,
+          folders,
+          nodeOptions,
+          env: controlPlaneEnvironment(backends, admin),
+        }),
+      ),
+      this.launch(
+        appProcess({
+          name: 'demo-upstream',
+          app: 'demo-upstream',
+          port: ports.upstream,
+          folders,
+          nodeOptions,
+          env: { ...base, RECORD_FILE: path.join(stateFolder, 'demo-upstream.jsonl') },
+        }),
+      ),
       ...nodes.map((node) => this.launch(node)),
-      this.launch(appProcess({ name: 'front-door', app: 'front-door', port: ports.frontDoor, folders, nodeOptions, env: { ...base, HOST: process.env.HOST ?? '127.0.0.1', CONTROL_PLANE_URL: controlPlaneUrl, PROXY_URLS: proxyUrls } })),
+      this.launch(
+        appProcess({
+          name: 'front-door',
+          app: 'front-door',
+          port: ports.frontDoor,
+          folders,
+          nodeOptions,
+          env: {
+            ...base,
+            HOST: process.env.HOST ?? '127.0.0.1',
+            CONTROL_PLANE_URL: controlPlaneUrl,
+            PROXY_URLS: proxyUrls,
+          },
+        }),
+      ),
     ]);
   }
 
@@ -147,18 +206,30 @@ interface Ports {
 }
 
 async function claimPorts(ports: PortBook): Promise<Ports> {
-  const frontDoor = process.env.PORT ? await ports.claimExactly('front-door', Number(process.env.PORT)) : await ports.claim('front-door', FRONT_DOOR_PORTS);
+  const frontDoor = process.env.PORT
+    ? await ports.claimExactly('front-door', Number(process.env.PORT))
+    : await ports.claim('front-door', FRONT_DOOR_PORTS);
   const controlPlane = await ports.claim('control-plane');
   const upstream = await ports.claim('demo-upstream');
   const nodes: number[] = [];
-  for (let index = 0; index < NODE_COUNT; index += 1) nodes.push(await ports.claim(`node-${index + 1}`));
+  for (let index = 0; index < NODE_COUNT; index += 1)
+    nodes.push(await ports.claim(`node-${index + 1}`));
   return { frontDoor, controlPlane, upstream, nodes };
 }
 
 /** What the caller has set reaches the apps (LOG_LEVEL, CURRENCY, limits); npm's own variables and our addresses do not. */
 function baseEnvironment(isEmbedded: boolean): Record<string, string | undefined> {
-  const inherited = Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^(npm_|INIT_CWD$|PORT$|HOST$|NODE_OPTIONS$)/i.test(name)));
-  const defaults = { SHARDS: EMBEDDED_SHARDS, UPSTREAM_ALLOW_PRIVATE: LOOPBACK_RANGES, DRAIN_TIMEOUT_MS, ...(isEmbedded ? { PAYMENTS: 'sandbox' } : {}) };
+  const inherited = Object.fromEntries(
+    Object.entries(process.env).filter(
+      ([name]) => !/^(npm_|INIT_CWD$|PORT$|HOST$|NODE_OPTIONS$)/i.test(name),
+    ),
+  );
+  const defaults = {
+    SHARDS: EMBEDDED_SHARDS,
+    UPSTREAM_ALLOW_PRIVATE: LOOPBACK_RANGES,
+    DRAIN_TIMEOUT_MS,
+    ...(isEmbedded ? { PAYMENTS: 'sandbox' } : {}),
+  };
   return { ...defaults, ...inherited, TRUSTED_PROXIES: LOOPBACK_RANGES };
 }
 

@@ -29,7 +29,10 @@ export function readStartFile(stateFolder: string): StartFile | undefined {
 
 export function writeStartFile(stateFolder: string, content: StartFile): void {
   const file = startFile(stateFolder);
-  writeFileSync(`${file}.new`, `${JSON.stringify(content, null, 2)}\n`, { mode: 0o600, flush: true });
+  writeFileSync(`${file}.new`, `${JSON.stringify(content, null, 2)}\n`, {
+    mode: 0o600,
+    flush: true,
+  });
   renameSync(`${file}.new`, file);
 }
 

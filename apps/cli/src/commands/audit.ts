@@ -18,9 +18,15 @@ export function addAuditCommand(program: Command): void {
 async function audit(args: readonly string[]): Promise<number> {
   const root = path.resolve(import.meta.dirname, '../../../..');
   const bootstrap = path.join(root, 'tools', 'bootstrap.mjs');
-  if (!existsSync(bootstrap)) throw new UsageError('The audit needs the databases and a checkout of Tollgate; this is an installation without one.');
+  if (!existsSync(bootstrap))
+    throw new UsageError(
+      'The audit needs the databases and a checkout of Tollgate; this is an installation without one.',
+    );
   return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, [bootstrap, 'audit', ...args], { stdio: 'inherit', cwd: root });
+    const child = spawn(process.execPath, [bootstrap, 'audit', ...args], {
+      stdio: 'inherit',
+      cwd: root,
+    });
     child.on('error', reject);
     child.on('exit', (code) => resolve(code ?? EXIT.failed));
   });

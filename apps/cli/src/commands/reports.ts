@@ -23,25 +23,72 @@ export function addReportCommands(program: Command): void {
     .option('--to <time>', 'ISO 8601')
     .addOption(new Option('--interval <interval>').choices(['hour', 'day']).default('day'))
     .addOption(new Option('--by <group>').choices(GROUPS))
-    .action(async (_options: unknown, command: Command) => stats(command.optsWithGlobals<StatsOptions>()));
+    .action(async (_options: unknown, command: Command) =>
+      stats(command.optsWithGlobals<StatsOptions>()),
+    );
   paging(program.command('alerts').description('what an operator should know'))
     .addOption(new Option('--status <status>').choices(['open', 'resolved', 'all']).default('open'))
-    .action(async (_options: unknown, command: Command) => alerts(command.optsWithGlobals<AlertOptions>()));
+    .action(async (_options: unknown, command: Command) =>
+      alerts(command.optsWithGlobals<AlertOptions>()),
+    );
 }
 
 async function stats(options: StatsOptions): Promise<void> {
   const { from, to, interval, by } = options;
-  const query = { interval, ...(from !== undefined && { from }), ...(to !== undefined && { to }), ...(by && { group_by: by }) };
-  const answer = await answerOf(connect(options).GET('/admin-api/usage/statistics', { params: { query } }));
+  const query = {
+    interval,
+    ...(from !== undefined && { from }),
+    ...(to !== undefined && { to }),
+    ...(by && { group_by: by }),
+  };
+  const answer = await answerOf(
+    connect(options).GET('/admin-api/usage/statistics', { params: { query } }),
+  );
   if (typeof answer === 'string') throw new Error('The server sent no JSON');
-  const header = ['at', ...(by ? [by] : []), 'requests', 'errors', 'input', 'output', 'charged', 'p50 ms', 'p95 ms', 'first token p50 ms'];
-  const rows = answer.data.map((row) => [row.at, ...(by ? [row[by]] : []), row.requests, row.errors, row.input_tokens, row.output_tokens, row.charge, row.duration_ms.p50, row.duration_ms.p95, row.first_token_ms.p50]);
+  const header = [
+    'at',
+    ...(by ? [by] : []),
+    'requests',
+    'errors',
+    'input',
+    'output',
+    'charged',
+    'p50 ms',
+    'p95 ms',
+    'first token p50 ms',
+  ];
+  const rows = answer.data.map((row) => [
+    row.at,
+    ...(by ? [row[by]] : []),
+    row.requests,
+    row.errors,
+    row.input_tokens,
+    row.output_tokens,
+    row.charge,
+    row.duration_ms.p50,
+    row.duration_ms.p95,
+    row.first_token_ms.p50,
+  ]);
   show(options.json ?? false, answer, () => table(header, rows));
 }
 
 async function alerts(options: AlertOptions): Promise<void> {
   const { status, page, pageSize, search } = options;
-  const answer = await answerOf(connect(options).GET('/admin-api/admin/alerts', { params: { query: { status, page, page_size: pageSize, ...(search && { q: search }) } } }));
-  const rows = answer.data.map((alert) => [alert.id, alert.severity, alert.rule, alert.subject, alert.status, alert.raised_at, alert.message]);
-  show(options.json ?? false, answer, () => table(['id', 'severity', 'rule', 'subject', 'status', 'raised', 'message'], rows));
+  const answer = await answerOf(
+    connect(options).GET('/admin-api/admin/alerts', {
+      params: { query: { status, page, page_size: pageSize, ...(search && { q: search }) } },
+    }),
+  );
+  const rows = answer.data.map((alert) => [
+    alert.id,
+    alert.severity,
+    alert.rule,
+    alert.subject,
+    alert.status,
+    alert.raised_at,
+    alert.message,
+  ]);
+  show(options.json ?? false, answer, () =>
+    table(['id', 'severity', 'rule', 'subject', 'status', 'raised', 'message'], rows),
+  );
 }

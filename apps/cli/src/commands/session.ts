@@ -14,20 +14,33 @@ export function addSessionCommands(program: Command): void {
     .command('login <username>')
     .description('sign in and keep the token, readable by you alone')
     .option('--password-stdin', 'read the password from standard input')
-    .action(async (username: string, _options: unknown, command: Command) => login(username, command.optsWithGlobals<LoginOptions>()));
+    .action(async (username: string, _options: unknown, command: Command) =>
+      login(username, command.optsWithGlobals<LoginOptions>()),
+    );
   program
     .command('logout')
     .description('end all sessions of the account and forget the token')
-    .action(async (_options: unknown, command: Command) => logout(command.optsWithGlobals<Shared>()));
+    .action(async (_options: unknown, command: Command) =>
+      logout(command.optsWithGlobals<Shared>()),
+    );
 }
 
 async function login(username: string, options: LoginOptions): Promise<void> {
   const url = serverUrl(options);
   const password = await readPassword({ fromStdin: options.passwordStdin ?? false });
-  const { token, user } = await answerOf(createAdminClient({ baseUrl: url }).POST('/admin-api/auth/login', { body: { username, password } }));
+  const { token, user } = await answerOf(
+    createAdminClient({ baseUrl: url }).POST('/admin-api/auth/login', {
+      body: { username, password },
+    }),
+  );
   if (token === undefined) throw new Error('The server sent no token');
   writeSession(process.env, { url, token, username: user.username });
-  show(options.json ?? false, { url, user }, () => `Signed in to ${url} as ${user.username} (${user.role}). The token is in ${sessionPath(process.env)}.\n`);
+  show(
+    options.json ?? false,
+    { url, user },
+    () =>
+      `Signed in to ${url} as ${user.username} (${user.role}). The token is in ${sessionPath(process.env)}.\n`,
+  );
 }
 
 async function logout(options: Shared): Promise<void> {

@@ -6,10 +6,24 @@ import type { ControlPlane } from './control-plane-under-test.ts';
 
 let sequence = 0;
 
-const SUMMED = ['requests', 'errors', 'charge', 'input_tokens', 'cache_read_tokens', 'cache_write_tokens', 'output_tokens', 'duration_histogram[9]', 'first_token_histogram[8]'];
+const SUMMED = [
+  'requests',
+  'errors',
+  'charge',
+  'input_tokens',
+  'cache_read_tokens',
+  'cache_write_tokens',
+  'output_tokens',
+  'duration_histogram[9]',
+  'first_token_histogram[8]',
+];
 
 /** Rows of a roll-up that differ from the sums of a finer one, some latency buckets included. */
-function differs({ table, period }: { table: string; period: string }, finer: string, keys: readonly string[]): string {
+function differs(
+  { table, period }: { table: string; period: string },
+  finer: string,
+  keys: readonly string[],
+): string {
   const group = [period, ...keys].join(', ');
   return `
     SELECT * FROM (SELECT ${group}, row(${SUMMED.map((name) => `sum(${name})`).join(', ')}) AS sums FROM (${finer}) f GROUP BY ${group}) f
@@ -19,7 +33,8 @@ function differs({ table, period }: { table: string; period: string }, finer: st
 
 /** What must hold of the books at any moment; each query finds the rows that break it. */
 const CHECKS = {
-  'a ledger transaction does not sum to zero': 'SELECT transaction_id FROM ledger_entries GROUP BY transaction_id HAVING sum(amount) <> 0',
+  'a ledger transaction does not sum to zero':
+    'SELECT transaction_id FROM ledger_entries GROUP BY transaction_id HAVING sum(amount) <> 0',
   'a ledger balance is not the sum of its entries':
     'SELECT a.id, a.kind, a.balance, coalesce(sum(e.amount), 0) AS entries FROM ledger_accounts a LEFT JOIN ledger_entries e ON e.ledger_account_id = a.id GROUP BY a.id HAVING a.balance <> coalesce(sum(e.amount), 0)',
   'a wallet is negative': "SELECT id FROM ledger_accounts WHERE kind = 'wallet' AND balance < 0",
@@ -29,11 +44,25 @@ const CHECKS = {
     'SELECT s.id, s.balance, coalesce(sum(l.remaining), 0) AS lots FROM subscriptions s LEFT JOIN token_lots l ON l.subscription_id = s.id GROUP BY s.id HAVING s.balance <> coalesce(sum(l.remaining), 0)',
   'an overdraft is not the sum of its rows':
     'SELECT s.id, s.overdraft FROM subscriptions s LEFT JOIN token_overdrafts o ON o.subscription_id = s.id GROUP BY s.id HAVING s.overdraft <> coalesce(sum(o.tokens), 0)',
-  'an overdraft stands beside a balance': 'SELECT id, balance, overdraft FROM subscriptions WHERE overdraft > 0 AND balance > 0',
-  'a lot refunded more than the cost of what was withdrawn': 'SELECT id FROM token_lots WHERE refunded * tokens > cost * withdrawn',
-  'the days of the roll-ups are not the sums of their hours': differs({ table: 'usage_rollups_daily', period: 'day' }, "SELECT *, (hour AT TIME ZONE 'UTC')::date AS day FROM usage_rollups", ['user_id', 'key_id', 'model_id', 'upstream_id']),
-  'the totals are not the sums of the roll-ups': differs({ table: 'usage_totals', period: 'hour' }, 'SELECT * FROM usage_rollups', ['model_id', 'upstream_id']),
-  'the totals of days are not the sums of the roll-ups': differs({ table: 'usage_totals_daily', period: 'day' }, 'SELECT * FROM usage_rollups_daily', ['model_id', 'upstream_id']),
+  'an overdraft stands beside a balance':
+    'SELECT id, balance, overdraft FROM subscriptions WHERE overdraft > 0 AND balance > 0',
+  'a lot refunded more than the cost of what was withdrawn':
+    'SELECT id FROM token_lots WHERE refunded * tokens > cost * withdrawn',
+  'the days of the roll-ups are not the sums of their hours': differs(
+    { table: 'usage_rollups_daily', period: 'day' },
+    "SELECT *, (hour AT TIME ZONE 'UTC')::date AS day FROM usage_rollups",
+    ['user_id', 'key_id', 'model_id', 'upstream_id'],
+  ),
+  'the totals are not the sums of the roll-ups': differs(
+    { table: 'usage_totals', period: 'hour' },
+    'SELECT * FROM usage_rollups',
+    ['model_id', 'upstream_id'],
+  ),
+  'the totals of days are not the sums of the roll-ups': differs(
+    { table: 'usage_totals_daily', period: 'day' },
+    'SELECT * FROM usage_rollups_daily',
+    ['model_id', 'upstream_id'],
+  ),
   'tokens went missing between credits, usage and balance': `
     SELECT s.id FROM subscriptions s
     WHERE s.balance - s.overdraft <> coalesce((SELECT sum(delta) FROM token_credits c WHERE c.subscription_id = s.id AND c.kind NOT IN ('reconciliation', 'late_usage')), 0)
@@ -47,42 +76,61 @@ export interface TestAccount {
 
 /** Everything the books' specs need beyond the control plane itself. */
 export function booksOf(plane: ControlPlane) {
-  const query = (sql: string, parameters: unknown[] = []) => plane.dataSource.query(sql, parameters);
-  const asAdmin = (method: string, path: string, body?: unknown) => plane.call(method, path, { token: plane.adminToken, ...(body === undefined ? {} : { body }) });
+  const query = (sql: string, parameters: unknown[] = []) =>
+    plane.dataSource.query(sql, parameters);
+  const asAdmin = (method: string, path: string, body?: unknown) =>
+    plane.call(method, path, { token: plane.adminToken, ...(body === undefined ? {} : { body }) });
   return {
     query,
     asAdmin,
 
     /** First start: every shard gets its epoch. Harmless where the epochs feature has done it. */
     async initialiseShards(): Promise<void> {
-      for (const shard of shardNames(Number(plane.environment['SHARDS']))) await plane.app.get(Epochs).initialise(shard, randomUUID());
+      for (const shard of shardNames(Number(plane.environment['SHARDS'])))
+        await plane.app.get(Epochs).initialise(shard, randomUUID());
     },
 
     /** An account with money; amounts are decimal strings. */
     async account(money: string): Promise<TestAccount> {
       const account = await plane.createUser(`books${(sequence += 1)}`);
-      if (money !== '0') await asAdmin('POST', '/wallet/admin-recharge', { user_id: account.id, amount: money });
+      if (money !== '0')
+        await asAdmin('POST', '/wallet/admin-recharge', { user_id: account.id, amount: money });
       return account;
     },
 
     async model(pricePerMillion = '1'): Promise<{ id: number; name: string; priceId: number }> {
       const model = (await asAdmin('POST', '/models', { name: `model-${(sequence += 1)}` })).body;
-      const price = (await asAdmin('POST', '/models/pricing', { model_id: model.id, price_per_million: pricePerMillion })).body;
+      const price = (
+        await asAdmin('POST', '/models/pricing', {
+          model_id: model.id,
+          price_per_million: pricePerMillion,
+        })
+      ).body;
       return { id: model.id, name: model.name, priceId: price.id };
     },
 
     /** The row as PostgreSQL has it; undefined when there is none. */
     async subscription(account: TestAccount, model: { id: number }) {
-      const rows = await query('SELECT * FROM subscriptions WHERE user_id = $1 AND model_id = $2', [account.id, model.id]);
+      const rows = await query('SELECT * FROM subscriptions WHERE user_id = $1 AND model_id = $2', [
+        account.id,
+        model.id,
+      ]);
       return rows[0];
     },
 
     async live(account: TestAccount, model: { id: number }) {
-      return (await plane.app.get(LiveRecords).getBooks([{ accountId: account.id, modelId: model.id }]))[0] ?? null;
+      return (
+        (
+          await plane.app.get(LiveRecords).getBooks([{ accountId: account.id, modelId: model.id }])
+        )[0] ?? null
+      );
     },
 
     async wallet(account: TestAccount): Promise<bigint> {
-      const [row] = await query("SELECT balance FROM ledger_accounts WHERE kind = 'wallet' AND user_id = $1", [account.id]);
+      const [row] = await query(
+        "SELECT balance FROM ledger_accounts WHERE kind = 'wallet' AND user_id = $1",
+        [account.id],
+      );
       return BigInt(row?.balance ?? 0);
     },
 
@@ -110,24 +158,100 @@ export interface EventParts {
 }
 
 /** A completed request that used `tokens` input tokens at weight 1, as the relay would hand it over. */
-export function usageEvent(tokens: number, { account, model, subscriptionId, keyId = 1, rid = uuidv7(Date.now()), seq = 0, delta = tokens, final = {} }: EventParts): RelayedEvent {
+export function usageEvent(
+  tokens: number,
+  {
+    account,
+    model,
+    subscriptionId,
+    keyId = 1,
+    rid = uuidv7(Date.now()),
+    seq = 0,
+    delta = tokens,
+    final = {},
+  }: EventParts,
+): RelayedEvent {
   const payload: UsageFinal = {
-    kind: 'usage', account_id: account.id, key_id: keyId, subscription_id: subscriptionId, model_id: model.id, price_version_id: model.priceId, node: 'node-a:0',
-    protocol: 'chat', is_stream: false, upstream_id: 1, attempts: [{ upstream_id: 1, status: 200, duration_ms: 120 }], outcome: 'completed', status: 200,
-    input_tokens: tokens, cache_read_tokens: 0, cache_write_tokens: 0, output_tokens: 0, reasoning_tokens: 0, charge: tokens, basis: 'reported',
-    started_at: Date.now(), first_token_ms: 80, duration_ms: 130, ...final,
+    kind: 'usage',
+    account_id: account.id,
+    key_id: keyId,
+    subscription_id: subscriptionId,
+    model_id: model.id,
+    price_version_id: model.priceId,
+    node: 'node-a:0',
+    protocol: 'chat',
+    is_stream: false,
+    upstream_id: 1,
+    attempts: [{ upstream_id: 1, status: 200, duration_ms: 120 }],
+    outcome: 'completed',
+    status: 200,
+    input_tokens: tokens,
+    cache_read_tokens: 0,
+    cache_write_tokens: 0,
+    output_tokens: 0,
+    reasoning_tokens: 0,
+    charge: tokens,
+    basis: 'reported',
+    started_at: Date.now(),
+    first_token_ms: 80,
+    duration_ms: 130,
+    ...final,
   };
-  return { shard: 's00', epoch: '', outboxId: '1-1', rid, seq: String(seq), delta: String(delta), payload: JSON.stringify(payload) };
+  return {
+    shard: 's00',
+    epoch: '',
+    outboxId: '1-1',
+    rid,
+    seq: String(seq),
+    delta: String(delta),
+    payload: JSON.stringify(payload),
+  };
 }
 
 /** What the reaper writes for a hold whose node vanished. */
-export function reapEvent(tokens: number, { account, model, subscriptionId, keyId = 1, rid = uuidv7(Date.now()) }: EventParts): RelayedEvent {
-  const payload = { kind: 'reap', account_id: account.id, key_id: keyId, subscription_id: subscriptionId, model_id: model.id, price_version_id: model.priceId, node: 'node-a:0' };
-  return { shard: 's00', epoch: '', outboxId: '1-2', rid, seq: '0', delta: String(tokens), payload: JSON.stringify(payload) };
+export function reapEvent(
+  tokens: number,
+  { account, model, subscriptionId, keyId = 1, rid = uuidv7(Date.now()) }: EventParts,
+): RelayedEvent {
+  const payload = {
+    kind: 'reap',
+    account_id: account.id,
+    key_id: keyId,
+    subscription_id: subscriptionId,
+    model_id: model.id,
+    price_version_id: model.priceId,
+    node: 'node-a:0',
+  };
+  return {
+    shard: 's00',
+    epoch: '',
+    outboxId: '1-2',
+    rid,
+    seq: '0',
+    delta: String(tokens),
+    payload: JSON.stringify(payload),
+  };
 }
 
 /** What a withdrawal (seq 0), or a hold that ends after it (seq 2), takes out of Redis. */
-export function withdrawEvent(tokens: number, { account, model, subscriptionId, rid = uuidv7(Date.now()), seq = 0 }: EventParts): RelayedEvent {
-  const payload = { kind: 'withdraw', account_id: account.id, subscription_id: subscriptionId, model_id: model.id, withdrawal_id: uuidv7(Date.now()) };
-  return { shard: 's00', epoch: '', outboxId: '1-3', rid, seq: String(seq), delta: String(tokens), payload: JSON.stringify(payload) };
+export function withdrawEvent(
+  tokens: number,
+  { account, model, subscriptionId, rid = uuidv7(Date.now()), seq = 0 }: EventParts,
+): RelayedEvent {
+  const payload = {
+    kind: 'withdraw',
+    account_id: account.id,
+    subscription_id: subscriptionId,
+    model_id: model.id,
+    withdrawal_id: uuidv7(Date.now()),
+  };
+  return {
+    shard: 's00',
+    epoch: '',
+    outboxId: '1-3',
+    rid,
+    seq: String(seq),
+    delta: String(tokens),
+    payload: JSON.stringify(payload),
+  };
 }

@@ -46,7 +46,9 @@ export interface ControlPlane {
 export const PASSWORD = 'correct horse battery';
 export const ADMIN = 'root';
 
-export async function startControlPlane(overrides: Record<string, string> = {}): Promise<ControlPlane> {
+export async function startControlPlane(
+  overrides: Record<string, string> = {},
+): Promise<ControlPlane> {
   const services = await startServices();
   try {
     return await startOn(services, overrides);
@@ -56,7 +58,10 @@ export async function startControlPlane(overrides: Record<string, string> = {}):
   }
 }
 
-export function environmentFor(services: Pick<Services, 'databaseUrl' | 'redisUrl'>, overrides: Record<string, string> = {}): Record<string, string> {
+export function environmentFor(
+  services: Pick<Services, 'databaseUrl' | 'redisUrl'>,
+  overrides: Record<string, string> = {},
+): Record<string, string> {
   return {
     DATABASE_URL: services.databaseUrl,
     REDIS_URL: services.redisUrl,
@@ -75,7 +80,10 @@ export function environmentFor(services: Pick<Services, 'databaseUrl' | 'redisUr
   };
 }
 
-async function startOn(services: Services, overrides: Record<string, string>): Promise<ControlPlane> {
+async function startOn(
+  services: Services,
+  overrides: Record<string, string>,
+): Promise<ControlPlane> {
   const environment = environmentFor(services, overrides);
   const config = loadConfig(environment);
   const app = await createApp(config, createPino(config.LOG_LEVEL));
@@ -85,17 +93,26 @@ async function startOn(services: Services, overrides: Record<string, string>): P
   const documented = new DocumentCheck(app.get(OpenApiDocument).read());
   const call: ControlPlane['call'] = async (method, path, options = {}) => {
     const answer = await send(`${url}/admin-api${path}`, method, options);
-    documented.check({ method, path: `/admin-api${path}`.replace(/\?.*/s, ''), status: answer.status, contentType: answer.headers.get('content-type') ?? '', body: answer.body });
+    documented.check({
+      method,
+      path: `/admin-api${path}`.replace(/\?.*/s, ''),
+      status: answer.status,
+      contentType: answer.headers.get('content-type') ?? '',
+      body: answer.body,
+    });
     return answer;
   };
   const login = async (username: string, password: string): Promise<string> => {
     const answer = await call('POST', '/auth/login', { body: { username, password } });
-    if (answer.status !== 200) throw new Error(`login of ${username} answered ${answer.status} ${answer.body.code}`);
+    if (answer.status !== 200)
+      throw new Error(`login of ${username} answered ${answer.status} ${answer.body.code}`);
     return answer.body.token;
   };
   const adminToken = await login(ADMIN, PASSWORD);
   const createUser = async (username: string) => {
-    const { id } = (await call('POST', '/auth/register', { body: { username, password: PASSWORD } })).body;
+    const { id } = (
+      await call('POST', '/auth/register', { body: { username, password: PASSWORD } })
+    ).body;
     await call('POST', `/users/${id}/approve`, { token: adminToken });
     return { id, token: await login(username, PASSWORD) };
   };
@@ -103,15 +120,35 @@ async function startOn(services: Services, overrides: Record<string, string>): P
     await app.close();
     await services.stop();
   };
-  return { url, app, documented, dataSource: app.get(DataSource), services, environment, adminToken, call, login, createUser, stop };
+  return {
+    url,
+    app,
+    documented,
+    dataSource: app.get(DataSource),
+    services,
+    environment,
+    adminToken,
+    call,
+    login,
+    createUser,
+    stop,
+  };
 }
 
-export async function send(url: string, method: string, { token, body, rawBody, headers }: CallOptions): Promise<Answer> {
+export async function send(
+  url: string,
+  method: string,
+  { token, body, rawBody, headers }: CallOptions,
+): Promise<Answer> {
   const content = rawBody ?? (body === undefined ? undefined : JSON.stringify(body));
   // oxlint-disable-next-line no-restricted-globals -- a test that calls its own server
   const response = await fetch(url, {
     method,
-    headers: { ...(token === undefined ? {} : { authorization: `Bearer ${token}` }), ...(content === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
+    headers: {
+      ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+      ...(content === undefined ? {} : { 'content-type': 'application/json' }),
+      ...headers,
+    },
     ...(content === undefined ? {} : { body: content }),
   });
   const text = await response.text();

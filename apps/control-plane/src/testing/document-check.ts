@@ -11,7 +11,11 @@ interface Sent {
   body: unknown;
 }
 
-const response = z.looseObject({ $ref: z.string().optional(), content: z.record(z.string(), z.unknown()).optional(), 'x-codes': z.array(z.string()).optional() });
+const response = z.looseObject({
+  $ref: z.string().optional(),
+  content: z.record(z.string(), z.unknown()).optional(),
+  'x-codes': z.array(z.string()).optional(),
+});
 const operation = z.looseObject({ responses: z.record(z.string(), response) });
 const problem = z.looseObject({ code: z.string() });
 
@@ -19,29 +23,57 @@ const problem = z.looseObject({ code: z.string() });
 export class DocumentCheck {
   /** `METHOD /path/{id}` of every route that answered 2xx so far. */
   readonly succeeded = new Set<string>();
-  private readonly ajv = new Ajv2020({ strict: false, validateSchema: false, formats: { 'date-time': (text: string) => !Number.isNaN(Date.parse(text)), uuid: true, uri: true } });
+  private readonly ajv = new Ajv2020({
+    strict: false,
+    validateSchema: false,
+    formats: {
+      'date-time': (text: string) => !Number.isNaN(Date.parse(text)),
+      uuid: true,
+      uri: true,
+    },
+  });
   private readonly validators = new Map<string, ValidateFunction>();
   private readonly routes: { path: string; pattern: RegExp }[];
 
   constructor(private readonly document: OpenAPIObject) {
     this.ajv.addSchema(document, 'document');
     // Fewer parameters first: /models/market is not a model's id.
-    this.routes = Object.keys(document.paths).toSorted((a, b) => a.split('{').length - b.split('{').length).map((path) => ({ path, pattern: new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`) }));
+    this.routes = Object.keys(document.paths)
+      .toSorted((a, b) => a.split('{').length - b.split('{').length)
+      .map((path) => ({ path, pattern: new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`) }));
   }
 
   /** Throws when the answer is not as documented. What the document leaves out is not looked at. */
   check(sent: Sent): void {
     const path = this.routes.find(({ pattern }) => pattern.test(sent.path))?.path;
-    const found = path === undefined ? undefined : z.record(z.string(), z.unknown()).parse(this.document.paths[path])[sent.method.toLowerCase()];
+    const found =
+      path === undefined
+        ? undefined
+        : z.record(z.string(), z.unknown()).parse(this.document.paths[path])[
+            sent.method.toLowerCase()
+          ];
     if (path === undefined || found === undefined) return;
     const name = `${sent.method} ${path}`;
     const { responses } = operation.parse(found);
-    const described = responses[String(sent.status)] ?? (sent.status >= 500 ? responses['default'] : undefined);
-    if (!described) throw new Error(`${name} answered ${sent.status} ${JSON.stringify(sent.body)}, which is not documented`);
+    const described =
+      responses[String(sent.status)] ?? (sent.status >= 500 ? responses['default'] : undefined);
+    if (!described)
+      throw new Error(
+        `${name} answered ${sent.status} ${JSON.stringify(sent.body)}, which is not documented`,
+      );
     if (sent.status < 300) this.succeeded.add(name);
     if (sent.status >= 400) this.checkCode(name, sent, described.$ref);
-    else if (sent.contentType.startsWith('application/json')) this.checkShape(name, `document#/paths/${path.replaceAll('~', '~0').replaceAll('/', '~1')}/${sent.method.toLowerCase()}/responses/${sent.status}/content/application~1json/schema`, sent.body);
-    else if (described.content && !(sent.contentType.split(';')[0]?.trim() ?? '' in described.content)) throw new Error(`${name} answered ${sent.contentType}, which is not documented`);
+    else if (sent.contentType.startsWith('application/json'))
+      this.checkShape(
+        name,
+        `document#/paths/${path.replaceAll('~', '~0').replaceAll('/', '~1')}/${sent.method.toLowerCase()}/responses/${sent.status}/content/application~1json/schema`,
+        sent.body,
+      );
+    else if (
+      described.content &&
+      !(sent.contentType.split(';')[0]?.trim() ?? '' in described.content)
+    )
+      throw new Error(`${name} answered ${sent.contentType}, which is not documented`);
   }
 
   private checkCode(name: string, { status, body }: Sent, ref: string | undefined): void {
@@ -49,12 +81,16 @@ export class DocumentCheck {
     const shared = z.record(z.string(), response).parse(this.document.components?.responses ?? {});
     const codes = shared[ref?.split('/').at(-1) ?? '']?.['x-codes'] ?? [];
     const { code } = problem.parse(body);
-    if (!codes.includes(code)) throw new Error(`${name} answered ${status} ${code}, documented are ${codes.join(', ')}`);
+    if (!codes.includes(code))
+      throw new Error(`${name} answered ${status} ${code}, documented are ${codes.join(', ')}`);
   }
 
   private checkShape(name: string, $ref: string, body: unknown): void {
     const validate = this.validators.get($ref) ?? this.ajv.compile({ $ref });
     this.validators.set($ref, validate);
-    if (!validate(body)) throw new Error(`${name} answered what is not documented: ${this.ajv.errorsText(validate.errors)}\n${JSON.stringify(body, null, 1).slice(0, 2_000)}`);
+    if (!validate(body))
+      throw new Error(
+        `${name} answered what is not documented: ${this.ajv.errorsText(validate.errors)}\n${JSON.stringify(body, null, 1).slice(0, 2_000)}`,
+      );
   }
 }

@@ -1,5 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { hashCredential, proveReport, type FleetMessage, type NodeReport } from '@tollgate/contracts';
+import {
+  hashCredential,
+  proveReport,
+  type FleetMessage,
+  type NodeReport,
+} from '@tollgate/contracts';
 import { FleetStore, FunctionLibrary, openRedis, type RedisConnection } from '@tollgate/keyspace';
 
 const REPORT_MS = 200;
@@ -28,11 +33,19 @@ export class SpeakingNode {
   private lastReportedAt = 0;
 
   constructor(private readonly options: SpeakingNodeOptions) {
-    const open = (role: 'blocking' | 'subscriber'): RedisConnection => openRedis(options.redisUrl, { role, name: `speaking-node-${options.name}`, onError: () => undefined });
+    const open = (role: 'blocking' | 'subscriber'): RedisConnection =>
+      openRedis(options.redisUrl, {
+        role,
+        name: `speaking-node-${options.name}`,
+        onError: () => undefined,
+      });
     const [redis, subscriber] = [open('blocking'), open('subscriber')];
     this.connections = [redis, subscriber];
     this.store = new FleetStore({ redis, library: new FunctionLibrary(redis) });
-    void this.store.subscribe(subscriber, (message) => void this.hear(message).catch(() => undefined));
+    void this.store.subscribe(
+      subscriber,
+      (message) => void this.hear(message).catch(() => undefined),
+    );
   }
 
   async start(): Promise<this> {
@@ -50,29 +63,73 @@ export class SpeakingNode {
   async report(): Promise<void> {
     // Never twice the same: a new report is a newer one.
     this.lastReportedAt = Math.max(Date.now(), this.lastReportedAt + 1);
-    const identity = { name: this.options.name, worker: this.options.worker ?? 0, instance: this.instance, reported_at: this.lastReportedAt };
-    const report: Omit<NodeReport, 'proof'> = {
-      ...identity, url: null, state: 'online', version: this.applied.version, checksum: this.applied.checksum, applied_at: this.applied.at, refused: this.options.refuses ?? null,
-      started_at: this.startedAt, in_flight: 0, unacknowledged: 0, software: 'test',
+    const identity = {
+      name: this.options.name,
+      worker: this.options.worker ?? 0,
+      instance: this.instance,
+      reported_at: this.lastReportedAt,
     };
-    await this.store.writeReport({ ...report, proof: proveReport(report, hashCredential(this.options.credential)) });
+    const report: Omit<NodeReport, 'proof'> = {
+      ...identity,
+      url: null,
+      state: 'online',
+      version: this.applied.version,
+      checksum: this.applied.checksum,
+      applied_at: this.applied.at,
+      refused: this.options.refuses ?? null,
+      started_at: this.startedAt,
+      in_flight: 0,
+      unacknowledged: 0,
+      software: 'test',
+    };
+    await this.store.writeReport({
+      ...report,
+      proof: proveReport(report, hashCredential(this.options.credential)),
+    });
   }
 
   private async hear(message: FleetMessage): Promise<void> {
     if (message.kind === 'dump') return this.answer(message);
-    if (message.kind !== 'snapshot' || this.options.follows === false || this.options.refuses !== undefined) return;
+    if (
+      message.kind !== 'snapshot' ||
+      this.options.follows === false ||
+      this.options.refuses !== undefined
+    )
+      return;
     const verdict = await this.store.fetchSnapshot(message.version);
-    if (verdict?.kind === 'ok') this.applied = { version: verdict.snapshot.version, checksum: verdict.snapshot.checksum, at: Date.now() };
+    if (verdict?.kind === 'ok')
+      this.applied = {
+        version: verdict.snapshot.version,
+        checksum: verdict.snapshot.checksum,
+        at: Date.now(),
+      };
     await this.report();
   }
 
-  private async answer({ request_id, table, page, page_size, node }: Extract<FleetMessage, { kind: 'dump' }>): Promise<void> {
+  private async answer({
+    request_id,
+    table,
+    page,
+    page_size,
+    node,
+  }: Extract<FleetMessage, { kind: 'dump' }>): Promise<void> {
     if (node !== null && node !== this.options.name) return;
     const tables = this.options.tables ?? {};
     const rows = (table === null ? undefined : tables[table]) ?? [];
     await this.store.writeDump({
-      request_id, name: this.options.name, worker: this.options.worker ?? 0, table, page, page_size, total: rows.length, rows: rows.slice((page - 1) * page_size, page * page_size),
-      tables: Object.entries(tables).map(([name, entries]) => ({ table: name, entries: entries.length, limit: null })),
+      request_id,
+      name: this.options.name,
+      worker: this.options.worker ?? 0,
+      table,
+      page,
+      page_size,
+      total: rows.length,
+      rows: rows.slice((page - 1) * page_size, page * page_size),
+      tables: Object.entries(tables).map(([name, entries]) => ({
+        table: name,
+        entries: entries.length,
+        limit: null,
+      })),
     });
   }
 }

@@ -21,15 +21,41 @@ const COUNTED_CHARS_MAX = 2 ** 19;
 /** `POST /v1/messages/count_tokens`: an estimate by our own tokenizer, free and without a place in the request limits (behaviour 33). */
 export async function countTokensEndpoint(
   admitter: Admitter,
-  { incoming, addressHex, index, bytesMax, room }: { incoming: IncomingMessage; addressHex: string; index: RoutingIndex; bytesMax: number; room: RoomOfRequest },
+  {
+    incoming,
+    addressHex,
+    index,
+    bytesMax,
+    room,
+  }: {
+    incoming: IncomingMessage;
+    addressHex: string;
+    index: RoutingIndex;
+    bytesMax: number;
+    room: RoomOfRequest;
+  },
 ): Promise<{ input_tokens: number }> {
   // Before the body: a stranger must not make the node read and parse megabytes, nor learn of mistakes in them.
-  const { accountId, subscribedModelIds } = await admitter.access(authenticate(incoming.headers), addressHex);
-  const { model: name, prompt } = parseCountTokens(await readBody(incoming, { bytesMax, take: room.takeFor(accountId) }));
+  const { accountId, subscribedModelIds } = await admitter.access(
+    authenticate(incoming.headers),
+    addressHex,
+  );
+  const { model: name, prompt } = parseCountTokens(
+    await readBody(incoming, { bytesMax, take: room.takeFor(accountId) }),
+  );
   const model = index.modelNamed(name);
   if (!model?.is_on_shelf || !subscribedModelIds.includes(model.id)) throw modelNotFound(name);
   const text = prompt.text();
   const counted = text.slice(0, COUNTED_CHARS_MAX);
-  const textTokens = counted === '' ? 0 : Math.round((await countTokensGently(counted, nextTurn)) * (text.length / counted.length));
-  return { input_tokens: textTokens + prompt.messageCount * TOKENS_PER_MESSAGE + prompt.imageCount * TOKENS_PER_IMAGE + TOKENS_PER_PROMPT };
+  const textTokens =
+    counted === ''
+      ? 0
+      : Math.round((await countTokensGently(counted, nextTurn)) * (text.length / counted.length));
+  return {
+    input_tokens:
+      textTokens +
+      prompt.messageCount * TOKENS_PER_MESSAGE +
+      prompt.imageCount * TOKENS_PER_IMAGE +
+      TOKENS_PER_PROMPT,
+  };
 }

@@ -23,7 +23,10 @@ const PAGE_LIMIT_MAX = 1_000;
  */
 export async function listModels(admitter: Admitter, request: ModelsRequest): Promise<object> {
   const models = await subscribedModels(admitter, request);
-  const page = request.headers['anthropic-version'] === undefined ? { models, hasMore: false } : pageOf(models, request.query);
+  const page =
+    request.headers['anthropic-version'] === undefined
+      ? { models, hasMore: false }
+      : pageOf(models, request.query);
   return {
     object: 'list',
     data: page.models.map(toModelResponse),
@@ -34,14 +37,22 @@ export async function listModels(admitter: Admitter, request: ModelsRequest): Pr
 }
 
 /** `GET /v1/models/{id}`, by name or alias: the answer's id is the model's own name, as Anthropic resolves aliases. Throws Refusal when the account is not subscribed to it. */
-export async function getModel(admitter: Admitter, request: ModelsRequest & { name: string }): Promise<object> {
+export async function getModel(
+  admitter: Admitter,
+  request: ModelsRequest & { name: string },
+): Promise<object> {
   const id = request.index.modelNamed(request.name)?.id;
-  const model = (await subscribedModels(admitter, request)).find((subscribed) => subscribed.id === id);
+  const model = (await subscribedModels(admitter, request)).find(
+    (subscribed) => subscribed.id === id,
+  );
   if (!model) throw modelNotFound(request.name);
   return toModelResponse(model);
 }
 
-async function subscribedModels(admitter: Admitter, { headers, addressHex, index }: ModelsRequest): Promise<SnapshotModel[]> {
+async function subscribedModels(
+  admitter: Admitter,
+  { headers, addressHex, index }: ModelsRequest,
+): Promise<SnapshotModel[]> {
   const { subscribedModelIds } = await admitter.access(authenticate(headers), addressHex);
   return subscribedModelIds
     .map((id) => index.modelById(id))
@@ -49,7 +60,10 @@ async function subscribedModels(admitter: Admitter, { headers, addressHex, index
     .sort((one, other) => (one.name < other.name ? -1 : 1));
 }
 
-function pageOf(models: readonly SnapshotModel[], query: URLSearchParams): { models: readonly SnapshotModel[]; hasMore: boolean } {
+function pageOf(
+  models: readonly SnapshotModel[],
+  query: URLSearchParams,
+): { models: readonly SnapshotModel[]; hasMore: boolean } {
   const limit = limitOf(query.get('limit'));
   const before = query.get('before_id');
   const after = query.get('after_id');
@@ -63,14 +77,18 @@ function pageOf(models: readonly SnapshotModel[], query: URLSearchParams): { mod
 
 function positionOf(models: readonly SnapshotModel[], param: string, name: string): number {
   const position = models.findIndex((model) => model.name === name);
-  if (position < 0) throw new InvalidRequest(`${param}: there is no such model in the list`, { param });
+  if (position < 0)
+    throw new InvalidRequest(`${param}: there is no such model in the list`, { param });
   return position;
 }
 
 function limitOf(text: string | null): number {
   if (text === null) return PAGE_LIMIT_DEFAULT;
   const limit = Number(text);
-  if (!Number.isInteger(limit) || limit < 1 || limit > PAGE_LIMIT_MAX) throw new InvalidRequest(`limit: must be an integer from 1 to ${PAGE_LIMIT_MAX}`, { param: 'limit' });
+  if (!Number.isInteger(limit) || limit < 1 || limit > PAGE_LIMIT_MAX)
+    throw new InvalidRequest(`limit: must be an integer from 1 to ${PAGE_LIMIT_MAX}`, {
+      param: 'limit',
+    });
   return limit;
 }
 

@@ -59,7 +59,10 @@ test('bodies of unknown size are taken piece by piece and meet the same limit', 
   const room = new BodyRoom(LARGEST);
   const inside = room.enter();
   inside.takeFor(1)(100);
-  expect(takeInPieces(room.enter().takeFor(1))).toEqual({ bytes: ROOM / 2 - 100, refused: 'uploads_exceeded' });
+  expect(takeInPieces(room.enter().takeFor(1))).toEqual({
+    bytes: ROOM / 2 - 100,
+    refused: 'uploads_exceeded',
+  });
 });
 
 test('the only upload of an account is never its own doing, however little room others leave', () => {

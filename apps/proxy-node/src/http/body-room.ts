@@ -72,5 +72,8 @@ function tooManyOfOne(): Refusal {
 }
 
 function full(): Refusal {
-  return new Refusal('not_serving', { detail: 'This node holds as many large requests as it can; try again shortly.', headers: HEADERS });
+  return new Refusal('not_serving', {
+    detail: 'This node holds as many large requests as it can; try again shortly.',
+    headers: HEADERS,
+  });
 }

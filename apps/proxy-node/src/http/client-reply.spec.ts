@@ -16,7 +16,10 @@ afterEach(async () => {
 });
 
 /** A client that has sent its request and reads nothing yet, and what became of its answer. */
-async function answeredWith(answer: (reply: ClientReply) => void, stallMs: number): Promise<{ closed: Promise<{ isWhole: boolean }> }> {
+async function answeredWith(
+  answer: (reply: ClientReply) => void,
+  stallMs: number,
+): Promise<{ closed: Promise<{ isWhole: boolean }> }> {
   const closed = Promise.withResolvers<{ isWhole: boolean }>();
   server = createServer((_incoming, outgoing: ServerResponse) => {
     outgoing.on('close', () => closed.resolve({ isWhole: outgoing.writableFinished }));

@@ -44,7 +44,11 @@ export class ClientReply {
   send(status: number, body: Uint8Array | string, contentType = 'application/json'): void {
     if (this.isGone || this.isStarted) return;
     const length = typeof body === 'string' ? Buffer.byteLength(body) : body.byteLength;
-    this.#outgoing.writeHead(status, { ...this.#headers, 'content-type': contentType, 'content-length': String(length) });
+    this.#outgoing.writeHead(status, {
+      ...this.#headers,
+      'content-type': contentType,
+      'content-length': String(length),
+    });
     this.#outgoing.end(body);
     this.#watchLastBytes();
   }
@@ -57,7 +61,12 @@ export class ClientReply {
   startStream(): void {
     if (this.isGone || this.isStarted) return;
     // The two last headers keep nginx and compressing proxies from holding events back.
-    this.#outgoing.writeHead(200, { ...this.#headers, 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache, no-transform', 'x-accel-buffering': 'no' });
+    this.#outgoing.writeHead(200, {
+      ...this.#headers,
+      'content-type': 'text/event-stream; charset=utf-8',
+      'cache-control': 'no-cache, no-transform',
+      'x-accel-buffering': 'no',
+    });
   }
 
   /** False when the client reads slower than bytes come: stop until `onDrain`. */
@@ -98,6 +107,7 @@ export class ClientReply {
 
   /** They may lie in the socket long after the request is over. Node's own time-out knows a client that reads slowly from one that does not. */
   #watchLastBytes(): void {
-    if (this.#outgoing.writableLength > 0) this.#outgoing.setTimeout(this.#stallMs, () => this.cut());
+    if (this.#outgoing.writableLength > 0)
+      this.#outgoing.setTimeout(this.#stallMs, () => this.cut());
   }
 }

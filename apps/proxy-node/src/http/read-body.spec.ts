@@ -7,5 +7,7 @@ test('a client who left before his body was asked for is gone, not waited for', 
   const incoming = new IncomingMessage(new Socket());
   incoming.headers['content-length'] = '1000000';
   incoming.destroy();
-  await expect(readBody(incoming, { bytesMax: 2_000_000, take: () => undefined })).rejects.toBeInstanceOf(ClientGone);
+  await expect(
+    readBody(incoming, { bytesMax: 2_000_000, take: () => undefined }),
+  ).rejects.toBeInstanceOf(ClientGone);
 });

@@ -4,7 +4,13 @@ import { brotliDecompress, gunzip, inflate, zstdDecompress } from 'node:zlib';
 import { Refusal } from '../refusals.ts';
 import type { TakeRoom } from './body-room.ts';
 
-const DECODERS = { gzip: promisify(gunzip), 'x-gzip': promisify(gunzip), deflate: promisify(inflate), br: promisify(brotliDecompress), zstd: promisify(zstdDecompress) };
+const DECODERS = {
+  gzip: promisify(gunzip),
+  'x-gzip': promisify(gunzip),
+  deflate: promisify(inflate),
+  br: promisify(brotliDecompress),
+  zstd: promisify(zstdDecompress),
+};
 
 export class ClientGone extends Error {}
 
@@ -12,7 +18,10 @@ export class ClientGone extends Error {}
 const CHEAP_BODY_BYTES = 64 * 1024;
 
 /** Whether a body may be large: announced so, or its size unknown until it is read or decoded. */
-export function mayBeLarge({ 'content-length': length, 'content-encoding': encoding }: IncomingMessage['headers']): boolean {
+export function mayBeLarge({
+  'content-length': length,
+  'content-encoding': encoding,
+}: IncomingMessage['headers']): boolean {
   return length === undefined || Number(length) > CHEAP_BODY_BYTES || encoding !== undefined;
 }
 
@@ -21,12 +30,18 @@ export function mayBeLarge({ 'content-length': length, 'content-encoding': encod
  * and again on the decoded size (security S36). `take` is told of what a body that may be large will keep, and may refuse: of an announced size
  * at once, so that some come through where not all can. Throws Refusal; ClientGone when the client left.
  */
-export async function readBody(incoming: IncomingMessage, { bytesMax, take }: { bytesMax: number; take: TakeRoom }): Promise<Buffer> {
+export async function readBody(
+  incoming: IncomingMessage,
+  { bytesMax, take }: { bytesMax: number; take: TakeRoom },
+): Promise<Buffer> {
   const decoder = decoderOf(incoming.headers['content-encoding']);
   const announced = incoming.headers['content-length'];
   if (Number(announced ?? 0) > bytesMax) throw tooLarge(bytesMax);
   if (announced !== undefined && mayBeLarge(incoming.headers)) take(Number(announced));
-  const raw = await readRaw(incoming, { bytesMax, take: announced === undefined ? take : () => undefined });
+  const raw = await readRaw(incoming, {
+    bytesMax,
+    take: announced === undefined ? take : () => undefined,
+  });
   if (decoder === null) return raw;
   const decoded = await decoder(raw, { maxOutputLength: bytesMax }).catch((error: unknown) => {
     throw isTooLarge(error) ? tooLarge(bytesMax) : new Refusal('body_unreadable');
@@ -42,7 +57,10 @@ function decoderOf(encoding: string | undefined): (typeof DECODERS)[keyof typeof
   return DECODERS[name as keyof typeof DECODERS];
 }
 
-function readRaw(incoming: IncomingMessage, { bytesMax, take }: { bytesMax: number; take: TakeRoom }): Promise<Buffer> {
+function readRaw(
+  incoming: IncomingMessage,
+  { bytesMax, take }: { bytesMax: number; take: TakeRoom },
+): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     // The client may have left while his key was judged: nothing more would ever be heard of him.
     if (incoming.destroyed) return reject(new ClientGone());
@@ -74,9 +92,17 @@ function readRaw(incoming: IncomingMessage, { bytesMax, take }: { bytesMax: numb
 
 /** The connection closes with the answer: what is left of the body is not worth reading. */
 function tooLarge(bytesMax: number): Refusal {
-  return new Refusal('body_too_large', { detail: `The request body is larger than ${bytesMax} bytes.`, headers: { connection: 'close' } });
+  return new Refusal('body_too_large', {
+    detail: `The request body is larger than ${bytesMax} bytes.`,
+    headers: { connection: 'close' },
+  });
 }
 
 function isTooLarge(error: unknown): boolean {
-  return typeof error === 'object' && error !== null && 'code' in error && error.code === 'ERR_BUFFER_TOO_LARGE';
+  return (
+    typeof error === 'object' &&
+    error !== null &&
+    'code' in error &&
+    error.code === 'ERR_BUFFER_TOO_LARGE'
+  );
 }

@@ -1,4 +1,11 @@
-import { CLIENT_ERRORS, clientError, InvalidRequest, upstreamClientError, type ClientError, type ErrorShape } from '@tollgate/protocols';
+import {
+  CLIENT_ERRORS,
+  clientError,
+  InvalidRequest,
+  upstreamClientError,
+  type ClientError,
+  type ErrorShape,
+} from '@tollgate/protocols';
 import { REFUSALS, Refusal, retryHeaders } from '../refusals.ts';
 import { UpstreamFailure } from '../upstream/upstream-failure.ts';
 import type { ClientReply } from './client-reply.ts';
@@ -7,32 +14,65 @@ import type { ClientReply } from './client-reply.ts';
  * Answers a request that failed before its first byte, in its own protocol's shape. Returns what was sent, for log and metrics: `code` as a chat
  * client reads it, but of an upstream's error the gateway's own word, so that there are only so many.
  */
-export function sendError(reply: ClientReply, error: unknown, { rid, shape }: { rid: string; shape: ErrorShape }): { status: number; code: string } {
+export function sendError(
+  reply: ClientReply,
+  error: unknown,
+  { rid, shape }: { rid: string; shape: ErrorShape },
+): { status: number; code: string } {
   const { described, headers } = describe(error, rid);
   const response = clientError(shape, described);
   reply.addHeaders({ ...response.headers, ...headers });
   reply.send(response.status, response.body);
   const ownCode = error instanceof UpstreamFailure ? null : described.vendorCode;
-  return { status: response.status, code: ownCode ?? CLIENT_ERRORS[described.code].openai.code ?? described.code };
+  return {
+    status: response.status,
+    code: ownCode ?? CLIENT_ERRORS[described.code].openai.code ?? described.code,
+  };
 }
 
 /** True for an error the gateway expects: everything else is a bug and is logged as one. */
 export function isExpected(error: unknown): boolean {
-  return error instanceof Refusal || error instanceof InvalidRequest || error instanceof UpstreamFailure;
+  return (
+    error instanceof Refusal || error instanceof InvalidRequest || error instanceof UpstreamFailure
+  );
 }
 
-function describe(error: unknown, requestId: string): { described: ClientError; headers: Readonly<Record<string, string>> } {
+function describe(
+  error: unknown,
+  requestId: string,
+): { described: ClientError; headers: Readonly<Record<string, string>> } {
   if (error instanceof InvalidRequest) {
-    return { described: { code: 'invalid_request', message: error.message, param: error.param, vendorCode: error.code, requestId }, headers: {} };
+    return {
+      described: {
+        code: 'invalid_request',
+        message: error.message,
+        param: error.param,
+        vendorCode: error.code,
+        requestId,
+      },
+      headers: {},
+    };
   }
   if (error instanceof UpstreamFailure) {
     const { retryAfterMs, kind } = error.error;
     const isWaiting = retryAfterMs !== null || kind === 'overloaded' || kind === 'rate_limited';
-    return { described: upstreamClientError(error.error, requestId), headers: isWaiting ? retryHeaders(retryAfterMs ?? UPSTREAM_RETRY_MS) : {} };
+    return {
+      described: upstreamClientError(error.error, requestId),
+      headers: isWaiting ? retryHeaders(retryAfterMs ?? UPSTREAM_RETRY_MS) : {},
+    };
   }
   const refusal = error instanceof Refusal ? error : new Refusal('internal_error');
   const row: { error: ClientError['code']; vendorCode?: string } = REFUSALS[refusal.code];
-  return { described: { code: row.error, message: refusal.publicText, param: refusal.param, vendorCode: row.vendorCode ?? null, requestId }, headers: refusal.headers };
+  return {
+    described: {
+      code: row.error,
+      message: refusal.publicText,
+      param: refusal.param,
+      vendorCode: row.vendorCode ?? null,
+      requestId,
+    },
+    headers: refusal.headers,
+  };
 }
 
 /** When the upstream does not say how long. */

@@ -15,7 +15,10 @@ const HEADERS_MAX = 200;
 /** Connections the system accepts for a process that is busy for a moment. With Node's 511 some of 2,000 streams that came within seconds were reset. */
 const WAITING_CONNECTIONS_MAX = 4_096;
 
-export function createHttpServer(app: Hono<{ Bindings: HttpBindings }>, limits: ServerLimits): Server {
+export function createHttpServer(
+  app: Hono<{ Bindings: HttpBindings }>,
+  limits: ServerLimits,
+): Server {
   const server = createAdaptorServer({
     fetch: app.fetch,
     // Nothing here is rendered through web Responses, and other libraries must keep the platform's own.
@@ -35,7 +38,10 @@ export function createHttpServer(app: Hono<{ Bindings: HttpBindings }>, limits: 
 }
 
 /** Resolves with the port once connections are accepted; rejects when the address cannot be had. */
-export function listen(server: Server, { host, port }: { host: string; port: number }): Promise<number> {
+export function listen(
+  server: Server,
+  { host, port }: { host: string; port: number },
+): Promise<number> {
   return new Promise((resolve, reject) => {
     server.once('error', reject);
     server.listen({ port, host, backlog: WAITING_CONNECTIONS_MAX }, () => {

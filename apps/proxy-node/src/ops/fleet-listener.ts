@@ -12,7 +12,13 @@ export interface FleetListenerParts {
 }
 
 /** What this node does on each word to the fleet. A missed one heals by the periodic pull and report. */
-export function fleetListener({ name, follower, reporter, dump, log }: FleetListenerParts): (message: FleetMessage) => void {
+export function fleetListener({
+  name,
+  follower,
+  reporter,
+  dump,
+  log,
+}: FleetListenerParts): (message: FleetMessage) => void {
   return (message) => {
     switch (message.kind) {
       case 'snapshot':
@@ -25,7 +31,10 @@ export function fleetListener({ name, follower, reporter, dump, log }: FleetList
         if (message.node === name) void reporter.report();
         return;
       case 'dump':
-        if (message.node === null || message.node === name) dump(message).catch((error: unknown) => log.warn({ err: error }, 'the dump could not be written'));
+        if (message.node === null || message.node === name)
+          dump(message).catch((error: unknown) =>
+            log.warn({ err: error }, 'the dump could not be written'),
+          );
         return;
     }
   };

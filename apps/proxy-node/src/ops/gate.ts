@@ -20,7 +20,8 @@ export class Gate {
 
   /** What requests are routed by. Throws Refusal while the node takes none. */
   open(): RoutingIndex {
-    if (this.closure !== null) throw new Refusal('not_serving', { headers: retryHeaders(RETRY_MS) });
+    if (this.closure !== null)
+      throw new Refusal('not_serving', { headers: retryHeaders(RETRY_MS) });
     const index = this.#index();
     if (!index) throw new Refusal('not_ready', { headers: retryHeaders(RETRY_MS) });
     return index;

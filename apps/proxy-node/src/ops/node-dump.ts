@@ -14,15 +14,26 @@ type DumpRequest = Extract<FleetMessage, { kind: 'dump' }>;
 const PAGE_SIZE_MAX = 1_000;
 
 /** A worker's in-memory tables, one page at a time (`proxy/stats` and `proxy/stats/dict`). */
-export function composeDump(tables: DumpTables, request: DumpRequest, { name, worker }: { name: string; worker: number }): NodeDump {
-  const table = request.table !== null && Object.hasOwn(tables, request.table) ? tables[request.table] : undefined;
+export function composeDump(
+  tables: DumpTables,
+  request: DumpRequest,
+  { name, worker }: { name: string; worker: number },
+): NodeDump {
+  const table =
+    request.table !== null && Object.hasOwn(tables, request.table)
+      ? tables[request.table]
+      : undefined;
   const pageSize = Math.min(request.page_size, PAGE_SIZE_MAX);
   const rows = table?.rows() ?? [];
   return {
     request_id: request.request_id,
     name,
     worker,
-    tables: Object.entries(tables).map(([table, { entries, limit }]) => ({ table, entries: entries(), limit })),
+    tables: Object.entries(tables).map(([table, { entries, limit }]) => ({
+      table,
+      entries: entries(),
+      limit,
+    })),
     table: request.table,
     page: request.page,
     page_size: pageSize,

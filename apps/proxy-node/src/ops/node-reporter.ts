@@ -1,4 +1,9 @@
-import { hashCredential, proveReport, type DesiredNodeState, type NodeReport } from '@tollgate/contracts';
+import {
+  hashCredential,
+  proveReport,
+  type DesiredNodeState,
+  type NodeReport,
+} from '@tollgate/contracts';
 import type { Logger } from 'pino';
 import type { SnapshotFollower } from '../snapshot/snapshot-follower.ts';
 import type { Gate } from './gate.ts';
@@ -80,7 +85,8 @@ export class NodeReporter {
         gate.want('unregistered');
         break;
     }
-    if (gate.closure !== before) log.info({ from: before ?? 'serving', to: gate.closure ?? 'serving' }, 'node state changed');
+    if (gate.closure !== before)
+      log.info({ from: before ?? 'serving', to: gate.closure ?? 'serving' }, 'node state changed');
   }
 
   #compose(): NodeReport {

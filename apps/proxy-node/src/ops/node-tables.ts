@@ -7,17 +7,51 @@ import type { DumpTables } from './node-dump.ts';
 const SEALED = '[sealed]';
 
 /** The in-memory tables of a worker, as administrators may see them: secrets and key hashes stay out. */
-export function nodeTables({ follower, health, affinity, denials, denialsMax }: { follower: SnapshotFollower; health: UpstreamHealth; affinity: SessionAffinity; denials: DenyCache; denialsMax: number }): DumpTables {
+export function nodeTables({
+  follower,
+  health,
+  affinity,
+  denials,
+  denialsMax,
+}: {
+  follower: SnapshotFollower;
+  health: UpstreamHealth;
+  affinity: SessionAffinity;
+  denials: DenyCache;
+  denialsMax: number;
+}): DumpTables {
   const document = () => follower.current?.snapshot.document;
   return {
-    models: { entries: () => document()?.models.length ?? 0, limit: null, rows: () => (document()?.models ?? []).map((model) => ({ key: model.name, value: model })) },
-    routes: { entries: () => document()?.routes.length ?? 0, limit: null, rows: () => (document()?.routes ?? []).map((route) => ({ key: String(route.id), value: route })) },
+    models: {
+      entries: () => document()?.models.length ?? 0,
+      limit: null,
+      rows: () => (document()?.models ?? []).map((model) => ({ key: model.name, value: model })),
+    },
+    routes: {
+      entries: () => document()?.routes.length ?? 0,
+      limit: null,
+      rows: () =>
+        (document()?.routes ?? []).map((route) => ({ key: String(route.id), value: route })),
+    },
     upstreams: {
       entries: () => document()?.upstreams.length ?? 0,
       limit: null,
-      rows: () => (document()?.upstreams ?? []).map((upstream) => ({ key: String(upstream.id), value: { ...upstream, sealed_api_key: upstream.sealed_api_key === null ? null : SEALED, headers: Object.keys(upstream.headers) } })),
+      rows: () =>
+        (document()?.upstreams ?? []).map((upstream) => ({
+          key: String(upstream.id),
+          value: {
+            ...upstream,
+            sealed_api_key: upstream.sealed_api_key === null ? null : SEALED,
+            headers: Object.keys(upstream.headers),
+          },
+        })),
     },
-    upstream_health: { entries: () => health.dump(Date.now()).length, limit: null, rows: () => health.dump(Date.now()).map((value) => ({ key: String(value['upstream_id']), value })) },
+    upstream_health: {
+      entries: () => health.dump(Date.now()).length,
+      limit: null,
+      rows: () =>
+        health.dump(Date.now()).map((value) => ({ key: String(value['upstream_id']), value })),
+    },
     sessions: { entries: () => affinity.size, limit: affinity.sessionsMax, rows: () => [] },
     rate_denials: { entries: () => denials.size, limit: denialsMax, rows: () => [] },
   };

@@ -13,7 +13,21 @@ export class Operations {
   readonly #meteringRefusal: () => string | null;
 
   /** `scrape`: the metrics of the whole node. */
-  constructor({ gate, follower, metrics, scrape, meteringRefusal, log }: { gate: Gate; follower: SnapshotFollower; metrics: Metrics; scrape: () => Promise<string>; meteringRefusal: () => string | null; log: Logger }) {
+  constructor({
+    gate,
+    follower,
+    metrics,
+    scrape,
+    meteringRefusal,
+    log,
+  }: {
+    gate: Gate;
+    follower: SnapshotFollower;
+    metrics: Metrics;
+    scrape: () => Promise<string>;
+    meteringRefusal: () => string | null;
+    log: Logger;
+  }) {
     this.gate = gate;
     this.log = log;
     this.#follower = follower;
@@ -23,9 +37,19 @@ export class Operations {
   }
 
   /** A node that cannot meter is not ready either: another may still reach its Redis. */
-  readiness(): { ready: boolean; state: string; metering: string; snapshot_version: number | null } {
+  readiness(): {
+    ready: boolean;
+    state: string;
+    metering: string;
+    snapshot_version: number | null;
+  } {
     const refusal = this.#meteringRefusal();
-    return { ready: this.gate.isReady && refusal === null, state: this.gate.closure ?? 'serving', metering: refusal ?? 'ok', snapshot_version: this.#follower.current?.snapshot.version ?? null };
+    return {
+      ready: this.gate.isReady && refusal === null,
+      state: this.gate.closure ?? 'serving',
+      metering: refusal ?? 'ok',
+      snapshot_version: this.#follower.current?.snapshot.version ?? null,
+    };
   }
 
   metrics(authorization: string | undefined): Promise<Response> {

@@ -18,10 +18,17 @@ const WORKER = `
 `;
 
 test('a worker whose primary is gone in the middle of a message goes on', async () => {
-  const worker = spawn(process.execPath, ['--input-type=module', '--eval', WORKER, 'worker'], { stdio: ['ignore', 'pipe', 'pipe', 'ipc'], env: { ...process.env, NODE_UNIQUE_ID: '1' } });
+  const worker = spawn(process.execPath, ['--input-type=module', '--eval', WORKER, 'worker'], {
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+    env: { ...process.env, NODE_UNIQUE_ID: '1' },
+  });
   const { stdout, stderr } = worker;
   if (!stdout || !stderr) throw new Error('the worker must have pipes');
   worker.on('message', (message) => message === 'ready' && worker.disconnect());
-  const [said, complained, [code]] = await Promise.all([text(stdout), text(stderr), once(worker, 'exit')]);
+  const [said, complained, [code]] = await Promise.all([
+    text(stdout),
+    text(stderr),
+    once(worker, 'exit'),
+  ]);
   expect([said.trim(), complained, code]).toEqual(['goes on', '', 0]);
 });

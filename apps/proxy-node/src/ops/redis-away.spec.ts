@@ -11,7 +11,18 @@ beforeAll(async () => {
   node = await startNodeUnderTest();
   upstream = await startLocalUpstream((response) => {
     response.writeHead(200, { 'content-type': 'application/json' });
-    response.end(JSON.stringify({ id: 'c', object: 'chat.completion', created: 1, model: 'x', choices: [{ index: 0, message: { role: 'assistant', content: 'hi' }, finish_reason: 'stop' }], usage: { prompt_tokens: 3, completion_tokens: 1, total_tokens: 4 } }));
+    response.end(
+      JSON.stringify({
+        id: 'c',
+        object: 'chat.completion',
+        created: 1,
+        model: 'x',
+        choices: [
+          { index: 0, message: { role: 'assistant', content: 'hi' }, finish_reason: 'stop' },
+        ],
+        usage: { prompt_tokens: 3, completion_tokens: 1, total_tokens: 4 },
+      }),
+    );
   });
   model = await node.addModel([{ baseUrl: upstream.baseUrl }]);
 });
@@ -20,7 +31,11 @@ afterAll(async () => {
   await upstream.close();
 });
 
-const ask = () => node.post('/v1/chat/completions', { model: model.name, messages: [{ role: 'user', content: 'go' }] });
+const ask = () =>
+  node.post('/v1/chat/completions', {
+    model: model.name,
+    messages: [{ role: 'user', content: 'go' }],
+  });
 
 test('S47: while Redis is away every request is refused with 503, the node is not ready, and nothing reaches an upstream', async () => {
   expect((await ask()).status).toBe(200);

@@ -6,9 +6,13 @@ test('every refusal is counted and logged with its id; a model without a route i
   const lines: Record<string, unknown>[] = [];
   const counted: object[] = [];
   let now = 0;
-  const log = pino({ level: 'debug' }, { write: (line: string) => void lines.push(JSON.parse(line) as Record<string, unknown>) });
+  const log = pino(
+    { level: 'debug' },
+    { write: (line: string) => void lines.push(JSON.parse(line) as Record<string, unknown>) },
+  );
   const refusals = new RefusalLog({ log, count: (each) => counted.push(each), now: () => now });
-  const refuse = (rid: string, about: string | null) => refusals.note({ rid, status: 503, code: 'unavailable', about });
+  const refuse = (rid: string, about: string | null) =>
+    refusals.note({ rid, status: 503, code: 'unavailable', about });
   refuse('r1', 'one');
   refuse('r2', 'one');
   refuse('r3', 'other');
@@ -16,6 +20,16 @@ test('every refusal is counted and logged with its id; a model without a route i
   refuse('r4', 'one');
   refuse('r5', null);
   expect(counted).toEqual(Array.from({ length: 5 }, () => ({ status: 503, code: 'unavailable' })));
-  expect(lines.filter(({ level }) => level === 20).map(({ rid }) => rid)).toEqual(['r1', 'r2', 'r3', 'r4', 'r5']);
-  expect(lines.filter(({ level }) => level === 40).map(({ model }) => model)).toEqual(['one', 'other', 'one']);
+  expect(lines.filter(({ level }) => level === 20).map(({ rid }) => rid)).toEqual([
+    'r1',
+    'r2',
+    'r3',
+    'r4',
+    'r5',
+  ]);
+  expect(lines.filter(({ level }) => level === 40).map(({ model }) => model)).toEqual([
+    'one',
+    'other',
+    'one',
+  ]);
 });

@@ -21,7 +21,15 @@ export class RefusalLog {
   /** When each model was last named; as many entries as models of the snapshot were ever without a route. */
   readonly #warnedAtMs = new Map<string, number>();
 
-  constructor({ log, count, now }: { log: Logger; count: (refused: Pick<Refused, 'status' | 'code'>) => void; now: () => number }) {
+  constructor({
+    log,
+    count,
+    now,
+  }: {
+    log: Logger;
+    count: (refused: Pick<Refused, 'status' | 'code'>) => void;
+    now: () => number;
+  }) {
     this.#log = log;
     this.#count = count;
     this.#now = now;
@@ -37,6 +45,9 @@ export class RefusalLog {
     const nowMs = this.#now();
     if (nowMs - (this.#warnedAtMs.get(model) ?? Number.NEGATIVE_INFINITY) < REPEAT_MS) return;
     this.#warnedAtMs.set(model, nowMs);
-    this.#log.warn({ model }, 'a model that is on the shelf has no enabled route: its requests are refused');
+    this.#log.warn(
+      { model },
+      'a model that is on the shelf has no enabled route: its requests are refused',
+    );
   }
 }

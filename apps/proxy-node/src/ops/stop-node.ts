@@ -30,7 +30,18 @@ const FLUSH_MS = 500;
  * Ends a node without losing a request: readiness fails first, running requests finish within the drain time, their usage is handed over,
  * and only then are connections closed. Streams that outlast the drain end with an error of their protocol and are billed for what was delivered.
  */
-export async function stopNode({ server, gate, pipeline, reporter, follower, books, pools, disconnect, drainTimeoutMs, log }: StopParts): Promise<void> {
+export async function stopNode({
+  server,
+  gate,
+  pipeline,
+  reporter,
+  follower,
+  books,
+  pools,
+  disconnect,
+  drainTimeoutMs,
+  log,
+}: StopParts): Promise<void> {
   log.info({ in_flight: gate.inFlight }, 'draining');
   const drained = gate.drain(drainTimeoutMs);
   void reporter.report();

@@ -9,7 +9,10 @@ class FakeWorker implements WorkerProcess {
   readonly #ending = Promise.withResolvers<number | string>();
   readonly gone = this.#ending.promise;
 
-  constructor(readonly index: number, readonly isDeaf = false) {}
+  constructor(
+    readonly index: number,
+    readonly isDeaf = false,
+  ) {}
 
   kill(signal: 'SIGTERM' | 'SIGKILL'): void {
     this.signals.push(signal);
@@ -28,7 +31,13 @@ function keeping({ isDeaf = false } = {}): { keeper: WorkerKeeper; forked: FakeW
     forked.push(worker);
     return worker;
   };
-  const keeper = new WorkerKeeper({ count: 2, firstIndex: 0, fork, stopTimeoutMs: 50, log: pino({ level: 'silent' }) });
+  const keeper = new WorkerKeeper({
+    count: 2,
+    firstIndex: 0,
+    fork,
+    stopTimeoutMs: 50,
+    log: pino({ level: 'silent' }),
+  });
   keeper.start();
   return { keeper, forked };
 }
@@ -50,5 +59,8 @@ test('stopping lets every worker drain and starts none again', async () => {
 test('a worker that does not end in time is killed', async () => {
   const { keeper, forked } = keeping({ isDeaf: true });
   await keeper.stop();
-  expect(forked.map(({ signals }) => signals)).toEqual([['SIGTERM', 'SIGKILL'], ['SIGTERM', 'SIGKILL']]);
+  expect(forked.map(({ signals }) => signals)).toEqual([
+    ['SIGTERM', 'SIGKILL'],
+    ['SIGTERM', 'SIGKILL'],
+  ]);
 });

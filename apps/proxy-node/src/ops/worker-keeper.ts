@@ -60,7 +60,7 @@ export class WorkerKeeper {
   async #keep(index: number): Promise<void> {
     const { log, fork } = this.#parts;
     const { signal } = this.#stopping;
-    for (let failures = 0; !signal.aborted; ) {
+    for (let failures = 0; !signal.aborted;) {
       const startedAt = this.#now();
       const worker = fork(index);
       this.#running.add(worker);
@@ -69,8 +69,12 @@ export class WorkerKeeper {
       this.#running.delete(worker);
       if (signal.aborted) return;
       failures = this.#now() - startedAt >= STABLE_MS ? 0 : failures + 1;
-      const waitMs = failures === 0 ? 0 : Math.min(RETRY_MIN_MS * 2 ** (failures - 1), RETRY_MAX_MS);
-      log.error({ index, pid: worker.pid, reason, wait_ms: waitMs }, 'a worker is gone and is started again');
+      const waitMs =
+        failures === 0 ? 0 : Math.min(RETRY_MIN_MS * 2 ** (failures - 1), RETRY_MAX_MS);
+      log.error(
+        { index, pid: worker.pid, reason, wait_ms: waitMs },
+        'a worker is gone and is started again',
+      );
       await delay(waitMs, undefined, { signal }).catch(() => undefined);
     }
   }

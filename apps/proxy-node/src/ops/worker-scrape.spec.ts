@@ -4,9 +4,14 @@ import { Counter, Histogram, Registry } from 'prom-client';
 import { joinExpositions, joinScrapes, ScrapeGatherer, type ScrapePort } from './worker-scrape.ts';
 
 /** A worker and its channel to the primary; messages arrive later, as between processes. */
-function workerOf(gatherer: ScrapeGatherer, own: () => Promise<string>): { scrape: () => Promise<string>; port: ScrapePort } {
+function workerOf(
+  gatherer: ScrapeGatherer,
+  own: () => Promise<string>,
+): { scrape: () => Promise<string>; port: ScrapePort } {
   const toWorker = new EventEmitter();
-  const port: ScrapePort = { send: (message) => setImmediate(() => toWorker.emit('message', structuredClone(message))) };
+  const port: ScrapePort = {
+    send: (message) => setImmediate(() => toWorker.emit('message', structuredClone(message))),
+  };
   const primary = {
     send: (message: object) => setImmediate(() => gatherer.receive(port, structuredClone(message))),
     on: (event: 'message', listener: (message: unknown) => void) => toWorker.on(event, listener),
@@ -17,15 +22,27 @@ function workerOf(gatherer: ScrapeGatherer, own: () => Promise<string>): { scrap
 async function expositionOf(worker: number, requests: number): Promise<string> {
   const registry = new Registry();
   registry.setDefaultLabels({ worker: String(worker) });
-  new Counter({ name: 'requests_total', help: 'Requests.', labelNames: ['status'], registers: [registry] }).inc({ status: '200' }, requests);
-  const seconds = new Histogram({ name: 'seconds', help: 'Seconds.', buckets: [1], registers: [registry] });
+  new Counter({
+    name: 'requests_total',
+    help: 'Requests.',
+    labelNames: ['status'],
+    registers: [registry],
+  }).inc({ status: '200' }, requests);
+  const seconds = new Histogram({
+    name: 'seconds',
+    help: 'Seconds.',
+    buckets: [1],
+    registers: [registry],
+  });
   for (let index = 0; index < requests; index += 1) seconds.observe(0.5);
   return registry.metrics();
 }
 
 test('every worker answers a scrape with the figures of all, each under its own label and described once', async () => {
   const gatherer = new ScrapeGatherer();
-  const workers = [0, 1, 2].map((index) => workerOf(gatherer, () => expositionOf(index, index + 1)));
+  const workers = [0, 1, 2].map((index) =>
+    workerOf(gatherer, () => expositionOf(index, index + 1)),
+  );
   for (const { scrape } of workers) {
     const text = await scrape();
     for (const index of [0, 1, 2]) {

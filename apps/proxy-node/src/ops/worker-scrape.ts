@@ -27,21 +27,30 @@ const GATHER_MS = 2 * TELL_MS;
 /** The primary's side. */
 export class ScrapeGatherer {
   readonly #ready = new Set<ScrapePort>();
-  readonly #open = new Map<number, { texts: Map<ScrapePort, string>; waitsFor: Set<ScrapePort>; finish: () => void }>();
+  readonly #open = new Map<
+    number,
+    { texts: Map<ScrapePort, string>; waitsFor: Set<ScrapePort>; finish: () => void }
+  >();
   #lastId = 0;
 
   /** What a worker said; other messages are none of its business. */
   receive(from: ScrapePort, message: unknown): void {
     if (!isScrapeMessage(message)) return;
     if (message.scrape === 'ready') this.#ready.add(from);
-    else if (message.scrape === 'wanted') void this.#gather().then((text) => this.#ready.has(from) && from.send({ scrape: 'gathered', id: message.id, text } satisfies ScrapeMessage));
+    else if (message.scrape === 'wanted')
+      void this.#gather().then(
+        (text) =>
+          this.#ready.has(from) &&
+          from.send({ scrape: 'gathered', id: message.id, text } satisfies ScrapeMessage),
+      );
     else if (message.scrape === 'told') this.#told(from, message);
   }
 
   /** A worker is gone. */
   forget(worker: ScrapePort): void {
     this.#ready.delete(worker);
-    for (const { waitsFor, finish } of this.#open.values()) if (waitsFor.delete(worker) && waitsFor.size === 0) finish();
+    for (const { waitsFor, finish } of this.#open.values())
+      if (waitsFor.delete(worker) && waitsFor.size === 0) finish();
   }
 
   async #gather(): Promise<string> {
@@ -69,12 +78,18 @@ export class ScrapeGatherer {
  * A worker's side: tells the primary its own figures whenever it asks. The function given back answers a scrape with those of all workers;
  * it rejects when the primary does not answer.
  */
-export function joinScrapes(primary: PrimaryPort, own: () => Promise<string>): () => Promise<string> {
+export function joinScrapes(
+  primary: PrimaryPort,
+  own: () => Promise<string>,
+): () => Promise<string> {
   const waiting = new Map<number, (text: string) => void>();
   let lastId = 0;
   primary.on('message', (message) => {
     if (!isScrapeMessage(message)) return;
-    if (message.scrape === 'asked') void own().then((text) => primary.send({ scrape: 'told', id: message.id, text } satisfies ScrapeMessage));
+    if (message.scrape === 'asked')
+      void own().then((text) =>
+        primary.send({ scrape: 'told', id: message.id, text } satisfies ScrapeMessage),
+      );
     else if (message.scrape === 'gathered') waiting.get(message.id)?.(message.text);
   });
   primary.send({ scrape: 'ready' } satisfies ScrapeMessage);

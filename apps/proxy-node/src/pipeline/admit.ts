@@ -1,6 +1,20 @@
 import type { ParsedApiKey } from '@tollgate/contracts';
-import { isUnanswered, type AccessDenied, type AccessReply, type AdmitReply, type AdmitRequest, type WindowState } from '@tollgate/keyspace';
-import { affordableOutput, affordableText, planHold, priceInForce, type HoldPlan, type HoldRequest } from '@tollgate/metering';
+import {
+  isUnanswered,
+  type AccessDenied,
+  type AccessReply,
+  type AdmitReply,
+  type AdmitRequest,
+  type WindowState,
+} from '@tollgate/keyspace';
+import {
+  affordableOutput,
+  affordableText,
+  planHold,
+  priceInForce,
+  type HoldPlan,
+  type HoldRequest,
+} from '@tollgate/metering';
 import type { Ask } from '@tollgate/protocols';
 import type { PriceVersion, SnapshotModel } from '@tollgate/snapshot';
 import type { Logger } from 'pino';
@@ -47,7 +61,10 @@ export interface Admission {
 
 type Keys = readonly ParsedApiKey[];
 type Access = Extract<AccessReply, { kind: 'allowed' }> & { accountId: number };
-type Granted = Pick<Extract<AdmitReply, { kind: 'admitted' | 'duplicate' }>, 'keyId' | 'subscriptionId' | 'generation' | 'grantedTokens' | 'epoch'>;
+type Granted = Pick<
+  Extract<AdmitReply, { kind: 'admitted' | 'duplicate' }>,
+  'keyId' | 'subscriptionId' | 'generation' | 'grantedTokens' | 'epoch'
+>;
 interface Trial {
   key: ParsedApiKey;
   /** Null when Redis did not answer. */
@@ -66,7 +83,21 @@ export class Admitter {
   readonly #node: string;
   readonly #log: Logger;
 
-  constructor({ store, books, denials, limits, node, log }: { store: AdmissionStore; books: Books; denials: DenyCache; limits: AdmissionLimits; node: string; log: Logger }) {
+  constructor({
+    store,
+    books,
+    denials,
+    limits,
+    node,
+    log,
+  }: {
+    store: AdmissionStore;
+    books: Books;
+    denials: DenyCache;
+    limits: AdmissionLimits;
+    node: string;
+    log: Logger;
+  }) {
     this.#store = store;
     this.#books = books;
     this.#denials = denials;
@@ -81,40 +112,66 @@ export class Admitter {
     if (refusal !== null && refusal !== 'redis_away') throw unavailable();
     const price = priceInForce(admission.model.prices, admission.receivedAtMs);
     if (!price) throw new Refusal('model_not_found', { param: 'model' });
-    let request: HoldRequest = { ask: admission.ask, model: admission.model, price, sliceOutputTokens: this.#limits.sliceOutputTokens };
+    let request: HoldRequest = {
+      ask: admission.ask,
+      model: admission.model,
+      price,
+      sliceOutputTokens: this.#limits.sliceOutputTokens,
+    };
     let plan = planHold(request);
-    if (refusal === 'redis_away') return this.#admitAlone(keys, admission, { request, plan, price });
+    if (refusal === 'redis_away')
+      return this.#admitAlone(keys, admission, { request, plan, price });
     let trial = await this.#try(keys, admission, price, plan);
     if (trial.reply?.kind === 'balance_too_low' || trial.reply?.kind === 'tokens_held') {
-      const textTokensMax = affordableText(request, trial.reply.balance - (trial.reply.kind === 'tokens_held' ? trial.reply.held : 0));
+      const textTokensMax = affordableText(
+        request,
+        trial.reply.balance - (trial.reply.kind === 'tokens_held' ? trial.reply.held : 0),
+      );
       const exactTextTokens = await countPrompt(admission.ask.prompt, textTokensMax);
-      if (exactTextTokens > textTokensMax) throw this.#refused(trial.key, trial.reply, admission.model.id);
+      if (exactTextTokens > textTokensMax)
+        throw this.#refused(trial.key, trial.reply, admission.model.id);
       request = { ...request, exactTextTokens };
       plan = planHold(request);
       trial = await this.#try([trial.key], admission, price, plan);
     }
     const { key, reply } = trial;
     if (reply === null) return this.#admitAlone([key], admission, { request, plan, price });
-    if (reply.kind !== 'admitted' && (reply.kind !== 'duplicate' || reply.state !== 'open')) throw this.#refused(key, reply, admission.model.id);
+    if (reply.kind !== 'admitted' && (reply.kind !== 'duplicate' || reply.state !== 'open'))
+      throw this.#refused(key, reply, admission.model.id);
     const windows = reply.kind === 'admitted' ? reply.windows : [];
     return this.#open(key, admission, { request, plan, price, granted: reply, windows });
   }
 
   /** Without Redis: refused, unless fail-open is on and may take it. */
-  async #admitAlone(keys: Keys, admission: Admission, planned: { request: HoldRequest; plan: HoldPlan; price: PriceVersion }): Promise<Admitted> {
+  async #admitAlone(
+    keys: Keys,
+    admission: Admission,
+    planned: { request: HoldRequest; plan: HoldPlan; price: PriceVersion },
+  ): Promise<Admitted> {
     const { rid, addressHex, model } = admission;
     for (const key of keys) {
-      const granted = this.#books.failOpen.admit({ rid, keyHash: key.hash, modelId: model.id, addressHex, tokens: planned.plan.wantTokens });
+      const granted = this.#books.failOpen.admit({
+        rid,
+        keyHash: key.hash,
+        modelId: model.id,
+        addressHex,
+        tokens: planned.plan.wantTokens,
+      });
       if (granted) return this.#open(key, admission, { ...planned, granted, windows: [] });
     }
     throw unavailable();
   }
 
   /** What Redis said of a key last is all that may stand for it. A key whose requests are counted cannot be served without its counts. */
-  #remember({ accountId, hash: keyHash }: ParsedApiKey, { model, addressHex }: Admission, reply: AdmitReply): void {
+  #remember(
+    { accountId, hash: keyHash }: ParsedApiKey,
+    { model, addressHex }: Admission,
+    reply: AdmitReply,
+  ): void {
     const { failOpen } = this.#books;
     if (!failOpen.isOn) return;
-    if (reply.kind === 'admitted' && reply.windows.length === 0) failOpen.remember({ ...reply, accountId, keyHash, modelId: model.id, addressHex });
+    if (reply.kind === 'admitted' && reply.windows.length === 0)
+      failOpen.remember({ ...reply, accountId, keyHash, modelId: model.id, addressHex });
     else failOpen.forget(keyHash);
   }
 
@@ -129,7 +186,9 @@ export class Admitter {
   async accountOf(keys: Keys, addressHex: string): Promise<number> {
     const access = await this.#access(keys, addressHex);
     if (access !== null) return access.accountId;
-    const known = keys.find(({ hash }) => this.#books.failOpen.knows({ keyHash: hash, addressHex }));
+    const known = keys.find(({ hash }) =>
+      this.#books.failOpen.knows({ keyHash: hash, addressHex }),
+    );
     if (!known) throw unavailable();
     return known.accountId;
   }
@@ -138,7 +197,9 @@ export class Admitter {
   async #access(keys: Keys, addressHex: string): Promise<Access | null> {
     let denial: Refusal | undefined;
     for (const { accountId, hash } of keys) {
-      const reply = await this.#store.access({ accountId, keyHash: hash, addressHex }).catch((error: unknown) => this.#unanswered(error));
+      const reply = await this.#store
+        .access({ accountId, keyHash: hash, addressHex })
+        .catch((error: unknown) => this.#unanswered(error));
       if (reply === null) return null;
       if (reply.kind === 'allowed') return { ...reply, accountId };
       this.#books.failOpen.forget(hash);
@@ -148,7 +209,12 @@ export class Admitter {
     throw denial ?? new Refusal('invalid_api_key');
   }
 
-  async #try(keys: Keys, admission: Admission, price: PriceVersion, plan: HoldPlan): Promise<Trial> {
+  async #try(
+    keys: Keys,
+    admission: Admission,
+    price: PriceVersion,
+    plan: HoldPlan,
+  ): Promise<Trial> {
     const { rid, addressHex, model, receivedAtMs } = admission;
     let first: Trial | undefined;
     for (const key of keys) {
@@ -182,7 +248,19 @@ export class Admitter {
   async #open(
     key: ParsedApiKey,
     { rid, receivedAtMs, ask, model }: Admission,
-    { request, plan, price, granted, windows }: { request: HoldRequest; plan: HoldPlan; price: PriceVersion; granted: Granted; windows: readonly WindowState[] },
+    {
+      request,
+      plan,
+      price,
+      granted,
+      windows,
+    }: {
+      request: HoldRequest;
+      plan: HoldPlan;
+      price: PriceVersion;
+      granted: Granted;
+      windows: readonly WindowState[];
+    },
   ): Promise<Admitted> {
     const { keyId, subscriptionId, generation, grantedTokens, epoch } = granted;
     const outputLimit = await outputLimitFor(ask, { request, plan, grantedTokens });
@@ -203,20 +281,37 @@ export class Admitter {
       startedAtMs: receivedAtMs,
       protocol: ask.protocol,
     });
-    return { accountId: key.accountId, keyId, subscriptionId, price, plan, exactTextTokens: request.exactTextTokens ?? null, outputLimit, headers: rateLimitHeaders(windows), hold };
+    return {
+      accountId: key.accountId,
+      keyId,
+      subscriptionId,
+      price,
+      plan,
+      exactTextTokens: request.exactTextTokens ?? null,
+      outputLimit,
+      headers: rateLimitHeaders(windows),
+      hold,
+    };
   }
 
   #refused(key: ParsedApiKey, reply: AdmitReply, modelId: number): Refusal {
     const refusal = admitRefusal(reply);
-    if (reply.kind === 'balance_too_low' || reply.kind === 'tokens_held') this.#books.refusedForFunds({ accountId: key.accountId, modelId });
-    if (reply.kind === 'rate_limited') this.#denials.set(key.hash, { refusal, retryAfterMs: reply.retryAfterMs, now: Date.now() });
+    if (reply.kind === 'balance_too_low' || reply.kind === 'tokens_held')
+      this.#books.refusedForFunds({ accountId: key.accountId, modelId });
+    if (reply.kind === 'rate_limited')
+      this.#denials.set(key.hash, { refusal, retryAfterMs: reply.retryAfterMs, now: Date.now() });
     return refusal;
   }
 
   /** Only silence may be stood in for. A Redis that answers with an error (out of memory, too few replicas) has said no. */
   #unanswered(error: unknown): null {
     const isSilent = isUnanswered(error);
-    this.#log.error({ err: error }, isSilent ? 'admission failed: Redis did not answer' : 'admission failed: Redis answered with an error');
+    this.#log.error(
+      { err: error },
+      isSilent
+        ? 'admission failed: Redis did not answer'
+        : 'admission failed: Redis answered with an error',
+    );
     if (!isSilent) throw unavailable();
     return null;
   }
@@ -226,17 +321,25 @@ export class Admitter {
  * A JSON request that was granted less than its bound gets a lower output limit, so that it cannot cost more than it holds. The prompt is
  * counted exactly then: its byte bound would take away output the caller can pay for.
  */
-async function outputLimitFor(ask: Ask, { request, plan, grantedTokens }: { request: HoldRequest; plan: HoldPlan; grantedTokens: number }): Promise<number | null> {
+async function outputLimitFor(
+  ask: Ask,
+  { request, plan, grantedTokens }: { request: HoldRequest; plan: HoldPlan; grantedTokens: number },
+): Promise<number | null> {
   if (request.model.kind === 'embedding') return null;
   if (!ask.isStream && grantedTokens < plan.wantTokens) {
     const exactTextTokens = request.exactTextTokens ?? (await countPrompt(ask.prompt));
-    return Math.min(plan.outputLimit, affordableOutput({ ...request, exactTextTokens }, grantedTokens));
+    return Math.min(
+      plan.outputLimit,
+      affordableOutput({ ...request, exactTextTokens }, grantedTokens),
+    );
   }
   return ask.outputLimit === plan.outputLimit ? null : plan.outputLimit;
 }
 
 function isKeyDenied(reply: AdmitReply): boolean {
-  return reply.kind === 'key_unknown' || reply.kind === 'key_disabled' || reply.kind === 'key_expired';
+  return (
+    reply.kind === 'key_unknown' || reply.kind === 'key_disabled' || reply.kind === 'key_expired'
+  );
 }
 
 function admitRefusal(reply: AdmitReply): Refusal {
@@ -247,7 +350,10 @@ function admitRefusal(reply: AdmitReply): Refusal {
     case 'rate_limited':
       return new Refusal('rate_limited', {
         detail: `The key's limit of requests per ${WINDOW_WORDS[reply.window]} is reached; try again in ${Math.ceil(reply.retryAfterMs / 1000)} s.`,
-        headers: { ...rateLimitHeaders(reply.windows, reply.retryAfterMs), ...retryHeaders(reply.retryAfterMs) },
+        headers: {
+          ...rateLimitHeaders(reply.windows, reply.retryAfterMs),
+          ...retryHeaders(reply.retryAfterMs),
+        },
       });
     case 'concurrency_exceeded':
       return new Refusal('concurrency_exceeded', { headers: retryHeaders(HELD_RETRY_MS) });

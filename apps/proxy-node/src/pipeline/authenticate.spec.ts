@@ -14,8 +14,16 @@ describe('authenticate', () => {
 
   test('behaviour 1: a wrong key beside a right one still leaves the right one to be tried', () => {
     const other = issueApiKey(8).key;
-    expect(authenticate({ authorization: 'Bearer stale', 'x-api-key': key }).map((found) => found.accountId)).toEqual([7]);
-    expect(authenticate({ authorization: `Bearer ${other}`, 'x-api-key': key }).map((found) => found.accountId)).toEqual([8, 7]);
+    expect(
+      authenticate({ authorization: 'Bearer stale', 'x-api-key': key }).map(
+        (found) => found.accountId,
+      ),
+    ).toEqual([7]);
+    expect(
+      authenticate({ authorization: `Bearer ${other}`, 'x-api-key': key }).map(
+        (found) => found.accountId,
+      ),
+    ).toEqual([8, 7]);
     expect(authenticate({ authorization: `Bearer ${key}`, 'x-api-key': key })).toHaveLength(1);
   });
 
@@ -27,7 +35,12 @@ describe('authenticate', () => {
   });
 
   test('refuses a request without any key', () => {
-    for (const headers of [{}, { authorization: 'Basic abc' }, { 'x-api-key': ' ' }, { authorization: `Bearer ${'x'.repeat(300)}` }]) {
+    for (const headers of [
+      {},
+      { authorization: 'Basic abc' },
+      { 'x-api-key': ' ' },
+      { authorization: `Bearer ${'x'.repeat(300)}` },
+    ]) {
       expect(() => authenticate(headers)).toThrow(Refusal);
     }
   });

@@ -16,7 +16,9 @@ const KEY_CHARS_MAX = 256;
 export function authenticate(headers: IncomingHttpHeaders): Credentials {
   const bearer = /^Bearer +(\S+) *$/i.exec(headers.authorization ?? '')?.[1];
   const apiKey = headers['x-api-key'];
-  const texts = [bearer, typeof apiKey === 'string' ? apiKey.trim() : undefined].filter((text): text is string => text !== undefined && text !== '' && text.length <= KEY_CHARS_MAX);
+  const texts = [bearer, typeof apiKey === 'string' ? apiKey.trim() : undefined].filter(
+    (text): text is string => text !== undefined && text !== '' && text.length <= KEY_CHARS_MAX,
+  );
   const wellFormed = [...new Set(texts)].map(parseApiKey).filter((key) => key !== undefined);
   const [first, ...rest] = wellFormed;
   if (first) return [first, ...rest];

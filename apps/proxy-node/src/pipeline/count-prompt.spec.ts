@@ -2,11 +2,16 @@ import { expect, test } from '@jest/globals';
 import { countTokens } from '@tollgate/metering';
 import { countPrompt, TOKENISED_CHARS_MAX } from './count-prompt.ts';
 
-const promptOf = (whole: string): { textBytes: number; text: () => string } => ({ textBytes: Buffer.byteLength(whole), text: () => whole });
+const promptOf = (whole: string): { textBytes: number; text: () => string } => ({
+  textBytes: Buffer.byteLength(whole),
+  text: () => whole,
+});
 const SENTENCE = 'The quick brown fox jumps over the lazy dog. ';
 
 test('a prompt is counted as its tokens', async () => {
-  expect(await countPrompt(promptOf(SENTENCE.repeat(1_000)))).toBe(countTokens(SENTENCE.repeat(1_000)));
+  expect(await countPrompt(promptOf(SENTENCE.repeat(1_000)))).toBe(
+    countTokens(SENTENCE.repeat(1_000)),
+  );
 });
 
 test('a prompt that is too long by its bytes alone is not even put together', async () => {

@@ -9,7 +9,10 @@ export const TOKENISED_CHARS_MAX = 4 * 1024 * 1024;
  * Tokens of the prompt's text, to replace the byte bound where that does not fit: never below the count. Beside other requests, a batch at a time.
  * Above `tokensMax` the answer is some number above it: what is certainly too long is not tokenised at all, the rest only until that is certain.
  */
-export async function countPrompt({ textBytes, text }: Pick<PromptFacts, 'textBytes' | 'text'>, tokensMax = Infinity): Promise<number> {
+export async function countPrompt(
+  { textBytes, text }: Pick<PromptFacts, 'textBytes' | 'text'>,
+  tokensMax = Infinity,
+): Promise<number> {
   if (textBytes / BYTES_PER_TOKEN_MAX > tokensMax) return Infinity;
   const whole = text();
   const counted = whole.slice(0, TOKENISED_CHARS_MAX);

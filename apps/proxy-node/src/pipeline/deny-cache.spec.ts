@@ -16,6 +16,7 @@ test('forgets a denial after its exact wait, and after a second at the latest', 
 
 test('never holds more keys than its limit', () => {
   const cache = new DenyCache(100);
-  for (let key = 0; key < 1_000; key++) cache.set(String(key), { refusal, retryAfterMs: 1_000, now: 0 });
+  for (let key = 0; key < 1_000; key++)
+    cache.set(String(key), { refusal, retryAfterMs: 1_000, now: 0 });
   expect(cache.size).toBe(100);
 });

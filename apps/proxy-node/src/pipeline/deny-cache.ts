@@ -27,7 +27,10 @@ export class DenyCache {
     return undefined;
   }
 
-  set(keyHash: string, { refusal, retryAfterMs, now }: { refusal: Refusal; retryAfterMs: number; now: number }): void {
+  set(
+    keyHash: string,
+    { refusal, retryAfterMs, now }: { refusal: Refusal; retryAfterMs: number; now: number },
+  ): void {
     if (this.#denials.size >= this.#entriesMax) {
       const [oldest] = this.#denials.keys();
       if (oldest !== undefined) this.#denials.delete(oldest);

@@ -1,10 +1,21 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { createExchange, readUpstreamError, type Ask, type Exchange, type StreamReader, type StreamSink } from '@tollgate/protocols';
+import {
+  createExchange,
+  readUpstreamError,
+  type Ask,
+  type Exchange,
+  type StreamReader,
+  type StreamSink,
+} from '@tollgate/protocols';
 import type { UsageFinal } from '@tollgate/contracts';
 import type { Candidate } from '../snapshot/routing-index.ts';
 import type { Ticker } from '../upstream/ticker.ts';
 import { UpstreamCall, type AnswerHead } from '../upstream/upstream-call.ts';
-import { gatewayFailure, isUpstreamsOwnTrouble, UpstreamFailure } from '../upstream/upstream-failure.ts';
+import {
+  gatewayFailure,
+  isUpstreamsOwnTrouble,
+  UpstreamFailure,
+} from '../upstream/upstream-failure.ts';
 import type { UpstreamHealth } from '../upstream/upstream-health.ts';
 import type { OpenUpstream, UpstreamPools } from '../upstream/upstream-pools.ts';
 
@@ -48,7 +59,17 @@ export class Forwarder {
   readonly #ticker: Ticker;
   readonly #limits: ForwardLimits;
 
-  constructor({ pools, health, ticker, limits }: { pools: UpstreamPools; health: UpstreamHealth; ticker: Ticker; limits: ForwardLimits }) {
+  constructor({
+    pools,
+    health,
+    ticker,
+    limits,
+  }: {
+    pools: UpstreamPools;
+    health: UpstreamHealth;
+    ticker: Ticker;
+    limits: ForwardLimits;
+  }) {
     this.#pools = pools;
     this.#health = health;
     this.#ticker = ticker;
@@ -56,7 +77,11 @@ export class Forwarder {
   }
 
   /** `flight.answer` rejects with UpstreamFailure; the attempt is added to `attempts` either way. */
-  forward({ route, upstream }: Candidate, outbound: Outbound, { sink, attempts }: { sink: StreamSink; attempts: RouteAttempt[] }): Flight {
+  forward(
+    { route, upstream }: Candidate,
+    outbound: Outbound,
+    { sink, attempts }: { sink: StreamSink; attempts: RouteAttempt[] },
+  ): Flight {
     const { ask, rid, outputLimit, clientHeaders } = outbound;
     const exchange = createExchange({
       ask,
@@ -68,7 +93,11 @@ export class Forwarder {
       idSeed: rid,
     });
     const call = new UpstreamCall({
-      deadlines: { firstTokenMs: ask.isStream ? upstream.first_token_timeout_ms : null, idleMs: upstream.idle_timeout_ms, totalMs: upstream.total_timeout_ms },
+      deadlines: {
+        firstTokenMs: ask.isStream ? upstream.first_token_timeout_ms : null,
+        idleMs: upstream.idle_timeout_ms,
+        totalMs: upstream.total_timeout_ms,
+      },
       ticker: this.#ticker,
       bytesMax: this.#limits.answerBytesMax,
     });
@@ -84,7 +113,10 @@ export class Forwarder {
         return { call, exchange, reader, attempt, upstreamId: upstream.id, close };
       },
       (error: unknown) => {
-        const failure = error instanceof UpstreamFailure ? error : gatewayFailure('server', 'The request could not be sent.', { cause: error });
+        const failure =
+          error instanceof UpstreamFailure
+            ? error
+            : gatewayFailure('server', 'The request could not be sent.', { cause: error });
         close(failure);
         throw failure;
       },
@@ -92,10 +124,32 @@ export class Forwarder {
     return { abort: (reason) => call.abort(reason), reader, answer };
   }
 
-  async #send({ upstream, exchange, call, outbound }: { upstream: Candidate['upstream']; exchange: Exchange; call: UpstreamCall; outbound: Outbound }): Promise<AnswerHead> {
+  async #send({
+    upstream,
+    exchange,
+    call,
+    outbound,
+  }: {
+    upstream: Candidate['upstream'];
+    exchange: Exchange;
+    call: UpstreamCall;
+    outbound: Outbound;
+  }): Promise<AnswerHead> {
     const target = this.#openUpstream(upstream);
-    const body = Buffer.from(exchange.requestBody.buffer, exchange.requestBody.byteOffset, exchange.requestBody.byteLength);
-    target.pool.dispatch({ method: 'POST', path: `${target.pathPrefix}${exchange.path}`, headers: requestHeaders(target, upstream.protocol, { exchange, outbound }), body }, call);
+    const body = Buffer.from(
+      exchange.requestBody.buffer,
+      exchange.requestBody.byteOffset,
+      exchange.requestBody.byteLength,
+    );
+    target.pool.dispatch(
+      {
+        method: 'POST',
+        path: `${target.pathPrefix}${exchange.path}`,
+        headers: requestHeaders(target, upstream.protocol, { exchange, outbound }),
+        body,
+      },
+      call,
+    );
     const head = await call.answered;
     if (head.status >= 200 && head.status < 300) return head;
     throw await this.#failureOf(call, head, target);
@@ -105,19 +159,38 @@ export class Forwarder {
     try {
       return this.#pools.open(upstream);
     } catch (cause) {
-      throw gatewayFailure('auth', 'The upstream refused the gateway.', { evidence: 'unsent', cause });
+      throw gatewayFailure('auth', 'The upstream refused the gateway.', {
+        evidence: 'unsent',
+        cause,
+      });
     }
   }
 
   /** Redirects are not followed (security S4): a 3xx is an upstream's failure like any other status. */
-  async #failureOf(call: UpstreamCall, head: AnswerHead, { apiKey }: OpenUpstream): Promise<UpstreamFailure> {
+  async #failureOf(
+    call: UpstreamCall,
+    head: AnswerHead,
+    { apiKey }: OpenUpstream,
+  ): Promise<UpstreamFailure> {
     const body = await collect(call, this.#limits.errorBytesMax);
-    const error = readUpstreamError({ status: head.status, headers: singleHeaders(head.headers), body, secrets: apiKey === null ? [] : [apiKey] });
-    return new UpstreamFailure(head.status < 400 ? { ...error, kind: 'server', upstreamStatus: head.status } : error, { evidence: 'stated' });
+    const error = readUpstreamError({
+      status: head.status,
+      headers: singleHeaders(head.headers),
+      body,
+      secrets: apiKey === null ? [] : [apiKey],
+    });
+    return new UpstreamFailure(
+      head.status < 400 ? { ...error, kind: 'server', upstreamStatus: head.status } : error,
+      { evidence: 'stated' },
+    );
   }
 
   /** Counts the attempt in and, once, out again; what it says of the upstream's health goes into the books of routing. */
-  #track({ route, upstream }: Candidate, attempt: RouteAttempt, startedAt: number): (failure: UpstreamFailure | null) => void {
+  #track(
+    { route, upstream }: Candidate,
+    attempt: RouteAttempt,
+    startedAt: number,
+  ): (failure: UpstreamFailure | null) => void {
     let isOpen = true;
     this.#health.started(upstream.id);
     return (failure) => {
@@ -130,19 +203,29 @@ export class Forwarder {
       attempt.error = failure.evidence === 'given_up' ? 'given_up' : failure.error.kind;
       if (failure.evidence === 'given_up') return;
       if (failure.error.upstreamStatus !== null) attempt.status = failure.error.upstreamStatus;
-      if (failure.error.kind === 'rate_limited') this.#health.coolDown(route.id, failure.error.retryAfterMs, now);
+      if (failure.error.kind === 'rate_limited')
+        this.#health.coolDown(route.id, failure.error.retryAfterMs, now);
       else if (isUpstreamsOwnTrouble(failure.error)) this.#health.failed(upstream.id, now);
-      if (failure.error.kind === 'overloaded' && failure.error.retryAfterMs !== null) this.#health.coolDown(route.id, failure.error.retryAfterMs, now);
+      if (failure.error.kind === 'overloaded' && failure.error.retryAfterMs !== null)
+        this.#health.coolDown(route.id, failure.error.retryAfterMs, now);
     };
   }
 }
 
 /** An allow-list: what is not named here stays with the gateway, above all the caller's authorization and cookies (security S31, S33). */
-function requestHeaders(target: OpenUpstream, protocol: Candidate['upstream']['protocol'], { exchange, outbound }: { exchange: Exchange; outbound: Outbound }): Record<string, string> {
+function requestHeaders(
+  target: OpenUpstream,
+  protocol: Candidate['upstream']['protocol'],
+  { exchange, outbound }: { exchange: Exchange; outbound: Outbound },
+): Record<string, string> {
   return {
     ...target.headers,
     ...exchange.requestHeaders,
-    ...(target.apiKey === null ? {} : protocol === 'anthropic' ? { 'x-api-key': target.apiKey } : { authorization: `Bearer ${target.apiKey}` }),
+    ...(target.apiKey === null
+      ? {}
+      : protocol === 'anthropic'
+        ? { 'x-api-key': target.apiKey }
+        : { authorization: `Bearer ${target.apiKey}` }),
     'content-type': 'application/json',
     accept: outbound.ask.isStream ? 'text/event-stream' : 'application/json',
     // Compression would have the upstream hold events back, and costs both sides more than it saves between data centres.
@@ -153,8 +236,12 @@ function requestHeaders(target: OpenUpstream, protocol: Candidate['upstream']['p
 }
 
 /** First value of each header; SDKs never repeat the ones an exchange looks at. */
-function singleHeaders(headers: IncomingHttpHeaders | AnswerHead['headers']): Record<string, string | undefined> {
-  return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, Array.isArray(value) ? value[0] : value]));
+function singleHeaders(
+  headers: IncomingHttpHeaders | AnswerHead['headers'],
+): Record<string, string | undefined> {
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [name, Array.isArray(value) ? value[0] : value]),
+  );
 }
 
 /** The first `bytesMax` bytes of a body, or what came of it before it broke. */

@@ -9,7 +9,11 @@ import { startNodeUnderTest, type NodeUnderTest } from '../testing/node-under-te
 import { HoldRoom } from './hold-room.ts';
 
 /** Reads a stream of events through a hold that cannot grow; says how much was read and how often it was counted. `boundTokens`: of output, that the upstream was allowed. */
-function readThrough(events: readonly { text: string; bytes: number }[], heldTokens: number, boundTokens = Infinity): { tokens: number; looks: number } {
+function readThrough(
+  events: readonly { text: string; bytes: number }[],
+  heldTokens: number,
+  boundTokens = Infinity,
+): { tokens: number; looks: number } {
   const counter = new TokenCounter();
   let looks = 0;
   const usage = (): typeof NO_USAGE => ({ ...NO_USAGE, output: counter.tokensIfEnded });
@@ -22,7 +26,7 @@ function readThrough(events: readonly { text: string; bytes: number }[], heldTok
   };
   const room = new HoldRoom({ hold, usage, told: () => null });
   for (const { text, bytes } of events) {
-    for (let left = bytes; left > 0; ) {
+    for (let left = bytes; left > 0;) {
       const taken = room.take(left);
       if (taken === 0) return { tokens: counter.finish(), looks };
       left -= taken;
@@ -37,13 +41,19 @@ describe('HoldRoom', () => {
   const word = { text: ' word', bytes: 190 };
 
   test('lets a stream use its hold up to the last events and not a token more', () => {
-    const { tokens } = readThrough(Array.from({ length: 10_000 }, () => word), 4_096);
+    const { tokens } = readThrough(
+      Array.from({ length: 10_000 }, () => word),
+      4_096,
+    );
     expect(tokens).toBeLessThanOrEqual(4_096);
     expect(tokens).toBeGreaterThan(4_096 - 12);
   });
 
   test('holds that are small are used too', () => {
-    const { tokens } = readThrough(Array.from({ length: 100 }, () => word), 20);
+    const { tokens } = readThrough(
+      Array.from({ length: 100 }, () => word),
+      20,
+    );
     expect(tokens).toBeLessThanOrEqual(20);
     expect(tokens).toBeGreaterThan(8);
   });
@@ -58,7 +68,11 @@ describe('HoldRoom', () => {
     const events = [40, 40, 20, 0].map((words) => ({ text: ' one'.repeat(words), bytes: 350 }));
     expect(readThrough(events, 100, 100).tokens).toBe(100);
     const hold = { room: () => 0, isBoundHeld: () => true };
-    expect(new HoldRoom({ hold, usage: () => ({ ...NO_USAGE, output: 100 }), told: () => null }).take(350)).toBe(350);
+    expect(
+      new HoldRoom({ hold, usage: () => ({ ...NO_USAGE, output: 100 }), told: () => null }).take(
+        350,
+      ),
+    ).toBe(350);
   });
 
   test('an upstream that exceeds what it was allowed is stopped at the first piece that says so', () => {
@@ -68,8 +82,15 @@ describe('HoldRoom', () => {
 
   test('what the upstream says of the prompt is taken into account at once', () => {
     let reported: typeof NO_USAGE | null = null;
-    const hold = { room: ({ input }: { input: number }): number => 10_000 - input, isBoundHeld: () => false };
-    const room = new HoldRoom({ hold, usage: () => reported ?? NO_USAGE, told: () => ({ usage: reported, hasFinish: false }) });
+    const hold = {
+      room: ({ input }: { input: number }): number => 10_000 - input,
+      isBoundHeld: () => false,
+    };
+    const room = new HoldRoom({
+      hold,
+      usage: () => reported ?? NO_USAGE,
+      told: () => ({ usage: reported, hasFinish: false }),
+    });
     expect(room.take(5_000)).toBe(5_000);
     reported = { ...NO_USAGE, input: 10_000 };
     expect(room.take(5_000)).toBe(0);
@@ -77,7 +98,11 @@ describe('HoldRoom', () => {
 
   test('what follows the finish is read without room for it, unless it is more of the answer', () => {
     const told = { usage: null, hasFinish: true };
-    const room = new HoldRoom({ hold: { room: () => -1, isBoundHeld: () => false }, usage: () => NO_USAGE, told: () => told });
+    const room = new HoldRoom({
+      hold: { room: () => -1, isBoundHeld: () => false },
+      usage: () => NO_USAGE,
+      told: () => told,
+    });
     expect(room.take(300)).toBe(300);
     expect(room.take(5_000)).toBe(512);
     room.generated(' another choice');
@@ -85,7 +110,10 @@ describe('HoldRoom', () => {
   });
 
   test('an ordinary stream is counted once for hundreds of its events', () => {
-    const { tokens, looks } = readThrough(Array.from({ length: 3_000 }, () => word), 4_096);
+    const { tokens, looks } = readThrough(
+      Array.from({ length: 3_000 }, () => word),
+      4_096,
+    );
     expect(tokens).toBe(3_000);
     expect(looks).toBeLessThan(3_000 / 200);
   });
@@ -93,9 +121,16 @@ describe('HoldRoom', () => {
   test('a whole answer that comes in one chunk is counted once', () => {
     const counter = new TokenCounter();
     let looks = 0;
-    const hold = { room: ({ output }: { output: number }): number => ((looks += 1), 4_200 - output), isBoundHeld: () => false };
-    const room = new HoldRoom({ hold, usage: () => ({ ...NO_USAGE, output: counter.tokensIfEnded }), told: () => null });
-    for (let left = 100 * word.bytes; left > 0; ) {
+    const hold = {
+      room: ({ output }: { output: number }): number => ((looks += 1), 4_200 - output),
+      isBoundHeld: () => false,
+    };
+    const room = new HoldRoom({
+      hold,
+      usage: () => ({ ...NO_USAGE, output: counter.tokensIfEnded }),
+      told: () => null,
+    });
+    for (let left = 100 * word.bytes; left > 0;) {
       const taken = room.take(left);
       expect(taken).toBeGreaterThan(0);
       left -= taken;
@@ -108,18 +143,27 @@ describe('HoldRoom', () => {
   });
 
   test('chunks larger than the hold are read in pieces', () => {
-    const events = Array.from({ length: 64 }, () => ({ text: ' word'.repeat(300), bytes: 64 * 1024 }));
+    const events = Array.from({ length: 64 }, () => ({
+      text: ' word'.repeat(300),
+      bytes: 64 * 1024,
+    }));
     const { tokens } = readThrough(events, 6_000);
     expect(tokens).toBeLessThanOrEqual(6_000);
     expect(tokens).toBeGreaterThan(3_000);
   });
 });
 
-const event = (delta: object, finish: string | null = null): string => `data: ${JSON.stringify({ id: 'c1', object: 'chat.completion.chunk', created: 1, model: 'real', choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`;
+const event = (delta: object, finish: string | null = null): string =>
+  `data: ${JSON.stringify({ id: 'c1', object: 'chat.completion.chunk', created: 1, model: 'real', choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`;
 
 describe('a balance of exactly what a request is bounded by', () => {
   const CHAT = { kind: 'chat' as const, max_output_tokens: null, unbounded_input_tokens: null };
-  const PLAIN = { weight_input: 1_000_000, weight_output: 1_000_000, weight_cache_read: 1_000_000, weight_cache_write: 1_000_000 };
+  const PLAIN = {
+    weight_input: 1_000_000,
+    weight_output: 1_000_000,
+    weight_cache_read: 1_000_000,
+    weight_cache_write: 1_000_000,
+  };
   let node: NodeUnderTest;
   let upstream: LocalUpstream;
 
@@ -127,7 +171,12 @@ describe('a balance of exactly what a request is bounded by', () => {
     node = await startNodeUnderTest();
     upstream = await startLocalUpstream((response) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
-      const events = [event({ role: 'assistant', content: '' }), ...[40, 40, 20].map((words) => event({ content: ' one'.repeat(words) })), event({}, 'stop'), 'data: [DONE]\n\n'];
+      const events = [
+        event({ role: 'assistant', content: '' }),
+        ...[40, 40, 20].map((words) => event({ content: ' one'.repeat(words) })),
+        event({}, 'stop'),
+        'data: [DONE]\n\n',
+      ];
       const send = (): void => {
         const next = events.shift();
         if (next === undefined) return void response.end();
@@ -144,61 +193,126 @@ describe('a balance of exactly what a request is bounded by', () => {
 
   test('buys the whole answer', async () => {
     const ask = { stream: true, max_tokens: 100, messages: [{ role: 'user', content: 'go' }] };
-    const { promptBound, boundTokens } = planHold({ ask: parseAsk('chat', Buffer.from(JSON.stringify({ ...ask, model: 'any' }))), model: CHAT, price: PLAIN });
+    const { promptBound, boundTokens } = planHold({
+      ask: parseAsk('chat', Buffer.from(JSON.stringify({ ...ask, model: 'any' }))),
+      model: CHAT,
+      price: PLAIN,
+    });
     expect(boundTokens).toBe(promptBound + 100);
     const model = await node.addModel([{ baseUrl: upstream.baseUrl }], {}, boundTokens);
-    const text = await (await node.post('/v1/chat/completions', { ...ask, model: model.name })).text();
+    const text = await (
+      await node.post('/v1/chat/completions', { ...ask, model: model.name })
+    ).text();
     expect(text.match(/ one/g)).toHaveLength(100);
     expect(text.match(/"finish_reason":"\w+"/g)).toEqual(['"finish_reason":"stop"']);
     expect(await node.settledBalance(model)).toBeLessThan(promptBound);
   });
 });
 
-describe.each(['openai', 'anthropic'] as const)('a prompt of documents that only the %s upstream can count', (protocol) => {
-  const DOCUMENT = 100_000;
-  const named = (data: { type: string } & Record<string, unknown>): string => `event: ${data.type}\ndata: ${JSON.stringify(data)}\n\n`;
-  const usage = { prompt_tokens: DOCUMENT, completion_tokens: 100_000, total_tokens: DOCUMENT + 100_000 };
-  const WORDS = ' word'.repeat(40);
-  const ANSWERS = {
-    openai: { start: event({ role: 'assistant', content: '' }), text: event({ content: WORDS }), end: event({}, 'stop').replace('"choices"', `"usage":${JSON.stringify(usage)},"choices"`) + 'data: [DONE]\n\n' },
-    anthropic: {
-      start:
-        named({ type: 'message_start', message: { id: 'm', type: 'message', role: 'assistant', model: 'real', content: [], stop_reason: null, stop_sequence: null, usage: { input_tokens: DOCUMENT, output_tokens: 1 } } }) +
-        named({ type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } }),
-      text: named({ type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: WORDS } }),
-      end: named({ type: 'message_delta', delta: { stop_reason: 'end_turn', stop_sequence: null }, usage: { output_tokens: 100_000 } }) + named({ type: 'message_stop' }),
-    },
-  };
-  let node: NodeUnderTest;
-  let upstream: LocalUpstream;
+describe.each(['openai', 'anthropic'] as const)(
+  'a prompt of documents that only the %s upstream can count',
+  (protocol) => {
+    const DOCUMENT = 100_000;
+    const named = (data: { type: string } & Record<string, unknown>): string =>
+      `event: ${data.type}\ndata: ${JSON.stringify(data)}\n\n`;
+    const usage = {
+      prompt_tokens: DOCUMENT,
+      completion_tokens: 100_000,
+      total_tokens: DOCUMENT + 100_000,
+    };
+    const WORDS = ' word'.repeat(40);
+    const ANSWERS = {
+      openai: {
+        start: event({ role: 'assistant', content: '' }),
+        text: event({ content: WORDS }),
+        end:
+          event({}, 'stop').replace('"choices"', `"usage":${JSON.stringify(usage)},"choices"`) +
+          'data: [DONE]\n\n',
+      },
+      anthropic: {
+        start:
+          named({
+            type: 'message_start',
+            message: {
+              id: 'm',
+              type: 'message',
+              role: 'assistant',
+              model: 'real',
+              content: [],
+              stop_reason: null,
+              stop_sequence: null,
+              usage: { input_tokens: DOCUMENT, output_tokens: 1 },
+            },
+          }) +
+          named({
+            type: 'content_block_start',
+            index: 0,
+            content_block: { type: 'text', text: '' },
+          }),
+        text: named({
+          type: 'content_block_delta',
+          index: 0,
+          delta: { type: 'text_delta', text: WORDS },
+        }),
+        end:
+          named({
+            type: 'message_delta',
+            delta: { stop_reason: 'end_turn', stop_sequence: null },
+            usage: { output_tokens: 100_000 },
+          }) + named({ type: 'message_stop' }),
+      },
+    };
+    let node: NodeUnderTest;
+    let upstream: LocalUpstream;
 
-  beforeAll(async () => {
-    node = await startNodeUnderTest();
-    const { start, text, end } = ANSWERS[protocol];
-    upstream = await startLocalUpstream(async (response) => {
-      response.writeHead(200, { 'content-type': 'text/event-stream' }).write(start);
-      for (let sent = 0; sent < 2_500 && !response.destroyed; sent += 10) {
-        if (!response.write(text.repeat(10))) await Promise.race([once(response, 'drain'), once(response, 'close')]);
-      }
-      response.end(end);
+    beforeAll(async () => {
+      node = await startNodeUnderTest();
+      const { start, text, end } = ANSWERS[protocol];
+      upstream = await startLocalUpstream(async (response) => {
+        response.writeHead(200, { 'content-type': 'text/event-stream' }).write(start);
+        for (let sent = 0; sent < 2_500 && !response.destroyed; sent += 10) {
+          if (!response.write(text.repeat(10)))
+            await Promise.race([once(response, 'drain'), once(response, 'close')]);
+        }
+        response.end(end);
+      });
     });
-  });
-  afterAll(async () => {
-    await node.stop();
-    await upstream.close();
-  });
+    afterAll(async () => {
+      await node.stop();
+      await upstream.close();
+    });
 
-  test('is covered while the answer goes on: the balance is not overdrawn', async () => {
-    const balance = DOCUMENT + 6_000;
-    const model = await node.addModel([{ baseUrl: upstream.baseUrl, protocol }], { unbounded_input_tokens: DOCUMENT }, balance);
-    const source = { type: 'document', source: { type: 'url', url: 'https://example.com/a.pdf' } };
-    const file = { type: 'file', file: { file_id: 'file-1' } };
-    const [path, part] = protocol === 'anthropic' ? ['/v1/messages', source] : ['/v1/chat/completions', file];
-    const ask = { model: model.name, stream: true, max_tokens: 100_000, messages: [{ role: 'user', content: [part] }] };
-    await (await node.post(path, ask, protocol === 'anthropic' ? { 'anthropic-version': '2023-06-01' } : {})).text();
-    expect(await node.settledBalance(model)).toBeGreaterThanOrEqual(0);
-  });
-});
+    test('is covered while the answer goes on: the balance is not overdrawn', async () => {
+      const balance = DOCUMENT + 6_000;
+      const model = await node.addModel(
+        [{ baseUrl: upstream.baseUrl, protocol }],
+        { unbounded_input_tokens: DOCUMENT },
+        balance,
+      );
+      const source = {
+        type: 'document',
+        source: { type: 'url', url: 'https://example.com/a.pdf' },
+      };
+      const file = { type: 'file', file: { file_id: 'file-1' } };
+      const [path, part] =
+        protocol === 'anthropic' ? ['/v1/messages', source] : ['/v1/chat/completions', file];
+      const ask = {
+        model: model.name,
+        stream: true,
+        max_tokens: 100_000,
+        messages: [{ role: 'user', content: [part] }],
+      };
+      await (
+        await node.post(
+          path,
+          ask,
+          protocol === 'anthropic' ? { 'anthropic-version': '2023-06-01' } : {},
+        )
+      ).text();
+      expect(await node.settledBalance(model)).toBeGreaterThanOrEqual(0);
+    });
+  },
+);
 
 describe('an upstream that sends megabytes a second', () => {
   const STREAMS = 20;
@@ -210,9 +324,12 @@ describe('an upstream that sends megabytes a second', () => {
     node = await startNodeUnderTest();
     const waiting: ServerResponse[] = [];
     upstream = await startLocalUpstream((response) => {
-      response.writeHead(200, { 'content-type': 'text/event-stream' }).write(event({ role: 'assistant', content: '' }));
+      response
+        .writeHead(200, { 'content-type': 'text/event-stream' })
+        .write(event({ role: 'assistant', content: '' }));
       // None begins before all are admitted: the first could use the balance up alone.
-      if (waiting.push(response) === STREAMS) for (const each of waiting) pump(each, event({ content: ' word' }).repeat(200));
+      if (waiting.push(response) === STREAMS)
+        for (const each of waiting) pump(each, event({ content: ' word' }).repeat(200));
     });
   });
   afterAll(async () => {
@@ -227,9 +344,22 @@ describe('an upstream that sends megabytes a second', () => {
 
   test('cannot run ahead of the hold: twenty streams use a balance up together and overdraw it by nothing', async () => {
     const model = await node.addModel([{ baseUrl: upstream.baseUrl }], {}, BALANCE);
-    const ask = { model: model.name, stream: true, max_tokens: 10_000_000, messages: [{ role: 'user', content: 'go' }] };
-    const texts = await Promise.all(Array.from({ length: STREAMS }, async () => (await node.post('/v1/chat/completions', ask)).text()));
-    expect(texts.filter((text) => text.includes('"finish_reason":"length"') && text.endsWith('data: [DONE]\n\n')).length).toBe(STREAMS);
+    const ask = {
+      model: model.name,
+      stream: true,
+      max_tokens: 10_000_000,
+      messages: [{ role: 'user', content: 'go' }],
+    };
+    const texts = await Promise.all(
+      Array.from({ length: STREAMS }, async () =>
+        (await node.post('/v1/chat/completions', ask)).text(),
+      ),
+    );
+    expect(
+      texts.filter(
+        (text) => text.includes('"finish_reason":"length"') && text.endsWith('data: [DONE]\n\n'),
+      ).length,
+    ).toBe(STREAMS);
     const balance = await node.settledBalance(model);
     expect(balance).toBeGreaterThanOrEqual(0);
     expect(balance).toBeLessThan(BALANCE / 10);

@@ -73,7 +73,13 @@ export class HoldRoom {
     const usage = this.#parts.usage();
     this.#sureTokens = this.#parts.hold.room(usage);
     this.#lookBelow = this.#sureTokens / 2;
-    if (this.#piecesSince > 0) this.#stepTokens = Math.ceil(Math.max((usage.output - this.#lookedOutput) / this.#piecesSince, this.#stepTokens * STEP_DECAY));
+    if (this.#piecesSince > 0)
+      this.#stepTokens = Math.ceil(
+        Math.max(
+          (usage.output - this.#lookedOutput) / this.#piecesSince,
+          this.#stepTokens * STEP_DECAY,
+        ),
+      );
     this.#lookedOutput = usage.output;
     this.#piecesSince = 0;
   }
@@ -88,17 +94,28 @@ export class HoldRoom {
     const reported = this.#parts.told()?.usage ?? null;
     if (reported === known) return false;
     this.#known = reported;
-    return !known || !reported || reported.input !== known.input || reported.cacheRead !== known.cacheRead || reported.cacheWrite !== known.cacheWrite;
+    return (
+      !known ||
+      !reported ||
+      reported.input !== known.input ||
+      reported.cacheRead !== known.cacheRead ||
+      reported.cacheWrite !== known.cacheWrite
+    );
   }
 
   /** Whatever tokens these bytes turn out to be. */
   #covers(bytes: number): boolean {
-    return bytes <= this.#sureTokens || (bytes <= PIECE_BYTES && this.#stepBytes <= this.#sureTokens);
+    return (
+      bytes <= this.#sureTokens || (bytes <= PIECE_BYTES && this.#stepBytes <= this.#sureTokens)
+    );
   }
 
   /** Bytes alone do not say so, but a piece fits by the limit the upstream was given, all that is left may be its finish, or by what the last pieces were counted as. */
   #pieceBytes(): number {
-    if (this.#sureTokens >= 0 && this.#parts.hold.isBoundHeld()) return Math.max(PIECE_IN_BOUND_BYTES, this.#sureTokens);
-    return Math.min(this.#stepBytes, this.#stepTokens) <= this.#sureTokens ? Math.max(PIECE_BYTES, this.#sureTokens) : 0;
+    if (this.#sureTokens >= 0 && this.#parts.hold.isBoundHeld())
+      return Math.max(PIECE_IN_BOUND_BYTES, this.#sureTokens);
+    return Math.min(this.#stepBytes, this.#stepTokens) <= this.#sureTokens
+      ? Math.max(PIECE_BYTES, this.#sureTokens)
+      : 0;
   }
 }

@@ -40,7 +40,13 @@ export class JsonMeter implements AnswerMeter {
     tally.output(reading.outputText);
     const counted = await tally.atEnd({ usage: reading.usage, isFinal: true });
     const outcome = reply.isGone ? 'client_closed' : 'completed';
-    return { outcome, counted, firstTokenMs, status: reply.isGone ? reply.status : 200, sendEnd: () => reply.send(200, reading.body) };
+    return {
+      outcome,
+      counted,
+      firstTokenMs,
+      status: reply.isGone ? reply.status : 200,
+      sendEnd: () => reply.send(200, reading.body),
+    };
   }
 
   fail(): void {
@@ -72,4 +78,3 @@ export class JsonMeter implements AnswerMeter {
     });
   }
 }
-

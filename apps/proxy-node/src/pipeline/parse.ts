@@ -14,11 +14,23 @@ export interface Asked {
 }
 
 /** Reads and parses the body and finds the model's routes. Throws Refusal and InvalidRequest: the caller is authenticated before he sees them. */
-export async function parse({ incoming, protocol, index, ...limits }: { incoming: IncomingMessage; protocol: ClientProtocol; index: RoutingIndex; bytesMax: number; take: TakeRoom }): Promise<Asked> {
+export async function parse({
+  incoming,
+  protocol,
+  index,
+  ...limits
+}: {
+  incoming: IncomingMessage;
+  protocol: ClientProtocol;
+  index: RoutingIndex;
+  bytesMax: number;
+  take: TakeRoom;
+}): Promise<Asked> {
   const ask = parseAsk(protocol, await readBody(incoming, limits));
   const model = index.modelNamed(ask.model);
   if (!model?.is_on_shelf) throw modelNotFound(ask.model);
-  if ((model.kind === 'embedding') !== (protocol === 'embeddings')) throw new Refusal('wrong_model_kind', { param: 'model' });
+  if ((model.kind === 'embedding') !== (protocol === 'embeddings'))
+    throw new Refusal('wrong_model_kind', { param: 'model' });
   const candidates = index.candidates(model.id, protocol);
   if (candidates.length === 0) throw noRoute(index, model, protocol);
   refuseUncarried(ask, candidates);
@@ -30,7 +42,10 @@ function refuseUncarried(ask: Ask, candidates: CandidateGroups): void {
   let first: Error | null = null;
   for (const group of candidates) {
     for (const { route, upstream } of group) {
-      const unsupported = findUnsupported(ask, { dialect: upstream.protocol, upstreamModel: route.upstream_model });
+      const unsupported = findUnsupported(ask, {
+        dialect: upstream.protocol,
+        upstreamModel: route.upstream_model,
+      });
       if (!unsupported) return;
       first ??= unsupported;
     }
@@ -40,11 +55,15 @@ function refuseUncarried(ask: Ask, candidates: CandidateGroups): void {
 
 /** The Anthropic wording is just `model: name`, which Claude Code recognises (protocol.md 1.5). */
 export function modelNotFound(name: string): Refusal {
-  return new Refusal('model_not_found', { param: 'model', detail: `model: ${name} does not exist or the account is not subscribed to it` });
+  return new Refusal('model_not_found', {
+    param: 'model',
+    detail: `model: ${name} does not exist or the account is not subscribed to it`,
+  });
 }
 
 function noRoute(index: RoutingIndex, model: SnapshotModel, protocol: ClientProtocol): Refusal {
-  if (!index.hasRoutes(model.id)) return new Refusal('no_route', { headers: { 'retry-after': '5' }, about: model.name });
+  if (!index.hasRoutes(model.id))
+    return new Refusal('no_route', { headers: { 'retry-after': '5' }, about: model.name });
   const detail = `The model ${JSON.stringify(model.name)} has no route for the ${protocol} protocol.`;
   return new Refusal('protocol_not_served', { param: 'model', detail });
 }

@@ -1,6 +1,11 @@
 import type { IncomingMessage } from 'node:http';
 import { NO_USAGE, wasTried, type Outcome, type UsageFinal } from '@tollgate/contracts';
-import { InvalidRequest, upstreamError, type ClientProtocol, type ErrorShape } from '@tollgate/protocols';
+import {
+  InvalidRequest,
+  upstreamError,
+  type ClientProtocol,
+  type ErrorShape,
+} from '@tollgate/protocols';
 import type { Logger } from 'pino';
 import type { BodyRoom, RoomOfRequest } from '../http/body-room.ts';
 import type { ClientReply } from '../http/client-reply.ts';
@@ -92,9 +97,23 @@ export class Pipeline {
     const index = gate.open();
     const credentials = authenticate(incoming.headers);
     // A stranger must not make the node read and parse megabytes: for these the key is judged before the body.
-    const take = mayBeLarge(incoming.headers) ? room.takeFor(await admitter.accountOf(credentials, addressHex)) : () => undefined;
-    const asked = await parse({ incoming, protocol, index, bytesMax: limits.bodyBytesMax, take }).catch((error: unknown) => this.#afterAccess(credentials, addressHex, error));
-    const admitted = await admitter.admit(credentials, { rid, receivedAtMs, addressHex, ask: asked.ask, model: asked.model });
+    const take = mayBeLarge(incoming.headers)
+      ? room.takeFor(await admitter.accountOf(credentials, addressHex))
+      : () => undefined;
+    const asked = await parse({
+      incoming,
+      protocol,
+      index,
+      bytesMax: limits.bodyBytesMax,
+      take,
+    }).catch((error: unknown) => this.#afterAccess(credentials, addressHex, error));
+    const admitted = await admitter.admit(credentials, {
+      rid,
+      receivedAtMs,
+      addressHex,
+      ask: asked.ask,
+      model: asked.model,
+    });
     // From here a hold exists, so every way out must settle it. The first settle wins: twice is harmless, never is a leak.
     const attempts: RouteAttempt[] = [];
     try {
@@ -108,18 +127,27 @@ export class Pipeline {
       try {
         this.#refuse(request, error);
       } finally {
-        this.#settle(request, { asked, admitted, attempts, metered: nothing(this.#isCut ? 'node_stopped' : 'upstream_failed', request.reply) });
+        this.#settle(request, {
+          asked,
+          admitted,
+          attempts,
+          metered: nothing(this.#isCut ? 'node_stopped' : 'upstream_failed', request.reply),
+        });
       }
     }
   }
 
   /** A stranger must not learn from a 400 or 404 what only a caller may know: the key is judged before the mistake is told. */
   async #afterAccess(credentials: Credentials, addressHex: string, error: unknown): Promise<never> {
-    if (!(error instanceof ClientGone)) await this.#parts.admitter.accountOf(credentials, addressHex);
+    if (!(error instanceof ClientGone))
+      await this.#parts.admitter.accountOf(credentials, addressHex);
     throw error;
   }
 
-  async #deliver(request: ClientRequest, { asked, admitted, attempts }: { asked: Asked; admitted: Admitted; attempts: RouteAttempt[] }): Promise<Metered> {
+  async #deliver(
+    request: ClientRequest,
+    { asked, admitted, attempts }: { asked: Asked; admitted: Admitted; attempts: RouteAttempt[] },
+  ): Promise<Metered> {
     const { reply, receivedAtMs } = request;
     const { ticker, limits } = this.#parts;
     reply.addHeaders(admitted.headers);
@@ -127,7 +155,12 @@ export class Pipeline {
       isStream: asked.ask.isStream,
       reply,
       hold: admitted.hold,
-      createTally: () => new Tally({ prompt: asked.ask.prompt, plan: admitted.plan, exactTextTokens: admitted.exactTextTokens }),
+      createTally: () =>
+        new Tally({
+          prompt: asked.ask.prompt,
+          plan: admitted.plan,
+          exactTextTokens: admitted.exactTextTokens,
+        }),
       ticker,
       receivedAtMs,
       keepAliveMs: limits.keepAliveMs,
@@ -139,7 +172,10 @@ export class Pipeline {
       if (reply.isGone) return nothing('client_closed', reply);
       if (!reply.isStarted) throw this.#isCut ? notServing() : error;
       // The stream had begun with a keep-alive; the failure can only be told inside it.
-      return { ...nothing(this.#isCut ? 'node_stopped' : 'upstream_failed', reply), sendEnd: () => passing.fail(this.#isCut ? stopping() : error) };
+      return {
+        ...nothing(this.#isCut ? 'node_stopped' : 'upstream_failed', reply),
+        sendEnd: () => passing.fail(this.#isCut ? stopping() : error),
+      };
     } finally {
       this.#running.delete(passing);
       passing.close();
@@ -147,20 +183,58 @@ export class Pipeline {
   }
 
   /** One upstream after the other, while the client has seen nothing and repeating is safe. */
-  async #tryUpstreams(request: ClientRequest, { asked, admitted, attempts, passing }: { asked: Asked; admitted: Admitted; attempts: RouteAttempt[]; passing: AnswerMeter }): Promise<Metered> {
+  async #tryUpstreams(
+    request: ClientRequest,
+    {
+      asked,
+      admitted,
+      attempts,
+      passing,
+    }: { asked: Asked; admitted: Admitted; attempts: RouteAttempt[]; passing: AnswerMeter },
+  ): Promise<Metered> {
     const { forwarder, health, affinity, limits } = this.#parts;
-    const outbound = { rid: request.rid, ask: asked.ask, outputLimit: admitted.outputLimit, clientHeaders: request.incoming.headers };
+    const outbound = {
+      rid: request.rid,
+      ask: asked.ask,
+      outputLimit: admitted.outputLimit,
+      clientHeaders: request.incoming.headers,
+    };
     const tried = new Set<number>();
     // With one route there is nothing to choose.
-    const session = asked.candidates.some((group) => group.length > 1) ? sessionOf({ accountId: admitted.accountId, modelId: asked.model.id, headers: outbound.clientHeaders, ask: asked.ask }) : null;
+    const session = asked.candidates.some((group) => group.length > 1)
+      ? sessionOf({
+          accountId: admitted.accountId,
+          modelId: asked.model.id,
+          headers: outbound.clientHeaders,
+          ask: asked.ask,
+        })
+      : null;
     let last: UpstreamFailure | null = null;
     while (attempts.length < limits.attemptsMax && !request.reply.isGone && !this.#isCut) {
-      const choice = route({ groups: asked.candidates, tried, preferred: affinity.routeOf(session, Date.now()), health, now: Date.now(), random: Math.random });
-      if (choice.kind === 'resting') attempts.push(...choice.skipped.map(({ upstreamId, reason }) => ({ upstream_id: upstreamId, error: reason, duration_ms: 0 })));
-      if (choice.kind !== 'candidate') throw last ?? resting(choice.kind === 'resting' ? choice.waitMs : 0);
+      const choice = route({
+        groups: asked.candidates,
+        tried,
+        preferred: affinity.routeOf(session, Date.now()),
+        health,
+        now: Date.now(),
+        random: Math.random,
+      });
+      if (choice.kind === 'resting')
+        attempts.push(
+          ...choice.skipped.map(({ upstreamId, reason }) => ({
+            upstream_id: upstreamId,
+            error: reason,
+            duration_ms: 0,
+          })),
+        );
+      if (choice.kind !== 'candidate')
+        throw last ?? resting(choice.kind === 'resting' ? choice.waitMs : 0);
       tried.add(choice.candidate.route.id);
       try {
-        const flight = forwarder.forward(choice.candidate, outbound, { sink: passing.begin(), attempts });
+        const flight = forwarder.forward(choice.candidate, outbound, {
+          sink: passing.begin(),
+          attempts,
+        });
         passing.watch(flight);
         const answer = await flight.answer;
         affinity.served(session, choice.candidate.route.id, Date.now());
@@ -175,14 +249,36 @@ export class Pipeline {
     throw last ?? resting(0);
   }
 
-  #settle(request: ClientRequest, { asked, admitted, attempts, metered }: { asked: Asked; admitted: Admitted; attempts: RouteAttempt[]; metered: Metered }): void {
+  #settle(
+    request: ClientRequest,
+    {
+      asked,
+      admitted,
+      attempts,
+      metered,
+    }: { asked: Asked; admitted: Admitted; attempts: RouteAttempt[]; metered: Metered },
+  ): void {
     const { log, node, onFinal } = this.#parts;
     const { rid, receivedAtMs } = request;
-    const final = settle({ admitted, asked, metered, attempts, node, startedAtMs: receivedAtMs, endedAtMs: Date.now() });
-    if (metered.counted.quarantined !== null) log.warn({ rid, upstream_id: final.upstream_id, reason: metered.counted.quarantined }, 'reported usage is not credible; charged by our own count');
-    const isUpstreams = final.outcome === 'upstream_failed' || final.outcome === 'upstream_interrupted';
+    const final = settle({
+      admitted,
+      asked,
+      metered,
+      attempts,
+      node,
+      startedAtMs: receivedAtMs,
+      endedAtMs: Date.now(),
+    });
+    if (metered.counted.quarantined !== null)
+      log.warn(
+        { rid, upstream_id: final.upstream_id, reason: metered.counted.quarantined },
+        'reported usage is not credible; charged by our own count',
+      );
+    const isUpstreams =
+      final.outcome === 'upstream_failed' || final.outcome === 'upstream_interrupted';
     // Where all rest, the log said so when they began to.
-    if (isUpstreams && attempts.some(wasTried)) log.warn({ rid, outcome: final.outcome, attempts }, 'the upstream let a request down');
+    if (isUpstreams && attempts.some(wasTried))
+      log.warn({ rid, outcome: final.outcome, attempts }, 'the upstream let a request down');
     onFinal(final, asked);
   }
 
@@ -196,7 +292,13 @@ export class Pipeline {
 }
 
 function nothing(outcome: Outcome, { status }: ClientReply): Metered {
-  return { outcome, counted: { usage: NO_USAGE, basis: 'reported', quarantined: null }, firstTokenMs: null, status, sendEnd: () => undefined };
+  return {
+    outcome,
+    counted: { usage: NO_USAGE, basis: 'reported', quarantined: null },
+    firstTokenMs: null,
+    status,
+    sendEnd: () => undefined,
+  };
 }
 
 function notServing(): Refusal {
@@ -212,5 +314,11 @@ const STOPPED_RETRY_MS = 1_000;
 
 /** All upstreams rest: nothing was sent anywhere. */
 function resting(waitMs: number): UpstreamFailure {
-  return new UpstreamFailure(upstreamError('overloaded', { message: REFUSALS.no_route.message, retryAfterMs: waitMs || null }), { evidence: 'unsent' });
+  return new UpstreamFailure(
+    upstreamError('overloaded', {
+      message: REFUSALS.no_route.message,
+      retryAfterMs: waitMs || null,
+    }),
+    { evidence: 'unsent' },
+  );
 }

@@ -5,14 +5,41 @@ import { route } from './route.ts';
 
 const NOW = 1_000_000;
 
-function candidate(id: number, { weight = 1, maxConcurrency = null as number | null } = {}): Candidate {
+function candidate(
+  id: number,
+  { weight = 1, maxConcurrency = null as number | null } = {},
+): Candidate {
   return {
-    route: { id, model_id: 1, upstream_id: id, upstream_model: 'm', priority: 0, weight, output_limit_field: 'max_tokens' },
-    upstream: { id, name: `u${id}`, protocol: 'openai', base_url: 'https://u.example/v1', sealed_api_key: null, headers: {}, connect_timeout_ms: 1, first_token_timeout_ms: 1, idle_timeout_ms: 1, total_timeout_ms: 1, max_concurrency: maxConcurrency },
+    route: {
+      id,
+      model_id: 1,
+      upstream_id: id,
+      upstream_model: 'm',
+      priority: 0,
+      weight,
+      output_limit_field: 'max_tokens',
+    },
+    upstream: {
+      id,
+      name: `u${id}`,
+      protocol: 'openai',
+      base_url: 'https://u.example/v1',
+      sealed_api_key: null,
+      headers: {},
+      connect_timeout_ms: 1,
+      first_token_timeout_ms: 1,
+      idle_timeout_ms: 1,
+      total_timeout_ms: 1,
+      max_concurrency: maxConcurrency,
+    },
   };
 }
 
-function choose(groups: Candidate[][], health = new UpstreamHealth(), { tried = [] as number[], preferred = null as number | null, random = Math.random } = {}): number | string {
+function choose(
+  groups: Candidate[][],
+  health = new UpstreamHealth(),
+  { tried = [] as number[], preferred = null as number | null, random = Math.random } = {},
+): number | string {
   const choice = route({ groups, tried: new Set(tried), preferred, health, now: NOW, random });
   return choice.kind === 'candidate' ? choice.candidate.route.id : choice.kind;
 }
@@ -29,7 +56,8 @@ describe('route', () => {
     const health = new UpstreamHealth();
     health.started(1);
     health.answered(1, 500);
-    for (let round = 0; round < 50; round++) expect(choose([[candidate(1), candidate(2)]], health)).toBe(2);
+    for (let round = 0; round < 50; round++)
+      expect(choose([[candidate(1), candidate(2)]], health)).toBe(2);
   });
 
   test('stays with the route a session knows, however loaded, within its group and while it is well', () => {
@@ -48,7 +76,9 @@ describe('route', () => {
     const group = [candidate(1, { weight: 98 }), candidate(2), candidate(3)];
     let state = 1;
     const random = () => (state = (state * 16_807) % 2_147_483_647) / 2_147_483_647;
-    const drawn = Array.from({ length: 500 }, () => choose([group], new UpstreamHealth(), { random }));
+    const drawn = Array.from({ length: 500 }, () =>
+      choose([group], new UpstreamHealth(), { random }),
+    );
     expect(drawn.filter((id) => id === 1).length).toBeGreaterThan(450);
   });
 
@@ -56,8 +86,26 @@ describe('route', () => {
     const health = new UpstreamHealth();
     health.coolDown(1, 3_000, NOW);
     expect(choose([[candidate(1)], [candidate(2)]], health)).toBe(2);
-    expect(route({ groups: [[candidate(1)]], tried: new Set(), preferred: null, health, now: NOW + 1_000, random: Math.random })).toEqual({ kind: 'resting', waitMs: 2_000, skipped: [{ upstreamId: 1, reason: 'resting' }] });
-    expect(route({ groups: [[candidate(1)]], tried: new Set(), preferred: null, health, now: NOW + 3_000, random: Math.random }).kind).toBe('candidate');
+    expect(
+      route({
+        groups: [[candidate(1)]],
+        tried: new Set(),
+        preferred: null,
+        health,
+        now: NOW + 1_000,
+        random: Math.random,
+      }),
+    ).toEqual({ kind: 'resting', waitMs: 2_000, skipped: [{ upstreamId: 1, reason: 'resting' }] });
+    expect(
+      route({
+        groups: [[candidate(1)]],
+        tried: new Set(),
+        preferred: null,
+        health,
+        now: NOW + 3_000,
+        random: Math.random,
+      }).kind,
+    ).toBe('candidate');
   });
 
   test('keeps within an upstream concurrency', () => {
@@ -75,7 +123,14 @@ describe('route', () => {
     expect(choose([[candidate(1)]], health)).toBe(1);
     health.failed(1, NOW);
     expect(choose([[candidate(1)]], health)).toBe('resting');
-    const later = { groups: [[candidate(1)]], tried: new Set<number>(), preferred: null, health, now: NOW + 6_000, random: Math.random };
+    const later = {
+      groups: [[candidate(1)]],
+      tried: new Set<number>(),
+      preferred: null,
+      health,
+      now: NOW + 6_000,
+      random: Math.random,
+    };
     expect(route(later).kind).toBe('candidate');
     health.started(1);
     expect(route(later).kind).toBe('resting');

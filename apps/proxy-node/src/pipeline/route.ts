@@ -46,22 +46,37 @@ export function route({ groups, tried, preferred, health, now, random }: Routing
       waitMs = Math.min(waitMs, wait.ms);
       skipped.push({ upstreamId: candidate.upstream.id, reason: wait.reason });
     }
-    const candidate = free.find(({ route: { id } }) => id === preferred) ?? lessLoaded(free, health, random);
+    const candidate =
+      free.find(({ route: { id } }) => id === preferred) ?? lessLoaded(free, health, random);
     if (candidate) return { kind: 'candidate', candidate };
   }
   return skipped.length > 0 ? { kind: 'resting', waitMs, skipped } : { kind: 'exhausted' };
 }
 
-function waitFor({ route: { id }, upstream }: Candidate, health: UpstreamHealth, now: number): { ms: number; reason: SkipReason } | null {
+function waitFor(
+  { route: { id }, upstream }: Candidate,
+  health: UpstreamHealth,
+  now: number,
+): { ms: number; reason: SkipReason } | null {
   const ms = health.waitMs({ upstreamId: upstream.id, routeId: id }, now);
   if (ms > 0) return { ms, reason: 'resting' };
-  return upstream.max_concurrency !== null && health.inFlight(upstream.id) >= upstream.max_concurrency ? { ms: FULL_WAIT_MS, reason: 'full' } : null;
+  return upstream.max_concurrency !== null &&
+    health.inFlight(upstream.id) >= upstream.max_concurrency
+    ? { ms: FULL_WAIT_MS, reason: 'full' }
+    : null;
 }
 
-function lessLoaded(free: readonly Candidate[], health: UpstreamHealth, random: () => number): Candidate | undefined {
+function lessLoaded(
+  free: readonly Candidate[],
+  health: UpstreamHealth,
+  random: () => number,
+): Candidate | undefined {
   if (free.length < 2) return free[0];
   const one = draw(free, random);
-  const other = draw(free.filter((candidate) => candidate !== one), random);
+  const other = draw(
+    free.filter((candidate) => candidate !== one),
+    random,
+  );
   return health.load(other.upstream.id) < health.load(one.upstream.id) ? other : one;
 }
 

@@ -4,8 +4,16 @@ import { SessionAffinity, sessionOf } from './session-affinity.ts';
 const NOW = 1_000_000;
 const HOUR_MS = 3_600_000;
 
-function session(body: Record<string, unknown>, { headers = {}, accountId = 1, modelId = 1 } = {}): string | null {
-  return sessionOf({ accountId, modelId, headers, ask: { body, raw: Buffer.from(JSON.stringify(body)) } });
+function session(
+  body: Record<string, unknown>,
+  { headers = {}, accountId = 1, modelId = 1 } = {},
+): string | null {
+  return sessionOf({
+    accountId,
+    modelId,
+    headers,
+    ask: { body, raw: Buffer.from(JSON.stringify(body)) },
+  });
 }
 
 describe('a session', () => {
@@ -33,7 +41,9 @@ describe('a session', () => {
 
   test('belongs to one account and one model', () => {
     const body = { prompt_cache_key: 'a' };
-    expect(new Set([session(body), session(body, { accountId: 2 }), session(body, { modelId: 2 })]).size).toBe(3);
+    expect(
+      new Set([session(body), session(body, { accountId: 2 }), session(body, { modelId: 2 })]).size,
+    ).toBe(3);
   });
 });
 
@@ -50,7 +60,13 @@ describe('SessionAffinity', () => {
 
   test('is bounded, and forgets who was quiet the longest', () => {
     const affinity = new SessionAffinity(2);
-    for (const [name, routeId] of [['a', 1], ['b', 2], ['a', 3], ['c', 4]] as const) affinity.served(name, routeId, NOW);
+    for (const [name, routeId] of [
+      ['a', 1],
+      ['b', 2],
+      ['a', 3],
+      ['c', 4],
+    ] as const)
+      affinity.served(name, routeId, NOW);
     expect(affinity.size).toBe(2);
     expect(affinity.routeOf('a', NOW)).toBe(3);
     expect(affinity.routeOf('b', NOW)).toBeNull();

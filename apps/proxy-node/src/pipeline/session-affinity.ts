@@ -45,19 +45,38 @@ export class SessionAffinity {
  * The session a request belongs to, as its client names it, else by what its body begins with; null for a short body that names none.
  * Always of one account and model: nobody can steer, or learn of, another's sessions.
  */
-export function sessionOf({ accountId, modelId, headers, ask }: { accountId: number; modelId: number; headers: IncomingHttpHeaders; ask: Pick<Ask, 'body' | 'raw'> }): string | null {
+export function sessionOf({
+  accountId,
+  modelId,
+  headers,
+  ask,
+}: {
+  accountId: number;
+  modelId: number;
+  headers: IncomingHttpHeaders;
+  ask: Pick<Ask, 'body' | 'raw'>;
+}): string | null {
   const named = namedSession(headers, ask.body);
   if (named === undefined && ask.raw.length < CACHED_PREFIX_BYTES) return null;
-  const digest = named === undefined ? hash('sha256', ask.raw.subarray(0, CACHED_PREFIX_BYTES), 'base64url') : hash('sha256', `named ${named}`, 'base64url');
+  const digest =
+    named === undefined
+      ? hash('sha256', ask.raw.subarray(0, CACHED_PREFIX_BYTES), 'base64url')
+      : hash('sha256', `named ${named}`, 'base64url');
   return `${accountId}/${modelId}/${digest}`;
 }
 
-function namedSession(headers: IncomingHttpHeaders, { prompt_cache_key: cacheKey, metadata }: Ask['body']): string | undefined {
+function namedSession(
+  headers: IncomingHttpHeaders,
+  { prompt_cache_key: cacheKey, metadata }: Ask['body'],
+): string | undefined {
   for (const name of SESSION_HEADERS) {
     const value = headers[name];
     if (typeof value === 'string' && value !== '') return value;
   }
   if (typeof cacheKey === 'string' && cacheKey !== '') return cacheKey;
-  const user = typeof metadata === 'object' && metadata !== null && 'user_id' in metadata ? metadata.user_id : undefined;
+  const user =
+    typeof metadata === 'object' && metadata !== null && 'user_id' in metadata
+      ? metadata.user_id
+      : undefined;
   return typeof user === 'string' && user !== '' ? user : undefined;
 }

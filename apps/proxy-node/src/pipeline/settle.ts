@@ -16,7 +16,15 @@ export interface Ending {
 }
 
 /** Closes the hold with what the request used; the final is in the journal when it returns. The first call for a request wins; returns the final for log and metrics. */
-export function settle({ admitted, asked, metered, attempts, node, startedAtMs, endedAtMs }: Ending): UsageFinal {
+export function settle({
+  admitted,
+  asked,
+  metered,
+  attempts,
+  node,
+  startedAtMs,
+  endedAtMs,
+}: Ending): UsageFinal {
   const { usage, basis } = metered.counted;
   const final: UsageFinal = {
     kind: 'usage',

@@ -8,7 +8,11 @@ let node: NodeUnderTest;
 const upstreams: LocalUpstream[] = [];
 
 beforeAll(async () => {
-  node = await startNodeUnderTest({ KEEP_ALIVE_MS: '300', STREAM_SLICE_OUTPUT_TOKENS: '20', CLIENT_STALL_TIMEOUT_MS: '1500' });
+  node = await startNodeUnderTest({
+    KEEP_ALIVE_MS: '300',
+    STREAM_SLICE_OUTPUT_TOKENS: '20',
+    CLIENT_STALL_TIMEOUT_MS: '1500',
+  });
 });
 afterAll(async () => {
   await node.stop();
@@ -21,18 +25,45 @@ async function upstreamOf(answer: (response: ServerResponse) => void): Promise<L
   return upstream;
 }
 
-const event = (data: unknown) => `data: ${typeof data === 'string' ? data : JSON.stringify(data)}\n\n`;
-const chunk = (delta: object, finish: string | null = null) => event({ id: 'c1', object: 'chat.completion.chunk', created: 1, model: 'real', choices: [{ index: 0, delta, finish_reason: finish }] });
+const event = (data: unknown) =>
+  `data: ${typeof data === 'string' ? data : JSON.stringify(data)}\n\n`;
+const chunk = (delta: object, finish: string | null = null) =>
+  event({
+    id: 'c1',
+    object: 'chat.completion.chunk',
+    created: 1,
+    model: 'real',
+    choices: [{ index: 0, delta, finish_reason: finish }],
+  });
 const START = chunk({ role: 'assistant', content: '' });
-const usage = (prompt: number, completion: number) => event({ id: 'c1', object: 'chat.completion.chunk', created: 1, model: 'real', choices: [], usage: { prompt_tokens: prompt, completion_tokens: completion, total_tokens: prompt + completion } });
+const usage = (prompt: number, completion: number) =>
+  event({
+    id: 'c1',
+    object: 'chat.completion.chunk',
+    created: 1,
+    model: 'real',
+    choices: [],
+    usage: {
+      prompt_tokens: prompt,
+      completion_tokens: completion,
+      total_tokens: prompt + completion,
+    },
+  });
 const END = chunk({}, 'stop') + usage(3, 2) + event('[DONE]');
-const sse = (response: ServerResponse) => response.writeHead(200, { 'content-type': 'text/event-stream' });
+const sse = (response: ServerResponse) =>
+  response.writeHead(200, { 'content-type': 'text/event-stream' });
 const later = (ms: number, act: () => void) => void setTimeout(act, ms);
 
-const chatAsk = (model: { name: string }) => ({ model: model.name, stream: true, messages: [{ role: 'user', content: 'go' }] });
+const chatAsk = (model: { name: string }) => ({
+  model: model.name,
+  stream: true,
+  messages: [{ role: 'user', content: 'go' }],
+});
 
 test('behaviour 23: keeps a silent chat stream alive with a comment, also before the upstream answers', async () => {
-  const upstream = await upstreamOf((response) => later(900, () => sse(response).end(START + chunk({ content: 'at last' }) + END)));
+  const upstream = await upstreamOf((response) =>
+    later(900, () => sse(response).end(START + chunk({ content: 'at last' }) + END)),
+  );
   const model = await node.addModel([{ baseUrl: upstream.baseUrl }]);
   const text = await (await node.post('/v1/chat/completions', chatAsk(model))).text();
   expect(text).toMatch(/^: ?/);
@@ -43,27 +74,56 @@ test('behaviour 23: keeps a silent chat stream alive with a comment, also before
 test('behaviour 23: keeps a silent messages stream alive with a ping', async () => {
   const upstream = await upstreamOf((response) =>
     later(900, () => {
-      const named = (data: { type: string }) => `event: ${data.type}\ndata: ${JSON.stringify(data)}\n\n`;
+      const named = (data: { type: string }) =>
+        `event: ${data.type}\ndata: ${JSON.stringify(data)}\n\n`;
       const parts: ({ type: string } & Record<string, unknown>)[] = [
-        { type: 'message_start', message: { id: 'm', type: 'message', role: 'assistant', model: 'real', content: [], stop_reason: null, stop_sequence: null, usage: { input_tokens: 4, output_tokens: 1 } } },
+        {
+          type: 'message_start',
+          message: {
+            id: 'm',
+            type: 'message',
+            role: 'assistant',
+            model: 'real',
+            content: [],
+            stop_reason: null,
+            stop_sequence: null,
+            usage: { input_tokens: 4, output_tokens: 1 },
+          },
+        },
         { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } },
         { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'hi' } },
         { type: 'content_block_stop', index: 0 },
-        { type: 'message_delta', delta: { stop_reason: 'end_turn', stop_sequence: null }, usage: { output_tokens: 3 } },
+        {
+          type: 'message_delta',
+          delta: { stop_reason: 'end_turn', stop_sequence: null },
+          usage: { output_tokens: 3 },
+        },
         { type: 'message_stop' },
       ];
       sse(response).end(parts.map(named).join(''));
     }),
   );
   const model = await node.addModel([{ baseUrl: upstream.baseUrl, protocol: 'anthropic' }]);
-  const text = await (await node.post('/v1/messages', { ...chatAsk(model), max_tokens: 50 }, { 'anthropic-version': '2023-06-01' })).text();
+  const text = await (
+    await node.post(
+      '/v1/messages',
+      { ...chatAsk(model), max_tokens: 50 },
+      { 'anthropic-version': '2023-06-01' },
+    )
+  ).text();
   expect(text).toMatch(/^event: ping\n/);
   expect(text).toContain('event: message_stop');
   expect(await node.settledBalance(model)).toBe(1_000_000 - 7);
 });
 
 test('behaviour 24: an upstream that fails after a keep-alive is told in the stream', async () => {
-  const upstream = await upstreamOf((response) => later(900, () => response.writeHead(500, { 'content-type': 'application/json' }).end('{"error":{"message":"no"}}')));
+  const upstream = await upstreamOf((response) =>
+    later(900, () =>
+      response
+        .writeHead(500, { 'content-type': 'application/json' })
+        .end('{"error":{"message":"no"}}'),
+    ),
+  );
   const model = await node.addModel([{ baseUrl: upstream.baseUrl }]);
   const response = await node.post('/v1/chat/completions', chatAsk(model));
   const text = await response.text();
@@ -95,7 +155,12 @@ test('an answer whose finish was read is passed on to its end, whatever is left 
     later(100, () => response.end(usage(3, 100) + event('[DONE]')));
   });
   const model = await node.addModel([{ baseUrl: upstream.baseUrl }], {}, 120);
-  const text = await (await node.post('/v1/chat/completions', { ...chatAsk(model), stream_options: { include_usage: true } })).text();
+  const text = await (
+    await node.post('/v1/chat/completions', {
+      ...chatAsk(model),
+      stream_options: { include_usage: true },
+    })
+  ).text();
   expect(text.match(/"finish_reason":"\w+"/g)).toEqual(['"finish_reason":"stop"']);
   expect(text).toContain('"completion_tokens":100');
   expect(await node.settledBalance(model)).toBe(120 - 103);
@@ -109,7 +174,9 @@ test('ends a stream whose key is disabled at its next checkpoint, and bills it',
     response.on('close', () => clearInterval(timer));
   });
   const model = await node.addModel([{ baseUrl: upstream.baseUrl }]);
-  const response = await node.post('/v1/chat/completions', chatAsk(model), { authorization: `Bearer ${key}` });
+  const response = await node.post('/v1/chat/completions', chatAsk(model), {
+    authorization: `Bearer ${key}`,
+  });
   const live = await node.live.getKey(ACCOUNT_ID, hash);
   if (!live) throw new Error('the key must be live');
   await node.live.putKey({ ...live, status: 'disabled', revision: 2 });
@@ -125,7 +192,8 @@ test('behaviour 30: a slow reader slows the upstream down instead of filling mem
     sse(response).write(START);
     const line = chunk({ content: 'some words '.repeat(1_500) });
     const pump = (): void => {
-      while (!response.destroyed && written < 200_000_000 && response.write(line)) written += line.length;
+      while (!response.destroyed && written < 200_000_000 && response.write(line))
+        written += line.length;
       if (!response.destroyed) response.once('drain', pump);
     };
     pump();
@@ -135,7 +203,9 @@ test('behaviour 30: a slow reader slows the upstream down instead of filling mem
   const body = JSON.stringify({ ...chatAsk(model), max_tokens: 100_000_000 });
   const socket = connect(Number(port), hostname);
   socket.on('error', () => undefined);
-  socket.write(`POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${node.apiKey}\r\ncontent-length: ${body.length}\r\n\r\n${body}`);
+  socket.write(
+    `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${node.apiKey}\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
+  );
   socket.pause();
   await upstream.aborted;
   expect(written).toBeLessThan(30_000_000);
@@ -146,40 +216,69 @@ test('behaviour 30: a slow reader slows the upstream down instead of filling mem
 /** What the last usage report of a stream says, in charged tokens where every weight is 1. */
 function toldTokens(text: string): number {
   const report = text.slice(text.lastIndexOf('"usage":{'));
-  return [...report.matchAll(/"(?:prompt|completion|input|output)_tokens":(\d+)/g)].reduce((sum, [, tokens]) => sum + Number(tokens), 0);
+  return [...report.matchAll(/"(?:prompt|completion|input|output)_tokens":(\d+)/g)].reduce(
+    (sum, [, tokens]) => sum + Number(tokens),
+    0,
+  );
 }
 
 test.each([
   ['chat', '/v1/chat/completions', { stream_options: { include_usage: true } }],
   ['messages', '/v1/messages', { max_tokens: 1_000 }],
-])('a %s client whose upstream reports no usage is told what it is charged', async (_protocol, path, fields) => {
-  const words = Array.from({ length: 30 }, (_, index) => chunk({ content: `untokenisable${index}` })).join('');
-  const upstream = await upstreamOf((response) => sse(response).end(START + words + chunk({}, 'stop') + event('[DONE]')));
-  const model = await node.addModel([{ baseUrl: upstream.baseUrl }]);
-  const messages = [{ role: 'user', content: 'a long prompt '.repeat(5_000) }];
-  const text = await (await node.post(path, { ...chatAsk(model), ...fields, messages }, { 'anthropic-version': '2023-06-01' })).text();
-  const charged = 1_000_000 - (await node.settledBalance(model));
-  expect(charged).toBeGreaterThan(15_000);
-  expect(toldTokens(text)).toBe(charged);
-});
+])(
+  'a %s client whose upstream reports no usage is told what it is charged',
+  async (_protocol, path, fields) => {
+    const words = Array.from({ length: 30 }, (_, index) =>
+      chunk({ content: `untokenisable${index}` }),
+    ).join('');
+    const upstream = await upstreamOf((response) =>
+      sse(response).end(START + words + chunk({}, 'stop') + event('[DONE]')),
+    );
+    const model = await node.addModel([{ baseUrl: upstream.baseUrl }]);
+    const messages = [{ role: 'user', content: 'a long prompt '.repeat(5_000) }];
+    const text = await (
+      await node.post(
+        path,
+        { ...chatAsk(model), ...fields, messages },
+        { 'anthropic-version': '2023-06-01' },
+      )
+    ).text();
+    const charged = 1_000_000 - (await node.settledBalance(model));
+    expect(charged).toBeGreaterThan(15_000);
+    expect(toldTokens(text)).toBe(charged);
+  },
+);
 
 test.each([
   ['chat', '/v1/chat/completions', { stream_options: { include_usage: true } }],
   ['messages', '/v1/messages', { max_tokens: 1_000 }],
-])('a %s client whose stream ends with its balance is told what it is charged', async (_protocol, path, fields) => {
-  const upstream = await upstreamOf((response) => {
-    sse(response).write(START);
-    const timer = setInterval(() => response.write(chunk({ content: 'wordwithnoendofit' })), 10);
-    response.on('close', () => clearInterval(timer));
-  });
-  const model = await node.addModel([{ baseUrl: upstream.baseUrl }], {}, 200);
-  const text = await (await node.post(path, { ...chatAsk(model), ...fields }, { 'anthropic-version': '2023-06-01' })).text();
-  expect(text).toMatch(/"(finish_reason":"length|stop_reason":"max_tokens)"/);
-  expect(toldTokens(text)).toBe(200 - (await node.settledBalance(model)));
-});
+])(
+  'a %s client whose stream ends with its balance is told what it is charged',
+  async (_protocol, path, fields) => {
+    const upstream = await upstreamOf((response) => {
+      sse(response).write(START);
+      const timer = setInterval(() => response.write(chunk({ content: 'wordwithnoendofit' })), 10);
+      response.on('close', () => clearInterval(timer));
+    });
+    const model = await node.addModel([{ baseUrl: upstream.baseUrl }], {}, 200);
+    const text = await (
+      await node.post(path, { ...chatAsk(model), ...fields }, { 'anthropic-version': '2023-06-01' })
+    ).text();
+    expect(text).toMatch(/"(finish_reason":"length|stop_reason":"max_tokens)"/);
+    expect(toldTokens(text)).toBe(200 - (await node.settledBalance(model)));
+  },
+);
 
 test('usage that is absurd is not believed: the request is charged by our own count', async () => {
-  const upstream = await upstreamOf((response) => sse(response).end(START + chunk({ content: 'one two' }) + chunk({}, 'stop') + usage(9_000_000_000, -1) + event('[DONE]')));
+  const upstream = await upstreamOf((response) =>
+    sse(response).end(
+      START +
+        chunk({ content: 'one two' }) +
+        chunk({}, 'stop') +
+        usage(9_000_000_000, -1) +
+        event('[DONE]'),
+    ),
+  );
   const model = await node.addModel([{ baseUrl: upstream.baseUrl }]);
   await (await node.post('/v1/chat/completions', chatAsk(model))).text();
   const balance = await node.settledBalance(model);

@@ -1,5 +1,10 @@
 import { NO_USAGE, type Outcome, type TokenUsage } from '@tollgate/contracts';
-import { upstreamError, type StreamReader, type StreamSink, type UpstreamError } from '@tollgate/protocols';
+import {
+  upstreamError,
+  type StreamReader,
+  type StreamSink,
+  type UpstreamError,
+} from '@tollgate/protocols';
 import type { Ticking } from '../upstream/ticker.ts';
 import { gatewayFailure, UpstreamFailure } from '../upstream/upstream-failure.ts';
 import type { AnswerMeter, MeterContext, Metered } from './answer-meter.ts';
@@ -80,13 +85,21 @@ export class StreamMeter implements AnswerMeter, Ticking {
       // All of a short answer may be here already: consuming it settles this promise at once.
       if (this.#context.reply.isGone) this.#clientLeft();
       else if (this.#stopReason) this.#stop(this.#stopReason);
-      else answer.call.consume({ data: (chunk) => this.#data(chunk), end: () => this.#upstreamEnded(), failed: (failure) => this.#broke(failure) });
+      else
+        answer.call.consume({
+          data: (chunk) => this.#data(chunk),
+          end: () => this.#upstreamEnded(),
+          failed: (failure) => this.#broke(failure),
+        });
     });
   }
 
   fail(error: unknown): void {
     const { reply } = this.#context;
-    if (this.#reader) reply.write(this.#reader.fail(error instanceof UpstreamFailure ? error.error : upstreamError('server')));
+    if (this.#reader)
+      reply.write(
+        this.#reader.fail(error instanceof UpstreamFailure ? error.error : upstreamError('server')),
+      );
     reply.end();
   }
 
@@ -103,7 +116,8 @@ export class StreamMeter implements AnswerMeter, Ticking {
   tick(now: number): void {
     const { reply, keepAliveMs } = this.#context;
     if (reply.isStalled(now)) return reply.cut();
-    if (this.#isOver || !this.#reader || reply.isBlocked || now - this.#lastWriteAt < keepAliveMs) return;
+    if (this.#isOver || !this.#reader || reply.isBlocked || now - this.#lastWriteAt < keepAliveMs)
+      return;
     this.#commitPreamble();
     this.#write(this.#reader.keepAlive());
   }
@@ -151,13 +165,23 @@ export class StreamMeter implements AnswerMeter, Ticking {
     const reader = this.#reader;
     if (this.#isOver || !reader) return;
     this.#pass(reader, reader.end());
-    if (!this.#isOver) this.#broke(gatewayFailure('server', 'The upstream ended its answer early.'));
+    if (!this.#isOver)
+      this.#broke(gatewayFailure('server', 'The upstream ended its answer early.'));
   }
 
   /** Routes what the reader gave: on to the client, into the preamble, or back as a failure while nobody has seen anything. */
   #pass(reader: StreamReader, bytes: Uint8Array): void {
-    if (reader.state === 'failed' && !reader.hasContent && !this.#isCommitted) return this.#replaceable(reader.error ?? upstreamError('server'), reader.error ? 'stated' : 'contentless');
-    if (!this.#isCommitted && !reader.hasContent && reader.state === 'running' && this.#preambleBytes + bytes.byteLength <= PREAMBLE_BYTES_MAX) {
+    if (reader.state === 'failed' && !reader.hasContent && !this.#isCommitted)
+      return this.#replaceable(
+        reader.error ?? upstreamError('server'),
+        reader.error ? 'stated' : 'contentless',
+      );
+    if (
+      !this.#isCommitted &&
+      !reader.hasContent &&
+      reader.state === 'running' &&
+      this.#preambleBytes + bytes.byteLength <= PREAMBLE_BYTES_MAX
+    ) {
       if (bytes.byteLength > 0) this.#preamble.push(bytes);
       this.#preambleBytes += bytes.byteLength;
       return;
@@ -173,7 +197,8 @@ export class StreamMeter implements AnswerMeter, Ticking {
     const reader = this.#reader;
     if (this.#isOver || !reader) return;
     if (reader.hasFinish && reader.state === 'running') return this.#pass(reader, reader.end());
-    if (!this.#isCommitted && !reader.hasContent) return this.#replaceable(failure.error, 'contentless');
+    if (!this.#isCommitted && !reader.hasContent)
+      return this.#replaceable(failure.error, 'contentless');
     this.#commitPreamble();
     const last = reader.fail(failure.error);
     this.#over(failedOutcome(reader), { last: () => last, failure });
@@ -192,7 +217,8 @@ export class StreamMeter implements AnswerMeter, Ticking {
     this.#stopReason = reason;
     if (this.#isOver || !reader || !this.#answer) return;
     this.#commitPreamble();
-    if (reason === 'balance_exhausted') return this.#over(reason, { last: (usage) => reader.finishEarly(usage) });
+    if (reason === 'balance_exhausted')
+      return this.#over(reason, { last: (usage) => reader.finishEarly(usage) });
     const last = reader.fail(reason === 'node_stopped' ? STOPPED : REVOKED);
     this.#over(reason, { last: () => last });
   }
@@ -204,20 +230,34 @@ export class StreamMeter implements AnswerMeter, Ticking {
   }
 
   /** `last`: what the client gets once its usage is counted and journalled; told what is charged, it may tell the client. */
-  #over(outcome: Outcome, { last = () => NO_BYTES, failure = null }: { last?: LastBytes; failure?: UpstreamFailure | null } = {}): void {
+  #over(
+    outcome: Outcome,
+    {
+      last = () => NO_BYTES,
+      failure = null,
+    }: { last?: LastBytes; failure?: UpstreamFailure | null } = {},
+  ): void {
     if (this.#isOver) return;
     this.close();
     const answer = this.#answer;
-    const health = failure ?? (outcome === 'upstream_interrupted' || outcome === 'upstream_failed' ? new UpstreamFailure(this.#reader?.error ?? upstreamError('server')) : null);
+    const health =
+      failure ??
+      (outcome === 'upstream_interrupted' || outcome === 'upstream_failed'
+        ? new UpstreamFailure(this.#reader?.error ?? upstreamError('server'))
+        : null);
     if (outcome === 'completed') answer?.call.finish();
     else answer?.call.abort(outcome);
     answer?.close(health);
-    this.#count(outcome, last).then((metered) => this.#metered.resolve(metered), this.#metered.reject);
+    this.#count(outcome, last).then(
+      (metered) => this.#metered.resolve(metered),
+      this.#metered.reject,
+    );
   }
 
   async #count(outcome: Outcome, last: LastBytes): Promise<Metered> {
     const { reply } = this.#context;
-    const counted = outcome === 'upstream_failed' ? NOTHING : await this.#tally.atEnd(this.#reported());
+    const counted =
+      outcome === 'upstream_failed' ? NOTHING : await this.#tally.atEnd(this.#reported());
     const sendEnd = (): void => {
       reply.write(last(counted.usage));
       reply.end();
@@ -226,7 +266,11 @@ export class StreamMeter implements AnswerMeter, Ticking {
   }
 
   #roomFor(tally: Tally): HoldRoom {
-    return new HoldRoom({ hold: this.#context.hold, usage: () => tally.ifEnded(this.#reported()), told: () => this.#reader });
+    return new HoldRoom({
+      hold: this.#context.hold,
+      usage: () => tally.ifEnded(this.#reported()),
+      told: () => this.#reader,
+    });
   }
 
   #reported(): { usage: StreamReader['usage']; isFinal: boolean } {
@@ -261,5 +305,9 @@ function failedOutcome(reader: StreamReader): Outcome {
 const NO_BYTES = new Uint8Array();
 const NO_REST = Buffer.alloc(0);
 const NOTHING = { usage: NO_USAGE, basis: 'reported', quarantined: null } as const;
-const STOPPED = upstreamError('overloaded', { message: 'The gateway is being restarted; send the request again.' });
-const REVOKED = upstreamError('server', { message: 'Access was withdrawn while the answer was being streamed.' });
+const STOPPED = upstreamError('overloaded', {
+  message: 'The gateway is being restarted; send the request again.',
+});
+const REVOKED = upstreamError('server', {
+  message: 'Access was withdrawn while the answer was being streamed.',
+});

@@ -1,5 +1,13 @@
 import { NO_USAGE, type ChargeBasis, type TokenUsage } from '@tollgate/contracts';
-import { countTokens, countTokensGently, estimateUsage, quarantine, TokenCounter, type HoldPlan, type UsageBounds } from '@tollgate/metering';
+import {
+  countTokens,
+  countTokensGently,
+  estimateUsage,
+  quarantine,
+  TokenCounter,
+  type HoldPlan,
+  type UsageBounds,
+} from '@tollgate/metering';
 import type { PromptFacts } from '@tollgate/protocols';
 import { nextTurn } from '../next-turn.ts';
 
@@ -32,7 +40,15 @@ export class Tally {
   #isCountingPrompt = false;
 
   /** `plan`: of the hold. `exactTextTokens`: of the prompt, where admission has tokenised it. */
-  constructor({ prompt, plan, exactTextTokens = null }: { prompt: PromptFacts; plan: Pick<HoldPlan, 'bounds' | 'besideTextTokens'>; exactTextTokens?: number | null }) {
+  constructor({
+    prompt,
+    plan,
+    exactTextTokens = null,
+  }: {
+    prompt: PromptFacts;
+    plan: Pick<HoldPlan, 'bounds' | 'besideTextTokens'>;
+    exactTextTokens?: number | null;
+  }) {
     this.#prompt = prompt;
     this.#bounds = plan.bounds;
     this.#besideTextTokens = plan.besideTextTokens;
@@ -48,7 +64,11 @@ export class Tally {
     const reported = this.#believed(usage);
     if (reported && isFinal) return reported;
     if (!reported) this.#startCountingPrompt();
-    return { ...(reported ?? (this.#textTokens === null ? NO_USAGE : this.#promptOf(this.#textTokens))), output: this.#output.tokens, reasoning: 0 };
+    return {
+      ...(reported ?? (this.#textTokens === null ? NO_USAGE : this.#promptOf(this.#textTokens))),
+      output: this.#output.tokens,
+      reasoning: 0,
+    };
   }
 
   /**
@@ -58,7 +78,10 @@ export class Tally {
   ifEnded({ usage, isFinal }: Reported): TokenUsage {
     const reported = this.#believed(usage);
     if (reported && isFinal) return reported;
-    const prompt = reported ?? { ...NO_USAGE, input: this.#besideTextTokens + (this.#textTokens ?? this.#prompt.textBytes) };
+    const prompt = reported ?? {
+      ...NO_USAGE,
+      input: this.#besideTextTokens + (this.#textTokens ?? this.#prompt.textBytes),
+    };
     return { ...prompt, output: this.#output.tokensIfEnded, reasoning: 0 };
   }
 
@@ -68,7 +91,11 @@ export class Tally {
     const quarantined = usage && !reported ? this.#doubt(usage) : null;
     if (reported && isFinal) return { usage: reported, basis: 'reported', quarantined };
     const prompt = reported ?? this.#promptOf(await this.#countPrompt());
-    return { usage: { ...prompt, output: this.#output.finish(), reasoning: 0 }, basis: 'estimated', quarantined };
+    return {
+      usage: { ...prompt, output: this.#output.finish(), reasoning: 0 },
+      basis: 'estimated',
+      quarantined,
+    };
   }
 
   #believed(usage: TokenUsage | null): TokenUsage | null {
@@ -92,12 +119,19 @@ export class Tally {
   async #countPrompt(): Promise<number> {
     if (this.#textTokens !== null) return this.#textTokens;
     const text = this.#prompt.text();
-    this.#textTokens = this.#prompt.textBytes <= PROMPT_AT_ONCE_BYTES ? countTokens(text) : await countTokensGently(text, nextTurn);
+    this.#textTokens =
+      this.#prompt.textBytes <= PROMPT_AT_ONCE_BYTES
+        ? countTokens(text)
+        : await countTokensGently(text, nextTurn);
     return this.#textTokens;
   }
 
   #promptOf(promptTextTokens: number): TokenUsage {
-    return estimateUsage({ promptTextTokens, imageCount: this.#prompt.imageCount, outputTokens: 0 });
+    return estimateUsage({
+      promptTextTokens,
+      imageCount: this.#prompt.imageCount,
+      outputTokens: 0,
+    });
   }
 }
 

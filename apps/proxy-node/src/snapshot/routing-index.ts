@@ -1,5 +1,11 @@
 import { canExchange, type ClientProtocol } from '@tollgate/protocols';
-import type { PublishedSnapshot, SnapshotModel, SnapshotRoute, SnapshotUpstream, UpstreamProtocol } from '@tollgate/snapshot';
+import type {
+  PublishedSnapshot,
+  SnapshotModel,
+  SnapshotRoute,
+  SnapshotUpstream,
+  UpstreamProtocol,
+} from '@tollgate/snapshot';
 
 export interface Candidate {
   readonly route: SnapshotRoute;
@@ -9,7 +15,12 @@ export interface Candidate {
 /** Candidates to try in order of preference; within a group by weight and load. */
 export type CandidateGroups = readonly (readonly Candidate[])[];
 
-const NATIVE_DIALECT: Record<ClientProtocol, UpstreamProtocol | null> = { chat: 'openai', embeddings: 'openai', messages: 'anthropic', responses: null };
+const NATIVE_DIALECT: Record<ClientProtocol, UpstreamProtocol | null> = {
+  chat: 'openai',
+  embeddings: 'openai',
+  messages: 'anthropic',
+  responses: null,
+};
 
 /** One snapshot, arranged for lookups. Immutable: a newer snapshot makes a new index, and requests keep the one they began with. */
 export class RoutingIndex {
@@ -23,9 +34,15 @@ export class RoutingIndex {
     const { models, routes, upstreams } = snapshot.document;
     this.snapshot = snapshot;
     // The books let no two models share a name or alias; if ever they did, the model's own name would win.
-    this.#byName = new Map([...models.flatMap((model) => (model.aliases ?? []).map((alias) => [alias, model] as const)), ...models.map((model) => [model.name, model] as const)]);
+    this.#byName = new Map([
+      ...models.flatMap((model) => (model.aliases ?? []).map((alias) => [alias, model] as const)),
+      ...models.map((model) => [model.name, model] as const),
+    ]);
     this.#byId = new Map(models.map((model) => [model.id, model]));
-    this.#tiers = tiersByModel(routes, new Map(upstreams.map((upstream) => [upstream.id, upstream])));
+    this.#tiers = tiersByModel(
+      routes,
+      new Map(upstreams.map((upstream) => [upstream.id, upstream])),
+    );
   }
 
   /** By name or alias. */
@@ -41,7 +58,8 @@ export class RoutingIndex {
   candidates(modelId: number, protocol: ClientProtocol): CandidateGroups {
     const key = `${modelId}/${protocol}`;
     let groups = this.#groups.get(key);
-    if (!groups) this.#groups.set(key, (groups = groupsFor(this.#tiers.get(modelId) ?? [], protocol)));
+    if (!groups)
+      this.#groups.set(key, (groups = groupsFor(this.#tiers.get(modelId) ?? [], protocol)));
     return groups;
   }
 
@@ -50,19 +68,28 @@ export class RoutingIndex {
   }
 }
 
-function tiersByModel(routes: readonly SnapshotRoute[], upstreams: ReadonlyMap<number, SnapshotUpstream>): Map<number, Candidate[][]> {
+function tiersByModel(
+  routes: readonly SnapshotRoute[],
+  upstreams: ReadonlyMap<number, SnapshotUpstream>,
+): Map<number, Candidate[][]> {
   const tiers = new Map<number, Candidate[][]>();
   const byModel = Map.groupBy(routes, (route) => route.model_id);
   for (const [modelId, ofModel] of byModel) {
     const byPriority = Map.groupBy(ofModel, (route) => route.priority);
     const priorities = [...byPriority.keys()].sort((one, other) => one - other);
-    tiers.set(modelId, priorities.map((priority) => candidatesOf(byPriority.get(priority) ?? [], upstreams)));
+    tiers.set(
+      modelId,
+      priorities.map((priority) => candidatesOf(byPriority.get(priority) ?? [], upstreams)),
+    );
   }
   return tiers;
 }
 
 /** The compiler leaves no route without its upstream; one that had none would be skipped rather than break the whole snapshot. */
-function candidatesOf(routes: readonly SnapshotRoute[], upstreams: ReadonlyMap<number, SnapshotUpstream>): Candidate[] {
+function candidatesOf(
+  routes: readonly SnapshotRoute[],
+  upstreams: ReadonlyMap<number, SnapshotUpstream>,
+): Candidate[] {
   return routes.flatMap((route) => {
     const upstream = upstreams.get(route.upstream_id);
     return upstream ? [{ route, upstream }] : [];
@@ -73,7 +100,9 @@ function groupsFor(tiers: readonly Candidate[][], protocol: ClientProtocol): Can
   return tiers.flatMap((tier) => {
     const served = tier.filter(({ upstream }) => canExchange(protocol, upstream.protocol));
     const native = served.filter(({ upstream }) => upstream.protocol === NATIVE_DIALECT[protocol]);
-    const translated = served.filter(({ upstream }) => upstream.protocol !== NATIVE_DIALECT[protocol]);
+    const translated = served.filter(
+      ({ upstream }) => upstream.protocol !== NATIVE_DIALECT[protocol],
+    );
     return [native, translated].filter((group) => group.length > 0);
   });
 }

@@ -2,13 +2,19 @@ import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { publishSnapshot, verifySnapshot, type PublishedSnapshot, type SnapshotDocument } from '@tollgate/snapshot';
+import {
+  publishSnapshot,
+  verifySnapshot,
+  type PublishedSnapshot,
+  type SnapshotDocument,
+} from '@tollgate/snapshot';
 import { pino } from 'pino';
 import { SnapshotFile } from './snapshot-file.ts';
 import { SnapshotFollower, type SnapshotSource } from './snapshot-follower.ts';
 
 const EMPTY: SnapshotDocument = { format: 1, models: [], upstreams: [], routes: [] };
-const published = (version: number): PublishedSnapshot => publishSnapshot({ version, document: EMPTY, publishedAtMs: 1 });
+const published = (version: number): PublishedSnapshot =>
+  publishSnapshot({ version, document: EMPTY, publishedAtMs: 1 });
 
 /** What a Redis would hold, which may also be away. */
 class Shelf implements SnapshotSource {
@@ -46,7 +52,12 @@ afterEach(async () => {
 const path = () => join(folder, 'snapshot.json');
 
 async function follow(): Promise<SnapshotFollower> {
-  const follower = new SnapshotFollower({ source: shelf, file: new SnapshotFile(path(), { worker: 0 }), log: pino({ level: 'silent' }), pullMs: 60_000 });
+  const follower = new SnapshotFollower({
+    source: shelf,
+    file: new SnapshotFile(path(), { worker: 0 }),
+    log: pino({ level: 'silent' }),
+    pullMs: 60_000,
+  });
   started.push(follower);
   await follower.start();
   await follower.pull();

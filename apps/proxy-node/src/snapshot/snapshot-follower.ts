@@ -31,7 +31,17 @@ export class SnapshotFollower {
   readonly #log: Logger;
   readonly #pullMs: number;
 
-  constructor({ source, file, log, pullMs }: { source: SnapshotSource; file: SnapshotFile; log: Logger; pullMs: number }) {
+  constructor({
+    source,
+    file,
+    log,
+    pullMs,
+  }: {
+    source: SnapshotSource;
+    file: SnapshotFile;
+    log: Logger;
+    pullMs: number;
+  }) {
     this.#source = source;
     this.#file = file;
     this.#log = log;
@@ -118,13 +128,17 @@ export class SnapshotFollower {
     this.#current = index;
     this.#appliedAt = Date.now();
     this.#refused = null;
-    this.#log.info({ version: snapshot.version, models: snapshot.document.models.length }, 'snapshot applied');
+    this.#log.info(
+      { version: snapshot.version, models: snapshot.document.models.length },
+      'snapshot applied',
+    );
     for (const listener of this.#listeners) listener(index);
   }
 
   #refuse(version: number, message: string): void {
     const text = `version ${version}: ${message}`.slice(0, 500);
-    if (text !== this.#refused) this.#log.error({ version, message }, 'snapshot refused; serving the last good one');
+    if (text !== this.#refused)
+      this.#log.error({ version, message }, 'snapshot refused; serving the last good one');
     this.#refused = text;
   }
 }

@@ -1,4 +1,10 @@
-import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 export interface LocalUpstream {
@@ -12,7 +18,9 @@ export interface LocalUpstream {
 }
 
 /** A real HTTP server for one test; `answer` writes the response, after the request body was read. */
-export async function startLocalUpstream(answer: (response: ServerResponse, body: string, incoming: IncomingMessage) => void): Promise<LocalUpstream> {
+export async function startLocalUpstream(
+  answer: (response: ServerResponse, body: string, incoming: IncomingMessage) => void,
+): Promise<LocalUpstream> {
   const requests: LocalUpstream['requests'] = [];
   const aborted = Promise.withResolvers<void>();
   const listener: RequestListener = (incoming, response) => {

@@ -2,10 +2,34 @@ import { randomBytes } from 'node:crypto';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createSecretBox, issueApiKey, parseApiKey, upstreamSecretOwner, type NodeReport } from '@tollgate/contracts';
+import {
+  createSecretBox,
+  issueApiKey,
+  parseApiKey,
+  upstreamSecretOwner,
+  type NodeReport,
+} from '@tollgate/contracts';
 import { startServices, type Services } from '@tollgate/harness';
-import { EpochCache, Epochs, FleetStore, FunctionLibrary, LiveRecords, MeteringStore, openRedis, redisReady, shardNames, type LiveKey, type RedisConnection, type SubscriptionBooks } from '@tollgate/keyspace';
-import { publishSnapshot, type SnapshotDocument, type SnapshotModel, type SnapshotUpstream } from '@tollgate/snapshot';
+import {
+  EpochCache,
+  Epochs,
+  FleetStore,
+  FunctionLibrary,
+  LiveRecords,
+  MeteringStore,
+  openRedis,
+  redisReady,
+  shardNames,
+  type LiveKey,
+  type RedisConnection,
+  type SubscriptionBooks,
+} from '@tollgate/keyspace';
+import {
+  publishSnapshot,
+  type SnapshotDocument,
+  type SnapshotModel,
+  type SnapshotUpstream,
+} from '@tollgate/snapshot';
 import { pino } from 'pino';
 import { readConfig } from '../config.ts';
 import { startNode, type RunningNode } from '../wire.ts';
@@ -28,10 +52,16 @@ export interface UpstreamSpec {
 }
 
 /** A node of this process over a Redis of its own, with one account, and models as each test needs them. */
-export async function startNodeUnderTest(environment: Record<string, string> = {}): Promise<NodeUnderTest> {
+export async function startNodeUnderTest(
+  environment: Record<string, string> = {},
+): Promise<NodeUnderTest> {
   const services = await startServices({ postgres: false });
   const dataDir = await mkdtemp(join(tmpdir(), 'tollgate-node-'));
-  const redis = openRedis(services.redisUrl, { role: 'plain', name: 'spec', onError: () => undefined });
+  const redis = openRedis(services.redisUrl, {
+    role: 'plain',
+    name: 'spec',
+    onError: () => undefined,
+  });
   await redisReady(redis, READY_MS);
   const library = new FunctionLibrary(redis);
   const epochs = new Epochs(redis);
@@ -54,9 +84,21 @@ export async function startNodeUnderTest(environment: Record<string, string> = {
   };
   const config = readConfig(settings);
   const node = await startNode(config, pino({ level: config.LOG_LEVEL }));
-  const started = new NodeUnderTest({ node, services, redis, fleet, environment: settings, library });
+  const started = new NodeUnderTest({
+    node,
+    services,
+    redis,
+    fleet,
+    environment: settings,
+    library,
+  });
   await started.live.putKey(started.keyRecord({}));
-  await started.live.putAccount({ accountId: ACCOUNT_ID, status: 'active', drain: false, revision: 1 });
+  await started.live.putAccount({
+    accountId: ACCOUNT_ID,
+    status: 'active',
+    drain: false,
+    revision: 1,
+  });
   return started;
 }
 
@@ -77,7 +119,21 @@ export class NodeUnderTest {
   #version = 0;
   #lastId = 1;
 
-  constructor({ node, services, redis, fleet, environment, library }: { node: RunningNode; services: Services; redis: RedisConnection; fleet: FleetStore; environment: Record<string, string>; library: FunctionLibrary }) {
+  constructor({
+    node,
+    services,
+    redis,
+    fleet,
+    environment,
+    library,
+  }: {
+    node: RunningNode;
+    services: Services;
+    redis: RedisConnection;
+    fleet: FleetStore;
+    environment: Record<string, string>;
+    library: FunctionLibrary;
+  }) {
     const issued = issueApiKey(ACCOUNT_ID);
     const epochs = new EpochCache(new Epochs(redis));
     this.url = `http://127.0.0.1:${node.port}`;
@@ -93,24 +149,75 @@ export class NodeUnderTest {
   }
 
   /** Publishes a model with these upstreams, subscribes the account to it, and waits until the node knows. */
-  async addModel(upstreams: UpstreamSpec[], change: Partial<SnapshotModel> = {}, tokens = 1_000_000): Promise<SnapshotModel> {
+  async addModel(
+    upstreams: UpstreamSpec[],
+    change: Partial<SnapshotModel> = {},
+    tokens = 1_000_000,
+  ): Promise<SnapshotModel> {
     const id = this.#nextId();
-    const prices = [{ id, effective_at: 0, weight_input: WEIGHT, weight_output: WEIGHT, weight_cache_read: WEIGHT, weight_cache_write: WEIGHT }];
-    const kind = { kind: 'chat' as const, owned_by: 'tollgate', created: 1_767_225_600, context_window: null, max_output_tokens: null, unbounded_input_tokens: null };
-    const model: SnapshotModel = { id, name: `model-${id}`, display_name: `Model ${id}`, ...kind, is_on_shelf: true, prices, ...change };
+    const prices = [
+      {
+        id,
+        effective_at: 0,
+        weight_input: WEIGHT,
+        weight_output: WEIGHT,
+        weight_cache_read: WEIGHT,
+        weight_cache_write: WEIGHT,
+      },
+    ];
+    const kind = {
+      kind: 'chat' as const,
+      owned_by: 'tollgate',
+      created: 1_767_225_600,
+      context_window: null,
+      max_output_tokens: null,
+      unbounded_input_tokens: null,
+    };
+    const model: SnapshotModel = {
+      id,
+      name: `model-${id}`,
+      display_name: `Model ${id}`,
+      ...kind,
+      is_on_shelf: true,
+      prices,
+      ...change,
+    };
     this.#document.models.push(model);
     for (const upstream of upstreams) this.#addUpstream(upstream, id);
     this.#version += 1;
-    await this.fleet.publish(publishSnapshot({ version: this.#version, document: structuredClone(this.#document), publishedAtMs: Date.now() }));
-    await this.live.putSubscription({ accountId: ACCOUNT_ID, modelId: id, id, status: 'active', generation: 1, drain: false, revision: 1, withdrawalId: null });
-    if (tokens > 0) await this.#store.credit({ accountId: ACCOUNT_ID, modelId: id, subscriptionId: id, seq: 1, deltaTokens: tokens });
+    await this.fleet.publish(
+      publishSnapshot({
+        version: this.#version,
+        document: structuredClone(this.#document),
+        publishedAtMs: Date.now(),
+      }),
+    );
+    await this.live.putSubscription({
+      accountId: ACCOUNT_ID,
+      modelId: id,
+      id,
+      status: 'active',
+      generation: 1,
+      drain: false,
+      revision: 1,
+      withdrawalId: null,
+    });
+    if (tokens > 0)
+      await this.#store.credit({
+        accountId: ACCOUNT_ID,
+        modelId: id,
+        subscriptionId: id,
+        seq: 1,
+        deltaTokens: tokens,
+      });
     await until(() => this.#isServing(this.#version));
     return model;
   }
 
   /** The live balance of the account's subscription, once no request of it runs and nothing is held. */
   async settledBalance({ id: modelId }: SnapshotModel): Promise<number> {
-    const read = async (): Promise<SubscriptionBooks | null | undefined> => (await this.live.getBooks([{ accountId: ACCOUNT_ID, modelId }]))[0];
+    const read = async (): Promise<SubscriptionBooks | null | undefined> =>
+      (await this.live.getBooks([{ accountId: ACCOUNT_ID, modelId }]))[0];
     // The connection of the tests may return later than the node's own.
     await redisReady(this.#redis, READY_MS);
     await until(async () => {
@@ -128,16 +235,38 @@ export class NodeUnderTest {
   }
 
   keyRecord(change: Partial<LiveKey>): LiveKey {
-    return { accountId: ACCOUNT_ID, keyHash: this.#keyHash, id: 1, status: 'enabled', expiresAtMs: 0, rpm: 0, rph: 0, rpd: 0, allowedModels: '', allowlist: '', drain: false, revision: 1, ...change };
+    return {
+      accountId: ACCOUNT_ID,
+      keyHash: this.#keyHash,
+      id: 1,
+      status: 'enabled',
+      expiresAtMs: 0,
+      rpm: 0,
+      rph: 0,
+      rpd: 0,
+      allowedModels: '',
+      allowlist: '',
+      drain: false,
+      revision: 1,
+      ...change,
+    };
   }
 
   /** What the node's journal says of a request that has ended. */
   async journalledFinal(rid: string | null): Promise<unknown> {
     const folder = join(this.environment['DATA_DIR'] ?? '', 'journals');
     const names = await readdir(folder, { recursive: true });
-    const texts = await Promise.all(names.map((name) => readFile(join(folder, name), 'utf8').catch(() => '')));
-    const line = texts.join('\n').split('\n').find((each) => each.includes('"t":"F"') && each.includes(`"rid":"${rid}"`)) ?? '';
-    const { final } = JSON.parse(line.slice(line.indexOf('{'), line.lastIndexOf('}') + 1)) as { final: unknown };
+    const texts = await Promise.all(
+      names.map((name) => readFile(join(folder, name), 'utf8').catch(() => '')),
+    );
+    const line =
+      texts
+        .join('\n')
+        .split('\n')
+        .find((each) => each.includes('"t":"F"') && each.includes(`"rid":"${rid}"`)) ?? '';
+    const { final } = JSON.parse(line.slice(line.indexOf('{'), line.lastIndexOf('}') + 1)) as {
+      final: unknown;
+    };
     return final;
   }
 
@@ -147,7 +276,15 @@ export class NodeUnderTest {
 
   post(path: string, body: unknown, headers: Record<string, string> = {}): Promise<Response> {
     const text = typeof body === 'string' ? body : JSON.stringify(body);
-    return globalThis.fetch(`${this.url}${path}`, { method: 'POST', headers: { authorization: `Bearer ${this.apiKey}`, 'content-type': 'application/json', ...headers }, body: text });
+    return globalThis.fetch(`${this.url}${path}`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${this.apiKey}`,
+        'content-type': 'application/json',
+        ...headers,
+      },
+      body: text,
+    });
   }
 
   async stop(): Promise<void> {
@@ -158,16 +295,45 @@ export class NodeUnderTest {
   }
 
   async #isServing(version: number): Promise<boolean> {
-    const ready = (await (await globalThis.fetch(`${this.url}/readyz`)).json()) as { ready: boolean; snapshot_version: number | null };
+    const ready = (await (await globalThis.fetch(`${this.url}/readyz`)).json()) as {
+      ready: boolean;
+      snapshot_version: number | null;
+    };
     return ready.ready && ready.snapshot_version === version;
   }
 
-  #addUpstream({ baseUrl, protocol = 'openai', priority = 0, overrides = {} }: UpstreamSpec, modelId: number): void {
+  #addUpstream(
+    { baseUrl, protocol = 'openai', priority = 0, overrides = {} }: UpstreamSpec,
+    modelId: number,
+  ): void {
     const id = this.#nextId();
-    const deadlines = { connect_timeout_ms: 1_000, first_token_timeout_ms: 5_000, idle_timeout_ms: 5_000, total_timeout_ms: 20_000 };
+    const deadlines = {
+      connect_timeout_ms: 1_000,
+      first_token_timeout_ms: 5_000,
+      idle_timeout_ms: 5_000,
+      total_timeout_ms: 20_000,
+    };
     const sealed = this.#box.seal(UPSTREAM_KEY, upstreamSecretOwner(id));
-    this.#document.upstreams.push({ id, name: `upstream-${id}`, protocol, base_url: baseUrl, sealed_api_key: sealed, headers: {}, ...deadlines, max_concurrency: null, ...overrides });
-    this.#document.routes.push({ id, model_id: modelId, upstream_id: id, upstream_model: `real-${id}`, priority, weight: 1, output_limit_field: 'max_tokens' });
+    this.#document.upstreams.push({
+      id,
+      name: `upstream-${id}`,
+      protocol,
+      base_url: baseUrl,
+      sealed_api_key: sealed,
+      headers: {},
+      ...deadlines,
+      max_concurrency: null,
+      ...overrides,
+    });
+    this.#document.routes.push({
+      id,
+      model_id: modelId,
+      upstream_id: id,
+      upstream_model: `real-${id}`,
+      priority,
+      weight: 1,
+      output_limit_field: 'max_tokens',
+    });
   }
 
   #nextId(): number {

@@ -1,5 +1,11 @@
 import type { Transform } from 'node:stream';
-import { constants, createBrotliDecompress, createGunzip, createInflate, createZstdDecompress } from 'node:zlib';
+import {
+  constants,
+  createBrotliDecompress,
+  createGunzip,
+  createInflate,
+  createZstdDecompress,
+} from 'node:zlib';
 
 /**
  * Undoes an upstream's content-encoding. We ask for identity, yet some answer compressed all the same; the client is promised plain bytes.

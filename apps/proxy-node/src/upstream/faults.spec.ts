@@ -2,7 +2,11 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { brotliCompressSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import type { ServerResponse } from 'node:http';
 import { startLocalUpstream, type LocalUpstream } from '../testing/local-upstream.ts';
-import { startNodeUnderTest, type NodeUnderTest, type UpstreamSpec } from '../testing/node-under-test.ts';
+import {
+  startNodeUnderTest,
+  type NodeUnderTest,
+  type UpstreamSpec,
+} from '../testing/node-under-test.ts';
 
 let node: NodeUnderTest;
 const upstreams: LocalUpstream[] = [];
@@ -17,31 +21,81 @@ afterAll(async () => {
 
 const TOKENS = 1_000_000;
 const USAGE = { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 };
-const COMPLETION = JSON.stringify({ id: 'c', object: 'chat.completion', created: 1, model: 'x', choices: [{ index: 0, message: { role: 'assistant', content: 'one two' }, finish_reason: 'stop' }], usage: USAGE });
-const event = (data: unknown) => `data: ${typeof data === 'string' ? data : JSON.stringify(data)}\n\n`;
-const chunk = (delta: object, finish: string | null = null) => event({ id: 'c', object: 'chat.completion.chunk', created: 1, model: 'x', choices: [{ index: 0, delta, finish_reason: finish }] });
+const COMPLETION = JSON.stringify({
+  id: 'c',
+  object: 'chat.completion',
+  created: 1,
+  model: 'x',
+  choices: [
+    { index: 0, message: { role: 'assistant', content: 'one two' }, finish_reason: 'stop' },
+  ],
+  usage: USAGE,
+});
+const event = (data: unknown) =>
+  `data: ${typeof data === 'string' ? data : JSON.stringify(data)}\n\n`;
+const chunk = (delta: object, finish: string | null = null) =>
+  event({
+    id: 'c',
+    object: 'chat.completion.chunk',
+    created: 1,
+    model: 'x',
+    choices: [{ index: 0, delta, finish_reason: finish }],
+  });
 const BEGIN = chunk({ role: 'assistant', content: '' }) + chunk({ content: 'one two' });
-const WHOLE = BEGIN + chunk({}, 'stop') + event({ id: 'c', object: 'chat.completion.chunk', created: 1, model: 'x', choices: [], usage: USAGE }) + event('[DONE]');
-const sse = (response: ServerResponse, headers: Record<string, string> = {}) => response.writeHead(200, { 'content-type': 'text/event-stream', ...headers });
+const WHOLE =
+  BEGIN +
+  chunk({}, 'stop') +
+  event({
+    id: 'c',
+    object: 'chat.completion.chunk',
+    created: 1,
+    model: 'x',
+    choices: [],
+    usage: USAGE,
+  }) +
+  event('[DONE]');
+const sse = (response: ServerResponse, headers: Record<string, string> = {}) =>
+  response.writeHead(200, { 'content-type': 'text/event-stream', ...headers });
 
-async function ask(answer: (response: ServerResponse) => void, { isStream, overrides = {} }: { isStream: boolean; overrides?: UpstreamSpec['overrides'] }) {
+async function ask(
+  answer: (response: ServerResponse) => void,
+  { isStream, overrides = {} }: { isStream: boolean; overrides?: UpstreamSpec['overrides'] },
+) {
   const upstream = await startLocalUpstream(answer);
   upstreams.push(upstream);
-  const model = await node.addModel([{ baseUrl: upstream.baseUrl, ...(overrides ? { overrides } : {}) }]);
-  const response = await node.post('/v1/chat/completions', { model: model.name, stream: isStream, messages: [{ role: 'user', content: 'go' }] });
+  const model = await node.addModel([
+    { baseUrl: upstream.baseUrl, ...(overrides ? { overrides } : {}) },
+  ]);
+  const response = await node.post('/v1/chat/completions', {
+    model: model.name,
+    stream: isStream,
+    messages: [{ role: 'user', content: 'go' }],
+  });
   const text = await response.text();
-  return { status: response.status, headers: response.headers, text, charged: TOKENS - (await node.settledBalance(model)) };
+  return {
+    status: response.status,
+    headers: response.headers,
+    text,
+    charged: TOKENS - (await node.settledBalance(model)),
+  };
 }
 
 const QUICK = { first_token_timeout_ms: 400, idle_timeout_ms: 400, total_timeout_ms: 1_500 };
 
 describe('an upstream that takes its time', () => {
   test('and never answers is 504 and free, streamed or not', async () => {
-    for (const isStream of [true, false]) expect(await ask(() => undefined, { isStream, overrides: QUICK })).toMatchObject({ status: 504, charged: 0 });
+    for (const isStream of [true, false])
+      expect(await ask(() => undefined, { isStream, overrides: QUICK })).toMatchObject({
+        status: 504,
+        charged: 0,
+      });
   });
 
   test('and falls silent in the middle ends as an error in the stream, billed for what was delivered', async () => {
-    const { status, text, charged } = await ask((response) => void sse(response).write(BEGIN), { isStream: true, overrides: QUICK });
+    const { status, text, charged } = await ask((response) => void sse(response).write(BEGIN), {
+      isStream: true,
+      overrides: QUICK,
+    });
     expect(status).toBe(200);
     expect(text).toContain('"error"');
     expect(text).not.toContain('[DONE]');
@@ -63,16 +117,27 @@ describe('an upstream that takes its time', () => {
 
 describe('an upstream that answers nonsense', () => {
   test('is 502 and free: HTML, broken JSON, an error inside a 200', async () => {
-    for (const body of ['<html>hello</html>', '{"id": "cut o', '{"error":{"message":"fell over","type":"server_error"}}', '']) {
+    for (const body of [
+      '<html>hello</html>',
+      '{"id": "cut o',
+      '{"error":{"message":"fell over","type":"server_error"}}',
+      '',
+    ]) {
       for (const isStream of [false, true]) {
-        const { status, charged } = await ask((response) => response.writeHead(200, { 'content-type': 'text/html' }).end(body), { isStream });
+        const { status, charged } = await ask(
+          (response) => response.writeHead(200, { 'content-type': 'text/html' }).end(body),
+          { isStream },
+        );
         expect([body, isStream, status, charged]).toEqual([body, isStream, 502, 0]);
       }
     }
   });
 
   test('behaviour 34: a JSON 200 to a stream request still reaches the client as a stream, charged as reported', async () => {
-    const { headers, text, charged } = await ask((response) => response.writeHead(200, { 'content-type': 'application/json' }).end(COMPLETION), { isStream: true });
+    const { headers, text, charged } = await ask(
+      (response) => response.writeHead(200, { 'content-type': 'application/json' }).end(COMPLETION),
+      { isStream: true },
+    );
     expect(headers.get('content-type')).toContain('text/event-stream');
     expect(text).toContain('one two');
     expect(text.endsWith('data: [DONE]\n\n')).toBe(true);
@@ -87,30 +152,66 @@ describe('an upstream that answers nonsense', () => {
   });
 
   test('a line of a megabyte passes', async () => {
-    const { status, charged } = await ask((response) => sse(response).end(`: ${'x'.repeat(1_000_000)}\n\n${WHOLE}`), { isStream: true });
+    const { status, charged } = await ask(
+      (response) => sse(response).end(`: ${'x'.repeat(1_000_000)}\n\n${WHOLE}`),
+      { isStream: true },
+    );
     expect([status, charged]).toEqual([200, 5]);
   });
 
   test('its 401 and 403 are never the caller’s', async () => {
     for (const status of [401, 403]) {
-      const answer = await ask((response) => response.writeHead(status, { 'content-type': 'application/json' }).end('{"error":{"message":"Incorrect API key provided: sk-live-123456"}}'), { isStream: false });
+      const answer = await ask(
+        (response) =>
+          response
+            .writeHead(status, { 'content-type': 'application/json' })
+            .end('{"error":{"message":"Incorrect API key provided: sk-live-123456"}}'),
+        { isStream: false },
+      );
       expect(answer.status).toBe(502);
       expect(answer.text).not.toContain('sk-live');
     }
   });
 
   test('its 429 reaches the client with a Retry-After of 60 s at most', async () => {
-    const { status, headers } = await ask((response) => response.writeHead(429, { 'content-type': 'application/json', 'retry-after': '900' }).end('{"error":{"message":"slow"}}'), { isStream: false });
-    expect([status, headers.get('retry-after'), headers.get('x-should-retry')]).toEqual([429, '60', 'false']);
+    const { status, headers } = await ask(
+      (response) =>
+        response
+          .writeHead(429, { 'content-type': 'application/json', 'retry-after': '900' })
+          .end('{"error":{"message":"slow"}}'),
+      { isStream: false },
+    );
+    expect([status, headers.get('retry-after'), headers.get('x-should-retry')]).toEqual([
+      429,
+      '60',
+      'false',
+    ]);
   });
 });
 
 describe('an upstream that compresses unasked', () => {
   test('behaviour 35: a gzip, br or zstd answer is decoded, streamed or not', async () => {
-    for (const [encoding, compress] of [['gzip', gzipSync], ['br', brotliCompressSync], ['zstd', zstdCompressSync]] as const) {
-      const streamed = await ask((response) => sse(response, { 'content-encoding': encoding }).end(compress(WHOLE)), { isStream: true });
-      expect([encoding, streamed.text.endsWith('data: [DONE]\n\n'), streamed.charged]).toEqual([encoding, true, 5]);
-      const whole = await ask((response) => response.writeHead(200, { 'content-type': 'application/json', 'content-encoding': encoding }).end(compress(COMPLETION)), { isStream: false });
+    for (const [encoding, compress] of [
+      ['gzip', gzipSync],
+      ['br', brotliCompressSync],
+      ['zstd', zstdCompressSync],
+    ] as const) {
+      const streamed = await ask(
+        (response) => sse(response, { 'content-encoding': encoding }).end(compress(WHOLE)),
+        { isStream: true },
+      );
+      expect([encoding, streamed.text.endsWith('data: [DONE]\n\n'), streamed.charged]).toEqual([
+        encoding,
+        true,
+        5,
+      ]);
+      const whole = await ask(
+        (response) =>
+          response
+            .writeHead(200, { 'content-type': 'application/json', 'content-encoding': encoding })
+            .end(compress(COMPLETION)),
+        { isStream: false },
+      );
       expect([encoding, whole.status, whole.charged]).toEqual([encoding, 200, 5]);
       expect(whole.headers.get('content-encoding')).toBeNull();
     }
@@ -118,10 +219,25 @@ describe('an upstream that compresses unasked', () => {
 
   test('S36: a bomb is cut at its decoded size', async () => {
     const bomb = gzipSync(Buffer.alloc(20_000_000, ' '));
-    expect(await ask((response) => response.writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' }).end(bomb), { isStream: false })).toMatchObject({ status: 502, charged: 0 });
+    expect(
+      await ask(
+        (response) =>
+          response
+            .writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' })
+            .end(bomb),
+        { isStream: false },
+      ),
+    ).toMatchObject({ status: 502, charged: 0 });
   });
 
   test('an encoding nobody knows is 502', async () => {
-    expect((await ask((response) => response.writeHead(200, { 'content-encoding': 'rot13' }).end(COMPLETION), { isStream: false })).status).toBe(502);
+    expect(
+      (
+        await ask(
+          (response) => response.writeHead(200, { 'content-encoding': 'rot13' }).end(COMPLETION),
+          { isStream: false },
+        )
+      ).status,
+    ).toBe(502);
   });
 });

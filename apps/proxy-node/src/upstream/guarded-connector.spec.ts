@@ -12,7 +12,9 @@ let server: Server;
 let port: number;
 
 beforeAll(async () => {
-  server = createServer((_request, response) => void response.setHeader('connection', 'close').end('ok'));
+  server = createServer(
+    (_request, response) => void response.setHeader('connection', 'close').end('ok'),
+  );
   await new Promise<void>((resolve) => server.listen(0, ALLOWED, resolve));
   port = (server.address() as AddressInfo).port;
 });
@@ -21,11 +23,24 @@ afterAll(() => new Promise((resolve) => server.close(resolve)));
 /** Asks `rebinding.test`, whose resolver gives each list of answers once, in turn. */
 async function ask(answers: string[][]): Promise<string[]> {
   const left = [...answers];
-  const connect = guardedConnector({ policy, connectTimeoutMs: 1_000, resolve: (_hostname, _options, callback) => callback(null, (left.shift() ?? []).map((address) => ({ address, family: 4 }))) });
+  const connect = guardedConnector({
+    policy,
+    connectTimeoutMs: 1_000,
+    resolve: (_hostname, _options, callback) =>
+      callback(
+        null,
+        (left.shift() ?? []).map((address) => ({ address, family: 4 })),
+      ),
+  });
   const results: string[] = [];
   for (let turn = 0; turn < answers.length; turn += 1) {
     const client = new Client(`http://rebinding.test:${port}`, { connect });
-    results.push(await client.request({ method: 'GET', path: '/' }).then(({ body }) => body.text(), (error: Error & { code?: string }) => error.code ?? error.message));
+    results.push(
+      await client.request({ method: 'GET', path: '/' }).then(
+        ({ body }) => body.text(),
+        (error: Error & { code?: string }) => error.code ?? error.message,
+      ),
+    );
     await client.destroy();
   }
   return results;
@@ -36,5 +51,10 @@ test('S3: a name that leads to a private address the second time is refused the 
 });
 
 test('S3: of several answers only an allowed one is dialled, wherever it stands', async () => {
-  expect(await ask([[PRIVATE, ALLOWED], [ALLOWED, PRIVATE]])).toEqual(['ok', 'ok']);
+  expect(
+    await ask([
+      [PRIVATE, ALLOWED],
+      [ALLOWED, PRIVATE],
+    ]),
+  ).toEqual(['ok', 'ok']);
 });

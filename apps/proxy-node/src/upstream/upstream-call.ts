@@ -47,7 +47,15 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Ticking {
   #hasEnded = false;
   #outcome: 'open' | 'ended' | UpstreamFailure = 'open';
 
-  constructor({ deadlines, ticker, bytesMax }: { deadlines: CallDeadlines; ticker: Ticker; bytesMax: number }) {
+  constructor({
+    deadlines,
+    ticker,
+    bytesMax,
+  }: {
+    deadlines: CallDeadlines;
+    ticker: Ticker;
+    bytesMax: number;
+  }) {
     this.#deadlines = deadlines;
     this.#ticker = ticker;
     this.#bytesMax = bytesMax;
@@ -90,7 +98,8 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Ticking {
   /** The consumer has all it needs: give the upstream a moment to end by itself so that its connection can be used again. */
   finish(): void {
     this.#consumer = { data: () => undefined, end: () => undefined, failed: () => undefined };
-    if (this.#outcome === 'open') setTimeout(() => this.abort('the answer is complete'), LINGER_MS).unref();
+    if (this.#outcome === 'open')
+      setTimeout(() => this.abort('the answer is complete'), LINGER_MS).unref();
   }
 
   /** Ends the call at once; the consumer hears nothing more of it. */
@@ -101,24 +110,34 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Ticking {
 
   tick(now: number): void {
     const { firstTokenMs, idleMs, totalMs } = this.#deadlines;
-    if (now - this.#startedAt > totalMs) return this.#close(timeout('The upstream did not finish in time.'));
-    if (firstTokenMs !== null && !this.#isContentSeen && now - this.#startedAt > firstTokenMs) return this.#close(timeout('The upstream did not begin to answer in time.'));
+    if (now - this.#startedAt > totalMs)
+      return this.#close(timeout('The upstream did not finish in time.'));
+    if (firstTokenMs !== null && !this.#isContentSeen && now - this.#startedAt > firstTokenMs)
+      return this.#close(timeout('The upstream did not begin to answer in time.'));
     // While the client is the slow side the upstream is not idle.
-    if (this.#bytes > 0 && !this.#isPaused && now - this.#lastByteAt > idleMs) this.#close(timeout('The upstream fell silent.'));
+    if (this.#bytes > 0 && !this.#isPaused && now - this.#lastByteAt > idleMs)
+      this.#close(timeout('The upstream fell silent.'));
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
-    if (this.#outcome !== 'open') controller.abort(new Error('the call was given up before it was sent'));
+    if (this.#outcome !== 'open')
+      controller.abort(new Error('the call was given up before it was sent'));
   }
 
-  onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
+  onResponseStart(
+    _controller: Dispatcher.DispatchController,
+    status: number,
+    headers: IncomingHttpHeaders,
+  ): void {
     if (status < 200) return;
     this.#lastByteAt = Date.now();
     try {
       this.#decoder = createDecoder(headers['content-encoding']);
     } catch (cause) {
-      return this.#close(gatewayFailure('unreadable', 'The upstream answered in an unknown encoding.', { cause }));
+      return this.#close(
+        gatewayFailure('unreadable', 'The upstream answered in an unknown encoding.', { cause }),
+      );
     }
     if (this.#decoder) this.#attachDecoder(this.#decoder);
     this.#settleHead.resolve({ status, headers });
@@ -139,20 +158,29 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Ticking {
   }
 
   onResponseError(_controller: Dispatcher.DispatchController | null, error: Error): void {
-    this.#close(this.#controller === null ? unsent(error) : gatewayFailure('server', 'The connection to the upstream broke.', { cause: error }));
+    this.#close(
+      this.#controller === null
+        ? unsent(error)
+        : gatewayFailure('server', 'The connection to the upstream broke.', { cause: error }),
+    );
   }
 
   #attachDecoder(decoder: Transform): void {
     decoder.on('data', (chunk: Buffer) => this.#deliver(chunk));
     decoder.on('end', () => this.#end());
-    decoder.on('error', (cause) => this.#close(gatewayFailure('unreadable', 'The upstream answer could not be decoded.', { cause })));
+    decoder.on('error', (cause) =>
+      this.#close(
+        gatewayFailure('unreadable', 'The upstream answer could not be decoded.', { cause }),
+      ),
+    );
   }
 
   #deliver(chunk: Buffer): void {
     // undici's parser says so after a pause.
     if (chunk.length === 0) return;
     this.#bytes += chunk.length;
-    if (this.#bytes > this.#bytesMax) return this.#close(gatewayFailure('unreadable', 'The upstream answer is too large.'));
+    if (this.#bytes > this.#bytesMax)
+      return this.#close(gatewayFailure('unreadable', 'The upstream answer is too large.'));
     this.#waiting.push(chunk);
     this.#flow();
   }
@@ -185,7 +213,8 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Ticking {
 
   /** Tells the consumer the ending, once there are both and everything before it was read. */
   #report(): void {
-    if (!this.#consumer || this.#waiting.length > 0 || this.#outcome === 'open' || this.#hasEnded) return;
+    if (!this.#consumer || this.#waiting.length > 0 || this.#outcome === 'open' || this.#hasEnded)
+      return;
     this.#hasEnded = true;
     if (this.#outcome === 'ended') this.#consumer.end();
     else this.#consumer.failed(this.#outcome);
@@ -199,5 +228,8 @@ function timeout(message: string): UpstreamFailure {
 }
 
 function unsent(cause: Error): UpstreamFailure {
-  return gatewayFailure('unreachable', 'The upstream could not be reached.', { evidence: 'unsent', cause });
+  return gatewayFailure('unreachable', 'The upstream could not be reached.', {
+    evidence: 'unsent',
+    cause,
+  });
 }

@@ -12,7 +12,10 @@ export class UpstreamFailure extends Error {
   readonly error: UpstreamError;
   readonly evidence: Evidence;
 
-  constructor(error: UpstreamError, { evidence = 'unknown', cause }: { evidence?: Evidence; cause?: unknown } = {}) {
+  constructor(
+    error: UpstreamError,
+    { evidence = 'unknown', cause }: { evidence?: Evidence; cause?: unknown } = {},
+  ) {
     super(error.message, { cause });
     this.error = error;
     this.evidence = evidence;
@@ -20,7 +23,11 @@ export class UpstreamFailure extends Error {
 }
 
 /** A failure the gateway itself found; `message` is fit for the client. */
-export function gatewayFailure(kind: UpstreamError['kind'], message: string, details: { evidence?: Evidence; cause?: unknown } = {}): UpstreamFailure {
+export function gatewayFailure(
+  kind: UpstreamError['kind'],
+  message: string,
+  details: { evidence?: Evidence; cause?: unknown } = {},
+): UpstreamFailure {
   return new UpstreamFailure(upstreamError(kind, { message }), details);
 }
 

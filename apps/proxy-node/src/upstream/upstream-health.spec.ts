@@ -21,7 +21,9 @@ describe('the breaker of an upstream', () => {
 
   test('says so again when the probe fails', () => {
     const opened: number[] = [];
-    const health = new UpstreamHealth({ onOpened: ({ failuresInRow }) => opened.push(failuresInRow) });
+    const health = new UpstreamHealth({
+      onOpened: ({ failuresInRow }) => opened.push(failuresInRow),
+    });
     failTimes(health, 5);
     failTimes(health, 1, NOW + 5_000);
     expect(opened).toEqual([5, 6]);
@@ -30,7 +32,8 @@ describe('the breaker of an upstream', () => {
 
   test('is closed by a new configuration of its upstream, and by no other change', () => {
     const health = new UpstreamHealth();
-    const retain = (upstream: { id: number; base_url: string }) => health.retain({ upstreams: [upstream, { id: 2 }], routeIds: new Set([1]) });
+    const retain = (upstream: { id: number; base_url: string }) =>
+      health.retain({ upstreams: [upstream, { id: 2 }], routeIds: new Set([1]) });
     retain({ id: 1, base_url: 'https://wrong.example' });
     failTimes(health, 5);
     retain({ id: 1, base_url: 'https://wrong.example' });

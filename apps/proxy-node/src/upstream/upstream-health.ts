@@ -26,17 +26,28 @@ export class UpstreamHealth {
   readonly #cooldowns = new Map<number, number>();
   /** Upstreams as the snapshot in use has them. */
   #configured: ReadonlyMap<number, string> = new Map();
-  readonly #onOpened: (opened: { upstreamId: number; failuresInRow: number; openMs: number }) => void;
+  readonly #onOpened: (opened: {
+    upstreamId: number;
+    failuresInRow: number;
+    openMs: number;
+  }) => void;
 
   /** `onOpened`: an upstream is left alone from now on; told once each time, not for every failure that was under way. */
-  constructor({ onOpened = () => undefined }: { onOpened?: (opened: { upstreamId: number; failuresInRow: number; openMs: number }) => void } = {}) {
+  constructor({
+    onOpened = () => undefined,
+  }: {
+    onOpened?: (opened: { upstreamId: number; failuresInRow: number; openMs: number }) => void;
+  } = {}) {
     this.#onOpened = onOpened;
   }
 
   /** ms until the route may be tried; 0 = now. */
   waitMs({ upstreamId, routeId }: { upstreamId: number; routeId: number }, now: number): number {
     const record = this.#upstreams.get(upstreamId);
-    const breaker = record && record.openUntil > 0 && (record.openUntil > now || record.isProbing) ? Math.max(1, record.openUntil - now) : 0;
+    const breaker =
+      record && record.openUntil > 0 && (record.openUntil > now || record.isProbing)
+        ? Math.max(1, record.openUntil - now)
+        : 0;
     return Math.max(breaker, (this.#cooldowns.get(routeId) ?? 0) - now, 0);
   }
 
@@ -81,32 +92,52 @@ export class UpstreamHealth {
     const record = this.#record(upstreamId);
     record.failuresInRow += 1;
     if (record.failuresInRow < BREAKER_FAILURES) return;
-    if (record.openUntil <= now) this.#onOpened({ upstreamId, failuresInRow: record.failuresInRow, openMs: record.openMs });
+    if (record.openUntil <= now)
+      this.#onOpened({ upstreamId, failuresInRow: record.failuresInRow, openMs: record.openMs });
     record.openUntil = now + record.openMs;
     record.openMs = Math.min(record.openMs * 2, BREAKER_OPEN_MS_MAX);
   }
 
   coolDown(routeId: number, retryAfterMs: number | null, now: number): void {
-    this.#cooldowns.set(routeId, now + Math.min(retryAfterMs ?? COOLDOWN_MS_DEFAULT, COOLDOWN_MS_MAX));
+    this.#cooldowns.set(
+      routeId,
+      now + Math.min(retryAfterMs ?? COOLDOWN_MS_DEFAULT, COOLDOWN_MS_MAX),
+    );
   }
 
   /** For `stats/dict`. */
   dump(now: number): Record<string, unknown>[] {
-    return [...this.#upstreams].map(([upstream_id, { inFlight, latencyMs, failuresInRow, openUntil }]) => ({
-      upstream_id,
-      in_flight: inFlight,
-      latency_ms: Math.round(latencyMs),
-      failures_in_row: failuresInRow,
-      open_for_ms: Math.max(0, openUntil - now),
-    }));
+    return [...this.#upstreams].map(
+      ([upstream_id, { inFlight, latencyMs, failuresInRow, openUntil }]) => ({
+        upstream_id,
+        in_flight: inFlight,
+        latency_ms: Math.round(latencyMs),
+        failures_in_row: failuresInRow,
+        open_for_ms: Math.max(0, openUntil - now),
+      }),
+    );
   }
 
   /** Forgets what the newest snapshot no longer names, and what an upstream did before it was configured anew. */
-  retain({ upstreams, routeIds }: { upstreams: readonly { readonly id: number }[]; routeIds: ReadonlySet<number> }): void {
-    const configured = new Map(upstreams.map((upstream) => [upstream.id, JSON.stringify(upstream)]));
+  retain({
+    upstreams,
+    routeIds,
+  }: {
+    upstreams: readonly { readonly id: number }[];
+    routeIds: ReadonlySet<number>;
+  }): void {
+    const configured = new Map(
+      upstreams.map((upstream) => [upstream.id, JSON.stringify(upstream)]),
+    );
     for (const [id, record] of this.#upstreams) {
       // Running requests stay counted: each of them ends.
-      if (configured.get(id) !== this.#configured.get(id)) Object.assign(record, { failuresInRow: 0, openUntil: 0, openMs: BREAKER_OPEN_MS, isProbing: false });
+      if (configured.get(id) !== this.#configured.get(id))
+        Object.assign(record, {
+          failuresInRow: 0,
+          openUntil: 0,
+          openMs: BREAKER_OPEN_MS,
+          isProbing: false,
+        });
       if (!configured.has(id) && record.inFlight === 0) this.#upstreams.delete(id);
     }
     this.#configured = configured;
@@ -115,7 +146,18 @@ export class UpstreamHealth {
 
   #record(upstreamId: number): UpstreamRecord {
     let record = this.#upstreams.get(upstreamId);
-    if (!record) this.#upstreams.set(upstreamId, (record = { inFlight: 0, latencyMs: 0, failuresInRow: 0, openUntil: 0, openMs: BREAKER_OPEN_MS, isProbing: false }));
+    if (!record)
+      this.#upstreams.set(
+        upstreamId,
+        (record = {
+          inFlight: 0,
+          latencyMs: 0,
+          failuresInRow: 0,
+          openUntil: 0,
+          openMs: BREAKER_OPEN_MS,
+          isProbing: false,
+        }),
+      );
     return record;
   }
 }

@@ -22,7 +22,13 @@ export class UpstreamPools {
   readonly #policy: OutboundPolicy;
   readonly #openSecret: (sealed: string, upstreamId: number) => string;
 
-  constructor({ policy, openSecret }: { policy: OutboundPolicy; openSecret: (sealed: string, upstreamId: number) => string }) {
+  constructor({
+    policy,
+    openSecret,
+  }: {
+    policy: OutboundPolicy;
+    openSecret: (sealed: string, upstreamId: number) => string;
+  }) {
     this.#policy = policy;
     this.#openSecret = openSecret;
   }
@@ -54,14 +60,20 @@ export class UpstreamPools {
     return {
       fingerprint: fingerprintOf(upstream),
       pool: new Pool(url.origin, {
-        connect: guardedConnector({ policy: this.#policy, connectTimeoutMs: upstream.connect_timeout_ms }),
+        connect: guardedConnector({
+          policy: this.#policy,
+          connectTimeoutMs: upstream.connect_timeout_ms,
+        }),
         pipelining: 1,
         // Deadlines are kept by UpstreamCall, which knows a slow client from a slow upstream.
         headersTimeout: 0,
         bodyTimeout: 0,
       }),
       pathPrefix: url.pathname.replace(/\/+$/, ''),
-      apiKey: upstream.sealed_api_key === null ? null : this.#openSecret(upstream.sealed_api_key, upstream.id),
+      apiKey:
+        upstream.sealed_api_key === null
+          ? null
+          : this.#openSecret(upstream.sealed_api_key, upstream.id),
       headers: upstream.headers,
     };
   }
@@ -72,6 +84,15 @@ const fingerprints = new WeakMap<SnapshotUpstream, string>();
 /** Snapshots are immutable, so an upstream object's fingerprint is computed once. */
 function fingerprintOf(upstream: SnapshotUpstream): string {
   let text = fingerprints.get(upstream);
-  if (text === undefined) fingerprints.set(upstream, (text = JSON.stringify([upstream.base_url, upstream.sealed_api_key, upstream.headers, upstream.connect_timeout_ms])));
+  if (text === undefined)
+    fingerprints.set(
+      upstream,
+      (text = JSON.stringify([
+        upstream.base_url,
+        upstream.sealed_api_key,
+        upstream.headers,
+        upstream.connect_timeout_ms,
+      ])),
+    );
   return text;
 }

@@ -7,9 +7,28 @@ import { PRICE } from '../../test/usage/metered-redis.ts';
 import type { OpenHold } from './books.ts';
 import { Checkpointer, type CheckpointerOptions } from './checkpointer.ts';
 
-const HOLD: OpenHold = { rid: 'r', accountId: 1, keyHash: 'k', keyId: 1, modelId: 1, subscriptionId: 1, generation: 1, epoch: 'e', price: PRICE, grantedTokens: 1_000, sliceTokens: 500, boundTokens: 9_000, isStream: true, startedAtMs: 0, protocol: 'chat' };
+const HOLD: OpenHold = {
+  rid: 'r',
+  accountId: 1,
+  keyHash: 'k',
+  keyId: 1,
+  modelId: 1,
+  subscriptionId: 1,
+  generation: 1,
+  epoch: 'e',
+  price: PRICE,
+  grantedTokens: 1_000,
+  sliceTokens: 500,
+  boundTokens: 9_000,
+  isStream: true,
+  startedAtMs: 0,
+  protocol: 'chat',
+};
 
-function checkpointerOver(metering: Partial<CheckpointerOptions['metering']>, now: () => number): Checkpointer {
+function checkpointerOver(
+  metering: Partial<CheckpointerOptions['metering']>,
+  now: () => number,
+): Checkpointer {
   const never = (): never => {
     throw new Error('not expected');
   };
@@ -30,7 +49,8 @@ function checkpointerOver(metering: Partial<CheckpointerOptions['metering']>, no
 
 test('a stream that begins to wait while its lease is being renewed gets its slice all the same', async () => {
   const asked: { extendTokens: number; answer: (reply: CheckpointReply) => void }[] = [];
-  const checkpoint = ({ extendTokens }: CheckpointRequest): Promise<CheckpointReply> => new Promise((answer) => void asked.push({ extendTokens, answer }));
+  const checkpoint = ({ extendTokens }: CheckpointRequest): Promise<CheckpointReply> =>
+    new Promise((answer) => void asked.push({ extendTokens, answer }));
   let now = 0;
   const checkpointer = checkpointerOver({ checkpoint }, () => now);
   try {
@@ -56,7 +76,12 @@ test('a restored hold is asked about when it would have been without the loss: a
   let epoch = 'e1';
   const checkpointer = checkpointerOver(
     {
-      checkpoint: () => Promise.resolve(++asked === 1 ? { kind: 'ok', heldTokens: 1_000, extendedTokens: 0 } : { kind: 'stop', heldTokens: 1_000 }),
+      checkpoint: () =>
+        Promise.resolve(
+          ++asked === 1
+            ? { kind: 'ok', heldTokens: 1_000, extendedTokens: 0 }
+            : { kind: 'stop', heldTokens: 1_000 },
+        ),
       epochOf: () => Promise.resolve(epoch),
       restore: () => Promise.resolve({ kind: 'restored', heldTokens: 1_000 }),
     },
@@ -84,7 +109,12 @@ test('a stream that waits when Redis loses everything is restored as soon as its
   const restored: RestoreRequest[] = [];
   const checkpointer = checkpointerOver(
     {
-      checkpoint: ({ epoch: of, extendTokens }) => Promise.resolve(of === 'e2' ? { kind: 'ok', heldTokens: 1_000 + extendTokens, extendedTokens: extendTokens } : { kind: 'fenced' }),
+      checkpoint: ({ epoch: of, extendTokens }) =>
+        Promise.resolve(
+          of === 'e2'
+            ? { kind: 'ok', heldTokens: 1_000 + extendTokens, extendedTokens: extendTokens }
+            : { kind: 'fenced' },
+        ),
       epochOf: () => Promise.resolve(epoch),
       restore: (request) => {
         restored.push(request);
@@ -105,7 +135,17 @@ test('a stream that waits when Redis loses everything is restored as soon as its
     epoch = 'e2';
     now += 500;
     await grown;
-    expect(restored).toMatchObject([{ rid: 'r', epoch: 'e2', wantTokens: 1_000, usedTokens: 1_000, generation: 1, node: 'node-1:0', leaseMs: 60_000 }]);
+    expect(restored).toMatchObject([
+      {
+        rid: 'r',
+        epoch: 'e2',
+        wantTokens: 1_000,
+        usedTokens: 1_000,
+        generation: 1,
+        node: 'node-1:0',
+        leaseMs: 60_000,
+      },
+    ]);
     expect(stops).toEqual([]);
   } finally {
     checkpointer.close();

@@ -55,7 +55,9 @@ export interface CheckpointerOptions {
 }
 
 /** A hold that is kept; `release` ends it. */
-export type KeptHold = Pick<HoldHandle, 'count' | 'room' | 'isBoundHeld' | 'grow' | 'onStop'> & { release: () => void };
+export type KeptHold = Pick<HoldHandle, 'count' | 'room' | 'isBoundHeld' | 'grow' | 'onStop'> & {
+  release: () => void;
+};
 
 /** Keeps the holds of running requests alive and large enough, and says when one must end (metering.md 2.2, design.md Deduction). */
 export class Checkpointer {
@@ -116,7 +118,8 @@ export class Checkpointer {
   lost(epoch: string): void {
     this.#lostEpochs.add(epoch);
     const [oldest] = this.#lostEpochs;
-    if (this.#lostEpochs.size > LOST_EPOCHS_MAX && oldest !== undefined) this.#lostEpochs.delete(oldest);
+    if (this.#lostEpochs.size > LOST_EPOCHS_MAX && oldest !== undefined)
+      this.#lostEpochs.delete(oldest);
   }
 
   close(): void {
@@ -145,7 +148,10 @@ export class Checkpointer {
     const { usage, charge } = read;
     const { charged } = watched;
     watched.charged = Math.max(charged, charge);
-    const isRisen = watched.charged > charged || usage.input > watched.usage.input || usage.output > watched.usage.output;
+    const isRisen =
+      watched.charged > charged ||
+      usage.input > watched.usage.input ||
+      usage.output > watched.usage.output;
     watched.usage = usage;
     return isRisen;
   }
@@ -169,11 +175,15 @@ export class Checkpointer {
       return;
     }
     const extendTokens = this.#wantedExtension(watched, now);
-    if (extendTokens > 0 || now >= watched.nextCheckpointAtMs) void this.#checkpoint(watched, extendTokens, now);
+    if (extendTokens > 0 || now >= watched.nextCheckpointAtMs)
+      void this.#checkpoint(watched, extendTokens, now);
   }
 
   /** A stream asks for its next slice when less than half of one is left. */
-  #wantedExtension({ hold, heldTokens, charged, onGrown, nextExtensionAtMs, stopped }: Watched, now: number): number {
+  #wantedExtension(
+    { hold, heldTokens, charged, onGrown, nextExtensionAtMs, stopped }: Watched,
+    now: number,
+  ): number {
     if (!hold.isStream || stopped || now < nextExtensionAtMs) return 0;
     if (onGrown) return sliceOf(hold);
     if (heldTokens - charged >= hold.sliceTokens / 2) return 0;
@@ -182,7 +192,8 @@ export class Checkpointer {
 
   #grow(watched: Watched, onGrown: () => void): void {
     watched.onGrown = onGrown;
-    if (!watched.inFlight) void this.#checkpoint(watched, sliceOf(watched.hold), this.#options.now());
+    if (!watched.inFlight)
+      void this.#checkpoint(watched, sliceOf(watched.hold), this.#options.now());
   }
 
   async #checkpoint(watched: Watched, extendTokens: number, now: number): Promise<void> {
@@ -190,30 +201,55 @@ export class Checkpointer {
     const { metering, leaseMs } = this.#options;
     watched.nextCheckpointAtMs = now + CHECKPOINT_INTERVAL_MS;
     if (extendTokens > 0) watched.nextExtensionAtMs = now + EXTEND_RETRY_MS;
-    const reply = await this.#ask(watched, now, () => metering.checkpoint({ rid, epoch, accountId, modelId, keyHash, usedTokens: watched.charged, extendTokens, leaseMs }));
+    const reply = await this.#ask(watched, now, () =>
+      metering.checkpoint({
+        rid,
+        epoch,
+        accountId,
+        modelId,
+        keyHash,
+        usedTokens: watched.charged,
+        extendTokens,
+        leaseMs,
+      }),
+    );
     if (reply) this.#apply(watched, reply, { epoch, extendTokens, askedAtMs: now });
   }
 
   /** One call at a time. Null without an answer: tried again before the next interval; without one for long enough the stream ends. */
-  async #ask<Reply>(watched: Watched, now: number, call: () => Promise<Reply>): Promise<Reply | null> {
+  async #ask<Reply>(
+    watched: Watched,
+    now: number,
+    call: () => Promise<Reply>,
+  ): Promise<Reply | null> {
     watched.inFlight = true;
     watched.askedAtMs = now;
     try {
       return await call();
     } catch (error) {
       this.#options.log.warn({ error, rid: watched.hold.rid }, 'checkpoint failed');
-      watched.nextCheckpointAtMs = Math.min(watched.nextCheckpointAtMs, this.#options.now() + CHECKPOINT_INTERVAL_MS / 5);
+      watched.nextCheckpointAtMs = Math.min(
+        watched.nextCheckpointAtMs,
+        this.#options.now() + CHECKPOINT_INTERVAL_MS / 5,
+      );
       return null;
     } finally {
       watched.inFlight = false;
     }
   }
 
-  #apply(watched: Watched, reply: CheckpointReply, { epoch, extendTokens, askedAtMs }: { epoch: string; extendTokens: number; askedAtMs: number }): void {
+  #apply(
+    watched: Watched,
+    reply: CheckpointReply,
+    { epoch, extendTokens, askedAtMs }: { epoch: string; extendTokens: number; askedAtMs: number },
+  ): void {
     switch (reply.kind) {
       case 'ok':
         this.#noteHeld(watched, { heldTokens: reply.heldTokens, askedAtMs });
-        this.#noteExtension(watched, { askedTokens: extendTokens, extendedTokens: reply.extendedTokens });
+        this.#noteExtension(watched, {
+          askedTokens: extendTokens,
+          extendedTokens: reply.extendedTokens,
+        });
         return;
       case 'stop':
         watched.renewedAtMs = askedAtMs;
@@ -258,10 +294,26 @@ export class Checkpointer {
     if (epoch === null || this.#isLeaseOver(watched) || !onRestoring(hold, epoch)) return null;
     const { rid, accountId, modelId, subscriptionId, keyId, generation, price } = hold;
     const wantTokens = Math.max(watched.heldTokens, watched.charged);
-    return metering.restore({ rid, epoch, accountId, modelId, subscriptionId, keyId, generation, priceVersionId: price.id, node, wantTokens, usedTokens: watched.charged, leaseMs });
+    return metering.restore({
+      rid,
+      epoch,
+      accountId,
+      modelId,
+      subscriptionId,
+      keyId,
+      generation,
+      priceVersionId: price.id,
+      node,
+      wantTokens,
+      usedTokens: watched.charged,
+      leaseMs,
+    });
   }
 
-  #noteHeld(watched: Watched, { heldTokens, askedAtMs }: { heldTokens: number; askedAtMs: number }): void {
+  #noteHeld(
+    watched: Watched,
+    { heldTokens, askedAtMs }: { heldTokens: number; askedAtMs: number },
+  ): void {
     watched.renewedAtMs = askedAtMs;
     watched.heldTokens = heldTokens;
   }
@@ -271,7 +323,10 @@ export class Checkpointer {
   }
 
   /** A stream that waits goes on with what it got, however little, and ends when that is nothing. */
-  #noteExtension(watched: Watched, { askedTokens, extendedTokens }: { askedTokens: number; extendedTokens: number }): void {
+  #noteExtension(
+    watched: Watched,
+    { askedTokens, extendedTokens }: { askedTokens: number; extendedTokens: number },
+  ): void {
     const { onGrown } = watched;
     if (askedTokens > 0 && extendedTokens === askedTokens) watched.nextExtensionAtMs = 0;
     if (!onGrown) return;

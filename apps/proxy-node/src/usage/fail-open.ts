@@ -36,7 +36,9 @@ export interface LoneRequest {
   tokens: number;
 }
 
-export type LoneGrant = Pick<SeenAdmission, 'keyId' | 'subscriptionId' | 'generation' | 'epoch'> & { grantedTokens: number };
+export type LoneGrant = Pick<SeenAdmission, 'keyId' | 'subscriptionId' | 'generation' | 'epoch'> & {
+  grantedTokens: number;
+};
 
 export interface FailOpenOptions {
   /** Charged tokens a subscription may use of this process that Redis does not know of; 0 = off. */
@@ -70,7 +72,10 @@ export class FailOpen {
 
   /** For the operator: requests admitted alone since the start, and tokens that Redis does not know of yet. */
   get state(): { admissions: number; tokens: number } {
-    return { admissions: this.#admissions, tokens: [...this.#spent.values()].reduce((sum, tokens) => sum + tokens, 0) };
+    return {
+      admissions: this.#admissions,
+      tokens: [...this.#spent.values()].reduce((sum, tokens) => sum + tokens, 0),
+    };
   }
 
   /** Redis admitted a request of a key without rate limits. */
@@ -93,7 +98,9 @@ export class FailOpen {
   /** Whether this key was served from this address a moment ago, whatever it asked for. */
   knows({ keyHash, addressHex }: Pick<LoneRequest, 'keyHash' | 'addressHex'>): boolean {
     const models = this.isOn ? this.#seen.get(keyHash) : undefined;
-    return [...(models?.values() ?? [])].some((seen) => seen.addressHex === addressHex && this.#isFresh(seen));
+    return [...(models?.values() ?? [])].some(
+      (seen) => seen.addressHex === addressHex && this.#isFresh(seen),
+    );
   }
 
   /** Whether anything could be served now. What is too old to be is dropped on the way: keys are in the order of their last admission. */
@@ -110,8 +117,16 @@ export class FailOpen {
     const seen = this.isOn ? this.#seen.get(keyHash)?.get(modelId) : undefined;
     if (!seen || seen.addressHex !== addressHex || !this.#isFresh(seen)) return null;
     const spent = this.#spent.get(seen.subscriptionId) ?? 0;
-    if (spent + tokens > this.#options.allowanceTokens || seen.availableTokens - spent <= BALANCE_PER_HOLD * tokens) return null;
-    if (this.#unseen.size === 0) this.#options.log.warn({ account_id: seen.accountId, allowance_tokens: this.#options.allowanceTokens }, 'Redis is away: requests are admitted by this node alone, within their allowance');
+    if (
+      spent + tokens > this.#options.allowanceTokens ||
+      seen.availableTokens - spent <= BALANCE_PER_HOLD * tokens
+    )
+      return null;
+    if (this.#unseen.size === 0)
+      this.#options.log.warn(
+        { account_id: seen.accountId, allowance_tokens: this.#options.allowanceTokens },
+        'Redis is away: requests are admitted by this node alone, within their allowance',
+      );
     this.#unseen.set(rid, { subscriptionId: seen.subscriptionId, tokens: 0 });
     this.#count(rid, tokens);
     this.#admissions += 1;
@@ -127,7 +142,11 @@ export class FailOpen {
   /** Its final is in Redis or in PostgreSQL. */
   taken(rid: string): void {
     this.#count(rid, 0);
-    if (this.#unseen.delete(rid) && this.#unseen.size === 0) this.#options.log.warn({ admissions: this.#admissions }, 'Redis has everything that was used without it');
+    if (this.#unseen.delete(rid) && this.#unseen.size === 0)
+      this.#options.log.warn(
+        { admissions: this.#admissions },
+        'Redis has everything that was used without it',
+      );
   }
 
   #isFresh({ atMs, expiresAtMs }: Seen): boolean {

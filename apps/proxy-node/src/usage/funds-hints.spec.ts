@@ -8,8 +8,13 @@ const AFTER_COLLECTING_MS = 120;
 function hints({ isRefusing = false } = {}) {
   const clock = { now: 0 };
   const jobs: UsageJob[] = [];
-  const add = (job: UsageJob): Promise<void> => (isRefusing ? Promise.reject(new Error('Redis is away')) : Promise.resolve(void jobs.push(job)));
-  const told = new FundsHints({ queue: { add, close: () => Promise.resolve() }, log: { debug: () => undefined }, now: () => clock.now });
+  const add = (job: UsageJob): Promise<void> =>
+    isRefusing ? Promise.reject(new Error('Redis is away')) : Promise.resolve(void jobs.push(job));
+  const told = new FundsHints({
+    queue: { add, close: () => Promise.resolve() },
+    log: { debug: () => undefined },
+    now: () => clock.now,
+  });
   return { told, jobs, clock };
 }
 const of = (accountId: number): FundsHint => ({ accountId, modelId: 1 });

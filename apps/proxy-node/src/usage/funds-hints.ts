@@ -28,7 +28,15 @@ export class FundsHints {
   #waiting: FundsHint[] = [];
   #timer: NodeJS.Timeout | undefined;
 
-  constructor({ queue, log, now }: { queue: UsageQueue; log: Pick<Logger, 'debug'>; now: () => number }) {
+  constructor({
+    queue,
+    log,
+    now,
+  }: {
+    queue: UsageQueue;
+    log: Pick<Logger, 'debug'>;
+    now: () => number;
+  }) {
     this.#queue = queue;
     this.#log = log;
     this.#now = now;
@@ -38,7 +46,11 @@ export class FundsHints {
   note(hint: FundsHint): void {
     const subscription = `${hint.accountId}:${hint.modelId}`;
     const now = this.#now();
-    if (now - (this.#told.get(subscription) ?? -Infinity) < QUIET_MS || this.#waiting.length >= WAITING_MAX) return;
+    if (
+      now - (this.#told.get(subscription) ?? -Infinity) < QUIET_MS ||
+      this.#waiting.length >= WAITING_MAX
+    )
+      return;
     this.#remember(subscription, now);
     this.#waiting.push(hint);
     this.#timer ??= setTimeout(() => void this.#send(), COLLECT_MS).unref();

@@ -37,7 +37,15 @@ export interface AdoptionOptions {
  * What earlier processes left behind: this worker's own journal and, for worker 0, every journal in DATA_DIR that no process holds, so that a node
  * started with fewer workers or another name still settles everything. Requests without a final become finals of what was counted.
  */
-export async function adoptJournals({ own, dataDir, folder, worker, address, log, now }: AdoptionOptions): Promise<AdoptedRequests> {
+export async function adoptJournals({
+  own,
+  dataDir,
+  folder,
+  worker,
+  address,
+  log,
+  now,
+}: AdoptionOptions): Promise<AdoptedRequests> {
   const finals = finalsOf(own, { address, now: now(), log });
   const retirements: (() => void)[] = [];
   for (const other of worker === 0 ? otherJournalFolders(dataDir, folder) : []) {
@@ -54,12 +62,25 @@ export async function adoptJournals({ own, dataDir, folder, worker, address, log
   return { finals, retire: () => retirements.forEach((retire) => retire()) };
 }
 
-function finalsOf(replay: Replay, { address, now, log }: { address: string; now: number; log: AdoptionOptions['log'] }): AdoptedFinal[] {
+function finalsOf(
+  replay: Replay,
+  { address, now, log }: { address: string; now: number; log: AdoptionOptions['log'] },
+): AdoptedFinal[] {
   // One per file is the end of a crash; more is a sign of a failing disk.
-  if (replay.unreadable > 0) log.warn({ lines: replay.unreadable }, 'journal lines could not be read');
+  if (replay.unreadable > 0)
+    log.warn({ lines: replay.unreadable }, 'journal lines could not be read');
   const finals = [...replay.finals.values()]
-    .filter(({ acknowledgedAtMs }) => acknowledgedAtMs === null || now - acknowledgedAtMs < KEEP_ACKNOWLEDGED_MS)
+    .filter(
+      ({ acknowledgedAtMs }) =>
+        acknowledgedAtMs === null || now - acknowledgedAtMs < KEEP_ACKNOWLEDGED_MS,
+    )
     .map((journalled) => ({ ...journalled, final: { ...journalled.final, node: address } }));
-  const lost = [...replay.lost.values()].map((hold) => ({ rid: hold.hold.rid, epoch: hold.hold.epoch, final: lostFinal(hold, address), atMs: now, acknowledgedAtMs: null }));
+  const lost = [...replay.lost.values()].map((hold) => ({
+    rid: hold.hold.rid,
+    epoch: hold.hold.epoch,
+    final: lostFinal(hold, address),
+    atMs: now,
+    acknowledgedAtMs: null,
+  }));
   return [...finals, ...lost];
 }

@@ -1,11 +1,23 @@
-import { closeSync, fdatasyncSync, mkdirSync, openSync, readdirSync, readFileSync, rmdirSync, rmSync } from 'node:fs';
+import {
+  closeSync,
+  fdatasyncSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmdirSync,
+  rmSync,
+} from 'node:fs';
 import { join } from 'node:path';
 
 const FILE_PATTERN = /^(\d{10})\.journal$/;
 const OWNER_ONLY = 0o600;
 
 /** `<DATA_DIR>/journals/<node>.<worker>`: one folder per stable node name and worker index. The name is escaped, so no two nodes share one. */
-export function journalFolder(dataDir: string, { node, worker }: { node: string; worker: number }): string {
+export function journalFolder(
+  dataDir: string,
+  { node, worker }: { node: string; worker: number },
+): string {
   const folder = join(dataDir, 'journals', `${encodeURIComponent(node)}.${worker}`);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   return folder;

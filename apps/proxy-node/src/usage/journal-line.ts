@@ -33,8 +33,18 @@ export type JournalledCounts = z.infer<typeof countsSchema>;
 const lineSchema = z.discriminatedUnion('t', [
   z.object({ t: z.literal('A'), hold: openHoldSchema }),
   z.object({ t: z.literal('C'), at: milliseconds, counts: z.record(rid, countsSchema) }),
-  z.object({ t: z.literal('F'), at: milliseconds, rid, epoch: z.string(), final: usageFinalSchema }),
-  z.object({ t: z.literal('K'), at: milliseconds, acks: z.array(z.tuple([rid, z.number().int()])) }),
+  z.object({
+    t: z.literal('F'),
+    at: milliseconds,
+    rid,
+    epoch: z.string(),
+    final: usageFinalSchema,
+  }),
+  z.object({
+    t: z.literal('K'),
+    at: milliseconds,
+    acks: z.array(z.tuple([rid, z.number().int()])),
+  }),
 ]);
 /** A: admitted. C: counts of all running streams. F: final, written before it is settled. K: acknowledged by PostgreSQL. `at` is Unix ms. */
 export type JournalLine = z.infer<typeof lineSchema>;
@@ -48,8 +58,20 @@ export function countsLine(at: number, counts: Record<string, JournalledCounts>)
 }
 
 /** `payload` is the JSON text of the `UsageFinal`: made once, for the journal and for Redis. */
-export function finalLine({ atMs, rid, epoch, payload }: { atMs: number; rid: string; epoch: string; payload: string }): string {
-  return encode(`{"t":"F","at":${atMs},"rid":${JSON.stringify(rid)},"epoch":${JSON.stringify(epoch)},"final":${payload}}`);
+export function finalLine({
+  atMs,
+  rid,
+  epoch,
+  payload,
+}: {
+  atMs: number;
+  rid: string;
+  epoch: string;
+  payload: string;
+}): string {
+  return encode(
+    `{"t":"F","at":${atMs},"rid":${JSON.stringify(rid)},"epoch":${JSON.stringify(epoch)},"final":${payload}}`,
+  );
 }
 
 export function acknowledgedLine(at: number, acks: [rid: string, seq: number][]): string {
@@ -67,11 +89,23 @@ export function decodeLine(text: string): JournalLine | undefined {
   }
 }
 
-export function toCounts({ input, cacheRead, cacheWrite, output, reasoning }: TokenUsage): JournalledCounts {
+export function toCounts({
+  input,
+  cacheRead,
+  cacheWrite,
+  output,
+  reasoning,
+}: TokenUsage): JournalledCounts {
   return [input, cacheRead, cacheWrite, output, reasoning];
 }
 
-export function toUsage([input, cacheRead, cacheWrite, output, reasoning]: JournalledCounts): TokenUsage {
+export function toUsage([
+  input,
+  cacheRead,
+  cacheWrite,
+  output,
+  reasoning,
+]: JournalledCounts): TokenUsage {
   return { input, cacheRead, cacheWrite, output, reasoning };
 }
 

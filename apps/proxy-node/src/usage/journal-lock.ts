@@ -25,7 +25,10 @@ export async function lockJournal(folder: string, waitMs: number): Promise<Journ
   for (;;) {
     const lock = tryLock(folder);
     if (lock) return lock;
-    if (Date.now() >= deadline) throw new JournalLocked(`the journal in ${folder} is in use by process ${readText(join(folder, LOCK_FILE)) ?? 'unknown'}`);
+    if (Date.now() >= deadline)
+      throw new JournalLocked(
+        `the journal in ${folder} is in use by process ${readText(join(folder, LOCK_FILE)) ?? 'unknown'}`,
+      );
     await delay(RETRY_MS);
   }
 }
@@ -48,7 +51,8 @@ function beginTakeover(folder: string): boolean {
   const path = join(folder, TAKEOVER_FILE);
   if (createExclusively(path)) return true;
   const startedAt = statSync(path, { throwIfNoEntry: false })?.mtimeMs;
-  if (startedAt !== undefined && Date.now() - startedAt > TAKEOVER_MAX_MS) rmSync(path, { force: true });
+  if (startedAt !== undefined && Date.now() - startedAt > TAKEOVER_MAX_MS)
+    rmSync(path, { force: true });
   return false;
 }
 
@@ -60,7 +64,8 @@ function createExclusively(path: string): boolean {
     linkSync(draft, path);
     return true;
   } catch (error) {
-    if (typeof error === 'object' && error !== null && 'code' in error && error.code === 'EEXIST') return false;
+    if (typeof error === 'object' && error !== null && 'code' in error && error.code === 'EEXIST')
+      return false;
     throw error;
   } finally {
     rmSync(draft, { force: true });
@@ -79,10 +84,14 @@ function isOwnerAlive(text: string | undefined): boolean {
 /** Linux: field 22 of /proc/<pid>/stat, in clock ticks since boot, with the boot's id. Elsewhere: what ps says. */
 function startTimeOf(pid: number): string | undefined {
   const stat = readText(`/proc/${pid}/stat`);
-  if (stat !== undefined) return `${readText('/proc/sys/kernel/random/boot_id')?.trim() ?? ''} ${stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? ''}`;
+  if (stat !== undefined)
+    return `${readText('/proc/sys/kernel/random/boot_id')?.trim() ?? ''} ${stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? ''}`;
   if (process.platform === 'linux') return undefined;
   try {
-    return execFileSync('ps', ['-o', 'lstart=', '-p', String(pid)], { encoding: 'utf8' }).trim() || undefined;
+    return (
+      execFileSync('ps', ['-o', 'lstart=', '-p', String(pid)], { encoding: 'utf8' }).trim() ||
+      undefined
+    );
   } catch {
     return undefined;
   }

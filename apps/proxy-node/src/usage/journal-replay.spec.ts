@@ -9,7 +9,23 @@ import { lostFinal } from './lost-final.ts';
 const STARTED_AT = 1_790_000_000_000;
 
 function holdOf(rid: string): OpenHold {
-  return { rid, accountId: 1, keyHash: 'a'.repeat(64), keyId: 2, modelId: 3, subscriptionId: 4, generation: 1, epoch: 'e', price: PRICE, grantedTokens: 10, sliceTokens: 5, boundTokens: 100, isStream: true, startedAtMs: STARTED_AT, protocol: 'chat' };
+  return {
+    rid,
+    accountId: 1,
+    keyHash: 'a'.repeat(64),
+    keyId: 2,
+    modelId: 3,
+    subscriptionId: 4,
+    generation: 1,
+    epoch: 'e',
+    price: PRICE,
+    grantedTokens: 10,
+    sliceTokens: 5,
+    boundTokens: 100,
+    isStream: true,
+    startedAtMs: STARTED_AT,
+    protocol: 'chat',
+  };
 }
 
 /** What happened to one request, and how far it is told. */
@@ -18,30 +34,57 @@ interface Story {
   lines: { text: string; kind: 'A' | 'C' | 'F' | 'K'; output: number }[];
 }
 
-const story = fc.record({ outputs: fc.array(fc.nat(1_000), { maxLength: 6 }), ending: fc.constantFrom('running', 'final', 'acknowledged') }).map(({ outputs, ending }): Story => {
-  const hold = holdOf(uuidV7(STARTED_AT));
-  const rising = outputs.sort((a, b) => a - b);
-  const last = (rising.at(-1) ?? 0) + 7;
-  const lines: Story['lines'] = [{ text: admittedLine(hold), kind: 'A', output: 0 }];
-  for (const output of rising) lines.push({ text: countsLine(STARTED_AT + output, { [hold.rid]: toCounts(usageOf(3, output)) }), kind: 'C', output });
-  if (ending !== 'running') lines.push({ text: finalLine({ atMs: STARTED_AT + 5_000, rid: hold.rid, epoch: 'e', payload: JSON.stringify(finalOf(hold, usageOf(3, last))) }), kind: 'F', output: last });
-  if (ending === 'acknowledged') lines.push({ text: acknowledgedLine(STARTED_AT + 6_000, [[hold.rid, 0]]), kind: 'K', output: last });
-  return { hold, lines };
-});
+const story = fc
+  .record({
+    outputs: fc.array(fc.nat(1_000), { maxLength: 6 }),
+    ending: fc.constantFrom('running', 'final', 'acknowledged'),
+  })
+  .map(({ outputs, ending }): Story => {
+    const hold = holdOf(uuidV7(STARTED_AT));
+    const rising = outputs.sort((a, b) => a - b);
+    const last = (rising.at(-1) ?? 0) + 7;
+    const lines: Story['lines'] = [{ text: admittedLine(hold), kind: 'A', output: 0 }];
+    for (const output of rising)
+      lines.push({
+        text: countsLine(STARTED_AT + output, { [hold.rid]: toCounts(usageOf(3, output)) }),
+        kind: 'C',
+        output,
+      });
+    if (ending !== 'running')
+      lines.push({
+        text: finalLine({
+          atMs: STARTED_AT + 5_000,
+          rid: hold.rid,
+          epoch: 'e',
+          payload: JSON.stringify(finalOf(hold, usageOf(3, last))),
+        }),
+        kind: 'F',
+        output: last,
+      });
+    if (ending === 'acknowledged')
+      lines.push({
+        text: acknowledgedLine(STARTED_AT + 6_000, [[hold.rid, 0]]),
+        kind: 'K',
+        output: last,
+      });
+    return { hold, lines };
+  });
 
 /** Several stories told at once, each in its own order. */
-const journal = fc.tuple(fc.array(story, { minLength: 1, maxLength: 5 }), fc.infiniteStream(fc.nat())).map(([stories, turns]) => {
-  const left = stories.map(({ lines }) => [...lines]);
-  const order: { rid: string; line: Story['lines'][number] }[] = [];
-  for (const turn of turns) {
-    const open = left.flatMap((lines, index) => (lines.length > 0 ? [index] : []));
-    const index = open[turn % open.length];
-    if (index === undefined) break;
-    const line = left[index]?.shift();
-    if (line) order.push({ rid: stories[index]?.hold.rid ?? '', line });
-  }
-  return { stories, order };
-});
+const journal = fc
+  .tuple(fc.array(story, { minLength: 1, maxLength: 5 }), fc.infiniteStream(fc.nat()))
+  .map(([stories, turns]) => {
+    const left = stories.map(({ lines }) => [...lines]);
+    const order: { rid: string; line: Story['lines'][number] }[] = [];
+    for (const turn of turns) {
+      const open = left.flatMap((lines, index) => (lines.length > 0 ? [index] : []));
+      const index = open[turn % open.length];
+      if (index === undefined) break;
+      const line = left[index]?.shift();
+      if (line) order.push({ rid: stories[index]?.hold.rid ?? '', line });
+    }
+    return { stories, order };
+  });
 
 function replayed(...texts: string[]): Replay {
   const replay = emptyReplay();
@@ -52,22 +95,32 @@ function replayed(...texts: string[]): Replay {
 describe('journal replay', () => {
   test('gives for a file torn anywhere exactly what its whole lines say, never a count above the last one', () => {
     fc.assert(
-      fc.property(journal, fc.double({ min: 0, max: 1, noNaN: true }), ({ stories, order }, share) => {
-        const bytes = Buffer.from(order.map(({ line }) => line.text).join(''));
-        const replay = replayed(bytes.subarray(0, Math.floor(bytes.length * share)).toString('utf8'));
-        let room = Math.floor(bytes.length * share);
-        const told = order.filter(({ line }) => (room -= Buffer.byteLength(line.text)) >= 0);
-        expect(replay.unreadable).toBeLessThanOrEqual(1);
-        for (const { hold } of stories) {
-          const lines = told.filter(({ rid }) => rid === hold.rid).map(({ line }) => line);
-          const final = lines.find(({ kind }) => kind === 'F');
-          expect(replay.finals.get(hold.rid)?.final.output_tokens).toBe(final?.output);
-          expect(replay.finals.get(hold.rid)?.acknowledgedAtMs ?? null).toBe(lines.some(({ kind }) => kind === 'K') ? STARTED_AT + 6_000 : null);
-          const counted = lines.length > 0 && !final ? (lines.at(-1)?.output ?? 0) : undefined;
-          expect(replay.lost.get(hold.rid)?.counts[3]).toBe(counted);
-        }
-        expect(replay.lost.size + replay.finals.size).toBe(new Set(told.map(({ rid }) => rid)).size);
-      }),
+      fc.property(
+        journal,
+        fc.double({ min: 0, max: 1, noNaN: true }),
+        ({ stories, order }, share) => {
+          const bytes = Buffer.from(order.map(({ line }) => line.text).join(''));
+          const replay = replayed(
+            bytes.subarray(0, Math.floor(bytes.length * share)).toString('utf8'),
+          );
+          let room = Math.floor(bytes.length * share);
+          const told = order.filter(({ line }) => (room -= Buffer.byteLength(line.text)) >= 0);
+          expect(replay.unreadable).toBeLessThanOrEqual(1);
+          for (const { hold } of stories) {
+            const lines = told.filter(({ rid }) => rid === hold.rid).map(({ line }) => line);
+            const final = lines.find(({ kind }) => kind === 'F');
+            expect(replay.finals.get(hold.rid)?.final.output_tokens).toBe(final?.output);
+            expect(replay.finals.get(hold.rid)?.acknowledgedAtMs ?? null).toBe(
+              lines.some(({ kind }) => kind === 'K') ? STARTED_AT + 6_000 : null,
+            );
+            const counted = lines.length > 0 && !final ? (lines.at(-1)?.output ?? 0) : undefined;
+            expect(replay.lost.get(hold.rid)?.counts[3]).toBe(counted);
+          }
+          expect(replay.lost.size + replay.finals.size).toBe(
+            new Set(told.map(({ rid }) => rid)).size,
+          );
+        },
+      ),
       { numRuns: 500 },
     );
   });
@@ -76,7 +129,10 @@ describe('journal replay', () => {
     fc.assert(
       fc.property(journal, ({ order }) => {
         const text = order.map(({ line }) => line.text).join('');
-        const carried = order.filter(({ line }) => line.kind === 'A' || line.kind === 'F').map(({ line }) => line.text).join('');
+        const carried = order
+          .filter(({ line }) => line.kind === 'A' || line.kind === 'F')
+          .map(({ line }) => line.text)
+          .join('');
         expect(replayed(text, carried)).toEqual(replayed(text));
         expect(replayed(text, text)).toEqual(replayed(text));
       }),
@@ -91,9 +147,11 @@ describe('journal replay', () => {
         const position = at % bytes.length;
         bytes[position] = (bytes[position] ?? 0) ^ flip;
         const damaged = replayed(bytes.toString('latin1'));
-        for (const [rid, { final }] of damaged.finals) expect(final).toEqual(whole.finals.get(rid)?.final);
+        for (const [rid, { final }] of damaged.finals)
+          expect(final).toEqual(whole.finals.get(rid)?.final);
         for (const [rid, { counts }] of damaged.lost) {
-          const most = whole.finals.get(rid)?.final.output_tokens ?? whole.lost.get(rid)?.counts[3] ?? -1;
+          const most =
+            whole.finals.get(rid)?.final.output_tokens ?? whole.lost.get(rid)?.counts[3] ?? -1;
           expect(counts[3]).toBeLessThanOrEqual(most);
         }
       }),
@@ -102,21 +160,44 @@ describe('journal replay', () => {
 
   test('charges a lost request by the weights it was admitted under', () => {
     const hold = holdOf(uuidV7(STARTED_AT));
-    const { lost } = replayed(admittedLine(hold), countsLine(STARTED_AT + 900, { [hold.rid]: toCounts(usageOf(3, 10)) }));
+    const { lost } = replayed(
+      admittedLine(hold),
+      countsLine(STARTED_AT + 900, { [hold.rid]: toCounts(usageOf(3, 10)) }),
+    );
     const [request] = lost.values();
     if (!request) throw new Error('nothing was replayed');
-    expect(lostFinal(request, 'node-1:0')).toMatchObject({ outcome: 'node_lost', status: 200, basis: 'estimated', input_tokens: 3, output_tokens: 10, charge: Math.ceil(3 * 0.5 + 10 * 2), duration_ms: 900, node: 'node-1:0' });
+    expect(lostFinal(request, 'node-1:0')).toMatchObject({
+      outcome: 'node_lost',
+      status: 200,
+      basis: 'estimated',
+      input_tokens: 3,
+      output_tokens: 10,
+      charge: Math.ceil(3 * 0.5 + 10 * 2),
+      duration_ms: 900,
+      node: 'node-1:0',
+    });
   });
 
   test('charges nothing for a lost request that had not been answered', () => {
     const hold = holdOf(uuidV7(STARTED_AT));
-    expect(lostFinal({ hold, counts: [0, 0, 0, 0, 0], lastSeenAtMs: STARTED_AT }, 'node-1:0')).toMatchObject({ charge: 0, status: 500 });
+    expect(
+      lostFinal({ hold, counts: [0, 0, 0, 0, 0], lastSeenAtMs: STARTED_AT }, 'node-1:0'),
+    ).toMatchObject({ charge: 0, status: 500 });
   });
 });
 
 test('a running request whose hold was restored is lost in the epoch it was restored in, with what it had counted before', () => {
   const hold = holdOf(uuidV7(STARTED_AT));
   const replay = emptyReplay();
-  replayText(replay, admittedLine(hold) + countsLine(STARTED_AT + 10, { [hold.rid]: toCounts(usageOf(3, 4)) }) + admittedLine({ ...hold, epoch: 'e2' }));
-  expect(replay.lost.get(hold.rid)).toEqual({ hold: { ...hold, epoch: 'e2' }, counts: toCounts(usageOf(3, 4)), lastSeenAtMs: STARTED_AT + 10 });
+  replayText(
+    replay,
+    admittedLine(hold) +
+      countsLine(STARTED_AT + 10, { [hold.rid]: toCounts(usageOf(3, 4)) }) +
+      admittedLine({ ...hold, epoch: 'e2' }),
+  );
+  expect(replay.lost.get(hold.rid)).toEqual({
+    hold: { ...hold, epoch: 'e2' },
+    counts: toCounts(usageOf(3, 4)),
+    lastSeenAtMs: STARTED_AT + 10,
+  });
 });

@@ -50,15 +50,28 @@ function apply(replay: Replay, line: JournalLine): void {
       const { rid, startedAtMs } = line.hold;
       const known = replay.lost.get(rid);
       if (known) known.hold = line.hold;
-      else if (!replay.finals.has(rid)) replay.lost.set(rid, { hold: line.hold, counts: [0, 0, 0, 0, 0], lastSeenAtMs: startedAtMs });
+      else if (!replay.finals.has(rid))
+        replay.lost.set(rid, {
+          hold: line.hold,
+          counts: [0, 0, 0, 0, 0],
+          lastSeenAtMs: startedAtMs,
+        });
       return;
     }
     case 'C':
-      for (const [rid, counts] of Object.entries(line.counts)) raise(replay.lost.get(rid), counts, line.at);
+      for (const [rid, counts] of Object.entries(line.counts))
+        raise(replay.lost.get(rid), counts, line.at);
       return;
     case 'F':
       replay.lost.delete(line.rid);
-      if (!replay.finals.has(line.rid)) replay.finals.set(line.rid, { rid: line.rid, epoch: line.epoch, final: line.final, atMs: line.at, acknowledgedAtMs: null });
+      if (!replay.finals.has(line.rid))
+        replay.finals.set(line.rid, {
+          rid: line.rid,
+          epoch: line.epoch,
+          final: line.final,
+          atMs: line.at,
+          acknowledgedAtMs: null,
+        });
       return;
     case 'K':
       for (const [rid] of line.acks) {
@@ -74,6 +87,12 @@ function apply(replay: Replay, line: JournalLine): void {
 function raise(lost: LostHold | undefined, counts: JournalledCounts, atMs: number): void {
   if (!lost) return;
   const [input, cacheRead, cacheWrite, output, reasoning] = lost.counts;
-  lost.counts = [Math.max(input, counts[0]), Math.max(cacheRead, counts[1]), Math.max(cacheWrite, counts[2]), Math.max(output, counts[3]), Math.max(reasoning, counts[4])];
+  lost.counts = [
+    Math.max(input, counts[0]),
+    Math.max(cacheRead, counts[1]),
+    Math.max(cacheWrite, counts[2]),
+    Math.max(output, counts[3]),
+    Math.max(reasoning, counts[4]),
+  ];
   lost.lastSeenAtMs = Math.max(lost.lastSeenAtMs, atMs);
 }

@@ -1,4 +1,12 @@
-import { hashCredential, JOURNAL_BODY_BYTES_MAX, JOURNAL_FINALS_MAX, JOURNAL_HEADERS, JOURNAL_PATH, journalReceiptSchema, proveJournal } from '@tollgate/contracts';
+import {
+  hashCredential,
+  JOURNAL_BODY_BYTES_MAX,
+  JOURNAL_FINALS_MAX,
+  JOURNAL_HEADERS,
+  JOURNAL_PATH,
+  journalReceiptSchema,
+  proveJournal,
+} from '@tollgate/contracts';
 import type { Logger } from 'pino';
 import { request } from 'undici';
 import type { PendingFinal } from './settler.ts';
@@ -65,7 +73,11 @@ export class JournalUplink {
       this.#options.onBooked(booked);
       this.#isFailing = false;
     } catch (error) {
-      if (!this.#isFailing) this.#options.log.warn({ error, finals: this.#waiting.size }, 'finals could not be handed to the control plane; trying again');
+      if (!this.#isFailing)
+        this.#options.log.warn(
+          { error, finals: this.#waiting.size },
+          'finals could not be handed to the control plane; trying again',
+        );
       this.#isFailing = true;
     } finally {
       this.#isSending = false;
@@ -78,7 +90,11 @@ export class JournalUplink {
     let bytes = FRAME_BYTES;
     for (const [rid, payload] of this.#waiting) {
       bytes += Buffer.byteLength(JSON.stringify({ rid, payload })) + 1;
-      if (finals.length > 0 && (bytes > JOURNAL_BODY_BYTES_MAX || finals.length >= JOURNAL_FINALS_MAX)) break;
+      if (
+        finals.length > 0 &&
+        (bytes > JOURNAL_BODY_BYTES_MAX || finals.length >= JOURNAL_FINALS_MAX)
+      )
+        break;
       finals.push({ rid, payload });
     }
     return finals;
@@ -100,7 +116,8 @@ export class JournalUplink {
       signal: AbortSignal.any([this.#ending.signal, AbortSignal.timeout(TIMEOUT_MS)]),
     });
     const text = await response.body.text();
-    if (response.statusCode !== 200) throw new Error(`the control plane answered ${response.statusCode}`);
+    if (response.statusCode !== 200)
+      throw new Error(`the control plane answered ${response.statusCode}`);
     return journalReceiptSchema.parse(JSON.parse(text)).booked;
   }
 }

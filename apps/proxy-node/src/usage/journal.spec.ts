@@ -1,6 +1,13 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { spawn, spawnSync } from 'node:child_process';
-import { appendFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { silent } from '../../test/usage/open-books.ts';
@@ -19,9 +26,31 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 const hold = (): OpenHold => {
   const rid = uuidV7(Date.now());
-  return { rid, accountId: 1, keyHash: 'a'.repeat(64), keyId: 2, modelId: 3, subscriptionId: 4, generation: 1, epoch: 'e', price: PRICE, grantedTokens: 10, sliceTokens: 5, boundTokens: 100, isStream: true, startedAtMs: Date.now(), protocol: 'chat' };
+  return {
+    rid,
+    accountId: 1,
+    keyHash: 'a'.repeat(64),
+    keyId: 2,
+    modelId: 3,
+    subscriptionId: 4,
+    generation: 1,
+    epoch: 'e',
+    price: PRICE,
+    grantedTokens: 10,
+    sliceTokens: 5,
+    boundTokens: 100,
+    isStream: true,
+    startedAtMs: Date.now(),
+    protocol: 'chat',
+  };
 };
-const finalText = (request: OpenHold): string => finalLine({ atMs: Date.now(), rid: request.rid, epoch: 'e', payload: JSON.stringify(finalOf(request, usageOf(1, 2))) });
+const finalText = (request: OpenHold): string =>
+  finalLine({
+    atMs: Date.now(),
+    rid: request.rid,
+    epoch: 'e',
+    payload: JSON.stringify(finalOf(request, usageOf(1, 2))),
+  });
 
 describe('Journal', () => {
   test('gives back after a restart what was written, and starts a new file behind a torn line', async () => {
@@ -46,7 +75,8 @@ describe('Journal', () => {
     const { journal } = await Journal.open({ folder, log: silent });
     const [one, two] = [hold(), hold()];
     const seen: number[] = [];
-    const lines = (): number => readFileSync(join(folder, '0000000001.journal'), 'utf8').split('\n').length - 1;
+    const lines = (): number =>
+      readFileSync(join(folder, '0000000001.journal'), 'utf8').split('\n').length - 1;
     await new Promise<void>((resolve) => {
       journal.append(admittedLine(one), () => seen.push(lines()));
       journal.append(admittedLine(two), () => {
@@ -82,9 +112,12 @@ describe('Journal', () => {
     const first = await Journal.open({ folder, log: silent });
     await expect(lockJournal(folder, 100)).rejects.toThrow(JournalLocked);
     first.journal.close();
-    const child = spawn(process.execPath, ['-e', `
+    const child = spawn(process.execPath, [
+      '-e',
+      `
       import(${JSON.stringify(join(import.meta.dirname, 'journal-lock.ts'))}).then(({ tryLock }) => { console.log(tryLock(${JSON.stringify(folder)}) ? 'locked' : 'busy'); setInterval(() => {}, 1000); })
-    `]);
+    `,
+    ]);
     await new Promise((resolve) => child.stdout.once('data', resolve));
     expect(tryLock(folder)).toBeUndefined();
     const exited = new Promise((resolve) => child.once('exit', resolve));
@@ -114,7 +147,11 @@ describe('Journal', () => {
       try { retire(); } catch (error) { console.log('retire: ' + error.message); }
       process.exit(0);
     `;
-    const { stdout } = spawnSync('/bin/bash', ['-c', 'ulimit -S -f 2; exec "$0" --input-type=module -e "$1"', process.execPath, script], { encoding: 'utf8' });
+    const { stdout } = spawnSync(
+      '/bin/bash',
+      ['-c', 'ulimit -S -f 2; exec "$0" --input-type=module -e "$1"', process.execPath, script],
+      { encoding: 'utf8' },
+    );
     expect(stdout).toMatch(/^retire: \d+ bytes of the journal could not be written/);
     expect(journalFileNumbers(folder)).toEqual([1, 2]);
   });
@@ -136,13 +173,19 @@ describe('Journal', () => {
       journal.close();
       process.exit(0);
     `;
-    const { stdout } = spawnSync('/bin/bash', ['-c', 'ulimit -S -f 2; exec "$0" --input-type=module -e "$1"', process.execPath, script], { encoding: 'utf8' });
+    const { stdout } = spawnSync(
+      '/bin/bash',
+      ['-c', 'ulimit -S -f 2; exec "$0" --input-type=module -e "$1"', process.execPath, script],
+      { encoding: 'utf8' },
+    );
     expect(stdout).toContain('writable:false');
     expect(stdout).toContain('error:journal cannot be written');
     expect(stdout).toContain('after 3');
     if (stdout.includes('no prlimit')) return;
     expect(stdout).toContain('writable:true');
     const lines = readFileSync(join(folder, '0000000001.journal'), 'utf8').trimEnd().split('\n');
-    expect(lines.map((text) => [text[0], text.length])).toEqual(['0', '1', '2', '3'].map((first) => [first, 703]));
+    expect(lines.map((text) => [text[0], text.length])).toEqual(
+      ['0', '1', '2', '3'].map((first) => [first, 703]),
+    );
   });
 });

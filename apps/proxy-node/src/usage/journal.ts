@@ -1,6 +1,11 @@
 import { closeSync, fdatasync, fdatasyncSync, writeSync } from 'node:fs';
 import type { Logger } from 'pino';
-import { createJournalFile, deleteJournalFile, journalFileNumbers, readJournalFile } from './journal-files.ts';
+import {
+  createJournalFile,
+  deleteJournalFile,
+  journalFileNumbers,
+  readJournalFile,
+} from './journal-files.ts';
 import { lockJournal, type JournalLock } from './journal-lock.ts';
 import { emptyReplay, replayText, type Replay } from './journal-replay.ts';
 
@@ -48,7 +53,9 @@ export class Journal {
   readonly #syncTimer: NodeJS.Timeout;
 
   /** Locks the folder and reads what a predecessor left. The caller appends what is still live, then calls `retire`, which throws, and deletes nothing, when that is not on disk. */
-  static async open(options: JournalOptions): Promise<{ journal: Journal; replay: Replay; retire: () => void }> {
+  static async open(
+    options: JournalOptions,
+  ): Promise<{ journal: Journal; replay: Replay; retire: () => void }> {
     const lock = await lockJournal(options.folder, LOCK_WAIT_MS);
     const { replay, numbers } = readJournals(options.folder);
     const journal = new Journal(options, lock, (numbers.at(-1) ?? 0) + 1);
@@ -102,7 +109,8 @@ export class Journal {
     const { length } = this.#lines;
     if (length > 0) {
       const fresh = Buffer.from(this.#lines.join(''));
-      this.#unwritten = this.#unwritten.length === 0 ? fresh : Buffer.concat([this.#unwritten, fresh]);
+      this.#unwritten =
+        this.#unwritten.length === 0 ? fresh : Buffer.concat([this.#unwritten, fresh]);
       this.#lines = [];
     }
     this.#write();
@@ -115,7 +123,8 @@ export class Journal {
   /** Flushes and puts everything on disk. Throws what the disk says, also when something could not be written. */
   sync(): void {
     this.flush();
-    if (this.#unwritten.length > 0) throw new Error(`${this.#unwritten.length} bytes of the journal could not be written`);
+    if (this.#unwritten.length > 0)
+      throw new Error(`${this.#unwritten.length} bytes of the journal could not be written`);
     fdatasyncSync(this.#descriptor);
     this.#isDirty = false;
   }
@@ -143,7 +152,11 @@ export class Journal {
       if (!this.#writable) this.#log.warn('journal can be written again');
       this.#writable = true;
     } catch (error) {
-      if (this.#writable) this.#log.error({ error }, 'journal cannot be written: new requests are refused until it can');
+      if (this.#writable)
+        this.#log.error(
+          { error },
+          'journal cannot be written: new requests are refused until it can',
+        );
       this.#writable = false;
     }
   }
@@ -156,7 +169,8 @@ export class Journal {
     fdatasync(this.#descriptor, (error) => {
       this.#isSyncing = false;
       // A file rotated away meanwhile was synced by the rotation.
-      if (error && error.code !== 'EBADF') this.#log.error({ error }, 'journal could not be synced');
+      if (error && error.code !== 'EBADF')
+        this.#log.error({ error }, 'journal could not be synced');
     });
   }
 
@@ -171,7 +185,8 @@ export class Journal {
     fdatasync(finished, () => closeSync(finished));
     this.#deleteDeadFiles();
     const [oldest] = this.#live;
-    if (this.#live.size > FILES_CROWDED && oldest && oldest[1] <= CARRY_LINES_MAX) this.onCrowded(oldest[0]);
+    if (this.#live.size > FILES_CROWDED && oldest && oldest[1] <= CARRY_LINES_MAX)
+      this.onCrowded(oldest[0]);
   }
 
   #startFile(number: number): void {

@@ -6,7 +6,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { BooksTask, KillPoint } from '../../test/usage/books-process.ts';
 import { Downstream, eventually } from '../../test/usage/downstream.ts';
-import { addAccount, MODEL_ID, openMeteredRedis, type MeteredRedis } from '../../test/usage/metered-redis.ts';
+import {
+  addAccount,
+  MODEL_ID,
+  openMeteredRedis,
+  type MeteredRedis,
+} from '../../test/usage/metered-redis.ts';
 
 const TOKENS = 1_000_000;
 /** At each point, at its first and its third occurrence by turns. */
@@ -28,7 +33,10 @@ afterAll(async () => {
 
 /** The signal that ended it, or its exit code. */
 function run(task: BooksTask): Promise<string | number | null> {
-  const child = spawn(process.execPath, ['--no-warnings', PROCESS], { env: { ...process.env, TASK: JSON.stringify(task) }, stdio: ['ignore', 'inherit', 'inherit'] });
+  const child = spawn(process.execPath, ['--no-warnings', PROCESS], {
+    env: { ...process.env, TASK: JSON.stringify(task) },
+    stdio: ['ignore', 'inherit', 'inherit'],
+  });
   return new Promise((resolve) => child.once('exit', (code, signal) => resolve(signal ?? code)));
 }
 
@@ -40,13 +48,29 @@ async function killedAt(killAt: KillPoint, nth: number): Promise<void> {
   await addAccount(world, accountId, TOKENS);
   const downstream = new Downstream(world);
   try {
-    const task: BooksTask = { redisUrl: services.redisUrl, dataDir, accountId, requests: 16, killAt, nth, truthFile };
+    const task: BooksTask = {
+      redisUrl: services.redisUrl,
+      dataDir,
+      accountId,
+      requests: 16,
+      killAt,
+      nth,
+      truthFile,
+    };
     expect(await run(task)).toBe('SIGKILL');
     expect(await run({ ...task, requests: 3, killAt: 'never' })).toBe(0);
 
-    const truth = new Map(readFileSync(truthFile, 'utf8').trim().split('\n').map((line): [string, number] => [line.split(' ')[0] ?? '', Number(line.split(' ')[1])]));
-    await eventually('every request is in the books', () => [...truth].every(([rid]) => downstream.events.has(`${rid}:0`)));
-    for (const [rid, charge] of truth) expect([rid, downstream.chargeOf(rid)]).toEqual([rid, charge]);
+    const truth = new Map(
+      readFileSync(truthFile, 'utf8')
+        .trim()
+        .split('\n')
+        .map((line): [string, number] => [line.split(' ')[0] ?? '', Number(line.split(' ')[1])]),
+    );
+    await eventually('every request is in the books', () =>
+      [...truth].every(([rid]) => downstream.events.has(`${rid}:0`)),
+    );
+    for (const [rid, charge] of truth)
+      expect([rid, downstream.chargeOf(rid)]).toEqual([rid, charge]);
     // The one request that had no final yet was running when the node died: it is in the books too, with what was counted: nothing.
     expect(downstream.total).toBe([...truth.values()].reduce((sum, charge) => sum + charge, 0));
     const [books] = await world.live.getBooks([{ accountId, modelId: MODEL_ID }]);
@@ -65,7 +89,11 @@ describe('a node killed with -9 loses no request and charges none twice', () => 
     ['after_queue_add', 'after the queue, before it knows'],
     ['before_outbox_delete', 'before the outbox forgets'],
     ['before_acknowledged_journalled', 'before the journal knows of the acknowledgement'],
-  ])('%s: %s', async (killAt) => {
-    for (let kill = 0; kill < KILLS; kill += 1) await killedAt(killAt, kill % 2 === 0 ? 1 : 3);
-  }, KILLS * KILL_TIMEOUT_MS);
+  ])(
+    '%s: %s',
+    async (killAt) => {
+      for (let kill = 0; kill < KILLS; kill += 1) await killedAt(killAt, kill % 2 === 0 ? 1 : 3);
+    },
+    KILLS * KILL_TIMEOUT_MS,
+  );
 });

@@ -1,4 +1,11 @@
-import type { CheckpointReply, CheckpointRequest, RestoreReply, RestoreRequest, SettleReply, SettleRequest } from '@tollgate/keyspace';
+import type {
+  CheckpointReply,
+  CheckpointRequest,
+  RestoreReply,
+  RestoreRequest,
+  SettleReply,
+  SettleRequest,
+} from '@tollgate/keyspace';
 
 /** What this folder needs of the live balances; `MeteringStore` of libs/keyspace fits. Each throws when Redis does not answer. */
 export interface MeteringPort {

@@ -4,7 +4,14 @@ import { startServices, type Services } from '@tollgate/harness';
 import { primariesOf, redisReady } from '@tollgate/keyspace';
 import { setTimeout as delay } from 'node:timers/promises';
 import { eventually } from '../../test/usage/downstream.ts';
-import { addAccount, admit, finalOf, openMeteredRedis, usageOf, type MeteredRedis } from '../../test/usage/metered-redis.ts';
+import {
+  addAccount,
+  admit,
+  finalOf,
+  openMeteredRedis,
+  usageOf,
+  type MeteredRedis,
+} from '../../test/usage/metered-redis.ts';
 import { silent } from '../../test/usage/open-books.ts';
 import { openUsageQueue, Relay, type UsageQueue } from './relay.ts';
 
@@ -43,21 +50,47 @@ class Kept implements UsageQueue {
 }
 
 async function start(owner: string, queue: UsageQueue = new Kept()): Promise<Relay> {
-  const relay = new Relay({ outbox: world.store, queue, shards: SHARDS, owner, peers: () => Promise.resolve(peers), log: silent, now: Date.now, random: Math.random });
+  const relay = new Relay({
+    outbox: world.store,
+    queue,
+    shards: SHARDS,
+    owner,
+    peers: () => Promise.resolve(peers),
+    log: silent,
+    now: Date.now,
+    random: Math.random,
+  });
   relays.push(relay);
   await relay.start();
   return relay;
 }
 
 async function leases(): Promise<Record<string, number>> {
-  const owners = await Promise.all(Array.from({ length: SHARDS }, (_, index) => world.redis.get(`{s${String(index).padStart(2, '0')}}:relay`)));
-  return Object.fromEntries(Object.entries(Object.groupBy(owners, (owner) => owner ?? 'none')).map(([owner, list]) => [owner, list?.length ?? 0]));
+  const owners = await Promise.all(
+    Array.from({ length: SHARDS }, (_, index) =>
+      world.redis.get(`{s${String(index).padStart(2, '0')}}:relay`),
+    ),
+  );
+  return Object.fromEntries(
+    Object.entries(Object.groupBy(owners, (owner) => owner ?? 'none')).map(([owner, list]) => [
+      owner,
+      list?.length ?? 0,
+    ]),
+  );
 }
 
 async function settle(accountId: number): Promise<string> {
   const hold = await admit(world, { accountId });
   const final = finalOf(hold, usageOf(1, 1));
-  await world.store.settle({ rid: hold.rid, epoch: hold.epoch, accountId, modelId: hold.modelId, chargeTokens: final.charge, payload: JSON.stringify(final), reEmit: false });
+  await world.store.settle({
+    rid: hold.rid,
+    epoch: hold.epoch,
+    accountId,
+    modelId: hold.modelId,
+    chargeTokens: final.charge,
+    payload: JSON.stringify(final),
+    reEmit: false,
+  });
   return hold.rid;
 }
 
@@ -69,7 +102,9 @@ describe('Relay', () => {
     await start('node-1:0', queue);
     await eventually('all arrived', () => queue.jobs.flat().length === rids.length);
     expect(queue.jobs.length).toBe(1);
-    expect(new Set(queue.jobs.flat().map((event) => event.shard))).toEqual(new Set(['s01', 's02', 's03']));
+    expect(new Set(queue.jobs.flat().map((event) => event.shard))).toEqual(
+      new Set(['s01', 's02', 's03']),
+    );
   });
 
   test('keeps events in the outbox until they are in the queue', async () => {
@@ -81,8 +116,20 @@ describe('Relay', () => {
     await delay(300);
     expect(await world.redis.xlen('{s01}:outbox')).toBe(2);
     queue.isFailing = false;
-    await eventually('the outboxes are empty', async () => (await world.redis.xlen('{s01}:outbox')) + (await world.redis.xlen('{s02}:outbox')) + (await world.redis.xlen('{s03}:outbox')) === 0);
-    expect(queue.jobs.flat().map((event) => event.rid).sort()).toEqual([...rids].sort());
+    await eventually(
+      'the outboxes are empty',
+      async () =>
+        (await world.redis.xlen('{s01}:outbox')) +
+          (await world.redis.xlen('{s02}:outbox')) +
+          (await world.redis.xlen('{s03}:outbox')) ===
+        0,
+    );
+    expect(
+      queue.jobs
+        .flat()
+        .map((event) => event.rid)
+        .sort(),
+    ).toEqual([...rids].sort());
   });
 
   test('shares the shards out when a node joins, and takes them back when it leaves', async () => {
@@ -97,7 +144,10 @@ describe('Relay', () => {
     peers = ['node-1:0'];
     relays = relays.filter((relay) => relay !== second);
     await second.close();
-    await eventually('the first has all again', async () => (await leases())['node-1:0'] === SHARDS);
+    await eventually(
+      'the first has all again',
+      async () => (await leases())['node-1:0'] === SHARDS,
+    );
   }, 60_000);
 
   test('costs an idle fleet of two nodes less than 200 commands a second with 64 shards', async () => {
@@ -112,7 +162,10 @@ describe('Relay', () => {
     await Promise.all(primaries.map((primary) => primary.config('RESETSTAT')));
     await delay(4_000);
     const stats = await Promise.all(primaries.map((primary) => primary.info('commandstats')));
-    const calls = stats.reduce((sum, each) => sum + Number(/cmdstat_fcall:calls=(\d+)/.exec(each)?.[1] ?? 0), 0);
+    const calls = stats.reduce(
+      (sum, each) => sum + Number(/cmdstat_fcall:calls=(\d+)/.exec(each)?.[1] ?? 0),
+      0,
+    );
     expect(calls / 4).toBeLessThan(200);
     expect(calls / 4).toBeGreaterThan(64);
     await queue.close();

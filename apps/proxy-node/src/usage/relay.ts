@@ -1,5 +1,13 @@
 import { USAGE_QUEUE, type RelayedEvent, type UsageJob } from '@tollgate/contracts';
-import { BULL_PREFIX, shardNames, type HoldRef, type RedisConnection, type RelayBatch, type RelayReply, type RelayRequest } from '@tollgate/keyspace';
+import {
+  BULL_PREFIX,
+  shardNames,
+  type HoldRef,
+  type RedisConnection,
+  type RelayBatch,
+  type RelayReply,
+  type RelayRequest,
+} from '@tollgate/keyspace';
 import { Queue, type JobsOptions } from 'bullmq';
 import type { Logger } from 'pino';
 
@@ -44,7 +52,11 @@ export interface UsageQueue {
 /** `connection` must fail at once while Redis is away (`enableOfflineQueue: false`): the outbox is the queue's queue. */
 export function openUsageQueue(connection: RedisConnection, log: Pick<Logger, 'warn'>): UsageQueue {
   const open = (): Queue<UsageJob> => {
-    const opened = new Queue<UsageJob>(USAGE_QUEUE, { connection, prefix: BULL_PREFIX, defaultJobOptions: JOB_OPTIONS });
+    const opened = new Queue<UsageJob>(USAGE_QUEUE, {
+      connection,
+      prefix: BULL_PREFIX,
+      defaultJobOptions: JOB_OPTIONS,
+    });
     opened.on('error', (error) => log.warn({ error }, 'usage queue'));
     return opened;
   };
@@ -111,7 +123,16 @@ export class Relay {
 
   constructor(options: RelayOptions) {
     this.#options = options;
-    this.#shards = shardNames(options.shards).map((name, index) => ({ name, index, isLeased: false, isBusy: false, pollMs: POLL_MIN_MS, nextAtMs: 0, keepUntilMs: 0, relayedIds: [] }));
+    this.#shards = shardNames(options.shards).map((name, index) => ({
+      name,
+      index,
+      isLeased: false,
+      isBusy: false,
+      pollMs: POLL_MIN_MS,
+      nextAtMs: 0,
+      keepUntilMs: 0,
+      relayedIds: [],
+    }));
     this.#byName = new Map(this.#shards.map((shard) => [shard.name, shard]));
   }
 
@@ -138,7 +159,11 @@ export class Relay {
     clearTimeout(this.#timer);
     this.#send();
     await Promise.all(this.#running);
-    await Promise.all(this.#shards.filter((shard) => shard.isLeased).map((shard) => this.#release(shard).catch(() => undefined)));
+    await Promise.all(
+      this.#shards
+        .filter((shard) => shard.isLeased)
+        .map((shard) => this.#release(shard).catch(() => undefined)),
+    );
   }
 
   async #learnPeers(): Promise<void> {
@@ -154,20 +179,31 @@ export class Relay {
   /** The fleet changed: shards that fall to this node must not wait for their next fallback. */
   #claimMine(): void {
     const soon = this.#options.now() + POLL_MAX_MS;
-    for (const shard of this.#shards) if (!shard.isLeased && this.#isMine(shard)) shard.nextAtMs = Math.min(shard.nextAtMs, soon);
+    for (const shard of this.#shards)
+      if (!shard.isLeased && this.#isMine(shard)) shard.nextAtMs = Math.min(shard.nextAtMs, soon);
     this.#schedule();
   }
 
   #isMine(shard: Shard): boolean {
     const { length } = this.#peers;
-    return length === 0 || !this.#peers.includes(this.#options.owner) || this.#peers[shard.index % length] === this.#options.owner;
+    return (
+      length === 0 ||
+      !this.#peers.includes(this.#options.owner) ||
+      this.#peers[shard.index % length] === this.#options.owner
+    );
   }
 
   #schedule(): void {
     clearTimeout(this.#timer);
     if (this.#isClosing) return;
-    const next = Math.min(...this.#shards.filter((shard) => !shard.isBusy).map((shard) => shard.nextAtMs));
-    if (Number.isFinite(next)) this.#timer = setTimeout(() => this.#takeDue(), Math.max(0, next - this.#options.now())).unref();
+    const next = Math.min(
+      ...this.#shards.filter((shard) => !shard.isBusy).map((shard) => shard.nextAtMs),
+    );
+    if (Number.isFinite(next))
+      this.#timer = setTimeout(
+        () => this.#takeDue(),
+        Math.max(0, next - this.#options.now()),
+      ).unref();
   }
 
   #takeDue(): void {
@@ -190,7 +226,8 @@ export class Relay {
 
   async #visit(shard: Shard, now: number): Promise<void> {
     try {
-      if (shard.isLeased && !this.#isMine(shard) && now >= shard.keepUntilMs) await this.#release(shard);
+      if (shard.isLeased && !this.#isMine(shard) && now >= shard.keepUntilMs)
+        await this.#release(shard);
       else await this.#poll(shard);
     } catch (error) {
       this.#options.log.warn({ error, shard: shard.name }, 'relay poll failed');
@@ -211,14 +248,25 @@ export class Relay {
     shard.relayedIds = [];
     if (reply.kind === 'held_elsewhere') {
       shard.isLeased = false;
-      this.#rest(shard, this.#jittered(this.#isMine(shard) ? Math.min(RETRY_MS, Math.max(POLL_MIN_MS, reply.leaseMs)) : FALLBACK_MS));
+      this.#rest(
+        shard,
+        this.#jittered(
+          this.#isMine(shard)
+            ? Math.min(RETRY_MS, Math.max(POLL_MIN_MS, reply.leaseMs))
+            : FALLBACK_MS,
+        ),
+      );
       return;
     }
     if (!shard.isLeased && !this.#isMine(shard)) shard.keepUntilMs = now() + FALLBACK_KEEP_MS;
     shard.isLeased = true;
     await this.#reapExpired(reply);
     if (reply.entries.length > 0) this.#collect(shard, reply.entries);
-    else this.#rest(shard, (shard.pollMs = Math.min(POLL_MAX_MS, Math.max(POLL_MIN_MS, shard.pollMs * 2))));
+    else
+      this.#rest(
+        shard,
+        (shard.pollMs = Math.min(POLL_MAX_MS, Math.max(POLL_MIN_MS, shard.pollMs * 2))),
+      );
   }
 
   async #reapExpired({ expiredHolds }: RelayBatch): Promise<void> {
@@ -228,7 +276,10 @@ export class Relay {
   async #release(shard: Shard): Promise<void> {
     shard.isLeased = false;
     this.#rest(shard, this.#jittered(FALLBACK_MS));
-    await this.#options.outbox.releaseRelay(shard.name, { owner: this.#options.owner, relayedIds: shard.relayedIds });
+    await this.#options.outbox.releaseRelay(shard.name, {
+      owner: this.#options.owner,
+      relayedIds: shard.relayedIds,
+    });
     shard.relayedIds = [];
   }
 

@@ -1,4 +1,13 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, test } from '@jest/globals';
+import {
+  afterAll,
+  afterEach,
+  beforeAll,
+  beforeEach,
+  describe,
+  expect,
+  jest,
+  test,
+} from '@jest/globals';
 import { startServices, type Services } from '@tollgate/harness';
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -7,7 +16,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { Downstream, eventually } from '../../test/usage/downstream.ts';
-import { addAccount, admit, finalOf, MODEL_ID, openMeteredRedis, usageOf, uuidV7, type MeteredRedis } from '../../test/usage/metered-redis.ts';
+import {
+  addAccount,
+  admit,
+  finalOf,
+  MODEL_ID,
+  openMeteredRedis,
+  usageOf,
+  uuidV7,
+  type MeteredRedis,
+} from '../../test/usage/metered-redis.ts';
 import { openBooks } from '../../test/usage/open-books.ts';
 import type { RequestBooks } from './request-books.ts';
 
@@ -58,7 +76,10 @@ describe('RequestBooks', () => {
     const handle = node.open(hold);
     handle.settle(final);
     handle.settle(finalOf(hold, usageOf(1, 1)));
-    await eventually('the final is acknowledged', () => node.state.unacknowledged === 0 && downstream.events.size > 0);
+    await eventually(
+      'the final is acknowledged',
+      () => node.state.unacknowledged === 0 && downstream.events.size > 0,
+    );
     expect(downstream.chargeOf(hold.rid)).toBe(150);
     expect(await balance()).toEqual({ balance: TOKENS - 150, held: 0 });
   });
@@ -75,7 +96,12 @@ describe('RequestBooks', () => {
 
   test('extends a stream before its hold runs out, up to its bound', async () => {
     const node = await open();
-    const hold = await admit(world, { accountId, wantTokens: 1_000, sliceTokens: 500, boundTokens: 1_800 });
+    const hold = await admit(world, {
+      accountId,
+      wantTokens: 1_000,
+      sliceTokens: 500,
+      boundTokens: 1_800,
+    });
     const handle = node.open(hold);
     let output = 0;
     handle.count(() => usageOf(0, output));
@@ -97,7 +123,12 @@ describe('RequestBooks', () => {
 
   test('a stream that waits gets its next slice at once, also beyond its bound', async () => {
     const node = await open();
-    const hold = await admit(world, { accountId, wantTokens: 1_000, sliceTokens: 500, boundTokens: 1_000 });
+    const hold = await admit(world, {
+      accountId,
+      wantTokens: 1_000,
+      sliceTokens: 500,
+      boundTokens: 1_000,
+    });
     const handle = node.open(hold);
     expect(handle.room(usageOf(0, 450))).toBe(50);
     expect(handle.room(usageOf(0, 501))).toBe(-1);
@@ -112,7 +143,12 @@ describe('RequestBooks', () => {
     accountId += 1;
     await addAccount(world, accountId, 1_200);
     const node = await open();
-    const hold = await admit(world, { accountId, wantTokens: 1_000, sliceTokens: 1_000, boundTokens: 100_000 });
+    const hold = await admit(world, {
+      accountId,
+      wantTokens: 1_000,
+      sliceTokens: 1_000,
+      boundTokens: 100_000,
+    });
     const handle = node.open(hold);
     const stops: string[] = [];
     handle.onStop((reason) => stops.push(reason));
@@ -146,7 +182,20 @@ describe('RequestBooks', () => {
     const hold = await admit(world, { accountId });
     const handle = node.open(hold);
     const stopped = new Promise<string>((resolve) => handle.onStop(resolve));
-    await world.live.putKey({ accountId, keyHash: hold.keyHash, id: 5, status: 'disabled', expiresAtMs: 0, rpm: 0, rph: 0, rpd: 0, allowedModels: '', allowlist: '', drain: false, revision: 2 });
+    await world.live.putKey({
+      accountId,
+      keyHash: hold.keyHash,
+      id: 5,
+      status: 'disabled',
+      expiresAtMs: 0,
+      rpm: 0,
+      rph: 0,
+      rpd: 0,
+      allowedModels: '',
+      allowlist: '',
+      drain: false,
+      revision: 2,
+    });
     const startedAt = Date.now();
     expect(await stopped).toBe('access_revoked');
     expect(Date.now() - startedAt).toBeLessThan(5_500);
@@ -167,7 +216,10 @@ describe('RequestBooks', () => {
       await services.redis.kill('SIGCONT');
     }
     handle.settle(finalOf(hold, usageOf(0, 10)));
-    await eventually('it is settled after Redis returned', () => downstream.chargeOf(hold.rid) === 20 && node.state.unacknowledged === 0);
+    await eventually(
+      'it is settled after Redis returned',
+      () => downstream.chargeOf(hold.rid) === 20 && node.state.unacknowledged === 0,
+    );
   });
 
   test('refuses new requests while Redis is away, settles what ended meanwhile when it returns', async () => {
@@ -179,7 +231,11 @@ describe('RequestBooks', () => {
     await eventually('new requests are refused', () => node.refusal() === 'redis_away');
     handle.settle(finalOf(hold, usageOf(0, 30)));
     await services.redis.start();
-    await eventually('it is settled and acknowledged', () => node.state.unacknowledged === 0 && downstream.chargeOf(hold.rid) === 60, 20_000);
+    await eventually(
+      'it is settled and acknowledged',
+      () => node.state.unacknowledged === 0 && downstream.chargeOf(hold.rid) === 60,
+      20_000,
+    );
     await eventually('requests are accepted', () => node.refusal() === null);
     expect(await balance()).toEqual({ balance: TOKENS - 60, held: 0 });
   }, 40_000);
@@ -191,7 +247,18 @@ describe('RequestBooks', () => {
     await services.redis.kill('SIGKILL');
     try {
       await eventually('nothing can be served', () => node.unreadiness === 'redis_away');
-      node.failOpen.remember({ accountId, keyHash: 'k', modelId: MODEL_ID, addressHex: '', keyId: 5, subscriptionId: 9, generation: 1, epoch: 'e', availableTokens: TOKENS, expiresAtMs: 0 });
+      node.failOpen.remember({
+        accountId,
+        keyHash: 'k',
+        modelId: MODEL_ID,
+        addressHex: '',
+        keyId: 5,
+        subscriptionId: 9,
+        generation: 1,
+        epoch: 'e',
+        availableTokens: TOKENS,
+        expiresAtMs: 0,
+      });
       expect(node.unreadiness).toBeNull();
       lateMs = 300_001;
       expect(node.unreadiness).toBe('redis_away');
@@ -206,9 +273,18 @@ describe('RequestBooks', () => {
     const node = await open({ backlogMax: 2 });
     const finals = await Promise.all([1, 2].map(async () => admit(world, { accountId })));
     for (const hold of finals) node.open(hold).settle(finalOf(hold, usageOf(0, 1)));
-    await eventually('the backlog is full', () => node.refusal() === 'backlog_full' && finals.every((hold) => downstream.events.has(`${hold.rid}:0`)));
+    await eventually(
+      'the backlog is full',
+      () =>
+        node.refusal() === 'backlog_full' &&
+        finals.every((hold) => downstream.events.has(`${hold.rid}:0`)),
+    );
     downstream.isAcknowledging = true;
-    await eventually('unacknowledged finals were emitted again and acknowledged', () => node.refusal() === null && node.state.unacknowledged === 0, 20_000);
+    await eventually(
+      'unacknowledged finals were emitted again and acknowledged',
+      () => node.refusal() === null && node.state.unacknowledged === 0,
+      20_000,
+    );
     expect(finals.map((hold) => downstream.chargeOf(hold.rid))).toEqual([2, 2]);
     expect(finals.map((hold) => downstream.events.get(`${hold.rid}:0`)?.copies)).toEqual([2, 2]);
   }, 40_000);
@@ -225,15 +301,23 @@ describe('RequestBooks', () => {
     await new Promise<void>((resolve) => controlPlane.listen(0, '127.0.0.1', resolve));
     const settle = jest.spyOn(world.store, 'settle');
     try {
-      const node = await open({ controlPlaneUrl: `http://127.0.0.1:${(controlPlane.address() as AddressInfo).port}`, credential: 'c' });
+      const node = await open({
+        controlPlaneUrl: `http://127.0.0.1:${(controlPlane.address() as AddressInfo).port}`,
+        credential: 'c',
+      });
       const young = await admit(world, { accountId });
       node.open(young).settle(finalOf(young, usageOf(0, 1)));
       await eventually('the young one is acknowledged', () => node.state.unacknowledged === 0);
-      const old = [20, 30].map((minutes) => ({ ...young, rid: uuidV7(Date.now() - minutes * 60_000) }));
+      const old = [20, 30].map((minutes) => ({
+        ...young,
+        rid: uuidV7(Date.now() - minutes * 60_000),
+      }));
       for (const hold of old) node.open(hold).settle(finalOf(hold, usageOf(0, 1)));
       await eventually('the old ones are booked', () => node.state.unacknowledged === 0);
       expect(handed.toSorted()).toEqual(old.map(({ rid }) => rid).toSorted());
-      expect(settle.mock.calls.filter(([{ rid }]) => rid === young.rid)).toMatchObject([[{ reEmit: false }]]);
+      expect(settle.mock.calls.filter(([{ rid }]) => rid === young.rid)).toMatchObject([
+        [{ reEmit: false }],
+      ]);
     } finally {
       controlPlane.close();
     }
@@ -266,7 +350,10 @@ describe('RequestBooks', () => {
     await extra.close(0);
     books = [];
     const node = await open({ worker: 0 });
-    await eventually('it is acknowledged', () => node.state.unacknowledged === 0 && downstream.chargeOf(hold.rid) === 10);
+    await eventually(
+      'it is acknowledged',
+      () => node.state.unacknowledged === 0 && downstream.chargeOf(hold.rid) === 10,
+    );
     expect(readdirSync(join(dataDir, 'journals'))).toEqual(['node-1.0']);
   });
 
@@ -276,12 +363,27 @@ describe('RequestBooks', () => {
     const handle = first.open(hold);
     let output = 10;
     handle.count(() => usageOf(0, output));
-    await world.store.checkpoint({ rid: hold.rid, epoch: hold.epoch, accountId, modelId: MODEL_ID, keyHash: hold.keyHash, usedTokens: 20, extendTokens: 0, leaseMs: 300 });
-    await eventually('it was reaped', () => downstream.events.get(`${hold.rid}:0`)?.kind === 'reap');
+    await world.store.checkpoint({
+      rid: hold.rid,
+      epoch: hold.epoch,
+      accountId,
+      modelId: MODEL_ID,
+      keyHash: hold.keyHash,
+      usedTokens: 20,
+      extendTokens: 0,
+      leaseMs: 300,
+    });
+    await eventually(
+      'it was reaped',
+      () => downstream.events.get(`${hold.rid}:0`)?.kind === 'reap',
+    );
     expect(downstream.chargeOf(hold.rid)).toBe(20);
     output = 33;
     handle.settle(finalOf(hold, usageOf(0, output)));
-    await eventually('the correction arrived', () => downstream.events.has(`${hold.rid}:1`) && first.state.unacknowledged === 0);
+    await eventually(
+      'the correction arrived',
+      () => downstream.events.has(`${hold.rid}:1`) && first.state.unacknowledged === 0,
+    );
     expect(downstream.chargeOf(hold.rid)).toBe(66);
     expect(await balance()).toEqual({ balance: TOKENS - 66, held: 0 });
   });

@@ -1,13 +1,25 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { UsageFinal } from '@tollgate/contracts';
-import { isRedisReachable, nodeAddress, onRedisReturn, type Acknowledgements, type RedisConnection } from '@tollgate/keyspace';
+import {
+  isRedisReachable,
+  nodeAddress,
+  onRedisReturn,
+  type Acknowledgements,
+  type RedisConnection,
+} from '@tollgate/keyspace';
 import type { Logger } from 'pino';
 import type { Books, HoldHandle, OpenHold } from './books.ts';
 import { Checkpointer } from './checkpointer.ts';
 import { FailOpen } from './fail-open.ts';
 import { FundsHints, type FundsHint } from './funds-hints.ts';
 import { journalFolder } from './journal-files.ts';
-import { acknowledgedLine, admittedLine, countsLine, finalLine, type JournalledCounts } from './journal-line.ts';
+import {
+  acknowledgedLine,
+  admittedLine,
+  countsLine,
+  finalLine,
+  type JournalledCounts,
+} from './journal-line.ts';
 import { adoptJournals, type AdoptedRequests } from './journal-adoption.ts';
 import { Journal, type JournalPlace } from './journal.ts';
 import type { MeteringPort } from './metering-port.ts';
@@ -86,7 +98,15 @@ export class RequestBooks implements Books {
     const folder = journalFolder(options.dataDir, options);
     const opened = await Journal.open({ folder, log: options.log });
     const address = nodeAddress(options.node, options.worker);
-    const adopted = await adoptJournals({ own: opened.replay, dataDir: options.dataDir, folder, worker: options.worker, address, log: options.log, now: options.now ?? Date.now });
+    const adopted = await adoptJournals({
+      own: opened.replay,
+      dataDir: options.dataDir,
+      folder,
+      worker: options.worker,
+      address,
+      log: options.log,
+      now: options.now ?? Date.now,
+    });
     const books = new RequestBooks(options, opened.journal);
     books.#takeOver(adopted);
     try {
@@ -110,10 +130,26 @@ export class RequestBooks implements Books {
     this.#journal = journal;
     journal.onCrowded = (place) => this.#carry(place);
     this.failOpen = new FailOpen({ allowanceTokens: options.failOpenTokens ?? 0, log, now });
-    this.#relay = new Relay({ outbox: metering, queue, shards, owner: address, peers, log, now, random });
+    this.#relay = new Relay({
+      outbox: metering,
+      queue,
+      shards,
+      owner: address,
+      peers,
+      log,
+      now,
+      random,
+    });
     this.#hints = new FundsHints({ queue, log, now });
     this.#room = new StoreRoom({ memoryUse: options.memoryUse ?? (() => Promise.resolve(0)), log });
-    this.#uplink = new JournalUplink({ controlPlaneUrl: options.controlPlaneUrl, credential: options.credential ?? '', node: address, log, now, onBooked: (rids) => this.#settler.booked(rids) });
+    this.#uplink = new JournalUplink({
+      controlPlaneUrl: options.controlPlaneUrl,
+      credential: options.credential ?? '',
+      node: address,
+      log,
+      now,
+      onBooked: (rids) => this.#settler.booked(rids),
+    });
     this.#settler = new Settler({
       metering,
       log,
@@ -127,21 +163,45 @@ export class RequestBooks implements Books {
       },
       onFenced: (final, by) => this.#handOver(final, by),
     });
-    this.#checkpointer = new Checkpointer({ metering, log, now, random, leaseMs, node: address, onCounted: (counts) => this.#journalCounts(counts), onRestoring: (hold, epoch) => this.#moveTo(hold, epoch) });
+    this.#checkpointer = new Checkpointer({
+      metering,
+      log,
+      now,
+      random,
+      leaseMs,
+      node: address,
+      onCounted: (counts) => this.#journalCounts(counts),
+      onRestoring: (hold, epoch) => this.#moveTo(hold, epoch),
+    });
     this.#stopWatching = onRedisReturn(options.redis, () => this.#settler.replay());
     this.#consuming = options.acknowledgements
-      .consume(address, { blocking: options.blocking, signal: this.#ending.signal, onAcknowledged: (acknowledgements) => this.#settler.acknowledge(acknowledgements) })
+      .consume(address, {
+        blocking: options.blocking,
+        signal: this.#ending.signal,
+        onAcknowledged: (acknowledgements) => this.#settler.acknowledge(acknowledgements),
+      })
       .catch((error: unknown) => log.error({ error }, 'acknowledgements are no longer read'));
   }
 
   /** For the node's report. */
-  get state(): { open: number; unsettled: number; unacknowledged: number; isJournalWritable: boolean } {
-    return { open: this.#open.size, unsettled: this.#settler.unsettled, unacknowledged: this.#settler.unacknowledged, isJournalWritable: this.#journal.isWritable };
+  get state(): {
+    open: number;
+    unsettled: number;
+    unacknowledged: number;
+    isJournalWritable: boolean;
+  } {
+    return {
+      open: this.#open.size,
+      unsettled: this.#settler.unsettled,
+      unacknowledged: this.#settler.unacknowledged,
+      isJournalWritable: this.#journal.isWritable,
+    };
   }
 
   refusal(): 'metering_unavailable' | 'redis_away' | 'backlog_full' | null {
     if (this.#ending.signal.aborted || !this.#journal.isWritable) return 'metering_unavailable';
-    if (this.#settler.unacknowledged >= (this.#options.backlogMax ?? BACKLOG_MAX)) return 'backlog_full';
+    if (this.#settler.unacknowledged >= (this.#options.backlogMax ?? BACKLOG_MAX))
+      return 'backlog_full';
     if (!isRedisReachable(this.#options.redis)) return 'redis_away';
     return this.#room.isFull ? 'backlog_full' : null;
   }
@@ -157,7 +217,11 @@ export class RequestBooks implements Books {
   }
 
   open(hold: OpenHold): HoldHandle {
-    this.#open.set(hold.rid, { hold, place: this.#journal.appendLive(admittedLine(hold)), counts: null });
+    this.#open.set(hold.rid, {
+      hold,
+      place: this.#journal.appendLive(admittedLine(hold)),
+      counts: null,
+    });
     const kept = this.#checkpointer.keep(hold);
     return {
       count: kept.count,
@@ -195,14 +259,18 @@ export class RequestBooks implements Books {
     this.#room.close();
     await this.#relay.close();
     // While Redis is away neither of the two ends by itself.
-    await Promise.race([Promise.allSettled([this.#options.queue.close(), this.#consuming]), delay(CLOSE_CONNECTIONS_MS, undefined, { ref: false })]);
+    await Promise.race([
+      Promise.allSettled([this.#options.queue.close(), this.#consuming]),
+      delay(CLOSE_CONNECTIONS_MS, undefined, { ref: false }),
+    ]);
     this.#writeAcknowledged();
     this.#journal.close();
   }
 
   /** Writes again what still lives in an old journal file. */
   #carry(place: JournalPlace): void {
-    for (const request of this.#open.values()) if (request.place === place) this.#admitAgain(request);
+    for (const request of this.#open.values())
+      if (request.place === place) this.#admitAgain(request);
     for (const final of this.#settler.finals()) {
       if (final.place !== place) continue;
       final.place = this.#journal.appendLive(finalLine(final));
@@ -236,17 +304,27 @@ export class RequestBooks implements Books {
   #takeOver({ finals }: AdoptedRequests): void {
     for (const { acknowledgedAtMs, ...final } of finals) {
       this.#journalFinal(final, { isReplayed: true, acknowledgedAtMs });
-      if (acknowledgedAtMs !== null) this.#journal.append(acknowledgedLine(acknowledgedAtMs, [[final.rid, 0]]));
+      if (acknowledgedAtMs !== null)
+        this.#journal.append(acknowledgedLine(acknowledgedAtMs, [[final.rid, 0]]));
     }
     // The others are in the books already; they are only said again in case Redis has lost them.
     const unbooked = finals.filter(({ acknowledgedAtMs }) => acknowledgedAtMs === null).length;
-    if (unbooked > 0) this.#options.log.info({ finals: unbooked }, 'finals of an earlier process are settled from the journal');
+    if (unbooked > 0)
+      this.#options.log.info(
+        { finals: unbooked },
+        'finals of an earlier process are settled from the journal',
+      );
   }
 
-  #journalFinal(request: { rid: string; epoch: string; final: UsageFinal; atMs: number }, replayed?: { isReplayed: true; acknowledgedAtMs: number | null }): void {
+  #journalFinal(
+    request: { rid: string; epoch: string; final: UsageFinal; atMs: number },
+    replayed?: { isReplayed: true; acknowledgedAtMs: number | null },
+  ): void {
     const payload = JSON.stringify(request.final);
     const pending: PendingFinal = { ...request, payload, place: 0 };
-    pending.place = this.#journal.appendLive(finalLine({ ...request, payload }), () => this.#settler.add(pending, replayed));
+    pending.place = this.#journal.appendLive(finalLine({ ...request, payload }), () =>
+      this.#settler.add(pending, replayed),
+    );
   }
 
   #journalCounts(counts: Record<string, JournalledCounts>): void {

@@ -5,7 +5,15 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Downstream, eventually } from '../../test/usage/downstream.ts';
-import { addAccount, admit, finalOf, MODEL_ID, openMeteredRedis, usageOf, type MeteredRedis } from '../../test/usage/metered-redis.ts';
+import {
+  addAccount,
+  admit,
+  finalOf,
+  MODEL_ID,
+  openMeteredRedis,
+  usageOf,
+  type MeteredRedis,
+} from '../../test/usage/metered-redis.ts';
 import { openBooks } from '../../test/usage/open-books.ts';
 import type { RequestBooks } from './request-books.ts';
 
@@ -71,7 +79,9 @@ describe('a running request whose hold Redis has lost', () => {
     await loseShard();
     await fillShard(TOKENS);
     await eventually('the hold is back', async () => (await balance())?.held === 1_000, 20_000);
-    await expect(admit(world, { accountId, wantTokens: 300, minTokens: 300 })).rejects.toThrow('tokens_held');
+    await expect(admit(world, { accountId, wantTokens: 300, minTokens: 300 })).rejects.toThrow(
+      'tokens_held',
+    );
     handle.settle(finalOf(hold, usageOf(10, 200)));
     await eventually('it is acknowledged', () => node.state.unacknowledged === 0);
     expect(downstream.chargeOf(hold.rid)).toBe(405);
@@ -107,7 +117,11 @@ describe('a running request whose hold Redis has lost', () => {
     await first.close(0);
     books = [];
     const second = await open();
-    await eventually('it is acknowledged', () => second.state.unacknowledged === 0 && downstream.events.has(`${hold.rid}:0`), 20_000);
+    await eventually(
+      'it is acknowledged',
+      () => second.state.unacknowledged === 0 && downstream.events.has(`${hold.rid}:0`),
+      20_000,
+    );
     expect(downstream.chargeOf(hold.rid)).toBe(100);
     expect(await balance()).toEqual({ balance: TOKENS - 100, held: 0, running: 0 });
   }, 60_000);
@@ -126,7 +140,7 @@ describe('a running request whose hold Redis has lost', () => {
     expect(await balance()).toEqual({ balance: TOKENS - 40, held: 0, running: 0 });
   }, 60_000);
 
-  test('gets it back when only the end of Redis\' file was lost', async () => {
+  test("gets it back when only the end of Redis' file was lost", async () => {
     const node = await open();
     const hold = await admit(world, { accountId, wantTokens: 600 });
     const handle = node.open(hold);

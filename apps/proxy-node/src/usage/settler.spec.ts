@@ -34,8 +34,30 @@ class Bench {
 
   add(isReplayed = false): string {
     const rid = uuidV7(Date.now());
-    const final = finalOf({ rid, accountId: 1, keyHash: '', keyId: 2, modelId: 3, subscriptionId: 4, generation: 1, epoch: 'e', price: PRICE, grantedTokens: 1, sliceTokens: 1, boundTokens: 1, isStream: false, startedAtMs: 0, protocol: 'chat' }, usageOf(2, 2));
-    this.settler.add({ rid, epoch: 'e', final, payload: '{}', atMs: this.clock, place: 1 }, { isReplayed });
+    const final = finalOf(
+      {
+        rid,
+        accountId: 1,
+        keyHash: '',
+        keyId: 2,
+        modelId: 3,
+        subscriptionId: 4,
+        generation: 1,
+        epoch: 'e',
+        price: PRICE,
+        grantedTokens: 1,
+        sliceTokens: 1,
+        boundTokens: 1,
+        isStream: false,
+        startedAtMs: 0,
+        protocol: 'chat',
+      },
+      usageOf(2, 2),
+    );
+    this.settler.add(
+      { rid, epoch: 'e', final, payload: '{}', atMs: this.clock, place: 1 },
+      { isReplayed },
+    );
     return rid;
   }
 
@@ -47,11 +69,17 @@ class Bench {
   #settle(request: SettleRequest): Promise<SettleReply> {
     this.asked.push(request);
     const answer = this.answers.shift() ?? { kind: 'duplicate' };
-    return answer === 'lost' ? Promise.reject(new Error('Command timed out')) : Promise.resolve(answer);
+    return answer === 'lost'
+      ? Promise.reject(new Error('Command timed out'))
+      : Promise.resolve(answer);
   }
 }
 
-const SETTLED = (from: 'open' | 'reaped' | 'none'): SettleReply => ({ kind: 'settled', balance: 1, from });
+const SETTLED = (from: 'open' | 'reaped' | 'none'): SettleReply => ({
+  kind: 'settled',
+  balance: 1,
+  from,
+});
 let bench: Bench;
 afterEach(() => bench.settler.close());
 
@@ -74,11 +102,42 @@ describe('Settler', () => {
     const acknowledged: number[] = [];
     const settler = new Settler({
       metering: { settle: () => new Promise((resolve) => (answer = resolve)) },
-      log: silent, now: () => 0, random: () => 0, onForgotten: () => undefined, onSettled: () => undefined, onFenced: () => undefined,
+      log: silent,
+      now: () => 0,
+      random: () => 0,
+      onForgotten: () => undefined,
+      onSettled: () => undefined,
+      onFenced: () => undefined,
       onAcknowledged: (_final, seq) => acknowledged.push(seq),
     });
     const rid = uuidV7(0);
-    settler.add({ rid, epoch: 'e', final: finalOf({ rid, accountId: 1, keyHash: '', keyId: 2, modelId: 3, subscriptionId: 4, generation: 1, epoch: 'e', price: PRICE, grantedTokens: 1, sliceTokens: 1, boundTokens: 1, isStream: false, startedAtMs: 0, protocol: 'chat' }, usageOf(1, 1)), payload: '{}', atMs: 0, place: 1 });
+    settler.add({
+      rid,
+      epoch: 'e',
+      final: finalOf(
+        {
+          rid,
+          accountId: 1,
+          keyHash: '',
+          keyId: 2,
+          modelId: 3,
+          subscriptionId: 4,
+          generation: 1,
+          epoch: 'e',
+          price: PRICE,
+          grantedTokens: 1,
+          sliceTokens: 1,
+          boundTokens: 1,
+          isStream: false,
+          startedAtMs: 0,
+          protocol: 'chat',
+        },
+        usageOf(1, 1),
+      ),
+      payload: '{}',
+      atMs: 0,
+      place: 1,
+    });
     settler.acknowledge([{ rid, seq: 0 }]);
     expect(acknowledged).toEqual([]);
     answer(SETTLED('open'));
@@ -128,7 +187,11 @@ describe('Settler', () => {
   });
 
   test('keeps a final of a fenced shard, says so once, and settles it when the fence is gone', async () => {
-    bench = new Bench({ kind: 'fenced', by: 'epoch' }, { kind: 'fenced', by: 'epoch' }, SETTLED('open'));
+    bench = new Bench(
+      { kind: 'fenced', by: 'epoch' },
+      { kind: 'fenced', by: 'epoch' },
+      SETTLED('open'),
+    );
     const rid = bench.add();
     await delay(10);
     await bench.pass(6_000);
@@ -166,10 +229,36 @@ describe('Settler', () => {
           return SETTLED('open');
         },
       },
-      log: silent, now: Date.now, random: Math.random, onForgotten: () => undefined, onSettled: () => undefined, onFenced: () => undefined, onAcknowledged: () => undefined,
+      log: silent,
+      now: Date.now,
+      random: Math.random,
+      onForgotten: () => undefined,
+      onSettled: () => undefined,
+      onFenced: () => undefined,
+      onAcknowledged: () => undefined,
     });
-    const final = finalOf({ rid: uuidV7(0), accountId: 1, keyHash: '', keyId: 2, modelId: 3, subscriptionId: 4, generation: 1, epoch: 'e', price: PRICE, grantedTokens: 1, sliceTokens: 1, boundTokens: 1, isStream: false, startedAtMs: 0, protocol: 'chat' }, usageOf(1, 1));
-    for (let index = 0; index < 3_000; index++) settler.add({ rid: uuidV7(index), epoch: 'e', final, payload: '{}', atMs: 0, place: 1 });
+    const final = finalOf(
+      {
+        rid: uuidV7(0),
+        accountId: 1,
+        keyHash: '',
+        keyId: 2,
+        modelId: 3,
+        subscriptionId: 4,
+        generation: 1,
+        epoch: 'e',
+        price: PRICE,
+        grantedTokens: 1,
+        sliceTokens: 1,
+        boundTokens: 1,
+        isStream: false,
+        startedAtMs: 0,
+        protocol: 'chat',
+      },
+      usageOf(1, 1),
+    );
+    for (let index = 0; index < 3_000; index++)
+      settler.add({ rid: uuidV7(index), epoch: 'e', final, payload: '{}', atMs: 0, place: 1 });
     await eventually('all are settled', () => settler.unsettled === 0);
     expect(most).toBe(128);
     settler.close();

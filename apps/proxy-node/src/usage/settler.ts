@@ -98,8 +98,22 @@ export class Settler {
   }
 
   /** Takes a final that is in the journal. One from before a restart may have been settled then: it is emitted again. */
-  add(final: PendingFinal, { isReplayed = false, acknowledgedAtMs = null as number | null } = {}): void {
-    const entry: Entry = { ...final, state: 'waiting', carriedBy: null, seen: new Set(), reEmit: isReplayed, dueAtMs: 0, failures: 0, reEmits: 0, acknowledgedAtMs, fencedBy: null };
+  add(
+    final: PendingFinal,
+    { isReplayed = false, acknowledgedAtMs = null as number | null } = {},
+  ): void {
+    const entry: Entry = {
+      ...final,
+      state: 'waiting',
+      carriedBy: null,
+      seen: new Set(),
+      reEmit: isReplayed,
+      dueAtMs: 0,
+      failures: 0,
+      reEmits: 0,
+      acknowledgedAtMs,
+      fencedBy: null,
+    };
     this.#entries.set(final.rid, entry);
     if (acknowledgedAtMs !== null) this.#acknowledged += 1;
     this.#enqueue(entry);
@@ -158,8 +172,14 @@ export class Settler {
       // The call may have reached Redis all the same: from now on the event is asked for again.
       entry.reEmit = true;
       entry.failures += 1;
-      if (entry.failures === 1) this.#options.log.warn({ error, rid: entry.rid }, 'settle failed and is tried again');
-      this.#postpone(entry, this.#jittered(Math.min(RETRY_MAX_MS, RETRY_FIRST_MS * 2 ** Math.min(entry.failures - 1, 10))));
+      if (entry.failures === 1)
+        this.#options.log.warn({ error, rid: entry.rid }, 'settle failed and is tried again');
+      this.#postpone(
+        entry,
+        this.#jittered(
+          Math.min(RETRY_MAX_MS, RETRY_FIRST_MS * 2 ** Math.min(entry.failures - 1, 10)),
+        ),
+      );
     } finally {
       this.#settling -= 1;
       this.#startNext();
@@ -168,7 +188,15 @@ export class Settler {
 
   async #settleOnce(entry: Entry): Promise<void> {
     const { rid, epoch, final, payload } = entry;
-    const reply = await this.#options.metering.settle({ rid, epoch, accountId: final.account_id, modelId: final.model_id, chargeTokens: final.charge, payload, reEmit: entry.reEmit });
+    const reply = await this.#options.metering.settle({
+      rid,
+      epoch,
+      accountId: final.account_id,
+      modelId: final.model_id,
+      chargeTokens: final.charge,
+      payload,
+      reEmit: entry.reEmit,
+    });
     if (reply.kind === 'fenced' && entry.acknowledgedAtMs !== null) return this.#forget(entry);
     if (reply.kind === 'fenced') {
       if (entry.fencedBy !== reply.by) this.#options.onFenced(entry, reply.by);
@@ -185,7 +213,10 @@ export class Settler {
     entry.failures = 0;
     entry.fencedBy = null;
     // A duplicate that was not asked to be emitted again may rest on an event nobody has seen leave: asked again on the first sweep.
-    const wait = reply.kind === 'duplicate' && !entry.reEmit ? 0 : Math.min(RE_EMIT_MAX_MS, RE_EMIT_FIRST_MS * 2 ** Math.min(entry.reEmits, 10));
+    const wait =
+      reply.kind === 'duplicate' && !entry.reEmit
+        ? 0
+        : Math.min(RE_EMIT_MAX_MS, RE_EMIT_FIRST_MS * 2 ** Math.min(entry.reEmits, 10));
     entry.dueAtMs = this.#options.now() + this.#jittered(wait);
     entry.reEmit = false;
     this.#concludeAcknowledged(entry);
@@ -223,8 +254,13 @@ export class Settler {
     let reEmits = 0;
     for (const entry of this.#entries.values()) {
       if (entry.acknowledgedAtMs !== null) {
-        if (entry.state === 'settled' && now - entry.acknowledgedAtMs >= KEEP_ACKNOWLEDGED_MS) this.#forget(entry);
-      } else if (entry.state === 'settled' && entry.dueAtMs <= now && reEmits < RE_EMITS_PER_SWEEP) {
+        if (entry.state === 'settled' && now - entry.acknowledgedAtMs >= KEEP_ACKNOWLEDGED_MS)
+          this.#forget(entry);
+      } else if (
+        entry.state === 'settled' &&
+        entry.dueAtMs <= now &&
+        reEmits < RE_EMITS_PER_SWEEP
+      ) {
         reEmits += 1;
         entry.reEmits += 1;
         entry.reEmit = true;

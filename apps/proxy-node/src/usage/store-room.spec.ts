@@ -1,6 +1,12 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { startServices, type Services } from '@tollgate/harness';
-import { memoryUse, openRedis, primariesOf, redisReady, type RedisConnection } from '@tollgate/keyspace';
+import {
+  memoryUse,
+  openRedis,
+  primariesOf,
+  redisReady,
+  type RedisConnection,
+} from '@tollgate/keyspace';
 import { silent } from '../../test/usage/open-books.ts';
 import { StoreRoom } from './store-room.ts';
 
@@ -19,7 +25,15 @@ afterAll(async () => {
 test('a Redis that is fuller than 85 % takes no new requests, until it is well below again', async () => {
   const room = new StoreRoom({ memoryUse: () => memoryUse(redis), log: silent });
   const limit = (bytes: (used: number) => number): Promise<unknown> =>
-    Promise.all(primariesOf(redis).map(async (primary) => primary.config('SET', 'maxmemory', Math.round(bytes(Number(/^used_memory:(\d+)/m.exec(await primary.info('memory'))?.[1]))))));
+    Promise.all(
+      primariesOf(redis).map(async (primary) =>
+        primary.config(
+          'SET',
+          'maxmemory',
+          Math.round(bytes(Number(/^used_memory:(\d+)/m.exec(await primary.info('memory'))?.[1]))),
+        ),
+      ),
+    );
   const isFullAt = async (share: number): Promise<boolean> => {
     await limit((used) => used / share);
     await room.look();

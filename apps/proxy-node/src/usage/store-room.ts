@@ -31,7 +31,11 @@ export class StoreRoom {
     const use = await this.#options.memoryUse().catch(() => undefined);
     if (use === undefined) return;
     const isFull = use > (this.#isFull ? ROOM_BELOW : FULL_ABOVE);
-    if (isFull !== this.#isFull) this.#options.log.warn({ use }, isFull ? 'Redis is nearly full: no new requests are admitted' : 'Redis has room again');
+    if (isFull !== this.#isFull)
+      this.#options.log.warn(
+        { use },
+        isFull ? 'Redis is nearly full: no new requests are admitted' : 'Redis has room again',
+      );
     this.#isFull = isFull;
   }
 

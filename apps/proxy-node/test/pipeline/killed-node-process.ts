@@ -17,7 +17,8 @@ function killOnceAnswered(): void {
   const { end } = ServerResponse.prototype;
   ServerResponse.prototype.end = function (this: ServerResponse, ...rest: never[]) {
     const ended = Reflect.apply(end, this, rest);
-    if (this.req.url?.startsWith('/v1/') && this.socket?.writableLength === 0) process.kill(process.pid, 'SIGKILL');
+    if (this.req.url?.startsWith('/v1/') && this.socket?.writableLength === 0)
+      process.kill(process.pid, 'SIGKILL');
     return ended;
   };
 }

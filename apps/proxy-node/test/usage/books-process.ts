@@ -7,7 +7,14 @@ import { admit, finalOf, openMeteredRedis, usageOf } from './metered-redis.ts';
 import { openBooks, silent } from './open-books.ts';
 
 /** Where this process kills itself with -9: right before or after the named step, at its `nth` time. */
-export type KillPoint = 'before_final' | 'after_final_journalled' | 'after_settle' | 'after_queue_add' | 'before_outbox_delete' | 'before_acknowledged_journalled' | 'never';
+export type KillPoint =
+  | 'before_final'
+  | 'after_final_journalled'
+  | 'after_settle'
+  | 'after_queue_add'
+  | 'before_outbox_delete'
+  | 'before_acknowledged_journalled'
+  | 'never';
 
 /** How the process is told what to do, as JSON in TASK. */
 export interface BooksTask {
@@ -70,7 +77,12 @@ async function main(task: BooksTask): Promise<void> {
       return super.consume(address, { ...parts, onAcknowledged });
     }
   })(world.redis);
-  const books = await openBooks(world, { dataDir: task.dataDir, metering, queue, acknowledgements });
+  const books = await openBooks(world, {
+    dataDir: task.dataDir,
+    metering,
+    queue,
+    acknowledgements,
+  });
   for (let index = 0; index < task.requests; index++) {
     const hold = await admit(world, { accountId: task.accountId, leaseMs: LEASE_MS });
     const handle = books.open(hold);
@@ -82,7 +94,12 @@ async function main(task: BooksTask): Promise<void> {
   }
   // A request admitted in the very moment of the kill is in no journal: the reaper ends its hold.
   const tag = `{${store.shardOf(task.accountId)}}`;
-  while (books.state.unacknowledged > 0 || (await world.redis.zcard(`${tag}:holds`)) > 0 || (await world.redis.xlen(`${tag}:outbox`)) > 0) await pause(REQUEST_MS);
+  while (
+    books.state.unacknowledged > 0 ||
+    (await world.redis.zcard(`${tag}:holds`)) > 0 ||
+    (await world.redis.xlen(`${tag}:outbox`)) > 0
+  )
+    await pause(REQUEST_MS);
   await books.close(0);
   process.exit(0);
 }

@@ -3,7 +3,11 @@ import { Worker } from 'bullmq';
 import { z } from 'zod';
 import type { MeteredRedis } from './metered-redis.ts';
 
-const payloadSchema = z.looseObject({ kind: z.string(), node: z.string().optional(), outcome: z.string().optional() });
+const payloadSchema = z.looseObject({
+  kind: z.string(),
+  node: z.string().optional(),
+  outcome: z.string().optional(),
+});
 
 export interface SeenEvent {
   delta: number;
@@ -22,13 +26,19 @@ export class Downstream {
 
   constructor(world: MeteredRedis) {
     this.#world = world;
-    this.#worker = new Worker<UsageJob>(USAGE_QUEUE, async ({ data }) => this.#take(data), { connection: world.connect('queue_worker'), prefix: '{bull}', maxStalledCount: 1_000_000 });
+    this.#worker = new Worker<UsageJob>(USAGE_QUEUE, async ({ data }) => this.#take(data), {
+      connection: world.connect('queue_worker'),
+      prefix: '{bull}',
+      maxStalledCount: 1_000_000,
+    });
     this.#worker.on('error', () => undefined);
   }
 
   /** Sum of what was charged for one request. */
   chargeOf(rid: string): number {
-    return [...this.events].filter(([key]) => key.startsWith(`${rid}:`)).reduce((sum, [, event]) => sum + event.delta, 0);
+    return [...this.events]
+      .filter(([key]) => key.startsWith(`${rid}:`))
+      .reduce((sum, [, event]) => sum + event.delta, 0);
   }
 
   get total(): number {
@@ -45,17 +55,34 @@ export class Downstream {
       const key = `${event.rid}:${event.seq}`;
       const payload = payloadSchema.parse(JSON.parse(event.payload));
       const seen = this.events.get(key);
-      if (seen && seen.delta !== Number(event.delta)) throw new Error(`${key} changed from ${seen.delta} to ${event.delta}`);
+      if (seen && seen.delta !== Number(event.delta))
+        throw new Error(`${key} changed from ${seen.delta} to ${event.delta}`);
       if (seen) seen.copies += 1;
-      else this.events.set(key, { delta: Number(event.delta), kind: payload.kind, outcome: payload.outcome, copies: 1 });
-      if (payload.node) byNode.set(payload.node, [...(byNode.get(payload.node) ?? []), { rid: event.rid, seq: Number(event.seq) }]);
+      else
+        this.events.set(key, {
+          delta: Number(event.delta),
+          kind: payload.kind,
+          outcome: payload.outcome,
+          copies: 1,
+        });
+      if (payload.node)
+        byNode.set(payload.node, [
+          ...(byNode.get(payload.node) ?? []),
+          { rid: event.rid, seq: Number(event.seq) },
+        ]);
     }
-    if (this.isAcknowledging) for (const [node, acknowledgements] of byNode) await this.#world.acknowledgements.push(node, acknowledgements);
+    if (this.isAcknowledging)
+      for (const [node, acknowledgements] of byNode)
+        await this.#world.acknowledgements.push(node, acknowledgements);
   }
 }
 
 /** Polls until `isTrue`; throws with `what` after `timeoutMs`. */
-export async function eventually(what: string, isTrue: () => boolean | Promise<boolean>, timeoutMs = 15_000): Promise<void> {
+export async function eventually(
+  what: string,
+  isTrue: () => boolean | Promise<boolean>,
+  timeoutMs = 15_000,
+): Promise<void> {
   const deadline = Date.now() + timeoutMs;
   while (!(await isTrue())) {
     if (Date.now() > deadline) throw new Error(`not within ${timeoutMs} ms: ${what}`);

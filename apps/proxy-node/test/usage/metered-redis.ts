@@ -1,14 +1,31 @@
 import { randomBytes } from 'node:crypto';
 import type { TokenUsage, UsageFinal } from '@tollgate/contracts';
 import { chargeOf } from '@tollgate/metering';
-import { Acknowledgements, EpochCache, Epochs, FunctionLibrary, LiveRecords, MeteringStore, openRedis, redisReady, type RedisConnection } from '@tollgate/keyspace';
+import {
+  Acknowledgements,
+  EpochCache,
+  Epochs,
+  FunctionLibrary,
+  LiveRecords,
+  MeteringStore,
+  openRedis,
+  redisReady,
+  type RedisConnection,
+} from '@tollgate/keyspace';
 import type { PriceVersion } from '@tollgate/snapshot';
 import type { OpenHold } from '../../src/usage/books.ts';
 
 export const SHARDS = 4;
 export const MODEL_ID = 3;
 export const SUBSCRIPTION_ID = 9;
-export const PRICE: PriceVersion = { id: 2, effective_at: 0, weight_input: 500_000, weight_output: 2_000_000, weight_cache_read: 100_000, weight_cache_write: 1_250_000 };
+export const PRICE: PriceVersion = {
+  id: 2,
+  effective_at: 0,
+  weight_input: 500_000,
+  weight_output: 2_000_000,
+  weight_cache_read: 100_000,
+  weight_cache_write: 1_250_000,
+};
 
 /** A Redis with shards, and accounts that have one key and one subscription each. */
 export interface MeteredRedis {
@@ -34,7 +51,8 @@ export async function openMeteredRedis(url: string, shards = SHARDS): Promise<Me
   const epochStore = new Epochs(redis);
   const epochs = new EpochCache(epochStore);
   const store = new MeteringStore({ library, epochs, shards });
-  for (let account = 0; account < shards; account++) await epochStore.initialise(store.shardOf(account + shards), 'epoch-1');
+  for (let account = 0; account < shards; account++)
+    await epochStore.initialise(store.shardOf(account + shards), 'epoch-1');
   return {
     redis,
     store,
@@ -49,11 +67,43 @@ export function keyHashOf(accountId: number): string {
   return accountId.toString(16).padStart(64, 'a');
 }
 
-export async function addAccount({ live, store }: MeteredRedis, accountId: number, tokens: number): Promise<void> {
-  await live.putKey({ accountId, keyHash: keyHashOf(accountId), id: 5, status: 'enabled', expiresAtMs: 0, rpm: 0, rph: 0, rpd: 0, allowedModels: '', allowlist: '', drain: false, revision: 1 });
+export async function addAccount(
+  { live, store }: MeteredRedis,
+  accountId: number,
+  tokens: number,
+): Promise<void> {
+  await live.putKey({
+    accountId,
+    keyHash: keyHashOf(accountId),
+    id: 5,
+    status: 'enabled',
+    expiresAtMs: 0,
+    rpm: 0,
+    rph: 0,
+    rpd: 0,
+    allowedModels: '',
+    allowlist: '',
+    drain: false,
+    revision: 1,
+  });
   await live.putAccount({ accountId, status: 'active', drain: false, revision: 1 });
-  await live.putSubscription({ accountId, modelId: MODEL_ID, id: SUBSCRIPTION_ID, status: 'active', generation: 1, drain: false, revision: 1, withdrawalId: null });
-  await store.credit({ accountId, modelId: MODEL_ID, subscriptionId: SUBSCRIPTION_ID, seq: 1, deltaTokens: tokens });
+  await live.putSubscription({
+    accountId,
+    modelId: MODEL_ID,
+    id: SUBSCRIPTION_ID,
+    status: 'active',
+    generation: 1,
+    drain: false,
+    revision: 1,
+    withdrawalId: null,
+  });
+  await store.credit({
+    accountId,
+    modelId: MODEL_ID,
+    subscriptionId: SUBSCRIPTION_ID,
+    seq: 1,
+    deltaTokens: tokens,
+  });
 }
 
 export interface Admission {
@@ -70,15 +120,61 @@ export interface Admission {
 
 /** Admits a request as the pipeline does. Throws when it is refused. */
 export async function admit({ store }: MeteredRedis, options: Admission): Promise<OpenHold> {
-  const { accountId, wantTokens = 1_000, minTokens = 1, isStream = true, sliceTokens = 500, boundTokens = 100_000, leaseMs = 60_000, node = 'node-1:0', startedAtMs = Date.now() } = options;
+  const {
+    accountId,
+    wantTokens = 1_000,
+    minTokens = 1,
+    isStream = true,
+    sliceTokens = 500,
+    boundTokens = 100_000,
+    leaseMs = 60_000,
+    node = 'node-1:0',
+    startedAtMs = Date.now(),
+  } = options;
   const rid = uuidV7(startedAtMs);
-  const reply = await store.admit({ rid, accountId, keyHash: keyHashOf(accountId), modelId: MODEL_ID, modelName: 'demo', priceVersionId: PRICE.id, wantTokens, minTokens, addressHex: '', concurrencyMax: 0, leaseMs, node });
+  const reply = await store.admit({
+    rid,
+    accountId,
+    keyHash: keyHashOf(accountId),
+    modelId: MODEL_ID,
+    modelName: 'demo',
+    priceVersionId: PRICE.id,
+    wantTokens,
+    minTokens,
+    addressHex: '',
+    concurrencyMax: 0,
+    leaseMs,
+    node,
+  });
   if (reply.kind !== 'admitted') throw new Error(`not admitted: ${JSON.stringify(reply)}`);
   const { keyId, subscriptionId, generation, epoch, grantedTokens } = reply;
-  return { rid, accountId, keyHash: keyHashOf(accountId), keyId, modelId: MODEL_ID, subscriptionId, generation, epoch, price: PRICE, grantedTokens, sliceTokens, boundTokens, isStream, startedAtMs, protocol: 'chat' };
+  return {
+    rid,
+    accountId,
+    keyHash: keyHashOf(accountId),
+    keyId,
+    modelId: MODEL_ID,
+    subscriptionId,
+    generation,
+    epoch,
+    price: PRICE,
+    grantedTokens,
+    sliceTokens,
+    boundTokens,
+    isStream,
+    startedAtMs,
+    protocol: 'chat',
+  };
 }
 
-export function finalOf(hold: OpenHold, usage: TokenUsage, { node = 'node-1:0', outcome = 'completed' }: { node?: string; outcome?: UsageFinal['outcome'] } = {}): UsageFinal {
+export function finalOf(
+  hold: OpenHold,
+  usage: TokenUsage,
+  {
+    node = 'node-1:0',
+    outcome = 'completed',
+  }: { node?: string; outcome?: UsageFinal['outcome'] } = {},
+): UsageFinal {
   return {
     kind: 'usage',
     account_id: hold.accountId,

@@ -7,7 +7,10 @@ import { redisReady } from '@tollgate/keyspace';
 export const silent: Logger = pino({ level: process.env.TEST_LOG_LEVEL ?? 'silent' });
 
 /** The books of a node, wired as `wire.ts` wires them. */
-export async function openBooks(world: MeteredRedis, options: Pick<RequestBooksOptions, 'dataDir'> & Partial<RequestBooksOptions>): Promise<RequestBooks> {
+export async function openBooks(
+  world: MeteredRedis,
+  options: Pick<RequestBooksOptions, 'dataDir'> & Partial<RequestBooksOptions>,
+): Promise<RequestBooks> {
   const connection = world.connect('plain');
   await redisReady(connection, 5_000);
   const queue: UsageQueue = openUsageQueue(connection, silent);

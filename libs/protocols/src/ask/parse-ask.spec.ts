@@ -28,15 +28,35 @@ describe('parseAsk', () => {
     ['chat', '{"model":', null, 'invalid_json'],
     ['chat', '[]', null, 'invalid_json'],
     ['chat', '', null, 'invalid_json'],
-    ['chat', '{"model":"a","messages":[{"role":"user","content":"x"}],"model":"b"}', 'model', 'duplicate_field'],
+    [
+      'chat',
+      '{"model":"a","messages":[{"role":"user","content":"x"}],"model":"b"}',
+      'model',
+      'duplicate_field',
+    ],
     ['chat', { messages: HELLO }, 'model', 'missing_required_parameter'],
     ['chat', { model: 7, messages: HELLO }, 'model', 'invalid_value'],
     ['chat', { model: 'm' }, 'messages', 'missing_required_parameter'],
     ['chat', { model: 'm', messages: 'hi' }, 'messages', 'invalid_value'],
     ['chat', { model: 'm', messages: [] }, 'messages', 'invalid_value'],
-    ['chat', { model: 'm', messages: [{ content: 'x' }] }, 'messages[0].role', 'missing_required_parameter'],
-    ['chat', { model: 'm', messages: [{ role: 'user', content: 5 }] }, 'messages[0].content', 'invalid_value'],
-    ['chat', { model: 'm', messages: [...HELLO, { role: 'user', content: [{ text: 'x' }] }] }, 'messages[1].content[0].type', 'missing_required_parameter'],
+    [
+      'chat',
+      { model: 'm', messages: [{ content: 'x' }] },
+      'messages[0].role',
+      'missing_required_parameter',
+    ],
+    [
+      'chat',
+      { model: 'm', messages: [{ role: 'user', content: 5 }] },
+      'messages[0].content',
+      'invalid_value',
+    ],
+    [
+      'chat',
+      { model: 'm', messages: [...HELLO, { role: 'user', content: [{ text: 'x' }] }] },
+      'messages[1].content[0].type',
+      'missing_required_parameter',
+    ],
     ['chat', { ...chat, temperature: 2.1 }, 'temperature', 'invalid_value'],
     ['chat', { ...chat, temperature: -0.1 }, 'temperature', 'invalid_value'],
     ['chat', { ...chat, temperature: '1' }, 'temperature', 'invalid_value'],
@@ -45,65 +65,128 @@ describe('parseAsk', () => {
     ['messages', { model: 'm', messages: HELLO }, 'max_tokens', 'missing_required_parameter'],
     ['messages', { ...messages, temperature: 3 }, 'temperature', 'invalid_value'],
     ['messages', { ...messages, system: 5 }, 'system', 'invalid_value'],
-    ['messages', { ...messages, messages: [{ role: 'user' }] }, 'messages[0].content', 'missing_required_parameter'],
+    [
+      'messages',
+      { ...messages, messages: [{ role: 'user' }] },
+      'messages[0].content',
+      'missing_required_parameter',
+    ],
     ['embeddings', { model: 'm' }, 'input', 'missing_required_parameter'],
     ['embeddings', { model: 'm', input: [1, 'a'] }, 'input[0]', 'invalid_value'],
     ['embeddings', { model: 'm', input: [-1] }, 'input[0]', 'invalid_value'],
     ['responses', { model: 'm' }, 'input', 'missing_required_parameter'],
   ])('%s refuses %j and names %s', (protocol, body, param, code) => {
-    expect(refusal(protocol, body)).toEqual({ param: protocol === 'embeddings' && param === 'input[0]' ? expect.stringContaining('input') : param, code });
+    expect(refusal(protocol, body)).toEqual({
+      param:
+        protocol === 'embeddings' && param === 'input[0]'
+          ? expect.stringContaining('input')
+          : param,
+      code,
+    });
   });
 
   // S26
-  test.each([['max_tokens'], ['max_completion_tokens'], ['n']])('S26: %s that is huge, negative, a fraction or a text is refused', (field) => {
-    for (const value of [-1, 0, 1.5, '5', 2 ** 53, 1e308, true, []]) expect(refusal('chat', { ...chat, [field]: value }).param).toBe(field);
-  });
+  test.each([['max_tokens'], ['max_completion_tokens'], ['n']])(
+    'S26: %s that is huge, negative, a fraction or a text is refused',
+    (field) => {
+      for (const value of [-1, 0, 1.5, '5', 2 ** 53, 1e308, true, []])
+        expect(refusal('chat', { ...chat, [field]: value }).param).toBe(field);
+    },
+  );
 
   test('S26: with both limits set the larger one sizes the hold', () => {
-    expect(parse('chat', { ...chat, max_tokens: 10, max_completion_tokens: 65_536 }).outputLimit).toBe(65_536);
+    expect(
+      parse('chat', { ...chat, max_tokens: 10, max_completion_tokens: 65_536 }).outputLimit,
+    ).toBe(65_536);
     expect(parse('chat', { ...chat, max_tokens: null }).outputLimit).toBeNull();
     expect(parse('chat', { ...chat, n: 3 }).choices).toBe(3);
   });
 
   test('S34: __proto__ and constructor in a body change no prototype', () => {
-    const body = '{"model":"m","messages":[{"role":"user","content":"x","__proto__":{"polluted":1}}],"__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}}}';
+    const body =
+      '{"model":"m","messages":[{"role":"user","content":"x","__proto__":{"polluted":1}}],"__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}}}';
     parse('chat', body);
     expect(Object.hasOwn(Object.prototype, 'polluted')).toBe(false);
     expect(Reflect.get({}, 'polluted')).toBeUndefined();
   });
 
   test('refuses bodies nested so deep that walking them would overflow the stack', () => {
-    expect(refusal('chat', `{"model":"m","messages":${'['.repeat(50_000)}${']'.repeat(50_000)}}`).code).toBe('invalid_json');
+    expect(
+      refusal('chat', `{"model":"m","messages":${'['.repeat(50_000)}${']'.repeat(50_000)}}`).code,
+    ).toBe('invalid_json');
   });
 
   test.each([
     ['numbers for messages', '{"model":"m","messages":[', '0', 900_000, ']}'],
-    ['numbers for parts', '{"model":"m","messages":[{"role":"user","content":[', '0', 900_000, ']}]}'],
-    ['more values than any request', '{"model":"m","messages":[{"role":"user","content":"x"}],"x":[', '[]', 600_000, ']}'],
-    ['more fields than any request', '{"model":"m","messages":[{"role":"user","content":"x"}],', '"x":0', 100_000, '}'],
+    [
+      'numbers for parts',
+      '{"model":"m","messages":[{"role":"user","content":[',
+      '0',
+      900_000,
+      ']}]}',
+    ],
+    [
+      'more values than any request',
+      '{"model":"m","messages":[{"role":"user","content":"x"}],"x":[',
+      '[]',
+      600_000,
+      ']}',
+    ],
+    [
+      'more fields than any request',
+      '{"model":"m","messages":[{"role":"user","content":"x"}],',
+      '"x":0',
+      100_000,
+      '}',
+    ],
   ])('refuses %s in megabytes without describing each one', (_name, open, unit, count, close) => {
     const before = process.memoryUsage.rss();
-    expect(refusal('chat', open + Array<string>(count).fill(unit).join(',') + close).code).toMatch(/^invalid_/);
+    expect(refusal('chat', open + Array<string>(count).fill(unit).join(',') + close).code).toMatch(
+      /^invalid_/,
+    );
     expect(process.memoryUsage.rss() - before).toBeLessThan(400e6);
   });
 
   test('refuses bytes that are no UTF-8', () => {
-    expect(() => parseAsk('chat', Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]))).toThrow(InvalidRequest);
+    expect(() => parseAsk('chat', Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]))).toThrow(
+      InvalidRequest,
+    );
   });
 
   test('behaviour 4: role "system" inside messages is accepted, as text and as blocks', () => {
-    const system = { role: 'system', content: [{ type: 'text', text: 'be brief', cache_control: { type: 'ephemeral' } }], output_config: { effort: 'low' } };
-    expect(parse('messages', { ...messages, messages: [...HELLO, system, { role: 'system', content: 'x' }] }).prompt.messageCount).toBe(3);
+    const system = {
+      role: 'system',
+      content: [{ type: 'text', text: 'be brief', cache_control: { type: 'ephemeral' } }],
+      output_config: { effort: 'low' },
+    };
+    expect(
+      parse('messages', {
+        ...messages,
+        messages: [...HELLO, system, { role: 'system', content: 'x' }],
+      }).prompt.messageCount,
+    ).toBe(3);
   });
 
   test('behaviour 7: unknown fields, parts, tools and roles pass', () => {
-    const body = { ...chat, messages: [{ role: 'weird', content: [{ type: 'new_part', x: 1 }], y: [] }], tools: [{ type: 'new_tool' }], context_management: {}, fallbacks: 3 };
+    const body = {
+      ...chat,
+      messages: [{ role: 'weird', content: [{ type: 'new_part', x: 1 }], y: [] }],
+      tools: [{ type: 'new_tool' }],
+      context_management: {},
+      fallbacks: 3,
+    };
     expect(parse('chat', body).body).toEqual(body);
   });
 
   test('behaviour 31: embeddings take a string, strings, tokens and lists of tokens', () => {
-    const bytesOf = (input: unknown): number => parse('embeddings', { model: 'm', input }).prompt.textBytes;
-    expect([bytesOf('héllo'), bytesOf(['ab', 'c']), bytesOf([1, 50_000, 3]), bytesOf([[1, 2], [3]])]).toEqual([6, 3, 3, 3]);
+    const bytesOf = (input: unknown): number =>
+      parse('embeddings', { model: 'm', input }).prompt.textBytes;
+    expect([
+      bytesOf('héllo'),
+      bytesOf(['ab', 'c']),
+      bytesOf([1, 50_000, 3]),
+      bytesOf([[1, 2], [3]]),
+    ]).toEqual([6, 3, 3, 3]);
   });
 
   test('embeddings are no stream, whatever the body says', () => {
@@ -111,20 +194,36 @@ describe('parseAsk', () => {
   });
 
   test('count_tokens takes a messages body without max_tokens', () => {
-    expect(parseCountTokens(Buffer.from(JSON.stringify({ model: 'm', messages: HELLO }))).model).toBe('m');
+    expect(
+      parseCountTokens(Buffer.from(JSON.stringify({ model: 'm', messages: HELLO }))).model,
+    ).toBe('m');
     expect(() => parseCountTokens(Buffer.from('{"model":"m"}'))).toThrow('messages');
   });
 });
 
 describe('prompt facts', () => {
   test('count all text that becomes prompt, but no image bytes', () => {
-    const image = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'A'.repeat(10_000) } };
+    const image = {
+      type: 'image',
+      source: { type: 'base64', media_type: 'image/png', data: 'A'.repeat(10_000) },
+    };
     const { prompt } = parse('messages', {
       model: 'm',
       max_tokens: 1,
       system: [{ type: 'text', text: 'sys' }],
-      messages: [{ role: 'user', content: [image, { type: 'text', text: 'Grüße' }, { type: 'tool_result', tool_use_id: 't', content: [image] }] }],
-      tools: [{ name: 'find', input_schema: { type: 'object', properties: { q: { type: 'string' } } } }],
+      messages: [
+        {
+          role: 'user',
+          content: [
+            image,
+            { type: 'text', text: 'Grüße' },
+            { type: 'tool_result', tool_use_id: 't', content: [image] },
+          ],
+        },
+      ],
+      tools: [
+        { name: 'find', input_schema: { type: 'object', properties: { q: { type: 'string' } } } },
+      ],
       metadata: { user_id: 'not in the prompt' },
     });
     expect(prompt.imageCount).toBe(2);
@@ -136,15 +235,96 @@ describe('prompt facts', () => {
 
   const LONG = 'a long text '.repeat(1_000);
   test.each<[string, 'chat' | 'messages', object]>([
-    ['a property named type', 'chat', { tools: [{ type: 'function', function: { name: 'f', parameters: { properties: { type: { description: LONG } } } } }] }],
-    ['a schema that calls itself an image', 'chat', { tools: [{ type: 'function', function: { name: 'f', parameters: { type: 'image_url', description: LONG } } }] }],
-    ['a message that calls itself a file', 'chat', { messages: [{ role: 'user', type: 'file', content: LONG }] }],
+    [
+      'a property named type',
+      'chat',
+      {
+        tools: [
+          {
+            type: 'function',
+            function: { name: 'f', parameters: { properties: { type: { description: LONG } } } },
+          },
+        ],
+      },
+    ],
+    [
+      'a schema that calls itself an image',
+      'chat',
+      {
+        tools: [
+          {
+            type: 'function',
+            function: { name: 'f', parameters: { type: 'image_url', description: LONG } },
+          },
+        ],
+      },
+    ],
+    [
+      'a message that calls itself a file',
+      'chat',
+      { messages: [{ role: 'user', type: 'file', content: LONG }] },
+    ],
     ['a type of its own', 'chat', { messages: [{ role: 'user', content: [{ type: LONG }] }] }],
     ['a role of its own', 'chat', { messages: [{ role: LONG, content: '' }] }],
-    ['a cache control', 'messages', { messages: [{ role: 'user', content: [{ type: 'text', text: '', cache_control: { note: LONG } }] }] }],
-    ['arguments that call themselves a document', 'messages', { messages: [{ role: 'assistant', content: [{ type: 'tool_use', id: 't', name: 'f', input: { type: 'document', text: LONG } }] }] }],
-    ['arguments with a list of images', 'messages', { messages: [{ role: 'assistant', content: [{ type: 'tool_use', id: 't', name: 'f', input: { content: [{ type: 'image', text: LONG }] } }] }] }],
-    ['a document of text', 'messages', { messages: [{ role: 'user', content: [{ type: 'document', source: { type: 'content', content: [{ type: 'text', text: LONG }] } }] }] }],
+    [
+      'a cache control',
+      'messages',
+      {
+        messages: [
+          { role: 'user', content: [{ type: 'text', text: '', cache_control: { note: LONG } }] },
+        ],
+      },
+    ],
+    [
+      'arguments that call themselves a document',
+      'messages',
+      {
+        messages: [
+          {
+            role: 'assistant',
+            content: [
+              { type: 'tool_use', id: 't', name: 'f', input: { type: 'document', text: LONG } },
+            ],
+          },
+        ],
+      },
+    ],
+    [
+      'arguments with a list of images',
+      'messages',
+      {
+        messages: [
+          {
+            role: 'assistant',
+            content: [
+              {
+                type: 'tool_use',
+                id: 't',
+                name: 'f',
+                input: { content: [{ type: 'image', text: LONG }] },
+              },
+            ],
+          },
+        ],
+      },
+    ],
+    [
+      'a document of text',
+      'messages',
+      {
+        messages: [
+          {
+            role: 'user',
+            content: [
+              {
+                type: 'document',
+                source: { type: 'content', content: [{ type: 'text', text: LONG }] },
+              },
+            ],
+          },
+        ],
+      },
+    ],
     ['documents beside the messages', 'chat', { documents: [{ text: LONG }] }],
   ])('see a long text hidden in %s', (_place, protocol, fields) => {
     const { prompt } = parse(protocol, { model: 'm', max_tokens: 1, messages: HELLO, ...fields });
@@ -169,13 +349,25 @@ describe('prompt facts', () => {
       web_search_options: {},
     });
     expect(chat.prompt).toMatchObject({ imageCount: 1, unboundedInputs: 4 });
-    const tools = [{ type: 'web_search_20260318', name: 'web_search' }, { type: 'custom', name: 'own' }, { name: 'own2' }];
-    expect(parse('messages', { model: 'm', max_tokens: 1, messages: HELLO, tools }).prompt.unboundedInputs).toBe(1);
+    const tools = [
+      { type: 'web_search_20260318', name: 'web_search' },
+      { type: 'custom', name: 'own' },
+      { name: 'own2' },
+    ];
+    expect(
+      parse('messages', { model: 'm', max_tokens: 1, messages: HELLO, tools }).prompt
+        .unboundedInputs,
+    ).toBe(1);
   });
 });
 
 describeRecorded('recorded requests', () => {
-  test.each(recordings(({ requestFile }) => requestFile !== null).map(({ requestFile, protocol }) => [requestFile ?? '', protocol]))('%s parses', (file, protocol) => {
+  test.each(
+    recordings(({ requestFile }) => requestFile !== null).map(({ requestFile, protocol }) => [
+      requestFile ?? '',
+      protocol,
+    ]),
+  )('%s parses', (file, protocol) => {
     const raw = readFixture(file);
     if (protocol === 'count_tokens') expect(parseCountTokens(raw).model).not.toBe('');
     else if (protocol === 'chat' || protocol === 'messages' || protocol === 'embeddings') {

@@ -7,7 +7,13 @@ import { duplicateKey, layoutObject } from '../json/json-layout.ts';
 import type { JsonLayout } from '../json/json-layout.ts';
 import { hasTooManyValues } from '../json/value-count.ts';
 import { promptFacts } from './prompt-facts.ts';
-import { chatRequestSchema, countTokensSchema, embeddingsRequestSchema, messagesRequestSchema, responsesRequestSchema } from './request-schemas.ts';
+import {
+  chatRequestSchema,
+  countTokensSchema,
+  embeddingsRequestSchema,
+  messagesRequestSchema,
+  responsesRequestSchema,
+} from './request-schemas.ts';
 
 /** Deeper bodies are refused: walking and serialising values is recursive, and no real request comes near it. */
 const NESTING_MAX = 256;
@@ -16,14 +22,23 @@ const VALUES_MAX = 1_000_000;
 /** Fields of the request itself; the richest real one has some fifty. */
 const FIELDS_MAX = 1_000;
 
-const SCHEMAS = { chat: chatRequestSchema, messages: messagesRequestSchema, embeddings: embeddingsRequestSchema, responses: responsesRequestSchema };
+const SCHEMAS = {
+  chat: chatRequestSchema,
+  messages: messagesRequestSchema,
+  embeddings: embeddingsRequestSchema,
+  responses: responsesRequestSchema,
+};
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /** Reads a request body once. Throws `InvalidRequest` naming the field. */
 export function parseAsk(protocol: ClientProtocol, raw: Uint8Array): Ask {
   const { body, layout } = parseBody(raw);
   const checked = check(SCHEMAS[protocol], body);
-  const limits = [body['max_tokens'], body['max_completion_tokens'], body['max_output_tokens']].filter((limit) => typeof limit === 'number');
+  const limits = [
+    body['max_tokens'],
+    body['max_completion_tokens'],
+    body['max_output_tokens'],
+  ].filter((limit) => typeof limit === 'number');
   return {
     protocol,
     raw,
@@ -39,14 +54,19 @@ export function parseAsk(protocol: ClientProtocol, raw: Uint8Array): Ask {
 }
 
 /** A `/v1/messages/count_tokens` body: a messages body without max_tokens. Throws `InvalidRequest`. */
-export function parseCountTokens(raw: Uint8Array): Pick<Ask, 'raw' | 'layout' | 'body' | 'model' | 'prompt'> {
+export function parseCountTokens(
+  raw: Uint8Array,
+): Pick<Ask, 'raw' | 'layout' | 'body' | 'model' | 'prompt'> {
   const { body, layout } = parseBody(raw);
   const { model } = check(countTokensSchema, body);
   return { raw, layout, body, model, prompt: promptFacts('messages', body) };
 }
 
 function parseBody(raw: Uint8Array): { body: JsonRecord; layout: JsonLayout } {
-  if (hasTooManyValues(raw, VALUES_MAX)) throw new InvalidRequest(`The request body holds more than ${VALUES_MAX} values.`, { code: 'invalid_json' });
+  if (hasTooManyValues(raw, VALUES_MAX))
+    throw new InvalidRequest(`The request body holds more than ${VALUES_MAX} values.`, {
+      code: 'invalid_json',
+    });
   let body: unknown;
   try {
     body = JSON.parse(UTF8.decode(raw));
@@ -54,11 +74,22 @@ function parseBody(raw: Uint8Array): { body: JsonRecord; layout: JsonLayout } {
     throw new InvalidRequest('The request body is not valid JSON.', { code: 'invalid_json' });
   }
   const layout = layoutObject(raw);
-  if (!isRecord(body) || !layout) throw new InvalidRequest('The request body must be a JSON object.', { code: 'invalid_json' });
-  if (layout.depth > NESTING_MAX) throw new InvalidRequest(`The request body is nested deeper than ${NESTING_MAX} levels.`, { code: 'invalid_json' });
-  if (layout.members.length > FIELDS_MAX) throw new InvalidRequest(`The request body has more than ${FIELDS_MAX} fields.`, { code: 'invalid_json' });
+  if (!isRecord(body) || !layout)
+    throw new InvalidRequest('The request body must be a JSON object.', { code: 'invalid_json' });
+  if (layout.depth > NESTING_MAX)
+    throw new InvalidRequest(`The request body is nested deeper than ${NESTING_MAX} levels.`, {
+      code: 'invalid_json',
+    });
+  if (layout.members.length > FIELDS_MAX)
+    throw new InvalidRequest(`The request body has more than ${FIELDS_MAX} fields.`, {
+      code: 'invalid_json',
+    });
   const duplicate = duplicateKey(layout);
-  if (duplicate !== null) throw new InvalidRequest(`The field "${duplicate}" is given more than once.`, { param: duplicate, code: 'duplicate_field' });
+  if (duplicate !== null)
+    throw new InvalidRequest(`The field "${duplicate}" is given more than once.`, {
+      param: duplicate,
+      code: 'duplicate_field',
+    });
   return { body, layout };
 }
 
@@ -87,14 +118,29 @@ function deepest(issues: readonly z.core.$ZodIssue[], prefix: readonly PropertyK
     return inner.path.length > here.path.length ? inner : here;
   });
   const [first = { path: prefix, message: 'Invalid value' }] = candidates;
-  return candidates.reduce((best, issue) => (issue.path.length > best.path.length ? issue : best), first);
+  return candidates.reduce(
+    (best, issue) => (issue.path.length > best.path.length ? issue : best),
+    first,
+  );
 }
 
 /** `['messages', 0, 'role']` -> `messages[0].role` */
 function fieldPath(path: readonly PropertyKey[]): string {
-  return path.reduce<string>((text, key) => (typeof key === 'number' ? `${text}[${key}]` : text === '' ? String(key) : `${text}.${String(key)}`), '');
+  return path.reduce<string>(
+    (text, key) =>
+      typeof key === 'number'
+        ? `${text}[${key}]`
+        : text === ''
+          ? String(key)
+          : `${text}.${String(key)}`,
+    '',
+  );
 }
 
 function valueAt(body: unknown, path: readonly PropertyKey[]): unknown {
-  return path.reduce<unknown>((value, key) => (typeof value === 'object' && value !== null ? Reflect.get(value, key) : undefined), body);
+  return path.reduce<unknown>(
+    (value, key) =>
+      typeof value === 'object' && value !== null ? Reflect.get(value, key) : undefined,
+    body,
+  );
 }

@@ -4,14 +4,32 @@ import type { JsonRecord } from '../json/json-guard.ts';
 
 /** Fields whose text reaches the model, by protocol; vLLM's own among them. Sampling knobs and metadata do not. */
 const PROMPT_FIELDS: Record<ClientProtocol, readonly string[]> = {
-  chat: ['messages', 'tools', 'functions', 'response_format', 'prediction', 'documents', 'chat_template', 'chat_template_kwargs'],
+  chat: [
+    'messages',
+    'tools',
+    'functions',
+    'response_format',
+    'prediction',
+    'documents',
+    'chat_template',
+    'chat_template_kwargs',
+  ],
   messages: ['system', 'messages', 'tools', 'output_config', 'output_format'],
   embeddings: ['input'],
   responses: ['instructions', 'input', 'tools', 'text'],
 };
 
 /** Part types whose payload is no text, and whose tokens nothing in the request bounds. */
-const UNBOUNDED_PARTS = new Set(['document', 'file', 'input_file', 'input_audio', 'video', 'video_url', 'container_upload', 'item_reference']);
+const UNBOUNDED_PARTS = new Set([
+  'document',
+  'file',
+  'input_file',
+  'input_audio',
+  'video',
+  'video_url',
+  'container_upload',
+  'item_reference',
+]);
 const IMAGE_PARTS = new Set(['image', 'image_url', 'input_image']);
 /** Tools that run at the client: only their definitions cost tokens. */
 const CLIENT_TOOLS = new Set(['function', 'custom', 'namespace']);
@@ -34,7 +52,10 @@ export function promptFacts(protocol: ClientProtocol, body: JsonRecord): PromptF
   const tally = tallyPrompt(protocol, body, null);
   return {
     textBytes: tally.textBytes,
-    messageCount: protocol === 'responses' ? Math.max(1, list(body['input']).length) : list(body['messages']).length,
+    messageCount:
+      protocol === 'responses'
+        ? Math.max(1, list(body['input']).length)
+        : list(body['messages']).length,
     imageCount: tally.imageCount,
     unboundedInputs: tally.unboundedInputs + (protocol === 'responses' ? 0 : serverTools(body)),
     text: () => (tallyPrompt(protocol, body, []).texts ?? []).join(' '),
@@ -44,7 +65,9 @@ export function promptFacts(protocol: ClientProtocol, body: JsonRecord): PromptF
 function tallyPrompt(protocol: ClientProtocol, body: JsonRecord, texts: string[] | null): Tally {
   const tally: Tally = { textBytes: 0, imageCount: 0, unboundedInputs: 0, texts };
   if (protocol === 'embeddings' && Array.isArray(body['input'])) addTokens(body['input'], tally);
-  else for (const field of PROMPT_FIELDS[protocol]) walk(body[field], tally, FIELD_PARTS[field] ?? 'none');
+  else
+    for (const field of PROMPT_FIELDS[protocol])
+      walk(body[field], tally, FIELD_PARTS[field] ?? 'none');
   return tally;
 }
 
@@ -55,7 +78,11 @@ function tallyPrompt(protocol: ClientProtocol, body: JsonRecord, texts: string[]
 type Parts = 'items' | 'inside' | 'none';
 /** Lists of parts within messages, system blocks, tool results and documents. */
 const PART_LISTS = new Set(['content', 'output', 'images']);
-const FIELD_PARTS: Readonly<Record<string, Parts>> = { messages: 'inside', system: 'items', input: 'inside' };
+const FIELD_PARTS: Readonly<Record<string, Parts>> = {
+  messages: 'inside',
+  system: 'items',
+  input: 'inside',
+};
 /** No vendor's type or role is longer; what is, is text in disguise. */
 const WRAPPING_CHARS_MAX = 64;
 
@@ -80,7 +107,8 @@ function walkRecord(value: JsonRecord, tally: Tally, parts: Parts): void {
     tally.textBytes += MEMBER_SYNTAX_BYTES;
     if (ENVELOPE_KEYS.has(key)) tally.textBytes += Buffer.byteLength(key);
     else addText(key, tally);
-    if (key === 'role' && typeof item === 'string' && item.length <= WRAPPING_CHARS_MAX) tally.textBytes += Buffer.byteLength(item);
+    if (key === 'role' && typeof item === 'string' && item.length <= WRAPPING_CHARS_MAX)
+      tally.textBytes += Buffer.byteLength(item);
     else walk(item, tally, parts !== 'none' && PART_LISTS.has(key) ? 'items' : 'none');
   }
 }
@@ -116,12 +144,15 @@ function addImage(part: JsonRecord, tally: Tally): void {
 
 function addUnbounded(part: JsonRecord, tally: Tally): void {
   const source = record(part['source']);
-  if (part['type'] === 'document' && (source['type'] === 'text' || source['type'] === 'content')) walk(source, tally, 'inside');
+  if (part['type'] === 'document' && (source['type'] === 'text' || source['type'] === 'content'))
+    walk(source, tally, 'inside');
   else tally.unboundedInputs += 1;
 }
 
 /** /v1/responses passes none on: its hosted tools are refused or not offered. */
 function serverTools(body: JsonRecord): number {
-  const tools = records(body['tools']).filter(({ type }) => typeof type === 'string' && !CLIENT_TOOLS.has(type)).length;
+  const tools = records(body['tools']).filter(
+    ({ type }) => typeof type === 'string' && !CLIENT_TOOLS.has(type),
+  ).length;
   return tools + list(body['mcp_servers']).length + (isRecord(body['web_search_options']) ? 1 : 0);
 }

@@ -18,18 +18,24 @@ function listOf(item: z.ZodType) {
   return z.array(z.unknown()).superRefine((items, context) => {
     for (const [index, value] of items.entries()) {
       const { error } = item.safeParse(value);
-      for (const { path, ...issue } of error?.issues ?? []) context.issues.push(Object.assign(issue, { path: [index, ...path], input: undefined }));
+      for (const { path, ...issue } of error?.issues ?? [])
+        context.issues.push(Object.assign(issue, { path: [index, ...path], input: undefined }));
       if (error) return;
     }
   });
 }
 
-const content = z.union([z.string(), listOf(z.union([z.string(), z.looseObject({ type: z.string() })]))]);
+const content = z.union([
+  z.string(),
+  listOf(z.union([z.string(), z.looseObject({ type: z.string() })])),
+]);
 const model = z.string().min(1).max(256);
 
 export const chatRequestSchema = z.looseObject({
   model,
-  messages: listOf(z.looseObject({ role: z.string(), content: content.nullish(), tool_calls: anyList })).min(1),
+  messages: listOf(
+    z.looseObject({ role: z.string(), content: content.nullish(), tool_calls: anyList }),
+  ).min(1),
   stream: z.boolean().nullish(),
   stream_options: z.looseObject({ include_usage: z.boolean().nullish() }).nullish(),
   temperature,
@@ -76,10 +82,14 @@ export const responsesRequestSchema = z.looseObject({
   text: anyRecord,
 });
 
-const tokens = z.array(z.unknown()).min(1).superRefine((items, { addIssue }) => {
-  const wrong = items.findIndex((item) => !Number.isSafeInteger(item) || Number(item) < 0);
-  if (wrong >= 0) addIssue({ code: 'custom', message: 'Invalid input: expected a token', path: [wrong] });
-});
+const tokens = z
+  .array(z.unknown())
+  .min(1)
+  .superRefine((items, { addIssue }) => {
+    const wrong = items.findIndex((item) => !Number.isSafeInteger(item) || Number(item) < 0);
+    if (wrong >= 0)
+      addIssue({ code: 'custom', message: 'Invalid input: expected a token', path: [wrong] });
+  });
 export const embeddingsRequestSchema = z.looseObject({
   model,
   input: z.union([z.string(), listOf(z.string()).min(1), tokens, listOf(tokens).min(1)]),

@@ -13,7 +13,10 @@ export interface CompletionFrame {
 }
 
 /** An Anthropic message as a chat completion (protocol.md 4.3, 4.4). Server tools' blocks, citations and signatures have no place there. */
-export function toCompletion(message: JsonRecord, { identity, model, usage }: CompletionFrame): JsonRecord {
+export function toCompletion(
+  message: JsonRecord,
+  { identity, model, usage }: CompletionFrame,
+): JsonRecord {
   const blocks = records(message['content']);
   const reasoning = joined(blocks, 'thinking', 'thinking');
   const calls = blocks.filter(({ type }) => type === 'tool_use').map(toolCall);
@@ -29,7 +32,14 @@ export function toCompletion(message: JsonRecord, { identity, model, usage }: Co
     logprobs: null,
     finish_reason: finishReason(text(message['stop_reason'])),
   };
-  return { id: identity.id, object: 'chat.completion', created: identity.created, model, choices: [choice], usage: toChatUsage(usage) };
+  return {
+    id: identity.id,
+    object: 'chat.completion',
+    created: identity.created,
+    model,
+    choices: [choice],
+    usage: toChatUsage(usage),
+  };
 }
 
 /** What a refusing model says about it; null when it did not refuse. */
@@ -43,5 +53,9 @@ function joined(blocks: readonly JsonRecord[], type: string, field: string): str
 }
 
 function toolCall(block: JsonRecord): JsonRecord {
-  return { id: block['id'], type: 'function', function: { name: block['name'], arguments: JSON.stringify(block['input'] ?? {}) } };
+  return {
+    id: block['id'],
+    type: 'function',
+    function: { name: block['name'], arguments: JSON.stringify(block['input'] ?? {}) },
+  };
 }

@@ -19,14 +19,20 @@ function partBlocks(part: unknown, param: string): JsonRecord[] {
   if (type === 'text') return textBlock(part['text'], part);
   if (type === 'refusal') return textBlock(part['refusal'], part);
   if (type === 'image_url') return [{ ...imageBlock(part, param), ...cacheControl(part) }];
-  if (type === 'file') return [{ ...documentBlock(record(part['file']), param), ...cacheControl(part) }];
+  if (type === 'file')
+    return [{ ...documentBlock(record(part['file']), param), ...cacheControl(part) }];
   // Mistral's replayed thinking has no signature and would be refused (protocol.md 4.7).
   if (type === 'thinking') return [];
-  throw unsupported(type === 'input_audio' ? 'audio input' : `content of type "${type ?? ''}"`, param);
+  throw unsupported(
+    type === 'input_audio' ? 'audio input' : `content of type "${type ?? ''}"`,
+    param,
+  );
 }
 
 function textBlock(value: unknown, part: JsonRecord): JsonRecord[] {
-  return typeof value === 'string' && value !== '' ? [{ type: 'text', text: value, ...cacheControl(part) }] : [];
+  return typeof value === 'string' && value !== ''
+    ? [{ type: 'text', text: value, ...cacheControl(part) }]
+    : [];
 }
 
 /** `prompt_cache_breakpoint` is OpenAI's word for it; `cache_control` itself is what many clients send through chat. */
@@ -40,21 +46,38 @@ function cacheControl(part: JsonRecord): JsonRecord {
 /** `detail` has no counterpart and is dropped. */
 function imageBlock(part: JsonRecord, param: string): JsonRecord {
   const url = nonEmpty(part['image_url']) ?? nonEmpty(record(part['image_url'])['url']);
-  if (url === null) throw new InvalidRequest(`${param}.image_url.url: Field required`, { param: `${param}.image_url.url`, code: 'missing_required_parameter' });
+  if (url === null)
+    throw new InvalidRequest(`${param}.image_url.url: Field required`, {
+      param: `${param}.image_url.url`,
+      code: 'missing_required_parameter',
+    });
   if (/^https?:\/\//i.test(url)) return { type: 'image', source: { type: 'url', url } };
   const inline = dataUrl(url);
-  if (!inline) throw new InvalidRequest(`${param}.image_url.url: Expected an http(s) URL or a base64 data URL`, { param: `${param}.image_url.url` });
-  if (!IMAGE_TYPES.has(inline.mediaType)) throw unsupported(`an image of type "${inline.mediaType}"`, `${param}.image_url.url`);
-  return { type: 'image', source: { type: 'base64', media_type: inline.mediaType, data: inline.data } };
+  if (!inline)
+    throw new InvalidRequest(
+      `${param}.image_url.url: Expected an http(s) URL or a base64 data URL`,
+      { param: `${param}.image_url.url` },
+    );
+  if (!IMAGE_TYPES.has(inline.mediaType))
+    throw unsupported(`an image of type "${inline.mediaType}"`, `${param}.image_url.url`);
+  return {
+    type: 'image',
+    source: { type: 'base64', media_type: inline.mediaType, data: inline.data },
+  };
 }
 
 function documentBlock(file: JsonRecord, param: string): JsonRecord {
   const data = nonEmpty(file['file_data']);
   if (data === null) throw unsupported('a file by id', `${param}.file.file_id`);
   const inline = dataUrl(data) ?? { mediaType: 'application/pdf', data };
-  if (inline.mediaType !== 'application/pdf') throw unsupported(`a file of type "${inline.mediaType}"`, `${param}.file.file_data`);
+  if (inline.mediaType !== 'application/pdf')
+    throw unsupported(`a file of type "${inline.mediaType}"`, `${param}.file.file_data`);
   const title = nonEmpty(file['filename']);
-  return { type: 'document', source: { type: 'base64', media_type: inline.mediaType, data: inline.data }, ...(title === null ? {} : { title }) };
+  return {
+    type: 'document',
+    source: { type: 'base64', media_type: inline.mediaType, data: inline.data },
+    ...(title === null ? {} : { title }),
+  };
 }
 
 const DATA_URL_HEAD_MAX = 128;
@@ -63,5 +86,7 @@ function dataUrl(url: string): { mediaType: string; data: string } | null {
   const comma = url.indexOf(',');
   if (!url.startsWith('data:') || comma === -1 || comma > DATA_URL_HEAD_MAX) return null;
   const [mediaType = '', ...flags] = url.slice('data:'.length, comma).split(';');
-  return flags.at(-1) === 'base64' ? { mediaType: mediaType.toLowerCase(), data: url.slice(comma + 1) } : null;
+  return flags.at(-1) === 'base64'
+    ? { mediaType: mediaType.toLowerCase(), data: url.slice(comma + 1) }
+    : null;
 }

@@ -17,29 +17,52 @@ export interface Turn {
 }
 
 /** Chat messages as a system prompt and alternating turns (protocol.md 4.1). */
-export function conversation(chatMessages: readonly unknown[], { takesMidSystem }: { takesMidSystem: boolean }): Conversation {
+export function conversation(
+  chatMessages: readonly unknown[],
+  { takesMidSystem }: { takesMidSystem: boolean },
+): Conversation {
   const system: JsonRecord[] = [];
   const turns: Turn[] = [];
   chatMessages.forEach((item, index) => {
     const message = record(item);
     const param = `messages[${index}]`;
     const role = text(message['role']);
-    if (role === 'system' || role === 'developer') addSystem({ system, turns, takesMidSystem }, contentBlocks(message['content'], `${param}.content`));
-    else if (role === 'user') addTurn(turns, 'user', contentBlocks(message['content'], `${param}.content`));
+    if (role === 'system' || role === 'developer')
+      addSystem(
+        { system, turns, takesMidSystem },
+        contentBlocks(message['content'], `${param}.content`),
+      );
+    else if (role === 'user')
+      addTurn(turns, 'user', contentBlocks(message['content'], `${param}.content`));
     else if (role === 'assistant') addTurn(turns, 'assistant', assistantBlocks(message, param));
     else if (role === 'tool') addTurn(turns, 'user', [toolResult(message, param)]);
     else throw unsupported(`role "${role ?? ''}"`, `${param}.role`);
   });
-  if (turns.length === 0) throw new InvalidRequest('messages: at least one message with content is required', { param: 'messages' });
-  turns.forEach((turn) => turn.role === 'user' && turn.content.sort((left, right) => resultsFirst(left) - resultsFirst(right)));
+  if (turns.length === 0)
+    throw new InvalidRequest('messages: at least one message with content is required', {
+      param: 'messages',
+    });
+  turns.forEach(
+    (turn) =>
+      turn.role === 'user' &&
+      turn.content.sort((left, right) => resultsFirst(left) - resultsFirst(right)),
+  );
   trimPrefill(turns);
   return { system, messages: turns };
 }
 
 /** Leading ones are the prompt. Later ones keep their place where the model takes them there, else their text joins the user's turn. */
-function addSystem({ system, turns, takesMidSystem }: { system: JsonRecord[]; turns: Turn[]; takesMidSystem: boolean }, blocks: JsonRecord[]): void {
+function addSystem(
+  {
+    system,
+    turns,
+    takesMidSystem,
+  }: { system: JsonRecord[]; turns: Turn[]; takesMidSystem: boolean },
+  blocks: JsonRecord[],
+): void {
   if (turns.length === 0) system.push(...blocks);
-  else if (takesMidSystem && turns.at(-1)?.role === 'user' && blocks.length > 0) turns.push({ role: 'system', content: blocks });
+  else if (takesMidSystem && turns.at(-1)?.role === 'user' && blocks.length > 0)
+    turns.push({ role: 'system', content: blocks });
   else addTurn(turns, 'user', blocks);
 }
 
@@ -56,10 +79,18 @@ function resultsFirst(block: JsonRecord): number {
 }
 
 function assistantBlocks(message: JsonRecord, param: string): JsonRecord[] {
-  if (message['function_call'] !== undefined && message['function_call'] !== null) throw unsupported('function_call (use tool_calls)', `${param}.function_call`);
+  if (message['function_call'] !== undefined && message['function_call'] !== null)
+    throw unsupported('function_call (use tool_calls)', `${param}.function_call`);
   const refusal = nonEmpty(message['refusal']);
-  const calls = list(message['tool_calls']).map((call, index) => toolUse(record(call), `${param}.tool_calls[${index}]`));
-  return [...records(message['thinking_blocks']).filter(isReusable), ...contentBlocks(message['content'], `${param}.content`), ...(refusal === null ? [] : [{ type: 'text', text: refusal }]), ...calls];
+  const calls = list(message['tool_calls']).map((call, index) =>
+    toolUse(record(call), `${param}.tool_calls[${index}]`),
+  );
+  return [
+    ...records(message['thinking_blocks']).filter(isReusable),
+    ...contentBlocks(message['content'], `${param}.content`),
+    ...(refusal === null ? [] : [{ type: 'text', text: refusal }]),
+    ...calls,
+  ];
 }
 
 function toolUse(call: JsonRecord, param: string): JsonRecord {
@@ -67,9 +98,22 @@ function toolUse(call: JsonRecord, param: string): JsonRecord {
   const fn = record(call['function']);
   const id = nonEmpty(call['id']);
   const name = nonEmpty(fn['name']);
-  if (id === null) throw new InvalidRequest(`${param}.id: Field required`, { param: `${param}.id`, code: 'missing_required_parameter' });
-  if (name === null) throw new InvalidRequest(`${param}.function.name: Field required`, { param: `${param}.function.name`, code: 'missing_required_parameter' });
-  return { type: 'tool_use', id: messagesToolId(id), name, input: toolInput(fn['arguments'], `${param}.function.arguments`) };
+  if (id === null)
+    throw new InvalidRequest(`${param}.id: Field required`, {
+      param: `${param}.id`,
+      code: 'missing_required_parameter',
+    });
+  if (name === null)
+    throw new InvalidRequest(`${param}.function.name: Field required`, {
+      param: `${param}.function.name`,
+      code: 'missing_required_parameter',
+    });
+  return {
+    type: 'tool_use',
+    id: messagesToolId(id),
+    name,
+    input: toolInput(fn['arguments'], `${param}.function.arguments`),
+  };
 }
 
 function toolInput(value: unknown, param: string): JsonRecord {
@@ -80,10 +124,19 @@ function toolInput(value: unknown, param: string): JsonRecord {
 
 function toolResult(message: JsonRecord, param: string): JsonRecord {
   const id = nonEmpty(message['tool_call_id']);
-  if (id === null) throw new InvalidRequest(`${param}.tool_call_id: Field required`, { param: `${param}.tool_call_id`, code: 'missing_required_parameter' });
+  if (id === null)
+    throw new InvalidRequest(`${param}.tool_call_id: Field required`, {
+      param: `${param}.tool_call_id`,
+      code: 'missing_required_parameter',
+    });
   const blocks = contentBlocks(message['content'], `${param}.content`);
   const cached = records(message['content']).length > 0 ? {} : cacheOf(message);
-  return { type: 'tool_result', tool_use_id: messagesToolId(id), ...(blocks.length === 0 ? {} : { content: blocks }), ...cached };
+  return {
+    type: 'tool_result',
+    tool_use_id: messagesToolId(id),
+    ...(blocks.length === 0 ? {} : { content: blocks }),
+    ...cached,
+  };
 }
 
 function cacheOf(message: JsonRecord): JsonRecord {

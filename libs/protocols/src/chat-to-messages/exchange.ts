@@ -17,7 +17,12 @@ import { chunkStep, finishChunks, startChunks } from './stream-back.ts';
 import type { ChunkState } from './stream-back.ts';
 
 /** A chat client before an Anthropic upstream. */
-export function chatToMessagesExchange({ ask, upstreamModel, outputLimit, idSeed }: ExchangeRequest): Exchange {
+export function chatToMessagesExchange({
+  ask,
+  upstreamModel,
+  outputLimit,
+  idSeed,
+}: ExchangeRequest): Exchange {
   const identity = madeIdentity('chatcmpl-', idSeed);
   const translation = chunkTranslation(identity, ask.model, ask.wantsStreamUsage);
   return {
@@ -25,7 +30,10 @@ export function chatToMessagesExchange({ ask, upstreamModel, outputLimit, idSeed
     requestBody: jsonBytes(toMessagesRequest(ask.body, { upstreamModel, outputLimit })),
     requestHeaders: TRANSLATED_HEADERS,
     readJson: (body) => readMessage(body, identity, ask.model),
-    openStream: (sink) => new EventStreamReader(new TranslatedStream({ protocol: 'chat', dialect: 'anthropic', translation, idSeed, sink })),
+    openStream: (sink) =>
+      new EventStreamReader(
+        new TranslatedStream({ protocol: 'chat', dialect: 'anthropic', translation, idSeed, sink }),
+      ),
   };
 }
 
@@ -33,7 +41,8 @@ function readMessage(body: Uint8Array, identity: Identity, model: string): JsonR
   const answer = parseJson(body);
   const error = readInBandError(answer);
   if (error) return { kind: 'error', error };
-  if (!isRecord(answer) || !Array.isArray(answer['content'])) return { kind: 'error', error: upstreamError('unreadable') };
+  if (!isRecord(answer) || !Array.isArray(answer['content']))
+    return { kind: 'error', error: upstreamError('unreadable') };
   const usage = readMessagesUsage(answer['usage']);
   return {
     kind: 'answer',
@@ -43,7 +52,11 @@ function readMessage(body: Uint8Array, identity: Identity, model: string): JsonR
   };
 }
 
-function chunkTranslation(identity: Identity, model: string, wantsUsage: boolean): StreamTranslation<ChunkState> {
+function chunkTranslation(
+  identity: Identity,
+  model: string,
+  wantsUsage: boolean,
+): StreamTranslation<ChunkState> {
   return {
     initial: startChunks(identity, model),
     step: chunkStep,

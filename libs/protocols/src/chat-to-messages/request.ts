@@ -11,7 +11,8 @@ import { messagesTools } from './tools.ts';
 
 /** Where neither the client nor the node set a limit (spec.md 4.2). */
 const OUTPUT_LIMIT_DEFAULT = 4_096;
-const JSON_INSTRUCTION = 'Respond with a single valid JSON object and nothing else: no prose, no code fence.';
+const JSON_INSTRUCTION =
+  'Respond with a single valid JSON object and nothing else: no prose, no code fence.';
 
 export interface MessagesRequestOptions {
   upstreamModel: string;
@@ -20,15 +21,27 @@ export interface MessagesRequestOptions {
 }
 
 /** A chat request body as a messages request body (protocol.md 4.1). Throws `InvalidRequest` naming what cannot be said. */
-export function toMessagesRequest(body: JsonRecord, { upstreamModel, outputLimit }: MessagesRequestOptions): JsonRecord {
+export function toMessagesRequest(
+  body: JsonRecord,
+  { upstreamModel, outputLimit }: MessagesRequestOptions,
+): JsonRecord {
   refuseUnsupported(body);
   const model = claudeModel(upstreamModel);
   const { system, messages } = conversation(list(body['messages']), model);
   const format = responseFormat(body['response_format']);
   const tools = messagesTools(body);
-  const max_tokens = Math.min(ownLimit(body) ?? outputLimit ?? OUTPUT_LIMIT_DEFAULT, outputLimit ?? Number.MAX_SAFE_INTEGER);
-  const chosen = thinkingChoice(body['reasoning_effort'], { model, maxTokens: max_tokens, turns: messages, toolChoice: tools['tool_choice'] });
-  const prompt = format.instruction === null ? system : [...system, { type: 'text', text: format.instruction }];
+  const max_tokens = Math.min(
+    ownLimit(body) ?? outputLimit ?? OUTPUT_LIMIT_DEFAULT,
+    outputLimit ?? Number.MAX_SAFE_INTEGER,
+  );
+  const chosen = thinkingChoice(body['reasoning_effort'], {
+    model,
+    maxTokens: max_tokens,
+    turns: messages,
+    toolChoice: tools['tool_choice'],
+  });
+  const prompt =
+    format.instruction === null ? system : [...system, { type: 'text', text: format.instruction }];
   return {
     model: upstreamModel,
     max_tokens,
@@ -45,9 +58,16 @@ export function toMessagesRequest(body: JsonRecord, { upstreamModel, outputLimit
 }
 
 function refuseUnsupported(body: JsonRecord): void {
-  if (typeof body['n'] === 'number' && body['n'] > 1) throw unsupported('more than one choice', 'n');
+  if (typeof body['n'] === 'number' && body['n'] > 1)
+    throw unsupported('more than one choice', 'n');
   if (body['logprobs'] === true) throw unsupported('logprobs', 'logprobs');
-  for (const feature of ['audio', 'prediction', 'web_search_options', 'functions', 'function_call']) {
+  for (const feature of [
+    'audio',
+    'prediction',
+    'web_search_options',
+    'functions',
+    'function_call',
+  ]) {
     if (body[feature] !== undefined && body[feature] !== null) throw unsupported(feature, feature);
   }
   if (list(body['modalities']).includes('audio')) throw unsupported('audio output', 'modalities');
@@ -60,7 +80,9 @@ function ownLimit(body: JsonRecord): number | null {
 
 /** Anthropic refuses stop sequences of blanks only. */
 function stops(stop: unknown): JsonRecord {
-  const sequences = (typeof stop === 'string' ? [stop] : list(stop)).filter((item) => typeof item === 'string' && item.trim() !== '');
+  const sequences = (typeof stop === 'string' ? [stop] : list(stop)).filter(
+    (item) => typeof item === 'string' && item.trim() !== '',
+  );
   return sequences.length === 0 ? {} : { stop_sequences: sequences };
 }
 
@@ -77,18 +99,30 @@ function sampling(body: JsonRecord, model: ClaudeModel, { thinking }: ThinkingCh
 }
 
 /** https://platform.claude.com/docs/en/build-with-claude/structured-outputs; `json_object` has no counterpart but an instruction. */
-function responseFormat(format: unknown): { schema: JsonRecord | null; instruction: string | null } {
+function responseFormat(format: unknown): {
+  schema: JsonRecord | null;
+  instruction: string | null;
+} {
   const type = record(format)['type'];
   if (type === 'json_object') return { schema: null, instruction: JSON_INSTRUCTION };
   if (type !== 'json_schema') return { schema: null, instruction: null };
   const { schema } = record(record(format)['json_schema']);
-  if (!isRecord(schema)) throw new InvalidRequest('response_format.json_schema.schema: Field required', { param: 'response_format.json_schema.schema', code: 'missing_required_parameter' });
+  if (!isRecord(schema))
+    throw new InvalidRequest('response_format.json_schema.schema: Field required', {
+      param: 'response_format.json_schema.schema',
+      code: 'missing_required_parameter',
+    });
   return { schema, instruction: null };
 }
 
 function outputConfig(schema: JsonRecord | null, effort: string | undefined): JsonRecord {
   if (schema === null && effort === undefined) return {};
-  return { output_config: { ...(effort === undefined ? {} : { effort }), ...(schema === null ? {} : { format: { type: 'json_schema', schema } }) } };
+  return {
+    output_config: {
+      ...(effort === undefined ? {} : { effort }),
+      ...(schema === null ? {} : { format: { type: 'json_schema', schema } }),
+    },
+  };
 }
 
 function metadata(body: JsonRecord): JsonRecord {

@@ -4,23 +4,49 @@ import type { Exchange } from '../exchange.ts';
 
 const ASK = { model: 'alias', stream: true, messages: [{ role: 'user', content: 'hi' }] };
 const plain = (): Exchange => exchangeOf('chat', 'anthropic', ASK);
-const withUsage = (): Exchange => exchangeOf('chat', 'anthropic', { ...ASK, stream_options: { include_usage: true } });
+const withUsage = (): Exchange =>
+  exchangeOf('chat', 'anthropic', { ...ASK, stream_options: { include_usage: true } });
 
-const event = (type: string, rest = ''): string => `event: ${type}\ndata: {"type":"${type}"${rest}}\n\n`;
-const START = event('message_start', ',"message":{"id":"msg_1","model":"claude","content":[],"usage":{"input_tokens":5,"cache_read_input_tokens":3,"output_tokens":1}}');
-const open = (index: number, block: string): string => event('content_block_start', `,"index":${index},"content_block":${block}`);
-const delta = (index: number, inner: string): string => event('content_block_delta', `,"index":${index},"delta":${inner}`);
+const event = (type: string, rest = ''): string =>
+  `event: ${type}\ndata: {"type":"${type}"${rest}}\n\n`;
+const START = event(
+  'message_start',
+  ',"message":{"id":"msg_1","model":"claude","content":[],"usage":{"input_tokens":5,"cache_read_input_tokens":3,"output_tokens":1}}',
+);
+const open = (index: number, block: string): string =>
+  event('content_block_start', `,"index":${index},"content_block":${block}`);
+const delta = (index: number, inner: string): string =>
+  event('content_block_delta', `,"index":${index},"delta":${inner}`);
 const close = (index: number): string => event('content_block_stop', `,"index":${index}`);
-const end = (reason: string, more = ''): string => event('message_delta', `,"delta":{"stop_reason":"${reason}","stop_sequence":null${more}},"usage":{"output_tokens":9}`) + event('message_stop');
+const end = (reason: string, more = ''): string =>
+  event(
+    'message_delta',
+    `,"delta":{"stop_reason":"${reason}","stop_sequence":null${more}},"usage":{"output_tokens":9}`,
+  ) + event('message_stop');
 
-const TEXT = open(0, '{"type":"text","text":""}') + event('ping') + delta(0, '{"type":"text_delta","text":"hel"}') + delta(0, '{"type":"text_delta","text":"lo"}') + close(0);
-const deltas = (text: string): unknown[] => jsonEvents(text).flatMap(({ choices }) => choices.map(({ delta: said }: { delta: unknown }) => said));
+const TEXT =
+  open(0, '{"type":"text","text":""}') +
+  event('ping') +
+  delta(0, '{"type":"text_delta","text":"hel"}') +
+  delta(0, '{"type":"text_delta","text":"lo"}') +
+  close(0);
+const deltas = (text: string): unknown[] =>
+  jsonEvents(text).flatMap(({ choices }) =>
+    choices.map(({ delta: said }: { delta: unknown }) => said),
+  );
 
 describe('messages -> chat stream', () => {
   test('text: a role first, then content, a finish and [DONE]; no named event', () => {
     const { text, reader, generated } = drive(plain(), START + TEXT + end('end_turn'), [13]);
-    expect(deltas(text)).toEqual([{ role: 'assistant', content: '' }, { content: 'hel' }, { content: 'lo' }, {}]);
-    expect(jsonEvents(text).at(-1)).toMatchObject({ choices: [{ finish_reason: 'stop', index: 0 }] });
+    expect(deltas(text)).toEqual([
+      { role: 'assistant', content: '' },
+      { content: 'hel' },
+      { content: 'lo' },
+      {},
+    ]);
+    expect(jsonEvents(text).at(-1)).toMatchObject({
+      choices: [{ finish_reason: 'stop', index: 0 }],
+    });
     expect(text).not.toContain('event:');
     expect(text.endsWith('data: [DONE]\n\n')).toBe(true);
     expect(text).toContain('\n\n: keep-alive\n\n');
@@ -29,51 +55,137 @@ describe('messages -> chat stream', () => {
 
   test('behaviour 22: every chunk has one id, created and model, the model being the alias', () => {
     const events = jsonEvents(drive(withUsage(), START + TEXT + end('end_turn')).text);
-    expect(new Set(events.map(({ id, created, model, object }) => `${id} ${created} ${model} ${object}`))).toEqual(
-      new Set([`chatcmpl-${RID.replaceAll('-', '')} ${Math.floor(0x0193478e7c00 / 1000)} alias chat.completion.chunk`]),
+    expect(
+      new Set(
+        events.map(({ id, created, model, object }) => `${id} ${created} ${model} ${object}`),
+      ),
+    ).toEqual(
+      new Set([
+        `chatcmpl-${RID.replaceAll('-', '')} ${Math.floor(0x0193478e7c00 / 1000)} alias chat.completion.chunk`,
+      ]),
     );
   });
 
   test('behaviours 8, 9, 12: usage is one chunk before [DONE] for who asked, and hidden from who did not', () => {
-    const usage = { prompt_tokens: 8, completion_tokens: 9, total_tokens: 17, prompt_tokens_details: { cached_tokens: 3, cache_write_tokens: 0 }, completion_tokens_details: { reasoning_tokens: 0 } };
-    expect(jsonEvents(drive(withUsage(), START + TEXT + end('end_turn')).text).at(-1)).toMatchObject({ choices: [], usage });
+    const usage = {
+      prompt_tokens: 8,
+      completion_tokens: 9,
+      total_tokens: 17,
+      prompt_tokens_details: { cached_tokens: 3, cache_write_tokens: 0 },
+      completion_tokens_details: { reasoning_tokens: 0 },
+    };
+    expect(
+      jsonEvents(drive(withUsage(), START + TEXT + end('end_turn')).text).at(-1),
+    ).toMatchObject({ choices: [], usage });
     const hidden = drive(plain(), START + TEXT + end('end_turn'));
     expect(hidden.text).not.toContain('usage');
-    expect(hidden.reader).toMatchObject({ usage: { input: 5, cacheRead: 3, output: 9 }, isUsageFinal: true });
+    expect(hidden.reader).toMatchObject({
+      usage: { input: 5, cacheRead: 3, output: 9 },
+      isUsageFinal: true,
+    });
   });
 
   test('thinking becomes reasoning_content; signatures and redacted thinking say nothing', () => {
-    const upstream = START + open(0, '{"type":"thinking","thinking":"","signature":""}') + delta(0, '{"type":"thinking_delta","thinking":"hm"}') + delta(0, '{"type":"signature_delta","signature":"s"}') + close(0) + open(1, '{"type":"redacted_thinking","data":"x"}') + close(1) + TEXT.replaceAll('"index":0', '"index":2') + end('end_turn');
-    expect(deltas(drive(plain(), upstream).text)).toEqual([{ role: 'assistant', content: '' }, { reasoning_content: 'hm' }, { content: 'hel' }, { content: 'lo' }, {}]);
+    const upstream =
+      START +
+      open(0, '{"type":"thinking","thinking":"","signature":""}') +
+      delta(0, '{"type":"thinking_delta","thinking":"hm"}') +
+      delta(0, '{"type":"signature_delta","signature":"s"}') +
+      close(0) +
+      open(1, '{"type":"redacted_thinking","data":"x"}') +
+      close(1) +
+      TEXT.replaceAll('"index":0', '"index":2') +
+      end('end_turn');
+    expect(deltas(drive(plain(), upstream).text)).toEqual([
+      { role: 'assistant', content: '' },
+      { reasoning_content: 'hm' },
+      { content: 'hel' },
+      { content: 'lo' },
+      {},
+    ]);
   });
 
   test('behaviours 19, 20: tool indexes count tools only, id, type and name come once, and no arguments are {}', () => {
-    const tool = (index: number, id: string, input = '{}'): string => open(index, `{"type":"tool_use","id":"${id}","name":"f","input":${input}}`);
+    const tool = (index: number, id: string, input = '{}'): string =>
+      open(index, `{"type":"tool_use","id":"${id}","name":"f","input":${input}}`);
     const upstream =
-      START + TEXT +
-      tool(1, 'a') + delta(1, '{"type":"input_json_delta","partial_json":""}') + delta(1, '{"type":"input_json_delta","partial_json":"{\\"x\\":"}') + delta(1, '{"type":"input_json_delta","partial_json":"1}"}') + close(1) +
-      open(2, '{"type":"server_tool_use","id":"s","name":"web_search","input":{}}') + delta(2, '{"type":"input_json_delta","partial_json":"{}"}') + close(2) +
-      tool(3, 'b') + close(3) + tool(4, 'c', '{"whole":true}') + close(4) + end('tool_use');
+      START +
+      TEXT +
+      tool(1, 'a') +
+      delta(1, '{"type":"input_json_delta","partial_json":""}') +
+      delta(1, '{"type":"input_json_delta","partial_json":"{\\"x\\":"}') +
+      delta(1, '{"type":"input_json_delta","partial_json":"1}"}') +
+      close(1) +
+      open(2, '{"type":"server_tool_use","id":"s","name":"web_search","input":{}}') +
+      delta(2, '{"type":"input_json_delta","partial_json":"{}"}') +
+      close(2) +
+      tool(3, 'b') +
+      close(3) +
+      tool(4, 'c', '{"whole":true}') +
+      close(4) +
+      end('tool_use');
     const { text } = drive(plain(), upstream);
-    const fn = (index: number, id: string): object => ({ tool_calls: [{ index, id, type: 'function', function: { name: 'f', arguments: '' } }] });
-    const args = (index: number, given: string): object => ({ tool_calls: [{ index, function: { arguments: given } }] });
-    expect(deltas(text).slice(3)).toEqual([fn(0, 'a'), args(0, '{"x":'), args(0, '1}'), fn(1, 'b'), args(1, '{}'), fn(2, 'c'), args(2, '{"whole":true}'), {}]);
+    const fn = (index: number, id: string): object => ({
+      tool_calls: [{ index, id, type: 'function', function: { name: 'f', arguments: '' } }],
+    });
+    const args = (index: number, given: string): object => ({
+      tool_calls: [{ index, function: { arguments: given } }],
+    });
+    expect(deltas(text).slice(3)).toEqual([
+      fn(0, 'a'),
+      args(0, '{"x":'),
+      args(0, '1}'),
+      fn(1, 'b'),
+      args(1, '{}'),
+      fn(2, 'c'),
+      args(2, '{"whole":true}'),
+      {},
+    ]);
     expect(jsonEvents(text).at(-1)).toMatchObject({ choices: [{ finish_reason: 'tool_calls' }] });
   });
 
-  test.each([['end_turn', 'stop'], ['stop_sequence', 'stop'], ['pause_turn', 'stop'], ['max_tokens', 'length'], ['model_context_window_exceeded', 'length'], ['something_new', 'stop']])('stop_reason %s is finish_reason %s', (reason, finish) => {
-    expect(jsonEvents(drive(plain(), START + TEXT + end(reason)).text).at(-1)).toMatchObject({ choices: [{ finish_reason: finish }] });
+  test.each([
+    ['end_turn', 'stop'],
+    ['stop_sequence', 'stop'],
+    ['pause_turn', 'stop'],
+    ['max_tokens', 'length'],
+    ['model_context_window_exceeded', 'length'],
+    ['something_new', 'stop'],
+  ])('stop_reason %s is finish_reason %s', (reason, finish) => {
+    expect(jsonEvents(drive(plain(), START + TEXT + end(reason)).text).at(-1)).toMatchObject({
+      choices: [{ finish_reason: finish }],
+    });
   });
 
   test('a refusal is content_filter with its explanation', () => {
-    const { text, reader } = drive(plain(), START + end('refusal', ',"stop_details":{"type":"refusal","category":"cyber","explanation":"Not this."}'));
-    expect(deltas(text)).toEqual([{ role: 'assistant', content: '' }, { refusal: 'Not this.' }, {}]);
-    expect(jsonEvents(text).at(-1)).toMatchObject({ choices: [{ finish_reason: 'content_filter' }] });
+    const { text, reader } = drive(
+      plain(),
+      START +
+        end(
+          'refusal',
+          ',"stop_details":{"type":"refusal","category":"cyber","explanation":"Not this."}',
+        ),
+    );
+    expect(deltas(text)).toEqual([
+      { role: 'assistant', content: '' },
+      { refusal: 'Not this.' },
+      {},
+    ]);
+    expect(jsonEvents(text).at(-1)).toMatchObject({
+      choices: [{ finish_reason: 'content_filter' }],
+    });
     expect(reader.state).toBe('finished');
   });
 
   test.each([
-    ['an error event', START + TEXT + 'event: error\ndata: {"type":"error","error":{"type":"overloaded_error","message":"host-7"}}\n\n' + end('end_turn'), 'overloaded'],
+    [
+      'an error event',
+      START +
+        TEXT +
+        'event: error\ndata: {"type":"error","error":{"type":"overloaded_error","message":"host-7"}}\n\n' +
+        end('end_turn'),
+      'overloaded',
+    ],
     ['an end without stop reason', START + TEXT, 'upstream_error'],
     ['garbage', START + TEXT + 'data: {{{\n\n' + end('end_turn'), 'upstream_error'],
   ])('behaviour 24: %s is an error event, no [DONE], no finish_reason', (_, upstream, code) => {
@@ -84,13 +196,29 @@ describe('messages -> chat stream', () => {
   });
 
   test('an end after the stop reason is an end; what follows message_stop is not read', () => {
-    expect(drive(plain(), (START + TEXT + end('end_turn')).replace(event('message_stop'), '')).text.endsWith('[DONE]\n\n')).toBe(true);
-    const twice = drive(plain(), START + TEXT + end('end_turn') + START + TEXT + end('end_turn')).text;
+    expect(
+      drive(
+        plain(),
+        (START + TEXT + end('end_turn')).replace(event('message_stop'), ''),
+      ).text.endsWith('[DONE]\n\n'),
+    ).toBe(true);
+    const twice = drive(
+      plain(),
+      START + TEXT + end('end_turn') + START + TEXT + end('end_turn'),
+    ).text;
     expect(twice.match(/\[DONE\]/g)).toHaveLength(1);
   });
 
   test('behaviour 34: a JSON message to a stream request becomes a chat stream', () => {
-    const message = { type: 'message', content: [{ type: 'text', text: 'hello' }, { type: 'tool_use', id: 'a', name: 'f', input: { x: 1 } }], stop_reason: 'tool_use', usage: { input_tokens: 2, output_tokens: 3 } };
+    const message = {
+      type: 'message',
+      content: [
+        { type: 'text', text: 'hello' },
+        { type: 'tool_use', id: 'a', name: 'f', input: { x: 1 } },
+      ],
+      stop_reason: 'tool_use',
+      usage: { input_tokens: 2, output_tokens: 3 },
+    };
     const { text, reader } = drive(plain(), JSON.stringify(message));
     expect(deltas(text).slice(1, 2)).toEqual([{ content: 'hello' }]);
     expect(text).toContain('{\\"x\\":1}');
@@ -99,11 +227,22 @@ describe('messages -> chat stream', () => {
 
   test('a stream the gateway must end says length', () => {
     const reader = withUsage().openStream({ output: () => undefined });
-    reader.push(Buffer.from(START + open(0, '{"type":"text","text":""}') + delta(0, '{"type":"text_delta","text":"hel"}')));
-    const text = Buffer.from(reader.finishEarly({ input: 5, cacheRead: 3, cacheWrite: 0, output: 1, reasoning: 0 })).toString();
+    reader.push(
+      Buffer.from(
+        START +
+          open(0, '{"type":"text","text":""}') +
+          delta(0, '{"type":"text_delta","text":"hel"}'),
+      ),
+    );
+    const text = Buffer.from(
+      reader.finishEarly({ input: 5, cacheRead: 3, cacheWrite: 0, output: 1, reasoning: 0 }),
+    ).toString();
     // What message_start reported is not the end's report: the output must be counted, or it would be free.
     expect([reader.state, reader.isUsageFinal]).toEqual(['finished', false]);
-    expect(jsonEvents(text)).toMatchObject([{ choices: [{ finish_reason: 'length' }] }, { usage: { prompt_tokens: 8 } }]);
+    expect(jsonEvents(text)).toMatchObject([
+      { choices: [{ finish_reason: 'length' }] },
+      { usage: { prompt_tokens: 8 } },
+    ]);
     expect(wireEvents(text).at(-1)?.data).toBe('[DONE]');
   });
 });
@@ -114,9 +253,20 @@ describe('messages -> chat JSON', () => {
       id: 'msg_1',
       type: 'message',
       model: 'claude',
-      content: [{ type: 'thinking', thinking: 'hm', signature: 's' }, { type: 'text', text: 'a' }, { type: 'server_tool_use', id: 's', name: 'w', input: {} }, { type: 'text', text: 'b' }, { type: 'tool_use', id: 't', name: 'f', input: { x: 1 } }],
+      content: [
+        { type: 'thinking', thinking: 'hm', signature: 's' },
+        { type: 'text', text: 'a' },
+        { type: 'server_tool_use', id: 's', name: 'w', input: {} },
+        { type: 'text', text: 'b' },
+        { type: 'tool_use', id: 't', name: 'f', input: { x: 1 } },
+      ],
       stop_reason: 'tool_use',
-      usage: { input_tokens: 1, cache_creation_input_tokens: 2, cache_read_input_tokens: 3, output_tokens: 4 },
+      usage: {
+        input_tokens: 1,
+        cache_creation_input_tokens: 2,
+        cache_read_input_tokens: 3,
+        output_tokens: 4,
+      },
     };
     const reading = plain().readJson(Buffer.from(JSON.stringify(message)));
     if (reading.kind !== 'answer') throw new Error('no answer');
@@ -125,9 +275,33 @@ describe('messages -> chat JSON', () => {
       object: 'chat.completion',
       created: Math.floor(0x0193478e7c00 / 1000),
       model: 'alias',
-      choices: [{ index: 0, message: { role: 'assistant', content: 'ab', refusal: null, reasoning_content: 'hm', tool_calls: [{ id: 't', type: 'function', function: { name: 'f', arguments: '{"x":1}' } }] }, logprobs: null, finish_reason: 'tool_calls' }],
-      usage: { prompt_tokens: 6, completion_tokens: 4, total_tokens: 10, prompt_tokens_details: { cached_tokens: 3, cache_write_tokens: 2 }, completion_tokens_details: { reasoning_tokens: 0 } },
+      choices: [
+        {
+          index: 0,
+          message: {
+            role: 'assistant',
+            content: 'ab',
+            refusal: null,
+            reasoning_content: 'hm',
+            tool_calls: [
+              { id: 't', type: 'function', function: { name: 'f', arguments: '{"x":1}' } },
+            ],
+          },
+          logprobs: null,
+          finish_reason: 'tool_calls',
+        },
+      ],
+      usage: {
+        prompt_tokens: 6,
+        completion_tokens: 4,
+        total_tokens: 10,
+        prompt_tokens_details: { cached_tokens: 3, cache_write_tokens: 2 },
+        completion_tokens_details: { reasoning_tokens: 0 },
+      },
     });
-    expect(reading).toMatchObject({ usage: { input: 1, cacheWrite: 2, cacheRead: 3, output: 4 }, outputText: 'hmaw{}bf{"x":1}' });
+    expect(reading).toMatchObject({
+      usage: { input: 1, cacheWrite: 2, cacheRead: 3, output: 4 },
+      outputText: 'hmaw{}bf{"x":1}',
+    });
   });
 });

@@ -13,7 +13,11 @@ export interface ChunkState {
   /** Tool calls so far; their indexes count tools alone, not content blocks (behaviour 20). */
   readonly toolCount: number;
   /** The tool_use block now open. */
-  readonly openTool: { readonly index: number; readonly input: unknown; readonly hasInput: boolean } | null;
+  readonly openTool: {
+    readonly index: number;
+    readonly input: unknown;
+    readonly hasInput: boolean;
+  } | null;
   readonly isFinished: boolean;
 }
 
@@ -51,10 +55,15 @@ export interface ChunkEnd {
 }
 
 /** The closing chunks: a finish when none was given yet, and usage when the client asked. */
-export function finishChunks(state: ChunkState, { usage, wantsUsage, isCutShort }: ChunkEnd): JsonRecord[] {
+export function finishChunks(
+  state: ChunkState,
+  { usage, wantsUsage, isCutShort }: ChunkEnd,
+): JsonRecord[] {
   const reason = isCutShort ? 'length' : state.toolCount > 0 ? 'tool_calls' : 'stop';
   const finish = state.isFinished ? [] : [chunk(state, state.hasRole ? {} : ROLE, reason)];
-  return wantsUsage ? [...finish, { ...head(state), choices: [], usage: toChatUsage(usage) }] : finish;
+  return wantsUsage
+    ? [...finish, { ...head(state), choices: [], usage: toChatUsage(usage) }]
+    : finish;
 }
 
 function blockStart(state: ChunkState, block: JsonRecord): Step {
@@ -62,17 +71,29 @@ function blockStart(state: ChunkState, block: JsonRecord): Step {
   if (block['type'] === 'thinking') return said(state, 'reasoning_content', block['thinking']);
   if (block['type'] !== 'tool_use') return [state, []];
   const index = state.toolCount;
-  const call = { index, id: block['id'], type: 'function', function: { name: block['name'], arguments: '' } };
-  return [{ ...state, toolCount: index + 1, openTool: { index, input: block['input'], hasInput: false } }, [chunk(state, { tool_calls: [call] })]];
+  const call = {
+    index,
+    id: block['id'],
+    type: 'function',
+    function: { name: block['name'], arguments: '' },
+  };
+  return [
+    { ...state, toolCount: index + 1, openTool: { index, input: block['input'], hasInput: false } },
+    [chunk(state, { tool_calls: [call] })],
+  ];
 }
 
 function blockDelta(state: ChunkState, delta: JsonRecord): Step {
   if (delta['type'] === 'text_delta') return said(state, 'content', delta['text']);
-  if (delta['type'] === 'thinking_delta') return said(state, 'reasoning_content', delta['thinking']);
+  if (delta['type'] === 'thinking_delta')
+    return said(state, 'reasoning_content', delta['thinking']);
   const { openTool } = state;
   const json = text(delta['partial_json']) ?? '';
   if (delta['type'] !== 'input_json_delta' || openTool === null || json === '') return [state, []];
-  return [{ ...state, openTool: { ...openTool, hasInput: true } }, [chunk(state, { tool_calls: [{ index: openTool.index, function: { arguments: json } }] })]];
+  return [
+    { ...state, openTool: { ...openTool, hasInput: true } },
+    [chunk(state, { tool_calls: [{ index: openTool.index, function: { arguments: json } }] })],
+  ];
 }
 
 /** A tool whose input never came in deltas has it in its start (programmatic tool calling), or takes none: `{}` (behaviour 19). */
@@ -82,7 +103,10 @@ function blockStop(state: ChunkState): Step {
   const closed = { ...state, openTool: null };
   if (openTool.hasInput) return [closed, []];
   const whole = JSON.stringify(isRecord(openTool.input) ? openTool.input : {});
-  return [closed, [chunk(state, { tool_calls: [{ index: openTool.index, function: { arguments: whole } }] })]];
+  return [
+    closed,
+    [chunk(state, { tool_calls: [{ index: openTool.index, function: { arguments: whole } }] })],
+  ];
 }
 
 function messageDelta(state: ChunkState, delta: JsonRecord): Step {
@@ -94,10 +118,16 @@ function messageDelta(state: ChunkState, delta: JsonRecord): Step {
 }
 
 function said(state: ChunkState, field: 'content' | 'reasoning_content', value: unknown): Step {
-  return typeof value === 'string' && value !== '' ? [state, [chunk(state, { [field]: value })]] : [state, []];
+  return typeof value === 'string' && value !== ''
+    ? [state, [chunk(state, { [field]: value })]]
+    : [state, []];
 }
 
-function chunk(state: ChunkState, delta: JsonRecord, finish_reason: string | null = null): JsonRecord {
+function chunk(
+  state: ChunkState,
+  delta: JsonRecord,
+  finish_reason: string | null = null,
+): JsonRecord {
   return { ...head(state), choices: [{ index: 0, delta, logprobs: null, finish_reason }] };
 }
 

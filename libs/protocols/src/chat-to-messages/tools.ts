@@ -12,12 +12,15 @@ export function messagesTools(body: JsonRecord): JsonRecord {
   if (tools.length === 0) return {};
   const wanted = toolChoice(choice);
   const isSerial = body['parallel_tool_calls'] === false && wanted?.['type'] !== 'none';
-  const tool_choice = isSerial ? { ...(wanted ?? { type: 'auto' }), disable_parallel_tool_use: true } : wanted;
+  const tool_choice = isSerial
+    ? { ...(wanted ?? { type: 'auto' }), disable_parallel_tool_use: true }
+    : wanted;
   return { tools, ...(tool_choice === null ? {} : { tool_choice }) };
 }
 
 function messagesTool(tool: JsonRecord, param: string): JsonRecord {
-  if (tool['type'] !== 'function') throw unsupported(`a tool of type "${String(tool['type'])}"`, `${param}.type`);
+  if (tool['type'] !== 'function')
+    throw unsupported(`a tool of type "${String(tool['type'])}"`, `${param}.type`);
   const fn = record(tool['function']);
   const description = nonEmpty(fn['description']);
   const cache = tool['cache_control'] ?? fn['cache_control'];
@@ -31,12 +34,16 @@ function messagesTool(tool: JsonRecord, param: string): JsonRecord {
 }
 
 function inputSchema(parameters: unknown): JsonRecord {
-  if (!isRecord(parameters) || Object.keys(parameters).length === 0) return { type: 'object', properties: {} };
+  if (!isRecord(parameters) || Object.keys(parameters).length === 0)
+    return { type: 'object', properties: {} };
   return parameters['type'] === undefined ? { type: 'object', ...parameters } : parameters;
 }
 
 function toolChoice(choice: unknown): JsonRecord | null {
-  const mode = isRecord(choice) && choice['type'] === 'allowed_tools' ? record(choice['allowed_tools'])['mode'] : choice;
+  const mode =
+    isRecord(choice) && choice['type'] === 'allowed_tools'
+      ? record(choice['allowed_tools'])['mode']
+      : choice;
   if (mode === 'auto') return { type: 'auto' };
   if (mode === 'required') return { type: 'any' };
   if (mode === 'none') return { type: 'none' };
@@ -48,5 +55,9 @@ function toolChoice(choice: unknown): JsonRecord | null {
 
 function allowedTools(choice: unknown): Set<unknown> | null {
   if (!isRecord(choice) || choice['type'] !== 'allowed_tools') return null;
-  return new Set(records(record(choice['allowed_tools'])['tools']).map((tool) => record(tool['function'])['name']));
+  return new Set(
+    records(record(choice['allowed_tools'])['tools']).map(
+      (tool) => record(tool['function'])['name'],
+    ),
+  );
 }

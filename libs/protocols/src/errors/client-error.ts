@@ -16,9 +16,17 @@ interface ErrorEntry {
   shouldRetry?: boolean;
 }
 
-function entry(openai: [number, string, string | null], anthropic: [number, string], shouldRetry?: boolean): ErrorEntry {
+function entry(
+  openai: [number, string, string | null],
+  anthropic: [number, string],
+  shouldRetry?: boolean,
+): ErrorEntry {
   const [status, type, code] = openai;
-  return { openai: { status, type, code }, anthropic: { status: anthropic[0], type: anthropic[1] }, ...(shouldRetry === undefined ? {} : { shouldRetry }) };
+  return {
+    openai: { status, type, code },
+    anthropic: { status: anthropic[0], type: anthropic[1] },
+    ...(shouldRetry === undefined ? {} : { shouldRetry }),
+  };
 }
 
 const INVALID = 'invalid_request_error';
@@ -39,9 +47,16 @@ export const CLIENT_ERRORS = {
   request_too_large: entry([413, INVALID, 'request_too_large'], [413, 'request_too_large']),
   unsupported_media_type: entry([415, INVALID, 'unsupported_media_type'], [415, INVALID]),
   // Codex takes 429 insufficient_quota as final but repeats a 402; the messages clients stop on 402.
-  insufficient_quota: entry([429, 'insufficient_quota', 'insufficient_quota'], [402, 'billing_error'], false),
+  insufficient_quota: entry(
+    [429, 'insufficient_quota', 'insufficient_quota'],
+    [402, 'billing_error'],
+    false,
+  ),
   tokens_held: entry([429, 'rate_limit_error', 'tokens_held'], [429, 'rate_limit_error'], true),
-  rate_limit_exceeded: entry([429, 'rate_limit_error', 'rate_limit_exceeded'], [429, 'rate_limit_error']),
+  rate_limit_exceeded: entry(
+    [429, 'rate_limit_error', 'rate_limit_exceeded'],
+    [429, 'rate_limit_error'],
+  ),
   internal: entry([500, 'server_error', 'internal_error'], [500, 'api_error']),
   upstream_error: entry([502, 'server_error', 'upstream_error'], [500, 'api_error']),
   unavailable: entry([503, 'server_error', 'unavailable'], [503, 'api_error']),
@@ -84,10 +99,18 @@ export function clientError(protocol: ClientProtocol, error: ClientError): Clien
 export function clientErrorBody(protocol: ClientProtocol, error: ClientError): object {
   const { openai, anthropic } = CLIENT_ERRORS[error.code];
   if (protocol === 'messages') {
-    const message = error.code === 'context_overflow' ? tooLongMessage(error.message) : error.message;
+    const message =
+      error.code === 'context_overflow' ? tooLongMessage(error.message) : error.message;
     return { type: 'error', error: { type: anthropic.type, message }, request_id: error.requestId };
   }
-  return { error: { message: error.message, type: openai.type, param: error.param ?? null, code: error.vendorCode ?? openai.code } };
+  return {
+    error: {
+      message: error.message,
+      type: openai.type,
+      param: error.param ?? null,
+      code: error.vendorCode ?? openai.code,
+    },
+  };
 }
 
 const UPSTREAM_CODES: Record<UpstreamError['kind'], ClientErrorCode> = {
@@ -110,6 +133,11 @@ const UPSTREAM_CODES: Record<UpstreamError['kind'], ClientErrorCode> = {
 export function upstreamClientError(error: UpstreamError, requestId: string): ClientError {
   const code = UPSTREAM_CODES[error.kind];
   const isCallers = code === 'invalid_request' || code === 'unsupported';
-  return { code, message: error.message, param: error.param, vendorCode: isCallers ? error.code : null, requestId };
+  return {
+    code,
+    message: error.message,
+    param: error.param,
+    vendorCode: isCallers ? error.code : null,
+    requestId,
+  };
 }
-

@@ -2,7 +2,12 @@
  * "The prompt does not fit", in the words of many vendors. Claude Code compacts its conversation when it reads `prompt is too long`,
  * OpenAI clients look at the code `context_length_exceeded` (protocol.md 1.5).
  */
-const OVERFLOW_CODES = new Set(['context_length_exceeded', 'too_many_prompt_tokens', 'string_above_max_length', 'model_context_window_exceeded']);
+const OVERFLOW_CODES = new Set([
+  'context_length_exceeded',
+  'too_many_prompt_tokens',
+  'string_above_max_length',
+  'model_context_window_exceeded',
+]);
 const OVERFLOW_PHRASES = [
   'prompt is too long',
   'prompt too long',
@@ -31,8 +36,13 @@ export function isContextOverflow(message: string, code: string | null): boolean
 /** `prompt is too long: N tokens > M maximum`, as far as the message tells the numbers; the message itself behind the marker where it does not. */
 export function tooLongMessage(message: string): string {
   if (message.toLowerCase().includes('prompt is too long')) return message;
-  const maximum = /(?:context length|prompt length|context window|tokens allowed)\D{0,12}(\d{3,12})/i.exec(message)?.[1] ?? /(\d{3,12}) maximum/i.exec(message)?.[1];
-  const requested = /(?:requested|contains|resulted in|token count)\D{0,12}(\d{3,12})/i.exec(message)?.[1];
+  const maximum =
+    /(?:context length|prompt length|context window|tokens allowed)\D{0,12}(\d{3,12})/i.exec(
+      message,
+    )?.[1] ?? /(\d{3,12}) maximum/i.exec(message)?.[1];
+  const requested = /(?:requested|contains|resulted in|token count)\D{0,12}(\d{3,12})/i.exec(
+    message,
+  )?.[1];
   if (maximum && requested) return `prompt is too long: ${requested} tokens > ${maximum} maximum`;
   return `prompt is too long: ${message}`;
 }

@@ -7,10 +7,17 @@ import { redact } from './redact.ts';
 import { readInBandError, readUpstreamError } from './upstream-error.ts';
 
 function read(status: number, body: unknown, headers: Record<string, string> = {}): UpstreamError {
-  return readUpstreamError({ status, headers, body: Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)) });
+  return readUpstreamError({
+    status,
+    headers,
+    body: Buffer.from(typeof body === 'string' ? body : JSON.stringify(body)),
+  });
 }
 
-function shown(protocol: 'chat' | 'messages', error: UpstreamError): { status: number; body: unknown; text: string } {
+function shown(
+  protocol: 'chat' | 'messages',
+  error: UpstreamError,
+): { status: number; body: unknown; text: string } {
   const { status, body } = clientError(protocol, upstreamClientError(error, 'rid'));
   const text = Buffer.from(body).toString('utf8');
   return { status, body: JSON.parse(text), text };
@@ -18,10 +25,30 @@ function shown(protocol: 'chat' | 'messages', error: UpstreamError): { status: n
 
 describe('client errors', () => {
   test('behaviour 2: each protocol gets its own shape', () => {
-    const error = { code: 'model_not_found', message: 'No model x.', param: 'model', requestId: 'rid' } as const;
-    expect(JSON.parse(Buffer.from(clientError('chat', error).body).toString())).toEqual({ error: { message: 'No model x.', type: 'invalid_request_error', param: 'model', code: 'model_not_found' }, request_id: 'rid' });
-    expect(JSON.parse(Buffer.from(clientError('responses', error).body).toString())).toHaveProperty('error.code', 'model_not_found');
-    expect(JSON.parse(Buffer.from(clientError('messages', error).body).toString())).toEqual({ type: 'error', error: { type: 'not_found_error', message: 'No model x.' }, request_id: 'rid' });
+    const error = {
+      code: 'model_not_found',
+      message: 'No model x.',
+      param: 'model',
+      requestId: 'rid',
+    } as const;
+    expect(JSON.parse(Buffer.from(clientError('chat', error).body).toString())).toEqual({
+      error: {
+        message: 'No model x.',
+        type: 'invalid_request_error',
+        param: 'model',
+        code: 'model_not_found',
+      },
+      request_id: 'rid',
+    });
+    expect(JSON.parse(Buffer.from(clientError('responses', error).body).toString())).toHaveProperty(
+      'error.code',
+      'model_not_found',
+    );
+    expect(JSON.parse(Buffer.from(clientError('messages', error).body).toString())).toEqual({
+      type: 'error',
+      error: { type: 'not_found_error', message: 'No model x.' },
+      request_id: 'rid',
+    });
   });
 
   test.each<[ClientErrorCode, number, string, number, string, string | undefined]>([
@@ -32,25 +59,63 @@ describe('client errors', () => {
     ['request_too_large', 413, 'invalid_request_error', 413, 'request_too_large', undefined],
     ['overloaded', 503, 'server_error', 529, 'overloaded_error', undefined],
     ['timeout', 504, 'server_error', 504, 'timeout_error', undefined],
-  ])('behaviour 27: %s has the status and words that each protocol\'s clients act on', (code, chatStatus, chatType, messagesStatus, messagesType, retry) => {
-    const chat = clientError('chat', { code, message: 'x', requestId: 'rid' });
-    const messages = clientError('messages', { code, message: 'x', requestId: 'rid' });
-    expect([chat.status, messages.status]).toEqual([chatStatus, messagesStatus]);
-    expect(JSON.parse(Buffer.from(chat.body).toString())).toHaveProperty('error.type', chatType);
-    expect(JSON.parse(Buffer.from(messages.body).toString())).toHaveProperty('error.type', messagesType);
-    expect(chat.headers['x-should-retry']).toBe(retry);
-  });
+  ])(
+    "behaviour 27: %s has the status and words that each protocol's clients act on",
+    (code, chatStatus, chatType, messagesStatus, messagesType, retry) => {
+      const chat = clientError('chat', { code, message: 'x', requestId: 'rid' });
+      const messages = clientError('messages', { code, message: 'x', requestId: 'rid' });
+      expect([chat.status, messages.status]).toEqual([chatStatus, messagesStatus]);
+      expect(JSON.parse(Buffer.from(chat.body).toString())).toHaveProperty('error.type', chatType);
+      expect(JSON.parse(Buffer.from(messages.body).toString())).toHaveProperty(
+        'error.type',
+        messagesType,
+      );
+      expect(chat.headers['x-should-retry']).toBe(retry);
+    },
+  );
 });
 
 describe('upstream errors', () => {
   test.each<[string, number, unknown, UpstreamError['kind']]>([
-    ['OpenAI', 400, { error: { message: 'bad', type: 'invalid_request_error', param: 'messages', code: 'invalid_value' } }, 'invalid_request'],
-    ['Azure, string code without type', 401, { error: { code: '401', message: 'Access denied' } }, 'auth'],
+    [
+      'OpenAI',
+      400,
+      {
+        error: {
+          message: 'bad',
+          type: 'invalid_request_error',
+          param: 'messages',
+          code: 'invalid_value',
+        },
+      },
+      'invalid_request',
+    ],
+    [
+      'Azure, string code without type',
+      401,
+      { error: { code: '401', message: 'Access denied' } },
+      'auth',
+    ],
     ['Mistral detail', 401, { detail: 'Invalid API Key' }, 'auth'],
-    ['FastAPI list', 422, { detail: [{ loc: ['body'], msg: 'field required' }] }, 'invalid_request'],
+    [
+      'FastAPI list',
+      422,
+      { detail: [{ loc: ['body'], msg: 'field required' }] },
+      'invalid_request',
+    ],
     ['OpenRouter numeric code', 402, { error: { code: 402, message: 'no credits' } }, 'auth'],
-    ['Anthropic', 529, { type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } }, 'overloaded'],
-    ['our own account at the vendor is empty', 429, { error: { type: 'insufficient_quota', code: 'insufficient_quota', message: 'quota' } }, 'auth'],
+    [
+      'Anthropic',
+      529,
+      { type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } },
+      'overloaded',
+    ],
+    [
+      'our own account at the vendor is empty',
+      429,
+      { error: { type: 'insufficient_quota', code: 'insufficient_quota', message: 'quota' } },
+      'auth',
+    ],
     ['rate limit', 429, { error: { code: 'RateLimitReached', message: 'slow' } }, 'rate_limited'],
     ['HTML', 502, '<html><body>Bad gateway</body></html>', 'server'],
     ['empty', 503, '', 'overloaded'],
@@ -67,54 +132,122 @@ describe('upstream errors', () => {
     }
   });
 
-  test('behaviour 26: an upstream 401, 403 or 402 never becomes the caller\'s, and its words stay with the operator', () => {
+  test("behaviour 26: an upstream 401, 403 or 402 never becomes the caller's, and its words stay with the operator", () => {
     for (const status of [401, 402, 403]) {
-      const error = read(status, { error: { message: 'Incorrect API key provided: sk-live-abcdefghijkl. Org org-12345678' } });
+      const error = read(status, {
+        error: { message: 'Incorrect API key provided: sk-live-abcdefghijkl. Org org-12345678' },
+      });
       expect(shown('chat', error).status).toBe(502);
       expect(shown('messages', error).status).toBe(500);
-      expect(shown('chat', error).text + shown('messages', error).text).not.toMatch(/key|sk-|org-/i);
+      expect(shown('chat', error).text + shown('messages', error).text).not.toMatch(
+        /key|sk-|org-/i,
+      );
     }
   });
 
   test('behaviour 26: messages of 400 and 413 are kept, word for word where clients act on them', () => {
-    const message = 'messages.1.role: Input should be \'user\' or \'assistant\'';
-    expect(shown('messages', read(400, { type: 'error', error: { type: 'invalid_request_error', message } })).body).toHaveProperty('error.message', message);
-    expect(shown('chat', read(400, { error: { message: 'Unsupported parameter', param: 'max_tokens', code: 'unsupported_parameter' } })).body).toEqual({
-      error: { message: 'Unsupported parameter', type: 'invalid_request_error', param: 'max_tokens', code: 'unsupported_parameter' },
+    const message = "messages.1.role: Input should be 'user' or 'assistant'";
+    expect(
+      shown(
+        'messages',
+        read(400, { type: 'error', error: { type: 'invalid_request_error', message } }),
+      ).body,
+    ).toHaveProperty('error.message', message);
+    expect(
+      shown(
+        'chat',
+        read(400, {
+          error: {
+            message: 'Unsupported parameter',
+            param: 'max_tokens',
+            code: 'unsupported_parameter',
+          },
+        }),
+      ).body,
+    ).toEqual({
+      error: {
+        message: 'Unsupported parameter',
+        type: 'invalid_request_error',
+        param: 'max_tokens',
+        code: 'unsupported_parameter',
+      },
       request_id: 'rid',
     });
-    expect(shown('chat', read(413, { error: { message: 'Too many megabytes' } }))).toMatchObject({ status: 413, body: { error: { message: 'Too many megabytes' } } });
-    expect(shown('chat', read(500, { error: { message: 'stack trace at db.internal' } })).text).not.toContain('db.internal');
+    expect(shown('chat', read(413, { error: { message: 'Too many megabytes' } }))).toMatchObject({
+      status: 413,
+      body: { error: { message: 'Too many megabytes' } },
+    });
+    expect(
+      shown('chat', read(500, { error: { message: 'stack trace at db.internal' } })).text,
+    ).not.toContain('db.internal');
   });
 
   test.each([
-    ['prompt is too long: 3333404 tokens > 200000 maximum', 'prompt is too long: 3333404 tokens > 200000 maximum'],
-    ["This model's maximum context length is 1048565 tokens. However, you requested 1250025 tokens (1250025 in the messages, 0 in the completion).", 'prompt is too long: 1250025 tokens > 1048565 maximum'],
-    ["This endpoint's maximum context length is 200000 tokens. However, you requested about 2500021 tokens (2500021 of text input).", 'prompt is too long: 2500021 tokens > 200000 maximum'],
-    ['Prompt contains 40960 tokens and 0 draft tokens, too large for model with 32768 maximum context length', 'prompt is too long: 40960 tokens > 32768 maximum'],
-    ['prompt too long; exceeded max context length by 1119046 tokens', 'prompt is too long: prompt too long; exceeded max context length by 1119046 tokens'],
-  ])('behaviour 26: context overflow "%s" is worded for each protocol\'s clients', (message, worded) => {
-    const error = read(400, { error: { message } });
-    expect(error.kind).toBe('context_overflow');
-    expect(shown('messages', error)).toMatchObject({ status: 400, body: { error: { type: 'invalid_request_error', message: worded } } });
-    expect(shown('chat', error)).toMatchObject({ status: 400, body: { error: { code: 'context_length_exceeded', message } } });
-  });
+    [
+      'prompt is too long: 3333404 tokens > 200000 maximum',
+      'prompt is too long: 3333404 tokens > 200000 maximum',
+    ],
+    [
+      "This model's maximum context length is 1048565 tokens. However, you requested 1250025 tokens (1250025 in the messages, 0 in the completion).",
+      'prompt is too long: 1250025 tokens > 1048565 maximum',
+    ],
+    [
+      "This endpoint's maximum context length is 200000 tokens. However, you requested about 2500021 tokens (2500021 of text input).",
+      'prompt is too long: 2500021 tokens > 200000 maximum',
+    ],
+    [
+      'Prompt contains 40960 tokens and 0 draft tokens, too large for model with 32768 maximum context length',
+      'prompt is too long: 40960 tokens > 32768 maximum',
+    ],
+    [
+      'prompt too long; exceeded max context length by 1119046 tokens',
+      'prompt is too long: prompt too long; exceeded max context length by 1119046 tokens',
+    ],
+  ])(
+    'behaviour 26: context overflow "%s" is worded for each protocol\'s clients',
+    (message, worded) => {
+      const error = read(400, { error: { message } });
+      expect(error.kind).toBe('context_overflow');
+      expect(shown('messages', error)).toMatchObject({
+        status: 400,
+        body: { error: { type: 'invalid_request_error', message: worded } },
+      });
+      expect(shown('chat', error)).toMatchObject({
+        status: 400,
+        body: { error: { code: 'context_length_exceeded', message } },
+      });
+    },
+  );
 
   test('an error inside a 200 is told from an answer', () => {
     expect(readInBandError({ choices: [], usage: null })).toBeNull();
     expect(readInBandError({ error: null, choices: [] })).toBeNull();
-    expect(readInBandError({ error: { code: 429, message: 'slow down' } })?.kind).toBe('rate_limited');
-    expect(readInBandError({ error: { code: 'content_filter', message: 'filtered' } })).toMatchObject({ kind: 'invalid_request', message: 'filtered' });
+    expect(readInBandError({ error: { code: 429, message: 'slow down' } })?.kind).toBe(
+      'rate_limited',
+    );
+    expect(
+      readInBandError({ error: { code: 'content_filter', message: 'filtered' } }),
+    ).toMatchObject({ kind: 'invalid_request', message: 'filtered' });
     expect(readInBandError({ detail: 'Invalid API Key' })?.kind).toBe('auth');
     expect(readInBandError({ error: 'model crashed' })?.kind).toBe('server');
-    expect(readInBandError({ type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } })?.kind).toBe('overloaded');
-    expect(readInBandError({ error: { code: '__proto__', type: 'constructor', message: '' } })?.kind).toBe('server');
+    expect(
+      readInBandError({ type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } })
+        ?.kind,
+    ).toBe('overloaded');
+    expect(
+      readInBandError({ error: { code: '__proto__', type: 'constructor', message: '' } })?.kind,
+    ).toBe('server');
   });
 
   test('waiting times come from milliseconds, seconds or a date', () => {
     expect(read(429, '', { 'retry-after': '1.5' }).retryAfterMs).toBe(1_500);
     expect(read(429, '', { 'retry-after-ms': '20', 'retry-after': '1' }).retryAfterMs).toBe(20);
-    expect(read(429, '', { date: 'Sat, 21 Nov 2026 04:00:00 GMT', 'retry-after': 'Sat, 21 Nov 2026 04:00:30 GMT' }).retryAfterMs).toBe(30_000);
+    expect(
+      read(429, '', {
+        date: 'Sat, 21 Nov 2026 04:00:00 GMT',
+        'retry-after': 'Sat, 21 Nov 2026 04:00:30 GMT',
+      }).retryAfterMs,
+    ).toBe(30_000);
     expect(read(429, '', { 'retry-after': 'soon' }).retryAfterMs).toBeNull();
   });
 });
@@ -130,19 +263,28 @@ describe('redaction', () => {
       'AIzaSyD-0123456789 and AKIAABCDEFGHIJKLMNOP',
     ];
     for (const echo of echoes) expect(redact(echo)).toContain('[redacted]');
-    expect(echoes.map((echo) => redact(echo)).join(' ')).not.toMatch(/sk-|abc\.def|eyJ|\*{3}|0123456789/);
-    const body = Buffer.from(JSON.stringify({ error: { message: 'bad header hunter2hunter2 given' } }));
-    expect(readUpstreamError({ status: 400, headers: {}, body, secrets: ['hunter2hunter2'] }).message).toBe('bad header [redacted] given');
+    expect(echoes.map((echo) => redact(echo)).join(' ')).not.toMatch(
+      /sk-|abc\.def|eyJ|\*{3}|0123456789/,
+    );
+    const body = Buffer.from(
+      JSON.stringify({ error: { message: 'bad header hunter2hunter2 given' } }),
+    );
+    expect(
+      readUpstreamError({ status: 400, headers: {}, body, secrets: ['hunter2hunter2'] }).message,
+    ).toBe('bad header [redacted] given');
   });
 
   test('leaves ordinary words alone', () => {
-    const message = "Unsupported value: 'max_tokens' for claude-haiku-4-5-20251001; requested 1250025 tokens, see risk-management_notes.";
+    const message =
+      "Unsupported value: 'max_tokens' for claude-haiku-4-5-20251001; requested 1250025 tokens, see risk-management_notes.";
     expect(redact(message)).toBe(message);
   });
 
   test('S35: 100 kB of anything is looked at in well under 50 ms', () => {
     for (const piece of ['sk-', '*', 'a', 'Bearer ', 'eyJ.', 'prompt is too long ']) {
-      const body = Buffer.from(JSON.stringify({ error: { message: piece.repeat(100_000 / piece.length) } }));
+      const body = Buffer.from(
+        JSON.stringify({ error: { message: piece.repeat(100_000 / piece.length) } }),
+      );
       // The best of five: what else the machine does is not looked at.
       const costs = Array.from({ length: 5 }, () => {
         const started = performance.now();
@@ -155,9 +297,19 @@ describe('redaction', () => {
 });
 
 describeRecorded('recorded errors', () => {
-  test.each(recordings(({ hasError }) => hasError).map(({ file, status }): [string, number] => [file, status]))('%s becomes a well-formed error of both protocols', (file, status) => {
-    const error = readUpstreamError({ status: status === 200 ? 400 : status, headers: {}, body: readFixture(file) });
-    if (file.includes('context_length_exceeded') && status === 400) expect(error.kind).toBe('context_overflow');
+  test.each(
+    recordings(({ hasError }) => hasError).map(({ file, status }): [string, number] => [
+      file,
+      status,
+    ]),
+  )('%s becomes a well-formed error of both protocols', (file, status) => {
+    const error = readUpstreamError({
+      status: status === 200 ? 400 : status,
+      headers: {},
+      body: readFixture(file),
+    });
+    if (file.includes('context_length_exceeded') && status === 400)
+      expect(error.kind).toBe('context_overflow');
     if (status === 401) expect(error.kind).toBe('auth');
     expect(shown('chat', error).body).toHaveProperty('error.message');
     expect(shown('messages', error).body).toHaveProperty('error.type');

@@ -23,11 +23,27 @@ export const NEUTRAL_MESSAGES: Record<Kind, string> = {
 };
 
 /** Kinds whose cause lies in the request, so that the upstream's words help the caller. */
-const TOLD: ReadonlySet<Kind> = new Set(['invalid_request', 'context_overflow', 'too_large', 'unsupported']);
+const TOLD: ReadonlySet<Kind> = new Set([
+  'invalid_request',
+  'context_overflow',
+  'too_large',
+  'unsupported',
+]);
 
 /** An error with nothing known beyond its kind. */
-export function upstreamError(kind: Kind, details: Partial<Omit<UpstreamError, 'kind'>> = {}): UpstreamError {
-  return { kind, message: NEUTRAL_MESSAGES[kind], param: null, code: null, upstreamStatus: null, retryAfterMs: null, ...details };
+export function upstreamError(
+  kind: Kind,
+  details: Partial<Omit<UpstreamError, 'kind'>> = {},
+): UpstreamError {
+  return {
+    kind,
+    message: NEUTRAL_MESSAGES[kind],
+    param: null,
+    code: null,
+    upstreamStatus: null,
+    retryAfterMs: null,
+    ...details,
+  };
 }
 
 export interface UpstreamFailure {
@@ -40,16 +56,29 @@ export interface UpstreamFailure {
 }
 
 /** Reads a non-2xx answer, whatever its shape: OpenAI, Azure, Mistral `detail`, numeric codes, plain text, HTML. */
-export function readUpstreamError({ status, headers, body, secrets = [] }: UpstreamFailure): UpstreamError {
+export function readUpstreamError({
+  status,
+  headers,
+  body,
+  secrets = [],
+}: UpstreamFailure): UpstreamError {
   const words = wordsOf(parseJson(body));
-  return describe(kindOfStatus(status, words), words, { status, retryAfterMs: retryAfterMs(headers), secrets });
+  return describe(kindOfStatus(status, words), words, {
+    status,
+    retryAfterMs: retryAfterMs(headers),
+    secrets,
+  });
 }
 
 /** Reads an error inside a 2xx: a JSON body or a stream event. Null when the value is no error. */
 export function readInBandError(value: unknown): UpstreamError | null {
   if (!isRecord(value)) return null;
   // vLLM says `object: "error"` and has no `error` member.
-  const hasError = value['type'] === 'error' || value['object'] === 'error' || Boolean(value['error']) || isBareDetail(value);
+  const hasError =
+    value['type'] === 'error' ||
+    value['object'] === 'error' ||
+    Boolean(value['error']) ||
+    isBareDetail(value);
   if (!hasError) return null;
   const words = wordsOf(value);
   return describe(kindOfWords(words), words, { status: null, retryAfterMs: null, secrets: [] });
@@ -57,7 +86,12 @@ export function readInBandError(value: unknown): UpstreamError | null {
 
 /** FastAPI's shape, which has nothing else beside it. */
 function isBareDetail(value: JsonRecord): boolean {
-  return value['detail'] !== undefined && value['choices'] === undefined && value['content'] === undefined && value['data'] === undefined;
+  return (
+    value['detail'] !== undefined &&
+    value['choices'] === undefined &&
+    value['content'] === undefined &&
+    value['data'] === undefined
+  );
 }
 
 interface Words {
@@ -72,7 +106,13 @@ function wordsOf(value: unknown): Words {
   const outer = record(Array.isArray(value) ? value[0] : value);
   const inner = isRecord(outer['error']) ? outer['error'] : outer;
   const [detail] = list(outer['detail']);
-  const message = text(outer['error']) ?? text(inner['message']) ?? text(outer['message']) ?? text(outer['detail']) ?? text(record(detail)['msg']) ?? text(record(outer['detail'])['message']);
+  const message =
+    text(outer['error']) ??
+    text(inner['message']) ??
+    text(outer['message']) ??
+    text(outer['detail']) ??
+    text(record(detail)['msg']) ??
+    text(record(outer['detail'])['message']);
   const code = inner['code'] ?? outer['code'];
   return {
     message: message ?? '',
@@ -82,13 +122,19 @@ function wordsOf(value: unknown): Words {
   };
 }
 
-function describe(kind: Kind, words: Words, facts: { status: number | null; retryAfterMs: number | null; secrets: readonly string[] }): UpstreamError {
+function describe(
+  kind: Kind,
+  words: Words,
+  facts: { status: number | null; retryAfterMs: number | null; secrets: readonly string[] },
+): UpstreamError {
   const isTold = TOLD.has(kind) && words.message !== '';
-  const isOwnCode = words.code !== null && !/^\d+$/.test(words.code) && words.code !== 'invalid_request_error';
+  const isOwnCode =
+    words.code !== null && !/^\d+$/.test(words.code) && words.code !== 'invalid_request_error';
   return upstreamError(kind, {
     ...(isTold ? { message: redact(words.message, facts.secrets) } : {}),
     param: TOLD.has(kind) && words.param !== null ? redact(words.param, facts.secrets) : null,
-    code: TOLD.has(kind) && isOwnCode && words.code !== null ? redact(words.code, facts.secrets) : null,
+    code:
+      TOLD.has(kind) && isOwnCode && words.code !== null ? redact(words.code, facts.secrets) : null,
     upstreamStatus: facts.status,
     retryAfterMs: facts.retryAfterMs,
   });
@@ -96,13 +142,20 @@ function describe(kind: Kind, words: Words, facts: { status: number | null; retr
 
 function kindOfStatus(status: number, words: Words): Kind {
   if (status < 400) return kindOfWords(words);
-  if (status === 400 || status === 422) return isContextOverflow(words.message, words.code ?? words.type) || isContextOverflow('', words.type) ? 'context_overflow' : 'invalid_request';
+  if (status === 400 || status === 422)
+    return isContextOverflow(words.message, words.code ?? words.type) ||
+      isContextOverflow('', words.type)
+      ? 'context_overflow'
+      : 'invalid_request';
   if (status === 401 || status === 403 || status === 402) return 'auth';
   if (status === 404) return 'not_found';
   if (status === 413) return 'too_large';
   if (status === 408 || status === 504) return 'timeout';
   // The operator's own account at the vendor is empty: no waiting helps, and it is not the caller's balance.
-  if (status === 429) return words.code === 'insufficient_quota' || words.type === 'insufficient_quota' ? 'auth' : 'rate_limited';
+  if (status === 429)
+    return words.code === 'insufficient_quota' || words.type === 'insufficient_quota'
+      ? 'auth'
+      : 'rate_limited';
   if (status === 503 || status === 529) return 'overloaded';
   return status >= 500 ? 'server' : 'invalid_request';
 }
@@ -127,8 +180,13 @@ const KINDS_BY_WORD: Readonly<Record<string, Kind>> = {
 /** Without a status the words must tell: a numeric code is taken as the status it stands for. */
 function kindOfWords(words: Words): Kind {
   const { code, type, message } = words;
-  if (code !== null && /^[45]\d\d$/.test(code)) return kindOfStatus(Number(code), { ...words, code: null });
-  const named = [code, type].map((word) => (word !== null && Object.hasOwn(KINDS_BY_WORD, word) ? KINDS_BY_WORD[word] : undefined)).find((kind) => kind !== undefined);
+  if (code !== null && /^[45]\d\d$/.test(code))
+    return kindOfStatus(Number(code), { ...words, code: null });
+  const named = [code, type]
+    .map((word) =>
+      word !== null && Object.hasOwn(KINDS_BY_WORD, word) ? KINDS_BY_WORD[word] : undefined,
+    )
+    .find((kind) => kind !== undefined);
   if (isContextOverflow(message, code) || isContextOverflow('', type)) return 'context_overflow';
   if (named !== undefined) return named;
   return message.toLowerCase().includes('api key') ? 'auth' : 'server';

@@ -33,7 +33,9 @@ export function nonEmpty(value: unknown): string | null {
 /** Parses bytes or text; undefined when it is no JSON (JSON's own values never are). */
 export function parseJson(source: Uint8Array | string): unknown {
   try {
-    const parsed: unknown = JSON.parse(typeof source === 'string' ? source : bufferOf(source).toString('utf8'));
+    const parsed: unknown = JSON.parse(
+      typeof source === 'string' ? source : bufferOf(source).toString('utf8'),
+    );
     return parsed;
   } catch {
     return undefined;
@@ -42,7 +44,9 @@ export function parseJson(source: Uint8Array | string): unknown {
 
 /** The same bytes as a Buffer, without copying. */
 export function bufferOf(bytes: Uint8Array): Buffer {
-  return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  return Buffer.isBuffer(bytes)
+    ? bytes
+    : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
 export function jsonBytes(value: unknown): Uint8Array {

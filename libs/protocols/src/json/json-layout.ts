@@ -82,7 +82,9 @@ export function duplicateKey(layout: JsonLayout): string | null {
 }
 
 function decodeKey(bytes: Uint8Array, start: number, end: number): string {
-  const text = Buffer.from(bytes.buffer, bytes.byteOffset + start + 1, end - start - 2).toString('utf8');
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset + start + 1, end - start - 2).toString(
+    'utf8',
+  );
   if (!text.includes('\\')) return text;
   const decoded: unknown = JSON.parse(`"${text}"`);
   return String(decoded);
@@ -141,5 +143,13 @@ function skipNested(bytes: Uint8Array, start: number, nesting: Nesting = { deepe
 }
 
 function endsScalar(byte: number | undefined): boolean {
-  return byte === COMMA || byte === CLOSE_BRACE || byte === CLOSE_BRACKET || byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
+  return (
+    byte === COMMA ||
+    byte === CLOSE_BRACE ||
+    byte === CLOSE_BRACKET ||
+    byte === 0x20 ||
+    byte === 0x0a ||
+    byte === 0x0d ||
+    byte === 0x09
+  );
 }

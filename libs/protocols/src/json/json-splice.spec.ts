@@ -12,15 +12,28 @@ function layoutOf(source: string): JsonLayout {
 }
 
 function edited(source: string, edits: MemberEdits): string {
-  return Buffer.from(applyPatches(Buffer.from(source), editObject(layoutOf(source), edits))).toString('utf8');
+  return Buffer.from(
+    applyPatches(Buffer.from(source), editObject(layoutOf(source), edits)),
+  ).toString('utf8');
 }
 
 /** JSON text of an object with arbitrary blanks between its tokens. */
 const blank = fc.constantFrom('', ' ', '\n\t', '  \r\n');
 const objectText = fc
-  .tuple(fc.dictionary(fc.string({ unit: 'binary' }).filter((key) => key !== '__proto__'), fc.jsonValue({ maxDepth: 4 }), { maxKeys: 8 }), blank, blank)
+  .tuple(
+    fc.dictionary(
+      fc.string({ unit: 'binary' }).filter((key) => key !== '__proto__'),
+      fc.jsonValue({ maxDepth: 4 }),
+      { maxKeys: 8 },
+    ),
+    blank,
+    blank,
+  )
   .map(([value, left, right]) => {
-    const members = Object.entries(value).map(([key, item]) => `${left}${JSON.stringify(key)}${right}:${left}${JSON.stringify(item)}${right}`);
+    const members = Object.entries(value).map(
+      ([key, item]) =>
+        `${left}${JSON.stringify(key)}${right}:${left}${JSON.stringify(item)}${right}`,
+    );
     return { value, text: `${right}{${members.join(',')}${left}}${right}` };
   });
 
@@ -29,7 +42,10 @@ describe('json splice', () => {
     fc.assert(
       fc.property(objectText, ({ value, text }) => {
         const bytes = Buffer.from(text);
-        const found = layoutOf(text).members.map(({ key, valueStart, valueEnd }) => [key, JSON.parse(bytes.toString('utf8', valueStart, valueEnd))]);
+        const found = layoutOf(text).members.map(({ key, valueStart, valueEnd }) => [
+          key,
+          JSON.parse(bytes.toString('utf8', valueStart, valueEnd)),
+        ]);
         expect(found).toEqual(Object.entries(JSON.parse(JSON.stringify(value))));
       }),
     );
@@ -37,16 +53,25 @@ describe('json splice', () => {
 
   test('edits any member and leaves the meaning of all others alone', () => {
     fc.assert(
-      fc.property(objectText, fc.array(fc.tuple(fc.nat(9), fc.option(fc.jsonValue({ maxDepth: 2 }))), { maxLength: 4 }), ({ text }, wishes) => {
-        const before = Object.entries(JSON.parse(text));
-        const edits = Object.fromEntries(wishes.map(([at, value]) => [before[at]?.[0] ?? `new ${at}`, value === null ? null : JSON.stringify(value)]));
-        const expected = new Map<string, unknown>(before);
-        for (const [key, value] of Object.entries(edits)) {
-          if (value === null) expected.delete(key);
-          else expected.set(key, JSON.parse(value));
-        }
-        expect(new Map(Object.entries(JSON.parse(edited(text, edits))))).toEqual(expected);
-      }),
+      fc.property(
+        objectText,
+        fc.array(fc.tuple(fc.nat(9), fc.option(fc.jsonValue({ maxDepth: 2 }))), { maxLength: 4 }),
+        ({ text }, wishes) => {
+          const before = Object.entries(JSON.parse(text));
+          const edits = Object.fromEntries(
+            wishes.map(([at, value]) => [
+              before[at]?.[0] ?? `new ${at}`,
+              value === null ? null : JSON.stringify(value),
+            ]),
+          );
+          const expected = new Map<string, unknown>(before);
+          for (const [key, value] of Object.entries(edits)) {
+            if (value === null) expected.delete(key);
+            else expected.set(key, JSON.parse(value));
+          }
+          expect(new Map(Object.entries(JSON.parse(edited(text, edits))))).toEqual(expected);
+        },
+      ),
     );
   });
 
@@ -70,7 +95,9 @@ describe('json splice', () => {
 
   test('finds the elements of arrays, and the depth of nesting outside strings', () => {
     const source = Buffer.from('[ {"a":[1,2]} , "],[" ,3]');
-    expect(layoutArray(source, 0).map(({ start, end }) => source.toString('utf8', start, end))).toEqual(['{"a":[1,2]}', '"],["', '3']);
+    expect(
+      layoutArray(source, 0).map(({ start, end }) => source.toString('utf8', start, end)),
+    ).toEqual(['{"a":[1,2]}', '"],["', '3']);
     expect(layoutOf('{"a":[[1],{}],"b":"[[[["}').depth).toBe(3);
     expect(layoutOf('{}').depth).toBe(1);
   });

@@ -21,16 +21,25 @@ export function editObject(layout: JsonLayout, edits: MemberEdits): Patch[] {
   members.forEach((member, index) => {
     const next = members[index + 1];
     const text = edits[member.key];
-    if (typeof text === 'string') patches.push({ start: member.valueStart, end: member.valueEnd, text });
-    else if (text === null && index < lastKept && next) patches.push({ start: member.keyStart, end: next.keyStart, text: '' });
+    if (typeof text === 'string')
+      patches.push({ start: member.valueStart, end: member.valueEnd, text });
+    else if (text === null && index < lastKept && next)
+      patches.push({ start: member.keyStart, end: next.keyStart, text: '' });
   });
 
-  const appended = Object.entries(edits).flatMap(([key, text]) => (text === null || present.has(key) ? [] : [`${JSON.stringify(key)}:${text}`]));
-  if (appended.length > 0 || lastKept < members.length - 1) patches.push(tailPatch(layout, lastKept, appended));
+  const appended = Object.entries(edits).flatMap(([key, text]) =>
+    text === null || present.has(key) ? [] : [`${JSON.stringify(key)}:${text}`],
+  );
+  if (appended.length > 0 || lastKept < members.length - 1)
+    patches.push(tailPatch(layout, lastKept, appended));
   return patches;
 }
 
-function tailPatch({ open, members }: JsonLayout, lastKept: number, appended: readonly string[]): Patch {
+function tailPatch(
+  { open, members }: JsonLayout,
+  lastKept: number,
+  appended: readonly string[],
+): Patch {
   const start = members[lastKept]?.valueEnd ?? members[0]?.keyStart ?? open + 1;
   const end = members.at(-1)?.valueEnd ?? start;
   const comma = lastKept >= 0 && appended.length > 0 ? ',' : '';

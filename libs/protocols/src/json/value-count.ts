@@ -14,7 +14,8 @@ export function hasTooManyValues(bytes: Uint8Array, max: number): boolean {
   for (let at = 0; at < bytes.length; at += 1) {
     const byte = bytes[at];
     if (byte === QUOTE) at = endOfString(bytes, at);
-    else if ((byte === COMMA || byte === OPEN_BRACE || byte === OPEN_BRACKET) && ++values > max) return true;
+    else if ((byte === COMMA || byte === OPEN_BRACE || byte === OPEN_BRACKET) && ++values > max)
+      return true;
   }
   return false;
 }

@@ -39,7 +39,11 @@ export function blockParts(block: unknown, param: string): JsonRecord[] {
     case 'document':
       return documentParts(block, param);
     case 'search_result':
-      return textPart([text(block['title']), text(block['source']), blocksText(block['content'])].filter((line) => line).join('\n'));
+      return textPart(
+        [text(block['title']), text(block['source']), blocksText(block['content'])]
+          .filter((line) => line)
+          .join('\n'),
+      );
     case 'tool_reference':
       return textPart(`Tool available: ${text(block['tool_name']) ?? ''}`);
     default:
@@ -48,22 +52,38 @@ export function blockParts(block: unknown, param: string): JsonRecord[] {
 }
 
 function imagePart(source: JsonRecord, param: string): JsonRecord {
-  if (source['type'] === 'base64') return { type: 'image_url', image_url: { url: `data:${text(source['media_type']) ?? ''};base64,${text(source['data']) ?? ''}` } };
+  if (source['type'] === 'base64')
+    return {
+      type: 'image_url',
+      image_url: {
+        url: `data:${text(source['media_type']) ?? ''};base64,${text(source['data']) ?? ''}`,
+      },
+    };
   const url = nonEmpty(source['url']);
-  if (source['type'] !== 'url' || url === null) throw unsupported(`an image source of type "${String(source['type'])}"`, `${param}.source`);
+  if (source['type'] !== 'url' || url === null)
+    throw unsupported(`an image source of type "${String(source['type'])}"`, `${param}.source`);
   return { type: 'image_url', image_url: { url } };
 }
 
 function documentParts(block: JsonRecord, param: string): JsonRecord[] {
   const source = record(block['source']);
   const title = nonEmpty(block['title']);
-  if (source['type'] === 'text') return textPart([title, text(source['data'])].filter((line) => line).join('\n'));
-  if (source['type'] === 'content') return textPart([title, text(source['content']) ?? blocksText(source['content'])].filter((line) => line).join('\n'));
-  if (source['type'] !== 'base64') throw unsupported(`a document source of type "${String(source['type'])}"`, `${param}.source`);
+  if (source['type'] === 'text')
+    return textPart([title, text(source['data'])].filter((line) => line).join('\n'));
+  if (source['type'] === 'content')
+    return textPart(
+      [title, text(source['content']) ?? blocksText(source['content'])]
+        .filter((line) => line)
+        .join('\n'),
+    );
+  if (source['type'] !== 'base64')
+    throw unsupported(`a document source of type "${String(source['type'])}"`, `${param}.source`);
   const file_data = `data:${text(source['media_type']) ?? 'application/pdf'};base64,${text(source['data']) ?? ''}`;
   return [{ type: 'file', file: { filename: title ?? 'document.pdf', file_data } }];
 }
 
 function blocksText(blocks: unknown): string {
-  return records(blocks).map((block) => text(block['text']) ?? '').join('\n');
+  return records(blocks)
+    .map((block) => text(block['text']) ?? '')
+    .join('\n');
 }

@@ -5,7 +5,8 @@ import { unsupported } from '../translation/unsupported.ts';
 import { blockParts, chatContent, contentParts, systemText } from './content-parts.ts';
 
 /** What an assistant turn may hold that only its own vendor can use again. Dropped, never shown as text (protocol.md 4.2). */
-const VENDOR_BLOCKS = /^(?:redacted_thinking|compaction|container_upload|server_tool_use|mcp_tool_use|[a-z_]+_tool_result)$/;
+const VENDOR_BLOCKS =
+  /^(?:redacted_thinking|compaction|container_upload|server_tool_use|mcp_tool_use|[a-z_]+_tool_result)$/;
 
 export interface ConversationOptions {
   /** Upstreams that think aloud want their thoughts of a tool turn back as `reasoning_content`. */
@@ -13,17 +14,25 @@ export interface ConversationOptions {
 }
 
 /** A messages conversation as chat messages (protocol.md 4.2). */
-export function chatMessages(system: unknown, messages: readonly unknown[], options: ConversationOptions): JsonRecord[] {
+export function chatMessages(
+  system: unknown,
+  messages: readonly unknown[],
+  options: ConversationOptions,
+): JsonRecord[] {
   const prompt = systemText(system, 'system');
   const converted: JsonRecord[] = prompt === '' ? [] : [{ role: 'system', content: prompt }];
   messages.forEach((item, index) => {
     const message = record(item);
     const param = `messages[${index}]`;
     const role = text(message['role']);
-    if (role === 'assistant') converted.push(...assistantMessages(message['content'], `${param}.content`, options));
+    if (role === 'assistant')
+      converted.push(...assistantMessages(message['content'], `${param}.content`, options));
     else if (role === 'user') addUser(converted, message['content'], `${param}.content`);
     // Many upstreams take a system message at the beginning only ("System message must be at the beginning"), so its text speaks as the user's.
-    else if (role === 'system') addParts(converted, [{ type: 'text', text: systemText(message['content'], `${param}.content`) }]);
+    else if (role === 'system')
+      addParts(converted, [
+        { type: 'text', text: systemText(message['content'], `${param}.content`) },
+      ]);
     else throw unsupported(`role "${role ?? ''}"`, `${param}.role`);
   });
   return converted;
@@ -40,7 +49,12 @@ function addUser(converted: JsonRecord[], content: unknown, param: string): void
     converted.push(message);
     shown.push(...rest);
   });
-  const others = typeof content === 'string' ? contentParts(content, param) : blocks.flatMap((block, index) => (isResult(block) ? [] : blockParts(block, `${param}[${index}]`)));
+  const others =
+    typeof content === 'string'
+      ? contentParts(content, param)
+      : blocks.flatMap((block, index) =>
+          isResult(block) ? [] : blockParts(block, `${param}[${index}]`),
+        );
   addParts(converted, [...shown, ...others]);
 }
 
@@ -68,30 +82,68 @@ function partsOf(content: unknown): JsonRecord[] {
   return typeof content === 'string' ? [{ type: 'text', text: content }] : records(content);
 }
 
-function toolMessage(block: JsonRecord, param: string): { message: JsonRecord; rest: JsonRecord[] } {
+function toolMessage(
+  block: JsonRecord,
+  param: string,
+): { message: JsonRecord; rest: JsonRecord[] } {
   const parts = contentParts(block['content'], `${param}.content`);
   const rest = parts.filter(({ type }) => type !== 'text');
-  const said = parts.filter(({ type }) => type === 'text').map((part) => text(part['text']) ?? '').join('\n');
+  const said = parts
+    .filter(({ type }) => type === 'text')
+    .map((part) => text(part['text']) ?? '')
+    .join('\n');
   const shown = said === '' && rest.length > 0 ? 'The result is in the next message.' : said;
   const content = block['is_error'] === true ? `Error: ${shown}` : shown;
-  return { message: { role: 'tool', tool_call_id: chatToolId(text(block['tool_use_id']) ?? ''), content }, rest };
+  return {
+    message: { role: 'tool', tool_call_id: chatToolId(text(block['tool_use_id']) ?? ''), content },
+    rest,
+  };
 }
 
-function assistantMessages(content: unknown, param: string, { returnsReasoning }: ConversationOptions): JsonRecord[] {
+function assistantMessages(
+  content: unknown,
+  param: string,
+  { returnsReasoning }: ConversationOptions,
+): JsonRecord[] {
   if (typeof content === 'string') return content === '' ? [] : [{ role: 'assistant', content }];
   const blocks = records(content);
-  const unknown = blocks.findIndex(({ type }) => type !== 'text' && type !== 'thinking' && type !== 'tool_use' && !VENDOR_BLOCKS.test(String(type)));
-  if (unknown !== -1) throw unsupported(`content of type "${String(blocks[unknown]?.['type'])}"`, `${param}[${unknown}].type`);
-  const ofType = (type: string, field: string): string => blocks.map((block) => (block['type'] === type ? (text(block[field]) ?? '') : '')).join('');
+  const unknown = blocks.findIndex(
+    ({ type }) =>
+      type !== 'text' &&
+      type !== 'thinking' &&
+      type !== 'tool_use' &&
+      !VENDOR_BLOCKS.test(String(type)),
+  );
+  if (unknown !== -1)
+    throw unsupported(
+      `content of type "${String(blocks[unknown]?.['type'])}"`,
+      `${param}[${unknown}].type`,
+    );
+  const ofType = (type: string, field: string): string =>
+    blocks.map((block) => (block['type'] === type ? (text(block[field]) ?? '') : '')).join('');
   const said = nonEmpty(ofType('text', 'text'));
   const reasoning = nonEmpty(ofType('thinking', 'thinking'));
   const calls = blocks.filter(({ type }) => type === 'tool_use').map(toolCall);
   if (said === null && calls.length === 0) return [];
-  const thoughts = returnsReasoning && reasoning !== null && calls.length > 0 ? { reasoning_content: reasoning } : {};
-  return [{ role: 'assistant', content: said, ...thoughts, ...(calls.length === 0 ? {} : { tool_calls: calls }) }];
+  const thoughts =
+    returnsReasoning && reasoning !== null && calls.length > 0
+      ? { reasoning_content: reasoning }
+      : {};
+  return [
+    {
+      role: 'assistant',
+      content: said,
+      ...thoughts,
+      ...(calls.length === 0 ? {} : { tool_calls: calls }),
+    },
+  ];
 }
 
 function toolCall(block: JsonRecord): JsonRecord {
   const args = JSON.stringify(block['input'] ?? {});
-  return { id: chatToolId(text(block['id']) ?? ''), type: 'function', function: { name: block['name'], arguments: args } };
+  return {
+    id: chatToolId(text(block['id']) ?? ''),
+    type: 'function',
+    function: { name: block['name'], arguments: args },
+  };
 }

@@ -16,14 +16,31 @@ import { finishMessage, messageStep, startMessage } from './stream-back.ts';
 import type { MessageState } from './stream-back.ts';
 
 /** A messages client before a chat upstream. */
-export function messagesToChatExchange({ ask, upstreamModel, outputLimit, outputLimitField, idSeed }: ExchangeRequest): Exchange {
+export function messagesToChatExchange({
+  ask,
+  upstreamModel,
+  outputLimit,
+  outputLimitField,
+  idSeed,
+}: ExchangeRequest): Exchange {
   const { id } = madeIdentity('msg_', idSeed);
   return {
     path: '/chat/completions',
-    requestBody: jsonBytes(toChatRequest(ask.body, { upstreamModel, outputLimit, outputLimitField })),
+    requestBody: jsonBytes(
+      toChatRequest(ask.body, { upstreamModel, outputLimit, outputLimitField }),
+    ),
     requestHeaders: {},
     readJson: (body) => readCompletion(body, id, ask.model),
-    openStream: (sink) => new EventStreamReader(new TranslatedStream({ protocol: 'messages', dialect: 'openai', translation: messageTranslation(id, ask.model), idSeed, sink })),
+    openStream: (sink) =>
+      new EventStreamReader(
+        new TranslatedStream({
+          protocol: 'messages',
+          dialect: 'openai',
+          translation: messageTranslation(id, ask.model),
+          idSeed,
+          sink,
+        }),
+      ),
   };
 }
 
@@ -31,10 +48,18 @@ function readCompletion(body: Uint8Array, id: string, model: string): JsonReadin
   const answer = parseJson(body);
   const error = readInBandError(answer);
   if (error) return { kind: 'error', error };
-  if (!isRecord(answer) || records(answer['choices']).length === 0) return { kind: 'error', error: upstreamError('unreadable') };
+  if (!isRecord(answer) || records(answer['choices']).length === 0)
+    return { kind: 'error', error: upstreamError('unreadable') };
   const usage = readChatUsage(answer['usage']);
-  const outputText = records(answer['choices']).map((choice) => generatedText(record(choice['message']))).join('');
-  return { kind: 'answer', body: jsonBytes(toMessage(answer, { id, model, usage: usage ?? NO_USAGE })), usage, outputText };
+  const outputText = records(answer['choices'])
+    .map((choice) => generatedText(record(choice['message'])))
+    .join('');
+  return {
+    kind: 'answer',
+    body: jsonBytes(toMessage(answer, { id, model, usage: usage ?? NO_USAGE })),
+    usage,
+    outputText,
+  };
 }
 
 function messageTranslation(id: string, model: string): StreamTranslation<MessageState> {

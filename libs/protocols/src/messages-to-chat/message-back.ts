@@ -32,7 +32,10 @@ export function toMessage(completion: JsonRecord, { id, model, usage }: MessageF
     role: 'assistant',
     model,
     content,
-    stop_reason: stopReason(text(choice['finish_reason']), { hasTools: calls.length > 0, hasRefusal: refusal !== null }),
+    stop_reason: stopReason(text(choice['finish_reason']), {
+      hasTools: calls.length > 0,
+      hasRefusal: refusal !== null,
+    }),
     stop_sequence: null,
     ...(refusal === null ? {} : { stop_details: refusalDetails(refusal) }),
     usage: toMessagesUsage(usage),
@@ -46,12 +49,19 @@ export function refusalDetails(explanation: string): JsonRecord {
 /** `tool_calls`, or the one call of the legacy `function_call`. */
 function toolCalls(message: JsonRecord): JsonRecord[] {
   const calls = records(message['tool_calls']);
-  return calls.length === 0 && isRecord(message['function_call']) ? [{ function: message['function_call'] }] : calls;
+  return calls.length === 0 && isRecord(message['function_call'])
+    ? [{ function: message['function_call'] }]
+    : calls;
 }
 
 function toolUse(call: JsonRecord, fallbackId: string): JsonRecord {
   const fn = record(call['function']);
-  return { type: 'tool_use', id: carryToolId(nonEmpty(call['id']) ?? fallbackId), name: fn['name'] ?? '', input: toolInput(fn['arguments']) };
+  return {
+    type: 'tool_use',
+    id: carryToolId(nonEmpty(call['id']) ?? fallbackId),
+    name: fn['name'] ?? '',
+    input: toolInput(fn['arguments']),
+  };
 }
 
 /** Arguments that are no JSON object (cut off by the limit, or broken by the model) have no place in `input`. */

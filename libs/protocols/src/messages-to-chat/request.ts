@@ -14,14 +14,19 @@ export interface ChatRequestOptions {
 }
 
 /** A messages request body as a chat request body (protocol.md 4.2). Throws `InvalidRequest` naming what cannot be said. */
-export function toChatRequest(body: JsonRecord, { upstreamModel, outputLimit, outputLimitField }: ChatRequestOptions): JsonRecord {
+export function toChatRequest(
+  body: JsonRecord,
+  { upstreamModel, outputLimit, outputLimitField }: ChatRequestOptions,
+): JsonRecord {
   if (body['max_tokens'] === 0) throw unsupported('a cache warm-up (max_tokens 0)', 'max_tokens');
   if (list(body['mcp_servers']).length > 0) throw unsupported('mcp_servers', 'mcp_servers');
   const limit = Math.min(Number(body['max_tokens']), outputLimit ?? Number.MAX_SAFE_INTEGER);
   const { temperature, top_p } = body;
   return {
     model: upstreamModel,
-    messages: chatMessages(body['system'], list(body['messages']), { returnsReasoning: wantsReasoningBack(upstreamModel) }),
+    messages: chatMessages(body['system'], list(body['messages']), {
+      returnsReasoning: wantsReasoningBack(upstreamModel),
+    }),
     [outputLimitField]: limit,
     ...chatTools(body),
     ...(list(body['stop_sequences']).length > 0 ? { stop: body['stop_sequences'] } : {}),
@@ -53,7 +58,12 @@ function reasoning(body: JsonRecord, upstreamModel: string): JsonRecord {
 function responseFormat(body: JsonRecord): JsonRecord {
   const { type, schema } = record(record(body['output_config'])['format'] ?? body['output_format']);
   if (type !== 'json_schema' || !isRecord(schema)) return {};
-  return { response_format: { type: 'json_schema', json_schema: { name: 'output', schema, strict: isStrict(schema) } } };
+  return {
+    response_format: {
+      type: 'json_schema',
+      json_schema: { name: 'output', schema, strict: isStrict(schema) },
+    },
+  };
 }
 
 /** OpenAI refuses strict mode unless every object is closed and requires all of its properties; Anthropic asks for the first only. */
@@ -61,7 +71,10 @@ function isStrict(schema: unknown): boolean {
   if (Array.isArray(schema)) return schema.every(isStrict);
   if (!isRecord(schema)) return true;
   const required = new Set(list(schema['required']));
-  const isClosed = !isRecord(schema['properties']) || (schema['additionalProperties'] === false && Object.keys(schema['properties']).every((key) => required.has(key)));
+  const isClosed =
+    !isRecord(schema['properties']) ||
+    (schema['additionalProperties'] === false &&
+      Object.keys(schema['properties']).every((key) => required.has(key)));
   return isClosed && Object.values(schema).every(isStrict);
 }
 
@@ -71,5 +84,7 @@ const USER_LENGTH_MAX = 64;
 function endUser(body: JsonRecord): JsonRecord {
   const user = nonEmpty(record(body['metadata'])['user_id']);
   if (user === null) return {};
-  return { user: user.length <= USER_LENGTH_MAX ? user : createHash('sha256').update(user).digest('hex') };
+  return {
+    user: user.length <= USER_LENGTH_MAX ? user : createHash('sha256').update(user).digest('hex'),
+  };
 }

@@ -31,12 +31,27 @@ export interface MessageState {
 type Events = JsonRecord[];
 
 export function startMessage(id: string, model: string): MessageState {
-  return { id, model, isStarted: false, blockCount: 0, open: null, tools: [], held: [], finish: null, refusal: '' };
+  return {
+    id,
+    model,
+    isStarted: false,
+    blockCount: 0,
+    open: null,
+    tools: [],
+    held: [],
+    finish: null,
+    refusal: '',
+  };
 }
 
 /** One chat chunk as the Anthropic events that say the same (protocol.md 4.5). Only the first choice is told; there is never another. */
-export function messageStep(state: MessageState, chunk: JsonRecord): readonly [MessageState, Events] {
-  const choice = records(chunk['choices']).find(({ index }) => index === undefined || index === null || index === 0);
+export function messageStep(
+  state: MessageState,
+  chunk: JsonRecord,
+): readonly [MessageState, Events] {
+  const choice = records(chunk['choices']).find(
+    ({ index }) => index === undefined || index === null || index === 0,
+  );
   if (!choice) return [state, []];
   const events: Events = [];
   const delta = record(choice['delta']);
@@ -45,23 +60,39 @@ export function messageStep(state: MessageState, chunk: JsonRecord): readonly [M
   let next = started(state, events);
   next = withText(next, { kind: 'thinking', text: thinking }, events);
   next = withText(next, { kind: 'text', text: answer }, events);
-  next = withText({ ...next, refusal: next.refusal + refusal }, { kind: 'text', text: refusal }, events);
-  const calls = isRecord(delta['function_call']) ? [{ index: 0, function: delta['function_call'] }] : records(delta['tool_calls']);
-  for (const call of calls) next = advanceTools({ ...next, tools: withToolDelta(next.tools, call) }, events);
+  next = withText(
+    { ...next, refusal: next.refusal + refusal },
+    { kind: 'text', text: refusal },
+    events,
+  );
+  const calls = isRecord(delta['function_call'])
+    ? [{ index: 0, function: delta['function_call'] }]
+    : records(delta['tool_calls']);
+  for (const call of calls)
+    next = advanceTools({ ...next, tools: withToolDelta(next.tools, call) }, events);
   // The first finish_reason counts: OpenRouter sends another one with the usage.
   return [{ ...next, finish: next.finish ?? nonEmpty(choice['finish_reason']) }, events];
 }
 
 /** The closing events: whatever is open or waiting, message_delta with usage, message_stop (behaviours 15, 16). */
-export function finishMessage(state: MessageState, { usage, isCutShort }: { usage: TokenUsage; isCutShort: boolean }): Events {
+export function finishMessage(
+  state: MessageState,
+  { usage, isCutShort }: { usage: TokenUsage; isCutShort: boolean },
+): Events {
   const events: Events = [];
   let next = closedTools(started(state, events), events);
   for (const piece of next.held) next = withText(next, piece, events);
   closedText(next, events);
   const hasRefusal = next.refusal !== '';
-  const reason = isCutShort ? 'max_tokens' : stopReason(next.finish, { hasTools: next.tools.length > 0, hasRefusal });
+  const reason = isCutShort
+    ? 'max_tokens'
+    : stopReason(next.finish, { hasTools: next.tools.length > 0, hasRefusal });
   const details = hasRefusal ? { stop_details: refusalDetails(next.refusal) } : {};
-  events.push({ type: 'message_delta', delta: { stop_reason: reason, stop_sequence: null, ...details }, usage: toMessagesUsage(usage) });
+  events.push({
+    type: 'message_delta',
+    delta: { stop_reason: reason, stop_sequence: null, ...details },
+    usage: toMessagesUsage(usage),
+  });
   events.push({ type: 'message_stop' });
   return events;
 }
@@ -70,26 +101,48 @@ export function finishMessage(state: MessageState, { usage, isCutShort }: { usag
 function started(state: MessageState, events: Events): MessageState {
   if (state.isStarted) return state;
   const { id, model } = state;
-  const message = { id, type: 'message', role: 'assistant', model, content: [], stop_reason: null, stop_sequence: null, usage: toMessagesUsage(NO_USAGE) };
+  const message = {
+    id,
+    type: 'message',
+    role: 'assistant',
+    model,
+    content: [],
+    stop_reason: null,
+    stop_sequence: null,
+    usage: toMessagesUsage(NO_USAGE),
+  };
   events.push({ type: 'message_start', message });
   return { ...state, isStarted: true };
 }
 
 /** A change of kind closes one block, opens the next, and then tells the delta that caused it (LiteLLM#25321 lost it). */
-function withText(state: MessageState, piece: { kind: TextKind; text: string }, events: Events): MessageState {
+function withText(
+  state: MessageState,
+  piece: { kind: TextKind; text: string },
+  events: Events,
+): MessageState {
   if (piece.text === '') return state;
   const waiting = state.tools.filter(({ isClosed }) => !isClosed);
   if (!waiting.every(isComplete)) return { ...state, held: [...state.held, piece] };
   const free = waiting.length === 0 ? state : closedTools(state, events);
-  const opened = free.open?.kind === piece.kind ? free : openedText(closedText(free, events), piece.kind, events);
-  const delta = piece.kind === 'text' ? { type: 'text_delta', text: piece.text } : { type: 'thinking_delta', thinking: piece.text };
+  const opened =
+    free.open?.kind === piece.kind
+      ? free
+      : openedText(closedText(free, events), piece.kind, events);
+  const delta =
+    piece.kind === 'text'
+      ? { type: 'text_delta', text: piece.text }
+      : { type: 'thinking_delta', thinking: piece.text };
   events.push({ type: 'content_block_delta', index: opened.open?.index ?? 0, delta });
   return opened;
 }
 
 function openedText(state: MessageState, kind: TextKind, events: Events): MessageState {
   const index = state.blockCount;
-  const content_block = kind === 'text' ? { type: 'text', text: '' } : { type: 'thinking', thinking: '', signature: '' };
+  const content_block =
+    kind === 'text'
+      ? { type: 'text', text: '' }
+      : { type: 'thinking', thinking: '', signature: '' };
   events.push({ type: 'content_block_start', index, content_block });
   return { ...state, open: { kind, index }, blockCount: index + 1 };
 }
@@ -114,7 +167,10 @@ function advanceTools(state: MessageState, events: Events): MessageState {
 }
 
 function closedTools(state: MessageState, events: Events): MessageState {
-  return state.tools.reduce((next, tool, at) => (tool.isClosed ? next : closedTool(toldTool(next, at, events), at, events)), state);
+  return state.tools.reduce(
+    (next, tool, at) => (tool.isClosed ? next : closedTool(toldTool(next, at, events), at, events)),
+    state,
+  );
 }
 
 /** Opens the tool's block if need be, and tells the arguments the client has not got. */
@@ -125,18 +181,36 @@ function toldTool(state: MessageState, at: number, events: Events): MessageState
   const block = tool.block ?? free.blockCount;
   if (tool.block === null) {
     const id = carryToolId(tool.id ?? `${state.id}_${at}`);
-    events.push({ type: 'content_block_start', index: block, content_block: { type: 'tool_use', id, name: tool.name, input: {} } });
+    events.push({
+      type: 'content_block_start',
+      index: block,
+      content_block: { type: 'tool_use', id, name: tool.name, input: {} },
+    });
   }
   const news = tool.args.slice(tool.sent);
-  if (news !== '') events.push({ type: 'content_block_delta', index: block, delta: { type: 'input_json_delta', partial_json: news } });
-  return { ...free, blockCount: Math.max(free.blockCount, block + 1), tools: free.tools.with(at, { ...tool, block, sent: tool.args.length }) };
+  if (news !== '')
+    events.push({
+      type: 'content_block_delta',
+      index: block,
+      delta: { type: 'input_json_delta', partial_json: news },
+    });
+  return {
+    ...free,
+    blockCount: Math.max(free.blockCount, block + 1),
+    tools: free.tools.with(at, { ...tool, block, sent: tool.args.length }),
+  };
 }
 
 /** A tool without arguments takes none: `{}` (behaviour 19). */
 function closedTool(state: MessageState, at: number, events: Events): MessageState {
   const tool = state.tools[at];
   if (!tool) return state;
-  if (tool.args.trim() === '') events.push({ type: 'content_block_delta', index: tool.block, delta: { type: 'input_json_delta', partial_json: '{}' } });
+  if (tool.args.trim() === '')
+    events.push({
+      type: 'content_block_delta',
+      index: tool.block,
+      delta: { type: 'input_json_delta', partial_json: '{}' },
+    });
   events.push({ type: 'content_block_stop', index: tool.block });
   return { ...state, tools: state.tools.with(at, { ...tool, isClosed: true }) };
 }

@@ -19,7 +19,10 @@ export interface StreamedTool {
  * The tools after one more delta. Deltas belong to a tool by `index`, else by id, else to the last one. A repeated id or name is no new tool
  * (OmniRoute#682); a new id with a name under an index whose arguments are whole is one (Gemini's compatible endpoint numbers all of them 0).
  */
-export function withToolDelta(tools: readonly StreamedTool[], delta: JsonRecord): readonly StreamedTool[] {
+export function withToolDelta(
+  tools: readonly StreamedTool[],
+  delta: JsonRecord,
+): readonly StreamedTool[] {
   const fn = record(delta['function']);
   const index = typeof delta['index'] === 'number' ? delta['index'] : null;
   const id = nonEmpty(delta['id']);
@@ -27,9 +30,15 @@ export function withToolDelta(tools: readonly StreamedTool[], delta: JsonRecord)
   const args = argumentsText(fn['arguments']);
   const at = findTool(tools, { index, id, name, args });
   const known = tools[at];
-  if (!known) return [...tools, { index, id, name: name ?? '', args, sent: 0, block: null, isClosed: false }];
+  if (!known)
+    return [...tools, { index, id, name: name ?? '', args, sent: 0, block: null, isClosed: false }];
   if (known.isClosed) return tools;
-  return tools.with(at, { ...known, id: known.id ?? id, name: known.name || (name ?? ''), args: known.args + args });
+  return tools.with(at, {
+    ...known,
+    id: known.id ?? id,
+    name: known.name || (name ?? ''),
+    args: known.args + args,
+  });
 }
 
 /** Whole arguments: nothing but blanks can follow the closing brace of an object. */
@@ -37,7 +46,15 @@ export function isComplete({ args }: StreamedTool): boolean {
   return args.trimEnd().endsWith('}') && isRecord(parseJson(args));
 }
 
-function findTool(tools: readonly StreamedTool[], { index, id, name, args }: { index: number | null; id: string | null; name: string | null; args: string }): number {
+function findTool(
+  tools: readonly StreamedTool[],
+  {
+    index,
+    id,
+    name,
+    args,
+  }: { index: number | null; id: string | null; name: string | null; args: string },
+): number {
   if (index !== null) {
     const at = tools.findLastIndex((tool) => tool.index === index);
     const known = tools[at];
@@ -51,7 +68,8 @@ function findTool(tools: readonly StreamedTool[], { index, id, name, args }: { i
 
 /** Under the index of a known tool: a new id once the known one's arguments are whole or not begun, or, where nobody has ids, more arguments after whole ones. */
 function isAnother(known: StreamedTool, id: string | null, args: string): boolean {
-  if (id === null || known.id === null) return id === null && known.id === null && args.trim() !== '' && isComplete(known);
+  if (id === null || known.id === null)
+    return id === null && known.id === null && args.trim() !== '' && isComplete(known);
   return known.id !== id && (known.args === '' || isComplete(known));
 }
 

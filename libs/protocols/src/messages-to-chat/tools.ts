@@ -24,7 +24,11 @@ export function chatTools(body: JsonRecord): JsonRecord {
 /** A missing `type` means custom (envoy ai-gateway#1953). Loading hints have no counterpart. */
 function chatTool(tool: JsonRecord, param: string): JsonRecord {
   const { type } = tool;
-  if (type !== undefined && type !== null && type !== 'custom') throw unsupported(`the tool "${String(tool['name'] ?? type)}" of type "${String(type)}"`, `${param}.type`);
+  if (type !== undefined && type !== null && type !== 'custom')
+    throw unsupported(
+      `the tool "${String(tool['name'] ?? type)}" of type "${String(type)}"`,
+      `${param}.type`,
+    );
   const description = nonEmpty(tool['description']);
   return {
     type: 'function',
@@ -41,5 +45,7 @@ function toolChoice(choice: JsonRecord): string | JsonRecord | null {
   if (choice['type'] === 'auto') return 'auto';
   if (choice['type'] === 'any') return 'required';
   if (choice['type'] === 'none') return 'none';
-  return choice['type'] === 'tool' ? { type: 'function', function: { name: choice['name'] } } : null;
+  return choice['type'] === 'tool'
+    ? { type: 'function', function: { name: choice['name'] } }
+    : null;
 }

@@ -21,7 +21,12 @@ import { TranslatedStream } from '../translation/translated-stream.ts';
 import type { StreamTranslation } from '../translation/translated-stream.ts';
 import { readChatUsage } from '../usage/chat-usage.ts';
 import { readMessagesUsage } from '../usage/messages-usage.ts';
-import { toChatBody, withOneSystemMessage, withoutThoughts, withTextOnlyResults } from './request.ts';
+import {
+  toChatBody,
+  withOneSystemMessage,
+  withoutThoughts,
+  withTextOnlyResults,
+} from './request.ts';
 import { endedResponse } from './response-object.ts';
 import { failResponse, finishResponse, responseStep, startResponse } from './stream-back.ts';
 import type { ResponseState } from './stream-back.ts';
@@ -29,16 +34,30 @@ import { registerTools } from './tool-registry.ts';
 import type { RegisteredTool } from './tool-registry.ts';
 
 /** A /v1/responses client before a chat upstream. Answers pass through messages' block events, which are as sequential as output items. */
-export function responsesToChatExchange({ ask, upstreamModel, outputLimit, outputLimitField, idSeed }: ExchangeRequest): Exchange {
+export function responsesToChatExchange({
+  ask,
+  upstreamModel,
+  outputLimit,
+  outputLimitField,
+  idSeed,
+}: ExchangeRequest): Exchange {
   const tools = registerTools(ask.body['tools']);
   const { messages, max_tokens: own, reasoning_effort, ...rest } = toChatBody(ask.body, tools);
-  const limit = Math.min(typeof own === 'number' ? own : Number.MAX_SAFE_INTEGER, outputLimit ?? Number.MAX_SAFE_INTEGER);
+  const limit = Math.min(
+    typeof own === 'number' ? own : Number.MAX_SAFE_INTEGER,
+    outputLimit ?? Number.MAX_SAFE_INTEGER,
+  );
   const body = {
     ...rest,
     model: upstreamModel,
-    messages: withoutThoughts(joinUserMessages(withTextOnlyResults(withOneSystemMessage(records(messages)))), { keepsReasoning: wantsReasoningBack(upstreamModel) }),
+    messages: withoutThoughts(
+      joinUserMessages(withTextOnlyResults(withOneSystemMessage(records(messages)))),
+      { keepsReasoning: wantsReasoningBack(upstreamModel) },
+    ),
     ...(limit === Number.MAX_SAFE_INTEGER ? {} : { [outputLimitField]: limit }),
-    ...(reasoning_effort !== undefined && takesReasoningEffort(upstreamModel) ? { reasoning_effort } : {}),
+    ...(reasoning_effort !== undefined && takesReasoningEffort(upstreamModel)
+      ? { reasoning_effort }
+      : {}),
   };
   const start = startOf(ask, idSeed, tools);
   const translation = composed(startMessage(start.frame.identity.id, ask.model), start);
@@ -47,21 +66,52 @@ export function responsesToChatExchange({ ask, upstreamModel, outputLimit, outpu
     requestBody: jsonBytes(body),
     requestHeaders: {},
     readJson: (answer) => readCompletion(answer, start),
-    openStream: (sink) => new EventStreamReader(new TranslatedStream({ protocol: 'responses', dialect: 'openai', translation, idSeed, sink })),
+    openStream: (sink) =>
+      new EventStreamReader(
+        new TranslatedStream({
+          protocol: 'responses',
+          dialect: 'openai',
+          translation,
+          idSeed,
+          sink,
+        }),
+      ),
   };
 }
 
 /** A /v1/responses client before an Anthropic upstream. */
-export function responsesToMessagesExchange({ ask, upstreamModel, outputLimit, idSeed }: ExchangeRequest): Exchange {
+export function responsesToMessagesExchange({
+  ask,
+  upstreamModel,
+  outputLimit,
+  idSeed,
+}: ExchangeRequest): Exchange {
   const tools = registerTools(ask.body['tools']);
   const start = startOf(ask, idSeed, tools);
-  const translation: StreamTranslation<ResponseState> = { ...FORMAT, initial: start, step: responseStep, finish: finishResponse, failure: failResponse };
+  const translation: StreamTranslation<ResponseState> = {
+    ...FORMAT,
+    initial: start,
+    step: responseStep,
+    finish: finishResponse,
+    failure: failResponse,
+  };
   return {
     path: '/messages',
-    requestBody: jsonBytes(toMessagesRequest(toChatBody(ask.body, tools), { upstreamModel, outputLimit })),
+    requestBody: jsonBytes(
+      toMessagesRequest(toChatBody(ask.body, tools), { upstreamModel, outputLimit }),
+    ),
     requestHeaders: TRANSLATED_HEADERS,
     readJson: (answer) => readMessage(answer, start),
-    openStream: (sink) => new EventStreamReader(new TranslatedStream({ protocol: 'responses', dialect: 'anthropic', translation, idSeed, sink })),
+    openStream: (sink) =>
+      new EventStreamReader(
+        new TranslatedStream({
+          protocol: 'responses',
+          dialect: 'anthropic',
+          translation,
+          idSeed,
+          sink,
+        }),
+      ),
   };
 }
 
@@ -72,7 +122,10 @@ const FORMAT = {
 } as const;
 
 function startOf(ask: Ask, idSeed: string, tools: readonly RegisteredTool[]): ResponseState {
-  return startResponse({ identity: madeIdentity('resp_', idSeed), model: ask.model, asked: ask.body }, tools);
+  return startResponse(
+    { identity: madeIdentity('resp_', idSeed), model: ask.model, asked: ask.body },
+    tools,
+  );
 }
 
 interface ComposedState {
@@ -81,7 +134,10 @@ interface ComposedState {
 }
 
 /** chat chunk -> messages events -> responses events. */
-function composed(message: MessageState, response: ResponseState): StreamTranslation<ComposedState> {
+function composed(
+  message: MessageState,
+  response: ResponseState,
+): StreamTranslation<ComposedState> {
   return {
     ...FORMAT,
     initial: { message, response },
@@ -98,7 +154,10 @@ function composed(message: MessageState, response: ResponseState): StreamTransla
   };
 }
 
-function fold(state: ResponseState, events: readonly JsonRecord[]): readonly [ResponseState, JsonRecord[]] {
+function fold(
+  state: ResponseState,
+  events: readonly JsonRecord[],
+): readonly [ResponseState, JsonRecord[]] {
   let next = state;
   const told: JsonRecord[] = [];
   for (const event of events) {
@@ -113,24 +172,46 @@ function readCompletion(body: Uint8Array, start: ResponseState): JsonReading {
   const answer = parseJson(body);
   const error = readInBandError(answer);
   if (error) return { kind: 'error', error };
-  if (!isRecord(answer) || records(answer['choices']).length === 0) return { kind: 'error', error: upstreamError('unreadable') };
+  if (!isRecord(answer) || records(answer['choices']).length === 0)
+    return { kind: 'error', error: upstreamError('unreadable') };
   const usage = readChatUsage(answer['usage']);
-  const message = toMessage(answer, { id: start.frame.identity.id, model: start.frame.model, usage: usage ?? NO_USAGE });
-  const outputText = records(answer['choices']).map((choice) => generatedText(record(choice['message']))).join('');
-  return { kind: 'answer', body: jsonBytes(wholeResponse(message, start, usage)), usage, outputText };
+  const message = toMessage(answer, {
+    id: start.frame.identity.id,
+    model: start.frame.model,
+    usage: usage ?? NO_USAGE,
+  });
+  const outputText = records(answer['choices'])
+    .map((choice) => generatedText(record(choice['message'])))
+    .join('');
+  return {
+    kind: 'answer',
+    body: jsonBytes(wholeResponse(message, start, usage)),
+    usage,
+    outputText,
+  };
 }
 
 function readMessage(body: Uint8Array, start: ResponseState): JsonReading {
   const answer = parseJson(body);
   const error = readInBandError(answer);
   if (error) return { kind: 'error', error };
-  if (!isRecord(answer) || !Array.isArray(answer['content'])) return { kind: 'error', error: upstreamError('unreadable') };
+  if (!isRecord(answer) || !Array.isArray(answer['content']))
+    return { kind: 'error', error: upstreamError('unreadable') };
   const usage = readMessagesUsage(answer['usage']);
-  return { kind: 'answer', body: jsonBytes(wholeResponse(answer, start, usage)), usage, outputText: records(answer['content']).map(messageText).join('') };
+  return {
+    kind: 'answer',
+    body: jsonBytes(wholeResponse(answer, start, usage)),
+    usage,
+    outputText: records(answer['content']).map(messageText).join(''),
+  };
 }
 
 /** The items a stream of the same message would have added up to: one code path for both. */
-function wholeResponse(message: JsonRecord, start: ResponseState, usage: TokenUsage | null): JsonRecord {
+function wholeResponse(
+  message: JsonRecord,
+  start: ResponseState,
+  usage: TokenUsage | null,
+): JsonRecord {
   const [{ frame, output, stopReason }] = fold(start, messageBlockEvents(message));
   return endedResponse(frame, { stopReason, output, usage: usage ?? NO_USAGE });
 }

@@ -15,7 +15,10 @@ interface Turn {
 /** /v1/responses input as chat messages. Assistant text and calls that stand together become one message, as chat wants them. */
 export function inputMessages(instructions: unknown, input: unknown): JsonRecord[] {
   const start = nonEmpty(instructions);
-  const turn: Turn = { messages: start === null ? [] : [{ role: 'system', content: start }], thoughts: { text: '', blocks: [] } };
+  const turn: Turn = {
+    messages: start === null ? [] : [{ role: 'system', content: start }],
+    thoughts: { text: '', blocks: [] },
+  };
   if (typeof input === 'string') turn.messages.push({ role: 'user', content: input });
   else spelledOut(list(input)).forEach(({ item, param }) => addItem(turn, item, param));
   return turn.messages;
@@ -30,10 +33,17 @@ function spelledOut(items: readonly unknown[]): { item: JsonRecord; param: strin
     const item = record(value);
     const param = `input[${index}]`;
     if (item['type'] !== 'item_reference') return [{ item, param }];
-    const next = items.slice(index).map(record).find(({ type }) => type !== 'item_reference');
+    const next = items
+      .slice(index)
+      .map(record)
+      .find(({ type }) => type !== 'item_reference');
     const isOnTheWay = next?.['type'] === 'function_call' || next?.['type'] === 'custom_tool_call';
     if (isOnTheWay || text(item['id'])?.startsWith('rs_')) return [];
-    throw unsupportedHere('a reference to a stored item', param, 'nothing is stored; send the item itself, with store false');
+    throw unsupportedHere(
+      'a reference to a stored item',
+      param,
+      'nothing is stored; send the item itself, with store false',
+    );
   });
 }
 
@@ -48,7 +58,11 @@ function addItem(turn: Turn, item: JsonRecord, param: string): void {
       return addCall(turn, item, JSON.stringify({ input: text(item['input']) ?? '' }));
     case 'function_call_output':
     case 'custom_tool_call_output':
-      turn.messages.push({ role: 'tool', tool_call_id: callId(item, param), content: outputContent(item['output'], `${param}.output`) });
+      turn.messages.push({
+        role: 'tool',
+        tool_call_id: callId(item, param),
+        content: outputContent(item['output'], `${param}.output`),
+      });
       return;
     case 'reasoning':
       return addThoughts(turn, item);
@@ -59,25 +73,58 @@ function addItem(turn: Turn, item: JsonRecord, param: string): void {
 
 function addMessage(turn: Turn, item: JsonRecord, param: string): void {
   const role = text(item['role']);
-  if (role === null) throw new InvalidRequest(`${param}.role: Field required`, { param: `${param}.role`, code: 'missing_required_parameter' });
-  const content = typeof item['content'] === 'string' ? item['content'] : contentParts(list(item['content']), `${param}.content`);
-  if (role !== 'assistant') turn.messages.push({ role, content: typeof content === 'string' ? content : chatContent(content) });
-  else turn.messages.push({ role, content: typeof content === 'string' ? content : joinedText(content), ...takeThoughts(turn) });
+  if (role === null)
+    throw new InvalidRequest(`${param}.role: Field required`, {
+      param: `${param}.role`,
+      code: 'missing_required_parameter',
+    });
+  const content =
+    typeof item['content'] === 'string'
+      ? item['content']
+      : contentParts(list(item['content']), `${param}.content`);
+  if (role !== 'assistant')
+    turn.messages.push({
+      role,
+      content: typeof content === 'string' ? content : chatContent(content),
+    });
+  else
+    turn.messages.push({
+      role,
+      content: typeof content === 'string' ? content : joinedText(content),
+      ...takeThoughts(turn),
+    });
 }
 
 function addCall(turn: Turn, item: JsonRecord, args: string): void {
-  const call = { id: text(item['call_id']) ?? '', type: 'function', function: { name: flatName(text(item['name']) ?? '', text(item['namespace'])), arguments: args } };
+  const call = {
+    id: text(item['call_id']) ?? '',
+    type: 'function',
+    function: {
+      name: flatName(text(item['name']) ?? '', text(item['namespace'])),
+      arguments: args,
+    },
+  };
   const last = turn.messages.at(-1);
   if (last?.['role'] !== 'assistant') {
-    turn.messages.push({ role: 'assistant', content: null, tool_calls: [call], ...takeThoughts(turn) });
+    turn.messages.push({
+      role: 'assistant',
+      content: null,
+      tool_calls: [call],
+      ...takeThoughts(turn),
+    });
     return;
   }
-  turn.messages[turn.messages.length - 1] = { ...last, tool_calls: [...list(last['tool_calls']), call] };
+  turn.messages[turn.messages.length - 1] = {
+    ...last,
+    tool_calls: [...list(last['tool_calls']), call],
+  };
 }
 
 /** Of a past turn: the readable summary, and, where this gateway sealed it, an Anthropic model's own signed thinking. */
 function addThoughts({ thoughts }: Turn, item: JsonRecord): void {
-  const said = [...records(item['content']), ...records(item['summary'])].map((part) => text(part['text']) ?? '').join('\n');
+  const said = [...records(item['content']), ...records(item['summary'])]
+    .map((part) => text(part['text']) ?? '')
+    .join('\n');
   thoughts.text += said;
   const block = unsealThinking(item['encrypted_content']);
   if (block) thoughts.blocks.push(block);
@@ -86,12 +133,19 @@ function addThoughts({ thoughts }: Turn, item: JsonRecord): void {
 function takeThoughts(turn: Turn): JsonRecord {
   const { text: said, blocks } = turn.thoughts;
   turn.thoughts = { text: '', blocks: [] };
-  return { ...(said === '' ? {} : { reasoning_content: said }), ...(blocks.length === 0 ? {} : { thinking_blocks: blocks }) };
+  return {
+    ...(said === '' ? {} : { reasoning_content: said }),
+    ...(blocks.length === 0 ? {} : { thinking_blocks: blocks }),
+  };
 }
 
 function callId(item: JsonRecord, param: string): string {
   const id = nonEmpty(item['call_id']);
-  if (id === null) throw new InvalidRequest(`${param}.call_id: Field required`, { param: `${param}.call_id`, code: 'missing_required_parameter' });
+  if (id === null)
+    throw new InvalidRequest(`${param}.call_id: Field required`, {
+      param: `${param}.call_id`,
+      code: 'missing_required_parameter',
+    });
   return id;
 }
 
@@ -122,7 +176,12 @@ function contentPart(part: JsonRecord, param: string): JsonRecord {
 
 function imagePart(part: JsonRecord, param: string): JsonRecord {
   const url = nonEmpty(part['image_url']);
-  if (url === null) throw unsupportedHere('an image by file id', `${param}.file_id`, 'no files are stored; send it inline or by URL');
+  if (url === null)
+    throw unsupportedHere(
+      'an image by file id',
+      `${param}.file_id`,
+      'no files are stored; send it inline or by URL',
+    );
   const detail = nonEmpty(part['detail']);
   return { type: 'image_url', image_url: { url, ...(detail === null ? {} : { detail }) } };
 }
@@ -130,7 +189,10 @@ function imagePart(part: JsonRecord, param: string): JsonRecord {
 function filePart(part: JsonRecord, param: string): JsonRecord {
   const data = nonEmpty(part['file_data']);
   if (data === null) throw unsupported('a file by id or URL', param);
-  return { type: 'file', file: { filename: text(part['filename']) ?? 'document.pdf', file_data: data } };
+  return {
+    type: 'file',
+    file: { filename: text(part['filename']) ?? 'document.pdf', file_data: data },
+  };
 }
 
 function joinedText(parts: readonly JsonRecord[]): string {

@@ -17,15 +17,27 @@ export interface ItemDraft {
 }
 
 /** The draft for a block; null for blocks /v1/responses has no item for here: server tools and their results. */
-export function draftItem(block: JsonRecord, { id, tools }: { id: string; tools: readonly RegisteredTool[] }): ItemDraft | null {
+export function draftItem(
+  block: JsonRecord,
+  { id, tools }: { id: string; tools: readonly RegisteredTool[] },
+): ItemDraft | null {
   const draft = { text: '', signature: '', block, tool: null };
-  if (block['type'] === 'text') return { ...draft, id: `msg_${id}`, kind: 'message', text: text(block['text']) ?? '' };
+  if (block['type'] === 'text')
+    return { ...draft, id: `msg_${id}`, kind: 'message', text: text(block['text']) ?? '' };
   if (block['type'] === 'thinking' || block['type'] === 'redacted_thinking') {
-    return { ...draft, id: `rs_${id}`, kind: 'reasoning', text: text(block['thinking']) ?? '', signature: text(block['signature']) ?? '' };
+    return {
+      ...draft,
+      id: `rs_${id}`,
+      kind: 'reasoning',
+      text: text(block['thinking']) ?? '',
+      signature: text(block['signature']) ?? '',
+    };
   }
   if (block['type'] !== 'tool_use') return null;
   const tool = tools.find(({ flatName }) => flatName === block['name']) ?? null;
-  return tool?.kind === 'custom' ? { ...draft, id: `ctc_${id}`, kind: 'custom_tool_call', tool } : { ...draft, id: `fc_${id}`, kind: 'function_call', tool };
+  return tool?.kind === 'custom'
+    ? { ...draft, id: `ctc_${id}`, kind: 'custom_tool_call', tool }
+    : { ...draft, id: `fc_${id}`, kind: 'function_call', tool };
 }
 
 /** The item as it stands: `in_progress` when its block opens, `completed` when it is whole. */
@@ -35,18 +47,43 @@ export function outputItem(draft: ItemDraft, status: 'in_progress' | 'completed'
   switch (kind) {
     case 'message':
     case 'refusal':
-      return { id, type: 'message', role: 'assistant', status, content: isWhole ? [contentPart(draft)] : [] };
+      return {
+        id,
+        type: 'message',
+        role: 'assistant',
+        status,
+        content: isWhole ? [contentPart(draft)] : [],
+      };
     case 'reasoning':
-      return { id, type: 'reasoning', summary: isWhole && draft.text !== '' ? [summaryPart(draft.text)] : [], encrypted_content: isWhole ? sealed(draft) : null };
+      return {
+        id,
+        type: 'reasoning',
+        summary: isWhole && draft.text !== '' ? [summaryPart(draft.text)] : [],
+        encrypted_content: isWhole ? sealed(draft) : null,
+      };
     case 'function_call':
-      return { id, type: 'function_call', status, arguments: isWhole ? draft.text || '{}' : '', ...callOf(draft) };
+      return {
+        id,
+        type: 'function_call',
+        status,
+        arguments: isWhole ? draft.text || '{}' : '',
+        ...callOf(draft),
+      };
     case 'custom_tool_call':
-      return { id, type: 'custom_tool_call', status, input: isWhole ? customInput(draft) : '', ...callOf(draft) };
+      return {
+        id,
+        type: 'custom_tool_call',
+        status,
+        input: isWhole ? customInput(draft) : '',
+        ...callOf(draft),
+      };
   }
 }
 
 export function contentPart({ kind, text: said }: ItemDraft): JsonRecord {
-  return kind === 'refusal' ? { type: 'refusal', refusal: said } : { type: 'output_text', text: said, annotations: [], logprobs: [] };
+  return kind === 'refusal'
+    ? { type: 'refusal', refusal: said }
+    : { type: 'output_text', text: said, annotations: [], logprobs: [] };
 }
 
 export function summaryPart(said: string): JsonRecord {
@@ -61,9 +98,17 @@ export function customInput({ text: args }: ItemDraft): string {
 function callOf({ block, tool }: ItemDraft): JsonRecord {
   const call_id = chatToolId(text(block['id']) ?? '');
   if (tool === null) return { call_id, name: block['name'] };
-  return { call_id, name: tool.name, ...(tool.namespace === null ? {} : { namespace: tool.namespace }) };
+  return {
+    call_id,
+    name: tool.name,
+    ...(tool.namespace === null ? {} : { namespace: tool.namespace }),
+  };
 }
 
 function sealed({ block, text: thinking, signature }: ItemDraft): string | null {
-  return sealThinking(block['type'] === 'thinking' ? { type: 'thinking', thinking, signature } : { type: 'redacted_thinking', data: block['data'] });
+  return sealThinking(
+    block['type'] === 'thinking'
+      ? { type: 'thinking', thinking, signature }
+      : { type: 'redacted_thinking', data: block['data'] },
+  );
 }

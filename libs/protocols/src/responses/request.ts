@@ -13,16 +13,23 @@ const STATEFUL_FIELDS = ['previous_response_id', 'conversation', 'prompt'] as co
  * Throws `InvalidRequest` naming what cannot be said.
  */
 export function toChatBody(body: JsonRecord, tools: readonly RegisteredTool[]): JsonRecord {
-  for (const field of STATEFUL_FIELDS) if (body[field] !== undefined && body[field] !== null) throw unsupportedHere(field, field, 'nothing is stored; send the whole input');
-  if (body['background'] === true) throw unsupportedHere('background', 'background', 'an answer is given at once and not stored');
+  for (const field of STATEFUL_FIELDS)
+    if (body[field] !== undefined && body[field] !== null)
+      throw unsupportedHere(field, field, 'nothing is stored; send the whole input');
+  if (body['background'] === true)
+    throw unsupportedHere('background', 'background', 'an answer is given at once and not stored');
   const { temperature, top_p, max_output_tokens: limit } = body;
   const effort = nonEmpty(record(body['reasoning'])['effort']);
   const user = nonEmpty(body['safety_identifier']) ?? nonEmpty(body['user']);
   return {
     model: body['model'],
     messages: inputMessages(body['instructions'], body['input']),
-    ...(tools.length === 0 ? {} : { tools: tools.map(chatToolOf), ...toolChoice(body['tool_choice']) }),
-    ...(tools.length > 0 && body['parallel_tool_calls'] === false ? { parallel_tool_calls: false } : {}),
+    ...(tools.length === 0
+      ? {}
+      : { tools: tools.map(chatToolOf), ...toolChoice(body['tool_choice']) }),
+    ...(tools.length > 0 && body['parallel_tool_calls'] === false
+      ? { parallel_tool_calls: false }
+      : {}),
     ...(typeof limit === 'number' ? { max_tokens: limit } : {}),
     ...(typeof temperature === 'number' ? { temperature } : {}),
     ...(typeof top_p === 'number' ? { top_p } : {}),
@@ -38,14 +45,23 @@ function toolChoice(choice: unknown): JsonRecord {
   if (!isRecord(choice)) return {};
   if (choice['type'] === 'allowed_tools') {
     const tools = records(choice['tools']).map(chosen);
-    return { tool_choice: { type: 'allowed_tools', allowed_tools: { mode: choice['mode'] ?? 'auto', tools } } };
+    return {
+      tool_choice: {
+        type: 'allowed_tools',
+        allowed_tools: { mode: choice['mode'] ?? 'auto', tools },
+      },
+    };
   }
-  if (choice['type'] !== 'function' && choice['type'] !== 'custom') throw unsupported(`tool_choice of type "${String(choice['type'])}"`, 'tool_choice');
+  if (choice['type'] !== 'function' && choice['type'] !== 'custom')
+    throw unsupported(`tool_choice of type "${String(choice['type'])}"`, 'tool_choice');
   return { tool_choice: chosen(choice) };
 }
 
 function chosen(choice: JsonRecord): JsonRecord {
-  return { type: 'function', function: { name: flatName(text(choice['name']) ?? '', text(choice['namespace'])) } };
+  return {
+    type: 'function',
+    function: { name: flatName(text(choice['name']) ?? '', text(choice['namespace'])) },
+  };
 }
 
 function responseFormat(format: JsonRecord): JsonRecord {
@@ -75,10 +91,15 @@ export function withTextOnlyResults(messages: readonly JsonRecord[]): JsonRecord
 
 /** One system message at the beginning is what every chat upstream takes; instructions that come later speak as the user's. */
 export function withOneSystemMessage(messages: readonly JsonRecord[]): JsonRecord[] {
-  const isInstruction = ({ role }: JsonRecord): boolean => role === 'system' || role === 'developer';
+  const isInstruction = ({ role }: JsonRecord): boolean =>
+    role === 'system' || role === 'developer';
   const rest = messages.findIndex((message) => !isInstruction(message));
-  const leading = messages.slice(0, rest === -1 ? messages.length : rest).map(({ content }) => text(content) ?? partsText(records(content)));
-  const later = messages.slice(leading.length).map((message) => (isInstruction(message) ? { ...message, role: 'user' } : message));
+  const leading = messages
+    .slice(0, rest === -1 ? messages.length : rest)
+    .map(({ content }) => text(content) ?? partsText(records(content)));
+  const later = messages
+    .slice(leading.length)
+    .map((message) => (isInstruction(message) ? { ...message, role: 'user' } : message));
   return leading.length === 0 ? later : [{ role: 'system', content: leading.join('\n') }, ...later];
 }
 
@@ -87,9 +108,14 @@ function partsText(parts: readonly JsonRecord[]): string {
 }
 
 /** Private fields of `toChatBody`'s messages that a chat upstream must not see. */
-export function withoutThoughts(messages: readonly JsonRecord[], { keepsReasoning }: { keepsReasoning: boolean }): JsonRecord[] {
+export function withoutThoughts(
+  messages: readonly JsonRecord[],
+  { keepsReasoning }: { keepsReasoning: boolean },
+): JsonRecord[] {
   return messages.map((item) => {
     const { thinking_blocks: _, reasoning_content: reasoning, ...message } = item;
-    return keepsReasoning && reasoning !== undefined ? { ...message, reasoning_content: reasoning } : message;
+    return keepsReasoning && reasoning !== undefined
+      ? { ...message, reasoning_content: reasoning }
+      : message;
   });
 }

@@ -16,7 +16,11 @@ export interface ResponseFrame {
 export type ResponseStatus = 'in_progress' | 'completed' | 'incomplete' | 'failed';
 
 /** https://platform.openai.com/docs/api-reference/responses/object */
-export function responseObject({ identity, model, asked }: ResponseFrame, status: ResponseStatus, output: readonly JsonRecord[]): JsonRecord {
+export function responseObject(
+  { identity, model, asked }: ResponseFrame,
+  status: ResponseStatus,
+  output: readonly JsonRecord[],
+): JsonRecord {
   const reasoning = record(asked['reasoning']);
   return {
     id: identity.id,
@@ -47,13 +51,21 @@ export function responseObject({ identity, model, asked }: ResponseFrame, status
 }
 
 /** How a message's stop reason ends a response. */
-export function endedResponse(frame: ResponseFrame, end: { stopReason: string | null; output: readonly JsonRecord[]; usage: TokenUsage }): JsonRecord {
+export function endedResponse(
+  frame: ResponseFrame,
+  end: { stopReason: string | null; output: readonly JsonRecord[]; usage: TokenUsage },
+): JsonRecord {
   const reason = incompleteReason(end.stopReason);
   const response = responseObject(frame, reason === null ? 'completed' : 'incomplete', end.output);
-  return { ...response, incomplete_details: reason === null ? null : { reason }, usage: toResponsesUsage(end.usage) };
+  return {
+    ...response,
+    incomplete_details: reason === null ? null : { reason },
+    usage: toResponsesUsage(end.usage),
+  };
 }
 
 function incompleteReason(stopReason: string | null): string | null {
-  if (stopReason === 'max_tokens' || stopReason === 'model_context_window_exceeded') return 'max_output_tokens';
+  if (stopReason === 'max_tokens' || stopReason === 'model_context_window_exceeded')
+    return 'max_output_tokens';
   return stopReason === 'refusal' ? 'content_filter' : null;
 }

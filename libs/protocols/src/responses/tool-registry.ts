@@ -27,13 +27,16 @@ export function registerTools(tools: unknown): RegisteredTool[] {
     if (UNOFFERED.has(tool['type'])) return [];
     if (tool['type'] !== 'namespace') return [registered(tool, null, param)];
     const namespace = text(tool['name']) ?? '';
-    return list(tool['tools']).map((inner, at) => registered(record(inner), namespace, `${param}.tools[${at}]`));
+    return list(tool['tools']).map((inner, at) =>
+      registered(record(inner), namespace, `${param}.tools[${at}]`),
+    );
   });
 }
 
 function registered(tool: JsonRecord, namespace: string | null, param: string): RegisteredTool {
   const { type } = tool;
-  if (type !== 'function' && type !== 'custom') throw unsupported(`a tool of type "${String(type)}"`, `${param}.type`);
+  if (type !== 'function' && type !== 'custom')
+    throw unsupported(`a tool of type "${String(type)}"`, `${param}.type`);
   const name = text(tool['name']) ?? '';
   return { flatName: flatName(name, namespace), kind: type, name, namespace, definition: tool };
 }
@@ -50,7 +53,23 @@ export function flatName(name: string, namespace: string | null): string {
 /** As a chat tool. A custom tool takes free text: a function with the one argument `input`. */
 export function chatToolOf({ flatName: name, kind, definition }: RegisteredTool): JsonRecord {
   const description = nonEmpty(definition['description']);
-  const parameters = kind === 'custom' ? { type: 'object', properties: { input: { type: 'string' } }, required: ['input'], additionalProperties: false } : definition['parameters'];
+  const parameters =
+    kind === 'custom'
+      ? {
+          type: 'object',
+          properties: { input: { type: 'string' } },
+          required: ['input'],
+          additionalProperties: false,
+        }
+      : definition['parameters'];
   const strict = kind === 'function' && definition['strict'] === true ? { strict: true } : {};
-  return { type: 'function', function: { name, ...(description === null ? {} : { description }), ...(parameters ? { parameters } : {}), ...strict } };
+  return {
+    type: 'function',
+    function: {
+      name,
+      ...(description === null ? {} : { description }),
+      ...(parameters ? { parameters } : {}),
+      ...strict,
+    },
+  };
 }

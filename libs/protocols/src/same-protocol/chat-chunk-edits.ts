@@ -29,13 +29,21 @@ export interface EditedChunk {
 export function editChunk(event: SseEvent, chunk: JsonRecord, edits: ChunkEdits): EditedChunk {
   const wanted = topEdits(chunk, edits);
   const roleless = choicesWithoutRole(chunk, edits.choicesWithRole);
-  if (roleless.length === 0 && Object.keys(wanted).length === 0) return { bytes: event.raw, layout: null, patches: [] };
+  if (roleless.length === 0 && Object.keys(wanted).length === 0)
+    return { bytes: event.raw, layout: null, patches: [] };
   const { bytes, start } = chunkBytes(event);
   const layout = layoutObject(bytes, start);
-  return { bytes, layout, patches: layout ? [...editObject(layout, wanted), ...rolePatches(bytes, layout, roleless)] : [] };
+  return {
+    bytes,
+    layout,
+    patches: layout ? [...editObject(layout, wanted), ...rolePatches(bytes, layout, roleless)] : [],
+  };
 }
 
-function topEdits(chunk: JsonRecord, { model, identity, keepsUsage }: ChunkEdits): Record<string, string | null> {
+function topEdits(
+  chunk: JsonRecord,
+  { model, identity, keepsUsage }: ChunkEdits,
+): Record<string, string | null> {
   const edits: Record<string, string | null> = {};
   if (chunk['model'] !== model) edits['model'] = JSON.stringify(model);
   if (typeof chunk['id'] !== 'string' || chunk['id'] === '') {
@@ -77,9 +85,16 @@ function rolePatches(bytes: Uint8Array, layout: JsonLayout, positions: readonly 
 /** The event's bytes and where its JSON begins. Data over several lines is put on one first: line feeds in JSON are mere blanks. */
 function chunkBytes(event: SseEvent): { bytes: Buffer; start: number } {
   const { raw, data } = event;
-  if (data !== null && data.buffer === raw.buffer && data.byteOffset >= raw.byteOffset && data.byteOffset < raw.byteOffset + raw.length) {
+  if (
+    data !== null &&
+    data.buffer === raw.buffer &&
+    data.byteOffset >= raw.byteOffset &&
+    data.byteOffset < raw.byteOffset + raw.length
+  ) {
     return { bytes: raw, start: data.byteOffset - raw.byteOffset };
   }
-  const line = bufferOf(data ?? raw).toString('utf8').replaceAll('\n', ' ');
+  const line = bufferOf(data ?? raw)
+    .toString('utf8')
+    .replaceAll('\n', ' ');
   return { bytes: Buffer.from(`data: ${line}\n\n`), start: 'data: '.length };
 }

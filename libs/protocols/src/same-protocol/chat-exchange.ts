@@ -19,12 +19,25 @@ export function chatExchange(request: ExchangeRequest): Exchange {
     requestBody: chatRequest(request),
     requestHeaders: {},
     readJson: (body) => readCompletion(body, ask.model),
-    openStream: (sink: StreamSink) => new EventStreamReader(new ChatStream({ model: ask.model, wantsStreamUsage: ask.wantsStreamUsage, idSeed, sink })),
+    openStream: (sink: StreamSink) =>
+      new EventStreamReader(
+        new ChatStream({ model: ask.model, wantsStreamUsage: ask.wantsStreamUsage, idSeed, sink }),
+      ),
   };
 }
 
-function chatRequest({ ask, upstreamModel, outputLimit, outputLimitField }: ExchangeRequest): Uint8Array {
-  const edits: Record<string, string | null> = { ...limitEdits(ask.body, outputLimit, { fields: ['max_tokens', 'max_completion_tokens'], fallback: outputLimitField }) };
+function chatRequest({
+  ask,
+  upstreamModel,
+  outputLimit,
+  outputLimitField,
+}: ExchangeRequest): Uint8Array {
+  const edits: Record<string, string | null> = {
+    ...limitEdits(ask.body, outputLimit, {
+      fields: ['max_tokens', 'max_completion_tokens'],
+      fallback: outputLimitField,
+    }),
+  };
   if (ask.model !== upstreamModel) edits['model'] = JSON.stringify(upstreamModel);
   const nested: Patch[] = [];
   // Without it most upstreams report no usage on streams; it is hidden from a client that did not ask (behaviour 8).
@@ -41,7 +54,15 @@ function readCompletion(body: Uint8Array, model: string): JsonReading {
   const answer = parseJson(body);
   const error = readInBandError(answer);
   if (error) return { kind: 'error', error };
-  if (!isRecord(answer) || !Array.isArray(answer['choices'])) return { kind: 'error', error: upstreamError('unreadable') };
-  const outputText = records(answer['choices']).map((choice) => generatedText(record(choice['message']))).join('');
-  return { kind: 'answer', body: withModel(body, model), usage: readChatUsage(answer['usage']), outputText };
+  if (!isRecord(answer) || !Array.isArray(answer['choices']))
+    return { kind: 'error', error: upstreamError('unreadable') };
+  const outputText = records(answer['choices'])
+    .map((choice) => generatedText(record(choice['message'])))
+    .join('');
+  return {
+    kind: 'answer',
+    body: withModel(body, model),
+    usage: readChatUsage(answer['usage']),
+    outputText,
+  };
 }

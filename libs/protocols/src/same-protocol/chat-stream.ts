@@ -76,21 +76,30 @@ export class ChatStream extends StreamHandler {
   }
 
   protected writeEnd(usage: TokenUsage, out: ByteOutput): void {
-    for (const waiting of this.nameless) this.write(waiting, record(parseJson(waiting.data ?? '')), out);
+    for (const waiting of this.nameless)
+      this.write(waiting, record(parseJson(waiting.data ?? '')), out);
     if (this.options.wantsStreamUsage) this.writeUsage(usage, out);
     out.add(this.endMark);
   }
 
   protected writeFailure(error: UpstreamError, out: ByteOutput): void {
-    out.addText(dataEvent(clientErrorBody('chat', upstreamClientError(error, this.options.idSeed))));
+    out.addText(
+      dataEvent(clientErrorBody('chat', upstreamClientError(error, this.options.idSeed))),
+    );
   }
 
   protected writeCut(usage: TokenUsage, out: ByteOutput): void {
     const isFirst = this.choicesWithRole.size === 0;
     const indexes = isFirst ? [0] : [...this.choicesWithRole];
     const delta = isFirst ? { role: 'assistant', content: '' } : {};
-    out.addText(dataEvent({ ...this.ownChunk(), choices: indexes.map((index) => ({ index, delta, finish_reason: 'length' })) }));
-    if (this.options.wantsStreamUsage) out.addText(dataEvent({ ...this.ownChunk(), choices: [], usage: toChatUsage(usage) }));
+    out.addText(
+      dataEvent({
+        ...this.ownChunk(),
+        choices: indexes.map((index) => ({ index, delta, finish_reason: 'length' })),
+      }),
+    );
+    if (this.options.wantsStreamUsage)
+      out.addText(dataEvent({ ...this.ownChunk(), choices: [], usage: toChatUsage(usage) }));
     out.addText(DONE_EVENT);
   }
 
@@ -113,28 +122,58 @@ export class ChatStream extends StreamHandler {
     if (this.identity !== null) return;
     const made = madeIdentity('chatcmpl-', this.options.idSeed);
     const { id, created } = chunk;
-    this.identity = { id: typeof id === 'string' && id !== '' ? id : made.id, created: typeof created === 'number' && created > 0 ? created : made.created };
-    for (const waiting of this.nameless) this.write(waiting, record(parseJson(waiting.data ?? '')), out);
+    this.identity = {
+      id: typeof id === 'string' && id !== '' ? id : made.id,
+      created: typeof created === 'number' && created > 0 ? created : made.created,
+    };
+    for (const waiting of this.nameless)
+      this.write(waiting, record(parseJson(waiting.data ?? '')), out);
     this.nameless = [];
   }
 
   private write(event: SseEvent, chunk: JsonRecord, out: ByteOutput): void {
-    const { bytes, layout, patches } = this.edit(event, chunk, this.options.wantsStreamUsage ? 'null' : 'none');
+    const { bytes, layout, patches } = this.edit(
+      event,
+      chunk,
+      this.options.wantsStreamUsage ? 'null' : 'none',
+    );
     out.add(applyPatches(bytes, patches));
     const learned = layout ?? layoutObject(bytes, bytes.indexOf('{'));
-    this.template = learned && bytes === event.raw ? ChunkTemplate.of(bytes, chunk, { layout: learned, patches }) : null;
+    this.template =
+      learned && bytes === event.raw
+        ? ChunkTemplate.of(bytes, chunk, { layout: learned, patches })
+        : null;
   }
 
-  private edit(event: SseEvent, chunk: JsonRecord, keepsUsage: ChunkEdits['keepsUsage']): EditedChunk {
-    return editChunk(event, chunk, { model: this.options.model, identity: this.ownIdentity(), keepsUsage, choicesWithRole: this.choicesWithRole });
+  private edit(
+    event: SseEvent,
+    chunk: JsonRecord,
+    keepsUsage: ChunkEdits['keepsUsage'],
+  ): EditedChunk {
+    return editChunk(event, chunk, {
+      model: this.options.model,
+      identity: this.ownIdentity(),
+      keepsUsage,
+      choicesWithRole: this.choicesWithRole,
+    });
   }
 
   private writeUsage(charged: TokenUsage, out: ByteOutput): void {
     if (this.usageChunk !== null) {
-      const { bytes, patches } = this.edit(this.usageChunk, record(parseJson(this.usageChunk.data ?? '')), 'all');
+      const { bytes, patches } = this.edit(
+        this.usageChunk,
+        record(parseJson(this.usageChunk.data ?? '')),
+        'all',
+      );
       return out.add(applyPatches(bytes, patches));
     }
-    out.addText(dataEvent({ ...this.ownChunk(), choices: [], usage: this.tap.rawUsage ?? toChatUsage(charged) }));
+    out.addText(
+      dataEvent({
+        ...this.ownChunk(),
+        choices: [],
+        usage: this.tap.rawUsage ?? toChatUsage(charged),
+      }),
+    );
   }
 
   private ownIdentity(): Identity {

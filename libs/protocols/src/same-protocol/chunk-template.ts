@@ -18,22 +18,40 @@ export class ChunkTemplate {
   private readonly edited: readonly [head: Uint8Array, middle: Uint8Array, tail: Uint8Array];
   private readonly isUnedited: boolean;
 
-  private constructor(raw: Buffer, holes: readonly [JsonRange, JsonRange], patches: readonly Patch[]) {
+  private constructor(
+    raw: Buffer,
+    holes: readonly [JsonRange, JsonRange],
+    patches: readonly Patch[],
+  ) {
     const [text, padding] = holes;
-    const pieces: [number, number][] = [[0, text.start], [text.end, padding.start], [padding.end, raw.length]];
-    const [head, middle, tail] = pieces.map(([start, end]) => Buffer.from(raw.subarray(start, end)));
-    const [headOut, middleOut, tailOut] = pieces.map(([start, end]) => editedPiece(raw, { start, end }, patches));
+    const pieces: [number, number][] = [
+      [0, text.start],
+      [text.end, padding.start],
+      [padding.end, raw.length],
+    ];
+    const [head, middle, tail] = pieces.map(([start, end]) =>
+      Buffer.from(raw.subarray(start, end)),
+    );
+    const [headOut, middleOut, tailOut] = pieces.map(([start, end]) =>
+      editedPiece(raw, { start, end }, patches),
+    );
     this.fixed = [head ?? EMPTY, middle ?? EMPTY, tail ?? EMPTY];
     this.edited = [headOut ?? EMPTY, middleOut ?? EMPTY, tailOut ?? EMPTY];
     this.isUnedited = patches.length === 0;
   }
 
   /** The template of a chunk that came the long way; null when its text is not one string, or the edits would be inside a hole. */
-  static of(raw: Buffer, chunk: JsonRecord, { layout, patches }: { layout: JsonLayout; patches: readonly Patch[] }): ChunkTemplate | null {
+  static of(
+    raw: Buffer,
+    chunk: JsonRecord,
+    { layout, patches }: { layout: JsonLayout; patches: readonly Patch[] },
+  ): ChunkTemplate | null {
     const text = textHole(raw, layout, chunk);
     if (!text) return null;
     const padding = paddingHole(raw, layout, text, patches);
-    const isClear = patches.every(({ start, end }) => isOutside({ start, end }, text) && isOutside({ start, end }, padding));
+    const isClear = patches.every(
+      ({ start, end }) => isOutside({ start, end }, text) && isOutside({ start, end }, padding),
+    );
     return isClear ? new ChunkTemplate(raw, [text, padding], patches) : null;
   }
 
@@ -55,7 +73,11 @@ export class ChunkTemplate {
     return text;
   }
 
-  private writeEdited(raw: Buffer, at: { textEnd: number; paddingStart: number; paddingEnd: number }, out: ByteOutput): void {
+  private writeEdited(
+    raw: Buffer,
+    at: { textEnd: number; paddingStart: number; paddingEnd: number },
+    out: ByteOutput,
+  ): void {
     const [head, middle, tail] = this.edited;
     out.add(head);
     out.add(raw.subarray(this.fixed[0].length, at.textEnd));
@@ -69,31 +91,51 @@ const EMPTY = Buffer.alloc(0);
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 
-function editedPiece(raw: Buffer, { start, end }: JsonRange, patches: readonly Patch[]): Uint8Array {
+function editedPiece(
+  raw: Buffer,
+  { start, end }: JsonRange,
+  patches: readonly Patch[],
+): Uint8Array {
   const inside = patches.filter((patch) => patch.start >= start && patch.end <= end);
-  return applyPatches(Buffer.from(raw.subarray(start, end)), inside.map((patch) => ({ ...patch, start: patch.start - start, end: patch.end - start })));
+  return applyPatches(
+    Buffer.from(raw.subarray(start, end)),
+    inside.map((patch) => ({ ...patch, start: patch.start - start, end: patch.end - start })),
+  );
 }
 
 /** Inside of the string that is all this chunk generated: a text delta, or a piece of one tool call's arguments. */
 function textHole(raw: Buffer, layout: JsonLayout, chunk: JsonRecord): JsonRange | null {
   const [choice, ...others] = records(chunk['choices']);
-  if (!choice || others.length > 0 || choice['finish_reason'] || isRecord(chunk['usage'])) return null;
+  if (!choice || others.length > 0 || choice['finish_reason'] || isRecord(chunk['usage']))
+    return null;
   const delta = record(choice['delta']);
   const generated = generatedText(delta);
   const path = textPath(delta, generated);
-  return generated === '' || path === null ? null : stringAt(raw, layout, ['choices', 0, 'delta', ...path]);
+  return generated === '' || path === null
+    ? null
+    : stringAt(raw, layout, ['choices', 0, 'delta', ...path]);
 }
 
 function textPath(delta: JsonRecord, generated: string): (string | number)[] | null {
-  const field = ['content', 'reasoning_content', 'reasoning'].find((name) => delta[name] === generated);
+  const field = ['content', 'reasoning_content', 'reasoning'].find(
+    (name) => delta[name] === generated,
+  );
   if (field !== undefined) return [field];
   const [call, ...others] = records(delta['tool_calls']);
-  const isArguments = call !== undefined && others.length === 0 && record(call['function'])['arguments'] === generated;
+  const isArguments =
+    call !== undefined &&
+    others.length === 0 &&
+    record(call['function'])['arguments'] === generated;
   return isArguments ? ['tool_calls', 0, 'function', 'arguments'] : null;
 }
 
 /** Inside of the chunk's last member when that is a string (OpenAI's `obfuscation`, Mistral's `p`), else an empty range at its end. */
-function paddingHole(raw: Buffer, layout: JsonLayout, text: JsonRange, patches: readonly Patch[]): JsonRange {
+function paddingHole(
+  raw: Buffer,
+  layout: JsonLayout,
+  text: JsonRange,
+  patches: readonly Patch[],
+): JsonRange {
   const last = layout.members.at(-1);
   const none = { start: layout.close, end: layout.close };
   if (!last || raw[last.valueStart] !== QUOTE || last.valueStart < text.end) return none;
@@ -105,7 +147,11 @@ function isOutside(patch: JsonRange, hole: JsonRange): boolean {
   return patch.end <= hole.start || patch.start >= hole.end;
 }
 
-function stringAt(raw: Buffer, layout: JsonLayout, path: readonly (string | number)[]): JsonRange | null {
+function stringAt(
+  raw: Buffer,
+  layout: JsonLayout,
+  path: readonly (string | number)[],
+): JsonRange | null {
   let inside: JsonLayout | null = layout;
   let range: JsonRange | null = null;
   for (const step of path) {
@@ -118,11 +164,16 @@ function stringAt(raw: Buffer, layout: JsonLayout, path: readonly (string | numb
     }
     if (!range) return null;
   }
-  return range && raw[range.start] === QUOTE ? { start: range.start + 1, end: range.end - 1 } : null;
+  return range && raw[range.start] === QUOTE
+    ? { start: range.start + 1, end: range.end - 1 }
+    : null;
 }
 
 function startsWith(raw: Buffer, at: number, piece: Buffer): boolean {
-  return at + piece.length <= raw.length && raw.compare(piece, 0, piece.length, at, at + piece.length) === 0;
+  return (
+    at + piece.length <= raw.length &&
+    raw.compare(piece, 0, piece.length, at, at + piece.length) === 0
+  );
 }
 
 /** Offset of the quote that ends the string; -1 when there is none, or a control character, which no JSON string may hold. */

@@ -5,12 +5,29 @@ import { dataEvent, DONE_EVENT } from '../sse/sse-format.ts';
 /** The chunk stream that says what a whole chat completion says; an error body becomes an error event. */
 export function completionEvents(completion: JsonRecord): string {
   const choices = records(completion['choices']);
-  if (choices.length === 0) return dataEvent(isRecord(completion['error']) || completion['error'] ? completion : { error: completion });
+  if (choices.length === 0)
+    return dataEvent(
+      isRecord(completion['error']) || completion['error'] ? completion : { error: completion },
+    );
   const { choices: _, usage, ...rest } = completion;
   const head = { ...rest, object: 'chat.completion.chunk' };
   const chunks = [
-    { ...head, choices: choices.map((choice, position) => ({ index: choice['index'] ?? position, delta: deltaOf(record(choice['message'])), finish_reason: null })) },
-    { ...head, choices: choices.map((choice, position) => ({ index: choice['index'] ?? position, delta: {}, finish_reason: choice['finish_reason'] ?? 'stop' })) },
+    {
+      ...head,
+      choices: choices.map((choice, position) => ({
+        index: choice['index'] ?? position,
+        delta: deltaOf(record(choice['message'])),
+        finish_reason: null,
+      })),
+    },
+    {
+      ...head,
+      choices: choices.map((choice, position) => ({
+        index: choice['index'] ?? position,
+        delta: {},
+        finish_reason: choice['finish_reason'] ?? 'stop',
+      })),
+    },
     ...(isRecord(usage) ? [{ ...head, choices: [], usage }] : []),
   ];
   return chunks.map(dataEvent).join('') + DONE_EVENT;
@@ -19,5 +36,7 @@ export function completionEvents(completion: JsonRecord): string {
 function deltaOf(message: JsonRecord): JsonRecord {
   const { tool_calls: calls, ...rest } = message;
   const delta = { role: 'assistant', ...rest };
-  return list(calls).length === 0 ? delta : { ...delta, tool_calls: records(calls).map((call, index) => ({ index, ...call })) };
+  return list(calls).length === 0
+    ? delta
+    : { ...delta, tool_calls: records(calls).map((call, index) => ({ index, ...call })) };
 }

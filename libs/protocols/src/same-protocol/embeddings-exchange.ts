@@ -23,6 +23,12 @@ function readEmbeddings(body: Uint8Array, model: string): JsonReading {
   const answer = parseJson(body);
   const error = readInBandError(answer);
   if (error) return { kind: 'error', error };
-  if (!isRecord(answer) || !Array.isArray(answer['data'])) return { kind: 'error', error: upstreamError('unreadable') };
-  return { kind: 'answer', body: withModel(body, model), usage: readChatUsage(answer['usage']), outputText: '' };
+  if (!isRecord(answer) || !Array.isArray(answer['data']))
+    return { kind: 'error', error: upstreamError('unreadable') };
+  return {
+    kind: 'answer',
+    body: withModel(body, model),
+    usage: readChatUsage(answer['usage']),
+    outputText: '',
+  };
 }

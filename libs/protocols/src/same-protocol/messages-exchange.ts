@@ -24,22 +24,42 @@ export function messagesExchange(request: ExchangeRequest): Exchange {
   return {
     path: '/messages',
     requestBody: messagesRequest(request),
-    requestHeaders: { 'anthropic-version': clientHeaders['anthropic-version'] ?? DEFAULT_VERSION, ...(beta === undefined ? {} : { 'anthropic-beta': beta }) },
+    requestHeaders: {
+      'anthropic-version': clientHeaders['anthropic-version'] ?? DEFAULT_VERSION,
+      ...(beta === undefined ? {} : { 'anthropic-beta': beta }),
+    },
     readJson: (body) => readMessage(body, ask.model),
-    openStream: (sink: StreamSink) => new EventStreamReader(new MessagesStream({ model: ask.model, idSeed, sink })),
+    openStream: (sink: StreamSink) =>
+      new EventStreamReader(new MessagesStream({ model: ask.model, idSeed, sink })),
   };
 }
 
 function messagesRequest({ ask, upstreamModel, outputLimit }: ExchangeRequest): Uint8Array {
-  const edits = limitEdits(ask.body, outputLimit, { fields: ['max_tokens'], fallback: 'max_tokens' });
+  const edits = limitEdits(ask.body, outputLimit, {
+    fields: ['max_tokens'],
+    fallback: 'max_tokens',
+  });
   if (ask.model !== upstreamModel) edits['model'] = JSON.stringify(upstreamModel);
-  return applyPatches(ask.raw, [...editObject(ask.layout, edits), ...budgetPatches(ask, outputLimit), ...unsignedThinkingPatches(ask)]);
+  return applyPatches(ask.raw, [
+    ...editObject(ask.layout, edits),
+    ...budgetPatches(ask, outputLimit),
+    ...unsignedThinkingPatches(ask),
+  ]);
 }
 
 /** A thinking budget must stay below max_tokens, so a lowered limit lowers it too. */
-function budgetPatches({ raw, layout, body }: ExchangeRequest['ask'], outputLimit: number | null): Patch[] {
+function budgetPatches(
+  { raw, layout, body }: ExchangeRequest['ask'],
+  outputLimit: number | null,
+): Patch[] {
   const budget = record(body['thinking'])['budget_tokens'];
-  if (outputLimit === null || typeof budget !== 'number' || budget < outputLimit || outputLimit <= THINKING_BUDGET_MIN) return [];
+  if (
+    outputLimit === null ||
+    typeof budget !== 'number' ||
+    budget < outputLimit ||
+    outputLimit <= THINKING_BUDGET_MIN
+  )
+    return [];
   const thinking = findMember(layout, 'thinking');
   const inner = thinking && layoutObject(raw, thinking.valueStart);
   return inner ? editObject(inner, { budget_tokens: String(outputLimit - 1) }) : [];
@@ -49,6 +69,12 @@ function readMessage(body: Uint8Array, model: string): JsonReading {
   const answer = parseJson(body);
   const error = readInBandError(answer);
   if (error) return { kind: 'error', error };
-  if (!isRecord(answer) || !Array.isArray(answer['content'])) return { kind: 'error', error: upstreamError('unreadable') };
-  return { kind: 'answer', body: withModel(body, model), usage: readMessagesUsage(answer['usage']), outputText: records(answer['content']).map(messageText).join('') };
+  if (!isRecord(answer) || !Array.isArray(answer['content']))
+    return { kind: 'error', error: upstreamError('unreadable') };
+  return {
+    kind: 'answer',
+    body: withModel(body, model),
+    usage: readMessagesUsage(answer['usage']),
+    outputText: records(answer['content']).map(messageText).join(''),
+  };
 }

@@ -50,14 +50,17 @@ export class MessagesStream extends StreamHandler {
     if (event.isHollow) return out.addText(PING_EVENT);
     const value = parseJson(event.data);
     // Some compatible upstreams add chat's end mark; this protocol has none (behaviour 16).
-    if (!isRecord(value)) return event.isDone ? undefined : this.fail(upstreamError('unreadable'), out);
+    if (!isRecord(value))
+      return event.isDone ? undefined : this.fail(upstreamError('unreadable'), out);
     const error = readInBandError(value);
     if (error) return this.fail(error, out);
     this.tap.observe(value);
     if (value['type'] === 'message_stop') this.finish(out);
     if (this.state === 'failed') return;
     this.follow(value);
-    out.add(value['type'] === 'message_start' ? startWithModel(event.raw, this.options.model) : event.raw);
+    out.add(
+      value['type'] === 'message_start' ? startWithModel(event.raw, this.options.model) : event.raw,
+    );
   }
 
   protected writeEnd(_usage: TokenUsage, out: ByteOutput): void {
@@ -65,13 +68,22 @@ export class MessagesStream extends StreamHandler {
   }
 
   protected writeFailure(error: UpstreamError, out: ByteOutput): void {
-    out.addText(`event: error\ndata: ${JSON.stringify(clientErrorBody('messages', upstreamClientError(error, this.options.idSeed)))}\n\n`);
+    out.addText(
+      `event: error\ndata: ${JSON.stringify(clientErrorBody('messages', upstreamClientError(error, this.options.idSeed)))}\n\n`,
+    );
   }
 
   protected writeCut(usage: TokenUsage, out: ByteOutput): void {
     if (!this.hasStarted) out.addText(namedEvent(emptyStart(this.options)));
-    if (this.openBlock !== null) out.addText(namedEvent({ type: 'content_block_stop', index: this.openBlock }));
-    out.addText(namedEvent({ type: 'message_delta', delta: { stop_reason: 'max_tokens', stop_sequence: null }, usage: toMessagesUsage(usage) }));
+    if (this.openBlock !== null)
+      out.addText(namedEvent({ type: 'content_block_stop', index: this.openBlock }));
+    out.addText(
+      namedEvent({
+        type: 'message_delta',
+        delta: { stop_reason: 'max_tokens', stop_sequence: null },
+        usage: toMessagesUsage(usage),
+      }),
+    );
     out.addText(namedEvent({ type: 'message_stop' }));
   }
 
@@ -94,6 +106,15 @@ function startWithModel(raw: Buffer, model: string): Uint8Array {
 /** A message_start of the gateway's own. LangChain adds both output counts up, so this one says 0 (protocol.md 1.8). */
 function emptyStart({ model, idSeed }: MessagesStreamOptions): TypedRecord {
   const { id } = madeIdentity('msg_', idSeed);
-  const message = { id, type: 'message', role: 'assistant', model, content: [], stop_reason: null, stop_sequence: null, usage: toMessagesUsage(NO_USAGE) };
+  const message = {
+    id,
+    type: 'message',
+    role: 'assistant',
+    model,
+    content: [],
+    stop_reason: null,
+    stop_sequence: null,
+    usage: toMessagesUsage(NO_USAGE),
+  };
   return { type: 'message_start', message };
 }

@@ -38,7 +38,10 @@ function isUnsigned(block: JsonRecord): boolean {
   return !BASE64.test(nonEmpty(record(block)['signature']) ?? '');
 }
 
-function positions(blocks: readonly JsonRecord[], matches: (block: JsonRecord) => boolean): Set<number> {
+function positions(
+  blocks: readonly JsonRecord[],
+  matches: (block: JsonRecord) => boolean,
+): Set<number> {
   return new Set(blocks.flatMap((block, at) => (matches(block) ? [at] : [])));
 }
 
@@ -47,9 +50,14 @@ function withoutElements(elements: readonly JsonRange[], dropped: ReadonlySet<nu
   const lastKept = elements.findLastIndex((_, at) => !dropped.has(at));
   const patches = elements.flatMap((element, at): Patch[] => {
     const next = elements[at + 1];
-    return dropped.has(at) && at < lastKept && next ? [{ start: element.start, end: next.start, text: '' }] : [];
+    return dropped.has(at) && at < lastKept && next
+      ? [{ start: element.start, end: next.start, text: '' }]
+      : [];
   });
   const tail = elements.at(-1);
   if (lastKept === elements.length - 1 || !tail) return patches;
-  return [...patches, { start: elements[lastKept]?.end ?? elements[0]?.start ?? 0, end: tail.end, text: '' }];
+  return [
+    ...patches,
+    { start: elements[lastKept]?.end ?? elements[0]?.start ?? 0, end: tail.end, text: '' },
+  ];
 }

@@ -5,8 +5,16 @@ export class ByteOutput {
   add(bytes: Uint8Array): void {
     if (bytes.length === 0) return;
     const last = this.parts.at(-1);
-    if (last && last.buffer === bytes.buffer && last.byteOffset + last.byteLength === bytes.byteOffset) {
-      this.parts[this.parts.length - 1] = Buffer.from(bytes.buffer, last.byteOffset, last.byteLength + bytes.byteLength);
+    if (
+      last &&
+      last.buffer === bytes.buffer &&
+      last.byteOffset + last.byteLength === bytes.byteOffset
+    ) {
+      this.parts[this.parts.length - 1] = Buffer.from(
+        bytes.buffer,
+        last.byteOffset,
+        last.byteLength + bytes.byteLength,
+      );
     } else this.parts.push(bytes);
   }
 

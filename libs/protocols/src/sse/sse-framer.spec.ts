@@ -15,12 +15,16 @@ function frame(bytes: Buffer, cuts: readonly number[]): SseEvent[] {
   return last ? [...events, last] : events;
 }
 
-const seen = (events: readonly SseEvent[]): unknown[] => events.map(({ name, data, raw }) => [name, data?.toString('utf8') ?? null, raw.toString('utf8')]);
+const seen = (events: readonly SseEvent[]): unknown[] =>
+  events.map(({ name, data, raw }) => [name, data?.toString('utf8') ?? null, raw.toString('utf8')]);
 
 describe('SseFramer', () => {
   test('tolerates CRLF, LF, comments, names, several data lines, padding and a missing last blank line', () => {
-    const text = ': hi\n\nevent: a\r\ndata: {"x":\r\ndata: 1}\r\n\r\ndata:b  \nid: 7\n\n\ndata: [DONE]';
-    expect(frame(Buffer.from(text), []).map(({ name, data }) => [name, data?.toString() ?? null])).toEqual([
+    const text =
+      ': hi\n\nevent: a\r\ndata: {"x":\r\ndata: 1}\r\n\r\ndata:b  \nid: 7\n\n\ndata: [DONE]';
+    expect(
+      frame(Buffer.from(text), []).map(({ name, data }) => [name, data?.toString() ?? null]),
+    ).toEqual([
       ['', null],
       ['a', '{"x":\n1}'],
       ['', 'b  '],
@@ -30,15 +34,34 @@ describe('SseFramer', () => {
   });
 
   test('gives the same events however the bytes are cut, also inside a character, and loses no byte', () => {
-    const line = fc.constantFrom('data: {"text":"é🌤"}', 'data:', 'event: x', ': comment', 'id', '', '');
+    const line = fc.constantFrom(
+      'data: {"text":"é🌤"}',
+      'data:',
+      'event: x',
+      ': comment',
+      'id',
+      '',
+      '',
+    );
     const feed = fc.constantFrom('\n', '\r\n');
     fc.assert(
-      fc.property(fc.array(fc.tuple(line, feed), { maxLength: 20 }), fc.array(fc.nat(400), { maxLength: 30 }), (lines, cuts) => {
-        const bytes = Buffer.from(lines.flat().join(''));
-        const whole = frame(bytes, []);
-        expect(seen(frame(bytes, cuts.map((cut) => cut % (bytes.length + 1))))).toEqual(seen(whole));
-        expect(Buffer.concat(whole.map(({ raw }) => raw))).toEqual(bytes);
-      }),
+      fc.property(
+        fc.array(fc.tuple(line, feed), { maxLength: 20 }),
+        fc.array(fc.nat(400), { maxLength: 30 }),
+        (lines, cuts) => {
+          const bytes = Buffer.from(lines.flat().join(''));
+          const whole = frame(bytes, []);
+          expect(
+            seen(
+              frame(
+                bytes,
+                cuts.map((cut) => cut % (bytes.length + 1)),
+              ),
+            ),
+          ).toEqual(seen(whole));
+          expect(Buffer.concat(whole.map(({ raw }) => raw))).toEqual(bytes);
+        },
+      ),
     );
   });
 
@@ -46,9 +69,11 @@ describe('SseFramer', () => {
     const framer = new SseFramer();
     const piece = Buffer.alloc(16 * 1024, 'a');
     framer.push(Buffer.from('data: '));
-    for (let sent = 0; sent < 1024 * 1024; sent += piece.length) expect(framer.push(piece)).toEqual([]);
+    for (let sent = 0; sent < 1024 * 1024; sent += piece.length)
+      expect(framer.push(piece)).toEqual([]);
     expect(framer.push(Buffer.from('\n\n'))[0]?.data?.length).toBe(1024 * 1024);
-    for (let sent = 0; sent <= SSE_EVENT_BYTES_MAX && !framer.overflowed; sent += piece.length) framer.push(piece);
+    for (let sent = 0; sent <= SSE_EVENT_BYTES_MAX && !framer.overflowed; sent += piece.length)
+      framer.push(piece);
     expect(framer.overflowed).toBe(true);
   });
 });

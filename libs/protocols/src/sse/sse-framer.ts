@@ -20,12 +20,20 @@ export class SseEvent {
 
   /** Whether it carries nothing although it has data lines: some relays keep connections alive so, and SDKs fail to parse it. */
   get isHollow(): boolean {
-    return this.data !== null && this.data.length < HOLLOW_BYTES_MAX && this.data.toString('latin1').trim() === '';
+    return (
+      this.data !== null &&
+      this.data.length < HOLLOW_BYTES_MAX &&
+      this.data.toString('latin1').trim() === ''
+    );
   }
 
   /** Chat's end mark. */
   get isDone(): boolean {
-    return this.data !== null && this.data.length < DONE_BYTES_MAX && this.data.toString('latin1').trim() === '[DONE]';
+    return (
+      this.data !== null &&
+      this.data.length < DONE_BYTES_MAX &&
+      this.data.toString('latin1').trim() === '[DONE]'
+    );
   }
 
   /** The `data:` lines joined by newlines; null when there is none (comments, blank lines). */
@@ -112,7 +120,7 @@ export class SseFramer {
 function readFields(raw: Buffer): Fields {
   let name = '';
   let data: Buffer | null = null;
-  for (let start = hasByteOrderMark(raw) ? 3 : 0; start < raw.length; ) {
+  for (let start = hasByteOrderMark(raw) ? 3 : 0; start < raw.length;) {
     const feed = raw.indexOf(LF, start);
     const next = feed === -1 ? raw.length : feed + 1;
     let end = feed === -1 ? raw.length : feed;
@@ -120,7 +128,8 @@ function readFields(raw: Buffer): Fields {
     if (isField(raw, start, 'data')) {
       const value = fieldValue(raw, start + 4, end);
       data = data === null ? value : Buffer.concat([data, Buffer.from('\n'), value]);
-    } else if (isField(raw, start, 'event')) name = fieldValue(raw, start + 5, end).toString('utf8');
+    } else if (isField(raw, start, 'event'))
+      name = fieldValue(raw, start + 5, end).toString('utf8');
     start = next;
   }
   return { name, data };
@@ -132,7 +141,8 @@ function hasByteOrderMark(raw: Buffer): boolean {
 }
 
 function isField(raw: Buffer, start: number, field: 'data' | 'event'): boolean {
-  for (let at = 0; at < field.length; at += 1) if (raw[start + at] !== field.charCodeAt(at)) return false;
+  for (let at = 0; at < field.length; at += 1)
+    if (raw[start + at] !== field.charCodeAt(at)) return false;
   return raw[start + field.length] === COLON;
 }
 

@@ -36,7 +36,8 @@ export class EventStreamReader implements StreamReader {
     if (this.form === 'whole') this.feed(this.eventsOfWhole());
     const last = this.framer.end();
     // After the finish, an event that was cut off takes nothing from the answer.
-    if (last && !(this.handler.hasFinish && isCutOff(last))) this.handler.onEvent(new SseEvent(closed(last.raw)), this.out);
+    if (last && !(this.handler.hasFinish && isCutOff(last)))
+      this.handler.onEvent(new SseEvent(closed(last.raw)), this.out);
     this.handler.onEnd(this.out);
     return this.out.take();
   }

@@ -52,7 +52,13 @@ export abstract class StreamHandler {
   onEnd(out: ByteOutput): void {
     if (this.state !== 'running') return;
     if (this.tap.hasFinish) this.finish(out);
-    else this.fail(upstreamError('server', { message: 'The upstream ended the stream before it was finished.' }), out);
+    else
+      this.fail(
+        upstreamError('server', {
+          message: 'The upstream ended the stream before it was finished.',
+        }),
+        out,
+      );
   }
 
   /** Says what is owed to the client of a stream that the upstream has ended, now that it is known what is charged for it. */

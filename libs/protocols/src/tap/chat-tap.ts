@@ -28,7 +28,8 @@ export class ChatTap implements StreamTap {
     }
     for (const choice of records(chunk['choices'])) {
       this.generated(generatedText(record(choice['delta'])));
-      if (typeof choice['finish_reason'] === 'string' && choice['finish_reason'] !== '') this.hasFinish = true;
+      if (typeof choice['finish_reason'] === 'string' && choice['finish_reason'] !== '')
+        this.hasFinish = true;
     }
   }
 

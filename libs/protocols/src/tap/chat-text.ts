@@ -10,7 +10,8 @@ export interface ChatText {
 /** `content` is a string, or parts (Mistral: `text` and `thinking` parts); thinking is also found in `reasoning_content` and `reasoning`. */
 export function chatText(message: JsonRecord): ChatText {
   const content = message['content'];
-  const own: ChatText = typeof content === 'string' ? { text: content, thinking: '' } : partsText(list(content));
+  const own: ChatText =
+    typeof content === 'string' ? { text: content, thinking: '' } : partsText(list(content));
   const beside = nonEmpty(message['reasoning_content']) ?? nonEmpty(message['reasoning']) ?? '';
   return { text: own.text, thinking: own.thinking || beside };
 }
@@ -26,19 +27,27 @@ function partsText(parts: readonly unknown[]): ChatText {
 }
 
 function thinkingText(value: unknown): string {
-  return text(value) ?? records(value).map((part) => text(part['text']) ?? '').join('');
+  return (
+    text(value) ??
+    records(value)
+      .map((part) => text(part['text']) ?? '')
+      .join('')
+  );
 }
 
 /** Everything a message or delta generated: what is counted when the upstream reports no usage. */
 export function generatedText(message: JsonRecord): string {
   const { text: answer, thinking } = chatText(message);
-  const calls = records(message['tool_calls']).map((call) => callText(record(call['function']), record(call['custom'])));
+  const calls = records(message['tool_calls']).map((call) =>
+    callText(record(call['function']), record(call['custom'])),
+  );
   const legacy = callText(record(message['function_call']), {});
   return thinking + answer + (text(message['refusal']) ?? '') + calls.join('') + legacy;
 }
 
 function callText(fn: JsonRecord, custom: JsonRecord): string {
   const args = fn['arguments'] ?? custom['input'];
-  const written = text(args) ?? (typeof args === 'object' && args !== null ? JSON.stringify(args) : '');
+  const written =
+    text(args) ?? (typeof args === 'object' && args !== null ? JSON.stringify(args) : '');
   return (text(fn['name']) ?? text(custom['name']) ?? '') + written;
 }

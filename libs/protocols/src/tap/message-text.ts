@@ -4,7 +4,8 @@ import type { JsonRecord } from '../json/json-guard.ts';
 /** What the model generated of one whole content block. Results of server tools are input, not output. */
 export function messageText(block: JsonRecord): string {
   const type = text(block['type']) ?? '';
-  if (type.endsWith('tool_use')) return (text(block['name']) ?? '') + JSON.stringify(block['input'] ?? {});
+  if (type.endsWith('tool_use'))
+    return (text(block['name']) ?? '') + JSON.stringify(block['input'] ?? {});
   if (type === 'text') return text(block['text']) ?? '';
   return type === 'thinking' ? (text(block['thinking']) ?? '') : '';
 }

@@ -26,7 +26,8 @@ export class MessagesTap implements StreamTap {
       this.merge(event['usage']);
       this.hasLastUsage ||= isRecord(event['usage']) && this.usage !== null;
       if (typeof record(event['delta'])['stop_reason'] === 'string') this.hasFinish = true;
-    } else if (type === 'content_block_start') this.generated(blockStartText(record(event['content_block'])));
+    } else if (type === 'content_block_start')
+      this.generated(blockStartText(record(event['content_block'])));
     else if (type === 'content_block_delta') this.generated(deltaText(record(event['delta'])));
   }
 
@@ -51,7 +52,11 @@ export class MessagesTap implements StreamTap {
 function blockStartText(block: JsonRecord): string {
   const type = text(block['type']) ?? '';
   if (type.endsWith('tool_use')) return text(block['name']) ?? '';
-  return type === 'text' ? (text(block['text']) ?? '') : type === 'thinking' ? (text(block['thinking']) ?? '') : '';
+  return type === 'text'
+    ? (text(block['text']) ?? '')
+    : type === 'thinking'
+      ? (text(block['thinking']) ?? '')
+      : '';
 }
 
 function deltaText(delta: JsonRecord): string {

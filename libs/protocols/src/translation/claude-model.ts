@@ -17,7 +17,13 @@ const OLD_NAME = /claude-(\d)(?:[-.](\d))?-[a-z]+/i;
 /** https://platform.claude.com/docs/en/build-with-claude/adaptive-thinking and the migration guide of each model. */
 export function claudeModel(name: string): ClaudeModel {
   const version = versionOf(name);
-  if (version === null) return { thinking: 'adaptive', takesSampling: true, takesBothSampling: true, takesMidSystem: false };
+  if (version === null)
+    return {
+      thinking: 'adaptive',
+      takesSampling: true,
+      takesBothSampling: true,
+      takesMidSystem: false,
+    };
   return {
     thinking: version >= 4.06 ? 'adaptive' : version >= 3.07 ? 'budget' : 'none',
     takesSampling: version < 4.07,

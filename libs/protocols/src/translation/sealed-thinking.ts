@@ -18,5 +18,9 @@ export function unsealThinking(sealed: unknown): JsonRecord | null {
 /** Anthropic takes its thinking back only with the signature it gave. */
 export function isReusable(block: JsonRecord): boolean {
   if (block['type'] === 'redacted_thinking') return nonEmpty(block['data']) !== null;
-  return block['type'] === 'thinking' && typeof block['thinking'] === 'string' && nonEmpty(block['signature']) !== null;
+  return (
+    block['type'] === 'thinking' &&
+    typeof block['thinking'] === 'string' &&
+    nonEmpty(block['signature']) !== null
+  );
 }

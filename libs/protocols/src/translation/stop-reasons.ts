@@ -22,12 +22,21 @@ const STOP_REASONS: Readonly<Record<string, string>> = {
 };
 
 export function finishReason(stopReason: string | null): string {
-  return (stopReason !== null && Object.hasOwn(FINISH_REASONS, stopReason) && FINISH_REASONS[stopReason]) || 'stop';
+  return (
+    (stopReason !== null &&
+      Object.hasOwn(FINISH_REASONS, stopReason) &&
+      FINISH_REASONS[stopReason]) ||
+    'stop'
+  );
 }
 
 /** Several vendors say `stop` after tool calls; clients of messages act on `tool_use` only (behaviour 21). */
-export function stopReason(finish: string | null, facts: { hasTools: boolean; hasRefusal: boolean }): string {
+export function stopReason(
+  finish: string | null,
+  facts: { hasTools: boolean; hasRefusal: boolean },
+): string {
   if (facts.hasRefusal) return 'refusal';
-  const mapped = (finish !== null && Object.hasOwn(STOP_REASONS, finish) && STOP_REASONS[finish]) || 'end_turn';
+  const mapped =
+    (finish !== null && Object.hasOwn(STOP_REASONS, finish) && STOP_REASONS[finish]) || 'end_turn';
   return mapped === 'end_turn' && facts.hasTools ? 'tool_use' : mapped;
 }

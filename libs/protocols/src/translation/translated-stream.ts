@@ -44,7 +44,8 @@ export class TranslatedStream<S> extends StreamHandler {
   constructor(options: TranslatedStreamOptions<S>) {
     super();
     this.options = options;
-    this.tap = options.dialect === 'openai' ? new ChatTap(options.sink) : new MessagesTap(options.sink);
+    this.tap =
+      options.dialect === 'openai' ? new ChatTap(options.sink) : new MessagesTap(options.sink);
     this.translated = options.translation.initial;
   }
 
@@ -53,14 +54,17 @@ export class TranslatedStream<S> extends StreamHandler {
   }
 
   eventsOfWhole(answer: unknown): string {
-    return this.options.dialect === 'openai' ? completionEvents(record(answer)) : messageEvents(record(answer));
+    return this.options.dialect === 'openai'
+      ? completionEvents(record(answer))
+      : messageEvents(record(answer));
   }
 
   protected read(event: SseEvent, out: ByteOutput): void {
     if (event.data === null) return event.raw.length > 2 ? out.addText(this.keepAlive) : undefined;
     if (event.isHollow) return out.addText(this.keepAlive);
     const value = parseJson(event.data);
-    if (!isRecord(value)) return event.isDone ? this.onDone(out) : this.fail(upstreamError('unreadable'), out);
+    if (!isRecord(value))
+      return event.isDone ? this.onDone(out) : this.fail(upstreamError('unreadable'), out);
     const error = readInBandError(value);
     this.tap.observe(value);
     if (error) return this.fail(error, out);

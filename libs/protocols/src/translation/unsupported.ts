@@ -13,5 +13,8 @@ export function unsupportedHere(feature: string, param: string, advice: string):
 /** The field is named once: at the head of the sentence. */
 function refused(feature: string, param: string, where: string): InvalidRequest {
   const subject = feature === param ? param : `${param}: ${feature}`;
-  return new InvalidRequest(`${subject} is not supported ${where}.`, { param, code: 'unsupported_parameter' });
+  return new InvalidRequest(`${subject} is not supported ${where}.`, {
+    param,
+    code: 'unsupported_parameter',
+  });
 }

@@ -28,7 +28,13 @@ export function readChatUsage(value: unknown): TokenUsage | null {
     // xAI leaves reasoning out of completion_tokens; Gemini's compatible endpoint leaves out thoughts without naming them.
     else output += unexplained;
   }
-  return { input, cacheRead: cached, cacheWrite: written, output, reasoning: Math.min(reasoning, output) };
+  return {
+    input,
+    cacheRead: cached,
+    cacheWrite: written,
+    output,
+    reasoning: Math.min(reasoning, output),
+  };
 }
 
 interface Figures {
@@ -48,11 +54,22 @@ function readFigures(usage: JsonRecord): Figures | null {
   const completion = tokenCount(usage['completion_tokens']);
   const total = tokenCount(usage['total_tokens']);
   // DeepSeek, Hugging Face and Mistral have names of their own.
-  const cached = tokenCount(promptDetails['cached_tokens'], usage['prompt_cache_hit_tokens'], usage['cached_tokens'], usage['num_cached_tokens']);
+  const cached = tokenCount(
+    promptDetails['cached_tokens'],
+    usage['prompt_cache_hit_tokens'],
+    usage['cached_tokens'],
+    usage['num_cached_tokens'],
+  );
   const written = tokenCount(promptDetails['cache_write_tokens']);
   const reasoning = tokenCount(completionDetails['reasoning_tokens'], usage['reasoning_tokens']);
   const promptAudio = tokenCount(promptDetails['audio_tokens']);
-  if (prompt === UNREADABLE || completion === UNREADABLE || total === UNREADABLE || cached === UNREADABLE) return null;
+  if (
+    prompt === UNREADABLE ||
+    completion === UNREADABLE ||
+    total === UNREADABLE ||
+    cached === UNREADABLE
+  )
+    return null;
   if (written === UNREADABLE || reasoning === UNREADABLE || promptAudio === UNREADABLE) return null;
   if (prompt === null && completion === null && total === null) return null;
   return {

@@ -14,7 +14,13 @@ export function readMessagesUsage(value: unknown): TokenUsage | null {
   const write5m = tokenCount(writes['ephemeral_5m_input_tokens']);
   const write1h = tokenCount(writes['ephemeral_1h_input_tokens']);
   const thinking = tokenCount(record(value['output_tokens_details'])['thinking_tokens']);
-  if (input === UNREADABLE || output === UNREADABLE || cacheRead === UNREADABLE || cacheWrite === UNREADABLE) return null;
+  if (
+    input === UNREADABLE ||
+    output === UNREADABLE ||
+    cacheRead === UNREADABLE ||
+    cacheWrite === UNREADABLE
+  )
+    return null;
   if (write5m === UNREADABLE || write1h === UNREADABLE || thinking === UNREADABLE) return null;
   if (input === null && output === null) return null;
   return {
@@ -28,7 +34,9 @@ export function readMessagesUsage(value: unknown): TokenUsage | null {
 
 /** A stream's figures: those of message_start, overridden by every non-null field of each message_delta, which are cumulative (behaviour 11). */
 export function mergeMessagesUsage(earlier: JsonRecord, later: unknown): JsonRecord {
-  const given = Object.entries(record(later)).filter(([, value]) => value !== null && value !== undefined);
+  const given = Object.entries(record(later)).filter(
+    ([, value]) => value !== null && value !== undefined,
+  );
   return { ...earlier, ...Object.fromEntries(given) };
 }
 

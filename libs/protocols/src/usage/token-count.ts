@@ -7,5 +7,11 @@ const TOKENS_MAX = 2 ** 40;
 export function tokenCount(...aliases: readonly unknown[]): number | null | typeof UNREADABLE {
   const value = aliases.find((alias) => alias !== undefined && alias !== null);
   if (value === undefined) return null;
-  return typeof value === 'number' && Number.isInteger(value) && value >= 0 && !Object.is(value, -0) && value <= TOKENS_MAX ? value : UNREADABLE;
+  return typeof value === 'number' &&
+    Number.isInteger(value) &&
+    value >= 0 &&
+    !Object.is(value, -0) &&
+    value <= TOKENS_MAX
+    ? value
+    : UNREADABLE;
 }

@@ -7,27 +7,78 @@ import { readChatUsage, toChatUsage } from './chat-usage.ts';
 import { mergeMessagesUsage, readMessagesUsage, toMessagesUsage } from './messages-usage.ts';
 import { toResponsesUsage } from './responses-usage.ts';
 
-const chat = (prompt_tokens: number, completion_tokens: number, total_tokens: number, more: object = {}): object => ({ prompt_tokens, completion_tokens, total_tokens, ...more });
+const chat = (
+  prompt_tokens: number,
+  completion_tokens: number,
+  total_tokens: number,
+  more: object = {},
+): object => ({ prompt_tokens, completion_tokens, total_tokens, ...more });
 const details = (cached_tokens: number, reasoning_tokens: number, more: object = {}): object => ({
   prompt_tokens_details: { cached_tokens, ...more },
   completion_tokens_details: { reasoning_tokens },
 });
-const usage = (input: number, cacheRead: number, cacheWrite: number, output: number, reasoning: number): TokenUsage => ({ input, cacheRead, cacheWrite, output, reasoning });
+const usage = (
+  input: number,
+  cacheRead: number,
+  cacheWrite: number,
+  output: number,
+  reasoning: number,
+): TokenUsage => ({ input, cacheRead, cacheWrite, output, reasoning });
 
 describe('chat usage in normal form', () => {
   test.each([
-    ['OpenAI with cache and reasoning', chat(100, 50, 150, details(30, 20)), usage(70, 30, 0, 50, 20)],
-    ['OpenAI with cache writes', chat(100, 50, 150, details(30, 0, { cache_write_tokens: 40 })), usage(30, 30, 40, 50, 0)],
-    ['behaviour 13: cached_tokens > prompt_tokens (Azure-Grok) never yields a negative', chat(10, 213, 223, details(161, 0)), usage(10, 161, 0, 213, 0)],
-    ['cached tokens beside the prompt and in the total are not output', chat(10, 5, 31, details(16, 0)), usage(10, 16, 0, 5, 0)],
-    ['behaviour 14: xAI total=p+c+r bills c+r', chat(12, 2, 334, details(2, 320)), usage(10, 2, 0, 322, 320)],
-    ['behaviour 14: OpenAI total=p+c bills c', chat(12, 322, 334, details(2, 320)), usage(10, 2, 0, 322, 320)],
-    ['Mistral audio of the prompt only in the total', chat(9, 248, 632, details(0, 0, { audio_tokens: 375 })), usage(384, 0, 0, 248, 0)],
+    [
+      'OpenAI with cache and reasoning',
+      chat(100, 50, 150, details(30, 20)),
+      usage(70, 30, 0, 50, 20),
+    ],
+    [
+      'OpenAI with cache writes',
+      chat(100, 50, 150, details(30, 0, { cache_write_tokens: 40 })),
+      usage(30, 30, 40, 50, 0),
+    ],
+    [
+      'behaviour 13: cached_tokens > prompt_tokens (Azure-Grok) never yields a negative',
+      chat(10, 213, 223, details(161, 0)),
+      usage(10, 161, 0, 213, 0),
+    ],
+    [
+      'cached tokens beside the prompt and in the total are not output',
+      chat(10, 5, 31, details(16, 0)),
+      usage(10, 16, 0, 5, 0),
+    ],
+    [
+      'behaviour 14: xAI total=p+c+r bills c+r',
+      chat(12, 2, 334, details(2, 320)),
+      usage(10, 2, 0, 322, 320),
+    ],
+    [
+      'behaviour 14: OpenAI total=p+c bills c',
+      chat(12, 322, 334, details(2, 320)),
+      usage(10, 2, 0, 322, 320),
+    ],
+    [
+      'Mistral audio of the prompt only in the total',
+      chat(9, 248, 632, details(0, 0, { audio_tokens: 375 })),
+      usage(384, 0, 0, 248, 0),
+    ],
     ['Gemini-compatible: an unexplained rest is output', chat(35, 12, 109), usage(35, 0, 0, 74, 0)],
-    ['DeepSeek cache hits', chat(348, 65, 413, { prompt_cache_hit_tokens: 256, prompt_cache_miss_tokens: 92 }), usage(92, 256, 0, 65, 0)],
+    [
+      'DeepSeek cache hits',
+      chat(348, 65, 413, { prompt_cache_hit_tokens: 256, prompt_cache_miss_tokens: 92 }),
+      usage(92, 256, 0, 65, 0),
+    ],
     ['Hugging Face cached_tokens', chat(19, 29, 48, { cached_tokens: 9 }), usage(10, 9, 0, 29, 0)],
-    ['Mistral num_cached_tokens', chat(70, 12, 82, { num_cached_tokens: 69 }), usage(1, 69, 0, 12, 0)],
-    ['reasoning above completion is only clamped', chat(10, 6000, 6010, details(0, 6001)), usage(10, 0, 0, 6000, 6000)],
+    [
+      'Mistral num_cached_tokens',
+      chat(70, 12, 82, { num_cached_tokens: 69 }),
+      usage(1, 69, 0, 12, 0),
+    ],
+    [
+      'reasoning above completion is only clamped',
+      chat(10, 6000, 6010, details(0, 6001)),
+      usage(10, 0, 0, 6000, 6000),
+    ],
     ['embeddings', { prompt_tokens: 8, total_tokens: 8 }, usage(8, 0, 0, 0, 0)],
     ['a total alone is prompt', { total_tokens: 8 }, usage(8, 0, 0, 0, 0)],
     ['no total at all', { prompt_tokens: 8, completion_tokens: 2 }, usage(8, 0, 0, 2, 0)],
@@ -35,28 +86,68 @@ describe('chat usage in normal form', () => {
     expect(readChatUsage(given)).toEqual(expected);
   });
 
-  test.each([[null], ['text'], [{}], [chat(-1, 5, 4)], [chat(1.5, 5, 6)], [chat(Number.NaN, 5, 6)], [{ prompt_tokens: '5', completion_tokens: 5 }], [chat(1, 2, 3, details(-4, 0))], [chat(1e300, 2, 3)]])(
-    'S27: %j is not trusted',
-    (given) => expect(readChatUsage(given)).toBeNull(),
-  );
+  test.each([
+    [null],
+    ['text'],
+    [{}],
+    [chat(-1, 5, 4)],
+    [chat(1.5, 5, 6)],
+    [chat(Number.NaN, 5, 6)],
+    [{ prompt_tokens: '5', completion_tokens: 5 }],
+    [chat(1, 2, 3, details(-4, 0))],
+    [chat(1e300, 2, 3)],
+  ])('S27: %j is not trusted', (given) => expect(readChatUsage(given)).toBeNull());
 });
 
 describe('messages usage in normal form', () => {
   test('splits cache writes, excludes caches from input, counts thinking as part of output', () => {
-    const given = { input_tokens: 6, cache_creation_input_tokens: 574, cache_read_input_tokens: 20_443, output_tokens: 489, output_tokens_details: { thinking_tokens: 77 } };
+    const given = {
+      input_tokens: 6,
+      cache_creation_input_tokens: 574,
+      cache_read_input_tokens: 20_443,
+      output_tokens: 489,
+      output_tokens_details: { thinking_tokens: 77 },
+    };
     expect(readMessagesUsage(given)).toEqual(usage(6, 20_443, 574, 489, 77));
-    expect(readMessagesUsage({ input_tokens: 1, output_tokens: 2, cache_creation: { ephemeral_5m_input_tokens: 3, ephemeral_1h_input_tokens: 4 } })).toEqual(usage(1, 0, 7, 2, 0));
+    expect(
+      readMessagesUsage({
+        input_tokens: 1,
+        output_tokens: 2,
+        cache_creation: { ephemeral_5m_input_tokens: 3, ephemeral_1h_input_tokens: 4 },
+      }),
+    ).toEqual(usage(1, 0, 7, 2, 0));
   });
 
-  test('behaviour 11: a stream\'s usage is message_start overridden by every non-null field of message_delta, also when input grew', () => {
-    const start = { input_tokens: 2, cache_creation_input_tokens: 3068, cache_read_input_tokens: 0, output_tokens: 69 };
-    const delta = { input_tokens: 6, cache_creation_input_tokens: 3337, cache_read_input_tokens: 6289, output_tokens: 198, server_tool_use: null };
-    expect(readMessagesUsage(mergeMessagesUsage(start, delta))).toEqual(usage(6, 6289, 3337, 198, 0));
-    expect(readMessagesUsage(mergeMessagesUsage(start, { output_tokens: 5, input_tokens: null }))).toEqual(usage(2, 0, 3068, 5, 0));
+  test("behaviour 11: a stream's usage is message_start overridden by every non-null field of message_delta, also when input grew", () => {
+    const start = {
+      input_tokens: 2,
+      cache_creation_input_tokens: 3068,
+      cache_read_input_tokens: 0,
+      output_tokens: 69,
+    };
+    const delta = {
+      input_tokens: 6,
+      cache_creation_input_tokens: 3337,
+      cache_read_input_tokens: 6289,
+      output_tokens: 198,
+      server_tool_use: null,
+    };
+    expect(readMessagesUsage(mergeMessagesUsage(start, delta))).toEqual(
+      usage(6, 6289, 3337, 198, 0),
+    );
+    expect(
+      readMessagesUsage(mergeMessagesUsage(start, { output_tokens: 5, input_tokens: null })),
+    ).toEqual(usage(2, 0, 3068, 5, 0));
   });
 
   test('S27: negative, fractional and absent figures are not trusted', () => {
-    for (const given of [null, {}, { input_tokens: -1, output_tokens: 2 }, { input_tokens: 1, output_tokens: 0.5 }, { input_tokens: 1, output_tokens: '2' }]) {
+    for (const given of [
+      null,
+      {},
+      { input_tokens: -1, output_tokens: 2 },
+      { input_tokens: 1, output_tokens: 0.5 },
+      { input_tokens: 1, output_tokens: '2' },
+    ]) {
       expect(readMessagesUsage(given)).toBeNull();
     }
   });
@@ -65,10 +156,15 @@ describe('messages usage in normal form', () => {
 describe('usage for clients', () => {
   const anyUsage = fc
     .record({ input: fc.nat(), cacheRead: fc.nat(), cacheWrite: fc.nat(), output: fc.nat() })
-    .chain((counts) => fc.nat({ max: counts.output }).map((reasoning) => ({ ...counts, reasoning })));
+    .chain((counts) =>
+      fc.nat({ max: counts.output }).map((reasoning) => ({ ...counts, reasoning })),
+    );
 
   test('behaviour 12: prompt_tokens is input plus both caches, and the round trip is the identity', () => {
-    expect(toChatUsage(usage(10, 20, 30, 5, 1))).toMatchObject({ prompt_tokens: 60, prompt_tokens_details: { cached_tokens: 20, cache_write_tokens: 30 } });
+    expect(toChatUsage(usage(10, 20, 30, 5, 1))).toMatchObject({
+      prompt_tokens: 60,
+      prompt_tokens_details: { cached_tokens: 20, cache_write_tokens: 30 },
+    });
     fc.assert(
       fc.property(anyUsage, (given) => {
         expect(readChatUsage(toChatUsage(given))).toEqual(given);
@@ -78,43 +174,73 @@ describe('usage for clients', () => {
   });
 
   test('cache counts of a messages client are never null, and a responses client gets an inclusive input', () => {
-    expect(toMessagesUsage(usage(1, 0, 0, 2, 0))).toEqual({ input_tokens: 1, cache_creation_input_tokens: 0, cache_read_input_tokens: 0, output_tokens: 2 });
-    expect(toResponsesUsage(usage(1, 2, 3, 4, 1))).toMatchObject({ input_tokens: 6, input_tokens_details: { cached_tokens: 2 }, total_tokens: 10 });
+    expect(toMessagesUsage(usage(1, 0, 0, 2, 0))).toEqual({
+      input_tokens: 1,
+      cache_creation_input_tokens: 0,
+      cache_read_input_tokens: 0,
+      output_tokens: 2,
+    });
+    expect(toResponsesUsage(usage(1, 2, 3, 4, 1))).toMatchObject({
+      input_tokens: 6,
+      input_tokens_details: { cached_tokens: 2 },
+      total_tokens: 10,
+    });
   });
 });
 
 describeRecorded('recorded usage', () => {
-  const reported = recordings(({ usage: found, protocol }) => isRecord(found) && protocol !== 'models');
+  const reported = recordings(
+    ({ usage: found, protocol }) => isRecord(found) && protocol !== 'models',
+  );
 
-  test.each(reported.map(({ file, protocol, usage: found }) => [file, protocol, found]))('%s adds up', (_, protocol, found) => {
-    const raw = record(found);
-    if (protocol === 'messages') {
-      const read = readMessagesUsage(raw);
-      expect(read).toMatchObject({ input: raw['input_tokens'], output: raw['output_tokens'] });
-      return;
-    }
-    const read = readChatUsage(raw);
-    if (!read) throw new Error('unreadable');
-    for (const count of Object.values(read)) expect(count).toBeGreaterThanOrEqual(0);
-    const cached = Number(record(raw['prompt_tokens_details'])['cached_tokens'] ?? 0);
-    const isCacheBeside = cached > Number(raw['prompt_tokens']);
-    expect(read.input + read.output + read.cacheWrite + (isCacheBeside ? 0 : read.cacheRead)).toBe(raw['total_tokens']);
-  });
+  test.each(reported.map(({ file, protocol, usage: found }) => [file, protocol, found]))(
+    '%s adds up',
+    (_, protocol, found) => {
+      const raw = record(found);
+      if (protocol === 'messages') {
+        const read = readMessagesUsage(raw);
+        expect(read).toMatchObject({ input: raw['input_tokens'], output: raw['output_tokens'] });
+        return;
+      }
+      const read = readChatUsage(raw);
+      if (!read) throw new Error('unreadable');
+      for (const count of Object.values(read)) expect(count).toBeGreaterThanOrEqual(0);
+      const cached = Number(record(raw['prompt_tokens_details'])['cached_tokens'] ?? 0);
+      const isCacheBeside = cached > Number(raw['prompt_tokens']);
+      expect(
+        read.input + read.output + read.cacheWrite + (isCacheBeside ? 0 : read.cacheRead),
+      ).toBe(raw['total_tokens']);
+    },
+  );
 
   test('agrees with genai-prices on every sampled body of the two protocols', () => {
-    const sample: unknown = JSON.parse(readFixture('usage/genai-prices__usages.sample.json').toString('utf8'));
+    const sample: unknown = JSON.parse(
+      readFixture('usage/genai-prices__usages.sample.json').toString('utf8'),
+    );
     let compared = 0;
     for (const { body, extracted } of records(sample)) {
       const raw = record(record(body)['usage']);
       const isChat = raw['prompt_tokens'] !== undefined;
-      if (!isChat && (raw['input_tokens'] === undefined || raw['input_tokens_details'] !== undefined)) continue;
+      if (
+        !isChat &&
+        (raw['input_tokens'] === undefined || raw['input_tokens_details'] !== undefined)
+      )
+        continue;
       const read = isChat ? readChatUsage(raw) : readMessagesUsage(raw);
       if (!read) throw new Error(JSON.stringify(raw));
       const input = read.input + read.cacheRead + read.cacheWrite;
       // Gemini's compatible endpoint leaves thoughts out of completion_tokens without naming them; the sample's authors do not add them back, protocol.md 4.6 does.
-      if (isChat && Number(raw['total_tokens']) > Number(raw['prompt_tokens']) + Number(raw['completion_tokens'] ?? 0) && raw['completion_tokens_details'] === undefined) continue;
+      if (
+        isChat &&
+        Number(raw['total_tokens']) >
+          Number(raw['prompt_tokens']) + Number(raw['completion_tokens'] ?? 0) &&
+        raw['completion_tokens_details'] === undefined
+      )
+        continue;
       const expected = records(extracted).map(({ usage: found }) => record(found));
-      expect(expected.map((found) => [found['input_tokens'], found['output_tokens'] ?? 0])).toContainEqual([input, read.output]);
+      expect(
+        expected.map((found) => [found['input_tokens'], found['output_tokens'] ?? 0]),
+      ).toContainEqual([input, read.output]);
       compared += 1;
     }
     expect(compared).toBeGreaterThan(100);

@@ -8,13 +8,22 @@ export interface BookCheck {
 }
 
 const CHARGED = `u.kind IN ('usage', 'reap')`;
-const SUMS = ['requests', 'charge', 'input_tokens', 'cache_read_tokens', 'cache_write_tokens', 'output_tokens'];
+const SUMS = [
+  'requests',
+  'charge',
+  'input_tokens',
+  'cache_read_tokens',
+  'cache_write_tokens',
+  'output_tokens',
+];
 const DAY_SUMS = [...SUMS, 'errors'];
 
 /** `keys` are columns that the roll-up and usage_events share. */
 function differFromRows(table: string, keys: readonly string[]): string {
   const group = ['hour', ...keys].join(', ');
-  const tokens = ['input_tokens', 'cache_read_tokens', 'cache_write_tokens', 'output_tokens'].map((name) => `sum(coalesce(u.${name}, 0)) AS ${name}`);
+  const tokens = ['input_tokens', 'cache_read_tokens', 'cache_write_tokens', 'output_tokens'].map(
+    (name) => `sum(coalesce(u.${name}, 0)) AS ${name}`,
+  );
   return `
     WITH rows AS (
       SELECT date_trunc('hour', u.started_at, 'UTC') AS hour, ${keys.map((key) => `u.${key}`).join(', ')}, count(DISTINCT u.rid)::numeric AS requests, sum(u.delta) AS charge, ${tokens.join(', ')}
@@ -27,7 +36,10 @@ function differFromRows(table: string, keys: readonly string[]): string {
     SELECT concat_ws(' ', ${group}) || format(' (${group}): rows %s, ${table} %s', told, kept) AS problem FROM compared WHERE told IS DISTINCT FROM kept`;
 }
 
-function daysDifferFromHours({ days, hours }: { days: string; hours: string }, keys: readonly string[]): string {
+function daysDifferFromHours(
+  { days, hours }: { days: string; hours: string },
+  keys: readonly string[],
+): string {
   const group = ['day', ...keys].join(', ');
   return `
     WITH hours AS (
@@ -131,7 +143,12 @@ export const BOOK_CHECKS: readonly BookCheck[] = [
     name: 'daily roll-ups',
     promise: 'each day == its hours',
     compared: 'SELECT count(*) FROM usage_rollups_daily',
-    problems: daysDifferFromHours({ days: 'usage_rollups_daily', hours: 'usage_rollups' }, ['user_id', 'key_id', 'model_id', 'upstream_id']),
+    problems: daysDifferFromHours({ days: 'usage_rollups_daily', hours: 'usage_rollups' }, [
+      'user_id',
+      'key_id',
+      'model_id',
+      'upstream_id',
+    ]),
   },
   {
     name: 'totals',
@@ -143,7 +160,10 @@ export const BOOK_CHECKS: readonly BookCheck[] = [
     name: 'daily totals',
     promise: 'each day == its hours',
     compared: 'SELECT count(*) FROM usage_totals_daily',
-    problems: daysDifferFromHours({ days: 'usage_totals_daily', hours: 'usage_totals' }, ['model_id', 'upstream_id']),
+    problems: daysDifferFromHours({ days: 'usage_totals_daily', hours: 'usage_totals' }, [
+      'model_id',
+      'upstream_id',
+    ]),
   },
   {
     name: 'dead letters',

@@ -14,8 +14,11 @@ export function findInstallation(environment: NodeJS.ProcessEnv): Backends {
   if (DATABASE_URL && REDIS_URL) return { databaseUrl: DATABASE_URL, redisUrl: REDIS_URL };
   const ports = portsSchema.parse(readState('ports.json'));
   const secrets = secretsSchema.parse(readState('secrets.json'));
-  const databaseUrl = DATABASE_URL ?? (ports.postgres && postgresUrl({ port: ports.postgres, password: secrets.postgres }));
-  const url = REDIS_URL ?? (ports.redis && redisUrl({ port: ports.redis, password: secrets.redis }));
+  const databaseUrl =
+    DATABASE_URL ??
+    (ports.postgres && postgresUrl({ port: ports.postgres, password: secrets.postgres }));
+  const url =
+    REDIS_URL ?? (ports.redis && redisUrl({ port: ports.redis, password: secrets.redis }));
   if (!databaseUrl || !url) throw missing();
   return { databaseUrl, redisUrl: url };
 }
@@ -29,5 +32,7 @@ function readState(name: string): unknown {
 }
 
 function missing(): Error {
-  return new Error('There is no installation to audit.\n  Fix: npm start, or set DATABASE_URL and REDIS_URL, or audit a fresh one with npm run audit -- --load 1000');
+  return new Error(
+    'There is no installation to audit.\n  Fix: npm start, or set DATABASE_URL and REDIS_URL, or audit a fresh one with npm run audit -- --load 1000',
+  );
 }

@@ -2,8 +2,19 @@ import { expect, test } from '@jest/globals';
 import { countVerdicts, describeFindings, isSound, type Finding } from './finding.ts';
 
 const HELD: Finding = { name: 'held', promise: 'a', compared: 3, problems: [] };
-const BROKEN: Finding = { name: 'broken', promise: 'b', compared: 3, problems: ['request 7: too much'] };
-const OPEN: Finding = { name: 'open', promise: 'c', compared: 0, problems: [], notJudged: 'the machine was busy' };
+const BROKEN: Finding = {
+  name: 'broken',
+  promise: 'b',
+  compared: 3,
+  problems: ['request 7: too much'],
+};
+const OPEN: Finding = {
+  name: 'open',
+  promise: 'c',
+  compared: 0,
+  problems: [],
+  notJudged: 'the machine was busy',
+};
 
 test('a promise that was not judged is neither held nor broken, and says why', () => {
   expect(countVerdicts([HELD, HELD, BROKEN, OPEN])).toBe('2 promises held, 1 BROKE, 1 NOT JUDGED');
@@ -15,6 +26,8 @@ test('a promise that was not judged is neither held nor broken, and says why', (
 
 test('what broke is broken, judged whole or not', () => {
   expect(isSound([HELD, BROKEN])).toBe(false);
-  expect(countVerdicts([{ ...BROKEN, notJudged: 'cut short' }])).toBe('0 promises held, 1 BROKE, 0 NOT JUDGED');
+  expect(countVerdicts([{ ...BROKEN, notJudged: 'cut short' }])).toBe(
+    '0 promises held, 1 BROKE, 0 NOT JUDGED',
+  );
   expect(describeFindings([BROKEN])).toMatch(/^ {2}- request 7: too much$/m);
 });

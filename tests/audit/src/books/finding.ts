@@ -16,19 +16,39 @@ const PROBLEMS_SHOWN = 10;
 
 /** A table for people; under it, where exactly each broken promise broke, and why one was not judged. */
 export function describeFindings(findings: readonly Finding[]): string {
-  const rows = findings.map((finding) => [finding.name, finding.promise, finding.compared.toLocaleString('en'), describeVerdict(finding)]);
+  const rows = findings.map((finding) => [
+    finding.name,
+    finding.promise,
+    finding.compared.toLocaleString('en'),
+    describeVerdict(finding),
+  ]);
   const header = ['check', 'promise', 'compared', 'result'];
-  const widths = header.map((title, column) => Math.max(title.length, ...rows.map((row) => row[column]?.length ?? 0)));
-  const line = (cells: readonly string[]): string => `  ${cells.map((cell, column) => (column === 2 ? cell.padStart(widths[column] ?? 0) : cell.padEnd(widths[column] ?? 0))).join('  ')}`.trimEnd();
+  const widths = header.map((title, column) =>
+    Math.max(title.length, ...rows.map((row) => row[column]?.length ?? 0)),
+  );
+  const line = (cells: readonly string[]): string =>
+    `  ${cells.map((cell, column) => (column === 2 ? cell.padStart(widths[column] ?? 0) : cell.padEnd(widths[column] ?? 0))).join('  ')}`.trimEnd();
   const broken = findings.filter(({ problems }) => problems.length > 0);
   const details = broken.flatMap(({ name, problems }) => [
     '',
     `${name}:`,
     ...problems.slice(0, PROBLEMS_SHOWN).map((problem) => `  - ${problem}`),
-    ...(problems.length > PROBLEMS_SHOWN ? [`  ... and ${problems.length - PROBLEMS_SHOWN} more`] : []),
+    ...(problems.length > PROBLEMS_SHOWN
+      ? [`  ... and ${problems.length - PROBLEMS_SHOWN} more`]
+      : []),
   ]);
-  const reasons = findings.flatMap((finding) => (verdictOf(finding) === 'not judged' ? ['', `${finding.name}: not judged, ${finding.notJudged}`] : []));
-  return [line(header), line(widths.map((width) => '-'.repeat(width))), ...rows.map(line), ...details, ...reasons].join('\n');
+  const reasons = findings.flatMap((finding) =>
+    verdictOf(finding) === 'not judged'
+      ? ['', `${finding.name}: not judged, ${finding.notJudged}`]
+      : [],
+  );
+  return [
+    line(header),
+    line(widths.map((width) => '-'.repeat(width))),
+    ...rows.map(line),
+    ...details,
+    ...reasons,
+  ].join('\n');
 }
 
 /** A broken promise is broken, also where it could not be judged whole. */
@@ -39,12 +59,15 @@ function verdictOf({ problems, notJudged }: Finding): Verdict {
 
 /** How many promises came to which verdict. */
 export function countVerdicts(findings: readonly Finding[]): string {
-  const count = (verdict: ReturnType<typeof verdictOf>): number => findings.filter((finding) => verdictOf(finding) === verdict).length;
+  const count = (verdict: ReturnType<typeof verdictOf>): number =>
+    findings.filter((finding) => verdictOf(finding) === verdict).length;
   return `${count('held')} promises held, ${count('broken')} BROKE, ${count('not judged')} NOT JUDGED`;
 }
 
 function describeVerdict(finding: Finding): string {
-  return { held: 'ok', broken: `${finding.problems.length} WRONG`, 'not judged': 'NOT JUDGED' }[verdictOf(finding)];
+  return { held: 'ok', broken: `${finding.problems.length} WRONG`, 'not judged': 'NOT JUDGED' }[
+    verdictOf(finding)
+  ];
 }
 
 /** No promise broke. */

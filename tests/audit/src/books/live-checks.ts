@@ -1,11 +1,22 @@
-import { BULL_PREFIX, shardNames, type LiveRecords, type RedisConnection } from '@tollgate/keyspace';
+import {
+  BULL_PREFIX,
+  shardNames,
+  type LiveRecords,
+  type RedisConnection,
+} from '@tollgate/keyspace';
 import type pg from 'pg';
 import { z } from 'zod';
 import type { Finding } from './finding.ts';
 
 /** Subscriptions read at a time. */
 const PAGE = 1_000;
-const subscriptionRow = z.object({ id: z.number(), user_id: z.number(), model_id: z.number(), live: z.coerce.number(), credit_seq: z.coerce.number() });
+const subscriptionRow = z.object({
+  id: z.number(),
+  user_id: z.number(),
+  model_id: z.number(),
+  live: z.coerce.number(),
+  credit_seq: z.coerce.number(),
+});
 
 export interface Books {
   database: pg.Client;
@@ -16,19 +27,41 @@ export interface Books {
 
 /** PostgreSQL's balance less overdraft, and Redis' balance: equal for every subscription once nothing is on its way. */
 export async function compareLiveBalances({ database, live }: Books): Promise<Finding> {
-  const { rows } = await database.query('SELECT id, user_id, model_id, balance - overdraft AS live, credit_seq FROM subscriptions ORDER BY id');
+  const { rows } = await database.query(
+    'SELECT id, user_id, model_id, balance - overdraft AS live, credit_seq FROM subscriptions ORDER BY id',
+  );
   const subscriptions = z.array(subscriptionRow).parse(rows);
   const books: Awaited<ReturnType<LiveRecords['getBooks']>> = [];
   for (let from = 0; from < subscriptions.length; from += PAGE) {
-    books.push(...(await live.getBooks(subscriptions.slice(from, from + PAGE).map((row) => ({ accountId: row.user_id, modelId: row.model_id })))));
+    books.push(
+      ...(await live.getBooks(
+        subscriptions
+          .slice(from, from + PAGE)
+          .map((row) => ({ accountId: row.user_id, modelId: row.model_id })),
+      )),
+    );
   }
   const problems = subscriptions.flatMap((row, index) => {
     const found = books[index];
-    if (!found) return [`subscription ${row.id}: Redis knows nothing of it, PostgreSQL has ${row.live}`];
-    const isEqual = found.balance === row.live && found.creditSeq === row.credit_seq && found.held === 0 && found.running === 0;
-    return isEqual ? [] : [`subscription ${row.id}: PostgreSQL ${row.live} at credit ${row.credit_seq}; Redis ${found.balance} at credit ${found.creditSeq}, held ${found.held} by ${found.running} requests`];
+    if (!found)
+      return [`subscription ${row.id}: Redis knows nothing of it, PostgreSQL has ${row.live}`];
+    const isEqual =
+      found.balance === row.live &&
+      found.creditSeq === row.credit_seq &&
+      found.held === 0 &&
+      found.running === 0;
+    return isEqual
+      ? []
+      : [
+          `subscription ${row.id}: PostgreSQL ${row.live} at credit ${row.credit_seq}; Redis ${found.balance} at credit ${found.creditSeq}, held ${found.held} by ${found.running} requests`,
+        ];
   });
-  return { name: 'live balances', promise: 'PostgreSQL - overdraft == Redis, nothing held', compared: subscriptions.length, problems };
+  return {
+    name: 'live balances',
+    promise: 'PostgreSQL - overdraft == Redis, nothing held',
+    compared: subscriptions.length,
+    problems,
+  };
 }
 
 /** Outboxes, holds and the usage queue: all empty when everything has arrived. */
@@ -38,10 +71,23 @@ export async function findUnarrived({ redis, shards }: Books): Promise<Finding> 
       { what: `outbox of ${shard}`, count: () => redis.xlen(`{${shard}}:outbox`) },
       { what: `holds of ${shard}`, count: () => redis.zcard(`{${shard}}:holds`) },
     ]),
-    ...['wait', 'active'].map((list) => ({ what: `usage jobs ${list}`, count: () => redis.llen(`${BULL_PREFIX}:usage:${list}`) })),
-    ...['delayed', 'failed', 'prioritized'].map((set) => ({ what: `usage jobs ${set}`, count: () => redis.zcard(`${BULL_PREFIX}:usage:${set}`) })),
+    ...['wait', 'active'].map((list) => ({
+      what: `usage jobs ${list}`,
+      count: () => redis.llen(`${BULL_PREFIX}:usage:${list}`),
+    })),
+    ...['delayed', 'failed', 'prioritized'].map((set) => ({
+      what: `usage jobs ${set}`,
+      count: () => redis.zcard(`${BULL_PREFIX}:usage:${set}`),
+    })),
   ];
   const counts = await Promise.all(places.map(({ count }) => count()));
-  const problems = places.flatMap(({ what }, index) => ((counts[index] ?? 0) > 0 ? [`${what}: ${counts[index]}`] : []));
-  return { name: 'on the way', promise: 'outboxes, holds and usage jobs are empty', compared: places.length, problems };
+  const problems = places.flatMap(({ what }, index) =>
+    (counts[index] ?? 0) > 0 ? [`${what}: ${counts[index]}`] : [],
+  );
+  return {
+    name: 'on the way',
+    promise: 'outboxes, holds and usage jobs are empty',
+    compared: places.length,
+    problems,
+  };
 }

@@ -1,5 +1,11 @@
 import { demoRecordSchema } from './demo-record.ts';
-import { createCustomer, createRoutedModel, startTollgate, subscribeWithKey, type Tollgate } from '@tollgate/harness';
+import {
+  createCustomer,
+  createRoutedModel,
+  startTollgate,
+  subscribeWithKey,
+  type Tollgate,
+} from '@tollgate/harness';
 import { auditBooks } from '../books/audit-books.ts';
 import type { Finding } from '../books/finding.ts';
 import { compareUsage } from './compare-usage.ts';
@@ -42,16 +48,29 @@ export async function auditLoad(options: LoadOptions): Promise<Finding[]> {
     const window = await openRateWindow(tollgate, scene);
     const startedAt = performance.now();
     await window.burst();
-    log(`Sending ${requests.toLocaleString('en')} requests${kill ? ' while every process is killed once' : ''}...`);
-    const plans = planRequests(requests, seed, { customers: CUSTOMERS, models: scene.models.length, addresses: scene.origins.length });
-    const records = await driveLoad({ plans, targetOf: (plan) => targetOf(scene, plan), concurrency: CONCURRENCY, onProgress: (progress) => kills?.advance(progress) });
+    log(
+      `Sending ${requests.toLocaleString('en')} requests${kill ? ' while every process is killed once' : ''}...`,
+    );
+    const plans = planRequests(requests, seed, {
+      customers: CUSTOMERS,
+      models: scene.models.length,
+      addresses: scene.origins.length,
+    });
+    const records = await driveLoad({
+      plans,
+      targetOf: (plan) => targetOf(scene, plan),
+      concurrency: CONCURRENCY,
+      onProgress: (progress) => kills?.advance(progress),
+    });
     await kills?.finish();
     if (kills) log(`Killed: ${kills.killed.join(', ')}.`);
     if (options.secondWindow) {
       await window.nextWindow();
       await window.burst();
     }
-    log(`${describeRecords(records)} in ${((performance.now() - startedAt) / 1_000).toFixed(0)} s. Waiting for the books...`);
+    log(
+      `${describeRecords(records)} in ${((performance.now() - startedAt) / 1_000).toFixed(0)} s. Waiting for the books...`,
+    );
     return [...(await compare(tollgate, [...records, ...window.records], kills)), window.finding()];
   } finally {
     closeClient();
@@ -73,40 +92,72 @@ async function setScene(tollgate: Tollgate): Promise<Scene> {
   const keys = [];
   for (let index = 0; index < CUSTOMERS; index++) {
     const customer = await createCustomer(tollgate, { amount: '1000000' });
-    keys.push(await subscribeWithKey(customer, { modelIds: [...models, embedding].map(({ id }) => id), tokens: TOKENS_EACH }));
+    keys.push(
+      await subscribeWithKey(customer, {
+        modelIds: [...models, embedding].map(({ id }) => id),
+        tokens: TOKENS_EACH,
+      }),
+    );
   }
   await tollgate.admin.syncAll();
-  return { origins: [...tollgate.nodeUrls, ...(tollgate.frontDoorUrl ? [tollgate.frontDoorUrl] : [])], models, embedding, keys };
+  return {
+    origins: [...tollgate.nodeUrls, ...(tollgate.frontDoorUrl ? [tollgate.frontDoorUrl] : [])],
+    models,
+    embedding,
+    keys,
+  };
 }
 
 async function openRateWindow(tollgate: Tollgate, { origins, models }: Scene): Promise<RateWindow> {
   const model = models[0] as Scene['models'][number];
   const customer = await createCustomer(tollgate);
   const apiKey = await subscribeWithKey(customer, { modelIds: [model.id], key: { rpm: RPM } });
-  return new RateWindow(origins.map((origin) => ({ origin, apiKey, model: model.name })), RPM);
+  return new RateWindow(
+    origins.map((origin) => ({ origin, apiKey, model: model.name })),
+    RPM,
+  );
 }
 
 function targetOf({ origins, models, embedding, keys }: Scene, plan: RequestPlan): Target {
   const model = plan.protocol === 'embeddings' ? embedding : models[plan.model];
-  return { origin: origins[plan.address] ?? '', apiKey: keys[plan.customer] ?? '', model: model?.name ?? '' };
+  return {
+    origin: origins[plan.address] ?? '',
+    apiKey: keys[plan.customer] ?? '',
+    model: model?.name ?? '',
+  };
 }
 
-async function compare(tollgate: Tollgate, clients: readonly ClientRecord[], kills: KillSchedule | undefined): Promise<Finding[]> {
+async function compare(
+  tollgate: Tollgate,
+  clients: readonly ClientRecord[],
+  kills: KillSchedule | undefined,
+): Promise<Finding[]> {
   const books = await auditBooks(tollgate, { drainMs: kills ? DRAIN_KILLED_MS : DRAIN_MS });
   const usage = await readUsage(tollgate.databaseUrl);
   const response = await fetch(`${tollgate.upstreamUrl}/record`);
   const provider = demoRecordSchema.parse(await response.json());
-  return [...compareUsage({ clients, provider, usage, wereKilled: kills !== undefined }), sumsOf(usage, clients), ...books];
+  return [
+    ...compareUsage({ clients, provider, usage, wereKilled: kills !== undefined }),
+    sumsOf(usage, clients),
+    ...books,
+  ];
 }
 
 /** For the reader: how much was compared. */
 function sumsOf(usage: ReadonlyMap<string, UsageRow>, clients: readonly ClientRecord[]): Finding {
   const known = clients.filter(({ rid }) => rid !== null && usage.has(rid));
   const charged = [...usage.values()].reduce((sum, { delta }) => sum + delta, 0);
-  return { name: 'charged tokens', promise: `of ${usage.size.toLocaleString('en')} requests in the books, ${known.length.toLocaleString('en')} known to clients by id`, compared: charged, problems: [] };
+  return {
+    name: 'charged tokens',
+    promise: `of ${usage.size.toLocaleString('en')} requests in the books, ${known.length.toLocaleString('en')} known to clients by id`,
+    compared: charged,
+    problems: [],
+  };
 }
 
 function describeRecords(records: readonly ClientRecord[]): string {
-  const counts = Object.entries(Object.groupBy(records, ({ ending }) => ending)).map(([ending, list]) => `${list?.length ?? 0} ${ending.replace('_', ' ')}`);
+  const counts = Object.entries(Object.groupBy(records, ({ ending }) => ending)).map(
+    ([ending, list]) => `${list?.length ?? 0} ${ending.replace('_', ' ')}`,
+  );
   return counts.join(', ');
 }

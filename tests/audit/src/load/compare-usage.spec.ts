@@ -6,16 +6,73 @@ import type { ClientRecord } from './send-request.ts';
 import type { UsageRow } from './usage-rows.ts';
 
 const RID = '01890000-0000-7000-8000-000000000001';
-const PLAN: RequestPlan = { protocol: 'chat', isStream: true, customer: 0, model: 0, address: 0, tokens: 20, delayMs: 0, promptWords: 3, hangUpAtByte: null };
-const CLIENT: ClientRecord = { plan: PLAN, rid: RID, status: 200, ending: 'completed', deliveredTokens: 20, recentTokens: 5 };
-const ENTRY: RecordEntry = { rid: RID, protocol: 'chat', mode: 'ok', isStream: true, emitted: 20, promptTokens: 10, reported: { prompt: 10, output: 20 }, ending: 'finished' };
-const ROW: UsageRow = { rid: RID, subscription_id: 1, delta: 30, charge: 30, outcome: 'completed', basis: 'reported', input: 10, output: 20, weight_input: 1_000_000, weight_output: 1_000_000 };
+const PLAN: RequestPlan = {
+  protocol: 'chat',
+  isStream: true,
+  customer: 0,
+  model: 0,
+  address: 0,
+  tokens: 20,
+  delayMs: 0,
+  promptWords: 3,
+  hangUpAtByte: null,
+};
+const CLIENT: ClientRecord = {
+  plan: PLAN,
+  rid: RID,
+  status: 200,
+  ending: 'completed',
+  deliveredTokens: 20,
+  recentTokens: 5,
+};
+const ENTRY: RecordEntry = {
+  rid: RID,
+  protocol: 'chat',
+  mode: 'ok',
+  isStream: true,
+  emitted: 20,
+  promptTokens: 10,
+  reported: { prompt: 10, output: 20 },
+  ending: 'finished',
+};
+const ROW: UsageRow = {
+  rid: RID,
+  subscription_id: 1,
+  delta: 30,
+  charge: 30,
+  outcome: 'completed',
+  basis: 'reported',
+  input: 10,
+  output: 20,
+  weight_input: 1_000_000,
+  weight_output: 1_000_000,
+};
 /** Of ten and fifteen: as the books are of a node that died before it had the upstream's last word. */
-const SHORT: UsageRow = { ...ROW, delta: 25, charge: 25, outcome: 'node_lost', basis: 'estimated', output: 15 };
+const SHORT: UsageRow = {
+  ...ROW,
+  delta: 25,
+  charge: 25,
+  outcome: 'node_lost',
+  basis: 'estimated',
+  output: 15,
+};
 
 /** Names of the checks that found something. */
-function broken({ client = CLIENT, entries = [ENTRY], row = ROW, ...disturbance }: { client?: ClientRecord; entries?: RecordEntry[]; row?: UsageRow } & Partial<Pick<Witnesses, 'wereKilled' | 'wereCut'>>): string[] {
-  const findings = compareUsage({ clients: [client], provider: entries, usage: new Map([[RID, row]]), wereKilled: false, ...disturbance });
+function broken({
+  client = CLIENT,
+  entries = [ENTRY],
+  row = ROW,
+  ...disturbance
+}: { client?: ClientRecord; entries?: RecordEntry[]; row?: UsageRow } & Partial<
+  Pick<Witnesses, 'wereKilled' | 'wereCut'>
+>): string[] {
+  const findings = compareUsage({
+    clients: [client],
+    provider: entries,
+    usage: new Map([[RID, row]]),
+    wereKilled: false,
+    ...disturbance,
+  });
   return findings.filter(({ problems }) => problems.length > 0).map(({ name }) => name);
 }
 
@@ -42,7 +99,13 @@ test('an answer that breaks off is a fault unless something was cut or killed, a
 });
 
 test('a cut excuses neither a charge the upstream knows nothing of nor a request nobody answered', () => {
-  expect(broken({ client: { ...CLIENT, ending: 'refused', rid: null }, entries: [], wereCut: true })).toEqual(['nothing invented']);
-  expect(broken({ client: { ...CLIENT, ending: 'unreached', rid: null }, wereCut: true })).toEqual(['unreached']);
-  expect(broken({ client: { ...CLIENT, ending: 'unreached', rid: null }, wereKilled: true })).toEqual([]);
+  expect(
+    broken({ client: { ...CLIENT, ending: 'refused', rid: null }, entries: [], wereCut: true }),
+  ).toEqual(['nothing invented']);
+  expect(broken({ client: { ...CLIENT, ending: 'unreached', rid: null }, wereCut: true })).toEqual([
+    'unreached',
+  ]);
+  expect(
+    broken({ client: { ...CLIENT, ending: 'unreached', rid: null }, wereKilled: true }),
+  ).toEqual([]);
 });

@@ -18,14 +18,20 @@ export interface Witnesses {
 
 /** The audit's core (issue: "done when" 3): three independent witnesses of the same requests, compared one request at a time. */
 export function compareUsage(witnesses: Witnesses): Finding[] {
-  const attempts = Map.groupBy(witnesses.provider.filter(({ ending }) => ending !== 'refused'), ({ rid }) => rid);
-  const of = (ending: ClientRecord['ending']): ClientRecord[] => witnesses.clients.filter((client) => client.ending === ending);
+  const attempts = Map.groupBy(
+    witnesses.provider.filter(({ ending }) => ending !== 'refused'),
+    ({ rid }) => rid,
+  );
+  const of = (ending: ClientRecord['ending']): ClientRecord[] =>
+    witnesses.clients.filter((client) => client.ending === ending);
   const findings = [
     {
       name: 'completed',
       promise: 'what the upstream reported == usage row == what left the balance',
       compared: of('completed').length,
-      problems: of('completed').flatMap((client) => problemOfCompleted(client, attempts, witnesses)),
+      problems: of('completed').flatMap((client) =>
+        problemOfCompleted(client, attempts, witnesses),
+      ),
     },
     {
       name: 'hung up',
@@ -45,60 +51,119 @@ export function compareUsage(witnesses: Witnesses): Finding[] {
     brokenFinding(of('broken'), attempts, witnesses),
     {
       name: 'unreached',
-      promise: witnesses.wereKilled ? 'found nobody to answer: nothing to compare' : 'none without a kill',
+      promise: witnesses.wereKilled
+        ? 'found nobody to answer: nothing to compare'
+        : 'none without a kill',
       compared: of('unreached').length,
-      problems: witnesses.wereKilled ? [] : of('unreached').map(({ plan }) => `a ${plan.protocol} request was not answered`),
+      problems: witnesses.wereKilled
+        ? []
+        : of('unreached').map(({ plan }) => `a ${plan.protocol} request was not answered`),
     },
     {
       name: 'nothing lost',
       promise: 'every request the upstream answered is in the books',
       compared: attempts.size,
-      problems: [...attempts].flatMap(([rid, entries]) => (witnesses.usage.has(rid) || entries.every(({ emitted }) => emitted === 0) ? [] : [`request ${rid}: the upstream emitted ${last(entries).emitted} tokens, the books know nothing`])),
+      problems: [...attempts].flatMap(([rid, entries]) =>
+        witnesses.usage.has(rid) || entries.every(({ emitted }) => emitted === 0)
+          ? []
+          : [
+              `request ${rid}: the upstream emitted ${last(entries).emitted} tokens, the books know nothing`,
+            ],
+      ),
     },
     {
       name: 'nothing invented',
       promise: 'every charge has its request at the upstream',
       compared: witnesses.usage.size,
-      problems: [...witnesses.usage.values()].flatMap((row) => (row.delta === 0 || attempts.has(row.rid) || witnesses.wereKilled ? [] : [`request ${row.rid} was charged ${row.delta}, the upstream knows nothing of it`])),
+      problems: [...witnesses.usage.values()].flatMap((row) =>
+        row.delta === 0 || attempts.has(row.rid) || witnesses.wereKilled
+          ? []
+          : [`request ${row.rid} was charged ${row.delta}, the upstream knows nothing of it`],
+      ),
     },
   ];
   return findings.filter(({ compared, problems }) => compared > 0 || problems.length > 0);
 }
 
-function brokenFinding(broken: readonly ClientRecord[], attempts: ReadonlyMap<string, RecordEntry[]>, witnesses: Witnesses): Finding {
+function brokenFinding(
+  broken: readonly ClientRecord[],
+  attempts: ReadonlyMap<string, RecordEntry[]>,
+  witnesses: Witnesses,
+): Finding {
   const found = { name: 'broken off', compared: broken.length };
-  if (!witnesses.wereKilled && !witnesses.wereCut) return { ...found, promise: 'none without a kill', problems: broken.map(({ rid, status }) => `request ${rid ?? 'without an id'} (status ${status ?? 'none'}) broke off`) };
-  const arrived = ({ deliveredTokens, recentTokens }: ClientRecord): number => (witnesses.wereKilled ? deliveredTokens - recentTokens : deliveredTokens);
+  if (!witnesses.wereKilled && !witnesses.wereCut)
+    return {
+      ...found,
+      promise: 'none without a kill',
+      problems: broken.map(
+        ({ rid, status }) =>
+          `request ${rid ?? 'without an id'} (status ${status ?? 'none'}) broke off`,
+      ),
+    };
+  const arrived = ({ deliveredTokens, recentTokens }: ClientRecord): number =>
+    witnesses.wereKilled ? deliveredTokens - recentTokens : deliveredTokens;
   return {
     ...found,
     promise: `delivered${witnesses.wereKilled ? ', but for the last moments' : ''} <= charged <= emitted`,
-    problems: broken.flatMap((client) => problemOfCutOff({ ...client, deliveredTokens: arrived(client) }, attempts, witnesses)),
+    problems: broken.flatMap((client) =>
+      problemOfCutOff({ ...client, deliveredTokens: arrived(client) }, attempts, witnesses),
+    ),
   };
 }
 
-function problemOfCompleted({ rid }: ClientRecord, attempts: ReadonlyMap<string, RecordEntry[]>, { usage, wereKilled }: Witnesses): string[] {
+function problemOfCompleted(
+  { rid }: ClientRecord,
+  attempts: ReadonlyMap<string, RecordEntry[]>,
+  { usage, wereKilled }: Witnesses,
+): string[] {
   const row = usage.get(rid ?? '');
   if (!row) return [`request ${rid}: completed, not in the books`];
   const reported = attempts.get(row.rid)?.findLast((entry) => entry.reported)?.reported;
-  if (!reported) return wereKilled ? [] : [`request ${rid}: completed, the upstream remembers no report`];
+  if (!reported)
+    return wereKilled ? [] : [`request ${rid}: completed, the upstream remembers no report`];
   const charge = chargeFor(row, { input: reported.prompt, output: reported.output });
   const says = `upstream ${reported.prompt}+${reported.output}, row ${row.input}+${row.output} (${row.basis}, ${row.outcome}), charge ${row.charge}, left the balance ${row.delta}, expected ${charge}`;
-  const isEqual = row.input === reported.prompt && row.output === reported.output && row.charge === charge && row.delta === charge && row.basis === 'reported';
+  const isEqual =
+    row.input === reported.prompt &&
+    row.output === reported.output &&
+    row.charge === charge &&
+    row.delta === charge &&
+    row.basis === 'reported';
   return isEqual ? [] : [`request ${rid}: ${says}`];
 }
 
-function problemOfCutOff({ rid, deliveredTokens, recentTokens }: ClientRecord, attempts: ReadonlyMap<string, RecordEntry[]>, { usage, wereKilled }: Witnesses): string[] {
+function problemOfCutOff(
+  { rid, deliveredTokens, recentTokens }: ClientRecord,
+  attempts: ReadonlyMap<string, RecordEntry[]>,
+  { usage, wereKilled }: Witnesses,
+): string[] {
   if (rid === null) return [];
   const row = usage.get(rid);
   const entries = attempts.get(rid);
-  if (!row) return deliveredTokens > 0 ? [`request ${rid}: ${deliveredTokens} tokens delivered, not in the books`] : [];
-  const most = entries && { input: Math.max(...entries.map(({ promptTokens }) => promptTokens)), output: Math.max(...entries.map(({ emitted }) => emitted)) };
-  if (!most && !wereKilled) return row.delta === 0 ? [] : [`request ${rid}: charged ${row.delta}, the upstream knows nothing of it`];
+  if (!row)
+    return deliveredTokens > 0
+      ? [`request ${rid}: ${deliveredTokens} tokens delivered, not in the books`]
+      : [];
+  const most = entries && {
+    input: Math.max(...entries.map(({ promptTokens }) => promptTokens)),
+    output: Math.max(...entries.map(({ emitted }) => emitted)),
+  };
+  if (!most && !wereKilled)
+    return row.delta === 0
+      ? []
+      : [`request ${rid}: charged ${row.delta}, the upstream knows nothing of it`];
   // A node that dies loses what it had not journalled yet, also of a request whose client was faster to leave.
   const isLost = wereKilled && row.outcome === 'node_lost';
-  const least = chargeFor(row, { input: 0, output: isLost ? deliveredTokens - recentTokens : deliveredTokens });
+  const least = chargeFor(row, {
+    input: 0,
+    output: isLost ? deliveredTokens - recentTokens : deliveredTokens,
+  });
   const limit = most ? chargeFor(row, most) : Number.POSITIVE_INFINITY;
-  return least <= row.delta && row.delta <= limit ? [] : [`request ${rid}: delivered ${deliveredTokens} (at least ${least}), charged ${row.delta} (${row.input}+${row.output}, ${row.outcome}), emitted at most ${limit}`];
+  return least <= row.delta && row.delta <= limit
+    ? []
+    : [
+        `request ${rid}: delivered ${deliveredTokens} (at least ${least}), charged ${row.delta} (${row.input}+${row.output}, ${row.outcome}), emitted at most ${limit}`,
+      ];
 }
 
 function last(entries: readonly RecordEntry[]): RecordEntry {

@@ -14,7 +14,12 @@ export interface DriveOptions {
 }
 
 /** Sends all requests, so many at a time, in order of the plan. */
-export async function driveLoad({ plans, targetOf, concurrency, onProgress }: DriveOptions): Promise<ClientRecord[]> {
+export async function driveLoad({
+  plans,
+  targetOf,
+  concurrency,
+  onProgress,
+}: DriveOptions): Promise<ClientRecord[]> {
   const records: ClientRecord[] = [];
   const left = plans.values();
   const client = async (): Promise<void> => {
@@ -22,7 +27,8 @@ export async function driveLoad({ plans, targetOf, concurrency, onProgress }: Dr
       const record = await sendRequest(plan, targetOf(plan));
       records.push(record);
       onProgress(records.length / plans.length);
-      if (['refused', 'broken', 'unreached'].includes(record.ending)) await delay(PAUSE_AFTER_FAILURE_MS);
+      if (['refused', 'broken', 'unreached'].includes(record.ending))
+        await delay(PAUSE_AFTER_FAILURE_MS);
     }
   };
   await Promise.all(Array.from({ length: concurrency }, client));

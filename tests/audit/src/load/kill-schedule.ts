@@ -16,7 +16,10 @@ export class KillSchedule {
   constructor(tollgate: Tollgate, random: () => number) {
     this.#tollgate = tollgate;
     this.#random = random;
-    this.#names = tollgate.processNames.map((name) => ({ name, order: random() })).sort((a, b) => a.order - b.order).map(({ name }) => name);
+    this.#names = tollgate.processNames
+      .map((name) => ({ name, order: random() }))
+      .sort((a, b) => a.order - b.order)
+      .map(({ name }) => name);
     this.#total = this.#names.length;
   }
 

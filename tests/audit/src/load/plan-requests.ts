@@ -32,7 +32,8 @@ export function planRequests(count: number, seed: number, choices: Choices): Req
 
 function planOne(random: () => number, { customers, models, addresses }: Choices): RequestPlan {
   const below = (limit: number): number => Math.floor(random() * limit);
-  const protocol = random() < EMBEDDINGS_SHARE ? 'embeddings' : below(2) === 0 ? 'chat' : 'messages';
+  const protocol =
+    random() < EMBEDDINGS_SHARE ? 'embeddings' : below(2) === 0 ? 'chat' : 'messages';
   const isStream = protocol !== 'embeddings' && random() < 0.6;
   const tokens = 1 + below(60);
   const hangsUp = random() < HANG_UP_SHARE;

@@ -24,13 +24,20 @@ export class RateWindow {
 
   /** Twice the limit at once, spread over the addresses. */
   async burst(): Promise<void> {
-    const records = await Promise.all(Array.from({ length: 2 * this.#rpm }, (_, index) => sendRequest(PLAN, this.#targets[index % this.#targets.length] as Target)));
+    const records = await Promise.all(
+      Array.from({ length: 2 * this.#rpm }, (_, index) =>
+        sendRequest(PLAN, this.#targets[index % this.#targets.length] as Target),
+      ),
+    );
     this.#spentAtMs = performance.now();
     this.#bursts += 1;
     this.records.push(...records);
     const passed = records.filter(({ status }) => status === 200).length;
     const limited = records.filter(({ status }) => status === 429).length;
-    if (passed !== this.#rpm || limited !== this.#rpm) this.#problems.push(`burst ${this.#bursts} of ${records.length}: ${passed} passed, ${limited} were refused with 429`);
+    if (passed !== this.#rpm || limited !== this.#rpm)
+      this.#problems.push(
+        `burst ${this.#bursts} of ${records.length}: ${passed} passed, ${limited} were refused with 429`,
+      );
   }
 
   /** Waits until the whole limit must be available again. */
@@ -39,8 +46,23 @@ export class RateWindow {
   }
 
   finding(): Finding {
-    return { name: 'rate limit', promise: `rpm ${this.#rpm}: exactly ${this.#rpm} pass on all nodes together, in each window`, compared: this.records.length, problems: this.#problems };
+    return {
+      name: 'rate limit',
+      promise: `rpm ${this.#rpm}: exactly ${this.#rpm} pass on all nodes together, in each window`,
+      compared: this.records.length,
+      problems: this.#problems,
+    };
   }
 }
 
-const PLAN: RequestPlan = { protocol: 'chat', isStream: false, customer: 0, model: 0, address: 0, tokens: 1, delayMs: 0, promptWords: 1, hangUpAtByte: null };
+const PLAN: RequestPlan = {
+  protocol: 'chat',
+  isStream: false,
+  customer: 0,
+  model: 0,
+  address: 0,
+  tokens: 1,
+  delayMs: 0,
+  promptWords: 1,
+  hangUpAtByte: null,
+};

@@ -25,7 +25,11 @@ export interface Target {
 const RECENT_MS = 1_000;
 const REQUEST_TIMEOUT_MS = 60_000;
 const JSON_HANG_UP_MAX_MS = 40;
-const PATHS = { chat: '/v1/chat/completions', messages: '/v1/messages', embeddings: '/v1/embeddings' } as const;
+const PATHS = {
+  chat: '/v1/chat/completions',
+  messages: '/v1/messages',
+  embeddings: '/v1/embeddings',
+} as const;
 /** The demo upstream sends each token as one piece that begins with a blank. */
 const TOKEN = /"(?:content|text)":" [a-z]/g;
 const ENDINGS = /^(?:data: \[DONE\]|event: message_stop)/m;
@@ -38,14 +42,26 @@ export function closeClient(): void {
 
 /** Sends one request and reads its answer, or hangs up where the plan says so. Never throws: whatever happens is the record. */
 export function sendRequest(plan: RequestPlan, target: Target): Promise<ClientRecord> {
-  const record: ClientRecord = { plan, rid: null, status: null, ending: 'unreached', deliveredTokens: 0, recentTokens: 0 };
+  const record: ClientRecord = {
+    plan,
+    rid: null,
+    status: null,
+    ending: 'unreached',
+    deliveredTokens: 0,
+    recentTokens: 0,
+  };
   const body = JSON.stringify(bodyOf(plan, target.model));
   return new Promise((resolve) => {
     const sent = httpRequest(target.origin + PATHS[plan.protocol], {
       method: 'POST',
       agent,
       timeout: REQUEST_TIMEOUT_MS,
-      headers: { authorization: `Bearer ${target.apiKey}`, 'content-type': 'application/json', 'content-length': Buffer.byteLength(body), ...(plan.protocol === 'messages' ? { 'anthropic-version': '2023-06-01' } : {}) },
+      headers: {
+        authorization: `Bearer ${target.apiKey}`,
+        'content-type': 'application/json',
+        'content-length': Buffer.byteLength(body),
+        ...(plan.protocol === 'messages' ? { 'anthropic-version': '2023-06-01' } : {}),
+      },
     });
     const hangUp = (): void => {
       record.ending = 'hung_up';
@@ -54,14 +70,20 @@ export function sendRequest(plan: RequestPlan, target: Target): Promise<ClientRe
     sent.on('timeout', () => sent.destroy());
     sent.on('error', () => undefined);
     let answer: IncomingMessage | undefined;
-    sent.on('close', () => (answer && !answer.closed ? answer.once('close', () => resolve(record)) : resolve(record)));
+    sent.on('close', () =>
+      answer && !answer.closed ? answer.once('close', () => resolve(record)) : resolve(record),
+    );
     sent.on('response', (response) => {
       answer = response;
       read(response, record, hangUp);
     });
     sent.end(body);
     // A JSON answer comes in one piece: its client leaves while the answer is being made.
-    if (plan.hangUpAtByte !== null && !plan.isStream) setTimeout(() => !sent.destroyed && record.ending === 'unreached' && hangUp(), plan.hangUpAtByte % JSON_HANG_UP_MAX_MS);
+    if (plan.hangUpAtByte !== null && !plan.isStream)
+      setTimeout(
+        () => !sent.destroyed && record.ending === 'unreached' && hangUp(),
+        plan.hangUpAtByte % JSON_HANG_UP_MAX_MS,
+      );
   });
 }
 
@@ -85,12 +107,15 @@ function read(response: IncomingMessage, record: ClientRecord, hangUp: () => voi
   });
   response.on('error', () => undefined);
   response.on('close', () => {
-    const before = arrivals.findLast(({ atMs }) => atMs < performance.now() - RECENT_MS)?.tokens ?? 0;
+    const before =
+      arrivals.findLast(({ atMs }) => atMs < performance.now() - RECENT_MS)?.tokens ?? 0;
     record.recentTokens = record.deliveredTokens - before;
     if (record.ending === 'hung_up') return;
     if (record.status !== 200) record.ending = 'refused';
-    else if (plan.isStream ? ENDINGS.test(text) : response.complete && isJson(text)) record.ending = 'completed';
-    if (record.ending === 'completed' && plan.protocol !== 'embeddings') record.deliveredTokens = plan.tokens;
+    else if (plan.isStream ? ENDINGS.test(text) : response.complete && isJson(text))
+      record.ending = 'completed';
+    if (record.ending === 'completed' && plan.protocol !== 'embeddings')
+      record.deliveredTokens = plan.tokens;
   });
 }
 

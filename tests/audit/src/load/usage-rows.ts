@@ -27,14 +27,22 @@ export async function readUsage(databaseUrl: string): Promise<Map<string, UsageR
         max(u.input_tokens) AS input, max(u.output_tokens) AS output, p.weight_input, p.weight_output
       FROM usage_events u JOIN price_versions p ON p.id = u.price_version_id
       WHERE u.kind IN ('usage', 'reap') GROUP BY u.rid, u.subscription_id, p.weight_input, p.weight_output`);
-    return new Map(z.array(rowSchema).parse(rows).map((row) => [row.rid, row]));
+    return new Map(
+      z
+        .array(rowSchema)
+        .parse(rows)
+        .map((row) => [row.rid, row]),
+    );
   } finally {
     await database.end();
   }
 }
 
 /** Charged tokens of a request by its price version's weights (millionths), rounded up. */
-export function chargeFor({ weight_input, weight_output }: UsageRow, { input, output }: { input: number; output: number }): number {
+export function chargeFor(
+  { weight_input, weight_output }: UsageRow,
+  { input, output }: { input: number; output: number },
+): number {
   const micro = BigInt(input) * BigInt(weight_input) + BigInt(output) * BigInt(weight_output);
   return Number((micro + 999_999n) / 1_000_000n);
 }

@@ -26,19 +26,33 @@ export async function aofCuts({ times = TIMES, seed, log }: Order): Promise<Outc
     for (let cut = 1; cut <= times; cut += 1) {
       await delay(BETWEEN_MS * (0.5 + random()));
       await tollgate.kill('redis', 'SIGKILL');
-      truncateAppendOnlyFile(path.join(tollgate.services.folder, 'redis', 'appendonlydir'), 1 + Math.floor(random() * CUT_MAX_BYTES));
+      truncateAppendOnlyFile(
+        path.join(tollgate.services.folder, 'redis', 'appendonlydir'),
+        1 + Math.floor(random() * CUT_MAX_BYTES),
+      );
       await tollgate.restart('redis');
       await delay(SECOND_RESTART_AFTER_MS);
       await tollgate.kill('redis', 'SIGKILL');
       await tollgate.restart('redis');
       negative.push(...(await findNegative(tollgate)));
-      if (cut % 10 === 0 || cut === times) log(`cut ${cut} times; ${describeEndings(load.records)}`);
+      if (cut % 10 === 0 || cut === times)
+        log(`cut ${cut} times; ${describeEndings(load.records)}`);
     }
     const records = await load.stop();
     const { findings, drainedInMs } = await closeBooks(tollgate, records);
     return {
-      figures: [['cuts', `${times} of at most ${CUT_MAX_BYTES} bytes, ${2 * times} kills`], ['requests', describeEndings(records)], ['drained', `${inSeconds(drainedInMs)} after the last start`]],
-      findings: [promised('held', 'what is held is never negative, nor the number of running requests', { compared: times, problems: negative }), ...findings],
+      figures: [
+        ['cuts', `${times} of at most ${CUT_MAX_BYTES} bytes, ${2 * times} kills`],
+        ['requests', describeEndings(records)],
+        ['drained', `${inSeconds(drainedInMs)} after the last start`],
+      ],
+      findings: [
+        promised('held', 'what is held is never negative, nor the number of running requests', {
+          compared: times,
+          problems: negative,
+        }),
+        ...findings,
+      ],
     };
   } finally {
     await tollgate.stop();
@@ -50,7 +64,8 @@ function findNegative({ redisUrl }: Tollgate): Promise<string[]> {
     const problems: string[] = [];
     for (const key of await redis.keys('*:sub:*')) {
       const [held, running] = await redis.hmget(key, 'held', 'conc');
-      if (Number(held) < 0 || Number(running) < 0) problems.push(`${key}: held ${held} by ${running} requests`);
+      if (Number(held) < 0 || Number(running) < 0)
+        problems.push(`${key}: held ${held} by ${running} requests`);
     }
     return problems;
   });

@@ -1,6 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { sendRequest, type ClientRecord, type RequestPlan, type Target } from '@tollgate/audit';
-import { createCustomer, createRoutedModel, startTollgate, subscribeWithKey, type Tollgate } from '@tollgate/harness';
+import {
+  createCustomer,
+  createRoutedModel,
+  startTollgate,
+  subscribeWithKey,
+  type Tollgate,
+} from '@tollgate/harness';
 import { Scene } from '../scene.ts';
 import { closeBooks } from '../close-books.ts';
 import { ConstantLoad, describeEndings } from './constant-load.ts';
@@ -15,7 +21,17 @@ const BETWEEN_MS = 12_000;
 const RPM = 60;
 const WINDOW_MS = 60_000;
 const BUCKET_MS = 1_000;
-const PROBE: RequestPlan = { protocol: 'chat', isStream: false, customer: 0, model: 0, address: 0, tokens: 2, delayMs: 0, promptWords: 3, hangUpAtByte: null };
+const PROBE: RequestPlan = {
+  protocol: 'chat',
+  isStream: false,
+  customer: 0,
+  model: 0,
+  address: 0,
+  tokens: 2,
+  delayMs: 0,
+  promptWords: 3,
+  hangUpAtByte: null,
+};
 /** Long enough that most meet a jump in their middle. */
 const LONG: RequestPlan = { ...PROBE, isStream: true, tokens: 100, delayMs: 90 };
 const LONG_STREAMS = 6;
@@ -31,7 +47,12 @@ export async function clock({ times = 1, seed, log }: Order): Promise<Outcome> {
     const ending = new AbortController();
     const startedAt = Date.now();
     const hammering = hammer(limited, ending.signal);
-    const streaming = Array.from({ length: LONG_STREAMS }, (_, index) => repeatStream(scene.targetOf({ ...LONG, customer: index % scene.choices.customers }), ending.signal));
+    const streaming = Array.from({ length: LONG_STREAMS }, (_, index) =>
+      repeatStream(
+        scene.targetOf({ ...LONG, customer: index % scene.choices.customers }),
+        ending.signal,
+      ),
+    );
     for (const offsetS of Array.from({ length: times }, () => OFFSETS_S).flat()) {
       await delay(BETWEEN_MS);
       await redisClock.shift(tollgate.redisUrl, offsetS);
@@ -50,19 +71,36 @@ export async function clock({ times = 1, seed, log }: Order): Promise<Outcome> {
     const jumps = times * OFFSETS_S.length;
     const admitted = tries.filter(({ record }) => record.status === 200);
     const admittedMax = RPM * (jumps + Math.ceil(elapsedMs / WINDOW_MS) + 1);
-    const failed = load.records.filter(({ ending }) => ending !== 'completed' && ending !== 'hung_up').map(({ ending, status }) => `${ending}, status ${status}`);
+    const failed = load.records
+      .filter(({ ending }) => ending !== 'completed' && ending !== 'hung_up')
+      .map(({ ending, status }) => `${ending}, status ${status}`);
     return {
       figures: [
         ['jumps', `${jumps} of an hour and a day`],
         ['load', describeEndings(load.records)],
         ['streams across jumps', describeEndings(streams)],
-        [`key of ${RPM} a minute`, `${admitted.length} of ${tries.length} admitted in ${inSeconds(elapsedMs)}, at most ${admittedMax} allowed`],
+        [
+          `key of ${RPM} a minute`,
+          `${admitted.length} of ${tries.length} admitted in ${inSeconds(elapsedMs)}, at most ${admittedMax} allowed`,
+        ],
         ['drained', inSeconds(drainedInMs)],
       ],
       findings: [
-        promised('served', 'no request without a limit is refused or broken', { compared: load.records.length, problems: failed }),
-        promised('rate limit', 'at most one more window for each jump', { compared: tries.length, problems: admitted.length > admittedMax ? [`${admitted.length} admitted, ${admittedMax} allowed`] : [] }),
-        promised('limit comes back', 'a window after the last jump the key is served again', { compared: tries.length, problems: admitted.some(({ sentAtMs }) => sentAtMs > settledAt) ? [] : ['none was'] }),
+        promised('served', 'no request without a limit is refused or broken', {
+          compared: load.records.length,
+          problems: failed,
+        }),
+        promised('rate limit', 'at most one more window for each jump', {
+          compared: tries.length,
+          problems:
+            admitted.length > admittedMax
+              ? [`${admitted.length} admitted, ${admittedMax} allowed`]
+              : [],
+        }),
+        promised('limit comes back', 'a window after the last jump the key is served again', {
+          compared: tries.length,
+          problems: admitted.some(({ sentAtMs }) => sentAtMs > settledAt) ? [] : ['none was'],
+        }),
         ...findings,
       ],
     };
@@ -74,13 +112,19 @@ export async function clock({ times = 1, seed, log }: Order): Promise<Outcome> {
 
 async function limitedTarget(tollgate: Tollgate): Promise<Target> {
   const model = await createRoutedModel(tollgate);
-  const apiKey = await subscribeWithKey(await createCustomer(tollgate), { modelIds: [model.id], key: { rpm: RPM } });
+  const apiKey = await subscribeWithKey(await createCustomer(tollgate), {
+    modelIds: [model.id],
+    key: { rpm: RPM },
+  });
   await tollgate.admin.syncAll();
   return { origin: tollgate.nodeUrls[0] ?? '', apiKey, model: model.name };
 }
 
 /** Some twenty requests a second. */
-async function hammer(target: Target, signal: AbortSignal): Promise<{ sentAtMs: number; record: ClientRecord }[]> {
+async function hammer(
+  target: Target,
+  signal: AbortSignal,
+): Promise<{ sentAtMs: number; record: ClientRecord }[]> {
   const tries = [];
   while (!signal.aborted) {
     tries.push({ sentAtMs: Date.now(), record: await sendRequest(PROBE, target) });

@@ -1,5 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { planRequests, sendRequest, type ClientRecord, type RequestPlan, type Target } from '@tollgate/audit';
+import {
+  planRequests,
+  sendRequest,
+  type ClientRecord,
+  type RequestPlan,
+  type Target,
+} from '@tollgate/audit';
 import type { Scene } from '../scene.ts';
 
 const PLANS_AT_ONCE = 1_000;
@@ -40,7 +46,10 @@ export class ConstantLoad {
   async untilCompleted(more: number, limitMs = 60_000): Promise<void> {
     const wanted = this.count('completed') + more;
     for (const deadline = Date.now() + limitMs; this.count('completed') < wanted; await delay(20)) {
-      if (Date.now() > deadline) throw new Error(`${more} more requests did not complete within ${limitMs} ms: ${describeEndings(this.records)}`);
+      if (Date.now() > deadline)
+        throw new Error(
+          `${more} more requests did not complete within ${limitMs} ms: ${describeEndings(this.records)}`,
+        );
     }
   }
 
@@ -52,7 +61,8 @@ export class ConstantLoad {
   }
 
   *#plans(): Generator<RequestPlan> {
-    for (let part = 0; ; part += 1) yield* planRequests(PLANS_AT_ONCE, this.#settings.seed + part, this.#scene.choices);
+    for (let part = 0; ; part += 1)
+      yield* planRequests(PLANS_AT_ONCE, this.#settings.seed + part, this.#scene.choices);
   }
 
   async #drive(plans: Generator<RequestPlan>): Promise<void> {
@@ -62,7 +72,8 @@ export class ConstantLoad {
       const plan = plans.next().value as RequestPlan;
       const record = await sendRequest(plan, this.#targetOf(plan));
       this.records.push(record);
-      const hasFailed = record.ending === 'refused' || record.ending === 'broken' || record.ending === 'unreached';
+      const hasFailed =
+        record.ending === 'refused' || record.ending === 'broken' || record.ending === 'unreached';
       if (hasFailed || pauseMs > 0) await delay(hasFailed ? PAUSE_AFTER_FAILURE_MS : pauseMs);
     }
   }
@@ -75,5 +86,9 @@ export class ConstantLoad {
 }
 
 export function describeEndings(records: readonly ClientRecord[]): string {
-  return Object.entries(Object.groupBy(records, ({ ending }) => ending)).map(([ending, list]) => `${(list?.length ?? 0).toLocaleString('en')} ${ending.replace('_', ' ')}`).join(', ');
+  return Object.entries(Object.groupBy(records, ({ ending }) => ending))
+    .map(
+      ([ending, list]) => `${(list?.length ?? 0).toLocaleString('en')} ${ending.replace('_', ' ')}`,
+    )
+    .join(', ');
 }

@@ -17,7 +17,12 @@ const PAUSE_MS = 50;
 export async function controlPlaneAway({ seconds = SECONDS, seed, log }: Order): Promise<Outcome> {
   const tollgate = await startTollgate({ nodes: 2, controlPlanes: 2, frontDoor: true });
   try {
-    const load = new ConstantLoad(await Scene.set(tollgate), { seed, clients: 8, pauseMs: PAUSE_MS, origin: tollgate.frontDoorUrl });
+    const load = new ConstantLoad(await Scene.set(tollgate), {
+      seed,
+      clients: 8,
+      pauseMs: PAUSE_MS,
+      origin: tollgate.frontDoorUrl,
+    });
     await delay(CALM_MS);
     const planes = tollgate.processNames.filter((name) => name.startsWith('control-plane'));
     const nodes = tollgate.processNames.filter((name) => name.startsWith('node-'));
@@ -26,7 +31,9 @@ export async function controlPlaneAway({ seconds = SECONDS, seed, log }: Order):
     log(`the control planes are gone; ${describeEndings(load.records)}`);
     const restarts: string[] = [];
     for (const [index, name] of nodes.entries()) {
-      await delay(Math.max(0, goneAt + ((index + 1) * seconds * 1_000) / (nodes.length + 1) - Date.now()));
+      await delay(
+        Math.max(0, goneAt + ((index + 1) * seconds * 1_000) / (nodes.length + 1) - Date.now()),
+      );
       restarts.push(`${name} in ${inSeconds(await restartCold(tollgate, name))}`);
       log(`${name} started from its disk; ${describeEndings(load.records)}`);
     }
@@ -38,12 +45,28 @@ export async function controlPlaneAway({ seconds = SECONDS, seed, log }: Order):
     const records = await load.stop();
     const { findings, drainedInMs } = await closeBooks(tollgate, records);
     const sync = await tollgate.admin.syncAll();
-    const failed = records.filter(({ ending }) => ending !== 'completed' && ending !== 'hung_up').map(({ ending, status }) => `${ending}, status ${status}`);
+    const failed = records
+      .filter(({ ending }) => ending !== 'completed' && ending !== 'hung_up')
+      .map(({ ending, status }) => `${ending}, status ${status}`);
     return {
-      figures: [['control planes away', inSeconds(awayMs)], ['nodes started cold', restarts.join(', ')], ['requests', describeEndings(records)], ['backlog drained', `within ${inSeconds(drainedInMs)} of the end`]],
+      figures: [
+        ['control planes away', inSeconds(awayMs)],
+        ['nodes started cold', restarts.join(', ')],
+        ['requests', describeEndings(records)],
+        ['backlog drained', `within ${inSeconds(drainedInMs)} of the end`],
+      ],
       findings: [
         promised('served', 'no request fails', { compared: records.length, problems: failed }),
-        promised('configuration', 'what was lost from Redis is published again, and every node applies it', { compared: sync.nodes.length, problems: sync.nodes.filter(({ outcome }) => outcome !== 'applied').map(({ name, outcome }) => `${name}: ${outcome}`) }),
+        promised(
+          'configuration',
+          'what was lost from Redis is published again, and every node applies it',
+          {
+            compared: sync.nodes.length,
+            problems: sync.nodes
+              .filter(({ outcome }) => outcome !== 'applied')
+              .map(({ name, outcome }) => `${name}: ${outcome}`),
+          },
+        ),
         ...findings,
       ],
     };

@@ -17,7 +17,10 @@ if (folder) {
   const late = (histogram) => Math.max(0, histogram.percentile(99) / 1e6 - RESOLUTION_MS);
   process.on('SIGUSR2', () => sinceSignal.reset());
   setInterval(() => {
-    appendFileSync(path.join(folder, String(process.pid)), `${late(second)} ${late(sinceSignal)}\n`);
+    appendFileSync(
+      path.join(folder, String(process.pid)),
+      `${late(second)} ${late(sinceSignal)}\n`,
+    );
     second.reset();
   }, 1_000).unref();
 }

@@ -5,7 +5,10 @@ export function getOnce(url: string): Promise<{ status: number; body: string }> 
   return new Promise((resolve, reject) => {
     const request = get(url, { agent: false }, (response) => {
       let body = '';
-      response.setEncoding('utf8').on('data', (text: string) => (body += text)).on('error', reject);
+      response
+        .setEncoding('utf8')
+        .on('data', (text: string) => (body += text))
+        .on('error', reject);
       response.on('end', () => resolve({ status: response.statusCode ?? 0, body }));
     });
     request.on('error', reject);

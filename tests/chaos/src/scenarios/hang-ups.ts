@@ -1,5 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { demoRecordSchema, planRequests, randomFrom, sendRequest, type ClientRecord } from '@tollgate/audit';
+import {
+  demoRecordSchema,
+  planRequests,
+  randomFrom,
+  sendRequest,
+  type ClientRecord,
+} from '@tollgate/audit';
 import { startTollgate, type Tollgate } from '@tollgate/harness';
 import { Scene } from '../scene.ts';
 import { closeBooks } from '../close-books.ts';
@@ -31,7 +37,13 @@ export async function hangUps({ times = TIMES, seed, log }: Order): Promise<Outc
       .map((plan, index) => {
         const isLingering = index % LINGERING_EACH === 0;
         const tokens = isLingering ? LINGERING.tokens : plan.tokens;
-        return { ...plan, isStream: true, tokens, delayMs: isLingering ? LINGERING.delayMs : 1 + Math.floor(random() * 3), hangUpAtByte: Math.floor(random() * (isLingering ? 10 : tokens) * BYTES_PER_TOKEN) };
+        return {
+          ...plan,
+          isStream: true,
+          tokens,
+          delayMs: isLingering ? LINGERING.delayMs : 1 + Math.floor(random() * 3),
+          hangUpAtByte: Math.floor(random() * (isLingering ? 10 : tokens) * BYTES_PER_TOKEN),
+        };
       });
     const left = plans.values();
     const records: ClientRecord[] = [];
@@ -40,7 +52,12 @@ export async function hangUps({ times = TIMES, seed, log }: Order): Promise<Outc
       for (let next = left.next(); !next.done; next = left.next()) {
         const record = await sendRequest(next.value, scene.targetOf(next.value));
         records.push(record);
-        if (record.ending === 'hung_up' && record.rid !== null && next.value.tokens === LINGERING.tokens) lateness.push(await abortedAfterMs(tollgate, record.rid));
+        if (
+          record.ending === 'hung_up' &&
+          record.rid !== null &&
+          next.value.tokens === LINGERING.tokens
+        )
+          lateness.push(await abortedAfterMs(tollgate, record.rid));
         if (records.length % 1_000 === 0) log(describeEndings(records));
       }
     };
@@ -50,10 +67,20 @@ export async function hangUps({ times = TIMES, seed, log }: Order): Promise<Outc
     return {
       figures: [
         ['requests', describeEndings(records)],
-        ['upstream let go', `after ${quantile(lateness, 0.5)} ms (p50), ${quantile(lateness, 0.99)} ms (p99), ${Math.max(...lateness)} ms at most, of ${lateness.length} watched`],
+        [
+          'upstream let go',
+          `after ${quantile(lateness, 0.5)} ms (p50), ${quantile(lateness, 0.99)} ms (p99), ${Math.max(...lateness)} ms at most, of ${lateness.length} watched`,
+        ],
         ['drained', inSeconds(drainedInMs)],
       ],
-      findings: [promised('let go', `the upstream is seen to be let go within ${inSeconds(SEEN_WITHIN_MS)} (${inSeconds(LOOK_TOLERANCE_MS)} of it for looking)`, { compared: lateness.length, problems: late.map((ms) => `after ${ms} ms`) }), ...findings],
+      findings: [
+        promised(
+          'let go',
+          `the upstream is seen to be let go within ${inSeconds(SEEN_WITHIN_MS)} (${inSeconds(LOOK_TOLERANCE_MS)} of it for looking)`,
+          { compared: lateness.length, problems: late.map((ms) => `after ${ms} ms`) },
+        ),
+        ...findings,
+      ],
     };
   } finally {
     await tollgate.stop();
@@ -64,9 +91,15 @@ export async function hangUps({ times = TIMES, seed, log }: Order): Promise<Outc
 async function abortedAfterMs({ upstreamUrl }: Tollgate, rid: string): Promise<number> {
   const startedAt = Date.now();
   for (;;) {
-    const entries = demoRecordSchema.parse(JSON.parse((await getOnce(`${upstreamUrl}/record?rid=${rid}`)).body));
+    const entries = demoRecordSchema.parse(
+      JSON.parse((await getOnce(`${upstreamUrl}/record?rid=${rid}`)).body),
+    );
     const elapsedMs = Date.now() - startedAt;
-    if ((entries.length > 0 && entries.every(({ ending }) => ending !== 'open')) || elapsedMs > 10 * ABORTED_WITHIN_MS) return elapsedMs;
+    if (
+      (entries.length > 0 && entries.every(({ ending }) => ending !== 'open')) ||
+      elapsedMs > 10 * ABORTED_WITHIN_MS
+    )
+      return elapsedMs;
     await delay(10);
   }
 }

@@ -38,11 +38,28 @@ export class ChunkDelays {
   }
 }
 
-export function openPacedStream({ origin, apiKey, model, tokens, delays }: { origin: string; apiKey: string; model: string; tokens: number; delays: ChunkDelays }): { begun: Promise<void>; ended: Promise<PacedStream> } {
+export function openPacedStream({
+  origin,
+  apiKey,
+  model,
+  tokens,
+  delays,
+}: {
+  origin: string;
+  apiKey: string;
+  model: string;
+  tokens: number;
+  delays: ChunkDelays;
+}): { begun: Promise<void>; ended: Promise<PacedStream> } {
   const { promise: begun, resolve: begin } = Promise.withResolvers<void>();
   const { promise: ended, resolve: end } = Promise.withResolvers<PacedStream>();
   const stream: PacedStream = { status: null, failure: null, tokens: 0, isWhole: false };
-  const body = JSON.stringify({ model, max_tokens: tokens + SPARE_TOKENS, stream: true, messages: [{ role: 'user', content: String(tokens) }] });
+  const body = JSON.stringify({
+    model,
+    max_tokens: tokens + SPARE_TOKENS,
+    stream: true,
+    messages: [{ role: 'user', content: String(tokens) }],
+  });
   const finish = (): void => {
     begin();
     end(stream);
@@ -51,24 +68,36 @@ export function openPacedStream({ origin, apiKey, model, tokens, delays }: { ori
     stream.failure = error.code ?? error.message;
     finish();
   };
-  const sent = request(`${origin}/v1/chat/completions`, { agent, method: 'POST', headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) } }, (response) => {
-    stream.status = response.statusCode ?? null;
-    let rest = '';
-    response.setEncoding('utf8');
-    response.on('data', (text: string) => {
-      const now = performance.timeOrigin + performance.now();
-      const whole = rest + text;
-      const lastLine = whole.lastIndexOf('\n') + 1;
-      rest = whole.slice(lastLine);
-      for (const [, stamp] of whole.slice(0, lastLine).matchAll(STAMP)) {
-        if (stream.tokens < tokens) delays.add(now - Number(stamp));
-        stream.tokens += 1;
-      }
-      if (whole.includes('data: [DONE]')) stream.isWhole = true;
-      begin();
-    });
-    response.on('close', finish).on('error', fail);
-  });
+  const sent = request(
+    `${origin}/v1/chat/completions`,
+    {
+      agent,
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${apiKey}`,
+        'content-type': 'application/json',
+        'content-length': Buffer.byteLength(body),
+      },
+    },
+    (response) => {
+      stream.status = response.statusCode ?? null;
+      let rest = '';
+      response.setEncoding('utf8');
+      response.on('data', (text: string) => {
+        const now = performance.timeOrigin + performance.now();
+        const whole = rest + text;
+        const lastLine = whole.lastIndexOf('\n') + 1;
+        rest = whole.slice(lastLine);
+        for (const [, stamp] of whole.slice(0, lastLine).matchAll(STAMP)) {
+          if (stream.tokens < tokens) delays.add(now - Number(stamp));
+          stream.tokens += 1;
+        }
+        if (whole.includes('data: [DONE]')) stream.isWhole = true;
+        begin();
+      });
+      response.on('close', finish).on('error', fail);
+    },
+  );
   sent.on('error', fail);
   sent.end(body);
   return { begun, ended };

@@ -7,15 +7,24 @@ import { z } from 'zod';
  */
 const EVERY_MS = 1_000;
 const PROMPT_TOKENS = 10;
-const bodySchema = z.looseObject({ messages: z.tuple([z.looseObject({ content: z.coerce.number() })]) });
+const bodySchema = z.looseObject({
+  messages: z.tuple([z.looseObject({ content: z.coerce.number() })]),
+});
 
 const server = createServer((request, response) => {
   const parts: Buffer[] = [];
   request.on('data', (part: Buffer) => parts.push(part));
-  request.on('end', () => stream(response, bodySchema.parse(JSON.parse(Buffer.concat(parts).toString('utf8'))).messages[0].content));
+  request.on('end', () =>
+    stream(
+      response,
+      bodySchema.parse(JSON.parse(Buffer.concat(parts).toString('utf8'))).messages[0].content,
+    ),
+  );
 });
 server.keepAliveTimeout = 0;
-server.listen({ port: Number(process.argv[2]), host: '127.0.0.1', backlog: 4_096 }, () => process.stdout.write('ready\n'));
+server.listen({ port: Number(process.argv[2]), host: '127.0.0.1', backlog: 4_096 }, () =>
+  process.stdout.write('ready\n'),
+);
 
 function stream(response: ServerResponse, tokens: number): void {
   response.writeHead(200, { 'content-type': 'text/event-stream' });
@@ -27,11 +36,30 @@ function pace(response: ServerResponse, tokens: number): void {
   let sent = 0;
   const timer = setInterval(() => {
     sent += 1;
-    response.write(chunk({ choices: [{ index: 0, delta: { ...(sent === 1 ? { role: 'assistant' } : {}), content: ' a' }, finish_reason: null }] }));
+    response.write(
+      chunk({
+        choices: [
+          {
+            index: 0,
+            delta: { ...(sent === 1 ? { role: 'assistant' } : {}), content: ' a' },
+            finish_reason: null,
+          },
+        ],
+      }),
+    );
     if (sent < tokens) return;
     clearInterval(timer);
     response.write(chunk({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] }));
-    response.write(chunk({ choices: [], usage: { prompt_tokens: PROMPT_TOKENS, completion_tokens: sent, total_tokens: PROMPT_TOKENS + sent } }));
+    response.write(
+      chunk({
+        choices: [],
+        usage: {
+          prompt_tokens: PROMPT_TOKENS,
+          completion_tokens: sent,
+          total_tokens: PROMPT_TOKENS + sent,
+        },
+      }),
+    );
     response.end('data: [DONE]\n\n');
   }, EVERY_MS);
   response.on('close', () => clearInterval(timer));

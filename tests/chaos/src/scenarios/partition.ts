@@ -1,6 +1,20 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { sendRequest, type ClientRecord, type Finding, type RequestPlan, type Target } from '@tollgate/audit';
-import { createCustomer, createRoutedModel, openStream, startTollgate, subscribeWithKey, type Heard, type Tollgate } from '@tollgate/harness';
+import {
+  sendRequest,
+  type ClientRecord,
+  type Finding,
+  type RequestPlan,
+  type Target,
+} from '@tollgate/audit';
+import {
+  createCustomer,
+  createRoutedModel,
+  openStream,
+  startTollgate,
+  subscribeWithKey,
+  type Heard,
+  type Tollgate,
+} from '@tollgate/harness';
 import { Network } from '../network.ts';
 import { Scene } from '../scene.ts';
 import { closeBooks } from '../close-books.ts';
@@ -23,7 +37,17 @@ const STREAM_TOKENS = 190;
 const TOKEN_EVERY_MS = 400;
 /** Charged tokens of a token: the model's weights. */
 const WEIGHT = 1;
-const PROBE: RequestPlan = { protocol: 'chat', isStream: false, customer: 0, model: 0, address: 0, tokens: 5, delayMs: 0, promptWords: 3, hangUpAtByte: null };
+const PROBE: RequestPlan = {
+  protocol: 'chat',
+  isStream: false,
+  customer: 0,
+  model: 0,
+  address: 0,
+  tokens: 5,
+  delayMs: 0,
+  promptWords: 3,
+  hangUpAtByte: null,
+};
 /** What is left beside the long streams' holds is little: whoever else spends from this balance meets its end. */
 const TIGHT_TOKENS = 1_200;
 
@@ -63,12 +87,24 @@ export async function partition({ times = 1, seconds, seed, log }: Order): Promi
         cuts.push(await cutOff(tollgate, network, cutS * 1_000));
       }
     }
-    const records = [...(await load.stop()), ...cuts.flatMap(({ probes, greedy }) => [...probes, ...greedy])];
+    const records = [
+      ...(await load.stop()),
+      ...cuts.flatMap(({ probes, greedy }) => [...probes, ...greedy]),
+    ];
     const { findings, drainedInMs } = await closeBooks(tollgate, records, { wereCut: true });
     const judged = [];
-    for (const cut of cuts) judged.push({ ...cut, overdraft: await readOverdraft(tollgate, cut), bound: overspendBound(cut) });
+    for (const cut of cuts)
+      judged.push({
+        ...cut,
+        overdraft: await readOverdraft(tollgate, cut),
+        bound: overspendBound(cut),
+      });
     return {
-      figures: [...judged.flatMap(figuresOf), ['other load', describeEndings(load.records)], ['drained', inSeconds(drainedInMs)]],
+      figures: [
+        ...judged.flatMap(figuresOf),
+        ['other load', describeEndings(load.records)],
+        ['drained', inSeconds(drainedInMs)],
+      ],
       findings: [...promisesOf(judged), ...findings],
     };
   } finally {
@@ -81,9 +117,21 @@ export async function partition({ times = 1, seconds, seed, log }: Order): Promi
 async function cutOff(tollgate: Tollgate, network: Network, cutMs: number): Promise<Cut> {
   const [here = '', there = ''] = tollgate.nodeUrls;
   const model = await createRoutedModel(tollgate);
-  const key = await subscribeWithKey(await createCustomer(tollgate), { modelIds: [model.id], tokens: TIGHT_TOKENS });
+  const key = await subscribeWithKey(await createCustomer(tollgate), {
+    modelIds: [model.id],
+    tokens: TIGHT_TOKENS,
+  });
   await tollgate.admin.syncAll();
-  const asks = (['chat', 'messages'] as const).flatMap((protocol) => Array.from({ length: STREAMS_PER_PROTOCOL }, () => ({ origin: here, key, model: model.name, protocol, tokens: STREAM_TOKENS, delayMs: TOKEN_EVERY_MS })));
+  const asks = (['chat', 'messages'] as const).flatMap((protocol) =>
+    Array.from({ length: STREAMS_PER_PROTOCOL }, () => ({
+      origin: here,
+      key,
+      model: model.name,
+      protocol,
+      tokens: STREAM_TOKENS,
+      delayMs: TOKEN_EVERY_MS,
+    })),
+  );
   const streams = asks.map(openStream);
   await Promise.all(streams.map(({ begun }) => begun));
   const way = network.way('node-1 to redis');
@@ -99,7 +147,12 @@ async function cutOff(tollgate: Tollgate, network: Network, cutMs: number): Prom
   ending.abort();
   const heard = await Promise.all(streams.map(({ ended }) => ended));
   const [probes, greedy] = await Promise.all([probing, spending]);
-  const fenced = heard.filter(({ ending }) => ending !== 'finished').map(({ rid, endedAtMs }) => ({ afterCutMs: endedAtMs - cutAtMs, afterRenewalMs: endedAtMs - ((leases.get(rid) ?? 0) - LEASE_MS) }));
+  const fenced = heard
+    .filter(({ ending }) => ending !== 'finished')
+    .map(({ rid, endedAtMs }) => ({
+      afterCutMs: endedAtMs - cutAtMs,
+      afterRenewalMs: endedAtMs - ((leases.get(rid) ?? 0) - LEASE_MS),
+    }));
   return { cutAtMs, cutMs, heard, fenced, probes, greedy, modelId: model.id };
 }
 
@@ -116,51 +169,114 @@ async function repeat(target: Target, signal: AbortSignal): Promise<Probe[]> {
 }
 
 function readOverdraft({ databaseUrl }: Tollgate, { modelId }: Cut): Promise<number> {
-  return readNumber(databaseUrl, 'SELECT coalesce(sum(overdraft), 0) AS value FROM subscriptions WHERE model_id = $1', [modelId]);
+  return readNumber(
+    databaseUrl,
+    'SELECT coalesce(sum(overdraft), 0) AS value FROM subscriptions WHERE model_id = $1',
+    [modelId],
+  );
 }
 
 /** Nothing while Redis keeps the holds; once it gave them up, what each stream can have used from its last checkpoint until it was ended (metering.md 2.7: rate x fence). */
 function overspendBound({ cutMs, heard }: Cut): number {
   const isHeld = cutMs < LEASE_MS - CHECKPOINT_MS;
-  return isHeld ? 0 : heard.length * Math.ceil((FENCE_MS + CHECKPOINT_MS + FENCE_TOLERANCE_MS) / TOKEN_EVERY_MS) * WEIGHT;
+  return isHeld
+    ? 0
+    : heard.length *
+        Math.ceil((FENCE_MS + CHECKPOINT_MS + FENCE_TOLERANCE_MS) / TOKEN_EVERY_MS) *
+        WEIGHT;
 }
 
 function promisesOf(cuts: readonly (Cut & Overspent)[]): Finding[] {
-  const noticed = cuts.flatMap((cut) => cut.probes.filter(({ sentAtMs }) => sentAtMs > cut.cutAtMs + NOTICED_WITHIN_MS && sentAtMs < cut.cutAtMs + cut.cutMs - REFUSED_WITHIN_MS));
-  const streams = cuts.flatMap((cut) => cut.heard.map((stream) => ({ ...stream, isLong: cut.cutMs > FENCE_MS })));
+  const noticed = cuts.flatMap((cut) =>
+    cut.probes.filter(
+      ({ sentAtMs }) =>
+        sentAtMs > cut.cutAtMs + NOTICED_WITHIN_MS &&
+        sentAtMs < cut.cutAtMs + cut.cutMs - REFUSED_WITHIN_MS,
+    ),
+  );
+  const streams = cuts.flatMap((cut) =>
+    cut.heard.map((stream) => ({ ...stream, isLong: cut.cutMs > FENCE_MS })),
+  );
   const fenced = cuts.flatMap((cut) => cut.fenced);
   return [
-    promised('refused', `from ${inSeconds(NOTICED_WITHIN_MS)} after the cut on, every new request gets 503 within ${inSeconds(REFUSED_WITHIN_MS)}`, {
-      compared: noticed.length,
-      problems: noticed.filter(({ status, tookMs }) => status !== 503 || tookMs > REFUSED_WITHIN_MS).map(({ status, tookMs }) => `status ${status} after ${tookMs} ms`),
-    }),
-    promised('streams', `a cut shorter than ${inSeconds(FENCE_MS)} is not felt; a longer one ends them with an error in their protocol`, {
-      compared: streams.length,
-      problems: streams.filter(({ ending, isLong }) => ending !== (isLong ? 'refused' : 'finished')).map(({ rid, ending }) => `stream ${rid}: ${ending}`),
-    }),
-    promised('fence', `${inSeconds(FENCE_MS)} (+- ${inSeconds(FENCE_TOLERANCE_MS)}) after the last renewal, which was at most ${inSeconds(CHECKPOINT_MS)} before the cut`, {
-      compared: fenced.length,
-      problems: fenced
-        .filter(({ afterCutMs, afterRenewalMs }) => afterRenewalMs > FENCE_MS + FENCE_TOLERANCE_MS || afterCutMs < FENCE_MS - CHECKPOINT_MS - FENCE_TOLERANCE_MS)
-        .map(({ afterCutMs, afterRenewalMs }) => `ended ${inSeconds(afterCutMs)} after the cut, ${inSeconds(afterRenewalMs)} after its last renewal`),
-    }),
-    promised('overspend', `nothing in a cut shorter than a hold; in a longer one at most a token each ${TOKEN_EVERY_MS} ms of each stream, from its last checkpoint to its end`, {
-      compared: cuts.length,
-      problems: cuts.filter(({ overdraft, bound }) => overdraft > bound).map(({ overdraft, bound }) => `overdraft ${overdraft}, bound ${bound}`),
-    }),
+    promised(
+      'refused',
+      `from ${inSeconds(NOTICED_WITHIN_MS)} after the cut on, every new request gets 503 within ${inSeconds(REFUSED_WITHIN_MS)}`,
+      {
+        compared: noticed.length,
+        problems: noticed
+          .filter(({ status, tookMs }) => status !== 503 || tookMs > REFUSED_WITHIN_MS)
+          .map(({ status, tookMs }) => `status ${status} after ${tookMs} ms`),
+      },
+    ),
+    promised(
+      'streams',
+      `a cut shorter than ${inSeconds(FENCE_MS)} is not felt; a longer one ends them with an error in their protocol`,
+      {
+        compared: streams.length,
+        problems: streams
+          .filter(({ ending, isLong }) => ending !== (isLong ? 'refused' : 'finished'))
+          .map(({ rid, ending }) => `stream ${rid}: ${ending}`),
+      },
+    ),
+    promised(
+      'fence',
+      `${inSeconds(FENCE_MS)} (+- ${inSeconds(FENCE_TOLERANCE_MS)}) after the last renewal, which was at most ${inSeconds(CHECKPOINT_MS)} before the cut`,
+      {
+        compared: fenced.length,
+        problems: fenced
+          .filter(
+            ({ afterCutMs, afterRenewalMs }) =>
+              afterRenewalMs > FENCE_MS + FENCE_TOLERANCE_MS ||
+              afterCutMs < FENCE_MS - CHECKPOINT_MS - FENCE_TOLERANCE_MS,
+          )
+          .map(
+            ({ afterCutMs, afterRenewalMs }) =>
+              `ended ${inSeconds(afterCutMs)} after the cut, ${inSeconds(afterRenewalMs)} after its last renewal`,
+          ),
+      },
+    ),
+    promised(
+      'overspend',
+      `nothing in a cut shorter than a hold; in a longer one at most a token each ${TOKEN_EVERY_MS} ms of each stream, from its last checkpoint to its end`,
+      {
+        compared: cuts.length,
+        problems: cuts
+          .filter(({ overdraft, bound }) => overdraft > bound)
+          .map(({ overdraft, bound }) => `overdraft ${overdraft}, bound ${bound}`),
+      },
+    ),
   ];
 }
 
-function figuresOf({ cutAtMs, cutMs, heard, fenced, probes, greedy, overdraft, bound }: Cut & Overspent): [string, string][] {
+function figuresOf({
+  cutAtMs,
+  cutMs,
+  heard,
+  fenced,
+  probes,
+  greedy,
+  overdraft,
+  bound,
+}: Cut & Overspent): [string, string][] {
   const name = `cut of ${cutMs / 1_000} s`;
   const first = probes.find(({ status }) => status === 503);
-  const range = (values: readonly number[]): string => (values.length === 0 ? 'none' : `${inSeconds(Math.min(...values))} to ${inSeconds(Math.max(...values))}`);
+  const range = (values: readonly number[]): string =>
+    values.length === 0
+      ? 'none'
+      : `${inSeconds(Math.min(...values))} to ${inSeconds(Math.max(...values))}`;
   return [
     [`${name}: first 503`, first ? inSeconds(first.sentAtMs + first.tookMs - cutAtMs) : 'none'],
     [`${name}: requests there`, describeEndings(probes)],
-    [`${name}: streams`, `${heard.filter(({ ending }) => ending === 'finished').length} finished, ${fenced.length} ended`],
+    [
+      `${name}: streams`,
+      `${heard.filter(({ ending }) => ending === 'finished').length} finished, ${fenced.length} ended`,
+    ],
     [`${name}: ended after cut`, range(fenced.map(({ afterCutMs }) => afterCutMs))],
     [`${name}: after renewal`, range(fenced.map(({ afterRenewalMs }) => afterRenewalMs))],
-    [`${name}: same balance`, `${describeEndings(greedy)} at the other node; overdraft ${overdraft}, bound ${bound}`],
+    [
+      `${name}: same balance`,
+      `${describeEndings(greedy)} at the other node; overdraft ${overdraft}, bound ${bound}`,
+    ],
   ];
 }

@@ -26,7 +26,17 @@ interface PoisonEvent {
 const POISONS: readonly ((rid: string) => PoisonEvent)[] = [
   (rid) => ({ rid, delta: 'ten', payload: '{}' }),
   (rid) => ({ rid, delta: '5', payload: '{"kind":' }),
-  (rid) => ({ rid, delta: '5', payload: JSON.stringify({ kind: 'withdraw', account_id: UNKNOWN_ID, subscription_id: UNKNOWN_ID, model_id: UNKNOWN_ID, withdrawal_id: rid }) }),
+  (rid) => ({
+    rid,
+    delta: '5',
+    payload: JSON.stringify({
+      kind: 'withdraw',
+      account_id: UNKNOWN_ID,
+      subscription_id: UNKNOWN_ID,
+      model_id: UNKNOWN_ID,
+      withdrawal_id: rid,
+    }),
+  }),
   (rid) => ({ rid: `not-a-uuid-${rid}`, delta: '5', payload: '{}' }),
 ];
 const LARGE_EACH = 10;
@@ -42,24 +52,47 @@ export async function poison({ times = TIMES, seed, log }: Order): Promise<Outco
       await load.untilCompleted(SOUND_BETWEEN);
       poisoned.push(await plant(tollgate, index));
       await load.untilCompleted(1);
-      lags.push(bookedAfterMs(tollgate, load.records.findLast(({ ending }) => ending === 'completed')?.rid ?? ''));
-      if ((index + 1) % LARGE_EACH === 0) log(`${index + 1} poison events among ${describeEndings(load.records)}`);
+      lags.push(
+        bookedAfterMs(
+          tollgate,
+          load.records.findLast(({ ending }) => ending === 'completed')?.rid ?? '',
+        ),
+      );
+      if ((index + 1) % LARGE_EACH === 0)
+        log(`${index + 1} poison events among ${describeEndings(load.records)}`);
     }
     const records = await load.stop();
     const lag = await Promise.all(lags);
     const letters = await countLetters(tollgate, poisoned);
-    await withDatabase(tollgate.databaseUrl, (database) => database.query('UPDATE usage_dead_letters SET resolved_at = now() WHERE rid = ANY ($1)', [poisoned]));
+    await withDatabase(tollgate.databaseUrl, (database) =>
+      database.query('UPDATE usage_dead_letters SET resolved_at = now() WHERE rid = ANY ($1)', [
+        poisoned,
+      ]),
+    );
     const { findings, drainedInMs } = await closeBooks(tollgate, records);
     return {
       figures: [
         ['poison', `${times}, every ${LARGE_EACH}th of ${LARGE_BYTES / 1_048_576} MB`],
         ['requests', describeEndings(records)],
-        ['booked after', `p50 ${inSeconds(quantile(lag, 0.5))}, at most ${inSeconds(Math.max(...lag))}, right after a poison event`],
+        [
+          'booked after',
+          `p50 ${inSeconds(quantile(lag, 0.5))}, at most ${inSeconds(Math.max(...lag))}, right after a poison event`,
+        ],
         ['drained', inSeconds(drainedInMs)],
       ],
       findings: [
-        promised('set aside', 'each poison event is a dead letter, once', { compared: times, problems: letters === times ? [] : [`${letters} dead letters`] }),
-        promised('not held up', `a sound event behind it is booked within ${inSeconds(BLOCKED_MAX_MS)}`, { compared: lag.length, problems: lag.filter((ms) => ms > BLOCKED_MAX_MS).map((ms) => `after ${inSeconds(ms)}`) }),
+        promised('set aside', 'each poison event is a dead letter, once', {
+          compared: times,
+          problems: letters === times ? [] : [`${letters} dead letters`],
+        }),
+        promised(
+          'not held up',
+          `a sound event behind it is booked within ${inSeconds(BLOCKED_MAX_MS)}`,
+          {
+            compared: lag.length,
+            problems: lag.filter((ms) => ms > BLOCKED_MAX_MS).map((ms) => `after ${inSeconds(ms)}`),
+          },
+        ),
         ...findings,
       ],
     };
@@ -72,21 +105,51 @@ async function plant({ redisUrl, shards }: Tollgate, index: number): Promise<str
   const names = shardNames(shards);
   const make = POISONS[index % POISONS.length];
   const event = make?.(randomUUIDv7()) ?? { rid: '', delta: '', payload: '' };
-  const payload = index % LARGE_EACH === 0 ? JSON.stringify({ kind: 'x'.repeat(LARGE_BYTES) }) : event.payload;
-  await withRedis(redisUrl, (redis) => redis.xadd(`{${names[index % names.length]}}:outbox`, '*', 'rid', event.rid, 'seq', '0', 'delta', event.delta, 'payload', payload));
+  const payload =
+    index % LARGE_EACH === 0 ? JSON.stringify({ kind: 'x'.repeat(LARGE_BYTES) }) : event.payload;
+  await withRedis(redisUrl, (redis) =>
+    redis.xadd(
+      `{${names[index % names.length]}}:outbox`,
+      '*',
+      'rid',
+      event.rid,
+      'seq',
+      '0',
+      'delta',
+      event.delta,
+      'payload',
+      payload,
+    ),
+  );
   return event.rid;
 }
 
 async function bookedAfterMs({ databaseUrl }: Tollgate, rid: string): Promise<number> {
   const startedAt = Date.now();
   for (; Date.now() < startedAt + 3 * BLOCKED_MAX_MS; await delay(250)) {
-    if ((await readNumber(databaseUrl, 'SELECT count(*) AS value FROM usage_events WHERE rid = $1::uuid', [rid])) > 0) break;
+    if (
+      (await readNumber(
+        databaseUrl,
+        'SELECT count(*) AS value FROM usage_events WHERE rid = $1::uuid',
+        [rid],
+      )) > 0
+    )
+      break;
   }
   return Date.now() - startedAt;
 }
 
 async function countLetters({ databaseUrl }: Tollgate, rids: readonly string[]): Promise<number> {
-  const count = (): Promise<number> => readNumber(databaseUrl, 'SELECT count(*) AS value FROM usage_dead_letters WHERE rid = ANY ($1)', [rids]);
-  for (const deadline = Date.now() + LETTERS_WITHIN_MS; (await count()) < rids.length && Date.now() < deadline; ) await delay(250);
+  const count = (): Promise<number> =>
+    readNumber(
+      databaseUrl,
+      'SELECT count(*) AS value FROM usage_dead_letters WHERE rid = ANY ($1)',
+      [rids],
+    );
+  for (
+    const deadline = Date.now() + LETTERS_WITHIN_MS;
+    (await count()) < rids.length && Date.now() < deadline;
+  )
+    await delay(250);
   return count();
 }

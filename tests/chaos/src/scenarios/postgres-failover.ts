@@ -1,6 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { randomFrom } from '@tollgate/audit';
-import { firstPostgres, startStandby, startTollgate, type PostgresServer, type Tollgate } from '@tollgate/harness';
+import {
+  firstPostgres,
+  startStandby,
+  startTollgate,
+  type PostgresServer,
+  type Tollgate,
+} from '@tollgate/harness';
 import { Network } from '../network.ts';
 import { Scene } from '../scene.ts';
 import { closeBooks } from '../close-books.ts';
@@ -34,11 +40,21 @@ export async function postgresFailover({ times = TIMES, seed, log }: Order): Pro
       try {
         await commitOnBoth(primary, standby);
         await delay(CALM_MS);
-        failovers.push(await failOver({ network, load, primary, standby, decisionMs: DECISION_MIN_MS + random() * (DECISION_MAX_MS - DECISION_MIN_MS) }));
+        failovers.push(
+          await failOver({
+            network,
+            load,
+            primary,
+            standby,
+            decisionMs: DECISION_MIN_MS + random() * (DECISION_MAX_MS - DECISION_MIN_MS),
+          }),
+        );
       } finally {
         primary = standby;
       }
-      log(`failover ${round}: away ${inSeconds(failovers.at(-1)?.outageMs ?? 0)}, backlog booked ${inSeconds(failovers.at(-1)?.drainedMs ?? 0)} later`);
+      log(
+        `failover ${round}: away ${inSeconds(failovers.at(-1)?.outageMs ?? 0)}, backlog booked ${inSeconds(failovers.at(-1)?.drainedMs ?? 0)} later`,
+      );
     }
     return await judge({ ...tollgate, databaseUrl: primary.databaseUrl }, load, failovers);
   } finally {
@@ -49,27 +65,49 @@ export async function postgresFailover({ times = TIMES, seed, log }: Order): Pro
 }
 
 /** From here on a commit is acknowledged only once the replica shows it. */
-async function commitOnBoth({ databaseUrl }: PostgresServer, { name }: PostgresServer): Promise<void> {
+async function commitOnBoth(
+  { databaseUrl }: PostgresServer,
+  { name }: PostgresServer,
+): Promise<void> {
   await withDatabase(databaseUrl, async (database) => {
     await database.query(`ALTER SYSTEM SET synchronous_standby_names = '"${name}"'`);
     await database.query('ALTER SYSTEM SET synchronous_commit = remote_apply');
     await database.query('SELECT pg_reload_conf()');
   });
   const inStep = `SELECT count(*) AS value FROM pg_stat_replication WHERE application_name = $1 AND sync_state = 'sync' AND state = 'streaming'`;
-  for (const deadline = Date.now() + WAIT_MS; (await readNumber(databaseUrl, inStep, [name])) === 0; await delay(50)) {
+  for (
+    const deadline = Date.now() + WAIT_MS;
+    (await readNumber(databaseUrl, inStep, [name])) === 0;
+    await delay(50)
+  ) {
     if (Date.now() > deadline) throw new Error(`${name} does not follow`);
   }
 }
 
-async function failOver({ network, load, primary, standby, decisionMs }: { network: Network; load: ConstantLoad; primary: PostgresServer; standby: PostgresServer; decisionMs: number }): Promise<Failover> {
+async function failOver({
+  network,
+  load,
+  primary,
+  standby,
+  decisionMs,
+}: {
+  network: Network;
+  load: ConstantLoad;
+  primary: PostgresServer;
+  standby: PostgresServer;
+  decisionMs: number;
+}): Promise<Failover> {
   const killedAt = Date.now();
   await primary.process.kill('SIGKILL');
   await delay(decisionMs);
   await withDatabase(standby.databaseUrl, (database) => database.query('SELECT pg_promote()'));
   const { hostname: host, port } = new URL(standby.databaseUrl);
-  for (const name of network.ways.filter((way) => way.endsWith(' to postgres'))) network.way(name).leadTo({ host, port: Number(port) });
+  for (const name of network.ways.filter((way) => way.endsWith(' to postgres')))
+    network.way(name).leadTo({ host, port: Number(port) });
   const promotedAt = Date.now();
-  const backlog = load.records.flatMap(({ ending, rid }) => (ending === 'completed' && rid !== null ? [rid] : []));
+  const backlog = load.records.flatMap(({ ending, rid }) =>
+    ending === 'completed' && rid !== null ? [rid] : [],
+  );
   const booked = `SELECT count(DISTINCT rid) AS value FROM usage_events WHERE kind = 'usage' AND rid = ANY ($1::uuid[])`;
   while ((await readNumber(standby.databaseUrl, booked, [backlog])) < backlog.length) {
     if (Date.now() > promotedAt + WAIT_MS) break;
@@ -78,27 +116,50 @@ async function failOver({ network, load, primary, standby, decisionMs }: { netwo
   return { outageMs: promotedAt - killedAt, drainedMs: Date.now() - promotedAt };
 }
 
-async function judge(tollgate: Tollgate, load: ConstantLoad, failovers: readonly Failover[]): Promise<Outcome> {
+async function judge(
+  tollgate: Tollgate,
+  load: ConstantLoad,
+  failovers: readonly Failover[],
+): Promise<Outcome> {
   const records = await load.stop();
   const { findings } = await closeBooks(tollgate, records);
-  const refused = records.filter(({ ending }) => ending === 'refused').map(({ status, rid }) => `request ${rid} was answered ${status}`);
-  const crashed = tollgate.processNames.filter((name) => name !== 'postgres' && !tollgate.isRunning(name));
-  const range = (values: readonly number[]): string => `${inSeconds(Math.min(...values))} to ${inSeconds(Math.max(...values))}`;
+  const refused = records
+    .filter(({ ending }) => ending === 'refused')
+    .map(({ status, rid }) => `request ${rid} was answered ${status}`);
+  const crashed = tollgate.processNames.filter(
+    (name) => name !== 'postgres' && !tollgate.isRunning(name),
+  );
+  const range = (values: readonly number[]): string =>
+    `${inSeconds(Math.min(...values))} to ${inSeconds(Math.max(...values))}`;
   return {
     figures: [
       ['failovers', String(failovers.length)],
       ['PostgreSQL away', range(failovers.map(({ outageMs }) => outageMs))],
       ['backlog booked after', range(failovers.map(({ drainedMs }) => drainedMs))],
-      ['at most', `${Math.max(...failovers.map(({ outageMs, drainedMs }) => drainedMs / outageMs)).toFixed(2)} times the outage`],
+      [
+        'at most',
+        `${Math.max(...failovers.map(({ outageMs, drainedMs }) => drainedMs / outageMs)).toFixed(2)} times the outage`,
+      ],
       ['requests', describeEndings(records)],
     ],
     findings: [
-      promised('served', 'no request is refused while PostgreSQL is away', { compared: records.length, problems: refused }),
+      promised('served', 'no request is refused while PostgreSQL is away', {
+        compared: records.length,
+        problems: refused,
+      }),
       promised('backlog', 'booked within twice the outage', {
         compared: failovers.length,
-        problems: failovers.filter(({ outageMs, drainedMs }) => drainedMs > 2 * outageMs).map(({ outageMs, drainedMs }) => `away ${inSeconds(outageMs)}, booked ${inSeconds(drainedMs)} later`),
+        problems: failovers
+          .filter(({ outageMs, drainedMs }) => drainedMs > 2 * outageMs)
+          .map(
+            ({ outageMs, drainedMs }) =>
+              `away ${inSeconds(outageMs)}, booked ${inSeconds(drainedMs)} later`,
+          ),
       }),
-      promised('survival', 'no process ends by itself', { compared: tollgate.processNames.length - 1, problems: crashed }),
+      promised('survival', 'no process ends by itself', {
+        compared: tollgate.processNames.length - 1,
+        problems: crashed,
+      }),
       ...findings,
     ],
   };

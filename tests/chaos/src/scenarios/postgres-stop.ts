@@ -25,17 +25,31 @@ export async function postgresStop({ times = TIMES, seed, log }: Order): Promise
       await delay(DOWN_MAX_MS * random());
       await tollgate.restart('postgres');
       downMs += Date.now() - stoppedAt;
-      if (stop % 10 === 0 || stop === times) log(`stopped ${stop} times; ${describeEndings(load.records)}`);
+      if (stop % 10 === 0 || stop === times)
+        log(`stopped ${stop} times; ${describeEndings(load.records)}`);
     }
     const records = await load.stop();
     const { findings, drainedInMs } = await closeBooks(tollgate, records);
-    const refused = records.filter(({ ending }) => ending === 'refused').map(({ status, rid }) => `request ${rid} was answered ${status}`);
+    const refused = records
+      .filter(({ ending }) => ending === 'refused')
+      .map(({ status, rid }) => `request ${rid} was answered ${status}`);
     const crashed = tollgate.processNames.filter((name) => !tollgate.isRunning(name));
     return {
-      figures: [['immediate stops', String(times)], ['PostgreSQL away', `${inSeconds(downMs)} in all`], ['requests', describeEndings(records)], ['backlog drained', `${inSeconds(drainedInMs)} after the last start`]],
+      figures: [
+        ['immediate stops', String(times)],
+        ['PostgreSQL away', `${inSeconds(downMs)} in all`],
+        ['requests', describeEndings(records)],
+        ['backlog drained', `${inSeconds(drainedInMs)} after the last start`],
+      ],
       findings: [
-        promised('served', 'no request is refused while PostgreSQL is away', { compared: records.length, problems: refused }),
-        promised('survival', 'no process ends by itself', { compared: tollgate.processNames.length, problems: crashed }),
+        promised('served', 'no request is refused while PostgreSQL is away', {
+          compared: records.length,
+          problems: refused,
+        }),
+        promised('survival', 'no process ends by itself', {
+          compared: tollgate.processNames.length,
+          problems: crashed,
+        }),
         ...findings,
       ],
     };

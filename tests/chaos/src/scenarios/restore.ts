@@ -1,8 +1,22 @@
 import { renameSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { auditBooks, randomFrom, readUsage, type ClientRecord, type Finding } from '@tollgate/audit';
-import { backUp, createRoutedModel, firstPostgres, startPostgres, startTollgate, type PostgresServer, type Tollgate } from '@tollgate/harness';
+import {
+  auditBooks,
+  randomFrom,
+  readUsage,
+  type ClientRecord,
+  type Finding,
+} from '@tollgate/audit';
+import {
+  backUp,
+  createRoutedModel,
+  firstPostgres,
+  startPostgres,
+  startTollgate,
+  type PostgresServer,
+  type Tollgate,
+} from '@tollgate/harness';
 import { shardNames } from '@tollgate/keyspace';
 import { z } from 'zod';
 import { Scene } from '../scene.ts';
@@ -50,7 +64,14 @@ export async function restore({ seconds = SECONDS, seed, log }: Order): Promise<
     log('step 5: traffic returns');
     const after = new ConstantLoad(scene, { seed: seed + 1 });
     await after.untilCompleted(200);
-    return await judge({ tollgate, witness, records: [...records, ...(await after.stop())], reported, truth, backAfterMs });
+    return await judge({
+      tollgate,
+      witness,
+      records: [...records, ...(await after.stop())],
+      reported,
+      truth,
+      backAfterMs,
+    });
   } finally {
     await witness?.process.stop();
     await tollgate.stop();
@@ -67,13 +88,21 @@ interface Life {
 }
 
 /** Traffic, purchases and changes go on after the backup, and traffic for a while after PostgreSQL is gone. */
-async function liveFor({ tollgate, scene, seed, seconds, backup, log }: Life): Promise<ConstantLoad> {
+async function liveFor({
+  tollgate,
+  scene,
+  seed,
+  seconds,
+  backup,
+  log,
+}: Life): Promise<ConstantLoad> {
   const load = new ConstantLoad(scene, { seed, clients: 6, pauseMs: 50 });
   await delay(CALM_MS);
   await backUp(firstPostgres(tollgate.services), backup);
   log(`backup taken after ${describeEndings(load.records)}`);
   const random = randomFrom(seed ^ 0x2e57);
-  for (const until = Date.now() + seconds * 1_000; Date.now() < until; await delay(RENEWAL_GAP_MS)) await scene.renewOne(random);
+  for (const until = Date.now() + seconds * 1_000; Date.now() < until; await delay(RENEWAL_GAP_MS))
+    await scene.renewOne(random);
   await createRoutedModel(tollgate);
   await tollgate.admin.syncAll();
   await tollgate.kill('postgres', 'SIGKILL');
@@ -92,9 +121,12 @@ async function readReport(tollgate: Tollgate): Promise<Losses> {
   await waitForJournals(tollgate, deadline);
   for (;;) {
     const findings = await auditBooks(tollgate, { drainMs: 0 });
-    const problemsOf = (name: string): string[] => findings.find((finding) => finding.name === name)?.problems ?? [];
-    if (problemsOf('on the way').length === 0) return new Map(problemsOf('live balances').map(readLoss));
-    if (Date.now() > deadline) throw new Error(`usage still waits: ${problemsOf('on the way').join(', ')}`);
+    const problemsOf = (name: string): string[] =>
+      findings.find((finding) => finding.name === name)?.problems ?? [];
+    if (problemsOf('on the way').length === 0)
+      return new Map(problemsOf('live balances').map(readLoss));
+    if (Date.now() > deadline)
+      throw new Error(`usage still waits: ${problemsOf('on the way').join(', ')}`);
     await delay(500);
   }
 }
@@ -110,13 +142,20 @@ async function compareDatabases(lost: PostgresServer, restored: PostgresServer):
   const losses: Losses = new Map();
   const tables = [
     { text: `SELECT subscription_id, rid || ':' || seq AS key, delta FROM usage_events`, sign: 1 },
-    { text: `SELECT subscription_id, subscription_id || ':' || seq AS key, delta FROM token_credits`, sign: -1 },
+    {
+      text: `SELECT subscription_id, subscription_id || ':' || seq AS key, delta FROM token_credits`,
+      sign: -1,
+    },
   ];
   for (const { text, sign } of tables) {
-    const read = (databaseUrl: string) => withDatabase(databaseUrl, async (database) => z.array(sumRow).parse((await database.query(text)).rows));
+    const read = (databaseUrl: string) =>
+      withDatabase(databaseUrl, async (database) =>
+        z.array(sumRow).parse((await database.query(text)).rows),
+      );
     const known = new Set((await read(restored.databaseUrl)).map(({ key }) => key));
     for (const { subscription_id, key, delta } of await read(lost.databaseUrl)) {
-      if (!known.has(key)) losses.set(subscription_id, (losses.get(subscription_id) ?? 0) + sign * delta);
+      if (!known.has(key))
+        losses.set(subscription_id, (losses.get(subscription_id) ?? 0) + sign * delta);
     }
   }
   return new Map([...losses].filter(([, tokens]) => tokens !== 0));
@@ -127,9 +166,12 @@ async function refill({ redisUrl, shards, nodeUrls }: Tollgate): Promise<number>
   const startedAt = Date.now();
   await withRedis(redisUrl, async (redis) => {
     await redis.flushall();
-    const isFilled = async (shard: string): Promise<boolean> => /^(?!rebuilding:)./.test((await redis.get(`{${shard}}:epoch`)) ?? '');
-    const isReady = async (url: string): Promise<boolean> => (await getOnce(`${url}/readyz`)).status === 200;
-    const checks = (): Promise<boolean[]> => Promise.all([...shardNames(shards).map(isFilled), ...nodeUrls.map(isReady)]);
+    const isFilled = async (shard: string): Promise<boolean> =>
+      /^(?!rebuilding:)./.test((await redis.get(`{${shard}}:epoch`)) ?? '');
+    const isReady = async (url: string): Promise<boolean> =>
+      (await getOnce(`${url}/readyz`)).status === 200;
+    const checks = (): Promise<boolean[]> =>
+      Promise.all([...shardNames(shards).map(isFilled), ...nodeUrls.map(isReady)]);
     for (; !(await checks()).every(Boolean); await delay(50)) {
       if (Date.now() > startedAt + BACK_WITHIN_MS) throw new Error('the service did not come back');
     }
@@ -146,16 +188,32 @@ interface Evidence {
   backAfterMs: number;
 }
 
-async function judge({ tollgate, witness, records, reported, truth, backAfterMs }: Evidence): Promise<Outcome> {
+async function judge({
+  tollgate,
+  witness,
+  records,
+  reported,
+  truth,
+  backAfterMs,
+}: Evidence): Promise<Outcome> {
   const usage = await readUsage(tollgate.databaseUrl);
-  const reportedLost = new Map([...(await readUsage(witness.databaseUrl))].filter(([rid]) => !usage.has(rid)));
+  const reportedLost = new Map(
+    [...(await readUsage(witness.databaseUrl))].filter(([rid]) => !usage.has(rid)),
+  );
   const { findings, drainedInMs } = await closeBooks(tollgate, records, { reportedLost });
-  const tokens = (losses: Losses): number => [...losses.values()].reduce((sum, value) => sum + value, 0);
+  const tokens = (losses: Losses): number =>
+    [...losses.values()].reduce((sum, value) => sum + value, 0);
   return {
     figures: [
       ['requests', describeEndings(records)],
-      ['lost to the books', `${reportedLost.size.toLocaleString('en')} requests; net ${tokens(truth).toLocaleString('en')} tokens of ${truth.size} subscriptions`],
-      ['reported', `net ${tokens(reported).toLocaleString('en')} tokens of ${reported.size} subscriptions`],
+      [
+        'lost to the books',
+        `${reportedLost.size.toLocaleString('en')} requests; net ${tokens(truth).toLocaleString('en')} tokens of ${truth.size} subscriptions`,
+      ],
+      [
+        'reported',
+        `net ${tokens(reported).toLocaleString('en')} tokens of ${reported.size} subscriptions`,
+      ],
       ['all shards again', `${inSeconds(backAfterMs)} after Redis was emptied`],
       ['drained', inSeconds(drainedInMs)],
     ],
@@ -165,15 +223,29 @@ async function judge({ tollgate, witness, records, reported, truth, backAfterMs 
 
 function exactness(reported: Losses, truth: Losses): Finding {
   const subscriptions = [...new Set([...reported.keys(), ...truth.keys()])];
-  return promised('reported loss', 'what the audit says is missing == what the lost database had, by subscription', {
-    compared: subscriptions.length,
-    problems: subscriptions.filter((id) => (reported.get(id) ?? 0) !== (truth.get(id) ?? 0)).map((id) => `subscription ${id}: reported ${reported.get(id) ?? 0}, lost ${truth.get(id) ?? 0}`),
-  });
+  return promised(
+    'reported loss',
+    'what the audit says is missing == what the lost database had, by subscription',
+    {
+      compared: subscriptions.length,
+      problems: subscriptions
+        .filter((id) => (reported.get(id) ?? 0) !== (truth.get(id) ?? 0))
+        .map(
+          (id) =>
+            `subscription ${id}: reported ${reported.get(id) ?? 0}, lost ${truth.get(id) ?? 0}`,
+        ),
+    },
+  );
 }
 
 /** Versions begin again below what nodes ran: they must follow the books, not the higher number. */
 async function sameVersion(tollgate: Tollgate): Promise<Finding> {
   await createRoutedModel(tollgate);
   const { nodes } = await tollgate.admin.syncAll();
-  return promised('configuration', 'every node applies what the restored books publish', { compared: nodes.length, problems: nodes.filter(({ outcome }) => outcome !== 'applied').map(({ name, outcome }) => `${name}: ${outcome}`) });
+  return promised('configuration', 'every node applies what the restored books publish', {
+    compared: nodes.length,
+    problems: nodes
+      .filter(({ outcome }) => outcome !== 'applied')
+      .map(({ name, outcome }) => `${name}: ${outcome}`),
+  });
 }

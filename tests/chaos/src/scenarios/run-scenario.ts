@@ -36,7 +36,11 @@ const orderSchema = z.object({
   times: count,
   seconds: count,
   readers: count,
-  seed: z.coerce.number().int().nonnegative().default(() => Date.now() % 1_000_000),
+  seed: z.coerce
+    .number()
+    .int()
+    .nonnegative()
+    .default(() => Date.now() % 1_000_000),
 });
 
 /** One named fault on a whole installation under load. Prints what was measured; true when no promise broke. */
@@ -46,9 +50,16 @@ export async function runScenario(values: unknown, say: (line: string) => void):
   if (!run) throw new Error(`There is no scenario "${name}".`);
   say(`Scenario ${name}, seed ${order.seed}.`);
   const startedAt = Date.now();
-  const log = (line: string): void => say(`${((Date.now() - startedAt) / 1_000).toFixed(1).padStart(6)} s  ${line}`);
+  const log = (line: string): void =>
+    say(`${((Date.now() - startedAt) / 1_000).toFixed(1).padStart(6)} s  ${line}`);
   try {
-    const outcome = await run({ times: undefined, seconds: undefined, readers: undefined, ...order, log });
+    const outcome = await run({
+      times: undefined,
+      seconds: undefined,
+      readers: undefined,
+      ...order,
+      log,
+    });
     say(`${describe(outcome)}\n\n${name}, seed ${order.seed}: ${countVerdicts(outcome.findings)}.`);
     return isSound(outcome.findings);
   } finally {
@@ -58,5 +69,10 @@ export async function runScenario(values: unknown, say: (line: string) => void):
 
 function describe({ figures, findings }: Outcome): string {
   const width = Math.max(...figures.map(([label]) => label.length));
-  return ['', ...figures.map(([label, value]) => `  ${label.padEnd(width)}  ${value}`), '', describeFindings(findings)].join('\n');
+  return [
+    '',
+    ...figures.map(([label, value]) => `  ${label.padEnd(width)}  ${value}`),
+    '',
+    describeFindings(findings),
+  ].join('\n');
 }

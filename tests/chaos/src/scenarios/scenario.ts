@@ -19,8 +19,18 @@ export interface Outcome {
 export type Scenario = (order: Order) => Promise<Outcome>;
 
 /** A promise and what broke it. Where there was nothing to compare it has neither held nor broken. */
-export function promised(name: string, promise: string, { compared, problems }: { compared: number; problems: string[] }): Finding {
-  return { name, promise, compared, problems, ...(compared === 0 && { notJudged: 'there was nothing to compare' }) };
+export function promised(
+  name: string,
+  promise: string,
+  { compared, problems }: { compared: number; problems: string[] },
+): Finding {
+  return {
+    name,
+    promise,
+    compared,
+    problems,
+    ...(compared === 0 && { notJudged: 'there was nothing to compare' }),
+  };
 }
 
 /** A promise that this run cannot judge, and why. */
@@ -32,8 +42,19 @@ export function notJudged(name: string, promise: string, reason: string): Findin
 const WAITING_SHARE_MAX = 0.05;
 
 /** `waitingShare`: of the time, ready to run while others had the cores. */
-export function promisedOfTime(name: string, promise: string, waitingShare: number, found: { compared: number; problems: string[] }): Finding {
-  return waitingShare <= WAITING_SHARE_MAX ? promised(name, promise, found) : notJudged(name, promise, `${Math.round(100 * waitingShare)} % of the time went by waiting for a core that others had`);
+export function promisedOfTime(
+  name: string,
+  promise: string,
+  waitingShare: number,
+  found: { compared: number; problems: string[] },
+): Finding {
+  return waitingShare <= WAITING_SHARE_MAX
+    ? promised(name, promise, found)
+    : notJudged(
+        name,
+        promise,
+        `${Math.round(100 * waitingShare)} % of the time went by waiting for a core that others had`,
+      );
 }
 
 export function inSeconds(ms: number): string {

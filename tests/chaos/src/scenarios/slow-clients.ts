@@ -1,13 +1,27 @@
 import { connect, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { demoRecordSchema, type Finding } from '@tollgate/audit';
-import { createCustomer, createRoutedModel, startTollgate, subscribeWithKey, type Tollgate } from '@tollgate/harness';
+import {
+  createCustomer,
+  createRoutedModel,
+  startTollgate,
+  subscribeWithKey,
+  type Tollgate,
+} from '@tollgate/harness';
 import { Scene } from '../scene.ts';
 import { closeBooks } from '../close-books.ts';
 import { ConstantLoad, describeEndings } from './constant-load.ts';
 import { getOnce } from './get-once.ts';
 import { inMegabytes, readUse } from './process-use.ts';
-import { inSeconds, notJudged, promised, promisedOfTime, quantile, type Order, type Outcome } from './scenario.ts';
+import {
+  inSeconds,
+  notJudged,
+  promised,
+  promisedOfTime,
+  quantile,
+  type Order,
+  type Outcome,
+} from './scenario.ts';
 
 /** `--times` and `--readers`; fewer readers, as the upstream must fill every buffer between it and each of them at full speed first. */
 const SLOW_WRITERS = 400;
@@ -33,41 +47,92 @@ const LOOK_MS = 1_000;
 const P99_SHARE_MAX = 0.1;
 
 /** T13: clients that send their headers a byte a second and clients that read nothing, beside others that are served all the while. */
-export async function slowClients({ times = SLOW_WRITERS, readers: count = SLOW_READERS, seed, log }: Order): Promise<Outcome> {
+export async function slowClients({
+  times = SLOW_WRITERS,
+  readers: count = SLOW_READERS,
+  seed,
+  log,
+}: Order): Promise<Outcome> {
   const tollgate = await startTollgate({ nodes: 1 });
   try {
     const load = new ConstantLoad(await Scene.set(tollgate), { seed, clients: 4, pauseMs: 20 });
     const target = await readerTarget(tollgate);
     const pid = tollgate.pidOf('node-1') ?? 0;
     await delay(CALM_MS);
-    const calm = [await measureLatency(tollgate, CALM_MS), await measureLatency(tollgate, CALM_MS)] as const;
+    const calm = [
+      await measureLatency(tollgate, CALM_MS),
+      await measureLatency(tollgate, CALM_MS),
+    ] as const;
     const rssBefore = readUse(pid).rssBytes;
     log(`${times} slow writers and ${count} slow readers come`);
     const writers = Array.from({ length: times }, () => writeSlowly(tollgate.nodeUrls[0] ?? ''));
-    const readers = Array.from({ length: count }, () => readNothing(tollgate.nodeUrls[0] ?? '', target));
-    const measuring = measureLatency(tollgate, CALM_MS).then((beset) => ({ beset, rssBeset: readUse(pid).rssBytes }));
-    const [readersCut, { beset, rssBeset }, writersCut] = await Promise.all([watchReaders(tollgate, count), measuring, Promise.all(writers)]);
+    const readers = Array.from({ length: count }, () =>
+      readNothing(tollgate.nodeUrls[0] ?? '', target),
+    );
+    const measuring = measureLatency(tollgate, CALM_MS).then((beset) => ({
+      beset,
+      rssBeset: readUse(pid).rssBytes,
+    }));
+    const [readersCut, { beset, rssBeset }, writersCut] = await Promise.all([
+      watchReaders(tollgate, count),
+      measuring,
+      Promise.all(writers),
+    ]);
     for (const reader of readers) reader.destroy();
     log('all of them were cut');
     const records = await load.stop();
     const { findings, drainedInMs } = await closeBooks(tollgate, records);
-    const failed = records.filter(({ ending }) => ending !== 'completed' && ending !== 'hung_up').map(({ ending, status }) => `${ending}, status ${status}`);
+    const failed = records
+      .filter(({ ending }) => ending !== 'completed' && ending !== 'hung_up')
+      .map(({ ending, status }) => `${ending}, status ${status}`);
     const growthMax = MEMORY_ELSE_MAX + count * MEMORY_PER_READER_MAX;
     return {
       figures: [
         ['slow writers', `${times}, cut after ${rangeOf(writersCut)}`],
         ['slow readers', `${count}, cut ${rangeOf(readersCut)} after nothing moved any more`],
-        ['memory of the node', `${inMegabytes(rssBefore)} before, ${inMegabytes(rssBeset)} with them`],
-        ['others, small request', `${calm.map(describeLatency).join(', again ')} before; ${describeLatency(beset)} with them`],
+        [
+          'memory of the node',
+          `${inMegabytes(rssBefore)} before, ${inMegabytes(rssBeset)} with them`,
+        ],
+        [
+          'others, small request',
+          `${calm.map(describeLatency).join(', again ')} before; ${describeLatency(beset)} with them`,
+        ],
         ['others, load', describeEndings(records)],
         ['drained', inSeconds(drainedInMs)],
       ],
       findings: [
-        promised('others served', 'nobody else is refused or broken off', { compared: records.length, problems: failed }),
+        promised('others served', 'nobody else is refused or broken off', {
+          compared: records.length,
+          problems: failed,
+        }),
         unchanged(calm, beset),
-        promised('slow writers', `cut when their headers have taken ${inSeconds(HEADER_TIMEOUT_MS)}`, { compared: times, problems: beyond(writersCut, { leastMs: HEADER_TIMEOUT_MS, mostMs: HEADER_TIMEOUT_MS + TOLERANCE_MS }) }),
-        promised('slow readers', `cut when they have read nothing for ${inSeconds(STALL_TIMEOUT_MS)}`, { compared: count, problems: beyond(readersCut, { mostMs: STALL_TIMEOUT_MS + TOLERANCE_MS }) }),
-        promised('memory', 'what is not read is not collected', { compared: count, problems: rssBeset - rssBefore > growthMax ? [`${inMegabytes(rssBeset - rssBefore)} more, ${inMegabytes(growthMax)} allowed`] : [] }),
+        promised(
+          'slow writers',
+          `cut when their headers have taken ${inSeconds(HEADER_TIMEOUT_MS)}`,
+          {
+            compared: times,
+            problems: beyond(writersCut, {
+              leastMs: HEADER_TIMEOUT_MS,
+              mostMs: HEADER_TIMEOUT_MS + TOLERANCE_MS,
+            }),
+          },
+        ),
+        promised(
+          'slow readers',
+          `cut when they have read nothing for ${inSeconds(STALL_TIMEOUT_MS)}`,
+          {
+            compared: count,
+            problems: beyond(readersCut, { mostMs: STALL_TIMEOUT_MS + TOLERANCE_MS }),
+          },
+        ),
+        promised('memory', 'what is not read is not collected', {
+          compared: count,
+          problems:
+            rssBeset - rssBefore > growthMax
+              ? [`${inMegabytes(rssBeset - rssBefore)} more, ${inMegabytes(growthMax)} allowed`]
+              : [],
+        }),
         ...findings,
       ],
     };
@@ -83,7 +148,10 @@ interface ReaderTarget {
 
 async function readerTarget(tollgate: Tollgate): Promise<ReaderTarget> {
   const model = await createRoutedModel(tollgate);
-  const apiKey = await subscribeWithKey(await createCustomer(tollgate, { amount: '1000000' }), { modelIds: [model.id], tokens: 500_000_000 });
+  const apiKey = await subscribeWithKey(await createCustomer(tollgate, { amount: '1000000' }), {
+    modelIds: [model.id],
+    tokens: 500_000_000,
+  });
   await tollgate.admin.syncAll();
   return { apiKey, model: model.name };
 }
@@ -100,10 +168,17 @@ function writeSlowly(origin: string): Promise<number | null> {
 
 /** Asks for a long answer and leaves it in the socket. */
 function readNothing(origin: string, { apiKey, model }: ReaderTarget): Socket {
-  const body = JSON.stringify({ model, stream: true, max_tokens: ANSWER_TOKENS, messages: [{ role: 'user', content: `@demo tokens=${ANSWER_TOKENS} delay=0` }] });
+  const body = JSON.stringify({
+    model,
+    stream: true,
+    max_tokens: ANSWER_TOKENS,
+    messages: [{ role: 'user', content: `@demo tokens=${ANSWER_TOKENS} delay=0` }],
+  });
   const socket = open(origin);
   socket.pause();
-  socket.write(`POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${apiKey}\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`);
+  socket.write(
+    `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${apiKey}\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+  );
   return socket;
 }
 
@@ -113,14 +188,24 @@ function readNothing(origin: string, { apiKey, model }: ReaderTarget): Socket {
  */
 async function watchReaders({ upstreamUrl }: Tollgate, count: number): Promise<(number | null)[]> {
   const moved = new Map<string, { emitted: number; atMs: number; cutAfterMs: number | null }>();
-  for (const until = Date.now() + READERS_GONE_WITHIN_MS; Date.now() < until; await delay(LOOK_MS)) {
-    const record = demoRecordSchema.parse(JSON.parse((await getOnce(`${upstreamUrl}/record`)).body));
-    for (const { rid, emitted, ending } of record.filter((entry) => entry.emitted > OTHERS_TOKENS_MAX)) {
+  for (
+    const until = Date.now() + READERS_GONE_WITHIN_MS;
+    Date.now() < until;
+    await delay(LOOK_MS)
+  ) {
+    const record = demoRecordSchema.parse(
+      JSON.parse((await getOnce(`${upstreamUrl}/record`)).body),
+    );
+    for (const { rid, emitted, ending } of record.filter(
+      (entry) => entry.emitted > OTHERS_TOKENS_MAX,
+    )) {
       const known = moved.get(rid);
-      if (!known || known.emitted !== emitted) moved.set(rid, { emitted, atMs: Date.now(), cutAfterMs: null });
+      if (!known || known.emitted !== emitted)
+        moved.set(rid, { emitted, atMs: Date.now(), cutAfterMs: null });
       else if (ending === 'aborted') known.cutAfterMs ??= Date.now() - known.atMs;
     }
-    if (moved.size === count && [...moved.values()].every(({ cutAfterMs }) => cutAfterMs !== null)) break;
+    if (moved.size === count && [...moved.values()].every(({ cutAfterMs }) => cutAfterMs !== null))
+      break;
   }
   const cut = [...moved.values()].map(({ cutAfterMs }) => cutAfterMs);
   return [...cut, ...Array.from({ length: count - cut.length }, () => null)];
@@ -154,17 +239,27 @@ interface Latency {
 }
 
 /** Of `GET /v1/models` without a key, again and again: what every request pays, and no upstream in it. */
-async function measureLatency({ nodeUrls: [origin], pidOf }: Tollgate, durationMs: number): Promise<Latency> {
+async function measureLatency(
+  { nodeUrls: [origin], pidOf }: Tollgate,
+  durationMs: number,
+): Promise<Latency> {
   const times: number[] = [];
-  const waited = (): number[] => [pidOf('node-1') ?? 0, process.pid].map((pid) => readUse(pid).waitedMs);
+  const waited = (): number[] =>
+    [pidOf('node-1') ?? 0, process.pid].map((pid) => readUse(pid).waitedMs);
   const waitedBefore = waited();
   for (const until = Date.now() + durationMs; Date.now() < until; await delay(10)) {
     const startedAt = performance.now();
     await getOnce(`${origin}/v1/models`);
     times.push(performance.now() - startedAt);
   }
-  const waitingShare = Math.max(...waited().map((ms, index) => ms - (waitedBefore[index] ?? 0))) / durationMs;
-  return { p50: quantile(times, 0.5), p99: quantile(times, 0.99), samples: times.length, waitingShare };
+  const waitingShare =
+    Math.max(...waited().map((ms, index) => ms - (waitedBefore[index] ?? 0))) / durationMs;
+  return {
+    p50: quantile(times, 0.5),
+    p99: quantile(times, 0.99),
+    samples: times.length,
+    waitingShare,
+  };
 }
 
 function describeLatency({ p50, p99, waitingShare }: Latency): string {
@@ -173,19 +268,42 @@ function describeLatency({ p50, p99, waitingShare }: Latency): string {
 
 /** Judged where the measure is fine enough: a machine with a core to spare, and two calm measurements that agree. */
 function unchanged(calm: readonly [Latency, Latency], beset: Latency): Finding {
-  const [name, promise] = ['others unslowed', `their p99 is at most ${100 * P99_SHARE_MAX} % above what it was`] as const;
+  const [name, promise] = [
+    'others unslowed',
+    `their p99 is at most ${100 * P99_SHARE_MAX} % above what it was`,
+  ] as const;
   const [least = 0, most = 0] = calm.map(({ p99 }) => p99).toSorted((a, b) => a - b);
-  if (most > least * (1 + P99_SHARE_MAX)) return notJudged(name, promise, `two measurements before they came gave ${least.toFixed(1)} and ${most.toFixed(1)} ms`);
-  const problems = beset.p99 > most * (1 + P99_SHARE_MAX) ? [`${beset.p99.toFixed(1)} ms, ${most.toFixed(1)} ms before`] : [];
-  return promisedOfTime(name, promise, Math.max(...[...calm, beset].map(({ waitingShare }) => waitingShare)), { compared: beset.samples, problems });
+  if (most > least * (1 + P99_SHARE_MAX))
+    return notJudged(
+      name,
+      promise,
+      `two measurements before they came gave ${least.toFixed(1)} and ${most.toFixed(1)} ms`,
+    );
+  const problems =
+    beset.p99 > most * (1 + P99_SHARE_MAX)
+      ? [`${beset.p99.toFixed(1)} ms, ${most.toFixed(1)} ms before`]
+      : [];
+  return promisedOfTime(
+    name,
+    promise,
+    Math.max(...[...calm, beset].map(({ waitingShare }) => waitingShare)),
+    { compared: beset.samples, problems },
+  );
 }
 
 /** An answer goes on to fill the last buffers after its client's has stood still: then the cut comes earlier than it seems, never later. */
-function beyond(cut: readonly (number | null)[], { leastMs = 0, mostMs }: { leastMs?: number; mostMs: number }): string[] {
-  return cut.filter((after) => after === null || after > mostMs || after < leastMs).map((after) => (after === null ? 'never' : `after ${inSeconds(after)}`));
+function beyond(
+  cut: readonly (number | null)[],
+  { leastMs = 0, mostMs }: { leastMs?: number; mostMs: number },
+): string[] {
+  return cut
+    .filter((after) => after === null || after > mostMs || after < leastMs)
+    .map((after) => (after === null ? 'never' : `after ${inSeconds(after)}`));
 }
 
 function rangeOf(cut: readonly (number | null)[]): string {
   const values = cut.filter((after) => after !== null);
-  return values.length === 0 ? 'never' : `${inSeconds(Math.min(...values))} to ${inSeconds(Math.max(...values))}${values.length < cut.length ? `, ${cut.length - values.length} never` : ''}`;
+  return values.length === 0
+    ? 'never'
+    : `${inSeconds(Math.min(...values))} to ${inSeconds(Math.max(...values))}${values.length < cut.length ? `, ${cut.length - values.length} never` : ''}`;
 }

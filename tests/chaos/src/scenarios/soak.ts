@@ -45,22 +45,37 @@ export async function soak({ seconds = SECONDS, seed, log }: Order): Promise<Out
     const fullRecords = await full.stop();
     // A client that waits as long as its requests take asks for half.
     const pauseMs = Math.round((MEASURED_MS * CLIENTS) / fullRecords.length);
-    log(`${Math.round((fullRecords.length * 1_000) / MEASURED_MS)} requests a second at full load; now half`);
+    log(
+      `${Math.round((fullRecords.length * 1_000) / MEASURED_MS)} requests a second at full load; now half`,
+    );
     const load = new ConstantLoad(scene, { seed: seed + 1, clients: CLIENTS, pauseMs });
     const courses = await watch(tollgate, seconds * 1_000);
     const records = [...fullRecords, ...(await load.stop())];
     const { findings, drainedInMs } = await closeBooks(tollgate, records);
     return {
       figures: [
-        ['duration', `${seconds} s at ${Math.round(load.records.length / seconds)} requests a second`],
+        [
+          'duration',
+          `${seconds} s at ${Math.round(load.records.length / seconds)} requests a second`,
+        ],
         ['requests', describeEndings(records)],
-        ...courses.map(({ name, first, last, slopeMbPerHour, filesBefore, filesAfter }): [string, string] => [
-          name,
-          `${inMegabytes(first.rssBytes)} -> ${inMegabytes(last.rssBytes)}, slope ${slopeMbPerHour.toFixed(1)} MB/h after warming up; open files at most ${filesBefore}, then ${filesAfter}`,
-        ]),
+        ...courses.map(
+          ({ name, first, last, slopeMbPerHour, filesBefore, filesAfter }): [string, string] => [
+            name,
+            `${inMegabytes(first.rssBytes)} -> ${inMegabytes(last.rssBytes)}, slope ${slopeMbPerHour.toFixed(1)} MB/h after warming up; open files at most ${filesBefore}, then ${filesAfter}`,
+          ],
+        ),
         ['drained', inSeconds(drainedInMs)],
       ],
-      findings: [...promisesOf(courses, seconds, records.filter(({ ending }) => ending !== 'completed' && ending !== 'hung_up').length, records.length), ...findings],
+      findings: [
+        ...promisesOf(
+          courses,
+          seconds,
+          records.filter(({ ending }) => ending !== 'completed' && ending !== 'hung_up').length,
+          records.length,
+        ),
+        ...findings,
+      ],
     };
   } finally {
     await tollgate.stop();
@@ -74,7 +89,8 @@ async function watch(tollgate: Tollgate, durationMs: number): Promise<Course[]> 
   for (; Date.now() < startedAt + durationMs; await delay(SAMPLE_MS)) {
     for (const name of names) {
       const pid = tollgate.pidOf(name);
-      if (pid !== undefined) samples.get(name)?.push({ atMs: Date.now() - startedAt, ...readUse(pid) });
+      if (pid !== undefined)
+        samples.get(name)?.push({ atMs: Date.now() - startedAt, ...readUse(pid) });
     }
   }
   return names.map((name) => courseOf(name, samples.get(name) ?? []));
@@ -84,25 +100,56 @@ function courseOf(name: string, samples: readonly Sample[]): Course {
   const [first, last] = [samples[0], samples.at(-1)];
   if (!first || !last) throw new Error(`${name} was never seen running`);
   const warm = Math.floor(samples.length * WARM_UP_SHARE);
-  const most = (some: readonly Sample[]): number => Math.max(...some.map(({ openFiles }) => openFiles));
-  return { name, first, last, slopeMbPerHour: slopeOf(samples.slice(warm)), filesBefore: most(samples.slice(0, warm + 1)), filesAfter: most(samples.slice(warm)) };
+  const most = (some: readonly Sample[]): number =>
+    Math.max(...some.map(({ openFiles }) => openFiles));
+  return {
+    name,
+    first,
+    last,
+    slopeMbPerHour: slopeOf(samples.slice(warm)),
+    filesBefore: most(samples.slice(0, warm + 1)),
+    filesAfter: most(samples.slice(warm)),
+  };
 }
 
 /** Least squares, MB an hour. */
 function slopeOf(samples: readonly Sample[]): number {
-  const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
-  const [atMean, rssMean] = [mean(samples.map(({ atMs }) => atMs)), mean(samples.map(({ rssBytes }) => rssBytes))];
-  const covariance = mean(samples.map(({ atMs, rssBytes }) => (atMs - atMean) * (rssBytes - rssMean)));
+  const mean = (values: readonly number[]): number =>
+    values.reduce((sum, value) => sum + value, 0) / values.length;
+  const [atMean, rssMean] = [
+    mean(samples.map(({ atMs }) => atMs)),
+    mean(samples.map(({ rssBytes }) => rssBytes)),
+  ];
+  const covariance = mean(
+    samples.map(({ atMs, rssBytes }) => (atMs - atMean) * (rssBytes - rssMean)),
+  );
   const variance = mean(samples.map(({ atMs }) => (atMs - atMean) ** 2));
   return variance === 0 ? 0 : ((covariance / variance) * 3_600_000) / 1_048_576;
 }
 
-function promisesOf(courses: readonly Course[], seconds: number, failed: number, sent: number): Finding[] {
+function promisesOf(
+  courses: readonly Course[],
+  seconds: number,
+  failed: number,
+  sent: number,
+): Finding[] {
   const slope = `grows by less than ${SLOPE_MAX_MB_PER_HOUR} MB an hour`;
-  const steep = courses.filter(({ slopeMbPerHour }) => slopeMbPerHour >= SLOPE_MAX_MB_PER_HOUR).map(({ name, slopeMbPerHour }) => `${name}: ${slopeMbPerHour.toFixed(1)} MB/h`);
+  const steep = courses
+    .filter(({ slopeMbPerHour }) => slopeMbPerHour >= SLOPE_MAX_MB_PER_HOUR)
+    .map(({ name, slopeMbPerHour }) => `${name}: ${slopeMbPerHour.toFixed(1)} MB/h`);
   return [
-    promised('served', 'no request fails', { compared: sent, problems: failed > 0 ? [`${failed} did`] : [] }),
-    promised('open files', 'no more after warming up than while', { compared: courses.length, problems: courses.filter(({ filesBefore, filesAfter }) => filesAfter > filesBefore + FILES_BREATHING).map(({ name, filesBefore, filesAfter }) => `${name}: ${filesBefore}, then ${filesAfter}`) }),
-    seconds < SLOPE_JUDGED_FROM_SECONDS ? notJudged('memory', slope, `a slope says nothing before ${SLOPE_JUDGED_FROM_SECONDS} s`) : promised('memory', slope, { compared: courses.length, problems: steep }),
+    promised('served', 'no request fails', {
+      compared: sent,
+      problems: failed > 0 ? [`${failed} did`] : [],
+    }),
+    promised('open files', 'no more after warming up than while', {
+      compared: courses.length,
+      problems: courses
+        .filter(({ filesBefore, filesAfter }) => filesAfter > filesBefore + FILES_BREATHING)
+        .map(({ name, filesBefore, filesAfter }) => `${name}: ${filesBefore}, then ${filesAfter}`),
+    }),
+    seconds < SLOPE_JUDGED_FROM_SECONDS
+      ? notJudged('memory', slope, `a slope says nothing before ${SLOPE_JUDGED_FROM_SECONDS} s`)
+      : promised('memory', slope, { compared: courses.length, problems: steep }),
   ];
 }

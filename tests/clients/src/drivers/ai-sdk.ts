@@ -8,32 +8,58 @@ import { WEATHER, type Client, type Conversation, type Errand, type Refused } fr
 /** It takes any 429 for passing, whatever `x-should-retry` says; 402 it does not repeat. */
 const TRIES_AGAINST_429 = 3;
 
-export const aiOpenaiResponses = client('ai + openai (responses)', { protocol: 'openai', triesWithoutQuota: TRIES_AGAINST_429 }, ({ origin, apiKey, model }) =>
-  // guide: ai-openai-responses
-  createOpenAI({ baseURL: `${origin}/v1`, apiKey })(model),
+export const aiOpenaiResponses = client(
+  'ai + openai (responses)',
+  { protocol: 'openai', triesWithoutQuota: TRIES_AGAINST_429 },
+  ({ origin, apiKey, model }) =>
+    // guide: ai-openai-responses
+    createOpenAI({ baseURL: `${origin}/v1`, apiKey })(model),
   // guide: end
 );
 
-export const aiOpenaiChat = client('ai + openai (chat)', { protocol: 'openai', triesWithoutQuota: TRIES_AGAINST_429 }, ({ origin, apiKey, model }) =>
-  // guide: ai-openai-chat
-  createOpenAI({ baseURL: `${origin}/v1`, apiKey }).chat(model),
+export const aiOpenaiChat = client(
+  'ai + openai (chat)',
+  { protocol: 'openai', triesWithoutQuota: TRIES_AGAINST_429 },
+  ({ origin, apiKey, model }) =>
+    // guide: ai-openai-chat
+    createOpenAI({ baseURL: `${origin}/v1`, apiKey }).chat(model),
   // guide: end
 );
 
-export const aiOpenaiCompatible = client('ai + openai-compatible', { protocol: 'openai', triesWithoutQuota: TRIES_AGAINST_429 }, ({ origin, apiKey, model }) =>
-  // guide: ai-openai-compatible
-  createOpenAICompatible({ name: 'tollgate', baseURL: `${origin}/v1`, apiKey, includeUsage: true })(model),
+export const aiOpenaiCompatible = client(
+  'ai + openai-compatible',
+  { protocol: 'openai', triesWithoutQuota: TRIES_AGAINST_429 },
+  ({ origin, apiKey, model }) =>
+    // guide: ai-openai-compatible
+    createOpenAICompatible({
+      name: 'tollgate',
+      baseURL: `${origin}/v1`,
+      apiKey,
+      includeUsage: true,
+    })(model),
   // guide: end
 );
 
-export const aiAnthropic = client('ai + anthropic', { protocol: 'anthropic', triesWithoutQuota: 1 }, ({ origin, apiKey, model }) =>
-  // guide: ai-anthropic
-  createAnthropic({ baseURL: `${origin}/v1`, apiKey })(model),
+export const aiAnthropic = client(
+  'ai + anthropic',
+  { protocol: 'anthropic', triesWithoutQuota: 1 },
+  ({ origin, apiKey, model }) =>
+    // guide: ai-anthropic
+    createAnthropic({ baseURL: `${origin}/v1`, apiKey })(model),
   // guide: end
 );
 
-function client(name: string, traits: Pick<Client, 'protocol' | 'triesWithoutQuota'>, modelOf: (errand: Errand) => LanguageModel): Client {
-  return { name, ...traits, refusal, converse: (errand) => converse(modelOf(errand), errand.prompt) };
+function client(
+  name: string,
+  traits: Pick<Client, 'protocol' | 'triesWithoutQuota'>,
+  modelOf: (errand: Errand) => LanguageModel,
+): Client {
+  return {
+    name,
+    ...traits,
+    refusal,
+    converse: (errand) => converse(modelOf(errand), errand.prompt),
+  };
 }
 
 async function converse(model: LanguageModel, prompt: string): Promise<Conversation> {
@@ -57,7 +83,11 @@ async function converse(model: LanguageModel, prompt: string): Promise<Conversat
   // guide: end
   if (failure !== undefined) throw failure;
   const { inputTokens = Number.NaN, outputTokens = Number.NaN } = await result.totalUsage;
-  return { text: await result.text, toolInputs, usage: { input: inputTokens, output: outputTokens } };
+  return {
+    text: await result.text,
+    toolInputs,
+    usage: { input: inputTokens, output: outputTokens },
+  };
 }
 
 const openaiError = z.object({ error: z.object({ code: z.string().nullish(), type: z.string() }) });

@@ -5,7 +5,11 @@ import { run, type Finished } from './command-line.ts';
 
 const TIMEOUT_MS = 60_000;
 
-const settingsFor = ({ origin, apiKey, model }: Pick<Errand, 'origin' | 'apiKey' | 'model'>): string => `
+const settingsFor = ({
+  origin,
+  apiKey,
+  model,
+}: Pick<Errand, 'origin' | 'apiKey' | 'model'>): string => `
 # guide: claude-code
 export ANTHROPIC_BASE_URL=${origin}
 export ANTHROPIC_AUTH_TOKEN=${apiKey}
@@ -15,13 +19,24 @@ export ANTHROPIC_SMALL_FAST_MODEL=${model}
 `;
 
 function environmentOf(settings: string): Record<string, string> {
-  return Object.fromEntries([...settings.matchAll(/^export (\w+)=(.*)$/gm)].map(([, name = '', value = '']) => [name, value]));
+  return Object.fromEntries(
+    [...settings.matchAll(/^export (\w+)=(.*)$/gm)].map(([, name = '', value = '']) => [
+      name,
+      value,
+    ]),
+  );
 }
 
 /** `claude -p` in a folder without any settings. `cacheFolder` is where it was installed. */
-export function claudeCode({ origin, apiKey, model, prompt }: Errand, { folder, cacheFolder }: { folder: string; cacheFolder: string }): Promise<Finished> {
+export function claudeCode(
+  { origin, apiKey, model, prompt }: Errand,
+  { folder, cacheFolder }: { folder: string; cacheFolder: string },
+): Promise<Finished> {
   return run({
-    program: path.join(cacheFolder, `node_modules/@anthropic-ai/claude-code-${process.platform}-${process.arch}/claude`),
+    program: path.join(
+      cacheFolder,
+      `node_modules/@anthropic-ai/claude-code-${process.platform}-${process.arch}/claude`,
+    ),
     args: ['-p', prompt, '--output-format', 'json', '--dangerously-skip-permissions'],
     env: {
       HOME: folder,
@@ -35,7 +50,12 @@ export function claudeCode({ origin, apiKey, model, prompt }: Errand, { folder, 
   });
 }
 
-const report = z.looseObject({ result: z.string(), is_error: z.boolean(), num_turns: z.number(), usage: z.looseObject({ input_tokens: z.number(), output_tokens: z.number() }) });
+const report = z.looseObject({
+  result: z.string(),
+  is_error: z.boolean(),
+  num_turns: z.number(),
+  usage: z.looseObject({ input_tokens: z.number(), output_tokens: z.number() }),
+});
 
 export function readClaudeReport({ stdout, stderr }: Finished): z.infer<typeof report> {
   if (stdout === '') throw new Error(`no report: ${stderr}`);

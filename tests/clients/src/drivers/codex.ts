@@ -21,13 +21,22 @@ ${extra}
 `;
 
 /** `codex exec` with a configuration of its own. `extra` is added to the provider's settings. */
-export function codex({ origin, apiKey, model, prompt }: Errand, { folder, cacheFolder, extra = '' }: { folder: string; cacheFolder: string; extra?: string }): Promise<Finished> {
+export function codex(
+  { origin, apiKey, model, prompt }: Errand,
+  { folder, cacheFolder, extra = '' }: { folder: string; cacheFolder: string; extra?: string },
+): Promise<Finished> {
   const home = path.join(folder, 'codex-home');
   mkdirSync(home);
   writeFileSync(path.join(home, 'config.toml'), configFor(origin, model, extra));
   return run({
     program: path.join(cacheFolder, 'node_modules/.bin/codex'),
-    args: ['exec', '--skip-git-repo-check', '--json', '--dangerously-bypass-approvals-and-sandbox', prompt],
+    args: [
+      'exec',
+      '--skip-git-repo-check',
+      '--json',
+      '--dangerously-bypass-approvals-and-sandbox',
+      prompt,
+    ],
     env: { HOME: folder, CODEX_HOME: home, TOLLGATE_API_KEY: apiKey },
     cwd: folder,
     timeoutMs: TIMEOUT_MS,
@@ -44,5 +53,8 @@ const event = z.looseObject({
 export type CodexEvent = z.infer<typeof event>;
 
 export function readCodexEvents({ stdout }: Finished): CodexEvent[] {
-  return stdout.split('\n').filter((line) => line.startsWith('{')).map((line) => event.parse(JSON.parse(line)));
+  return stdout
+    .split('\n')
+    .filter((line) => line.startsWith('{'))
+    .map((line) => event.parse(JSON.parse(line)));
 }

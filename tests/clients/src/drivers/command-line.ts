@@ -20,7 +20,13 @@ export interface Command {
 /** Runs a command with nothing of this process's environment but PATH, and with no input. Killed when it takes too long. */
 export function run({ program, args, env, cwd, timeoutMs }: Command): Promise<Finished> {
   return new Promise((resolve, reject) => {
-    const child = spawn(program, args, { cwd, env: { PATH: process.env['PATH'] ?? '', ...env }, stdio: ['ignore', 'pipe', 'pipe'], timeout: timeoutMs, killSignal: 'SIGKILL' });
+    const child = spawn(program, args, {
+      cwd,
+      env: { PATH: process.env['PATH'] ?? '', ...env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+      timeout: timeoutMs,
+      killSignal: 'SIGKILL',
+    });
     const finished: Finished = { code: null, stdout: '', stderr: '' };
     child.stdout.on('data', (bytes: Buffer) => (finished.stdout += bytes.toString('utf8')));
     child.stderr.on('data', (bytes: Buffer) => (finished.stderr += bytes.toString('utf8')));

@@ -13,7 +13,8 @@ export class ScriptedUpstream {
   readonly url: string;
   readonly #close: () => Promise<void>;
   #requests: SeenRequest[] = [];
-  #answer: (response: ServerResponse, request: SeenRequest) => void = (response) => void response.writeHead(500).end();
+  #answer: (response: ServerResponse, request: SeenRequest) => void = (response) =>
+    void response.writeHead(500).end();
 
   private constructor(port: number, close: () => Promise<void>) {
     this.url = `http://127.0.0.1:${port}/v1`;
@@ -24,7 +25,13 @@ export class ScriptedUpstream {
     const server = createServer((incoming, response) => {
       const chunks: Buffer[] = [];
       incoming.on('data', (chunk: Buffer) => chunks.push(chunk));
-      incoming.on('end', () => upstream.#take(response, { path: incoming.url ?? '', headers: incoming.headers, body: Buffer.concat(chunks).toString('utf8') }));
+      incoming.on('end', () =>
+        upstream.#take(response, {
+          path: incoming.url ?? '',
+          headers: incoming.headers,
+          body: Buffer.concat(chunks).toString('utf8'),
+        }),
+      );
     });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const upstream = new ScriptedUpstream((server.address() as AddressInfo).port, async () => {
@@ -42,11 +49,18 @@ export class ScriptedUpstream {
 
   /** Events to a stream request. */
   streams(text: string): void {
-    this.answers((response) => void response.writeHead(200, { 'content-type': 'text/event-stream' }).end(text));
+    this.answers(
+      (response) => void response.writeHead(200, { 'content-type': 'text/event-stream' }).end(text),
+    );
   }
 
   says(body: object, status = 200, headers: Record<string, string> = {}): void {
-    this.answers((response) => void response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body)));
+    this.answers(
+      (response) =>
+        void response
+          .writeHead(status, { 'content-type': 'application/json', ...headers })
+          .end(JSON.stringify(body)),
+    );
   }
 
   /** The last request it got. */

@@ -3,13 +3,25 @@ import { looseJson, textEvents } from '../event-text.ts';
 import { startGateway, TOKENS, type Gateway } from '../gateway.ts';
 import { inLanes } from '../in-lanes.ts';
 import { usageRows, type UsageRow } from '../usage-rows.ts';
-import { FAULTS, SAID, type Charge, type Ending, type Expected, type Fault } from './fault-table.ts';
+import {
+  FAULTS,
+  SAID,
+  type Charge,
+  type Ending,
+  type Expected,
+  type Fault,
+} from './fault-table.ts';
 import { startRawUpstream, type RawUpstream } from './raw-upstream.ts';
 import { answerParts, REPORTED, type Speech } from './wire.ts';
 
 const TIMEOUT_MS = 240_000;
 /** Short, so that waiting for what never comes takes little (all wait at once), yet longer than a busy machine makes anybody else wait. */
-const DEADLINES = { connect_timeout_ms: 4_000, first_token_timeout_ms: 5_000, idle_timeout_ms: 4_000, total_timeout_ms: 8_000 };
+const DEADLINES = {
+  connect_timeout_ms: 4_000,
+  first_token_timeout_ms: 5_000,
+  idle_timeout_ms: 4_000,
+  total_timeout_ms: 8_000,
+};
 const SPEECHES: readonly Speech[] = ['openai', 'anthropic'];
 /** All wait side by side; a few at a time keep a small machine from missing deadlines of its own. */
 const CONCURRENCY = 32;
@@ -35,18 +47,27 @@ let rows: Map<string, UsageRow>;
 let balances: Map<number, { tokens: number; held: number }>;
 const attempts: Attempt[] = [];
 
-const keyOf = (fault: Fault, speech: Speech, isStream: boolean): string => `${fault.name} ${speech} ${isStream}`;
+const keyOf = (fault: Fault, speech: Speech, isStream: boolean): string =>
+  `${fault.name} ${speech} ${isStream}`;
 
 beforeAll(async () => {
   upstream = await startRawUpstream((socket, { path, body }) => {
     const [, at = '', speech] = path.split('/');
     const isSpeech = speech === 'openai' ? 'openai' : 'anthropic';
-    FAULTS[Number(at)]?.act?.({ socket, speech: isSpeech, isStream: /"stream":\s*true/.test(body), parts: answerParts(isSpeech) });
+    FAULTS[Number(at)]?.act?.({
+      socket,
+      speech: isSpeech,
+      isStream: /"stream":\s*true/.test(body),
+      parts: answerParts(isSpeech),
+    });
   });
   gateway = await startGateway();
   await makeModels();
   await inLanes(attempts, CONCURRENCY, ask);
-  rows = await usageRows(gateway.tollgate.databaseUrl, [...answers.values()].map(({ rid }) => rid));
+  rows = await usageRows(
+    gateway.tollgate.databaseUrl,
+    [...answers.values()].map(({ rid }) => rid),
+  );
   balances = await liveBalances();
 }, TIMEOUT_MS);
 afterAll(async () => {
@@ -56,22 +77,52 @@ afterAll(async () => {
 
 /** A model a fault and protocol; two where an upstream that said so is rightly left alone for a while. */
 async function makeModels(): Promise<void> {
-  const wanted = FAULTS.flatMap((fault, at) => SPEECHES.flatMap((speech) => (fault.retryAfter ? [[false], [true]] : [[false, true]]).map((forms) => ({ fault, at, speech, forms }))));
+  const wanted = FAULTS.flatMap((fault, at) =>
+    SPEECHES.flatMap((speech) =>
+      (fault.retryAfter ? [[false], [true]] : [[false, true]]).map((forms) => ({
+        fault,
+        at,
+        speech,
+        forms,
+      })),
+    ),
+  );
   const nobody = await startRawUpstream(() => undefined);
   await nobody.close();
   const models = await gateway.addModels(
-    wanted.map(({ fault, at, speech }) => ({ url: `${fault.act ? upstream.origin : nobody.origin}/${at}/${speech}/v1`, protocol: speech, settings: DEADLINES })),
+    wanted.map(({ fault, at, speech }) => ({
+      url: `${fault.act ? upstream.origin : nobody.origin}/${at}/${speech}/v1`,
+      protocol: speech,
+      settings: DEADLINES,
+    })),
   );
-  wanted.forEach(({ fault, speech, forms }, at) => forms.forEach((isStream) => attempts.push({ fault, speech, isStream, model: models[at] ?? { id: 0, name: '' } })));
+  wanted.forEach(({ fault, speech, forms }, at) =>
+    forms.forEach((isStream) =>
+      attempts.push({ fault, speech, isStream, model: models[at] ?? { id: 0, name: '' } }),
+    ),
+  );
 }
 
 async function ask({ fault, speech, isStream, model }: Attempt): Promise<void> {
-  const response = await fetch(`${gateway.nodeUrl}/v1/${speech === 'openai' ? 'chat/completions' : 'messages'}`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${gateway.apiKey}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ model: model.name, stream: isStream, max_tokens: 50, messages: [{ role: 'user', content: 'Count to five.' }] }),
+  const response = await fetch(
+    `${gateway.nodeUrl}/v1/${speech === 'openai' ? 'chat/completions' : 'messages'}`,
+    {
+      method: 'POST',
+      headers: { authorization: `Bearer ${gateway.apiKey}`, 'content-type': 'application/json' },
+      body: JSON.stringify({
+        model: model.name,
+        stream: isStream,
+        max_tokens: 50,
+        messages: [{ role: 'user', content: 'Count to five.' }],
+      }),
+    },
+  );
+  answers.set(keyOf(fault, speech, isStream), {
+    status: response.status,
+    headers: response.headers,
+    text: await response.text(),
+    rid: response.headers.get('x-request-id') ?? '',
   });
-  answers.set(keyOf(fault, speech, isStream), { status: response.status, headers: response.headers, text: await response.text(), rid: response.headers.get('x-request-id') ?? '' });
 }
 
 /** Live balances, once nothing is held any more. */
@@ -82,10 +133,18 @@ async function liveBalances(): Promise<Map<number, { tokens: number; held: numbe
     if (more.length === 0) break;
     mine.push(...more);
   }
-  return new Map(mine.map((item) => [Number(item['model_id']), { tokens: Number(item['tokens']), held: Number(item['held']) }]));
+  return new Map(
+    mine.map((item) => [
+      Number(item['model_id']),
+      { tokens: Number(item['tokens']), held: Number(item['held']) },
+    ]),
+  );
 }
 
-const STATUSES: Record<Exclude<Ending, 'whole' | 'error event'>, Record<Speech, readonly number[]>> = {
+const STATUSES: Record<
+  Exclude<Ending, 'whole' | 'error event'>,
+  Record<Speech, readonly number[]>
+> = {
   'bad gateway': { openai: [502], anthropic: [500] },
   timeout: { openai: [504], anthropic: [504] },
   'rate limited': { openai: [429], anthropic: [429] },
@@ -94,18 +153,28 @@ const STATUSES: Record<Exclude<Ending, 'whole' | 'error event'>, Record<Speech, 
   'too large': { openai: [413], anthropic: [413] },
 };
 
-function expectEnding(ending: Ending, { speech, isStream }: { speech: Speech; isStream: boolean }, { status, headers, text, rid }: Answer): void {
+function expectEnding(
+  ending: Ending,
+  { speech, isStream }: { speech: Speech; isStream: boolean },
+  { status, headers, text, rid }: Answer,
+): void {
   expect(headers.get('request-id')).toBe(rid);
   expect(text).not.toMatch(/secret words|sk-of-the-operator|169\.254/);
   const events = textEvents(text);
-  const mark = speech === 'openai' ? 'data: [DONE]' : 'event: message_stop\ndata: {"type":"message_stop"}';
+  const mark =
+    speech === 'openai' ? 'data: [DONE]' : 'event: message_stop\ndata: {"type":"message_stop"}';
   if (ending === 'whole') {
-    expect([status, isStream ? '' : text.trim().slice(0, 300)]).toEqual([200, isStream ? '' : expect.stringContaining('"model":"replayed-')]);
+    expect([status, isStream ? '' : text.trim().slice(0, 300)]).toEqual([
+      200,
+      isStream ? '' : expect.stringContaining('"model":"replayed-'),
+    ]);
     if (isStream) expect(events.at(-1)?.raw).toBe(mark);
     return;
   }
   const body = looseJson(ending === 'error event' ? (events.at(-1)?.data ?? '') : text);
-  expect(body?.error).toEqual(expect.objectContaining({ type: expect.any(String), message: expect.any(String) }));
+  expect(body?.error).toEqual(
+    expect.objectContaining({ type: expect.any(String), message: expect.any(String) }),
+  );
   if (speech === 'anthropic') expect([body.type, body.request_id]).toEqual(['error', rid]);
   if (ending !== 'error event') return expect(STATUSES[ending][speech]).toContain(status);
   expect(status).toBe(200);
@@ -121,7 +190,10 @@ function expectCharge(charge: Charge, row: UsageRow | undefined): void {
     expect(row?.charge).toBeGreaterThan(5);
     return expect(row?.charge).toBeLessThan(500);
   }
-  expect([row?.basis, row?.charge]).toEqual(['reported', charge === 'reported' ? REPORTED.prompt + REPORTED.output : charge]);
+  expect([row?.basis, row?.charge]).toEqual([
+    'reported',
+    charge === 'reported' ? REPORTED.prompt + REPORTED.output : charge,
+  ]);
 }
 
 function expectedOf(fault: Fault, speech: Speech, isStream: boolean): Expected {
@@ -134,7 +206,9 @@ describe.each(SPEECHES)('behaviours 24, 25, 34, 35: an %s upstream that', (speec
     ['', false],
     ['in a stream ', true],
   ])('%s', (_, isStream) => {
-    test.each(FAULTS.map((fault) => [fault.name, ...expectedOf(fault, speech, isStream), fault] as const))('%s: %s, %s charged', (__, ending, charge, fault) => {
+    test.each(
+      FAULTS.map((fault) => [fault.name, ...expectedOf(fault, speech, isStream), fault] as const),
+    )('%s: %s, %s charged', (__, ending, charge, fault) => {
       const answer = answers.get(keyOf(fault, speech, isStream));
       if (!answer) throw new Error('there was no answer');
       expectEnding(ending, { speech, isStream }, answer);
@@ -145,10 +219,14 @@ describe.each(SPEECHES)('behaviours 24, 25, 34, 35: an %s upstream that', (speec
 });
 
 test('whatever the upstream did, nothing stays held and the balance is down by what was charged', () => {
-  const chargeOf = ({ fault, speech, isStream }: Attempt): number => rows.get(answers.get(keyOf(fault, speech, isStream))?.rid ?? '')?.charge ?? 0;
+  const chargeOf = ({ fault, speech, isStream }: Attempt): number =>
+    rows.get(answers.get(keyOf(fault, speech, isStream))?.rid ?? '')?.charge ?? 0;
   const wrong = [...Map.groupBy(attempts, ({ model }) => model.id)].filter(([modelId, mine]) => {
     const live = balances.get(modelId);
-    return live?.held !== 0 || live.tokens !== TOKENS - mine.reduce((sum, attempt) => sum + chargeOf(attempt), 0);
+    return (
+      live?.held !== 0 ||
+      live.tokens !== TOKENS - mine.reduce((sum, attempt) => sum + chargeOf(attempt), 0)
+    );
   });
   expect(balances.size).toBeGreaterThanOrEqual(FAULTS.length);
   expect(wrong.map(([, [attempt]]) => attempt?.fault.name)).toEqual([]);

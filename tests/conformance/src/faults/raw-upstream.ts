@@ -12,7 +12,9 @@ export interface RawUpstream {
 }
 
 /** An upstream that writes its own HTTP, and so can write it wrong. One request a connection. */
-export async function startRawUpstream(answer: (socket: Socket, request: RawRequest) => void): Promise<RawUpstream> {
+export async function startRawUpstream(
+  answer: (socket: Socket, request: RawRequest) => void,
+): Promise<RawUpstream> {
   const sockets = new Set<Socket>();
   const server = createServer({ allowHalfOpen: true }, (socket) => {
     sockets.add(socket);

@@ -20,41 +20,92 @@ export interface AnswerParts {
 }
 
 /** `usage` null: none is reported. */
-export function answerParts(speech: Speech, { usage = usageOf(speech), text = TEXT }: { usage?: object | null; text?: string } = {}): AnswerParts {
+export function answerParts(
+  speech: Speech,
+  { usage = usageOf(speech), text = TEXT }: { usage?: object | null; text?: string } = {},
+): AnswerParts {
   return speech === 'openai' ? chatParts(usage, text) : messagesParts(usage, text);
 }
 
-export function usageOf(speech: Speech, { prompt, output }: { prompt: unknown; output: unknown } = REPORTED): object {
+export function usageOf(
+  speech: Speech,
+  { prompt, output }: { prompt: unknown; output: unknown } = REPORTED,
+): object {
   if (speech === 'anthropic') return { input_tokens: prompt, output_tokens: output };
-  return { prompt_tokens: prompt, completion_tokens: output, total_tokens: typeof prompt === 'number' && typeof output === 'number' ? prompt + output : output };
+  return {
+    prompt_tokens: prompt,
+    completion_tokens: output,
+    total_tokens:
+      typeof prompt === 'number' && typeof output === 'number' ? prompt + output : output,
+  };
 }
 
 function chatParts(usage: object | null, content: string): AnswerParts {
   const reported = usage === null ? {} : { usage };
   const head = { id: 'c1', created: 1, model: 'm' };
-  const chunk = (choices: unknown[], more: object = {}): string => dataEvent({ ...head, object: 'chat.completion.chunk', choices, ...more });
+  const chunk = (choices: unknown[], more: object = {}): string =>
+    dataEvent({ ...head, object: 'chat.completion.chunk', choices, ...more });
   const done = 'data: [DONE]\n\n';
   return {
-    json: JSON.stringify({ ...head, object: 'chat.completion', choices: [{ index: 0, message: { role: 'assistant', content }, finish_reason: 'stop' }], ...reported }),
-    begin: chunk([{ index: 0, delta: { role: 'assistant', content: '' }, finish_reason: null }]) + chunk([{ index: 0, delta: { content }, finish_reason: null }]),
+    json: JSON.stringify({
+      ...head,
+      object: 'chat.completion',
+      choices: [{ index: 0, message: { role: 'assistant', content }, finish_reason: 'stop' }],
+      ...reported,
+    }),
+    begin:
+      chunk([{ index: 0, delta: { role: 'assistant', content: '' }, finish_reason: null }]) +
+      chunk([{ index: 0, delta: { content }, finish_reason: null }]),
     finish: chunk([{ index: 0, delta: {}, finish_reason: 'stop' }]),
     end: (usage === null ? '' : chunk([], reported)) + done,
     mark: done,
-    error: dataEvent({ error: { message: 'The engine fell over', type: 'server_error', code: 500 } }),
+    error: dataEvent({
+      error: { message: 'The engine fell over', type: 'server_error', code: 500 },
+    }),
   };
 }
 
 function messagesParts(usage: object | null, text: string): AnswerParts {
   const reported = usage === null ? {} : { usage };
-  const message = { id: 'msg_1', type: 'message', role: 'assistant', model: 'm', content: [], stop_reason: null, stop_sequence: null, ...(usage === null ? {} : { usage: { input_tokens: REPORTED.prompt, output_tokens: 1 } }) };
+  const message = {
+    id: 'msg_1',
+    type: 'message',
+    role: 'assistant',
+    model: 'm',
+    content: [],
+    stop_reason: null,
+    stop_sequence: null,
+    ...(usage === null ? {} : { usage: { input_tokens: REPORTED.prompt, output_tokens: 1 } }),
+  };
   const mark = namedEvent({ type: 'message_stop' });
   return {
-    json: JSON.stringify({ ...message, content: [{ type: 'text', text }], stop_reason: 'end_turn', ...reported }),
-    begin: namedEvent({ type: 'message_start', message }) + namedEvent({ type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } }) + namedEvent({ type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text } }),
-    finish: namedEvent({ type: 'content_block_stop', index: 0 }) + namedEvent({ type: 'message_delta', delta: { stop_reason: 'end_turn', stop_sequence: null }, ...reported }),
+    json: JSON.stringify({
+      ...message,
+      content: [{ type: 'text', text }],
+      stop_reason: 'end_turn',
+      ...reported,
+    }),
+    begin:
+      namedEvent({ type: 'message_start', message }) +
+      namedEvent({
+        type: 'content_block_start',
+        index: 0,
+        content_block: { type: 'text', text: '' },
+      }) +
+      namedEvent({ type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text } }),
+    finish:
+      namedEvent({ type: 'content_block_stop', index: 0 }) +
+      namedEvent({
+        type: 'message_delta',
+        delta: { stop_reason: 'end_turn', stop_sequence: null },
+        ...reported,
+      }),
     end: mark,
     mark,
-    error: namedEvent({ type: 'error', error: { type: 'api_error', message: 'The engine fell over' } }),
+    error: namedEvent({
+      type: 'error',
+      error: { type: 'api_error', message: 'The engine fell over' },
+    }),
   };
 }
 
@@ -68,7 +119,9 @@ function namedEvent(value: { type: string; [field: string]: unknown }): string {
 
 /** A response head that leaves the body to the closing of the connection. */
 export function head(status = '200 OK', headers: Record<string, string> = {}): string {
-  return `HTTP/1.1 ${status}\r\n${Object.entries({ connection: 'close', ...headers }).map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n`;
+  return `HTTP/1.1 ${status}\r\n${Object.entries({ connection: 'close', ...headers })
+    .map(([name, value]) => `${name}: ${value}\r\n`)
+    .join('')}\r\n`;
 }
 
 export const SSE_HEADERS = { 'content-type': 'text/event-stream' };

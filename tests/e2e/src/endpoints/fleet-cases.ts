@@ -2,28 +2,59 @@ import { expect } from '@jest/globals';
 import { invalid, NOBODY, refused, unknown, type EndpointCase } from './endpoint-case.ts';
 
 const NODES = ['node-1', 'node-2'];
-const named = (more: object) => ({ nodes: expect.arrayContaining(NODES.map((name) => expect.objectContaining({ name, ...more }))) });
+const named = (more: object) => ({
+  nodes: expect.arrayContaining(NODES.map((name) => expect.objectContaining({ name, ...more }))),
+});
 const ofNobody = (path: string) => unknown(`${path}?node_id=${NOBODY}`);
 
 /** Upstreams, routes and proxy nodes. */
 export const FLEET_CASES = {
   'GET /upstreams': {
     access: 'admin',
-    good: () => ({ path: '/upstreams?protocol=anthropic', status: 200, answer: { total: 1, data: [{ protocol: 'anthropic', enabled: true }] } }),
+    good: () => ({
+      path: '/upstreams?protocol=anthropic',
+      status: 200,
+      answer: { total: 1, data: [{ protocol: 'anthropic', enabled: true }] },
+    }),
     bad: () => invalid('protocol', { path: '/upstreams?protocol=smtp' }),
   },
   'POST /upstreams': {
     access: 'admin',
     good: ({ unique, tollgate }) => {
       const name = unique('upstream');
-      return { body: { name, protocol: 'openai', base_url: `${tollgate.upstreamUrl}/v1`, api_key: 'write-only' }, status: 201, answer: { id: expect.any(Number), name, protocol: 'openai' } };
+      return {
+        body: {
+          name,
+          protocol: 'openai',
+          base_url: `${tollgate.upstreamUrl}/v1`,
+          api_key: 'write-only',
+        },
+        status: 201,
+        answer: { id: expect.any(Number), name, protocol: 'openai' },
+      };
     },
-    bad: ({ unique }) => invalid('base_url', { body: { name: unique('upstream'), protocol: 'openai', base_url: 'http://169.254.169.254/v1' } }),
+    bad: ({ unique }) =>
+      invalid('base_url', {
+        body: {
+          name: unique('upstream'),
+          protocol: 'openai',
+          base_url: 'http://169.254.169.254/v1',
+        },
+      }),
   },
   'PUT /upstreams/{id}': {
     access: 'admin',
-    good: async ({ newUpstream }) => ({ path: `/upstreams/${await newUpstream()}`, body: { max_concurrency: 7 }, status: 200, answer: { max_concurrency: 7, enabled: true } }),
-    bad: async ({ newUpstream }) => invalid('base_url', { path: `/upstreams/${await newUpstream()}`, body: { base_url: 'file:///etc/passwd' } }),
+    good: async ({ newUpstream }) => ({
+      path: `/upstreams/${await newUpstream()}`,
+      body: { max_concurrency: 7 },
+      status: 200,
+      answer: { max_concurrency: 7, enabled: true },
+    }),
+    bad: async ({ newUpstream }) =>
+      invalid('base_url', {
+        path: `/upstreams/${await newUpstream()}`,
+        body: { base_url: 'file:///etc/passwd' },
+      }),
   },
   'DELETE /upstreams/{id}': {
     access: 'admin',
@@ -33,21 +64,50 @@ export const FLEET_CASES = {
 
   'GET /routing': {
     access: 'admin',
-    good: ({ model }) => ({ path: `/routing?model_id=${model.id}`, status: 200, answer: { total: 2, data: [{ model_id: model.id, upstream_model: 'demo-ok', enabled: true }, { model_id: model.id }] } }),
+    good: ({ model }) => ({
+      path: `/routing?model_id=${model.id}`,
+      status: 200,
+      answer: {
+        total: 2,
+        data: [
+          { model_id: model.id, upstream_model: 'demo-ok', enabled: true },
+          { model_id: model.id },
+        ],
+      },
+    }),
     bad: () => invalid('enabled', { path: '/routing?enabled=perhaps' }),
   },
   'POST /routing': {
     access: 'admin',
     good: async ({ newModel, newUpstream }) => {
-      const body = { model_id: await newModel(), upstream_id: await newUpstream(), upstream_model: 'theirs', priority: 2, weight: 3, output_limit_field: 'max_completion_tokens' };
+      const body = {
+        model_id: await newModel(),
+        upstream_id: await newUpstream(),
+        upstream_model: 'theirs',
+        priority: 2,
+        weight: 3,
+        output_limit_field: 'max_completion_tokens',
+      };
       return { body, status: 201, answer: { ...body, enabled: true } };
     },
-    bad: async ({ newModel, newUpstream }) => invalid('weight', { body: { model_id: await newModel(), upstream_id: await newUpstream(), weight: 0 } }),
+    bad: async ({ newModel, newUpstream }) =>
+      invalid('weight', {
+        body: { model_id: await newModel(), upstream_id: await newUpstream(), weight: 0 },
+      }),
   },
   'PUT /routing/{id}': {
     access: 'admin',
-    good: async ({ newRoute }) => ({ path: `/routing/${(await newRoute()).id}`, body: { enabled: false }, status: 200, answer: { enabled: false } }),
-    bad: async ({ newRoute }) => invalid('output_limit_field', { path: `/routing/${(await newRoute()).id}`, body: { output_limit_field: 'tokens' } }),
+    good: async ({ newRoute }) => ({
+      path: `/routing/${(await newRoute()).id}`,
+      body: { enabled: false },
+      status: 200,
+      answer: { enabled: false },
+    }),
+    bad: async ({ newRoute }) =>
+      invalid('output_limit_field', {
+        path: `/routing/${(await newRoute()).id}`,
+        body: { output_limit_field: 'tokens' },
+      }),
   },
   'DELETE /routing/{id}': {
     access: 'admin',
@@ -57,14 +117,22 @@ export const FLEET_CASES = {
 
   'GET /proxy-nodes': {
     access: 'admin',
-    good: () => ({ path: '/proxy-nodes?q=node-1', status: 200, answer: { total: 1, data: [{ name: 'node-1', state: 'online', enabled: true }] } }),
+    good: () => ({
+      path: '/proxy-nodes?q=node-1',
+      status: 200,
+      answer: { total: 1, data: [{ name: 'node-1', state: 'online', enabled: true }] },
+    }),
     bad: () => invalid('enabled', { path: '/proxy-nodes?enabled=1' }),
   },
   'POST /proxy-nodes': {
     access: 'admin',
     good: ({ unique }) => {
       const name = unique('added');
-      return { body: { name }, status: 201, answer: { id: expect.any(Number), name, state: 'offline', credential: expect.any(String) } };
+      return {
+        body: { name },
+        status: 201,
+        answer: { id: expect.any(Number), name, state: 'offline', credential: expect.any(String) },
+      };
     },
     bad: () => refused(409, 'node_name_taken', { body: { name: 'node-1' } }),
   },
@@ -72,14 +140,24 @@ export const FLEET_CASES = {
     access: 'admin',
     good: async ({ newNode }) => {
       const id = await newNode();
-      return { path: `/proxy-nodes/${id}`, status: 200, answer: { id, state: 'offline', workers: [] } };
+      return {
+        path: `/proxy-nodes/${id}`,
+        status: 200,
+        answer: { id, state: 'offline', workers: [] },
+      };
     },
     bad: () => unknown(`/proxy-nodes/${NOBODY}`),
   },
   'PUT /proxy-nodes/{id}': {
     access: 'admin',
-    good: async ({ newNode }) => ({ path: `/proxy-nodes/${await newNode()}`, body: { url: 'https://node.example.com' }, status: 200, answer: { url: 'https://node.example.com' } }),
-    bad: async ({ newNode }) => invalid('name', { path: `/proxy-nodes/${await newNode()}`, body: { name: 'a b' } }),
+    good: async ({ newNode }) => ({
+      path: `/proxy-nodes/${await newNode()}`,
+      body: { url: 'https://node.example.com' },
+      status: 200,
+      answer: { url: 'https://node.example.com' },
+    }),
+    bad: async ({ newNode }) =>
+      invalid('name', { path: `/proxy-nodes/${await newNode()}`, body: { name: 'a b' } }),
   },
   'DELETE /proxy-nodes/{id}': {
     access: 'admin',
@@ -88,24 +166,49 @@ export const FLEET_CASES = {
   },
   'POST /proxy-nodes/{id}/toggle': {
     access: 'admin',
-    good: async ({ newNode }) => ({ path: `/proxy-nodes/${await newNode()}/toggle`, status: 200, answer: { enabled: false } }),
-    bad: async ({ newNode }) => invalid('enabled', { path: `/proxy-nodes/${await newNode()}/toggle`, body: { enabled: 'no' } }),
+    good: async ({ newNode }) => ({
+      path: `/proxy-nodes/${await newNode()}/toggle`,
+      status: 200,
+      answer: { enabled: false },
+    }),
+    bad: async ({ newNode }) =>
+      invalid('enabled', {
+        path: `/proxy-nodes/${await newNode()}/toggle`,
+        body: { enabled: 'no' },
+      }),
   },
   'POST /proxy-nodes/sync-all': {
     access: 'admin',
-    good: () => ({ status: 200, answer: { version: expect.any(Number), ...named({ outcome: 'applied', applied_at: expect.any(String) }) } }),
+    good: () => ({
+      status: 200,
+      answer: {
+        version: expect.any(Number),
+        ...named({ outcome: 'applied', applied_at: expect.any(String) }),
+      },
+    }),
     // It takes nothing, so the only thing to get wrong is the way of asking.
     bad: () => refused(400, 'malformed_json', { body: '{' }),
   },
   'POST /proxy-nodes/{id}/sync-config': {
     access: 'admin',
-    good: async ({ nodeId }) => ({ path: `/proxy-nodes/${await nodeId('node-2')}/sync-config`, status: 200, answer: { nodes: [{ name: 'node-2', outcome: 'applied' }] } }),
+    good: async ({ nodeId }) => ({
+      path: `/proxy-nodes/${await nodeId('node-2')}/sync-config`,
+      status: 200,
+      answer: { nodes: [{ name: 'node-2', outcome: 'applied' }] },
+    }),
     bad: () => unknown(`/proxy-nodes/${NOBODY}/sync-config`),
   },
 
   'GET /proxy/status': {
     access: 'admin',
-    good: () => ({ status: 200, answer: { version: expect.any(Number), checksum: expect.any(String), ...named({ state: 'online' }) } }),
+    good: () => ({
+      status: 200,
+      answer: {
+        version: expect.any(Number),
+        checksum: expect.any(String),
+        ...named({ state: 'online' }),
+      },
+    }),
     bad: () => ofNobody('/proxy/status'),
   },
   'POST /proxy/start': {
@@ -117,7 +220,11 @@ export const FLEET_CASES = {
     access: 'admin',
     good: async ({ newNode }) => {
       const id = await newNode();
-      return { path: `/proxy/stop?node_id=${id}`, status: 200, answer: { nodes: [{ id, stopped: true }] } };
+      return {
+        path: `/proxy/stop?node_id=${id}`,
+        status: 200,
+        answer: { nodes: [{ id, stopped: true }] },
+      };
     },
     bad: () => ofNobody('/proxy/stop'),
   },
@@ -128,17 +235,46 @@ export const FLEET_CASES = {
   },
   'GET /proxy/config-check': {
     access: 'admin',
-    good: ({ newModel }) => newModel().then(() => ({ status: 200, answer: { ok: false, problems: expect.arrayContaining([expect.objectContaining({ code: 'model_without_route' })]) } })),
+    good: ({ newModel }) =>
+      newModel().then(() => ({
+        status: 200,
+        answer: {
+          ok: false,
+          problems: expect.arrayContaining([
+            expect.objectContaining({ code: 'model_without_route' }),
+          ]),
+        },
+      })),
     bad: () => ofNobody('/proxy/config-check'),
   },
   'GET /proxy/stats': {
     access: 'admin',
-    good: async ({ nodeId }) => ({ path: `/proxy/stats?node_id=${await nodeId('node-1')}`, status: 200, answer: { nodes: [{ name: 'node-1', outcome: 'answered', tables: expect.arrayContaining([expect.objectContaining({ table: expect.any(String), entries: expect.any(Number) })]) }] } }),
+    good: async ({ nodeId }) => ({
+      path: `/proxy/stats?node_id=${await nodeId('node-1')}`,
+      status: 200,
+      answer: {
+        nodes: [
+          {
+            name: 'node-1',
+            outcome: 'answered',
+            tables: expect.arrayContaining([
+              expect.objectContaining({ table: expect.any(String), entries: expect.any(Number) }),
+            ]),
+          },
+        ],
+      },
+    }),
     bad: () => ofNobody('/proxy/stats'),
   },
   'GET /proxy/health': {
     access: 'admin',
-    good: () => ({ status: 200, answer: { status: expect.any(String), ...named({ state: 'online', healthy: expect.any(Boolean) }) } }),
+    good: () => ({
+      status: 200,
+      answer: {
+        status: expect.any(String),
+        ...named({ state: 'online', healthy: expect.any(Boolean) }),
+      },
+    }),
     bad: () => ofNobody('/proxy/health'),
   },
   'POST /proxy/sync-config': {
@@ -148,7 +284,21 @@ export const FLEET_CASES = {
   },
   'GET /proxy/stats/dict': {
     access: 'admin',
-    good: async ({ nodeId }) => ({ path: `/proxy/stats/dict?table=models&page_size=1&node_id=${await nodeId('node-1')}`, status: 200, answer: { table: 'models', nodes: [{ name: 'node-1', outcome: 'answered', total: expect.any(Number), rows: [{ key: expect.any(String) }] }] } }),
+    good: async ({ nodeId }) => ({
+      path: `/proxy/stats/dict?table=models&page_size=1&node_id=${await nodeId('node-1')}`,
+      status: 200,
+      answer: {
+        table: 'models',
+        nodes: [
+          {
+            name: 'node-1',
+            outcome: 'answered',
+            total: expect.any(Number),
+            rows: [{ key: expect.any(String) }],
+          },
+        ],
+      },
+    }),
     bad: () => invalid('page_size', { path: '/proxy/stats/dict?page_size=1000' }),
   },
 } satisfies Record<string, EndpointCase>;

@@ -11,15 +11,28 @@ import { SPEC_ENDPOINTS, type SpecEndpoint } from './spec-endpoints.ts';
 import { startWorld, type World } from './world.ts';
 
 /** Every endpoint of the specification, against one control plane with two real nodes. */
-const CASES: Record<SpecEndpoint, EndpointCase> = { ...ACCOUNT_CASES, ...MODEL_CASES, ...FLEET_CASES, ...REPORT_CASES };
+const CASES: Record<SpecEndpoint, EndpointCase> = {
+  ...ACCOUNT_CASES,
+  ...MODEL_CASES,
+  ...FLEET_CASES,
+  ...REPORT_CASES,
+};
 
-const specification = path.join(process.env['TOLLGATE_SHARED'] ?? path.join(import.meta.dirname, '../../../../../shared'), 'spec.md');
+const specification = path.join(
+  process.env['TOLLGATE_SHARED'] ?? path.join(import.meta.dirname, '../../../../../shared'),
+  'spec.md',
+);
 const testIfPresent = existsSync(specification) ? test : test.skip;
 
-testIfPresent('the checked-in list is the table of the specification (skipped where spec.md is not beside this checkout; TOLLGATE_SHARED names its folder)', () => {
-  const rows = readFileSync(specification, 'utf8').matchAll(/^\| (GET|POST|PUT|DELETE) \| (\/\S+) \|/gm);
-  expect([...rows].map(([, method, route]) => `${method} ${route}`)).toEqual([...SPEC_ENDPOINTS]);
-});
+testIfPresent(
+  'the checked-in list is the table of the specification (skipped where spec.md is not beside this checkout; TOLLGATE_SHARED names its folder)',
+  () => {
+    const rows = readFileSync(specification, 'utf8').matchAll(
+      /^\| (GET|POST|PUT|DELETE) \| (\/\S+) \|/gm,
+    );
+    expect([...rows].map(([, method, route]) => `${method} ${route}`)).toEqual([...SPEC_ENDPOINTS]);
+  },
+);
 
 test('every endpoint has its cases, and no case is of another', () => {
   expect(Object.keys(CASES).toSorted()).toEqual([...SPEC_ENDPOINTS].toSorted());
@@ -28,26 +41,50 @@ test('every endpoint has its cases, and no case is of another', () => {
 let world: World;
 beforeAll(async () => {
   world = await startWorld();
-  await until(async () => ((await world.admin.list(`/usage/logs?rid=${world.rid}`)).length > 0 ? true : undefined), 'usage of the first request');
+  await until(
+    async () =>
+      (await world.admin.list(`/usage/logs?rid=${world.rid}`)).length > 0 ? true : undefined,
+    'usage of the first request',
+  );
 }, 60_000);
 afterAll(() => world?.tollgate.stop(), 30_000);
 
-async function send(endpoint: SpecEndpoint, { path: route, body, token = world.admin.token }: Ask): Promise<{ status: number; type: string | null; answer: unknown }> {
+async function send(
+  endpoint: SpecEndpoint,
+  { path: route, body, token = world.admin.token }: Ask,
+): Promise<{ status: number; type: string | null; answer: unknown }> {
   const [method = '', own = ''] = endpoint.split(' ');
-  const response = await fetch(`${world.tollgate.adminUrl}/admin-api${route ?? own.replace('{id}', String(NOBODY))}`, {
-    method,
-    headers: { ...(token && { authorization: `Bearer ${token}` }), ...(body !== undefined && { 'content-type': 'application/json' }) },
-    ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
-  });
+  const response = await fetch(
+    `${world.tollgate.adminUrl}/admin-api${route ?? own.replace('{id}', String(NOBODY))}`,
+    {
+      method,
+      headers: {
+        ...(token && { authorization: `Bearer ${token}` }),
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+      },
+      ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    },
+  );
   const text = await response.text();
-  return { status: response.status, type: response.headers.get('content-type'), answer: text === '' ? undefined : JSON.parse(text) };
+  return {
+    status: response.status,
+    type: response.headers.get('content-type'),
+    answer: text === '' ? undefined : JSON.parse(text),
+  };
 }
 
-async function expectScene(endpoint: SpecEndpoint, { status, answer, ...ask }: Scene): Promise<void> {
+async function expectScene(
+  endpoint: SpecEndpoint,
+  { status, answer, ...ask }: Scene,
+): Promise<void> {
   const got = await send(endpoint, ask);
   // Together, so that a failure shows what came instead.
   expect(got).toMatchObject({ status, ...(answer !== undefined && { answer }) });
-  if (status >= 400) expect(got).toMatchObject({ type: expect.stringContaining('application/problem+json'), answer: { status, title: expect.any(String), request_id: expect.any(String) } });
+  if (status >= 400)
+    expect(got).toMatchObject({
+      type: expect.stringContaining('application/problem+json'),
+      answer: { status, title: expect.any(String), request_id: expect.any(String) },
+    });
 }
 
 describe.each(SPEC_ENDPOINTS)('%s', (endpoint) => {
@@ -55,11 +92,17 @@ describe.each(SPEC_ENDPOINTS)('%s', (endpoint) => {
 
   test('does what it is for', async () => expectScene(endpoint, await good(world)));
 
-  test('refuses bad input, saying what is wrong', async () => expectScene(endpoint, await bad(world)));
+  test('refuses bad input, saying what is wrong', async () =>
+    expectScene(endpoint, await bad(world)));
 
   test('keeps out who may not', async () => {
     if (typeof access === 'function') return expectScene(endpoint, await access(world));
     await expectScene(endpoint, { token: null, status: 401, answer: { code: 'unauthenticated' } });
-    if (access === 'admin') await expectScene(endpoint, { token: world.userToken, status: 403, answer: { code: 'forbidden' } });
+    if (access === 'admin')
+      await expectScene(endpoint, {
+        token: world.userToken,
+        status: 403,
+        answer: { code: 'forbidden' },
+      });
   });
 });

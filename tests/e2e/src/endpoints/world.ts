@@ -1,5 +1,14 @@
 import { randomBytes } from 'node:crypto';
-import { createCustomer, createRoutedModel, startTollgate, subscribeWithKey, type AdminClient, type Customer, type RoutedModel, type Tollgate } from '@tollgate/harness';
+import {
+  createCustomer,
+  createRoutedModel,
+  startTollgate,
+  subscribeWithKey,
+  type AdminClient,
+  type Customer,
+  type RoutedModel,
+  type Tollgate,
+} from '@tollgate/harness';
 import { z } from 'zod';
 
 const PASSWORD = 'a long enough secret';
@@ -37,7 +46,8 @@ export async function startWorld(): Promise<World> {
   const model = await createRoutedModel(tollgate);
   const key = await subscribeWithKey(customer, { modelIds: [model.id], tokens: 100_000 });
   await admin.syncAll();
-  const made = async (path: string, body: unknown): Promise<number> => withId.parse(await admin.call('POST', path, body)).id;
+  const made = async (path: string, body: unknown): Promise<number> =>
+    withId.parse(await admin.call('POST', path, body)).id;
   const unique = (word: string): string => `${word}-${randomBytes(5).toString('hex')}`;
   const newUser: World['newUser'] = async (state = 'active') => {
     const username = unique('user');
@@ -51,15 +61,31 @@ export async function startWorld(): Promise<World> {
     await admin.setPrice({ model_id: id, price_per_million: '1' });
     return id;
   };
-  const newUpstream = (): Promise<number> => made('/upstreams', { name: unique('upstream'), protocol: 'openai', base_url: `${tollgate.upstreamUrl}/v1`, api_key: 'secret' });
+  const newUpstream = (): Promise<number> =>
+    made('/upstreams', {
+      name: unique('upstream'),
+      protocol: 'openai',
+      base_url: `${tollgate.upstreamUrl}/v1`,
+      api_key: 'secret',
+    });
   return {
-    tollgate, admin, customer, model, unique, newUser, newModel, newUpstream,
+    tollgate,
+    admin,
+    customer,
+    model,
+    unique,
+    newUser,
+    newModel,
+    newUpstream,
     rid: await callOnce(tollgate, { key, model: model.name }),
     userToken: customer.client.token ?? '',
     password: PASSWORD,
     newRoute: async () => {
       const modelId = await newModel();
-      return { modelId, id: await made('/routing', { model_id: modelId, upstream_id: await newUpstream() }) };
+      return {
+        modelId,
+        id: await made('/routing', { model_id: modelId, upstream_id: await newUpstream() }),
+      };
     },
     newKey: () => made('/keys', { name: unique('key') }),
     nodeId: async (name) => withId.parse((await admin.list(`/proxy-nodes?q=${name}`))[0]).id,
@@ -67,13 +93,20 @@ export async function startWorld(): Promise<World> {
     newSubscription: async () => {
       const [{ id: userId }, modelId] = [await newUser(), await newModel()];
       await admin.adminRecharge({ userId, amount: '5', note: 'test' });
-      await admin.call('POST', '/models/subscribe', { user_id: userId, model_id: modelId, tokens: 1000 });
+      await admin.call('POST', '/models/subscribe', {
+        user_id: userId,
+        model_id: modelId,
+        tokens: 1000,
+      });
       return { userId, modelId };
     },
   };
 }
 
-async function callOnce({ nodeUrls }: Tollgate, { key, model }: { key: string; model: string }): Promise<string> {
+async function callOnce(
+  { nodeUrls }: Tollgate,
+  { key, model }: { key: string; model: string },
+): Promise<string> {
   const response = await fetch(`${nodeUrls[0]}/v1/chat/completions`, {
     method: 'POST',
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },

@@ -3,7 +3,12 @@ import { InjectRepository } from '@nestjs/typeorm';
 import type { Repository } from 'typeorm';
 import { z } from 'zod';
 import { idField, timeField } from '../../platform/http/answer-fields.ts';
-import { cursorQuery, decodeCursor, toCursorPage, type CursorPage } from '../../platform/http/cursor.ts';
+import {
+  cursorQuery,
+  decodeCursor,
+  toCursorPage,
+  type CursorPage,
+} from '../../platform/http/cursor.ts';
 import { idFilter, momentField } from '../../platform/http/list-query.ts';
 import { ActivityLogEntry } from './activity-log.entity.ts';
 
@@ -36,19 +41,35 @@ export type ActivityLogResponse = z.output<typeof activityLogResponseSchema>;
 
 @Injectable()
 export class ActivityLogsService {
-  constructor(@InjectRepository(ActivityLogEntry) private readonly entries: Repository<ActivityLogEntry>) {}
+  constructor(
+    @InjectRepository(ActivityLogEntry) private readonly entries: Repository<ActivityLogEntry>,
+  ) {}
 
   /** Newest first. `from` is included, `to` is not. */
   async list(query: ActivityLogsQuery): Promise<CursorPage<ActivityLogResponse>> {
-    const builder = this.entries.createQueryBuilder('entry').orderBy('entry.id', 'DESC').take(query.page_size + 1);
-    if (query.cursor !== undefined) builder.andWhere('entry.id < :before', { before: decodeCursor(query.cursor, z.int().positive()) });
-    if (query.actor_user_id !== undefined) builder.andWhere('entry.actorUserId = :actor', { actor: query.actor_user_id });
-    if (query.action !== undefined) builder.andWhere('entry.action = :action', { action: query.action });
-    if (query.target_kind !== undefined) builder.andWhere('entry.targetKind = :kind', { kind: query.target_kind });
-    if (query.target_id !== undefined) builder.andWhere('entry.targetId = :target', { target: query.target_id });
+    const builder = this.entries
+      .createQueryBuilder('entry')
+      .orderBy('entry.id', 'DESC')
+      .take(query.page_size + 1);
+    if (query.cursor !== undefined)
+      builder.andWhere('entry.id < :before', {
+        before: decodeCursor(query.cursor, z.int().positive()),
+      });
+    if (query.actor_user_id !== undefined)
+      builder.andWhere('entry.actorUserId = :actor', { actor: query.actor_user_id });
+    if (query.action !== undefined)
+      builder.andWhere('entry.action = :action', { action: query.action });
+    if (query.target_kind !== undefined)
+      builder.andWhere('entry.targetKind = :kind', { kind: query.target_kind });
+    if (query.target_id !== undefined)
+      builder.andWhere('entry.targetId = :target', { target: query.target_id });
     if (query.from !== undefined) builder.andWhere('entry.at >= :from', { from: query.from });
     if (query.to !== undefined) builder.andWhere('entry.at < :to', { to: query.to });
-    return toCursorPage(await builder.getMany(), { pageSize: query.page_size, keyOf: (row) => row.id, map: toActivityLogResponse });
+    return toCursorPage(await builder.getMany(), {
+      pageSize: query.page_size,
+      keyOf: (row) => row.id,
+      map: toActivityLogResponse,
+    });
   }
 }
 

@@ -3,7 +3,12 @@ import { ApiTags } from '@nestjs/swagger';
 import { Permission } from '../../platform/access/permission.ts';
 import { cursorPageOf } from '../../platform/http/cursor.ts';
 import { Answers } from '../../platform/openapi/answers.ts';
-import { activityLogResponseSchema, activityLogsQuery, ActivityLogsService, type ActivityLogsQuery } from './activity-logs.service.ts';
+import {
+  activityLogResponseSchema,
+  activityLogsQuery,
+  ActivityLogsService,
+  type ActivityLogsQuery,
+} from './activity-logs.service.ts';
 
 @ApiTags('activity')
 @Controller('activity')

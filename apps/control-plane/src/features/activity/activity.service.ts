@@ -66,10 +66,14 @@ export class ActivityService {
   async verify(): Promise<ChainVerdict> {
     let previousHash = GENESIS;
     let lastId = 0;
-    for (let entries = 0; ; ) {
-      const rows: unknown[] = await this.dataSource.query('SELECT * FROM activity_log WHERE id > $1 ORDER BY id LIMIT $2', [lastId, VERIFY_BATCH]);
+    for (let entries = 0; ;) {
+      const rows: unknown[] = await this.dataSource.query(
+        'SELECT * FROM activity_log WHERE id > $1 ORDER BY id LIMIT $2',
+        [lastId, VERIFY_BATCH],
+      );
       for (const row of rows.map((raw) => chainedRow.parse(raw))) {
-        if (row.previous_hash !== previousHash || row.hash !== hashOf(row)) return { entries, brokenAt: row.id };
+        if (row.previous_hash !== previousHash || row.hash !== hashOf(row))
+          return { entries, brokenAt: row.id };
         previousHash = row.hash;
         lastId = row.id;
         entries += 1;
@@ -81,7 +85,9 @@ export class ActivityService {
   private async append(tx: EntityManager, actor: Actor, activity: Activity): Promise<void> {
     // One writer at a time: each entry names its predecessor.
     await tx.query('SELECT pg_advisory_xact_lock($1)', [CHAIN_LOCK]);
-    const last: { hash: string }[] = await tx.query('SELECT hash FROM activity_log ORDER BY id DESC LIMIT 1');
+    const last: { hash: string }[] = await tx.query(
+      'SELECT hash FROM activity_log ORDER BY id DESC LIMIT 1',
+    );
     const link: Link = {
       at: new Date(),
       actor_user_id: actor.userId,
@@ -98,14 +104,51 @@ export class ActivityService {
     await tx.query(
       `INSERT INTO activity_log (at, actor_user_id, actor_name, action, target_kind, target_id, before, after, address, request_id, previous_hash, hash)
        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
-      [link.at, link.actor_user_id, link.actor_name, link.action, link.target_kind, link.target_id, toJson(link.before), toJson(link.after), link.address, link.request_id, link.previous_hash, hashOf(link)],
+      [
+        link.at,
+        link.actor_user_id,
+        link.actor_name,
+        link.action,
+        link.target_kind,
+        link.target_id,
+        toJson(link.before),
+        toJson(link.after),
+        link.address,
+        link.request_id,
+        link.previous_hash,
+        hashOf(link),
+      ],
     );
   }
 }
 
 function hashOf(link: Link): string {
-  const { at, actor_user_id, actor_name, action, target_kind, target_id, before, after, address, request_id, previous_hash } = link;
-  const content = [previous_hash, at.toISOString(), actor_user_id, actor_name, action, target_kind, target_id, before ?? null, after ?? null, address, request_id];
+  const {
+    at,
+    actor_user_id,
+    actor_name,
+    action,
+    target_kind,
+    target_id,
+    before,
+    after,
+    address,
+    request_id,
+    previous_hash,
+  } = link;
+  const content = [
+    previous_hash,
+    at.toISOString(),
+    actor_user_id,
+    actor_name,
+    action,
+    target_kind,
+    target_id,
+    before ?? null,
+    after ?? null,
+    address,
+    request_id,
+  ];
   return createHash('sha256').update(canonicalJson(content)).digest('hex');
 }
 

@@ -1,6 +1,10 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Transactions } from '../../platform/database/transactions.ts';
-import { PASSWORD, startControlPlane, type ControlPlane } from '../../testing/control-plane-under-test.ts';
+import {
+  PASSWORD,
+  startControlPlane,
+  type ControlPlane,
+} from '../../testing/control-plane-under-test.ts';
 import { ActivityService, SYSTEM } from './activity.service.ts';
 
 let plane: ControlPlane;
@@ -13,16 +17,34 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => plane?.stop());
 
-const logs = (query = '') => plane.call('GET', `/activity/logs${query}`, { token: plane.adminToken });
-const record = (id: number, after: object = { id }) => transactions.run(async (tx) => activity.record(tx, SYSTEM, { action: 'test.note', target: { kind: 'test', id }, after }));
+const logs = (query = '') =>
+  plane.call('GET', `/activity/logs${query}`, { token: plane.adminToken });
+const record = (id: number, after: object = { id }) =>
+  transactions.run(async (tx) =>
+    activity.record(tx, SYSTEM, { action: 'test.note', target: { kind: 'test', id }, after }),
+  );
 
 test('says who did what to whom, from where, before and after', async () => {
-  const { id } = (await plane.call('POST', '/auth/register', { body: { username: 'nora', password: PASSWORD } })).body;
+  const { id } = (
+    await plane.call('POST', '/auth/register', { body: { username: 'nora', password: PASSWORD } })
+  ).body;
   const approved = await plane.call('POST', `/users/${id}/approve`, { token: plane.adminToken });
   const answer = await logs(`?target_kind=user&target_id=${id}&action=user.approve`);
   expect(answer.body).toMatchObject({
     next_cursor: null,
-    data: [{ actor_user_id: 1, actor_name: 'root', action: 'user.approve', target_kind: 'user', target_id: String(id), before: { status: 'pending' }, after: { status: 'active' }, address: '127.0.0.1', request_id: approved.headers.get('x-request-id') }],
+    data: [
+      {
+        actor_user_id: 1,
+        actor_name: 'root',
+        action: 'user.approve',
+        target_kind: 'user',
+        target_id: String(id),
+        before: { status: 'pending' },
+        after: { status: 'active' },
+        address: '127.0.0.1',
+        request_id: approved.headers.get('x-request-id'),
+      },
+    ],
   });
 });
 
@@ -36,16 +58,28 @@ test('a change that is rolled back leaves no trace', async () => {
 });
 
 test('holds no secret (S13)', async () => {
-  await record(1, { api_key: 'canary', nested: [{ password: 'canary', headers: { 'x-key': 'canary' } }], tokens: 5, sealedApiKey: 'canary' });
+  await record(1, {
+    api_key: 'canary',
+    nested: [{ password: 'canary', headers: { 'x-key': 'canary' } }],
+    tokens: 5,
+    sealedApiKey: 'canary',
+  });
   const [entry] = (await logs('?action=test.note&target_id=1')).body.data;
-  expect(entry.after).toEqual({ api_key: '[masked]', nested: [{ password: '[masked]', headers: { 'x-key': '[masked]' } }], tokens: 5, sealedApiKey: '[masked]' });
+  expect(entry.after).toEqual({
+    api_key: '[masked]',
+    nested: [{ password: '[masked]', headers: { 'x-key': '[masked]' } }],
+    tokens: 5,
+    sealedApiKey: '[masked]',
+  });
 });
 
 test('pages by cursor without losing or repeating an entry', async () => {
   await Promise.all(Array.from({ length: 25 }, (_, index) => record(100 + index)));
   const seen: number[] = [];
-  for (let cursor: string | null = ''; cursor !== null; ) {
-    const page: { body: { data: { id: number }[]; next_cursor: string | null } } = await logs(`?action=test.note&page_size=10${cursor ? `&cursor=${cursor}` : ''}`);
+  for (let cursor: string | null = ''; cursor !== null;) {
+    const page: { body: { data: { id: number }[]; next_cursor: string | null } } = await logs(
+      `?action=test.note&page_size=10${cursor ? `&cursor=${cursor}` : ''}`,
+    );
     seen.push(...page.body.data.map((entry) => entry.id));
     cursor = page.body.next_cursor;
   }
@@ -53,18 +87,29 @@ test('pages by cursor without losing or repeating an entry', async () => {
   expect(seen).toEqual([...new Set(seen)].sort((a, b) => b - a));
 });
 
-test.each(['cursor=x', 'cursor=%7B%7D', 'cursor=MA', 'page_size=0', 'nope=1', 'from=yesterday'])('refuses ?%s', async (query) => {
-  expect((await logs(`?${query}`)).status).toBe(400);
-});
+test.each(['cursor=x', 'cursor=%7B%7D', 'cursor=MA', 'page_size=0', 'nope=1', 'from=yesterday'])(
+  'refuses ?%s',
+  async (query) => {
+    expect((await logs(`?${query}`)).status).toBe(400);
+  },
+);
 
 test('written by many at once the chain stays whole, and one changed entry breaks it there', async () => {
-  await Promise.all(Array.from({ length: 40 }, (_, index) => record(200 + index, { text: 'ä\n"', number: 1.5, nothing: null, list: [1, { b: 1, a: 2 }] })));
+  await Promise.all(
+    Array.from({ length: 40 }, (_, index) =>
+      record(200 + index, { text: 'ä\n"', number: 1.5, nothing: null, list: [1, { b: 1, a: 2 }] }),
+    ),
+  );
   const whole = await activity.verify();
   expect(whole).toMatchObject({ brokenAt: null });
   expect(whole.entries).toBeGreaterThan(60);
 
-  const [{ id }] = await plane.dataSource.query('SELECT id FROM activity_log ORDER BY id LIMIT 1 OFFSET 30');
-  await expect(plane.dataSource.query('UPDATE activity_log SET action = $1 WHERE id = $2', ['forged', id])).rejects.toThrow('append-only');
+  const [{ id }] = await plane.dataSource.query(
+    'SELECT id FROM activity_log ORDER BY id LIMIT 1 OFFSET 30',
+  );
+  await expect(
+    plane.dataSource.query('UPDATE activity_log SET action = $1 WHERE id = $2', ['forged', id]),
+  ).rejects.toThrow('append-only');
   await plane.dataSource.query('ALTER TABLE activity_log DISABLE TRIGGER activity_log_append_only');
   await plane.dataSource.query('UPDATE activity_log SET action = $1 WHERE id = $2', ['forged', id]);
   expect(await activity.verify()).toEqual({ entries: 30, brokenAt: Number(id) });

@@ -1,5 +1,11 @@
 import { createHmac } from 'node:crypto';
-import { Inject, Injectable, Logger, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
+import {
+  Inject,
+  Injectable,
+  Logger,
+  type OnApplicationBootstrap,
+  type OnApplicationShutdown,
+} from '@nestjs/common';
 import { parseOutboundPolicy, type OutboundPolicy } from '@tollgate/contracts';
 import { DataSource } from 'typeorm';
 import { z } from 'zod';
@@ -15,7 +21,11 @@ const FIRST_PAUSE_SECONDS = 5;
 const PAUSE_SECONDS_MAX = 3_600;
 const ATTEMPTS_MAX = 32;
 
-const claimedRow = z.object({ alert_id: z.string().transform(Number), event: z.enum(['raised', 'resolved']), attempts: z.number() });
+const claimedRow = z.object({
+  alert_id: z.string().transform(Number),
+  event: z.enum(['raised', 'resolved']),
+  attempts: z.number(),
+});
 type Claimed = z.output<typeof claimedRow>;
 
 /**
@@ -26,7 +36,12 @@ type Claimed = z.output<typeof claimedRow>;
 export class AlertWebhook implements OnApplicationBootstrap, OnApplicationShutdown {
   private readonly logger = new Logger('alert-webhook');
   private readonly policy: OutboundPolicy;
-  private readonly loop = new BackgroundLoop({ everyMs: LOOK_MS, retryMs: LOOK_MS, work: () => this.deliverDue(), onFailing: (error) => this.logger.warn(error, 'alerts cannot be delivered; trying again') });
+  private readonly loop = new BackgroundLoop({
+    everyMs: LOOK_MS,
+    retryMs: LOOK_MS,
+    work: () => this.deliverDue(),
+    onFailing: (error) => this.logger.warn(error, 'alerts cannot be delivered; trying again'),
+  });
 
   constructor(
     private readonly dataSource: DataSource,
@@ -55,14 +70,25 @@ export class AlertWebhook implements OnApplicationBootstrap, OnApplicationShutdo
        WHERE (alert_id, event) IN (SELECT alert_id, event FROM alert_deliveries WHERE due_at <= now() ORDER BY created_at, event LIMIT ${BATCH} FOR UPDATE SKIP LOCKED)
        RETURNING alert_id, event, attempts`,
     );
-    return rows.map((row) => claimedRow.parse(row)).toSorted((a, b) => a.alert_id - b.alert_id || a.event.localeCompare(b.event, 'en'));
+    return rows
+      .map((row) => claimedRow.parse(row))
+      .toSorted((a, b) => a.alert_id - b.alert_id || a.event.localeCompare(b.event, 'en'));
   }
 
   private async deliver({ alert_id: alertId, event, attempts }: Claimed): Promise<void> {
-    const problem = await this.send(alertId, event).catch((error: unknown) => (error instanceof Error ? error.message : String(error)));
-    if (problem !== undefined && attempts < ATTEMPTS_MAX) return void this.logger.debug(`alert ${alertId} (${event}) is not delivered yet: ${problem}`);
-    if (problem !== undefined) this.logger.error(`alert ${alertId} (${event}) could not be delivered in ${attempts} attempts: ${problem}`);
-    await this.dataSource.query('DELETE FROM alert_deliveries WHERE alert_id = $1 AND event = $2', [alertId, event]);
+    const problem = await this.send(alertId, event).catch((error: unknown) =>
+      error instanceof Error ? error.message : String(error),
+    );
+    if (problem !== undefined && attempts < ATTEMPTS_MAX)
+      return void this.logger.debug(`alert ${alertId} (${event}) is not delivered yet: ${problem}`);
+    if (problem !== undefined)
+      this.logger.error(
+        `alert ${alertId} (${event}) could not be delivered in ${attempts} attempts: ${problem}`,
+      );
+    await this.dataSource.query('DELETE FROM alert_deliveries WHERE alert_id = $1 AND event = $2', [
+      alertId,
+      event,
+    ]);
   }
 
   /** Why it was not taken, or undefined. */
@@ -73,7 +99,11 @@ export class AlertWebhook implements OnApplicationBootstrap, OnApplicationShutdo
     const body = JSON.stringify({ id: `${alertId}-${event}`, event: `alert.${event}`, alert });
     const seconds = Math.floor(Date.now() / 1000);
     const signature = createHmac('sha256', secret).update(`${seconds}.${body}`).digest('hex');
-    const headers = { 'content-type': 'application/json', 'user-agent': 'tollgate', 'x-tollgate-signature': `t=${seconds},v1=${signature}` };
+    const headers = {
+      'content-type': 'application/json',
+      'user-agent': 'tollgate',
+      'x-tollgate-signature': `t=${seconds},v1=${signature}`,
+    };
     const status = await guardedPost(new URL(url), { body, headers, policy: this.policy });
     return status >= 200 && status < 300 ? undefined : `it answered ${status}`;
   }

@@ -3,7 +3,12 @@ import { InjectRepository } from '@nestjs/typeorm';
 import { IsNull, Repository, type EntityManager } from 'typeorm';
 import { CONFIG, type Config } from '../../config.ts';
 import { readPage, type Page } from '../../platform/http/list-query.ts';
-import { ALERT_RULES, type AlertRule, type AlertSeverity, type AlertToRaise } from './alert-rules.ts';
+import {
+  ALERT_RULES,
+  type AlertRule,
+  type AlertSeverity,
+  type AlertToRaise,
+} from './alert-rules.ts';
 import { Alert } from './alert.entity.ts';
 import type { AlertList, AlertResponse } from './alerts.dto.ts';
 
@@ -15,7 +20,10 @@ const NEWEST = 5;
 export class AlertsService {
   private readonly isDelivered: boolean;
 
-  constructor(@InjectRepository(Alert) private readonly alerts: Repository<Alert>, @Inject(CONFIG) config: Config) {
+  constructor(
+    @InjectRepository(Alert) private readonly alerts: Repository<Alert>,
+    @Inject(CONFIG) config: Config,
+  ) {
     this.isDelivered = config.ALERT_WEBHOOK_URL !== undefined;
   }
 
@@ -23,7 +31,10 @@ export class AlertsService {
    * Opens an alert, or refreshes the open one of the same rule and subject: saying it twice is harmless.
    * Outside a transaction pass `dataSource.manager`.
    */
-  async raise(tx: EntityManager, { rule, subject, message, detail = {} }: AlertToRaise): Promise<void> {
+  async raise(
+    tx: EntityManager,
+    { rule, subject, message, detail = {} }: AlertToRaise,
+  ): Promise<void> {
     // xmax is 0 for a row this very statement inserted: only a new alert is sent out.
     await tx.query(
       `WITH raised AS (
@@ -36,7 +47,10 @@ export class AlertsService {
   }
 
   /** Closes the open alert of this rule and subject, if there is one. */
-  async resolve(tx: EntityManager, { rule, subject }: { rule: AlertRule; subject: string }): Promise<void> {
+  async resolve(
+    tx: EntityManager,
+    { rule, subject }: { rule: AlertRule; subject: string },
+  ): Promise<void> {
     await tx.query(
       `WITH closed AS (UPDATE alerts SET resolved_at = now() WHERE rule = $1 AND subject = $2 AND resolved_at IS NULL RETURNING id)
        INSERT INTO alert_deliveries (alert_id, event) SELECT id, 'resolved' FROM closed WHERE $3`,
@@ -45,10 +59,27 @@ export class AlertsService {
   }
 
   /** How many are open by severity, and the newest of them. */
-  async open(): Promise<{ open: number; critical: number; warning: number; info: number; newest: AlertResponse[] }> {
-    const rows = await this.alerts.find({ where: { resolvedAt: IsNull() }, order: { id: 'DESC' }, take: OPEN_COUNTED_MAX });
-    const count = (severity: AlertSeverity): number => rows.filter((row) => row.severity === severity).length;
-    return { open: rows.length, critical: count('critical'), warning: count('warning'), info: count('info'), newest: rows.slice(0, NEWEST).map(toAlertResponse) };
+  async open(): Promise<{
+    open: number;
+    critical: number;
+    warning: number;
+    info: number;
+    newest: AlertResponse[];
+  }> {
+    const rows = await this.alerts.find({
+      where: { resolvedAt: IsNull() },
+      order: { id: 'DESC' },
+      take: OPEN_COUNTED_MAX,
+    });
+    const count = (severity: AlertSeverity): number =>
+      rows.filter((row) => row.severity === severity).length;
+    return {
+      open: rows.length,
+      critical: count('critical'),
+      warning: count('warning'),
+      info: count('info'),
+      newest: rows.slice(0, NEWEST).map(toAlertResponse),
+    };
   }
 
   /** Undefined for an alert that is not there. */
@@ -59,10 +90,15 @@ export class AlertsService {
 
   list(query: AlertList): Promise<Page<AlertResponse>> {
     const builder = this.alerts.createQueryBuilder('alert');
-    if (query.status !== 'all') builder.andWhere(query.status === 'open' ? 'alert.resolvedAt IS NULL' : 'alert.resolvedAt IS NOT NULL');
+    if (query.status !== 'all')
+      builder.andWhere(
+        query.status === 'open' ? 'alert.resolvedAt IS NULL' : 'alert.resolvedAt IS NOT NULL',
+      );
     if (query.rule !== undefined) builder.andWhere('alert.rule = :rule', { rule: query.rule });
-    if (query.severity !== undefined) builder.andWhere('alert.severity = :severity', { severity: query.severity });
-    if (query.subject !== undefined) builder.andWhere('alert.subject = :subject', { subject: query.subject });
+    if (query.severity !== undefined)
+      builder.andWhere('alert.severity = :severity', { severity: query.severity });
+    if (query.subject !== undefined)
+      builder.andWhere('alert.subject = :subject', { subject: query.subject });
     return readPage(builder, query, {
       columns: { id: 'alert.id', raised_at: 'alert.raisedAt', last_seen_at: 'alert.lastSeenAt' },
       search: ['alert.message', 'alert.subject'],

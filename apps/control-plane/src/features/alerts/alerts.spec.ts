@@ -27,15 +27,20 @@ beforeAll(async () => {
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('end', () => {
       const body = Buffer.concat(chunks).toString();
-      const [, seconds, signature] = /^t=(\d+),v1=([0-9a-f]{64})$/.exec(String(request.headers['x-tollgate-signature'])) ?? [];
-      if (signature === createHmac('sha256', secret).update(`${seconds}.${body}`).digest('hex')) received.push(JSON.parse(body));
+      const [, seconds, signature] =
+        /^t=(\d+),v1=([0-9a-f]{64})$/.exec(String(request.headers['x-tollgate-signature'])) ?? [];
+      if (signature === createHmac('sha256', secret).update(`${seconds}.${body}`).digest('hex'))
+        received.push(JSON.parse(body));
       else forged.push(body);
       response.writeHead(statusToAnswer, { location: 'http://127.0.0.1:1/' }).end();
     });
   });
   await new Promise<void>((resolve) => void receiver.listen(0, '127.0.0.1', resolve));
   const { port } = receiver.address() as AddressInfo;
-  plane = await startControlPlane({ ALERT_WEBHOOK_URL: `http://127.0.0.1:${port}/hook?team=a`, ALERT_WEBHOOK_SECRET: secret });
+  plane = await startControlPlane({
+    ALERT_WEBHOOK_URL: `http://127.0.0.1:${port}/hook?team=a`,
+    ALERT_WEBHOOK_SECRET: secret,
+  });
   alerts = plane.app.get(AlertsService);
 }, 60_000);
 afterAll(async () => {
@@ -48,13 +53,22 @@ beforeEach(() => {
 });
 
 const overdraft = (id: number) => ({ rule: 'overdraft', subject: `subscription:${id}` }) as const;
-const list = (query: string) => plane.call('GET', `/admin/alerts${query}`, { token: plane.adminToken });
-const pending = async (): Promise<number> => (await plane.dataSource.query('SELECT count(*)::int AS n FROM alert_deliveries'))[0].n;
+const list = (query: string) =>
+  plane.call('GET', `/admin/alerts${query}`, { token: plane.adminToken });
+const pending = async (): Promise<number> =>
+  (await plane.dataSource.query('SELECT count(*)::int AS n FROM alert_deliveries'))[0].n;
 
 test('one alert is open per rule and subject, however often and by however many it is raised', async () => {
-  await Promise.all(Array.from({ length: 20 }, (_, index) => alerts.raise(plane.dataSource.manager, { ...overdraft(1), message: `seen ${index}` })));
+  await Promise.all(
+    Array.from({ length: 20 }, (_, index) =>
+      alerts.raise(plane.dataSource.manager, { ...overdraft(1), message: `seen ${index}` }),
+    ),
+  );
   const open = await list('?rule=overdraft&subject=subscription:1');
-  expect(open.body).toMatchObject({ total: 1, data: [{ severity: 'warning', status: 'open', resolved_at: null }] });
+  expect(open.body).toMatchObject({
+    total: 1,
+    data: [{ severity: 'warning', status: 'open', resolved_at: null }],
+  });
   await Promise.all([1, 2].map(() => alerts.resolve(plane.dataSource.manager, overdraft(1))));
   expect((await list('?rule=overdraft')).body.total).toBe(0);
   expect((await list('?rule=overdraft&status=resolved')).body.total).toBe(1);
@@ -66,10 +80,17 @@ test('one alert is open per rule and subject, however often and by however many 
 
 describe('the webhook', () => {
   test('is told once, with a signature, when an alert is raised and when it is resolved', async () => {
-    for (const message of ['first', 'second']) await alerts.raise(plane.dataSource.manager, { ...overdraft(2), message });
-    await eventually(async () => expect(received).toMatchObject([{ event: 'alert.raised', alert: { rule: 'overdraft', status: 'open' } }]));
+    for (const message of ['first', 'second'])
+      await alerts.raise(plane.dataSource.manager, { ...overdraft(2), message });
+    await eventually(async () =>
+      expect(received).toMatchObject([
+        { event: 'alert.raised', alert: { rule: 'overdraft', status: 'open' } },
+      ]),
+    );
     await alerts.resolve(plane.dataSource.manager, overdraft(2));
-    await eventually(async () => expect(received.map(({ event }) => event)).toEqual(['alert.raised', 'alert.resolved']));
+    await eventually(async () =>
+      expect(received.map(({ event }) => event)).toEqual(['alert.raised', 'alert.resolved']),
+    );
     await eventually(async () => expect(await pending()).toBe(0));
     expect(forged).toEqual([]);
   });
@@ -87,28 +108,53 @@ describe('the webhook', () => {
   });
 
   test('hears nothing of an alert whose transaction rolled back', async () => {
-    await plane.dataSource.transaction(async (tx) => {
-      await alerts.raise(tx, { ...overdraft(4), message: 'never' });
-      throw new Error('roll back');
-    }).catch(() => undefined);
+    await plane.dataSource
+      .transaction(async (tx) => {
+        await alerts.raise(tx, { ...overdraft(4), message: 'never' });
+        throw new Error('roll back');
+      })
+      .catch(() => undefined);
     expect((await list('?subject=subscription:4&status=all')).body.total).toBe(0);
   });
 });
 
 test('low balance is told at a tenth of the last purchase, and ends with the next one or with auto-recharge', async () => {
   const { id: userId, token } = await plane.createUser('spender');
-  const { body: model } = await plane.call('POST', '/models', { token: plane.adminToken, body: { name: 'thirsty' } });
-  await plane.call('POST', '/models/pricing', { token: plane.adminToken, body: { model_id: model.id, price_per_million: '1' } });
-  await plane.call('POST', '/wallet/admin-recharge', { token: plane.adminToken, body: { user_id: userId, amount: '100' } });
-  expect((await plane.call('POST', '/models/subscribe', { token, body: { model_id: model.id, tokens: 1000 } })).status).toBe(201);
+  const { body: model } = await plane.call('POST', '/models', {
+    token: plane.adminToken,
+    body: { name: 'thirsty' },
+  });
+  await plane.call('POST', '/models/pricing', {
+    token: plane.adminToken,
+    body: { model_id: model.id, price_per_million: '1' },
+  });
+  await plane.call('POST', '/wallet/admin-recharge', {
+    token: plane.adminToken,
+    body: { user_id: userId, amount: '100' },
+  });
+  expect(
+    (
+      await plane.call('POST', '/models/subscribe', {
+        token,
+        body: { model_id: model.id, tokens: 1000 },
+      })
+    ).status,
+  ).toBe(201);
   const watch = plane.app.get(BalanceWatch);
   await watch.look();
   expect((await list('?rule=low_balance')).body.total).toBe(0);
-  await plane.dataSource.query('UPDATE subscriptions SET balance = 100 WHERE user_id = $1', [userId]);
+  await plane.dataSource.query('UPDATE subscriptions SET balance = 100 WHERE user_id = $1', [
+    userId,
+  ]);
   await watch.look();
   await watch.look();
-  expect((await list('?rule=low_balance')).body).toMatchObject({ total: 1, data: [{ detail: { user_id: userId, model_id: model.id } }] });
-  await plane.dataSource.query('UPDATE subscriptions SET balance = 101 WHERE user_id = $1', [userId]);
+  expect((await list('?rule=low_balance')).body).toMatchObject({
+    total: 1,
+    data: [{ detail: { user_id: userId, model_id: model.id } }],
+  });
+  await plane.dataSource.query('UPDATE subscriptions SET balance = 101 WHERE user_id = $1', [
+    userId,
+  ]);
   await watch.look();
   expect((await list('?rule=low_balance')).body.total).toBe(0);
 });

@@ -1,4 +1,9 @@
-import { Injectable, Logger, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
+import {
+  Injectable,
+  Logger,
+  type OnApplicationBootstrap,
+  type OnApplicationShutdown,
+} from '@nestjs/common';
 import { z } from 'zod';
 import { BackgroundLoop } from '../../platform/background/background-loop.ts';
 import { Transactions } from '../../platform/database/transactions.ts';
@@ -17,14 +22,25 @@ const LOW = `
   FROM subscriptions subscription
   CROSS JOIN LATERAL (SELECT tokens FROM token_lots WHERE subscription_id = subscription.id ORDER BY credit_seq DESC LIMIT 1) lot
   WHERE subscription.status = 'active' AND coalesce(subscription.auto_recharge_amount, 0) = 0 AND subscription.balance <= lot.tokens / 10`;
-const lowRow = z.object({ subject: z.string(), user_id: z.number(), model_id: z.number(), balance: z.string(), bought: z.string() });
+const lowRow = z.object({
+  subject: z.string(),
+  user_id: z.number(),
+  model_id: z.number(),
+  balance: z.string(),
+  bought: z.string(),
+});
 const subjectRow = z.object({ subject: z.string() });
 
 /** Raises and resolves `low_balance`. */
 @Injectable()
 export class BalanceWatch implements OnApplicationBootstrap, OnApplicationShutdown {
   private readonly logger = new Logger('balance-watch');
-  private readonly loop = new BackgroundLoop({ everyMs: LOOK_MS, retryMs: RETRY_MS, work: () => this.look(), onFailing: (error) => this.logger.warn(error, 'balances cannot be watched; trying again') });
+  private readonly loop = new BackgroundLoop({
+    everyMs: LOOK_MS,
+    retryMs: RETRY_MS,
+    work: () => this.look(),
+    onFailing: (error) => this.logger.warn(error, 'balances cannot be watched; trying again'),
+  });
 
   constructor(
     private readonly transactions: Transactions,
@@ -41,14 +57,27 @@ export class BalanceWatch implements OnApplicationBootstrap, OnApplicationShutdo
 
   async look(): Promise<void> {
     await this.transactions.run(async (tx) => {
-      const [lock]: { got: boolean }[] = await tx.query('SELECT pg_try_advisory_xact_lock($1) AS got', [WATCH_LOCK]);
+      const [lock]: { got: boolean }[] = await tx.query(
+        'SELECT pg_try_advisory_xact_lock($1) AS got',
+        [WATCH_LOCK],
+      );
       if (!lock?.got) return;
       const open = `SELECT subject FROM alerts WHERE rule = 'low_balance' AND resolved_at IS NULL`;
-      const over: unknown[] = await tx.query(`${open} AND subject NOT IN (SELECT subject FROM (${LOW}) low)`);
-      for (const { subject } of over.map((row) => subjectRow.parse(row))) await this.alerts.resolve(tx, { rule: 'low_balance', subject });
-      const begun: unknown[] = await tx.query(`SELECT * FROM (${LOW}) low WHERE subject NOT IN (${open}) LIMIT ${RAISED_MAX}`);
+      const over: unknown[] = await tx.query(
+        `${open} AND subject NOT IN (SELECT subject FROM (${LOW}) low)`,
+      );
+      for (const { subject } of over.map((row) => subjectRow.parse(row)))
+        await this.alerts.resolve(tx, { rule: 'low_balance', subject });
+      const begun: unknown[] = await tx.query(
+        `SELECT * FROM (${LOW}) low WHERE subject NOT IN (${open}) LIMIT ${RAISED_MAX}`,
+      );
       for (const { subject, balance, bought, ...detail } of begun.map((row) => lowRow.parse(row))) {
-        await this.alerts.raise(tx, { rule: 'low_balance', subject, message: `${balance} of ${bought} tokens last bought are left`, detail });
+        await this.alerts.raise(tx, {
+          rule: 'low_balance',
+          subject,
+          message: `${balance} of ${bought} tokens last bought are left`,
+          detail,
+        });
       }
     });
   }

@@ -25,7 +25,10 @@ const countRow = z.object({ attempts: z.number(), seconds_left: z.coerce.number(
 /** Counters of sign-in and registration, in PostgreSQL: one truth for all replicas, also while Redis is away. */
 @Injectable()
 export class Attempts {
-  constructor(private readonly dataSource: DataSource, housekeeping: Housekeeping) {
+  constructor(
+    private readonly dataSource: DataSource,
+    housekeeping: Housekeeping,
+  ) {
     housekeeping.add('forgetting old attempts', () => this.forgetOld());
   }
 
@@ -40,7 +43,10 @@ export class Attempts {
   async afterSignIn({ username, address }: { username: string; address: string }): Promise<void> {
     const { pair, from, name, familiar } = subjectsOf(username, address);
     await this.dataSource.query('DELETE FROM attempt_counters WHERE subject = $1', [pair]);
-    await this.dataSource.query('UPDATE attempt_counters SET attempts = attempts - 1 WHERE subject = ANY($1) AND attempts > 0', [[from, name]]);
+    await this.dataSource.query(
+      'UPDATE attempt_counters SET attempts = attempts - 1 WHERE subject = ANY($1) AND attempts > 0',
+      [[from, name]],
+    );
     await this.dataSource.query(
       `INSERT INTO attempt_counters (subject, attempts, resets_at) VALUES ($1, 1, now() + make_interval(days => $2))
        ON CONFLICT (subject) DO UPDATE SET resets_at = excluded.resets_at`,
@@ -50,14 +56,22 @@ export class Attempts {
 
   /** Throws registration_limit with Retry-After. */
   async beforeRegistration(address: string, perDayMax: number): Promise<void> {
-    await this.count(`registration:${network(address)}`, { attemptsMax: perDayMax, seconds: DAY_S }, 'registration_limit');
+    await this.count(
+      `registration:${network(address)}`,
+      { attemptsMax: perDayMax, seconds: DAY_S },
+      'registration_limit',
+    );
   }
 
   private async forgetOld(): Promise<void> {
     await this.dataSource.query('DELETE FROM attempt_counters WHERE resets_at < now()');
   }
 
-  private async count(subject: string, limit: { attemptsMax: number; seconds: number }, code: 'rate_limited' | 'registration_limit' = 'rate_limited'): Promise<void> {
+  private async count(
+    subject: string,
+    limit: { attemptsMax: number; seconds: number },
+    code: 'rate_limited' | 'registration_limit' = 'rate_limited',
+  ): Promise<void> {
     const rows: unknown[] = await this.dataSource.query(
       `INSERT INTO attempt_counters AS counter (subject, attempts, resets_at) VALUES ($1, 1, now() + make_interval(secs => $2))
        ON CONFLICT (subject) DO UPDATE SET
@@ -69,11 +83,17 @@ export class Attempts {
     const { attempts, seconds_left } = countRow.parse(rows[0]);
     if (attempts <= limit.attemptsMax) return;
     const waitSeconds = Math.max(1, seconds_left);
-    throw new Refusal(code, { detail: `${REFUSALS[code].title}; try again in ${waitSeconds} seconds`, retryAfterSeconds: waitSeconds });
+    throw new Refusal(code, {
+      detail: `${REFUSALS[code].title}; try again in ${waitSeconds} seconds`,
+      retryAfterSeconds: waitSeconds,
+    });
   }
 
   private async isFamiliar(subject: string): Promise<boolean> {
-    const rows: unknown[] = await this.dataSource.query('SELECT 1 FROM attempt_counters WHERE subject = $1 AND resets_at > now()', [subject]);
+    const rows: unknown[] = await this.dataSource.query(
+      'SELECT 1 FROM attempt_counters WHERE subject = $1 AND resets_at > now()',
+      [subject],
+    );
     return rows.length > 0;
   }
 }
@@ -81,7 +101,12 @@ export class Attempts {
 function subjectsOf(username: string, address: string) {
   const name = username.toLowerCase();
   const from = network(address);
-  return { pair: JSON.stringify(['pair', name, from]), from: `address:${from}`, name: `name:${name}`, familiar: JSON.stringify(['familiar', name, from]) };
+  return {
+    pair: JSON.stringify(['pair', name, from]),
+    from: `address:${from}`,
+    name: `name:${name}`,
+    familiar: JSON.stringify(['familiar', name, from]),
+  };
 }
 
 /** An IPv6 customer owns a whole /64: it counts as one address. */

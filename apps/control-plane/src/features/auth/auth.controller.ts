@@ -5,18 +5,43 @@ import { FromCaller, type Caller } from '../../platform/access/caller.ts';
 import { Permission } from '../../platform/access/permission.ts';
 import { Answers } from '../../platform/openapi/answers.ts';
 import { FromVisitor, type Visitor } from '../../platform/http/visitor.ts';
-import { loginBody, loginQuery, meResponseSchema, passwordBody, registerBody, registeredResponseSchema, sessionResponseSchema, signedOutSchema, type LoginBody, type LoginQuery, type PasswordBody, type RegisterBody } from './auth.dto.ts';
+import {
+  loginBody,
+  loginQuery,
+  meResponseSchema,
+  passwordBody,
+  registerBody,
+  registeredResponseSchema,
+  sessionResponseSchema,
+  signedOutSchema,
+  type LoginBody,
+  type LoginQuery,
+  type PasswordBody,
+  type RegisterBody,
+} from './auth.dto.ts';
 import { AuthService } from './auth.service.ts';
 import { CookieSessions } from './cookie-sessions.ts';
 
 @ApiTags('auth')
 @Controller('auth')
 export class AuthController {
-  constructor(private readonly auth: AuthService, private readonly cookies: CookieSessions) {}
+  constructor(
+    private readonly auth: AuthService,
+    private readonly cookies: CookieSessions,
+  ) {}
 
   @Post('login')
   @Permission('public')
-  @Answers('Sign in', sessionResponseSchema, { refuses: ['invalid_credentials', 'account_pending', 'account_rejected', 'account_frozen', 'rate_limited', 'origin_not_allowed'] })
+  @Answers('Sign in', sessionResponseSchema, {
+    refuses: [
+      'invalid_credentials',
+      'account_pending',
+      'account_rejected',
+      'account_frozen',
+      'rate_limited',
+      'origin_not_allowed',
+    ],
+  })
   @HttpCode(200)
   async login(
     @FromVisitor() visitor: Visitor,
@@ -25,12 +50,19 @@ export class AuthController {
     @Req() request: Request,
     @Res({ passthrough: true }) response: Response,
   ) {
-    return this.cookies.deliver({ session: await this.auth.login(visitor, body), asCookie: query.session === 'cookie', request, response });
+    return this.cookies.deliver({
+      session: await this.auth.login(visitor, body),
+      asCookie: query.session === 'cookie',
+      request,
+      response,
+    });
   }
 
   @Post('register')
   @Permission('public')
-  @Answers('Ask for an account; an administrator approves it', registeredResponseSchema, { refuses: ['username_taken', 'registration_limit'] })
+  @Answers('Ask for an account; an administrator approves it', registeredResponseSchema, {
+    refuses: ['username_taken', 'registration_limit'],
+  })
   register(@FromVisitor() visitor: Visitor, @Body({ schema: registerBody }) body: RegisterBody) {
     return this.auth.register(visitor, body);
   }
@@ -44,17 +76,33 @@ export class AuthController {
 
   @Post('password')
   @Permission('user')
-  @Answers('Change the password; every other session ends', sessionResponseSchema, { refuses: ['wrong_password', 'rate_limited'] })
+  @Answers('Change the password; every other session ends', sessionResponseSchema, {
+    refuses: ['wrong_password', 'rate_limited'],
+  })
   @HttpCode(200)
-  async password(@FromCaller() caller: Caller, @Body({ schema: passwordBody }) body: PasswordBody, @Req() request: Request, @Res({ passthrough: true }) response: Response) {
-    return this.cookies.deliver({ session: await this.auth.changePassword(caller, body), asCookie: this.cookies.isUsedBy(request), request, response });
+  async password(
+    @FromCaller() caller: Caller,
+    @Body({ schema: passwordBody }) body: PasswordBody,
+    @Req() request: Request,
+    @Res({ passthrough: true }) response: Response,
+  ) {
+    return this.cookies.deliver({
+      session: await this.auth.changePassword(caller, body),
+      asCookie: this.cookies.isUsedBy(request),
+      request,
+      response,
+    });
   }
 
   @Post('logout')
   @Permission('user')
   @Answers('End all sessions of the account', signedOutSchema)
   @HttpCode(200)
-  async logout(@FromCaller() caller: Caller, @Req() request: Request, @Res({ passthrough: true }) response: Response) {
+  async logout(
+    @FromCaller() caller: Caller,
+    @Req() request: Request,
+    @Res({ passthrough: true }) response: Response,
+  ) {
     this.cookies.clear(request, response);
     return this.auth.logout(caller);
   }

@@ -4,7 +4,10 @@ import { idField, timeField } from '../../platform/http/answer-fields.ts';
 import { USER_STATUSES } from '../users/user-transitions.ts';
 
 /** Letters and digits of any script, and the signs of an e-mail address: no markup, no spaces, no direction marks (security S41). */
-const newUsername = z.string().normalize('NFKC').regex(/^[\p{L}\p{N}._@+-]{1,64}$/u, 'must be 1 to 64 letters, digits or . _ @ + -');
+const newUsername = z
+  .string()
+  .normalize('NFKC')
+  .regex(/^[\p{L}\p{N}._@+-]{1,64}$/u, 'must be 1 to 64 letters, digits or . _ @ + -');
 const newPassword = z.string().min(8).max(1024);
 /** What somebody types when signing in may be anything short. */
 const givenUsername = z.string().min(1).max(256).normalize('NFKC');
@@ -20,22 +23,46 @@ export type LoginQuery = z.output<typeof loginQuery>;
 export const registerBody = z.strictObject({ username: newUsername, password: newPassword });
 export type RegisterBody = z.output<typeof registerBody>;
 
-export const passwordBody = z.strictObject({ current_password: givenPassword, new_password: newPassword });
+export const passwordBody = z.strictObject({
+  current_password: givenPassword,
+  new_password: newPassword,
+});
 export type PasswordBody = z.output<typeof passwordBody>;
 
 const sessionUser = z.object({ id: idField, username: z.string(), role: z.enum(ROLES) });
-export const sessionResponseSchema = z.object({ token: z.string().optional().describe('JWT, 12 hours. Absent when the session is in the cookie'), user: sessionUser }).meta({ id: 'Session' });
+export const sessionResponseSchema = z
+  .object({
+    token: z
+      .string()
+      .optional()
+      .describe('JWT, 12 hours. Absent when the session is in the cookie'),
+    user: sessionUser,
+  })
+  .meta({ id: 'Session' });
 export type SessionResponse = z.output<typeof sessionResponseSchema>;
 export type IssuedSession = SessionResponse & { token: string };
 
-export const registeredResponseSchema = z.object({ id: idField, username: z.string(), status: z.enum(USER_STATUSES).describe('`pending` until an administrator approves') });
+export const registeredResponseSchema = z.object({
+  id: idField,
+  username: z.string(),
+  status: z.enum(USER_STATUSES).describe('`pending` until an administrator approves'),
+});
 export type RegisteredResponse = z.output<typeof registeredResponseSchema>;
 
-export const meResponseSchema = z.object({ id: idField, username: z.string(), role: z.enum(ROLES), status: z.enum(USER_STATUSES), created_at: timeField });
+export const meResponseSchema = z.object({
+  id: idField,
+  username: z.string(),
+  role: z.enum(ROLES),
+  status: z.enum(USER_STATUSES),
+  created_at: timeField,
+});
 export type MeResponse = z.output<typeof meResponseSchema>;
 
 export const signedOutSchema = z.object({ status: z.literal('signed_out') });
 
-export function toSessionResponse(account: { userId: number; username: string; role: Role }, token: string): IssuedSession {
+export function toSessionResponse(
+  account: { userId: number; username: string; role: Role },
+  token: string,
+): IssuedSession {
   return { token, user: { id: account.userId, username: account.username, role: account.role } };
 }

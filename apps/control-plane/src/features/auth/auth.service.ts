@@ -8,7 +8,15 @@ import type { Visitor } from '../../platform/http/visitor.ts';
 import { ActivityService } from '../activity/activity.service.ts';
 import { AccountsService } from '../users/accounts.service.ts';
 import { Attempts } from './attempts.ts';
-import { toSessionResponse, type IssuedSession, type LoginBody, type MeResponse, type PasswordBody, type RegisterBody, type RegisteredResponse } from './auth.dto.ts';
+import {
+  toSessionResponse,
+  type IssuedSession,
+  type LoginBody,
+  type MeResponse,
+  type PasswordBody,
+  type RegisterBody,
+  type RegisteredResponse,
+} from './auth.dto.ts';
 import { Passwords } from './passwords.ts';
 
 @Injectable()
@@ -35,12 +43,31 @@ export class AuthService {
     return toSessionResponse(account, this.sessions.issue(account));
   }
 
-  async register(visitor: Visitor, { username, password }: RegisterBody): Promise<RegisteredResponse> {
-    await this.attempts.beforeRegistration(visitor.address, this.config.REGISTRATIONS_PER_ADDRESS_PER_DAY);
+  async register(
+    visitor: Visitor,
+    { username, password }: RegisterBody,
+  ): Promise<RegisteredResponse> {
+    await this.attempts.beforeRegistration(
+      visitor.address,
+      this.config.REGISTRATIONS_PER_ADDRESS_PER_DAY,
+    );
     const passwordHash = await this.passwords.hash(password);
     return this.transactions.run(async (tx) => {
-      const account = await this.accounts.create(tx, { username, passwordHash, role: 'user', status: 'pending' });
-      this.activity.record(tx, { ...visitor, userId: account.userId, username }, { action: 'user.register', target: { kind: 'user', id: account.userId }, after: { username, status: account.status } });
+      const account = await this.accounts.create(tx, {
+        username,
+        passwordHash,
+        role: 'user',
+        status: 'pending',
+      });
+      this.activity.record(
+        tx,
+        { ...visitor, userId: account.userId, username },
+        {
+          action: 'user.register',
+          target: { kind: 'user', id: account.userId },
+          after: { username, status: account.status },
+        },
+      );
       return { id: account.userId, username: account.username, status: account.status };
     });
   }
@@ -48,7 +75,13 @@ export class AuthService {
   async me(caller: Caller): Promise<MeResponse> {
     const account = await this.accounts.findById(caller.userId);
     if (!account) throw new Refusal('unauthenticated');
-    return { id: account.userId, username: account.username, role: account.role, status: account.status, created_at: account.createdAt.toISOString() };
+    return {
+      id: account.userId,
+      username: account.username,
+      role: account.role,
+      status: account.status,
+      created_at: account.createdAt.toISOString(),
+    };
   }
 
   /** Every other session ends; the answer carries a new one. */
@@ -56,11 +89,15 @@ export class AuthService {
     const who = { username: caller.username, address: caller.address };
     await this.attempts.beforeSignIn(who);
     const account = await this.accounts.findById(caller.userId);
-    if (!(await this.passwords.verify(body.current_password, account?.passwordHash))) throw new Refusal('wrong_password');
+    if (!(await this.passwords.verify(body.current_password, account?.passwordHash)))
+      throw new Refusal('wrong_password');
     await this.attempts.afterSignIn(who);
     const passwordHash = await this.passwords.hash(body.new_password);
     const changed = await this.transactions.run((tx) => {
-      this.activity.record(tx, caller, { action: 'user.password', target: { kind: 'user', id: caller.userId } });
+      this.activity.record(tx, caller, {
+        action: 'user.password',
+        target: { kind: 'user', id: caller.userId },
+      });
       return this.accounts.setPassword(tx, caller.userId, passwordHash);
     });
     return toSessionResponse(changed, this.sessions.issue(changed));

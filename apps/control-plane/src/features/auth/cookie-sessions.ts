@@ -1,7 +1,12 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import { CONFIG, type Config } from '../../config.ts';
-import { clearSessionCookie, refuseForeignOrigin, sessionCookie, setSessionCookie } from '../../platform/access/session-cookie.ts';
+import {
+  clearSessionCookie,
+  refuseForeignOrigin,
+  sessionCookie,
+  setSessionCookie,
+} from '../../platform/access/session-cookie.ts';
 import type { IssuedSession, SessionResponse } from './auth.dto.ts';
 
 interface Delivery {

@@ -29,10 +29,19 @@ export class FirstAdministrator implements OnApplicationBootstrap {
     await this.transactions.run(async (tx) => {
       await tx.query('SELECT pg_advisory_xact_lock($1)', [FIRST_ADMINISTRATOR_LOCK]);
       if (await this.accounts.hasAdministrator(tx)) return;
-      const account = await this.accounts.create(tx, { username, passwordHash, role: 'admin', status: 'active' });
+      const account = await this.accounts.create(tx, {
+        username,
+        passwordHash,
+        role: 'admin',
+        status: 'active',
+      });
       // Without a live record his own keys would be refused.
       await this.liveState.accountChanged(tx, account.userId);
-      this.activity.record(tx, SYSTEM, { action: 'user.bootstrap', target: { kind: 'user', id: account.userId }, after: { username, role: 'admin' } });
+      this.activity.record(tx, SYSTEM, {
+        action: 'user.bootstrap',
+        target: { kind: 'user', id: account.userId },
+        after: { username, role: 'admin' },
+      });
       this.logger.log(`created the first administrator ${username}`);
     });
   }

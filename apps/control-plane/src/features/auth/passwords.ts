@@ -8,9 +8,13 @@ const PASSES = 2;
 const LANES = 1;
 const SALT_BYTES = 16;
 const TAG_BYTES = 32;
-const HASH_PATTERN = /^\$argon2id\$v=19\$m=(\d{1,7}),t=(\d{1,3}),p=(\d{1,2})\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)$/;
+const HASH_PATTERN =
+  /^\$argon2id\$v=19\$m=(\d{1,7}),t=(\d{1,3}),p=(\d{1,2})\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)$/;
 
-const derive = promisify((parameters: Argon2Parameters, done: (error: Error | null, tag: Buffer) => void) => argon2('argon2id', parameters, done));
+const derive = promisify(
+  (parameters: Argon2Parameters, done: (error: Error | null, tag: Buffer) => void) =>
+    argon2('argon2id', parameters, done),
+);
 
 /** Password hashes in PHC text form, which carries its own parameters: raising them later leaves old hashes readable. */
 @Injectable()
@@ -19,7 +23,14 @@ export class Passwords {
 
   async hash(password: string): Promise<string> {
     const nonce = randomBytes(SALT_BYTES);
-    const tag = await derive({ message: password, nonce, memory: MEMORY_KIB, passes: PASSES, parallelism: LANES, tagLength: TAG_BYTES });
+    const tag = await derive({
+      message: password,
+      nonce,
+      memory: MEMORY_KIB,
+      passes: PASSES,
+      parallelism: LANES,
+      tagLength: TAG_BYTES,
+    });
     return `$argon2id$v=19$m=${MEMORY_KIB},t=${PASSES},p=${LANES}$${unpadded(nonce)}$${unpadded(tag)}`;
   }
 
@@ -32,7 +43,8 @@ export class Passwords {
 
 async function matchesHash(password: string, hash: string): Promise<boolean> {
   const [, memory, passes, parallelism, salt, expectedText] = HASH_PATTERN.exec(hash) ?? [];
-  if (salt === undefined || expectedText === undefined) throw new Error('a stored password hash is not in argon2id form');
+  if (salt === undefined || expectedText === undefined)
+    throw new Error('a stored password hash is not in argon2id form');
   const expected = Buffer.from(expectedText, 'base64');
   const tag = await derive({
     message: password,

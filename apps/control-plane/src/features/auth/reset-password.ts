@@ -13,14 +13,20 @@ export interface ResetParts {
 }
 
 /** There is no e-mail: whoever may run this on the server may reset any password. Answers the new one; undefined = no such account. All its sessions end. */
-export async function resetPassword({ dataSource, accounts }: ResetParts, username: string): Promise<string | undefined> {
+export async function resetPassword(
+  { dataSource, accounts }: ResetParts,
+  username: string,
+): Promise<string | undefined> {
   const account = await accounts.findByName(username);
   if (!account) return undefined;
   const password = randomBytes(PASSWORD_BYTES).toString('base64url');
   const passwordHash = await new Passwords().hash(password);
   await new Transactions(dataSource).run(async (tx) => {
     await accounts.setPassword(tx, account.userId, passwordHash);
-    new ActivityService(dataSource).record(tx, SYSTEM, { action: 'user.reset_password', target: { kind: 'user', id: account.userId } });
+    new ActivityService(dataSource).record(tx, SYSTEM, {
+      action: 'user.reset_password',
+      target: { kind: 'user', id: account.userId },
+    });
   });
   return password;
 }

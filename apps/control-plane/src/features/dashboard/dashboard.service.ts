@@ -15,14 +15,33 @@ const NO_TRAFFIC = { requests: 0, errors: 0, charge: 0, input_tokens: 0, output_
 const TOP_MODELS = 10;
 
 const integer = z.union([z.string(), z.number()]).transform(toSafeInteger);
-const userRow = z.object({ status: z.enum(['pending', 'active', 'rejected', 'frozen']), count: integer });
-const trafficRow = z.object({ requests: integer, errors: integer, charge: integer, input_tokens: integer, output_tokens: integer });
+const userRow = z.object({
+  status: z.enum(['pending', 'active', 'rejected', 'frozen']),
+  count: integer,
+});
+const trafficRow = z.object({
+  requests: integer,
+  errors: integer,
+  charge: integer,
+  input_tokens: integer,
+  output_tokens: integer,
+});
 const hourRow = z.object({ hour: z.date(), requests: integer, errors: integer, charge: integer });
-const modelRow = z.object({ model_id: z.number(), name: z.string(), requests: integer, errors: integer, charge: integer });
-const moneyRow = z.object({ kind: z.enum(['wallet', 'payments', 'revenue', 'grants', 'overdraft']), balance: z.string().transform(BigInt) });
+const modelRow = z.object({
+  model_id: z.number(),
+  name: z.string(),
+  requests: integer,
+  errors: integer,
+  charge: integer,
+});
+const moneyRow = z.object({
+  kind: z.enum(['wallet', 'payments', 'revenue', 'grants', 'overdraft']),
+  balance: z.string().transform(BigInt),
+});
 const tokensRow = z.object({ count: integer, tokens: integer });
 
-const SUM = 'coalesce(sum(requests), 0)::bigint AS requests, coalesce(sum(errors), 0)::bigint AS errors, coalesce(sum(charge), 0)::bigint AS charge';
+const SUM =
+  'coalesce(sum(requests), 0)::bigint AS requests, coalesce(sum(errors), 0)::bigint AS errors, coalesce(sum(charge), 0)::bigint AS charge';
 /** Totals are kept in the transaction of each debit, so these few rows stand for all requests. */
 const TODAY = `SELECT ${SUM}, coalesce(sum(input_tokens + cache_read_tokens + cache_write_tokens), 0)::bigint AS input_tokens, coalesce(sum(output_tokens), 0)::bigint AS output_tokens
   FROM usage_totals WHERE hour >= date_trunc('day', now())`;
@@ -43,18 +62,22 @@ export class DashboardService {
   ) {}
 
   async read(): Promise<Dashboard> {
-    const [users, nodes, today, hours, topModels, money, subscriptions, latest, settings, alerts] = await Promise.all([
-      this.users(),
-      this.nodesByState(),
-      this.rows(TODAY, trafficRow),
-      this.rows(BY_HOUR, hourRow),
-      this.rows(BY_MODEL, modelRow),
-      this.money(),
-      this.rows(`SELECT count(*)::bigint AS count, least(coalesce(sum(balance), 0), ${Number.MAX_SAFE_INTEGER})::bigint AS tokens FROM subscriptions WHERE status = 'active'`, tokensRow),
-      this.books.latest(this.dataSource.manager),
-      this.books.settings(this.dataSource.manager, { isLocked: false }),
-      this.alerts.open(),
-    ]);
+    const [users, nodes, today, hours, topModels, money, subscriptions, latest, settings, alerts] =
+      await Promise.all([
+        this.users(),
+        this.nodesByState(),
+        this.rows(TODAY, trafficRow),
+        this.rows(BY_HOUR, hourRow),
+        this.rows(BY_MODEL, modelRow),
+        this.money(),
+        this.rows(
+          `SELECT count(*)::bigint AS count, least(coalesce(sum(balance), 0), ${Number.MAX_SAFE_INTEGER})::bigint AS tokens FROM subscriptions WHERE status = 'active'`,
+          tokensRow,
+        ),
+        this.books.latest(this.dataSource.manager),
+        this.books.settings(this.dataSource.manager, { isLocked: false }),
+        this.alerts.open(),
+      ]);
     return {
       generated_at: new Date().toISOString(),
       users,
@@ -63,29 +86,59 @@ export class DashboardService {
       hours: hours.map(({ hour, ...counts }) => ({ hour: hour.toISOString(), ...counts })),
       top_models: topModels,
       money,
-      subscriptions: { active: subscriptions[0]?.count ?? 0, tokens: subscriptions[0]?.tokens ?? 0 },
+      subscriptions: {
+        active: subscriptions[0]?.count ?? 0,
+        tokens: subscriptions[0]?.tokens ?? 0,
+      },
       snapshot: { version: latest?.version ?? null, pinned_version: settings.pinnedVersion },
       alerts,
     };
   }
 
   private async users() {
-    const rows = await this.rows('SELECT status, count(*)::bigint AS count FROM users WHERE deleted_at IS NULL GROUP BY status', userRow);
-    const counts = { pending: 0, active: 0, rejected: 0, frozen: 0, ...Object.fromEntries(rows.map((row) => [row.status, row.count])) };
+    const rows = await this.rows(
+      'SELECT status, count(*)::bigint AS count FROM users WHERE deleted_at IS NULL GROUP BY status',
+      userRow,
+    );
+    const counts = {
+      pending: 0,
+      active: 0,
+      rejected: 0,
+      frozen: 0,
+      ...Object.fromEntries(rows.map((row) => [row.status, row.count])),
+    };
     return { total: rows.reduce((sum, row) => sum + row.count, 0), ...counts };
   }
 
   private async nodesByState() {
     const states = await this.nodes.states();
     const count = (state: NodeState): number => states.filter((each) => each === state).length;
-    return { total: states.length, online: count('online'), draining: count('draining'), stopped: count('stopped'), disabled: count('disabled'), offline: count('offline') };
+    return {
+      total: states.length,
+      online: count('online'),
+      draining: count('draining'),
+      stopped: count('stopped'),
+      disabled: count('disabled'),
+      offline: count('offline'),
+    };
   }
 
   /** All wallets together, and what the house accounts stand at; their sum is zero. */
   private async money() {
-    const rows = await this.rows('SELECT kind, sum(balance)::text AS balance FROM ledger_accounts GROUP BY kind', moneyRow);
-    const balanceOf = (kind: z.output<typeof moneyRow>['kind']): string => formatAmount(rows.find((row) => row.kind === kind)?.balance ?? 0n);
-    return { currency: this.config.CURRENCY, wallets: balanceOf('wallet'), payments: balanceOf('payments'), revenue: balanceOf('revenue'), grants: balanceOf('grants'), overdraft: balanceOf('overdraft') };
+    const rows = await this.rows(
+      'SELECT kind, sum(balance)::text AS balance FROM ledger_accounts GROUP BY kind',
+      moneyRow,
+    );
+    const balanceOf = (kind: z.output<typeof moneyRow>['kind']): string =>
+      formatAmount(rows.find((row) => row.kind === kind)?.balance ?? 0n);
+    return {
+      currency: this.config.CURRENCY,
+      wallets: balanceOf('wallet'),
+      payments: balanceOf('payments'),
+      revenue: balanceOf('revenue'),
+      grants: balanceOf('grants'),
+      overdraft: balanceOf('overdraft'),
+    };
   }
 
   private async rows<T extends z.ZodType>(sql: string, schema: T): Promise<z.output<T>[]> {

@@ -9,14 +9,28 @@ afterAll(() => plane?.stop());
 
 test('sums up users, nodes, traffic from totals, money and alerts in one answer', async () => {
   const { id } = await plane.createUser('customer');
-  await plane.call('POST', '/auth/register', { body: { username: 'waiting', password: 'correct horse battery' } });
-  await plane.call('POST', '/wallet/admin-recharge', { token: plane.adminToken, body: { user_id: id, amount: '12.5' } });
-  const { body: model } = await plane.call('POST', '/models', { token: plane.adminToken, body: { name: 'busy' } });
+  await plane.call('POST', '/auth/register', {
+    body: { username: 'waiting', password: 'correct horse battery' },
+  });
+  await plane.call('POST', '/wallet/admin-recharge', {
+    token: plane.adminToken,
+    body: { user_id: id, amount: '12.5' },
+  });
+  const { body: model } = await plane.call('POST', '/models', {
+    token: plane.adminToken,
+    body: { name: 'busy' },
+  });
   const histogram = `array_fill(0::bigint, ARRAY[2])`;
-  for (const [hour, requests] of [['now()', 3], ["now() - interval '5 hours'", 4], ["now() - interval '30 hours'", 100]] as const) {
+  for (const [hour, requests] of [
+    ['now()', 3],
+    ["now() - interval '5 hours'", 4],
+    ["now() - interval '30 hours'", 100],
+  ] as const) {
     await plane.dataSource.query(
       `INSERT INTO usage_totals (hour, model_id, upstream_id, requests, errors, charge, input_tokens, output_tokens, duration_histogram, first_token_histogram)
-       VALUES (date_trunc('hour', ${hour}), $1, 0, $2::int, 1, $2::int * 10, $2::int * 6, $2::int * 4, ${histogram}, ${histogram})`, [model.id, requests]);
+       VALUES (date_trunc('hour', ${hour}), $1, 0, $2::int, 1, $2::int * 10, $2::int * 6, $2::int * 4, ${histogram}, ${histogram})`,
+      [model.id, requests],
+    );
   }
   const { status, body } = await plane.call('GET', '/admin/dashboard', { token: plane.adminToken });
   expect(status).toBe(200);
@@ -31,15 +45,32 @@ test('sums up users, nodes, traffic from totals, money and alerts in one answer'
   expect(body.hours).toHaveLength(24);
   expect(body.hours.at(-1)).toMatchObject({ requests: 3, errors: 1, charge: 30 });
   expect(body.hours.at(-6)).toMatchObject({ requests: 4 });
-  expect(body.hours.reduce((sum: number, hour: { requests: number }) => sum + hour.requests, 0)).toBe(7);
+  expect(
+    body.hours.reduce((sum: number, hour: { requests: number }) => sum + hour.requests, 0),
+  ).toBe(7);
   expect([3, 7]).toContain(body.today.requests);
-  expect((await plane.call('GET', '/admin/dashboard', { token: (await plane.createUser('nosy')).token })).status).toBe(403);
+  expect(
+    (await plane.call('GET', '/admin/dashboard', { token: (await plane.createUser('nosy')).token }))
+      .status,
+  ).toBe(403);
 });
 
 test('counts tokens up to what JSON tells exactly', async () => {
-  const { body: model } = await plane.call('POST', '/models', { token: plane.adminToken, body: { name: 'free' } });
-  await plane.call('POST', '/models/pricing', { token: plane.adminToken, body: { model_id: model.id, price_per_million: 0 } });
-  for (const name of ['hoarder1', 'hoarder2']) await plane.call('POST', '/models/subscribe', { token: (await plane.createUser(name)).token, body: { model_id: model.id, tokens: 1 } });
+  const { body: model } = await plane.call('POST', '/models', {
+    token: plane.adminToken,
+    body: { name: 'free' },
+  });
+  await plane.call('POST', '/models/pricing', {
+    token: plane.adminToken,
+    body: { model_id: model.id, price_per_million: 0 },
+  });
+  for (const name of ['hoarder1', 'hoarder2'])
+    await plane.call('POST', '/models/subscribe', {
+      token: (await plane.createUser(name)).token,
+      body: { model_id: model.id, tokens: 1 },
+    });
   await plane.dataSource.query('UPDATE subscriptions SET balance = $1', [Number.MAX_SAFE_INTEGER]);
-  expect((await plane.call('GET', '/admin/dashboard', { token: plane.adminToken })).body.subscriptions).toEqual({ active: 2, tokens: Number.MAX_SAFE_INTEGER });
+  expect(
+    (await plane.call('GET', '/admin/dashboard', { token: plane.adminToken })).body.subscriptions,
+  ).toEqual({ active: 2, tokens: Number.MAX_SAFE_INTEGER });
 });

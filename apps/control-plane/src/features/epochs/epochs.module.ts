@@ -1,5 +1,11 @@
 import { Module } from '@nestjs/common';
-import { EpochCache, Epochs, FunctionLibrary, LiveRecords, type RedisConnection } from '@tollgate/keyspace';
+import {
+  EpochCache,
+  Epochs,
+  FunctionLibrary,
+  LiveRecords,
+  type RedisConnection,
+} from '@tollgate/keyspace';
 import { DataSource } from 'typeorm';
 import { CONFIG, type Config } from '../../config.ts';
 import { REDIS } from '../../platform/redis/redis.module.ts';
@@ -19,8 +25,19 @@ import { ShardFiller } from './shard-filler.ts';
       provide: ShardFiller,
       inject: [DataSource, REDIS, FunctionLibrary, Epochs, CONFIG],
       // Writes under the mark of a rebuild, which keeps everybody else out of the shard until it is whole.
-      useFactory: (dataSource: DataSource, redis: RedisConnection, library: FunctionLibrary, epochs: Epochs, config: Config) => {
-        const records = new LiveRecords({ redis, library, epochs: new EpochCache(epochs, { isRebuilder: true }), shards: config.SHARDS });
+      useFactory: (
+        dataSource: DataSource,
+        redis: RedisConnection,
+        library: FunctionLibrary,
+        epochs: Epochs,
+        config: Config,
+      ) => {
+        const records = new LiveRecords({
+          redis,
+          library,
+          epochs: new EpochCache(epochs, { isRebuilder: true }),
+          shards: config.SHARDS,
+        });
         return new ShardFiller(new LiveRebuildService(new LiveRows(dataSource), records, config));
       },
     },

@@ -1,5 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { Inject, Injectable, Logger, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
+import {
+  Inject,
+  Injectable,
+  Logger,
+  type OnApplicationBootstrap,
+  type OnApplicationShutdown,
+} from '@nestjs/common';
 import { Epochs, shardNames } from '@tollgate/keyspace';
 import { DataSource, type QueryRunner } from 'typeorm';
 import { CONFIG, type Config } from '../../config.ts';
@@ -61,7 +67,8 @@ export class EpochsService implements OnApplicationBootstrap, OnApplicationShutd
    */
   async ensureAll(): Promise<void> {
     const failures: unknown[] = [];
-    for (const shard of this.shards) await this.ensure(shard).catch((error: unknown) => failures.push(error));
+    for (const shard of this.shards)
+      await this.ensure(shard).catch((error: unknown) => failures.push(error));
     if (failures.length > 0) throw failures[0];
   }
 
@@ -91,19 +98,28 @@ export class EpochsService implements OnApplicationBootstrap, OnApplicationShutd
    * so the next one starts over. Nodes hand over what only they know whenever they find out; it is booked first and follows as a credit.
    */
   private async fill(runner: QueryRunner, shard: string): Promise<void> {
-    const known: unknown[] = await runner.query('SELECT 1 FROM shard_epochs WHERE shard = $1', [shard]);
+    const known: unknown[] = await runner.query('SELECT 1 FROM shard_epochs WHERE shard = $1', [
+      shard,
+    ]);
     const isLoss = known.length > 0;
     const subject = `shard:${shard}`;
     if (isLoss) {
-      this.logger.error(`shard ${shard} has lost its data in Redis; it is filled again from PostgreSQL`);
-      await this.alerts.raise(this.dataSource.manager, { rule: 'redis_data_lost', subject, message: `Redis lost the data of shard ${shard}; it is being filled again from the books` });
+      this.logger.error(
+        `shard ${shard} has lost its data in Redis; it is filled again from PostgreSQL`,
+      );
+      await this.alerts.raise(this.dataSource.manager, {
+        rule: 'redis_data_lost',
+        subject,
+        message: `Redis lost the data of shard ${shard}; it is being filled again from the books`,
+      });
     }
     const epoch = randomUUID();
     await this.epochs.beginRebuild(shard, epoch);
     await this.shardEpochs.change(shard, epoch);
     await this.filler.fill(shard);
     await this.epochs.set(shard, epoch);
-    if (isLoss) await this.alerts.resolve(this.dataSource.manager, { rule: 'redis_data_lost', subject });
+    if (isLoss)
+      await this.alerts.resolve(this.dataSource.manager, { rule: 'redis_data_lost', subject });
   }
 
   /** Runs `work` unless another replica fills this shard already. A lost connection gives the lock back. */
@@ -111,7 +127,10 @@ export class EpochsService implements OnApplicationBootstrap, OnApplicationShutd
     const runner = this.dataSource.createQueryRunner();
     const lock = [SHARD_LOCK, this.shards.indexOf(shard)];
     try {
-      const [row]: { got: boolean }[] = await runner.query('SELECT pg_try_advisory_lock($1, $2) AS got', lock);
+      const [row]: { got: boolean }[] = await runner.query(
+        'SELECT pg_try_advisory_lock($1, $2) AS got',
+        lock,
+      );
       if (!row?.got) return;
       await work(runner).finally(() => runner.query('SELECT pg_advisory_unlock($1, $2)', lock));
     } finally {

@@ -28,20 +28,38 @@ export class ShardEpochs {
   }
 
   /** Keeps the epochs of these accounts' shards as they are until the transaction ends. `alone`: nobody else books usage of them meanwhile. Call it first. */
-  async hold(tx: EntityManager, accountIds: readonly number[], { alone }: { alone: boolean }): Promise<Map<string, string>> {
+  async hold(
+    tx: EntityManager,
+    accountIds: readonly number[],
+    { alone }: { alone: boolean },
+  ): Promise<Map<string, string>> {
     const shards = [...new Set(accountIds.map((id) => this.shardOf(id)))].sort();
     if (shards.length === 0) return new Map();
-    await tx.query(`SELECT pg_advisory_xact_lock${alone ? '' : '_shared'}(${EPOCH_LOCK}, i) FROM unnest($1::int[]) AS i`, [shards.map((shard) => this.shards.indexOf(shard))]);
+    await tx.query(
+      `SELECT pg_advisory_xact_lock${alone ? '' : '_shared'}(${EPOCH_LOCK}, i) FROM unnest($1::int[]) AS i`,
+      [shards.map((shard) => this.shards.indexOf(shard))],
+    );
     // A statement of its own: it must see what the lock waited for.
-    const rows: unknown[] = await tx.query('SELECT shard, epoch FROM shard_epochs WHERE shard = ANY($1)', [shards]);
-    return new Map(rows.map((row) => epochRow.parse(row)).map(({ shard, epoch }) => [shard, epoch]));
+    const rows: unknown[] = await tx.query(
+      'SELECT shard, epoch FROM shard_epochs WHERE shard = ANY($1)',
+      [shards],
+    );
+    return new Map(
+      rows.map((row) => epochRow.parse(row)).map(({ shard, epoch }) => [shard, epoch]),
+    );
   }
 
   /** From when this resolves, all usage of earlier epochs counts as unknown to Redis. Fill the shard afterwards, never before. */
   async change(shard: string, epoch: string): Promise<void> {
     await this.dataSource.transaction(async (tx) => {
-      await tx.query('SELECT pg_advisory_xact_lock($1, $2)', [EPOCH_LOCK, this.shards.indexOf(shard)]);
-      await tx.query('INSERT INTO shard_epochs (shard, epoch) VALUES ($1, $2) ON CONFLICT (shard) DO UPDATE SET epoch = excluded.epoch, updated_at = now()', [shard, epoch]);
+      await tx.query('SELECT pg_advisory_xact_lock($1, $2)', [
+        EPOCH_LOCK,
+        this.shards.indexOf(shard),
+      ]);
+      await tx.query(
+        'INSERT INTO shard_epochs (shard, epoch) VALUES ($1, $2) ON CONFLICT (shard) DO UPDATE SET epoch = excluded.epoch, updated_at = now()',
+        [shard, epoch],
+      );
     });
   }
 }

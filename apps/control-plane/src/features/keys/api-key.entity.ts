@@ -1,4 +1,10 @@
-import { Column, CreateDateColumn, Entity, PrimaryGeneratedColumn, UpdateDateColumn } from 'typeorm';
+import {
+  Column,
+  CreateDateColumn,
+  Entity,
+  PrimaryGeneratedColumn,
+  UpdateDateColumn,
+} from 'typeorm';
 import { safeIntegerColumn } from '../../platform/database/columns.ts';
 
 export type ApiKeyStatus = 'enabled' | 'disabled' | 'deleted';

@@ -5,7 +5,18 @@ import { Permission } from '../../platform/access/permission.ts';
 import { pageOf } from '../../platform/http/list-query.ts';
 import { Answers, AnswersNothing } from '../../platform/openapi/answers.ts';
 import { IdPath } from '../../platform/http/id-path.ts';
-import { createdKeyResponseSchema, createKeySchema, drainKeySchema, keyListSchema, keyResponseSchema, updateKeySchema, type CreateKey, type DrainKey, type KeyList, type UpdateKey } from './keys.dto.ts';
+import {
+  createdKeyResponseSchema,
+  createKeySchema,
+  drainKeySchema,
+  keyListSchema,
+  keyResponseSchema,
+  updateKeySchema,
+  type CreateKey,
+  type DrainKey,
+  type KeyList,
+  type UpdateKey,
+} from './keys.dto.ts';
 import { KeysService } from './keys.service.ts';
 
 @ApiTags('keys')
@@ -22,7 +33,9 @@ export class KeysController {
 
   @Post()
   @Permission('user')
-  @Answers('Create a key; the answer shows it, once', createdKeyResponseSchema, { refuses: ['not_found'] })
+  @Answers('Create a key; the answer shows it, once', createdKeyResponseSchema, {
+    refuses: ['not_found'],
+  })
   create(@FromCaller() caller: Caller, @Body({ schema: createKeySchema }) body: CreateKey) {
     return this.keys.create(caller, body);
   }
@@ -37,7 +50,11 @@ export class KeysController {
   @Put(':id')
   @Permission('user')
   @Answers('Change the given fields of a key', keyResponseSchema)
-  update(@FromCaller() caller: Caller, @IdPath() id: number, @Body({ schema: updateKeySchema }) body: UpdateKey) {
+  update(
+    @FromCaller() caller: Caller,
+    @IdPath() id: number,
+    @Body({ schema: updateKeySchema }) body: UpdateKey,
+  ) {
     return this.keys.update(caller, id, body);
   }
 
@@ -45,7 +62,11 @@ export class KeysController {
   @Permission('user')
   @AnswersNothing('Delete a key; running streams end at their next checkpoint unless `drain`')
   @HttpCode(204)
-  async delete(@FromCaller() caller: Caller, @IdPath() id: number, @Query({ schema: drainKeySchema }) query: DrainKey) {
+  async delete(
+    @FromCaller() caller: Caller,
+    @IdPath() id: number,
+    @Query({ schema: drainKeySchema }) query: DrainKey,
+  ) {
     await this.keys.delete(caller, id, query.drain ?? false);
   }
 
@@ -59,9 +80,16 @@ export class KeysController {
 
   @Post(':id/disable')
   @Permission('user')
-  @Answers('Disable a key from the next request on; running streams end at their next checkpoint unless `drain`', keyResponseSchema)
+  @Answers(
+    'Disable a key from the next request on; running streams end at their next checkpoint unless `drain`',
+    keyResponseSchema,
+  )
   @HttpCode(200)
-  disable(@FromCaller() caller: Caller, @IdPath() id: number, @Query({ schema: drainKeySchema }) query: DrainKey) {
+  disable(
+    @FromCaller() caller: Caller,
+    @IdPath() id: number,
+    @Query({ schema: drainKeySchema }) query: DrainKey,
+  ) {
     return this.keys.disable(caller, id, query.drain ?? false);
   }
 }

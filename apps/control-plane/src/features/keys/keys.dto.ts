@@ -15,12 +15,24 @@ const name = z.string().trim().min(1).max(128);
 const allowedModels = z
   .string()
   .max(ALLOWED_MODELS_CHARS_MAX)
-  .transform((text) => text.split(',').map((part) => part.trim()).filter((part) => part !== ''))
-  .refine((parts) => parts.every((part) => /^[A-Za-z0-9._:/@+*-]{1,256}$/.test(part)), 'must be model names separated by commas; * is the only wildcard')
+  .transform((text) =>
+    text
+      .split(',')
+      .map((part) => part.trim())
+      .filter((part) => part !== ''),
+  )
+  .refine(
+    (parts) => parts.every((part) => /^[A-Za-z0-9._:/@+*-]{1,256}$/.test(part)),
+    'must be model names separated by commas; * is the only wildcard',
+  )
   .transform((parts) => [...new Set(parts)].join(','));
 
 /** Kept as written; admission gets the normalised form. */
-const ipAllowlist = z.string().trim().max(ALLOWLIST_CHARS_MAX).refine(isAllowlist, 'must be addresses or CIDR ranges separated by commas');
+const ipAllowlist = z
+  .string()
+  .trim()
+  .max(ALLOWLIST_CHARS_MAX)
+  .refine(isAllowlist, 'must be addresses or CIDR ranges separated by commas');
 
 const expiresAt = momentField.nullable();
 
@@ -63,7 +75,11 @@ export const keyResponseSchema = z
     user_id: idField,
     name: z.string(),
     key_prefix: z.string().describe('How the key begins, to tell keys apart'),
-    allowed_models: z.string().describe('Model names with * wildcards, separated by commas; empty or * = everything the account subscribes to'),
+    allowed_models: z
+      .string()
+      .describe(
+        'Model names with * wildcards, separated by commas; empty or * = everything the account subscribes to',
+      ),
     rpm: z.int().describe('Requests a minute; 0 = no limit'),
     rph: z.int().describe('Requests an hour; 0 = no limit'),
     rpd: z.int().describe('Requests a day; 0 = no limit'),
@@ -76,7 +92,9 @@ export const keyResponseSchema = z
   .meta({ id: 'Key' });
 export type KeyResponse = z.output<typeof keyResponseSchema>;
 
-export const createdKeyResponseSchema = keyResponseSchema.extend({ key: z.string().describe('The key itself, shown this once') }).meta({ id: 'CreatedKey' });
+export const createdKeyResponseSchema = keyResponseSchema
+  .extend({ key: z.string().describe('The key itself, shown this once') })
+  .meta({ id: 'CreatedKey' });
 export type CreatedKeyResponse = z.output<typeof createdKeyResponseSchema>;
 
 function isAllowlist(text: string): boolean {

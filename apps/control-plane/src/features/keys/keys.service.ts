@@ -26,7 +26,8 @@ export class KeysService {
     const userId = await this.scope.resolveList(caller, query.user_id);
     const builder = this.keys.createQueryBuilder('key').where("key.status <> 'deleted'");
     if (userId !== undefined) builder.andWhere('key.userId = :userId', { userId });
-    if (query.status !== undefined) builder.andWhere('key.status = :status', { status: query.status });
+    if (query.status !== undefined)
+      builder.andWhere('key.status = :status', { status: query.status });
     return readPage(builder, query, {
       columns: { id: 'key.id', name: 'key.name', created_at: 'key.createdAt' },
       search: ['key.name', 'key.keyPrefix'],
@@ -44,7 +45,13 @@ export class KeysService {
   async create(caller: Caller, body: CreateKey): Promise<CreatedKeyResponse> {
     const userId = await this.scope.resolve(caller, body.user_id);
     const { key, hash, prefix } = issueApiKey(userId);
-    const columns = { ...columnsOf(body), userId, name: body.name, keyHash: hash, keyPrefix: prefix };
+    const columns = {
+      ...columnsOf(body),
+      userId,
+      name: body.name,
+      keyHash: hash,
+      keyPrefix: prefix,
+    };
     return this.transactions.run(async (tx) => {
       await this.scope.keep(tx, userId);
       const repository = tx.getRepository(ApiKeyRow);
@@ -52,7 +59,11 @@ export class KeysService {
       const id: number = inserted.identifiers[0]?.['id'];
       const after = toKeyResponse(await repository.findOneByOrFail({ id }));
       await this.liveState.keyChanged(tx, id);
-      this.activity.record(tx, caller, { action: 'key.create', target: { kind: 'key', id }, after });
+      this.activity.record(tx, caller, {
+        action: 'key.create',
+        target: { kind: 'key', id },
+        after,
+      });
       return { ...after, key };
     });
   }
@@ -72,7 +83,11 @@ export class KeysService {
   }
 
   async delete(caller: Caller, id: number, drain: boolean): Promise<void> {
-    await this.changing(caller, id, 'key.delete', { status: 'deleted', drain, deletedAt: new Date() });
+    await this.changing(caller, id, 'key.delete', {
+      status: 'deleted',
+      drain,
+      deletedAt: new Date(),
+    });
   }
 
   /** For the deletion of an account. Usage keeps the rows. */
@@ -85,11 +100,18 @@ export class KeysService {
     for (const { id } of rows) await this.liveState.keyChanged(tx, id);
   }
 
-  private changing(caller: Caller, id: number, action: string, columns: Partial<ApiKeyRow>): Promise<KeyResponse> {
+  private changing(
+    caller: Caller,
+    id: number,
+    action: string,
+    columns: Partial<ApiKeyRow>,
+  ): Promise<KeyResponse> {
     return this.transactions.run(async (tx) => {
       const row = await this.lock(tx, caller, id);
       const before = toKeyResponse(row);
-      const after = toKeyResponse(await tx.getRepository(ApiKeyRow).save({ ...row, ...columns, revision: row.revision + 1 }));
+      const after = toKeyResponse(
+        await tx.getRepository(ApiKeyRow).save({ ...row, ...columns, revision: row.revision + 1 }),
+      );
       await this.liveState.keyChanged(tx, id);
       this.activity.record(tx, caller, { action, target: { kind: 'key', id }, before, after });
       return after;
@@ -97,7 +119,9 @@ export class KeysService {
   }
 
   private async lock(tx: EntityManager, caller: Caller, id: number): Promise<ApiKeyRow> {
-    const row = await tx.getRepository(ApiKeyRow).findOne({ where: { id }, lock: { mode: 'pessimistic_write' } });
+    const row = await tx
+      .getRepository(ApiKeyRow)
+      .findOne({ where: { id }, lock: { mode: 'pessimistic_write' } });
     if (!row || !this.isVisible(caller, row)) throw noSuch('key', id);
     return row;
   }
@@ -108,14 +132,17 @@ export class KeysService {
 }
 
 function columnsOf(body: UpdateKey): Partial<ApiKeyRow> {
-  if (body.expires_at && Date.parse(body.expires_at) <= Date.now()) throw invalidField('expires_at', 'must lie in the future');
+  if (body.expires_at && Date.parse(body.expires_at) <= Date.now())
+    throw invalidField('expires_at', 'must lie in the future');
   return {
     ...(body.name !== undefined && { name: body.name }),
     ...(body.allowed_models !== undefined && { allowedModels: body.allowed_models }),
     ...(body.rpm !== undefined && { rpm: body.rpm }),
     ...(body.rph !== undefined && { rph: body.rph }),
     ...(body.rpd !== undefined && { rpd: body.rpd }),
-    ...(body.expires_at !== undefined && { expiresAt: body.expires_at === null ? null : new Date(body.expires_at) }),
+    ...(body.expires_at !== undefined && {
+      expiresAt: body.expires_at === null ? null : new Date(body.expires_at),
+    }),
     ...(body.ip_allowlist !== undefined && { ipAllowlist: body.ip_allowlist }),
   };
 }

@@ -19,12 +19,29 @@ export class LiveBalances {
   constructor(private readonly records: LiveRecords) {}
 
   /** Undefined when Redis does not answer in time; models without a live record are absent. */
-  async read(accountId: number, modelIds: readonly number[]): Promise<Map<number, LiveBalance> | undefined> {
+  async read(
+    accountId: number,
+    modelIds: readonly number[],
+  ): Promise<Map<number, LiveBalance> | undefined> {
     const { promise: tooLate, reject } = Promise.withResolvers<never>();
     const timer = setTimeout(() => reject(new Error(`no answer within ${WAIT_MS} ms`)), WAIT_MS);
     try {
-      const books = await Promise.race([this.records.getBooks(modelIds.map((modelId) => ({ accountId, modelId }))), tooLate]);
-      return new Map(books.flatMap((one) => (one ? [[one.modelId, { balance: one.balance, held: one.held, creditSeq: one.creditSeq }] as const] : [])));
+      const books = await Promise.race([
+        this.records.getBooks(modelIds.map((modelId) => ({ accountId, modelId }))),
+        tooLate,
+      ]);
+      return new Map(
+        books.flatMap((one) =>
+          one
+            ? [
+                [
+                  one.modelId,
+                  { balance: one.balance, held: one.held, creditSeq: one.creditSeq },
+                ] as const,
+              ]
+            : [],
+        ),
+      );
     } catch (error) {
       this.logger.warn(error, 'live balances are not available');
       return undefined;

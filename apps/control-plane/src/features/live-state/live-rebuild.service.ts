@@ -30,30 +30,47 @@ export class LiveRebuildService {
   async rewriteAll(shard: string): Promise<Rewritten> {
     const index = shardNames(this.config.SHARDS).indexOf(shard);
     if (index === -1) throw new RangeError(`there is no shard ${shard}`);
-    const accounts = await this.eachPage(index, (which) => this.rows.accounts(which), (row) => ({ id: row.accountId, write: this.records.putAccount(row) }));
-    const keys = await this.eachPage(index, (which) => this.rows.keys(which), ({ ipAllowlist, ...row }) => ({
-      id: row.id,
-      write: this.records.putKey({ ...row, allowlist: normaliseAllowlist(ipAllowlist) }),
-    }));
-    const subscriptions = await this.eachPage(index, (which) => this.rows.subscriptions(which), (row) => ({
-      id: row.id,
-      write: this.records.putSubscription({
-        ...row,
-        accountId: row.userId,
-        withdrawalId: row.status === 'closing' ? null : row.withdrawalId,
-        opening: { balance: row.balance - row.overdraft, creditSeq: row.creditSeq },
+    const accounts = await this.eachPage(
+      index,
+      (which) => this.rows.accounts(which),
+      (row) => ({ id: row.accountId, write: this.records.putAccount(row) }),
+    );
+    const keys = await this.eachPage(
+      index,
+      (which) => this.rows.keys(which),
+      ({ ipAllowlist, ...row }) => ({
+        id: row.id,
+        write: this.records.putKey({ ...row, allowlist: normaliseAllowlist(ipAllowlist) }),
       }),
-    }));
+    );
+    const subscriptions = await this.eachPage(
+      index,
+      (which) => this.rows.subscriptions(which),
+      (row) => ({
+        id: row.id,
+        write: this.records.putSubscription({
+          ...row,
+          accountId: row.userId,
+          withdrawalId: row.status === 'closing' ? null : row.withdrawalId,
+          opening: { balance: row.balance - row.overdraft, creditSeq: row.creditSeq },
+        }),
+      }),
+    );
     return { accounts, keys, subscriptions };
   }
 
   private async eachPage<Row>(
     index: number,
-    read: (which: { shards: number; index: number; afterId: number; limit: number }) => Promise<Row[]>,
+    read: (which: {
+      shards: number;
+      index: number;
+      afterId: number;
+      limit: number;
+    }) => Promise<Row[]>,
     put: (row: Row) => { id: number; write: ReturnType<LiveRecords['putAccount']> },
   ): Promise<number> {
     let count = 0;
-    for (let afterId = 0; ; ) {
+    for (let afterId = 0; ;) {
       const rows = await read({ shards: this.config.SHARDS, index, afterId, limit: PAGE });
       const writes = rows.map(put);
       // All of them are waited for together: a rejection nobody waits for ends the process, and Redis may go away between two.

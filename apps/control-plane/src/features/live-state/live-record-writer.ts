@@ -41,10 +41,14 @@ export class LiveRecordWriter {
   async write(kind: 'account' | 'key' | 'subscription', id: number): Promise<void> {
     switch (kind) {
       case 'account':
-        for (const row of await this.rows.accounts([id])) refuseFenced(await this.records.putAccount(row));
+        for (const row of await this.rows.accounts([id]))
+          refuseFenced(await this.records.putAccount(row));
         return;
       case 'key':
-        for (const { ipAllowlist, ...row } of await this.rows.keys([id])) refuseFenced(await this.records.putKey({ ...row, allowlist: normaliseAllowlist(ipAllowlist) }));
+        for (const { ipAllowlist, ...row } of await this.rows.keys([id]))
+          refuseFenced(
+            await this.records.putKey({ ...row, allowlist: normaliseAllowlist(ipAllowlist) }),
+          );
         return;
       case 'subscription':
         for (const row of await this.rows.subscriptions([id])) await this.writeSubscription(row);
@@ -55,9 +59,12 @@ export class LiveRecordWriter {
   private async writeSubscription(row: SubscriptionLiveRow): Promise<void> {
     // While closing, WITHDRAW itself writes the withdrawal's id: a record that carried it already would look withdrawn.
     const withdrawalId = row.status === 'closing' ? null : row.withdrawalId;
-    refuseFenced(await this.records.putSubscription({ ...row, accountId: row.userId, withdrawalId }));
+    refuseFenced(
+      await this.records.putSubscription({ ...row, accountId: row.userId, withdrawalId }),
+    );
     const credited = await this.applyCredits(row);
-    if (row.status === 'closing' && row.withdrawalId !== null) await this.withdraw({ ...row, withdrawalId: row.withdrawalId });
+    if (row.status === 'closing' && row.withdrawalId !== null)
+      await this.withdraw({ ...row, withdrawalId: row.withdrawalId });
     if (credited) for (const { credited: tell } of this.listeners) await tell?.(row.id);
   }
 
@@ -66,29 +73,49 @@ export class LiveRecordWriter {
     const applied: number[] = [];
     let isResent = false;
     for (let credit = queue.shift(); credit; credit = queue.shift()) {
-      const reply = await this.metering.credit({ accountId: row.userId, modelId: row.modelId, subscriptionId: row.id, seq: credit.seq, deltaTokens: credit.delta });
-      if (reply.kind === 'fenced') throw new ShardFenced(`shard of account ${row.userId} is fenced`);
+      const reply = await this.metering.credit({
+        accountId: row.userId,
+        modelId: row.modelId,
+        subscriptionId: row.id,
+        seq: credit.seq,
+        deltaTokens: credit.delta,
+      });
+      if (reply.kind === 'fenced')
+        throw new ShardFenced(`shard of account ${row.userId} is fenced`);
       if (reply.kind === 'gap') {
         // Redis is behind what was marked as applied (it lost its last second): all it misses is sent again, once.
-        if (isResent) throw new Error(`credits of subscription ${row.id} have a gap after ${reply.seq}`);
+        if (isResent)
+          throw new Error(`credits of subscription ${row.id} have a gap after ${reply.seq}`);
         isResent = true;
         queue = await this.rows.creditsAfter(row.id, reply.seq);
         continue;
       }
       applied.push(credit.seq);
     }
-    if (applied.length > 0) await this.dataSource.query('UPDATE token_credits SET applied_at = now() WHERE subscription_id = $1 AND seq = ANY($2::bigint[]) AND applied_at IS NULL', [row.id, applied]);
+    if (applied.length > 0)
+      await this.dataSource.query(
+        'UPDATE token_credits SET applied_at = now() WHERE subscription_id = $1 AND seq = ANY($2::bigint[]) AND applied_at IS NULL',
+        [row.id, applied],
+      );
     return applied.length > 0;
   }
 
   private async withdraw(row: SubscriptionLiveRow & { withdrawalId: string }): Promise<void> {
     const { userId, modelId, id: subscriptionId, withdrawalId } = row;
-    const reply = await this.metering.withdraw({ accountId: userId, modelId, subscriptionId, withdrawalId, drain: row.drain });
+    const reply = await this.metering.withdraw({
+      accountId: userId,
+      modelId,
+      subscriptionId,
+      withdrawalId,
+      drain: row.drain,
+    });
     if (reply.kind === 'fenced') throw new ShardFenced(`shard of account ${userId} is fenced`);
-    if (reply.kind === 'not_found') throw new Error(`subscription ${subscriptionId} has no live record to withdraw from`);
+    if (reply.kind === 'not_found')
+      throw new Error(`subscription ${subscriptionId} has no live record to withdraw from`);
     const tell = this.listeners.flatMap((listener) => listener.withdrawn ?? []);
     // The event is in the shard's outbox too; without a listener here it is booked when it is relayed.
-    for (const one of tell) await one({ userId, modelId, subscriptionId, withdrawalId, tokens: reply.tokens });
+    for (const one of tell)
+      await one({ userId, modelId, subscriptionId, withdrawalId, tokens: reply.tokens });
   }
 }
 

@@ -11,8 +11,18 @@ const accountRow = z
 
 const keyRow = z
   .object({
-    id: z.number(), user_id: z.number(), key_hash: z.string(), status: z.enum(['enabled', 'disabled', 'deleted']), expires_at: z.date().nullable(),
-    rpm: z.number(), rph: z.number(), rpd: z.number(), allowed_models: z.string(), ip_allowlist: z.string(), drain: z.boolean(), revision: integer,
+    id: z.number(),
+    user_id: z.number(),
+    key_hash: z.string(),
+    status: z.enum(['enabled', 'disabled', 'deleted']),
+    expires_at: z.date().nullable(),
+    rpm: z.number(),
+    rph: z.number(),
+    rpd: z.number(),
+    allowed_models: z.string(),
+    ip_allowlist: z.string(),
+    drain: z.boolean(),
+    revision: integer,
   })
   .transform((row) => ({
     id: row.id,
@@ -31,8 +41,17 @@ const keyRow = z
 
 const subscriptionRow = z
   .object({
-    id: z.number(), user_id: z.number(), model_id: z.number(), status: z.enum(['active', 'closing', 'closed']), generation: z.number(), drain: z.boolean(),
-    revision: integer, withdrawal_id: z.string().nullable(), balance: integer, overdraft: integer, credit_seq: integer,
+    id: z.number(),
+    user_id: z.number(),
+    model_id: z.number(),
+    status: z.enum(['active', 'closing', 'closed']),
+    generation: z.number(),
+    drain: z.boolean(),
+    revision: integer,
+    withdrawal_id: z.string().nullable(),
+    balance: integer,
+    overdraft: integer,
+    credit_seq: integer,
   })
   .transform((row) => ({
     id: row.id,
@@ -55,8 +74,10 @@ export type KeyLiveRow = z.output<typeof keyRow>;
 export type SubscriptionLiveRow = z.output<typeof subscriptionRow>;
 
 const ACCOUNTS = 'SELECT id, status, drain, revision FROM users';
-const KEYS = 'SELECT id, user_id, key_hash, status, expires_at, rpm, rph, rpd, allowed_models, ip_allowlist, drain, revision FROM api_keys';
-const SUBSCRIPTIONS = 'SELECT id, user_id, model_id, status, generation, drain, revision, withdrawal_id, balance, overdraft, credit_seq FROM subscriptions';
+const KEYS =
+  'SELECT id, user_id, key_hash, status, expires_at, rpm, rph, rpd, allowed_models, ip_allowlist, drain, revision FROM api_keys';
+const SUBSCRIPTIONS =
+  'SELECT id, user_id, model_id, status, generation, drain, revision, withdrawal_id, balance, overdraft, credit_seq FROM subscriptions';
 
 /** Which rows: by id, or the next ones of a shard (account id mod shards) after an id. */
 type Which = readonly number[] | { shards: number; index: number; afterId: number; limit: number };
@@ -75,22 +96,37 @@ export class LiveRows {
   }
 
   async subscriptions(which: Which): Promise<SubscriptionLiveRow[]> {
-    return (await this.select(SUBSCRIPTIONS, 'user_id', which)).map((row) => subscriptionRow.parse(row));
+    return (await this.select(SUBSCRIPTIONS, 'user_id', which)).map((row) =>
+      subscriptionRow.parse(row),
+    );
   }
 
   async pendingCredits(subscriptionId: number): Promise<z.output<typeof creditRow>[]> {
-    const rows: unknown[] = await this.dataSource.query('SELECT seq, delta FROM token_credits WHERE subscription_id = $1 AND applied_at IS NULL ORDER BY seq', [subscriptionId]);
+    const rows: unknown[] = await this.dataSource.query(
+      'SELECT seq, delta FROM token_credits WHERE subscription_id = $1 AND applied_at IS NULL ORDER BY seq',
+      [subscriptionId],
+    );
     return rows.map((row) => creditRow.parse(row));
   }
 
   async creditsAfter(subscriptionId: number, seq: number): Promise<z.output<typeof creditRow>[]> {
-    const rows: unknown[] = await this.dataSource.query('SELECT seq, delta FROM token_credits WHERE subscription_id = $1 AND seq > $2 ORDER BY seq', [subscriptionId, seq]);
+    const rows: unknown[] = await this.dataSource.query(
+      'SELECT seq, delta FROM token_credits WHERE subscription_id = $1 AND seq > $2 ORDER BY seq',
+      [subscriptionId, seq],
+    );
     return rows.map((row) => creditRow.parse(row));
   }
 
-  private select(select: string, accountColumn: 'id' | 'user_id', which: Which): Promise<unknown[]> {
+  private select(
+    select: string,
+    accountColumn: 'id' | 'user_id',
+    which: Which,
+  ): Promise<unknown[]> {
     if ('index' in which) {
-      return this.dataSource.query(`${select} WHERE ${accountColumn} % $1 = $2 AND id > $3 ORDER BY id LIMIT $4`, [which.shards, which.index, which.afterId, which.limit]);
+      return this.dataSource.query(
+        `${select} WHERE ${accountColumn} % $1 = $2 AND id > $3 ORDER BY id LIMIT $4`,
+        [which.shards, which.index, which.afterId, which.limit],
+      );
     }
     return this.dataSource.query(`${select} WHERE id = ANY($1::int[])`, [which]);
   }

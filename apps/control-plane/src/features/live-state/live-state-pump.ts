@@ -1,4 +1,9 @@
-import { Injectable, Logger, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
+import {
+  Injectable,
+  Logger,
+  type BeforeApplicationShutdown,
+  type OnApplicationBootstrap,
+} from '@nestjs/common';
 import { z } from 'zod';
 import { BackgroundLoop } from '../../platform/background/background-loop.ts';
 import { Transactions } from '../../platform/database/transactions.ts';
@@ -10,7 +15,11 @@ const SWEEP_EVERY_MS = 1_000;
 const SWEEP_OLDER_THAN = '2 seconds';
 const SWEEP_ROWS = 200;
 
-const outboxRow = z.object({ id: z.string(), kind: z.enum(['account', 'key', 'subscription', 'credit', 'withdrawal']), target_id: z.number() });
+const outboxRow = z.object({
+  id: z.string(),
+  kind: z.enum(['account', 'key', 'subscription', 'credit', 'withdrawal']),
+  target_id: z.number(),
+});
 
 /** Carries promised writes to Redis: at once after their commit, and again from the outbox until they succeeded. Any number of replicas may run it. */
 @Injectable()
@@ -20,7 +29,11 @@ export class LiveStatePump implements OnApplicationBootstrap, BeforeApplicationS
     everyMs: SWEEP_EVERY_MS,
     retryMs: SWEEP_EVERY_MS,
     work: () => this.sweep(),
-    onFailing: (error) => this.logger.warn(error, 'the outbox of live records cannot be swept; trying again every second'),
+    onFailing: (error) =>
+      this.logger.warn(
+        error,
+        'the outbox of live records cannot be swept; trying again every second',
+      ),
   });
 
   constructor(
@@ -40,7 +53,9 @@ export class LiveStatePump implements OnApplicationBootstrap, BeforeApplicationS
   async deliver(targets: readonly LiveTarget[], rowIds: readonly string[]): Promise<void> {
     try {
       for (const record of distinct(targets)) await this.writer.write(record.kind, record.id);
-      await this.transactions.run((tx) => tx.query('DELETE FROM live_state_outbox WHERE id = ANY($1::bigint[])', [rowIds]));
+      await this.transactions.run((tx) =>
+        tx.query('DELETE FROM live_state_outbox WHERE id = ANY($1::bigint[])', [rowIds]),
+      );
     } catch (error) {
       this.logger.warn(error, 'a live record could not be written yet; the outbox repeats it');
     }
@@ -49,7 +64,8 @@ export class LiveStatePump implements OnApplicationBootstrap, BeforeApplicationS
   /** Repeats everything that is overdue, each row by one replica at a time. Throws the first failure, after all others had their turn. */
   async sweep(): Promise<void> {
     const failures: unknown[] = [];
-    for (let afterId: string | undefined = '0'; afterId !== undefined; ) afterId = await this.sweepRows(afterId, failures);
+    for (let afterId: string | undefined = '0'; afterId !== undefined;)
+      afterId = await this.sweepRows(afterId, failures);
     if (failures.length > 0) throw failures[0];
   }
 
@@ -61,13 +77,19 @@ export class LiveStatePump implements OnApplicationBootstrap, BeforeApplicationS
         [afterId],
       );
       const rows = raw.map((row) => outboxRow.parse(row));
-      const written = await this.writeRows(rows.map((row) => ({ rowId: row.id, kind: row.kind, id: row.target_id })), failures);
+      const written = await this.writeRows(
+        rows.map((row) => ({ rowId: row.id, kind: row.kind, id: row.target_id })),
+        failures,
+      );
       await tx.query('DELETE FROM live_state_outbox WHERE id = ANY($1::bigint[])', [written]);
       return rows.length === SWEEP_ROWS ? rows.at(-1)?.id : undefined;
     });
   }
 
-  private async writeRows(rows: readonly (LiveTarget & { rowId: string })[], failures: unknown[]): Promise<string[]> {
+  private async writeRows(
+    rows: readonly (LiveTarget & { rowId: string })[],
+    failures: unknown[],
+  ): Promise<string[]> {
     const written: string[] = [];
     for (const record of distinct(rows)) {
       try {
@@ -82,7 +104,11 @@ export class LiveStatePump implements OnApplicationBootstrap, BeforeApplicationS
 }
 
 function distinct(targets: readonly LiveTarget[]): ReturnType<typeof recordOf>[] {
-  return [...new Map(targets.map(recordOf).map((record) => [`${record.kind}:${record.id}`, record])).values()];
+  return [
+    ...new Map(
+      targets.map(recordOf).map((record) => [`${record.kind}:${record.id}`, record]),
+    ).values(),
+  ];
 }
 
 function sameRecord(target: LiveTarget, record: ReturnType<typeof recordOf>): boolean {

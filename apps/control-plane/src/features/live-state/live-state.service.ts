@@ -16,7 +16,10 @@ const insertedRow = z.object({ id: z.string() });
  */
 @Injectable()
 export class LiveStateService {
-  private readonly deliveries = new WeakMap<EntityManager, { targets: LiveTarget[]; rowIds: string[] }>();
+  private readonly deliveries = new WeakMap<
+    EntityManager,
+    { targets: LiveTarget[]; rowIds: string[] }
+  >();
 
   constructor(private readonly pump: LiveStatePump) {}
 
@@ -38,15 +41,18 @@ export class LiveStateService {
   }
 
   withdrawalsStarted(tx: EntityManager, subscriptionIds: readonly number[]): Promise<void> {
-    return this.promise(tx, subscriptionIds.map((id) => ({ kind: 'withdrawal', id })));
+    return this.promise(
+      tx,
+      subscriptionIds.map((id) => ({ kind: 'withdrawal', id })),
+    );
   }
 
   private async promise(tx: EntityManager, targets: readonly LiveTarget[]): Promise<void> {
     if (targets.length === 0) return;
-    const rows: unknown[] = await tx.query('INSERT INTO live_state_outbox (kind, target_id) SELECT * FROM unnest($1::text[], $2::int[]) RETURNING id', [
-      targets.map((target) => target.kind),
-      targets.map((target) => target.id),
-    ]);
+    const rows: unknown[] = await tx.query(
+      'INSERT INTO live_state_outbox (kind, target_id) SELECT * FROM unnest($1::text[], $2::int[]) RETURNING id',
+      [targets.map((target) => target.kind), targets.map((target) => target.id)],
+    );
     const delivery = this.deliveryOf(tx);
     delivery.targets.push(...targets);
     delivery.rowIds.push(...rows.map((row) => insertedRow.parse(row).id));
@@ -58,7 +64,9 @@ export class LiveStateService {
     if (known) return known;
     const delivery = { targets: [], rowIds: [] };
     this.deliveries.set(tx, delivery);
-    afterCommit(tx, () => settledWithin(WAIT_MS, this.pump.deliver(delivery.targets, delivery.rowIds)));
+    afterCommit(tx, () =>
+      settledWithin(WAIT_MS, this.pump.deliver(delivery.targets, delivery.rowIds)),
+    );
     return delivery;
   }
 }

@@ -20,7 +20,8 @@ afterEach(async () => {
   if (!plane.services.redis.isRunning) await plane.services.redis.start();
 });
 
-const post = (path: string, token: string, body?: unknown) => plane.call('POST', path, { token, ...(body === undefined ? {} : { body }) });
+const post = (path: string, token: string, body?: unknown) =>
+  plane.call('POST', path, { token, ...(body === undefined ? {} : { body }) });
 
 /** Asks until `look` is content; what is promised to happen by itself has no event to wait for. */
 async function eventually(look: () => Promise<void>, limitMs = 15_000): Promise<void> {
@@ -33,25 +34,48 @@ async function eventually(look: () => Promise<void>, limitMs = 15_000): Promise<
   }
 }
 
-describe('an administrator\'s call', () => {
+describe("an administrator's call", () => {
   test('answers after its live record is written, and leaves nothing behind', async () => {
     const account = await books.account('0');
-    const { body: key } = await post('/keys', account.token, { name: 'a', rpm: 3, allowed_models: 'gpt-*, o1', ip_allowlist: '10.0.0.0/8' });
+    const { body: key } = await post('/keys', account.token, {
+      name: 'a',
+      rpm: 3,
+      allowed_models: 'gpt-*, o1',
+      ip_allowlist: '10.0.0.0/8',
+    });
     const hash = parseApiKey(key.key)?.hash ?? '';
     const live = () => plane.app.get(LiveRecords).getKey(account.id, hash);
-    expect(await live()).toMatchObject({ id: key.id, status: 'enabled', rpm: 3, rph: 0, rpd: 0, allowedModels: 'gpt-*,o1', expiresAtMs: 0 });
+    expect(await live()).toMatchObject({
+      id: key.id,
+      status: 'enabled',
+      rpm: 3,
+      rph: 0,
+      rpd: 0,
+      allowedModels: 'gpt-*,o1',
+      expiresAtMs: 0,
+    });
     await post(`/keys/${key.id}/disable?drain=true`, account.token);
     expect(await live()).toMatchObject({ status: 'disabled', drain: true });
     await post(`/keys/${key.id}/enable`, account.token);
     expect(await live()).toMatchObject({ status: 'enabled', drain: false });
-    await plane.call('PUT', `/keys/${key.id}`, { token: account.token, body: { rpd: 9, expires_at: '2099-01-01T00:00:00Z' } });
+    await plane.call('PUT', `/keys/${key.id}`, {
+      token: account.token,
+      body: { rpd: 9, expires_at: '2099-01-01T00:00:00Z' },
+    });
     expect(await live()).toMatchObject({ rpd: 9, rpm: 3, expiresAtMs: Date.UTC(2099, 0, 1) });
     await books.asAdmin('POST', `/users/${account.id}/freeze`);
-    expect(await plane.app.get(LiveRecords).getAccount(account.id)).toMatchObject({ status: 'frozen' });
+    expect(await plane.app.get(LiveRecords).getAccount(account.id)).toMatchObject({
+      status: 'frozen',
+    });
     await plane.call('DELETE', `/keys/${key.id}`, { token: plane.adminToken });
     expect(await live()).toMatchObject({ status: 'deleted' });
     // Of these two: the first administrator's own record may still be on its way.
-    expect(await books.query("SELECT * FROM live_state_outbox WHERE (kind = 'account' AND target_id = $1) OR (kind = 'key' AND target_id = $2)", [account.id, key.id])).toEqual([]);
+    expect(
+      await books.query(
+        "SELECT * FROM live_state_outbox WHERE (kind = 'account' AND target_id = $1) OR (kind = 'key' AND target_id = $2)",
+        [account.id, key.id],
+      ),
+    ).toEqual([]);
   });
 });
 
@@ -60,14 +84,28 @@ describe('while Redis is away', () => {
     const [account, model] = [await books.account('10'), await books.model('1')];
     await plane.services.redis.stop();
     const began = performance.now();
-    expect(await post('/models/subscribe', account.token, { model_id: model.id, tokens: 1_000_000 })).toMatchObject({ status: 201, body: { tokens: 1_000_000 } });
+    expect(
+      await post('/models/subscribe', account.token, { model_id: model.id, tokens: 1_000_000 }),
+    ).toMatchObject({ status: 201, body: { tokens: 1_000_000 } });
     expect(performance.now() - began).toBeLessThan(4_000);
     expect(await books.wallet(account)).toBe(9_000_000n);
-    expect((await plane.call('GET', '/models/my', { token: account.token })).body.data).toMatchObject([{ tokens: 1_000_000, held: null, as_of: expect.any(String) }]);
-    expect(await post('/models/renew', account.token, { model_id: model.id, tokens: 5 })).toMatchObject({ status: 200 });
+    expect(
+      (await plane.call('GET', '/models/my', { token: account.token })).body.data,
+    ).toMatchObject([{ tokens: 1_000_000, held: null, as_of: expect.any(String) }]);
+    expect(
+      await post('/models/renew', account.token, { model_id: model.id, tokens: 5 }),
+    ).toMatchObject({ status: 200 });
     await plane.services.redis.start();
-    await eventually(async () => expect(await books.live(account, model)).toMatchObject({ balance: 1_000_005, creditSeq: 2, status: 'active' }));
-    await eventually(async () => expect(await books.query('SELECT * FROM live_state_outbox')).toEqual([]));
+    await eventually(async () =>
+      expect(await books.live(account, model)).toMatchObject({
+        balance: 1_000_005,
+        creditSeq: 2,
+        status: 'active',
+      }),
+    );
+    await eventually(async () =>
+      expect(await books.query('SELECT * FROM live_state_outbox')).toEqual([]),
+    );
     expect(await books.query('SELECT 1 FROM token_credits WHERE applied_at IS NULL')).toEqual([]);
   });
 
@@ -75,11 +113,19 @@ describe('while Redis is away', () => {
     const [account, model] = [await books.account('10'), await books.model('1')];
     await post('/models/subscribe', account.token, { model_id: model.id, tokens: 1_000_000 });
     await plane.services.redis.stop();
-    expect(await post('/models/unsubscribe', account.token, { model_id: model.id })).toMatchObject({ status: 200, body: { status: 'closing', refunded_tokens: 0, refunded_amount: '0' } });
-    expect(await post('/models/subscribe', account.token, { model_id: model.id, tokens: 1 })).toMatchObject({ status: 409, body: { code: 'subscription_closing' } });
+    expect(await post('/models/unsubscribe', account.token, { model_id: model.id })).toMatchObject({
+      status: 200,
+      body: { status: 'closing', refunded_tokens: 0, refunded_amount: '0' },
+    });
+    expect(
+      await post('/models/subscribe', account.token, { model_id: model.id, tokens: 1 }),
+    ).toMatchObject({ status: 409, body: { code: 'subscription_closing' } });
     await plane.services.redis.start();
     await eventually(async () => expect(await books.wallet(account)).toBe(10_000_000n));
-    expect(await books.subscription(account, model)).toMatchObject({ status: 'closed', balance: '0' });
+    expect(await books.subscription(account, model)).toMatchObject({
+      status: 'closed',
+      balance: '0',
+    });
   });
 
   test('a purchase and its withdrawal made while away leave neither tokens nor money behind', async () => {
@@ -95,32 +141,57 @@ describe('while Redis is away', () => {
 
 test('a process that died after its commit is repaired by the sweep of any other, several at once included', async () => {
   const account = await books.account('0');
-  await books.query("UPDATE users SET status = 'frozen', revision = revision + 1 WHERE id = $1", [account.id]);
-  await books.query("INSERT INTO live_state_outbox (kind, target_id, created_at) SELECT 'account', $1, now() - interval '1 minute' FROM generate_series(1, 500)", [account.id]);
+  await books.query("UPDATE users SET status = 'frozen', revision = revision + 1 WHERE id = $1", [
+    account.id,
+  ]);
+  await books.query(
+    "INSERT INTO live_state_outbox (kind, target_id, created_at) SELECT 'account', $1, now() - interval '1 minute' FROM generate_series(1, 500)",
+    [account.id],
+  );
   const pump = plane.app.get(LiveStatePump, { strict: false });
   await Promise.all([pump.sweep(), pump.sweep(), pump.sweep()]);
-  await eventually(async () => expect(await books.query('SELECT * FROM live_state_outbox')).toEqual([]));
-  expect(await plane.app.get(LiveRecords).getAccount(account.id)).toMatchObject({ status: 'frozen' });
+  await eventually(async () =>
+    expect(await books.query('SELECT * FROM live_state_outbox')).toEqual([]),
+  );
+  expect(await plane.app.get(LiveRecords).getAccount(account.id)).toMatchObject({
+    status: 'frozen',
+  });
 });
 
 test('a Redis that lost the end of its file is told again of closings and reopenings, those without a token too', async () => {
-  const [account, closed, reopened] = [await books.account('0'), await books.model('1'), await books.model('1')];
+  const [account, closed, reopened] = [
+    await books.account('0'),
+    await books.model('1'),
+    await books.model('1'),
+  ];
   const redis = plane.app.get(REDIS);
   const lost: [key: string, content: Record<string, string>][] = [];
-  for (const model of [closed, reopened]) await post('/models/subscribe', account.token, { model_id: model.id, tokens: 0 });
+  for (const model of [closed, reopened])
+    await post('/models/subscribe', account.token, { model_id: model.id, tokens: 0 });
   await post('/models/unsubscribe', account.token, { model_id: reopened.id });
-  for (const model of [closed, reopened]) lost.push([keysOf(plane, account.id, model.id), await redis.hgetall(keysOf(plane, account.id, model.id))]);
+  for (const model of [closed, reopened])
+    lost.push([
+      keysOf(plane, account.id, model.id),
+      await redis.hgetall(keysOf(plane, account.id, model.id)),
+    ]);
   await post('/models/unsubscribe', account.token, { model_id: closed.id });
   await post('/models/subscribe', account.token, { model_id: reopened.id, tokens: 0 });
   // Opened long ago: nothing else of these subscriptions is recent.
-  await books.query("UPDATE subscriptions SET created_at = now() - interval '1 hour', closed_at = closed_at - interval '1 hour' WHERE user_id = $1", [account.id]);
+  await books.query(
+    "UPDATE subscriptions SET created_at = now() - interval '1 hour', closed_at = closed_at - interval '1 hour' WHERE user_id = $1",
+    [account.id],
+  );
   await redis.del(...lost.map(([key]) => key));
   for (const [key, content] of lost) await redis.hset(key, content);
   expect(await books.live(account, closed)).toMatchObject({ status: 'active' });
   expect(await books.live(account, reopened)).toMatchObject({ status: 'closing' });
   redis.disconnect(true);
-  await eventually(async () => expect(await books.live(account, closed)).toMatchObject({ status: 'closed' }));
-  await eventually(async () => expect(await books.live(account, reopened)).toMatchObject({ status: 'active', balance: 0 }));
+  await eventually(async () =>
+    expect(await books.live(account, closed)).toMatchObject({ status: 'closed' }),
+  );
+  await eventually(async () =>
+    expect(await books.live(account, reopened)).toMatchObject({ status: 'active', balance: 0 }),
+  );
 });
 
 test('a Redis that lost everything is filled again: keys, accounts, and balances as the books have them', async () => {
@@ -129,8 +200,23 @@ test('a Redis that lost everything is filled again: keys, accounts, and balances
   await post('/models/subscribe', account.token, { model_id: model.id, tokens: 1_000 });
   await post('/models/renew', account.token, { model_id: model.id, tokens: 500 });
   await Promise.all(primariesOf(plane.app.get(REDIS)).map((primary) => primary.flushall()));
-  await eventually(async () => expect(await books.live(account, model)).toMatchObject({ balance: 1_500, creditSeq: 2, status: 'active', held: 0 }));
-  expect(await plane.app.get(LiveRecords).getKey(account.id, parseApiKey(key.key)?.hash ?? '')).toMatchObject({ status: 'enabled' });
-  await eventually(async () => expect((await post('/models/renew', account.token, { model_id: model.id, tokens: 1 })).status).toBe(200));
-  await eventually(async () => expect(await books.live(account, model)).toMatchObject({ balance: 1_501, creditSeq: 3 }));
+  await eventually(async () =>
+    expect(await books.live(account, model)).toMatchObject({
+      balance: 1_500,
+      creditSeq: 2,
+      status: 'active',
+      held: 0,
+    }),
+  );
+  expect(
+    await plane.app.get(LiveRecords).getKey(account.id, parseApiKey(key.key)?.hash ?? ''),
+  ).toMatchObject({ status: 'enabled' });
+  await eventually(async () =>
+    expect(
+      (await post('/models/renew', account.token, { model_id: model.id, tokens: 1 })).status,
+    ).toBe(200),
+  );
+  await eventually(async () =>
+    expect(await books.live(account, model)).toMatchObject({ balance: 1_501, creditSeq: 3 }),
+  );
 });

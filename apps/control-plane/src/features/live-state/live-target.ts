@@ -5,7 +5,10 @@ export interface LiveTarget {
 }
 
 /** Credits and withdrawals are part of bringing their subscription up to date, so one write serves all three. */
-export function recordOf(target: LiveTarget): { kind: 'account' | 'key' | 'subscription'; id: number } {
+export function recordOf(target: LiveTarget): {
+  kind: 'account' | 'key' | 'subscription';
+  id: number;
+} {
   switch (target.kind) {
     case 'account':
     case 'key':

@@ -1,4 +1,10 @@
-import { Inject, Injectable, Logger, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
+import {
+  Inject,
+  Injectable,
+  Logger,
+  type OnApplicationBootstrap,
+  type OnApplicationShutdown,
+} from '@nestjs/common';
 import { onRedisReturn, type RedisConnection } from '@tollgate/keyspace';
 import { Transactions } from '../../platform/database/transactions.ts';
 import { REDIS } from '../../platform/redis/redis.module.ts';

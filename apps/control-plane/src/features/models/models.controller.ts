@@ -5,7 +5,23 @@ import { Permission } from '../../platform/access/permission.ts';
 import { pageOf } from '../../platform/http/list-query.ts';
 import { Answers } from '../../platform/openapi/answers.ts';
 import { IdPath } from '../../platform/http/id-path.ts';
-import { createModelSchema, marketResponseSchema, marketSchema, modelListSchema, modelResponseSchema, priceListSchema, priceResponseSchema, setPriceSchema, updateModelSchema, type CreateModel, type MarketList, type ModelList, type PriceList, type SetPrice, type UpdateModel } from './models.dto.ts';
+import {
+  createModelSchema,
+  marketResponseSchema,
+  marketSchema,
+  modelListSchema,
+  modelResponseSchema,
+  priceListSchema,
+  priceResponseSchema,
+  setPriceSchema,
+  updateModelSchema,
+  type CreateModel,
+  type MarketList,
+  type ModelList,
+  type PriceList,
+  type SetPrice,
+  type UpdateModel,
+} from './models.dto.ts';
 import { ModelsService } from './models.service.ts';
 import { PricingService } from './pricing.service.ts';
 
@@ -26,7 +42,9 @@ export class ModelsController {
 
   @Post()
   @Permission('admin')
-  @Answers('Add a model; it starts on the shelf, at no price', modelResponseSchema, { refuses: ['model_name_taken'] })
+  @Answers('Add a model; it starts on the shelf, at no price', modelResponseSchema, {
+    refuses: ['model_name_taken'],
+  })
   create(@FromCaller() caller: Caller, @Body({ schema: createModelSchema }) body: CreateModel) {
     return this.models.create(caller, body);
   }
@@ -47,7 +65,9 @@ export class ModelsController {
 
   @Post('pricing')
   @Permission('admin')
-  @Answers('Set a price, now or from a moment to come', priceResponseSchema, { refuses: ['not_found'] })
+  @Answers('Set a price, now or from a moment to come', priceResponseSchema, {
+    refuses: ['not_found'],
+  })
   setPrice(@FromCaller() caller: Caller, @Body({ schema: setPriceSchema }) body: SetPrice) {
     return this.pricing.set(caller, body);
   }
@@ -61,8 +81,14 @@ export class ModelsController {
 
   @Put(':id')
   @Permission('admin')
-  @Answers('Change the given fields of a model', modelResponseSchema, { refuses: ['model_name_taken'] })
-  update(@FromCaller() caller: Caller, @IdPath() id: number, @Body({ schema: updateModelSchema }) body: UpdateModel) {
+  @Answers('Change the given fields of a model', modelResponseSchema, {
+    refuses: ['model_name_taken'],
+  })
+  update(
+    @FromCaller() caller: Caller,
+    @IdPath() id: number,
+    @Body({ schema: updateModelSchema }) body: UpdateModel,
+  ) {
     return this.models.update(caller, id, body);
   }
 
@@ -76,7 +102,10 @@ export class ModelsController {
 
   @Post(':id/disable')
   @Permission('admin')
-  @Answers('Take a model off the shelf: not in the market, not callable; subscribers keep their tokens', modelResponseSchema)
+  @Answers(
+    'Take a model off the shelf: not in the market, not callable; subscribers keep their tokens',
+    modelResponseSchema,
+  )
   @HttpCode(200)
   disable(@FromCaller() caller: Caller, @IdPath() id: number) {
     return this.models.setShelf(caller, id, false);

@@ -1,16 +1,30 @@
 import { MODEL_KINDS } from '@tollgate/snapshot';
 import { z } from 'zod';
-import { amountText, currencyField, idField, timeField } from '../../platform/http/answer-fields.ts';
+import {
+  amountText,
+  currencyField,
+  idField,
+  timeField,
+} from '../../platform/http/answer-fields.ts';
 import { booleanFilter, idFilter, listQuery, momentField } from '../../platform/http/list-query.ts';
 import { decimal } from './decimal.ts';
 
 const id = z.number().int().positive().max(2_147_483_647);
 /** Names stand in `allowed_models`, so commas, stars and blanks would be read as something else. */
-const name = z.string().max(256).regex(/^[A-Za-z0-9][A-Za-z0-9._:/@+-]*$/, 'must be letters, digits and . _ : / @ + -, beginning with a letter or digit');
+const name = z
+  .string()
+  .max(256)
+  .regex(
+    /^[A-Za-z0-9][A-Za-z0-9._:/@+-]*$/,
+    'must be letters, digits and . _ : / @ + -, beginning with a letter or digit',
+  );
 const tokens = z.number().int().min(1).max(100_000_000).nullable();
 
 const ALIASES_MAX = 20;
-const aliases = z.array(name).max(ALIASES_MAX).refine((names) => new Set(names).size === names.length, 'must not repeat a name');
+const aliases = z
+  .array(name)
+  .max(ALIASES_MAX)
+  .refine((names) => new Set(names).size === names.length, 'must not repeat a name');
 
 const modelFields = {
   /** Replaces all aliases. */
@@ -38,7 +52,11 @@ export const modelListSchema = listQuery({
 });
 export type ModelList = z.infer<typeof modelListSchema>;
 
-export const marketSchema = listQuery({ sorts: ['id', 'name', 'created_at'], sort: 'name', filters: { kind: z.enum(MODEL_KINDS).optional() } });
+export const marketSchema = listQuery({
+  sorts: ['id', 'name', 'created_at'],
+  sort: 'name',
+  filters: { kind: z.enum(MODEL_KINDS).optional() },
+});
 export type MarketList = z.infer<typeof marketSchema>;
 
 /** Far above any tariff, and low enough that a charge stays an exact integer. */
@@ -78,7 +96,10 @@ const described = {
 export const modelResponseSchema = z
   .object({
     ...described,
-    unbounded_input_tokens: z.int().nullable().describe('Tokens held for each input without a bound of its own'),
+    unbounded_input_tokens: z
+      .int()
+      .nullable()
+      .describe('Tokens held for each input without a bound of its own'),
     is_on_shelf: z.boolean(),
     created_at: timeField,
     updated_at: timeField,
@@ -96,10 +117,20 @@ const tag = {
 };
 const priceTagSchema = z.object(tag).meta({ id: 'PriceTag' });
 export type PriceTag = z.output<typeof priceTagSchema>;
-export const priceResponseSchema = z.object({ id: idField, model_id: idField, ...tag, effective_at: timeField, created_at: timeField }).meta({ id: 'Price' });
+export const priceResponseSchema = z
+  .object({
+    id: idField,
+    model_id: idField,
+    ...tag,
+    effective_at: timeField,
+    created_at: timeField,
+  })
+  .meta({ id: 'Price' });
 export type PriceResponse = z.output<typeof priceResponseSchema>;
 
-export const marketResponseSchema = z.object({ ...described, price: priceTagSchema.nullable().describe('In force now') }).meta({ id: 'MarketModel' });
+export const marketResponseSchema = z
+  .object({ ...described, price: priceTagSchema.nullable().describe('In force now') })
+  .meta({ id: 'MarketModel' });
 export type MarketResponse = z.output<typeof marketResponseSchema>;
 
 export const removeModelSchema = z.strictObject({ refund: booleanFilter.optional() });

@@ -9,7 +9,15 @@ import { noSuch, Refusal } from '../../platform/http/refusal.ts';
 import { ActivityService } from '../activity/activity.service.ts';
 import { SnapshotsService } from '../snapshots/snapshots.service.ts';
 import { ModelRow } from './model.entity.ts';
-import type { CreateModel, MarketList, MarketResponse, ModelList, ModelResponse, PriceTag, UpdateModel } from './models.dto.ts';
+import type {
+  CreateModel,
+  MarketList,
+  MarketResponse,
+  ModelList,
+  ModelResponse,
+  PriceTag,
+  UpdateModel,
+} from './models.dto.ts';
 import { PricingService } from './pricing.service.ts';
 
 @Injectable()
@@ -25,17 +33,31 @@ export class ModelsService {
   list(query: ModelList): Promise<Page<ModelResponse>> {
     const builder = this.models.createQueryBuilder('model').where('model.deletedAt IS NULL');
     if (query.kind !== undefined) builder.andWhere('model.kind = :kind', { kind: query.kind });
-    if (query.is_on_shelf !== undefined) builder.andWhere('model.isOnShelf = :shelf', { shelf: query.is_on_shelf });
-    return readPage(builder, query, { columns: SORT_COLUMNS, search: SEARCH_COLUMNS, map: toModelResponse });
+    if (query.is_on_shelf !== undefined)
+      builder.andWhere('model.isOnShelf = :shelf', { shelf: query.is_on_shelf });
+    return readPage(builder, query, {
+      columns: SORT_COLUMNS,
+      search: SEARCH_COLUMNS,
+      map: toModelResponse,
+    });
   }
 
   /** What a user can subscribe to, with the price in force. */
   async market(query: MarketList): Promise<Page<MarketResponse>> {
-    const builder = this.models.createQueryBuilder('model').where('model.deletedAt IS NULL AND model.isOnShelf');
+    const builder = this.models
+      .createQueryBuilder('model')
+      .where('model.deletedAt IS NULL AND model.isOnShelf');
     if (query.kind !== undefined) builder.andWhere('model.kind = :kind', { kind: query.kind });
-    const page = await readPage(builder, query, { columns: SORT_COLUMNS, search: SEARCH_COLUMNS, map: (row) => row });
+    const page = await readPage(builder, query, {
+      columns: SORT_COLUMNS,
+      search: SEARCH_COLUMNS,
+      map: (row) => row,
+    });
     const prices = await this.pricing.pricesInForce(page.data.map((row) => row.id));
-    return { ...page, data: page.data.map((row) => toMarketResponse(row, prices.get(row.id) ?? null)) };
+    return {
+      ...page,
+      data: page.data.map((row) => toMarketResponse(row, prices.get(row.id) ?? null)),
+    };
   }
 
   async get(id: number): Promise<ModelResponse> {
@@ -51,7 +73,11 @@ export class ModelsService {
       const id: number = inserted.identifiers[0]?.['id'];
       await this.pricing.createFirst(tx, { modelId: id, callerId: caller.userId });
       const after = toModelResponse(await repository.findOneByOrFail({ id }));
-      this.activity.record(tx, caller, { action: 'model.create', target: { kind: 'model', id }, after });
+      this.activity.record(tx, caller, {
+        action: 'model.create',
+        target: { kind: 'model', id },
+        after,
+      });
       return after;
     });
   }
@@ -67,27 +93,49 @@ export class ModelsService {
 
   /** Takes the row out of the catalogue; its name is free again, its usage and subscriptions keep it. The caller has locked it and closed its subscriptions. */
   async markDeleted(tx: EntityManager, caller: Caller, row: ModelRow): Promise<void> {
-    await tx.getRepository(ModelRow).update({ id: row.id }, { deletedAt: new Date(), isOnShelf: false });
+    await tx
+      .getRepository(ModelRow)
+      .update({ id: row.id }, { deletedAt: new Date(), isOnShelf: false });
     // A deleted model must not keep an upstream from being deleted.
     await tx.query('DELETE FROM routes WHERE model_id = $1', [row.id]);
-    this.activity.record(tx, caller, { action: 'model.delete', target: { kind: 'model', id: row.id }, before: toModelResponse(row) });
+    this.activity.record(tx, caller, {
+      action: 'model.delete',
+      target: { kind: 'model', id: row.id },
+      before: toModelResponse(row),
+    });
     this.snapshots.changed(tx);
   }
 
   /** Throws not_found. The lock keeps anyone from subscribing while the model is changed or removed. */
-  async lock(tx: EntityManager, id: number, mode: 'pessimistic_write' | 'pessimistic_read'): Promise<ModelRow> {
-    const row = await tx.getRepository(ModelRow).findOne({ where: { id, deletedAt: IsNull() }, lock: { mode } });
+  async lock(
+    tx: EntityManager,
+    id: number,
+    mode: 'pessimistic_write' | 'pessimistic_read',
+  ): Promise<ModelRow> {
+    const row = await tx
+      .getRepository(ModelRow)
+      .findOne({ where: { id, deletedAt: IsNull() }, lock: { mode } });
     if (!row) throw noSuch('model', id);
     return row;
   }
 
   /** Also of deleted models: history still shows their names. */
-  async namesOf(ids: readonly number[]): Promise<Map<number, { name: string; isOnShelf: boolean }>> {
-    const rows = await this.models.find({ where: { id: In([...new Set(ids)]) }, select: { id: true, name: true, isOnShelf: true } });
+  async namesOf(
+    ids: readonly number[],
+  ): Promise<Map<number, { name: string; isOnShelf: boolean }>> {
+    const rows = await this.models.find({
+      where: { id: In([...new Set(ids)]) },
+      select: { id: true, name: true, isOnShelf: true },
+    });
     return new Map(rows.map((row) => [row.id, { name: row.name, isOnShelf: row.isOnShelf }]));
   }
 
-  private changing(caller: Caller, id: number, action: string, columns: Partial<ModelRow>): Promise<ModelResponse> {
+  private changing(
+    caller: Caller,
+    id: number,
+    action: string,
+    columns: Partial<ModelRow>,
+  ): Promise<ModelResponse> {
     return this.saving(async (tx) => {
       const row = await this.lock(tx, id, 'pessimistic_write');
       const before = toModelResponse(row);
@@ -105,8 +153,13 @@ export class ModelsService {
         return result;
       });
     } catch (error) {
-      if (isUniqueViolation(error, 'models_alias')) throw new Refusal('model_name_taken', { errors: [{ field: 'name', message: 'this name or one of the aliases is taken' }] });
-      throw isUniqueViolation(error, 'models_name') ? new Refusal('model_name_taken', { errors: [{ field: 'name', message: 'is taken' }] }) : error;
+      if (isUniqueViolation(error, 'models_alias'))
+        throw new Refusal('model_name_taken', {
+          errors: [{ field: 'name', message: 'this name or one of the aliases is taken' }],
+        });
+      throw isUniqueViolation(error, 'models_name')
+        ? new Refusal('model_name_taken', { errors: [{ field: 'name', message: 'is taken' }] })
+        : error;
     }
   }
 }
@@ -124,7 +177,9 @@ function columnsOf(body: UpdateModel): Partial<ModelRow> {
     ...(body.description !== undefined && { description: body.description }),
     ...(body.context_window !== undefined && { contextWindow: body.context_window }),
     ...(body.max_output_tokens !== undefined && { maxOutputTokens: body.max_output_tokens }),
-    ...(body.unbounded_input_tokens !== undefined && { unboundedInputTokens: body.unbounded_input_tokens }),
+    ...(body.unbounded_input_tokens !== undefined && {
+      unboundedInputTokens: body.unbounded_input_tokens,
+    }),
   };
 }
 

@@ -13,66 +13,137 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => plane?.stop());
 
-const market = async () => (await plane.call('GET', '/models/market?page_size=100', { token: user.token })).body.data;
-const changeSeq = async () => Number((await books.query('SELECT change_seq FROM fleet_settings'))[0].change_seq);
+const market = async () =>
+  (await plane.call('GET', '/models/market?page_size=100', { token: user.token })).body.data;
+const changeSeq = async () =>
+  Number((await books.query('SELECT change_seq FROM fleet_settings'))[0].change_seq);
 
 describe('the catalogue', () => {
   test('needs a name alone; the model starts on the shelf, free, each token counting as one', async () => {
     const before = await changeSeq();
     const { status, body } = await books.asAdmin('POST', '/models', { name: 'gpt-plain' });
     expect(status).toBe(201);
-    expect(body).toMatchObject({ name: 'gpt-plain', display_name: 'gpt-plain', kind: 'chat', owned_by: 'tollgate', is_on_shelf: true, context_window: null, max_output_tokens: null });
+    expect(body).toMatchObject({
+      name: 'gpt-plain',
+      display_name: 'gpt-plain',
+      kind: 'chat',
+      owned_by: 'tollgate',
+      is_on_shelf: true,
+      context_window: null,
+      max_output_tokens: null,
+    });
     expect(await changeSeq()).toBeGreaterThan(before);
     const shown = (await market()).find((model: { name: string }) => model.name === 'gpt-plain');
-    expect(shown.price).toEqual({ price_per_million: '0', currency: 'USD', weight_input: '1', weight_output: '1', weight_cache_read: '1', weight_cache_write: '1' });
+    expect(shown.price).toEqual({
+      price_per_million: '0',
+      currency: 'USD',
+      weight_input: '1',
+      weight_output: '1',
+      weight_cache_read: '1',
+      weight_cache_write: '1',
+    });
   });
 
   test('a name is taken once, and free again after deletion', async () => {
     const { body } = await books.asAdmin('POST', '/models', { name: 'twice' });
-    expect(await books.asAdmin('POST', '/models', { name: 'twice' })).toMatchObject({ status: 409, body: { code: 'model_name_taken', errors: [{ field: 'name' }] } });
+    expect(await books.asAdmin('POST', '/models', { name: 'twice' })).toMatchObject({
+      status: 409,
+      body: { code: 'model_name_taken', errors: [{ field: 'name' }] },
+    });
     expect((await books.asAdmin('DELETE', `/models/${body.id}`)).status).toBe(204);
     expect((await books.asAdmin('POST', '/models', { name: 'twice' })).status).toBe(201);
     expect((await books.asAdmin('DELETE', `/models/${body.id}`)).status).toBe(404);
   });
 
   test('an alias is one more name: taken once among names and aliases, free again when given up or deleted', async () => {
-    const { status, body } = await books.asAdmin('POST', '/models', { name: 'real', aliases: ['fast', 'cheap'] });
+    const { status, body } = await books.asAdmin('POST', '/models', {
+      name: 'real',
+      aliases: ['fast', 'cheap'],
+    });
     expect([status, body.aliases]).toEqual([201, ['fast', 'cheap']]);
     const taken = { status: 409, body: { code: 'model_name_taken' } };
-    for (const other of [{ name: 'fast' }, { name: 'other', aliases: ['cheap'] }, { name: 'other', aliases: ['real'] }, { name: 'other', aliases: ['other'] }]) expect(await books.asAdmin('POST', '/models', other)).toMatchObject(taken);
+    for (const other of [
+      { name: 'fast' },
+      { name: 'other', aliases: ['cheap'] },
+      { name: 'other', aliases: ['real'] },
+      { name: 'other', aliases: ['other'] },
+    ])
+      expect(await books.asAdmin('POST', '/models', other)).toMatchObject(taken);
     const { body: second } = await books.asAdmin('POST', '/models', { name: 'second' });
-    expect(await books.asAdmin('PUT', `/models/${second.id}`, { name: 'fast' })).toMatchObject(taken);
-    expect((await books.asAdmin('PUT', `/models/${body.id}`, { aliases: ['cheap'] })).body.aliases).toEqual(['cheap']);
-    expect((await books.asAdmin('PUT', `/models/${second.id}`, { aliases: ['fast'] })).status).toBe(200);
+    expect(await books.asAdmin('PUT', `/models/${second.id}`, { name: 'fast' })).toMatchObject(
+      taken,
+    );
+    expect(
+      (await books.asAdmin('PUT', `/models/${body.id}`, { aliases: ['cheap'] })).body.aliases,
+    ).toEqual(['cheap']);
+    expect((await books.asAdmin('PUT', `/models/${second.id}`, { aliases: ['fast'] })).status).toBe(
+      200,
+    );
     expect((await books.asAdmin('DELETE', `/models/${body.id}`)).status).toBe(204);
-    expect((await books.asAdmin('PUT', `/models/${second.id}`, { aliases: ['fast', 'cheap'] })).body.aliases).toEqual(['fast', 'cheap']);
-    expect((await market()).find((one: { name: string }) => one.name === 'second').aliases).toEqual(['fast', 'cheap']);
+    expect(
+      (await books.asAdmin('PUT', `/models/${second.id}`, { aliases: ['fast', 'cheap'] })).body
+        .aliases,
+    ).toEqual(['fast', 'cheap']);
+    expect((await market()).find((one: { name: string }) => one.name === 'second').aliases).toEqual(
+      ['fast', 'cheap'],
+    );
   });
 
   test('of two models that take one alias at the same moment, one is refused', async () => {
-    const answers = await Promise.all(['left', 'right'].map((name) => books.asAdmin('POST', '/models', { name, aliases: ['contested'] })));
+    const answers = await Promise.all(
+      ['left', 'right'].map((name) =>
+        books.asAdmin('POST', '/models', { name, aliases: ['contested'] }),
+      ),
+    );
     expect(answers.map(({ status }) => status).toSorted()).toEqual([201, 409]);
   });
 
   test.each([
-    { name: 'x', aliases: ['y', 'y'] }, { name: 'x', aliases: ['a,b'] }, { name: 'x', aliases: 'y' },
-    {}, { name: '' }, { name: 'a,b' }, { name: 'gpt*' }, { name: 'a b' }, { name: 'a\r\nb' }, { name: 5 }, { name: 'x', kind: 'video' }, { name: 'x', context_window: 0 }, { name: 'x', id: 1 }, { name: 'x', max_output_tokens: '5' },
+    { name: 'x', aliases: ['y', 'y'] },
+    { name: 'x', aliases: ['a,b'] },
+    { name: 'x', aliases: 'y' },
+    {},
+    { name: '' },
+    { name: 'a,b' },
+    { name: 'gpt*' },
+    { name: 'a b' },
+    { name: 'a\r\nb' },
+    { name: 5 },
+    { name: 'x', kind: 'video' },
+    { name: 'x', context_window: 0 },
+    { name: 'x', id: 1 },
+    { name: 'x', max_output_tokens: '5' },
   ])('refuses %j', async (body) => {
     expect((await books.asAdmin('POST', '/models', body)).status).toBe(400);
   });
 
   test('update is partial, the shelf idempotent, and off the shelf is out of the market', async () => {
-    const { body: model } = await books.asAdmin('POST', '/models', { name: 'shelf', max_output_tokens: 10 });
-    expect((await books.asAdmin('PUT', `/models/${model.id}`, { display_name: 'Shelf!' })).body).toMatchObject({ name: 'shelf', display_name: 'Shelf!', max_output_tokens: 10 });
-    for (const verb of ['disable', 'disable'] as const) expect(await books.asAdmin('POST', `/models/${model.id}/${verb}`)).toMatchObject({ status: 200, body: { is_on_shelf: false } });
+    const { body: model } = await books.asAdmin('POST', '/models', {
+      name: 'shelf',
+      max_output_tokens: 10,
+    });
+    expect(
+      (await books.asAdmin('PUT', `/models/${model.id}`, { display_name: 'Shelf!' })).body,
+    ).toMatchObject({ name: 'shelf', display_name: 'Shelf!', max_output_tokens: 10 });
+    for (const verb of ['disable', 'disable'] as const)
+      expect(await books.asAdmin('POST', `/models/${model.id}/${verb}`)).toMatchObject({
+        status: 200,
+        body: { is_on_shelf: false },
+      });
     expect((await market()).map((one: { name: string }) => one.name)).not.toContain('shelf');
-    expect(await books.asAdmin('POST', `/models/${model.id}/enable`)).toMatchObject({ status: 200, body: { is_on_shelf: true } });
-    expect((await books.asAdmin('GET', '/models?is_on_shelf=true&q=shelf')).body).toMatchObject({ total: 1 });
+    expect(await books.asAdmin('POST', `/models/${model.id}/enable`)).toMatchObject({
+      status: 200,
+      body: { is_on_shelf: true },
+    });
+    expect((await books.asAdmin('GET', '/models?is_on_shelf=true&q=shelf')).body).toMatchObject({
+      total: 1,
+    });
     expect((await books.asAdmin('PUT', '/models/999999', { display_name: 'x' })).status).toBe(404);
   });
 
   test('models/my, market and pricing are not taken for ids', async () => {
-    for (const path of ['/models/my', '/models/market', '/models/pricing']) expect((await plane.call('GET', path, { token: user.token })).status).toBe(200);
+    for (const path of ['/models/my', '/models/market', '/models/pricing'])
+      expect((await plane.call('GET', path, { token: user.token })).status).toBe(200);
     expect((await plane.call('GET', '/models', { token: user.token })).status).toBe(403);
   });
 });
@@ -81,24 +152,58 @@ describe('pricing', () => {
   test('adds immutable versions; the newest one that has begun is in force', async () => {
     const { body: model } = await books.asAdmin('POST', '/models', { name: 'priced' });
     const later = new Date(Date.now() + 3_600_000).toISOString();
-    await books.asAdmin('POST', '/models/pricing', { model_id: model.id, price_per_million: '2.5', weight_output: 4, weight_cache_read: '0.1' });
-    expect(await books.asAdmin('POST', '/models/pricing', { model_id: model.id, price_per_million: 9, effective_at: later })).toMatchObject({ status: 201, body: { effective_at: later, price_per_million: '9' } });
-    const inForce = await plane.call('GET', `/models/pricing?model_id=${model.id}&in_force=true`, { token: user.token });
-    expect(inForce.body.data).toMatchObject([{ price_per_million: '2.5', weight_input: '1', weight_output: '4', weight_cache_read: '0.1' }]);
+    await books.asAdmin('POST', '/models/pricing', {
+      model_id: model.id,
+      price_per_million: '2.5',
+      weight_output: 4,
+      weight_cache_read: '0.1',
+    });
+    expect(
+      await books.asAdmin('POST', '/models/pricing', {
+        model_id: model.id,
+        price_per_million: 9,
+        effective_at: later,
+      }),
+    ).toMatchObject({ status: 201, body: { effective_at: later, price_per_million: '9' } });
+    const inForce = await plane.call('GET', `/models/pricing?model_id=${model.id}&in_force=true`, {
+      token: user.token,
+    });
+    expect(inForce.body.data).toMatchObject([
+      { price_per_million: '2.5', weight_input: '1', weight_output: '4', weight_cache_read: '0.1' },
+    ]);
     expect((await books.asAdmin('GET', `/models/pricing?model_id=${model.id}`)).body.total).toBe(3);
-    await expect(books.query('UPDATE price_versions SET price_per_million = 0 WHERE model_id = $1', [model.id])).rejects.toThrow('append-only');
+    await expect(
+      books.query('UPDATE price_versions SET price_per_million = 0 WHERE model_id = $1', [
+        model.id,
+      ]),
+    ).rejects.toThrow('append-only');
   });
 
   test.each([
-    { price_per_million: -1 }, { price_per_million: '1e3' }, { price_per_million: 1e308 }, { price_per_million: '0.0000001' }, { price_per_million: 'NaN' }, { price_per_million: null }, {},
-    { price_per_million: 1, weight_input: -1 }, { price_per_million: 1, weight_input: '0.0000001' }, { price_per_million: 1, weight_input: 1_000_001 }, { price_per_million: 1, surprise: 1 },
-    { price_per_million: 1, effective_at: '2020-01-01T00:00:00Z' }, { price_per_million: 1, effective_at: 'soon' },
+    { price_per_million: -1 },
+    { price_per_million: '1e3' },
+    { price_per_million: 1e308 },
+    { price_per_million: '0.0000001' },
+    { price_per_million: 'NaN' },
+    { price_per_million: null },
+    {},
+    { price_per_million: 1, weight_input: -1 },
+    { price_per_million: 1, weight_input: '0.0000001' },
+    { price_per_million: 1, weight_input: 1_000_001 },
+    { price_per_million: 1, surprise: 1 },
+    { price_per_million: 1, effective_at: '2020-01-01T00:00:00Z' },
+    { price_per_million: 1, effective_at: 'soon' },
   ])('refuses %j', async (body) => {
     const [model] = (await books.asAdmin('GET', '/models')).body.data;
-    expect(await books.asAdmin('POST', '/models/pricing', { model_id: model.id, ...body })).toMatchObject({ status: 400 });
+    expect(
+      await books.asAdmin('POST', '/models/pricing', { model_id: model.id, ...body }),
+    ).toMatchObject({ status: 400 });
   });
 
   test('of an unknown model is 404', async () => {
-    expect((await books.asAdmin('POST', '/models/pricing', { model_id: 999_999, price_per_million: 1 })).status).toBe(404);
+    expect(
+      (await books.asAdmin('POST', '/models/pricing', { model_id: 999_999, price_per_million: 1 }))
+        .status,
+    ).toBe(404);
   });
 });

@@ -29,37 +29,74 @@ export class PricingService {
   ) {}
 
   list(query: PriceList): Promise<Page<PriceResponse>> {
-    const builder = this.prices.createQueryBuilder('price').innerJoin(ModelRow, 'model', 'model.id = price.modelId AND model.deletedAt IS NULL');
-    if (query.model_id !== undefined) builder.andWhere('price.modelId = :modelId', { modelId: query.model_id });
-    if (query.in_force !== undefined) builder.andWhere(query.in_force ? IN_FORCE : `NOT (${IN_FORCE})`);
-    const columns = { id: 'price.id', model_id: 'price.modelId', effective_at: 'price.effectiveAt' };
-    return readPage(builder, query, { columns, search: ['model.name'], map: (row) => this.toResponse(row) });
+    const builder = this.prices
+      .createQueryBuilder('price')
+      .innerJoin(ModelRow, 'model', 'model.id = price.modelId AND model.deletedAt IS NULL');
+    if (query.model_id !== undefined)
+      builder.andWhere('price.modelId = :modelId', { modelId: query.model_id });
+    if (query.in_force !== undefined)
+      builder.andWhere(query.in_force ? IN_FORCE : `NOT (${IN_FORCE})`);
+    const columns = {
+      id: 'price.id',
+      model_id: 'price.modelId',
+      effective_at: 'price.effectiveAt',
+    };
+    return readPage(builder, query, {
+      columns,
+      search: ['model.name'],
+      map: (row) => this.toResponse(row),
+    });
   }
 
   set(caller: Caller, body: SetPrice): Promise<PriceResponse> {
     return this.transactions.run(async (tx) => {
-      const model = await tx.getRepository(ModelRow).findOneBy({ id: body.model_id, deletedAt: IsNull() });
+      const model = await tx
+        .getRepository(ModelRow)
+        .findOneBy({ id: body.model_id, deletedAt: IsNull() });
       if (!model) throw new Refusal('not_found', { detail: 'There is no such model' });
-      const row = await this.insert(tx, { ...columnsOf(body), ...effectiveAt(body.effective_at), createdBy: caller.userId });
-      this.activity.record(tx, caller, { action: 'model.price', target: { kind: 'model', id: model.id }, after: this.toResponse(row) });
+      const row = await this.insert(tx, {
+        ...columnsOf(body),
+        ...effectiveAt(body.effective_at),
+        createdBy: caller.userId,
+      });
+      this.activity.record(tx, caller, {
+        action: 'model.price',
+        target: { kind: 'model', id: model.id },
+        after: this.toResponse(row),
+      });
       this.snapshots.changed(tx);
       return this.toResponse(row);
     });
   }
 
   /** Every model has a price from its first moment: nothing, each token counting as one. */
-  async createFirst(tx: EntityManager, { modelId, callerId }: { modelId: number; callerId: number | null }): Promise<void> {
-    await tx.query('INSERT INTO price_versions (model_id, price_per_million, created_by) VALUES ($1, 0, $2)', [modelId, callerId]);
+  async createFirst(
+    tx: EntityManager,
+    { modelId, callerId }: { modelId: number; callerId: number | null },
+  ): Promise<void> {
+    await tx.query(
+      'INSERT INTO price_versions (model_id, price_per_million, created_by) VALUES ($1, 0, $2)',
+      [modelId, callerId],
+    );
   }
 
   /** What a million charged tokens cost at this moment of the database's clock. */
   async pricePerMillion(tx: EntityManager, modelId: number): Promise<Micros> {
-    const row = await tx.getRepository(PriceVersionRow).createQueryBuilder('price').where('price.modelId = :modelId', { modelId }).andWhere(IN_FORCE).getOneOrFail();
+    const row = await tx
+      .getRepository(PriceVersionRow)
+      .createQueryBuilder('price')
+      .where('price.modelId = :modelId', { modelId })
+      .andWhere(IN_FORCE)
+      .getOneOrFail();
     return micros(row.pricePerMillion);
   }
 
   async pricesInForce(modelIds: readonly number[]): Promise<Map<number, PriceTag>> {
-    const rows = await this.prices.createQueryBuilder('price').where('price.modelId = ANY(:modelIds)', { modelIds }).andWhere(IN_FORCE).getMany();
+    const rows = await this.prices
+      .createQueryBuilder('price')
+      .where('price.modelId = ANY(:modelIds)', { modelIds })
+      .andWhere(IN_FORCE)
+      .getMany();
     return new Map(rows.map((row) => [row.modelId, toTag(row, this.config.CURRENCY)]));
   }
 
@@ -69,14 +106,23 @@ export class PricingService {
     return row && this.toResponse(row);
   }
 
-  private async insert(tx: EntityManager, columns: Partial<PriceVersionRow>): Promise<PriceVersionRow> {
+  private async insert(
+    tx: EntityManager,
+    columns: Partial<PriceVersionRow>,
+  ): Promise<PriceVersionRow> {
     const repository = tx.getRepository(PriceVersionRow);
     const inserted = await repository.insert(columns);
     return repository.findOneByOrFail({ id: inserted.identifiers[0]?.['id'] });
   }
 
   private toResponse(row: PriceVersionRow): PriceResponse {
-    return { id: row.id, model_id: row.modelId, ...toTag(row, this.config.CURRENCY), effective_at: row.effectiveAt.toISOString(), created_at: row.createdAt.toISOString() };
+    return {
+      id: row.id,
+      model_id: row.modelId,
+      ...toTag(row, this.config.CURRENCY),
+      effective_at: row.effectiveAt.toISOString(),
+      created_at: row.createdAt.toISOString(),
+    };
   }
 }
 
@@ -95,7 +141,8 @@ function toTag(row: PriceVersionRow, currency: string): PriceTag {
 function effectiveAt(text: string | undefined): Partial<PriceVersionRow> {
   const now = Date.now();
   const asked = text === undefined ? now : Date.parse(text);
-  if (asked < now - PAST_TOLERANCE_MS) throw invalidField('effective_at', 'must not lie in the past: what was served was priced');
+  if (asked < now - PAST_TOLERANCE_MS)
+    throw invalidField('effective_at', 'must not lie in the past: what was served was priced');
   return asked > now ? { effectiveAt: new Date(asked) } : {};
 }
 

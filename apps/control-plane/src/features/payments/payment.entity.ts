@@ -6,7 +6,9 @@ export class Payment {
   @PrimaryGeneratedColumn() id: number;
   @Column({ name: 'user_id', type: 'integer' }) userId: number;
   @Column({ type: 'text' }) provider: string;
-  @Column({ name: 'provider_reference', type: 'text', nullable: true }) providerReference: string | null;
+  @Column({ name: 'provider_reference', type: 'text', nullable: true }) providerReference:
+    | string
+    | null;
   @Column({ type: 'bigint', transformer: bigintColumn }) amount: bigint;
   @Column({ type: 'text' }) currency: string;
   @Column({ type: 'text' }) status: 'open' | 'paid' | 'failed';

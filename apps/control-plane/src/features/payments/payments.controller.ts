@@ -1,4 +1,12 @@
-import { Body, Controller, Headers, HttpCode, Post, Req, type RawBodyRequest } from '@nestjs/common';
+import {
+  Body,
+  Controller,
+  Headers,
+  HttpCode,
+  Post,
+  Req,
+  type RawBodyRequest,
+} from '@nestjs/common';
 import { ApiExcludeEndpoint, ApiTags } from '@nestjs/swagger';
 import type { Request } from 'express';
 import { FromCaller, type Caller } from '../../platform/access/caller.ts';
@@ -15,8 +23,14 @@ export class PaymentsController {
 
   @Post('wallet/recharge')
   @Permission('user')
-  @Answers('Recharge the wallet through the payment provider', paymentResponseSchema, { refuses: ['not_found', 'payments_not_configured', 'payment_provider_failed', 'balance_limit'] })
-  recharge(@FromCaller() caller: Caller, @IdempotencyKey() key: string | undefined, @Body({ schema: rechargeBody }) body: RechargeBody) {
+  @Answers('Recharge the wallet through the payment provider', paymentResponseSchema, {
+    refuses: ['not_found', 'payments_not_configured', 'payment_provider_failed', 'balance_limit'],
+  })
+  recharge(
+    @FromCaller() caller: Caller,
+    @IdempotencyKey() key: string | undefined,
+    @Body({ schema: rechargeBody }) body: RechargeBody,
+  ) {
     return this.payments.recharge(caller, key, body);
   }
 
@@ -25,7 +39,10 @@ export class PaymentsController {
   @Permission('public')
   @HttpCode(200)
   @ApiExcludeEndpoint()
-  stripe(@Req() request: RawBodyRequest<Request>, @Headers('stripe-signature') signature: string | undefined) {
+  stripe(
+    @Req() request: RawBodyRequest<Request>,
+    @Headers('stripe-signature') signature: string | undefined,
+  ) {
     return this.payments.takeNotice('stripe', request.rawBody ?? Buffer.alloc(0), signature);
   }
 }

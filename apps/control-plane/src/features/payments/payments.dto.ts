@@ -1,6 +1,11 @@
 import { formatAmount } from '@tollgate/money';
 import { z } from 'zod';
-import { amountText, currencyField, idField, timeField } from '../../platform/http/answer-fields.ts';
+import {
+  amountText,
+  currencyField,
+  idField,
+  timeField,
+} from '../../platform/http/answer-fields.ts';
 import { positiveAmountField } from '../../platform/http/amount-field.ts';
 import type { Payment } from './payment.entity.ts';
 
@@ -20,13 +25,18 @@ export const paymentResponseSchema = z
     amount: amountText,
     currency: currencyField,
     checkout_url: z.string().nullable().describe('Where to pay; null when it is paid'),
-    balance: amountText.nullable().describe("The wallet's after the credit; null while the payment is open"),
+    balance: amountText
+      .nullable()
+      .describe("The wallet's after the credit; null while the payment is open"),
     created_at: timeField,
   })
   .meta({ id: 'Payment' });
 export type PaymentResponse = z.output<typeof paymentResponseSchema>;
 
-export function toPaymentResponse(row: Payment, { checkoutUrl, balance }: { checkoutUrl: string | null; balance: bigint | null }): PaymentResponse {
+export function toPaymentResponse(
+  row: Payment,
+  { checkoutUrl, balance }: { checkoutUrl: string | null; balance: bigint | null },
+): PaymentResponse {
   return {
     id: row.id,
     user_id: row.userId,

@@ -13,7 +13,10 @@ import { StripeProvider } from './stripe-provider.ts';
 @Module({
   imports: [TypeOrmModule.forFeature([Payment]), ActivityModule, WalletModule],
   controllers: [PaymentsController],
-  providers: [PaymentsService, { provide: PAYMENT_PROVIDER, inject: [CONFIG], useFactory: chooseProvider }],
+  providers: [
+    PaymentsService,
+    { provide: PAYMENT_PROVIDER, inject: [CONFIG], useFactory: chooseProvider },
+  ],
 })
 export class PaymentsModule {}
 
@@ -22,7 +25,12 @@ function chooseProvider(config: Config): PaymentProvider | null {
     case 'sandbox':
       return new SandboxProvider();
     case 'stripe':
-      return new StripeProvider({ secretKey: config.STRIPE_SECRET_KEY ?? '', webhookSecret: config.STRIPE_WEBHOOK_SECRET ?? '', returnUrl: config.PAYMENT_RETURN_URL ?? '', apiUrl: config.STRIPE_API_URL });
+      return new StripeProvider({
+        secretKey: config.STRIPE_SECRET_KEY ?? '',
+        webhookSecret: config.STRIPE_WEBHOOK_SECRET ?? '',
+        returnUrl: config.PAYMENT_RETURN_URL ?? '',
+        apiUrl: config.STRIPE_API_URL,
+      });
     case 'none':
       return null;
   }

@@ -25,34 +25,70 @@ export class PaymentsService {
     @Inject(CONFIG) private readonly config: Config,
   ) {}
 
-  async recharge(caller: Caller, key: string | undefined, body: RechargeBody): Promise<PaymentResponse> {
+  async recharge(
+    caller: Caller,
+    key: string | undefined,
+    body: RechargeBody,
+  ): Promise<PaymentResponse> {
     const { provider } = this;
     if (!provider) throw new Refusal('payments_not_configured');
     const userId = await this.scope.resolve(caller, body.user_id);
-    return this.idempotency.run({ userId: caller.userId, route: 'POST /wallet/recharge', key, body, status: 201 }, async (tx) => {
-      await this.scope.keep(tx, userId);
-      const payment = await this.insert(tx, { userId, provider: provider.name, amount: body.amount, createdBy: caller.userId });
-      // Inside the transaction on purpose: no answer reaches the payer unless the row is there, and the provider's own time limit is far below the database's.
-      const opened = await provider.open({ paymentId: payment.id, userId, amount: body.amount, currency: payment.currency });
-      const saved = await tx.getRepository(Payment).save({ ...payment, providerReference: opened.reference });
-      this.activity.record(tx, caller, { action: 'wallet.recharge', target: { kind: 'payment', id: payment.id }, after: { user_id: userId, amount: formatAmount(body.amount), provider: provider.name } });
-      if (!opened.isPaid) return toPaymentResponse(saved, { checkoutUrl: opened.checkoutUrl, balance: null });
-      const { payment: paid, balance } = await this.credit(tx, saved, caller);
-      return toPaymentResponse(paid, { checkoutUrl: null, balance });
-    });
+    return this.idempotency.run(
+      { userId: caller.userId, route: 'POST /wallet/recharge', key, body, status: 201 },
+      async (tx) => {
+        await this.scope.keep(tx, userId);
+        const payment = await this.insert(tx, {
+          userId,
+          provider: provider.name,
+          amount: body.amount,
+          createdBy: caller.userId,
+        });
+        // Inside the transaction on purpose: no answer reaches the payer unless the row is there, and the provider's own time limit is far below the database's.
+        const opened = await provider.open({
+          paymentId: payment.id,
+          userId,
+          amount: body.amount,
+          currency: payment.currency,
+        });
+        const saved = await tx
+          .getRepository(Payment)
+          .save({ ...payment, providerReference: opened.reference });
+        this.activity.record(tx, caller, {
+          action: 'wallet.recharge',
+          target: { kind: 'payment', id: payment.id },
+          after: { user_id: userId, amount: formatAmount(body.amount), provider: provider.name },
+        });
+        if (!opened.isPaid)
+          return toPaymentResponse(saved, { checkoutUrl: opened.checkoutUrl, balance: null });
+        const { payment: paid, balance } = await this.credit(tx, saved, caller);
+        return toPaymentResponse(paid, { checkoutUrl: null, balance });
+      },
+    );
   }
 
   /** A provider's own word. Genuine ones are answered 200 even when they change nothing, or the provider would repeat them for days. */
-  async takeNotice(providerName: string, rawBody: Buffer, signature: string | undefined): Promise<{ received: true }> {
+  async takeNotice(
+    providerName: string,
+    rawBody: Buffer,
+    signature: string | undefined,
+  ): Promise<{ received: true }> {
     const { provider } = this;
     if (provider?.name !== providerName || !provider.readNotice) throw new Refusal('not_found');
     const notice = provider.readNotice(rawBody, signature);
-    if (notice.kind !== 'other') await this.transactions.run((tx) => this.apply(tx, providerName, notice));
+    if (notice.kind !== 'other')
+      await this.transactions.run((tx) => this.apply(tx, providerName, notice));
     return { received: true };
   }
 
-  private async apply(tx: EntityManager, providerName: string, notice: Exclude<PaymentNotice, { kind: 'other' }>): Promise<void> {
-    const payment = await tx.getRepository(Payment).findOne({ where: { provider: providerName, providerReference: notice.reference }, lock: { mode: 'pessimistic_write' } });
+  private async apply(
+    tx: EntityManager,
+    providerName: string,
+    notice: Exclude<PaymentNotice, { kind: 'other' }>,
+  ): Promise<void> {
+    const payment = await tx.getRepository(Payment).findOne({
+      where: { provider: providerName, providerReference: notice.reference },
+      lock: { mode: 'pessimistic_write' },
+    });
     // Not ours (one Stripe account may serve several shops), or told before.
     if (!payment || payment.status === 'paid') return;
     const target = { kind: 'payment', id: payment.id };
@@ -63,28 +99,54 @@ export class PaymentsService {
       return;
     }
     if (notice.amount !== payment.amount || notice.currency !== payment.currency) {
-      throw new Refusal('payment_mismatch', { cause: `payment ${payment.id}: asked ${payment.amount} ${payment.currency}, told ${notice.amount} ${notice.currency}` });
+      throw new Refusal('payment_mismatch', {
+        cause: `payment ${payment.id}: asked ${payment.amount} ${payment.currency}, told ${notice.amount} ${notice.currency}`,
+      });
     }
     await this.credit(tx, payment, actor);
-    this.activity.record(tx, actor, { action: 'payment.paid', target, after: { user_id: payment.userId, amount: formatAmount(payment.amount) } });
+    this.activity.record(tx, actor, {
+      action: 'payment.paid',
+      target,
+      after: { user_id: payment.userId, amount: formatAmount(payment.amount) },
+    });
   }
 
   /** Credits a payment once: the ledger knows its reference. */
-  private async credit(tx: EntityManager, payment: Payment, actor: Actor): Promise<{ payment: Payment; balance: bigint | null }> {
+  private async credit(
+    tx: EntityManager,
+    payment: Payment,
+    actor: Actor,
+  ): Promise<{ payment: Payment; balance: bigint | null }> {
     const wallet = { kind: 'wallet', userId: payment.userId } as const;
     const posted = await this.ledger.post(tx, {
       kind: 'recharge',
       reference: `payment:${payment.id}`,
       actorUserId: actor.userId,
       note: payment.provider,
-      entries: [{ account: { kind: 'payments' }, amount: micros(-payment.amount) }, { account: wallet, amount: micros(payment.amount) }],
+      entries: [
+        { account: { kind: 'payments' }, amount: micros(-payment.amount) },
+        { account: wallet, amount: micros(payment.amount) },
+      ],
     });
-    const paid = await tx.getRepository(Payment).save({ ...payment, status: 'paid', paidAt: payment.paidAt ?? new Date() });
+    const paid = await tx
+      .getRepository(Payment)
+      .save({ ...payment, status: 'paid', paidAt: payment.paidAt ?? new Date() });
     return { payment: paid, balance: posted?.balances[1]?.balance ?? null };
   }
 
-  private async insert(tx: EntityManager, payment: Pick<Payment, 'userId' | 'provider' | 'amount' | 'createdBy'>): Promise<Payment> {
+  private async insert(
+    tx: EntityManager,
+    payment: Pick<Payment, 'userId' | 'provider' | 'amount' | 'createdBy'>,
+  ): Promise<Payment> {
     const payments = tx.getRepository(Payment);
-    return payments.save(payments.create({ ...payment, currency: this.config.CURRENCY, status: 'open', providerReference: null, paidAt: null }));
+    return payments.save(
+      payments.create({
+        ...payment,
+        currency: this.config.CURRENCY,
+        status: 'open',
+        providerReference: null,
+        paidAt: null,
+      }),
+    );
   }
 }

@@ -4,7 +4,11 @@ import type { AddressInfo } from 'node:net';
 import { micros } from '@tollgate/money';
 import { Stripe } from 'stripe';
 import { loadConfig } from '../../config.ts';
-import { send, startControlPlane, type ControlPlane } from '../../testing/control-plane-under-test.ts';
+import {
+  send,
+  startControlPlane,
+  type ControlPlane,
+} from '../../testing/control-plane-under-test.ts';
 import { fromMinorUnits, toMinorUnits } from './minor-units.ts';
 
 const SECRET_KEY = 'sk_test_canary';
@@ -12,17 +16,27 @@ const WEBHOOK_SECRET = 'whsec_0123456789abcdef0123';
 
 /** Speaks the one call of Stripe's API that is used, over HTTP, in Stripe's own encoding. */
 class StripeServer {
-  readonly sessions: { id: string; form: URLSearchParams; authorization: string | undefined }[] = [];
+  readonly sessions: { id: string; form: URLSearchParams; authorization: string | undefined }[] =
+    [];
   failWith: { status: number; body: object } | undefined;
   private readonly server: Server = createServer((request, response) => {
     const chunks: Buffer[] = [];
-    request.on('data', (chunk: Buffer) => chunks.push(chunk)).on('end', () => {
-      response.setHeader('content-type', 'application/json');
-      if (this.failWith) return response.writeHead(this.failWith.status).end(JSON.stringify(this.failWith.body));
-      const id = `cs_test_${this.sessions.length + 1}`;
-      this.sessions.push({ id, form: new URLSearchParams(Buffer.concat(chunks).toString()), authorization: request.headers.authorization });
-      return response.end(JSON.stringify({ id, object: 'checkout.session', url: `https://checkout.example/${id}` }));
-    });
+    request
+      .on('data', (chunk: Buffer) => chunks.push(chunk))
+      .on('end', () => {
+        response.setHeader('content-type', 'application/json');
+        if (this.failWith)
+          return response.writeHead(this.failWith.status).end(JSON.stringify(this.failWith.body));
+        const id = `cs_test_${this.sessions.length + 1}`;
+        this.sessions.push({
+          id,
+          form: new URLSearchParams(Buffer.concat(chunks).toString()),
+          authorization: request.headers.authorization,
+        });
+        return response.end(
+          JSON.stringify({ id, object: 'checkout.session', url: `https://checkout.example/${id}` }),
+        );
+      });
   });
 
   async start(): Promise<string> {
@@ -41,7 +55,13 @@ const signer = new Stripe(SECRET_KEY).webhooks;
 let plane: ControlPlane;
 let user: { id: number; token: string };
 beforeAll(async () => {
-  plane = await startControlPlane({ PAYMENTS: 'stripe', STRIPE_SECRET_KEY: SECRET_KEY, STRIPE_WEBHOOK_SECRET: WEBHOOK_SECRET, PAYMENT_RETURN_URL: 'https://console.example/wallet', STRIPE_API_URL: await stripeServer.start() });
+  plane = await startControlPlane({
+    PAYMENTS: 'stripe',
+    STRIPE_SECRET_KEY: SECRET_KEY,
+    STRIPE_WEBHOOK_SECRET: WEBHOOK_SECRET,
+    PAYMENT_RETURN_URL: 'https://console.example/wallet',
+    STRIPE_API_URL: await stripeServer.start(),
+  });
   user = await plane.createUser('payer');
 }, 60_000);
 afterAll(async () => {
@@ -49,57 +69,143 @@ afterAll(async () => {
   await plane?.stop();
 });
 
-const recharge = (amount: string, headers: Record<string, string> = {}) => plane.call('POST', '/wallet/recharge', { token: user.token, body: { amount }, headers });
-const balance = async () => (await plane.call('GET', '/wallet', { token: user.token })).body.balance;
-const eventOf = (id: string, amountTotal: number, { type = 'checkout.session.completed', status = 'paid', currency = 'usd' } = {}) =>
-  JSON.stringify({ id: 'evt_1', object: 'event', type, data: { object: { id, object: 'checkout.session', payment_status: status, amount_total: amountTotal, currency } } });
-const notify = (payload: string, signature = signer.generateTestHeaderString({ payload, secret: WEBHOOK_SECRET })) =>
-  send(`${plane.url}/webhooks/stripe`, 'POST', { rawBody: payload, headers: { 'stripe-signature': signature } });
+const recharge = (amount: string, headers: Record<string, string> = {}) =>
+  plane.call('POST', '/wallet/recharge', { token: user.token, body: { amount }, headers });
+const balance = async () =>
+  (await plane.call('GET', '/wallet', { token: user.token })).body.balance;
+const eventOf = (
+  id: string,
+  amountTotal: number,
+  { type = 'checkout.session.completed', status = 'paid', currency = 'usd' } = {},
+) =>
+  JSON.stringify({
+    id: 'evt_1',
+    object: 'event',
+    type,
+    data: {
+      object: {
+        id,
+        object: 'checkout.session',
+        payment_status: status,
+        amount_total: amountTotal,
+        currency,
+      },
+    },
+  });
+const notify = (
+  payload: string,
+  signature = signer.generateTestHeaderString({ payload, secret: WEBHOOK_SECRET }),
+) =>
+  send(`${plane.url}/webhooks/stripe`, 'POST', {
+    rawBody: payload,
+    headers: { 'stripe-signature': signature },
+  });
 
 describe('recharging through Stripe', () => {
   test('opens a checkout, and the signed notice credits it exactly once however often it comes', async () => {
     const before = await balance();
     const opened = await recharge('12.34');
-    expect(opened).toMatchObject({ status: 201, body: { provider: 'stripe', status: 'open', amount: '12.34', balance: null, checkout_url: expect.stringContaining('https://checkout.example/') } });
+    expect(opened).toMatchObject({
+      status: 201,
+      body: {
+        provider: 'stripe',
+        status: 'open',
+        amount: '12.34',
+        balance: null,
+        checkout_url: expect.stringContaining('https://checkout.example/'),
+      },
+    });
     const session = stripeServer.sessions.at(-1);
     expect(session?.authorization).toBe(`Bearer ${SECRET_KEY}`);
     expect(session?.form.get('line_items[0][price_data][unit_amount]')).toBe('1234');
     expect(session?.form.get('line_items[0][price_data][currency]')).toBe('usd');
     expect(await balance()).toBe(before);
 
-    const answers = await Promise.all(Array.from({ length: 20 }, () => notify(eventOf(session?.id ?? '', 1234))));
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, () => notify(eventOf(session?.id ?? '', 1234))),
+    );
     expect(answers.map((answer) => answer.status)).toEqual(Array.from({ length: 20 }, () => 200));
     expect(await balance()).toBe('12.34');
-    expect(await plane.dataSource.query("SELECT count(*)::int AS n FROM ledger_transactions WHERE kind = 'recharge'")).toEqual([{ n: 1 }]);
+    expect(
+      await plane.dataSource.query(
+        "SELECT count(*)::int AS n FROM ledger_transactions WHERE kind = 'recharge'",
+      ),
+    ).toEqual([{ n: 1 }]);
   });
 
   test('one Idempotency-Key opens one checkout', async () => {
     const sessions = stripeServer.sessions.length;
-    const [first, second] = [await recharge('5', { 'idempotency-key': 'k' }), await recharge('5', { 'idempotency-key': 'k' })];
+    const [first, second] = [
+      await recharge('5', { 'idempotency-key': 'k' }),
+      await recharge('5', { 'idempotency-key': 'k' }),
+    ];
     expect(second.body).toEqual(first.body);
     expect(stripeServer.sessions).toHaveLength(sessions + 1);
   });
 
   test.each([
     ['no signature', (payload: string) => ({ payload, signature: '' })],
-    ['a signature with an empty secret', (payload: string) => ({ payload, signature: signer.generateTestHeaderString({ payload, secret: '' }) })],
-    ['a signature with another secret', (payload: string) => ({ payload, signature: signer.generateTestHeaderString({ payload, secret: 'whsec_other' }) })],
-    ['a signature of another body', (payload: string) => ({ payload, signature: signer.generateTestHeaderString({ payload: `${payload} `, secret: WEBHOOK_SECRET }) })],
-    ['an old signature', (payload: string) => ({ payload, signature: signer.generateTestHeaderString({ payload, secret: WEBHOOK_SECRET, timestamp: Math.floor(Date.now() / 1000) - 600 }) })],
+    [
+      'a signature with an empty secret',
+      (payload: string) => ({
+        payload,
+        signature: signer.generateTestHeaderString({ payload, secret: '' }),
+      }),
+    ],
+    [
+      'a signature with another secret',
+      (payload: string) => ({
+        payload,
+        signature: signer.generateTestHeaderString({ payload, secret: 'whsec_other' }),
+      }),
+    ],
+    [
+      'a signature of another body',
+      (payload: string) => ({
+        payload,
+        signature: signer.generateTestHeaderString({
+          payload: `${payload} `,
+          secret: WEBHOOK_SECRET,
+        }),
+      }),
+    ],
+    [
+      'an old signature',
+      (payload: string) => ({
+        payload,
+        signature: signer.generateTestHeaderString({
+          payload,
+          secret: WEBHOOK_SECRET,
+          timestamp: Math.floor(Date.now() / 1000) - 600,
+        }),
+      }),
+    ],
   ])('a notice with %s is 400 and credits nothing (S29)', async (_, forge) => {
     await recharge('7');
     const before = await balance();
     const { payload, signature } = forge(eventOf(stripeServer.sessions.at(-1)?.id ?? '', 700));
-    expect(await notify(payload, signature)).toMatchObject({ status: 400, body: { code: 'invalid_signature' } });
+    expect(await notify(payload, signature)).toMatchObject({
+      status: 400,
+      body: { code: 'invalid_signature' },
+    });
     expect(await balance()).toBe(before);
   });
 
-  test.each([['more', 701, 'usd'], ['less', 699, 'usd'], ['another currency', 700, 'eur']])('a notice of %s than was asked for is 400 and credits nothing (S29)', async (_, amount, currency) => {
-    await recharge('7');
-    const before = await balance();
-    expect(await notify(eventOf(stripeServer.sessions.at(-1)?.id ?? '', amount, { currency }))).toMatchObject({ status: 400, body: { code: 'payment_mismatch' } });
-    expect(await balance()).toBe(before);
-  });
+  test.each([
+    ['more', 701, 'usd'],
+    ['less', 699, 'usd'],
+    ['another currency', 700, 'eur'],
+  ])(
+    'a notice of %s than was asked for is 400 and credits nothing (S29)',
+    async (_, amount, currency) => {
+      await recharge('7');
+      const before = await balance();
+      expect(
+        await notify(eventOf(stripeServer.sessions.at(-1)?.id ?? '', amount, { currency })),
+      ).toMatchObject({ status: 400, body: { code: 'payment_mismatch' } });
+      expect(await balance()).toBe(before);
+    },
+  );
 
   test('a session that is not paid yet credits with the later notice, an expired one never, a strange one is taken quietly', async () => {
     await recharge('3');
@@ -110,50 +216,90 @@ describe('recharging through Stripe', () => {
     await notify(eventOf(id, 300, { type: 'checkout.session.async_payment_succeeded' }));
     expect(Number(await balance())).toBe(before + 3);
     await notify(eventOf(id, 300, { type: 'checkout.session.expired' }));
-    expect(await plane.dataSource.query('SELECT status FROM payments WHERE provider_reference = $1', [id])).toEqual([{ status: 'paid' }]);
+    expect(
+      await plane.dataSource.query('SELECT status FROM payments WHERE provider_reference = $1', [
+        id,
+      ]),
+    ).toEqual([{ status: 'paid' }]);
     expect((await notify(eventOf('cs_of_another_shop', 300))).status).toBe(200);
-    expect((await notify(JSON.stringify({ id: 'evt_2', object: 'event', type: 'customer.created', data: { object: {} } }))).status).toBe(200);
+    expect(
+      (
+        await notify(
+          JSON.stringify({
+            id: 'evt_2',
+            object: 'event',
+            type: 'customer.created',
+            data: { object: {} },
+          }),
+        )
+      ).status,
+    ).toBe(200);
     expect(Number(await balance())).toBe(before + 3);
   });
 
   test('fractions of a cent are refused', async () => {
-    expect(await recharge('1.001')).toMatchObject({ status: 400, body: { errors: [{ field: 'amount' }] } });
+    expect(await recharge('1.001')).toMatchObject({
+      status: 400,
+      body: { errors: [{ field: 'amount' }] },
+    });
   });
 
   test('a provider that fails is 503, tells no secret and leaves no payment behind', async () => {
-    stripeServer.failWith = { status: 401, body: { error: { type: 'invalid_request_error', message: `Invalid API Key provided: ${SECRET_KEY}` } } };
+    stripeServer.failWith = {
+      status: 401,
+      body: {
+        error: {
+          type: 'invalid_request_error',
+          message: `Invalid API Key provided: ${SECRET_KEY}`,
+        },
+      },
+    };
     try {
       const [{ n }] = await plane.dataSource.query('SELECT count(*)::int AS n FROM payments');
       const answer = await recharge('2');
       expect(answer).toMatchObject({ status: 503, body: { code: 'payment_provider_failed' } });
       expect(JSON.stringify(answer.body)).not.toContain('canary');
-      expect(await plane.dataSource.query('SELECT count(*)::int AS n FROM payments')).toEqual([{ n }]);
+      expect(await plane.dataSource.query('SELECT count(*)::int AS n FROM payments')).toEqual([
+        { n },
+      ]);
     } finally {
       stripeServer.failWith = undefined;
     }
   });
 });
 
-test.each(['STRIPE_WEBHOOK_SECRET', 'STRIPE_SECRET_KEY'])('an empty %s refuses to start (S29)', (name) => {
-  expect(() => loadConfig({ ...plane.environment, [name]: '' })).toThrow(new RegExp(name));
-});
+test.each(['STRIPE_WEBHOOK_SECRET', 'STRIPE_SECRET_KEY'])(
+  'an empty %s refuses to start (S29)',
+  (name) => {
+    expect(() => loadConfig({ ...plane.environment, [name]: '' })).toThrow(new RegExp(name));
+  },
+);
 
 test('without a provider a recharge is 409 and the webhook is unknown', async () => {
   const bare = await startControlPlane({ PAYMENTS: 'none' });
   try {
-    expect(await bare.call('POST', '/wallet/recharge', { token: bare.adminToken, body: { amount: 1 } })).toMatchObject({ status: 409, body: { code: 'payments_not_configured' } });
+    expect(
+      await bare.call('POST', '/wallet/recharge', { token: bare.adminToken, body: { amount: 1 } }),
+    ).toMatchObject({ status: 409, body: { code: 'payments_not_configured' } });
     expect((await send(`${bare.url}/webhooks/stripe`, 'POST', { rawBody: '{}' })).status).toBe(404);
   } finally {
     await bare.stop();
   }
 }, 60_000);
 
-test.each([['USD', 1_230_000n, 123], ['JPY', 5_000_000n, 5], ['KWD', 1_250_000n, 1250]])('%s: %d micro-units are %d smallest units and back', (currency, amount, units) => {
+test.each([
+  ['USD', 1_230_000n, 123],
+  ['JPY', 5_000_000n, 5],
+  ['KWD', 1_250_000n, 1250],
+])('%s: %d micro-units are %d smallest units and back', (currency, amount, units) => {
   expect(toMinorUnits(micros(amount), currency)).toBe(units);
   expect(fromMinorUnits(units, currency)).toBe(amount);
 });
 
-test.each([['USD', 1_234_500n], ['JPY', 5_500_000n], ['KWD', 1_251_000n]])('%s cannot pay %d micro-units', (currency, amount) => {
+test.each([
+  ['USD', 1_234_500n],
+  ['JPY', 5_500_000n],
+  ['KWD', 1_251_000n],
+])('%s cannot pay %d micro-units', (currency, amount) => {
   expect(toMinorUnits(micros(amount), currency)).toBeUndefined();
 });
-

@@ -2,7 +2,12 @@ import { Stripe } from 'stripe';
 import { z } from 'zod';
 import { Refusal, invalidField } from '../../platform/http/refusal.ts';
 import { fromMinorUnits, toMinorUnits } from './minor-units.ts';
-import type { OpenedPayment, PaymentNotice, PaymentProvider, PaymentRequest } from './payment-provider.ts';
+import type {
+  OpenedPayment,
+  PaymentNotice,
+  PaymentProvider,
+  PaymentRequest,
+} from './payment-provider.ts';
 
 /** Below the database's limit for an idle transaction, which waits for this call. */
 const TIMEOUT_MS = 10_000;
@@ -19,7 +24,12 @@ export interface StripeSettings {
   apiUrl: string;
 }
 
-const session = z.object({ id: z.string(), payment_status: z.string().optional(), amount_total: z.number().int().nullish(), currency: z.string().nullish() });
+const session = z.object({
+  id: z.string(),
+  payment_status: z.string().optional(),
+  amount_total: z.number().int().nullish(),
+  currency: z.string().nullish(),
+});
 
 /** Stripe Checkout. https://docs.stripe.com/payments/checkout/fulfillment */
 export class StripeProvider implements PaymentProvider {
@@ -41,18 +51,32 @@ export class StripeProvider implements PaymentProvider {
 
   async open({ paymentId, amount, currency }: PaymentRequest): Promise<OpenedPayment> {
     const unitAmount = toMinorUnits(amount, currency);
-    if (unitAmount === undefined) throw invalidField('amount', `must be a whole number of the smallest units of ${currency}`);
+    if (unitAmount === undefined)
+      throw invalidField('amount', `must be a whole number of the smallest units of ${currency}`);
     const opened = await this.stripe.checkout.sessions
       .create({
         mode: 'payment',
-        line_items: [{ quantity: 1, price_data: { currency: currency.toLowerCase(), unit_amount: unitAmount, product_data: { name: 'Wallet recharge' } } }],
+        line_items: [
+          {
+            quantity: 1,
+            price_data: {
+              currency: currency.toLowerCase(),
+              unit_amount: unitAmount,
+              product_data: { name: 'Wallet recharge' },
+            },
+          },
+        ],
         client_reference_id: String(paymentId),
         success_url: this.settings.returnUrl,
         cancel_url: this.settings.returnUrl,
       })
       .catch((error: unknown) => {
         // Whatever Stripe says about our key or account is not for the payer; an amount out of its range is.
-        if (error instanceof Stripe.errors.StripeInvalidRequestError && error.code?.startsWith('amount_too_')) throw invalidField('amount', error.code);
+        if (
+          error instanceof Stripe.errors.StripeInvalidRequestError &&
+          error.code?.startsWith('amount_too_')
+        )
+          throw invalidField('amount', error.code);
         throw new Refusal('payment_provider_failed', { retryAfterSeconds: 5, cause: error });
       });
     return { reference: opened.id, checkoutUrl: opened.url, isPaid: false };
@@ -72,9 +96,17 @@ export class StripeProvider implements PaymentProvider {
     }
   }
 
-  private verify(rawBody: Buffer, signature: string | undefined): { type: string; data: { object: unknown } } {
+  private verify(
+    rawBody: Buffer,
+    signature: string | undefined,
+  ): { type: string; data: { object: unknown } } {
     try {
-      return this.stripe.webhooks.constructEvent(rawBody, signature ?? '', this.settings.webhookSecret, SIGNATURE_AGE_MAX_S);
+      return this.stripe.webhooks.constructEvent(
+        rawBody,
+        signature ?? '',
+        this.settings.webhookSecret,
+        SIGNATURE_AGE_MAX_S,
+      );
     } catch {
       throw new Refusal('invalid_signature');
     }
@@ -82,7 +114,18 @@ export class StripeProvider implements PaymentProvider {
 }
 
 /** A completed session of a delayed method is not paid yet: its money is told by a later notice. */
-function toNotice({ id, payment_status, amount_total, currency }: z.infer<typeof session>): PaymentNotice {
-  if (payment_status !== 'paid' || amount_total == null || currency == null) return { kind: 'other' };
-  return { kind: 'paid', reference: id, amount: fromMinorUnits(amount_total, currency.toUpperCase()), currency: currency.toUpperCase() };
+function toNotice({
+  id,
+  payment_status,
+  amount_total,
+  currency,
+}: z.infer<typeof session>): PaymentNotice {
+  if (payment_status !== 'paid' || amount_total == null || currency == null)
+    return { kind: 'other' };
+  return {
+    kind: 'paid',
+    reference: id,
+    amount: fromMinorUnits(amount_total, currency.toUpperCase()),
+    currency: currency.toUpperCase(),
+  };
 }

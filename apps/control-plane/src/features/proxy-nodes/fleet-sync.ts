@@ -28,33 +28,71 @@ export class FleetSync {
     const known = await this.registry.look();
     const nodes = [...known.nodes.values()].filter(isWanted);
     // Only what a worker says from now on counts: its last report may be of a process that has died since.
-    const said = new Map(nodes.flatMap((node) => this.registry.watch.workersOf(node.name)).map((worker) => [workerKey(worker), worker.report.reported_at]));
-    const isNews = (worker: SeenWorker): boolean => said.get(workerKey(worker)) !== worker.report.reported_at;
+    const said = new Map(
+      nodes
+        .flatMap((node) => this.registry.watch.workersOf(node.name))
+        .map((worker) => [workerKey(worker), worker.report.reported_at]),
+    );
+    const isNews = (worker: SeenWorker): boolean =>
+      said.get(workerKey(worker)) !== worker.report.reported_at;
     await this.fleet.announce({ kind: 'snapshot', version: head.version });
     const deadline = Date.now() + WAIT_MS;
     for (;;) {
       await this.registry.look();
       const results = await Promise.all(nodes.map((node) => this.judge(node, head, isNews)));
-      if (results.every((node) => node.outcome === 'applied' || node.outcome === 'offline' || node.outcome === 'failed') || Date.now() >= deadline) return { version: head.version, checksum: head.checksum, pinned_version: head.pinnedVersion, nodes: results };
+      if (
+        results.every(
+          (node) =>
+            node.outcome === 'applied' || node.outcome === 'offline' || node.outcome === 'failed',
+        ) ||
+        Date.now() >= deadline
+      )
+        return {
+          version: head.version,
+          checksum: head.checksum,
+          pinned_version: head.pinnedVersion,
+          nodes: results,
+        };
       await sleep(LOOK_MS);
     }
   }
 
-  private async judge(node: KnownNode, head: SnapshotHead, isNews: (worker: SeenWorker) => boolean): Promise<SyncedNode> {
+  private async judge(
+    node: KnownNode,
+    head: SnapshotHead,
+    isNews: (worker: SeenWorker) => boolean,
+  ): Promise<SyncedNode> {
     const workers = this.registry.watch.workersOf(node.name);
     const live = workers.filter((worker) => worker.isLive);
-    const last = (live.length > 0 ? live : workers).toSorted((a, b) => a.report.version - b.report.version)[0]?.report;
-    const said = { id: node.id, name: node.name, version: last?.version ?? null, applied_at: last && last.applied_at > 0 ? new Date(last.applied_at).toISOString() : null };
+    const last = (live.length > 0 ? live : workers).toSorted(
+      (a, b) => a.report.version - b.report.version,
+    )[0]?.report;
+    const said = {
+      id: node.id,
+      name: node.name,
+      version: last?.version ?? null,
+      applied_at: last && last.applied_at > 0 ? new Date(last.applied_at).toISOString() : null,
+    };
     if (live.length === 0) return { ...said, outcome: 'offline' };
-    const applied = await Promise.all(live.map(async (worker) => isNews(worker) && (await this.runs(worker, head))));
+    const applied = await Promise.all(
+      live.map(async (worker) => isNews(worker) && (await this.runs(worker, head))),
+    );
     if (applied.every(Boolean)) return { ...said, outcome: 'applied' };
-    return { ...said, outcome: live.some((worker) => isNews(worker) && worker.report.refused !== null) ? 'failed' : 'timeout' };
+    return {
+      ...said,
+      outcome: live.some((worker) => isNews(worker) && worker.report.refused !== null)
+        ? 'failed'
+        : 'timeout',
+    };
   }
 
   /** A later version holds this one's changes too, provided that it is one of ours. */
   private async runs({ report }: SeenWorker, head: SnapshotHead): Promise<boolean> {
     if (report.version < head.version) return false;
-    const checksum = report.version === head.version ? head.checksum : await this.books.checksumOfVersion(this.dataSource.manager, report.version);
+    const checksum =
+      report.version === head.version
+        ? head.checksum
+        : await this.books.checksumOfVersion(this.dataSource.manager, report.version);
     return report.checksum === checksum;
   }
 }

@@ -16,7 +16,9 @@ const workerResponseSchema = z
     applied_at: timeField.nullable(),
     refused: z.string().nullable().describe('Why the newest snapshot was refused'),
     in_flight: countField,
-    unacknowledged: countField.describe('Requests in its journal that the books have not confirmed'),
+    unacknowledged: countField.describe(
+      'Requests in its journal that the books have not confirmed',
+    ),
     software: z.string(),
     started_at: timeField,
     reported_at: timeField,
@@ -42,32 +44,78 @@ const node = {
 };
 export const nodeResponseSchema = z.object(node).meta({ id: 'ProxyNode' });
 export type NodeResponse = z.output<typeof nodeResponseSchema>;
-export const createdNodeSchema = z.object({ ...node, credential: z.string().describe('NODE_CREDENTIAL of the node, shown this once') }).meta({ id: 'CreatedProxyNode' });
+export const createdNodeSchema = z
+  .object({
+    ...node,
+    credential: z.string().describe('NODE_CREDENTIAL of the node, shown this once'),
+  })
+  .meta({ id: 'CreatedProxyNode' });
 export type CreatedNode = z.output<typeof createdNodeSchema>;
 
 const syncedNode = z.object({
   ...nodeName,
-  outcome: z.enum(['applied', 'offline', 'timeout', 'failed']).describe('`applied`: every live worker said, after we asked, that it runs this version or a later one'),
-  version: countField.nullable().describe('What it runs as far as it said; of several workers the lowest'),
+  outcome: z
+    .enum(['applied', 'offline', 'timeout', 'failed'])
+    .describe(
+      '`applied`: every live worker said, after we asked, that it runs this version or a later one',
+    ),
+  version: countField
+    .nullable()
+    .describe('What it runs as far as it said; of several workers the lowest'),
   applied_at: timeField.nullable(),
 });
 export type SyncedNode = z.output<typeof syncedNode>;
-const published = { version: idField, checksum: z.string(), pinned_version: idField.nullable().describe('Changes wait until `POST /snapshots/unpin`; null: everything is published') };
-export const syncResultSchema = z.object({ ...published, nodes: z.array(syncedNode) }).meta({ id: 'SyncResult' });
+const published = {
+  version: idField,
+  checksum: z.string(),
+  pinned_version: idField
+    .nullable()
+    .describe('Changes wait until `POST /snapshots/unpin`; null: everything is published'),
+};
+export const syncResultSchema = z
+  .object({ ...published, nodes: z.array(syncedNode) })
+  .meta({ id: 'SyncResult' });
 export type SyncResult = z.output<typeof syncResultSchema>;
 
-export const fleetStatusSchema = z.object({ version: idField.nullable(), checksum: z.string().nullable(), pinned_version: idField.nullable(), nodes: z.array(nodeResponseSchema) }).meta({ id: 'FleetStatus' });
+export const fleetStatusSchema = z
+  .object({
+    version: idField.nullable(),
+    checksum: z.string().nullable(),
+    pinned_version: idField.nullable(),
+    nodes: z.array(nodeResponseSchema),
+  })
+  .meta({ id: 'FleetStatus' });
 export type FleetStatus = z.output<typeof fleetStatusSchema>;
 
-const nodeHealth = z.object({ ...nodeName, state, healthy: z.boolean(), reasons: z.array(z.string()) });
-export const fleetHealthSchema = z.object({ status: z.enum(['ok', 'degraded', 'down']).describe('All, some or none serve what is published'), nodes: z.array(nodeHealth) }).meta({ id: 'FleetHealth' });
+const nodeHealth = z.object({
+  ...nodeName,
+  state,
+  healthy: z.boolean(),
+  reasons: z.array(z.string()),
+});
+export const fleetHealthSchema = z
+  .object({
+    status: z
+      .enum(['ok', 'degraded', 'down'])
+      .describe('All, some or none serve what is published'),
+    nodes: z.array(nodeHealth),
+  })
+  .meta({ id: 'FleetHealth' });
 export type FleetHealth = z.output<typeof fleetHealthSchema>;
 
 export const nodesSchema = z.object({ nodes: z.array(nodeResponseSchema) });
-export const reloadedSchema = z.object({ version: idField.nullable().describe('What Redis holds'), nodes: z.array(z.object(nodeName)) });
+export const reloadedSchema = z.object({
+  version: idField.nullable().describe('What Redis holds'),
+  nodes: z.array(z.object(nodeName)),
+});
 export const publishedSchema = z.object({ ...published, nodes: z.array(z.object(nodeName)) });
 
-const foundProblem = z.object({ code: z.string(), severity: z.enum(['error', 'warning']), subject: z.object({ kind: z.string(), id: idField.nullable() }), message: z.string() });
+const foundProblem = z.object({
+  code: z.string(),
+  severity: z.enum(['error', 'warning']),
+  subject: z.object({ kind: z.string(), id: idField.nullable() }),
+  message: z.string(),
+});
 export type FoundProblem = z.output<typeof foundProblem>;
 export const configCheckSchema = z
   .object({
@@ -83,14 +131,24 @@ export type ConfigCheckResult = z.output<typeof configCheckSchema>;
 
 const asked = { ...workerName, outcome: z.enum(['answered', 'timeout']) };
 const table = z.object({ table: z.string(), entries: countField, limit: countField.nullable() });
-export const statsSchema = z.object({ nodes: z.array(z.object({ ...asked, tables: z.array(table) })) }).meta({ id: 'FleetStats' });
+export const statsSchema = z
+  .object({ nodes: z.array(z.object({ ...asked, tables: z.array(table) })) })
+  .meta({ id: 'FleetStats' });
 export type FleetStats = z.output<typeof statsSchema>;
 export const statsRowsSchema = z
   .object({
     table: z.string().nullable(),
     page: z.int(),
     page_size: z.int(),
-    nodes: z.array(z.object({ ...asked, total: countField, rows: z.array(z.object({ key: z.string(), value: z.unknown().describe('Secrets are redacted') })) })),
+    nodes: z.array(
+      z.object({
+        ...asked,
+        total: countField,
+        rows: z.array(
+          z.object({ key: z.string(), value: z.unknown().describe('Secrets are redacted') }),
+        ),
+      }),
+    ),
   })
   .meta({ id: 'FleetStatsRows' });
 export type FleetStatsRows = z.output<typeof statsRowsSchema>;

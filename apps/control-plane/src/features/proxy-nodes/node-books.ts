@@ -8,7 +8,14 @@ const SELF_REGISTERED_SILENCE = '24 hours';
 /** last_seen_at is for people: writing it every second would only make rows die. */
 const LAST_SEEN_STEP = '2 seconds';
 
-const nodeRow = z.object({ id: z.number(), name: z.string(), credential_hash: z.string().nullable(), enabled: z.boolean(), stopped: z.boolean(), is_silent: z.boolean() });
+const nodeRow = z.object({
+  id: z.number(),
+  name: z.string(),
+  credential_hash: z.string().nullable(),
+  enabled: z.boolean(),
+  stopped: z.boolean(),
+  is_silent: z.boolean(),
+});
 const nameRow = z.object({ name: z.string() });
 const idRow = z.object({ id: z.number(), name: z.string() });
 
@@ -30,22 +37,39 @@ export class NodeBooks {
     const gone: unknown[] = await tx.query(
       'SELECT DISTINCT name FROM proxy_nodes WHERE deleted_at IS NOT NULL EXCEPT SELECT name FROM proxy_nodes WHERE deleted_at IS NULL',
     );
-    const nodes = rows.map((row) => nodeRow.parse(row)).map(({ credential_hash: credentialHash, is_silent: isSilent, ...node }) => ({ ...node, credentialHash, isSilent }));
-    return { nodes: new Map(nodes.map((node) => [node.name, node])), removedNames: new Set(gone.map((row) => nameRow.parse(row).name)) };
+    const nodes = rows
+      .map((row) => nodeRow.parse(row))
+      .map(({ credential_hash: credentialHash, is_silent: isSilent, ...node }) => ({
+        ...node,
+        credentialHash,
+        isSilent,
+      }));
+    return {
+      nodes: new Map(nodes.map((node) => [node.name, node])),
+      removedNames: new Set(gone.map((row) => nameRow.parse(row).name)),
+    };
   }
 
   /** Nobody changes these nodes until `tx` ends. */
   async hold(tx: EntityManager, names: readonly string[]): Promise<void> {
-    await tx.query('SELECT id FROM proxy_nodes WHERE name = ANY($1) ORDER BY id FOR SHARE', [names]);
+    await tx.query('SELECT id FROM proxy_nodes WHERE name = ANY($1) ORDER BY id FOR SHARE', [
+      names,
+    ]);
   }
 
   async register(name: string): Promise<void> {
-    await this.dataSource.query('INSERT INTO proxy_nodes (name, is_self_registered, last_seen_at) VALUES ($1, true, now()) ON CONFLICT (name) WHERE deleted_at IS NULL DO NOTHING', [name]);
+    await this.dataSource.query(
+      'INSERT INTO proxy_nodes (name, is_self_registered, last_seen_at) VALUES ($1, true, now()) ON CONFLICT (name) WHERE deleted_at IS NULL DO NOTHING',
+      [name],
+    );
   }
 
   async noteSeen(ids: readonly number[]): Promise<void> {
     if (ids.length === 0) return;
-    await this.dataSource.query(`UPDATE proxy_nodes SET last_seen_at = now() WHERE id = ANY($1) AND (last_seen_at IS NULL OR last_seen_at < now() - interval '${LAST_SEEN_STEP}')`, [ids]);
+    await this.dataSource.query(
+      `UPDATE proxy_nodes SET last_seen_at = now() WHERE id = ANY($1) AND (last_seen_at IS NULL OR last_seen_at < now() - interval '${LAST_SEEN_STEP}')`,
+      [ids],
+    );
   }
 
   /** Forgets self-registered nodes that stayed away, without a tombstone; never one that somebody disabled or stopped, for it would come back serving. Answers who they were. */

@@ -26,17 +26,39 @@ export class NodeDumps {
     private readonly registry: NodeRegistry,
   ) {}
 
-  async ask(nodes: readonly { id: number; name: string }[], query: Pick<DumpQuery, 'page' | 'page_size'> & { table: string | null }): Promise<WorkerDump[]> {
+  async ask(
+    nodes: readonly { id: number; name: string }[],
+    query: Pick<DumpQuery, 'page' | 'page_size'> & { table: string | null },
+  ): Promise<WorkerDump[]> {
     await this.registry.look();
-    const workers = nodes.flatMap(({ id, name }) => this.registry.watch.workersOf(name).filter(({ isLive }) => isLive).map(({ report }) => ({ id, name, worker: report.worker })));
+    const workers = nodes.flatMap(({ id, name }) =>
+      this.registry.watch
+        .workersOf(name)
+        .filter(({ isLive }) => isLive)
+        .map(({ report }) => ({ id, name, worker: report.worker })),
+    );
     const requestId = randomUUID();
     const only = nodes.length === 1 ? nodes[0] : undefined;
-    await this.fleet.announce({ kind: 'dump', node: only?.name ?? null, request_id: requestId, table: query.table, page: query.page, page_size: query.page_size });
+    await this.fleet.announce({
+      kind: 'dump',
+      node: only?.name ?? null,
+      request_id: requestId,
+      table: query.table,
+      page: query.page,
+      page_size: query.page_size,
+    });
     const dumps = await this.collect(requestId, workers);
-    return workers.map((worker) => ({ ...worker, dump: dumps.find((dump) => dump.name === worker.name && dump.worker === worker.worker) ?? null }));
+    return workers.map((worker) => ({
+      ...worker,
+      dump:
+        dumps.find((dump) => dump.name === worker.name && dump.worker === worker.worker) ?? null,
+    }));
   }
 
-  private async collect(requestId: string, workers: readonly { name: string; worker: number }[]): Promise<NodeDump[]> {
+  private async collect(
+    requestId: string,
+    workers: readonly { name: string; worker: number }[],
+  ): Promise<NodeDump[]> {
     const deadline = Date.now() + WAIT_MS;
     for (;;) {
       const dumps = await this.fleet.readDumps(requestId, workers);

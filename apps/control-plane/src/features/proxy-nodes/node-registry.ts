@@ -1,5 +1,16 @@
-import { Inject, Injectable, Logger, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
-import { hashCredential, isJournalProven, type DesiredNodeState, type NodeReport } from '@tollgate/contracts';
+import {
+  Inject,
+  Injectable,
+  Logger,
+  type OnApplicationBootstrap,
+  type OnApplicationShutdown,
+} from '@nestjs/common';
+import {
+  hashCredential,
+  isJournalProven,
+  type DesiredNodeState,
+  type NodeReport,
+} from '@tollgate/contracts';
 import { FleetStore, InvalidKeyPart, parseNodeAddress } from '@tollgate/keyspace';
 import { DataSource } from 'typeorm';
 import { CONFIG, type Config } from '../../config.ts';
@@ -62,16 +73,28 @@ export class NodeRegistry implements OnApplicationBootstrap, OnApplicationShutdo
   async look(): Promise<KnownFleet> {
     const known = await this.books.fleet();
     const reports = await this.reports();
-    this.watch.observe(reports.filter((report) => this.watch.judge(report, known.nodes, known.removedNames).kind === 'accepted'));
+    this.watch.observe(
+      reports.filter(
+        (report) => this.watch.judge(report, known.nodes, known.removedNames).kind === 'accepted',
+      ),
+    );
     return known;
   }
 
   /** Whether a journal upload comes from who it says: a known node, or one that may register itself. Never from a node that was removed. */
-  async isJournalProven(upload: { node: string; atMs: number; proof: string; body: Buffer }): Promise<boolean> {
+  async isJournalProven(upload: {
+    node: string;
+    atMs: number;
+    proof: string;
+    body: Buffer;
+  }): Promise<boolean> {
     const { nodes, removedNames } = await this.books.fleet();
     try {
       const { name } = parseNodeAddress(upload.node);
-      return !removedNames.has(name) && isJournalProven(upload, nodes.get(name)?.credentialHash ?? this.fleetCredentialHash);
+      return (
+        !removedNames.has(name) &&
+        isJournalProven(upload, nodes.get(name)?.credentialHash ?? this.fleetCredentialHash)
+      );
     } catch (error) {
       if (error instanceof InvalidKeyPart) return false;
       throw error;
@@ -87,14 +110,20 @@ export class NodeRegistry implements OnApplicationBootstrap, OnApplicationShutdo
     if (names.length === 0) return;
     await this.transactions.run(async (tx) => {
       await this.books.hold(tx, names);
-      for (const [name, state] of await this.undesired(await this.books.fleet(tx), reports)) if (names.includes(name)) await this.fleet.setDesired(name, { state });
+      for (const [name, state] of await this.undesired(await this.books.fleet(tx), reports))
+        if (names.includes(name)) await this.fleet.setDesired(name, { state });
     });
   }
 
   /** What Redis does not say as it should, by name. */
-  private async undesired(known: KnownFleet, reports: readonly NodeReport[]): Promise<[string, DesiredNodeState['state']][]> {
+  private async undesired(
+    known: KnownFleet,
+    reports: readonly NodeReport[],
+  ): Promise<[string, DesiredNodeState['state']][]> {
     const present = await this.fleet.listDesired();
-    const wanted = new Map<string, DesiredNodeState['state']>([...known.nodes.values()].map((node) => [node.name, wantedState(node)]));
+    const wanted = new Map<string, DesiredNodeState['state']>(
+      [...known.nodes.values()].map((node) => [node.name, wantedState(node)]),
+    );
     for (const name of known.removedNames) wanted.set(name, 'unknown');
     for (const report of reports) if (!wanted.has(report.name)) wanted.set(report.name, 'unknown');
     return [...wanted].filter(([name, state]) => present.get(name)?.state !== state);
@@ -108,7 +137,9 @@ export class NodeRegistry implements OnApplicationBootstrap, OnApplicationShutdo
     const reports = await this.reports();
     const known = await this.admitNewcomers(reports);
     this.watch.observe(await this.believed(reports, known));
-    const heard = [...known.nodes.values()].filter((node) => this.watch.workersOf(node.name).some((worker) => Date.now() - worker.seenAtMs < HEARD_MS));
+    const heard = [...known.nodes.values()].filter((node) =>
+      this.watch.workersOf(node.name).some((worker) => Date.now() - worker.seenAtMs < HEARD_MS),
+    );
     await this.books.noteSeen(heard.map((node) => node.id));
     await this.writeDesired(known, reports);
     for (const node of known.nodes.values()) await this.tellAbout(node);
@@ -117,7 +148,11 @@ export class NodeRegistry implements OnApplicationBootstrap, OnApplicationShutdo
 
   private async admitNewcomers(reports: readonly NodeReport[]): Promise<KnownFleet> {
     const known = await this.books.fleet();
-    const newcomers = reports.filter((report) => isFresh(report) && this.watch.judge(report, known.nodes, known.removedNames).kind === 'newcomer');
+    const newcomers = reports.filter(
+      (report) =>
+        isFresh(report) &&
+        this.watch.judge(report, known.nodes, known.removedNames).kind === 'newcomer',
+    );
     if (newcomers.length === 0) return known;
     for (const name of new Set(newcomers.map((report) => report.name))) {
       await this.books.register(name);
@@ -134,7 +169,12 @@ export class NodeRegistry implements OnApplicationBootstrap, OnApplicationShutdo
       if (verdict.kind === 'accepted') accepted.push(report);
       if (verdict.kind === 'removed' || verdict.kind === 'newcomer') continue;
       const subject = `node:${report.name}:${report.worker}`;
-      await this.tell('bad_node_proof', subject, verdict.kind === 'unproven', `Somebody reports as node ${report.name} without its credential; the report is ignored`);
+      await this.tell(
+        'bad_node_proof',
+        subject,
+        verdict.kind === 'unproven',
+        `Somebody reports as node ${report.name} without its credential; the report is ignored`,
+      );
     }
     return accepted;
   }
@@ -142,15 +182,35 @@ export class NodeRegistry implements OnApplicationBootstrap, OnApplicationShutdo
   private async tellAbout(node: KnownNode): Promise<void> {
     const live = this.watch.workersOf(node.name).filter((worker) => worker.isLive);
     const isMissed = live.length === 0 && node.isSilent && node.enabled && !node.stopped;
-    await this.tell('node_offline', `node:${node.id}`, isMissed, `Node ${node.name} has not reported for 10 s`);
+    await this.tell(
+      'node_offline',
+      `node:${node.id}`,
+      isMissed,
+      `Node ${node.name} has not reported for 10 s`,
+    );
     const unacknowledged = live.reduce((sum, worker) => sum + worker.report.unacknowledged, 0);
-    await this.tell('settlement_backlog', `node:${node.id}`, unacknowledged > BACKLOG_MAX, `Node ${node.name} holds ${unacknowledged} finals that are not in the books yet`);
+    await this.tell(
+      'settlement_backlog',
+      `node:${node.id}`,
+      unacknowledged > BACKLOG_MAX,
+      `Node ${node.name} holds ${unacknowledged} finals that are not in the books yet`,
+    );
     const refusal = live.find((worker) => worker.report.refused !== null)?.report.refused;
-    await this.tell('node_refuses_snapshot', `node:${node.id}`, refusal !== undefined, `Node ${node.name} refuses the published snapshot: ${refusal}`);
+    await this.tell(
+      'node_refuses_snapshot',
+      `node:${node.id}`,
+      refusal !== undefined,
+      `Node ${node.name} refuses the published snapshot: ${refusal}`,
+    );
   }
 
   /** Writes an alert only when it begins or ends as seen from here; the first look always writes, to end what another process began. */
-  private async tell(rule: AlertRule, subject: string, isWrong: boolean, message: string): Promise<void> {
+  private async tell(
+    rule: AlertRule,
+    subject: string,
+    isWrong: boolean,
+    message: string,
+  ): Promise<void> {
     const key = `${rule} ${subject}`;
     if (this.told.get(key) === isWrong) return;
     if (isWrong) await this.alerts.raise(this.dataSource.manager, { rule, subject, message });
@@ -162,15 +222,22 @@ export class NodeRegistry implements OnApplicationBootstrap, OnApplicationShutdo
     if (Date.now() - this.forgottenAtMs < REMOVE_FORGOTTEN_MS) return;
     this.forgottenAtMs = Date.now();
     for (const node of await this.books.removeForgotten(this.dataSource.manager)) {
-      await this.alerts.resolve(this.dataSource.manager, { rule: 'node_offline', subject: `node:${node.id}` });
+      await this.alerts.resolve(this.dataSource.manager, {
+        rule: 'node_offline',
+        subject: `node:${node.id}`,
+      });
       await this.fleet.removeDesired(node.name);
     }
-    const gone = new Set(reports.map((report) => report.name).filter((name) => known.removedNames.has(name)));
+    const gone = new Set(
+      reports.map((report) => report.name).filter((name) => known.removedNames.has(name)),
+    );
     for (const name of gone) await this.fleet.removeReports(name);
   }
 }
 
-export function wantedState(node: Pick<KnownNode, 'enabled' | 'stopped'>): DesiredNodeState['state'] {
+export function wantedState(
+  node: Pick<KnownNode, 'enabled' | 'stopped'>,
+): DesiredNodeState['state'] {
   if (!node.enabled) return 'disabled';
   return node.stopped ? 'stopped' : 'serve';
 }

@@ -37,13 +37,25 @@ export class NodeWatch {
   private readonly workers = new Map<string, SeenWorker>();
   private hasLooked = false;
 
-  constructor(private readonly fleetCredentialHash: string, private readonly now: () => number) {}
+  constructor(
+    private readonly fleetCredentialHash: string,
+    private readonly now: () => number,
+  ) {}
 
-  judge(report: NodeReport, nodes: ReadonlyMap<string, KnownNode>, removedNames: ReadonlySet<string>): ReportVerdict {
+  judge(
+    report: NodeReport,
+    nodes: ReadonlyMap<string, KnownNode>,
+    removedNames: ReadonlySet<string>,
+  ): ReportVerdict {
     const node = nodes.get(report.name);
-    if (node) return isReportProven(report, node.credentialHash ?? this.fleetCredentialHash) ? { kind: 'accepted', nodeId: node.id } : { kind: 'unproven' };
+    if (node)
+      return isReportProven(report, node.credentialHash ?? this.fleetCredentialHash)
+        ? { kind: 'accepted', nodeId: node.id }
+        : { kind: 'unproven' };
     if (removedNames.has(report.name)) return { kind: 'removed' };
-    return isReportProven(report, this.fleetCredentialHash) ? { kind: 'newcomer' } : { kind: 'unproven' };
+    return isReportProven(report, this.fleetCredentialHash)
+      ? { kind: 'newcomer' }
+      : { kind: 'unproven' };
   }
 
   /** Takes in all accepted reports as they stand in Redis now; workers without one are forgotten. */
@@ -73,9 +85,14 @@ export class NodeWatch {
 
   private see(report: NodeReport, nowMs: number): void {
     const known = this.workers.get(keyOf(report));
-    const isSame = known?.report.instance === report.instance && known.report.reported_at === report.reported_at;
+    const isSame =
+      known?.report.instance === report.instance && known.report.reported_at === report.reported_at;
     // A report found at the first look may be of any age, so its own clock must do; later ones are known to be new.
-    const seenAtMs = isSame ? known.seenAtMs : this.hasLooked ? nowMs : Math.min(nowMs, report.reported_at);
+    const seenAtMs = isSame
+      ? known.seenAtMs
+      : this.hasLooked
+        ? nowMs
+        : Math.min(nowMs, report.reported_at);
     this.workers.set(keyOf(report), { report, seenAtMs, isLive: true });
   }
 }

@@ -6,7 +6,16 @@ import { pageOf } from '../../platform/http/list-query.ts';
 import { Answers, AnswersNothing } from '../../platform/openapi/answers.ts';
 import { IdPath } from '../../platform/http/id-path.ts';
 import { createdNodeSchema, nodeResponseSchema, syncResultSchema } from './node-answers.ts';
-import { createNodeSchema, nodeListSchema, toggleNodeSchema, updateNodeSchema, type CreateNode, type NodeList, type ToggleNode, type UpdateNode } from './proxy-nodes.dto.ts';
+import {
+  createNodeSchema,
+  nodeListSchema,
+  toggleNodeSchema,
+  updateNodeSchema,
+  type CreateNode,
+  type NodeList,
+  type ToggleNode,
+  type UpdateNode,
+} from './proxy-nodes.dto.ts';
 import { ProxyNodesService } from './proxy-nodes.service.ts';
 import { ProxyService } from './proxy.service.ts';
 
@@ -27,7 +36,9 @@ export class ProxyNodesController {
 
   @Post()
   @Permission('admin')
-  @Answers('Register a node; the answer shows its credential, once', createdNodeSchema, { refuses: ['node_name_taken'] })
+  @Answers('Register a node; the answer shows its credential, once', createdNodeSchema, {
+    refuses: ['node_name_taken'],
+  })
   create(@FromCaller() caller: Caller, @Body({ schema: createNodeSchema }) body: CreateNode) {
     return this.nodes.create(caller, body);
   }
@@ -49,8 +60,14 @@ export class ProxyNodesController {
 
   @Put(':id')
   @Permission('admin')
-  @Answers('Rename a node or change its address', nodeResponseSchema, { refuses: ['node_name_taken'] })
-  update(@FromCaller() caller: Caller, @IdPath() id: number, @Body({ schema: updateNodeSchema }) body: UpdateNode) {
+  @Answers('Rename a node or change its address', nodeResponseSchema, {
+    refuses: ['node_name_taken'],
+  })
+  update(
+    @FromCaller() caller: Caller,
+    @IdPath() id: number,
+    @Body({ schema: updateNodeSchema }) body: UpdateNode,
+  ) {
     return this.nodes.update(caller, id, body);
   }
 
@@ -66,7 +83,11 @@ export class ProxyNodesController {
   @Permission('admin')
   @Answers('Enable or disable a node; flips without `enabled`', nodeResponseSchema)
   @HttpCode(200)
-  toggle(@FromCaller() caller: Caller, @IdPath() id: number, @Body({ schema: toggleNodeSchema }) body: ToggleNode) {
+  toggle(
+    @FromCaller() caller: Caller,
+    @IdPath() id: number,
+    @Body({ schema: toggleNodeSchema }) body: ToggleNode,
+  ) {
     return this.nodes.toggle(caller, id, body);
   }
 

@@ -1,10 +1,23 @@
 import { z } from 'zod';
-import { booleanFilter, idFilter, listQuery, PAGE_SIZE_MAX } from '../../platform/http/list-query.ts';
+import {
+  booleanFilter,
+  idFilter,
+  listQuery,
+  PAGE_SIZE_MAX,
+} from '../../platform/http/list-query.ts';
 
 /** As the node knows itself (NODE_NAME); part of Redis keys. */
-const name = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,119}$/, 'must be 1 to 120 letters, digits, dots, dashes or underscores');
+const name = z
+  .string()
+  .regex(
+    /^[A-Za-z0-9][A-Za-z0-9._-]{0,119}$/,
+    'must be 1 to 120 letters, digits, dots, dashes or underscores',
+  );
 /** For people and dashboards only: the control plane never calls it. */
-const url = z.url({ protocol: /^https?$/ }).max(2048).nullable();
+const url = z
+  .url({ protocol: /^https?$/ })
+  .max(2048)
+  .nullable();
 
 export const createNodeSchema = z.strictObject({ name, url: url.optional() });
 export type CreateNode = z.infer<typeof createNodeSchema>;
@@ -16,7 +29,11 @@ export type UpdateNode = z.infer<typeof updateNodeSchema>;
 export const toggleNodeSchema = z.strictObject({ enabled: z.boolean().optional() }).default({});
 export type ToggleNode = z.infer<typeof toggleNodeSchema>;
 
-export const nodeListSchema = listQuery({ sorts: ['id', 'name', 'last_seen_at', 'created_at'], sort: 'id', filters: { enabled: booleanFilter.optional() } });
+export const nodeListSchema = listQuery({
+  sorts: ['id', 'name', 'last_seen_at', 'created_at'],
+  sort: 'id',
+  filters: { enabled: booleanFilter.optional() },
+});
 export type NodeList = z.infer<typeof nodeListSchema>;
 
 /** All nodes, or the one named. */

@@ -18,7 +18,16 @@ import { UpstreamWatch } from './upstream-watch.ts';
 @Module({
   imports: [TypeOrmModule.forFeature([ProxyNode]), ActivityModule, AlertsModule, SnapshotsModule],
   controllers: [ProxyNodesController, ProxyController],
-  providers: [ProxyNodesService, ProxyService, NodeRegistry, NodeBooks, FleetSync, NodeDumps, ConfigCheck, UpstreamWatch],
+  providers: [
+    ProxyNodesService,
+    ProxyService,
+    NodeRegistry,
+    NodeBooks,
+    FleetSync,
+    NodeDumps,
+    ConfigCheck,
+    UpstreamWatch,
+  ],
   exports: [ProxyNodesService, NodeRegistry],
 })
 export class ProxyNodesModule {}

@@ -32,9 +32,15 @@ export class ProxyNodesService {
 
   list(query: NodeList): Promise<Page<NodeResponse>> {
     const builder = this.nodes.createQueryBuilder('node').where('node.deletedAt IS NULL');
-    if (query.enabled !== undefined) builder.andWhere('node.enabled = :enabled', { enabled: query.enabled });
+    if (query.enabled !== undefined)
+      builder.andWhere('node.enabled = :enabled', { enabled: query.enabled });
     return readPage(builder, query, {
-      columns: { id: 'node.id', name: 'node.name', last_seen_at: 'node.lastSeenAt', created_at: 'node.createdAt' },
+      columns: {
+        id: 'node.id',
+        name: 'node.name',
+        last_seen_at: 'node.lastSeenAt',
+        created_at: 'node.createdAt',
+      },
       search: ['node.name', 'node.url'],
       map: (row) => toNodeResponse(row, this.registry.watch),
     });
@@ -49,9 +55,19 @@ export class ProxyNodesService {
     const credential = `tg-node-${randomBytes(32).toString('base64url')}`;
     const row = await this.saving(async (tx) => {
       const repository = tx.getRepository(ProxyNode);
-      const inserted = await repository.insert({ name: body.name, url: body.url ?? null, credentialHash: hashCredential(credential) });
-      const created = await repository.findOneByOrFail({ id: Number(inserted.identifiers[0]?.['id']) });
-      this.activity.record(tx, caller, { action: 'node.create', target: { kind: 'node', id: created.id }, after: toNodeRecord(created) });
+      const inserted = await repository.insert({
+        name: body.name,
+        url: body.url ?? null,
+        credentialHash: hashCredential(credential),
+      });
+      const created = await repository.findOneByOrFail({
+        id: Number(inserted.identifiers[0]?.['id']),
+      });
+      this.activity.record(tx, caller, {
+        action: 'node.create',
+        target: { kind: 'node', id: created.id },
+        after: toNodeRecord(created),
+      });
       return created;
     });
     return { ...toNodeResponse(row, this.registry.watch), credential };
@@ -66,17 +82,26 @@ export class ProxyNodesService {
   }
 
   toggle(caller: Caller, id: number, body: ToggleNode): Promise<NodeResponse> {
-    return this.change(caller, id, 'node.toggle', (row) => ({ ...row, enabled: body.enabled ?? !row.enabled }));
+    return this.change(caller, id, 'node.toggle', (row) => ({
+      ...row,
+      enabled: body.enabled ?? !row.enabled,
+    }));
   }
 
   /** Leaves a tombstone: the fleet credential alone cannot bring the name back. */
   async delete(caller: Caller, id: number): Promise<void> {
     await this.transactions.run(async (tx) => {
       const row = await this.lock(tx, id);
-      await tx.getRepository(ProxyNode).update({ id }, { deletedAt: new Date(), credentialHash: null });
+      await tx
+        .getRepository(ProxyNode)
+        .update({ id }, { deletedAt: new Date(), credentialHash: null });
       await this.alerts.resolve(tx, { rule: 'node_offline', subject: `node:${id}` });
       await this.alerts.resolve(tx, { rule: 'node_refuses_snapshot', subject: `node:${id}` });
-      this.activity.record(tx, caller, { action: 'node.delete', target: { kind: 'node', id }, before: toNodeRecord(row) });
+      this.activity.record(tx, caller, {
+        action: 'node.delete',
+        target: { kind: 'node', id },
+        before: toNodeRecord(row),
+      });
       afterCommit(tx, () => this.fleet.setDesired(row.name, { state: 'unknown' }));
     });
   }
@@ -85,10 +110,18 @@ export class ProxyNodesService {
   async setStopped(caller: Caller, isStopped: boolean, nodeId?: number): Promise<NodeResponse[]> {
     const rows = await this.transactions.run(async (tx) => {
       const repository = tx.getRepository(ProxyNode);
-      const targets = await repository.find({ where: { deletedAt: IsNull(), ...(nodeId !== undefined && { id: nodeId }) }, order: { id: 'ASC' }, lock: { mode: 'pessimistic_write' } });
+      const targets = await repository.find({
+        where: { deletedAt: IsNull(), ...(nodeId !== undefined && { id: nodeId }) },
+        order: { id: 'ASC' },
+        lock: { mode: 'pessimistic_write' },
+      });
       if (nodeId !== undefined && targets.length === 0) throw noSuch('node', nodeId);
       const changed = targets.filter((row) => row.stopped !== isStopped);
-      for (const row of changed) await this.store(tx, caller, isStopped ? 'node.stop' : 'node.start', row, { ...row, stopped: isStopped });
+      for (const row of changed)
+        await this.store(tx, caller, isStopped ? 'node.stop' : 'node.start', row, {
+          ...row,
+          stopped: isStopped,
+        });
       return targets.map((row) => ({ ...row, stopped: isStopped }));
     });
     return rows.map((row) => toNodeResponse(row, this.registry.watch));
@@ -110,19 +143,39 @@ export class ProxyNodesService {
     return this.nodes.find({ where: { deletedAt: IsNull() }, order: { id: 'ASC' } });
   }
 
-  private change(caller: Caller, id: number, action: string, next: (row: ProxyNode) => ProxyNode): Promise<NodeResponse> {
+  private change(
+    caller: Caller,
+    id: number,
+    action: string,
+    next: (row: ProxyNode) => ProxyNode,
+  ): Promise<NodeResponse> {
     return this.saving(async (tx) => {
       const row = await this.lock(tx, id);
-      return toNodeResponse(await this.store(tx, caller, action, row, next(row)), this.registry.watch);
+      return toNodeResponse(
+        await this.store(tx, caller, action, row, next(row)),
+        this.registry.watch,
+      );
     });
   }
 
   /** Saves, records, and tells the node at once; the registry repeats the telling until Redis has it. */
-  private async store(tx: EntityManager, caller: Caller, action: string, before: ProxyNode, next: ProxyNode): Promise<ProxyNode> {
+  private async store(
+    tx: EntityManager,
+    caller: Caller,
+    action: string,
+    before: ProxyNode,
+    next: ProxyNode,
+  ): Promise<ProxyNode> {
     const after = await tx.getRepository(ProxyNode).save({ ...next });
-    this.activity.record(tx, caller, { action, target: { kind: 'node', id: after.id }, before: toNodeRecord(before), after: toNodeRecord(after) });
+    this.activity.record(tx, caller, {
+      action,
+      target: { kind: 'node', id: after.id },
+      before: toNodeRecord(before),
+      after: toNodeRecord(after),
+    });
     afterCommit(tx, () => this.fleet.setDesired(after.name, { state: wantedState(after) }));
-    if (before.name !== after.name) afterCommit(tx, () => this.fleet.setDesired(before.name, { state: 'unknown' }));
+    if (before.name !== after.name)
+      afterCommit(tx, () => this.fleet.setDesired(before.name, { state: 'unknown' }));
     return after;
   }
 
@@ -133,7 +186,9 @@ export class ProxyNodesService {
   }
 
   private async lock(tx: EntityManager, id: number): Promise<ProxyNode> {
-    const row = await tx.getRepository(ProxyNode).findOne({ where: { id, deletedAt: IsNull() }, lock: { mode: 'pessimistic_write' } });
+    const row = await tx
+      .getRepository(ProxyNode)
+      .findOne({ where: { id, deletedAt: IsNull() }, lock: { mode: 'pessimistic_write' } });
     if (!row) throw noSuch('node', id);
     return row;
   }
@@ -142,7 +197,9 @@ export class ProxyNodesService {
     try {
       return await this.transactions.run(work);
     } catch (error) {
-      throw isUniqueViolation(error, 'proxy_nodes_name') ? new Refusal('node_name_taken', { errors: [{ field: 'name', message: 'is taken' }] }) : error;
+      throw isUniqueViolation(error, 'proxy_nodes_name')
+        ? new Refusal('node_name_taken', { errors: [{ field: 'name', message: 'is taken' }] })
+        : error;
     }
   }
 }

@@ -3,7 +3,16 @@ import { ApiTags } from '@nestjs/swagger';
 import { FromCaller, type Caller } from '../../platform/access/caller.ts';
 import { Permission } from '../../platform/access/permission.ts';
 import { Answers } from '../../platform/openapi/answers.ts';
-import { configCheckSchema, fleetHealthSchema, fleetStatusSchema, nodesSchema, publishedSchema, reloadedSchema, statsRowsSchema, statsSchema } from './node-answers.ts';
+import {
+  configCheckSchema,
+  fleetHealthSchema,
+  fleetStatusSchema,
+  nodesSchema,
+  publishedSchema,
+  reloadedSchema,
+  statsRowsSchema,
+  statsSchema,
+} from './node-answers.ts';
 import { dumpSchema, nodeScopeSchema, type DumpQuery, type NodeScope } from './proxy-nodes.dto.ts';
 import { ProxyService } from './proxy.service.ts';
 

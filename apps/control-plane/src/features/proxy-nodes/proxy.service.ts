@@ -7,7 +7,15 @@ import { ActivityService } from '../activity/activity.service.ts';
 import { SnapshotBooks } from '../snapshots/snapshot-books.ts';
 import { SnapshotPublisher } from '../snapshots/snapshot-publisher.ts';
 import { ConfigCheck } from './config-check.ts';
-import type { ConfigCheckResult, FleetHealth, FleetStats, FleetStatsRows, FleetStatus, NodeResponse, SyncResult } from './node-answers.ts';
+import type {
+  ConfigCheckResult,
+  FleetHealth,
+  FleetStats,
+  FleetStatsRows,
+  FleetStatus,
+  NodeResponse,
+  SyncResult,
+} from './node-answers.ts';
 import { NodeDumps, type WorkerDump } from './node-dumps.ts';
 import { NodeRegistry } from './node-registry.ts';
 import { toNodeResponse } from './node-response.ts';
@@ -33,16 +41,29 @@ export class ProxyService {
   async status({ node_id: nodeId }: NodeScope): Promise<FleetStatus> {
     const nodes = await this.look(nodeId);
     const latest = await this.books.latest(this.dataSource.manager);
-    const { pinnedVersion } = await this.books.settings(this.dataSource.manager, { isLocked: false });
-    return { version: latest?.version ?? null, checksum: latest?.checksum ?? null, pinned_version: pinnedVersion, nodes };
+    const { pinnedVersion } = await this.books.settings(this.dataSource.manager, {
+      isLocked: false,
+    });
+    return {
+      version: latest?.version ?? null,
+      checksum: latest?.checksum ?? null,
+      pinned_version: pinnedVersion,
+      nodes,
+    };
   }
 
   /** A node is healthy when it serves what is published; `status` sums up: ok, degraded (some), down (none). */
   async health({ node_id: nodeId }: NodeScope): Promise<FleetHealth> {
     const latest = await this.books.latest(this.dataSource.manager);
-    const nodes = (await this.look(nodeId)).map((node) => ({ id: node.id, name: node.name, state: node.state, ...healthOf(node, latest?.version ?? 0) }));
+    const nodes = (await this.look(nodeId)).map((node) => ({
+      id: node.id,
+      name: node.name,
+      state: node.state,
+      ...healthOf(node, latest?.version ?? 0),
+    }));
     const healthy = nodes.filter((node) => node.healthy).length;
-    const status = healthy === nodes.length && healthy > 0 ? 'ok' : healthy > 0 ? 'degraded' : 'down';
+    const status =
+      healthy === nodes.length && healthy > 0 ? 'ok' : healthy > 0 ? 'degraded' : 'down';
     return { status, nodes };
   }
 
@@ -54,8 +75,14 @@ export class ProxyService {
   async reload(caller: Caller, { node_id: nodeId }: NodeScope) {
     const nodes = await this.nodes.scope(nodeId);
     await this.record(caller, 'fleet.reload', nodeId);
-    await this.fleet.announce({ kind: 'reload', node: nodeId === undefined ? null : (nodes[0]?.name ?? null) });
-    return { version: await this.fleet.currentVersion(), nodes: nodes.map(({ id, name }) => ({ id, name })) };
+    await this.fleet.announce({
+      kind: 'reload',
+      node: nodeId === undefined ? null : (nodes[0]?.name ?? null),
+    });
+    return {
+      version: await this.fleet.currentVersion(),
+      nodes: nodes.map(({ id, name }) => ({ id, name })),
+    };
   }
 
   /** Publishes without waiting for anybody. */
@@ -63,8 +90,17 @@ export class ProxyService {
     const nodes = await this.nodes.scope(nodeId);
     await this.record(caller, 'fleet.publish', nodeId);
     const head = await this.publisher.publish();
-    await this.fleet.announce(nodeId === undefined ? { kind: 'snapshot', version: head.version } : { kind: 'reload', node: nodes[0]?.name ?? null });
-    return { version: head.version, checksum: head.checksum, pinned_version: head.pinnedVersion, nodes: nodes.map(({ id, name }) => ({ id, name })) };
+    await this.fleet.announce(
+      nodeId === undefined
+        ? { kind: 'snapshot', version: head.version }
+        : { kind: 'reload', node: nodes[0]?.name ?? null },
+    );
+    return {
+      version: head.version,
+      checksum: head.checksum,
+      pinned_version: head.pinnedVersion,
+      nodes: nodes.map(({ id, name }) => ({ id, name })),
+    };
   }
 
   async syncAndWait(caller: Caller, nodeId?: number): Promise<SyncResult> {
@@ -79,8 +115,18 @@ export class ProxyService {
   }
 
   async stats({ node_id: nodeId }: NodeScope): Promise<FleetStats> {
-    const workers = await this.dumps.ask(await this.nodes.scope(nodeId), { table: null, page: 1, page_size: 1 });
-    return { nodes: workers.map(({ dump, ...worker }) => ({ ...worker, outcome: outcomeOf(dump), tables: dump?.tables ?? [] })) };
+    const workers = await this.dumps.ask(await this.nodes.scope(nodeId), {
+      table: null,
+      page: 1,
+      page_size: 1,
+    });
+    return {
+      nodes: workers.map(({ dump, ...worker }) => ({
+        ...worker,
+        outcome: outcomeOf(dump),
+        tables: dump?.tables ?? [],
+      })),
+    };
   }
 
   /** Without a table: the first each worker names. */
@@ -92,7 +138,12 @@ export class ProxyService {
       table,
       page: query.page,
       page_size: query.page_size,
-      nodes: workers.map(({ dump, ...worker }) => ({ ...worker, outcome: outcomeOf(dump), total: dump?.total ?? 0, rows: dump?.rows ?? [] })),
+      nodes: workers.map(({ dump, ...worker }) => ({
+        ...worker,
+        outcome: outcomeOf(dump),
+        total: dump?.total ?? 0,
+        rows: dump?.rows ?? [],
+      })),
     };
   }
 
@@ -109,7 +160,10 @@ export class ProxyService {
 
   private record(caller: Caller, action: string, nodeId: number | undefined): Promise<void> {
     return this.transactions.run(async (tx) => {
-      this.activity.record(tx, caller, { action, target: { kind: nodeId === undefined ? 'fleet' : 'node', id: nodeId ?? null } });
+      this.activity.record(tx, caller, {
+        action,
+        target: { kind: nodeId === undefined ? 'fleet' : 'node', id: nodeId ?? null },
+      });
     });
   }
 }
@@ -119,8 +173,14 @@ function healthOf(node: NodeResponse, published: number): { healthy: boolean; re
   const reasons = [
     ...(node.state === 'online' ? [] : [`the node is ${node.state}`]),
     ...(live.length > 0 && live.length < node.workers.length ? ['a worker is silent'] : []),
-    ...(live.some((worker) => worker.version < published) ? [`it does not run version ${published} yet`] : []),
-    ...live.flatMap((worker) => (worker.refused === null ? [] : [`worker ${worker.worker} refuses the snapshot: ${worker.refused}`])),
+    ...(live.some((worker) => worker.version < published)
+      ? [`it does not run version ${published} yet`]
+      : []),
+    ...live.flatMap((worker) =>
+      worker.refused === null
+        ? []
+        : [`worker ${worker.worker} refuses the snapshot: ${worker.refused}`],
+    ),
   ];
   return { healthy: reasons.length === 0, reasons };
 }

@@ -12,16 +12,43 @@ let upstreamId: number;
 /** What the node says it has seen of upstreams; the test writes it. */
 const health: { key: string; value: unknown }[] = [];
 
-const admin = (method: string, path: string, body?: unknown) => plane.call(method, path, { token: plane.adminToken, body });
-const sees = (seen: { failures_in_row: number; open_for_ms: number } | null): void => void health.splice(0, health.length, ...(seen ? [{ key: String(upstreamId), value: { upstream_id: upstreamId, ...seen } }] : []));
-const openAlerts = async (): Promise<{ subject: string; message: string; detail: unknown }[]> => (await admin('GET', '/admin/alerts?rule=upstream_failing')).body.data;
-const raised = (): Promise<void> => eventually(async () => expect(await openAlerts()).toMatchObject([{ subject: `upstream:${upstreamId}`, detail: { workers: ['watcher:0'] } }]), WITHIN_MS);
-const resolved = (): Promise<void> => eventually(async () => expect(await openAlerts()).toEqual([]), WITHIN_MS);
+const admin = (method: string, path: string, body?: unknown) =>
+  plane.call(method, path, { token: plane.adminToken, body });
+const sees = (seen: { failures_in_row: number; open_for_ms: number } | null): void =>
+  void health.splice(
+    0,
+    health.length,
+    ...(seen ? [{ key: String(upstreamId), value: { upstream_id: upstreamId, ...seen } }] : []),
+  );
+const openAlerts = async (): Promise<{ subject: string; message: string; detail: unknown }[]> =>
+  (await admin('GET', '/admin/alerts?rule=upstream_failing')).body.data;
+const raised = (): Promise<void> =>
+  eventually(
+    async () =>
+      expect(await openAlerts()).toMatchObject([
+        { subject: `upstream:${upstreamId}`, detail: { workers: ['watcher:0'] } },
+      ]),
+    WITHIN_MS,
+  );
+const resolved = (): Promise<void> =>
+  eventually(async () => expect(await openAlerts()).toEqual([]), WITHIN_MS);
 
 beforeAll(async () => {
   plane = await startControlPlane();
-  node = await new SpeakingNode({ redisUrl: plane.services.redisUrl, name: 'watcher', credential: plane.environment['FLEET_CREDENTIAL'] ?? '', tables: { upstream_health: health } }).start();
-  upstreamId = (await admin('POST', '/upstreams', { name: 'shaky', protocol: 'openai', base_url: 'https://shaky.example/v1', api_key: 'k' })).body.id;
+  node = await new SpeakingNode({
+    redisUrl: plane.services.redisUrl,
+    name: 'watcher',
+    credential: plane.environment['FLEET_CREDENTIAL'] ?? '',
+    tables: { upstream_health: health },
+  }).start();
+  upstreamId = (
+    await admin('POST', '/upstreams', {
+      name: 'shaky',
+      protocol: 'openai',
+      base_url: 'https://shaky.example/v1',
+      api_key: 'k',
+    })
+  ).body.id;
 }, 60_000);
 afterAll(async () => {
   node?.stop();
@@ -33,7 +60,9 @@ test('an upstream a worker leaves alone is told at once, and that it answers aga
   await resolved();
   sees({ failures_in_row: 5, open_for_ms: 5_000 });
   await raised();
-  expect((await openAlerts())[0]?.message).toBe('Upstream shaky failed 5 requests in a row or more; nodes leave it alone for up to a minute, then try it with one request');
+  expect((await openAlerts())[0]?.message).toBe(
+    'Upstream shaky failed 5 requests in a row or more; nodes leave it alone for up to a minute, then try it with one request',
+  );
   sees({ failures_in_row: 0, open_for_ms: 0 });
   await resolved();
 }, 90_000);

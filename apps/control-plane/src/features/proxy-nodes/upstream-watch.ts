@@ -1,4 +1,9 @@
-import { Injectable, Logger, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
+import {
+  Injectable,
+  Logger,
+  type OnApplicationBootstrap,
+  type OnApplicationShutdown,
+} from '@nestjs/common';
 import { z } from 'zod';
 import { BackgroundLoop } from '../../platform/background/background-loop.ts';
 import { Transactions } from '../../platform/database/transactions.ts';
@@ -18,7 +23,11 @@ const FAILURES_IN_ROW = 5;
 /** Between the end of a breaker's time and the probe's failure, which opens it again, the alert stays. An upstream nobody has tried for so long is no longer known to fail. */
 const PROBE_TIME = '10 seconds';
 
-const healthRow = z.looseObject({ upstream_id: z.number().int().positive(), failures_in_row: z.number(), open_for_ms: z.number() });
+const healthRow = z.looseObject({
+  upstream_id: z.number().int().positive(),
+  failures_in_row: z.number(),
+  open_for_ms: z.number(),
+});
 const nameRow = z.object({ id: z.number(), name: z.string() });
 const subjectRow = z.object({ subject: z.string() });
 
@@ -26,7 +35,12 @@ const subjectRow = z.object({ subject: z.string() });
 @Injectable()
 export class UpstreamWatch implements OnApplicationBootstrap, OnApplicationShutdown {
   private readonly logger = new Logger('upstream-watch');
-  private readonly loop = new BackgroundLoop({ everyMs: LOOK_MS, retryMs: RETRY_MS, work: () => this.look(), onFailing: (error) => this.logger.warn(error, 'upstreams cannot be watched; trying again') });
+  private readonly loop = new BackgroundLoop({
+    everyMs: LOOK_MS,
+    retryMs: RETRY_MS,
+    work: () => this.look(),
+    onFailing: (error) => this.logger.warn(error, 'upstreams cannot be watched; trying again'),
+  });
 
   constructor(
     private readonly transactions: Transactions,
@@ -45,31 +59,58 @@ export class UpstreamWatch implements OnApplicationBootstrap, OnApplicationShutd
 
   async look(): Promise<void> {
     await this.transactions.run(async (tx) => {
-      const [lock]: { got: boolean }[] = await tx.query('SELECT pg_try_advisory_xact_lock($1) AS got', [WATCH_LOCK]);
+      const [lock]: { got: boolean }[] = await tx.query(
+        'SELECT pg_try_advisory_xact_lock($1) AS got',
+        [WATCH_LOCK],
+      );
       if (!lock?.got) return;
       const { failing, isWhole } = await this.failing();
       const open = failing.filter((each) => each.isOpen);
-      const rows: unknown[] = await tx.query('SELECT id, name FROM upstreams WHERE id = ANY($1) AND deleted_at IS NULL', [open.map((each) => each.upstreamId)]);
+      const rows: unknown[] = await tx.query(
+        'SELECT id, name FROM upstreams WHERE id = ANY($1) AND deleted_at IS NULL',
+        [open.map((each) => each.upstreamId)],
+      );
       for (const { id, name } of rows.map((row) => nameRow.parse(row))) {
         const workers = open.filter((each) => each.upstreamId === id).map((each) => each.by);
-        await this.alerts.raise(tx, { rule: 'upstream_failing', subject: subjectOf(id), message: `Upstream ${name} failed ${FAILURES_IN_ROW} requests in a row or more; nodes leave it alone for up to a minute, then try it with one request`, detail: { workers } });
+        await this.alerts.raise(tx, {
+          rule: 'upstream_failing',
+          subject: subjectOf(id),
+          message: `Upstream ${name} failed ${FAILURES_IN_ROW} requests in a row or more; nodes leave it alone for up to a minute, then try it with one request`,
+          detail: { workers },
+        });
       }
       // A worker that did not answer may be the one that has given it up: then only time tells.
       const over: unknown[] = await tx.query(
         `SELECT subject FROM alerts WHERE rule = 'upstream_failing' AND resolved_at IS NULL AND (($2 AND NOT subject = ANY($1)) OR last_seen_at < now() - interval '${PROBE_TIME}')`,
         [failing.map((each) => subjectOf(each.upstreamId)), isWhole],
       );
-      for (const { subject } of over.map((row) => subjectRow.parse(row))) await this.alerts.resolve(tx, { rule: 'upstream_failing', subject });
+      for (const { subject } of over.map((row) => subjectRow.parse(row)))
+        await this.alerts.resolve(tx, { rule: 'upstream_failing', subject });
     });
   }
 
   /** Which workers have seen which upstream fail again and again, and whether they leave it alone now. `isWhole`: every live worker answered. */
-  private async failing(): Promise<{ failing: { upstreamId: number; by: string; isOpen: boolean }[]; isWhole: boolean }> {
-    const answers = await this.dumps.ask(await this.nodes.scope(), { table: TABLE, page: 1, page_size: PAGE_SIZE });
+  private async failing(): Promise<{
+    failing: { upstreamId: number; by: string; isOpen: boolean }[];
+    isWhole: boolean;
+  }> {
+    const answers = await this.dumps.ask(await this.nodes.scope(), {
+      table: TABLE,
+      page: 1,
+      page_size: PAGE_SIZE,
+    });
     const failing = answers.flatMap(({ name, worker, dump }) =>
       (dump?.rows ?? []).flatMap(({ value }) => {
         const health = healthRow.safeParse(value).data;
-        return health && health.failures_in_row >= FAILURES_IN_ROW ? [{ upstreamId: health.upstream_id, by: `${name}:${worker}`, isOpen: health.open_for_ms > 0 }] : [];
+        return health && health.failures_in_row >= FAILURES_IN_ROW
+          ? [
+              {
+                upstreamId: health.upstream_id,
+                by: `${name}:${worker}`,
+                isOpen: health.open_for_ms > 0,
+              },
+            ]
+          : [];
       }),
     );
     return { failing, isWhole: answers.every(({ dump }) => dump !== null) };

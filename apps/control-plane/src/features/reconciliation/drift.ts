@@ -28,7 +28,10 @@ const DRIFT = `
   JOIN unnest($1::int[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[]) AS m(id, shard, ms, n, cseq, balance) ON m.id = s.id`;
 
 /** By subscription id. */
-export async function driftsAt(dataSource: DataSource, marks: readonly BooksMark[]): Promise<Map<number, Drift>> {
+export async function driftsAt(
+  dataSource: DataSource,
+  marks: readonly BooksMark[],
+): Promise<Map<number, Drift>> {
   const ids = marks.map(({ outboxId }) => outboxId.split('-'));
   const rows: unknown[] = await dataSource.query(DRIFT, [
     marks.map(({ id }) => id),
@@ -38,7 +41,11 @@ export async function driftsAt(dataSource: DataSource, marks: readonly BooksMark
     marks.map(({ creditSeq }) => creditSeq),
     marks.map(({ balance }) => balance),
   ]);
-  return new Map(rows.map((row) => driftRow.parse(row)).map((row) => [row.id, { tokens: row.drift, isRepairing: row.is_repairing }]));
+  return new Map(
+    rows
+      .map((row) => driftRow.parse(row))
+      .map((row) => [row.id, { tokens: row.drift, isRepairing: row.is_repairing }]),
+  );
 }
 
 /** Stream ids compare as pairs of numbers. */

@@ -1,5 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { Injectable, Logger, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
+import {
+  Injectable,
+  Logger,
+  type OnApplicationBootstrap,
+  type OnApplicationShutdown,
+} from '@nestjs/common';
 import { USAGE_QUEUE } from '@tollgate/contracts';
 import { LiveRecords, type BooksMark, type SubscriptionRef } from '@tollgate/keyspace';
 import { DataSource } from 'typeorm';
@@ -23,7 +28,9 @@ const POLL_MS = 200;
 /** Any number; the same in every replica. */
 const RECONCILER_LOCK = 7_001_020;
 
-const refRow = z.object({ id: z.number(), user_id: z.number(), model_id: z.number() }).transform((row) => ({ id: row.id, accountId: row.user_id, modelId: row.model_id }));
+const refRow = z
+  .object({ id: z.number(), user_id: z.number(), model_id: z.number() })
+  .transform((row) => ({ id: row.id, accountId: row.user_id, modelId: row.model_id }));
 
 /**
  * Compares every subscription's balance in Redis with the books while both move, and repairs what two readings agree on. Drift has causes that
@@ -40,7 +47,8 @@ export class Reconciler implements OnApplicationBootstrap, OnApplicationShutdown
     everyMs: EVERY_MS,
     retryMs: RETRY_MS,
     // A process that has just started has more urgent things to do.
-    work: async () => void (Date.now() - this.startedAtMs >= EVERY_MS / 2 && (await this.runAlone())),
+    work: async () =>
+      void (Date.now() - this.startedAtMs >= EVERY_MS / 2 && (await this.runAlone())),
     onFailing: (error) => this.logger.warn(error, 'balances cannot be reconciled; trying again'),
   });
 
@@ -67,9 +75,14 @@ export class Reconciler implements OnApplicationBootstrap, OnApplicationShutdown
   async runAlone({ pauseMs = PAUSE_MS } = {}): Promise<number> {
     const runner = this.dataSource.createQueryRunner();
     try {
-      const [row]: { got: boolean }[] = await runner.query('SELECT pg_try_advisory_lock($1) AS got', [RECONCILER_LOCK]);
+      const [row]: { got: boolean }[] = await runner.query(
+        'SELECT pg_try_advisory_lock($1) AS got',
+        [RECONCILER_LOCK],
+      );
       if (!row?.got) return 0;
-      return await this.round(pauseMs).finally(() => runner.query('SELECT pg_advisory_unlock($1)', [RECONCILER_LOCK]));
+      return await this.round(pauseMs).finally(() =>
+        runner.query('SELECT pg_advisory_unlock($1)', [RECONCILER_LOCK]),
+      );
     } finally {
       await runner.release();
     }
@@ -77,9 +90,12 @@ export class Reconciler implements OnApplicationBootstrap, OnApplicationShutdown
 
   private async round(pauseMs: number): Promise<number> {
     let repairs = 0;
-    for (let afterId = 0; !this.isStopping; ) {
+    for (let afterId = 0; !this.isStopping;) {
       // A closing subscription's tokens are on their way out.
-      const raw: unknown[] = await this.dataSource.query("SELECT id, user_id, model_id FROM subscriptions WHERE id > $1 AND status <> 'closing' ORDER BY id LIMIT $2", [afterId, PAGE]);
+      const raw: unknown[] = await this.dataSource.query(
+        "SELECT id, user_id, model_id FROM subscriptions WHERE id > $1 AND status <> 'closing' ORDER BY id LIMIT $2",
+        [afterId, PAGE],
+      );
       const page = raw.map((row) => refRow.parse(row));
       repairs += await this.reconcile(page, pauseMs);
       const last = page.at(-1);
@@ -89,7 +105,10 @@ export class Reconciler implements OnApplicationBootstrap, OnApplicationShutdown
     return repairs;
   }
 
-  private async reconcile(page: readonly (SubscriptionRef & { id: number })[], pauseMs: number): Promise<number> {
+  private async reconcile(
+    page: readonly (SubscriptionRef & { id: number })[],
+    pauseMs: number,
+  ): Promise<number> {
     const first = await this.read(page);
     for (const { id } of page) if (!first.has(id)) await this.noteClean(id);
     if (first.size === 0) return 0;
@@ -106,7 +125,9 @@ export class Reconciler implements OnApplicationBootstrap, OnApplicationShutdown
 
   /** Drift by subscription, for those that have one; none when usage does not reach the books in time. */
   private async read(refs: readonly SubscriptionRef[]): Promise<Map<number, number>> {
-    const marks = (await Promise.all(refs.map((ref) => this.records.mark(ref)))).filter((mark) => mark !== null);
+    const marks = (await Promise.all(refs.map((ref) => this.records.mark(ref)))).filter(
+      (mark) => mark !== null,
+    );
     const isSuspect = await this.drifting(marks);
     const suspects = marks.filter(({ id }) => isSuspect.has(id));
     if (suspects.length === 0 || !(await this.areBooked(suspects))) return new Map();
@@ -115,16 +136,29 @@ export class Reconciler implements OnApplicationBootstrap, OnApplicationShutdown
 
   private async drifting(marks: readonly BooksMark[]): Promise<Map<number, number>> {
     const drifts = await driftsAt(this.dataSource, marks);
-    return new Map([...drifts].filter(([, { tokens, isRepairing }]) => tokens !== 0 && !isRepairing).map(([id, { tokens }]) => [id, tokens]));
+    return new Map(
+      [...drifts]
+        .filter(([, { tokens, isRepairing }]) => tokens !== 0 && !isRepairing)
+        .map(([id, { tokens }]) => [id, tokens]),
+    );
   }
 
   /** Waits until every event up to the marks is in PostgreSQL: out of the outbox, and its job done. */
   private async areBooked(marks: readonly BooksMark[]): Promise<boolean> {
     const lastOf = new Map<string, string>();
-    for (const { shard, outboxId } of marks) if (isAfter(outboxId, lastOf.get(shard) ?? '0-0')) lastOf.set(shard, outboxId);
+    for (const { shard, outboxId } of marks)
+      if (isAfter(outboxId, lastOf.get(shard) ?? '0-0')) lastOf.set(shard, outboxId);
     const deadline = Date.now() + BOOKED_WITHIN_MS;
     for (const [shard, outboxId] of lastOf) {
-      if (!(await this.until(deadline, async () => isAfter((await this.records.oldestEvent(shard)) ?? `${Number.MAX_SAFE_INTEGER}-0`, outboxId)))) return false;
+      if (
+        !(await this.until(deadline, async () =>
+          isAfter(
+            (await this.records.oldestEvent(shard)) ?? `${Number.MAX_SAFE_INTEGER}-0`,
+            outboxId,
+          ),
+        ))
+      )
+        return false;
     }
     const lastJob = await this.backlog.lastJob(USAGE_QUEUE);
     return this.until(deadline, () => this.backlog.isDoneUpTo(USAGE_QUEUE, lastJob));
@@ -142,8 +176,16 @@ export class Reconciler implements OnApplicationBootstrap, OnApplicationShutdown
     const message = `Subscription ${id}: Redis was ${Math.abs(tokens)} tokens ${tokens > 0 ? 'below' : 'above'} the books; it has been repaired`;
     this.logger.error(message);
     await this.transactions.run(async (tx) => {
-      await this.tokens.correctLive(tx, await this.tokens.lockOne(tx, id), { delta: tokens, kind: 'reconciliation' });
-      await this.alerts.raise(tx, { rule: 'drift', subject: `subscription:${id}`, message, detail: { tokens } });
+      await this.tokens.correctLive(tx, await this.tokens.lockOne(tx, id), {
+        delta: tokens,
+        kind: 'reconciliation',
+      });
+      await this.alerts.raise(tx, {
+        rule: 'drift',
+        subject: `subscription:${id}`,
+        message,
+        detail: { tokens },
+      });
       await this.live.creditAdded(tx, id);
     });
     this.repaired.add(id);
@@ -151,6 +193,9 @@ export class Reconciler implements OnApplicationBootstrap, OnApplicationShutdown
 
   private async noteClean(id: number): Promise<void> {
     if (!this.repaired.delete(id)) return;
-    await this.alerts.resolve(this.dataSource.manager, { rule: 'drift', subject: `subscription:${id}` });
+    await this.alerts.resolve(this.dataSource.manager, {
+      rule: 'drift',
+      subject: `subscription:${id}`,
+    });
   }
 }

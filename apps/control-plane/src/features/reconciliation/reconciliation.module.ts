@@ -4,5 +4,9 @@ import { LiveStateModule } from '../live-state/live-state.module.ts';
 import { SubscriptionsModule } from '../subscriptions/subscriptions.module.ts';
 import { Reconciler } from './reconciler.service.ts';
 
-@Module({ imports: [AlertsModule, LiveStateModule, SubscriptionsModule], providers: [Reconciler], exports: [Reconciler] })
+@Module({
+  imports: [AlertsModule, LiveStateModule, SubscriptionsModule],
+  providers: [Reconciler],
+  exports: [Reconciler],
+})
 export class ReconciliationModule {}

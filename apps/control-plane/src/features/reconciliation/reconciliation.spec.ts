@@ -19,34 +19,72 @@ afterAll(() => plane?.stop());
 
 const round = () => reconciler.runAlone({ pauseMs: 50 });
 
-async function subscribed(tokens: number): Promise<{ account: TestAccount; model: { id: number }; id: number }> {
+async function subscribed(
+  tokens: number,
+): Promise<{ account: TestAccount; model: { id: number }; id: number }> {
   const [account, model] = [await books.account('1000'), await books.model('1')];
-  await plane.call('POST', '/models/subscribe', { token: account.token, body: { model_id: model.id, tokens } });
+  await plane.call('POST', '/models/subscribe', {
+    token: account.token,
+    body: { model_id: model.id, tokens },
+  });
   return { account, model, id: (await books.subscription(account, model)).id };
 }
 
 describe('balances in Redis', () => {
   test('that drifted by anything from 1 to 10^6 are repaired once, with an alert that ends when they are clean', async () => {
     const amounts = [1, -1, 10, -100, 1_000, -10_000, 100_000, -1_000_000];
-    const drifted = await Promise.all(amounts.map(async (amount) => ({ amount, ...(await subscribed(2_000_000)) })));
-    for (const { account, model, amount } of drifted) await plane.app.get(REDIS).hincrby(keysOf(plane, account.id, model.id), 'bal', amount);
+    const drifted = await Promise.all(
+      amounts.map(async (amount) => ({ amount, ...(await subscribed(2_000_000)) })),
+    );
+    for (const { account, model, amount } of drifted)
+      await plane.app.get(REDIS).hincrby(keysOf(plane, account.id, model.id), 'bal', amount);
     expect(await round()).toBe(amounts.length);
     for (const { account, model, id, amount } of drifted) {
-      await eventually(async () => expect(await books.live(account, model)).toMatchObject({ balance: 2_000_000, creditSeq: 2 }));
-      expect(await books.query("SELECT delta::int FROM token_credits WHERE subscription_id = $1 AND kind = 'reconciliation'", [id])).toEqual([{ delta: -amount }]);
-      expect(await books.query("SELECT resolved_at FROM alerts WHERE rule = 'drift' AND subject = $1", [`subscription:${id}`])).toEqual([{ resolved_at: null }]);
+      await eventually(async () =>
+        expect(await books.live(account, model)).toMatchObject({
+          balance: 2_000_000,
+          creditSeq: 2,
+        }),
+      );
+      expect(
+        await books.query(
+          "SELECT delta::int FROM token_credits WHERE subscription_id = $1 AND kind = 'reconciliation'",
+          [id],
+        ),
+      ).toEqual([{ delta: -amount }]);
+      expect(
+        await books.query("SELECT resolved_at FROM alerts WHERE rule = 'drift' AND subject = $1", [
+          `subscription:${id}`,
+        ]),
+      ).toEqual([{ resolved_at: null }]);
     }
     expect(await round()).toBe(0);
-    expect(await books.query("SELECT count(*)::int AS open FROM alerts WHERE rule = 'drift' AND resolved_at IS NULL")).toEqual([{ open: 0 }]);
+    expect(
+      await books.query(
+        "SELECT count(*)::int AS open FROM alerts WHERE rule = 'drift' AND resolved_at IS NULL",
+      ),
+    ).toEqual([{ open: 0 }]);
     expect(await books.violations()).toEqual({});
   });
 
   test('that differ from the books only by what is on its way are left alone', async () => {
     const { account, model, id } = await subscribed(1_000);
     // An event in the outbox that nobody relays: Redis has debited it, PostgreSQL does not know.
-    await plane.app.get(REDIS).xadd(`${keysOf(plane, account.id, model.id).split(':')[0]}:outbox`, '*', 'rid', 'x');
+    await plane.app
+      .get(REDIS)
+      .xadd(`${keysOf(plane, account.id, model.id).split(':')[0]}:outbox`, '*', 'rid', 'x');
     await plane.app.get(REDIS).hincrby(keysOf(plane, account.id, model.id), 'bal', -7);
-    expect(await Promise.race([round(), new Promise((resolve) => setTimeout(resolve, 3_000, 'still waiting'))])).toBe('still waiting');
-    expect(await books.query("SELECT 1 FROM token_credits WHERE subscription_id = $1 AND kind = 'reconciliation'", [id])).toEqual([]);
+    expect(
+      await Promise.race([
+        round(),
+        new Promise((resolve) => setTimeout(resolve, 3_000, 'still waiting')),
+      ]),
+    ).toBe('still waiting');
+    expect(
+      await books.query(
+        "SELECT 1 FROM token_credits WHERE subscription_id = $1 AND kind = 'reconciliation'",
+        [id],
+      ),
+    ).toEqual([]);
   });
 });

@@ -1,5 +1,11 @@
 import type { OUTPUT_LIMIT_FIELDS } from '@tollgate/snapshot';
-import { Column, CreateDateColumn, Entity, PrimaryGeneratedColumn, UpdateDateColumn } from 'typeorm';
+import {
+  Column,
+  CreateDateColumn,
+  Entity,
+  PrimaryGeneratedColumn,
+  UpdateDateColumn,
+} from 'typeorm';
 
 @Entity('routes')
 export class Route {

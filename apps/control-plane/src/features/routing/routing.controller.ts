@@ -5,7 +5,15 @@ import { Permission } from '../../platform/access/permission.ts';
 import { pageOf } from '../../platform/http/list-query.ts';
 import { Answers, AnswersNothing } from '../../platform/openapi/answers.ts';
 import { IdPath } from '../../platform/http/id-path.ts';
-import { createRouteSchema, routeListSchema, routeResponseSchema, updateRouteSchema, type CreateRoute, type RouteList, type UpdateRoute } from './routing.dto.ts';
+import {
+  createRouteSchema,
+  routeListSchema,
+  routeResponseSchema,
+  updateRouteSchema,
+  type CreateRoute,
+  type RouteList,
+  type UpdateRoute,
+} from './routing.dto.ts';
 import { RoutingService } from './routing.service.ts';
 
 @ApiTags('routing')
@@ -37,7 +45,11 @@ export class RoutingController {
   @Put(':id')
   @Permission('admin')
   @Answers('Change the given fields of a route', routeResponseSchema)
-  update(@FromCaller() caller: Caller, @IdPath() id: number, @Body({ schema: updateRouteSchema }) body: UpdateRoute) {
+  update(
+    @FromCaller() caller: Caller,
+    @IdPath() id: number,
+    @Body({ schema: updateRouteSchema }) body: UpdateRoute,
+  ) {
     return this.routing.update(caller, id, body);
   }
 

@@ -10,7 +10,13 @@ export const createRouteSchema = z.strictObject({
   model_id: id,
   upstream_id: id,
   /** The upstream's name of the model; the model's own name when omitted. Printable, since it is written into the upstream's request. */
-  upstream_model: z.string().trim().min(1).max(256).regex(/^\P{Cc}+$/u, 'must not hold control characters').optional(),
+  upstream_model: z
+    .string()
+    .trim()
+    .min(1)
+    .max(256)
+    .regex(/^\P{Cc}+$/u, 'must not hold control characters')
+    .optional(),
   /** Lowest first. */
   priority: z.number().int().min(-1_000_000).max(1_000_000).optional(),
   /** Share within its tier. */
@@ -26,7 +32,11 @@ export type UpdateRoute = z.infer<typeof updateRouteSchema>;
 export const routeListSchema = listQuery({
   sorts: ['id', 'model_id', 'upstream_id', 'priority'],
   sort: 'id',
-  filters: { model_id: idFilter.optional(), upstream_id: idFilter.optional(), enabled: booleanFilter.optional() },
+  filters: {
+    model_id: idFilter.optional(),
+    upstream_id: idFilter.optional(),
+    enabled: booleanFilter.optional(),
+  },
 });
 export type RouteList = z.infer<typeof routeListSchema>;
 

@@ -27,11 +27,19 @@ export class RoutingService {
 
   list(query: RouteList): Promise<Page<RouteResponse>> {
     const builder = this.routes.createQueryBuilder('route');
-    if (query.model_id !== undefined) builder.andWhere('route.modelId = :modelId', { modelId: query.model_id });
-    if (query.upstream_id !== undefined) builder.andWhere('route.upstreamId = :upstreamId', { upstreamId: query.upstream_id });
-    if (query.enabled !== undefined) builder.andWhere('route.enabled = :enabled', { enabled: query.enabled });
+    if (query.model_id !== undefined)
+      builder.andWhere('route.modelId = :modelId', { modelId: query.model_id });
+    if (query.upstream_id !== undefined)
+      builder.andWhere('route.upstreamId = :upstreamId', { upstreamId: query.upstream_id });
+    if (query.enabled !== undefined)
+      builder.andWhere('route.enabled = :enabled', { enabled: query.enabled });
     return readPage(builder, query, {
-      columns: { id: 'route.id', model_id: 'route.modelId', upstream_id: 'route.upstreamId', priority: 'route.priority' },
+      columns: {
+        id: 'route.id',
+        model_id: 'route.modelId',
+        upstream_id: 'route.upstreamId',
+        priority: 'route.priority',
+      },
       search: ['route.upstreamModel'],
       map: toRouteResponse,
     });
@@ -45,12 +53,22 @@ export class RoutingService {
 
   async create(caller: Caller, body: CreateRoute): Promise<RouteResponse> {
     return this.transactions.run(async (tx) => {
-      const model = await this.checkEnds(tx, { modelId: body.model_id, upstreamId: body.upstream_id });
+      const model = await this.checkEnds(tx, {
+        modelId: body.model_id,
+        upstreamId: body.upstream_id,
+      });
       const repository = tx.getRepository(Route);
-      const inserted = await repository.insert({ ...columnsOf(body), upstreamModel: body.upstream_model ?? model.name });
+      const inserted = await repository.insert({
+        ...columnsOf(body),
+        upstreamModel: body.upstream_model ?? model.name,
+      });
       const id: number = inserted.identifiers[0]?.['id'];
       const after = toRouteResponse(await repository.findOneByOrFail({ id }));
-      this.activity.record(tx, caller, { action: 'route.create', target: { kind: 'route', id }, after });
+      this.activity.record(tx, caller, {
+        action: 'route.create',
+        target: { kind: 'route', id },
+        after,
+      });
       this.snapshots.changed(tx);
       return after;
     });
@@ -61,9 +79,15 @@ export class RoutingService {
       const row = await this.lock(tx, id);
       const before = toRouteResponse(row);
       const next = { ...row, ...columnsOf(body) };
-      if (next.modelId !== row.modelId || next.upstreamId !== row.upstreamId) await this.checkEnds(tx, next);
+      if (next.modelId !== row.modelId || next.upstreamId !== row.upstreamId)
+        await this.checkEnds(tx, next);
       const after = toRouteResponse(await tx.getRepository(Route).save(next));
-      this.activity.record(tx, caller, { action: 'route.update', target: { kind: 'route', id }, before, after });
+      this.activity.record(tx, caller, {
+        action: 'route.update',
+        target: { kind: 'route', id },
+        before,
+        after,
+      });
       this.snapshots.changed(tx);
       return after;
     });
@@ -73,25 +97,38 @@ export class RoutingService {
     await this.transactions.run(async (tx) => {
       const row = await this.lock(tx, id);
       await tx.getRepository(Route).delete({ id });
-      this.activity.record(tx, caller, { action: 'route.delete', target: { kind: 'route', id }, before: toRouteResponse(row) });
+      this.activity.record(tx, caller, {
+        action: 'route.delete',
+        target: { kind: 'route', id },
+        before: toRouteResponse(row),
+      });
       this.snapshots.changed(tx);
     });
   }
 
   private async lock(tx: EntityManager, id: number): Promise<Route> {
-    const row = await tx.getRepository(Route).findOne({ where: { id }, lock: { mode: 'pessimistic_write' } });
+    const row = await tx
+      .getRepository(Route)
+      .findOne({ where: { id }, lock: { mode: 'pessimistic_write' } });
     if (!row) throw noSuch('route', id);
     return row;
   }
 
   /** Both ends must exist and speak of the same thing; neither can be deleted before `tx` ends. */
-  private async checkEnds(tx: EntityManager, ends: { modelId: number; upstreamId: number }): Promise<z.infer<typeof modelFacts>> {
-    const rows: unknown[] = await tx.query('SELECT name, kind FROM models WHERE id = $1 AND deleted_at IS NULL FOR SHARE', [ends.modelId]);
+  private async checkEnds(
+    tx: EntityManager,
+    ends: { modelId: number; upstreamId: number },
+  ): Promise<z.infer<typeof modelFacts>> {
+    const rows: unknown[] = await tx.query(
+      'SELECT name, kind FROM models WHERE id = $1 AND deleted_at IS NULL FOR SHARE',
+      [ends.modelId],
+    );
     const model = modelFacts.safeParse(rows[0]);
     if (!model.success) throw invalidField('model_id', 'there is no such model');
     const protocol = await this.upstreams.protocolOf(tx, ends.upstreamId);
     if (protocol === undefined) throw invalidField('upstream_id', 'there is no such upstream');
-    if (model.data.kind === 'embedding' && protocol === 'anthropic') throw invalidField('upstream_id', 'the anthropic protocol has no embeddings');
+    if (model.data.kind === 'embedding' && protocol === 'anthropic')
+      throw invalidField('upstream_id', 'the anthropic protocol has no embeddings');
     return model.data;
   }
 }

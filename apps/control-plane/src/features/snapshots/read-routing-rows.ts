@@ -1,4 +1,9 @@
-import { MODEL_KINDS, OUTPUT_LIMIT_FIELDS, UPSTREAM_PROTOCOLS, type RoutingRows } from '@tollgate/snapshot';
+import {
+  MODEL_KINDS,
+  OUTPUT_LIMIT_FIELDS,
+  UPSTREAM_PROTOCOLS,
+  type RoutingRows,
+} from '@tollgate/snapshot';
 import type { EntityManager } from 'typeorm';
 import { z } from 'zod';
 
@@ -7,18 +12,61 @@ const count = z.number().int().nonnegative();
 
 /** What PostgreSQL's JSON functions return; times as Unix ms. */
 const routingRows = z.strictObject({
-  models: z.array(z.strictObject({
-    id, name: z.string(), aliases: z.array(z.string()), displayName: z.string(), kind: z.enum(MODEL_KINDS), ownedBy: z.string(), createdAtMs: count,
-    contextWindow: count.nullable(), maxOutputTokens: count.nullable(), unboundedInputTokens: count.nullable(), isOnShelf: z.boolean(),
-  })),
-  prices: z.array(z.strictObject({ id, modelId: id, effectiveAtMs: count, weightInput: count, weightOutput: count, weightCacheRead: count, weightCacheWrite: count, isFree: z.boolean() })),
-  upstreams: z.array(z.strictObject({
-    id, name: z.string(), protocol: z.enum(UPSTREAM_PROTOCOLS), baseUrl: z.string(), sealedApiKey: z.string().nullable(), headers: z.record(z.string(), z.string()),
-    connectTimeoutMs: count, firstTokenTimeoutMs: count, idleTimeoutMs: count, totalTimeoutMs: count, maxConcurrency: count.nullable(), enabled: z.boolean(),
-  })),
-  routes: z.array(z.strictObject({
-    id, modelId: id, upstreamId: id, upstreamModel: z.string(), priority: z.number().int(), weight: count, enabled: z.boolean(), outputLimitField: z.enum(OUTPUT_LIMIT_FIELDS),
-  })),
+  models: z.array(
+    z.strictObject({
+      id,
+      name: z.string(),
+      aliases: z.array(z.string()),
+      displayName: z.string(),
+      kind: z.enum(MODEL_KINDS),
+      ownedBy: z.string(),
+      createdAtMs: count,
+      contextWindow: count.nullable(),
+      maxOutputTokens: count.nullable(),
+      unboundedInputTokens: count.nullable(),
+      isOnShelf: z.boolean(),
+    }),
+  ),
+  prices: z.array(
+    z.strictObject({
+      id,
+      modelId: id,
+      effectiveAtMs: count,
+      weightInput: count,
+      weightOutput: count,
+      weightCacheRead: count,
+      weightCacheWrite: count,
+      isFree: z.boolean(),
+    }),
+  ),
+  upstreams: z.array(
+    z.strictObject({
+      id,
+      name: z.string(),
+      protocol: z.enum(UPSTREAM_PROTOCOLS),
+      baseUrl: z.string(),
+      sealedApiKey: z.string().nullable(),
+      headers: z.record(z.string(), z.string()),
+      connectTimeoutMs: count,
+      firstTokenTimeoutMs: count,
+      idleTimeoutMs: count,
+      totalTimeoutMs: count,
+      maxConcurrency: count.nullable(),
+      enabled: z.boolean(),
+    }),
+  ),
+  routes: z.array(
+    z.strictObject({
+      id,
+      modelId: id,
+      upstreamId: id,
+      upstreamModel: z.string(),
+      priority: z.number().int(),
+      weight: count,
+      enabled: z.boolean(),
+      outputLimitField: z.enum(OUTPUT_LIMIT_FIELDS),
+    }),
+  ),
 });
 
 /** One statement, so that all four lists are of one moment whatever the isolation level. */

@@ -1,5 +1,10 @@
 import { Injectable } from '@nestjs/common';
-import { checksumOf, compileSnapshot, snapshotDocumentSchema, type SnapshotDocument } from '@tollgate/snapshot';
+import {
+  checksumOf,
+  compileSnapshot,
+  snapshotDocumentSchema,
+  type SnapshotDocument,
+} from '@tollgate/snapshot';
 import type { EntityManager } from 'typeorm';
 import { z } from 'zod';
 import { toSafeInteger } from '../../platform/database/columns.ts';
@@ -10,7 +15,11 @@ import { readRoutingRows } from './read-routing-rows.ts';
 const VERSIONS_KEPT = 1000;
 
 const version = z.string().transform(toSafeInteger);
-const settingsRow = z.object({ pinned_version: version.nullable(), change_seq: version, published_seq: version });
+const settingsRow = z.object({
+  pinned_version: version.nullable(),
+  change_seq: version,
+  published_seq: version,
+});
 const headRow = z.object({ version, checksum: z.string() });
 
 /** A published version without its document. */
@@ -39,18 +48,29 @@ export class SnapshotBooks {
   }
 
   async settings(tx: EntityManager, { isLocked }: { isLocked: boolean }): Promise<FleetSettings> {
-    const [row]: unknown[] = await tx.query(`SELECT pinned_version, change_seq, published_seq FROM fleet_settings${isLocked ? ' FOR UPDATE' : ''}`);
-    const { pinned_version: pinnedVersion, change_seq: changeSeq, published_seq: publishedSeq } = settingsRow.parse(row);
+    const [row]: unknown[] = await tx.query(
+      `SELECT pinned_version, change_seq, published_seq FROM fleet_settings${isLocked ? ' FOR UPDATE' : ''}`,
+    );
+    const {
+      pinned_version: pinnedVersion,
+      change_seq: changeSeq,
+      published_seq: publishedSeq,
+    } = settingsRow.parse(row);
     return { pinnedVersion, changeSeq, publishedSeq };
   }
 
   async latest(tx: EntityManager): Promise<SnapshotHead | null> {
-    const [row]: unknown[] = await tx.query('SELECT version, checksum FROM snapshots ORDER BY version DESC LIMIT 1');
+    const [row]: unknown[] = await tx.query(
+      'SELECT version, checksum FROM snapshots ORDER BY version DESC LIMIT 1',
+    );
     return row === undefined ? null : headRow.parse(row);
   }
 
   async checksumOfVersion(tx: EntityManager, wanted: number): Promise<string | null> {
-    const [row]: unknown[] = await tx.query('SELECT version, checksum FROM snapshots WHERE version = $1', [wanted]);
+    const [row]: unknown[] = await tx.query(
+      'SELECT version, checksum FROM snapshots WHERE version = $1',
+      [wanted],
+    );
     return row === undefined ? null : headRow.parse(row).checksum;
   }
 
@@ -63,17 +83,40 @@ export class SnapshotBooks {
     const settings = await this.settings(tx, { isLocked: true });
     const latest = await this.latest(tx);
     const isBehindFleet = latest !== null && latest.version < versionFloor;
-    if (latest && !isBehindFleet && (settings.pinnedVersion !== null || settings.changeSeq === settings.publishedSeq)) return latest;
-    const document = settings.pinnedVersion === null ? snapshotDocumentSchema.parse(compileSnapshot(await readRoutingRows(tx))) : await this.documentOf(tx, settings.pinnedVersion);
-    await tx.query('UPDATE fleet_settings SET published_seq = $1', [settings.pinnedVersion === null ? settings.changeSeq : settings.publishedSeq]);
+    if (
+      latest &&
+      !isBehindFleet &&
+      (settings.pinnedVersion !== null || settings.changeSeq === settings.publishedSeq)
+    )
+      return latest;
+    const document =
+      settings.pinnedVersion === null
+        ? snapshotDocumentSchema.parse(compileSnapshot(await readRoutingRows(tx)))
+        : await this.documentOf(tx, settings.pinnedVersion);
+    await tx.query('UPDATE fleet_settings SET published_seq = $1', [
+      settings.pinnedVersion === null ? settings.changeSeq : settings.publishedSeq,
+    ]);
     if (latest && !isBehindFleet && latest.checksum === checksumOf(document)) return latest;
-    const head = await this.append(tx, { document, rollbackOf: settings.pinnedVersion, createdBy: null, versionFloor });
-    if (settings.pinnedVersion !== null) await tx.query('UPDATE fleet_settings SET pinned_version = $1', [head.version]);
+    const head = await this.append(tx, {
+      document,
+      rollbackOf: settings.pinnedVersion,
+      createdBy: null,
+      versionFloor,
+    });
+    if (settings.pinnedVersion !== null)
+      await tx.query('UPDATE fleet_settings SET pinned_version = $1', [head.version]);
     return head;
   }
 
   /** Publishes an old document again under a new number and pins it. */
-  async restore(tx: EntityManager, { document, rollbackOf, createdBy }: { document: SnapshotDocument; rollbackOf: number; createdBy: number }): Promise<SnapshotHead> {
+  async restore(
+    tx: EntityManager,
+    {
+      document,
+      rollbackOf,
+      createdBy,
+    }: { document: SnapshotDocument; rollbackOf: number; createdBy: number },
+  ): Promise<SnapshotHead> {
     await this.settings(tx, { isLocked: true });
     const head = await this.append(tx, { document, rollbackOf, createdBy, versionFloor: 0 });
     await tx.query('UPDATE fleet_settings SET pinned_version = $1', [head.version]);
@@ -86,19 +129,31 @@ export class SnapshotBooks {
   }
 
   private async documentOf(tx: EntityManager, wanted: number): Promise<SnapshotDocument> {
-    const [row]: { document: unknown }[] = await tx.query('SELECT document FROM snapshots WHERE version = $1', [wanted]);
+    const [row]: { document: unknown }[] = await tx.query(
+      'SELECT document FROM snapshots WHERE version = $1',
+      [wanted],
+    );
     return snapshotDocumentSchema.parse(row?.document);
   }
 
   private async append(
     tx: EntityManager,
-    snapshot: { document: SnapshotDocument; rollbackOf: number | null; createdBy: number | null; versionFloor: number },
+    snapshot: {
+      document: SnapshotDocument;
+      rollbackOf: number | null;
+      createdBy: number | null;
+      versionFloor: number;
+    },
   ): Promise<SnapshotHead> {
     const checksum = checksumOf(snapshot.document);
-    await tx.query(`SELECT setval(pg_get_serial_sequence('snapshots', 'version'), $1) FROM (SELECT max(version) AS top FROM snapshots) known WHERE coalesce(top, 0) < $1`, [snapshot.versionFloor]);
-    const [row]: unknown[] = await tx.query('INSERT INTO snapshots (checksum, document, rollback_of, created_by) VALUES ($1, $2, $3, $4) RETURNING version, checksum', [
-      checksum, JSON.stringify(snapshot.document), snapshot.rollbackOf, snapshot.createdBy,
-    ]);
+    await tx.query(
+      `SELECT setval(pg_get_serial_sequence('snapshots', 'version'), $1) FROM (SELECT max(version) AS top FROM snapshots) known WHERE coalesce(top, 0) < $1`,
+      [snapshot.versionFloor],
+    );
+    const [row]: unknown[] = await tx.query(
+      'INSERT INTO snapshots (checksum, document, rollback_of, created_by) VALUES ($1, $2, $3, $4) RETURNING version, checksum',
+      [checksum, JSON.stringify(snapshot.document), snapshot.rollbackOf, snapshot.createdBy],
+    );
     const head = headRow.parse(row);
     await tx.query(
       `DELETE FROM snapshots old WHERE version <= $1 AND NOT EXISTS (SELECT 1 FROM snapshots later WHERE later.rollback_of = old.version AND later.version > $1)`,

@@ -1,4 +1,9 @@
-import { Injectable, Logger, type OnApplicationBootstrap, type OnApplicationShutdown } from '@nestjs/common';
+import {
+  Injectable,
+  Logger,
+  type OnApplicationBootstrap,
+  type OnApplicationShutdown,
+} from '@nestjs/common';
 import { FleetStore } from '@tollgate/keyspace';
 import { publishedSnapshotSchema, type PublishedSnapshot } from '@tollgate/snapshot';
 import { DataSource } from 'typeorm';
@@ -28,7 +33,10 @@ export class SnapshotPublisher implements OnApplicationBootstrap, OnApplicationS
     work: () => this.sweep(),
     onFailing: async (error) => {
       this.logger.error(error, 'configuration cannot be published; trying again');
-      await this.alerts.raise(this.dataSource.manager, { ...FAILURE, message: 'Configuration changes cannot be published; nodes keep the last good version' });
+      await this.alerts.raise(this.dataSource.manager, {
+        ...FAILURE,
+        message: 'Configuration changes cannot be published; nodes keep the last good version',
+      });
     },
     onWorking: () => this.alerts.resolve(this.dataSource.manager, FAILURE),
   });
@@ -59,7 +67,10 @@ export class SnapshotPublisher implements OnApplicationBootstrap, OnApplicationS
     const versionFloor = (await this.fleet.currentVersion()) ?? 0;
     const head = await this.transactions.run(async (tx) => {
       const upToDate = await this.books.bringUpToDate(tx, versionFloor);
-      return { ...upToDate, pinnedVersion: (await this.books.settings(tx, { isLocked: false })).pinnedVersion };
+      return {
+        ...upToDate,
+        pinnedVersion: (await this.books.settings(tx, { isLocked: false })).pinnedVersion,
+      };
     });
     await this.deliver(head);
     return head;
@@ -76,12 +87,19 @@ export class SnapshotPublisher implements OnApplicationBootstrap, OnApplicationS
   private async sweep(): Promise<void> {
     const settings = await this.books.settings(this.dataSource.manager, { isLocked: false });
     const latest = await this.books.latest(this.dataSource.manager);
-    const isUnpublished = settings.pinnedVersion === null && settings.changeSeq !== settings.publishedSeq;
-    if (latest === null || isUnpublished || (await this.fleet.currentVersion()) !== latest.version) await this.publish();
+    const isUnpublished =
+      settings.pinnedVersion === null && settings.changeSeq !== settings.publishedSeq;
+    if (latest === null || isUnpublished || (await this.fleet.currentVersion()) !== latest.version)
+      await this.publish();
   }
 
   private async published(version: number): Promise<PublishedSnapshot> {
     const row = await this.dataSource.getRepository(Snapshot).findOneByOrFail({ id: version });
-    return publishedSnapshotSchema.parse({ version: row.id, checksum: row.checksum, published_at: row.createdAt.getTime(), document: row.document });
+    return publishedSnapshotSchema.parse({
+      version: row.id,
+      checksum: row.checksum,
+      published_at: row.createdAt.getTime(),
+      document: row.document,
+    });
   }
 }

@@ -4,7 +4,12 @@ import { safeIntegerColumn } from '../../platform/database/columns.ts';
 @Entity('snapshots')
 export class Snapshot {
   /** The version; `id` to the list helpers, as of every other row. */
-  @PrimaryColumn({ name: 'version', type: 'bigint', generated: 'identity', transformer: safeIntegerColumn })
+  @PrimaryColumn({
+    name: 'version',
+    type: 'bigint',
+    generated: 'identity',
+    transformer: safeIntegerColumn,
+  })
   id: number;
 
   @Column({ type: 'text' })

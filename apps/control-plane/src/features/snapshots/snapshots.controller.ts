@@ -5,7 +5,17 @@ import { Permission } from '../../platform/access/permission.ts';
 import { pageOf } from '../../platform/http/list-query.ts';
 import { Answers } from '../../platform/openapi/answers.ts';
 import { IdPath } from '../../platform/http/id-path.ts';
-import { rollbackResponseSchema, snapshotDetailSchema, snapshotDiffResponseSchema, snapshotDiffSchema, snapshotListSchema, snapshotResponseSchema, unpinResponseSchema, type SnapshotDiffQuery, type SnapshotList } from './snapshots.dto.ts';
+import {
+  rollbackResponseSchema,
+  snapshotDetailSchema,
+  snapshotDiffResponseSchema,
+  snapshotDiffSchema,
+  snapshotListSchema,
+  snapshotResponseSchema,
+  unpinResponseSchema,
+  type SnapshotDiffQuery,
+  type SnapshotList,
+} from './snapshots.dto.ts';
 import { SnapshotsService } from './snapshots.service.ts';
 
 /** `id` is the version. */
@@ -23,21 +33,29 @@ export class SnapshotsController {
 
   @Get(':id')
   @Permission('admin')
-  @Answers('One version with its document, without secrets', snapshotDetailSchema, { refuses: ['snapshot_unreadable'] })
+  @Answers('One version with its document, without secrets', snapshotDetailSchema, {
+    refuses: ['snapshot_unreadable'],
+  })
   get(@IdPath() version: number) {
     return this.snapshots.get(version);
   }
 
   @Get(':id/diff')
   @Permission('admin')
-  @Answers('What changed from this version to another, the newest by default', snapshotDiffResponseSchema, { refuses: ['snapshot_unreadable'] })
+  @Answers(
+    'What changed from this version to another, the newest by default',
+    snapshotDiffResponseSchema,
+    { refuses: ['snapshot_unreadable'] },
+  )
   diff(@IdPath() version: number, @Query({ schema: snapshotDiffSchema }) query: SnapshotDiffQuery) {
     return this.snapshots.diff(version, query);
   }
 
   @Post(':id/rollback')
   @Permission('admin')
-  @Answers('Publish an old version again and pin it', rollbackResponseSchema, { refuses: ['snapshot_unreadable'] })
+  @Answers('Publish an old version again and pin it', rollbackResponseSchema, {
+    refuses: ['snapshot_unreadable'],
+  })
   @HttpCode(200)
   rollback(@FromCaller() caller: Caller, @IdPath() version: number) {
     return this.snapshots.rollback(caller, version);

@@ -21,15 +21,44 @@ const stored = {
 export const snapshotResponseSchema = z.object(stored).meta({ id: 'Snapshot' });
 export type SnapshotResponse = z.output<typeof snapshotResponseSchema>;
 
-const shownUpstream = snapshotUpstreamSchema.omit({ sealed_api_key: true }).extend({ has_api_key: z.boolean() });
+const shownUpstream = snapshotUpstreamSchema
+  .omit({ sealed_api_key: true })
+  .extend({ has_api_key: z.boolean() });
 const shownDocument = snapshotDocumentSchema.extend({ upstreams: z.array(shownUpstream) });
-export const snapshotDetailSchema = z.object({ ...stored, document: shownDocument }).meta({ id: 'SnapshotDetail' });
+export const snapshotDetailSchema = z
+  .object({ ...stored, document: shownDocument })
+  .meta({ id: 'SnapshotDetail' });
 export type SnapshotDetail = z.output<typeof snapshotDetailSchema>;
 
 const subject = { id: idField, name: z.string() };
-const change = z.object({ path: z.string().describe('Like `prices[0].weight_input`'), from: z.unknown().optional().describe('Absent where a field appeared'), to: z.unknown().optional().describe('Absent where it went') });
-const kindDiff = z.object({ added: z.array(z.object(subject)), removed: z.array(z.object(subject)), changed: z.array(z.object({ ...subject, changes: z.array(change) })) }).meta({ id: 'SnapshotKindDiff' });
-export const snapshotDiffResponseSchema = z.object({ from: idField, to: idField, models: kindDiff, upstreams: kindDiff, routes: kindDiff });
+const change = z.object({
+  path: z.string().describe('Like `prices[0].weight_input`'),
+  from: z.unknown().optional().describe('Absent where a field appeared'),
+  to: z.unknown().optional().describe('Absent where it went'),
+});
+const kindDiff = z
+  .object({
+    added: z.array(z.object(subject)),
+    removed: z.array(z.object(subject)),
+    changed: z.array(z.object({ ...subject, changes: z.array(change) })),
+  })
+  .meta({ id: 'SnapshotKindDiff' });
+export const snapshotDiffResponseSchema = z.object({
+  from: idField,
+  to: idField,
+  models: kindDiff,
+  upstreams: kindDiff,
+  routes: kindDiff,
+});
 
-export const rollbackResponseSchema = z.object({ version: idField, checksum: z.string(), rollback_of: idField, pinned: z.literal(true) });
-export const unpinResponseSchema = z.object({ version: idField, checksum: z.string(), pinned: z.literal(false) });
+export const rollbackResponseSchema = z.object({
+  version: idField,
+  checksum: z.string(),
+  rollback_of: idField,
+  pinned: z.literal(true),
+});
+export const unpinResponseSchema = z.object({
+  version: idField,
+  checksum: z.string(),
+  pinned: z.literal(false),
+});

@@ -1,6 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
-import { diffSnapshots, snapshotDocumentSchema, type SnapshotDiff, type SnapshotDocument } from '@tollgate/snapshot';
+import {
+  diffSnapshots,
+  snapshotDocumentSchema,
+  type SnapshotDiff,
+  type SnapshotDocument,
+} from '@tollgate/snapshot';
 import { Repository, type EntityManager } from 'typeorm';
 import type { Caller } from '../../platform/access/caller.ts';
 import { afterCommit, Transactions } from '../../platform/database/transactions.ts';
@@ -11,7 +16,12 @@ import { AlertsService } from '../alerts/alerts.service.ts';
 import { SnapshotBooks, type FleetSettings } from './snapshot-books.ts';
 import { SnapshotPublisher } from './snapshot-publisher.ts';
 import { Snapshot } from './snapshot.entity.ts';
-import type { SnapshotDetail, SnapshotDiffQuery, SnapshotList, SnapshotResponse } from './snapshots.dto.ts';
+import type {
+  SnapshotDetail,
+  SnapshotDiffQuery,
+  SnapshotList,
+  SnapshotResponse,
+} from './snapshots.dto.ts';
 
 const PIN_ALERT = { rule: 'snapshot_pinned', subject: 'fleet' } as const;
 
@@ -35,7 +45,15 @@ export class SnapshotsService {
   async list(query: SnapshotList): Promise<Page<SnapshotResponse>> {
     const settings = await this.books.settings(this.snapshots.manager, { isLocked: false });
     // Without the documents, which may be megabytes each.
-    const builder = this.snapshots.createQueryBuilder('snapshot').select(['snapshot.id', 'snapshot.checksum', 'snapshot.rollbackOf', 'snapshot.createdBy', 'snapshot.createdAt']);
+    const builder = this.snapshots
+      .createQueryBuilder('snapshot')
+      .select([
+        'snapshot.id',
+        'snapshot.checksum',
+        'snapshot.rollbackOf',
+        'snapshot.createdBy',
+        'snapshot.createdAt',
+      ]);
     return readPage(builder, query, {
       columns: { version: 'snapshot.id' },
       map: (row) => toSnapshotResponse(row, settings),
@@ -48,23 +66,50 @@ export class SnapshotsService {
     return { ...toSnapshotResponse(row, settings), document: withoutSecrets(documentOf(row)) };
   }
 
-  async diff(version: number, query: SnapshotDiffQuery): Promise<{ from: number; to: number } & SnapshotDiff> {
+  async diff(
+    version: number,
+    query: SnapshotDiffQuery,
+  ): Promise<{ from: number; to: number } & SnapshotDiff> {
     const source = await this.find(this.snapshots.manager, version);
-    const target = query.to === undefined ? await this.newest() : await this.find(this.snapshots.manager, query.to);
-    return { from: source.id, to: target.id, ...diffSnapshots(documentOf(source), documentOf(target)) };
+    const target =
+      query.to === undefined
+        ? await this.newest()
+        : await this.find(this.snapshots.manager, query.to);
+    return {
+      from: source.id,
+      to: target.id,
+      ...diffSnapshots(documentOf(source), documentOf(target)),
+    };
   }
 
   /** Models, routes and upstreams as they were, under a new version; later changes wait until `unpin`. Keys, accounts and balances are not touched. */
   async rollback(caller: Caller, version: number) {
     const head = await this.transactions.run(async (tx) => {
       const row = await this.find(tx, version);
-      const restored = await this.books.restore(tx, { document: documentOf(row), rollbackOf: version, createdBy: caller.userId });
-      await this.alerts.raise(tx, { ...PIN_ALERT, message: `Publication is pinned to version ${restored.version} (a rollback to ${version}); changes wait until POST /snapshots/unpin`, detail: { version: restored.version, rollback_of: version } });
-      this.activity.record(tx, caller, { action: 'snapshot.rollback', target: { kind: 'snapshot', id: restored.version }, after: { rollback_of: version } });
+      const restored = await this.books.restore(tx, {
+        document: documentOf(row),
+        rollbackOf: version,
+        createdBy: caller.userId,
+      });
+      await this.alerts.raise(tx, {
+        ...PIN_ALERT,
+        message: `Publication is pinned to version ${restored.version} (a rollback to ${version}); changes wait until POST /snapshots/unpin`,
+        detail: { version: restored.version, rollback_of: version },
+      });
+      this.activity.record(tx, caller, {
+        action: 'snapshot.rollback',
+        target: { kind: 'snapshot', id: restored.version },
+        after: { rollback_of: version },
+      });
       return restored;
     });
     await this.publisher.deliver(head);
-    return { version: head.version, checksum: head.checksum, rollback_of: version, pinned: true as const };
+    return {
+      version: head.version,
+      checksum: head.checksum,
+      rollback_of: version,
+      pinned: true as const,
+    };
   }
 
   /** Publishes the books as they are now. Without a pin it changes nothing. */
@@ -74,7 +119,10 @@ export class SnapshotsService {
       if (pinnedVersion === null) return;
       await this.books.unpin(tx);
       await this.alerts.resolve(tx, PIN_ALERT);
-      this.activity.record(tx, caller, { action: 'snapshot.unpin', target: { kind: 'snapshot', id: pinnedVersion } });
+      this.activity.record(tx, caller, {
+        action: 'snapshot.unpin',
+        target: { kind: 'snapshot', id: pinnedVersion },
+      });
     });
     const head = await this.publisher.publish();
     return { version: head.version, checksum: head.checksum, pinned: false as const };
@@ -112,5 +160,11 @@ function documentOf(row: Snapshot): SnapshotDocument {
 }
 
 function withoutSecrets(document: SnapshotDocument) {
-  return { ...document, upstreams: document.upstreams.map(({ sealed_api_key: sealed, ...upstream }) => ({ ...upstream, has_api_key: sealed !== null })) };
+  return {
+    ...document,
+    upstreams: document.upstreams.map(({ sealed_api_key: sealed, ...upstream }) => ({
+      ...upstream,
+      has_api_key: sealed !== null,
+    })),
+  };
 }

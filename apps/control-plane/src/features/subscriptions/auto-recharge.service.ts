@@ -1,4 +1,9 @@
-import { Injectable, Logger, type BeforeApplicationShutdown, type OnApplicationBootstrap } from '@nestjs/common';
+import {
+  Injectable,
+  Logger,
+  type BeforeApplicationShutdown,
+  type OnApplicationBootstrap,
+} from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import { z } from 'zod';
 import { BackgroundLoop } from '../../platform/background/background-loop.ts';
@@ -22,8 +27,22 @@ const SINGLE_PURCHASES_MAX = 10;
 
 const integer = z.union([z.string(), z.number()]).transform(toSafeInteger);
 const candidateRow = z
-  .object({ id: z.number(), user_id: z.number(), model_id: z.number(), auto_recharge_threshold: integer, auto_recharge_amount: integer, affordable: integer })
-  .transform((row) => ({ id: row.id, userId: row.user_id, modelId: row.model_id, threshold: row.auto_recharge_threshold, amount: row.auto_recharge_amount, affordable: row.affordable }));
+  .object({
+    id: z.number(),
+    user_id: z.number(),
+    model_id: z.number(),
+    auto_recharge_threshold: integer,
+    auto_recharge_amount: integer,
+    affordable: integer,
+  })
+  .transform((row) => ({
+    id: row.id,
+    userId: row.user_id,
+    modelId: row.model_id,
+    threshold: row.auto_recharge_threshold,
+    amount: row.auto_recharge_amount,
+    affordable: row.affordable,
+  }));
 type Candidate = z.output<typeof candidateRow>;
 
 /** Subscriptions that may be recharged now: switched on, usable, and not backing off unless for want of money that the wallet has by now. */
@@ -82,7 +101,8 @@ export class AutoRechargeService implements OnApplicationBootstrap, BeforeApplic
   /** Looks at these subscriptions soon. Returns at once: whoever settles or credits does not wait for a purchase. */
   consider(subscriptionIds: Iterable<number>): void {
     for (const id of subscriptionIds) this.waiting.add(id);
-    if (this.waiting.size > 0) this.running ??= this.work().finally(() => (this.running = undefined));
+    if (this.waiting.size > 0)
+      this.running ??= this.work().finally(() => (this.running = undefined));
   }
 
   /** The same for subscriptions a node refused a request of, known by account and model. */
@@ -102,7 +122,9 @@ export class AutoRechargeService implements OnApplicationBootstrap, BeforeApplic
 
   /** Considers what the books show to be at or below its threshold. */
   async sweep(): Promise<void> {
-    const rows: { id: number }[] = await this.dataSource.query(`${CANDIDATES} AND s.balance - s.overdraft <= s.auto_recharge_threshold ORDER BY s.id LIMIT ${SWEEP_ROWS}`);
+    const rows: { id: number }[] = await this.dataSource.query(
+      `${CANDIDATES} AND s.balance - s.overdraft <= s.auto_recharge_threshold ORDER BY s.id LIMIT ${SWEEP_ROWS}`,
+    );
     this.consider(rows.map((row) => row.id));
   }
 
@@ -118,20 +140,29 @@ export class AutoRechargeService implements OnApplicationBootstrap, BeforeApplic
   private async considerAll(ids: number[]): Promise<void> {
     const failures: unknown[] = [];
     try {
-      for (const candidate of await this.candidates(ids)) await this.considerOne(candidate).catch((error: unknown) => failures.push(error));
+      for (const candidate of await this.candidates(ids))
+        await this.considerOne(candidate).catch((error: unknown) => failures.push(error));
     } catch (error) {
       failures.push(error);
     }
-    if (failures.length > 0) this.logger.warn(failures[0], `${failures.length} subscriptions could not be considered; this is why the first was not`);
+    if (failures.length > 0)
+      this.logger.warn(
+        failures[0],
+        `${failures.length} subscriptions could not be considered; this is why the first was not`,
+      );
   }
 
   private async candidates(ids: number[]): Promise<Candidate[]> {
-    const rows: unknown[] = await this.dataSource.query(`${CANDIDATES} AND s.id = ANY($1::int[])`, [ids]);
+    const rows: unknown[] = await this.dataSource.query(`${CANDIDATES} AND s.id = ANY($1::int[])`, [
+      ids,
+    ]);
     return rows.map((row) => candidateRow.parse(row));
   }
 
   private async considerOne(candidate: Candidate): Promise<void> {
-    const live = (await this.liveBalances.read(candidate.userId, [candidate.modelId]))?.get(candidate.modelId);
+    const live = (await this.liveBalances.read(candidate.userId, [candidate.modelId]))?.get(
+      candidate.modelId,
+    );
     if (!live || live.balance - live.held > candidate.threshold) return;
     try {
       await this.transactions.run((tx) => this.buy(tx, candidate, live));
@@ -145,13 +176,26 @@ export class AutoRechargeService implements OnApplicationBootstrap, BeforeApplic
     const subscription = await this.tokens.lockOne(tx, candidate.id);
     // A credit on its way to Redis may already cover the need; its arrival asks again.
     if (subscription.status !== 'active' || subscription.creditSeq !== live.creditSeq) return;
-    await this.purchases.buy(tx, subscription, { tokens: tokensToBuy(candidate, live), kind: 'auto_recharge', actorUserId: null });
-    await tx.query('UPDATE subscriptions SET auto_recharge_failures = 0, auto_recharge_retry_at = NULL WHERE id = $1', [candidate.id]);
-    await this.alerts.resolve(tx, { rule: 'auto_recharge_failed', subject: `subscription:${candidate.id}` });
+    await this.purchases.buy(tx, subscription, {
+      tokens: tokensToBuy(candidate, live),
+      kind: 'auto_recharge',
+      actorUserId: null,
+    });
+    await tx.query(
+      'UPDATE subscriptions SET auto_recharge_failures = 0, auto_recharge_retry_at = NULL WHERE id = $1',
+      [candidate.id],
+    );
+    await this.alerts.resolve(tx, {
+      rule: 'auto_recharge_failed',
+      subject: `subscription:${candidate.id}`,
+    });
   }
 
   private async backOff(candidate: Candidate, refusal: Refusal): Promise<void> {
-    const reason = refusal.code === 'insufficient_funds' ? `the wallet does not hold enough for ${candidate.amount} tokens` : refusal.message;
+    const reason =
+      refusal.code === 'insufficient_funds'
+        ? `the wallet does not hold enough for ${candidate.amount} tokens`
+        : refusal.message;
     await this.transactions.run(async (tx) => {
       await tx.query(
         `UPDATE subscriptions SET auto_recharge_failures = auto_recharge_failures + 1, auto_recharge_refusal = $2,
@@ -160,13 +204,23 @@ export class AutoRechargeService implements OnApplicationBootstrap, BeforeApplic
         [candidate.id, refusal.code],
       );
       const message = `Subscription ${candidate.id} of user ${candidate.userId} could not be recharged: ${reason}`;
-      await this.alerts.raise(tx, { rule: 'auto_recharge_failed', subject: `subscription:${candidate.id}`, message, detail: { user_id: candidate.userId, model_id: candidate.modelId } });
+      await this.alerts.raise(tx, {
+        rule: 'auto_recharge_failed',
+        subject: `subscription:${candidate.id}`,
+        message,
+        detail: { user_id: candidate.userId, model_id: candidate.modelId },
+      });
     });
   }
 }
 
 /** One `amount`; where many would be needed, as many as bring the subscription above its threshold or as the wallet pays for. */
-function tokensToBuy({ threshold, amount, affordable }: Candidate, { balance, held }: LiveBalance): number {
+function tokensToBuy(
+  { threshold, amount, affordable }: Candidate,
+  { balance, held }: LiveBalance,
+): number {
   const purchases = Math.floor((threshold - (balance - held)) / amount) + 1;
-  return purchases <= SINGLE_PURCHASES_MAX ? amount : amount * Math.max(1, Math.min(purchases, affordable));
+  return purchases <= SINGLE_PURCHASES_MAX
+    ? amount
+    : amount * Math.max(1, Math.min(purchases, affordable));
 }

@@ -30,12 +30,28 @@ afterAll(async () => {
   await plane?.stop();
 });
 
-const post = (path: string, token: string, body: object) => plane.call('POST', path, { token, body });
-const purchases = async (id: number) => (await books.query("SELECT count(*)::int AS n FROM token_credits WHERE subscription_id = $1 AND kind = 'auto_recharge'", [id]))[0].n;
+const post = (path: string, token: string, body: object) =>
+  plane.call('POST', path, { token, body });
+const purchases = async (id: number) =>
+  (
+    await books.query(
+      "SELECT count(*)::int AS n FROM token_credits WHERE subscription_id = $1 AND kind = 'auto_recharge'",
+      [id],
+    )
+  )[0].n;
 
-async function subscribed(money: string, auto: { threshold: number; amount: number }, tokens = 1_000) {
+async function subscribed(
+  money: string,
+  auto: { threshold: number; amount: number },
+  tokens = 1_000,
+) {
   const [account, model] = [await books.account(money), await books.model('1')];
-  const body = { model_id: model.id, tokens, auto_recharge_threshold: auto.threshold, auto_recharge_amount: auto.amount };
+  const body = {
+    model_id: model.id,
+    tokens,
+    auto_recharge_threshold: auto.threshold,
+    auto_recharge_amount: auto.amount,
+  };
   const { body: subscription } = await post('/models/subscribe', account.token, body);
   return { account, model, id: subscription.id as number };
 }
@@ -47,7 +63,14 @@ async function use(one: Subscribed, tokens: number): Promise<void> {
   const rid = await hold(one, tokens);
   const { account, model, id } = one;
   const { payload } = usageEvent(tokens, { account, model, subscriptionId: id, rid });
-  await plane.app.get(MeteringStore).settle({ rid, accountId: account.id, modelId: model.id, chargeTokens: tokens, payload, reEmit: false });
+  await plane.app.get(MeteringStore).settle({
+    rid,
+    accountId: account.id,
+    modelId: model.id,
+    chargeTokens: tokens,
+    payload,
+    reEmit: false,
+  });
 }
 
 async function hold({ account, model }: Subscribed, tokens: number): Promise<string> {
@@ -55,7 +78,17 @@ async function hold({ account, model }: Subscribed, tokens: number): Promise<str
   const rid = uuidv7(Date.now());
   const store = plane.app.get(MeteringStore);
   const who = { rid, accountId: account.id, modelId: model.id };
-  const request = { keyHash: parseApiKey(body.key)?.hash ?? '', modelName: model.name, priceVersionId: model.priceId, wantTokens: tokens, minTokens: 1, addressHex: '', concurrencyMax: 0, leaseMs: 60_000, node: 'n:0' };
+  const request = {
+    keyHash: parseApiKey(body.key)?.hash ?? '',
+    modelName: model.name,
+    priceVersionId: model.priceId,
+    wantTokens: tokens,
+    minTokens: 1,
+    addressHex: '',
+    concurrencyMax: 0,
+    leaseMs: 60_000,
+    node: 'n:0',
+  };
   expect((await store.admit({ ...who, ...request })).kind).toBe('admitted');
   return rid;
 }
@@ -73,15 +106,20 @@ async function eventually(look: () => Promise<void>, limitMs = 15_000): Promise<
 test('one need is one purchase, however many settles and replicas see it', async () => {
   const one = await subscribed('10', { threshold: 100, amount: 5_000 });
   await use(one, 950);
-  for (let turn = 0; turn < 20; turn += 1) for (const service of services) service.consider([one.id]);
+  for (let turn = 0; turn < 20; turn += 1)
+    for (const service of services) service.consider([one.id]);
   await Promise.all(services.map((service) => service.idle()));
-  await eventually(async () => expect(await books.live(one.account, one.model)).toMatchObject({ balance: 5_050 }));
+  await eventually(async () =>
+    expect(await books.live(one.account, one.model)).toMatchObject({ balance: 5_050 }),
+  );
   expect(await purchases(one.id)).toBe(1);
 });
 
 test('it buys again until the level is above the threshold', async () => {
   const one = await subscribed('10', { threshold: 100, amount: 30 }, 0);
-  await eventually(async () => expect(await books.live(one.account, one.model)).toMatchObject({ balance: 120, creditSeq: 4 }));
+  await eventually(async () =>
+    expect(await books.live(one.account, one.model)).toMatchObject({ balance: 120, creditSeq: 4 }),
+  );
   await Promise.all(services.map((service) => service.idle()));
   expect(await purchases(one.id)).toBe(4);
 });
@@ -89,33 +127,75 @@ test('it buys again until the level is above the threshold', async () => {
 test('switching it on looks at once; amount 0 and null are off', async () => {
   const one = await subscribed('10', { threshold: 100, amount: 0 }, 10);
   const { account, model, id } = one;
-  expect((await post('/models/set-auto-recharge', account.token, { model_id: model.id, threshold: null, amount: null })).body).toMatchObject({ auto_recharge_threshold: null, auto_recharge_amount: null });
+  expect(
+    (
+      await post('/models/set-auto-recharge', account.token, {
+        model_id: model.id,
+        threshold: null,
+        amount: null,
+      })
+    ).body,
+  ).toMatchObject({ auto_recharge_threshold: null, auto_recharge_amount: null });
   await services[0]?.idle();
   expect(await purchases(id)).toBe(0);
-  expect((await post('/models/set-auto-recharge', account.token, { model_id: model.id, threshold: 10, amount: 500 })).body).toMatchObject({ auto_recharge_threshold: 10, auto_recharge_amount: 500 });
-  await eventually(async () => expect(await books.live(account, model)).toMatchObject({ balance: 510 }));
-  expect(await post('/models/set-auto-recharge', account.token, { model_id: model.id, threshold: 10, amount: null })).toMatchObject({ status: 400 });
-  expect(await post('/models/set-auto-recharge', account.token, { model_id: 999_999, threshold: 1, amount: 1 })).toMatchObject({ status: 404 });
+  expect(
+    (
+      await post('/models/set-auto-recharge', account.token, {
+        model_id: model.id,
+        threshold: 10,
+        amount: 500,
+      })
+    ).body,
+  ).toMatchObject({ auto_recharge_threshold: 10, auto_recharge_amount: 500 });
+  await eventually(async () =>
+    expect(await books.live(account, model)).toMatchObject({ balance: 510 }),
+  );
+  expect(
+    await post('/models/set-auto-recharge', account.token, {
+      model_id: model.id,
+      threshold: 10,
+      amount: null,
+    }),
+  ).toMatchObject({ status: 400 });
+  expect(
+    await post('/models/set-auto-recharge', account.token, {
+      model_id: 999_999,
+      threshold: 1,
+      amount: 1,
+    }),
+  ).toMatchObject({ status: 404 });
 });
 
 test('a wallet too small raises an alert and backs off; once it is filled the purchase follows and the alert goes', async () => {
   const one = await subscribed('0', { threshold: 100, amount: 1_000_000 }, 0);
-  const alerts = () => books.query("SELECT resolved_at IS NULL AS open FROM alerts WHERE rule = 'auto_recharge_failed' AND subject = $1", [`subscription:${one.id}`]);
+  const alerts = () =>
+    books.query(
+      "SELECT resolved_at IS NULL AS open FROM alerts WHERE rule = 'auto_recharge_failed' AND subject = $1",
+      [`subscription:${one.id}`],
+    );
   await eventually(async () => expect(await alerts()).toEqual([{ open: true }]));
   for (let turn = 0; turn < 5; turn += 1) services[0]?.consider([one.id]);
   await services[0]?.idle();
   expect((await books.subscription(one.account, one.model)).auto_recharge_failures).toBe(1);
   await books.asAdmin('POST', '/wallet/admin-recharge', { user_id: one.account.id, amount: '1' });
   await services[0]?.sweep();
-  await eventually(async () => expect(await books.live(one.account, one.model)).toMatchObject({ balance: 1_000_000 }));
+  await eventually(async () =>
+    expect(await books.live(one.account, one.model)).toMatchObject({ balance: 1_000_000 }),
+  );
   expect(await alerts()).toEqual([{ open: false }]);
   expect(await purchases(one.id)).toBe(1);
 });
 
 test('a purchase refused for another reason than money backs off too, though the wallet could pay', async () => {
   const one = await subscribed('10', { threshold: 100, amount: 0 });
-  await books.asAdmin('POST', '/models/pricing', { model_id: one.model.id, price_per_million: '0' });
-  await books.query('UPDATE subscriptions SET auto_recharge_threshold = 2000, auto_recharge_amount = 9007199254740991 WHERE id = $1', [one.id]);
+  await books.asAdmin('POST', '/models/pricing', {
+    model_id: one.model.id,
+    price_per_million: '0',
+  });
+  await books.query(
+    'UPDATE subscriptions SET auto_recharge_threshold = 2000, auto_recharge_amount = 9007199254740991 WHERE id = $1',
+    [one.id],
+  );
   const failures = async () => {
     services[0]?.consider([one.id]);
     await services[0]?.idle();
@@ -128,30 +208,59 @@ test('a purchase refused for another reason than money backs off too, though the
 });
 
 test('one that cannot be recharged keeps no other from being served in the same round, and says why', async () => {
-  const [stuck, refused, served] = [await subscribed('10', { threshold: 100, amount: 0 }), await subscribed('10', { threshold: 100, amount: 0 }), await subscribed('10', { threshold: 100, amount: 0 })];
+  const [stuck, refused, served] = [
+    await subscribed('10', { threshold: 100, amount: 0 }),
+    await subscribed('10', { threshold: 100, amount: 0 }),
+    await subscribed('10', { threshold: 100, amount: 0 }),
+  ];
   // `stuck` fails as a lost connection or a bug would, `refused` for what the caller may be told: no subscription counts more than 2^53 tokens.
-  await books.query('UPDATE subscriptions SET auto_recharge_threshold = 2000, auto_recharge_amount = CASE WHEN id = $1 THEN 9007199254740991 ELSE 5000 END, credit_seq = CASE WHEN id = $2 THEN 0 ELSE 1 END WHERE id = ANY($3)', [refused.id, stuck.id, [stuck.id, refused.id, served.id]]);
+  await books.query(
+    'UPDATE subscriptions SET auto_recharge_threshold = 2000, auto_recharge_amount = CASE WHEN id = $1 THEN 9007199254740991 ELSE 5000 END, credit_seq = CASE WHEN id = $2 THEN 0 ELSE 1 END WHERE id = ANY($3)',
+    [refused.id, stuck.id, [stuck.id, refused.id, served.id]],
+  );
   await plane.app.get(REDIS).hset(keysOf(plane, stuck.account.id, stuck.model.id), 'cseq', 0);
   services[0]?.consider([stuck.id, refused.id, served.id]);
   await services[0]?.idle();
-  expect([await purchases(stuck.id), await purchases(refused.id), await purchases(served.id)]).toEqual([0, 0, 1]);
-  expect(await books.query("SELECT message FROM alerts WHERE rule = 'auto_recharge_failed' AND resolved_at IS NULL AND subject = $1", [`subscription:${refused.id}`])).toEqual([{ message: expect.stringContaining('tokens') }]);
-  await books.query('UPDATE subscriptions SET credit_seq = 1, auto_recharge_amount = 0 WHERE id = ANY($1)', [[stuck.id, refused.id]]);
+  expect([
+    await purchases(stuck.id),
+    await purchases(refused.id),
+    await purchases(served.id),
+  ]).toEqual([0, 0, 1]);
+  expect(
+    await books.query(
+      "SELECT message FROM alerts WHERE rule = 'auto_recharge_failed' AND resolved_at IS NULL AND subject = $1",
+      [`subscription:${refused.id}`],
+    ),
+  ).toEqual([{ message: expect.stringContaining('tokens') }]);
+  await books.query(
+    'UPDATE subscriptions SET credit_seq = 1, auto_recharge_amount = 0 WHERE id = ANY($1)',
+    [[stuck.id, refused.id]],
+  );
   await plane.app.get(REDIS).hset(keysOf(plane, stuck.account.id, stuck.model.id), 'cseq', 1);
 });
 
 test('a refusal for funds is looked at though nothing settles: held tokens count as used', async () => {
   const one = await subscribed('10', { threshold: 100, amount: 5_000 });
   await hold(one, 950);
-  await services[0]?.considerRefused([{ accountId: one.account.id, modelId: one.model.id }, { accountId: 999_999, modelId: 1 }]);
-  await eventually(async () => expect(await books.live(one.account, one.model)).toMatchObject({ balance: 6_000, held: 950 }));
+  await services[0]?.considerRefused([
+    { accountId: one.account.id, modelId: one.model.id },
+    { accountId: 999_999, modelId: 1 },
+  ]);
+  await eventually(async () =>
+    expect(await books.live(one.account, one.model)).toMatchObject({ balance: 6_000, held: 950 }),
+  );
 });
 
 test('frozen accounts and models off the shelf are not recharged', async () => {
-  const [frozen, off] = [await subscribed('10', { threshold: 100, amount: 5_000 }), await subscribed('10', { threshold: 100, amount: 5_000 })];
+  const [frozen, off] = [
+    await subscribed('10', { threshold: 100, amount: 5_000 }),
+    await subscribed('10', { threshold: 100, amount: 5_000 }),
+  ];
   await books.asAdmin('POST', `/users/${frozen.account.id}/freeze`);
   await books.asAdmin('POST', `/models/${off.model.id}/disable`);
-  await books.query('UPDATE subscriptions SET auto_recharge_threshold = 2000 WHERE id = ANY($1)', [[frozen.id, off.id]]);
+  await books.query('UPDATE subscriptions SET auto_recharge_threshold = 2000 WHERE id = ANY($1)', [
+    [frozen.id, off.id],
+  ]);
   services[0]?.consider([frozen.id, off.id]);
   await services[0]?.idle();
   expect([await purchases(frozen.id), await purchases(off.id)]).toEqual([0, 0]);
@@ -163,7 +272,11 @@ test('the books close', async () => {
 
 test('a tiny amount under a huge threshold is bought at once, not one token after the other, and no more than the wallet pays for', async () => {
   const one = await subscribed('1', { threshold: 1_000_000_000, amount: 1 }, 0);
-  await eventually(async () => expect((await books.query('SELECT balance FROM subscriptions WHERE id = $1', [one.id]))[0].balance).toBe('1000000'));
+  await eventually(async () =>
+    expect(
+      (await books.query('SELECT balance FROM subscriptions WHERE id = $1', [one.id]))[0].balance,
+    ).toBe('1000000'),
+  );
   await Promise.all(services.map((service) => service.idle()));
   expect(await purchases(one.id)).toBeLessThanOrEqual(2);
 });

@@ -19,7 +19,10 @@ export class ModelRemovalService {
     await this.transactions.run(async (tx) => {
       const model = await this.models.lock(tx, id, 'pessimistic_write');
       const closed = await this.withdrawals.closeAll(tx, { modelId: id }, false);
-      if (closed > 0 && !refund) throw new Refusal('model_has_subscribers', { detail: `${closed === 1 ? '1 account is' : `${closed} accounts are`} subscribed; ?refund=true closes and refunds` });
+      if (closed > 0 && !refund)
+        throw new Refusal('model_has_subscribers', {
+          detail: `${closed === 1 ? '1 account is' : `${closed} accounts are`} subscribed; ?refund=true closes and refunds`,
+        });
       await this.models.markDeleted(tx, caller, model);
     });
   }

@@ -24,11 +24,23 @@ export class PurchasesService {
   ) {}
 
   /** Throws insufficient_funds, and then nothing has changed. `subscription` is locked. Answers the cost in micro-units. */
-  async buy(tx: EntityManager, subscription: LockedSubscription, purchase: Purchase): Promise<Micros> {
+  async buy(
+    tx: EntityManager,
+    subscription: LockedSubscription,
+    purchase: Purchase,
+  ): Promise<Micros> {
     if (purchase.tokens === 0) return micros(0n);
-    if (!Number.isSafeInteger(subscription.balance + purchase.tokens)) throw new Refusal('token_limit');
-    const cost = costOfTokens({ tokens: BigInt(purchase.tokens), pricePerMillion: await this.pricing.pricePerMillion(tx, subscription.modelId) });
-    const { seq } = await this.tokens.credit(tx, subscription, { tokens: purchase.tokens, cost, kind: purchase.kind });
+    if (!Number.isSafeInteger(subscription.balance + purchase.tokens))
+      throw new Refusal('token_limit');
+    const cost = costOfTokens({
+      tokens: BigInt(purchase.tokens),
+      pricePerMillion: await this.pricing.pricePerMillion(tx, subscription.modelId),
+    });
+    const { seq } = await this.tokens.credit(tx, subscription, {
+      tokens: purchase.tokens,
+      cost,
+      kind: purchase.kind,
+    });
     await this.ledger.post(tx, {
       kind: purchase.kind,
       reference: `credit:${subscription.id}:${seq}`,

@@ -1,4 +1,10 @@
-import { Column, CreateDateColumn, Entity, PrimaryGeneratedColumn, UpdateDateColumn } from 'typeorm';
+import {
+  Column,
+  CreateDateColumn,
+  Entity,
+  PrimaryGeneratedColumn,
+  UpdateDateColumn,
+} from 'typeorm';
 import { safeIntegerColumn } from '../../platform/database/columns.ts';
 
 export type SubscriptionStatus = 'active' | 'closing' | 'closed';
@@ -33,10 +39,20 @@ export class SubscriptionRow {
   @Column({ name: 'withdrawal_id', type: 'uuid', nullable: true })
   withdrawalId: string | null;
 
-  @Column({ name: 'auto_recharge_threshold', type: 'bigint', nullable: true, transformer: safeIntegerColumn })
+  @Column({
+    name: 'auto_recharge_threshold',
+    type: 'bigint',
+    nullable: true,
+    transformer: safeIntegerColumn,
+  })
   autoRechargeThreshold: number | null;
 
-  @Column({ name: 'auto_recharge_amount', type: 'bigint', nullable: true, transformer: safeIntegerColumn })
+  @Column({
+    name: 'auto_recharge_amount',
+    type: 'bigint',
+    nullable: true,
+    transformer: safeIntegerColumn,
+  })
   autoRechargeAmount: number | null;
 
   @Column({ name: 'auto_recharge_retry_at', type: 'timestamptz', nullable: true })

@@ -8,7 +8,24 @@ import { IdPath } from '../../platform/http/id-path.ts';
 import { IdempotencyKey } from '../../platform/idempotency/idempotency.ts';
 import { removeModelSchema, type RemoveModel } from '../models/models.dto.ts';
 import { ModelRemovalService } from './model-removal.service.ts';
-import { autoRechargeResponseSchema, autoRechargeSchema, drainQuery, myModelResponseSchema, myModelsSchema, purchaseResponseSchema, renewSchema, subscribeSchema, unsubscribeResponseSchema, unsubscribeSchema, type DrainQuery, type MyModels, type Renew, type SetAutoRecharge, type Subscribe, type Unsubscribe } from './subscriptions.dto.ts';
+import {
+  autoRechargeResponseSchema,
+  autoRechargeSchema,
+  drainQuery,
+  myModelResponseSchema,
+  myModelsSchema,
+  purchaseResponseSchema,
+  renewSchema,
+  subscribeSchema,
+  unsubscribeResponseSchema,
+  unsubscribeSchema,
+  type DrainQuery,
+  type MyModels,
+  type Renew,
+  type SetAutoRecharge,
+  type Subscribe,
+  type Unsubscribe,
+} from './subscriptions.dto.ts';
 import { SubscriptionsService } from './subscriptions.service.ts';
 import { WithdrawalsService } from './withdrawals.service.ts';
 
@@ -30,22 +47,50 @@ export class SubscriptionsController {
 
   @Post('subscribe')
   @Permission('user')
-  @Answers('Subscribe to a model and buy tokens', purchaseResponseSchema, { refuses: ['not_found', 'insufficient_funds', 'already_subscribed', 'subscription_closing', 'token_limit'] })
-  subscribe(@FromCaller() caller: Caller, @Body({ schema: subscribeSchema }) body: Subscribe, @IdempotencyKey() key: string | undefined) {
+  @Answers('Subscribe to a model and buy tokens', purchaseResponseSchema, {
+    refuses: [
+      'not_found',
+      'insufficient_funds',
+      'already_subscribed',
+      'subscription_closing',
+      'token_limit',
+    ],
+  })
+  subscribe(
+    @FromCaller() caller: Caller,
+    @Body({ schema: subscribeSchema }) body: Subscribe,
+    @IdempotencyKey() key: string | undefined,
+  ) {
     return this.subscriptions.subscribe(caller, body, key);
   }
 
   @Post('renew')
   @Permission('user')
-  @Answers('Buy more tokens', purchaseResponseSchema, { refuses: ['not_found', 'not_subscribed', 'model_off_shelf', 'insufficient_funds', 'token_limit'] })
+  @Answers('Buy more tokens', purchaseResponseSchema, {
+    refuses: [
+      'not_found',
+      'not_subscribed',
+      'model_off_shelf',
+      'insufficient_funds',
+      'token_limit',
+    ],
+  })
   @HttpCode(200)
-  renew(@FromCaller() caller: Caller, @Body({ schema: renewSchema }) body: Renew, @IdempotencyKey() key: string | undefined) {
+  renew(
+    @FromCaller() caller: Caller,
+    @Body({ schema: renewSchema }) body: Renew,
+    @IdempotencyKey() key: string | undefined,
+  ) {
     return this.subscriptions.renew(caller, body, key);
   }
 
   @Post('unsubscribe')
   @Permission('user')
-  @Answers('Close a subscription; what remains is refunded at its cost', unsubscribeResponseSchema, { refuses: ['not_found', 'not_subscribed'] })
+  @Answers(
+    'Close a subscription; what remains is refunded at its cost',
+    unsubscribeResponseSchema,
+    { refuses: ['not_found', 'not_subscribed'] },
+  )
   @HttpCode(200)
   unsubscribe(
     @FromCaller() caller: Caller,
@@ -53,22 +98,38 @@ export class SubscriptionsController {
     @Query({ schema: drainQuery }) query: DrainQuery,
     @IdempotencyKey() idempotencyKey: string | undefined,
   ) {
-    return this.withdrawals.unsubscribe(caller, body, { drain: query.drain ?? false, idempotencyKey });
+    return this.withdrawals.unsubscribe(caller, body, {
+      drain: query.drain ?? false,
+      idempotencyKey,
+    });
   }
 
   @Post('set-auto-recharge')
   @Permission('user')
-  @Answers('Buy `amount` tokens whenever the balance is at or below `threshold`; amount 0 or both null = off', autoRechargeResponseSchema, { refuses: ['not_found', 'not_subscribed'] })
+  @Answers(
+    'Buy `amount` tokens whenever the balance is at or below `threshold`; amount 0 or both null = off',
+    autoRechargeResponseSchema,
+    { refuses: ['not_found', 'not_subscribed'] },
+  )
   @HttpCode(200)
-  setAutoRecharge(@FromCaller() caller: Caller, @Body({ schema: autoRechargeSchema }) body: SetAutoRecharge) {
+  setAutoRecharge(
+    @FromCaller() caller: Caller,
+    @Body({ schema: autoRechargeSchema }) body: SetAutoRecharge,
+  ) {
     return this.subscriptions.setAutoRecharge(caller, body);
   }
 
   @Delete(':id')
   @Permission('admin')
-  @AnswersNothing('Delete a model; `refund` closes and refunds its subscriptions', { refuses: ['model_has_subscribers'] })
+  @AnswersNothing('Delete a model; `refund` closes and refunds its subscriptions', {
+    refuses: ['model_has_subscribers'],
+  })
   @HttpCode(204)
-  async remove(@FromCaller() caller: Caller, @IdPath() id: number, @Query({ schema: removeModelSchema }) query: RemoveModel) {
+  async remove(
+    @FromCaller() caller: Caller,
+    @IdPath() id: number,
+    @Query({ schema: removeModelSchema }) query: RemoveModel,
+  ) {
     await this.removal.remove(caller, id, { refund: query.refund ?? false });
   }
 }

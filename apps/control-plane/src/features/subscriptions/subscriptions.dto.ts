@@ -1,5 +1,11 @@
 import { z } from 'zod';
-import { amountText, currencyField, idField, timeField, tokensField } from '../../platform/http/answer-fields.ts';
+import {
+  amountText,
+  currencyField,
+  idField,
+  timeField,
+  tokensField,
+} from '../../platform/http/answer-fields.ts';
 import { booleanFilter, idFilter, listQuery } from '../../platform/http/list-query.ts';
 
 const INT4_MAX = 2_147_483_647;
@@ -24,7 +30,11 @@ export const subscribeSchema = z
   });
 export type Subscribe = z.infer<typeof subscribeSchema>;
 
-export const renewSchema = z.strictObject({ model_id: id, tokens: tokens.min(1), user_id: id.optional() });
+export const renewSchema = z.strictObject({
+  model_id: id,
+  tokens: tokens.min(1),
+  user_id: id.optional(),
+});
 export type Renew = z.infer<typeof renewSchema>;
 
 export const unsubscribeSchema = z.strictObject({ model_id: id, user_id: id.optional() });
@@ -36,11 +46,23 @@ export type DrainQuery = z.infer<typeof drainQuery>;
 
 /** `amount` 0, or both null: off. */
 export const autoRechargeSchema = z
-  .strictObject({ model_id: id, threshold: tokens.nullable(), amount: tokens.nullable(), user_id: id.optional() })
-  .refine((body) => isBothOrNeither(body.threshold, body.amount), { path: ['amount'], message: 'threshold and amount go together' });
+  .strictObject({
+    model_id: id,
+    threshold: tokens.nullable(),
+    amount: tokens.nullable(),
+    user_id: id.optional(),
+  })
+  .refine((body) => isBothOrNeither(body.threshold, body.amount), {
+    path: ['amount'],
+    message: 'threshold and amount go together',
+  });
 export type SetAutoRecharge = z.infer<typeof autoRechargeSchema>;
 
-export const myModelsSchema = listQuery({ sorts: ['id', 'model_id', 'created_at'], sort: 'model_id', filters: { user_id: idFilter.optional() } });
+export const myModelsSchema = listQuery({
+  sorts: ['id', 'model_id', 'created_at'],
+  sort: 'model_id',
+  filters: { user_id: idFilter.optional() },
+});
 export type MyModels = z.infer<typeof myModelsSchema>;
 
 const SUBSCRIPTION_STATUSES = ['active', 'closing', 'closed'] as const;
@@ -60,10 +82,17 @@ const subscriptionResponseSchema = z
   .meta({ id: 'Subscription' });
 export type SubscriptionResponse = z.output<typeof subscriptionResponseSchema>;
 
-export const autoRechargeResponseSchema = subscriptionResponseSchema.extend({ threshold: tokensField.nullable(), amount: tokensField.nullable().describe('0 or null = off') }).meta({ id: 'AutoRecharge' });
+export const autoRechargeResponseSchema = subscriptionResponseSchema
+  .extend({
+    threshold: tokensField.nullable(),
+    amount: tokensField.nullable().describe('0 or null = off'),
+  })
+  .meta({ id: 'AutoRecharge' });
 export type AutoRechargeResponse = z.output<typeof autoRechargeResponseSchema>;
 
-export const purchaseResponseSchema = subscriptionResponseSchema.extend({ cost: amountText, currency: currencyField }).meta({ id: 'Purchase' });
+export const purchaseResponseSchema = subscriptionResponseSchema
+  .extend({ cost: amountText, currency: currencyField })
+  .meta({ id: 'Purchase' });
 export type PurchaseResponse = z.output<typeof purchaseResponseSchema>;
 
 export const myModelResponseSchema = subscriptionResponseSchema
@@ -71,15 +100,23 @@ export const myModelResponseSchema = subscriptionResponseSchema
     tokens: tokensField.describe('Live balance'),
     is_on_shelf: z.boolean(),
     held: tokensField.nullable().describe('By running requests; null while Redis does not answer'),
-    as_of: timeField.nullable().describe('null = live; else the moment of the books, read because Redis does not answer'),
+    as_of: timeField
+      .nullable()
+      .describe('null = live; else the moment of the books, read because Redis does not answer'),
   })
   .meta({ id: 'MyModel' });
 export type MyModelResponse = z.output<typeof myModelResponseSchema>;
 
 export const unsubscribeResponseSchema = z.object({
   model_id: idField,
-  status: z.enum(SUBSCRIPTION_STATUSES).describe('`closing` while running requests still hold tokens or Redis does not answer; the rest follows by itself'),
-  refunded_tokens: tokensField.describe('What left the subscription now; tokens that running requests still hold are refunded as they are released'),
+  status: z
+    .enum(SUBSCRIPTION_STATUSES)
+    .describe(
+      '`closing` while running requests still hold tokens or Redis does not answer; the rest follows by itself',
+    ),
+  refunded_tokens: tokensField.describe(
+    'What left the subscription now; tokens that running requests still hold are refunded as they are released',
+  ),
   refunded_amount: amountText,
   currency: currencyField,
 });

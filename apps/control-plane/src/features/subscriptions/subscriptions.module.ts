@@ -14,8 +14,28 @@ import { TokenLedger } from './token-ledger.service.ts';
 import { WithdrawalsService } from './withdrawals.service.ts';
 
 @Module({
-  imports: [TypeOrmModule.forFeature([SubscriptionRow]), ModelsModule, WalletModule, LiveStateModule, ActivityModule, AlertsModule],
-  providers: [TokenLedger, PurchasesService, AutoRechargeService, SubscriptionsService, WithdrawalsService, ModelRemovalService],
-  exports: [TokenLedger, AutoRechargeService, SubscriptionsService, WithdrawalsService, ModelRemovalService],
+  imports: [
+    TypeOrmModule.forFeature([SubscriptionRow]),
+    ModelsModule,
+    WalletModule,
+    LiveStateModule,
+    ActivityModule,
+    AlertsModule,
+  ],
+  providers: [
+    TokenLedger,
+    PurchasesService,
+    AutoRechargeService,
+    SubscriptionsService,
+    WithdrawalsService,
+    ModelRemovalService,
+  ],
+  exports: [
+    TokenLedger,
+    AutoRechargeService,
+    SubscriptionsService,
+    WithdrawalsService,
+    ModelRemovalService,
+  ],
 })
 export class SubscriptionsModule {}

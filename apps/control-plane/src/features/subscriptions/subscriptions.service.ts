@@ -16,7 +16,16 @@ import { ModelsService } from '../models/models.service.ts';
 import { AutoRechargeService } from './auto-recharge.service.ts';
 import { PurchasesService } from './purchases.service.ts';
 import { SubscriptionRow } from './subscription.entity.ts';
-import type { AutoRechargeResponse, MyModelResponse, MyModels, PurchaseResponse, Renew, SetAutoRecharge, Subscribe, SubscriptionResponse } from './subscriptions.dto.ts';
+import type {
+  AutoRechargeResponse,
+  MyModelResponse,
+  MyModels,
+  PurchaseResponse,
+  Renew,
+  SetAutoRecharge,
+  Subscribe,
+  SubscriptionResponse,
+} from './subscriptions.dto.ts';
 import { TokenLedger } from './token-ledger.service.ts';
 
 @Injectable()
@@ -38,39 +47,89 @@ export class SubscriptionsService {
 
   async my(caller: Caller, query: MyModels): Promise<Page<MyModelResponse>> {
     const userId = await this.scope.resolve(caller, query.user_id);
-    const builder = this.subscriptions.createQueryBuilder('subscription').where("subscription.userId = :userId AND subscription.status <> 'closed'", { userId });
-    const columns = { id: 'subscription.id', model_id: 'subscription.modelId', created_at: 'subscription.createdAt' };
+    const builder = this.subscriptions
+      .createQueryBuilder('subscription')
+      .where("subscription.userId = :userId AND subscription.status <> 'closed'", { userId });
+    const columns = {
+      id: 'subscription.id',
+      model_id: 'subscription.modelId',
+      created_at: 'subscription.createdAt',
+    };
     const page = await readPage(builder, query, { columns, map: (row) => row });
     const modelIds = page.data.map((row) => row.modelId);
-    const [names, live] = await Promise.all([this.models.namesOf(modelIds), this.liveBalances.read(userId, modelIds)]);
-    return { ...page, data: page.data.map((row) => toMyModelResponse(row, names.get(row.modelId), live?.get(row.modelId))) };
+    const [names, live] = await Promise.all([
+      this.models.namesOf(modelIds),
+      this.liveBalances.read(userId, modelIds),
+    ]);
+    return {
+      ...page,
+      data: page.data.map((row) =>
+        toMyModelResponse(row, names.get(row.modelId), live?.get(row.modelId)),
+      ),
+    };
   }
 
-  async subscribe(caller: Caller, body: Subscribe, idempotencyKey: string | undefined): Promise<PurchaseResponse> {
+  async subscribe(
+    caller: Caller,
+    body: Subscribe,
+    idempotencyKey: string | undefined,
+  ): Promise<PurchaseResponse> {
     const userId = await this.scope.resolve(caller, body.user_id);
-    const request = { userId: caller.userId, route: 'POST /models/subscribe', key: idempotencyKey, body, status: 201 };
+    const request = {
+      userId: caller.userId,
+      route: 'POST /models/subscribe',
+      key: idempotencyKey,
+      body,
+      status: 201,
+    };
     return this.idempotency.run(request, async (tx) => {
       const model = await this.models.lock(tx, body.model_id, 'pessimistic_read');
       if (!model.isOnShelf) throw noSuch('model', body.model_id);
       const id = await this.open(tx, userId, body);
-      const cost = await this.purchases.buy(tx, await this.tokens.lockOne(tx, id), { tokens: body.tokens, kind: 'subscribe', actorUserId: caller.userId });
+      const cost = await this.purchases.buy(tx, await this.tokens.lockOne(tx, id), {
+        tokens: body.tokens,
+        kind: 'subscribe',
+        actorUserId: caller.userId,
+      });
       await this.liveState.subscriptionChanged(tx, id);
       this.reconsider(tx, id);
       return this.answer(tx, caller, { id, action: 'subscription.open', model: model.name, cost });
     });
   }
 
-  async renew(caller: Caller, body: Renew, idempotencyKey: string | undefined): Promise<PurchaseResponse> {
+  async renew(
+    caller: Caller,
+    body: Renew,
+    idempotencyKey: string | undefined,
+  ): Promise<PurchaseResponse> {
     const userId = await this.scope.resolve(caller, body.user_id);
-    const request = { userId: caller.userId, route: 'POST /models/renew', key: idempotencyKey, body, status: 200 };
+    const request = {
+      userId: caller.userId,
+      route: 'POST /models/renew',
+      key: idempotencyKey,
+      body,
+      status: 200,
+    };
     return this.idempotency.run(request, async (tx) => {
       const model = await this.models.lock(tx, body.model_id, 'pessimistic_read');
-      const subscription = await this.tokens.lockOne(tx, (await this.findActive(tx, userId, body.model_id)).id);
+      const subscription = await this.tokens.lockOne(
+        tx,
+        (await this.findActive(tx, userId, body.model_id)).id,
+      );
       if (subscription.status !== 'active') throw new Refusal('not_subscribed');
       if (!model.isOnShelf) throw new Refusal('model_off_shelf');
-      const cost = await this.purchases.buy(tx, subscription, { tokens: body.tokens, kind: 'renew', actorUserId: caller.userId });
+      const cost = await this.purchases.buy(tx, subscription, {
+        tokens: body.tokens,
+        kind: 'renew',
+        actorUserId: caller.userId,
+      });
       this.reconsider(tx, subscription.id);
-      return this.answer(tx, caller, { id: subscription.id, action: 'subscription.renew', model: model.name, cost });
+      return this.answer(tx, caller, {
+        id: subscription.id,
+        action: 'subscription.renew',
+        model: model.name,
+        cost,
+      });
     });
   }
 
@@ -79,13 +138,27 @@ export class SubscriptionsService {
     return this.transactions.run(async (tx) => {
       const before = await this.findActive(tx, userId, body.model_id, 'pessimistic_write');
       // A new setting is a new chance: a wallet that was too small before is looked at again at once.
-      const columns = { autoRechargeThreshold: body.threshold, autoRechargeAmount: body.amount, autoRechargeRetryAt: null, autoRechargeFailures: 0 };
+      const columns = {
+        autoRechargeThreshold: body.threshold,
+        autoRechargeAmount: body.amount,
+        autoRechargeRetryAt: null,
+        autoRechargeFailures: 0,
+      };
       const after = await tx.getRepository(SubscriptionRow).save({ ...before, ...columns });
       this.reconsider(tx, after.id);
       const model = (await this.models.namesOf([after.modelId])).get(after.modelId)?.name ?? '';
       const target = { kind: 'subscription', id: after.id };
-      this.activity.record(tx, caller, { action: 'subscription.auto_recharge', target, before: toResponse(before, model), after: toResponse(after, model) });
-      return { ...toResponse(after, model), threshold: after.autoRechargeThreshold, amount: after.autoRechargeAmount };
+      this.activity.record(tx, caller, {
+        action: 'subscription.auto_recharge',
+        target,
+        before: toResponse(before, model),
+        after: toResponse(after, model),
+      });
+      return {
+        ...toResponse(after, model),
+        threshold: after.autoRechargeThreshold,
+        amount: after.autoRechargeAmount,
+      };
     });
   }
 
@@ -98,16 +171,30 @@ export class SubscriptionsService {
          auto_recharge_retry_at = NULL, auto_recharge_failures = 0, updated_at = now()
        WHERE subscriptions.status = 'closed'
        RETURNING id`,
-      [userId, body.model_id, body.auto_recharge_threshold ?? null, body.auto_recharge_amount ?? null],
+      [
+        userId,
+        body.model_id,
+        body.auto_recharge_threshold ?? null,
+        body.auto_recharge_amount ?? null,
+      ],
     );
     if (rows[0]) return rows[0].id;
-    const present = await tx.getRepository(SubscriptionRow).findOneByOrFail({ userId, modelId: body.model_id });
+    const present = await tx
+      .getRepository(SubscriptionRow)
+      .findOneByOrFail({ userId, modelId: body.model_id });
     throw new Refusal(present.status === 'closing' ? 'subscription_closing' : 'already_subscribed');
   }
 
-  private async findActive(tx: EntityManager, userId: number, modelId: number, lock?: 'pessimistic_write'): Promise<SubscriptionRow> {
+  private async findActive(
+    tx: EntityManager,
+    userId: number,
+    modelId: number,
+    lock?: 'pessimistic_write',
+  ): Promise<SubscriptionRow> {
     const where = { userId, modelId, status: In(['active']) };
-    const row = await tx.getRepository(SubscriptionRow).findOne({ where, ...(lock && { lock: { mode: lock } }) });
+    const row = await tx
+      .getRepository(SubscriptionRow)
+      .findOne({ where, ...(lock && { lock: { mode: lock } }) });
     if (!row) throw new Refusal('not_subscribed');
     return row;
   }
@@ -116,10 +203,22 @@ export class SubscriptionsService {
     afterCommit(tx, async () => this.autoRecharge.consider([subscriptionId]));
   }
 
-  private async answer(tx: EntityManager, caller: Caller, done: { id: number; action: string; model: string; cost: Micros }): Promise<PurchaseResponse> {
+  private async answer(
+    tx: EntityManager,
+    caller: Caller,
+    done: { id: number; action: string; model: string; cost: Micros },
+  ): Promise<PurchaseResponse> {
     const row = await tx.getRepository(SubscriptionRow).findOneByOrFail({ id: done.id });
-    const answer = { ...toResponse(row, done.model), cost: formatAmount(done.cost), currency: this.config.CURRENCY };
-    this.activity.record(tx, caller, { action: done.action, target: { kind: 'subscription', id: done.id }, after: answer });
+    const answer = {
+      ...toResponse(row, done.model),
+      cost: formatAmount(done.cost),
+      currency: this.config.CURRENCY,
+    };
+    this.activity.record(tx, caller, {
+      action: done.action,
+      target: { kind: 'subscription', id: done.id },
+      after: answer,
+    });
     return answer;
   }
 }
@@ -139,7 +238,11 @@ function toResponse(row: SubscriptionRow, model: string): SubscriptionResponse {
 }
 
 /** Live tokens from Redis; while it does not answer, the books' own balance with the moment they were last written. */
-function toMyModelResponse(row: SubscriptionRow, model: { name: string; isOnShelf: boolean } | undefined, live: LiveBalance | undefined): MyModelResponse {
+function toMyModelResponse(
+  row: SubscriptionRow,
+  model: { name: string; isOnShelf: boolean } | undefined,
+  live: LiveBalance | undefined,
+): MyModelResponse {
   return {
     ...toResponse(row, model?.name ?? ''),
     is_on_shelf: model?.isOnShelf ?? false,

@@ -11,52 +11,107 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => plane?.stop());
 
-const post = (path: string, token: string, body: unknown, headers: Record<string, string> = {}) => plane.call('POST', path, { token, body, headers });
+const post = (path: string, token: string, body: unknown, headers: Record<string, string> = {}) =>
+  plane.call('POST', path, { token, body, headers });
 
 describe('subscribing', () => {
   test('buys tokens from the wallet, and they are live in Redis when the call answers', async () => {
     const [account, model] = [await books.account('10'), await books.model('2')];
-    const answer = await post('/models/subscribe', account.token, { model_id: model.id, tokens: 1_000_000 });
-    expect(answer).toMatchObject({ status: 201, body: { model_id: model.id, model: model.name, status: 'active', tokens: 1_000_000, cost: '2', currency: 'USD' } });
+    const answer = await post('/models/subscribe', account.token, {
+      model_id: model.id,
+      tokens: 1_000_000,
+    });
+    expect(answer).toMatchObject({
+      status: 201,
+      body: {
+        model_id: model.id,
+        model: model.name,
+        status: 'active',
+        tokens: 1_000_000,
+        cost: '2',
+        currency: 'USD',
+      },
+    });
     expect(await books.wallet(account)).toBe(8_000_000n);
-    expect(await books.live(account, model)).toMatchObject({ status: 'active', balance: 1_000_000, held: 0, creditSeq: 1 });
+    expect(await books.live(account, model)).toMatchObject({
+      status: 'active',
+      balance: 1_000_000,
+      held: 0,
+      creditSeq: 1,
+    });
     // Of this subscription: the first administrator's own record may still be on its way.
-    expect(await books.query("SELECT kind FROM live_state_outbox WHERE kind IN ('subscription', 'credit') AND target_id = $1", [answer.body.id])).toEqual([]);
+    expect(
+      await books.query(
+        "SELECT kind FROM live_state_outbox WHERE kind IN ('subscription', 'credit') AND target_id = $1",
+        [answer.body.id],
+      ),
+    ).toEqual([]);
   });
 
   test('rounds the cost up to the next micro-unit', async () => {
     const [account, model] = [await books.account('1'), await books.model('0.000003')];
-    expect((await post('/models/subscribe', account.token, { model_id: model.id, tokens: 1 })).body.cost).toBe('0.000001');
+    expect(
+      (await post('/models/subscribe', account.token, { model_id: model.id, tokens: 1 })).body.cost,
+    ).toBe('0.000001');
   });
 
   test('with too little money is 402 and changes nothing', async () => {
     const [account, model] = [await books.account('1'), await books.model('2')];
-    expect(await post('/models/subscribe', account.token, { model_id: model.id, tokens: 1_000_000 })).toMatchObject({ status: 402, body: { code: 'insufficient_funds', detail: 'This costs 2; the wallet holds 1' } });
+    expect(
+      await post('/models/subscribe', account.token, { model_id: model.id, tokens: 1_000_000 }),
+    ).toMatchObject({
+      status: 402,
+      body: { code: 'insufficient_funds', detail: 'This costs 2; the wallet holds 1' },
+    });
     expect(await books.subscription(account, model)).toBeUndefined();
     expect(await books.wallet(account)).toBe(1_000_000n);
   });
 
   test('twice is 409, off the shelf or unknown is 404', async () => {
     const [account, model] = [await books.account('1'), await books.model('0')];
-    expect((await post('/models/subscribe', account.token, { model_id: model.id, tokens: 0 })).status).toBe(201);
-    expect(await post('/models/subscribe', account.token, { model_id: model.id, tokens: 0 })).toMatchObject({ status: 409, body: { code: 'already_subscribed', detail: expect.stringContaining('POST /models/renew') } });
+    expect(
+      (await post('/models/subscribe', account.token, { model_id: model.id, tokens: 0 })).status,
+    ).toBe(201);
+    expect(
+      await post('/models/subscribe', account.token, { model_id: model.id, tokens: 0 }),
+    ).toMatchObject({
+      status: 409,
+      body: { code: 'already_subscribed', detail: expect.stringContaining('POST /models/renew') },
+    });
     const other = await books.model();
     await books.asAdmin('POST', `/models/${other.id}/disable`);
-    expect((await post('/models/subscribe', account.token, { model_id: other.id, tokens: 0 })).status).toBe(404);
-    expect((await post('/models/subscribe', account.token, { model_id: 999_999, tokens: 0 })).status).toBe(404);
+    expect(
+      (await post('/models/subscribe', account.token, { model_id: other.id, tokens: 0 })).status,
+    ).toBe(404);
+    expect(
+      (await post('/models/subscribe', account.token, { model_id: 999_999, tokens: 0 })).status,
+    ).toBe(404);
   });
 
   test.each([
-    { tokens: -1 }, { tokens: 1.5 }, { tokens: 1e308 }, { tokens: '5' }, { tokens: 2 ** 53 }, {}, { tokens: 1, auto_recharge_threshold: 5 },
-    { tokens: 1, auto_recharge_amount: 5 }, { tokens: 1, balance: 5 },
+    { tokens: -1 },
+    { tokens: 1.5 },
+    { tokens: 1e308 },
+    { tokens: '5' },
+    { tokens: 2 ** 53 },
+    {},
+    { tokens: 1, auto_recharge_threshold: 5 },
+    { tokens: 1, auto_recharge_amount: 5 },
+    { tokens: 1, balance: 5 },
   ])('refuses %j', async (body) => {
     const [account, model] = [await books.account('1'), await books.model()];
-    expect(await post('/models/subscribe', account.token, { model_id: model.id, ...body })).toMatchObject({ status: 400, body: { code: 'invalid_request' } });
+    expect(
+      await post('/models/subscribe', account.token, { model_id: model.id, ...body }),
+    ).toMatchObject({ status: 400, body: { code: 'invalid_request' } });
   });
 
   test('a hundred times at once has one effect', async () => {
     const [account, model] = [await books.account('1000'), await books.model('1')];
-    const answers = await Promise.all(Array.from({ length: 100 }, () => post('/models/subscribe', account.token, { model_id: model.id, tokens: 1_000_000 })));
+    const answers = await Promise.all(
+      Array.from({ length: 100 }, () =>
+        post('/models/subscribe', account.token, { model_id: model.id, tokens: 1_000_000 }),
+      ),
+    );
     expect(answers.filter((answer) => answer.status === 201)).toHaveLength(1);
     expect(answers.filter((answer) => answer.body.code === 'already_subscribed')).toHaveLength(99);
     expect(await books.wallet(account)).toBe(999_000_000n);
@@ -64,9 +119,27 @@ describe('subscribing', () => {
   });
 
   test('a user cannot act for another account; an administrator can', async () => {
-    const [account, other, model] = [await books.account('1'), await books.account('5'), await books.model('1')];
-    expect((await post('/models/subscribe', account.token, { model_id: model.id, tokens: 1, user_id: other.id })).status).toBe(404);
-    expect(await post('/models/subscribe', plane.adminToken, { model_id: model.id, tokens: 1_000_000, user_id: other.id })).toMatchObject({ status: 201, body: { user_id: other.id } });
+    const [account, other, model] = [
+      await books.account('1'),
+      await books.account('5'),
+      await books.model('1'),
+    ];
+    expect(
+      (
+        await post('/models/subscribe', account.token, {
+          model_id: model.id,
+          tokens: 1,
+          user_id: other.id,
+        })
+      ).status,
+    ).toBe(404);
+    expect(
+      await post('/models/subscribe', plane.adminToken, {
+        model_id: model.id,
+        tokens: 1_000_000,
+        user_id: other.id,
+      }),
+    ).toMatchObject({ status: 201, body: { user_id: other.id } });
     expect(await books.wallet(other)).toBe(4_000_000n);
   });
 });
@@ -76,10 +149,21 @@ describe('renewing', () => {
     const [account, model] = [await books.account('100'), await books.model('1')];
     await post('/models/subscribe', account.token, { model_id: model.id, tokens: 0 });
     const answers = await Promise.all(
-      Array.from({ length: 100 }, () => post('/models/renew', account.token, { model_id: model.id, tokens: 1_000_000 }, { 'idempotency-key': 'renew-once' })),
+      Array.from({ length: 100 }, () =>
+        post(
+          '/models/renew',
+          account.token,
+          { model_id: model.id, tokens: 1_000_000 },
+          { 'idempotency-key': 'renew-once' },
+        ),
+      ),
     );
     expect(answers.filter((answer) => answer.status === 200).length).toBeGreaterThan(0);
-    expect(answers.every((answer) => answer.status === 200 || answer.body.code === 'idempotency_in_progress')).toBe(true);
+    expect(
+      answers.every(
+        (answer) => answer.status === 200 || answer.body.code === 'idempotency_in_progress',
+      ),
+    ).toBe(true);
     expect(await books.wallet(account)).toBe(99_000_000n);
     expect(await books.live(account, model)).toMatchObject({ balance: 1_000_000, creditSeq: 1 });
   });
@@ -87,7 +171,11 @@ describe('renewing', () => {
   test('a hundred at once never overdraw the wallet and reach Redis in full', async () => {
     const [account, model] = [await books.account('30'), await books.model('1')];
     await post('/models/subscribe', account.token, { model_id: model.id, tokens: 0 });
-    const answers = await Promise.all(Array.from({ length: 100 }, () => post('/models/renew', account.token, { model_id: model.id, tokens: 1_000_000 })));
+    const answers = await Promise.all(
+      Array.from({ length: 100 }, () =>
+        post('/models/renew', account.token, { model_id: model.id, tokens: 1_000_000 }),
+      ),
+    );
     expect(answers.filter((answer) => answer.status === 200)).toHaveLength(30);
     expect(answers.filter((answer) => answer.status === 402)).toHaveLength(70);
     expect(await books.wallet(account)).toBe(0n);
@@ -96,7 +184,9 @@ describe('renewing', () => {
 
   test('without a subscription is 404', async () => {
     const [account, model] = [await books.account('1'), await books.model()];
-    expect(await post('/models/renew', account.token, { model_id: model.id, tokens: 1 })).toMatchObject({ status: 404, body: { code: 'not_subscribed' } });
+    expect(
+      await post('/models/renew', account.token, { model_id: model.id, tokens: 1 }),
+    ).toMatchObject({ status: 404, body: { code: 'not_subscribed' } });
   });
 });
 
@@ -108,38 +198,72 @@ describe('unsubscribing', () => {
     await post('/models/renew', account.token, { model_id: model.id, tokens: 1_000_000 });
     expect(await books.wallet(account)).toBe(6_000_000n);
     const answer = await post('/models/unsubscribe', account.token, { model_id: model.id });
-    expect(answer).toMatchObject({ status: 200, body: { status: 'closed', refunded_tokens: 2_000_000, refunded_amount: '4' } });
+    expect(answer).toMatchObject({
+      status: 200,
+      body: { status: 'closed', refunded_tokens: 2_000_000, refunded_amount: '4' },
+    });
     expect(await books.wallet(account)).toBe(10_000_000n);
     expect((await plane.call('GET', '/models/my', { token: account.token })).body.data).toEqual([]);
-    expect(await post('/models/unsubscribe', account.token, { model_id: model.id })).toMatchObject({ status: 404, body: { code: 'not_subscribed' } });
+    expect(await post('/models/unsubscribe', account.token, { model_id: model.id })).toMatchObject({
+      status: 404,
+      body: { code: 'not_subscribed' },
+    });
   });
 
   test('a hundred times at once refunds once, and the account may subscribe again', async () => {
     const [account, model] = [await books.account('10'), await books.model('1')];
     await post('/models/subscribe', account.token, { model_id: model.id, tokens: 1_000_000 });
-    const answers = await Promise.all(Array.from({ length: 100 }, () => post('/models/unsubscribe', account.token, { model_id: model.id })));
+    const answers = await Promise.all(
+      Array.from({ length: 100 }, () =>
+        post('/models/unsubscribe', account.token, { model_id: model.id }),
+      ),
+    );
     expect(answers.every((answer) => answer.status === 200 || answer.status === 404)).toBe(true);
     expect(await books.wallet(account)).toBe(10_000_000n);
-    expect(await post('/models/subscribe', account.token, { model_id: model.id, tokens: 500_000 })).toMatchObject({ status: 201, body: { tokens: 500_000 } });
-    expect(await books.live(account, model)).toMatchObject({ status: 'active', generation: 2, balance: 500_000 });
+    expect(
+      await post('/models/subscribe', account.token, { model_id: model.id, tokens: 500_000 }),
+    ).toMatchObject({ status: 201, body: { tokens: 500_000 } });
+    expect(await books.live(account, model)).toMatchObject({
+      status: 'active',
+      generation: 2,
+      balance: 500_000,
+    });
   });
 
   test('what a deleted account gets back for its tokens is forfeited like its wallet', async () => {
     const [account, model] = [await books.account('10'), await books.model('1')];
     await post('/models/subscribe', account.token, { model_id: model.id, tokens: 4_000_000 });
-    expect(await books.asAdmin('DELETE', `/users/${account.id}`)).toMatchObject({ status: 409, body: { code: 'account_not_empty' } });
+    expect(await books.asAdmin('DELETE', `/users/${account.id}`)).toMatchObject({
+      status: 409,
+      body: { code: 'account_not_empty' },
+    });
     expect((await books.asAdmin('DELETE', `/users/${account.id}?forfeit=true`)).status).toBe(204);
-    expect(await books.subscription(account, model)).toMatchObject({ status: 'closed', balance: '0' });
+    expect(await books.subscription(account, model)).toMatchObject({
+      status: 'closed',
+      balance: '0',
+    });
     expect(await books.wallet(account)).toBe(0n);
-    expect(await books.query("SELECT t.kind, e.amount FROM ledger_transactions t JOIN ledger_entries e ON e.transaction_id = t.id JOIN ledger_accounts a ON a.id = e.ledger_account_id WHERE a.user_id = $1 ORDER BY e.id", [account.id])).toMatchObject([
-      { kind: 'admin_recharge', amount: '10000000' }, { kind: 'subscribe', amount: '-4000000' }, { kind: 'forfeit', amount: '-6000000' }, { kind: 'refund', amount: '4000000' }, { kind: 'forfeit', amount: '-4000000' },
+    expect(
+      await books.query(
+        'SELECT t.kind, e.amount FROM ledger_transactions t JOIN ledger_entries e ON e.transaction_id = t.id JOIN ledger_accounts a ON a.id = e.ledger_account_id WHERE a.user_id = $1 ORDER BY e.id',
+        [account.id],
+      ),
+    ).toMatchObject([
+      { kind: 'admin_recharge', amount: '10000000' },
+      { kind: 'subscribe', amount: '-4000000' },
+      { kind: 'forfeit', amount: '-6000000' },
+      { kind: 'refund', amount: '4000000' },
+      { kind: 'forfeit', amount: '-4000000' },
     ]);
   });
 
   test('deleting a model needs ?refund=true while it has subscribers, and then refunds them', async () => {
     const [account, model] = [await books.account('10'), await books.model('1')];
     await post('/models/subscribe', account.token, { model_id: model.id, tokens: 1_000_000 });
-    expect(await books.asAdmin('DELETE', `/models/${model.id}`)).toMatchObject({ status: 409, body: { code: 'model_has_subscribers' } });
+    expect(await books.asAdmin('DELETE', `/models/${model.id}`)).toMatchObject({
+      status: 409,
+      body: { code: 'model_has_subscribers' },
+    });
     expect((await books.asAdmin('DELETE', `/models/${model.id}?refund=true`)).status).toBe(204);
     expect(await books.wallet(account)).toBe(10_000_000n);
     expect((await books.asAdmin('GET', `/models/${model.id}`)).status).toBe(404);
@@ -149,9 +273,23 @@ describe('unsubscribing', () => {
 describe('models/my', () => {
   test('shows live tokens and held, and the books with their time while Redis is down', async () => {
     const [account, model] = [await books.account('10'), await books.model('1')];
-    await post('/models/subscribe', account.token, { model_id: model.id, tokens: 7, auto_recharge_threshold: 0, auto_recharge_amount: 0 });
-    expect((await plane.call('GET', '/models/my', { token: account.token })).body.data).toMatchObject([
-      { model_id: model.id, tokens: 7, held: 0, as_of: null, auto_recharge_threshold: 0, auto_recharge_amount: 0 },
+    await post('/models/subscribe', account.token, {
+      model_id: model.id,
+      tokens: 7,
+      auto_recharge_threshold: 0,
+      auto_recharge_amount: 0,
+    });
+    expect(
+      (await plane.call('GET', '/models/my', { token: account.token })).body.data,
+    ).toMatchObject([
+      {
+        model_id: model.id,
+        tokens: 7,
+        held: 0,
+        as_of: null,
+        auto_recharge_threshold: 0,
+        auto_recharge_amount: 0,
+      },
     ]);
   });
 });

@@ -59,59 +59,117 @@ export class TokenLedger {
   }
 
   /** Debits a batch of usage, one delta (net charged tokens) per subscription. */
-  async charge(tx: EntityManager, reference: string, deltas: ReadonlyMap<number, number>, locked: ReadonlyMap<number, LockedSubscription>): Promise<void> {
-    const consumed = await consumedTokens(tx, [...deltas].filter(([, delta]) => delta < 0).map(([id]) => id));
+  async charge(
+    tx: EntityManager,
+    reference: string,
+    deltas: ReadonlyMap<number, number>,
+    locked: ReadonlyMap<number, LockedSubscription>,
+  ): Promise<void> {
+    const consumed = await consumedTokens(
+      tx,
+      [...deltas].filter(([, delta]) => delta < 0).map(([id]) => id),
+    );
     const moves = [...deltas].map(([id, delta]) => {
       const subscription = locked.get(id);
       if (!subscription) throw new Error(`subscription ${id} is not locked`);
-      return { subscription, movement: moveTokens({ ...subscription, consumed: consumed.get(id) ?? 0 }, delta) };
+      return {
+        subscription,
+        movement: moveTokens({ ...subscription, consumed: consumed.get(id) ?? 0 }, delta),
+      };
     });
-    await consumeLots(tx, moves.map(({ subscription, movement }) => ({ subscriptionId: subscription.id, tokens: movement.fromBalance })));
-    await refillLots(tx, moves.map(({ subscription, movement }) => ({ subscriptionId: subscription.id, tokens: 0 - movement.fromBalance })));
+    await consumeLots(
+      tx,
+      moves.map(({ subscription, movement }) => ({
+        subscriptionId: subscription.id,
+        tokens: movement.fromBalance,
+      })),
+    );
+    await refillLots(
+      tx,
+      moves.map(({ subscription, movement }) => ({
+        subscriptionId: subscription.id,
+        tokens: 0 - movement.fromBalance,
+      })),
+    );
     await this.post(tx, { kind: 'usage', reference }, moves);
   }
 
   /** Books a purchase: lot, entry, and the next credit on its way to Redis. `tokens` > 0; `cost` in micro-units. */
-  async credit(tx: EntityManager, subscription: LockedSubscription, purchase: { tokens: number; cost: bigint; kind: CreditKind }): Promise<{ seq: number }> {
+  async credit(
+    tx: EntityManager,
+    subscription: LockedSubscription,
+    purchase: { tokens: number; cost: bigint; kind: CreditKind },
+  ): Promise<{ seq: number }> {
     const seq = subscription.creditSeq + 1;
     const repaid = repaymentOf(subscription, purchase.tokens);
-    await tx.query('UPDATE subscriptions SET credit_seq = $2, updated_at = now() WHERE id = $1', [subscription.id, seq]);
-    await tx.query('INSERT INTO token_lots (subscription_id, credit_seq, tokens, remaining, cost) VALUES ($1, $2, $3, $4, $5)', [
+    await tx.query('UPDATE subscriptions SET credit_seq = $2, updated_at = now() WHERE id = $1', [
       subscription.id,
       seq,
-      purchase.tokens,
-      purchase.tokens - repaid,
-      purchase.cost.toString(),
     ]);
-    await tx.query('INSERT INTO token_credits (subscription_id, seq, delta, kind) VALUES ($1, $2, $3, $4)', [subscription.id, seq, purchase.tokens, purchase.kind]);
+    await tx.query(
+      'INSERT INTO token_lots (subscription_id, credit_seq, tokens, remaining, cost) VALUES ($1, $2, $3, $4, $5)',
+      [subscription.id, seq, purchase.tokens, purchase.tokens - repaid, purchase.cost.toString()],
+    );
+    await tx.query(
+      'INSERT INTO token_credits (subscription_id, seq, delta, kind) VALUES ($1, $2, $3, $4)',
+      [subscription.id, seq, purchase.tokens, purchase.kind],
+    );
     subscription.creditSeq = seq;
-    await this.post(tx, { kind: 'credit', reference: `credit:${seq}` }, [{ subscription, movement: { fromBalance: -purchase.tokens, overdraft: 0 } }]);
+    await this.post(tx, { kind: 'credit', reference: `credit:${seq}` }, [
+      { subscription, movement: { fromBalance: -purchase.tokens, overdraft: 0 } },
+    ]);
     if (repaid > 0) {
-      await this.post(tx, { kind: 'usage', reference: `overdraft:${seq}` }, [{ subscription, movement: { fromBalance: repaid, overdraft: -repaid } }]);
+      await this.post(tx, { kind: 'usage', reference: `overdraft:${seq}` }, [
+        { subscription, movement: { fromBalance: repaid, overdraft: -repaid } },
+      ]);
     }
     return { seq };
   }
 
   /** Brings Redis nearer to the books by `delta` tokens, which change in nothing. */
-  async correctLive(tx: EntityManager, subscription: LockedSubscription, { delta, kind }: { delta: number; kind: CorrectionKind }): Promise<void> {
+  async correctLive(
+    tx: EntityManager,
+    subscription: LockedSubscription,
+    { delta, kind }: { delta: number; kind: CorrectionKind },
+  ): Promise<void> {
     subscription.creditSeq += 1;
-    await tx.query('UPDATE subscriptions SET credit_seq = $2, updated_at = now() WHERE id = $1', [subscription.id, subscription.creditSeq]);
-    await tx.query('INSERT INTO token_credits (subscription_id, seq, delta, kind) VALUES ($1, $2, $3, $4)', [subscription.id, subscription.creditSeq, delta, kind]);
+    await tx.query('UPDATE subscriptions SET credit_seq = $2, updated_at = now() WHERE id = $1', [
+      subscription.id,
+      subscription.creditSeq,
+    ]);
+    await tx.query(
+      'INSERT INTO token_credits (subscription_id, seq, delta, kind) VALUES ($1, $2, $3, $4)',
+      [subscription.id, subscription.creditSeq, delta, kind],
+    );
   }
 
   /**
    * Takes withdrawn tokens out of the newest lots: usage still on its way takes the oldest, so the two never change each other's lots by arriving in another order.
    * Answers the refund in micro-units: the withdrawn share of what each lot cost, rounded down per lot.
    */
-  async withdraw(tx: EntityManager, subscription: LockedSubscription, { reference, tokens }: { reference: string; tokens: number }): Promise<{ refund: bigint }> {
-    const consumed = tokens > subscription.balance ? ((await consumedTokens(tx, [subscription.id])).get(subscription.id) ?? 0) : 0;
-    const { reclaimed, uncovered } = withdrawTokens({ balance: subscription.balance, consumed }, tokens);
+  async withdraw(
+    tx: EntityManager,
+    subscription: LockedSubscription,
+    { reference, tokens }: { reference: string; tokens: number },
+  ): Promise<{ refund: bigint }> {
+    const consumed =
+      tokens > subscription.balance
+        ? ((await consumedTokens(tx, [subscription.id])).get(subscription.id) ?? 0)
+        : 0;
+    const { reclaimed, uncovered } = withdrawTokens(
+      { balance: subscription.balance, consumed },
+      tokens,
+    );
     if (reclaimed > 0) {
       await refillLots(tx, [{ subscriptionId: subscription.id, tokens: reclaimed }]);
-      await this.post(tx, { kind: 'usage', reference: `reclaimed:${reference}` }, [{ subscription, movement: { fromBalance: -reclaimed, overdraft: reclaimed } }]);
+      await this.post(tx, { kind: 'usage', reference: `reclaimed:${reference}` }, [
+        { subscription, movement: { fromBalance: -reclaimed, overdraft: reclaimed } },
+      ]);
     }
     const refund = await withdrawFromLots(tx, subscription.id, tokens - uncovered);
-    await this.post(tx, { kind: 'withdrawal', reference }, [{ subscription, movement: { fromBalance: tokens - uncovered, overdraft: uncovered } }]);
+    await this.post(tx, { kind: 'withdrawal', reference }, [
+      { subscription, movement: { fromBalance: tokens - uncovered, overdraft: uncovered } },
+    ]);
     return { refund };
   }
 
@@ -131,20 +189,33 @@ export class TokenLedger {
       await tx.query(
         `INSERT INTO token_entries (subscription_id, kind, reference, delta, balance_after)
          SELECT e.id, $1, $2, e.delta, e.balance FROM unnest($3::int[], $4::bigint[], $5::bigint[]) AS e(id, delta, balance)`,
-        [kind, reference, balances.map((move) => move.subscription.id), balances.map((move) => -move.movement.fromBalance), balances.map((move) => move.subscription.balance)],
+        [
+          kind,
+          reference,
+          balances.map((move) => move.subscription.id),
+          balances.map((move) => -move.movement.fromBalance),
+          balances.map((move) => move.subscription.balance),
+        ],
       );
     }
     if (overdrafts.length > 0) {
-      await tx.query('INSERT INTO token_overdrafts (subscription_id, reference, tokens) SELECT o.id, $1, o.tokens FROM unnest($2::int[], $3::bigint[]) AS o(id, tokens)', [
-        reference,
-        overdrafts.map((move) => move.subscription.id),
-        overdrafts.map((move) => move.movement.overdraft),
-      ]);
+      await tx.query(
+        'INSERT INTO token_overdrafts (subscription_id, reference, tokens) SELECT o.id, $1, o.tokens FROM unnest($2::int[], $3::bigint[]) AS o(id, tokens)',
+        [
+          reference,
+          overdrafts.map((move) => move.subscription.id),
+          overdrafts.map((move) => move.movement.overdraft),
+        ],
+      );
     }
     await tx.query(
       `UPDATE subscriptions s SET balance = v.balance, overdraft = v.overdraft, updated_at = now()
        FROM unnest($1::int[], $2::bigint[], $3::bigint[]) AS v(id, balance, overdraft) WHERE s.id = v.id`,
-      [moves.map((move) => move.subscription.id), moves.map((move) => move.subscription.balance), moves.map((move) => move.subscription.overdraft)],
+      [
+        moves.map((move) => move.subscription.id),
+        moves.map((move) => move.subscription.balance),
+        moves.map((move) => move.subscription.overdraft),
+      ],
     );
   }
 }

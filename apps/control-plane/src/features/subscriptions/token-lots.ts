@@ -40,7 +40,10 @@ export async function refillLots(tx: EntityManager, demands: readonly LotDemand[
 }
 
 /** Tokens usage has consumed from the lots of each subscription: the room a correction can refill. */
-export async function consumedTokens(tx: EntityManager, subscriptionIds: readonly number[]): Promise<Map<number, number>> {
+export async function consumedTokens(
+  tx: EntityManager,
+  subscriptionIds: readonly number[],
+): Promise<Map<number, number>> {
   if (subscriptionIds.length === 0) return new Map();
   const rows: { subscription_id: number; consumed: string }[] = await tx.query(
     'SELECT subscription_id, sum(tokens - remaining - withdrawn)::bigint AS consumed FROM token_lots WHERE subscription_id = ANY($1::int[]) GROUP BY subscription_id',
@@ -50,10 +53,21 @@ export async function consumedTokens(tx: EntityManager, subscriptionIds: readonl
 }
 
 const bigint = z.string().transform(BigInt);
-const openLot = z.object({ id: z.string(), tokens: bigint, remaining: bigint, withdrawn: bigint, cost: bigint, refunded: bigint });
+const openLot = z.object({
+  id: z.string(),
+  tokens: bigint,
+  remaining: bigint,
+  withdrawn: bigint,
+  cost: bigint,
+  refunded: bigint,
+});
 
 /** Takes `tokens` out of the newest lots and answers the refund: floor(cost * withdrawn / tokens) of each lot in all, so many small withdrawals never pay more than one large one. */
-export async function withdrawFromLots(tx: EntityManager, subscriptionId: number, tokens: number): Promise<bigint> {
+export async function withdrawFromLots(
+  tx: EntityManager,
+  subscriptionId: number,
+  tokens: number,
+): Promise<bigint> {
   const rows: unknown[] = await tx.query(
     'SELECT id, tokens, remaining, withdrawn, cost, refunded FROM token_lots WHERE subscription_id = $1 AND remaining > 0 ORDER BY id DESC',
     [subscriptionId],
@@ -65,7 +79,10 @@ export async function withdrawFromLots(tx: EntityManager, subscriptionId: number
     const taken = lot.remaining < wanted ? lot.remaining : wanted;
     const withdrawn = lot.withdrawn + taken;
     const refunded = divideFloor(lot.cost * withdrawn, lot.tokens);
-    await tx.query('UPDATE token_lots SET remaining = remaining - $2, withdrawn = $3, refunded = $4 WHERE id = $1', [lot.id, taken.toString(), withdrawn.toString(), refunded.toString()]);
+    await tx.query(
+      'UPDATE token_lots SET remaining = remaining - $2, withdrawn = $3, refunded = $4 WHERE id = $1',
+      [lot.id, taken.toString(), withdrawn.toString(), refunded.toString()],
+    );
     wanted -= taken;
     refund += refunded - lot.refunded;
   }

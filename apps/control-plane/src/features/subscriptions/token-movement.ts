@@ -19,7 +19,10 @@ export interface TokenMovement {
  * A charge first meets what a correction put there before it, then the balance; what neither covers is overdrawn.
  * A negative delta (correction) first repays overdraft, then refills consumed lots; what is beyond both came before its charge and waits for it.
  */
-export function moveTokens({ balance, overdraft, consumed }: TokenState, tokens: number): TokenMovement {
+export function moveTokens(
+  { balance, overdraft, consumed }: TokenState,
+  tokens: number,
+): TokenMovement {
   if (tokens >= 0) {
     const awaited = Math.min(Math.max(0, -overdraft), tokens);
     const fromBalance = Math.min(balance, tokens - awaited);
@@ -35,7 +38,10 @@ export function moveTokens({ balance, overdraft, consumed }: TokenState, tokens:
  * usage has taken some of them first (its correction is still to come, or it went beyond its hold): they are taken back from it, and it is overdrawn instead.
  * What corrections brought before their charges is theirs. `uncovered` is beyond all that was bought: Redis gave more than the books know of.
  */
-export function withdrawTokens({ balance, consumed }: Pick<TokenState, 'balance' | 'consumed'>, tokens: number): { reclaimed: number; uncovered: number } {
+export function withdrawTokens(
+  { balance, consumed }: Pick<TokenState, 'balance' | 'consumed'>,
+  tokens: number,
+): { reclaimed: number; uncovered: number } {
   const reclaimed = Math.min(Math.max(0, tokens - balance), consumed);
   return { reclaimed, uncovered: Math.max(0, tokens - balance - reclaimed) };
 }

@@ -1,7 +1,13 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { RelayedEvent } from '@tollgate/contracts';
 import { uuidv7 } from '../../platform/http/visitor.ts';
-import { booksOf, reapEvent, usageEvent, withdrawEvent, type EventParts } from '../../testing/books-under-test.ts';
+import {
+  booksOf,
+  reapEvent,
+  usageEvent,
+  withdrawEvent,
+  type EventParts,
+} from '../../testing/books-under-test.ts';
 import { startControlPlane, type ControlPlane } from '../../testing/control-plane-under-test.ts';
 import { UsageWorker } from '../usage/ingest/usage-worker.ts';
 
@@ -19,11 +25,18 @@ afterAll(() => plane?.stop());
 /** 60 tokens for 60 micro-units, then 40 for 200: whose tokens are refunded shows in the money. */
 async function bought(): Promise<EventParts> {
   const [account, model] = [await books.account('10'), await books.model('1')];
-  const call = (path: string, tokens: number) => plane.call('POST', path, { token: account.token, body: { model_id: model.id, tokens } });
+  const call = (path: string, tokens: number) =>
+    plane.call('POST', path, { token: account.token, body: { model_id: model.id, tokens } });
   await call('/models/subscribe', 60);
-  const price = (await books.asAdmin('POST', '/models/pricing', { model_id: model.id, price_per_million: '5' })).body;
+  const price = (
+    await books.asAdmin('POST', '/models/pricing', { model_id: model.id, price_per_million: '5' })
+  ).body;
   await call('/models/renew', 40);
-  return { account, model: { ...model, priceId: price.id }, subscriptionId: (await books.subscription(account, model)).id };
+  return {
+    account,
+    model: { ...model, priceId: price.id },
+    subscriptionId: (await books.subscription(account, model)).id,
+  };
 }
 
 /** What Redis says of a hold of 70 whose node vanished: 30 are withdrawn beside it, the reaper charges all of it, its final 25, and the 45 charged too much are withdrawn too. */
@@ -38,22 +51,37 @@ function eventsOf(parts: EventParts): RelayedEvent[] {
 }
 
 function ordersOf<T>(items: readonly T[]): T[][] {
-  return items.length < 2 ? [[...items]] : items.flatMap((item, index) => ordersOf(items.toSpliced(index, 1)).map((rest) => [item, ...rest]));
+  return items.length < 2
+    ? [[...items]]
+    : items.flatMap((item, index) =>
+        ordersOf(items.toSpliced(index, 1)).map((rest) => [item, ...rest]),
+      );
 }
 
 const ORDERS = ordersOf([0, 1, 2, 3]);
-test.each(ORDERS)('what is left is refunded in full when its events are booked in the order %i %i %i %i', async (...order) => {
-  const parts = await bought();
-  const events = eventsOf(parts);
-  for (const index of order) await worker.process([events[index] as RelayedEvent]);
-  // 75 of 100 tokens leave, the dearer and newer 40 first: 200 + 35 of the 260 micro-units they cost.
-  expect(await books.wallet(parts.account)).toBe(10_000_000n - 260n + 235n);
-  expect(await books.subscription(parts.account, parts.model)).toMatchObject({ balance: '0', overdraft: '0' });
-  expect(await books.query('SELECT tokens::int, remaining::int, withdrawn::int, refunded::int FROM token_lots WHERE subscription_id = $1 ORDER BY id', [parts.subscriptionId])).toEqual([
-    { tokens: 60, remaining: 0, withdrawn: 35, refunded: 35 },
-    { tokens: 40, remaining: 0, withdrawn: 40, refunded: 200 },
-  ]);
-});
+test.each(ORDERS)(
+  'what is left is refunded in full when its events are booked in the order %i %i %i %i',
+  async (...order) => {
+    const parts = await bought();
+    const events = eventsOf(parts);
+    for (const index of order) await worker.process([events[index] as RelayedEvent]);
+    // 75 of 100 tokens leave, the dearer and newer 40 first: 200 + 35 of the 260 micro-units they cost.
+    expect(await books.wallet(parts.account)).toBe(10_000_000n - 260n + 235n);
+    expect(await books.subscription(parts.account, parts.model)).toMatchObject({
+      balance: '0',
+      overdraft: '0',
+    });
+    expect(
+      await books.query(
+        'SELECT tokens::int, remaining::int, withdrawn::int, refunded::int FROM token_lots WHERE subscription_id = $1 ORDER BY id',
+        [parts.subscriptionId],
+      ),
+    ).toEqual([
+      { tokens: 60, remaining: 0, withdrawn: 35, refunded: 35 },
+      { tokens: 40, remaining: 0, withdrawn: 40, refunded: 200 },
+    ]);
+  },
+);
 
 test('the books close', async () => {
   expect(await books.violations()).toEqual({});

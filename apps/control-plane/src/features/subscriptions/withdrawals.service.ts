@@ -13,7 +13,11 @@ import { LiveStateService } from '../live-state/live-state.service.ts';
 import { SubscriptionRow } from './subscription.entity.ts';
 import type { Unsubscribe, UnsubscribeResponse } from './subscriptions.dto.ts';
 
-const bookedRow = z.object({ status: z.enum(['active', 'closing', 'closed']), tokens: z.coerce.number(), refund: z.coerce.bigint() });
+const bookedRow = z.object({
+  status: z.enum(['active', 'closing', 'closed']),
+  tokens: z.coerce.number(),
+  refund: z.coerce.bigint(),
+});
 
 /**
  * Closing subscriptions, Redis first: here they are only marked, with a promise to run WITHDRAW. What that takes out of Redis is booked
@@ -31,37 +35,75 @@ export class WithdrawalsService {
   ) {}
 
   /** `status` is `closing`, with nothing refunded yet, while Redis does not answer; the refund follows by itself. */
-  async unsubscribe(caller: Caller, body: Unsubscribe, options: { drain: boolean; idempotencyKey: string | undefined }): Promise<UnsubscribeResponse> {
+  async unsubscribe(
+    caller: Caller,
+    body: Unsubscribe,
+    options: { drain: boolean; idempotencyKey: string | undefined },
+  ): Promise<UnsubscribeResponse> {
     const userId = await this.scope.resolve(caller, body.user_id);
-    const request = { userId: caller.userId, route: 'POST /models/unsubscribe', key: options.idempotencyKey, body: { ...body, drain: options.drain }, status: 200 };
+    const request = {
+      userId: caller.userId,
+      route: 'POST /models/unsubscribe',
+      key: options.idempotencyKey,
+      body: { ...body, drain: options.drain },
+      status: 200,
+    };
     const withdrawal = await this.idempotency.run(request, async (tx) => {
-      const row = await tx.getRepository(SubscriptionRow).findOne({ where: { userId, modelId: body.model_id }, lock: { mode: 'pessimistic_write' } });
+      const row = await tx.getRepository(SubscriptionRow).findOne({
+        where: { userId, modelId: body.model_id },
+        lock: { mode: 'pessimistic_write' },
+      });
       if (!row || row.status === 'closed') throw new Refusal('not_subscribed');
-      if (row.status === 'closing' && row.withdrawalId !== null) return { id: row.withdrawalId, subscription_id: row.id };
+      if (row.status === 'closing' && row.withdrawalId !== null)
+        return { id: row.withdrawalId, subscription_id: row.id };
       const id = uuidv7(Date.now());
       await this.start(tx, [{ id, subscriptionId: row.id }], options.drain);
-      this.activity.record(tx, caller, { action: 'subscription.close', target: { kind: 'subscription', id: row.id }, after: { withdrawal_id: id, drain: options.drain } });
+      this.activity.record(tx, caller, {
+        action: 'subscription.close',
+        target: { kind: 'subscription', id: row.id },
+        after: { withdrawal_id: id, drain: options.drain },
+      });
       return { id, subscription_id: row.id };
     });
     return this.outcome(body.model_id, withdrawal);
   }
 
   /** Closes every open subscription of a model or an account. Answers how many. */
-  async closeAll(tx: EntityManager, which: { modelId: number } | { userId: number }, drain: boolean): Promise<number> {
-    const where = 'modelId' in which ? { modelId: which.modelId, status: 'active' as const } : { userId: which.userId, status: 'active' as const };
-    const rows = await tx.getRepository(SubscriptionRow).find({ where, order: { id: 'ASC' }, lock: { mode: 'pessimistic_write' } });
-    await this.start(tx, rows.map((row) => ({ id: uuidv7(Date.now()), subscriptionId: row.id })), drain);
+  async closeAll(
+    tx: EntityManager,
+    which: { modelId: number } | { userId: number },
+    drain: boolean,
+  ): Promise<number> {
+    const where =
+      'modelId' in which
+        ? { modelId: which.modelId, status: 'active' as const }
+        : { userId: which.userId, status: 'active' as const };
+    const rows = await tx
+      .getRepository(SubscriptionRow)
+      .find({ where, order: { id: 'ASC' }, lock: { mode: 'pessimistic_write' } });
+    await this.start(
+      tx,
+      rows.map((row) => ({ id: uuidv7(Date.now()), subscriptionId: row.id })),
+      drain,
+    );
     return rows.length;
   }
 
   /** Tokens an account still holds by the books, closing subscriptions included. */
   async tokensOf(tx: EntityManager, userId: number): Promise<number> {
-    const rows: { tokens: string }[] = await tx.query('SELECT coalesce(sum(balance), 0) AS tokens FROM subscriptions WHERE user_id = $1', [userId]);
+    const rows: { tokens: string }[] = await tx.query(
+      'SELECT coalesce(sum(balance), 0) AS tokens FROM subscriptions WHERE user_id = $1',
+      [userId],
+    );
     return Number(rows[0]?.tokens ?? 0);
   }
 
   /** A withdrawal is an event of its own, and the partition of an event comes from its UUIDv7. */
-  private async start(tx: EntityManager, withdrawals: readonly { id: string; subscriptionId: number }[], drain: boolean): Promise<void> {
+  private async start(
+    tx: EntityManager,
+    withdrawals: readonly { id: string; subscriptionId: number }[],
+    drain: boolean,
+  ): Promise<void> {
     const subscriptionIds = withdrawals.map((withdrawal) => withdrawal.subscriptionId);
     await tx.query(
       `UPDATE subscriptions s SET status = 'closing', withdrawal_id = v.withdrawal_id, drain = $3, revision = s.revision + 1, updated_at = now()
@@ -71,7 +113,10 @@ export class WithdrawalsService {
     await this.liveState.withdrawalsStarted(tx, subscriptionIds);
   }
 
-  private async outcome(modelId: number, withdrawal: { id: string; subscription_id: number }): Promise<UnsubscribeResponse> {
+  private async outcome(
+    modelId: number,
+    withdrawal: { id: string; subscription_id: number },
+  ): Promise<UnsubscribeResponse> {
     const rows: unknown[] = await this.dataSource.query(
       `SELECT CASE WHEN s.withdrawal_id = $2 THEN s.status ELSE 'closed' END AS status,
          coalesce((SELECT -t.delta FROM token_entries t WHERE t.subscription_id = s.id AND t.kind = 'withdrawal' AND t.reference = $3), 0) AS tokens,
@@ -81,6 +126,12 @@ export class WithdrawalsService {
       [withdrawal.subscription_id, withdrawal.id, `withdrawal:${withdrawal.id}:0`],
     );
     const booked = bookedRow.parse(rows[0]);
-    return { model_id: modelId, status: booked.status, refunded_tokens: booked.tokens, refunded_amount: formatAmount(booked.refund), currency: this.config.CURRENCY };
+    return {
+      model_id: modelId,
+      status: booked.status,
+      refunded_tokens: booked.tokens,
+      refunded_amount: formatAmount(booked.refund),
+      currency: this.config.CURRENCY,
+    };
   }
 }

@@ -9,10 +9,31 @@ const HEADER_VALUE = /^[\x21-\x7e]([\x20-\x7e\t]*[\x21-\x7e])?$/;
 
 /** Belong to one connection (RFC 9110, 7.6.1) or to the framing of the message: the node's HTTP client writes them. */
 const CONNECTION_HEADERS: ReadonlySet<string> = new Set([
-  'connection', 'keep-alive', 'proxy-connection', 'te', 'trailer', 'transfer-encoding', 'upgrade', 'content-length', 'content-type', 'content-encoding', 'accept', 'accept-encoding', 'expect', 'host',
+  'connection',
+  'keep-alive',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+  'content-length',
+  'content-type',
+  'content-encoding',
+  'accept',
+  'accept-encoding',
+  'expect',
+  'host',
 ]);
 /** Secrets have one place, `api_key`, which is sealed and write-only; a header is shown to every administrator and in every diff. */
-const CREDENTIAL_HEADERS: ReadonlySet<string> = new Set(['authorization', 'proxy-authorization', 'proxy-authenticate', 'x-api-key', 'api-key', 'cookie', 'set-cookie']);
+const CREDENTIAL_HEADERS: ReadonlySet<string> = new Set([
+  'authorization',
+  'proxy-authorization',
+  'proxy-authenticate',
+  'x-api-key',
+  'api-key',
+  'cookie',
+  'set-cookie',
+]);
 
 function refusal(name: string): string | undefined {
   if (!HEADER_NAME.test(name)) return 'is not a header name in lower case';
@@ -23,12 +44,21 @@ function refusal(name: string): string | undefined {
 
 /** Extra request headers of an upstream: names in any case (kept in lower case), text values. */
 export const upstreamHeadersSchema = z
-  .record(z.string().transform((name) => name.toLowerCase()), z.string().max(VALUE_CHARS_MAX).regex(HEADER_VALUE, 'must be printable ASCII on one line'))
+  .record(
+    z.string().transform((name) => name.toLowerCase()),
+    z.string().max(VALUE_CHARS_MAX).regex(HEADER_VALUE, 'must be printable ASCII on one line'),
+  )
   .check((context) => {
     const names = Object.keys(context.value);
-    if (names.length > HEADERS_MAX) context.issues.push({ code: 'custom', message: `at most ${HEADERS_MAX} headers`, input: context.value });
+    if (names.length > HEADERS_MAX)
+      context.issues.push({
+        code: 'custom',
+        message: `at most ${HEADERS_MAX} headers`,
+        input: context.value,
+      });
     for (const name of names) {
       const message = refusal(name);
-      if (message !== undefined) context.issues.push({ code: 'custom', message, path: [name], input: name });
+      if (message !== undefined)
+        context.issues.push({ code: 'custom', message, path: [name], input: name });
     }
   });

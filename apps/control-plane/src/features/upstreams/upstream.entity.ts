@@ -1,5 +1,11 @@
 import type { UpstreamProtocol } from '@tollgate/snapshot';
-import { Column, CreateDateColumn, Entity, PrimaryGeneratedColumn, UpdateDateColumn } from 'typeorm';
+import {
+  Column,
+  CreateDateColumn,
+  Entity,
+  PrimaryGeneratedColumn,
+  UpdateDateColumn,
+} from 'typeorm';
 
 @Entity('upstreams')
 export class Upstream {

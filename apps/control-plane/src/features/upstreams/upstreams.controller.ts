@@ -5,7 +5,15 @@ import { Permission } from '../../platform/access/permission.ts';
 import { pageOf } from '../../platform/http/list-query.ts';
 import { Answers, AnswersNothing } from '../../platform/openapi/answers.ts';
 import { IdPath } from '../../platform/http/id-path.ts';
-import { createUpstreamSchema, updateUpstreamSchema, upstreamListSchema, upstreamResponseSchema, type CreateUpstream, type UpdateUpstream, type UpstreamList } from './upstreams.dto.ts';
+import {
+  createUpstreamSchema,
+  updateUpstreamSchema,
+  upstreamListSchema,
+  upstreamResponseSchema,
+  type CreateUpstream,
+  type UpdateUpstream,
+  type UpstreamList,
+} from './upstreams.dto.ts';
 import { UpstreamsService } from './upstreams.service.ts';
 
 @ApiTags('upstreams')
@@ -23,7 +31,10 @@ export class UpstreamsController {
   @Post()
   @Permission('admin')
   @Answers('Add an upstream', upstreamResponseSchema, { refuses: ['upstream_name_taken'] })
-  create(@FromCaller() caller: Caller, @Body({ schema: createUpstreamSchema }) body: CreateUpstream) {
+  create(
+    @FromCaller() caller: Caller,
+    @Body({ schema: createUpstreamSchema }) body: CreateUpstream,
+  ) {
     return this.upstreams.create(caller, body);
   }
 
@@ -36,8 +47,16 @@ export class UpstreamsController {
 
   @Put(':id')
   @Permission('admin')
-  @Answers('Change the given fields of an upstream; `api_key` omitted = kept, null = removed', upstreamResponseSchema, { refuses: ['upstream_name_taken'] })
-  update(@FromCaller() caller: Caller, @IdPath() id: number, @Body({ schema: updateUpstreamSchema }) body: UpdateUpstream) {
+  @Answers(
+    'Change the given fields of an upstream; `api_key` omitted = kept, null = removed',
+    upstreamResponseSchema,
+    { refuses: ['upstream_name_taken'] },
+  )
+  update(
+    @FromCaller() caller: Caller,
+    @IdPath() id: number,
+    @Body({ schema: updateUpstreamSchema }) body: UpdateUpstream,
+  ) {
     return this.upstreams.update(caller, id, body);
   }
 

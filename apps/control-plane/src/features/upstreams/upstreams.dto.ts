@@ -8,7 +8,10 @@ import { upstreamHeadersSchema } from './upstream-headers.ts';
 const TIMEOUT_MS_MAX = 3_600_000;
 const timeoutMs = z.number().int().min(1).max(TIMEOUT_MS_MAX);
 /** Sent in a header: visible ASCII only. */
-const apiKey = z.string().max(8192).regex(/^[\x21-\x7e]+$/, 'must be printable ASCII without spaces');
+const apiKey = z
+  .string()
+  .max(8192)
+  .regex(/^[\x21-\x7e]+$/, 'must be printable ASCII without spaces');
 
 export const createUpstreamSchema = z.strictObject({
   name: z.string().trim().min(1).max(128),

@@ -1,6 +1,12 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
-import { checkBaseUrl, parseOutboundPolicy, upstreamSecretOwner, type OutboundPolicy, type SecretBox } from '@tollgate/contracts';
+import {
+  checkBaseUrl,
+  parseOutboundPolicy,
+  upstreamSecretOwner,
+  type OutboundPolicy,
+  type SecretBox,
+} from '@tollgate/contracts';
 import type { UpstreamProtocol } from '@tollgate/snapshot';
 import { IsNull, Repository, type EntityManager } from 'typeorm';
 import { CONFIG, type Config } from '../../config.ts';
@@ -13,7 +19,12 @@ import { SECRET_BOX } from '../../platform/secrets/secrets.module.ts';
 import { ActivityService } from '../activity/activity.service.ts';
 import { SnapshotsService } from '../snapshots/snapshots.service.ts';
 import { Upstream } from './upstream.entity.ts';
-import type { CreateUpstream, UpdateUpstream, UpstreamList, UpstreamResponse } from './upstreams.dto.ts';
+import type {
+  CreateUpstream,
+  UpdateUpstream,
+  UpstreamList,
+  UpstreamResponse,
+} from './upstreams.dto.ts';
 
 @Injectable()
 export class UpstreamsService {
@@ -31,9 +42,13 @@ export class UpstreamsService {
   }
 
   list(query: UpstreamList): Promise<Page<UpstreamResponse>> {
-    const builder = this.upstreams.createQueryBuilder('upstream').where('upstream.deletedAt IS NULL');
-    if (query.protocol !== undefined) builder.andWhere('upstream.protocol = :protocol', { protocol: query.protocol });
-    if (query.enabled !== undefined) builder.andWhere('upstream.enabled = :enabled', { enabled: query.enabled });
+    const builder = this.upstreams
+      .createQueryBuilder('upstream')
+      .where('upstream.deletedAt IS NULL');
+    if (query.protocol !== undefined)
+      builder.andWhere('upstream.protocol = :protocol', { protocol: query.protocol });
+    if (query.enabled !== undefined)
+      builder.andWhere('upstream.enabled = :enabled', { enabled: query.enabled });
     return readPage(builder, query, {
       columns: { id: 'upstream.id', name: 'upstream.name', created_at: 'upstream.createdAt' },
       search: ['upstream.name', 'upstream.baseUrl'],
@@ -54,9 +69,14 @@ export class UpstreamsService {
       // The row comes first: the secret is sealed to its id.
       const inserted = await repository.insert(columns);
       const id: number = inserted.identifiers[0]?.['id'];
-      if (body.api_key) await repository.update({ id }, { sealedApiKey: this.seal(body.api_key, id) });
+      if (body.api_key)
+        await repository.update({ id }, { sealedApiKey: this.seal(body.api_key, id) });
       const after = toUpstreamResponse(await repository.findOneByOrFail({ id }));
-      this.activity.record(tx, caller, { action: 'upstream.create', target: { kind: 'upstream', id }, after });
+      this.activity.record(tx, caller, {
+        action: 'upstream.create',
+        target: { kind: 'upstream', id },
+        after,
+      });
       return after;
     });
   }
@@ -67,9 +87,21 @@ export class UpstreamsService {
       const row = await this.lock(tx, id);
       const before = toUpstreamResponse(row);
       if (body.protocol === 'anthropic') await this.refuseWhileEmbedding(tx, id);
-      const sealedApiKey = body.api_key === undefined ? row.sealedApiKey : body.api_key === null ? null : this.seal(body.api_key, id);
-      const after = toUpstreamResponse(await tx.getRepository(Upstream).save({ ...row, ...columns, sealedApiKey }));
-      this.activity.record(tx, caller, { action: 'upstream.update', target: { kind: 'upstream', id }, before, after: { ...after, api_key_changed: body.api_key !== undefined } });
+      const sealedApiKey =
+        body.api_key === undefined
+          ? row.sealedApiKey
+          : body.api_key === null
+            ? null
+            : this.seal(body.api_key, id);
+      const after = toUpstreamResponse(
+        await tx.getRepository(Upstream).save({ ...row, ...columns, sealedApiKey }),
+      );
+      this.activity.record(tx, caller, {
+        action: 'upstream.update',
+        target: { kind: 'upstream', id },
+        before,
+        after: { ...after, api_key_changed: body.api_key !== undefined },
+      });
       return after;
     });
   }
@@ -77,17 +109,31 @@ export class UpstreamsService {
   async delete(caller: Caller, id: number): Promise<void> {
     await this.saving(async (tx) => {
       const row = await this.lock(tx, id);
-      const routes: unknown[] = await tx.query('SELECT id FROM routes WHERE upstream_id = $1 ORDER BY id LIMIT 10', [id]);
-      if (routes.length > 0) throw new Refusal('upstream_in_use', { detail: 'Delete or redirect the routes that lead to this upstream first' });
+      const routes: unknown[] = await tx.query(
+        'SELECT id FROM routes WHERE upstream_id = $1 ORDER BY id LIMIT 10',
+        [id],
+      );
+      if (routes.length > 0)
+        throw new Refusal('upstream_in_use', {
+          detail: 'Delete or redirect the routes that lead to this upstream first',
+        });
       // A deleted upstream keeps no secret.
-      await tx.getRepository(Upstream).update({ id }, { deletedAt: new Date(), sealedApiKey: null });
-      this.activity.record(tx, caller, { action: 'upstream.delete', target: { kind: 'upstream', id }, before: toUpstreamResponse(row) });
+      await tx
+        .getRepository(Upstream)
+        .update({ id }, { deletedAt: new Date(), sealedApiKey: null });
+      this.activity.record(tx, caller, {
+        action: 'upstream.delete',
+        target: { kind: 'upstream', id },
+        before: toUpstreamResponse(row),
+      });
     });
   }
 
   /** For routes: the upstream's protocol, with the row kept from deletion until `tx` ends. Undefined when there is none. */
   async protocolOf(tx: EntityManager, id: number): Promise<UpstreamProtocol | undefined> {
-    const row = await tx.getRepository(Upstream).findOne({ where: { id, deletedAt: IsNull() }, lock: { mode: 'pessimistic_read' } });
+    const row = await tx
+      .getRepository(Upstream)
+      .findOne({ where: { id, deletedAt: IsNull() }, lock: { mode: 'pessimistic_read' } });
     return row?.protocol;
   }
 
@@ -99,19 +145,30 @@ export class UpstreamsService {
         return result;
       });
     } catch (error) {
-      throw isUniqueViolation(error, 'upstreams_name') ? new Refusal('upstream_name_taken', { errors: [{ field: 'name', message: 'is taken' }] }) : error;
+      throw isUniqueViolation(error, 'upstreams_name')
+        ? new Refusal('upstream_name_taken', { errors: [{ field: 'name', message: 'is taken' }] })
+        : error;
     }
   }
 
   private async lock(tx: EntityManager, id: number): Promise<Upstream> {
-    const row = await tx.getRepository(Upstream).findOne({ where: { id, deletedAt: IsNull() }, lock: { mode: 'pessimistic_write' } });
+    const row = await tx
+      .getRepository(Upstream)
+      .findOne({ where: { id, deletedAt: IsNull() }, lock: { mode: 'pessimistic_write' } });
     if (!row) throw noSuch('upstream', id);
     return row;
   }
 
   private async refuseWhileEmbedding(tx: EntityManager, id: number): Promise<void> {
-    const routes: unknown[] = await tx.query(`SELECT 1 FROM routes JOIN models ON models.id = routes.model_id WHERE routes.upstream_id = $1 AND models.kind = 'embedding' LIMIT 1`, [id]);
-    if (routes.length > 0) throw invalidField('protocol', 'embedding models are routed here, and the anthropic protocol has no embeddings');
+    const routes: unknown[] = await tx.query(
+      `SELECT 1 FROM routes JOIN models ON models.id = routes.model_id WHERE routes.upstream_id = $1 AND models.kind = 'embedding' LIMIT 1`,
+      [id],
+    );
+    if (routes.length > 0)
+      throw invalidField(
+        'protocol',
+        'embedding models are routed here, and the anthropic protocol has no embeddings',
+      );
   }
 
   private seal(apiKey: string, id: number): string {
@@ -126,7 +183,9 @@ export class UpstreamsService {
       ...(body.base_url !== undefined && { baseUrl: this.checkedBaseUrl(body.base_url) }),
       ...(body.headers !== undefined && { headers: body.headers }),
       ...(body.connect_timeout_ms !== undefined && { connectTimeoutMs: body.connect_timeout_ms }),
-      ...(body.first_token_timeout_ms !== undefined && { firstTokenTimeoutMs: body.first_token_timeout_ms }),
+      ...(body.first_token_timeout_ms !== undefined && {
+        firstTokenTimeoutMs: body.first_token_timeout_ms,
+      }),
       ...(body.idle_timeout_ms !== undefined && { idleTimeoutMs: body.idle_timeout_ms }),
       ...(body.total_timeout_ms !== undefined && { totalTimeoutMs: body.total_timeout_ms }),
       ...(body.max_concurrency !== undefined && { maxConcurrency: body.max_concurrency }),

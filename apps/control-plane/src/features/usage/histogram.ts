@@ -3,7 +3,8 @@
  * A bucket holds values up to and including its bound; the last one holds all above. Changing the bounds needs a rebuild of usage_rollups.
  */
 const BUCKET_BOUNDS_MS = [
-  5, 10, 15, 25, 40, 60, 100, 150, 250, 400, 600, 1_000, 1_500, 2_500, 4_000, 6_000, 10_000, 15_000, 25_000, 40_000, 60_000, 120_000, 300_000,
+  5, 10, 15, 25, 40, 60, 100, 150, 250, 400, 600, 1_000, 1_500, 2_500, 4_000, 6_000, 10_000, 15_000,
+  25_000, 40_000, 60_000, 120_000, 300_000,
 ] as const;
 export const BUCKET_COUNT = BUCKET_BOUNDS_MS.length + 1;
 
@@ -35,7 +36,10 @@ export function parseHistogram(text: string): number[] {
  * For each share (0..1, ascending) the value below which it of the counted values lies, in ms, by straight line inside its bucket; nulls when nothing was counted.
  * Values above the last bound answer the last bound: the truth is at least that.
  */
-export function percentiles(histogram: readonly number[], shares: readonly number[]): (number | null)[] {
+export function percentiles(
+  histogram: readonly number[],
+  shares: readonly number[],
+): (number | null)[] {
   let total = 0;
   for (const count of histogram) total += count;
   if (total <= 0) return shares.map(() => null);
@@ -43,12 +47,18 @@ export function percentiles(histogram: readonly number[], shares: readonly numbe
   let below = 0;
   return shares.map((share) => {
     const rank = share * total;
-    for (let count = histogram[index] ?? 0; index < histogram.length && (count === 0 || below + count < rank); count = histogram[index] ?? 0) {
+    for (
+      let count = histogram[index] ?? 0;
+      index < histogram.length && (count === 0 || below + count < rank);
+      count = histogram[index] ?? 0
+    ) {
       below += count;
       index += 1;
     }
     const count = histogram[index];
-    return count === undefined ? (BUCKET_BOUNDS_MS.at(-1) ?? null) : insideBucket(index, (rank - below) / count);
+    return count === undefined
+      ? (BUCKET_BOUNDS_MS.at(-1) ?? null)
+      : insideBucket(index, (rank - below) / count);
   });
 }
 

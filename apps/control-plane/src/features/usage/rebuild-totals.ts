@@ -14,7 +14,9 @@ export function rebuildTotals(dataSource: DataSource): Promise<{ hours: number; 
       DELETE FROM usage_totals;
       DELETE FROM usage_totals_daily;
       ${FILL_USAGE_TOTALS}`);
-    const [rows] = await tx.query('SELECT (SELECT count(*)::int FROM usage_totals) AS hours, (SELECT count(*)::int FROM usage_totals_daily) AS days');
+    const [rows] = await tx.query(
+      'SELECT (SELECT count(*)::int FROM usage_totals) AS hours, (SELECT count(*)::int FROM usage_totals_daily) AS days',
+    );
     return rows;
   });
 }

@@ -19,9 +19,27 @@ import { JournalController } from './journal/journal.controller.ts';
 import { JournalService } from './journal/journal.service.ts';
 
 @Module({
-  imports: [SubscriptionsModule, WalletModule, LiveStateModule, AlertsModule, ModelsModule, EpochsModule, ProxyNodesModule],
+  imports: [
+    SubscriptionsModule,
+    WalletModule,
+    LiveStateModule,
+    AlertsModule,
+    ModelsModule,
+    EpochsModule,
+    ProxyNodesModule,
+  ],
   controllers: [UsageController, JournalController],
-  providers: [KnownFacts, LateUsage, JournalService, UsageIngest, UsageWorker, UsagePartitions, UsageLogsService, UsageStatisticsService, UsageReceiptService],
+  providers: [
+    KnownFacts,
+    LateUsage,
+    JournalService,
+    UsageIngest,
+    UsageWorker,
+    UsagePartitions,
+    UsageLogsService,
+    UsageStatisticsService,
+    UsageReceiptService,
+  ],
   exports: [UsageWorker, UsageIngest],
 })
 export class UsageModule {}

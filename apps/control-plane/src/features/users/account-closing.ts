@@ -33,13 +33,17 @@ export class AccountClosing {
     const tokens = await this.withdrawals.tokensOf(tx, userId);
     await this.withdrawals.closeAll(tx, { userId }, drain);
     const balance = await this.ledger.walletForUpdate(tx, userId);
-    if (!forfeit && (balance > 0n || tokens > 0)) throw new Refusal('account_not_empty', { detail: this.refusalOf(balance, tokens) });
+    if (!forfeit && (balance > 0n || tokens > 0))
+      throw new Refusal('account_not_empty', { detail: this.refusalOf(balance, tokens) });
     await this.ledger.post(tx, {
       kind: 'forfeit',
       reference: `user:${userId}`,
       actorUserId: actor.userId,
       note: 'Account deleted',
-      entries: [{ account: { kind: 'wallet', userId }, amount: micros(-balance) }, { account: { kind: 'revenue' }, amount: balance }],
+      entries: [
+        { account: { kind: 'wallet', userId }, amount: micros(-balance) },
+        { account: { kind: 'revenue' }, amount: balance },
+      ],
     });
     await this.keys.deleteAll(tx, userId, drain);
   }
@@ -50,7 +54,10 @@ export class AccountClosing {
   }
 
   private refusalOf(balance: Micros, tokens: number): string {
-    const held = [...(balance > 0n ? [`${formatAmount(balance)} ${this.config.CURRENCY}`] : []), ...(tokens > 0 ? [`${tokens} tokens`] : [])];
+    const held = [
+      ...(balance > 0n ? [`${formatAmount(balance)} ${this.config.CURRENCY}`] : []),
+      ...(tokens > 0 ? [`${tokens} tokens`] : []),
+    ];
     return `The account holds ${held.join(' and ')}; add ?forfeit=true to give ${held.length > 1 || tokens > 0 ? 'them' : 'it'} up`;
   }
 }

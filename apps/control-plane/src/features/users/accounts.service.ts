@@ -31,20 +31,35 @@ export class AccountsService {
 
   /** Names are compared without case. */
   async findByName(username: string): Promise<Credentials | undefined> {
-    const row = await this.users.createQueryBuilder('user').where('lower(user.username) = lower(:username) AND user.deletedAt IS NULL', { username }).getOne();
+    const row = await this.users
+      .createQueryBuilder('user')
+      .where('lower(user.username) = lower(:username) AND user.deletedAt IS NULL', { username })
+      .getOne();
     return row ? toCredentials(row) : undefined;
   }
 
   async findById(userId: number): Promise<(Credentials & { createdAt: Date }) | undefined> {
     const row = await this.users.findOneBy({ id: userId });
-    return row && row.deletedAt === null ? { ...toCredentials(row), createdAt: row.createdAt } : undefined;
+    return row && row.deletedAt === null
+      ? { ...toCredentials(row), createdAt: row.createdAt }
+      : undefined;
   }
 
   /** Throws username_taken. */
   async create(tx: EntityManager, account: NewAccount): Promise<Credentials> {
     const users = tx.getRepository(User);
     try {
-      return toCredentials(await users.save(users.create({ ...account, sessionVersion: 1, revision: 1, drain: false, deletedAt: null })));
+      return toCredentials(
+        await users.save(
+          users.create({
+            ...account,
+            sessionVersion: 1,
+            revision: 1,
+            drain: false,
+            deletedAt: null,
+          }),
+        ),
+      );
     } catch (error) {
       if (isUniqueViolation(error, 'users_username')) throw new Refusal('username_taken');
       throw error;
@@ -62,17 +77,33 @@ export class AccountsService {
 
   async hasAdministrator(tx: EntityManager): Promise<boolean> {
     const users = tx.getRepository(User);
-    return users.createQueryBuilder('user').where("user.role = 'admin' AND user.deletedAt IS NULL").getExists();
+    return users
+      .createQueryBuilder('user')
+      .where("user.role = 'admin' AND user.deletedAt IS NULL")
+      .getExists();
   }
 
-  private async change(tx: EntityManager, userId: number, change: { passwordHash?: string }): Promise<Credentials> {
+  private async change(
+    tx: EntityManager,
+    userId: number,
+    change: { passwordHash?: string },
+  ): Promise<Credentials> {
     const users = tx.getRepository(User);
     const row = await users.findOne({ where: { id: userId }, lock: { mode: 'pessimistic_write' } });
     if (!row || row.deletedAt !== null) throw new Refusal('not_found');
-    return toCredentials(await users.save({ ...row, ...change, sessionVersion: row.sessionVersion + 1 }));
+    return toCredentials(
+      await users.save({ ...row, ...change, sessionVersion: row.sessionVersion + 1 }),
+    );
   }
 }
 
 function toCredentials(row: User): Credentials {
-  return { userId: row.id, username: row.username, role: row.role, status: row.status, passwordHash: row.passwordHash, sessionVersion: row.sessionVersion };
+  return {
+    userId: row.id,
+    username: row.username,
+    role: row.role,
+    status: row.status,
+    passwordHash: row.passwordHash,
+    sessionVersion: row.sessionVersion,
+  };
 }

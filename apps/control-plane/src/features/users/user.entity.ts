@@ -1,4 +1,10 @@
-import { Column, CreateDateColumn, Entity, PrimaryGeneratedColumn, UpdateDateColumn } from 'typeorm';
+import {
+  Column,
+  CreateDateColumn,
+  Entity,
+  PrimaryGeneratedColumn,
+  UpdateDateColumn,
+} from 'typeorm';
 import type { Role } from '../../platform/access/caller.ts';
 import { safeIntegerColumn } from '../../platform/database/columns.ts';
 import type { UserStatus } from './user-transitions.ts';

@@ -5,7 +5,17 @@ import { Permission } from '../../platform/access/permission.ts';
 import { pageOf } from '../../platform/http/list-query.ts';
 import { Answers, AnswersNothing } from '../../platform/openapi/answers.ts';
 import { IdPath } from '../../platform/http/id-path.ts';
-import { deleteUserQuery, freezeQuery, updateUserBody, userResponseSchema, usersQuery, type DeleteUserQuery, type FreezeQuery, type UpdateUserBody, type UsersQuery } from './users.dto.ts';
+import {
+  deleteUserQuery,
+  freezeQuery,
+  updateUserBody,
+  userResponseSchema,
+  usersQuery,
+  type DeleteUserQuery,
+  type FreezeQuery,
+  type UpdateUserBody,
+  type UsersQuery,
+} from './users.dto.ts';
 import { UsersService } from './users.service.ts';
 
 @ApiTags('users')
@@ -29,14 +39,22 @@ export class UsersController {
 
   @Put(':id')
   @Permission('admin')
-  @Answers('Change the role of an account', userResponseSchema, { refuses: ['cannot_change_self', 'last_administrator'] })
-  update(@FromCaller() caller: Caller, @IdPath() id: number, @Body({ schema: updateUserBody }) body: UpdateUserBody) {
+  @Answers('Change the role of an account', userResponseSchema, {
+    refuses: ['cannot_change_self', 'last_administrator'],
+  })
+  update(
+    @FromCaller() caller: Caller,
+    @IdPath() id: number,
+    @Body({ schema: updateUserBody }) body: UpdateUserBody,
+  ) {
     return this.users.update(caller, id, body);
   }
 
   @Post(':id/approve')
   @Permission('admin')
-  @Answers('Let a pending or rejected account in', userResponseSchema, { refuses: ['invalid_transition'] })
+  @Answers('Let a pending or rejected account in', userResponseSchema, {
+    refuses: ['invalid_transition'],
+  })
   @HttpCode(200)
   approve(@FromCaller() caller: Caller, @IdPath() id: number) {
     return this.users.approve(caller, id);
@@ -52,15 +70,23 @@ export class UsersController {
 
   @Post(':id/freeze')
   @Permission('admin')
-  @Answers('Freeze an account: sessions and keys stop at once', userResponseSchema, { refuses: ['invalid_transition', 'cannot_change_self', 'last_administrator'] })
+  @Answers('Freeze an account: sessions and keys stop at once', userResponseSchema, {
+    refuses: ['invalid_transition', 'cannot_change_self', 'last_administrator'],
+  })
   @HttpCode(200)
-  freeze(@FromCaller() caller: Caller, @IdPath() id: number, @Query({ schema: freezeQuery }) query: FreezeQuery) {
+  freeze(
+    @FromCaller() caller: Caller,
+    @IdPath() id: number,
+    @Query({ schema: freezeQuery }) query: FreezeQuery,
+  ) {
     return this.users.freeze(caller, id, query.drain);
   }
 
   @Post(':id/unfreeze')
   @Permission('admin')
-  @Answers('Let a frozen account act again', userResponseSchema, { refuses: ['invalid_transition'] })
+  @Answers('Let a frozen account act again', userResponseSchema, {
+    refuses: ['invalid_transition'],
+  })
   @HttpCode(200)
   unfreeze(@FromCaller() caller: Caller, @IdPath() id: number) {
     return this.users.unfreeze(caller, id);
@@ -68,9 +94,20 @@ export class UsersController {
 
   @Delete(':id')
   @Permission('admin')
-  @AnswersNothing('Delete an account; `forfeit` gives up the money and tokens it holds', { refuses: ['account_not_empty', 'invalid_transition', 'cannot_change_self', 'last_administrator'] })
+  @AnswersNothing('Delete an account; `forfeit` gives up the money and tokens it holds', {
+    refuses: [
+      'account_not_empty',
+      'invalid_transition',
+      'cannot_change_self',
+      'last_administrator',
+    ],
+  })
   @HttpCode(204)
-  delete(@FromCaller() caller: Caller, @IdPath() id: number, @Query({ schema: deleteUserQuery }) query: DeleteUserQuery) {
+  delete(
+    @FromCaller() caller: Caller,
+    @IdPath() id: number,
+    @Query({ schema: deleteUserQuery }) query: DeleteUserQuery,
+  ) {
     return this.users.delete(caller, id, query);
   }
 }

@@ -20,14 +20,24 @@ export const freezeQuery = z.strictObject({ drain: booleanFilter.default(false) 
 export type FreezeQuery = z.output<typeof freezeQuery>;
 
 /** `forfeit`: money and tokens the account still holds are given up. */
-export const deleteUserQuery = z.strictObject({ drain: booleanFilter.default(false), forfeit: booleanFilter.default(false) });
+export const deleteUserQuery = z.strictObject({
+  drain: booleanFilter.default(false),
+  forfeit: booleanFilter.default(false),
+});
 export type DeleteUserQuery = z.output<typeof deleteUserQuery>;
 
 export const updateUserBody = z.strictObject({ role: z.enum(['admin', 'user']) });
 export type UpdateUserBody = z.output<typeof updateUserBody>;
 
 export const userResponseSchema = z
-  .object({ id: idField, username: z.string(), role: z.enum(ROLES), status: z.enum(USER_STATUSES), created_at: timeField, updated_at: timeField })
+  .object({
+    id: idField,
+    username: z.string(),
+    role: z.enum(ROLES),
+    status: z.enum(USER_STATUSES),
+    created_at: timeField,
+    updated_at: timeField,
+  })
   .meta({ id: 'User' });
 export type UserResponse = z.output<typeof userResponseSchema>;
 

@@ -12,7 +12,14 @@ import { UsersController } from './users.controller.ts';
 import { UsersService } from './users.service.ts';
 
 @Module({
-  imports: [TypeOrmModule.forFeature([User]), ActivityModule, WalletModule, SubscriptionsModule, KeysModule, LiveStateModule],
+  imports: [
+    TypeOrmModule.forFeature([User]),
+    ActivityModule,
+    WalletModule,
+    SubscriptionsModule,
+    KeysModule,
+    LiveStateModule,
+  ],
   controllers: [UsersController],
   providers: [UsersService, AccountsService, AccountClosing],
   exports: [AccountsService],

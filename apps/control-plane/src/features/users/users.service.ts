@@ -9,9 +9,21 @@ import { ActivityService } from '../activity/activity.service.ts';
 import { AccountClosing } from './account-closing.ts';
 import { statusAfter, type UserMove } from './user-transitions.ts';
 import { User } from './user.entity.ts';
-import { toUserResponse, type DeleteUserQuery, type UpdateUserBody, type UserResponse, type UsersQuery } from './users.dto.ts';
+import {
+  toUserResponse,
+  type DeleteUserQuery,
+  type UpdateUserBody,
+  type UserResponse,
+  type UsersQuery,
+} from './users.dto.ts';
 
-const SORT_COLUMNS = { id: 'user.id', username: 'user.username', status: 'user.status', role: 'user.role', created_at: 'user.createdAt' };
+const SORT_COLUMNS = {
+  id: 'user.id',
+  username: 'user.username',
+  status: 'user.status',
+  role: 'user.role',
+  created_at: 'user.createdAt',
+};
 
 @Injectable()
 export class UsersService {
@@ -24,9 +36,14 @@ export class UsersService {
 
   async list(query: UsersQuery): Promise<Page<UserResponse>> {
     const builder = this.users.createQueryBuilder('user').where('user.deletedAt IS NULL');
-    if (query.status !== undefined) builder.andWhere('user.status = :status', { status: query.status });
+    if (query.status !== undefined)
+      builder.andWhere('user.status = :status', { status: query.status });
     if (query.role !== undefined) builder.andWhere('user.role = :role', { role: query.role });
-    return readPage(builder, query, { columns: SORT_COLUMNS, search: ['user.username'], map: toUserResponse });
+    return readPage(builder, query, {
+      columns: SORT_COLUMNS,
+      search: ['user.username'],
+      map: toUserResponse,
+    });
   }
 
   async get(id: number): Promise<UserResponse> {
@@ -36,11 +53,15 @@ export class UsersService {
   }
 
   async approve(caller: Caller, id: number): Promise<UserResponse> {
-    return this.transactions.run(async (tx) => this.move(tx, caller, { row: await this.lock(tx, id), move: 'approve', drain: false }));
+    return this.transactions.run(async (tx) =>
+      this.move(tx, caller, { row: await this.lock(tx, id), move: 'approve', drain: false }),
+    );
   }
 
   async reject(caller: Caller, id: number): Promise<UserResponse> {
-    return this.transactions.run(async (tx) => this.move(tx, caller, { row: await this.lock(tx, id), move: 'reject', drain: false }));
+    return this.transactions.run(async (tx) =>
+      this.move(tx, caller, { row: await this.lock(tx, id), move: 'reject', drain: false }),
+    );
   }
 
   async freeze(caller: Caller, id: number, drain: boolean): Promise<UserResponse> {
@@ -51,7 +72,9 @@ export class UsersService {
   }
 
   async unfreeze(caller: Caller, id: number): Promise<UserResponse> {
-    return this.transactions.run(async (tx) => this.move(tx, caller, { row: await this.lock(tx, id), move: 'unfreeze', drain: false }));
+    return this.transactions.run(async (tx) =>
+      this.move(tx, caller, { row: await this.lock(tx, id), move: 'unfreeze', drain: false }),
+    );
   }
 
   async delete(caller: Caller, id: number, { drain, forfeit }: DeleteUserQuery): Promise<void> {
@@ -64,17 +87,30 @@ export class UsersService {
 
   async update(caller: Caller, id: number, { role }: UpdateUserBody): Promise<UserResponse> {
     return this.transactions.run(async (tx) => {
-      const row = role === 'user' ? await this.lockForDemotion(tx, caller, id) : await this.lock(tx, id);
+      const row =
+        role === 'user' ? await this.lockForDemotion(tx, caller, id) : await this.lock(tx, id);
       if (row.role === role) return toUserResponse(row);
       const saved = await tx.getRepository(User).save({ ...row, role });
-      this.activity.record(tx, caller, { action: 'user.update', target: { kind: 'user', id }, before: { role: row.role }, after: { role } });
+      this.activity.record(tx, caller, {
+        action: 'user.update',
+        target: { kind: 'user', id },
+        before: { role: row.role },
+        after: { role },
+      });
       return toUserResponse(saved);
     });
   }
 
-  private async move(tx: EntityManager, caller: Caller, { row, move, drain }: { row: User; move: UserMove; drain: boolean }): Promise<UserResponse> {
+  private async move(
+    tx: EntityManager,
+    caller: Caller,
+    { row, move, drain }: { row: User; move: UserMove; drain: boolean },
+  ): Promise<UserResponse> {
     const status = statusAfter(move, row.status);
-    if (!status) throw new Refusal('invalid_transition', { detail: `The account is ${row.status}: ${move} does not apply` });
+    if (!status)
+      throw new Refusal('invalid_transition', {
+        detail: `The account is ${row.status}: ${move} does not apply`,
+      });
     const saved = await tx.getRepository(User).save({
       ...row,
       status,
@@ -85,22 +121,34 @@ export class UsersService {
       deletedAt: status === 'deleted' ? new Date() : null,
     });
     await this.closing.followAccount(tx, row.id);
-    this.activity.record(tx, caller, { action: `user.${move}`, target: { kind: 'user', id: row.id }, before: { username: row.username, status: row.status }, after: { username: row.username, status, drain } });
+    this.activity.record(tx, caller, {
+      action: `user.${move}`,
+      target: { kind: 'user', id: row.id },
+      before: { username: row.username, status: row.status },
+      after: { username: row.username, status, drain },
+    });
     return toUserResponse(saved);
   }
 
   /** Freezing, deleting and demoting take turns, so that two administrators cannot remove each other at once. */
   private async lockForDemotion(tx: EntityManager, caller: Caller, id: number): Promise<User> {
-    const administrators = await tx.getRepository(User).find({ where: { role: 'admin', status: 'active' }, order: { id: 'ASC' }, lock: { mode: 'pessimistic_write' } });
+    const administrators = await tx.getRepository(User).find({
+      where: { role: 'admin', status: 'active' },
+      order: { id: 'ASC' },
+      lock: { mode: 'pessimistic_write' },
+    });
     // The caller may have lost his rights while waiting for the locks.
     if (!administrators.some((row) => row.id === caller.userId)) throw new Refusal('forbidden');
     const row = await this.lock(tx, id);
-    if (id === caller.userId) throw new Refusal(administrators.length === 1 ? 'last_administrator' : 'cannot_change_self');
+    if (id === caller.userId)
+      throw new Refusal(administrators.length === 1 ? 'last_administrator' : 'cannot_change_self');
     return row;
   }
 
   private async lock(tx: EntityManager, id: number): Promise<User> {
-    const row = await tx.getRepository(User).findOne({ where: { id }, lock: { mode: 'pessimistic_write' } });
+    const row = await tx
+      .getRepository(User)
+      .findOne({ where: { id }, lock: { mode: 'pessimistic_write' } });
     if (!row || row.deletedAt !== null) throw noSuch('account', id);
     return row;
   }

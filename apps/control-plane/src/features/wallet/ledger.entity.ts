@@ -26,6 +26,9 @@ export class LedgerEntry {
   @PrimaryColumn({ type: 'bigint', transformer: safeIntegerColumn }) id: number;
   @Column({ name: 'ledger_account_id', type: 'integer' }) ledgerAccountId: number;
   @Column({ type: 'bigint', transformer: bigintColumn }) amount: bigint;
-  @Column({ name: 'balance_after', type: 'bigint', transformer: bigintColumn }) balanceAfter: bigint;
-  @ManyToOne(() => LedgerTransaction) @JoinColumn({ name: 'transaction_id' }) transaction: Relation<LedgerTransaction>;
+  @Column({ name: 'balance_after', type: 'bigint', transformer: bigintColumn })
+  balanceAfter: bigint;
+  @ManyToOne(() => LedgerTransaction)
+  @JoinColumn({ name: 'transaction_id' })
+  transaction: Relation<LedgerTransaction>;
 }

@@ -7,7 +7,15 @@ import { Refusal } from '../../platform/http/refusal.ts';
 export type HouseAccount = 'payments' | 'revenue' | 'grants' | 'overdraft';
 export type LedgerAccountRef = { kind: 'wallet'; userId: number } | { kind: HouseAccount };
 
-export type LedgerKind = 'recharge' | 'admin_recharge' | 'subscribe' | 'renew' | 'auto_recharge' | 'refund' | 'forfeit' | 'adjustment';
+export type LedgerKind =
+  | 'recharge'
+  | 'admin_recharge'
+  | 'subscribe'
+  | 'renew'
+  | 'auto_recharge'
+  | 'refund'
+  | 'forfeit'
+  | 'adjustment';
 
 export interface Posting {
   kind: LedgerKind;
@@ -27,7 +35,12 @@ export interface PostedTransaction {
 
 /** What one posting can carry: bigint of PostgreSQL. Balances are wider, for house accounts stand against all wallets together. */
 const WALLET_MAX = 9_223_372_036_854_775_807n;
-const accountRow = z.object({ id: z.number(), kind: z.string(), user_id: z.number().nullable(), balance: z.coerce.bigint() });
+const accountRow = z.object({
+  id: z.number(),
+  kind: z.string(),
+  user_id: z.number().nullable(),
+  balance: z.coerce.bigint(),
+});
 type AccountRow = z.infer<typeof accountRow>;
 
 /** The double-entry books. Append-only and balanced: the database enforces both, this class never gives it a reason to. */
@@ -39,13 +52,26 @@ export class LedgerService {
    */
   async post(tx: EntityManager, posting: Posting): Promise<PostedTransaction | undefined> {
     const entries = posting.entries.filter((entry) => entry.amount !== 0n);
-    if (entries.reduce((sum, entry) => sum + entry.amount, 0n) !== 0n) throw new Error(`ledger posting ${posting.kind} ${posting.reference} does not sum to zero`);
+    if (entries.reduce((sum, entry) => sum + entry.amount, 0n) !== 0n)
+      throw new Error(`ledger posting ${posting.kind} ${posting.reference} does not sum to zero`);
     if (entries.length === 0) return undefined;
     const id = await this.open(tx, posting);
     if (id === undefined) return undefined;
-    const accounts = await this.lock(tx, entries.map((entry) => entry.account));
+    const accounts = await this.lock(
+      tx,
+      entries.map((entry) => entry.account),
+    );
     const balances: PostedTransaction['balances'] = [];
-    for (const { account, amount } of entries) balances.push({ account, balance: await this.move(tx, { transactionId: id, kind: posting.kind, row: find(accounts, account), amount }) });
+    for (const { account, amount } of entries)
+      balances.push({
+        account,
+        balance: await this.move(tx, {
+          transactionId: id,
+          kind: posting.kind,
+          row: find(accounts, account),
+          amount,
+        }),
+      });
     return { id, balances };
   }
 
@@ -60,32 +86,64 @@ export class LedgerService {
       'INSERT INTO ledger_transactions (kind, reference, actor_user_id, note) VALUES ($1, $2, $3, $4) ON CONFLICT (kind, reference) DO NOTHING RETURNING id',
       [posting.kind, posting.reference, posting.actorUserId, posting.note ?? null],
     );
-    return rows[0] === undefined ? undefined : z.object({ id: z.coerce.number() }).parse(rows[0]).id;
+    return rows[0] === undefined
+      ? undefined
+      : z.object({ id: z.coerce.number() }).parse(rows[0]).id;
   }
 
   /** Row locks in id order, so two postings over the same accounts never wait for each other in a circle. */
   private async lock(tx: EntityManager, accounts: LedgerAccountRef[]): Promise<AccountRow[]> {
-    const userIds = accounts.flatMap((account) => (account.kind === 'wallet' ? [account.userId] : []));
+    const userIds = accounts.flatMap((account) =>
+      account.kind === 'wallet' ? [account.userId] : [],
+    );
     const kinds = accounts.flatMap((account) => (account.kind === 'wallet' ? [] : [account.kind]));
-    await tx.query("INSERT INTO ledger_accounts (kind, user_id) SELECT 'wallet', unnest($1::int[]) ON CONFLICT DO NOTHING", [userIds]);
-    const rows: unknown[] = await tx.query('SELECT id, kind, user_id, balance FROM ledger_accounts WHERE user_id = ANY($1) OR kind = ANY($2) ORDER BY id FOR UPDATE', [userIds, kinds]);
+    await tx.query(
+      "INSERT INTO ledger_accounts (kind, user_id) SELECT 'wallet', unnest($1::int[]) ON CONFLICT DO NOTHING",
+      [userIds],
+    );
+    const rows: unknown[] = await tx.query(
+      'SELECT id, kind, user_id, balance FROM ledger_accounts WHERE user_id = ANY($1) OR kind = ANY($2) ORDER BY id FOR UPDATE',
+      [userIds, kinds],
+    );
     return rows.map((row) => accountRow.parse(row));
   }
 
-  private async move(tx: EntityManager, { transactionId, kind, row, amount }: { transactionId: number; kind: LedgerKind; row: AccountRow; amount: Micros }): Promise<bigint> {
+  private async move(
+    tx: EntityManager,
+    {
+      transactionId,
+      kind,
+      row,
+      amount,
+    }: { transactionId: number; kind: LedgerKind; row: AccountRow; amount: Micros },
+  ): Promise<bigint> {
     const balance = row.balance + amount;
-    if (row.kind === 'wallet' && balance < 0n) throw new Refusal('insufficient_funds', { detail: `This costs ${formatAmount(-amount)}; the wallet holds ${formatAmount(row.balance)}` });
+    if (row.kind === 'wallet' && balance < 0n)
+      throw new Refusal('insufficient_funds', {
+        detail: `This costs ${formatAmount(-amount)}; the wallet holds ${formatAmount(row.balance)}`,
+      });
     // A refund nobody could refuse: it comes out of the queue, and all usage would wait behind it.
-    if (row.kind === 'wallet' && balance > WALLET_MAX && kind !== 'refund') throw new Refusal('balance_limit');
+    if (row.kind === 'wallet' && balance > WALLET_MAX && kind !== 'refund')
+      throw new Refusal('balance_limit');
     row.balance = balance;
-    await tx.query('UPDATE ledger_accounts SET balance = $2 WHERE id = $1', [row.id, balance.toString()]);
-    await tx.query('INSERT INTO ledger_entries (transaction_id, ledger_account_id, amount, balance_after) VALUES ($1, $2, $3, $4)', [transactionId, row.id, amount.toString(), balance.toString()]);
+    await tx.query('UPDATE ledger_accounts SET balance = $2 WHERE id = $1', [
+      row.id,
+      balance.toString(),
+    ]);
+    await tx.query(
+      'INSERT INTO ledger_entries (transaction_id, ledger_account_id, amount, balance_after) VALUES ($1, $2, $3, $4)',
+      [transactionId, row.id, amount.toString(), balance.toString()],
+    );
     return balance;
   }
 }
 
 function find(rows: AccountRow[], account: LedgerAccountRef): AccountRow {
-  const row = rows.find((candidate) => (account.kind === 'wallet' ? candidate.user_id === account.userId : candidate.kind === account.kind));
+  const row = rows.find((candidate) =>
+    account.kind === 'wallet'
+      ? candidate.user_id === account.userId
+      : candidate.kind === account.kind,
+  );
   if (!row) throw new Error(`no ledger account ${account.kind}`);
   return row;
 }

@@ -9,8 +9,22 @@ import { LedgerAccount, LedgerEntry } from './ledger.entity.ts';
 import { toWalletLogResponse, type WalletLogResponse, type WalletLogsQuery } from './wallet.dto.ts';
 
 const EXPORT_BATCH = 1_000;
-const SORT_COLUMNS = { id: 'entry.id', created_at: 'transaction.createdAt', amount: 'entry.amount' };
-const CSV_COLUMNS = ['id', 'transaction_id', 'created_at', 'kind', 'amount', 'balance_after', 'reference', 'note', 'actor_user_id'] as const;
+const SORT_COLUMNS = {
+  id: 'entry.id',
+  created_at: 'transaction.createdAt',
+  amount: 'entry.amount',
+};
+const CSV_COLUMNS = [
+  'id',
+  'transaction_id',
+  'created_at',
+  'kind',
+  'amount',
+  'balance_after',
+  'reference',
+  'note',
+  'actor_user_id',
+] as const;
 
 @Injectable()
 export class WalletLogsService {
@@ -19,10 +33,18 @@ export class WalletLogsService {
     private readonly scope: AccountScope,
   ) {}
 
-  async list(caller: Caller, query: WalletLogsQuery): Promise<Page<WalletLogResponse> | StreamableFile> {
+  async list(
+    caller: Caller,
+    query: WalletLogsQuery,
+  ): Promise<Page<WalletLogResponse> | StreamableFile> {
     const userId = await this.scope.resolve(caller, query.user_id);
-    if (query.format === 'csv') return csvFile(`wallet-${userId}`, [...CSV_COLUMNS], this.rows(userId, query));
-    return readPage(this.matching(userId, query), query, { columns: SORT_COLUMNS, search: ['transaction.note', 'transaction.reference'], map: toWalletLogResponse });
+    if (query.format === 'csv')
+      return csvFile(`wallet-${userId}`, [...CSV_COLUMNS], this.rows(userId, query));
+    return readPage(this.matching(userId, query), query, {
+      columns: SORT_COLUMNS,
+      search: ['transaction.note', 'transaction.reference'],
+      map: toWalletLogResponse,
+    });
   }
 
   private matching(userId: number, query: WalletLogsQuery): SelectQueryBuilder<LedgerEntry> {
@@ -31,19 +53,22 @@ export class WalletLogsService {
       .innerJoinAndSelect('entry.transaction', 'transaction')
       .innerJoin(LedgerAccount, 'account', 'account.id = entry.ledgerAccountId')
       .where('account.userId = :userId', { userId });
-    if (query.kind !== undefined) builder.andWhere('transaction.kind = :kind', { kind: query.kind });
-    if (query.from !== undefined) builder.andWhere('transaction.createdAt >= :from', { from: query.from });
+    if (query.kind !== undefined)
+      builder.andWhere('transaction.kind = :kind', { kind: query.kind });
+    if (query.from !== undefined)
+      builder.andWhere('transaction.createdAt >= :from', { from: query.from });
     if (query.to !== undefined) builder.andWhere('transaction.createdAt < :to', { to: query.to });
     return builder;
   }
 
   /** Newest first, in batches by id, so that an export neither holds a long transaction nor all rows. */
   private async *rows(userId: number, query: WalletLogsQuery): AsyncGenerator<CsvCell[]> {
-    for (let beforeId: number | undefined; ; ) {
+    for (let beforeId: number | undefined; ;) {
       const builder = this.matching(userId, query).orderBy('entry.id', 'DESC').take(EXPORT_BATCH);
       if (beforeId !== undefined) builder.andWhere('entry.id < :beforeId', { beforeId });
       const rows = await builder.getMany();
-      for (const response of rows.map(toWalletLogResponse)) yield CSV_COLUMNS.map((column) => response[column]);
+      for (const response of rows.map(toWalletLogResponse))
+        yield CSV_COLUMNS.map((column) => response[column]);
       beforeId = rows.at(-1)?.id;
       if (rows.length < EXPORT_BATCH) return;
     }

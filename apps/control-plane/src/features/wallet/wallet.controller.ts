@@ -6,14 +6,27 @@ import { pageOf } from '../../platform/http/list-query.ts';
 import { Answers } from '../../platform/openapi/answers.ts';
 import { IdempotencyKey } from '../../platform/idempotency/idempotency.ts';
 import { WalletLogsService } from './wallet-logs.service.ts';
-import { adminRechargeBody, adminRechargeResponseSchema, walletLogResponseSchema, walletLogsQuery, walletQuery, walletResponseSchema, type AdminRechargeBody, type WalletLogsQuery, type WalletQuery } from './wallet.dto.ts';
+import {
+  adminRechargeBody,
+  adminRechargeResponseSchema,
+  walletLogResponseSchema,
+  walletLogsQuery,
+  walletQuery,
+  walletResponseSchema,
+  type AdminRechargeBody,
+  type WalletLogsQuery,
+  type WalletQuery,
+} from './wallet.dto.ts';
 import { WalletService } from './wallet.service.ts';
 
 /** `POST wallet/recharge` is with the payments. */
 @ApiTags('wallet')
 @Controller('wallet')
 export class WalletController {
-  constructor(private readonly wallet: WalletService, private readonly walletLogs: WalletLogsService) {}
+  constructor(
+    private readonly wallet: WalletService,
+    private readonly walletLogs: WalletLogsService,
+  ) {}
 
   @Get()
   @Permission('user')
@@ -24,16 +37,24 @@ export class WalletController {
 
   @Get('logs')
   @Permission('user')
-  @Answers('Ledger entries of the wallet, newest first', pageOf(walletLogResponseSchema), { isAlsoCsv: true })
+  @Answers('Ledger entries of the wallet, newest first', pageOf(walletLogResponseSchema), {
+    isAlsoCsv: true,
+  })
   logs(@FromCaller() caller: Caller, @Query({ schema: walletLogsQuery }) query: WalletLogsQuery) {
     return this.walletLogs.list(caller, query);
   }
 
   @Post('admin-recharge')
   @Permission('admin')
-  @Answers('Credit the wallet of an account', adminRechargeResponseSchema, { refuses: ['not_found', 'balance_limit'] })
+  @Answers('Credit the wallet of an account', adminRechargeResponseSchema, {
+    refuses: ['not_found', 'balance_limit'],
+  })
   @HttpCode(200)
-  adminRecharge(@FromCaller() caller: Caller, @IdempotencyKey() key: string | undefined, @Body({ schema: adminRechargeBody }) body: AdminRechargeBody) {
+  adminRecharge(
+    @FromCaller() caller: Caller,
+    @IdempotencyKey() key: string | undefined,
+    @Body({ schema: adminRechargeBody }) body: AdminRechargeBody,
+  ) {
     return this.wallet.adminRecharge(caller, key, body);
   }
 }

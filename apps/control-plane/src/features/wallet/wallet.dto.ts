@@ -1,11 +1,25 @@
 import { formatAmount } from '@tollgate/money';
 import { z } from 'zod';
-import { amountText, currencyField, idField, timeField } from '../../platform/http/answer-fields.ts';
+import {
+  amountText,
+  currencyField,
+  idField,
+  timeField,
+} from '../../platform/http/answer-fields.ts';
 import { positiveAmountField } from '../../platform/http/amount-field.ts';
 import { idFilter, listQuery, momentField } from '../../platform/http/list-query.ts';
 import type { LedgerEntry } from './ledger.entity.ts';
 
-const LEDGER_KINDS = ['recharge', 'admin_recharge', 'subscribe', 'renew', 'auto_recharge', 'refund', 'forfeit', 'adjustment'] as const;
+const LEDGER_KINDS = [
+  'recharge',
+  'admin_recharge',
+  'subscribe',
+  'renew',
+  'auto_recharge',
+  'refund',
+  'forfeit',
+  'adjustment',
+] as const;
 
 export const walletQuery = z.strictObject({ user_id: idFilter.optional() });
 export type WalletQuery = z.output<typeof walletQuery>;
@@ -31,10 +45,18 @@ export const adminRechargeBody = z.strictObject({
 });
 export type AdminRechargeBody = z.output<typeof adminRechargeBody>;
 
-export const walletResponseSchema = z.object({ balance: amountText, currency: currencyField }).meta({ id: 'Wallet' });
+export const walletResponseSchema = z
+  .object({ balance: amountText, currency: currencyField })
+  .meta({ id: 'Wallet' });
 export type WalletResponse = z.output<typeof walletResponseSchema>;
 
-export const adminRechargeResponseSchema = z.object({ transaction_id: idField, user_id: idField, amount: amountText, balance: amountText.describe('After the recharge'), currency: currencyField });
+export const adminRechargeResponseSchema = z.object({
+  transaction_id: idField,
+  user_id: idField,
+  amount: amountText,
+  balance: amountText.describe('After the recharge'),
+  currency: currencyField,
+});
 export type AdminRechargeResponse = z.output<typeof adminRechargeResponseSchema>;
 
 export const walletLogResponseSchema = z

@@ -8,7 +8,10 @@ import { WalletController } from './wallet.controller.ts';
 import { WalletService } from './wallet.service.ts';
 
 @Module({
-  imports: [TypeOrmModule.forFeature([LedgerAccount, LedgerTransaction, LedgerEntry]), ActivityModule],
+  imports: [
+    TypeOrmModule.forFeature([LedgerAccount, LedgerTransaction, LedgerEntry]),
+    ActivityModule,
+  ],
   controllers: [WalletController],
   providers: [LedgerService, WalletService, WalletLogsService],
   exports: [LedgerService],

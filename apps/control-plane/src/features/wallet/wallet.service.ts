@@ -10,7 +10,12 @@ import { Idempotency } from '../../platform/idempotency/idempotency.ts';
 import { ActivityService } from '../activity/activity.service.ts';
 import { LedgerAccount } from './ledger.entity.ts';
 import { LedgerService } from './ledger.service.ts';
-import type { AdminRechargeBody, AdminRechargeResponse, WalletQuery, WalletResponse } from './wallet.dto.ts';
+import type {
+  AdminRechargeBody,
+  AdminRechargeResponse,
+  WalletQuery,
+  WalletResponse,
+} from './wallet.dto.ts';
 
 @Injectable()
 export class WalletService {
@@ -29,22 +34,42 @@ export class WalletService {
     return { balance: formatAmount(wallet?.balance ?? 0n), currency: this.config.CURRENCY };
   }
 
-  async adminRecharge(caller: Caller, key: string | undefined, body: AdminRechargeBody): Promise<AdminRechargeResponse> {
+  async adminRecharge(
+    caller: Caller,
+    key: string | undefined,
+    body: AdminRechargeBody,
+  ): Promise<AdminRechargeResponse> {
     const userId = await this.scope.resolve(caller, body.user_id);
-    return this.idempotency.run({ userId: caller.userId, route: 'POST /wallet/admin-recharge', key, body, status: 200 }, async (tx) => {
-      await this.scope.keep(tx, userId);
-      const wallet = { kind: 'wallet', userId } as const;
-      const posted = await this.ledger.post(tx, {
-        kind: 'admin_recharge',
-        reference: uuidv7(Date.now()),
-        actorUserId: caller.userId,
-        ...(body.note ? { note: body.note } : {}),
-        entries: [{ account: { kind: 'grants' }, amount: micros(-body.amount) }, { account: wallet, amount: body.amount }],
-      });
-      if (!posted) throw new Error('a recharge that moves nothing');
-      const amount = formatAmount(body.amount);
-      this.activity.record(tx, caller, { action: 'wallet.admin_recharge', target: { kind: 'user', id: userId }, after: { amount, note: body.note ?? null } });
-      return { transaction_id: posted.id, user_id: userId, amount, balance: formatAmount(posted.balances[1]?.balance ?? 0n), currency: this.config.CURRENCY };
-    });
+    return this.idempotency.run(
+      { userId: caller.userId, route: 'POST /wallet/admin-recharge', key, body, status: 200 },
+      async (tx) => {
+        await this.scope.keep(tx, userId);
+        const wallet = { kind: 'wallet', userId } as const;
+        const posted = await this.ledger.post(tx, {
+          kind: 'admin_recharge',
+          reference: uuidv7(Date.now()),
+          actorUserId: caller.userId,
+          ...(body.note ? { note: body.note } : {}),
+          entries: [
+            { account: { kind: 'grants' }, amount: micros(-body.amount) },
+            { account: wallet, amount: body.amount },
+          ],
+        });
+        if (!posted) throw new Error('a recharge that moves nothing');
+        const amount = formatAmount(body.amount);
+        this.activity.record(tx, caller, {
+          action: 'wallet.admin_recharge',
+          target: { kind: 'user', id: userId },
+          after: { amount, note: body.note ?? null },
+        });
+        return {
+          transaction_id: posted.id,
+          user_id: userId,
+          amount,
+          balance: formatAmount(posted.balances[1]?.balance ?? 0n),
+          currency: this.config.CURRENCY,
+        };
+      },
+    );
   }
 }

@@ -19,7 +19,10 @@ export class AccessGuard implements CanActivate {
   ) {}
 
   async canActivate(context: ExecutionContext): Promise<boolean> {
-    const level = this.reflector.getAllAndOverride<PermissionLevel | undefined>(PERMISSION, [context.getHandler(), context.getClass()]);
+    const level = this.reflector.getAllAndOverride<PermissionLevel | undefined>(PERMISSION, [
+      context.getHandler(),
+      context.getClass(),
+    ]);
     if (level === 'public') return true;
     const request = context.switchToHttp().getRequest<Request>();
     const account = await this.sessions.open(this.tokenOf(request));

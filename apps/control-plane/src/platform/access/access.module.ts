@@ -10,7 +10,13 @@ import { Sessions } from './sessions.ts';
 @Global()
 @Module({
   imports: [JwtModule.register({}), DiscoveryModule],
-  providers: [Sessions, AccountScope, RouteTable, { provide: APP_GUARD, useClass: AccessGuard }, { provide: APP_GUARD, useClass: QueryGuard }],
+  providers: [
+    Sessions,
+    AccountScope,
+    RouteTable,
+    { provide: APP_GUARD, useClass: AccessGuard },
+    { provide: APP_GUARD, useClass: QueryGuard },
+  ],
   exports: [Sessions, AccountScope, RouteTable],
 })
 export class AccessModule {}

@@ -31,12 +31,18 @@ export class AccountScope {
 
   /** Keeps an account from being deleted until `tx` ends, so that nothing is credited to one that is gone. Throws not_found. */
   async keep(tx: EntityManager, userId: number): Promise<void> {
-    const rows: unknown[] = await tx.query('SELECT 1 FROM users WHERE id = $1 AND deleted_at IS NULL FOR SHARE', [userId]);
+    const rows: unknown[] = await tx.query(
+      'SELECT 1 FROM users WHERE id = $1 AND deleted_at IS NULL FOR SHARE',
+      [userId],
+    );
     if (rows.length === 0) throw noSuch('account', userId);
   }
 
   private async exists(userId: number): Promise<boolean> {
-    const rows: unknown[] = await this.dataSource.query('SELECT 1 FROM users WHERE id = $1 AND deleted_at IS NULL', [userId]);
+    const rows: unknown[] = await this.dataSource.query(
+      'SELECT 1 FROM users WHERE id = $1 AND deleted_at IS NULL',
+      [userId],
+    );
     return rows.length > 0;
   }
 }

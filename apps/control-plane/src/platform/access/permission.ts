@@ -5,4 +5,5 @@ export type PermissionLevel = 'public' | 'user' | 'admin';
 export const PERMISSION = 'tollgate:permission';
 
 /** Stands beside every route; the process does not start when one lacks it. */
-export const Permission = (level: PermissionLevel): CustomDecorator => SetMetadata(PERMISSION, level);
+export const Permission = (level: PermissionLevel): CustomDecorator =>
+  SetMetadata(PERMISSION, level);

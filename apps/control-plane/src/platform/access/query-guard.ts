@@ -16,16 +16,26 @@ export class QueryGuard implements CanActivate {
   constructor(private readonly reflector: Reflector) {}
 
   canActivate(context: ExecutionContext): boolean {
-    const level = this.reflector.getAllAndOverride<PermissionLevel | undefined>(PERMISSION, [context.getHandler(), context.getClass()]);
+    const level = this.reflector.getAllAndOverride<PermissionLevel | undefined>(PERMISSION, [
+      context.getHandler(),
+      context.getClass(),
+    ]);
     if (level === 'public' || takesQuery(context)) return true;
     const unknown = Object.keys(context.switchToHttp().getRequest<Request>().query);
     if (unknown.length === 0) return true;
-    throw new Refusal('invalid_request', { detail: `${unknown[0]}: ${UNKNOWN_PARAMETER}`, errors: unknown.map((field) => ({ field, message: UNKNOWN_PARAMETER })) });
+    throw new Refusal('invalid_request', {
+      detail: `${unknown[0]}: ${UNKNOWN_PARAMETER}`,
+      errors: unknown.map((field) => ({ field, message: UNKNOWN_PARAMETER })),
+    });
   }
 }
 
 /** Nest keeps the parameters of a handler as `<kind>:<index>`. */
 function takesQuery(context: ExecutionContext): boolean {
-  const parameters: unknown = Reflect.getMetadata(ROUTE_ARGS_METADATA, context.getClass(), context.getHandler().name);
+  const parameters: unknown = Reflect.getMetadata(
+    ROUTE_ARGS_METADATA,
+    context.getClass(),
+    context.getHandler().name,
+  );
   return Object.keys(Object(parameters)).some((key) => key.startsWith(`${RouteParamtypes.QUERY}:`));
 }

@@ -15,7 +15,9 @@ export interface RouteEntry {
   answers: AnswersNote | undefined;
 }
 
-const paths = z.union([z.string(), z.array(z.string())]).transform((value) => (typeof value === 'string' ? [value] : value));
+const paths = z
+  .union([z.string(), z.array(z.string())])
+  .transform((value) => (typeof value === 'string' ? [value] : value));
 
 /** The live route table with permissions: for the access matrix test and the API document. */
 @Injectable()
@@ -36,7 +38,9 @@ export class RouteTable implements OnApplicationBootstrap {
       if (!metatype || typeof metatype !== 'function') return [];
       const prefixes = paths.parse(Reflect.getMetadata('path', metatype) ?? '');
       const prototype: unknown = Object.getPrototypeOf(instance);
-      return this.scanner.getAllMethodNames(Object(prototype)).flatMap((name) => this.entriesOf(metatype, Object(instance)[name], name, prefixes));
+      return this.scanner
+        .getAllMethodNames(Object(prototype))
+        .flatMap((name) => this.entriesOf(metatype, Object(instance)[name], name, prefixes));
     });
   }
 
@@ -45,25 +49,53 @@ export class RouteTable implements OnApplicationBootstrap {
     const asked = path.split('/');
     const isHere = (route: RouteEntry): boolean => {
       const declared = route.path.split('/');
-      return declared.length === asked.length && declared.every((part, index) => part.startsWith(':') || part === asked[index]);
+      return (
+        declared.length === asked.length &&
+        declared.every((part, index) => part.startsWith(':') || part === asked[index])
+      );
     };
-    const methods = new Set(this.routes().filter(isHere).map((route) => route.method));
-    return [...(methods.has('GET') ? ['GET', 'HEAD'] : []), ...[...methods].filter((method) => method !== 'GET').toSorted()];
+    const methods = new Set(
+      this.routes()
+        .filter(isHere)
+        .map((route) => route.method),
+    );
+    return [
+      ...(methods.has('GET') ? ['GET', 'HEAD'] : []),
+      ...[...methods].filter((method) => method !== 'GET').toSorted(),
+    ];
   }
 
-  private entriesOf(controller: Function, handler: Function, name: string, prefixes: string[]): RouteEntry[] {
+  private entriesOf(
+    controller: Function,
+    handler: Function,
+    name: string,
+    prefixes: string[],
+  ): RouteEntry[] {
     const verb: unknown = Reflect.getMetadata('method', handler);
     if (typeof verb !== 'number') return [];
-    const permission = this.reflector.getAllAndOverride<PermissionLevel | undefined>(PERMISSION, [handler, controller]);
+    const permission = this.reflector.getAllAndOverride<PermissionLevel | undefined>(PERMISSION, [
+      handler,
+      controller,
+    ]);
     if (!permission) throw new Error(`${controller.name}.${name} declares no @Permission`);
     const answers = this.reflector.get<AnswersNote | undefined>(ANSWERS, handler);
     const own = paths.parse(Reflect.getMetadata('path', handler) ?? '');
     return prefixes.flatMap((prefix) =>
-      own.map((path) => ({ method: RequestMethod[verb] ?? 'ALL', path: joinPath(prefix, path), permission, controller: controller.name, handler: name, answers })),
+      own.map((path) => ({
+        method: RequestMethod[verb] ?? 'ALL',
+        path: joinPath(prefix, path),
+        permission,
+        controller: controller.name,
+        handler: name,
+        answers,
+      })),
     );
   }
 }
 
 function joinPath(prefix: string, path: string): string {
-  return `/${[prefix, path].flatMap((part) => part.split('/')).filter((part) => part !== '').join('/')}`;
+  return `/${[prefix, path]
+    .flatMap((part) => part.split('/'))
+    .filter((part) => part !== '')
+    .join('/')}`;
 }

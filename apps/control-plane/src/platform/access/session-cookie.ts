@@ -15,17 +15,30 @@ export function sessionCookie(request: Request): string | undefined {
 
 /** `Secure` only where the request came over TLS: the embedded installation speaks plain HTTP on loopback. */
 export function setSessionCookie(request: Request, response: Response, token: string): void {
-  response.cookie(COOKIE, token, { httpOnly: true, sameSite: 'strict', secure: request.secure, path: '/', maxAge: SESSION_SECONDS * 1000 });
+  response.cookie(COOKIE, token, {
+    httpOnly: true,
+    sameSite: 'strict',
+    secure: request.secure,
+    path: '/',
+    maxAge: SESSION_SECONDS * 1000,
+  });
 }
 
 export function clearSessionCookie(request: Request, response: Response): void {
-  response.clearCookie(COOKIE, { httpOnly: true, sameSite: 'strict', secure: request.secure, path: '/' });
+  response.clearCookie(COOKIE, {
+    httpOnly: true,
+    sameSite: 'strict',
+    secure: request.secure,
+    path: '/',
+  });
 }
 
 /** SameSite keeps other sites out; the Origin check keeps out sibling subdomains, which count as the same site. */
 export function refuseForeignOrigin(request: Request, allowed: string[]): void {
   if (SAFE_METHODS.has(request.method)) return;
   const origin = request.headers.origin;
-  const isOwn = origin !== undefined && URL.canParse(origin) && new URL(origin).host === request.host;
-  if (!isOwn && !(origin !== undefined && allowed.includes(origin))) throw new Refusal('origin_not_allowed');
+  const isOwn =
+    origin !== undefined && URL.canParse(origin) && new URL(origin).host === request.host;
+  if (!isOwn && !(origin !== undefined && allowed.includes(origin)))
+    throw new Refusal('origin_not_allowed');
 }

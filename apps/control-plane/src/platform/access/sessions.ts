@@ -24,7 +24,13 @@ const claims = z.strictObject({
 });
 const header = z.strictObject({ alg: z.literal(ALGORITHM), typ: z.literal('JWT') });
 
-const sessionRow = z.object({ id: z.number(), username: z.string(), role: z.enum(['admin', 'user']), status: z.string(), session_version: z.number() });
+const sessionRow = z.object({
+  id: z.number(),
+  username: z.string(),
+  role: z.enum(['admin', 'user']),
+  status: z.string(),
+  session_version: z.number(),
+});
 
 export interface SessionAccount {
   userId: number;
@@ -37,30 +43,51 @@ export interface SessionAccount {
 export class Sessions {
   private readonly secret: Buffer;
 
-  constructor(private readonly jwt: JwtService, private readonly dataSource: DataSource, @Inject(CONFIG) config: Config) {
+  constructor(
+    private readonly jwt: JwtService,
+    private readonly dataSource: DataSource,
+    @Inject(CONFIG) config: Config,
+  ) {
     this.secret = derivedKey(config.JWT_SECRET, 'session');
   }
 
   issue(account: { userId: number; sessionVersion: number }): string {
     return this.jwt.sign(
       { version: account.sessionVersion },
-      { secret: this.secret, algorithm: ALGORITHM, issuer: ISSUER, audience: AUDIENCE, subject: String(account.userId), expiresIn: SESSION_SECONDS },
+      {
+        secret: this.secret,
+        algorithm: ALGORITHM,
+        issuer: ISSUER,
+        audience: AUDIENCE,
+        subject: String(account.userId),
+        expiresIn: SESSION_SECONDS,
+      },
     );
   }
 
   /** Throws `unauthenticated` for every token that does not stand for an active account's present session. */
   async open(token: string): Promise<SessionAccount> {
     const { userId, version } = this.verify(token);
-    const rows: unknown[] = await this.dataSource.query('SELECT id, username, role, status, session_version FROM users WHERE id = $1', [userId]);
+    const rows: unknown[] = await this.dataSource.query(
+      'SELECT id, username, role, status, session_version FROM users WHERE id = $1',
+      [userId],
+    );
     const row = sessionRow.safeParse(rows[0]);
-    if (!row.success || row.data.session_version !== version || row.data.status !== 'active') throw new Refusal('unauthenticated');
+    if (!row.success || row.data.session_version !== version || row.data.status !== 'active')
+      throw new Refusal('unauthenticated');
     return { userId, username: row.data.username, role: row.data.role };
   }
 
   private verify(token: string): { userId: number; version: number } {
     if (token.length > TOKEN_CHARS_MAX) throw new Refusal('unauthenticated');
     try {
-      const { header: head, payload } = this.jwt.verify(token, { secret: this.secret, algorithms: [ALGORITHM], issuer: ISSUER, audience: AUDIENCE, complete: true });
+      const { header: head, payload } = this.jwt.verify(token, {
+        secret: this.secret,
+        algorithms: [ALGORITHM],
+        issuer: ISSUER,
+        audience: AUDIENCE,
+        complete: true,
+      });
       header.parse(head);
       const { sub, version } = claims.parse(payload);
       return { userId: Number(sub), version };

@@ -36,7 +36,10 @@ afterAll(async () => {
 
 async function subscribed(tokens: number): Promise<EventParts> {
   const [account, model] = [await books.account('1000'), await books.model('1')];
-  await plane.call('POST', '/models/subscribe', { token: account.token, body: { model_id: model.id, tokens } });
+  await plane.call('POST', '/models/subscribe', {
+    token: account.token,
+    body: { model_id: model.id, tokens },
+  });
   return { account, model, subscriptionId: (await books.subscription(account, model)).id };
 }
 
@@ -50,7 +53,9 @@ interface SingletonJob {
   prepare: () => Promise<() => Promise<boolean>>;
 }
 
-const isOpen = async (subject: string): Promise<boolean> => (await books.query('SELECT 1 FROM alerts WHERE subject = $1 AND resolved_at IS NULL', [subject])).length > 0;
+const isOpen = async (subject: string): Promise<boolean> =>
+  (await books.query('SELECT 1 FROM alerts WHERE subject = $1 AND resolved_at IS NULL', [subject]))
+    .length > 0;
 
 const JOBS: Record<string, SingletonJob> = {
   'balance-watch.ts': {
@@ -68,7 +73,11 @@ const JOBS: Record<string, SingletonJob> = {
     run: (app) => app.get(UpstreamWatch, { strict: false }).look(),
     table: 'upstreams',
     prepare: async () => {
-      await plane.app.get(AlertsService, { strict: false }).raise(plane.dataSource.manager, { rule: 'upstream_failing', subject: 'upstream:999', message: 'of before' });
+      await plane.app.get(AlertsService, { strict: false }).raise(plane.dataSource.manager, {
+        rule: 'upstream_failing',
+        subject: 'upstream:999',
+        message: 'of before',
+      });
       return async () => !(await isOpen('upstream:999'));
     },
   },
@@ -84,51 +93,78 @@ const JOBS: Record<string, SingletonJob> = {
   },
 };
 
-const holdersOf = (lock: number): Promise<{ pid: number }[]> => books.query("SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND objid = $1 AND objsubid = 1 AND granted", [lock]);
+const holdersOf = (lock: number): Promise<{ pid: number }[]> =>
+  books.query(
+    "SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND objid = $1 AND objsubid = 1 AND granted",
+    [lock],
+  );
 
 describe('a job for one replica at a time', () => {
-  test.each(Object.entries(JOBS))('%s runs on one, and goes on on the other when that one is killed', async (_file, job) => {
-    const isDone = await job.prepare();
-    const obstacle = plane.dataSource.createQueryRunner();
-    await obstacle.startTransaction();
-    await obstacle.query(`LOCK TABLE ${job.table} IN ACCESS EXCLUSIVE MODE`);
-    const killed = Promise.allSettled([job.run(replica)]);
-    await eventually(async () => expect(await holdersOf(job.lock)).toHaveLength(1));
-    // The other one looks, sees that it is being done, and leaves: it would wait at the table too.
-    await job.run(plane.app);
-    const [holder] = await holdersOf(job.lock);
-    expect(await isDone()).toBe(false);
-    // As `kill -9` ends a process: PostgreSQL sees its connection go, and gives the lock back.
-    await books.query('SELECT pg_terminate_backend($1)', [holder?.pid]);
-    await eventually(async () => expect(await holdersOf(job.lock)).not.toContainEqual(holder));
-    await obstacle.rollbackTransaction();
-    await obstacle.release();
-    await killed;
-    await eventually(async () => {
+  test.each(Object.entries(JOBS))(
+    '%s runs on one, and goes on on the other when that one is killed',
+    async (_file, job) => {
+      const isDone = await job.prepare();
+      const obstacle = plane.dataSource.createQueryRunner();
+      await obstacle.startTransaction();
+      await obstacle.query(`LOCK TABLE ${job.table} IN ACCESS EXCLUSIVE MODE`);
+      const killed = Promise.allSettled([job.run(replica)]);
+      await eventually(async () => expect(await holdersOf(job.lock)).toHaveLength(1));
+      // The other one looks, sees that it is being done, and leaves: it would wait at the table too.
       await job.run(plane.app);
-      expect(await isDone()).toBe(true);
-    });
-  }, 60_000);
+      const [holder] = await holdersOf(job.lock);
+      expect(await isDone()).toBe(false);
+      // As `kill -9` ends a process: PostgreSQL sees its connection go, and gives the lock back.
+      await books.query('SELECT pg_terminate_backend($1)', [holder?.pid]);
+      await eventually(async () => expect(await holdersOf(job.lock)).not.toContainEqual(holder));
+      await obstacle.rollbackTransaction();
+      await obstacle.release();
+      await killed;
+      await eventually(async () => {
+        await job.run(plane.app);
+        expect(await isDone()).toBe(true);
+      });
+    },
+    60_000,
+  );
 
   test('is one of these, or tested where it belongs', () => {
     const root = path.join(import.meta.dirname, '../..');
-    const files = readdirSync(root, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts') && !file.endsWith('.spec.ts'));
-    const singletons = files.filter((file) => readFileSync(path.join(root, file), 'utf8').includes('pg_try_advisory')).map((file) => path.basename(file));
+    const files = readdirSync(root, { recursive: true, encoding: 'utf8' }).filter(
+      (file) => file.endsWith('.ts') && !file.endsWith('.spec.ts'),
+    );
+    const singletons = files
+      .filter((file) => readFileSync(path.join(root, file), 'utf8').includes('pg_try_advisory'))
+      .map((file) => path.basename(file));
     // A shard is filled by one replica (snapshots.spec.ts), an idempotency key is used by one request (wallet.spec.ts).
-    expect(singletons.toSorted()).toEqual([...Object.keys(JOBS), 'epochs.service.ts', 'idempotency.ts'].toSorted());
+    expect(singletons.toSorted()).toEqual(
+      [...Object.keys(JOBS), 'epochs.service.ts', 'idempotency.ts'].toSorted(),
+    );
   });
 });
 
 test('the jobs of the queue are shared by both replicas, and all done by one when the other has stopped', async () => {
   const parts = await subscribed(10_000);
-  const connection = openRedis(plane.services.redisUrl, { role: 'queue_worker', name: 'spec', onError: () => undefined });
+  const connection = openRedis(plane.services.redisUrl, {
+    role: 'queue_worker',
+    name: 'spec',
+    onError: () => undefined,
+  });
   const queue = new Queue<UsageJob>(USAGE_QUEUE, { connection, prefix: BULL_PREFIX });
-  const add = (count: number) => queue.addBulk(Array.from({ length: count }, () => ({ name: 'usage', data: { events: [usageEvent(1, parts)], refusedForFunds: [] } })));
-  const booked = async () => 10_000 - Number((await books.subscription(parts.account, parts.model)).balance);
+  const add = (count: number) =>
+    queue.addBulk(
+      Array.from({ length: count }, () => ({
+        name: 'usage',
+        data: { events: [usageEvent(1, parts)], refusedForFunds: [] },
+      })),
+    );
+  const booked = async () =>
+    10_000 - Number((await books.subscription(parts.account, parts.model)).balance);
   try {
     const obstacle = plane.dataSource.createQueryRunner();
     await obstacle.startTransaction();
-    await obstacle.query('SELECT 1 FROM subscriptions WHERE id = $1 FOR UPDATE', [parts.subscriptionId]);
+    await obstacle.query('SELECT 1 FROM subscriptions WHERE id = $1 FOR UPDATE', [
+      parts.subscriptionId,
+    ]);
     await add(20);
     // One worker takes four at a time: with none of them done, the rest is the other's.
     await eventually(async () => expect(await queue.getActiveCount()).toBe(8));
@@ -138,7 +174,12 @@ test('the jobs of the queue are shared by both replicas, and all done by one whe
     await replica.close();
     await add(10);
     await eventually(async () => expect(await booked()).toBe(30));
-    expect(await queue.getJobCounts('wait', 'active', 'failed', 'delayed')).toEqual({ wait: 0, active: 0, failed: 0, delayed: 0 });
+    expect(await queue.getJobCounts('wait', 'active', 'failed', 'delayed')).toEqual({
+      wait: 0,
+      active: 0,
+      failed: 0,
+      delayed: 0,
+    });
   } finally {
     await queue.close();
     connection.disconnect();

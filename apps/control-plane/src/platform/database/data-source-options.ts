@@ -50,7 +50,8 @@ export function dataSourceOptions(config: Pick<Config, 'DATABASE_URL' | 'DATABAS
       idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_TIMEOUT_MS,
       // Times leave and enter as UTC whatever the server's own zone is. Compiling a statement costs more than any of these takes. A client whose
       // machine vanished keeps its locks until the server notices: here within half a minute, not two hours.
-      options: '-c timezone=UTC -c jit=off -c tcp_keepalives_idle=15 -c tcp_keepalives_interval=5 -c tcp_keepalives_count=3',
+      options:
+        '-c timezone=UTC -c jit=off -c tcp_keepalives_idle=15 -c tcp_keepalives_interval=5 -c tcp_keepalives_count=3',
     },
   } satisfies DataSourceOptions;
 }

@@ -4,7 +4,15 @@ import { isConnectionFailure } from './database-errors.ts';
 
 test('a Redis that does not answer is an outage, not a bug', async () => {
   // Port 1: nobody listens.
-  const redis = new Redis({ port: 1, host: '127.0.0.1', lazyConnect: true, maxRetriesPerRequest: 0, retryStrategy: () => null, connectTimeout: 500, disconnectTimeout: 500 });
+  const redis = new Redis({
+    port: 1,
+    host: '127.0.0.1',
+    lazyConnect: true,
+    maxRetriesPerRequest: 0,
+    retryStrategy: () => null,
+    connectTimeout: 500,
+    disconnectTimeout: 500,
+  });
   redis.on('error', () => {});
   const connecting: unknown = await redis.connect().catch((error: unknown) => error);
   const asking: unknown = await redis.ping().catch((error: unknown) => error);

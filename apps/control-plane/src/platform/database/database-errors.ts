@@ -6,12 +6,29 @@ const postgresError = z.object({ code: z.string(), constraint: z.string().option
 /** SQLSTATE classes, https://www.postgresql.org/docs/current/errcodes-appendix.html */
 const UNIQUE_VIOLATION = '23505';
 const RETRYABLE = new Set(['40001', '40P01']);
-const CONNECTION_CODES = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'ENOTFOUND', 'EAI_AGAIN', '57P01', '57P02', '57P03', '08000', '08003', '08006', '53300']);
+const CONNECTION_CODES = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EPIPE',
+  'ETIMEDOUT',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  '57P01',
+  '57P02',
+  '57P03',
+  '08000',
+  '08003',
+  '08006',
+  '53300',
+]);
 /** What ioredis says when Redis does not answer: its own failures carry no code. */
-const REDIS_AWAY = /^(Connection is closed\.|Stream isn't writeable|Command timed out|Reached the max retries per request limit|Failed to refresh slots cache)/;
+const REDIS_AWAY =
+  /^(Connection is closed\.|Stream isn't writeable|Command timed out|Reached the max retries per request limit|Failed to refresh slots cache)/;
 
 function parse(error: unknown) {
-  const parsed = postgresError.safeParse(error instanceof QueryFailedError ? error.driverError : error);
+  const parsed = postgresError.safeParse(
+    error instanceof QueryFailedError ? error.driverError : error,
+  );
   return parsed.success ? parsed.data : undefined;
 }
 
@@ -28,5 +45,8 @@ export function isTransactionConflict(error: unknown): boolean {
 
 /** The database (or Redis) cannot be reached at all: not the caller's fault and not a bug. */
 export function isConnectionFailure(error: unknown): boolean {
-  return CONNECTION_CODES.has(parse(error)?.code ?? '') || (error instanceof Error && REDIS_AWAY.test(error.message));
+  return (
+    CONNECTION_CODES.has(parse(error)?.code ?? '') ||
+    (error instanceof Error && REDIS_AWAY.test(error.message))
+  );
 }

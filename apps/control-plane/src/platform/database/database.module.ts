@@ -12,7 +12,11 @@ import { Transactions } from './transactions.ts';
   imports: [
     TypeOrmModule.forRootAsync({
       inject: [CONFIG],
-      useFactory: (config: Config) => ({ ...dataSourceOptions(config), autoLoadEntities: true, retryAttempts: 0 }),
+      useFactory: (config: Config) => ({
+        ...dataSourceOptions(config),
+        autoLoadEntities: true,
+        retryAttempts: 0,
+      }),
       dataSourceFactory: async (options) => {
         if (!options) throw new Error('the data source needs options');
         const dataSource = await new DataSource(options).initialize();

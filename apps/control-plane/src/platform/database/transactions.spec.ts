@@ -12,9 +12,13 @@ let dataSource: DataSource;
 let transactions: Transactions;
 beforeAll(async () => {
   services = await startServices({ redis: false });
-  dataSource = await new DataSource(dataSourceOptions({ DATABASE_URL: services.databaseUrl, DATABASE_POOL_MAX: 6 })).initialize();
+  dataSource = await new DataSource(
+    dataSourceOptions({ DATABASE_URL: services.databaseUrl, DATABASE_POOL_MAX: 6 }),
+  ).initialize();
   transactions = new Transactions(dataSource);
-  await dataSource.query('CREATE TABLE notes (id integer PRIMARY KEY, n integer NOT NULL DEFAULT 0)');
+  await dataSource.query(
+    'CREATE TABLE notes (id integer PRIMARY KEY, n integer NOT NULL DEFAULT 0)',
+  );
 }, 60_000);
 beforeEach(() => dataSource.query('TRUNCATE notes; INSERT INTO notes (id) VALUES (1), (2)'));
 afterAll(async () => {
@@ -22,7 +26,8 @@ afterAll(async () => {
   await services?.stop();
 });
 
-const read = async (id: number): Promise<number> => (await dataSource.query('SELECT n FROM notes WHERE id = $1', [id]))[0].n;
+const read = async (id: number): Promise<number> =>
+  (await dataSource.query('SELECT n FROM notes WHERE id = $1', [id]))[0].n;
 
 test('steps before the commit run last inside it, steps after it see what was committed', async () => {
   const order: string[] = [];
@@ -87,11 +92,15 @@ test('serializable transactions that conflict are repeated until all are done', 
 
 test('replicas that start together migrate an empty database once', async () => {
   const url = await services.createDatabase();
-  const replicas = await Promise.all([1, 2, 3].map(() => new DataSource(dataSourceOptions({ DATABASE_URL: url, DATABASE_POOL_MAX: 3 })).initialize()));
+  const replicas = await Promise.all(
+    [1, 2, 3].map(() =>
+      new DataSource(dataSourceOptions({ DATABASE_URL: url, DATABASE_POOL_MAX: 3 })).initialize(),
+    ),
+  );
   try {
     await Promise.all(replicas.map(migrate));
     await Promise.all(replicas.map(migrate));
-    const [{ n }] = await replicas[0]?.query('SELECT count(*)::int AS n FROM migrations') ?? [];
+    const [{ n }] = (await replicas[0]?.query('SELECT count(*)::int AS n FROM migrations')) ?? [];
     expect(n).toBe(dataSource.migrations.length);
   } finally {
     await Promise.all(replicas.map((replica) => replica.destroy()));
@@ -100,7 +109,8 @@ test('replicas that start together migrate an empty database once', async () => 
 
 test('a migration, and the replicas that wait for it, may take longer than any other statement', async () => {
   const url = await services.createDatabase();
-  const connect = () => new DataSource(dataSourceOptions({ DATABASE_URL: url, DATABASE_POOL_MAX: 1 })).initialize();
+  const connect = () =>
+    new DataSource(dataSourceOptions({ DATABASE_URL: url, DATABASE_POOL_MAX: 1 })).initialize();
   const [blocker, ...replicas] = await Promise.all([connect(), connect(), connect()]);
   try {
     await migrate(blocker);
@@ -109,12 +119,19 @@ test('a migration, and the replicas that wait for it, may take longer than any o
     await blocker.query('BEGIN; LOCK TABLE migrations');
     const migrated = Promise.all(replicas.map(migrate));
     // One waits for the table, the other for its turn.
-    const overdue = "SELECT count(*)::int AS n FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' AND query_start < clock_timestamp() - interval '1500 ms'";
-    await Promise.race([migrated, eventually(async () => expect(await blocker.query(overdue)).toEqual([{ n: 2 }]))]);
+    const overdue =
+      "SELECT count(*)::int AS n FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' AND query_start < clock_timestamp() - interval '1500 ms'";
+    await Promise.race([
+      migrated,
+      eventually(async () => expect(await blocker.query(overdue)).toEqual([{ n: 2 }])),
+    ]);
     await blocker.query('COMMIT');
     await migrated;
-    expect(await blocker.query('SELECT count(*)::int AS n FROM migrations')).toEqual([{ n: blocker.migrations.length }]);
-    for (const replica of replicas) expect(await replica.query('SHOW statement_timeout')).toEqual([{ statement_timeout: '30s' }]);
+    expect(await blocker.query('SELECT count(*)::int AS n FROM migrations')).toEqual([
+      { n: blocker.migrations.length },
+    ]);
+    for (const replica of replicas)
+      expect(await replica.query('SHOW statement_timeout')).toEqual([{ statement_timeout: '30s' }]);
   } finally {
     await Promise.all([blocker, ...replicas].map((one) => one.destroy()));
   }
@@ -130,15 +147,27 @@ test('a server that drops every connection, in a transaction or idle, costs the 
     await tx.query('SELECT 1');
   });
   await inside;
-  await dataSource.query('SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND datname = current_database()');
+  await dataSource.query(
+    'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND datname = current_database()',
+  );
   drop();
   await expect(lost).rejects.toThrow();
   expect(await read(1)).toBe(0);
 });
 
 test('tells a taken name and an unreachable database from other errors', async () => {
-  const taken = await dataSource.query('INSERT INTO notes (id) VALUES (1)').catch((error: unknown) => error);
-  expect([isUniqueViolation(taken, 'notes_pkey'), isUniqueViolation(taken, 'other'), isConnectionFailure(taken)]).toEqual([true, false, false]);
-  const unreachable = await new DataSource(dataSourceOptions({ DATABASE_URL: 'postgres://127.0.0.1:1/x', DATABASE_POOL_MAX: 1 })).initialize().catch((error: unknown) => error);
+  const taken = await dataSource
+    .query('INSERT INTO notes (id) VALUES (1)')
+    .catch((error: unknown) => error);
+  expect([
+    isUniqueViolation(taken, 'notes_pkey'),
+    isUniqueViolation(taken, 'other'),
+    isConnectionFailure(taken),
+  ]).toEqual([true, false, false]);
+  const unreachable = await new DataSource(
+    dataSourceOptions({ DATABASE_URL: 'postgres://127.0.0.1:1/x', DATABASE_POOL_MAX: 1 }),
+  )
+    .initialize()
+    .catch((error: unknown) => error);
   expect(isConnectionFailure(unreachable)).toBe(true);
 });

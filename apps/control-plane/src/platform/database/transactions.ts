@@ -36,7 +36,10 @@ export class Transactions {
    * One transaction. `work` gets `tx` and passes it on as the first parameter; it may run again after a deadlock or serialization failure,
    * so it touches nothing but `tx` and leaves other effects to `afterCommit`.
    */
-  async run<T>(work: (tx: EntityManager) => Promise<T>, isolation: Isolation = 'READ COMMITTED'): Promise<T> {
+  async run<T>(
+    work: (tx: EntityManager) => Promise<T>,
+    isolation: Isolation = 'READ COMMITTED',
+  ): Promise<T> {
     for (let attempt = 1; ; attempt += 1) {
       try {
         return await this.attempt(work, isolation);
@@ -46,7 +49,10 @@ export class Transactions {
     }
   }
 
-  private async attempt<T>(work: (tx: EntityManager) => Promise<T>, isolation: Isolation): Promise<T> {
+  private async attempt<T>(
+    work: (tx: EntityManager) => Promise<T>,
+    isolation: Isolation,
+  ): Promise<T> {
     const hooks: Hooks = { before: [], after: [] };
     const result = await this.dataSource.transaction(isolation, async (tx) => {
       hooksOf.set(tx, hooks);
@@ -54,7 +60,8 @@ export class Transactions {
       for (const hook of hooks.before) await hook();
       return value;
     });
-    for (const hook of hooks.after) await hook().catch((error: unknown) => logger.error(error, 'a step after the commit failed'));
+    for (const hook of hooks.after)
+      await hook().catch((error: unknown) => logger.error(error, 'a step after the commit failed'));
     return result;
   }
 }

@@ -9,7 +9,10 @@ export class Housekeeping implements BeforeApplicationShutdown {
   private readonly timers: NodeJS.Timeout[] = [];
 
   add(name: string, work: () => Promise<void>): void {
-    const run = (): void => void work().catch((error: unknown) => this.logger.warn(error, `${name} failed; trying again in an hour`));
+    const run = (): void =>
+      void work().catch((error: unknown) =>
+        this.logger.warn(error, `${name} failed; trying again in an hour`),
+      );
     this.timers.push(setInterval(run, EVERY_MS).unref());
   }
 

@@ -6,12 +6,22 @@ export type CsvCell = string | number | bigint | boolean | Date | null | undefin
 const PIECE_CHARS = 65_536;
 
 /** Streams rows as they come from the database, so an export costs memory for one batch only. `fileName` without the extension. */
-export function csvFile(fileName: string, header: string[], rows: AsyncIterable<CsvCell[]> | Iterable<CsvCell[]>): StreamableFile {
-  return new StreamableFile(Readable.from(csvLines(header, rows)), { type: 'text/csv; charset=utf-8', disposition: `attachment; filename="${fileName}.csv"` });
+export function csvFile(
+  fileName: string,
+  header: string[],
+  rows: AsyncIterable<CsvCell[]> | Iterable<CsvCell[]>,
+): StreamableFile {
+  return new StreamableFile(Readable.from(csvLines(header, rows)), {
+    type: 'text/csv; charset=utf-8',
+    disposition: `attachment; filename="${fileName}.csv"`,
+  });
 }
 
 /** In pieces, not line by line: every piece is a write to the socket. */
-async function* csvLines(header: string[], rows: AsyncIterable<CsvCell[]> | Iterable<CsvCell[]>): AsyncGenerator<string> {
+async function* csvLines(
+  header: string[],
+  rows: AsyncIterable<CsvCell[]> | Iterable<CsvCell[]>,
+): AsyncGenerator<string> {
   let piece = csvLine(header);
   for await (const row of rows) {
     piece += csvLine(row);

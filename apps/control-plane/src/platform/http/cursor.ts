@@ -14,7 +14,12 @@ export interface CursorPage<T> {
 /** The query of a log read by cursor: `cursor`, `page_size` and the given filters. */
 export function cursorQuery<Filters extends z.ZodRawShape>(filters: Filters) {
   return z.strictObject({
-    cursor: z.string().min(1).max(CURSOR_CHARS_MAX).optional().describe('`next_cursor` of the page before'),
+    cursor: z
+      .string()
+      .min(1)
+      .max(CURSOR_CHARS_MAX)
+      .optional()
+      .describe('`next_cursor` of the page before'),
     page_size: z.coerce.number().int().min(1).max(PAGE_SIZE_MAX).default(PAGE_SIZE),
     ...filters,
   });
@@ -22,7 +27,10 @@ export function cursorQuery<Filters extends z.ZodRawShape>(filters: Filters) {
 
 /** The answer of a log read by cursor. */
 export function cursorPageOf<T extends z.ZodType>(row: T) {
-  return z.object({ data: z.array(row), next_cursor: z.string().nullable().describe('null on the last page') });
+  return z.object({
+    data: z.array(row),
+    next_cursor: z.string().nullable().describe('null on the last page'),
+  });
 }
 
 /** Opaque to callers: the sort key of the last row seen, as JSON in base64url. */
@@ -38,11 +46,17 @@ export function decodeCursor<T>(cursor: string, schema: z.ZodType<T>): T {
 }
 
 /** Read `pageSize + 1` rows and pass them here: the extra one tells that there is a next page. */
-export function toCursorPage<Row, Out>(rows: Row[], options: { pageSize: number; keyOf: (row: Row) => unknown; map: (row: Row) => Out }): CursorPage<Out> {
+export function toCursorPage<Row, Out>(
+  rows: Row[],
+  options: { pageSize: number; keyOf: (row: Row) => unknown; map: (row: Row) => Out },
+): CursorPage<Out> {
   const shown = rows.slice(0, options.pageSize);
   const last = shown.at(-1);
   const hasMore = rows.length > options.pageSize && last !== undefined;
-  return { data: shown.map(options.map), next_cursor: hasMore ? encodeCursor(options.keyOf(last)) : null };
+  return {
+    data: shown.map(options.map),
+    next_cursor: hasMore ? encodeCursor(options.keyOf(last)) : null,
+  };
 }
 
 function parseJson(text: string): unknown {

@@ -23,27 +23,47 @@ export interface Page<T> {
 
 /** The answer of a paged list. */
 export function pageOf<T extends z.ZodType>(row: T) {
-  return z.object({ data: z.array(row), page: z.int(), page_size: z.int(), total: z.int().describe('Rows of all pages') });
+  return z.object({
+    data: z.array(row),
+    page: z.int(),
+    page_size: z.int(),
+    total: z.int().describe('Rows of all pages'),
+  });
 }
 
 /**
  * The query of a paged list: `page`, `page_size`, `sort` (a name of the whitelist, `-name` for descending), `q` and the given filters; anything else is refused.
  * Use as `@Query({ schema: listQuery({ sorts: ['id', 'name'], sort: 'id', filters: { status: z.enum(...).optional() } }) })`.
  */
-export function listQuery<const Sort extends string, Filters extends z.ZodRawShape>(options: { sorts: readonly [Sort, ...Sort[]]; sort: Sort | `-${Sort}`; filters: Filters }) {
+export function listQuery<const Sort extends string, Filters extends z.ZodRawShape>(options: {
+  sorts: readonly [Sort, ...Sort[]];
+  sort: Sort | `-${Sort}`;
+  filters: Filters;
+}) {
   const directions = options.sorts.flatMap((name): (Sort | `-${Sort}`)[] => [name, `-${name}`]);
   return z.strictObject({
     page: z.coerce.number().int().min(1).max(PAGE_MAX).default(1),
     page_size: z.coerce.number().int().min(1).max(PAGE_SIZE_MAX).default(PAGE_SIZE),
-    sort: z.enum(directions as [Sort | `-${Sort}`, ...(Sort | `-${Sort}`)[]]).default(options.sort as never).describe('A leading - sorts descending'),
-    q: z.string().trim().min(1).max(SEARCH_CHARS_MAX).optional().describe('Part of a name, any case'),
+    sort: z
+      .enum(directions as [Sort | `-${Sort}`, ...(Sort | `-${Sort}`)[]])
+      .default(options.sort as never)
+      .describe('A leading - sorts descending'),
+    q: z
+      .string()
+      .trim()
+      .min(1)
+      .max(SEARCH_CHARS_MAX)
+      .optional()
+      .describe('Part of a name, any case'),
     ...options.filters,
   });
 }
 
 const MOMENT = 'must be a date or a time of ISO 8601, e.g. 2026-01-31 or 2026-01-31T12:00:00Z';
 /** A moment in a body or query. A date alone is its begin in UTC. Parsed to ISO 8601 UTC. */
-export const momentField = z.union([z.iso.datetime({ offset: true }), z.iso.date()], MOMENT).transform((text) => new Date(text).toISOString());
+export const momentField = z
+  .union([z.iso.datetime({ offset: true }), z.iso.date()], MOMENT)
+  .transform((text) => new Date(text).toISOString());
 
 /** Filter values shared by several lists. */
 export const idFilter = z.coerce.number().int().positive().max(2_147_483_647);
@@ -62,7 +82,9 @@ export async function readPage<Row extends ObjectLiteral, Out, Sort extends stri
   const column = options.columns[(isDescending ? query.sort.slice(1) : query.sort) as Sort];
   const direction = isDescending ? 'DESC' : 'ASC';
   if (query.q !== undefined && options.search?.length) {
-    builder.andWhere(`(${options.search.map((name) => `${name} ILIKE :q`).join(' OR ')})`, { q: `%${escapeLike(query.q)}%` });
+    builder.andWhere(`(${options.search.map((name) => `${name} ILIKE :q`).join(' OR ')})`, {
+      q: `%${escapeLike(query.q)}%`,
+    });
   }
   const [rows, total] = await builder
     .orderBy(column, direction)

@@ -1,4 +1,10 @@
-import { Catch, HttpException, Logger, type ArgumentsHost, type ExceptionFilter } from '@nestjs/common';
+import {
+  Catch,
+  HttpException,
+  Logger,
+  type ArgumentsHost,
+  type ExceptionFilter,
+} from '@nestjs/common';
 import type { NextFunction, Request, Response } from 'express';
 import { z } from 'zod';
 import { RouteTable } from '../access/route-table.ts';
@@ -8,7 +14,10 @@ import type { RefusalCode } from './refusals.ts';
 import { visitorOf } from './visitor.ts';
 
 /** Errors of Express and its body parsers (http-errors); https://github.com/jshttp/http-errors */
-const httpError = z.object({ status: z.number().int().min(400).max(499), type: z.string().optional() });
+const httpError = z.object({
+  status: z.number().int().min(400).max(499),
+  type: z.string().optional(),
+});
 
 /** Answers every failure as RFC 9457 problem+json; a bug's own text goes to the log only. */
 @Catch()
@@ -20,9 +29,20 @@ export class ProblemFilter implements ExceptionFilter {
   catch(error: unknown, host: ArgumentsHost): void {
     const request = host.switchToHttp().getRequest<Request>();
     const response = host.switchToHttp().getResponse<Response>();
-    const refusal = isUnknownRoute(error) ? refuseRoute(request, response, this.routes) : toRefusal(error);
-    if (refusal.status >= 500) this.logger.error(error, `request ${visitorOf(request).requestId} failed`);
-    else if (refusal.cause !== undefined) this.logger.warn({ request_id: visitorOf(request).requestId, code: refusal.code, cause: String(refusal.cause) }, 'refused');
+    const refusal = isUnknownRoute(error)
+      ? refuseRoute(request, response, this.routes)
+      : toRefusal(error);
+    if (refusal.status >= 500)
+      this.logger.error(error, `request ${visitorOf(request).requestId} failed`);
+    else if (refusal.cause !== undefined)
+      this.logger.warn(
+        {
+          request_id: visitorOf(request).requestId,
+          code: refusal.code,
+          cause: String(refusal.cause),
+        },
+        'refused',
+      );
     // Half an export was sent: only a broken connection tells the reader so.
     if (response.headersSent) response.destroy();
     else sendProblem(request, response, refusal);
@@ -49,15 +69,24 @@ export function answerUnknownPath(request: Request, response: Response): void {
 }
 
 /** The body parser's own errors, before the framework blurs them into its general 400. Express knows error handlers by their four parameters. */
-export function nameBodyError(error: unknown, _request: Request, _response: Response, next: NextFunction): void {
+export function nameBodyError(
+  error: unknown,
+  _request: Request,
+  _response: Response,
+  next: NextFunction,
+): void {
   const known = httpError.safeParse(error);
   next(known.data?.type === 'entity.parse.failed' ? new Refusal('malformed_json') : error);
 }
 
 function sendProblem(request: Request, response: Response, refusal: Refusal): void {
-  if (refusal.context.retryAfterSeconds !== undefined) response.setHeader('retry-after', String(refusal.context.retryAfterSeconds));
+  if (refusal.context.retryAfterSeconds !== undefined)
+    response.setHeader('retry-after', String(refusal.context.retryAfterSeconds));
   if (refusal.status === 401) response.setHeader('www-authenticate', 'Bearer');
-  response.status(refusal.status).type('application/problem+json').send(JSON.stringify(toProblem(refusal, visitorOf(request).requestId)));
+  response
+    .status(refusal.status)
+    .type('application/problem+json')
+    .send(JSON.stringify(toProblem(refusal, visitorOf(request).requestId)));
 }
 
 function toProblem(refusal: Refusal, requestId: string) {
@@ -75,7 +104,8 @@ function toProblem(refusal: Refusal, requestId: string) {
 function toRefusal(error: unknown): Refusal {
   if (error instanceof Refusal) return error;
   if (error instanceof HttpException) return new Refusal(codeOfStatus(error.getStatus()));
-  if (isConnectionFailure(error)) return new Refusal('service_unavailable', { retryAfterSeconds: 5 });
+  if (isConnectionFailure(error))
+    return new Refusal('service_unavailable', { retryAfterSeconds: 5 });
   const known = httpError.safeParse(error);
   if (known.success) return new Refusal(codeOfStatus(known.data.status));
   return new Refusal('internal_error');

@@ -20,7 +20,10 @@ export class Refusal extends Error {
   readonly status: number;
   readonly title: string;
 
-  constructor(readonly code: RefusalCode, readonly context: RefusalContext = {}) {
+  constructor(
+    readonly code: RefusalCode,
+    readonly context: RefusalContext = {},
+  ) {
     super(context.detail ?? REFUSALS[code].title, { cause: context.cause });
     this.status = REFUSALS[code].status;
     this.title = REFUSALS[code].title;
@@ -29,10 +32,16 @@ export class Refusal extends Error {
 
 /** The usual refusal of one field. */
 export function invalidField(field: string, message: string): Refusal {
-  return new Refusal('invalid_request', { detail: `${field}: ${message}`, errors: [{ field, message }] });
+  return new Refusal('invalid_request', {
+    detail: `${field}: ${message}`,
+    errors: [{ field, message }],
+  });
 }
 
 /** 404 of an id. The same words whether it never existed, is gone or is another account's (security S24). */
-export function noSuch(kind: 'account' | 'key' | 'model' | 'node' | 'route' | 'upstream', id: number): Refusal {
+export function noSuch(
+  kind: 'account' | 'key' | 'model' | 'node' | 'route' | 'upstream',
+  id: number,
+): Refusal {
   return new Refusal('not_found', { detail: `There is no ${kind} ${id}` });
 }

@@ -40,17 +40,29 @@ export const REFUSALS = {
   invalid_signature: { status: 400, title: 'The signature does not prove this notice' },
   payments_not_configured: { status: 409, title: 'No payment provider is configured' },
   balance_limit: { status: 409, title: 'The balance would exceed what a wallet can hold' },
-  idempotency_in_progress: { status: 409, title: 'A request with this Idempotency-Key is still in progress' },
+  idempotency_in_progress: {
+    status: 409,
+    title: 'A request with this Idempotency-Key is still in progress',
+  },
   idempotency_key_reused: { status: 422, title: 'This Idempotency-Key was used with another body' },
 
   // Models, subscriptions, keys
   model_name_taken: { status: 409, title: 'Another model has this name' },
   model_has_subscribers: { status: 409, title: 'The model still has subscribers' },
   model_off_shelf: { status: 409, title: 'The model is off the shelf' },
-  already_subscribed: { status: 409, title: 'The account is already subscribed to this model; POST /models/renew buys more tokens' },
+  already_subscribed: {
+    status: 409,
+    title: 'The account is already subscribed to this model; POST /models/renew buys more tokens',
+  },
   not_subscribed: { status: 404, title: 'The account is not subscribed to this model' },
-  subscription_closing: { status: 409, title: 'The subscription is being closed; try again in a moment' },
-  token_limit: { status: 409, title: 'The subscription would hold more tokens than can be counted exactly' },
+  subscription_closing: {
+    status: 409,
+    title: 'The subscription is being closed; try again in a moment',
+  },
+  token_limit: {
+    status: 409,
+    title: 'The subscription would hold more tokens than can be counted exactly',
+  },
   statistics_range: { status: 400, title: 'The period holds too many intervals' },
 
   // Routing and the fleet

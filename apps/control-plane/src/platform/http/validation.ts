@@ -21,22 +21,28 @@ export class ValidationPipe extends StandardSchemaValidationPipe {
   override async transform<T>(value: T, metadata: ArgumentMetadata): Promise<T> {
     const unknown = metadata.type === 'query' ? UNKNOWN_PARAMETER : UNKNOWN_FIELD;
     const field = findUnstorableText(value);
-    if (field !== undefined) throw toRefusal([{ field: field.join('.'), message: 'must be well-formed Unicode without NUL' }]);
+    if (field !== undefined)
+      throw toRefusal([
+        { field: field.join('.'), message: 'must be well-formed Unicode without NUL' },
+      ]);
     const { schema } = metadata;
     if (!schema || !this.toValidate(metadata)) return value;
     this.stripProtoKeys(value);
     const result = await this.validate<T>(value, schema);
-    if (result.issues) throw toRefusal(result.issues.flatMap((issue) => toFieldErrors(issue, { value, unknown })));
+    if (result.issues)
+      throw toRefusal(result.issues.flatMap((issue) => toFieldErrors(issue, { value, unknown })));
     return result.value;
   }
 }
 
 /** PostgreSQL stores neither NUL nor lone surrogates; refused here they are the caller's mistake, refused there they would be a 500. */
 function findUnstorableText(value: unknown, path: string[] = []): string[] | undefined {
-  if (typeof value === 'string') return value.includes('\0') || !value.isWellFormed() ? path : undefined;
+  if (typeof value === 'string')
+    return value.includes('\0') || !value.isWellFormed() ? path : undefined;
   if (value === null || typeof value !== 'object') return undefined;
   for (const [name, inner] of Object.entries(value)) {
-    const found = findUnstorableText(name, [...path, '?']) ?? findUnstorableText(inner, [...path, name]);
+    const found =
+      findUnstorableText(name, [...path, '?']) ?? findUnstorableText(inner, [...path, name]);
     if (found) return found;
   }
   return undefined;
@@ -45,12 +51,22 @@ function findUnstorableText(value: unknown, path: string[] = []): string[] | und
 function toRefusal(found: readonly FieldError[]): Refusal {
   const errors = found.slice(0, ERRORS_MAX);
   const first = errors[0];
-  return new Refusal('invalid_request', { errors, ...(first ? { detail: first.field ? `${first.field}: ${first.message}` : first.message } : {}) });
+  return new Refusal('invalid_request', {
+    errors,
+    ...(first ? { detail: first.field ? `${first.field}: ${first.message}` : first.message } : {}),
+  });
 }
 
-function toFieldErrors(issue: Issue, { value, unknown }: { value: unknown; unknown: string }): FieldError[] {
+function toFieldErrors(
+  issue: Issue,
+  { value, unknown }: { value: unknown; unknown: string },
+): FieldError[] {
   const path = (issue.path ?? []).map((part) => String(typeof part === 'object' ? part.key : part));
-  if (issue.keys) return issue.keys.map((key) => ({ field: [...path, key].join('.'), message: unknown }));
-  const isMissing = issue.code !== 'custom' && path.length > 0 && path.reduce<unknown>((inner, name) => Object(inner)[name], value) === undefined;
+  if (issue.keys)
+    return issue.keys.map((key) => ({ field: [...path, key].join('.'), message: unknown }));
+  const isMissing =
+    issue.code !== 'custom' &&
+    path.length > 0 &&
+    path.reduce<unknown>((inner, name) => Object(inner)[name], value) === undefined;
   return [{ field: path.join('.'), message: isMissing ? 'is required' : issue.message }];
 }

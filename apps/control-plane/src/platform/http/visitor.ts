@@ -27,7 +27,9 @@ export function identifyRequest(request: Request, response: Response, next: Next
 }
 
 /** `@FromVisitor() visitor: Visitor` for public routes; others take `@Caller()`. */
-export const FromVisitor = createParamDecorator((_: unknown, context: ExecutionContext) => visitorOf(context.switchToHttp().getRequest<Request>()));
+export const FromVisitor = createParamDecorator((_: unknown, context: ExecutionContext) =>
+  visitorOf(context.switchToHttp().getRequest<Request>()),
+);
 
 /** RFC 9562 version 7: sortable by time. */
 export function uuidv7(nowMs: number): string {
@@ -36,7 +38,13 @@ export function uuidv7(nowMs: number): string {
   bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x70, 6);
   bytes.writeUInt8((bytes.readUInt8(8) & 0x3f) | 0x80, 8);
   const hex = bytes.toString('hex');
-  return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join('-');
+  return [
+    hex.slice(0, 8),
+    hex.slice(8, 12),
+    hex.slice(12, 16),
+    hex.slice(16, 20),
+    hex.slice(20),
+  ].join('-');
 }
 
 /** IPv4 arrives as ::ffff:a.b.c.d on a dual-stack socket; one client must not count as two. */

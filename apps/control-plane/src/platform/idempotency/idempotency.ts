@@ -29,7 +29,10 @@ export interface IdempotentRequest {
 /** A retried POST that moves money answers what the first one answered, for 24 hours. */
 @Injectable()
 export class Idempotency {
-  constructor(private readonly transactions: Transactions, housekeeping: Housekeeping) {
+  constructor(
+    private readonly transactions: Transactions,
+    housekeeping: Housekeeping,
+  ) {
     housekeeping.add('forgetting old idempotency keys', () => this.forgetOld());
   }
 
@@ -37,14 +40,18 @@ export class Idempotency {
    * Runs `work` in a transaction at most once per (user, route, key) and stores its answer in that same transaction.
    * Throws idempotency_in_progress (409) while another holds the key, idempotency_key_reused (422) for another body. Nothing is kept when `work` throws.
    */
-  async run<T extends object>(request: IdempotentRequest, work: (tx: EntityManager) => Promise<T>): Promise<T> {
+  async run<T extends object>(
+    request: IdempotentRequest,
+    work: (tx: EntityManager) => Promise<T>,
+  ): Promise<T> {
     const { key } = request;
     if (key === undefined) return this.transactions.run(work);
     const requestHash = createHash('sha256').update(canonicalJson(request.body)).digest('hex');
     return this.transactions.run(async (tx) => {
       await this.lock(tx, request, key);
       const stored = await this.find(tx, request, key);
-      if (stored && stored.request_hash !== requestHash) throw new Refusal('idempotency_key_reused');
+      if (stored && stored.request_hash !== requestHash)
+        throw new Refusal('idempotency_key_reused');
       // Stored by this same function for this route, so it has the route's own shape.
       if (stored) return stored.response_body as T;
       const answer = await work(tx);
@@ -57,34 +64,55 @@ export class Idempotency {
   }
 
   private async forgetOld(): Promise<void> {
-    await this.transactions.run((tx) => tx.query("DELETE FROM idempotency_keys WHERE created_at < now() - interval '24 hours'"));
+    await this.transactions.run((tx) =>
+      tx.query("DELETE FROM idempotency_keys WHERE created_at < now() - interval '24 hours'"),
+    );
   }
 
   /** Held to the end of the transaction, so who gets it after us also sees our stored answer. */
   private async lock(tx: EntityManager, request: IdempotentRequest, key: string): Promise<void> {
     const name = canonicalJson(['idempotency', request.userId, request.route, key]);
-    const rows: { locked: boolean }[] = await tx.query('SELECT pg_try_advisory_xact_lock(hashtextextended($1, 0)) AS locked', [name]);
+    const rows: { locked: boolean }[] = await tx.query(
+      'SELECT pg_try_advisory_xact_lock(hashtextextended($1, 0)) AS locked',
+      [name],
+    );
     if (!rows[0]?.locked) throw new Refusal('idempotency_in_progress', { retryAfterSeconds: 1 });
   }
 
   private async find(tx: EntityManager, request: IdempotentRequest, key: string) {
     const params = [request.userId, request.route, key];
-    await tx.query("DELETE FROM idempotency_keys WHERE user_id = $1 AND route = $2 AND key = $3 AND created_at < now() - interval '24 hours'", params);
-    const rows: unknown[] = await tx.query('SELECT request_hash, response_body FROM idempotency_keys WHERE user_id = $1 AND route = $2 AND key = $3', params);
+    await tx.query(
+      "DELETE FROM idempotency_keys WHERE user_id = $1 AND route = $2 AND key = $3 AND created_at < now() - interval '24 hours'",
+      params,
+    );
+    const rows: unknown[] = await tx.query(
+      'SELECT request_hash, response_body FROM idempotency_keys WHERE user_id = $1 AND route = $2 AND key = $3',
+      params,
+    );
     return rows[0] === undefined ? undefined : storedRow.parse(rows[0]);
   }
 }
 
 /** `@IdempotencyKey() key: string | undefined`: the optional header, 1-255 visible ASCII characters. Whoever takes it is documented to take it. */
-export const IdempotencyKey = createParamDecorator((_: unknown, context: ExecutionContext): string | undefined => {
-  const key = context.switchToHttp().getRequest<Request>().header('idempotency-key');
-  if (key !== undefined && !/^[\x21-\x7e]{1,255}$/.test(key)) throw invalidField('Idempotency-Key', 'must be 1 to 255 visible ASCII characters');
-  return key;
-}, [documentHeader]);
+export const IdempotencyKey = createParamDecorator(
+  (_: unknown, context: ExecutionContext): string | undefined => {
+    const key = context.switchToHttp().getRequest<Request>().header('idempotency-key');
+    if (key !== undefined && !/^[\x21-\x7e]{1,255}$/.test(key))
+      throw invalidField('Idempotency-Key', 'must be 1 to 255 visible ASCII characters');
+    return key;
+  },
+  [documentHeader],
+);
 
 function documentHeader(target: object, method: string | symbol | undefined): void {
-  const descriptor = method === undefined ? undefined : Object.getOwnPropertyDescriptor(target, method);
+  const descriptor =
+    method === undefined ? undefined : Object.getOwnPropertyDescriptor(target, method);
   if (method === undefined || !descriptor) return;
   const schema = { type: 'string', minLength: 1, maxLength: 255 } as const;
-  ApiHeader({ name: IDEMPOTENCY_HEADER, required: false, schema, description: 'Makes a retry within 24 hours answer what the first call answered' })(target, method, descriptor);
+  ApiHeader({
+    name: IDEMPOTENCY_HEADER,
+    required: false,
+    schema,
+    description: 'Makes a retry within 24 hours answer what the first call answered',
+  })(target, method, descriptor);
 }

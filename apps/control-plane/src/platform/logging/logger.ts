@@ -2,10 +2,28 @@ import type { LoggerService } from '@nestjs/common';
 import { pino, type DestinationStream, type Logger as Pino, type LoggerOptions } from 'pino';
 
 /** Wherever these names occur, their values stay out of the log (security S13). */
-const SECRET_NAMES = ['authorization', 'cookie', 'password', 'password_hash', 'current_password', 'new_password', 'api_key', 'key', 'token', 'secret', 'credential'];
+const SECRET_NAMES = [
+  'authorization',
+  'cookie',
+  'password',
+  'password_hash',
+  'current_password',
+  'new_password',
+  'api_key',
+  'key',
+  'token',
+  'secret',
+  'credential',
+];
 
 /** Nest tells of every module and route it wires: a hundred lines nobody reads in a healthy start. */
-const BOOT_CONTEXTS = new Set<unknown>(['InstanceLoader', 'RoutesResolver', 'RouterExplorer', 'NestFactory', 'NestApplication']);
+const BOOT_CONTEXTS = new Set<unknown>([
+  'InstanceLoader',
+  'RoutesResolver',
+  'RouterExplorer',
+  'NestFactory',
+  'NestApplication',
+]);
 
 export function createPino(level: string, destination?: DestinationStream): Pino {
   const options: LoggerOptions = {
@@ -14,7 +32,10 @@ export function createPino(level: string, destination?: DestinationStream): Pino
     // One line of JSON an entry: newlines and escape sequences of callers arrive escaped (security S48).
     formatters: { level: (label) => ({ level: label }) },
     timestamp: pino.stdTimeFunctions.isoTime,
-    redact: { paths: SECRET_NAMES.flatMap((name) => [name, `*.${name}`, `*.*.${name}`]), censor: '[redacted]' },
+    redact: {
+      paths: SECRET_NAMES.flatMap((name) => [name, `*.${name}`, `*.*.${name}`]),
+      censor: '[redacted]',
+    },
     serializers: { err: serializeError },
   };
   return destination ? pino(options, destination) : pino(options);
@@ -24,7 +45,10 @@ export function createPino(level: string, destination?: DestinationStream): Pino
 function serializeError(error: unknown) {
   if (!(error instanceof Error)) return { message: String(error) };
   const code = 'code' in error && typeof error.code === 'string' ? { code: error.code } : {};
-  const cause = error.cause === undefined ? {} : { cause: error.cause instanceof Error ? error.cause.message : String(error.cause) };
+  const cause =
+    error.cause === undefined
+      ? {}
+      : { cause: error.cause instanceof Error ? error.cause.message : String(error.cause) };
   return { type: error.name, message: error.message, stack: error.stack, ...code, ...cause };
 }
 
@@ -52,12 +76,18 @@ export class StructuredLogger implements LoggerService {
   }
 
   /** Nest appends the logger's context as the last text. */
-  private write(level: 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace', message: unknown, rest: unknown[]): void {
+  private write(
+    level: 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace',
+    message: unknown,
+    rest: unknown[],
+  ): void {
     const texts = rest.filter((part) => typeof part === 'string');
     const context = texts.at(-1);
     const text = texts.length > 1 ? texts[0] : undefined;
-    if (message instanceof Error) this.pino[level]({ err: message, context }, text ?? message.message);
-    else if (typeof message === 'object' && message !== null) this.pino[level]({ ...message, context }, text);
+    if (message instanceof Error)
+      this.pino[level]({ err: message, context }, text ?? message.message);
+    else if (typeof message === 'object' && message !== null)
+      this.pino[level]({ ...message, context }, text);
     else this.pino[level]({ context }, String(message));
   }
 }

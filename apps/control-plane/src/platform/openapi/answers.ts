@@ -22,15 +22,26 @@ interface AnswersOptions {
 
 type Answering<T> = (...parameters: never[]) => T | Promise<T>;
 /** Generic in the method, because a property descriptor is invariant. */
-type RouteDecorator<T> = <Method extends Answering<T>>(target: object, key: string | symbol, descriptor: TypedPropertyDescriptor<Method>) => void;
+type RouteDecorator<T> = <Method extends Answering<T>>(
+  target: object,
+  key: string | symbol,
+  descriptor: TypedPropertyDescriptor<Method>,
+) => void;
 
 /** `@Answers('List keys', pageOf(keyResponseSchema))`. The compiler holds the method's answer against the schema, specs hold what is really sent. */
-export function Answers<T extends z.ZodType>(summary: string, schema: T, { refuses = [], isAlsoCsv = false }: AnswersOptions = {}): RouteDecorator<z.output<T> | StreamableFile> {
+export function Answers<T extends z.ZodType>(
+  summary: string,
+  schema: T,
+  { refuses = [], isAlsoCsv = false }: AnswersOptions = {},
+): RouteDecorator<z.output<T> | StreamableFile> {
   return note({ summary, schema, refuses, isAlsoCsv });
 }
 
 /** For routes that answer 204. */
-export function AnswersNothing(summary: string, { refuses = [] }: AnswersOptions = {}): RouteDecorator<void> {
+export function AnswersNothing(
+  summary: string,
+  { refuses = [] }: AnswersOptions = {},
+): RouteDecorator<void> {
   return note({ summary, schema: null, refuses, isAlsoCsv: false });
 }
 

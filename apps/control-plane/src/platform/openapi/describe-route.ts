@@ -18,7 +18,10 @@ const operation = z.looseObject({
 type Operation = z.output<typeof operation>;
 
 /** Adds what the framework cannot know: what it does, who may call it, what it answers and how it refuses. */
-export function describeRoute(document: OpenAPIObject, { route, prefix, book }: { route: RouteEntry; prefix: string; book: DocumentBook }): void {
+export function describeRoute(
+  document: OpenAPIObject,
+  { route, prefix, book }: { route: RouteEntry; prefix: string; book: DocumentBook },
+): void {
   const path = route.path.replaceAll(/:(\w+)/g, '{$1}');
   const item = document.paths[`/${prefix}${path}`] ?? document.paths[path];
   const verb = route.method.toLowerCase();
@@ -30,8 +33,12 @@ export function describeRoute(document: OpenAPIObject, { route, prefix, book }: 
       ...described,
       summary: route.answers?.summary ?? '',
       parameters: described.parameters.map(describeParameter),
-      responses: { ...successOf(described, route, book), ...refusalsOf(codesOf(described, route), book) },
-      security: route.permission === 'public' ? [] : [{ [SECURITY.bearer]: [] }, { [SECURITY.cookie]: [] }],
+      responses: {
+        ...successOf(described, route, book),
+        ...refusalsOf(codesOf(described, route), book),
+      },
+      security:
+        route.permission === 'public' ? [] : [{ [SECURITY.bearer]: [] }, { [SECURITY.cookie]: [] }],
       'x-permission': route.permission,
     },
   });
@@ -39,7 +46,13 @@ export function describeRoute(document: OpenAPIObject, { route, prefix, book }: 
 
 function describeParameter(described: z.output<typeof parameter>) {
   if (described.in !== 'path') return described;
-  return { ...described, schema: described.name === 'id' ? { type: 'integer', minimum: 1 } : { type: 'string', format: 'uuid' } };
+  return {
+    ...described,
+    schema:
+      described.name === 'id'
+        ? { type: 'integer', minimum: 1 }
+        : { type: 'string', format: 'uuid' },
+  };
 }
 
 function successOf(described: Operation, { answers }: RouteEntry, book: DocumentBook) {
@@ -47,13 +60,21 @@ function successOf(described: Operation, { answers }: RouteEntry, book: Document
   const schema = answers?.schema ? book.convert(answers.schema, 'output')?.schema : undefined;
   if (!schema) return { [status]: { description: 'Done' } };
   const csv = answers?.isAlsoCsv ? { 'text/csv': { schema: { type: 'string' } } } : {};
-  return { [status]: { description: status === '201' ? 'Created' : 'Done', content: { 'application/json': { schema }, ...csv } } };
+  return {
+    [status]: {
+      description: status === '201' ? 'Created' : 'Done',
+      content: { 'application/json': { schema }, ...csv },
+    },
+  };
 }
 
 /** By status, each with its codes. What every server may answer is `default`. */
 function refusalsOf(codes: readonly RefusalCode[], book: DocumentBook) {
   const byStatus = Object.entries(Object.groupBy(codes, (code) => String(REFUSALS[code].status)));
-  return { ...Object.fromEntries(byStatus.map(([status, these = []]) => [status, book.refusal(these)])), default: book.refusal(['internal_error', 'service_unavailable']) };
+  return {
+    ...Object.fromEntries(byStatus.map(([status, these = []]) => [status, book.refusal(these)])),
+    default: book.refusal(['internal_error', 'service_unavailable']),
+  };
 }
 
 /** What every route of its kind may refuse with, then its own. */
@@ -61,13 +82,21 @@ function codesOf({ parameters, requestBody }: Operation, route: RouteEntry): Ref
   const isChange = route.method !== 'GET';
   const takes = (name: string): boolean => parameters.some((one) => one.name === name);
   const codes: RefusalCode[] = [
-    ...(requestBody || parameters.length > 0 || route.permission !== 'public' ? (['invalid_request'] as const) : []),
-    ...(requestBody ? (['malformed_json', 'body_too_large', 'unsupported_media_type'] as const) : []),
+    ...(requestBody || parameters.length > 0 || route.permission !== 'public'
+      ? (['invalid_request'] as const)
+      : []),
+    ...(requestBody
+      ? (['malformed_json', 'body_too_large', 'unsupported_media_type'] as const)
+      : []),
     ...(route.permission === 'public' ? [] : (['unauthenticated', 'forbidden'] as const)),
     ...(isChange && route.permission !== 'public' ? (['origin_not_allowed'] as const) : []),
-    ...(['id', 'rid', 'node_id'].some(takes) || (takes('user_id') && route.permission !== 'public') ? (['not_found'] as const) : []),
+    ...(['id', 'rid', 'node_id'].some(takes) || (takes('user_id') && route.permission !== 'public')
+      ? (['not_found'] as const)
+      : []),
     ...(takes('cursor') ? (['invalid_cursor'] as const) : []),
-    ...(takes(IDEMPOTENCY_HEADER) ? (['idempotency_in_progress', 'idempotency_key_reused'] as const) : []),
+    ...(takes(IDEMPOTENCY_HEADER)
+      ? (['idempotency_in_progress', 'idempotency_key_reused'] as const)
+      : []),
     ...(route.answers?.refuses ?? []),
   ];
   return [...new Set(codes)].toSorted((a, b) => REFUSALS[a].status - REFUSALS[b].status);

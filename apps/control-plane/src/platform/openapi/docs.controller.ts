@@ -8,7 +8,8 @@ import { Permission } from '../access/permission.ts';
 import { Refusal } from '../http/refusal.ts';
 
 /** Everything comes from here, nothing inline: a page that shows data must not be a way to run any. The library draws its icons from data: URLs. */
-const POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+const POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 const PAGE = `<!doctype html>
 <html lang="en">

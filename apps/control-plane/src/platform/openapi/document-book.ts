@@ -3,7 +3,10 @@ import { REFUSALS, type RefusalCode } from '../http/refusals.ts';
 
 type JsonSchema = Record<string, unknown>;
 
-const converted = z.object({ properties: z.object({ it: z.record(z.string(), z.unknown()) }), $defs: z.record(z.string(), z.record(z.string(), z.unknown())).default({}) });
+const converted = z.object({
+  properties: z.object({ it: z.record(z.string(), z.unknown()) }),
+  $defs: z.record(z.string(), z.record(z.string(), z.unknown())).default({}),
+});
 
 const PROBLEM_SCHEMA = {
   type: 'object',
@@ -17,7 +20,12 @@ const PROBLEM_SCHEMA = {
     code: { type: 'string', enum: Object.keys(REFUSALS) },
     errors: {
       type: 'array',
-      items: { type: 'object', required: ['field', 'message'], properties: { field: { type: 'string' }, message: { type: 'string' } }, additionalProperties: false },
+      items: {
+        type: 'object',
+        required: ['field', 'message'],
+        properties: { field: { type: 'string' }, message: { type: 'string' } },
+        additionalProperties: false,
+      },
     },
     request_id: { type: 'string' },
   },
@@ -33,9 +41,17 @@ export class DocumentBook {
   convert(schema: unknown, io: 'input' | 'output'): { schema: never } | undefined {
     if (!(schema instanceof z.ZodType)) return undefined;
     // Wrapped, so that a named schema comes out as a reference even when it is asked for itself.
-    const whole = z.toJSONSchema(z.object({ it: schema }), { target: 'draft-2020-12', io, unrepresentable: 'any', override: ({ jsonSchema }) => simplify(jsonSchema) });
-    const { properties, $defs } = converted.parse(JSON.parse(JSON.stringify(whole).replaceAll('"#/$defs/', '"#/components/schemas/')));
-    for (const [name, { id: _, ...definition }] of Object.entries($defs)) this.schemas.set(name, definition);
+    const whole = z.toJSONSchema(z.object({ it: schema }), {
+      target: 'draft-2020-12',
+      io,
+      unrepresentable: 'any',
+      override: ({ jsonSchema }) => simplify(jsonSchema),
+    });
+    const { properties, $defs } = converted.parse(
+      JSON.parse(JSON.stringify(whole).replaceAll('"#/$defs/', '"#/components/schemas/')),
+    );
+    for (const [name, { id: _, ...definition }] of Object.entries($defs))
+      this.schemas.set(name, definition);
     return { schema: properties.it as never };
   }
 
@@ -43,17 +59,28 @@ export class DocumentBook {
   refusal(codes: readonly RefusalCode[]): { $ref: string } {
     const name = codes.join('.');
     const description = codes.map((code) => `\`${code}\`: ${REFUSALS[code].title}`).join('\n\n');
-    this.responses.set(name, { description, content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } }, 'x-codes': codes });
+    this.responses.set(name, {
+      description,
+      content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
+      'x-codes': codes,
+    });
     return { $ref: `#/components/responses/${name}` };
   }
 
   components(): { schemas: Record<string, never>; responses: Record<string, never> } {
-    return { schemas: { ...sorted(this.schemas), Problem: PROBLEM_SCHEMA as never }, responses: sorted(this.responses) };
+    return {
+      schemas: { ...sorted(this.schemas), Problem: PROBLEM_SCHEMA as never },
+      responses: sorted(this.responses),
+    };
   }
 }
 
 function sorted(parts: ReadonlyMap<string, JsonSchema>): Record<string, never> {
-  return Object.fromEntries([...parts].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([name, part]) => [name, part as never]));
+  return Object.fromEntries(
+    [...parts]
+      .toSorted(([a], [b]) => (a < b ? -1 : 1))
+      .map(([name, part]) => [name, part as never]),
+  );
 }
 
 /** Leaves out what only repeats: the pattern behind a format, and the bounds every JSON integer has. */

@@ -1,7 +1,11 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { UsageWorker } from '../../features/usage/ingest/usage-worker.ts';
 import { booksOf, usageEvent } from '../../testing/books-under-test.ts';
-import { PASSWORD, startControlPlane, type ControlPlane } from '../../testing/control-plane-under-test.ts';
+import {
+  PASSWORD,
+  startControlPlane,
+  type ControlPlane,
+} from '../../testing/control-plane-under-test.ts';
 import { uuidv7 } from '../http/visitor.ts';
 import { OpenApiDocument } from './openapi-document.ts';
 
@@ -15,7 +19,8 @@ afterAll(() => plane?.stop());
 async function go(route: string, body?: unknown, token = plane.adminToken) {
   const [method = '', path = ''] = route.split(' ');
   const answer = await plane.call(method, path, { token, body });
-  if (answer.status >= 300) throw new Error(`${route} answered ${answer.status} ${JSON.stringify(answer.body)}`);
+  if (answer.status >= 300)
+    throw new Error(`${route} answered ${answer.status} ${JSON.stringify(answer.body)}`);
   return answer.body;
 }
 async function goAll(...routes: string[]): Promise<void> {
@@ -24,25 +29,67 @@ async function goAll(...routes: string[]): Promise<void> {
 
 async function accounts(): Promise<void> {
   const user = await plane.createUser('walker');
-  const { id: turnedAway } = await go('POST /auth/register', { username: 'turned-away', password: PASSWORD });
-  await goAll('GET /users?status=active', `POST /users/${turnedAway}/reject`, `GET /users/${turnedAway}`, `DELETE /users/${turnedAway}`, `POST /users/${user.id}/freeze?drain=true`, `POST /users/${user.id}/unfreeze`);
+  const { id: turnedAway } = await go('POST /auth/register', {
+    username: 'turned-away',
+    password: PASSWORD,
+  });
+  await goAll(
+    'GET /users?status=active',
+    `POST /users/${turnedAway}/reject`,
+    `GET /users/${turnedAway}`,
+    `DELETE /users/${turnedAway}`,
+    `POST /users/${user.id}/freeze?drain=true`,
+    `POST /users/${user.id}/unfreeze`,
+  );
   await go(`PUT /users/${user.id}`, { role: 'admin' });
   const token = await plane.login('walker', PASSWORD);
   await go('GET /auth/me', undefined, token);
-  const changed = await go('POST /auth/password', { current_password: PASSWORD, new_password: `${PASSWORD} staple` }, token);
+  const changed = await go(
+    'POST /auth/password',
+    { current_password: PASSWORD, new_password: `${PASSWORD} staple` },
+    token,
+  );
   await go('POST /auth/logout', {}, changed.token);
 }
 
 async function catalogue(): Promise<{ modelId: number; routeId: number; upstreamId: number }> {
-  const { id: modelId } = await go('POST /models', { name: 'walked', kind: 'chat', context_window: 8192, unbounded_input_tokens: 100 });
+  const { id: modelId } = await go('POST /models', {
+    name: 'walked',
+    kind: 'chat',
+    context_window: 8192,
+    unbounded_input_tokens: 100,
+  });
   await go(`PUT /models/${modelId}`, { description: 'For walking' });
-  await go('POST /models/pricing', { model_id: modelId, price_per_million: '2.5', weight_output: 3 });
-  await goAll('GET /models?q=walk', `GET /models/${modelId}`, 'GET /models/pricing', `POST /models/${modelId}/disable`, `POST /models/${modelId}/enable`, 'GET /models/market');
-  const { id: upstreamId } = await go('POST /upstreams', { name: 'walked', protocol: 'openai', base_url: 'http://127.0.0.1:8999/v1', api_key: 'secret', headers: { 'x-team': 'a' }, max_concurrency: 4 });
+  await go('POST /models/pricing', {
+    model_id: modelId,
+    price_per_million: '2.5',
+    weight_output: 3,
+  });
+  await goAll(
+    'GET /models?q=walk',
+    `GET /models/${modelId}`,
+    'GET /models/pricing',
+    `POST /models/${modelId}/disable`,
+    `POST /models/${modelId}/enable`,
+    'GET /models/market',
+  );
+  const { id: upstreamId } = await go('POST /upstreams', {
+    name: 'walked',
+    protocol: 'openai',
+    base_url: 'http://127.0.0.1:8999/v1',
+    api_key: 'secret',
+    headers: { 'x-team': 'a' },
+    max_concurrency: 4,
+  });
   await go(`PUT /upstreams/${upstreamId}`, { total_timeout_ms: 60_000 });
   const { id: routeId } = await go('POST /routing', { model_id: modelId, upstream_id: upstreamId });
   await go(`PUT /routing/${routeId}`, { priority: 2 });
-  await goAll('GET /upstreams', `GET /upstreams/${upstreamId}`, 'GET /routing', `GET /routing/${routeId}`);
+  await goAll(
+    'GET /upstreams',
+    `GET /upstreams/${upstreamId}`,
+    'GET /routing',
+    `GET /routing/${routeId}`,
+  );
   return { modelId, routeId, upstreamId };
 }
 
@@ -50,13 +97,32 @@ async function moneyAndKeys(modelId: number): Promise<void> {
   const { id: userId } = await go('GET /auth/me');
   await go('POST /wallet/admin-recharge', { user_id: userId, amount: 12.5, note: 'a gift' });
   await go('POST /wallet/recharge', { amount: '7.25' });
-  await go('POST /models/subscribe', { model_id: modelId, tokens: 1000, auto_recharge_threshold: 10, auto_recharge_amount: 100 });
+  await go('POST /models/subscribe', {
+    model_id: modelId,
+    tokens: 1000,
+    auto_recharge_threshold: 10,
+    auto_recharge_amount: 100,
+  });
   await go('POST /models/renew', { model_id: modelId, tokens: 500 });
   await go('POST /models/set-auto-recharge', { model_id: modelId, threshold: null, amount: null });
   await goAll('GET /models/my', 'GET /wallet', 'GET /wallet/logs', 'GET /wallet/logs?format=csv');
-  const key = await go('POST /keys', { name: 'walked', allowed_models: 'walked,other-*', rpm: 1, rph: 2, rpd: 3, expires_at: new Date(Date.now() + 60_000).toISOString(), ip_allowlist: '10.0.0.0/8' });
+  const key = await go('POST /keys', {
+    name: 'walked',
+    allowed_models: 'walked,other-*',
+    rpm: 1,
+    rph: 2,
+    rpd: 3,
+    expires_at: new Date(Date.now() + 60_000).toISOString(),
+    ip_allowlist: '10.0.0.0/8',
+  });
   await go(`PUT /keys/${key.id}`, { rpm: 0, expires_at: null });
-  await goAll('GET /keys', `GET /keys/${key.id}`, `POST /keys/${key.id}/disable`, `POST /keys/${key.id}/enable`, `DELETE /keys/${key.id}`);
+  await goAll(
+    'GET /keys',
+    `GET /keys/${key.id}`,
+    `POST /keys/${key.id}/disable`,
+    `POST /keys/${key.id}/enable`,
+    `DELETE /keys/${key.id}`,
+  );
 }
 
 async function usage(): Promise<void> {
@@ -65,9 +131,17 @@ async function usage(): Promise<void> {
   const [account, model] = [await books.account('1000'), await books.model('1')];
   await go('POST /models/subscribe', { model_id: model.id, tokens: 1_000_000 }, account.token);
   const rid = uuidv7(Date.now());
-  await plane.app.get(UsageWorker).process([usageEvent(10, { account, model, subscriptionId: (await books.subscription(account, model)).id, rid })]);
+  await plane.app.get(UsageWorker).process([
+    usageEvent(10, {
+      account,
+      model,
+      subscriptionId: (await books.subscription(account, model)).id,
+      rid,
+    }),
+  ]);
   await goAll('GET /usage/logs', 'GET /usage/logs?format=csv', `GET /usage/logs/${rid}/receipt`);
-  for (const group of ['model', 'key', 'user', 'upstream']) await go(`GET /usage/statistics?interval=hour&group_by=${group}`);
+  for (const group of ['model', 'key', 'user', 'upstream'])
+    await go(`GET /usage/statistics?interval=hour&group_by=${group}`);
   await go('POST /models/unsubscribe', { model_id: model.id }, account.token);
 }
 
@@ -75,10 +149,33 @@ async function fleet(): Promise<void> {
   const node = await go('POST /proxy-nodes', { name: 'walked', url: 'http://127.0.0.1:9' });
   await go(`PUT /proxy-nodes/${node.id}`, { name: 'walked-on' });
   await go(`POST /proxy-nodes/${node.id}/toggle`, { enabled: true });
-  await goAll('GET /proxy-nodes', `GET /proxy-nodes/${node.id}`, 'POST /proxy-nodes/sync-all', `POST /proxy-nodes/${node.id}/sync-config`);
-  await goAll('GET /proxy/status', 'POST /proxy/stop', 'POST /proxy/start', 'POST /proxy/reload', 'POST /proxy/sync-config', 'GET /proxy/config-check', 'GET /proxy/stats', 'GET /proxy/stats/dict', 'GET /proxy/health');
+  await goAll(
+    'GET /proxy-nodes',
+    `GET /proxy-nodes/${node.id}`,
+    'POST /proxy-nodes/sync-all',
+    `POST /proxy-nodes/${node.id}/sync-config`,
+  );
+  await goAll(
+    'GET /proxy/status',
+    'POST /proxy/stop',
+    'POST /proxy/start',
+    'POST /proxy/reload',
+    'POST /proxy/sync-config',
+    'GET /proxy/config-check',
+    'GET /proxy/stats',
+    'GET /proxy/stats/dict',
+    'GET /proxy/health',
+  );
   const [{ version }] = (await go('GET /snapshots')).data;
-  await goAll(`GET /snapshots/${version}`, `GET /snapshots/${version}/diff`, `POST /snapshots/${version}/rollback`, 'GET /admin/alerts', 'POST /snapshots/unpin', 'GET /proxy/config-check', `DELETE /proxy-nodes/${node.id}`);
+  await goAll(
+    `GET /snapshots/${version}`,
+    `GET /snapshots/${version}/diff`,
+    `POST /snapshots/${version}/rollback`,
+    'GET /admin/alerts',
+    'POST /snapshots/unpin',
+    'GET /proxy/config-check',
+    `DELETE /proxy-nodes/${node.id}`,
+  );
 }
 
 test('every route of the API document succeeds, with the answer that it tells', async () => {
@@ -87,8 +184,20 @@ test('every route of the API document succeeds, with the answer that it tells', 
   await moneyAndKeys(modelId);
   await usage();
   await fleet();
-  await goAll('GET /admin/dashboard', 'GET /activity/logs', `DELETE /routing/${routeId}`, `DELETE /upstreams/${upstreamId}`, `DELETE /models/${modelId}?refund=true`);
+  await goAll(
+    'GET /admin/dashboard',
+    'GET /activity/logs',
+    `DELETE /routing/${routeId}`,
+    `DELETE /upstreams/${upstreamId}`,
+    `DELETE /models/${modelId}?refund=true`,
+  );
 
-  const told = Object.entries(plane.app.get(OpenApiDocument).read().paths).flatMap(([path, item]) => Object.keys(item).map((method) => `${method.toUpperCase()} ${path}`));
-  expect(told.filter((route) => route.includes(' /admin-api/') && !plane.documented.succeeded.has(route))).toEqual([]);
+  const told = Object.entries(plane.app.get(OpenApiDocument).read().paths).flatMap(([path, item]) =>
+    Object.keys(item).map((method) => `${method.toUpperCase()} ${path}`),
+  );
+  expect(
+    told.filter(
+      (route) => route.includes(' /admin-api/') && !plane.documented.succeeded.has(route),
+    ),
+  ).toEqual([]);
 }, 60_000);

@@ -39,14 +39,35 @@ export class OpenApiDocument {
 
   /** Called once, when the application is wired. */
   compile(app: INestApplication, prefix: string): void {
-    const builder = new DocumentBuilder().setOpenAPIVersion('3.1.0').setTitle('Tollgate administration').setDescription(DESCRIPTION).setVersion(VERSION);
-    builder.addBearerAuth({ type: 'http', scheme: 'bearer', bearerFormat: 'JWT', description: 'From `POST /admin-api/auth/login`; 12 hours' }, SECURITY.bearer);
-    builder.addCookieAuth('tollgate_session', { type: 'apiKey', in: 'cookie', description: 'For pages of the same origin: `POST /admin-api/auth/login?session=cookie`' }, SECURITY.cookie);
+    const builder = new DocumentBuilder()
+      .setOpenAPIVersion('3.1.0')
+      .setTitle('Tollgate administration')
+      .setDescription(DESCRIPTION)
+      .setVersion(VERSION);
+    builder.addBearerAuth(
+      {
+        type: 'http',
+        scheme: 'bearer',
+        bearerFormat: 'JWT',
+        description: 'From `POST /admin-api/auth/login`; 12 hours',
+      },
+      SECURITY.bearer,
+    );
+    builder.addCookieAuth(
+      'tollgate_session',
+      {
+        type: 'apiKey',
+        in: 'cookie',
+        description: 'For pages of the same origin: `POST /admin-api/auth/login?session=cookie`',
+      },
+      SECURITY.cookie,
+    );
     for (const [name, description] of Object.entries(TAGS)) builder.addTag(name, description);
     const book = new DocumentBook();
     const document = SwaggerModule.createDocument(app, builder.build(), {
       standardSchemaConverter: (schema, { schemaType }) => book.convert(schema, schemaType),
-      operationIdFactory: (controller, method) => `${controller.replace(/Controller$/, '')}_${method}`,
+      operationIdFactory: (controller, method) =>
+        `${controller.replace(/Controller$/, '')}_${method}`,
     });
     for (const route of this.routes.routes()) describeRoute(document, { route, prefix, book });
     document.components = { ...document.components, ...book.components() };

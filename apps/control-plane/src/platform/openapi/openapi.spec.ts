@@ -2,7 +2,11 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describeApi } from '../../describe-api.ts';
-import { send, startControlPlane, type ControlPlane } from '../../testing/control-plane-under-test.ts';
+import {
+  send,
+  startControlPlane,
+  type ControlPlane,
+} from '../../testing/control-plane-under-test.ts';
 import { RouteTable } from '../access/route-table.ts';
 import { REFUSALS } from '../http/refusals.ts';
 
@@ -20,15 +24,28 @@ beforeAll(async () => {
 afterAll(() => plane?.stop());
 
 // oxlint-disable-next-line typescript/no-explicit-any -- as above
-const operations = (): [name: string, operation: any][] => Object.entries(document.paths).flatMap(([at, item]) => Object.entries(item as object).map(([method, operation]): [string, unknown] => [`${method.toUpperCase()} ${at}`, operation]));
+const operations = (): [name: string, operation: any][] =>
+  Object.entries(document.paths).flatMap(([at, item]) =>
+    Object.entries(item as object).map(([method, operation]): [string, unknown] => [
+      `${method.toUpperCase()} ${at}`,
+      operation,
+    ]),
+  );
 
 describe('the API document', () => {
   test('is OpenAPI 3.1 and tells every route with its permission', () => {
     expect(document.openapi).toBe('3.1.0');
-    const routes = plane.app.get(RouteTable).routes().filter((route) => !LEFT_OUT.test(route.path));
+    const routes = plane.app
+      .get(RouteTable)
+      .routes()
+      .filter((route) => !LEFT_OUT.test(route.path));
     const missing = routes.filter((route) => {
       const at = route.path.replaceAll(/:(\w+)/g, '{$1}');
-      return (document.paths[`/admin-api${at}`] ?? document.paths[at])?.[route.method.toLowerCase()]?.['x-permission'] !== route.permission;
+      return (
+        (document.paths[`/admin-api${at}`] ?? document.paths[at])?.[route.method.toLowerCase()]?.[
+          'x-permission'
+        ] !== route.permission
+      );
     });
     expect(missing).toEqual([]);
     expect(operations()).toHaveLength(routes.length);
@@ -36,23 +53,40 @@ describe('the API document', () => {
 
   test('gives every route a summary, a tag, what it answers and how it refuses', () => {
     const poor = operations().filter(([, operation]) => {
-      const success = Object.entries<{ content?: object }>(operation.responses).find(([status]) => status.startsWith('2'));
-      const isTold = success !== undefined && (success[0] === '204' || success[1].content !== undefined);
-      return !operation.summary || operation.tags.length !== 1 || !isTold || !operation.responses.default;
+      const success = Object.entries<{ content?: object }>(operation.responses).find(([status]) =>
+        status.startsWith('2'),
+      );
+      const isTold =
+        success !== undefined && (success[0] === '204' || success[1].content !== undefined);
+      return (
+        !operation.summary || operation.tags.length !== 1 || !isTold || !operation.responses.default
+      );
     });
     expect(poor).toEqual([]);
   });
 
   test('puts every route under a tag that is explained', () => {
     const tags = new Set(document.tags.map((tag: { name: string }) => tag.name));
-    expect(operations().filter(([, operation]) => !tags.has(operation.tags[0])).map(([name]) => name)).toEqual([]);
+    expect(
+      operations()
+        .filter(([, operation]) => !tags.has(operation.tags[0]))
+        .map(([name]) => name),
+    ).toEqual([]);
   });
 
   test('names every refusal somewhere, and none that is not in the table', () => {
-    const told = new Set(Object.values<{ 'x-codes': string[] }>(document.components.responses).flatMap((response) => response['x-codes']));
+    const told = new Set(
+      Object.values<{ 'x-codes': string[] }>(document.components.responses).flatMap(
+        (response) => response['x-codes'],
+      ),
+    );
     // Of notices and of paths nobody knows, which are no routes of the interface.
     const elsewhere = ['payment_mismatch', 'invalid_signature', 'method_not_allowed'];
-    expect(Object.keys(REFUSALS).filter((code) => !told.has(code)).toSorted()).toEqual(elsewhere.toSorted());
+    expect(
+      Object.keys(REFUSALS)
+        .filter((code) => !told.has(code))
+        .toSorted(),
+    ).toEqual(elsewhere.toSorted());
   });
 
   test('is the one that is committed; otherwise run `npm run generate`', () => {
@@ -72,12 +106,21 @@ describe('the page that shows it', () => {
     expect(policy).toContain("default-src 'none'");
     expect(policy).not.toMatch(/unsafe|https?:|\*/);
     expect(page.body).not.toMatch(/<script>|<style|style=|https?:\/\//);
-    const files = [...page.body.matchAll(/(?:src|href)="([^"]+)"/g)].map((match: string[]) => match[1] ?? '');
+    const files = [...page.body.matchAll(/(?:src|href)="([^"]+)"/g)].map(
+      (match: string[]) => match[1] ?? '',
+    );
     expect(files.length).toBeGreaterThan(2);
-    for (const file of files) expect((await fetch(new URL(file, `${plane.url}/admin-api/docs`))).status).toBe(200);
+    for (const file of files)
+      expect((await fetch(new URL(file, `${plane.url}/admin-api/docs`))).status).toBe(200);
   });
 
   test('serves no file but its own', async () => {
-    for (const file of ['package.json', '..%2fpackage.json', 'swagger-ui.js.map', '%2e%2e%2f%2e%2e%2fpackage.json']) expect((await send(`${plane.url}/admin-api/docs/${file}`, 'GET', {})).status).toBe(404);
+    for (const file of [
+      'package.json',
+      '..%2fpackage.json',
+      'swagger-ui.js.map',
+      '%2e%2e%2f%2e%2e%2fpackage.json',
+    ])
+      expect((await send(`${plane.url}/admin-api/docs/${file}`, 'GET', {})).status).toBe(404);
   });
 });

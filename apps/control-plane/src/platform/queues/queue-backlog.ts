@@ -17,7 +17,14 @@ export class QueueBacklog {
   async isDoneUpTo(queue: QueueName, job: number): Promise<boolean> {
     const key = (part: string): string => `${BULL_PREFIX}:${queue}:${part}`;
     // In one transaction: a job that moves between two lists is seen in one of them.
-    const replies = await this.redis.multi().lrange(key('wait'), 0, -1).lrange(key('active'), 0, -1).zrange(key('delayed'), '0', '-1').zrange(key('prioritized'), '0', '-1').zrange(key('failed'), '0', '-1').exec();
+    const replies = await this.redis
+      .multi()
+      .lrange(key('wait'), 0, -1)
+      .lrange(key('active'), 0, -1)
+      .zrange(key('delayed'), '0', '-1')
+      .zrange(key('prioritized'), '0', '-1')
+      .zrange(key('failed'), '0', '-1')
+      .exec();
     const ids = (replies ?? []).flatMap(([error, list]) => {
       if (error) throw error;
       return Array.isArray(list) ? list.map(Number) : [];

@@ -1,5 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Inject, Injectable, Logger, type OnApplicationBootstrap, type BeforeApplicationShutdown } from '@nestjs/common';
+import {
+  Inject,
+  Injectable,
+  Logger,
+  type OnApplicationBootstrap,
+  type BeforeApplicationShutdown,
+} from '@nestjs/common';
 import { USAGE_QUEUE } from '@tollgate/contracts';
 import { BULL_PREFIX, freeStalledCheck, openRedis } from '@tollgate/keyspace';
 import { Worker, type Processor, type WorkerOptions } from 'bullmq';
@@ -15,7 +21,9 @@ const CLOSE_TIMEOUT_MS = 5_000;
 
 interface Registration {
   processor: Processor;
-  options: Omit<WorkerOptions, 'connection' | 'prefix' | 'autorun' | 'stalledInterval'> & { stalledInterval: number };
+  options: Omit<WorkerOptions, 'connection' | 'prefix' | 'autorun' | 'stalledInterval'> & {
+    stalledInterval: number;
+  };
 }
 
 /** The only place that opens BullMQ workers. Features register a processor in their constructor or onModuleInit; workers start once everything is wired. */
@@ -35,7 +43,9 @@ export class QueueWorkers implements OnApplicationBootstrap, BeforeApplicationSh
   onApplicationBootstrap(): void {
     const orphan = QUEUES.find((queue) => !this.registrations.has(queue));
     if (orphan) throw new Error(`queue ${orphan} has no processor`);
-    this.closers = [...this.registrations].map(([queue, registration]) => this.start(queue, registration));
+    this.closers = [...this.registrations].map(([queue, registration]) =>
+      this.start(queue, registration),
+    );
   }
 
   /** Before the database closes: waits for running jobs; what was not finished is taken up by another worker. */
@@ -46,13 +56,18 @@ export class QueueWorkers implements OnApplicationBootstrap, BeforeApplicationSh
   /** A worker blocks on its connection, so each has its own. */
   private start(queue: QueueName, { processor, options }: Registration): () => Promise<void> {
     const onError = outageLog(this.logger, `the connection of queue ${queue}`);
-    const connection = openRedis(this.config.REDIS_URL, { role: 'queue_worker', name: `tollgate-worker-${queue}`, onError });
+    const connection = openRedis(this.config.REDIS_URL, {
+      role: 'queue_worker',
+      name: `tollgate-worker-${queue}`,
+      onError,
+    });
     const worker = new Worker(queue, processor, { ...options, connection, prefix: BULL_PREFIX });
     // Without a listener a lost connection would end the process; BullMQ reconnects by itself.
     worker.on('error', onError);
     worker.on('failed', (_job, error) => this.logger.warn(error, `a job of queue ${queue} failed`));
     const stalledCheck = setInterval(() => {
-      if (connection.status === 'ready') freeStalledCheck(connection, { queue, intervalMs: options.stalledInterval }).catch(onError);
+      if (connection.status === 'ready')
+        freeStalledCheck(connection, { queue, intervalMs: options.stalledInterval }).catch(onError);
     }, options.stalledInterval).unref();
     return async () => {
       clearInterval(stalledCheck);

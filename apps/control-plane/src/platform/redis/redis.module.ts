@@ -1,5 +1,15 @@
 import { Global, Inject, Logger, Module, type OnApplicationShutdown } from '@nestjs/common';
-import { Acknowledgements, EpochCache, Epochs, FleetStore, FunctionLibrary, LiveRecords, MeteringStore, openRedis, type RedisConnection } from '@tollgate/keyspace';
+import {
+  Acknowledgements,
+  EpochCache,
+  Epochs,
+  FleetStore,
+  FunctionLibrary,
+  LiveRecords,
+  MeteringStore,
+  openRedis,
+  type RedisConnection,
+} from '@tollgate/keyspace';
 import { CONFIG, type Config } from '../../config.ts';
 import { outageLog } from './outage-log.ts';
 
@@ -15,25 +25,62 @@ const logger = new Logger('redis');
     {
       provide: REDIS,
       inject: [CONFIG],
-      useFactory: (config: Config) => openRedis(config.REDIS_URL, { role: 'plain', name: 'tollgate-control-plane', onError: outageLog(logger, 'the connection') }),
+      useFactory: (config: Config) =>
+        openRedis(config.REDIS_URL, {
+          role: 'plain',
+          name: 'tollgate-control-plane',
+          onError: outageLog(logger, 'the connection'),
+        }),
     },
-    { provide: FunctionLibrary, inject: [REDIS], useFactory: (redis: RedisConnection) => new FunctionLibrary(redis) },
+    {
+      provide: FunctionLibrary,
+      inject: [REDIS],
+      useFactory: (redis: RedisConnection) => new FunctionLibrary(redis),
+    },
     { provide: Epochs, inject: [REDIS], useFactory: (redis: RedisConnection) => new Epochs(redis) },
-    { provide: EpochCache, inject: [Epochs], useFactory: (epochs: Epochs) => new EpochCache(epochs) },
+    {
+      provide: EpochCache,
+      inject: [Epochs],
+      useFactory: (epochs: Epochs) => new EpochCache(epochs),
+    },
     {
       provide: MeteringStore,
       inject: [FunctionLibrary, EpochCache, CONFIG],
-      useFactory: (library: FunctionLibrary, epochs: EpochCache, config: Config) => new MeteringStore({ library, epochs, shards: config.SHARDS }),
+      useFactory: (library: FunctionLibrary, epochs: EpochCache, config: Config) =>
+        new MeteringStore({ library, epochs, shards: config.SHARDS }),
     },
     {
       provide: LiveRecords,
       inject: [REDIS, FunctionLibrary, EpochCache, CONFIG],
-      useFactory: (redis: RedisConnection, library: FunctionLibrary, epochs: EpochCache, config: Config) => new LiveRecords({ redis, library, epochs, shards: config.SHARDS }),
+      useFactory: (
+        redis: RedisConnection,
+        library: FunctionLibrary,
+        epochs: EpochCache,
+        config: Config,
+      ) => new LiveRecords({ redis, library, epochs, shards: config.SHARDS }),
     },
-    { provide: FleetStore, inject: [REDIS, FunctionLibrary], useFactory: (redis: RedisConnection, library: FunctionLibrary) => new FleetStore({ redis, library }) },
-    { provide: Acknowledgements, inject: [REDIS], useFactory: (redis: RedisConnection) => new Acknowledgements(redis) },
+    {
+      provide: FleetStore,
+      inject: [REDIS, FunctionLibrary],
+      useFactory: (redis: RedisConnection, library: FunctionLibrary) =>
+        new FleetStore({ redis, library }),
+    },
+    {
+      provide: Acknowledgements,
+      inject: [REDIS],
+      useFactory: (redis: RedisConnection) => new Acknowledgements(redis),
+    },
   ],
-  exports: [REDIS, FunctionLibrary, Epochs, EpochCache, MeteringStore, LiveRecords, FleetStore, Acknowledgements],
+  exports: [
+    REDIS,
+    FunctionLibrary,
+    Epochs,
+    EpochCache,
+    MeteringStore,
+    LiveRecords,
+    FleetStore,
+    Acknowledgements,
+  ],
 })
 export class RedisModule implements OnApplicationShutdown {
   constructor(@Inject(REDIS) private readonly redis: RedisConnection) {}

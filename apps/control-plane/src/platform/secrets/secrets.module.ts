@@ -7,7 +7,13 @@ export const SECRET_BOX = Symbol('SECRET_BOX');
 
 @Global()
 @Module({
-  providers: [{ provide: SECRET_BOX, inject: [CONFIG], useFactory: (config: Config) => createSecretBox(config.ENCRYPTION_KEY) }],
+  providers: [
+    {
+      provide: SECRET_BOX,
+      inject: [CONFIG],
+      useFactory: (config: Config) => createSecretBox(config.ENCRYPTION_KEY),
+    },
+  ],
   exports: [SECRET_BOX],
 })
 export class SecretsModule {}

@@ -1,14 +1,21 @@
 import { uuidTimeMs } from '../ingest/read-event.ts';
 import type { UsageLogs } from './usage.dto.ts';
 
-export type RequestSelection = Omit<UsageLogs, 'cursor' | 'page_size' | 'format' | 'user_id'> & { userId: number | undefined; beforeRid: string | undefined; limit: number };
+export type RequestSelection = Omit<UsageLogs, 'cursor' | 'page_size' | 'format' | 'user_id'> & {
+  userId: number | undefined;
+  beforeRid: string | undefined;
+  limit: number;
+};
 
 /**
  * Requests, newest first. A rid is a UUIDv7, so its order is the order of time and the primary key (day, rid) serves every account at once;
  * one account is read through its own index. A reap gives way to its correction, which tells everything.
  * `days` (UTC): no others are looked at.
  */
-export function selectRequests(which: RequestSelection, days?: readonly string[]): { sql: string; parameters: unknown[] } {
+export function selectRequests(
+  which: RequestSelection,
+  days?: readonly string[],
+): { sql: string; parameters: unknown[] } {
   const parameters: unknown[] = [];
   const bind = (value: unknown): string => `$${parameters.push(value)}`;
   const isOfOneUser = which.userId !== undefined || which.key_id !== undefined;
@@ -17,16 +24,30 @@ export function selectRequests(which: RequestSelection, days?: readonly string[]
     "NOT (e.kind = 'reap' AND EXISTS (SELECT 1 FROM usage_events c WHERE c.day = e.day AND c.rid = e.rid AND c.seq = 1))",
     ...(which.userId === undefined ? [] : [`e.user_id = ${bind(which.userId)}`]),
     // A key is found among its owner's requests: an index of its own would cost every booking.
-    ...(which.userId !== undefined || which.key_id === undefined ? [] : [`e.user_id = (SELECT user_id FROM api_keys WHERE id = ${bind(which.key_id)})`]),
-    ...(['key_id', 'model_id', 'upstream_id', 'outcome', 'status'] as const).flatMap((name) => (which[name] === undefined ? [] : [`e.${name} = ${bind(which[name])}`])),
+    ...(which.userId !== undefined || which.key_id === undefined
+      ? []
+      : [`e.user_id = (SELECT user_id FROM api_keys WHERE id = ${bind(which.key_id)})`]),
+    ...(['key_id', 'model_id', 'upstream_id', 'outcome', 'status'] as const).flatMap((name) =>
+      which[name] === undefined ? [] : [`e.${name} = ${bind(which[name])}`],
+    ),
     ...(days === undefined ? [] : [`e.day = ANY(${bind(days)}::date[])`]),
-    ...(which.rid === undefined ? [] : [`e.day = ${bind(dayOf(new Date(uuidTimeMs(which.rid))))} AND e.rid = ${bind(which.rid)}`]),
+    ...(which.rid === undefined
+      ? []
+      : [`e.day = ${bind(dayOf(new Date(uuidTimeMs(which.rid))))} AND e.rid = ${bind(which.rid)}`]),
     // A node's name means all its workers.
-    ...(which.node === undefined ? [] : [`split_part(e.node, ':', 1) = split_part(${bind(which.node)}::text, ':', 1)`]),
+    ...(which.node === undefined
+      ? []
+      : [`split_part(e.node, ':', 1) = split_part(${bind(which.node)}::text, ':', 1)`]),
     // The day prunes partitions; the exact moment decides.
-    ...(which.from === undefined ? [] : [`e.day >= ${bind(dayOf(which.from))} AND e.started_at >= ${bind(which.from)}`]),
-    ...(which.to === undefined ? [] : [`e.day <= ${bind(dayOf(which.to))} AND e.started_at < ${bind(which.to)}`]),
-    ...(which.beforeRid === undefined ? [] : [before(which.beforeRid, isOfOneUser ? 'started_at' : 'day', bind)]),
+    ...(which.from === undefined
+      ? []
+      : [`e.day >= ${bind(dayOf(which.from))} AND e.started_at >= ${bind(which.from)}`]),
+    ...(which.to === undefined
+      ? []
+      : [`e.day <= ${bind(dayOf(which.to))} AND e.started_at < ${bind(which.to)}`]),
+    ...(which.beforeRid === undefined
+      ? []
+      : [before(which.beforeRid, isOfOneUser ? 'started_at' : 'day', bind)]),
   ];
   const order = isOfOneUser ? 'e.started_at DESC, e.rid DESC' : 'e.day DESC, e.rid DESC';
   const sql = `
@@ -41,15 +62,29 @@ export function selectRequests(which: RequestSelection, days?: readonly string[]
 }
 
 /** The totals know the days on which a model or an upstream was used at all: a rare one is not looked for in all others. Undefined where that is of no help. */
-export function selectDays({ userId, key_id: keyId, model_id: modelId, upstream_id: upstreamId }: RequestSelection): { sql: string; parameters: unknown[] } | undefined {
-  if (userId !== undefined || keyId !== undefined || (modelId === undefined && upstreamId === undefined)) return undefined;
+export function selectDays({
+  userId,
+  key_id: keyId,
+  model_id: modelId,
+  upstream_id: upstreamId,
+}: RequestSelection): { sql: string; parameters: unknown[] } | undefined {
+  if (
+    userId !== undefined ||
+    keyId !== undefined ||
+    (modelId === undefined && upstreamId === undefined)
+  )
+    return undefined;
   const sql = `
     SELECT DISTINCT day::text AS day FROM usage_totals_daily
     WHERE requests > 0 AND ($1::int IS NULL OR model_id = $1) AND ($2::int IS NULL OR upstream_id = $2)`;
   return { sql, parameters: [modelId ?? null, upstreamId ?? null] };
 }
 
-function before(rid: string, column: 'day' | 'started_at', bind: (value: unknown) => string): string {
+function before(
+  rid: string,
+  column: 'day' | 'started_at',
+  bind: (value: unknown) => string,
+): string {
   const moment = new Date(uuidTimeMs(rid));
   const day = bind(dayOf(moment));
   return `e.day <= ${day} AND (e.${column}, e.rid) < (${column === 'day' ? day : bind(moment)}, ${bind(rid)}::uuid)`;

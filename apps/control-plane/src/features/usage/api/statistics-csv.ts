@@ -2,16 +2,34 @@ import type { CsvCell } from '../../../platform/http/csv.ts';
 import type { StatisticsRow } from './usage-answers.ts';
 import type { Group } from './usage.dto.ts';
 
-export const STATISTICS_SUMS = ['requests', 'errors', 'input_tokens', 'cache_read_tokens', 'cache_write_tokens', 'output_tokens', 'charge'] as const;
+export const STATISTICS_SUMS = [
+  'requests',
+  'errors',
+  'input_tokens',
+  'cache_read_tokens',
+  'cache_write_tokens',
+  'output_tokens',
+  'charge',
+] as const;
 const TIMES = ['duration_ms', 'first_token_ms'] as const;
 const PERCENTILES = ['p50', 'p90', 'p95', 'p99'] as const;
 
 /** Names of the JSON row's fields; a percentile's is `duration_ms_p50`. */
 export function statisticsColumns(group: Group | undefined): string[] {
-  return ['at', ...(group ? [`${group}_id`, group] : []), ...STATISTICS_SUMS, ...TIMES.flatMap((time) => PERCENTILES.map((share) => `${time}_${share}`))];
+  return [
+    'at',
+    ...(group ? [`${group}_id`, group] : []),
+    ...STATISTICS_SUMS,
+    ...TIMES.flatMap((time) => PERCENTILES.map((share) => `${time}_${share}`)),
+  ];
 }
 
 /** In the order of `statisticsColumns`. */
 export function statisticsCells(row: StatisticsRow, group: Group | undefined): CsvCell[] {
-  return [row.at, ...(group ? [row[`${group}_id`], row[group]] : []), ...STATISTICS_SUMS.map((name) => row[name]), ...TIMES.flatMap((time) => PERCENTILES.map((share) => row[time][share]))];
+  return [
+    row.at,
+    ...(group ? [row[`${group}_id`], row[group]] : []),
+    ...STATISTICS_SUMS.map((name) => row[name]),
+    ...TIMES.flatMap((time) => PERCENTILES.map((share) => row[time][share])),
+  ];
 }

@@ -1,6 +1,12 @@
 import { OUTCOMES, routeAttemptSchema } from '@tollgate/contracts';
 import { z } from 'zod';
-import { amountText, countField, idField, timeField, tokensField } from '../../../platform/http/answer-fields.ts';
+import {
+  amountText,
+  countField,
+  idField,
+  timeField,
+  tokensField,
+} from '../../../platform/http/answer-fields.ts';
 import { priceResponseSchema } from '../../models/models.dto.ts';
 
 const tokens = z.int().nullable().describe('As counted; null while the node has not come back');
@@ -18,7 +24,11 @@ const logged = {
   node: z.string().nullable(),
   upstream_id: idField.nullable(),
   upstream: z.string().nullable(),
-  route: z.array(routeAttemptSchema).describe('Every upstream that was tried, or, where none of the rest could be, was passed over (`error` is `resting` or `full`)'),
+  route: z
+    .array(routeAttemptSchema)
+    .describe(
+      'Every upstream that was tried, or, where none of the rest could be, was passed over (`error` is `resting` or `full`)',
+    ),
   outcome: z.enum(OUTCOMES).nullable(),
   status: z.int().nullable().describe('What the client saw'),
   input_tokens: tokens,
@@ -36,7 +46,12 @@ const logged = {
 export const usageLogResponseSchema = z.object(logged).meta({ id: 'UsageLog' });
 export type UsageLogResponse = z.output<typeof usageLogResponseSchema>;
 
-const receiptLine = z.object({ class: z.enum(['input', 'cache_read', 'cache_write', 'output']), tokens: countField, weight: amountText, charged: amountText.describe('tokens x weight, exact') });
+const receiptLine = z.object({
+  class: z.enum(['input', 'cache_read', 'cache_write', 'output']),
+  tokens: countField,
+  weight: amountText,
+  charged: amountText.describe('tokens x weight, exact'),
+});
 export const usageReceiptSchema = z
   .object({
     ...logged,
@@ -44,14 +59,31 @@ export const usageReceiptSchema = z
     lines: z.array(receiptLine),
     sum: amountText.nullable().describe('Before the one rounding up'),
     explanation: z.string(),
-    events: z.array(z.object({ seq: z.int(), kind: z.enum(['usage', 'reap']), charged_tokens: tokensField, booked_at: timeField })),
+    events: z.array(
+      z.object({
+        seq: z.int(),
+        kind: z.enum(['usage', 'reap']),
+        charged_tokens: tokensField,
+        booked_at: timeField,
+      }),
+    ),
   })
   .meta({ id: 'UsageReceipt' });
 export type UsageReceipt = z.output<typeof usageReceiptSchema>;
 
-const percentiles = z.object({ p50: z.number().nullable(), p90: z.number().nullable(), p95: z.number().nullable(), p99: z.number().nullable() }).meta({ id: 'Percentiles' });
+const percentiles = z
+  .object({
+    p50: z.number().nullable(),
+    p90: z.number().nullable(),
+    p95: z.number().nullable(),
+    p99: z.number().nullable(),
+  })
+  .meta({ id: 'Percentiles' });
 export type Percentiles = z.output<typeof percentiles>;
-const group = { id: idField.nullable().optional().describe('With `group_by`'), name: z.string().nullable().optional().describe('With `group_by`') };
+const group = {
+  id: idField.nullable().optional().describe('With `group_by`'),
+  name: z.string().nullable().optional().describe('With `group_by`'),
+};
 const statisticsRowSchema = z
   .object({
     at: timeField.describe('Begin of the hour or day'),
@@ -76,6 +108,12 @@ const statisticsRowSchema = z
   .meta({ id: 'UsageStatisticsRow' });
 export type StatisticsRow = z.output<typeof statisticsRowSchema>;
 export const usageStatisticsSchema = z
-  .object({ from: timeField, to: timeField, interval: z.enum(['hour', 'day']), group_by: z.enum(['model', 'key', 'user', 'upstream']).nullable(), data: z.array(statisticsRowSchema) })
+  .object({
+    from: timeField,
+    to: timeField,
+    interval: z.enum(['hour', 'day']),
+    group_by: z.enum(['model', 'key', 'user', 'upstream']).nullable(),
+    data: z.array(statisticsRowSchema),
+  })
   .meta({ id: 'UsageStatistics' });
 export type UsageStatistics = z.output<typeof usageStatisticsSchema>;

@@ -15,8 +15,31 @@ const EXPORT_BATCH = 1_000;
 /** The last request shown; its time is in it. */
 const cursorKey = z.string().refine(isRequestId);
 const CSV_COLUMNS = [
-  'rid', 'started_at', 'user_id', 'username', 'key_id', 'key_name', 'model_id', 'model', 'protocol', 'is_stream', 'node', 'upstream_id', 'upstream', 'outcome', 'status',
-  'input_tokens', 'cache_read_tokens', 'cache_write_tokens', 'output_tokens', 'reasoning_tokens', 'charge', 'basis', 'price_version_id', 'first_token_ms', 'duration_ms',
+  'rid',
+  'started_at',
+  'user_id',
+  'username',
+  'key_id',
+  'key_name',
+  'model_id',
+  'model',
+  'protocol',
+  'is_stream',
+  'node',
+  'upstream_id',
+  'upstream',
+  'outcome',
+  'status',
+  'input_tokens',
+  'cache_read_tokens',
+  'cache_write_tokens',
+  'output_tokens',
+  'reasoning_tokens',
+  'charge',
+  'basis',
+  'price_version_id',
+  'first_token_ms',
+  'duration_ms',
 ] as const satisfies (keyof UsageLogResponse)[];
 
 @Injectable()
@@ -27,18 +50,28 @@ export class UsageLogsService {
   ) {}
 
   /** Newest first, one row a request: a request that was reaped and corrected shows as its correction says. */
-  async list(caller: Caller, query: UsageLogs): Promise<CursorPage<UsageLogResponse> | StreamableFile> {
+  async list(
+    caller: Caller,
+    query: UsageLogs,
+  ): Promise<CursorPage<UsageLogResponse> | StreamableFile> {
     const userId = await this.scope.resolveList(caller, query.user_id);
-    if (query.format === 'csv') return csvFile('usage', [...CSV_COLUMNS], this.export(query, userId));
-    const beforeRid = query.cursor === undefined ? undefined : decodeCursor(query.cursor, cursorKey);
+    if (query.format === 'csv')
+      return csvFile('usage', [...CSV_COLUMNS], this.export(query, userId));
+    const beforeRid =
+      query.cursor === undefined ? undefined : decodeCursor(query.cursor, cursorKey);
     const rows = await this.read({ ...query, userId, beforeRid, limit: query.page_size + 1 });
-    return toCursorPage(rows, { pageSize: query.page_size, keyOf: (row) => row.rid, map: toUsageLogResponse });
+    return toCursorPage(rows, {
+      pageSize: query.page_size,
+      keyOf: (row) => row.rid,
+      map: toUsageLogResponse,
+    });
   }
 
   private async *export(query: UsageLogs, userId: number | undefined): AsyncGenerator<CsvCell[]> {
-    for (let beforeRid: string | undefined; ; ) {
+    for (let beforeRid: string | undefined; ;) {
       const rows = await this.read({ ...query, userId, beforeRid, limit: EXPORT_BATCH });
-      for (const response of rows.map(toUsageLogResponse)) yield CSV_COLUMNS.map((column) => response[column]);
+      for (const response of rows.map(toUsageLogResponse))
+        yield CSV_COLUMNS.map((column) => response[column]);
       beforeRid = rows.at(-1)?.rid;
       if (rows.length < EXPORT_BATCH) return;
     }

@@ -11,7 +11,12 @@ import { explainCharge } from './explain-charge.ts';
 import type { UsageReceipt } from './usage-answers.ts';
 import { toUsageLogResponse, usageLogRow, type UsageLogRow } from './usage-log-row.ts';
 
-const eventRow = z.object({ seq: z.number(), kind: z.enum(['usage', 'reap']), delta: z.coerce.number(), created_at: z.date() });
+const eventRow = z.object({
+  seq: z.number(),
+  kind: z.enum(['usage', 'reap']),
+  delta: z.coerce.number(),
+  created_at: z.date(),
+});
 
 /** Why one request cost what it cost. */
 @Injectable()
@@ -32,19 +37,38 @@ export class UsageReceiptService {
     const requests = events.flatMap((event) => usageLogRow.safeParse(event).data ?? []);
     const final = requests.findLast((row) => row.kind === 'usage') ?? requests[0];
     if (!final || !this.scope.isReachable(caller, final.user_id)) throw new Refusal('not_found');
-    const price = final.price_version_id === null ? null : await this.pricing.find(final.price_version_id);
-    return { ...toUsageLogResponse(final), price, ...explanationOf(final, price), events: events.map(toEventResponse) };
+    const price =
+      final.price_version_id === null ? null : await this.pricing.find(final.price_version_id);
+    return {
+      ...toUsageLogResponse(final),
+      price,
+      ...explanationOf(final, price),
+      events: events.map(toEventResponse),
+    };
   }
 }
 
-function explanationOf(final: UsageLogRow, price: PriceResponse | null): Pick<UsageReceipt, 'lines' | 'sum' | 'explanation'> {
+function explanationOf(
+  final: UsageLogRow,
+  price: PriceResponse | null,
+): Pick<UsageReceipt, 'lines' | 'sum' | 'explanation'> {
   if (final.kind === 'reap' || !price) {
-    return { lines: [], sum: null, explanation: 'The node that served this request has not come back; its last checkpoint was charged, and a correction follows if it does.' };
+    return {
+      lines: [],
+      sum: null,
+      explanation:
+        'The node that served this request has not come back; its last checkpoint was charged, and a correction follows if it does.',
+    };
   }
   return explainCharge(final, price);
 }
 
 function toEventResponse(event: unknown): UsageReceipt['events'][number] {
   const row = eventRow.parse(event);
-  return { seq: row.seq, kind: row.kind, charged_tokens: row.delta, booked_at: row.created_at.toISOString() };
+  return {
+    seq: row.seq,
+    kind: row.kind,
+    charged_tokens: row.delta,
+    booked_at: row.created_at.toISOString(),
+  };
 }

@@ -27,7 +27,12 @@ type Question = StatisticsQuery & Period & { userId: number | undefined };
 /** Questions that concern no user and no key are answered from the totals, whose size does not grow with the number of accounts. */
 const SOURCES = {
   hour: { column: 'hour', at: 'hour', totals: 'usage_totals', rollups: 'usage_rollups' },
-  day: { column: 'day', at: "day::timestamp AT TIME ZONE 'UTC'", totals: 'usage_totals_daily', rollups: 'usage_rollups_daily' },
+  day: {
+    column: 'day',
+    at: "day::timestamp AT TIME ZONE 'UTC'",
+    totals: 'usage_totals_daily',
+    rollups: 'usage_rollups_daily',
+  },
 };
 const GROUPINGS: Record<Group, { column: string; table: string; name: string }> = {
   model: { column: 'model_id', table: 'models', name: 'name' },
@@ -59,17 +64,33 @@ export class UsageStatisticsService {
     const userId = await this.scope.resolveList(caller, query.user_id);
     const period = periodOf(query);
     const rows = await this.rowsOf({ ...query, ...period, userId });
-    if (rows.length > ROWS_MAX) throw new Refusal('statistics_range', { detail: `More than ${ROWS_MAX} rows; ask for a shorter period, a longer interval or fewer groups` });
+    if (rows.length > ROWS_MAX)
+      throw new Refusal('statistics_range', {
+        detail: `More than ${ROWS_MAX} rows; ask for a shorter period, a longer interval or fewer groups`,
+      });
     const data = rows.map((row) => toStatisticsRow(row, query.group_by));
-    if (query.format === 'csv') return csvFile('usage-statistics', statisticsColumns(query.group_by), data.map((row) => statisticsCells(row, query.group_by)));
-    return { from: period.from.toISOString(), to: period.to.toISOString(), interval: query.interval, group_by: query.group_by ?? null, data };
+    if (query.format === 'csv')
+      return csvFile(
+        'usage-statistics',
+        statisticsColumns(query.group_by),
+        data.map((row) => statisticsCells(row, query.group_by)),
+      );
+    return {
+      from: period.from.toISOString(),
+      to: period.to.toISOString(),
+      interval: query.interval,
+      group_by: query.group_by ?? null,
+      data,
+    };
   }
 
   /** More than `ROWS_MAX` when there are more. Each slice may bring its share of them; where they lie too unevenly for that, the period is summed as a whole. */
   private async rowsOf(question: Question): Promise<unknown[]> {
     const slices = slicesOf(question);
     const share = Math.floor(ROWS_MAX / slices.length);
-    const parts = await Promise.all(slices.map((slice) => this.sums({ ...question, ...slice }, share + 1)));
+    const parts = await Promise.all(
+      slices.map((slice) => this.sums({ ...question, ...slice }, share + 1)),
+    );
     const rows = parts.flat();
     const isWhole = parts.every((part) => part.length <= share);
     return isWhole || rows.length > ROWS_MAX ? rows : this.sums(question, ROWS_MAX + 1);
@@ -85,35 +106,59 @@ export class UsageStatisticsService {
 function periodOf({ from, to, interval }: StatisticsQuery): Period {
   const lengthMs = INTERVAL_MS[interval];
   const end = Math.ceil((to?.getTime() ?? Date.now()) / lengthMs) * lengthMs;
-  const start = Math.floor((from?.getTime() ?? end - DEFAULT_INTERVALS[interval] * lengthMs) / lengthMs) * lengthMs;
+  const start =
+    Math.floor((from?.getTime() ?? end - DEFAULT_INTERVALS[interval] * lengthMs) / lengthMs) *
+    lengthMs;
   if (start >= end) throw invalidField('from', 'must lie before to');
-  if (end - start > INTERVALS_MAX * lengthMs) throw new Refusal('statistics_range', { detail: `At most ${INTERVALS_MAX} intervals at a time` });
+  if (end - start > INTERVALS_MAX * lengthMs)
+    throw new Refusal('statistics_range', {
+      detail: `At most ${INTERVALS_MAX} intervals at a time`,
+    });
   return { from: new Date(start), to: new Date(end) };
 }
 
 /** Where the answer may hold thousands of rows, parts of the period are summed side by side. An hour or day is in one of them. One account's question takes one connection. */
-function slicesOf({ from, to, interval, group_by: group, userId, key_id: keyId }: Question): Period[] {
+function slicesOf({
+  from,
+  to,
+  interval,
+  group_by: group,
+  userId,
+  key_id: keyId,
+}: Question): Period[] {
   const lengthMs = INTERVAL_MS[interval];
   const intervals = (to.getTime() - from.getTime()) / lengthMs;
   const isAboutAll = isAboutRequesters(group) && userId === undefined && keyId === undefined;
   const slices = isAboutAll ? Math.min(SLICES_MAX, intervals) : 1;
-  const cutAt = (slice: number): Date => new Date(from.getTime() + Math.floor((intervals * slice) / slices) * lengthMs);
-  return Array.from({ length: slices }, (_, slice) => ({ from: cutAt(slice), to: cutAt(slice + 1) }));
+  const cutAt = (slice: number): Date =>
+    new Date(from.getTime() + Math.floor((intervals * slice) / slices) * lengthMs);
+  return Array.from({ length: slices }, (_, slice) => ({
+    from: cutAt(slice),
+    to: cutAt(slice + 1),
+  }));
 }
 
 function isAboutRequesters(group: Group | undefined): boolean {
   return group === 'user' || group === 'key';
 }
 
-function selectStatistics(query: Question, rowsMax: number): { sql: string; parameters: unknown[] } {
+function selectStatistics(
+  query: Question,
+  rowsMax: number,
+): { sql: string; parameters: unknown[] } {
   const parameters: unknown[] = [];
   const bind = (value: unknown): string => `$${parameters.push(value)}`;
   const { column, at, totals, rollups } = SOURCES[query.interval];
-  const source = isAboutRequesters(query.group_by) || query.userId !== undefined || query.key_id !== undefined ? rollups : totals;
+  const source =
+    isAboutRequesters(query.group_by) || query.userId !== undefined || query.key_id !== undefined
+      ? rollups
+      : totals;
   const conditions = [
     `${column} >= ${bind(query.from)}::timestamptz AND ${column} < ${bind(query.to)}::timestamptz`,
     ...(query.userId === undefined ? [] : [`user_id = ${bind(query.userId)}`]),
-    ...(['key_id', 'model_id', 'upstream_id'] as const).flatMap((name) => (query[name] === undefined ? [] : [`${name} = ${bind(query[name])}`])),
+    ...(['key_id', 'model_id', 'upstream_id'] as const).flatMap((name) =>
+      query[name] === undefined ? [] : [`${name} = ${bind(query[name])}`],
+    ),
   ];
   const grouping = query.group_by && GROUPINGS[query.group_by];
   const sql = `
@@ -155,7 +200,10 @@ function toStatisticsRow(row: unknown, group: Group | undefined): StatisticsRow 
   if (!isSummedRow(row)) throw new TypeError('PostgreSQL answered something else than sums');
   return {
     at: new Date(row.at_ms).toISOString(),
-    ...(group && { [`${group}_id`]: row.group_id === 0 ? null : row.group_id, [group]: row.group_name }),
+    ...(group && {
+      [`${group}_id`]: row.group_id === 0 ? null : row.group_id,
+      [group]: row.group_name,
+    }),
     requests: row.requests,
     errors: row.errors,
     input_tokens: row.input_tokens,
@@ -170,6 +218,9 @@ function toStatisticsRow(row: unknown, group: Group | undefined): StatisticsRow 
 
 /** Null where nothing was timed. */
 function toPercentiles(buckets: string): Percentiles {
-  const [p50 = null, p90 = null, p95 = null, p99 = null] = percentiles(parseHistogram(buckets), SHARES);
+  const [p50 = null, p90 = null, p95 = null, p99 = null] = percentiles(
+    parseHistogram(buckets),
+    SHARES,
+  );
   return { p50, p90, p95, p99 };
 }

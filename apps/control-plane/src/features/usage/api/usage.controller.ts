@@ -6,11 +6,20 @@ import { cursorPageOf } from '../../../platform/http/cursor.ts';
 import { Answers } from '../../../platform/openapi/answers.ts';
 import { Refusal } from '../../../platform/http/refusal.ts';
 import { isRequestId } from '../ingest/read-event.ts';
-import { usageLogResponseSchema, usageReceiptSchema, usageStatisticsSchema } from './usage-answers.ts';
+import {
+  usageLogResponseSchema,
+  usageReceiptSchema,
+  usageStatisticsSchema,
+} from './usage-answers.ts';
 import { UsageLogsService } from './usage-logs.service.ts';
 import { UsageReceiptService } from './usage-receipt.service.ts';
 import { UsageStatisticsService } from './usage-statistics.service.ts';
-import { statisticsSchema, usageLogsSchema, type StatisticsQuery, type UsageLogs } from './usage.dto.ts';
+import {
+  statisticsSchema,
+  usageLogsSchema,
+  type StatisticsQuery,
+  type UsageLogs,
+} from './usage.dto.ts';
 
 /** What cannot be a request's id is an unknown request. */
 const requestId: PipeTransform<string, string> = {
@@ -31,7 +40,11 @@ export class UsageController {
 
   @Get('logs')
   @Permission('user')
-  @Answers('One row a request, newest first; administrators see all accounts', cursorPageOf(usageLogResponseSchema), { isAlsoCsv: true })
+  @Answers(
+    'One row a request, newest first; administrators see all accounts',
+    cursorPageOf(usageLogResponseSchema),
+    { isAlsoCsv: true },
+  )
   list(@FromCaller() caller: Caller, @Query({ schema: usageLogsSchema }) query: UsageLogs) {
     return this.logs.list(caller, query);
   }
@@ -45,7 +58,10 @@ export class UsageController {
 
   @Get('statistics')
   @Permission('user')
-  @Answers('Sums by hour or day, and by model, key, user or upstream', usageStatisticsSchema, { refuses: ['statistics_range'], isAlsoCsv: true })
+  @Answers('Sums by hour or day, and by model, key, user or upstream', usageStatisticsSchema, {
+    refuses: ['statistics_range'],
+    isAlsoCsv: true,
+  })
   read(@FromCaller() caller: Caller, @Query({ schema: statisticsSchema }) query: StatisticsQuery) {
     return this.statistics.read(caller, query);
   }

@@ -5,7 +5,9 @@ import { z } from 'zod';
 const sender = z.object({ node: z.string() });
 
 /** Whom to tell what, by node worker (`<name>:<worker>`). Reads even poison events as far as they go; those without a sender have nobody waiting. */
-export function acknowledgementsOf(events: readonly RelayedEvent[]): Map<string, Acknowledgement[]> {
+export function acknowledgementsOf(
+  events: readonly RelayedEvent[],
+): Map<string, Acknowledgement[]> {
   const byNode = new Map<string, Acknowledgement[]>();
   for (const event of events) {
     const node = senderOf(event.payload);

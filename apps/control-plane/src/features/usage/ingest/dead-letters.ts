@@ -12,7 +12,10 @@ const TEXT_CHARS_MAX = 65_536;
 const SHORT_CHARS_MAX = 200;
 
 /** Once per (rid, seq): a poison event is relayed until it is acknowledged. Answers how many are new. */
-export async function bookDeadLetters(tx: EntityManager, letters: readonly DeadLetter[]): Promise<number> {
+export async function bookDeadLetters(
+  tx: EntityManager,
+  letters: readonly DeadLetter[],
+): Promise<number> {
   if (letters.length === 0) return 0;
   const rows: unknown[] = await tx.query(
     `INSERT INTO usage_dead_letters (rid, seq, delta, payload, reason)

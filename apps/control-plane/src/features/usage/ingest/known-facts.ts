@@ -22,7 +22,14 @@ interface BatchFacts {
 
 const weight = z.string().transform(toSafeInteger);
 const subscriptionRow = z.object({ id: z.number(), user_id: z.number(), model_id: z.number() });
-const priceRow = z.object({ id: z.number(), model_id: z.number(), weight_input: weight, weight_output: weight, weight_cache_read: weight, weight_cache_write: weight });
+const priceRow = z.object({
+  id: z.number(),
+  model_id: z.number(),
+  weight_input: weight,
+  weight_output: weight,
+  weight_cache_read: weight,
+  weight_cache_write: weight,
+});
 
 /** Judges events by what PostgreSQL knows: whose subscription it is, and what the price version makes of the counts. */
 @Injectable()
@@ -35,9 +42,13 @@ export class KnownFacts {
   /** What this batch needs, held apart: what is kept may be forgotten for another batch at any await. */
   async load(events: readonly ReadEvent[]): Promise<BatchFacts> {
     const subscriptionIds = events.map((read) => read.event.payload.subscription_id);
-    const priceIds = events.flatMap(({ event: { payload } }) => (payload.kind === 'withdraw' ? [] : [payload.price_version_id]));
+    const priceIds = events.flatMap(({ event: { payload } }) =>
+      payload.kind === 'withdraw' ? [] : [payload.price_version_id],
+    );
     return {
-      subscriptions: await gather(this.subscriptions, subscriptionIds, (ids) => this.readSubscriptions(ids)),
+      subscriptions: await gather(this.subscriptions, subscriptionIds, (ids) =>
+        this.readSubscriptions(ids),
+      ),
       prices: await gather(this.prices, priceIds, (ids) => this.readPrices(ids)),
     };
   }
@@ -46,18 +57,31 @@ export class KnownFacts {
   faultOf({ event: { payload } }: ReadEvent, facts: BatchFacts): string | null {
     const subscription = facts.subscriptions.get(payload.subscription_id);
     if (!subscription) return 'the subscription does not exist';
-    if (subscription.userId !== payload.account_id || subscription.modelId !== payload.model_id) return 'the subscription belongs to another account or model';
+    if (subscription.userId !== payload.account_id || subscription.modelId !== payload.model_id)
+      return 'the subscription belongs to another account or model';
     if (payload.kind === 'withdraw') return null;
     const price = facts.prices.get(payload.price_version_id);
-    if (!price || price.modelId !== payload.model_id) return 'the price version does not belong to the model';
+    if (!price || price.modelId !== payload.model_id)
+      return 'the price version does not belong to the model';
     if (payload.kind === 'reap') return null;
-    const usage = { input: payload.input_tokens, cacheRead: payload.cache_read_tokens, cacheWrite: payload.cache_write_tokens, output: payload.output_tokens, reasoning: payload.reasoning_tokens };
+    const usage = {
+      input: payload.input_tokens,
+      cacheRead: payload.cache_read_tokens,
+      cacheWrite: payload.cache_write_tokens,
+      output: payload.output_tokens,
+      reasoning: payload.reasoning_tokens,
+    };
     return chargeMismatch(payload.charge, () => chargeOf(usage, price));
   }
 
   private async readSubscriptions(ids: number[]): Promise<[number, KnownSubscription][]> {
-    const rows: unknown[] = await this.dataSource.query('SELECT id, user_id, model_id FROM subscriptions WHERE id = ANY($1::int[])', [ids]);
-    return rows.map((raw) => subscriptionRow.parse(raw)).map((row) => [row.id, { userId: row.user_id, modelId: row.model_id }]);
+    const rows: unknown[] = await this.dataSource.query(
+      'SELECT id, user_id, model_id FROM subscriptions WHERE id = ANY($1::int[])',
+      [ids],
+    );
+    return rows
+      .map((raw) => subscriptionRow.parse(raw))
+      .map((row) => [row.id, { userId: row.user_id, modelId: row.model_id }]);
   }
 
   private async readPrices(ids: number[]): Promise<[number, KnownPrice][]> {
@@ -65,14 +89,18 @@ export class KnownFacts {
       'SELECT id, model_id, weight_input, weight_output, weight_cache_read, weight_cache_write FROM price_versions WHERE id = ANY($1::int[])',
       [ids],
     );
-    return rows.map((raw) => priceRow.parse(raw)).map(({ id, model_id, ...weights }) => [id, { modelId: model_id, ...weights }]);
+    return rows
+      .map((raw) => priceRow.parse(raw))
+      .map(({ id, model_id, ...weights }) => [id, { modelId: model_id, ...weights }]);
   }
 }
 
 function chargeMismatch(claimed: number, recompute: () => number): string | null {
   try {
     const charge = recompute();
-    return charge === claimed ? null : `the charge is ${charge} by its price version, not ${claimed}`;
+    return charge === claimed
+      ? null
+      : `the charge is ${charge} by its price version, not ${claimed}`;
   } catch (error) {
     if (error instanceof RangeError) return error.message;
     throw error;
@@ -83,9 +111,15 @@ function chargeMismatch(claimed: number, recompute: () => number): string | null
 const INTEGER_MAX = 2_147_483_647;
 
 /** From what is kept, and from PostgreSQL what is not. */
-async function gather<Value>(kept: Map<number, Value>, ids: readonly number[], read: (missing: number[]) => Promise<[number, Value][]>): Promise<Map<number, Value>> {
+async function gather<Value>(
+  kept: Map<number, Value>,
+  ids: readonly number[],
+  read: (missing: number[]) => Promise<[number, Value][]>,
+): Promise<Map<number, Value>> {
   const asked = [...new Set(ids)].filter((id) => id <= INTEGER_MAX);
-  const known = new Map(asked.flatMap((id): [number, Value][] => (kept.has(id) ? [[id, kept.get(id) as Value]] : [])));
+  const known = new Map(
+    asked.flatMap((id): [number, Value][] => (kept.has(id) ? [[id, kept.get(id) as Value]] : [])),
+  );
   const missing = asked.filter((id) => !known.has(id));
   if (missing.length === 0) return known;
   for (const [id, value] of await read(missing)) {

@@ -7,7 +7,13 @@ import { LiveStateService } from '../../live-state/live-state.service.ts';
 import { TokenLedger, type LockedSubscription } from '../../subscriptions/token-ledger.service.ts';
 import type { ReadEvent } from './read-event.ts';
 
-const bookedRow = z.object({ rid: z.string(), seq: z.number(), kind: z.string(), delta: z.coerce.number(), charge: z.coerce.number() });
+const bookedRow = z.object({
+  rid: z.string(),
+  seq: z.number(),
+  kind: z.string(),
+  delta: z.coerce.number(),
+  charge: z.coerce.number(),
+});
 const adoptedRow = z.object({ subscription_id: z.number(), delta: z.coerce.number() });
 
 export interface LiveCorrection {
@@ -29,9 +35,19 @@ export class LateUsage {
   ) {}
 
   /** What Redis does not know of the events that were booked now. */
-  missedBy(booked: readonly ReadEvent[], current: ReadonlyMap<string, string>, { fromJournal }: { fromJournal: boolean }): LiveCorrection[] {
+  missedBy(
+    booked: readonly ReadEvent[],
+    current: ReadonlyMap<string, string>,
+    { fromJournal }: { fromJournal: boolean },
+  ): LiveCorrection[] {
     return booked
-      .filter(({ event, relayed }) => event.payload.kind !== 'withdraw' && (fromJournal || (relayed.epoch !== '' && relayed.epoch !== current.get(this.epochs.shardOf(event.payload.account_id)))))
+      .filter(
+        ({ event, relayed }) =>
+          event.payload.kind !== 'withdraw' &&
+          (fromJournal ||
+            (relayed.epoch !== '' &&
+              relayed.epoch !== current.get(this.epochs.shardOf(event.payload.account_id)))),
+      )
       .map(({ event }) => ({ subscriptionId: event.payload.subscription_id, delta: -event.delta }));
   }
 
@@ -39,21 +55,44 @@ export class LateUsage {
    * Events of today's Redis whose usage a journal has brought before: Redis has debited them after all, so their credit is taken back.
    * Once each: from now on the row has its place in the outbox.
    */
-  async adopt(tx: EntityManager, duplicates: readonly ReadEvent[], current: ReadonlyMap<string, string>): Promise<LiveCorrection[]> {
-    const known = duplicates.filter(({ event, relayed }) => event.payload.kind !== 'withdraw' && relayed.outboxId !== '' && relayed.epoch !== '' && relayed.epoch === current.get(this.epochs.shardOf(event.payload.account_id)));
+  async adopt(
+    tx: EntityManager,
+    duplicates: readonly ReadEvent[],
+    current: ReadonlyMap<string, string>,
+  ): Promise<LiveCorrection[]> {
+    const known = duplicates.filter(
+      ({ event, relayed }) =>
+        event.payload.kind !== 'withdraw' &&
+        relayed.outboxId !== '' &&
+        relayed.epoch !== '' &&
+        relayed.epoch === current.get(this.epochs.shardOf(event.payload.account_id)),
+    );
     if (known.length === 0) return [];
     const [rows]: [unknown[], number] = await tx.query(
       `UPDATE usage_events u SET shard = v.shard, outbox_ms = split_part(v.outbox, '-', 1)::bigint, outbox_n = split_part(v.outbox, '-', 2)::bigint
        FROM unnest($1::date[], $2::uuid[], $3::smallint[], $4::text[], $5::text[]) AS v(day, rid, seq, shard, outbox)
        WHERE u.day = v.day AND u.rid = v.rid AND u.seq = v.seq AND u.shard IS NULL AND u.kind IN ('usage', 'reap') RETURNING u.subscription_id, u.delta`,
-      [known.map(dayOf), known.map(({ event }) => event.rid), known.map(({ event }) => event.seq), known.map(({ relayed }) => relayed.shard), known.map(({ relayed }) => relayed.outboxId)],
+      [
+        known.map(dayOf),
+        known.map(({ event }) => event.rid),
+        known.map(({ event }) => event.seq),
+        known.map(({ relayed }) => relayed.shard),
+        known.map(({ relayed }) => relayed.outboxId),
+      ],
     );
-    return rows.map((row) => adoptedRow.parse(row)).map(({ subscription_id, delta }) => ({ subscriptionId: subscription_id, delta }));
+    return rows
+      .map((row) => adoptedRow.parse(row))
+      .map(({ subscription_id, delta }) => ({ subscriptionId: subscription_id, delta }));
   }
 
-  async correct(tx: EntityManager, corrections: readonly LiveCorrection[], locked: ReadonlyMap<number, LockedSubscription>): Promise<void> {
+  async correct(
+    tx: EntityManager,
+    corrections: readonly LiveCorrection[],
+    locked: ReadonlyMap<number, LockedSubscription>,
+  ): Promise<void> {
     const sums = new Map<number, number>();
-    for (const { subscriptionId, delta } of corrections) sums.set(subscriptionId, (sums.get(subscriptionId) ?? 0) + delta);
+    for (const { subscriptionId, delta } of corrections)
+      sums.set(subscriptionId, (sums.get(subscriptionId) ?? 0) + delta);
     for (const [id, delta] of sums) {
       const subscription = locked.get(id);
       if (!subscription) throw new Error(`subscription ${id} is not locked`);
@@ -65,9 +104,15 @@ export class LateUsage {
 
   /** A correction (seq 1) stands on a reap. Where a journal brought the whole charge as seq 0, it has nothing left to correct. */
   async withoutSuperseded(tx: EntityManager, events: readonly ReadEvent[]): Promise<ReadEvent[]> {
-    const corrections = events.filter(({ event }) => event.payload.kind === 'usage' && event.seq === 1);
+    const corrections = events.filter(
+      ({ event }) => event.payload.kind === 'usage' && event.seq === 1,
+    );
     if (corrections.length === 0) return [...events];
-    const whole = new Set((await this.bookedOf(tx, corrections)).filter(({ kind, seq }) => kind === 'usage' && seq === 0).map(({ rid }) => rid));
+    const whole = new Set(
+      (await this.bookedOf(tx, corrections))
+        .filter(({ kind, seq }) => kind === 'usage' && seq === 0)
+        .map(({ rid }) => rid),
+    );
     return events.filter((read) => !(corrections.includes(read) && whole.has(read.event.rid)));
   }
 
@@ -80,13 +125,28 @@ export class LateUsage {
       const rows = booked.get(rid) ?? [];
       const first = rows.find(({ seq }) => seq === 0);
       const correction = rows.find(({ seq, kind }) => seq === 1 && kind === 'usage');
-      if (first?.kind === 'reap' && !correction) return [{ ...read, event: { rid, seq: 1, delta: payload.charge - first.delta, payload } }];
-      if (!first && correction) return [{ ...read, event: { rid, seq: 0, delta: correction.charge - correction.delta, payload: reapOf(payload) } }];
+      if (first?.kind === 'reap' && !correction)
+        return [{ ...read, event: { rid, seq: 1, delta: payload.charge - first.delta, payload } }];
+      if (!first && correction)
+        return [
+          {
+            ...read,
+            event: {
+              rid,
+              seq: 0,
+              delta: correction.charge - correction.delta,
+              payload: reapOf(payload),
+            },
+          },
+        ];
       return first ? [] : [read];
     });
   }
 
-  private async bookedOf(tx: EntityManager, events: readonly ReadEvent[]): Promise<z.output<typeof bookedRow>[]> {
+  private async bookedOf(
+    tx: EntityManager,
+    events: readonly ReadEvent[],
+  ): Promise<z.output<typeof bookedRow>[]> {
     const rows: unknown[] = await tx.query(
       `SELECT u.rid, u.seq, u.kind, u.delta, u.charge FROM usage_events u JOIN (SELECT * FROM unnest($1::date[], $2::uuid[]) AS w(day, rid)) w USING (day, rid) WHERE u.kind <> 'withdraw'`,
       [events.map(dayOf), events.map(({ event }) => event.rid)],
@@ -95,8 +155,23 @@ export class LateUsage {
   }
 }
 
-function reapOf({ account_id, key_id, subscription_id, model_id, price_version_id, node }: UsageFinal) {
-  return { kind: 'reap' as const, account_id, key_id, subscription_id, model_id, price_version_id, node };
+function reapOf({
+  account_id,
+  key_id,
+  subscription_id,
+  model_id,
+  price_version_id,
+  node,
+}: UsageFinal) {
+  return {
+    kind: 'reap' as const,
+    account_id,
+    key_id,
+    subscription_id,
+    model_id,
+    price_version_id,
+    node,
+  };
 }
 
 function dayOf({ beganAtMs }: ReadEvent): string {

@@ -8,20 +8,33 @@ export interface ReadEvent {
   beganAtMs: number;
 }
 
-export type Reading = { kind: 'event'; read: ReadEvent } | { kind: 'poison'; relayed: RelayedEvent; reason: string };
+export type Reading =
+  | { kind: 'event'; read: ReadEvent }
+  | { kind: 'poison'; relayed: RelayedEvent; reason: string };
 
 const INTEGER = /^-?\d{1,16}$/;
 
 /** Reads texts straight from the outbox. Throws nothing: a poison event must not stop its batch. */
 export function readEvent(relayed: RelayedEvent): Reading {
   const poison = (reason: string): Reading => ({ kind: 'poison', relayed, reason });
-  if (!INTEGER.test(relayed.seq) || !INTEGER.test(relayed.delta)) return poison('seq and delta must be integers');
+  if (!INTEGER.test(relayed.seq) || !INTEGER.test(relayed.delta))
+    return poison('seq and delta must be integers');
   const payload = parseJson(relayed.payload);
   if (payload === undefined) return poison('payload is not JSON');
-  const parsed = usageEventSchema.safeParse({ rid: relayed.rid, seq: Number(relayed.seq), delta: Number(relayed.delta), payload });
+  const parsed = usageEventSchema.safeParse({
+    rid: relayed.rid,
+    seq: Number(relayed.seq),
+    delta: Number(relayed.delta),
+    payload,
+  });
   if (!parsed.success) return poison(firstIssue(parsed.error.issues));
   const fault = faultOf(parsed.data);
-  return fault === null ? { kind: 'event', read: { event: parsed.data, relayed, beganAtMs: uuidTimeMs(parsed.data.rid) } } : poison(fault);
+  return fault === null
+    ? {
+        kind: 'event',
+        read: { event: parsed.data, relayed, beganAtMs: uuidTimeMs(parsed.data.rid) },
+      }
+    : poison(fault);
 }
 
 /** What the shape alone cannot say: which deltas and sequence numbers each kind may carry. Null when sound. */
@@ -32,11 +45,15 @@ function faultOf({ rid, seq, delta, payload }: UsageEvent): string | null {
     case 'usage':
       if (seq === 2) return 'usage has seq 0 or 1';
       if (seq === 0 && delta !== payload.charge) return 'the first charge must equal its delta';
-      return seq === 1 && payload.charge - delta < 0 ? 'a correction cannot take back more than it charges' : null;
+      return seq === 1 && payload.charge - delta < 0
+        ? 'a correction cannot take back more than it charges'
+        : null;
     case 'reap':
       return seq === 0 && delta >= 0 ? null : 'a reap has seq 0 and a delta of 0 or more';
     case 'withdraw':
-      return seq !== 1 && delta >= 0 ? null : 'a withdrawal has seq 0 or 2 and a delta of 0 or more';
+      return seq !== 1 && delta >= 0
+        ? null
+        : 'a withdrawal has seq 0 or 2 and a delta of 0 or more';
   }
 }
 
@@ -63,5 +80,7 @@ function parseJson(text: string): unknown {
 
 function firstIssue(issues: readonly { path: readonly PropertyKey[]; message: string }[]): string {
   const [issue] = issues;
-  return issue ? `${issue.path.map(String).join('.')}: ${issue.message}`.slice(0, 500) : 'does not fit the schema';
+  return issue
+    ? `${issue.path.map(String).join('.')}: ${issue.message}`.slice(0, 500)
+    : 'does not fit the schema';
 }

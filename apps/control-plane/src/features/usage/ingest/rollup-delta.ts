@@ -30,7 +30,12 @@ export interface RollupDelta {
  */
 export function rollupDeltas(events: readonly ReadEvent[], periodLengthMs: number): RollupDelta[] {
   const byKey = new Map<string, RollupDelta>();
-  const rowOf = (read: ReadEvent, who: Requester, upstreamId: number): RollupDelta => rowIn(byKey, { periodMs: Math.floor(read.beganAtMs / periodLengthMs) * periodLengthMs, who, upstreamId });
+  const rowOf = (read: ReadEvent, who: Requester, upstreamId: number): RollupDelta =>
+    rowIn(byKey, {
+      periodMs: Math.floor(read.beganAtMs / periodLengthMs) * periodLengthMs,
+      who,
+      upstreamId,
+    });
   for (const read of events) {
     const { payload, delta, seq } = read.event;
     if (payload.kind === 'reap') addReap(rowOf(read, payload, NO_UPSTREAM), delta, 1);
@@ -46,7 +51,14 @@ export function rollupDeltas(events: readonly ReadEvent[], periodLengthMs: numbe
 export function withoutRequesters(deltas: readonly RollupDelta[]): RollupDelta[] {
   const byKey = new Map<string, RollupDelta>();
   for (const delta of deltas) {
-    addDelta(rowIn(byKey, { periodMs: delta.periodMs, who: { account_id: 0, key_id: 0, model_id: delta.modelId }, upstreamId: delta.upstreamId }), delta);
+    addDelta(
+      rowIn(byKey, {
+        periodMs: delta.periodMs,
+        who: { account_id: 0, key_id: 0, model_id: delta.modelId },
+        upstreamId: delta.upstreamId,
+      }),
+      delta,
+    );
   }
   return inKeyOrder(byKey);
 }
@@ -57,7 +69,13 @@ function inKeyOrder(byKey: ReadonlyMap<string, RollupDelta>): RollupDelta[] {
 
 /** An error is what the caller could not use as an answer; his own hang-up or an empty balance is none. */
 function isError(final: Pick<UsageFinal, 'outcome' | 'status'>): boolean {
-  return final.status >= 400 || final.outcome === 'upstream_failed' || final.outcome === 'upstream_interrupted' || final.outcome === 'node_stopped' || final.outcome === 'node_lost';
+  return (
+    final.status >= 400 ||
+    final.outcome === 'upstream_failed' ||
+    final.outcome === 'upstream_interrupted' ||
+    final.outcome === 'node_stopped' ||
+    final.outcome === 'node_lost'
+  );
 }
 
 function addReap(row: RollupDelta, charge: number, sign: 1 | -1): void {
@@ -79,8 +97,18 @@ function addFinal(row: RollupDelta, final: UsageFinal): void {
 }
 
 function addDelta(row: RollupDelta, delta: RollupDelta): void {
-  for (const sum of ['requests', 'errors', 'charge', 'input', 'cacheRead', 'cacheWrite', 'output'] as const) row[sum] += delta[sum];
-  for (const histogram of ['duration', 'firstToken'] as const) row[histogram] = row[histogram].map((value, bucket) => value + (delta[histogram][bucket] ?? 0));
+  for (const sum of [
+    'requests',
+    'errors',
+    'charge',
+    'input',
+    'cacheRead',
+    'cacheWrite',
+    'output',
+  ] as const)
+    row[sum] += delta[sum];
+  for (const histogram of ['duration', 'firstToken'] as const)
+    row[histogram] = row[histogram].map((value, bucket) => value + (delta[histogram][bucket] ?? 0));
 }
 
 function count(histogram: number[], valueMs: number): void {
@@ -94,8 +122,13 @@ interface Requester {
   model_id: number;
 }
 
-function rowIn(byKey: Map<string, RollupDelta>, { periodMs, who, upstreamId }: { periodMs: number; who: Requester; upstreamId: number }): RollupDelta {
-  const key = [periodMs, who.account_id, who.key_id, who.model_id, upstreamId].map((part) => String(part).padStart(16, '0')).join(':');
+function rowIn(
+  byKey: Map<string, RollupDelta>,
+  { periodMs, who, upstreamId }: { periodMs: number; who: Requester; upstreamId: number },
+): RollupDelta {
+  const key = [periodMs, who.account_id, who.key_id, who.model_id, upstreamId]
+    .map((part) => String(part).padStart(16, '0'))
+    .join(':');
   const known = byKey.get(key);
   if (known) return known;
   const row: RollupDelta = {

@@ -31,8 +31,16 @@ interface RollupTable {
   keys: readonly (keyof typeof KEYS)[];
 }
 
-const HOUR = { column: 'hour', type: 'timestamptz', textOf: (periodMs: number) => new Date(periodMs).toISOString() };
-const DAY = { column: 'day', type: 'date', textOf: (periodMs: number) => new Date(periodMs).toISOString().slice(0, 10) };
+const HOUR = {
+  column: 'hour',
+  type: 'timestamptz',
+  textOf: (periodMs: number) => new Date(periodMs).toISOString(),
+};
+const DAY = {
+  column: 'day',
+  type: 'date',
+  textOf: (periodMs: number) => new Date(periodMs).toISOString().slice(0, 10),
+};
 const WHO = ['user_id', 'key_id', 'model_id', 'upstream_id'] as const;
 const WHAT = ['model_id', 'upstream_id'] as const;
 
@@ -58,10 +66,15 @@ export async function bookRollups(tx: EntityManager, events: readonly ReadEvent[
 }
 
 /** Histograms travel as one flat list of all rows' buckets: PostgreSQL's unnest would flatten a list of lists anyway. */
-function upsertInto({ name, period, keys }: RollupTable): (tx: EntityManager, deltas: readonly RollupDelta[]) => Promise<void> {
+function upsertInto({
+  name,
+  period,
+  keys,
+}: RollupTable): (tx: EntityManager, deltas: readonly RollupDelta[]) => Promise<void> {
   const columns = [period.column, ...keys, ...SUM_NAMES];
   const types = [period.type, ...keys.map(() => 'int'), ...SUM_NAMES.map(() => 'bigint')];
-  const bucketsOf = (parameter: number): string => `($${parameter}::bigint[])[(r.n - 1) * ${BUCKET_COUNT} + 1 : r.n * ${BUCKET_COUNT}]`;
+  const bucketsOf = (parameter: number): string =>
+    `($${parameter}::bigint[])[(r.n - 1) * ${BUCKET_COUNT} + 1 : r.n * ${BUCKET_COUNT}]`;
   const sql = `
     INSERT INTO ${name} AS kept (${columns.join(', ')}, ${HISTOGRAMS.join(', ')})
     SELECT ${columns.map((column) => `r.${column}`).join(', ')}, ${HISTOGRAMS.map((_, index) => bucketsOf(columns.length + 1 + index)).join(', ')}

@@ -38,7 +38,10 @@ export class UsageIngest {
    * Answers what was booked now; the others were duplicates or poison. `fromJournal`: finals of one shard that Redis would not take,
    * each as its first charge; they are numbered here.
    */
-  async ingest(relayed: readonly RelayedEvent[], source: Source = { fromJournal: false }): Promise<ReadEvent[]> {
+  async ingest(
+    relayed: readonly RelayedEvent[],
+    source: Source = { fromJournal: false },
+  ): Promise<ReadEvent[]> {
     const { sound, poison } = await this.judge(relayed);
     try {
       return await this.transactions.run((tx) => this.book(tx, { sound, poison, ...source }));
@@ -49,9 +52,13 @@ export class UsageIngest {
     }
   }
 
-  private async judge(relayed: readonly RelayedEvent[]): Promise<{ sound: ReadEvent[]; poison: DeadLetter[] }> {
+  private async judge(
+    relayed: readonly RelayedEvent[],
+  ): Promise<{ sound: ReadEvent[]; poison: DeadLetter[] }> {
     const readings = relayed.map((event) => readEvent(event));
-    const poison: DeadLetter[] = readings.flatMap((reading) => (reading.kind === 'poison' ? [reading] : []));
+    const poison: DeadLetter[] = readings.flatMap((reading) =>
+      reading.kind === 'poison' ? [reading] : [],
+    );
     const reads = readings.flatMap((reading) => (reading.kind === 'event' ? [reading.read] : []));
     const facts = await this.facts.load(reads);
     const sound: ReadEvent[] = [];
@@ -63,37 +70,71 @@ export class UsageIngest {
     return { sound, poison };
   }
 
-  private async book(tx: EntityManager, { sound, poison, fromJournal }: Batch): Promise<ReadEvent[]> {
-    const epochs = await this.epochs.hold(tx, sound.map((read) => read.event.payload.account_id), { alone: fromJournal });
+  private async book(
+    tx: EntityManager,
+    { sound, poison, fromJournal }: Batch,
+  ): Promise<ReadEvent[]> {
+    const epochs = await this.epochs.hold(
+      tx,
+      sound.map((read) => read.event.payload.account_id),
+      { alone: fromJournal },
+    );
     const newLetters = await bookDeadLetters(tx, poison);
-    const events = fromJournal ? await this.late.numbered(tx, sound) : await this.late.withoutSuperseded(tx, sound);
+    const events = fromJournal
+      ? await this.late.numbered(tx, sound)
+      : await this.late.withoutSuperseded(tx, sound);
     const booked = await this.insertNew(tx, events);
     const adopted = await this.late.adopt(tx, without(events, booked), epochs);
-    const locked = await this.tokens.lock(tx, [...new Set([...booked.map((read) => read.event.payload.subscription_id), ...adopted.map(({ subscriptionId }) => subscriptionId)])]);
+    const locked = await this.tokens.lock(tx, [
+      ...new Set([
+        ...booked.map((read) => read.event.payload.subscription_id),
+        ...adopted.map(({ subscriptionId }) => subscriptionId),
+      ]),
+    ]);
     const overdraftBefore = overdraftsOf(locked);
     await this.tokens.charge(tx, `usage:${randomUUID()}`, netDeltas(booked), locked);
     // Usage first: a correction in this batch may bring the tokens that a withdrawal of the same request takes out.
     for (const read of booked) await this.withdraw(tx, read, locked);
-    await this.late.correct(tx, [...this.late.missedBy(booked, epochs, { fromJournal }), ...adopted], locked);
+    await this.late.correct(
+      tx,
+      [...this.late.missedBy(booked, epochs, { fromJournal }), ...adopted],
+      locked,
+    );
     await bookRollups(tx, booked);
-    await this.raiseAlerts(tx, { overdrawn: overdrawnSince(overdraftBefore, locked), newLetters, reason: poison[0]?.reason });
+    await this.raiseAlerts(tx, {
+      overdrawn: overdrawnSince(overdraftBefore, locked),
+      newLetters,
+      reason: poison[0]?.reason,
+    });
     return booked;
   }
 
   private async insertNew(tx: EntityManager, sound: readonly ReadEvent[]): Promise<ReadEvent[]> {
     if (sound.length === 0) return [];
     const byKey = new Map(sound.map((read) => [keyOf(read.event), read]));
-    const unique = [...byKey.entries()].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, read]) => read);
-    const rows: { rid: string; seq: number }[] = await tx.query(INSERT_USAGE_EVENTS, usageRowParameters(unique));
+    const unique = [...byKey.entries()]
+      .toSorted(([a], [b]) => (a < b ? -1 : 1))
+      .map(([, read]) => read);
+    const rows: { rid: string; seq: number }[] = await tx.query(
+      INSERT_USAGE_EVENTS,
+      usageRowParameters(unique),
+    );
     return rows.flatMap((row) => byKey.get(keyOf(row)) ?? []);
   }
 
-  private async withdraw(tx: EntityManager, { event }: ReadEvent, locked: ReadonlyMap<number, LockedSubscription>): Promise<void> {
+  private async withdraw(
+    tx: EntityManager,
+    { event }: ReadEvent,
+    locked: ReadonlyMap<number, LockedSubscription>,
+  ): Promise<void> {
     if (event.payload.kind !== 'withdraw') return;
     const subscription = locked.get(event.payload.subscription_id);
     if (!subscription) throw new Error(`subscription ${event.payload.subscription_id} vanished`);
     const reference = `withdrawal:${event.rid}:${event.seq}`;
-    const { refund } = await this.tokens.withdraw(tx, subscription, { reference, tokens: event.delta });
+    const { refund } = await this.tokens.withdraw(tx, subscription, {
+      reference,
+      tokens: event.delta,
+    });
     await this.ledger.post(tx, {
       kind: 'refund',
       reference,
@@ -108,8 +149,14 @@ export class UsageIngest {
   }
 
   /** What is refunded to an account after its deletion is given up like the wallet was: nobody could spend it. */
-  private async forfeitOfDeleted(tx: EntityManager, { userId, reference, refund }: { userId: number; reference: string; refund: bigint }): Promise<void> {
-    const deleted: unknown[] = await tx.query('SELECT 1 FROM users WHERE id = $1 AND deleted_at IS NOT NULL', [userId]);
+  private async forfeitOfDeleted(
+    tx: EntityManager,
+    { userId, reference, refund }: { userId: number; reference: string; refund: bigint },
+  ): Promise<void> {
+    const deleted: unknown[] = await tx.query(
+      'SELECT 1 FROM users WHERE id = $1 AND deleted_at IS NOT NULL',
+      [userId],
+    );
     if (deleted.length === 0) return;
     await this.ledger.post(tx, {
       kind: 'forfeit',
@@ -124,17 +171,33 @@ export class UsageIngest {
   }
 
   /** The withdrawal itself is in the books: the account may subscribe again. Later releases (seq 2) find the subscription as it then is. */
-  private async close(tx: EntityManager, subscription: LockedSubscription, payload: Extract<UsagePayload, { kind: 'withdraw' }>): Promise<void> {
+  private async close(
+    tx: EntityManager,
+    subscription: LockedSubscription,
+    payload: Extract<UsagePayload, { kind: 'withdraw' }>,
+  ): Promise<void> {
     await tx.query(
       `UPDATE subscriptions SET status = 'closed', closed_at = now(), revision = revision + 1, updated_at = now() WHERE id = $1 AND status = 'closing' AND withdrawal_id = $2`,
       [subscription.id, payload.withdrawal_id],
     );
   }
 
-  private async raiseAlerts(tx: EntityManager, { overdrawn, newLetters, reason }: { overdrawn: Overdrawn[]; newLetters: number; reason: string | undefined }): Promise<void> {
+  private async raiseAlerts(
+    tx: EntityManager,
+    {
+      overdrawn,
+      newLetters,
+      reason,
+    }: { overdrawn: Overdrawn[]; newLetters: number; reason: string | undefined },
+  ): Promise<void> {
     for (const { subscriptionId, tokens } of overdrawn) {
       const message = `Subscription ${subscriptionId} used or withdrew ${tokens} tokens beyond its balance; they are booked as overdraft`;
-      await this.alerts.raise(tx, { rule: 'overdraft', subject: `subscription:${subscriptionId}`, message, detail: { tokens } });
+      await this.alerts.raise(tx, {
+        rule: 'overdraft',
+        subject: `subscription:${subscriptionId}`,
+        message,
+        detail: { tokens },
+      });
     }
     if (newLetters === 0) return;
     const message = `${newLetters} usage events could not be booked and wait as dead letters, e.g.: ${reason ?? 'unknown'}`;
@@ -150,11 +213,15 @@ export class UsageIngest {
 
   private async bookOne(read: ReadEvent, { fromJournal }: Source): Promise<ReadEvent[]> {
     try {
-      return await this.transactions.run((tx) => this.book(tx, { sound: [read], poison: [], fromJournal }));
+      return await this.transactions.run((tx) =>
+        this.book(tx, { sound: [read], poison: [], fromJournal }),
+      );
     } catch (error) {
       if (!isDataError(error)) throw error;
       const letter = { relayed: read.relayed, reason: `PostgreSQL refused it: ${error.message}` };
-      return this.transactions.run((tx) => this.book(tx, { sound: [], poison: [letter], fromJournal }));
+      return this.transactions.run((tx) =>
+        this.book(tx, { sound: [], poison: [letter], fromJournal }),
+      );
     }
   }
 }
@@ -198,8 +265,14 @@ function overdraftsOf(locked: ReadonlyMap<number, LockedSubscription>): Map<numb
 }
 
 /** Judged at the end of a batch: in between, a withdrawal may stand on a charge whose correction the same batch brings. */
-function overdrawnSince(before: ReadonlyMap<number, number>, locked: ReadonlyMap<number, LockedSubscription>): Overdrawn[] {
+function overdrawnSince(
+  before: ReadonlyMap<number, number>,
+  locked: ReadonlyMap<number, LockedSubscription>,
+): Overdrawn[] {
   return [...locked.values()]
-    .map(({ id, overdraft }) => ({ subscriptionId: id, tokens: overdraft - Math.max(0, before.get(id) ?? 0) }))
+    .map(({ id, overdraft }) => ({
+      subscriptionId: id,
+      tokens: overdraft - Math.max(0, before.get(id) ?? 0),
+    }))
     .filter(({ tokens }) => tokens > 0);
 }

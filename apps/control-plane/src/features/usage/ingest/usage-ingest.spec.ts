@@ -4,7 +4,13 @@ import { BULL_PREFIX, openRedis, type RedisConnection } from '@tollgate/keyspace
 import { Queue, QueueEvents } from 'bullmq';
 import fc from 'fast-check';
 import { uuidv7 } from '../../../platform/http/visitor.ts';
-import { booksOf, reapEvent, usageEvent, withdrawEvent, type EventParts } from '../../../testing/books-under-test.ts';
+import {
+  booksOf,
+  reapEvent,
+  usageEvent,
+  withdrawEvent,
+  type EventParts,
+} from '../../../testing/books-under-test.ts';
 import { startControlPlane, type ControlPlane } from '../../../testing/control-plane-under-test.ts';
 import { keysOf } from '../../../testing/drift-under-test.ts';
 import { REDIS } from '../../../platform/redis/redis.module.ts';
@@ -25,12 +31,17 @@ afterAll(() => plane?.stop());
 /** An account with a subscription of `tokens`, and what its events need. */
 async function subscribed(tokens: number): Promise<EventParts> {
   const [account, model] = [await books.account('1000'), await books.model('1')];
-  await plane.call('POST', '/models/subscribe', { token: account.token, body: { model_id: model.id, tokens } });
+  await plane.call('POST', '/models/subscribe', {
+    token: account.token,
+    body: { model_id: model.id, tokens },
+  });
   return { account, model, subscriptionId: (await books.subscription(account, model)).id };
 }
 
 const stateOf = async ({ subscriptionId }: EventParts) => {
-  const [row] = await books.query('SELECT balance, overdraft FROM subscriptions WHERE id = $1', [subscriptionId]);
+  const [row] = await books.query('SELECT balance, overdraft FROM subscriptions WHERE id = $1', [
+    subscriptionId,
+  ]);
   return { balance: Number(row.balance), overdraft: Number(row.overdraft) };
 };
 const rollupsOf = ({ account }: EventParts) =>
@@ -39,24 +50,47 @@ const rollupsOf = ({ account }: EventParts) =>
      WHERE user_id = $1 GROUP BY upstream_id HAVING sum(requests) <> 0 OR sum(charge) <> 0 ORDER BY upstream_id`,
     [account.id],
   );
-const overdraftAlerts = ({ subscriptionId }: EventParts) => books.query("SELECT detail FROM alerts WHERE rule = 'overdraft' AND subject = $1", [`subscription:${subscriptionId}`]);
-const deadLetters = (rid: string) => books.query('SELECT reason FROM usage_dead_letters WHERE rid = $1', [rid]);
+const overdraftAlerts = ({ subscriptionId }: EventParts) =>
+  books.query("SELECT detail FROM alerts WHERE rule = 'overdraft' AND subject = $1", [
+    `subscription:${subscriptionId}`,
+  ]);
+const deadLetters = (rid: string) =>
+  books.query('SELECT reason FROM usage_dead_letters WHERE rid = $1', [rid]);
 
 describe('a batch', () => {
   test('is debited once, however often and in how many workers it arrives', async () => {
     const parts = await subscribed(10_000);
     const events = Array.from({ length: 50 }, (_, index) => usageEvent(index, parts));
-    await Promise.all(Array.from({ length: 6 }, (_, turn) => worker.process(turn % 2 === 0 ? events : events.toReversed())));
+    await Promise.all(
+      Array.from({ length: 6 }, (_, turn) =>
+        worker.process(turn % 2 === 0 ? events : events.toReversed()),
+      ),
+    );
     expect(await stateOf(parts)).toEqual({ balance: 10_000 - 1_225, overdraft: 0 });
-    expect(await rollupsOf(parts)).toEqual([{ upstream_id: 1, requests: 50, errors: 0, charge: 1_225, input: 1_225 }]);
-    expect(await books.query("SELECT count(*)::int AS entries FROM token_entries WHERE subscription_id = $1 AND kind = 'usage'", [parts.subscriptionId])).toEqual([{ entries: 1 }]);
+    expect(await rollupsOf(parts)).toEqual([
+      { upstream_id: 1, requests: 50, errors: 0, charge: 1_225, input: 1_225 },
+    ]);
+    expect(
+      await books.query(
+        "SELECT count(*)::int AS entries FROM token_entries WHERE subscription_id = $1 AND kind = 'usage'",
+        [parts.subscriptionId],
+      ),
+    ).toEqual([{ entries: 1 }]);
   });
 
   test('takes the oldest tokens first', async () => {
     const parts = await subscribed(100);
-    await plane.call('POST', '/models/renew', { token: parts.account.token, body: { model_id: parts.model.id, tokens: 100 } });
+    await plane.call('POST', '/models/renew', {
+      token: parts.account.token,
+      body: { model_id: parts.model.id, tokens: 100 },
+    });
     await worker.process([usageEvent(130, parts)]);
-    expect(await books.query('SELECT credit_seq::int AS seq, remaining::int AS remaining FROM token_lots WHERE subscription_id = $1 ORDER BY id', [parts.subscriptionId])).toEqual([
+    expect(
+      await books.query(
+        'SELECT credit_seq::int AS seq, remaining::int AS remaining FROM token_lots WHERE subscription_id = $1 ORDER BY id',
+        [parts.subscriptionId],
+      ),
+    ).toEqual([
       { seq: 1, remaining: 0 },
       { seq: 2, remaining: 70 },
     ]);
@@ -64,22 +98,39 @@ describe('a batch', () => {
 
   test('tells each node worker what is in the books, also of duplicates and dead letters', async () => {
     const parts = await subscribed(100);
-    const [good, bad] = [usageEvent(1, { ...parts, final: { node: 'node-ack:3' } }), usageEvent(1, { ...parts, final: { node: 'node-ack:3', charge: 2 }, delta: 2 })];
+    const [good, bad] = [
+      usageEvent(1, { ...parts, final: { node: 'node-ack:3' } }),
+      usageEvent(1, { ...parts, final: { node: 'node-ack:3', charge: 2 }, delta: 2 }),
+    ];
     await worker.process([good, bad]);
     await worker.process([good]);
     const lists: string[] = await plane.app.get(REDIS).lrange('{ack:node-ack:3}', 0, -1);
-    expect(lists.map((text) => JSON.parse(text))).toEqual([[{ rid: good.rid, seq: 0 }, { rid: bad.rid, seq: 0 }], [{ rid: good.rid, seq: 0 }]]);
+    expect(lists.map((text) => JSON.parse(text))).toEqual([
+      [
+        { rid: good.rid, seq: 0 },
+        { rid: bad.rid, seq: 0 },
+      ],
+      [{ rid: good.rid, seq: 0 }],
+    ]);
   });
 });
 
-test('jobs of the queue are booked and acknowledged, and one that is nobody\'s work does not stay', async () => {
+test("jobs of the queue are booked and acknowledged, and one that is nobody's work does not stay", async () => {
   const parts = await subscribed(100);
-  const [connection, listening] = ['spec', 'spec-events'].map((name) => openRedis(plane.services.redisUrl, { role: 'queue_worker', name, onError: () => undefined })) as [RedisConnection, RedisConnection];
+  const [connection, listening] = ['spec', 'spec-events'].map((name) =>
+    openRedis(plane.services.redisUrl, { role: 'queue_worker', name, onError: () => undefined }),
+  ) as [RedisConnection, RedisConnection];
   const queue = new Queue<UsageJob | string>(USAGE_QUEUE, { connection, prefix: BULL_PREFIX });
   const listener = new QueueEvents(USAGE_QUEUE, { connection: listening, prefix: BULL_PREFIX });
   await listener.waitUntilReady();
   try {
-    const jobs = [await queue.add('usage', { events: [usageEvent(40, parts)], refusedForFunds: [{ accountId: parts.account.id, modelId: parts.model.id }] }), await queue.add('usage', 'nonsense')];
+    const jobs = [
+      await queue.add('usage', {
+        events: [usageEvent(40, parts)],
+        refusedForFunds: [{ accountId: parts.account.id, modelId: parts.model.id }],
+      }),
+      await queue.add('usage', 'nonsense'),
+    ];
     await Promise.all(jobs.map((job) => job.waitUntilFinished(listener, 10_000)));
     expect(await stateOf(parts)).toEqual({ balance: 60, overdraft: 0 });
   } finally {
@@ -96,7 +147,10 @@ describe('usage beyond the balance', () => {
     await worker.process([usageEvent(130, parts)]);
     expect(await stateOf(parts)).toEqual({ balance: 0, overdraft: 30 });
     expect(await overdraftAlerts(parts)).toEqual([{ detail: { tokens: 30 } }]);
-    await plane.call('POST', '/models/renew', { token: parts.account.token, body: { model_id: parts.model.id, tokens: 50 } });
+    await plane.call('POST', '/models/renew', {
+      token: parts.account.token,
+      body: { model_id: parts.model.id, tokens: 50 },
+    });
     expect(await stateOf(parts)).toEqual({ balance: 20, overdraft: 0 });
   });
 });
@@ -105,83 +159,145 @@ describe('a withdrawal of more than the books have', () => {
   test.each([
     ['used before', { used: 30, surplus: 20, refunded: 90, overdraft: 20 }],
     ['never bought', { used: 0, surplus: 40, refunded: 100, overdraft: 40 }],
-  ])('refunds what was paid for, books tokens that were %s as overdraft and tells', async (_what, { used, surplus, refunded, overdraft }) => {
-    const parts = await subscribed(100);
-    await worker.process([usageEvent(used, parts)]);
-    await plane.app.get(REDIS).hincrby(keysOf(plane, parts.account.id, parts.model.id), 'bal', surplus - used);
-    const wallet = await books.wallet(parts.account);
-    await plane.call('POST', '/models/unsubscribe', { token: parts.account.token, body: { model_id: parts.model.id } });
-    expect(await stateOf(parts)).toEqual({ balance: 0, overdraft });
-    expect((await books.wallet(parts.account)) - wallet).toBe(BigInt(refunded));
-    expect(await overdraftAlerts(parts)).toEqual([{ detail: { tokens: overdraft } }]);
-  });
+  ])(
+    'refunds what was paid for, books tokens that were %s as overdraft and tells',
+    async (_what, { used, surplus, refunded, overdraft }) => {
+      const parts = await subscribed(100);
+      await worker.process([usageEvent(used, parts)]);
+      await plane.app
+        .get(REDIS)
+        .hincrby(keysOf(plane, parts.account.id, parts.model.id), 'bal', surplus - used);
+      const wallet = await books.wallet(parts.account);
+      await plane.call('POST', '/models/unsubscribe', {
+        token: parts.account.token,
+        body: { model_id: parts.model.id },
+      });
+      expect(await stateOf(parts)).toEqual({ balance: 0, overdraft });
+      expect((await books.wallet(parts.account)) - wallet).toBe(BigInt(refunded));
+      expect(await overdraftAlerts(parts)).toEqual([{ detail: { tokens: overdraft } }]);
+    },
+  );
 
   test.each([
     ['one batch', [[0, 1, 2, 3]]],
-    ['the withdrawals and their correction last', [[0, 1], [2, 3]]],
+    [
+      'the withdrawals and their correction last',
+      [
+        [0, 1],
+        [2, 3],
+      ],
+    ],
     ['the reap last', [[0, 2, 3], [1]]],
-  ])('is no overdraft where the correction it rests on comes no later: %s', async (_order, batches) => {
-    const parts = await subscribed(100);
-    const rid = uuidv7(Date.now());
-    const events = [withdrawEvent(30, parts), reapEvent(70, { ...parts, rid }), withdrawEvent(45, { ...parts, rid, seq: 2 }), usageEvent(25, { ...parts, rid, seq: 1, delta: -45 })];
-    for (const batch of batches) await worker.process(batch.map((index) => events[index] as RelayedEvent));
-    expect(await stateOf(parts)).toEqual({ balance: 0, overdraft: 0 });
-    expect(await overdraftAlerts(parts)).toEqual([]);
-  });
+  ])(
+    'is no overdraft where the correction it rests on comes no later: %s',
+    async (_order, batches) => {
+      const parts = await subscribed(100);
+      const rid = uuidv7(Date.now());
+      const events = [
+        withdrawEvent(30, parts),
+        reapEvent(70, { ...parts, rid }),
+        withdrawEvent(45, { ...parts, rid, seq: 2 }),
+        usageEvent(25, { ...parts, rid, seq: 1, delta: -45 }),
+      ];
+      for (const batch of batches)
+        await worker.process(batch.map((index) => events[index] as RelayedEvent));
+      expect(await stateOf(parts)).toEqual({ balance: 0, overdraft: 0 });
+      expect(await overdraftAlerts(parts)).toEqual([]);
+    },
+  );
 });
 
 describe('a reaped request', () => {
-  test.each([['before', [0, 1]], ['after', [1, 0]]] as const)('that is corrected %s its reap ends as one request with its own charge', async (_when, order) => {
-    const parts = await subscribed(1_000);
-    const rid = uuidv7(Date.now());
-    const events: RelayedEvent[] = [reapEvent(80, { ...parts, rid }), usageEvent(50, { ...parts, rid, seq: 1, delta: -30 })];
-    for (const index of order) await worker.process([events[index] as RelayedEvent]);
-    expect(await stateOf(parts)).toEqual({ balance: 950, overdraft: 0 });
-    expect(await rollupsOf(parts)).toEqual([{ upstream_id: 1, requests: 1, errors: 0, charge: 50, input: 50 }]);
-  });
+  test.each([
+    ['before', [0, 1]],
+    ['after', [1, 0]],
+  ] as const)(
+    'that is corrected %s its reap ends as one request with its own charge',
+    async (_when, order) => {
+      const parts = await subscribed(1_000);
+      const rid = uuidv7(Date.now());
+      const events: RelayedEvent[] = [
+        reapEvent(80, { ...parts, rid }),
+        usageEvent(50, { ...parts, rid, seq: 1, delta: -30 }),
+      ];
+      for (const index of order) await worker.process([events[index] as RelayedEvent]);
+      expect(await stateOf(parts)).toEqual({ balance: 950, overdraft: 0 });
+      expect(await rollupsOf(parts)).toEqual([
+        { upstream_id: 1, requests: 1, errors: 0, charge: 50, input: 50 },
+      ]);
+    },
+  );
 
   test('counts as an error of no upstream until its correction comes', async () => {
     const parts = await subscribed(1_000);
     await worker.process([reapEvent(80, parts)]);
-    expect(await rollupsOf(parts)).toEqual([{ upstream_id: 0, requests: 1, errors: 1, charge: 80, input: 0 }]);
+    expect(await rollupsOf(parts)).toEqual([
+      { upstream_id: 0, requests: 1, errors: 1, charge: 80, input: 0 },
+    ]);
   });
 });
 
 describe('a poison event', () => {
   const cases: [string, (parts: EventParts) => RelayedEvent][] = [
     ['payload that is no JSON', (parts) => ({ ...usageEvent(1, parts), payload: '{"kind":' })],
-    ['10 MB of payload', (parts) => ({ ...usageEvent(1, parts), payload: `"${'x'.repeat(10_000_000)}"` })],
-    ['a NUL in the payload', (parts) => ({ ...usageEvent(1, parts), payload: '{"kind":"us\u0000age"}' })],
+    [
+      '10 MB of payload',
+      (parts) => ({ ...usageEvent(1, parts), payload: `"${'x'.repeat(10_000_000)}"` }),
+    ],
+    [
+      'a NUL in the payload',
+      (parts) => ({ ...usageEvent(1, parts), payload: '{"kind":"us\u0000age"}' }),
+    ],
     ['a NUL inside a field', (parts) => usageEvent(1, { ...parts, final: { node: 'a\u0000b' } })],
     ['a negative count', (parts) => usageEvent(1, { ...parts, final: { output_tokens: -5 } })],
     ['a fractional delta', (parts) => ({ ...usageEvent(1, parts), delta: '1.5' })],
     ['a negative zero delta', (parts) => ({ ...usageEvent(1, parts), delta: '-0x' })],
     ['an absurd delta', (parts) => ({ ...usageEvent(1, parts), delta: '99999999999999999999' })],
-    ['a charge that is not what its price version makes of it', (parts) => usageEvent(1, { ...parts, delta: 2, final: { charge: 2 } })],
-    ['a price version of another model', (parts) => usageEvent(1, { ...parts, final: { price_version_id: 999_999 } })],
-    ['a subscription that does not exist', (parts) => usageEvent(1, { ...parts, subscriptionId: 999_999 })],
-    ["another account's subscription", (parts) => usageEvent(1, { ...parts, final: { account_id: 1 } })],
-    ['a rid that is no UUIDv7', (parts) => usageEvent(1, { ...parts, rid: '7c9e6679-7425-40de-944b-e07fc1f90ae7' })],
+    [
+      'a charge that is not what its price version makes of it',
+      (parts) => usageEvent(1, { ...parts, delta: 2, final: { charge: 2 } }),
+    ],
+    [
+      'a price version of another model',
+      (parts) => usageEvent(1, { ...parts, final: { price_version_id: 999_999 } }),
+    ],
+    [
+      'a subscription that does not exist',
+      (parts) => usageEvent(1, { ...parts, subscriptionId: 999_999 }),
+    ],
+    [
+      "another account's subscription",
+      (parts) => usageEvent(1, { ...parts, final: { account_id: 1 } }),
+    ],
+    [
+      'a rid that is no UUIDv7',
+      (parts) => usageEvent(1, { ...parts, rid: '7c9e6679-7425-40de-944b-e07fc1f90ae7' }),
+    ],
     ['an unknown seq', (parts) => usageEvent(1, { ...parts, seq: 7 })],
     ['an unknown field', (parts) => usageEvent(1, { ...parts, final: { surprise: 1 } as never })],
   ];
 
-  test.each(cases)('with %s becomes a dead letter once, and its batch commits', async (_what, make) => {
-    const parts = await subscribed(100);
-    const poison = make(parts);
-    const neighbour = usageEvent(7, parts);
-    await worker.process([poison, neighbour]);
-    await worker.process([poison, neighbour]);
-    expect(await stateOf(parts)).toEqual({ balance: 93, overdraft: 0 });
-    expect(await deadLetters(poison.rid)).toHaveLength(1);
-  });
+  test.each(cases)(
+    'with %s becomes a dead letter once, and its batch commits',
+    async (_what, make) => {
+      const parts = await subscribed(100);
+      const poison = make(parts);
+      const neighbour = usageEvent(7, parts);
+      await worker.process([poison, neighbour]);
+      await worker.process([poison, neighbour]);
+      expect(await stateOf(parts)).toEqual({ balance: 93, overdraft: 0 });
+      expect(await deadLetters(poison.rid)).toHaveLength(1);
+    },
+  );
 
   test('that only PostgreSQL can judge is found by booking its batch one by one', async () => {
     const parts = await subscribed(100);
     const poison = usageEvent(1, { ...parts, final: { upstream_id: 3_000_000_000, attempts: [] } });
     await worker.process([usageEvent(7, parts), poison, usageEvent(8, parts)]);
     expect(await stateOf(parts)).toEqual({ balance: 85, overdraft: 0 });
-    expect(await deadLetters(poison.rid)).toMatchObject([{ reason: expect.stringContaining('PostgreSQL refused it') }]);
+    expect(await deadLetters(poison.rid)).toMatchObject([
+      { reason: expect.stringContaining('PostgreSQL refused it') },
+    ]);
   });
 });
 
@@ -192,31 +308,61 @@ test('roll-ups equal the raw rows whatever the order, batches and repetitions of
     isReaped: fc.boolean(),
     reaped: fc.integer({ min: 0, max: 500 }),
     isCorrected: fc.boolean(),
-    outcome: fc.constantFrom('completed' as const, 'client_closed' as const, 'upstream_failed' as const, 'node_lost' as const),
+    outcome: fc.constantFrom(
+      'completed' as const,
+      'client_closed' as const,
+      'upstream_failed' as const,
+      'node_lost' as const,
+    ),
     upstream: fc.constantFrom(1, 2, null),
     durationMs: fc.integer({ min: 0, max: 400_000 }),
     keyId: fc.integer({ min: 1, max: 3 }),
   });
   await fc.assert(
-    fc.asyncProperty(fc.array(request, { minLength: 1, maxLength: 25 }), fc.infiniteStream(fc.nat({ max: 1_000 })), async (requests, random) => {
-      const parts = await subscribed(5_000);
-      const events = requests.flatMap((one): RelayedEvent[] => {
-        const rid = uuidv7(Date.now() - one.agoMs);
-        const final = { outcome: one.outcome, upstream_id: one.upstream, duration_ms: one.durationMs };
-        const common = { ...parts, rid, keyId: one.keyId };
-        if (!one.isReaped) return [usageEvent(one.tokens, { ...common, final })];
-        const reap = reapEvent(one.reaped, common);
-        return one.isCorrected ? [reap, usageEvent(one.tokens, { ...common, seq: 1, delta: one.tokens - one.reaped, final })] : [reap];
-      });
-      const next = () => random.next().value as number;
-      const shuffled = [...events, ...events.slice(0, 5)].map((event) => ({ event, at: next() })).toSorted((a, b) => a.at - b.at).map(({ event }) => event);
-      const batches = [shuffled.slice(0, shuffled.length / 3), shuffled.slice(shuffled.length / 3, shuffled.length / 2), shuffled.slice(shuffled.length / 2)];
-      await Promise.all(batches.map((batch) => worker.process(batch)));
-      await expectRollupsToEqualRawRows(parts);
-      const used = events.reduce((sum, event) => sum + Number(event.delta), 0);
-      const state = await stateOf(parts);
-      expect(state.balance - state.overdraft).toBe(5_000 - used);
-    }),
+    fc.asyncProperty(
+      fc.array(request, { minLength: 1, maxLength: 25 }),
+      fc.infiniteStream(fc.nat({ max: 1_000 })),
+      async (requests, random) => {
+        const parts = await subscribed(5_000);
+        const events = requests.flatMap((one): RelayedEvent[] => {
+          const rid = uuidv7(Date.now() - one.agoMs);
+          const final = {
+            outcome: one.outcome,
+            upstream_id: one.upstream,
+            duration_ms: one.durationMs,
+          };
+          const common = { ...parts, rid, keyId: one.keyId };
+          if (!one.isReaped) return [usageEvent(one.tokens, { ...common, final })];
+          const reap = reapEvent(one.reaped, common);
+          return one.isCorrected
+            ? [
+                reap,
+                usageEvent(one.tokens, {
+                  ...common,
+                  seq: 1,
+                  delta: one.tokens - one.reaped,
+                  final,
+                }),
+              ]
+            : [reap];
+        });
+        const next = () => random.next().value as number;
+        const shuffled = [...events, ...events.slice(0, 5)]
+          .map((event) => ({ event, at: next() }))
+          .toSorted((a, b) => a.at - b.at)
+          .map(({ event }) => event);
+        const batches = [
+          shuffled.slice(0, shuffled.length / 3),
+          shuffled.slice(shuffled.length / 3, shuffled.length / 2),
+          shuffled.slice(shuffled.length / 2),
+        ];
+        await Promise.all(batches.map((batch) => worker.process(batch)));
+        await expectRollupsToEqualRawRows(parts);
+        const used = events.reduce((sum, event) => sum + Number(event.delta), 0);
+        const state = await stateOf(parts);
+        expect(state.balance - state.overdraft).toBe(5_000 - used);
+      },
+    ),
     { numRuns: 25 },
   );
   expect(await books.violations()).toEqual({});
@@ -225,27 +371,58 @@ test('roll-ups equal the raw rows whatever the order, batches and repetitions of
 describe('totals over all accounts', () => {
   test('are kept while several workers add to the same hour, in whatever order their batches name the models', async () => {
     const [one, other] = [await subscribed(100_000), await subscribed(100_000)];
-    const batches = Array.from({ length: 12 }, (_, turn) => Array.from({ length: 10 }, (__, index) => usageEvent(1, (turn + index) % 2 === 0 ? one : other)));
+    const batches = Array.from({ length: 12 }, (_, turn) =>
+      Array.from({ length: 10 }, (__, index) =>
+        usageEvent(1, (turn + index) % 2 === 0 ? one : other),
+      ),
+    );
     await Promise.all(batches.map((batch) => worker.process(batch)));
-    const totals = await books.query('SELECT model_id, sum(requests)::int AS requests, sum(charge)::int AS charge, sum(duration_histogram[8])::int AS timed FROM usage_totals_daily WHERE model_id = ANY($1) GROUP BY 1 ORDER BY 1', [[one.model.id, other.model.id]]);
-    expect(totals).toEqual([one, other].map(({ model }) => ({ model_id: model.id, requests: 60, charge: 60, timed: 60 })));
+    const totals = await books.query(
+      'SELECT model_id, sum(requests)::int AS requests, sum(charge)::int AS charge, sum(duration_histogram[8])::int AS timed FROM usage_totals_daily WHERE model_id = ANY($1) GROUP BY 1 ORDER BY 1',
+      [[one.model.id, other.model.id]],
+    );
+    expect(totals).toEqual(
+      [one, other].map(({ model }) => ({
+        model_id: model.id,
+        requests: 60,
+        charge: 60,
+        timed: 60,
+      })),
+    );
     expect(await books.violations()).toEqual({});
   });
 
   test('that lack what an older release booked without them are rebuilt while usage goes on', async () => {
     const parts = await subscribed(1_000);
     await worker.process([usageEvent(5, parts), reapEvent(7, parts)]);
-    await books.query('UPDATE usage_totals SET requests = requests - 1, duration_histogram[9] = duration_histogram[9] + 1; DELETE FROM usage_totals_daily');
-    expect(Object.keys(await books.violations())).toEqual(['the totals are not the sums of the roll-ups', 'the totals of days are not the sums of the roll-ups']);
-    await Promise.all([rebuildTotals(plane.dataSource), ...Array.from({ length: 8 }, () => worker.process([usageEvent(3, parts)]))]);
+    await books.query(
+      'UPDATE usage_totals SET requests = requests - 1, duration_histogram[9] = duration_histogram[9] + 1; DELETE FROM usage_totals_daily',
+    );
+    expect(Object.keys(await books.violations())).toEqual([
+      'the totals are not the sums of the roll-ups',
+      'the totals of days are not the sums of the roll-ups',
+    ]);
+    await Promise.all([
+      rebuildTotals(plane.dataSource),
+      ...Array.from({ length: 8 }, () => worker.process([usageEvent(3, parts)])),
+    ]);
     expect(await books.violations()).toEqual({});
   });
 
   test('of an older installation are filled from its roll-ups', async () => {
-    await worker.process([usageEvent(5, await subscribed(100)), reapEvent(7, await subscribed(100))]);
-    const read = () => Promise.all(['usage_totals ORDER BY hour', 'usage_totals_daily ORDER BY day'].map((table) => books.query(`SELECT * FROM ${table}, model_id, upstream_id`)));
+    await worker.process([
+      usageEvent(5, await subscribed(100)),
+      reapEvent(7, await subscribed(100)),
+    ]);
+    const read = () =>
+      Promise.all(
+        ['usage_totals ORDER BY hour', 'usage_totals_daily ORDER BY day'].map((table) =>
+          books.query(`SELECT * FROM ${table}, model_id, upstream_id`),
+        ),
+      );
     const kept = await read();
-    const exists = async () => (await books.query("SELECT to_regclass('usage_totals') IS NOT NULL AS exists"))[0].exists;
+    const exists = async () =>
+      (await books.query("SELECT to_regclass('usage_totals') IS NOT NULL AS exists"))[0].exists;
     while (await exists()) await plane.dataSource.undoLastMigration();
     await plane.dataSource.runMigrations();
     expect(await read()).toEqual(kept);
@@ -271,9 +448,19 @@ async function expectRollupsToEqualRawRows({ account, model }: EventParts): Prom
     [account.id],
   );
   expect(rollups).toEqual(raw);
-  const totals = await books.query('SELECT hour, upstream_id, requests::int, errors::int, charge::int, input_tokens::int AS input FROM usage_totals WHERE model_id = $1 AND (requests <> 0 OR charge <> 0) ORDER BY 1, 2', [model.id]);
-  const overKeys = Map.groupBy(raw as { hour: Date; upstream_id: number }[], (row) => `${row.hour.toISOString()} ${row.upstream_id}`);
-  expect(totals.map((row: { hour: Date; upstream_id: number }) => `${row.hour.toISOString()} ${row.upstream_id}`)).toEqual([...overKeys.keys()].toSorted(byHourAndUpstream));
+  const totals = await books.query(
+    'SELECT hour, upstream_id, requests::int, errors::int, charge::int, input_tokens::int AS input FROM usage_totals WHERE model_id = $1 AND (requests <> 0 OR charge <> 0) ORDER BY 1, 2',
+    [model.id],
+  );
+  const overKeys = Map.groupBy(
+    raw as { hour: Date; upstream_id: number }[],
+    (row) => `${row.hour.toISOString()} ${row.upstream_id}`,
+  );
+  expect(
+    totals.map(
+      (row: { hour: Date; upstream_id: number }) => `${row.hour.toISOString()} ${row.upstream_id}`,
+    ),
+  ).toEqual([...overKeys.keys()].toSorted(byHourAndUpstream));
   expect(sumOf(totals)).toEqual(sumOf(raw));
 }
 
@@ -282,5 +469,10 @@ function byHourAndUpstream(a: string, b: string): number {
 }
 
 function sumOf(rows: readonly Record<string, number>[]): Record<string, number> {
-  return Object.fromEntries(['requests', 'errors', 'charge', 'input'].map((name) => [name, rows.reduce((sum, row) => sum + (row[name] ?? 0), 0)]));
+  return Object.fromEntries(
+    ['requests', 'errors', 'charge', 'input'].map((name) => [
+      name,
+      rows.reduce((sum, row) => sum + (row[name] ?? 0), 0),
+    ]),
+  );
 }

@@ -30,7 +30,8 @@ export class UsagePartitions implements OnApplicationBootstrap {
   }
 
   async maintain(nowMs: number): Promise<void> {
-    for (let offset = -DAYS_BEHIND; offset <= DAYS_AHEAD; offset += 1) await this.create(nowMs + offset * DAY_MS);
+    for (let offset = -DAYS_BEHIND; offset <= DAYS_AHEAD; offset += 1)
+      await this.create(nowMs + offset * DAY_MS);
     const retentionDays = this.config.USAGE_RETENTION_DAYS;
     if (retentionDays > 0) await this.dropBefore(nowMs - retentionDays * DAY_MS);
   }
@@ -40,21 +41,30 @@ export class UsagePartitions implements OnApplicationBootstrap {
     await this.transactions.run(async (tx) => {
       await tx.query('SELECT pg_advisory_xact_lock($1)', [MAINTENANCE_LOCK]);
       // Rows that came before their partition live in the default one, where they stay as good as anywhere.
-      const stray: unknown[] = await tx.query('SELECT 1 FROM usage_events_default WHERE day = $1 LIMIT 1', [from]);
+      const stray: unknown[] = await tx.query(
+        'SELECT 1 FROM usage_events_default WHERE day = $1 LIMIT 1',
+        [from],
+      );
       if (stray.length > 0) return;
-      await tx.query(`CREATE TABLE IF NOT EXISTS usage_events_${from.replaceAll('-', '')} PARTITION OF usage_events FOR VALUES FROM ('${from}') TO ('${to}')`);
+      await tx.query(
+        `CREATE TABLE IF NOT EXISTS usage_events_${from.replaceAll('-', '')} PARTITION OF usage_events FOR VALUES FROM ('${from}') TO ('${to}')`,
+      );
     });
   }
 
   private async dropBefore(limitMs: number): Promise<void> {
-    const rows: { name: string }[] = await this.dataSource.query("SELECT c.relname AS name FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid WHERE i.inhparent = 'usage_events'::regclass");
+    const rows: { name: string }[] = await this.dataSource.query(
+      "SELECT c.relname AS name FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid WHERE i.inhparent = 'usage_events'::regclass",
+    );
     for (const { name } of rows) {
       const [, year, month, day] = PARTITION.exec(name) ?? [];
       if (year === undefined || `${year}-${month}-${day}` >= dayOf(limitMs)) continue;
       await this.dataSource.query(`DROP TABLE IF EXISTS ${name}`);
       this.logger.log(`dropped ${name}: it is older than the retention`);
     }
-    await this.transactions.run((tx) => tx.query('DELETE FROM usage_events_default WHERE day < $1', [dayOf(limitMs)]));
+    await this.transactions.run((tx) =>
+      tx.query('DELETE FROM usage_events_default WHERE day < $1', [dayOf(limitMs)]),
+    );
   }
 }
 

@@ -9,9 +9,14 @@ interface Column {
   of(read: ReadEvent): Cell;
 }
 
-const final = (read: (payload: UsageFinal) => Cell) => (event: ReadEvent): Cell => (event.event.payload.kind === 'usage' ? read(event.event.payload) : null);
-const request = (read: (payload: Exclude<UsagePayload, { kind: 'withdraw' }>) => Cell) => (event: ReadEvent): Cell =>
-  event.event.payload.kind === 'withdraw' ? null : read(event.event.payload);
+const final =
+  (read: (payload: UsageFinal) => Cell) =>
+  (event: ReadEvent): Cell =>
+    event.event.payload.kind === 'usage' ? read(event.event.payload) : null;
+const request =
+  (read: (payload: Exclude<UsagePayload, { kind: 'withdraw' }>) => Cell) =>
+  (event: ReadEvent): Cell =>
+    event.event.payload.kind === 'withdraw' ? null : read(event.event.payload);
 
 /** usage_events, column by column: the one place that maps an event to its row. */
 const COLUMNS: readonly Column[] = [
@@ -36,7 +41,11 @@ const COLUMNS: readonly Column[] = [
   { name: 'status', type: 'integer', of: final((payload) => payload.status) },
   { name: 'input_tokens', type: 'bigint', of: final((payload) => payload.input_tokens) },
   { name: 'cache_read_tokens', type: 'bigint', of: final((payload) => payload.cache_read_tokens) },
-  { name: 'cache_write_tokens', type: 'bigint', of: final((payload) => payload.cache_write_tokens) },
+  {
+    name: 'cache_write_tokens',
+    type: 'bigint',
+    of: final((payload) => payload.cache_write_tokens),
+  },
   { name: 'output_tokens', type: 'bigint', of: final((payload) => payload.output_tokens) },
   { name: 'reasoning_tokens', type: 'bigint', of: final((payload) => payload.reasoning_tokens) },
   // Out of the rid, never the payload's own figure: a reap knows no other, and its correction must land in the same hour.

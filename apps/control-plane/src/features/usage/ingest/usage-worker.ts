@@ -17,13 +17,31 @@ const STALLED_CHECK_MS = 5_000;
 const STALLED_COUNT_MAX = 1_000_000;
 
 const text = z.string();
-const UNREADABLE: RelayedEvent = { shard: '', epoch: '', outboxId: '', rid: '', seq: '', delta: '', payload: '' };
+const UNREADABLE: RelayedEvent = {
+  shard: '',
+  epoch: '',
+  outboxId: '',
+  rid: '',
+  seq: '',
+  delta: '',
+  payload: '',
+};
 /** Lenient on purpose: what an event says is judged one by one, so that a poison event cannot fail its batch. */
-const relayedSchema = z.object({ shard: text.catch(''), epoch: text.catch(''), outboxId: text.catch(''), rid: text.catch(''), seq: text.catch(''), delta: text.catch(''), payload: text.catch('') });
+const relayedSchema = z.object({
+  shard: text.catch(''),
+  epoch: text.catch(''),
+  outboxId: text.catch(''),
+  rid: text.catch(''),
+  seq: text.catch(''),
+  delta: text.catch(''),
+  payload: text.catch(''),
+});
 const jobSchema = z
   .object({
     events: z.array(relayedSchema.catch(UNREADABLE)),
-    refusedForFunds: z.array(z.object({ accountId: z.number().int(), modelId: z.number().int() })).catch([]),
+    refusedForFunds: z
+      .array(z.object({ accountId: z.number().int(), modelId: z.number().int() }))
+      .catch([]),
   })
   .catch({ events: [UNREADABLE], refusedForFunds: [] });
 
@@ -65,7 +83,11 @@ export class UsageWorker implements OnModuleInit {
   /** Once it is in the books, in any way: also duplicates, whose first acknowledgement may be lost, and dead letters, which no repetition would change. */
   private async acknowledge(events: readonly RelayedEvent[]): Promise<void> {
     try {
-      await Promise.all([...acknowledgementsOf(events)].map(([node, list]) => this.acknowledgements.push(node, list)));
+      await Promise.all(
+        [...acknowledgementsOf(events)].map(([node, list]) =>
+          this.acknowledgements.push(node, list),
+        ),
+      );
     } catch (error) {
       // The node emits again what was not acknowledged, and then hears of it.
       this.logger.warn(error, 'acknowledgements could not be pushed');
@@ -81,6 +103,16 @@ export class UsageWorker implements OnModuleInit {
       model_id: withdrawn.modelId,
       withdrawal_id: withdrawn.withdrawalId,
     };
-    await this.process([{ shard: '', epoch: '', outboxId: '', rid: withdrawn.withdrawalId, seq: '0', delta: String(withdrawn.tokens), payload: JSON.stringify(payload) }]);
+    await this.process([
+      {
+        shard: '',
+        epoch: '',
+        outboxId: '',
+        rid: withdrawn.withdrawalId,
+        seq: '0',
+        delta: String(withdrawn.tokens),
+        payload: JSON.stringify(payload),
+      },
+    ]);
   }
 }

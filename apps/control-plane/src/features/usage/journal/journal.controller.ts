@@ -20,6 +20,11 @@ export class JournalController {
     @Headers(JOURNAL_HEADERS.at) at = '',
     @Headers(JOURNAL_HEADERS.proof) proof = '',
   ): Promise<JournalReceipt> {
-    return this.journal.take({ node, atMs: Number(at), proof, body: request.rawBody ?? Buffer.alloc(0) });
+    return this.journal.take({
+      node,
+      atMs: Number(at),
+      proof,
+      body: request.rawBody ?? Buffer.alloc(0),
+    });
   }
 }

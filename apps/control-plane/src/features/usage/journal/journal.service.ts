@@ -1,5 +1,10 @@
 import { Injectable, Logger } from '@nestjs/common';
-import { journalUploadSchema, type JournalReceipt, type JournalUpload, type RelayedEvent } from '@tollgate/contracts';
+import {
+  journalUploadSchema,
+  type JournalReceipt,
+  type JournalUpload,
+  type RelayedEvent,
+} from '@tollgate/contracts';
 import { z } from 'zod';
 import { Refusal } from '../../../platform/http/refusal.ts';
 import { ShardEpochs } from '../../epochs/shard-epochs.ts';
@@ -34,12 +39,16 @@ export class JournalService {
   /** Answers the request ids that are in the books now, dead letters included. Idempotent. */
   async take(upload: ProvenUpload): Promise<JournalReceipt> {
     const isYoung = Math.abs(Date.now() - upload.atMs) <= PROOF_AGE_MAX_MS;
-    if (!isYoung || !(await this.nodes.isJournalProven(upload))) throw new Refusal('unauthenticated');
+    if (!isYoung || !(await this.nodes.isJournalProven(upload)))
+      throw new Refusal('unauthenticated');
     const { finals } = this.read(upload.body);
     const shards = Map.groupBy(finals, ({ payload }) => this.shardOf(payload));
     let isNew = 0;
-    for (const ofShard of shards.values()) isNew += (await this.usage.ingest(ofShard.map(toEvent), { fromJournal: true })).length;
-    this.logger.log(`${upload.node} handed over ${finals.length} finals; ${isNew} were not in the books`);
+    for (const ofShard of shards.values())
+      isNew += (await this.usage.ingest(ofShard.map(toEvent), { fromJournal: true })).length;
+    this.logger.log(
+      `${upload.node} handed over ${finals.length} finals; ${isNew} were not in the books`,
+    );
     return { booked: finals.map(({ rid }) => rid) };
   }
 
@@ -59,7 +68,15 @@ export class JournalService {
 
 /** As if it were the first charge; without an outbox behind it. */
 function toEvent({ rid, payload }: JournalUpload['finals'][number]): RelayedEvent {
-  return { shard: '', epoch: '', outboxId: '', rid, seq: '0', delta: String(chargedOf(payload)?.charge ?? ''), payload };
+  return {
+    shard: '',
+    epoch: '',
+    outboxId: '',
+    rid,
+    seq: '0',
+    delta: String(chargedOf(payload)?.charge ?? ''),
+    payload,
+  };
 }
 
 function chargedOf(payload: string): z.output<typeof chargedSchema> | undefined {

@@ -1,7 +1,18 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { hashCredential, JOURNAL_HEADERS, JOURNAL_PATH, proveJournal, type RelayedEvent } from '@tollgate/contracts';
+import {
+  hashCredential,
+  JOURNAL_HEADERS,
+  JOURNAL_PATH,
+  proveJournal,
+  type RelayedEvent,
+} from '@tollgate/contracts';
 import { shardOf } from '@tollgate/keyspace';
-import { booksOf, reapEvent, usageEvent, type EventParts } from '../../../testing/books-under-test.ts';
+import {
+  booksOf,
+  reapEvent,
+  usageEvent,
+  type EventParts,
+} from '../../../testing/books-under-test.ts';
 import { startControlPlane, type ControlPlane } from '../../../testing/control-plane-under-test.ts';
 import { eventually } from '../../../testing/eventually.ts';
 import { uuidv7 } from '../../../platform/http/visitor.ts';
@@ -21,16 +32,27 @@ afterAll(() => plane?.stop());
 
 async function subscribed(tokens: number): Promise<EventParts> {
   const [account, model] = [await books.account('1000'), await books.model('1')];
-  await plane.call('POST', '/models/subscribe', { token: account.token, body: { model_id: model.id, tokens } });
+  await plane.call('POST', '/models/subscribe', {
+    token: account.token,
+    body: { model_id: model.id, tokens },
+  });
   return { account, model, subscriptionId: (await books.subscription(account, model)).id };
 }
 
-async function handOver(events: readonly RelayedEvent[], { credential = plane.environment['FLEET_CREDENTIAL'] ?? '', atMs = Date.now(), spoil = '' } = {}) {
+async function handOver(
+  events: readonly RelayedEvent[],
+  { credential = plane.environment['FLEET_CREDENTIAL'] ?? '', atMs = Date.now(), spoil = '' } = {},
+) {
   const body = JSON.stringify({ finals: events.map(({ rid, payload }) => ({ rid, payload })) });
   const response = await fetch(`${plane.url}${JOURNAL_PATH}`, {
     method: 'POST',
     body: body + spoil,
-    headers: { 'content-type': 'application/json', [JOURNAL_HEADERS.node]: NODE, [JOURNAL_HEADERS.at]: String(atMs), [JOURNAL_HEADERS.proof]: proveJournal({ node: NODE, atMs, body }, hashCredential(credential)) },
+    headers: {
+      'content-type': 'application/json',
+      [JOURNAL_HEADERS.node]: NODE,
+      [JOURNAL_HEADERS.at]: String(atMs),
+      [JOURNAL_HEADERS.proof]: proveJournal({ node: NODE, atMs, body }, hashCredential(credential)),
+    },
   });
   return { status: response.status, body: await response.json() };
 }
@@ -39,9 +61,14 @@ const balances = async ({ account, model }: EventParts) => {
   const row = await books.subscription(account, model);
   return { books: Number(row.balance), redis: (await books.live(account, model))?.balance };
 };
-const closeAt = (parts: EventParts, balance: number) => eventually(async () => expect(await balances(parts)).toEqual({ books: balance, redis: balance }));
+const closeAt = (parts: EventParts, balance: number) =>
+  eventually(async () => expect(await balances(parts)).toEqual({ books: balance, redis: balance }));
 /** As the relay would hand it over in the epoch the shard is in now, or in one that is gone. */
-const relayed = async (event: RelayedEvent, { account }: EventParts, epoch?: string): Promise<RelayedEvent> => {
+const relayed = async (
+  event: RelayedEvent,
+  { account }: EventParts,
+  epoch?: string,
+): Promise<RelayedEvent> => {
   const shard = shardOf(account.id, Number(plane.environment['SHARDS']));
   const [row] = await books.query('SELECT epoch FROM shard_epochs WHERE shard = $1', [shard]);
   return { ...event, shard, outboxId: `${Date.now()}-1`, epoch: epoch ?? row.epoch };
@@ -51,7 +78,8 @@ describe('a final out of a journal', () => {
   test('is booked once however often it is handed over, and reaches Redis as a credit', async () => {
     const parts = await subscribed(1_000);
     const final = usageEvent(40, parts);
-    for (let turn = 0; turn < 3; turn += 1) expect(await handOver([final])).toEqual({ status: 200, body: { booked: [final.rid] } });
+    for (let turn = 0; turn < 3; turn += 1)
+      expect(await handOver([final])).toEqual({ status: 200, body: { booked: [final.rid] } });
     await closeAt(parts, 960);
   });
 
@@ -76,7 +104,9 @@ describe('a final out of a journal', () => {
     await worker.process([event]);
     await worker.process([event]);
     // Redis' own settlement, which a real event stands for, is not played here.
-    await eventually(async () => expect(await balances(parts)).toEqual({ books: 960, redis: 1_000 }));
+    await eventually(async () =>
+      expect(await balances(parts)).toEqual({ books: 960, redis: 1_000 }),
+    );
   });
 
   test('corrects the reap that is booked, and replaces a correction that comes after it', async () => {
@@ -87,14 +117,19 @@ describe('a final out of a journal', () => {
     await closeAt(parts, 950);
     const other = uuidv7(Date.now());
     await handOver([usageEvent(50, { ...parts, rid: other })]);
-    await worker.process([await relayed(usageEvent(50, { ...parts, rid: other, seq: 1, delta: -30 }), parts, 'gone'), await relayed(reapEvent(80, { ...parts, rid: other }), parts, 'gone')]);
+    await worker.process([
+      await relayed(usageEvent(50, { ...parts, rid: other, seq: 1, delta: -30 }), parts, 'gone'),
+      await relayed(reapEvent(80, { ...parts, rid: other }), parts, 'gone'),
+    ]);
     await closeAt(parts, 900);
   });
 
   test('supplies the reap that a lone correction stands on', async () => {
     const parts = await subscribed(1_000);
     const rid = uuidv7(Date.now());
-    await worker.process([await relayed(usageEvent(50, { ...parts, rid, seq: 1, delta: -30 }), parts, 'gone')]);
+    await worker.process([
+      await relayed(usageEvent(50, { ...parts, rid, seq: 1, delta: -30 }), parts, 'gone'),
+    ]);
     await handOver([usageEvent(50, { ...parts, rid })]);
     await closeAt(parts, 950);
   });
@@ -103,7 +138,9 @@ describe('a final out of a journal', () => {
     const parts = await subscribed(1_000);
     const poison = { ...usageEvent(1, parts), payload: '{"kind":' };
     expect(await handOver([poison, usageEvent(5, parts)])).toMatchObject({ status: 200 });
-    expect(await books.query('SELECT 1 FROM usage_dead_letters WHERE rid = $1', [poison.rid])).toHaveLength(1);
+    expect(
+      await books.query('SELECT 1 FROM usage_dead_letters WHERE rid = $1', [poison.rid]),
+    ).toHaveLength(1);
     await closeAt(parts, 995);
   });
 });
@@ -112,7 +149,10 @@ describe('the journal endpoint', () => {
   test('takes nothing without the proof of the node, over these very bytes, made just now', async () => {
     const parts = await subscribed(1_000);
     const final = usageEvent(40, parts);
-    expect((await handOver([final], { credential: 'somebody else, with a credential of enough bytes' })).status).toBe(401);
+    expect(
+      (await handOver([final], { credential: 'somebody else, with a credential of enough bytes' }))
+        .status,
+    ).toBe(401);
     expect((await handOver([final], { spoil: ' ' })).status).toBe(401);
     expect((await handOver([final], { atMs: Date.now() - 3_600_000 })).status).toBe(401);
     expect(await balances(parts)).toEqual({ books: 1_000, redis: 1_000 });
@@ -120,11 +160,13 @@ describe('the journal endpoint', () => {
 
   test('is no part of the administration interface', async () => {
     expect((await plane.call('POST', '/internal/journal')).status).toBe(404);
-    expect(JSON.stringify((await plane.call('GET', '/openapi.json', { token: plane.adminToken })).body)).not.toContain('/internal/');
+    expect(
+      JSON.stringify((await plane.call('GET', '/openapi.json', { token: plane.adminToken })).body),
+    ).not.toContain('/internal/');
   });
 });
 
-test('an event relayed under an epoch that is gone is debited in today\'s Redis by a credit', async () => {
+test("an event relayed under an epoch that is gone is debited in today's Redis by a credit", async () => {
   const parts = await subscribed(1_000);
   await worker.process([await relayed(usageEvent(40, parts), parts, 'gone')]);
   await closeAt(parts, 960);

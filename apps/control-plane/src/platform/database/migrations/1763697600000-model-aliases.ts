@@ -25,6 +25,8 @@ export class ModelAliases1763697600000 implements MigrationInterface {
   }
 
   async down(runner: QueryRunner): Promise<void> {
-    await runner.query('DROP TRIGGER models_alias ON models; DROP FUNCTION refuse_taken_model_alias(); ALTER TABLE models DROP COLUMN aliases');
+    await runner.query(
+      'DROP TRIGGER models_alias ON models; DROP FUNCTION refuse_taken_model_alias(); ALTER TABLE models DROP COLUMN aliases',
+    );
   }
 }

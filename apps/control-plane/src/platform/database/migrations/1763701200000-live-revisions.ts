@@ -24,6 +24,8 @@ export class LiveRevisions1763701200000 implements MigrationInterface {
   }
 
   async down(runner: QueryRunner): Promise<void> {
-    await runner.query('DROP TRIGGER subscriptions_revised ON subscriptions; DROP FUNCTION note_revision(); ALTER TABLE subscriptions DROP COLUMN revised_at');
+    await runner.query(
+      'DROP TRIGGER subscriptions_revised ON subscriptions; DROP FUNCTION note_revision(); ALTER TABLE subscriptions DROP COLUMN revised_at',
+    );
   }
 }
