@@ -59,12 +59,20 @@ export class UsagePartitions implements OnApplicationBootstrap {
     for (const { name } of rows) {
       const [, year, month, day] = PARTITION.exec(name) ?? [];
       if (year === undefined || `${year}-${month}-${day}` >= dayOf(limitMs)) continue;
-      await this.dataSource.query(`DROP TABLE IF EXISTS ${name}`);
-      this.logger.log(`dropped ${name}: it is older than the retention`);
+      await this.drop(name);
     }
     await this.transactions.run((tx) =>
       tx.query('DELETE FROM usage_events_default WHERE day < $1', [dayOf(limitMs)]),
     );
+  }
+
+  /** Two replicas that drop one partition at the same time fail on PostgreSQL's catalogue, in spite of IF EXISTS. */
+  private async drop(name: string): Promise<void> {
+    await this.transactions.run(async (tx) => {
+      await tx.query('SELECT pg_advisory_xact_lock($1)', [MAINTENANCE_LOCK]);
+      await tx.query(`DROP TABLE IF EXISTS ${name}`);
+    });
+    this.logger.log(`dropped ${name}: it is older than the retention`);
   }
 }
 
