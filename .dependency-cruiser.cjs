@@ -97,7 +97,7 @@ module.exports = {
       from: {
         path: at('(apps|libs)/[^/]+/src/'),
         pathNot: [
-          at('apps/proxy-node/src/usage/relay'),
+          at('apps/proxy-node/src/usage/usage-queue'),
           at('apps/control-plane/src/platform/queues/'),
           '\\.spec\\.ts$',
         ],

@@ -44,7 +44,7 @@ import { SnapshotFollower } from './snapshot/snapshot-follower.ts';
 import { Ticker } from './upstream/ticker.ts';
 import { UpstreamHealth } from './upstream/upstream-health.ts';
 import { UpstreamPools } from './upstream/upstream-pools.ts';
-import { openUsageQueue } from './usage/relay.ts';
+import { openUsageQueue } from './usage/usage-queue.ts';
 import { RequestBooks } from './usage/request-books.ts';
 
 const SOFTWARE = 'tollgate/0.1.0';

@@ -19,7 +19,8 @@ import type {
 } from './admission.ts';
 import type { EpochCache } from './epochs.ts';
 import type { FunctionLibrary } from './function-library.ts';
-import { identifier, keys, natural, parseNodeAddress, requestId, shardOf } from './keys.ts';
+import { admitCall, checkpointCall, restoreCall } from './hold-calls.ts';
+import { identifier, keys, natural, requestId, shardOf } from './keys.ts';
 import {
   toAccessReply,
   toAdmitReply,
@@ -74,39 +75,13 @@ export class MeteringStore {
   }
 
   admit(request: AdmitRequest): Promise<AdmitReply> {
-    const { rid, accountId, modelId, keyHash, wantTokens, minTokens, concurrencyMax } = request;
-    const shard = this.shardOf(accountId);
-    parseNodeAddress(request.node);
-    const functionKeys = [
-      keys.epoch(shard),
-      keys.key(shard, keyHash),
-      keys.account(shard, accountId),
-      keys.subscription(shard, accountId, modelId),
-      keys.hold(shard, rid),
-      keys.holds(shard),
-      keys.windows(shard, keyHash),
-    ];
-    const args = [
-      ...[
-        rid,
-        accountId,
-        modelId,
-        request.modelName,
-        identifier(request.priceVersionId, 'price version id'),
-      ],
-      ...[natural(wantTokens, 'wantTokens'), natural(minTokens, 'minTokens'), request.addressHex],
-      ...[
-        natural(concurrencyMax, 'concurrencyMax'),
-        natural(request.leaseMs, 'leaseMs'),
-        request.node,
-        this.#now(),
-      ],
-    ];
+    const shard = this.shardOf(request.accountId);
+    const call = admitCall(shard, request);
     return this.#epochs.refreshingOnce(shard, async (epoch) =>
-      toAdmitReply(await this.#library.call('admit', functionKeys, [epoch, ...args]), {
-        epoch,
-        concurrencyMax,
-      }),
+      toAdmitReply(
+        await this.#library.call('admit', call.keys, [epoch, ...call.args, this.#now()]),
+        { epoch, concurrencyMax: request.concurrencyMax },
+      ),
     );
   }
 
@@ -131,32 +106,12 @@ export class MeteringStore {
   }
 
   async checkpoint(request: CheckpointRequest): Promise<CheckpointReply> {
-    const { rid, accountId, modelId } = request;
-    const shard = this.shardOf(accountId);
+    const shard = this.shardOf(request.accountId);
     const epoch = request.epoch ?? (await this.#epochs.expected(shard));
     if (epoch === null) return { kind: 'fenced' };
-    const functionKeys = [
-      keys.epoch(shard),
-      keys.key(shard, request.keyHash),
-      keys.account(shard, accountId),
-      keys.subscription(shard, accountId, modelId),
-      keys.hold(shard, rid),
-      keys.holds(shard),
-    ];
-    const amounts = [
-      natural(request.usedTokens, 'usedTokens'),
-      natural(request.extendTokens, 'extendTokens'),
-      natural(request.leaseMs, 'leaseMs'),
-    ];
+    const call = checkpointCall(shard, request);
     return toCheckpointReply(
-      await this.#library.call('checkpoint', functionKeys, [
-        epoch,
-        rid,
-        accountId,
-        modelId,
-        ...amounts,
-        this.#now(),
-      ]),
+      await this.#library.call('checkpoint', call.keys, [epoch, ...call.args, this.#now()]),
     );
   }
 
@@ -166,37 +121,9 @@ export class MeteringStore {
   }
 
   async restore(request: RestoreRequest): Promise<RestoreReply> {
-    const { epoch, rid, accountId, modelId } = request;
-    const shard = this.shardOf(accountId);
-    parseNodeAddress(request.node);
-    const functionKeys = [
-      keys.epoch(shard),
-      keys.subscription(shard, accountId, modelId),
-      keys.hold(shard, rid),
-      keys.holds(shard),
-    ];
-    const owner = [
-      identifier(request.subscriptionId, 'subscription id'),
-      identifier(request.keyId, 'key id'),
-      identifier(request.priceVersionId, 'price version id'),
-      natural(request.generation, 'generation'),
-      request.node,
-    ];
-    const amounts = [
-      natural(request.wantTokens, 'wantTokens'),
-      natural(request.usedTokens, 'usedTokens'),
-      natural(request.leaseMs, 'leaseMs'),
-    ];
+    const { keys, args } = restoreCall(this.shardOf(request.accountId), request);
     return toRestoreReply(
-      await this.#library.call('restore', functionKeys, [
-        epoch,
-        rid,
-        accountId,
-        modelId,
-        ...owner,
-        ...amounts,
-        this.#now(),
-      ]),
+      await this.#library.call('restore', keys, [request.epoch, ...args, this.#now()]),
     );
   }
 

@@ -1,10 +1,17 @@
 import { chargeOf, outputPaidBy } from '@tollgate/metering';
-import { NO_USAGE, type TokenUsage } from '@tollgate/contracts';
 import type { CheckpointReply, RestoreReply } from '@tollgate/keyspace';
 import type { Logger } from 'pino';
 import type { HoldHandle, OpenHold } from './books.ts';
 import { toCounts, type JournalledCounts } from './journal-line.ts';
 import type { MeteringPort } from './metering-port.ts';
+import {
+  countAgain,
+  sliceOf,
+  wantedExtension,
+  watchedHold,
+  type StopReason,
+  type Watched,
+} from './watched-hold.ts';
 
 const CHECKPOINT_INTERVAL_MS = 5_000;
 /** Self-fencing: a node that Redis has not heard for this share of the lease (45 s of 60) ends its streams, before another may spend what they hold. */
@@ -17,27 +24,6 @@ const EXTEND_RETRY_MS = 500;
 const RESTORE_RETRY_MS = 500;
 /** Epochs that are known to be gone; forgetting one costs each of its holds one more checkpoint. */
 const LOST_EPOCHS_MAX = 1_000;
-
-export type StopReason = 'balance_exhausted' | 'access_revoked';
-
-interface Watched {
-  readonly hold: OpenHold;
-  source: (() => TokenUsage) | null;
-  usage: TokenUsage;
-  charged: number;
-  heldTokens: number;
-  /** The stream waits until its hold has grown. */
-  onGrown: (() => void) | null;
-  inFlight: boolean;
-  /** Last time Redis was asked about it. */
-  askedAtMs: number;
-  nextCheckpointAtMs: number;
-  nextExtensionAtMs: number;
-  /** Last time Redis renewed the lease. */
-  renewedAtMs: number;
-  stopped: StopReason | null;
-  onStop: ((reason: StopReason) => void) | null;
-}
 
 export interface CheckpointerOptions {
   metering: Pick<MeteringPort, 'checkpoint' | 'epochOf' | 'restore'>;
@@ -59,7 +45,7 @@ export type KeptHold = Pick<HoldHandle, 'count' | 'room' | 'isBoundHeld' | 'grow
   release: () => void;
 };
 
-/** Keeps the holds of running requests alive and large enough, and says when one must end (metering.md 2.2, design.md Deduction). */
+/** Keeps the holds of running requests alive and large enough, and says when one must end. */
 export class Checkpointer {
   readonly #options: CheckpointerOptions;
   readonly #turns: Map<string, Watched>[] = Array.from({ length: TURNS }, () => new Map());
@@ -80,22 +66,11 @@ export class Checkpointer {
   /** Starts to keep a hold that was just admitted. */
   keep(hold: OpenHold): KeptHold {
     const now = this.#options.now();
-    const watched: Watched = {
-      hold,
-      source: null,
-      usage: NO_USAGE,
-      charged: 0,
-      heldTokens: hold.grantedTokens,
-      onGrown: null,
-      inFlight: false,
-      askedAtMs: 0,
+    const watched = watchedHold(hold, {
+      renewedAtMs: now,
       // Spread, so that streams admitted together do not all report together.
       nextCheckpointAtMs: now + CHECKPOINT_INTERVAL_MS * (0.5 + this.#options.random() / 2),
-      nextExtensionAtMs: 0,
-      renewedAtMs: now,
-      stopped: null,
-      onStop: null,
-    };
+    });
     const turn = this.#turns[this.#opened++ % TURNS];
     turn?.set(hold.rid, watched);
     return {
@@ -132,39 +107,13 @@ export class Checkpointer {
     const counts: Record<string, JournalledCounts> = {};
     let isAnyCounted = false;
     for (const watched of holds?.values() ?? []) {
-      if (this.#countOne(watched)) {
+      if (countAgain(watched, this.#options.log)) {
         counts[watched.hold.rid] = toCounts(watched.usage);
         isAnyCounted = true;
       }
       this.#decide(watched, now);
     }
     if (isAnyCounted) this.#options.onCounted(counts);
-  }
-
-  /** True when the count rose. */
-  #countOne(watched: Watched): boolean {
-    const read = this.#read(watched);
-    if (!read) return false;
-    const { usage, charge } = read;
-    const { charged } = watched;
-    watched.charged = Math.max(charged, charge);
-    const isRisen =
-      watched.charged > charged ||
-      usage.input > watched.usage.input ||
-      usage.output > watched.usage.output;
-    watched.usage = usage;
-    return isRisen;
-  }
-
-  /** A count that fails must not take the timer, and with it every other stream's count, with it. */
-  #read({ source, hold }: Watched): { usage: TokenUsage; charge: number } | null {
-    try {
-      const usage = source?.() ?? null;
-      return usage && { usage, charge: chargeOf(usage, hold.price) };
-    } catch (error) {
-      this.#options.log.warn({ error, rid: hold.rid }, 'a stream could not be counted');
-      return null;
-    }
   }
 
   #decide(watched: Watched, now: number): void {
@@ -174,20 +123,9 @@ export class Checkpointer {
       if (now - watched.askedAtMs >= RESTORE_RETRY_MS) void this.#restore(watched, now);
       return;
     }
-    const extendTokens = this.#wantedExtension(watched, now);
+    const extendTokens = wantedExtension(watched, now);
     if (extendTokens > 0 || now >= watched.nextCheckpointAtMs)
       void this.#checkpoint(watched, extendTokens, now);
-  }
-
-  /** A stream asks for its next slice when less than half of one is left. */
-  #wantedExtension(
-    { hold, heldTokens, charged, onGrown, nextExtensionAtMs, stopped }: Watched,
-    now: number,
-  ): number {
-    if (!hold.isStream || stopped || now < nextExtensionAtMs) return 0;
-    if (onGrown) return sliceOf(hold);
-    if (heldTokens - charged >= hold.sliceTokens / 2) return 0;
-    return Math.max(0, Math.min(hold.sliceTokens, hold.boundTokens - heldTokens));
   }
 
   #grow(watched: Watched, onGrown: () => void): void {
@@ -343,9 +281,4 @@ export class Checkpointer {
     watched.onGrown = null;
     watched.onStop?.(reason);
   }
-}
-
-/** Never nothing: a request without any output of its own may be sent some all the same. */
-function sliceOf({ sliceTokens }: OpenHold): number {
-  return Math.max(1, sliceTokens);
 }

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import type { UsageQueue } from './relay.ts';
+import type { UsageQueue } from './usage-queue.ts';
 
 /** Several refusals of a moment travel in one job. */
 const COLLECT_MS = 50;

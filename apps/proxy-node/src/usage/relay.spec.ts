@@ -13,7 +13,8 @@ import {
   type MeteredRedis,
 } from '../../test/usage/metered-redis.ts';
 import { silent } from '../../test/usage/open-books.ts';
-import { openUsageQueue, Relay, type UsageQueue } from './relay.ts';
+import { Relay } from './relay.ts';
+import { openUsageQueue, type UsageQueue } from './usage-queue.ts';
 
 const SHARDS = 64;
 let services: Services;

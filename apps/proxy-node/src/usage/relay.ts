@@ -1,15 +1,13 @@
-import { USAGE_QUEUE, type RelayedEvent, type UsageJob } from '@tollgate/contracts';
+import type { RelayedEvent } from '@tollgate/contracts';
 import {
-  BULL_PREFIX,
   shardNames,
   type HoldRef,
-  type RedisConnection,
   type RelayBatch,
   type RelayReply,
   type RelayRequest,
 } from '@tollgate/keyspace';
-import { Queue, type JobsOptions } from 'bullmq';
 import type { Logger } from 'pino';
+import type { UsageQueue } from './usage-queue.ts';
 
 const LEASE_MS = 10_000;
 /** A leased shard is looked at this often while events come, and up to this seldom while none do. */
@@ -28,54 +26,11 @@ const BATCH_WAIT_MS = 40;
 const BATCH_BYTES_MAX = 512 * 1024;
 const EXPIRED_HOLDS_MAX = 100;
 
-/** metering.md 2.5. A usage job is never given up: a second worker crash must not fail it, nor a long outage of PostgreSQL. */
-const JOB_OPTIONS: JobsOptions = {
-  attempts: 1_000_000,
-  // Fixed, because BullMQ's exponential one knows no upper bound and would wait days.
-  backoff: { type: 'fixed', delay: 5_000, jitter: 0.5 },
-  removeOnComplete: { age: 600, count: 1_000 },
-  removeOnFail: false,
-};
-
 export interface OutboxPort {
   relay(shard: string, request: RelayRequest): Promise<RelayReply>;
   releaseRelay(shard: string, request: Pick<RelayRequest, 'owner' | 'relayedIds'>): Promise<void>;
   reap(hold: HoldRef): Promise<unknown>;
   shardOf(accountId: number): string;
-}
-
-export interface UsageQueue {
-  add(job: UsageJob): Promise<void>;
-  close(): Promise<void>;
-}
-
-/** `connection` must fail at once while Redis is away (`enableOfflineQueue: false`): the outbox is the queue's queue. */
-export function openUsageQueue(connection: RedisConnection, log: Pick<Logger, 'warn'>): UsageQueue {
-  const open = (): Queue<UsageJob> => {
-    const opened = new Queue<UsageJob>(USAGE_QUEUE, {
-      connection,
-      prefix: BULL_PREFIX,
-      defaultJobOptions: JOB_OPTIONS,
-    });
-    opened.on('error', (error) => log.warn({ error }, 'usage queue'));
-    return opened;
-  };
-  let queue = open();
-  return {
-    add: async (job) => {
-      const used = queue;
-      try {
-        await used.waitUntilReady();
-      } catch (error) {
-        // BullMQ asks Redis for its version once, and never forgets that this failed: no job would be taken again.
-        if (queue === used) queue = open();
-        used.close().catch(() => undefined);
-        throw error;
-      }
-      await used.add('batch', job);
-    },
-    close: () => queue.close(),
-  };
 }
 
 interface Shard {

@@ -1,30 +1,18 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { UsageFinal } from '@tollgate/contracts';
-import {
-  isRedisReachable,
-  nodeAddress,
-  onRedisReturn,
-  type Acknowledgements,
-  type RedisConnection,
-} from '@tollgate/keyspace';
-import type { Logger } from 'pino';
+import { isRedisReachable, nodeAddress, onRedisReturn } from '@tollgate/keyspace';
 import type { Books, HoldHandle, OpenHold } from './books.ts';
 import { Checkpointer } from './checkpointer.ts';
 import { FailOpen } from './fail-open.ts';
 import { FundsHints, type FundsHint } from './funds-hints.ts';
 import { journalFolder } from './journal-files.ts';
-import {
-  acknowledgedLine,
-  admittedLine,
-  countsLine,
-  finalLine,
-  type JournalledCounts,
-} from './journal-line.ts';
+import { acknowledgedLine, finalLine } from './journal-line.ts';
 import { adoptJournals, type AdoptedRequests } from './journal-adoption.ts';
 import { Journal, type JournalPlace } from './journal.ts';
-import type { MeteringPort } from './metering-port.ts';
 import { JournalUplink } from './journal-uplink.ts';
-import { Relay, type OutboxPort, type UsageQueue } from './relay.ts';
+import { OpenRequests } from './open-requests.ts';
+import { Relay } from './relay.ts';
+import type { RequestBooksOptions } from './request-books-options.ts';
 import { StoreRoom } from './store-room.ts';
 import { Settler, type FencedBy, type PendingFinal } from './settler.ts';
 
@@ -33,43 +21,6 @@ const BACKLOG_MAX = 200_000;
 const REPLAY_GAP_MS = 5_000;
 const CLOSE_POLL_MS = 20;
 const CLOSE_CONNECTIONS_MS = 1_000;
-
-export interface RequestBooksOptions {
-  dataDir: string;
-  /** Stable name of the node and index of this process. */
-  node: string;
-  worker: number;
-  shards: number;
-  /** Of a hold in Redis. */
-  leaseMs: number;
-  /** `MeteringStore` fits. */
-  metering: MeteringPort & OutboxPort;
-  /** The connection of `metering`: while nothing answers there nothing is admitted, and when it returns everything Redis could have lost is said again. */
-  redis: RedisConnection;
-  acknowledgements: Acknowledgements;
-  /** A connection of role `blocking` for the acknowledgements alone; closed by `close`. */
-  blocking: RedisConnection;
-  queue: UsageQueue;
-  /** Where finals go that Redis can no longer take, and what proves that they are this node's. */
-  controlPlaneUrl?: string | undefined;
-  credential?: string;
-  /** Share of Redis' memory in use. */
-  memoryUse?: () => Promise<number>;
-  /** Addresses `<name>:<worker>` of the live fleet, sorted: shares the relays out. */
-  peers: () => Promise<readonly string[]>;
-  log: Logger;
-  now?: () => number;
-  random?: () => number;
-  backlogMax?: number;
-  /** Of `FailOpen`; 0 = off. */
-  failOpenTokens?: number;
-}
-
-interface OpenRequest {
-  hold: OpenHold;
-  place: JournalPlace;
-  counts: JournalledCounts | null;
-}
 
 /**
  * The books of one node process: every admitted request is journalled, counted, checkpointed, settled, relayed and kept until PostgreSQL has it.
@@ -86,7 +37,7 @@ export class RequestBooks implements Books {
   readonly #hints: FundsHints;
   readonly #uplink: JournalUplink;
   readonly #room: StoreRoom;
-  readonly #open = new Map<string, OpenRequest>();
+  readonly #open: OpenRequests;
   #acknowledged: [rid: string, seq: number][] = [];
   readonly #ending = new AbortController();
   readonly #consuming: Promise<void>;
@@ -128,6 +79,7 @@ export class RequestBooks implements Books {
     this.#options = options;
     this.#now = now;
     this.#journal = journal;
+    this.#open = new OpenRequests(journal, now);
     journal.onCrowded = (place) => this.#carry(place);
     this.failOpen = new FailOpen({ allowanceTokens: options.failOpenTokens ?? 0, log, now });
     this.#relay = new Relay({
@@ -170,8 +122,8 @@ export class RequestBooks implements Books {
       random,
       leaseMs,
       node: address,
-      onCounted: (counts) => this.#journalCounts(counts),
-      onRestoring: (hold, epoch) => this.#moveTo(hold, epoch),
+      onCounted: (counts) => this.#open.noteCounts(counts),
+      onRestoring: (hold, epoch) => this.#open.moveTo(hold, epoch),
     });
     this.#stopWatching = onRedisReturn(options.redis, () => this.#settler.replay());
     this.#consuming = options.acknowledgements
@@ -217,11 +169,7 @@ export class RequestBooks implements Books {
   }
 
   open(hold: OpenHold): HoldHandle {
-    this.#open.set(hold.rid, {
-      hold,
-      place: this.#journal.appendLive(admittedLine(hold)),
-      counts: null,
-    });
+    this.#open.admit(hold);
     const kept = this.#checkpointer.keep(hold);
     return {
       count: kept.count,
@@ -230,15 +178,14 @@ export class RequestBooks implements Books {
       grow: kept.grow,
       onStop: kept.onStop,
       settle: (final) => {
-        const request = this.#open.get(hold.rid);
-        if (!request) return;
+        const place = this.#open.end(hold.rid);
+        if (place === undefined) return;
         kept.release();
-        this.#open.delete(hold.rid);
         this.failOpen.ended(hold.rid, final.charge);
         this.#journalFinal({ rid: hold.rid, epoch: hold.epoch, final, atMs: this.#now() });
         // Not at the end of the tick: the client gets the end of its answer next, and must not know more than the journal.
         this.#journal.flush();
-        this.#journal.release(request.place);
+        this.#journal.release(place);
       },
     };
   }
@@ -269,36 +216,13 @@ export class RequestBooks implements Books {
 
   /** Writes again what still lives in an old journal file. */
   #carry(place: JournalPlace): void {
-    for (const request of this.#open.values())
-      if (request.place === place) this.#admitAgain(request);
+    this.#open.carry(place);
     for (const final of this.#settler.finals()) {
       if (final.place !== place) continue;
       final.place = this.#journal.appendLive(finalLine(final));
       if (this.#settler.isAcknowledged(final.rid)) this.#noteAcknowledged(final, 0);
       this.#journal.release(place);
     }
-  }
-
-  #admitAgain(request: OpenRequest): void {
-    const { place, hold, counts } = request;
-    request.place = this.#journal.appendLive(admittedLine(hold));
-    if (counts) this.#journal.append(countsLine(this.#now(), { [hold.rid]: counts }));
-    this.#journal.release(place);
-  }
-
-  /**
-   * The request's final belongs to this epoch from now on: in the journal before Redis may know of it, so that whoever settles it, this process or
-   * the next, asks where its hold is. False when the request has ended or the journal cannot say so.
-   */
-  #moveTo(hold: OpenHold, epoch: string): boolean {
-    const request = this.#open.get(hold.rid);
-    if (!request) return false;
-    if (hold.epoch !== epoch) {
-      hold.epoch = epoch;
-      this.#admitAgain(request);
-      this.#journal.flush();
-    }
-    return this.#journal.isWritable;
   }
 
   #takeOver({ finals }: AdoptedRequests): void {
@@ -325,15 +249,6 @@ export class RequestBooks implements Books {
     pending.place = this.#journal.appendLive(finalLine({ ...request, payload }), () =>
       this.#settler.add(pending, replayed),
     );
-  }
-
-  #journalCounts(counts: Record<string, JournalledCounts>): void {
-    for (const [rid, tokens] of Object.entries(counts)) {
-      const request = this.#open.get(rid);
-      if (request) request.counts = tokens;
-    }
-    // The last word is kept above; a journal that cannot be written must not collect every earlier one.
-    if (this.#journal.isWritable) this.#journal.append(countsLine(this.#now(), counts));
   }
 
   /** A final of an epoch that is gone is a sign that Redis has lost more: what it seemed to have is asked for again, not only after its time. */

@@ -1,7 +1,7 @@
 import { appendFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { HoldRef, RelayRequest, SettleRequest } from '@tollgate/keyspace';
-import { openUsageQueue } from '../../src/usage/relay.ts';
+import { openUsageQueue } from '../../src/usage/usage-queue.ts';
 import { Acknowledgements, redisReady, type ConsumeParts } from '@tollgate/keyspace';
 import { admit, finalOf, openMeteredRedis, usageOf } from './metered-redis.ts';
 import { openBooks, silent } from './open-books.ts';

@@ -1,6 +1,8 @@
 import { pino, type Logger } from 'pino';
-import { openUsageQueue, type OutboxPort, type UsageQueue } from '../../src/usage/relay.ts';
-import { RequestBooks, type RequestBooksOptions } from '../../src/usage/request-books.ts';
+import type { OutboxPort } from '../../src/usage/relay.ts';
+import { openUsageQueue, type UsageQueue } from '../../src/usage/usage-queue.ts';
+import type { RequestBooksOptions } from '../../src/usage/request-books-options.ts';
+import { RequestBooks } from '../../src/usage/request-books.ts';
 import { SHARDS, type MeteredRedis } from './metered-redis.ts';
 import { redisReady } from '@tollgate/keyspace';
 

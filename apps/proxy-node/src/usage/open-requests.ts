@@ -1,0 +1,74 @@
+import type { OpenHold } from './books.ts';
+import { admittedLine, countsLine, type JournalledCounts } from './journal-line.ts';
+import type { Journal, JournalPlace } from './journal.ts';
+
+interface OpenRequest {
+  hold: OpenHold;
+  place: JournalPlace;
+  counts: JournalledCounts | null;
+}
+
+/** The requests that run on this node, each with its admission and its counts in the journal. */
+export class OpenRequests {
+  readonly #journal: Journal;
+  readonly #now: () => number;
+  readonly #open = new Map<string, OpenRequest>();
+
+  constructor(journal: Journal, now: () => number) {
+    this.#journal = journal;
+    this.#now = now;
+  }
+
+  get size(): number {
+    return this.#open.size;
+  }
+
+  admit(hold: OpenHold): void {
+    const place = this.#journal.appendLive(admittedLine(hold));
+    this.#open.set(hold.rid, { hold, place, counts: null });
+  }
+
+  /** Where its admission is in the journal, to be released once its final is there; undefined when it has ended before. */
+  end(rid: string): JournalPlace | undefined {
+    const request = this.#open.get(rid);
+    this.#open.delete(rid);
+    return request?.place;
+  }
+
+  noteCounts(counts: Record<string, JournalledCounts>): void {
+    for (const [rid, tokens] of Object.entries(counts)) {
+      const request = this.#open.get(rid);
+      if (request) request.counts = tokens;
+    }
+    // The last counts are kept above; a journal that cannot be written must not collect every earlier one.
+    if (this.#journal.isWritable) this.#journal.append(countsLine(this.#now(), counts));
+  }
+
+  /** Writes again what still lives in an old journal file. */
+  carry(place: JournalPlace): void {
+    for (const request of this.#open.values())
+      if (request.place === place) this.#admitAgain(request);
+  }
+
+  /**
+   * The request's final belongs to this epoch from now on: in the journal before Redis may know of it, so that this process or the next one
+   * settles it where its hold is. False when the request has ended or the journal cannot record it.
+   */
+  moveTo(hold: OpenHold, epoch: string): boolean {
+    const request = this.#open.get(hold.rid);
+    if (!request) return false;
+    if (hold.epoch !== epoch) {
+      hold.epoch = epoch;
+      this.#admitAgain(request);
+      this.#journal.flush();
+    }
+    return this.#journal.isWritable;
+  }
+
+  #admitAgain(request: OpenRequest): void {
+    const { place, hold, counts } = request;
+    request.place = this.#journal.appendLive(admittedLine(hold));
+    if (counts) this.#journal.append(countsLine(this.#now(), { [hold.rid]: counts }));
+    this.#journal.release(place);
+  }
+}

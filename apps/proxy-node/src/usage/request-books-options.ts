@@ -1,0 +1,36 @@
+import type { Acknowledgements, RedisConnection } from '@tollgate/keyspace';
+import type { Logger } from 'pino';
+import type { MeteringPort } from './metering-port.ts';
+import type { OutboxPort } from './relay.ts';
+import type { UsageQueue } from './usage-queue.ts';
+
+export interface RequestBooksOptions {
+  dataDir: string;
+  /** Stable name of the node and index of this process. */
+  node: string;
+  worker: number;
+  shards: number;
+  /** Of a hold in Redis. */
+  leaseMs: number;
+  /** `MeteringStore` fits. */
+  metering: MeteringPort & OutboxPort;
+  /** The connection of `metering`: while nothing answers there nothing is admitted, and when it returns everything Redis could have lost is said again. */
+  redis: RedisConnection;
+  acknowledgements: Acknowledgements;
+  /** A connection of role `blocking` for the acknowledgements alone; closed by `close`. */
+  blocking: RedisConnection;
+  queue: UsageQueue;
+  /** Where finals go that Redis can no longer take, and what proves that they are this node's. */
+  controlPlaneUrl?: string | undefined;
+  credential?: string;
+  /** Share of Redis' memory in use. */
+  memoryUse?: () => Promise<number>;
+  /** Addresses `<name>:<worker>` of the live fleet, sorted: shares the relays out. */
+  peers: () => Promise<readonly string[]>;
+  log: Logger;
+  now?: () => number;
+  random?: () => number;
+  backlogMax?: number;
+  /** Of `FailOpen`; 0 = off. */
+  failOpenTokens?: number;
+}

@@ -1,0 +1,47 @@
+import { USAGE_QUEUE, type UsageJob } from '@tollgate/contracts';
+import { BULL_PREFIX, type RedisConnection } from '@tollgate/keyspace';
+import { Queue, type JobsOptions } from 'bullmq';
+import type { Logger } from 'pino';
+
+/** A usage job is never given up: a second worker crash must not fail it, nor a long outage of PostgreSQL. */
+const JOB_OPTIONS: JobsOptions = {
+  attempts: 1_000_000,
+  // Fixed, because BullMQ's exponential one knows no upper bound and would wait days.
+  backoff: { type: 'fixed', delay: 5_000, jitter: 0.5 },
+  removeOnComplete: { age: 600, count: 1_000 },
+  removeOnFail: false,
+};
+
+export interface UsageQueue {
+  add(job: UsageJob): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** `connection` must fail at once while Redis is away (`enableOfflineQueue: false`): the outbox is the queue's queue. */
+export function openUsageQueue(connection: RedisConnection, log: Pick<Logger, 'warn'>): UsageQueue {
+  const open = (): Queue<UsageJob> => {
+    const opened = new Queue<UsageJob>(USAGE_QUEUE, {
+      connection,
+      prefix: BULL_PREFIX,
+      defaultJobOptions: JOB_OPTIONS,
+    });
+    opened.on('error', (error) => log.warn({ error }, 'usage queue'));
+    return opened;
+  };
+  let queue = open();
+  return {
+    add: async (job) => {
+      const used = queue;
+      try {
+        await used.waitUntilReady();
+      } catch (error) {
+        // BullMQ asks Redis for its version once, and never forgets that this failed: no job would be taken again.
+        if (queue === used) queue = open();
+        used.close().catch(() => undefined);
+        throw error;
+      }
+      await used.add('batch', job);
+    },
+    close: () => queue.close(),
+  };
+}
