@@ -1,11 +1,6 @@
 import type { IncomingMessage } from 'node:http';
-import { NO_USAGE, wasTried, type Outcome, type UsageFinal } from '@tollgate/contracts';
-import {
-  InvalidRequest,
-  upstreamError,
-  type ClientProtocol,
-  type ErrorShape,
-} from '@tollgate/protocols';
+import { wasTried, type UsageFinal } from '@tollgate/contracts';
+import { InvalidRequest, type ClientProtocol, type ErrorShape } from '@tollgate/protocols';
 import type { Logger } from 'pino';
 import type { BodyRoom, RoomOfRequest } from '../http/body-room.ts';
 import type { ClientReply } from '../http/client-reply.ts';
@@ -13,15 +8,16 @@ import { ClientGone, mayBeLarge } from '../http/read-body.ts';
 import { isExpected, sendError } from '../http/send-error.ts';
 import type { Gate } from '../ops/gate.ts';
 import type { RefusalLog } from '../ops/refusal-log.ts';
-import { Refusal, REFUSALS, retryHeaders } from '../refusals.ts';
+import { Refusal } from '../refusals.ts';
 import type { Ticker } from '../upstream/ticker.ts';
-import { gatewayFailure, isReplaySafe, UpstreamFailure } from '../upstream/upstream-failure.ts';
+import { isReplaySafe, UpstreamFailure } from '../upstream/upstream-failure.ts';
 import type { UpstreamHealth } from '../upstream/upstream-health.ts';
 import type { Admitted, Admitter } from './admit.ts';
 import type { AnswerMeter, Metered } from './answer-meter.ts';
 import { authenticate, type Credentials } from './authenticate.ts';
 import type { Forwarder, RouteAttempt } from './forward.ts';
 import { meter } from './meter.ts';
+import { nothing, notServing, resting, stopping } from './no-answer.ts';
 import { parse, type Asked } from './parse.ts';
 import { route } from './route.ts';
 import { sessionOf, type SessionAffinity } from './session-affinity.ts';
@@ -289,36 +285,4 @@ export class Pipeline {
     const { status, code } = sendError(reply, error, { rid, shape });
     refusals.note({ rid, status, code, about: error instanceof Refusal ? error.about : null });
   }
-}
-
-function nothing(outcome: Outcome, { status }: ClientReply): Metered {
-  return {
-    outcome,
-    counted: { usage: NO_USAGE, basis: 'reported', quarantined: null },
-    firstTokenMs: null,
-    status,
-    sendEnd: () => undefined,
-  };
-}
-
-function notServing(): Refusal {
-  return new Refusal('not_serving', { headers: retryHeaders(STOPPED_RETRY_MS) });
-}
-
-function stopping(): UpstreamFailure {
-  return gatewayFailure('overloaded', 'The gateway is being restarted; send the request again.');
-}
-
-/** Another node, or the next process of this one, takes it at once. */
-const STOPPED_RETRY_MS = 1_000;
-
-/** All upstreams rest: nothing was sent anywhere. */
-function resting(waitMs: number): UpstreamFailure {
-  return new UpstreamFailure(
-    upstreamError('overloaded', {
-      message: REFUSALS.no_route.message,
-      retryAfterMs: waitMs || null,
-    }),
-    { evidence: 'unsent' },
-  );
 }

@@ -10,18 +10,16 @@ import { gatewayFailure, UpstreamFailure } from '../upstream/upstream-failure.ts
 import type { AnswerMeter, MeterContext, Metered } from './answer-meter.ts';
 import type { Answer, Flight } from './forward.ts';
 import { HoldRoom } from './hold-room.ts';
+import { REVOKED, stopping } from './no-answer.ts';
+import { Preamble } from './preamble.ts';
 import type { Tally } from './tally.ts';
-
-/** What may wait for the first content before it is passed on; more is no preamble. */
-const PREAMBLE_BYTES_MAX = 64 * 1024;
 
 type LastBytes = (charged: TokenUsage) => Uint8Array;
 type StopReason = 'balance_exhausted' | 'access_revoked' | 'node_stopped';
 
 /**
- * Upstream bytes in, client bytes out, counted in between. Nothing is collected: a slow client pauses the upstream's parser, and so does a hold that
- * is used up, until it has grown. Only the preamble
- * (role chunk, message_start) waits for the first content, so that an upstream which dies before saying anything can be replaced unseen.
+ * Upstream bytes in, client bytes out, counted in between. Nothing is collected but the preamble: a slow client pauses the upstream's parser, and so
+ * does a hold that is used up, until it has grown.
  */
 export class StreamMeter implements AnswerMeter, Ticking {
   readonly #context: MeterContext;
@@ -31,8 +29,7 @@ export class StreamMeter implements AnswerMeter, Ticking {
   #flight: Flight | null = null;
   #answer: Answer | null = null;
   #reader: StreamReader | null = null;
-  #preamble: Uint8Array[] = [];
-  #preambleBytes = 0;
+  readonly #preamble = new Preamble();
   /** Bytes of this reader reached the client: from here on no other upstream can take over. */
   #isCommitted = false;
   #isOver = false;
@@ -60,8 +57,7 @@ export class StreamMeter implements AnswerMeter, Ticking {
     const room = this.#roomFor(tally);
     this.#tally = tally;
     this.#room = room;
-    this.#preamble = [];
-    this.#preambleBytes = 0;
+    this.#preamble.take();
     const output = (text: string): void => {
       tally.output(text);
       room.generated(text);
@@ -176,16 +172,8 @@ export class StreamMeter implements AnswerMeter, Ticking {
         reader.error ?? upstreamError('server'),
         reader.error ? 'stated' : 'contentless',
       );
-    if (
-      !this.#isCommitted &&
-      !reader.hasContent &&
-      reader.state === 'running' &&
-      this.#preambleBytes + bytes.byteLength <= PREAMBLE_BYTES_MAX
-    ) {
-      if (bytes.byteLength > 0) this.#preamble.push(bytes);
-      this.#preambleBytes += bytes.byteLength;
-      return;
-    }
+    const isPreamble = !this.#isCommitted && !reader.hasContent && reader.state === 'running';
+    if (isPreamble && this.#preamble.keep(bytes)) return;
     this.#commitPreamble();
     if (bytes.byteLength > 0) this.#isCommitted = true;
     if (reader.state === 'running') return this.#write(bytes);
@@ -219,7 +207,7 @@ export class StreamMeter implements AnswerMeter, Ticking {
     this.#commitPreamble();
     if (reason === 'balance_exhausted')
       return this.#over(reason, { last: (usage) => reader.finishEarly(usage) });
-    const last = reader.fail(reason === 'node_stopped' ? STOPPED : REVOKED);
+    const last = reader.fail(reason === 'node_stopped' ? stopping().error : REVOKED);
     this.#over(reason, { last: () => last });
   }
 
@@ -279,9 +267,10 @@ export class StreamMeter implements AnswerMeter, Ticking {
 
   #commitPreamble(): void {
     this.#context.reply.startStream();
-    if (this.#preamble.length === 0) return;
-    this.#isCommitted = true;
-    for (const bytes of this.#preamble.splice(0)) this.#write(bytes);
+    for (const bytes of this.#preamble.take()) {
+      this.#isCommitted = true;
+      this.#write(bytes);
+    }
   }
 
   #write(bytes: Uint8Array): void {
@@ -305,9 +294,3 @@ function failedOutcome(reader: StreamReader): Outcome {
 const NO_BYTES = new Uint8Array();
 const NO_REST = Buffer.alloc(0);
 const NOTHING = { usage: NO_USAGE, basis: 'reported', quarantined: null } as const;
-const STOPPED = upstreamError('overloaded', {
-  message: 'The gateway is being restarted; send the request again.',
-});
-const REVOKED = upstreamError('server', {
-  message: 'Access was withdrawn while the answer was being streamed.',
-});

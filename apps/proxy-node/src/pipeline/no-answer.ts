@@ -1,0 +1,43 @@
+import { NO_USAGE, type Outcome } from '@tollgate/contracts';
+import { upstreamError } from '@tollgate/protocols';
+import type { ClientReply } from '../http/client-reply.ts';
+import { Refusal, REFUSALS, retryHeaders } from '../refusals.ts';
+import { gatewayFailure, UpstreamFailure } from '../upstream/upstream-failure.ts';
+import type { Metered } from './answer-meter.ts';
+
+/** Another node, or the next process of this one, takes the request at once. */
+const STOPPED_RETRY_MS = 1_000;
+
+/** The metering of a request that used nothing. */
+export function nothing(outcome: Outcome, { status }: ClientReply): Metered {
+  return {
+    outcome,
+    counted: { usage: NO_USAGE, basis: 'reported', quarantined: null },
+    firstTokenMs: null,
+    status,
+    sendEnd: () => undefined,
+  };
+}
+
+export function notServing(): Refusal {
+  return new Refusal('not_serving', { headers: retryHeaders(STOPPED_RETRY_MS) });
+}
+
+export function stopping(): UpstreamFailure {
+  return gatewayFailure('overloaded', 'The gateway is being restarted; send the request again.');
+}
+
+/** All upstreams rest: nothing was sent anywhere. */
+export function resting(waitMs: number): UpstreamFailure {
+  return new UpstreamFailure(
+    upstreamError('overloaded', {
+      message: REFUSALS.no_route.message,
+      retryAfterMs: waitMs || null,
+    }),
+    { evidence: 'unsent' },
+  );
+}
+
+export const REVOKED = upstreamError('server', {
+  message: 'Access was withdrawn while the answer was being streamed.',
+});

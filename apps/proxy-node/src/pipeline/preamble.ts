@@ -1,0 +1,24 @@
+/** What may wait for the first content before it is passed on; more is no preamble. */
+const PREAMBLE_BYTES_MAX = 64 * 1024;
+
+/**
+ * The beginning of a stream (role chunk, message_start) waits here for the first content, so that an upstream which dies before it says anything can be
+ * replaced unseen.
+ */
+export class Preamble {
+  #parts: Uint8Array[] = [];
+  #bytes = 0;
+
+  /** False when it would grow beyond what a preamble has. */
+  keep(bytes: Uint8Array): boolean {
+    if (this.#bytes + bytes.byteLength > PREAMBLE_BYTES_MAX) return false;
+    if (bytes.byteLength > 0) this.#parts.push(bytes);
+    this.#bytes += bytes.byteLength;
+    return true;
+  }
+
+  take(): Uint8Array[] {
+    this.#bytes = 0;
+    return this.#parts.splice(0);
+  }
+}
