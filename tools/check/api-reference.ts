@@ -66,7 +66,11 @@ besides those listed, any route may answer \`internal_error\` or \`service_unava
 /** The text of docs/api-reference.md. */
 export function apiReference(): string {
   const document = documentSchema.parse(JSON.parse(readFileSync(DOCUMENT, 'utf8')));
-  return `${[HEAD, ...document.tags.map((tag) => tagSection(document, tag)), schemaSection(document)].join('\n')}`;
+  return [
+    HEAD,
+    ...document.tags.map((tag) => tagSection(document, tag)),
+    schemaSection(document),
+  ].join('\n');
 }
 
 function tagSection(

@@ -32,8 +32,13 @@ const STEPS: readonly Step[] = [
   },
   {
     name: 'lint',
-    look: () => run('oxlint', []),
+    look: () => run('oxlint', ['--type-aware']),
     fix: 'Mend the lines named above; node_modules/.bin/oxlint --fix mends some by itself.',
+  },
+  {
+    name: 'planted lint',
+    look: lookAtPlantedLint,
+    fix: 'Restore the rule in .oxlintrc.json that tools/check/planted-lint violates.',
   },
   {
     name: 'imports',
@@ -110,6 +115,23 @@ async function lookAtPlantedImports(): Promise<Finding> {
     output: silent
       .map((name) => `${name} does not report the violation planted for it.`)
       .join('\n'),
+  };
+}
+
+const PLANTED_LINT = ['no-floating-promises', 'no-misused-promises', 'switch-exhaustiveness-check'];
+
+/** The rules that need types find nothing when types cannot be read: each must report the violation planted for it. */
+async function lookAtPlantedLint(): Promise<Finding> {
+  const { output } = await run('oxlint', [
+    '--type-aware',
+    '--config',
+    'tools/check/planted-lint/oxlintrc.json',
+    'tools/check/planted-lint',
+  ]);
+  const silent = PLANTED_LINT.filter((rule) => !output.includes(`(${rule})`));
+  return {
+    isPassed: silent.length === 0,
+    output: silent.map((rule) => `${rule} does not report its planted violation.`).join('\n'),
   };
 }
 

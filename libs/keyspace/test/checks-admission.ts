@@ -205,12 +205,12 @@ export const admissionChecks: Checks = {
       ],
     ] as const;
     for (const [index, [allowedModels, modelName, isAllowed]] of cases.entries()) {
-      await putKey(tenant, { allowedModels: allowedModels as string, revision: 10 + index });
-      const reply = await tenant.store.admit(request(tenant, { modelName: modelName as string }));
+      await putKey(tenant, { allowedModels: allowedModels, revision: 10 + index });
+      const reply = await tenant.store.admit(request(tenant, { modelName: modelName }));
       assert.equal(
         reply.kind,
         isAllowed ? 'admitted' : 'model_not_allowed',
-        `${String(allowedModels)} against ${String(modelName)}`,
+        `${allowedModels} against ${modelName}`,
       );
     }
   },
@@ -225,7 +225,7 @@ export const admissionChecks: Checks = {
       'b,'.repeat(50_000),
       '*'.repeat(100_000).concat('b'),
       ' '.repeat(100_000).concat('b'),
-      `${'*aab'.repeat(25_000)}`,
+      '*aab'.repeat(25_000),
     ];
     for (const [index, allowedModels] of cases.entries()) {
       await putKey(tenant, { allowedModels, revision: 10 + index });

@@ -293,7 +293,7 @@ export const recordChecks: Checks = {
         addressHex: '',
       });
       assert.ok(reply.kind === 'allowed' && reply.keyId === 5 && reply.allowedModels === '');
-      return reply.subscribedModelIds.toSorted();
+      return reply.subscribedModelIds.toSorted((a, b) => a - b);
     };
     assert.deepEqual(await models(), [MODEL_ID, OTHER_MODEL_ID]);
     await putSubscription(tenant, { status: 'closing', revision: 2 });

@@ -36,7 +36,13 @@ test(
     });
     await fc.assert(property, { numRuns: Math.ceil(SEQUENCES / BATCH), seed: SEED });
     if (process.env.MODEL_SHOW)
-      console.log(JSON.stringify(Object.fromEntries([...seen].toSorted()), null, 1));
+      console.log(
+        JSON.stringify(
+          Object.fromEntries([...seen].toSorted(([a], [b]) => (a < b ? -1 : 1))),
+          null,
+          1,
+        ),
+      );
     for (const reply of REACHED) expect([reply, seen.get(reply) ?? 0]).not.toEqual([reply, 0]);
   },
   Math.max(600_000, SEQUENCES * SEQUENCE_MS_MAX),

@@ -59,7 +59,7 @@ test('a connection leaves a primary that was replaced while it was merely silent
   const old = services.redisServers[0] as ManagedProcess;
   const returned = new Promise<void>((resolve) => onRedisReturn(connection, resolve));
   await old.kill('SIGSTOP');
-  while (!String(await second.info('replication')).includes('role:master')) await delay(20);
+  while (!(await second.info('replication')).includes('role:master')) await delay(20);
   await old.kill('SIGCONT');
   await returned;
   expect(await connection.set('after', '1')).toBe('OK');

@@ -46,7 +46,7 @@ export async function runConformance(folders: readonly string[]): Promise<Replay
       answers.map(({ rid }) => rid),
     );
     return replays.map((replay, at) => {
-      const { failures = [], rid = '' } = answers[at] ?? {};
+      const { failures, rid } = answers[at] ?? { failures: [], rid: '' };
       const booked = usageDifferences(
         rows.get(rid),
         replay.direct.kind === 'error' ? 'nothing' : expectedUsage(replay.recording),

@@ -210,7 +210,7 @@ describe.each(NAMES)('%s while streams run', (name) => {
       expect(row?.outcome).toBe(streams === 'finish' ? 'completed' : 'access_revoked');
       expect(row?.output_tokens).toBeGreaterThanOrEqual(words);
       expect(row?.output_tokens).toBeLessThanOrEqual(record.emitted);
-      expect(row?.charge).toBe(Number(row?.input_tokens) + Number(row?.output_tokens));
+      expect(row?.charge).toBe((row?.input_tokens ?? 0) + (row?.output_tokens ?? 0));
     }
   });
 });

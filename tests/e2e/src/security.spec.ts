@@ -44,7 +44,7 @@ beforeAll(async () => {
   model = await createRoutedModel(tollgate, { protocols: ['openai'] });
   await tollgate.admin.call(
     'PUT',
-    `/upstreams/${(await tollgate.admin.list('/upstreams'))[0]?.['id']}`,
+    `/upstreams/${String((await tollgate.admin.list('/upstreams'))[0]?.['id'])}`,
     { api_key: secrets.upstreamKey },
   );
   key = await subscribeWithKey(customer, { modelIds: [model.id] });

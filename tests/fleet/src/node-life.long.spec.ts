@@ -114,17 +114,16 @@ describe('two workers behind one port', () => {
     }
     await closeBooks(tollgate, await load.stop(), { wereKilled: true });
     expect(load.count('completed')).toBeGreaterThan(80);
-    expect([...workerPids(tollgate, 'node-1').keys()].toSorted()).toEqual([0, 1]);
+    expect([...workerPids(tollgate, 'node-1').keys()].toSorted((a, b) => a - b)).toEqual([0, 1]);
   }, 90_000);
 });
 
 describe('a node that is told to stop', () => {
   test('finishes a running stream and its books before it ends', async () => {
     let stopped: Promise<void> = Promise.resolve();
-    const stream = await readStream(
-      '@demo tokens=20 delay=40',
-      () => (stopped = tollgate.kill('node-1', 'SIGTERM')),
-    );
+    const stream = await readStream('@demo tokens=20 delay=40', () => {
+      stopped = tollgate.kill('node-1', 'SIGTERM');
+    });
     expect(stream).toMatchObject({ words: 20, error: null });
     await stopped;
     await tollgate.restart('node-1');
@@ -133,10 +132,9 @@ describe('a node that is told to stop', () => {
 
   test('ends a stream that outlasts the drain with an error the client understands, billed for what was delivered', async () => {
     let stopped: Promise<void> = Promise.resolve();
-    const stream = await readStream(
-      '@demo tokens=500 delay=20',
-      () => (stopped = tollgate.kill('node-1', 'SIGTERM')),
-    );
+    const stream = await readStream('@demo tokens=500 delay=20', () => {
+      stopped = tollgate.kill('node-1', 'SIGTERM');
+    });
     expect(stream.error).toBeInstanceOf(OpenAI.APIError);
     expect(String(stream.error)).toContain('restarted');
     await stopped;

@@ -58,7 +58,7 @@ function managed(program: string, overrides: Partial<ProcessSpec> = {}): Managed
 
 async function until(condition: () => boolean): Promise<void> {
   for (const deadline = Date.now() + 15_000; !condition(); await delay(10))
-    if (Date.now() > deadline) throw new Error(`never became true: ${condition}`);
+    if (Date.now() > deadline) throw new Error(`never became true: ${String(condition)}`);
 }
 
 test('ends a process on record, also one that ignores the polite signal', async () => {

@@ -255,7 +255,7 @@ describe('a session', () => {
       node.post('/v1/chat/completions', ask(model), { 'session-id': session });
     const served = () => [one.requests.length, other.requests.length];
     for (let turn = 0; turn < 12; turn++) expect((await say('a')).status).toBe(200);
-    expect(served().toSorted()).toEqual([0, 12]);
+    expect(served().toSorted((a, b) => a - b)).toEqual([0, 12]);
     const home = served()[0] === 12 ? 0 : 1;
     broken.add(home);
     for (let turn = 0; turn < 6; turn++) expect((await say('a')).status).toBe(200);

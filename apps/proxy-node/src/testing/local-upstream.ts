@@ -19,7 +19,7 @@ export interface LocalUpstream {
 
 /** A real HTTP server for one test; `answer` writes the response, after the request body was read. */
 export async function startLocalUpstream(
-  answer: (response: ServerResponse, body: string, incoming: IncomingMessage) => void,
+  answer: (response: ServerResponse, body: string, incoming: IncomingMessage) => unknown,
 ): Promise<LocalUpstream> {
   const requests: LocalUpstream['requests'] = [];
   const aborted = Promise.withResolvers<void>();
@@ -30,7 +30,7 @@ export async function startLocalUpstream(
       const body = Buffer.concat(chunks).toString('utf8');
       requests.push({ incoming, body });
       response.on('close', () => response.writableFinished || aborted.resolve());
-      answer(response, body, incoming);
+      void answer(response, body, incoming);
     });
   };
   const server = createServer(listener);

@@ -40,7 +40,7 @@ export function guardedConnector({
     const isEncrypted = options.protocol === 'https:';
     const literal = options.hostname.replace(/^\[(.*)\]$/, '$1');
     if (isIP(literal) !== 0 && !isAddressAllowed(literal, policy, { isEncrypted }))
-      return void callback(new AddressRefused(`address ${literal} is not allowed`), null);
+      return callback(new AddressRefused(`address ${literal} is not allowed`), null);
     (isEncrypted ? dialTls : dialPlain)(options, callback);
   };
 }

@@ -85,10 +85,14 @@ export const responsesRequestSchema = z.looseObject({
 const tokens = z
   .array(z.unknown())
   .min(1)
-  .superRefine((items, { addIssue }) => {
+  .superRefine((items, context) => {
     const wrong = items.findIndex((item) => !Number.isSafeInteger(item) || Number(item) < 0);
     if (wrong >= 0)
-      addIssue({ code: 'custom', message: 'Invalid input: expected a token', path: [wrong] });
+      context.addIssue({
+        code: 'custom',
+        message: 'Invalid input: expected a token',
+        path: [wrong],
+      });
   });
 export const embeddingsRequestSchema = z.looseObject({
   model,

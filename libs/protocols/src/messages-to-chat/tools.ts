@@ -26,7 +26,7 @@ function chatTool(tool: JsonRecord, param: string): JsonRecord {
   const { type } = tool;
   if (type !== undefined && type !== null && type !== 'custom')
     throw unsupported(
-      `the tool "${String(tool['name'] ?? type)}" of type "${String(type)}"`,
+      `the tool ${JSON.stringify(tool['name'] ?? type)} of type ${JSON.stringify(type)}`,
       `${param}.type`,
     );
   const description = nonEmpty(tool['description']);

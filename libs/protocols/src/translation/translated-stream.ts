@@ -100,6 +100,7 @@ export class TranslatedStream<S> extends StreamHandler {
   }
 
   private write(events: readonly JsonRecord[], out: ByteOutput): void {
-    if (events.length > 0) out.addText(events.map(this.options.translation.format).join(''));
+    if (events.length > 0)
+      out.addText(events.map((event) => this.options.translation.format(event)).join(''));
   }
 }

@@ -80,7 +80,7 @@ export class AlertWebhook implements OnApplicationBootstrap, OnApplicationShutdo
       error instanceof Error ? error.message : String(error),
     );
     if (problem !== undefined && attempts < ATTEMPTS_MAX)
-      return void this.logger.debug(`alert ${alertId} (${event}) is not delivered yet: ${problem}`);
+      return this.logger.debug(`alert ${alertId} (${event}) is not delivered yet: ${problem}`);
     if (problem !== undefined)
       this.logger.error(
         `alert ${alertId} (${event}) could not be delivered in ${attempts} attempts: ${problem}`,

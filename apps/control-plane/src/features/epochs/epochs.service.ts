@@ -132,7 +132,11 @@ export class EpochsService implements OnApplicationBootstrap, OnApplicationShutd
         lock,
       );
       if (!row?.got) return;
-      await work(runner).finally(() => runner.query('SELECT pg_advisory_unlock($1, $2)', lock));
+      try {
+        await work(runner);
+      } finally {
+        await runner.query('SELECT pg_advisory_unlock($1, $2)', lock);
+      }
     } finally {
       await runner.release();
     }

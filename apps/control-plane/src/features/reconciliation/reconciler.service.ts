@@ -80,9 +80,11 @@ export class Reconciler implements OnApplicationBootstrap, OnApplicationShutdown
         [RECONCILER_LOCK],
       );
       if (!row?.got) return 0;
-      return await this.round(pauseMs).finally(() =>
-        runner.query('SELECT pg_advisory_unlock($1)', [RECONCILER_LOCK]),
-      );
+      try {
+        return await this.round(pauseMs);
+      } finally {
+        await runner.query('SELECT pg_advisory_unlock($1)', [RECONCILER_LOCK]);
+      }
     } finally {
       await runner.release();
     }
