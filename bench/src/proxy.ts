@@ -44,8 +44,11 @@ export async function benchProxy([seconds = '8']: readonly string[]): Promise<vo
 async function prepare(tollgate: Tollgate, port: number): Promise<{ key: string; model: string }> {
   const { admin } = tollgate;
   const customer = await createCustomer(tollgate, { amount: '100000' });
-  const model_id = await admin.createModel({ name: 'bench' });
-  await admin.setPrice({ model_id, price_per_million: '0' });
+  const model_id = await admin.createModel({
+    name: 'bench',
+    price: { price_per_million: '0.01' },
+    is_on_shelf: true,
+  });
   const upstream_id = await admin.createUpstream({
     name: 'quick',
     protocol: 'openai',

@@ -25,9 +25,11 @@ export interface NewModel {
   owned_by?: string;
   context_window?: number;
   max_output_tokens?: number;
+  price?: NewPrice;
+  /** Off when absent: a model needs a price to be for sale. */
+  is_on_shelf?: boolean;
 }
 export interface NewPrice {
-  model_id: number;
   /** Decimal text in the installation's currency. */
   price_per_million: string;
   /** Decimal text; 1 when absent. */
@@ -35,6 +37,8 @@ export interface NewPrice {
   weight_output?: string;
   weight_cache_read?: string;
   weight_cache_write?: string;
+  /** Must be true for a price that charges nothing. */
+  free?: boolean;
 }
 export interface NewUpstream {
   name: string;
@@ -143,10 +147,6 @@ export class AdminClient {
 
   async createModel(model: NewModel): Promise<number> {
     return withId.parse(await this.call('POST', '/models', model)).id;
-  }
-
-  async setPrice(price: NewPrice): Promise<void> {
-    await this.call('POST', '/models/pricing', price);
   }
 
   async createUpstream(upstream: NewUpstream): Promise<number> {

@@ -115,6 +115,15 @@ export const configSchema = z.object({
   REGISTRATIONS_PER_ADDRESS_PER_DAY: count(100, 1_000_000).describe(
     'Accounts one address may register in 24 hours.',
   ),
+  FREE_TOKENS_PER_ACCOUNT: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(Number.MAX_SAFE_INTEGER)
+    .default(10_000_000)
+    .describe(
+      'Unspent tokens bought at a price of 0 that one account may hold over all its subscriptions; a purchase beyond it is refused.',
+    ),
   USAGE_RETENTION_DAYS: z.coerce
     .number()
     .int()

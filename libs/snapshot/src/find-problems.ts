@@ -1,4 +1,4 @@
-import type { ModelRow, RouteRow, RoutingRows, UpstreamRow } from './routing-rows.ts';
+import type { ModelRow, PriceRow, RouteRow, RoutingRows, UpstreamRow } from './routing-rows.ts';
 
 export type ProblemCode =
   | 'model_without_route'
@@ -81,38 +81,7 @@ function modelProblems(
     (route) =>
       route.modelId === model.id && route.enabled && upstreams.get(route.upstreamId)?.enabled,
   );
-  const found: ConfigProblem[] = [];
-  if (prices.length === 0)
-    found.push(
-      problem(
-        'model_without_price',
-        'error',
-        'model',
-        model.id,
-        `model "${model.name}" has no price and is left out of the snapshot`,
-      ),
-    );
-  else if (!prices.some((price) => price.effectiveAtMs <= nowMs))
-    found.push(
-      problem(
-        'model_not_yet_priced',
-        'error',
-        'model',
-        model.id,
-        `no price of model "${model.name}" is in force yet`,
-      ),
-    );
-  // A model is created free of charge (docs/decisions/0003); setting even that price by hand adds a second version.
-  if (prices.length === 1 && prices[0]?.isFree)
-    found.push(
-      problem(
-        'model_never_priced',
-        'warning',
-        'model',
-        model.id,
-        `model "${model.name}" was never priced: its tokens cost nothing`,
-      ),
-    );
+  const found = priceProblems(model, prices, nowMs);
   if (!isServed && model.isOnShelf)
     found.push(
       problem(
@@ -124,6 +93,32 @@ function modelProblems(
       ),
     );
   return found;
+}
+
+/** What is not for sale may wait for its price. */
+function priceProblems(
+  model: ModelRow,
+  prices: readonly PriceRow[],
+  nowMs: number,
+): ConfigProblem[] {
+  const severity = model.isOnShelf ? 'error' : 'warning';
+  const about = (
+    code: ProblemCode,
+    level: ConfigProblem['severity'],
+    text: string,
+  ): ConfigProblem[] => [problem(code, level, 'model', model.id, `model "${model.name}" ${text}`)];
+  if (prices.length === 0)
+    return about('model_without_price', severity, 'has no price and is left out of the snapshot');
+  const inForce = prices
+    .filter((price) => price.effectiveAtMs <= nowMs)
+    .toSorted((a, b) => b.effectiveAtMs - a.effectiveAtMs || b.id - a.id)[0];
+  if (!inForce) return about('model_not_yet_priced', severity, 'has no price in force yet');
+  if (!inForce.isUndeclaredZero) return [];
+  return about(
+    'model_never_priced',
+    'warning',
+    'charges nothing and was never declared free: set a price, or a price of 0 with "free": true',
+  );
 }
 
 function routeProblems(

@@ -33,8 +33,8 @@ export interface PriceRow {
   weightOutput: number;
   weightCacheRead: number;
   weightCacheWrite: number;
-  /** Its tokens cost nothing. */
-  isFree: boolean;
+  /** It charges nothing, and no administrator declared it free. */
+  isUndeclaredZero: boolean;
 }
 
 export interface UpstreamRow {

@@ -38,7 +38,7 @@ const price = fc.record({
   weightOutput: weight,
   weightCacheRead: weight,
   weightCacheWrite: weight,
-  isFree: fc.boolean(),
+  isUndeclaredZero: fc.boolean(),
 });
 const upstream = fc.record({
   id,
@@ -116,7 +116,7 @@ describe('compileSnapshot', () => {
       weightOutput: 1,
       weightCacheRead: 1,
       weightCacheWrite: 1,
-      isFree: false,
+      isUndeclaredZero: false,
     };
     const models = fc.sample(model, 1).map((only) => ({ ...only, id: 1 }));
     const document = compileSnapshot({
@@ -266,7 +266,7 @@ describe('findProblems', () => {
     weightOutput: 1,
     weightCacheRead: 1,
     weightCacheWrite: 1,
-    isFree: false,
+    isUndeclaredZero: false,
   };
   const provider = {
     id: 1,
@@ -309,15 +309,15 @@ describe('findProblems', () => {
     ['a model without any price', { prices: [] }, ['model_without_price']],
     [
       'a model that was never priced',
-      { prices: [{ ...priced, isFree: true }] },
+      { prices: [{ ...priced, isUndeclaredZero: true }] },
       ['model_never_priced'],
     ],
     [
-      'nothing about a price of zero that was set by hand',
+      'nothing about a model priced or declared free since',
       {
         prices: [
-          { ...priced, isFree: true },
-          { ...priced, id: 2, isFree: true },
+          { ...priced, isUndeclaredZero: true },
+          { ...priced, id: 2 },
         ],
       },
       [],
@@ -390,7 +390,7 @@ test('aliases stand in the document of the model that has them; without any it i
     weightOutput: 1,
     weightCacheRead: 1,
     weightCacheWrite: 1,
-    isFree: true,
+    isUndeclaredZero: true,
   };
   const compiled = (aliases: string[]) =>
     compileSnapshot({ models: [{ ...row, aliases }], prices: [price], upstreams: [], routes: [] });

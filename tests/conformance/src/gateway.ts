@@ -51,7 +51,12 @@ export async function startGateway(env: Record<string, string> = {}): Promise<Ga
     }: RoutedUpstream): Promise<{ id: number; name: string }> => {
       count += 1;
       const name = `replayed-${count}`;
-      const id = await tollgate.admin.createModel({ name, kind });
+      const id = await tollgate.admin.createModel({
+        name,
+        kind,
+        price: { price_per_million: '0.01' },
+        is_on_shelf: true,
+      });
       const upstream_id = await tollgate.admin.createUpstream({
         name,
         protocol,

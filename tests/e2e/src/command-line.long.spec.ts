@@ -209,7 +209,11 @@ describe('after a login', () => {
   test('config-check fails only for errors', async () => {
     const { ok } = await json('config-check');
     expect((await run(['config-check'])).status).toBe(ok ? 0 : 1);
-    await tollgate.admin.createModel({ name: 'nowhere' });
+    await tollgate.admin.createModel({
+      name: 'nowhere',
+      price: { price_per_million: '1' },
+      is_on_shelf: true,
+    });
     expect(await run(['config-check'])).toMatchObject({
       status: 1,
       stdout: expect.stringContaining('model_without_route'),

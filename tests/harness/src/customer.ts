@@ -62,13 +62,18 @@ export async function createRoutedModel(
 ): Promise<RoutedModel> {
   const { admin } = tollgate;
   const name = model.name ?? `model-${unique()}`;
-  const id = await admin.createModel({ kind: 'chat', ...model, name });
   const weights = Object.fromEntries(
     Object.entries({ weight_input, weight_output, weight_cache_read, weight_cache_write }).filter(
       ([, weight]) => weight !== undefined,
     ),
   );
-  await admin.setPrice({ model_id: id, price_per_million, ...weights });
+  const id = await admin.createModel({
+    kind: 'chat',
+    ...model,
+    name,
+    price: { price_per_million, ...weights },
+    is_on_shelf: true,
+  });
   for (const protocol of protocols ??
     (model.kind === 'embedding' ? ['openai'] : ['openai', 'anthropic'])) {
     const upstream_id = await createDemoUpstream(tollgate, protocol);

@@ -90,11 +90,12 @@ function ensureModel(
     admin,
     list: `/models?q=${model.name}`,
     matches: (row) => row.name === model.name,
-    create: async () => {
-      const model_id = await admin.createModel(model);
-      await admin.setPrice({ model_id, price_per_million, weight_output });
-      return model_id;
-    },
+    create: () =>
+      admin.createModel({
+        ...model,
+        price: { price_per_million, weight_output },
+        is_on_shelf: true,
+      }),
   });
 }
 

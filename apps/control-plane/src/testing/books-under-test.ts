@@ -99,13 +99,12 @@ export function booksOf(plane: ControlPlane) {
     },
 
     async model(pricePerMillion = '1'): Promise<{ id: number; name: string; priceId: number }> {
-      const model = (await asAdmin('POST', '/models', { name: `model-${(sequence += 1)}` })).body;
-      const price = (
-        await asAdmin('POST', '/models/pricing', {
-          model_id: model.id,
-          price_per_million: pricePerMillion,
-        })
-      ).body;
+      const { body: model } = await asAdmin('POST', '/models', {
+        name: `model-${(sequence += 1)}`,
+        price: { price_per_million: pricePerMillion, free: pricePerMillion === '0' },
+        is_on_shelf: true,
+      });
+      const [price] = await query('SELECT id FROM price_versions WHERE model_id = $1', [model.id]);
       return { id: model.id, name: model.name, priceId: price.id };
     },
 

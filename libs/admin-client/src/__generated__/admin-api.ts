@@ -359,7 +359,7 @@ export interface paths {
         /** List the catalogue */
         get: operations["Models_list"];
         put?: never;
-        /** Add a model; it starts on the shelf, at no price */
+        /** Add a model, with its price and on the shelf if asked for; without, it is not for sale */
         post: operations["Models_create"];
         delete?: never;
         options?: never;
@@ -411,7 +411,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Put a model on the shelf */
+        /** Put a model on the shelf; it needs a price in force */
         post: operations["Models_enable"];
         delete?: never;
         options?: never;
@@ -1086,7 +1086,7 @@ export interface components {
         Alert: {
             id: number;
             /** @enum {string} */
-            rule: "node_offline" | "node_refuses_snapshot" | "bad_node_proof" | "snapshot_pinned" | "publication_failed" | "upstream_failing" | "settlement_backlog" | "dead_letter" | "drift" | "redis_data_lost" | "overdraft" | "low_balance" | "auto_recharge_failed";
+            rule: "node_offline" | "node_refuses_snapshot" | "bad_node_proof" | "snapshot_pinned" | "publication_failed" | "upstream_failing" | "settlement_backlog" | "dead_letter" | "drift" | "redis_data_lost" | "overdraft" | "low_balance" | "auto_recharge_failed" | "model_not_priced";
             /** @enum {string} */
             severity: "info" | "warning" | "critical";
             /** @description `<kind>:<id>`; one open alert per rule and subject */
@@ -1485,6 +1485,8 @@ export interface components {
             weight_cache_read: string;
             /** @description Decimal text, at most 6 places */
             weight_cache_write: string;
+            /** @description Declared to charge nothing */
+            free: boolean;
             /**
              * Format: date-time
              * @description ISO 8601, UTC
@@ -1509,6 +1511,8 @@ export interface components {
             weight_cache_read: string;
             /** @description Decimal text, at most 6 places */
             weight_cache_write: string;
+            /** @description Declared to charge nothing */
+            free: boolean;
         };
         ProxyNode: {
             id: number;
@@ -2004,7 +2008,7 @@ export interface components {
             status: number;
             detail: string;
             /** @enum {string} */
-            code: "invalid_request" | "malformed_json" | "invalid_cursor" | "not_found" | "method_not_allowed" | "body_too_large" | "unsupported_media_type" | "rate_limited" | "service_unavailable" | "internal_error" | "unauthenticated" | "invalid_credentials" | "account_pending" | "account_rejected" | "account_frozen" | "forbidden" | "origin_not_allowed" | "wrong_password" | "registration_limit" | "username_taken" | "invalid_transition" | "cannot_change_self" | "last_administrator" | "account_not_empty" | "insufficient_funds" | "payment_provider_failed" | "payment_mismatch" | "invalid_signature" | "payments_not_configured" | "balance_limit" | "idempotency_in_progress" | "idempotency_key_reused" | "model_name_taken" | "model_has_subscribers" | "model_off_shelf" | "already_subscribed" | "not_subscribed" | "subscription_closing" | "token_limit" | "statistics_range" | "upstream_name_taken" | "upstream_in_use" | "snapshot_unreadable" | "node_name_taken";
+            code: "invalid_request" | "malformed_json" | "invalid_cursor" | "not_found" | "method_not_allowed" | "body_too_large" | "unsupported_media_type" | "rate_limited" | "service_unavailable" | "internal_error" | "unauthenticated" | "invalid_credentials" | "account_pending" | "account_rejected" | "account_frozen" | "forbidden" | "origin_not_allowed" | "wrong_password" | "registration_limit" | "username_taken" | "invalid_transition" | "cannot_change_self" | "last_administrator" | "account_not_empty" | "insufficient_funds" | "payment_provider_failed" | "payment_mismatch" | "invalid_signature" | "payments_not_configured" | "balance_limit" | "idempotency_in_progress" | "idempotency_key_reused" | "model_name_taken" | "model_has_subscribers" | "model_not_priced" | "free_tokens_limit" | "model_off_shelf" | "already_subscribed" | "not_subscribed" | "subscription_closing" | "token_limit" | "statistics_range" | "upstream_name_taken" | "upstream_in_use" | "snapshot_unreadable" | "node_name_taken";
             errors: {
                 field: string;
                 message: string;
@@ -2123,8 +2127,10 @@ export interface components {
          *     `subscription_closing`: The subscription is being closed; try again in a moment
          *
          *     `token_limit`: The subscription would hold more tokens than can be counted exactly
+         *
+         *     `free_tokens_limit`: The account would hold more unspent free tokens than this installation gives away
          */
-        "idempotency_in_progress.already_subscribed.subscription_closing.token_limit": {
+        "idempotency_in_progress.already_subscribed.subscription_closing.token_limit.free_tokens_limit": {
             headers: {
                 [name: string]: unknown;
             };
@@ -2151,8 +2157,10 @@ export interface components {
          *     `model_off_shelf`: The model is off the shelf
          *
          *     `token_limit`: The subscription would hold more tokens than can be counted exactly
+         *
+         *     `free_tokens_limit`: The account would hold more unspent free tokens than this installation gives away
          */
-        "idempotency_in_progress.model_off_shelf.token_limit": {
+        "idempotency_in_progress.model_off_shelf.token_limit.free_tokens_limit": {
             headers: {
                 [name: string]: unknown;
             };
@@ -2298,6 +2306,28 @@ export interface components {
         };
         /** @description `model_name_taken`: Another model has this name */
         model_name_taken: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /**
+         * @description `model_name_taken`: Another model has this name
+         *
+         *     `model_not_priced`: The model has no price in force; POST /models/pricing sets one, or declares it free
+         */
+        "model_name_taken.model_not_priced": {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description `model_not_priced`: The model has no price in force; POST /models/pricing sets one, or declares it free */
+        model_not_priced: {
             headers: {
                 [name: string]: unknown;
             };
@@ -3056,7 +3086,7 @@ export interface operations {
             402: components["responses"]["insufficient_funds"];
             403: components["responses"]["forbidden.origin_not_allowed"];
             404: components["responses"]["not_found"];
-            409: components["responses"]["idempotency_in_progress.already_subscribed.subscription_closing.token_limit"];
+            409: components["responses"]["idempotency_in_progress.already_subscribed.subscription_closing.token_limit.free_tokens_limit"];
             413: components["responses"]["body_too_large"];
             415: components["responses"]["unsupported_media_type"];
             422: components["responses"]["idempotency_key_reused"];
@@ -3097,7 +3127,7 @@ export interface operations {
             402: components["responses"]["insufficient_funds"];
             403: components["responses"]["forbidden.origin_not_allowed"];
             404: components["responses"]["not_found.not_subscribed"];
-            409: components["responses"]["idempotency_in_progress.model_off_shelf.token_limit"];
+            409: components["responses"]["idempotency_in_progress.model_off_shelf.token_limit.free_tokens_limit"];
             413: components["responses"]["body_too_large"];
             415: components["responses"]["unsupported_media_type"];
             422: components["responses"]["idempotency_key_reused"];
@@ -3353,6 +3383,15 @@ export interface operations {
                     context_window?: number | null;
                     max_output_tokens?: number | null;
                     unbounded_input_tokens?: number | null;
+                    price?: {
+                        price_per_million: string | number;
+                        weight_input?: string | number;
+                        weight_output?: string | number;
+                        weight_cache_read?: string | number;
+                        weight_cache_write?: string | number;
+                        free?: boolean;
+                    };
+                    is_on_shelf?: boolean;
                 };
             };
         };
@@ -3369,7 +3408,7 @@ export interface operations {
             400: components["responses"]["invalid_request.malformed_json"];
             401: components["responses"]["unauthenticated"];
             403: components["responses"]["forbidden.origin_not_allowed"];
-            409: components["responses"]["model_name_taken"];
+            409: components["responses"]["model_name_taken.model_not_priced"];
             413: components["responses"]["body_too_large"];
             415: components["responses"]["unsupported_media_type"];
             default: components["responses"]["internal_error.service_unavailable"];
@@ -3468,6 +3507,7 @@ export interface operations {
                     weight_output?: string | number;
                     weight_cache_read?: string | number;
                     weight_cache_write?: string | number;
+                    free?: boolean;
                     effective_at?: string;
                 };
             };
@@ -3515,6 +3555,7 @@ export interface operations {
             401: components["responses"]["unauthenticated"];
             403: components["responses"]["forbidden.origin_not_allowed"];
             404: components["responses"]["not_found"];
+            409: components["responses"]["model_not_priced"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };

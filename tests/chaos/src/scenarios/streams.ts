@@ -191,8 +191,12 @@ async function pacedTarget(
   upstreamUrl: string,
 ): Promise<{ apiKey: string; model: string }> {
   const { admin } = tollgate;
-  const model_id = await admin.createModel({ name: 'paced', kind: 'chat' });
-  await admin.setPrice({ model_id, price_per_million: '1' });
+  const model_id = await admin.createModel({
+    name: 'paced',
+    kind: 'chat',
+    price: { price_per_million: '1' },
+    is_on_shelf: true,
+  });
   const upstream_id = await admin.createUpstream({
     name: 'paced',
     protocol: 'openai',

@@ -20,7 +20,7 @@ export const MODEL_CASES = {
     good: ({ unique }) => {
       const name = unique('added');
       return {
-        body: { name },
+        body: { name, price: { price_per_million: '2' }, is_on_shelf: true },
         status: 201,
         answer: { id: expect.any(Number), name, is_on_shelf: true },
       };

@@ -57,8 +57,11 @@ export async function startWorld(): Promise<World> {
     return { id, username };
   };
   const newModel = async (): Promise<number> => {
-    const id = await admin.createModel({ name: unique('model') });
-    await admin.setPrice({ model_id: id, price_per_million: '1' });
+    const id = await admin.createModel({
+      name: unique('model'),
+      price: { price_per_million: '1' },
+      is_on_shelf: true,
+    });
     return id;
   };
   const newUpstream = (): Promise<number> =>

@@ -13,6 +13,7 @@ export const ALERT_RULES = {
   overdraft: 'warning',
   low_balance: 'info',
   auto_recharge_failed: 'warning',
+  model_not_priced: 'warning',
 } as const satisfies Record<string, AlertSeverity>;
 
 export const ALERT_SEVERITIES = ['info', 'warning', 'critical'] as const;

@@ -122,11 +122,7 @@ test('low balance is told at a tenth of the last purchase, and ends with the nex
   const { id: userId, token } = await plane.createUser('spender');
   const { body: model } = await plane.call('POST', '/models', {
     token: plane.adminToken,
-    body: { name: 'thirsty' },
-  });
-  await plane.call('POST', '/models/pricing', {
-    token: plane.adminToken,
-    body: { model_id: model.id, price_per_million: '1' },
+    body: { name: 'thirsty', price: { price_per_million: '1' }, is_on_shelf: true },
   });
   await plane.call('POST', '/wallet/admin-recharge', {
     token: plane.adminToken,

@@ -58,11 +58,7 @@ test('sums up users, nodes, traffic from totals, money and alerts in one answer'
 test('counts tokens up to what JSON tells exactly', async () => {
   const { body: model } = await plane.call('POST', '/models', {
     token: plane.adminToken,
-    body: { name: 'free' },
-  });
-  await plane.call('POST', '/models/pricing', {
-    token: plane.adminToken,
-    body: { model_id: model.id, price_per_million: 0 },
+    body: { name: 'free', price: { price_per_million: 0, free: true }, is_on_shelf: true },
   });
   for (const name of ['hoarder1', 'hoarder2'])
     await plane.call('POST', '/models/subscribe', {

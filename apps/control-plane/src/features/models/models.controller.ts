@@ -42,9 +42,11 @@ export class ModelsController {
 
   @Post()
   @Permission('admin')
-  @Answers('Add a model; it starts on the shelf, at no price', modelResponseSchema, {
-    refuses: ['model_name_taken'],
-  })
+  @Answers(
+    'Add a model, with its price and on the shelf if asked for; without, it is not for sale',
+    modelResponseSchema,
+    { refuses: ['model_name_taken', 'model_not_priced'] },
+  )
   create(@FromCaller() caller: Caller, @Body({ schema: createModelSchema }) body: CreateModel) {
     return this.models.create(caller, body);
   }
@@ -94,10 +96,12 @@ export class ModelsController {
 
   @Post(':id/enable')
   @Permission('admin')
-  @Answers('Put a model on the shelf', modelResponseSchema)
+  @Answers('Put a model on the shelf; it needs a price in force', modelResponseSchema, {
+    refuses: ['model_not_priced'],
+  })
   @HttpCode(200)
   enable(@FromCaller() caller: Caller, @IdPath() id: number) {
-    return this.models.setShelf(caller, id, true);
+    return this.models.enable(caller, id);
   }
 
   @Post(':id/disable')
@@ -108,6 +112,6 @@ export class ModelsController {
   )
   @HttpCode(200)
   disable(@FromCaller() caller: Caller, @IdPath() id: number) {
-    return this.models.setShelf(caller, id, false);
+    return this.models.disable(caller, id);
   }
 }

@@ -39,9 +39,6 @@ const modelFields = {
   unbounded_input_tokens: z.number().int().min(0).max(100_000_000).nullable().optional(),
 };
 
-export const createModelSchema = z.strictObject({ name, ...modelFields });
-export type CreateModel = z.infer<typeof createModelSchema>;
-
 export const updateModelSchema = z.strictObject({ name: name.optional(), ...modelFields });
 export type UpdateModel = z.infer<typeof updateModelSchema>;
 
@@ -63,17 +60,49 @@ export type MarketList = z.infer<typeof marketSchema>;
 const WEIGHT_MAX = 1_000_000_000_000n;
 const weight = decimal.refine((value) => value <= WEIGHT_MAX, 'must be at most 1000000').optional();
 
-export const setPriceSchema = z.strictObject({
-  model_id: id,
+const priceFields = {
   /** Currency units per million charged tokens. */
   price_per_million: decimal,
   weight_input: weight,
   weight_output: weight,
   weight_cache_read: weight,
   weight_cache_write: weight,
-  effective_at: momentField.optional(),
-});
+  /** Must be true for a price that charges nothing, and only there: a forgotten digit gives nothing away. */
+  free: z.boolean().optional(),
+};
+type PriceFields = z.infer<z.ZodObject<typeof priceFields>>;
+
+/** Nothing is paid for its tokens, or its requests use none of them. */
+function chargesNothing(price: PriceFields): boolean {
+  return (
+    price.price_per_million === 0n || (price.weight_input === 0n && price.weight_output === 0n)
+  );
+}
+const FREE_IS_SAID = {
+  path: ['free'],
+  message:
+    'must be true for a price of 0 or weights of 0 for input and output, and absent or false otherwise',
+};
+const isFreeAsSaid = (price: PriceFields): boolean =>
+  chargesNothing(price) === (price.free ?? false);
+
+export const setPriceSchema = z
+  .strictObject({ model_id: id, ...priceFields, effective_at: momentField.optional() })
+  .refine(isFreeAsSaid, FREE_IS_SAID);
 export type SetPrice = z.infer<typeof setPriceSchema>;
+
+const firstPriceSchema = z.strictObject(priceFields).refine(isFreeAsSaid, FREE_IS_SAID);
+export type FirstPrice = z.infer<typeof firstPriceSchema>;
+
+export const createModelSchema = z.strictObject({
+  name,
+  ...modelFields,
+  /** In force at once. */
+  price: firstPriceSchema.optional(),
+  /** Without it a model starts off the shelf. */
+  is_on_shelf: z.boolean().optional(),
+});
+export type CreateModel = z.infer<typeof createModelSchema>;
 
 export const priceListSchema = listQuery({
   sorts: ['id', 'model_id', 'effective_at'],
@@ -114,6 +143,7 @@ const tag = {
   weight_output: amountText,
   weight_cache_read: amountText,
   weight_cache_write: amountText,
+  free: z.boolean().describe('Declared to charge nothing'),
 };
 const priceTagSchema = z.object(tag).meta({ id: 'PriceTag' });
 export type PriceTag = z.output<typeof priceTagSchema>;

@@ -1,16 +1,23 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { ActivityModule } from '../activity/activity.module.ts';
+import { AlertsModule } from '../alerts/alerts.module.ts';
 import { SnapshotsModule } from '../snapshots/snapshots.module.ts';
 import { ModelRow } from './model.entity.ts';
 import { ModelsService } from './models.service.ts';
 import { PriceVersionRow } from './price-version.entity.ts';
+import { PriceWatch } from './price-watch.ts';
 import { PricingService } from './pricing.service.ts';
 
 /** The catalogue without its routes: those live in ModelsApiModule, because some of them are about subscriptions. */
 @Module({
-  imports: [TypeOrmModule.forFeature([ModelRow, PriceVersionRow]), SnapshotsModule, ActivityModule],
-  providers: [ModelsService, PricingService],
+  imports: [
+    TypeOrmModule.forFeature([ModelRow, PriceVersionRow]),
+    SnapshotsModule,
+    ActivityModule,
+    AlertsModule,
+  ],
+  providers: [ModelsService, PricingService, PriceWatch],
   exports: [ModelsService, PricingService],
 })
 export class ModelsModule {}

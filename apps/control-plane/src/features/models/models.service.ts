@@ -69,9 +69,11 @@ export class ModelsService {
   create(caller: Caller, body: CreateModel): Promise<ModelResponse> {
     return this.saving(async (tx) => {
       const repository = tx.getRepository(ModelRow);
-      const inserted = await repository.insert({ displayName: body.name, ...columnsOf(body) });
+      const columns = { displayName: body.name, isOnShelf: false, ...columnsOf(body) };
+      const inserted = await repository.insert(columns);
       const id: number = inserted.identifiers[0]?.['id'];
-      await this.pricing.createFirst(tx, { modelId: id, callerId: caller.userId });
+      if (body.price) await this.pricing.setFirst(tx, caller, { modelId: id, price: body.price });
+      if (body.is_on_shelf) await this.putOnShelf(tx, id);
       const after = toModelResponse(await repository.findOneByOrFail({ id }));
       this.activity.record(tx, caller, {
         action: 'model.create',
@@ -86,9 +88,15 @@ export class ModelsService {
     return this.changing(caller, id, 'model.update', columnsOf(body));
   }
 
-  /** Idempotent: putting a model on the shelf twice is once. */
-  setShelf(caller: Caller, id: number, isOnShelf: boolean): Promise<ModelResponse> {
-    return this.changing(caller, id, isOnShelf ? 'model.enable' : 'model.disable', { isOnShelf });
+  /** Idempotent. Throws model_not_priced: what is on the shelf is for sale. */
+  enable(caller: Caller, id: number): Promise<ModelResponse> {
+    return this.changing(caller, id, 'model.enable', { isOnShelf: true }, (tx) =>
+      this.refuseUnpriced(tx, id),
+    );
+  }
+
+  disable(caller: Caller, id: number): Promise<ModelResponse> {
+    return this.changing(caller, id, 'model.disable', { isOnShelf: false });
   }
 
   /** Takes the row out of the catalogue; its name is free again, its usage and subscriptions keep it. The caller has locked it and closed its subscriptions. */
@@ -135,14 +143,25 @@ export class ModelsService {
     id: number,
     action: string,
     columns: Partial<ModelRow>,
+    check?: (tx: EntityManager) => Promise<void>,
   ): Promise<ModelResponse> {
     return this.saving(async (tx) => {
       const row = await this.lock(tx, id, 'pessimistic_write');
+      await check?.(tx);
       const before = toModelResponse(row);
       const after = toModelResponse(await tx.getRepository(ModelRow).save({ ...row, ...columns }));
       this.activity.record(tx, caller, { action, target: { kind: 'model', id }, before, after });
       return after;
     });
+  }
+
+  private async putOnShelf(tx: EntityManager, id: number): Promise<void> {
+    await this.refuseUnpriced(tx, id);
+    await tx.getRepository(ModelRow).update({ id }, { isOnShelf: true });
+  }
+
+  private async refuseUnpriced(tx: EntityManager, id: number): Promise<void> {
+    if (!(await this.pricing.isPriced(tx, id))) throw new Refusal('model_not_priced');
   }
 
   private async saving<T>(work: (tx: EntityManager) => Promise<T>): Promise<T> {

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { booksOf } from '../../testing/books-under-test.ts';
+import { PriceWatch } from './price-watch.ts';
 import { startControlPlane, type ControlPlane } from '../../testing/control-plane-under-test.ts';
 
 let plane: ControlPlane;
@@ -19,9 +20,13 @@ const changeSeq = async () =>
   Number((await books.query('SELECT change_seq FROM fleet_settings'))[0].change_seq);
 
 describe('the catalogue', () => {
-  test('needs a name alone; the model starts on the shelf, free, each token counting as one', async () => {
+  test('needs a name and a price to be for sale; each token counts as one', async () => {
     const before = await changeSeq();
-    const { status, body } = await books.asAdmin('POST', '/models', { name: 'gpt-plain' });
+    const { status, body } = await books.asAdmin('POST', '/models', {
+      name: 'gpt-plain',
+      price: { price_per_million: '2.5' },
+      is_on_shelf: true,
+    });
     expect(status).toBe(201);
     expect(body).toMatchObject({
       name: 'gpt-plain',
@@ -35,12 +40,13 @@ describe('the catalogue', () => {
     expect(await changeSeq()).toBeGreaterThan(before);
     const shown = (await market()).find((model: { name: string }) => model.name === 'gpt-plain');
     expect(shown.price).toEqual({
-      price_per_million: '0',
+      price_per_million: '2.5',
       currency: 'USD',
       weight_input: '1',
       weight_output: '1',
       weight_cache_read: '1',
       weight_cache_write: '1',
+      free: false,
     });
   });
 
@@ -59,6 +65,7 @@ describe('the catalogue', () => {
     const { status, body } = await books.asAdmin('POST', '/models', {
       name: 'real',
       aliases: ['fast', 'cheap'],
+      price: { price_per_million: 1 },
     });
     expect([status, body.aliases]).toEqual([201, ['fast', 'cheap']]);
     const taken = { status: 409, body: { code: 'model_name_taken' } };
@@ -69,7 +76,11 @@ describe('the catalogue', () => {
       { name: 'other', aliases: ['other'] },
     ])
       expect(await books.asAdmin('POST', '/models', other)).toMatchObject(taken);
-    const { body: second } = await books.asAdmin('POST', '/models', { name: 'second' });
+    const { body: second } = await books.asAdmin('POST', '/models', {
+      name: 'second',
+      price: { price_per_million: 1 },
+      is_on_shelf: true,
+    });
     expect(await books.asAdmin('PUT', `/models/${second.id}`, { name: 'fast' })).toMatchObject(
       taken,
     );
@@ -113,6 +124,12 @@ describe('the catalogue', () => {
     { name: 'x', context_window: 0 },
     { name: 'x', id: 1 },
     { name: 'x', max_output_tokens: '5' },
+    { name: 'x', price: { price_per_million: 0 } },
+    { name: 'x', price: { price_per_million: 1, free: true } },
+    { name: 'x', price: { price_per_million: 1, weight_input: 0, weight_output: 0 } },
+    { name: 'x', price: {} },
+    { name: 'x', price: '1' },
+    { name: 'x', is_on_shelf: 'true' },
   ])('refuses %j', async (body) => {
     expect((await books.asAdmin('POST', '/models', body)).status).toBe(400);
   });
@@ -121,6 +138,8 @@ describe('the catalogue', () => {
     const { body: model } = await books.asAdmin('POST', '/models', {
       name: 'shelf',
       max_output_tokens: 10,
+      price: { price_per_million: 1 },
+      is_on_shelf: true,
     });
     expect(
       (await books.asAdmin('PUT', `/models/${model.id}`, { display_name: 'Shelf!' })).body,
@@ -148,9 +167,93 @@ describe('the catalogue', () => {
   });
 });
 
+describe('a model without a price', () => {
+  const unpriced = async (name: string, extra: object = {}) =>
+    (await books.asAdmin('POST', '/models', { name, ...extra })).body;
+  const refused = { status: 409, body: { code: 'model_not_priced' } };
+  const enable = (id: number) => books.asAdmin('POST', `/models/${id}/enable`);
+
+  test('is not for sale and cannot be bought, whatever is asked for', async () => {
+    const model = await unpriced('unpriced');
+    expect(model.is_on_shelf).toBe(false);
+    expect((await market()).map((one: { name: string }) => one.name)).not.toContain('unpriced');
+    const body = { model_id: model.id, tokens: 1_000_000_000_000 };
+    expect(
+      (await plane.call('POST', '/models/subscribe', { token: user.token, body })).status,
+    ).toBe(404);
+    expect(await enable(model.id)).toMatchObject(refused);
+    expect(
+      await books.asAdmin('POST', '/models', { name: 'at-once', is_on_shelf: true }),
+    ).toMatchObject(refused);
+    expect((await books.asAdmin('GET', '/models?q=at-once')).body.total).toBe(0);
+  });
+
+  test('goes on the shelf once a price is in force, not while one is to come', async () => {
+    const model = await unpriced('priced-later');
+    const price = { model_id: model.id, price_per_million: '3' };
+    const effective_at = new Date(Date.now() + 3_600_000).toISOString();
+    await books.asAdmin('POST', '/models/pricing', { ...price, effective_at });
+    expect(await enable(model.id)).toMatchObject(refused);
+    await books.asAdmin('POST', '/models/pricing', price);
+    expect(await enable(model.id)).toMatchObject({ status: 200, body: { is_on_shelf: true } });
+  });
+
+  test('is given away only when that is declared, and only so many tokens an account', async () => {
+    const model = await unpriced('gift');
+    const price = { model_id: model.id, price_per_million: 0, free: true };
+    expect(await books.asAdmin('POST', '/models/pricing', price)).toMatchObject({
+      status: 201,
+      body: { free: true },
+    });
+    const other = await unpriced('gift-2', {
+      price: { price_per_million: '0', free: true },
+      is_on_shelf: true,
+    });
+    expect((await enable(model.id)).status).toBe(200);
+    const taker = await books.account('0');
+    const buy = (verb: string, id: number, tokens: number) =>
+      plane.call('POST', `/models/${verb}`, {
+        token: taker.token,
+        body: { model_id: id, tokens },
+      });
+    const most = 10_000_000;
+    const beyond = { status: 409, body: { code: 'free_tokens_limit' } };
+    expect(await buy('subscribe', model.id, most + 1)).toMatchObject(beyond);
+    expect((await buy('subscribe', model.id, most - 10)).status).toBe(201);
+    expect(await buy('subscribe', other.id, 11)).toMatchObject(beyond);
+    const halves = await Promise.all([
+      buy('subscribe', other.id, 6),
+      buy('renew', model.id, 6),
+      buy('renew', model.id, 6),
+    ]);
+    expect(halves.filter(({ status }) => status < 300)).toHaveLength(1);
+  });
+
+  test('that an earlier release put on the shelf stays there and raises an alert until it is priced', async () => {
+    const model = await unpriced('of-old');
+    await books.query('INSERT INTO price_versions (model_id, price_per_million) VALUES ($1, 0)', [
+      model.id,
+    ]);
+    await books.query('UPDATE models SET is_on_shelf = true WHERE id = $1', [model.id]);
+    const watch = plane.app.get(PriceWatch, { strict: false });
+    const alert = async () =>
+      (await books.asAdmin('GET', `/admin/alerts?status=all&subject=model:${model.id}`)).body.data;
+    await watch.look();
+    expect(await alert()).toMatchObject([{ rule: 'model_not_priced', status: 'open' }]);
+    expect(await enable(model.id)).toMatchObject(refused);
+    expect((await market()).map((one: { name: string }) => one.name)).toContain('of-old');
+    await books.asAdmin('POST', '/models/pricing', { model_id: model.id, price_per_million: 1 });
+    await watch.look();
+    expect(await alert()).toMatchObject([{ status: 'resolved' }]);
+  });
+});
+
 describe('pricing', () => {
   test('adds immutable versions; the newest one that has begun is in force', async () => {
-    const { body: model } = await books.asAdmin('POST', '/models', { name: 'priced' });
+    const { body: model } = await books.asAdmin('POST', '/models', {
+      name: 'priced',
+      price: { price_per_million: 1 },
+    });
     const later = new Date(Date.now() + 3_600_000).toISOString();
     await books.asAdmin('POST', '/models/pricing', {
       model_id: model.id,
@@ -181,6 +284,10 @@ describe('pricing', () => {
 
   test.each([
     { price_per_million: -1 },
+    { price_per_million: 0 },
+    { price_per_million: '0', free: false },
+    { price_per_million: '0.000001', free: true },
+    { price_per_million: 1, weight_input: 0, weight_output: 0 },
     { price_per_million: '1e3' },
     { price_per_million: 1e308 },
     { price_per_million: '0.0000001' },

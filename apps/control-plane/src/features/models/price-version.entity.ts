@@ -27,6 +27,10 @@ export class PriceVersionRow {
   @Column({ name: 'weight_cache_write', type: 'bigint', transformer: safeIntegerColumn })
   weightCacheWrite: number;
 
+  /** Declared to charge nothing. False with a price of zero: of a release before declarations, so the model counts as not priced. */
+  @Column({ name: 'is_free', type: 'boolean' })
+  isFree: boolean;
+
   @Column({ name: 'effective_at', type: 'timestamptz' })
   effectiveAt: Date;
 

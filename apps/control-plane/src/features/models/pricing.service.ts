@@ -10,13 +10,21 @@ import { invalidField, Refusal } from '../../platform/http/refusal.ts';
 import { ActivityService } from '../activity/activity.service.ts';
 import { SnapshotsService } from '../snapshots/snapshots.service.ts';
 import { ModelRow } from './model.entity.ts';
-import type { PriceList, PriceResponse, PriceTag, SetPrice } from './models.dto.ts';
+import type { FirstPrice, PriceList, PriceResponse, PriceTag, SetPrice } from './models.dto.ts';
 import { PriceVersionRow } from './price-version.entity.ts';
 
 /** Clocks of callers differ a little; further back, a price would change what requests were already told. */
 const PAST_TOLERANCE_MS = 60_000;
 /** The newest version not after now, per model. */
 const IN_FORCE = `price.id = (SELECT p.id FROM price_versions p WHERE p.model_id = price.model_id AND p.effective_at <= now() ORDER BY p.effective_at DESC, p.id DESC LIMIT 1)`;
+/** Charges something, or says that it does not: a zero that was left standing is no price. */
+const IS_DELIBERATE =
+  '(price.is_free OR (price.price_per_million > 0 AND price.weight_input + price.weight_output > 0))';
+/** Living models on the shelf whose price in force is missing or a zero that was never declared. */
+export const FOR_SALE_UNPRICED = `
+  SELECT model.id, model.name FROM models model
+  WHERE model.deleted_at IS NULL AND model.is_on_shelf
+    AND NOT EXISTS (SELECT FROM price_versions price WHERE price.model_id = model.id AND ${IN_FORCE} AND ${IS_DELIBERATE})`;
 
 @Injectable()
 export class PricingService {
@@ -54,30 +62,27 @@ export class PricingService {
         .getRepository(ModelRow)
         .findOneBy({ id: body.model_id, deletedAt: IsNull() });
       if (!model) throw new Refusal('not_found', { detail: 'There is no such model' });
-      const row = await this.insert(tx, {
-        ...columnsOf(body),
-        ...effectiveAt(body.effective_at),
-        createdBy: caller.userId,
-      });
-      this.activity.record(tx, caller, {
-        action: 'model.price',
-        target: { kind: 'model', id: model.id },
-        after: this.toResponse(row),
-      });
-      this.snapshots.changed(tx);
-      return this.toResponse(row);
+      const moment = effectiveAt(body.effective_at);
+      return this.add(tx, caller, { ...columnsOf(body), ...moment, modelId: model.id });
     });
   }
 
-  /** Every model has a price from its first moment: nothing, each token counting as one. */
-  async createFirst(
+  /** The price a model is created with, in force at once. */
+  async setFirst(
     tx: EntityManager,
-    { modelId, callerId }: { modelId: number; callerId: number | null },
+    caller: Caller,
+    { modelId, price }: { modelId: number; price: FirstPrice },
   ): Promise<void> {
-    await tx.query(
-      'INSERT INTO price_versions (model_id, price_per_million, created_by) VALUES ($1, 0, $2)',
-      [modelId, callerId],
+    await this.add(tx, caller, { ...columnsOf(price), modelId });
+  }
+
+  /** Whether a price is in force that charges something or is declared free. */
+  async isPriced(tx: EntityManager, modelId: number): Promise<boolean> {
+    const rows: unknown[] = await tx.query(
+      `SELECT FROM price_versions price WHERE price.model_id = $1 AND ${IN_FORCE} AND ${IS_DELIBERATE}`,
+      [modelId],
     );
+    return rows.length > 0;
   }
 
   /** What a million charged tokens cost at this moment of the database's clock. */
@@ -106,13 +111,19 @@ export class PricingService {
     return row && this.toResponse(row);
   }
 
-  private async insert(
+  private async add(
     tx: EntityManager,
-    columns: Partial<PriceVersionRow>,
-  ): Promise<PriceVersionRow> {
+    caller: Caller,
+    columns: Partial<PriceVersionRow> & { modelId: number },
+  ): Promise<PriceResponse> {
     const repository = tx.getRepository(PriceVersionRow);
-    const inserted = await repository.insert(columns);
-    return repository.findOneByOrFail({ id: inserted.identifiers[0]?.['id'] });
+    const inserted = await repository.insert({ ...columns, createdBy: caller.userId });
+    const id: number = inserted.identifiers[0]?.['id'];
+    const after = this.toResponse(await repository.findOneByOrFail({ id }));
+    const target = { kind: 'model', id: columns.modelId };
+    this.activity.record(tx, caller, { action: 'model.price', target, after });
+    this.snapshots.changed(tx);
+    return after;
   }
 
   private toResponse(row: PriceVersionRow): PriceResponse {
@@ -134,6 +145,7 @@ function toTag(row: PriceVersionRow, currency: string): PriceTag {
     weight_output: formatAmount(BigInt(row.weightOutput)),
     weight_cache_read: formatAmount(BigInt(row.weightCacheRead)),
     weight_cache_write: formatAmount(BigInt(row.weightCacheWrite)),
+    free: row.isFree,
   };
 }
 
@@ -146,10 +158,10 @@ function effectiveAt(text: string | undefined): Partial<PriceVersionRow> {
   return asked > now ? { effectiveAt: new Date(asked) } : {};
 }
 
-function columnsOf(body: SetPrice): Partial<PriceVersionRow> {
+function columnsOf(body: FirstPrice): Partial<PriceVersionRow> {
   return {
-    modelId: body.model_id,
     pricePerMillion: body.price_per_million,
+    isFree: body.free ?? false,
     weightInput: Number(body.weight_input ?? 1_000_000n),
     weightOutput: Number(body.weight_output ?? 1_000_000n),
     weightCacheRead: Number(body.weight_cache_read ?? 1_000_000n),

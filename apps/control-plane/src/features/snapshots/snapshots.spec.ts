@@ -30,7 +30,13 @@ async function inRedis(): Promise<{ version: number; document: SnapshotDocument 
 beforeAll(async () => {
   plane = await startControlPlane();
   fleet = plane.app.get(FleetStore);
-  modelId = (await admin('POST', '/models', { name: 'chatty' })).body.id;
+  modelId = (
+    await admin('POST', '/models', {
+      name: 'chatty',
+      price: { price_per_million: '1' },
+      is_on_shelf: true,
+    })
+  ).body.id;
   upstreamId = (
     await admin('POST', '/upstreams', {
       name: 'main',

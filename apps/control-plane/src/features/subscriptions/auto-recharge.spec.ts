@@ -191,6 +191,7 @@ test('a purchase refused for another reason than money backs off too, though the
   await books.asAdmin('POST', '/models/pricing', {
     model_id: one.model.id,
     price_per_million: '0',
+    free: true,
   });
   await books.query(
     'UPDATE subscriptions SET auto_recharge_threshold = 2000, auto_recharge_amount = 9007199254740991 WHERE id = $1',

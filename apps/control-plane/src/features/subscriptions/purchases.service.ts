@@ -1,6 +1,7 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { costOfTokens, micros, type Micros } from '@tollgate/money';
 import type { EntityManager } from 'typeorm';
+import { CONFIG, type Config } from '../../config.ts';
 import { Refusal } from '../../platform/http/refusal.ts';
 import { LiveStateService } from '../live-state/live-state.service.ts';
 import { PricingService } from '../models/pricing.service.ts';
@@ -21,9 +22,10 @@ export class PurchasesService {
     private readonly ledger: LedgerService,
     private readonly tokens: TokenLedger,
     private readonly liveState: LiveStateService,
+    @Inject(CONFIG) private readonly config: Config,
   ) {}
 
-  /** Throws insufficient_funds, and then nothing has changed. `subscription` is locked. Answers the cost in micro-units. */
+  /** Throws insufficient_funds or free_tokens_limit, and then nothing has changed. `subscription` is locked. Answers the cost in micro-units. */
   async buy(
     tx: EntityManager,
     subscription: LockedSubscription,
@@ -36,6 +38,7 @@ export class PurchasesService {
       tokens: BigInt(purchase.tokens),
       pricePerMillion: await this.pricing.pricePerMillion(tx, subscription.modelId),
     });
+    if (cost === 0n) await this.refuseBeyondFree(tx, subscription.userId, purchase.tokens);
     const { seq } = await this.tokens.credit(tx, subscription, {
       tokens: purchase.tokens,
       cost,
@@ -52,5 +55,17 @@ export class PurchasesService {
     });
     await this.liveState.creditAdded(tx, subscription.id);
     return cost;
+  }
+
+  /** What is given away by mistake, a price forgotten or zeroed for a moment, is bounded by this for each account. */
+  private async refuseBeyondFree(tx: EntityManager, userId: number, tokens: number): Promise<void> {
+    const most = this.config.FREE_TOKENS_PER_ACCOUNT;
+    // The wallet's row is the account's lock: two purchases at once count each other.
+    await this.ledger.walletForUpdate(tx, userId);
+    const held = await this.tokens.unspentFreeTokens(tx, userId);
+    if (held + tokens > most)
+      throw new Refusal('free_tokens_limit', {
+        detail: `The account holds ${held} unspent free tokens; with these it would exceed ${most}`,
+      });
   }
 }

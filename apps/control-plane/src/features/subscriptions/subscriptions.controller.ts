@@ -54,6 +54,7 @@ export class SubscriptionsController {
       'already_subscribed',
       'subscription_closing',
       'token_limit',
+      'free_tokens_limit',
     ],
   })
   subscribe(
@@ -73,6 +74,7 @@ export class SubscriptionsController {
       'model_off_shelf',
       'insufficient_funds',
       'token_limit',
+      'free_tokens_limit',
     ],
   })
   @HttpCode(200)

@@ -58,6 +58,16 @@ export class TokenLedger {
     return row;
   }
 
+  /** Tokens of all subscriptions of an account that were bought for nothing and are not used up. */
+  async unspentFreeTokens(tx: EntityManager, userId: number): Promise<number> {
+    const rows: unknown[] = await tx.query(
+      `SELECT coalesce(sum(l.remaining), 0)::text AS tokens FROM token_lots l JOIN subscriptions s ON s.id = l.subscription_id
+       WHERE s.user_id = $1 AND l.remaining > 0 AND l.cost = 0`,
+      [userId],
+    );
+    return z.object({ tokens: text }).parse(rows[0]).tokens;
+  }
+
   /** Debits a batch of usage, one delta (net charged tokens) per subscription. */
   async charge(
     tx: EntityManager,

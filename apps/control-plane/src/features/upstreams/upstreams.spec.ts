@@ -111,8 +111,20 @@ describe('routes', () => {
   let embeddingId: number;
   let upstreamId: number;
   beforeAll(async () => {
-    modelId = (await admin('POST', '/models', { name: 'chatty' })).body.id;
-    embeddingId = (await admin('POST', '/models', { name: 'vectors', kind: 'embedding' })).body.id;
+    modelId = (
+      await admin('POST', '/models', {
+        name: 'chatty',
+        price: { price_per_million: '1' },
+        is_on_shelf: true,
+      })
+    ).body.id;
+    embeddingId = (
+      await admin('POST', '/models', {
+        name: 'vectors',
+        kind: 'embedding',
+        price: { price_per_million: '1' },
+      })
+    ).body.id;
     upstreamId = (await admin('POST', '/upstreams', provider('routed'))).body.id;
   });
 

@@ -12,6 +12,7 @@ import { HouseBalances1763704800000 } from './migrations/1763704800000-house-bal
 import { UsageTotals1763708400000 } from './migrations/1763708400000-usage-totals.ts';
 import { FailedRequests1763712000000 } from './migrations/1763712000000-failed-requests.ts';
 import { RefusedRecharges1763715600000 } from './migrations/1763715600000-refused-recharges.ts';
+import { DeclaredPrices1795321027539 } from './migrations/1795321027539-declared-prices.ts';
 
 const CONNECT_TIMEOUT_MS = 5_000;
 /** No statement of a request runs this long; a stuck one must not hold row locks for ever. */
@@ -40,6 +41,7 @@ export function dataSourceOptions(config: Pick<Config, 'DATABASE_URL' | 'DATABAS
       UsageTotals1763708400000,
       FailedRequests1763712000000,
       RefusedRecharges1763715600000,
+      DeclaredPrices1795321027539,
     ],
     migrationsTableName: 'migrations',
     // An idle connection that PostgreSQL drops must not take the process with it.

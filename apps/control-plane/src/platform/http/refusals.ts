@@ -49,6 +49,14 @@ export const REFUSALS = {
   // Models, subscriptions, keys
   model_name_taken: { status: 409, title: 'Another model has this name' },
   model_has_subscribers: { status: 409, title: 'The model still has subscribers' },
+  model_not_priced: {
+    status: 409,
+    title: 'The model has no price in force; POST /models/pricing sets one, or declares it free',
+  },
+  free_tokens_limit: {
+    status: 409,
+    title: 'The account would hold more unspent free tokens than this installation gives away',
+  },
   model_off_shelf: { status: 409, title: 'The model is off the shelf' },
   already_subscribed: {
     status: 409,

@@ -1,0 +1,76 @@
+import {
+  Injectable,
+  Logger,
+  type OnApplicationBootstrap,
+  type OnApplicationShutdown,
+} from '@nestjs/common';
+import { z } from 'zod';
+import { BackgroundLoop } from '../../platform/background/background-loop.ts';
+import { Transactions } from '../../platform/database/transactions.ts';
+import { AlertsService } from '../alerts/alerts.service.ts';
+import { FOR_SALE_UNPRICED } from './pricing.service.ts';
+
+const LOOK_MS = 60_000;
+const RETRY_MS = 5_000;
+/** One replica looks at a time. */
+const WATCH_LOCK = 7_001_021;
+/** New alerts a look; the next look brings the rest. */
+const RAISED_MAX = 500;
+
+const subjectRow = z.object({ subject: z.string() });
+const modelRow = z.object({ id: z.number(), name: z.string() });
+
+/**
+ * Raises and resolves `model_not_priced`: models for sale at a zero that no administrator declared. They come from releases in which every
+ * model began on the shelf at no price. By level, not by event: whoever put it there, and whatever ended it.
+ */
+@Injectable()
+export class PriceWatch implements OnApplicationBootstrap, OnApplicationShutdown {
+  private readonly logger = new Logger('price-watch');
+  private readonly loop = new BackgroundLoop({
+    everyMs: LOOK_MS,
+    retryMs: RETRY_MS,
+    work: () => this.look(),
+    onFailing: (error) => this.logger.warn(error, 'prices cannot be watched; trying again'),
+  });
+
+  constructor(
+    private readonly transactions: Transactions,
+    private readonly alerts: AlertsService,
+  ) {}
+
+  onApplicationBootstrap(): void {
+    this.loop.start();
+  }
+
+  onApplicationShutdown(): Promise<void> {
+    return this.loop.stop();
+  }
+
+  async look(): Promise<void> {
+    await this.transactions.run(async (tx) => {
+      const [lock]: { got: boolean }[] = await tx.query(
+        'SELECT pg_try_advisory_xact_lock($1) AS got',
+        [WATCH_LOCK],
+      );
+      if (!lock?.got) return;
+      const open = `SELECT subject FROM alerts WHERE rule = 'model_not_priced' AND resolved_at IS NULL`;
+      const over: unknown[] = await tx.query(
+        `${open} AND subject NOT IN (SELECT 'model:' || found.id FROM (${FOR_SALE_UNPRICED}) found)`,
+      );
+      for (const { subject } of over.map((row) => subjectRow.parse(row)))
+        await this.alerts.resolve(tx, { rule: 'model_not_priced', subject });
+      const begun: unknown[] = await tx.query(
+        `SELECT * FROM (${FOR_SALE_UNPRICED}) found WHERE 'model:' || found.id NOT IN (${open}) ORDER BY found.id LIMIT ${RAISED_MAX}`,
+      );
+      for (const { id, name } of begun.map((row) => modelRow.parse(row))) {
+        await this.alerts.raise(tx, {
+          rule: 'model_not_priced',
+          subject: `model:${id}`,
+          message: `Model "${name}" is for sale and was never priced: set a price, declare it free, or take it off the shelf`,
+          detail: { model_id: id },
+        });
+      }
+    });
+  }
+}
