@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-/** House rules that no linter knows (style.md). Each test names the rule it keeps. */
+/** House rules that no linter knows. Each test names the rule it keeps. */
 const root = join(import.meta.dirname, '../..');
 const tracked = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], {
   cwd: root,
@@ -111,6 +111,16 @@ test('every dependency is pinned to one version', () => {
   expect(loose).toEqual([]);
 });
 
+test('every package carries the version of the release', () => {
+  const versions = tracked
+    .filter((file) =>
+      /^(package\.json|((apps|libs|tests)\/[^/]+|tools|bench)\/package\.json)$/.test(file),
+    )
+    .map((file) => (JSON.parse(read(file)) as { version: string }).version);
+  expect(versions.length).toBeGreaterThan(10);
+  expect(new Set(versions).size).toBe(1);
+});
+
 test('pnpm has one version, wherever it is called', () => {
   const versions = tracked
     .filter((file) => /(package\.json|bootstrap\.mjs|Dockerfile)$/.test(file))
@@ -131,6 +141,60 @@ test('every relative link in the documentation leads somewhere', () => {
         .map((match) => match[1] as string)
         .filter((target) => !existsSync(join(root, dirname(file), target)))
         .map((target) => `${file} -> ${target}`),
+    );
+  expect(broken).toEqual([]);
+});
+
+/** The one file outside the repository that a test may read; the test says that it is skipped without it. */
+const READ_BESIDE_THE_REPOSITORY = 'tests/e2e/src/endpoints/spec-endpoints.spec.ts';
+
+/** Headings as GitHub turns them into anchors. */
+function anchorsOf(markdown: string): string[] {
+  return [...markdown.matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
+    heading
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N} _-]/gu, '')
+      .replaceAll(' ', '-'),
+  );
+}
+
+function brokenReferences(file: string, text: string): string[] {
+  return [...text.matchAll(/(?<![\w/.-])((?:[\w.-]+\/)*[\w-]+\.md)(#[\w-]+)?/g)]
+    .filter(([, target = '', anchor]) => {
+      const full = [root, join(root, dirname(file)), join(root, 'docs')]
+        .map((folder) => join(folder, target))
+        .find((candidate) => existsSync(candidate));
+      if (full === undefined) return true;
+      return (
+        anchor !== undefined && !anchorsOf(readFileSync(full, 'utf8')).includes(anchor.slice(1))
+      );
+    })
+    .map(([reference]) => `${file} -> ${reference}`);
+}
+
+test('every document that code or a comment names is in the repository, with the section it names', () => {
+  const code = tracked.filter(
+    (file) =>
+      /\.(ts|tsx|mjs|cjs|lua|sh|yml)$/.test(file) &&
+      !/tools\/check\/planted|tidy\.spec/.test(file) &&
+      file !== READ_BESIDE_THE_REPOSITORY,
+  );
+  expect(code.flatMap((file) => brokenReferences(file, read(file)))).toEqual([]);
+  const planted = '/** As design.md says, and docs/design/metering.md#no-such-section. */';
+  expect(brokenReferences('libs/metering/src/charge.ts', planted)).toHaveLength(2);
+});
+
+test('every section that a link of the documentation names exists', () => {
+  const broken = tracked
+    .filter((file) => file.endsWith('.md'))
+    .flatMap((file) =>
+      [...read(file).matchAll(/\]\(((?!https?:|mailto:)[^)\s#]*)#([^)\s]+)\)/g)]
+        .filter(([, target = '', anchor = '']) => {
+          const full = target === '' ? join(root, file) : join(root, dirname(file), target);
+          if (!existsSync(full) || !full.endsWith('.md')) return false;
+          return !anchorsOf(readFileSync(full, 'utf8')).includes(anchor);
+        })
+        .map(([reference]) => `${file} -> ${reference}`),
     );
   expect(broken).toEqual([]);
 });

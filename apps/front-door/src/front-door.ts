@@ -57,7 +57,7 @@ export function createFrontDoor(
   return { server, pool, close: (drainTimeoutMs) => close(server, pool, drainTimeoutMs) };
 }
 
-/** /v1/* and the probes coding clients send to find out whether a gateway is there (protocol.md 0.4). */
+/** /v1/* and the probes coding clients send to find out whether a gateway is there (docs/design/protocols.md#probes). */
 function isForNode(method: string | undefined, pathname: string): boolean {
   if (pathname === '/v1' || pathname.startsWith('/v1/')) return true;
   if (pathname === '/api/hello') return method === 'HEAD' || method === 'GET';

@@ -95,7 +95,7 @@ export const REFUSALS = {
 
 export type RefusalCode = keyof typeof REFUSALS;
 
-/** The longest wait the OpenAI SDK honours; the exact value travels in other headers (design.md, Interfaces). */
+/** The longest wait the OpenAI SDK honours; the exact value travels in other headers. */
 const RETRY_AFTER_SECONDS_MAX = 60;
 
 export class Refusal extends Error {

@@ -2,7 +2,12 @@ import { randomUUID, randomUUIDv7 } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { createSecretBox, parseOutboundPolicy, upstreamSecretOwner } from '@tollgate/contracts';
+import {
+  createSecretBox,
+  parseOutboundPolicy,
+  upstreamSecretOwner,
+  VERSION,
+} from '@tollgate/contracts';
 import {
   Acknowledgements,
   EpochCache,
@@ -47,7 +52,7 @@ import { UpstreamPools } from './upstream/upstream-pools.ts';
 import { openUsageQueue } from './usage/usage-queue.ts';
 import { RequestBooks } from './usage/request-books.ts';
 
-const SOFTWARE = 'tollgate/0.1.0';
+const SOFTWARE = `tollgate/${VERSION}`;
 /** A node that said nothing for so long has no share of the relays. */
 const PEER_AGE_MAX_MS = 10_000;
 const REDIS_WAIT_MS = 2_000;

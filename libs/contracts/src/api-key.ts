@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 
 /**
  * API keys: `sk-tg-<account id, base 36>-<256 random bits, base64url>`.
- * The account id names the Redis shard, so admission needs no lookup before its one round trip (design.md, Access).
+ * The account id names the Redis shard, so admission needs no lookup before its one round trip.
  */
 const API_KEY_PATTERN = /^sk-tg-([0-9a-z]{1,11})-([A-Za-z0-9_-]{43})$/;
 const DISPLAY_PREFIX_CHARS = 8;

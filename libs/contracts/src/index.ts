@@ -6,3 +6,4 @@ export * from './outbound-address.ts';
 export * from './sealed-secret.ts';
 export * from './token-usage.ts';
 export * from './usage-event.ts';
+export * from './version.ts';

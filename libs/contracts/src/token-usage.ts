@@ -1,5 +1,5 @@
 /**
- * Usage normal form (protocol.md 4.6): what the upstream reported, by arithmetic, in four disjoint billable classes.
+ * Usage normal form (docs/design/protocols.md#usage): what the upstream reported, by arithmetic, in four disjoint billable classes.
  * All values are non-negative safe integers, in tokens.
  */
 export interface TokenUsage {

@@ -2,7 +2,7 @@ import { z } from 'zod';
 
 /**
  * What travels outbox stream -> relay -> BullMQ -> worker. Events are deltas keyed (rid, seq): additive and order-free,
- * so any duplicate or reordering downstream gives the same sum (metering.md 2.2).
+ * so any duplicate or reordering downstream gives the same sum (docs/design/metering.md#events).
  *
  * seq 0 = first charge (or a whole withdrawal), seq 1 = correction of a reaped hold, seq 2 = tokens a closing
  * subscription released when an in-flight hold settled.
@@ -133,7 +133,7 @@ export interface UsageJob {
   refusedForFunds?: { accountId: number; modelId: number }[];
 }
 export const USAGE_QUEUE = 'usage';
-/** Acknowledgements are per (rid, seq): acknowledging the rid alone would let a reap make a node forget an unsettled final (metering.md 2.2). */
+/** Acknowledgements are per (rid, seq): acknowledging the rid alone would let a reap make a node forget an unsettled final (docs/design/metering.md#events). */
 export interface Acknowledgement {
   rid: string;
   seq: number;

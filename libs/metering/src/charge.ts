@@ -11,7 +11,7 @@ export type ChargeWeights = Pick<
 >;
 
 /**
- * Charged tokens of one request: its tokens by class times the weights of its price version, rounded up once (design.md, Deduction).
+ * Charged tokens of one request: its tokens by class times the weights of its price version, rounded up once (docs/design/metering.md#deduction).
  * Reasoning is a part of `output` and is not billed a second time.
  *
  * Throws RangeError when a count or weight is not a non-negative safe integer, or the charge is beyond one:

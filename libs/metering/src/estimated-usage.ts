@@ -5,7 +5,7 @@ const TOKENS_PER_IMAGE_MIN = 85;
 
 /**
  * Usage of a request whose upstream reported none: the text of the prompt and of what was generated, as tokenised, no template tokens.
- * Never the byte bound, which is for holds (design.md, Deduction). Counts in plain tokens; goes with basis `estimated`.
+ * Never the byte bound, which is for holds (docs/design/metering.md#deduction). Counts in plain tokens; goes with basis `estimated`.
  */
 export function estimateUsage({
   promptTextTokens,

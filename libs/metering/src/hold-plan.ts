@@ -3,13 +3,13 @@ import type { SnapshotModel } from '@tollgate/snapshot';
 import type { ChargeWeights } from './charge.ts';
 
 const MICRO = 1_000_000n;
-/** spec.md, Limits: chat without a limit of its own. Clamped to the model's maximum like any other. */
+/** Chat without a limit of its own gets this many. Clamped to the model's maximum like any other. */
 const OUTPUT_LIMIT_DEFAULT = 4_096;
 /** Roles, separators and names the provider's template puts around each message. */
 const TOKENS_PER_MESSAGE = 16;
 /** Above what any known provider counts for one inline image at full detail. */
 export const TOKENS_PER_IMAGE_MAX = 4_096;
-/** Output tokens a stream's hold covers ahead of what it has used (design.md, Deduction). */
+/** Output tokens a stream's hold covers ahead of what it has used (docs/design/metering.md#deduction). */
 export const SLICE_OUTPUT_TOKENS = 4_096;
 
 /** What sizes a hold; an `Ask` of libs/protocols fits. */
@@ -63,7 +63,7 @@ export interface UsageBounds {
 }
 
 /**
- * The hold of one request (metering.md 2.3, design.md Deduction). One byte of text is at most one token, as byte-level BPE cannot emit more
+ * The hold of one request (docs/design/metering.md#hold-size). One byte of text is at most one token, as byte-level BPE cannot emit more
  * tokens than bytes; the dearest input class stands for the whole prompt, as only the upstream knows what it will read from a cache.
  * Rounded up, like the charge; amounts beyond the safe integers saturate, and then no balance covers them.
  */

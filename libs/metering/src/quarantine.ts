@@ -11,7 +11,7 @@ export type Judgement =
   | { kind: 'quarantined'; reason: 'not_a_count' | 'prompt_beyond_bound' | 'output_beyond_bound' };
 
 /**
- * Judges what an upstream reported (metering.md 2.3, security S27): usage from outside is untrusted, and a negative count would raise a balance.
+ * Judges what an upstream reported (docs/design/metering.md#reported-usage, S27): usage from outside is untrusted, and a negative count would raise a balance.
  * `reasoning` is only informative: more of it than output is cut to the output, not refused (https://github.com/vercel/ai/issues/18614).
  */
 export function quarantine(usage: TokenUsage, bounds: UsageBounds): Judgement {

@@ -23,7 +23,7 @@ export interface Ask {
   prompt: PromptFacts;
 }
 
-/** What hold sizing needs (metering.md 2.3). */
+/** What hold sizing needs (docs/design/metering.md#hold-size). */
 export interface PromptFacts {
   /** UTF-8 bytes of all text that becomes prompt tokens: messages, system, tools, schemas. A token array counts one per token. */
   textBytes: number;

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 /**
- * The routing document every node loads whole and swaps atomically (design.md, Configuration). Published by the control plane,
+ * The routing document every node loads whole and swaps atomically. Published by the control plane,
  * never holds keys, accounts or balances. A node refuses a `format` it does not know and keeps its last good one.
  */
 export const SNAPSHOT_FORMAT = 1;

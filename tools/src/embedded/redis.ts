@@ -121,7 +121,7 @@ function configuration({
 
 /**
  * An append-only file torn inside a script's MULTI block looks right at the first restart, and a later one executes half the script
- * (metering.md 0.2). Cutting the tail before every start keeps scripts atomic; the nodes' journals bring back what is cut.
+ * (docs/design/metering.md#loss-of-redis-data). Cutting the tail before every start keeps scripts atomic; the nodes' journals bring back what is cut.
  */
 function repairAppendOnlyFile(dataFolder: string, binary: RedisBinary): void {
   const manifest = path.join(dataFolder, 'appendonlydir', 'appendonly.aof.manifest');

@@ -18,7 +18,7 @@ const PAGE_LIMIT_DEFAULT = 20;
 const PAGE_LIMIT_MAX = 1_000;
 
 /**
- * `GET /v1/models`: every model the account is subscribed to, in one shape both vendors' SDKs read (protocol.md 2). Paged only for callers that
+ * `GET /v1/models`: every model the account is subscribed to, in one shape both vendors' SDKs read (docs/design/protocols.md#models-list). Paged only for callers that
  * send `anthropic-version`: OpenAI's list has no pages.
  */
 export async function listModels(admitter: Admitter, request: ModelsRequest): Promise<object> {

@@ -10,7 +10,7 @@ export type Credentials = readonly [ParsedApiKey, ...ParsedApiKey[]];
 const KEY_CHARS_MAX = 256;
 
 /**
- * Takes the key from `Authorization: Bearer` and from `x-api-key`: SDKs of both protocols use either (protocol.md 0.2), and a stale one beside
+ * Takes the key from `Authorization: Bearer` and from `x-api-key`: SDKs of both protocols use either (docs/design/protocols.md#keys-and-versions), and a stale one beside
  * a good one is common. No I/O. Throws Refusal when no key is presented at all.
  */
 export function authenticate(headers: IncomingHttpHeaders): Credentials {

@@ -1,6 +1,6 @@
 import type { Refusal } from '../refusals.ts';
 
-/** No longer, or a raised limit would not count from the next request on (design.md, Interfaces). */
+/** No longer, or a raised limit would not count from the next request on. */
 const REMEMBER_MS_MAX = 1_000;
 
 /**

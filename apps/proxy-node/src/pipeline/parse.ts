@@ -53,7 +53,7 @@ function refuseUncarried(ask: Ask, candidates: CandidateGroups): void {
   if (first) throw first;
 }
 
-/** The Anthropic wording is just `model: name`, which Claude Code recognises (protocol.md 1.5). */
+/** The Anthropic wording is just `model: name`, which Claude Code recognises (docs/design/protocols.md#errors). */
 export function modelNotFound(name: string): Refusal {
   return new Refusal('model_not_found', {
     param: 'model',

@@ -48,7 +48,7 @@ export interface FailOpenOptions {
 }
 
 /**
- * Serving without Redis, within a bound (metering.md 2.8; off by default). A request is admitted by this process alone when Redis admitted the same key
+ * Serving without Redis, within a bound (docs/design/metering.md#overspend-bound; off by default). A request is admitted by this process alone when Redis admitted the same key
  * to the same model a moment ago, with plenty left, and the subscription's allowance covers its hold. What it uses counts against the allowance until
  * Redis has taken its final, so per process and subscription never more than the allowance is spent unseen.
  */

@@ -27,7 +27,7 @@ export interface JournalOptions {
 }
 
 /**
- * The node's append-only file of what Redis could lose (metering.md 2.4). Lines of one tick of the event loop are written with one call,
+ * The node's append-only file of what Redis could lose (docs/design/metering.md#journal). Lines of one tick of the event loop are written with one call,
  * which survives kill -9; a power loss costs at most the last 100 ms. A journal that cannot be written never stops the process:
  * `isWritable` turns false, new requests are refused, and what could not be written is kept and tried again.
  */

@@ -11,7 +11,7 @@ const RETRY_MAX_MS = 5_000;
 const FENCED_RETRY_MS = 5_000;
 /** Of a final that is too old for Redis, which it stays unless Redis' clock was wrong. */
 const AGED_RETRY_MS = 300_000;
-/** Not acknowledged so long after it was settled: the event is emitted again (metering.md 2.4), then at growing intervals, so that a control plane that is away for an hour is not buried in copies. */
+/** Not acknowledged so long after it was settled: the event is emitted again (docs/design/metering.md#journal), then at growing intervals, so that a control plane that is away for an hour is not buried in copies. */
 const RE_EMIT_FIRST_MS = 8_000;
 const RE_EMIT_MAX_MS = 300_000;
 const RE_EMITS_PER_SWEEP = 200;

@@ -1,4 +1,4 @@
--- Events leave in the call that changed the balance, so no crash can come between (metering.md 2.2).
+-- Events leave in the call that changed the balance, so no crash can come between (docs/design/metering.md#events).
 local DONE_TTL_MS = 15 * 60 * 1000
 local REAPED_TTL_MS = 24 * 60 * 60 * 1000
 

@@ -2,7 +2,7 @@ import { z } from 'zod';
 
 /**
  * What the gateway itself must be sure of in a request. Everything else passes as it came: unknown fields, parts, tools and betas are the
- * upstream's to judge (protocol.md behaviour 7). Optional fields may be null, as both vendors allow.
+ * upstream's to judge (docs/design/protocols.md#requests). Optional fields may be null, as both vendors allow.
  */
 const CHOICES_MAX = 128;
 const STOPS_MAX = 256;
@@ -58,7 +58,7 @@ export const countTokensSchema = z.looseObject({
 });
 
 export const messagesRequestSchema = countTokensSchema.extend({
-  /** 0 warms the cache without generating (protocol.md 1.2). */
+  /** 0 warms the cache without generating (docs/design/protocols.md#requests). */
   max_tokens: z.int().min(0),
   stream: z.boolean().nullish(),
   temperature,

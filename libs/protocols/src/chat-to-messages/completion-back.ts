@@ -12,7 +12,7 @@ export interface CompletionFrame {
   usage: TokenUsage;
 }
 
-/** An Anthropic message as a chat completion (protocol.md 4.3, 4.4). Server tools' blocks, citations and signatures have no place there. */
+/** An Anthropic message as a chat completion (docs/design/protocols.md#stream-from-messages-to-chat). Server tools' blocks, citations and signatures have no place there. */
 export function toCompletion(
   message: JsonRecord,
   { identity, model, usage }: CompletionFrame,

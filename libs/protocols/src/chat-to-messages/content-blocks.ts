@@ -21,7 +21,7 @@ function partBlocks(part: unknown, param: string): JsonRecord[] {
   if (type === 'image_url') return [{ ...imageBlock(part, param), ...cacheControl(part) }];
   if (type === 'file')
     return [{ ...documentBlock(record(part['file']), param), ...cacheControl(part) }];
-  // Mistral's replayed thinking has no signature and would be refused (protocol.md 4.7).
+  // Mistral's replayed thinking has no signature and would be refused (docs/design/protocols.md#provider-quirks).
   if (type === 'thinking') return [];
   throw unsupported(
     type === 'input_audio' ? 'audio input' : `content of type "${type ?? ''}"`,

@@ -16,7 +16,7 @@ export interface Turn {
   content: JsonRecord[];
 }
 
-/** Chat messages as a system prompt and alternating turns (protocol.md 4.1). */
+/** Chat messages as a system prompt and alternating turns (docs/design/protocols.md#chat-to-messages). */
 export function conversation(
   chatMessages: readonly unknown[],
   { takesMidSystem }: { takesMidSystem: boolean },

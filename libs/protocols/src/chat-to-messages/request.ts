@@ -9,7 +9,7 @@ import { thinkingChoice } from './thinking.ts';
 import type { ThinkingChoice } from './thinking.ts';
 import { messagesTools } from './tools.ts';
 
-/** Where neither the client nor the node set a limit (spec.md 4.2). */
+/** Where neither the client nor the node set a limit. */
 const OUTPUT_LIMIT_DEFAULT = 4_096;
 const JSON_INSTRUCTION =
   'Respond with a single valid JSON object and nothing else: no prose, no code fence.';
@@ -20,7 +20,7 @@ export interface MessagesRequestOptions {
   outputLimit: number | null;
 }
 
-/** A chat request body as a messages request body (protocol.md 4.1). Throws `InvalidRequest` naming what cannot be said. */
+/** A chat request body as a messages request body (docs/design/protocols.md#chat-to-messages). Throws `InvalidRequest` naming what cannot be said. */
 export function toMessagesRequest(
   body: JsonRecord,
   { upstreamModel, outputLimit }: MessagesRequestOptions,

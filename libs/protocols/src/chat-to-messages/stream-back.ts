@@ -29,7 +29,7 @@ export function startChunks(identity: Identity, model: string): ChunkState {
   return { identity, model, hasRole: false, toolCount: 0, openTool: null, isFinished: false };
 }
 
-/** One Anthropic event as the chat chunks that say the same (protocol.md 4.4). Signatures, citations, server tools and pings say nothing there. */
+/** One Anthropic event as the chat chunks that say the same (docs/design/protocols.md#stream-from-messages-to-chat). Signatures, citations, server tools and pings say nothing there. */
 export function chunkStep(state: ChunkState, event: JsonRecord): Step {
   switch (event['type']) {
     case 'message_start':

@@ -2,7 +2,7 @@ import type { ClientProtocol, UpstreamError } from '../exchange.ts';
 import { jsonBytes } from '../json/json-guard.ts';
 import { tooLongMessage } from './context-overflow.ts';
 
-/** Every way a request is refused or fails, in both vendors' words (protocol.md 1.5). Statuses and types are read by the SDKs' retry rules. */
+/** Every way a request is refused or fails, in both vendors' words (docs/design/protocols.md#errors). Statuses and types are read by the SDKs' retry rules. */
 interface VendorWords {
   status: number;
   type: string;
@@ -12,7 +12,7 @@ interface VendorWords {
 interface ErrorEntry {
   openai: VendorWords;
   anthropic: Omit<VendorWords, 'code'>;
-  /** `x-should-retry`, where it must beat what the status says (protocol.md 1.6). */
+  /** `x-should-retry`, where it must beat what the status says (docs/design/protocols.md#errors). */
   shouldRetry?: boolean;
 }
 

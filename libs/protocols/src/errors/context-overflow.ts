@@ -1,6 +1,6 @@
 /**
  * "The prompt does not fit", in the words of many vendors. Claude Code compacts its conversation when it reads `prompt is too long`,
- * OpenAI clients look at the code `context_length_exceeded` (protocol.md 1.5).
+ * OpenAI clients look at the code `context_length_exceeded` (docs/design/protocols.md#errors).
  */
 const OVERFLOW_CODES = new Set([
   'context_length_exceeded',

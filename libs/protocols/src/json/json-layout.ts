@@ -1,6 +1,6 @@
 /**
  * Byte ranges of a JSON object's own members, found without building values, so that one value can be replaced while every other
- * byte stays: 2^53+1 integers, key order, escapes and signatures survive (protocol.md behaviour 6).
+ * byte stays: 2^53+1 integers, key order, escapes and signatures survive (docs/design/protocols.md#same-bytes).
  * The input must already have passed JSON.parse; these scanners do not validate.
  */
 export interface JsonMember {

@@ -3,7 +3,7 @@ import { isRecord, list, nonEmpty, record, records, text } from '../json/json-gu
 import type { JsonRecord } from '../json/json-guard.ts';
 import { unsupported } from '../translation/unsupported.ts';
 
-/** Claude Code's attribution block changes with every request: left in, it would defeat the upstream's prefix cache (protocol.md 3.1). */
+/** Claude Code's attribution block changes with every request: left in, it would defeat the upstream's prefix cache (docs/design/protocols.md#coding-clients). */
 const BILLING_HEADER = 'x-anthropic-billing-header:';
 
 /** Content of a user or system message as chat parts; a string becomes one text part. Empty texts are dropped. */

@@ -4,7 +4,7 @@ import { chatToolId } from '../translation/tool-ids.ts';
 import { unsupported } from '../translation/unsupported.ts';
 import { blockParts, chatContent, contentParts, systemText } from './content-parts.ts';
 
-/** What an assistant turn may hold that only its own vendor can use again. Dropped, never shown as text (protocol.md 4.2). */
+/** What an assistant turn may hold that only its own vendor can use again. Dropped, never shown as text (docs/design/protocols.md#messages-to-chat). */
 const VENDOR_BLOCKS =
   /^(?:redacted_thinking|compaction|container_upload|server_tool_use|mcp_tool_use|[a-z_]+_tool_result)$/;
 
@@ -13,7 +13,7 @@ export interface ConversationOptions {
   returnsReasoning: boolean;
 }
 
-/** A messages conversation as chat messages (protocol.md 4.2). */
+/** A messages conversation as chat messages (docs/design/protocols.md#messages-to-chat). */
 export function chatMessages(
   system: unknown,
   messages: readonly unknown[],

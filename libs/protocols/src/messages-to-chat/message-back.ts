@@ -13,7 +13,7 @@ export interface MessageFrame {
   usage: TokenUsage;
 }
 
-/** A chat completion's first choice as an Anthropic message (protocol.md 4.3, 4.5). */
+/** A chat completion's first choice as an Anthropic message (docs/design/protocols.md#stream-from-chat-to-messages). */
 export function toMessage(completion: JsonRecord, { id, model, usage }: MessageFrame): JsonRecord {
   const [choice = {}] = records(completion['choices']);
   const message = record(choice['message']);

@@ -44,7 +44,7 @@ export function startMessage(id: string, model: string): MessageState {
   };
 }
 
-/** One chat chunk as the Anthropic events that say the same (protocol.md 4.5). Only the first choice is told; there is never another. */
+/** One chat chunk as the Anthropic events that say the same (docs/design/protocols.md#stream-from-chat-to-messages). Only the first choice is told; there is never another. */
 export function messageStep(
   state: MessageState,
   chunk: JsonRecord,

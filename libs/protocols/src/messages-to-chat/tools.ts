@@ -2,7 +2,7 @@ import { list, nonEmpty, record } from '../json/json-guard.ts';
 import type { JsonRecord } from '../json/json-guard.ts';
 import { unsupported } from '../translation/unsupported.ts';
 
-/** Claude Code's stand-in for tools it loads later through a server tool; it can never be called (protocol.md 3.1). */
+/** Claude Code's stand-in for tools it loads later through a server tool; it can never be called (docs/design/protocols.md#coding-clients). */
 const PLACEHOLDER = 'DeferredToolPlaceholder';
 
 /** https://platform.claude.com/docs/en/agents-and-tools/tool-use/overview -> https://platform.openai.com/docs/guides/function-calling */

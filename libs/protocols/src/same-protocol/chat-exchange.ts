@@ -11,7 +11,7 @@ import { ChatStream } from './chat-stream.ts';
 import { limitEdits } from './limit-edits.ts';
 import { withModel } from './with-model.ts';
 
-/** chat -> chat: the request's and the answer's own bytes, but for design.md's closed list. */
+/** chat -> chat: the request's and the answer's own bytes, but for the closed list of docs/translation.md. */
 export function chatExchange(request: ExchangeRequest): Exchange {
   const { ask, idSeed } = request;
   return {

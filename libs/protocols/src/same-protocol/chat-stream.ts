@@ -28,7 +28,7 @@ export interface ChatStreamOptions {
 }
 
 /**
- * chat -> chat. Every event leaves as its own bytes but for design.md's closed list: model value, first chunk's role and id,
+ * chat -> chat. Every event leaves as its own bytes but for the closed list of docs/translation.md: model value, first chunk's role and id,
  * usage removed, or moved right before [DONE].
  */
 export class ChatStream extends StreamHandler {
@@ -70,7 +70,7 @@ export class ChatStream extends StreamHandler {
     const error = readInBandError(chunk);
     this.tap.observe(chunk);
     if (error) return this.fail(error, out);
-    // A messages-style ping would break OpenAI clients: "choices is not iterable" (protocol.md 1.8).
+    // A messages-style ping would break OpenAI clients: "choices is not iterable" (docs/design/protocols.md#streams).
     if (chunk['type'] === 'ping') return out.addText(COMMENT_EVENT);
     this.relay(event, chunk, out);
   }

@@ -12,12 +12,12 @@ import { MessagesStream } from './messages-stream.ts';
 import { unsignedThinkingPatches } from './unsigned-thinking.ts';
 import { withModel } from './with-model.ts';
 
-/** For clients that send none; still accepted beside the newer one (protocol.md 0.1). */
+/** For clients that send none; still accepted beside the newer one (docs/design/protocols.md#keys-and-versions). */
 const DEFAULT_VERSION = '2023-06-01';
 /** https://platform.claude.com/docs/en/build-with-claude/extended-thinking */
 const THINKING_BUDGET_MIN = 1_024;
 
-/** messages -> messages: the request's and the answer's own bytes, but for design.md's closed list. Version and betas are forwarded as they are. */
+/** messages -> messages: the request's and the answer's own bytes, but for the closed list of docs/translation.md. Version and betas are forwarded as they are. */
 export function messagesExchange(request: ExchangeRequest): Exchange {
   const { ask, clientHeaders, idSeed } = request;
   const beta = clientHeaders['anthropic-beta'];

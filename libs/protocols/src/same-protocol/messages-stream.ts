@@ -103,7 +103,7 @@ function startWithModel(raw: Buffer, model: string): Uint8Array {
   return inner ? applyPatches(raw, editObject(inner, { model: JSON.stringify(model) })) : raw;
 }
 
-/** A message_start of the gateway's own. LangChain adds both output counts up, so this one says 0 (protocol.md 1.8). */
+/** A message_start of the gateway's own. LangChain adds both output counts up, so this one says 0 (docs/design/protocols.md#streams). */
 function emptyStart({ model, idSeed }: MessagesStreamOptions): TypedRecord {
   const { id } = madeIdentity('msg_', idSeed);
   const message = {

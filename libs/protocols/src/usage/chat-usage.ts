@@ -5,7 +5,7 @@ import { tokenCount, UNREADABLE } from './token-count.ts';
 
 /**
  * Usage of a chat-completions answer in normal form. Vendors differ on what their numbers contain, and change it; the arithmetic of the
- * numbers decides, never a vendor's name (protocol.md 4.6). Null when there is none, or when any figure is negative, fractional or no number:
+ * numbers decides, never a vendor's name (docs/design/protocols.md#usage). Null when there is none, or when any figure is negative, fractional or no number:
  * such a report is not trusted at all.
  */
 export function readChatUsage(value: unknown): TokenUsage | null {

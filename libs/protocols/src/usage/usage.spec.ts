@@ -229,7 +229,7 @@ describeRecorded('recorded usage', () => {
       const read = isChat ? readChatUsage(raw) : readMessagesUsage(raw);
       if (!read) throw new Error(JSON.stringify(raw));
       const input = read.input + read.cacheRead + read.cacheWrite;
-      // Gemini's compatible endpoint leaves thoughts out of completion_tokens without naming them; the sample's authors do not add them back, protocol.md 4.6 does.
+      // Gemini's compatible endpoint leaves thoughts out of completion_tokens without naming them; the sample's authors do not add them back, docs/design/protocols.md#usage does.
       if (
         isChat &&
         Number(raw['total_tokens']) >

@@ -176,7 +176,7 @@ function readOverdraft({ databaseUrl }: Tollgate, { modelId }: Cut): Promise<num
   );
 }
 
-/** Nothing while Redis keeps the holds; once it gave them up, what each stream can have used from its last checkpoint until it was ended (metering.md 2.7: rate x fence). */
+/** Nothing while Redis keeps the holds; once it gave them up, what each stream can have used from its last checkpoint until it was ended (docs/design/metering.md#overspend-bound). */
 function overspendBound({ cutMs, heard }: Cut): number {
   const isHeld = cutMs < LEASE_MS - CHECKPOINT_MS;
   return isHeld

@@ -22,7 +22,7 @@ const SHARDS_PER_LOOK = 4;
 const SHARD_LOCK = 7_001_003;
 
 /**
- * Sees to it that every shard has its epoch. Without one all functions refuse (metering.md 2.8): at the first start until the live records
+ * Sees to it that every shard has its epoch. Without one all functions refuse (docs/design/metering.md#loss-of-redis-data): at the first start until the live records
  * are written, and after Redis lost its data until they are written again from PostgreSQL.
  */
 @Injectable()

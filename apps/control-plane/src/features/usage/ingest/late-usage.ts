@@ -24,7 +24,7 @@ export interface LiveCorrection {
 
 /**
  * Usage that took another way than Redis, outbox, PostgreSQL: finals out of a node's journal, and events of an epoch that is gone.
- * It is booked here first and reaches Redis as a credit, so that each unit flows exactly one way (metering.md 2.8, Rebuild).
+ * It is booked here first and reaches Redis as a credit, so that each unit flows exactly one way (docs/design/metering.md#loss-of-redis-data).
  */
 @Injectable()
 export class LateUsage {

@@ -18,7 +18,7 @@ import { INSERT_USAGE_EVENTS, usageRowParameters } from './usage-row.ts';
 
 /**
  * Books a batch of events in one transaction: usage rows, token ledger, roll-ups, refunds. Idempotent by (rid, seq) and order-free,
- * so any duplicate, reordering or retry ends in the same books (metering.md 2.5).
+ * so any duplicate, reordering or retry ends in the same books (docs/design/metering.md#booking).
  */
 @Injectable()
 export class UsageIngest {

@@ -171,7 +171,7 @@ CREATE TABLE token_lots (
 );
 CREATE INDEX token_lots_open ON token_lots (subscription_id, id) WHERE remaining > 0;
 
--- Credits on their way to Redis, by contiguous sequence (metering.md 2.2, CREDIT).
+-- Credits on their way to Redis, by contiguous sequence (docs/design/metering.md#functions).
 CREATE TABLE token_credits (
   subscription_id integer NOT NULL REFERENCES subscriptions (id),
   seq bigint NOT NULL,

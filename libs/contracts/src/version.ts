@@ -1,0 +1,7 @@
+import { createRequire } from 'node:module';
+import { z } from 'zod';
+
+const manifest: unknown = createRequire(import.meta.url)('../package.json');
+
+/** The release of this product, for reports, documents and `--version`. Every package carries the same one. */
+export const VERSION = z.object({ version: z.string() }).parse(manifest).version;
