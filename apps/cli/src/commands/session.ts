@@ -19,7 +19,7 @@ export function addSessionCommands(program: Command): void {
     );
   program
     .command('logout')
-    .description('end all sessions of the account and forget the token')
+    .description('end this session and forget its token')
     .action(async (_options: unknown, command: Command) =>
       logout(command.optsWithGlobals<Shared>()),
     );

@@ -149,9 +149,78 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** End all sessions of the account */
+        /** End this session; with `all`, every session of the account */
         post: operations["Auth_logout"];
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin-api/auth/sessions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the sessions of an account that still stand */
+        get: operations["Sessions_list"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin-api/auth/sessions/{sid}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** End one session */
+        delete: operations["Sessions_end"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin-api/auth/tokens": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the access tokens of an account */
+        get: operations["AccessTokens_list"];
+        put?: never;
+        /** Make an access token for scripts; the answer shows it, once */
+        post: operations["AccessTokens_create"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin-api/auth/tokens/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Revoke an access token */
+        delete: operations["AccessTokens_revoke"];
         options?: never;
         head?: never;
         patch?: never;
@@ -1063,6 +1132,30 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        AccessToken: {
+            id: number;
+            user_id: number;
+            name: string;
+            token_prefix: string;
+            /**
+             * @description read: look at what the owner may see. write: also change what belongs to the owner. admin: all that an administrator may
+             * @enum {string}
+             */
+            scope: "read" | "write" | "admin";
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            expires_at: string;
+            /** @description Exact to a minute */
+            last_used_at: string | null;
+            last_used_address: string | null;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            created_at: string;
+        };
         ActivityEntry: {
             id: number;
             /**
@@ -1147,6 +1240,32 @@ export interface components {
                 };
                 message: string;
             }[];
+        };
+        CreatedAccessToken: {
+            id: number;
+            user_id: number;
+            name: string;
+            token_prefix: string;
+            /**
+             * @description read: look at what the owner may see. write: also change what belongs to the owner. admin: all that an administrator may
+             * @enum {string}
+             */
+            scope: "read" | "write" | "admin";
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            expires_at: string;
+            /** @description Exact to a minute */
+            last_used_at: string | null;
+            last_used_address: string | null;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            created_at: string;
+            /** @description The token itself, shown this once; null when the call is a repeat */
+            token: string | null;
         };
         CreatedKey: {
             id: number;
@@ -1597,6 +1716,31 @@ export interface components {
                 role: "admin" | "user";
             };
         };
+        SessionEntry: {
+            /** Format: uuid */
+            sid: string;
+            user_id: number;
+            /** @description The session this request came with */
+            is_current: boolean;
+            /** @description Where it began */
+            address: string;
+            user_agent: string;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description Exact to a minute
+             */
+            last_seen_at: string;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            expires_at: string;
+        };
         Snapshot: {
             version: number;
             checksum: string;
@@ -2008,7 +2152,7 @@ export interface components {
             status: number;
             detail: string;
             /** @enum {string} */
-            code: "invalid_request" | "malformed_json" | "invalid_cursor" | "not_found" | "method_not_allowed" | "body_too_large" | "unsupported_media_type" | "rate_limited" | "service_unavailable" | "internal_error" | "unauthenticated" | "invalid_credentials" | "account_pending" | "account_rejected" | "account_frozen" | "forbidden" | "origin_not_allowed" | "wrong_password" | "registration_limit" | "username_taken" | "invalid_transition" | "cannot_change_self" | "last_administrator" | "account_not_empty" | "insufficient_funds" | "payment_provider_failed" | "payment_mismatch" | "invalid_signature" | "payments_not_configured" | "balance_limit" | "idempotency_in_progress" | "idempotency_key_reused" | "model_name_taken" | "model_has_subscribers" | "model_not_priced" | "free_tokens_limit" | "model_off_shelf" | "already_subscribed" | "not_subscribed" | "subscription_closing" | "token_limit" | "statistics_range" | "upstream_name_taken" | "upstream_in_use" | "snapshot_unreadable" | "node_name_taken";
+            code: "invalid_request" | "malformed_json" | "invalid_cursor" | "not_found" | "method_not_allowed" | "body_too_large" | "unsupported_media_type" | "rate_limited" | "service_unavailable" | "internal_error" | "unauthenticated" | "invalid_credentials" | "account_pending" | "account_rejected" | "account_frozen" | "forbidden" | "token_scope" | "session_needed" | "origin_not_allowed" | "wrong_password" | "limit_reached" | "registration_limit" | "username_taken" | "invalid_transition" | "cannot_change_self" | "last_administrator" | "account_not_empty" | "insufficient_funds" | "payment_provider_failed" | "payment_mismatch" | "invalid_signature" | "payments_not_configured" | "balance_limit" | "idempotency_in_progress" | "idempotency_key_reused" | "model_name_taken" | "model_has_subscribers" | "model_not_priced" | "free_tokens_limit" | "model_off_shelf" | "already_subscribed" | "not_subscribed" | "subscription_closing" | "token_limit" | "statistics_range" | "upstream_name_taken" | "upstream_in_use" | "snapshot_unreadable" | "node_name_taken";
             errors: {
                 field: string;
                 message: string;
@@ -2073,8 +2217,12 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description `forbidden`: This needs administrator rights */
-        forbidden: {
+        /**
+         * @description `forbidden`: This needs administrator rights
+         *
+         *     `token_scope`: The scope of this access token does not allow this
+         */
+        "forbidden.token_scope": {
             headers: {
                 [name: string]: unknown;
             };
@@ -2085,9 +2233,11 @@ export interface components {
         /**
          * @description `forbidden`: This needs administrator rights
          *
+         *     `token_scope`: The scope of this access token does not allow this
+         *
          *     `origin_not_allowed`: This origin may not use the session cookie
          */
-        "forbidden.origin_not_allowed": {
+        "forbidden.token_scope.origin_not_allowed": {
             headers: {
                 [name: string]: unknown;
             };
@@ -2097,12 +2247,33 @@ export interface components {
         };
         /**
          * @description `forbidden`: This needs administrator rights
+         *
+         *     `token_scope`: The scope of this access token does not allow this
+         *
+         *     `session_needed`: Access tokens cannot do this; sign in
+         *
+         *     `origin_not_allowed`: This origin may not use the session cookie
+         */
+        "forbidden.token_scope.session_needed.origin_not_allowed": {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /**
+         * @description `forbidden`: This needs administrator rights
+         *
+         *     `token_scope`: The scope of this access token does not allow this
+         *
+         *     `session_needed`: Access tokens cannot do this; sign in
          *
          *     `origin_not_allowed`: This origin may not use the session cookie
          *
          *     `wrong_password`: The current password is wrong
          */
-        "forbidden.origin_not_allowed.wrong_password": {
+        "forbidden.token_scope.session_needed.origin_not_allowed.wrong_password": {
             headers: {
                 [name: string]: unknown;
             };
@@ -2144,6 +2315,19 @@ export interface components {
          *     `balance_limit`: The balance would exceed what a wallet can hold
          */
         "idempotency_in_progress.balance_limit": {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /**
+         * @description `idempotency_in_progress`: A request with this Idempotency-Key is still in progress
+         *
+         *     `limit_reached`: The account has as many of these as it may
+         */
+        "idempotency_in_progress.limit_reached": {
             headers: {
                 [name: string]: unknown;
             };
@@ -2537,7 +2721,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request.invalid_cursor"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden"];
+            403: components["responses"]["forbidden.token_scope"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };
@@ -2578,7 +2762,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden"];
+            403: components["responses"]["forbidden.token_scope"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };
@@ -2691,7 +2875,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden"];
+            403: components["responses"]["forbidden.token_scope"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };
@@ -2722,7 +2906,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request.malformed_json"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.origin_not_allowed.wrong_password"];
+            403: components["responses"]["forbidden.token_scope.session_needed.origin_not_allowed.wrong_password"];
             413: components["responses"]["body_too_large"];
             415: components["responses"]["unsupported_media_type"];
             429: components["responses"]["rate_limited"];
@@ -2736,7 +2920,14 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
-        requestBody?: never;
+        requestBody?: {
+            content: {
+                "application/json": {
+                    /** @description End every session of the account */
+                    all?: boolean;
+                };
+            };
+        };
         responses: {
             /** @description Done */
             200: {
@@ -2750,9 +2941,183 @@ export interface operations {
                     };
                 };
             };
+            400: components["responses"]["invalid_request.malformed_json"];
+            401: components["responses"]["unauthenticated"];
+            403: components["responses"]["forbidden.token_scope.session_needed.origin_not_allowed"];
+            413: components["responses"]["body_too_large"];
+            415: components["responses"]["unsupported_media_type"];
+            default: components["responses"]["internal_error.service_unavailable"];
+        };
+    };
+    Sessions_list: {
+        parameters: {
+            query?: {
+                page?: number;
+                page_size?: number;
+                /** @description A leading - sorts descending */
+                sort?: "created_at" | "-created_at" | "last_seen_at" | "-last_seen_at";
+                /** @description Part of a name, any case */
+                q?: string;
+                user_id?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["SessionEntry"][];
+                        page: number;
+                        page_size: number;
+                        /** @description Rows of all pages */
+                        total: number;
+                    };
+                };
+            };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope"];
+            404: components["responses"]["not_found"];
+            default: components["responses"]["internal_error.service_unavailable"];
+        };
+    };
+    Sessions_end: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                sid: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["invalid_request"];
+            401: components["responses"]["unauthenticated"];
+            403: components["responses"]["forbidden.token_scope.session_needed.origin_not_allowed"];
+            404: components["responses"]["not_found"];
+            default: components["responses"]["internal_error.service_unavailable"];
+        };
+    };
+    AccessTokens_list: {
+        parameters: {
+            query?: {
+                page?: number;
+                page_size?: number;
+                /** @description A leading - sorts descending */
+                sort?: "id" | "-id" | "name" | "-name" | "created_at" | "-created_at" | "expires_at" | "-expires_at" | "last_used_at" | "-last_used_at";
+                /** @description Part of a name, any case */
+                q?: string;
+                user_id?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["AccessToken"][];
+                        page: number;
+                        page_size: number;
+                        /** @description Rows of all pages */
+                        total: number;
+                    };
+                };
+            };
+            400: components["responses"]["invalid_request"];
+            401: components["responses"]["unauthenticated"];
+            403: components["responses"]["forbidden.token_scope"];
+            404: components["responses"]["not_found"];
+            default: components["responses"]["internal_error.service_unavailable"];
+        };
+    };
+    AccessTokens_create: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Makes a retry within 24 hours answer what the first call answered */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    name: string;
+                    /**
+                     * @description read: look at what the owner may see. write: also change what belongs to the owner. admin: all that an administrator may
+                     * @enum {string}
+                     */
+                    scope: "read" | "write" | "admin";
+                    /** @description At most 366 days ahead; 90 days from now when absent */
+                    expires_at?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Created */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CreatedAccessToken"];
+                };
+            };
+            400: components["responses"]["invalid_request.malformed_json"];
+            401: components["responses"]["unauthenticated"];
+            403: components["responses"]["forbidden.token_scope.session_needed.origin_not_allowed"];
+            409: components["responses"]["idempotency_in_progress.limit_reached"];
+            413: components["responses"]["body_too_large"];
+            415: components["responses"]["unsupported_media_type"];
+            422: components["responses"]["idempotency_key_reused"];
+            default: components["responses"]["internal_error.service_unavailable"];
+        };
+    };
+    AccessTokens_revoke: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["invalid_request"];
+            401: components["responses"]["unauthenticated"];
+            403: components["responses"]["forbidden.token_scope.session_needed.origin_not_allowed"];
+            404: components["responses"]["not_found"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };
@@ -2776,7 +3141,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden"];
+            403: components["responses"]["forbidden.token_scope"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };
@@ -2815,7 +3180,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden"];
+            403: components["responses"]["forbidden.token_scope"];
             404: components["responses"]["not_found"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
@@ -2853,7 +3218,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request.malformed_json"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope.origin_not_allowed"];
             404: components["responses"]["not_found"];
             413: components["responses"]["body_too_large"];
             415: components["responses"]["unsupported_media_type"];
@@ -2882,7 +3247,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden"];
+            403: components["responses"]["forbidden.token_scope"];
             404: components["responses"]["not_found"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
@@ -2921,7 +3286,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request.malformed_json"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope.origin_not_allowed"];
             404: components["responses"]["not_found"];
             413: components["responses"]["body_too_large"];
             415: components["responses"]["unsupported_media_type"];
@@ -2950,7 +3315,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope.origin_not_allowed"];
             404: components["responses"]["not_found"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
@@ -2977,7 +3342,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope.origin_not_allowed"];
             404: components["responses"]["not_found"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
@@ -3006,7 +3371,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope.origin_not_allowed"];
             404: components["responses"]["not_found"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
@@ -3045,7 +3410,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden"];
+            403: components["responses"]["forbidden.token_scope"];
             404: components["responses"]["not_found"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
@@ -3084,7 +3449,7 @@ export interface operations {
             400: components["responses"]["invalid_request.malformed_json"];
             401: components["responses"]["unauthenticated"];
             402: components["responses"]["insufficient_funds"];
-            403: components["responses"]["forbidden.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope.origin_not_allowed"];
             404: components["responses"]["not_found"];
             409: components["responses"]["idempotency_in_progress.already_subscribed.subscription_closing.token_limit.free_tokens_limit"];
             413: components["responses"]["body_too_large"];
@@ -3125,7 +3490,7 @@ export interface operations {
             400: components["responses"]["invalid_request.malformed_json"];
             401: components["responses"]["unauthenticated"];
             402: components["responses"]["insufficient_funds"];
-            403: components["responses"]["forbidden.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope.origin_not_allowed"];
             404: components["responses"]["not_found.not_subscribed"];
             409: components["responses"]["idempotency_in_progress.model_off_shelf.token_limit.free_tokens_limit"];
             413: components["responses"]["body_too_large"];
@@ -3179,7 +3544,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request.malformed_json"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope.origin_not_allowed"];
             404: components["responses"]["not_found.not_subscribed"];
             409: components["responses"]["idempotency_in_progress"];
             413: components["responses"]["body_too_large"];
@@ -3217,7 +3582,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request.malformed_json"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope.origin_not_allowed"];
             404: components["responses"]["not_found.not_subscribed"];
             413: components["responses"]["body_too_large"];
             415: components["responses"]["unsupported_media_type"];
@@ -3246,7 +3611,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden"];
+            403: components["responses"]["forbidden.token_scope"];
             404: components["responses"]["not_found"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
@@ -3288,7 +3653,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request.malformed_json"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope.origin_not_allowed"];
             404: components["responses"]["not_found"];
             409: components["responses"]["model_name_taken"];
             413: components["responses"]["body_too_large"];
@@ -3318,7 +3683,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope.origin_not_allowed"];
             404: components["responses"]["not_found"];
             409: components["responses"]["model_has_subscribers"];
             default: components["responses"]["internal_error.service_unavailable"];
@@ -3359,7 +3724,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden"];
+            403: components["responses"]["forbidden.token_scope"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };
@@ -3407,7 +3772,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request.malformed_json"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope.origin_not_allowed"];
             409: components["responses"]["model_name_taken.model_not_priced"];
             413: components["responses"]["body_too_large"];
             415: components["responses"]["unsupported_media_type"];
@@ -3448,7 +3813,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden"];
+            403: components["responses"]["forbidden.token_scope"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };
@@ -3487,7 +3852,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden"];
+            403: components["responses"]["forbidden.token_scope"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };
@@ -3524,7 +3889,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request.malformed_json"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope.origin_not_allowed"];
             404: components["responses"]["not_found"];
             413: components["responses"]["body_too_large"];
             415: components["responses"]["unsupported_media_type"];
@@ -3553,7 +3918,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope.origin_not_allowed"];
             404: components["responses"]["not_found"];
             409: components["responses"]["model_not_priced"];
             default: components["responses"]["internal_error.service_unavailable"];
@@ -3581,7 +3946,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope.origin_not_allowed"];
             404: components["responses"]["not_found"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
@@ -3616,7 +3981,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request.malformed_json"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope.origin_not_allowed"];
             404: components["responses"]["not_found"];
             409: components["responses"]["idempotency_in_progress.payments_not_configured.balance_limit"];
             413: components["responses"]["body_too_large"];
@@ -3660,7 +4025,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden"];
+            403: components["responses"]["forbidden.token_scope"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };
@@ -3691,7 +4056,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request.malformed_json"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope.origin_not_allowed"];
             409: components["responses"]["node_name_taken"];
             413: components["responses"]["body_too_large"];
             415: components["responses"]["unsupported_media_type"];
@@ -3718,7 +4083,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope.origin_not_allowed"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };
@@ -3744,7 +4109,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden"];
+            403: components["responses"]["forbidden.token_scope"];
             404: components["responses"]["not_found"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
@@ -3778,7 +4143,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request.malformed_json"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope.origin_not_allowed"];
             404: components["responses"]["not_found"];
             409: components["responses"]["node_name_taken"];
             413: components["responses"]["body_too_large"];
@@ -3806,7 +4171,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope.origin_not_allowed"];
             404: components["responses"]["not_found"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
@@ -3820,7 +4185,7 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody: {
+        requestBody?: {
             content: {
                 "application/json": {
                     enabled?: boolean;
@@ -3839,7 +4204,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request.malformed_json"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope.origin_not_allowed"];
             404: components["responses"]["not_found"];
             413: components["responses"]["body_too_large"];
             415: components["responses"]["unsupported_media_type"];
@@ -3868,7 +4233,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope.origin_not_allowed"];
             404: components["responses"]["not_found"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
@@ -3895,7 +4260,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden"];
+            403: components["responses"]["forbidden.token_scope"];
             404: components["responses"]["not_found"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
@@ -3924,7 +4289,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope.origin_not_allowed"];
             404: components["responses"]["not_found"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
@@ -3953,7 +4318,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope.origin_not_allowed"];
             404: components["responses"]["not_found"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
@@ -3987,7 +4352,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope.origin_not_allowed"];
             404: components["responses"]["not_found"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
@@ -4014,7 +4379,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden"];
+            403: components["responses"]["forbidden.token_scope"];
             404: components["responses"]["not_found"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
@@ -4041,7 +4406,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden"];
+            403: components["responses"]["forbidden.token_scope"];
             404: components["responses"]["not_found"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
@@ -4071,7 +4436,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden"];
+            403: components["responses"]["forbidden.token_scope"];
             404: components["responses"]["not_found"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
@@ -4098,7 +4463,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden"];
+            403: components["responses"]["forbidden.token_scope"];
             404: components["responses"]["not_found"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
@@ -4134,7 +4499,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope.origin_not_allowed"];
             404: components["responses"]["not_found"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
@@ -4175,7 +4540,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden"];
+            403: components["responses"]["forbidden.token_scope"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };
@@ -4212,7 +4577,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request.malformed_json"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope.origin_not_allowed"];
             413: components["responses"]["body_too_large"];
             415: components["responses"]["unsupported_media_type"];
             default: components["responses"]["internal_error.service_unavailable"];
@@ -4240,7 +4605,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden"];
+            403: components["responses"]["forbidden.token_scope"];
             404: components["responses"]["not_found"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
@@ -4280,7 +4645,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request.malformed_json"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope.origin_not_allowed"];
             404: components["responses"]["not_found"];
             413: components["responses"]["body_too_large"];
             415: components["responses"]["unsupported_media_type"];
@@ -4307,7 +4672,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope.origin_not_allowed"];
             404: components["responses"]["not_found"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
@@ -4345,7 +4710,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden"];
+            403: components["responses"]["forbidden.token_scope"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };
@@ -4371,7 +4736,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden"];
+            403: components["responses"]["forbidden.token_scope"];
             404: components["responses"]["not_found"];
             409: components["responses"]["snapshot_unreadable"];
             default: components["responses"]["internal_error.service_unavailable"];
@@ -4407,7 +4772,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden"];
+            403: components["responses"]["forbidden.token_scope"];
             404: components["responses"]["not_found"];
             409: components["responses"]["snapshot_unreadable"];
             default: components["responses"]["internal_error.service_unavailable"];
@@ -4441,7 +4806,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope.origin_not_allowed"];
             404: components["responses"]["not_found"];
             409: components["responses"]["snapshot_unreadable"];
             default: components["responses"]["internal_error.service_unavailable"];
@@ -4472,7 +4837,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope.origin_not_allowed"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };
@@ -4511,7 +4876,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden"];
+            403: components["responses"]["forbidden.token_scope"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };
@@ -4554,7 +4919,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request.malformed_json"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope.origin_not_allowed"];
             409: components["responses"]["upstream_name_taken"];
             413: components["responses"]["body_too_large"];
             415: components["responses"]["unsupported_media_type"];
@@ -4583,7 +4948,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden"];
+            403: components["responses"]["forbidden.token_scope"];
             404: components["responses"]["not_found"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
@@ -4629,7 +4994,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request.malformed_json"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope.origin_not_allowed"];
             404: components["responses"]["not_found"];
             409: components["responses"]["upstream_name_taken"];
             413: components["responses"]["body_too_large"];
@@ -4657,7 +5022,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope.origin_not_allowed"];
             404: components["responses"]["not_found"];
             409: components["responses"]["upstream_in_use"];
             default: components["responses"]["internal_error.service_unavailable"];
@@ -4703,7 +5068,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request.invalid_cursor"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden"];
+            403: components["responses"]["forbidden.token_scope"];
             404: components["responses"]["not_found"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
@@ -4730,7 +5095,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden"];
+            403: components["responses"]["forbidden.token_scope"];
             404: components["responses"]["not_found"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
@@ -4766,7 +5131,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request.statistics_range"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden"];
+            403: components["responses"]["forbidden.token_scope"];
             404: components["responses"]["not_found"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
@@ -4806,7 +5171,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden"];
+            403: components["responses"]["forbidden.token_scope"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };
@@ -4832,7 +5197,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden"];
+            403: components["responses"]["forbidden.token_scope"];
             404: components["responses"]["not_found"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
@@ -4866,7 +5231,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request.malformed_json"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope.origin_not_allowed"];
             404: components["responses"]["not_found"];
             409: components["responses"]["cannot_change_self.last_administrator"];
             413: components["responses"]["body_too_large"];
@@ -4897,7 +5262,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope.origin_not_allowed"];
             404: components["responses"]["not_found"];
             409: components["responses"]["account_not_empty.invalid_transition.cannot_change_self.last_administrator"];
             default: components["responses"]["internal_error.service_unavailable"];
@@ -4925,7 +5290,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope.origin_not_allowed"];
             404: components["responses"]["not_found"];
             409: components["responses"]["invalid_transition"];
             default: components["responses"]["internal_error.service_unavailable"];
@@ -4953,7 +5318,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope.origin_not_allowed"];
             404: components["responses"]["not_found"];
             409: components["responses"]["invalid_transition"];
             default: components["responses"]["internal_error.service_unavailable"];
@@ -4983,7 +5348,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope.origin_not_allowed"];
             404: components["responses"]["not_found"];
             409: components["responses"]["invalid_transition.cannot_change_self.last_administrator"];
             default: components["responses"]["internal_error.service_unavailable"];
@@ -5011,7 +5376,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope.origin_not_allowed"];
             404: components["responses"]["not_found"];
             409: components["responses"]["invalid_transition"];
             default: components["responses"]["internal_error.service_unavailable"];
@@ -5039,7 +5404,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden"];
+            403: components["responses"]["forbidden.token_scope"];
             404: components["responses"]["not_found"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
@@ -5083,7 +5448,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden"];
+            403: components["responses"]["forbidden.token_scope"];
             404: components["responses"]["not_found"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
@@ -5128,7 +5493,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request.malformed_json"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope.origin_not_allowed"];
             404: components["responses"]["not_found"];
             409: components["responses"]["idempotency_in_progress.balance_limit"];
             413: components["responses"]["body_too_large"];

@@ -2,7 +2,7 @@ import { Body, Controller, Get, HttpCode, Post, Query, Req, Res } from '@nestjs/
 import { ApiTags } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
 import { FromCaller, type Caller } from '../../platform/access/caller.ts';
-import { Permission } from '../../platform/access/permission.ts';
+import { Permission, SessionOnly } from '../../platform/access/permission.ts';
 import { Answers } from '../../platform/openapi/answers.ts';
 import { FromVisitor, type Visitor } from '../../platform/http/visitor.ts';
 import {
@@ -21,12 +21,15 @@ import {
 } from './auth.dto.ts';
 import { AuthService } from './auth.service.ts';
 import { CookieSessions } from './cookie-sessions.ts';
+import { logoutBody, type LogoutBody } from './sessions.dto.ts';
+import { SessionsService } from './sessions.service.ts';
 
 @ApiTags('auth')
 @Controller('auth')
 export class AuthController {
   constructor(
     private readonly auth: AuthService,
+    private readonly sessions: SessionsService,
     private readonly cookies: CookieSessions,
   ) {}
 
@@ -76,6 +79,7 @@ export class AuthController {
 
   @Post('password')
   @Permission('user')
+  @SessionOnly()
   @Answers('Change the password; every other session ends', sessionResponseSchema, {
     refuses: ['wrong_password', 'rate_limited'],
   })
@@ -96,14 +100,16 @@ export class AuthController {
 
   @Post('logout')
   @Permission('user')
-  @Answers('End all sessions of the account', signedOutSchema)
+  @SessionOnly()
+  @Answers('End this session; with `all`, every session of the account', signedOutSchema)
   @HttpCode(200)
   async logout(
     @FromCaller() caller: Caller,
+    @Body({ schema: logoutBody }) body: LogoutBody,
     @Req() request: Request,
     @Res({ passthrough: true }) response: Response,
   ) {
     this.cookies.clear(request, response);
-    return this.auth.logout(caller);
+    return this.sessions.logout(caller, body);
   }
 }

@@ -1,18 +1,38 @@
 import { Module } from '@nestjs/common';
+import { TypeOrmModule } from '@nestjs/typeorm';
 import { ActivityModule } from '../activity/activity.module.ts';
 import { LiveStateModule } from '../live-state/live-state.module.ts';
 import { UsersModule } from '../users/users.module.ts';
+import { AccessTokenRow } from './access-token.entity.ts';
+import { AccessTokensController } from './access-tokens.controller.ts';
+import { AccessTokensService } from './access-tokens.service.ts';
 import { Attempts } from './attempts.ts';
 import { AuthController } from './auth.controller.ts';
 import { AuthService } from './auth.service.ts';
 import { CookieSessions } from './cookie-sessions.ts';
 import { FirstAdministrator } from './first-administrator.ts';
 import { Passwords } from './passwords.ts';
+import { SessionRow } from './session.entity.ts';
+import { SessionsController } from './sessions.controller.ts';
+import { SessionsService } from './sessions.service.ts';
 
 @Module({
-  imports: [UsersModule, ActivityModule, LiveStateModule],
-  controllers: [AuthController],
-  providers: [AuthService, Attempts, Passwords, CookieSessions, FirstAdministrator],
+  imports: [
+    TypeOrmModule.forFeature([SessionRow, AccessTokenRow]),
+    UsersModule,
+    ActivityModule,
+    LiveStateModule,
+  ],
+  controllers: [AuthController, SessionsController, AccessTokensController],
+  providers: [
+    AuthService,
+    SessionsService,
+    AccessTokensService,
+    Attempts,
+    Passwords,
+    CookieSessions,
+    FirstAdministrator,
+  ],
   exports: [Passwords],
 })
 export class AuthModule {}

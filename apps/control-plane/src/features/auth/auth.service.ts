@@ -40,7 +40,7 @@ export class AuthService {
     await this.attempts.afterSignIn({ username, address: visitor.address });
     const refusal = statusRefusal(account.status);
     if (refusal) throw new Refusal(refusal);
-    return toSessionResponse(account, this.sessions.issue(account));
+    return toSessionResponse(account, await this.sessions.issue(account, visitor));
   }
 
   async register(
@@ -100,12 +100,6 @@ export class AuthService {
       });
       return this.accounts.setPassword(tx, caller.userId, passwordHash);
     });
-    return toSessionResponse(changed, this.sessions.issue(changed));
-  }
-
-  /** Ends all sessions of the account: tokens are not kept, so one alone cannot be taken back. */
-  async logout(caller: Caller): Promise<{ status: 'signed_out' }> {
-    await this.transactions.run((tx) => this.accounts.endSessions(tx, caller.userId));
-    return { status: 'signed_out' };
+    return toSessionResponse(changed, await this.sessions.issue(changed, caller));
   }
 }

@@ -4,10 +4,13 @@ import type { Request } from 'express';
 import { CONFIG, type Config } from '../../config.ts';
 import { Refusal } from '../http/refusal.ts';
 import { visitorOf } from '../http/visitor.ts';
-import { setCaller } from './caller.ts';
-import { PERMISSION, type PermissionLevel } from './permission.ts';
+import { AccessTokens, isAccessToken } from './access-tokens.ts';
+import { setCaller, type Identity, type Role } from './caller.ts';
+import { PERMISSION, SESSION_ONLY, type PermissionLevel } from './permission.ts';
 import { refuseForeignOrigin, sessionCookie } from './session-cookie.ts';
 import { Sessions } from './sessions.ts';
+
+const READING_METHODS = new Set(['GET', 'HEAD']);
 
 /** Runs before every route of the administration interface. Closed unless a route says otherwise. */
 @Injectable()
@@ -15,21 +18,34 @@ export class AccessGuard implements CanActivate {
   constructor(
     private readonly reflector: Reflector,
     private readonly sessions: Sessions,
+    private readonly tokens: AccessTokens,
     @Inject(CONFIG) private readonly config: Config,
   ) {}
 
   async canActivate(context: ExecutionContext): Promise<boolean> {
-    const level = this.reflector.getAllAndOverride<PermissionLevel | undefined>(PERMISSION, [
-      context.getHandler(),
-      context.getClass(),
-    ]);
+    const places = [context.getHandler(), context.getClass()];
+    const level = this.reflector.getAllAndOverride<PermissionLevel | undefined>(PERMISSION, places);
     if (level === 'public') return true;
     const request = context.switchToHttp().getRequest<Request>();
-    const account = await this.sessions.open(this.tokenOf(request));
+    const identity = await this.identify(request);
     const isOpenToUsers = level === 'user' && this.config.ADMIN_API_ACCESS === 'self-service';
-    if (account.role !== 'admin' && !isOpenToUsers) throw new Refusal('forbidden');
-    setCaller(request, { ...visitorOf(request), ...account });
+    if (identity.role !== 'admin' && !isOpenToUsers) throw new Refusal('forbidden');
+    const isSessionOnly = this.reflector.getAllAndOverride<boolean | undefined>(
+      SESSION_ONLY,
+      places,
+    );
+    if (isSessionOnly && identity.credential.kind === 'access_token')
+      throw new Refusal('session_needed');
+    const role = roleWithin(identity, { level, isReading: READING_METHODS.has(request.method) });
+    setCaller(request, { ...visitorOf(request), ...identity, role });
     return true;
+  }
+
+  private identify(request: Request): Promise<Identity> {
+    const token = this.tokenOf(request);
+    return isAccessToken(token)
+      ? this.tokens.open(token, visitorOf(request).address)
+      : this.sessions.open(token);
   }
 
   /** A Bearer token, or the console's cookie, which only the console's own pages may use to change things. */
@@ -45,4 +61,17 @@ export class AccessGuard implements CanActivate {
     refuseForeignOrigin(request, this.config.CONSOLE_ORIGINS);
     return token;
   }
+}
+
+/** What this request may act as. A `write` token of an administrator changes what belongs to them, not what belongs to others. */
+function roleWithin(
+  { credential, role }: Identity,
+  { level, isReading }: { level: PermissionLevel | undefined; isReading: boolean },
+): Role {
+  if (credential.kind === 'session' || credential.scope === 'admin' || isReading) return role;
+  if (credential.scope === 'read')
+    throw new Refusal('token_scope', { detail: 'This access token may only read' });
+  if (level !== 'user')
+    throw new Refusal('token_scope', { detail: 'This needs an access token of the scope admin' });
+  return 'user';
 }

@@ -2,21 +2,25 @@ import { Global, Module } from '@nestjs/common';
 import { APP_GUARD, DiscoveryModule } from '@nestjs/core';
 import { JwtModule } from '@nestjs/jwt';
 import { AccessGuard } from './access-guard.ts';
+import { AccessTokens } from './access-tokens.ts';
 import { AccountScope } from './account-scope.ts';
 import { QueryGuard } from './query-guard.ts';
 import { RouteTable } from './route-table.ts';
+import { SessionToken } from './session-token.ts';
 import { Sessions } from './sessions.ts';
 
 @Global()
 @Module({
   imports: [JwtModule.register({}), DiscoveryModule],
   providers: [
+    SessionToken,
     Sessions,
+    AccessTokens,
     AccountScope,
     RouteTable,
     { provide: APP_GUARD, useClass: AccessGuard },
     { provide: APP_GUARD, useClass: QueryGuard },
   ],
-  exports: [Sessions, AccountScope, RouteTable],
+  exports: [Sessions, AccessTokens, AccountScope, RouteTable],
 })
 export class AccessModule {}

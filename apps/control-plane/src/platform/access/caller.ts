@@ -5,12 +5,25 @@ import type { Visitor } from '../http/visitor.ts';
 export const ROLES = ['admin', 'user'] as const;
 export type Role = (typeof ROLES)[number];
 
-/** The signed-in account behind a request, read from the database for this request. */
-export interface Caller extends Visitor {
+/** read: looks at all its owner may see. write: also changes what belongs to its owner. admin: all that its owner, an administrator, may. */
+export const TOKEN_SCOPES = ['read', 'write', 'admin'] as const;
+export type TokenScope = (typeof TOKEN_SCOPES)[number];
+
+/** What a request was let in by. `sid` is null for a session of the previous release, which has no row. */
+export type Credential =
+  | { kind: 'session'; sid: string | null; version: number }
+  | { kind: 'access_token'; id: number; scope: TokenScope };
+
+/** An account that proved who it is, read from the database for this request. */
+export interface Identity {
   userId: number;
   username: string;
   role: Role;
+  credential: Credential;
 }
+
+/** The signed-in account behind a request. Its `role` is what this request may act as: a token may narrow it. */
+export interface Caller extends Visitor, Identity {}
 
 const callers = new WeakMap<Request, Caller>();
 

@@ -7,3 +7,8 @@ export const PERMISSION = 'tollgate:permission';
 /** Stands beside every route; the process does not start when one lacks it. */
 export const Permission = (level: PermissionLevel): CustomDecorator =>
   SetMetadata(PERMISSION, level);
+
+export const SESSION_ONLY = 'tollgate:session-only';
+
+/** Beside routes that an access token never reaches: a leaked one must not change a password, make another token or end its owner's sessions. */
+export const SessionOnly = (): CustomDecorator => SetMetadata(SESSION_ONLY, true);

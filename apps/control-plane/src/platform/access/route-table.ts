@@ -2,13 +2,15 @@ import { Injectable, RequestMethod, type OnApplicationBootstrap } from '@nestjs/
 import { DiscoveryService, MetadataScanner, Reflector } from '@nestjs/core';
 import { z } from 'zod';
 import { ANSWERS, type AnswersNote } from '../openapi/answers.ts';
-import { PERMISSION, type PermissionLevel } from './permission.ts';
+import { PERMISSION, SESSION_ONLY, type PermissionLevel } from './permission.ts';
 
 export interface RouteEntry {
   method: string;
   /** As declared, below the prefix: `/users/:id/freeze`. */
   path: string;
   permission: PermissionLevel;
+  /** Access tokens do not reach it. */
+  isSessionOnly: boolean;
   controller: string;
   handler: string;
   /** Absent on routes that the API document leaves out. */
@@ -78,6 +80,10 @@ export class RouteTable implements OnApplicationBootstrap {
       controller,
     ]);
     if (!permission) throw new Error(`${controller.name}.${name} declares no @Permission`);
+    const isSessionOnly = this.reflector.getAllAndOverride<boolean | undefined>(SESSION_ONLY, [
+      handler,
+      controller,
+    ]);
     const answers = this.reflector.get<AnswersNote | undefined>(ANSWERS, handler);
     const own = paths.parse(Reflect.getMetadata('path', handler) ?? '');
     return prefixes.flatMap((prefix) =>
@@ -85,6 +91,7 @@ export class RouteTable implements OnApplicationBootstrap {
         method: RequestMethod[verb] ?? 'ALL',
         path: joinPath(prefix, path),
         permission,
+        isSessionOnly: isSessionOnly ?? false,
         controller: controller.name,
         handler: name,
         answers,

@@ -1,6 +1,6 @@
 import type { Request, Response } from 'express';
 import { Refusal } from '../http/refusal.ts';
-import { SESSION_SECONDS } from './sessions.ts';
+import { SESSION_SECONDS } from './session-token.ts';
 
 const COOKIE = 'tollgate_session';
 const SAFE_METHODS = new Set(['GET', 'HEAD', 'OPTIONS']);

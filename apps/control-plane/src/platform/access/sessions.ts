@@ -1,99 +1,108 @@
-import { Inject, Injectable } from '@nestjs/common';
-import { JwtService } from '@nestjs/jwt';
-import { DataSource } from 'typeorm';
+import { randomUUID } from 'node:crypto';
+import { Injectable } from '@nestjs/common';
+import { DataSource, type EntityManager } from 'typeorm';
 import { z } from 'zod';
-import { CONFIG, derivedKey, type Config } from '../../config.ts';
+import { Housekeeping } from '../housekeeping/housekeeping.ts';
 import { Refusal } from '../http/refusal.ts';
 import type { RefusalCode } from '../http/refusals.ts';
-import type { Role } from './caller.ts';
+import type { Visitor } from '../http/visitor.ts';
+import { ROLES, type Identity } from './caller.ts';
+import { SESSION_SECONDS, SessionToken } from './session-token.ts';
 
-export const SESSION_SECONDS = 12 * 60 * 60;
-const ALGORITHM = 'HS256';
-const ISSUER = 'tollgate';
-const AUDIENCE = 'tollgate-admin-api';
-const TOKEN_CHARS_MAX = 2048;
-
-/** Strict on purpose: a missing or textual `exp` must not mean "never" (security S16). */
-const claims = z.strictObject({
-  sub: z.string().regex(/^[1-9]\d{0,9}$/),
-  version: z.number().int().positive(),
-  iss: z.literal(ISSUER),
-  aud: z.literal(AUDIENCE),
-  iat: z.number().int().positive(),
-  exp: z.number().int().positive(),
-});
-const header = z.strictObject({ alg: z.literal(ALGORITHM), typ: z.literal('JWT') });
+/** Sessions of one account at a time: beyond it the one that was idle longest ends, so that a script signing in again and again fills no table. */
+const SESSIONS_MAX = 50;
+/** `last_seen_at` is for people: writing it at every request would make each read a write. */
+const SEEN_EVERY_SECONDS = 60;
+const FORGET_AFTER_DAYS = 7;
 
 const sessionRow = z.object({
-  id: z.number(),
   username: z.string(),
-  role: z.enum(['admin', 'user']),
+  role: z.enum(ROLES),
   status: z.string(),
   session_version: z.number(),
+  sid: z.string().nullable(),
+  is_stale: z.boolean().nullable(),
 });
 
-export interface SessionAccount {
-  userId: number;
-  username: string;
-  role: Role;
-}
-
-/** Sessions are signed tokens that the account's session version and status can revoke at any request. */
+/** A session is a signed token and its row. The row's end, the account's session version and its status each revoke it from the next request on. */
 @Injectable()
 export class Sessions {
-  private readonly secret: Buffer;
-
   constructor(
-    private readonly jwt: JwtService,
+    private readonly tokens: SessionToken,
     private readonly dataSource: DataSource,
-    @Inject(CONFIG) config: Config,
+    housekeeping: Housekeeping,
   ) {
-    this.secret = derivedKey(config.JWT_SECRET, 'session');
+    housekeeping.add('forgetting old sessions', () => this.forgetOld());
   }
 
-  issue(account: { userId: number; sessionVersion: number }): string {
-    return this.jwt.sign(
-      { version: account.sessionVersion },
-      {
-        secret: this.secret,
-        algorithm: ALGORITHM,
-        issuer: ISSUER,
-        audience: AUDIENCE,
-        subject: String(account.userId),
-        expiresIn: SESSION_SECONDS,
-      },
+  /** Begins a session and answers its token. */
+  async issue(
+    account: { userId: number; sessionVersion: number },
+    visitor: Visitor,
+  ): Promise<string> {
+    const sid = randomUUID();
+    await this.dataSource.query(
+      `INSERT INTO sessions (sid, user_id, version, address, user_agent, expires_at)
+       VALUES ($1, $2, $3, $4, $5, now() + make_interval(secs => $6))`,
+      [
+        sid,
+        account.userId,
+        account.sessionVersion,
+        visitor.address,
+        visitor.userAgent,
+        SESSION_SECONDS,
+      ],
     );
+    await this.dataSource.query(
+      `UPDATE sessions SET ended_at = now() WHERE sid IN (
+         SELECT sid FROM sessions WHERE user_id = $1 AND ended_at IS NULL AND expires_at > now()
+         ORDER BY last_seen_at DESC, created_at DESC OFFSET $2)`,
+      [account.userId, SESSIONS_MAX],
+    );
+    return this.tokens.sign({ userId: account.userId, version: account.sessionVersion, sid });
   }
 
   /** Throws `unauthenticated` for every token that does not stand for an active account's present session. */
-  async open(token: string): Promise<SessionAccount> {
-    const { userId, version } = this.verify(token);
+  async open(token: string): Promise<Identity> {
+    const claimed = this.tokens.verify(token);
+    if (!claimed) throw new Refusal('unauthenticated');
+    const { userId, version, sid } = claimed;
     const rows: unknown[] = await this.dataSource.query(
-      'SELECT id, username, role, status, session_version FROM users WHERE id = $1',
-      [userId],
+      `SELECT u.username, u.role, u.status, u.session_version, s.sid,
+         s.last_seen_at < now() - make_interval(secs => $3) AS is_stale
+       FROM users u LEFT JOIN sessions s ON s.sid = $2 AND s.user_id = u.id AND s.ended_at IS NULL AND s.expires_at > now()
+       WHERE u.id = $1`,
+      [userId, sid, SEEN_EVERY_SECONDS],
     );
-    const row = sessionRow.safeParse(rows[0]);
-    if (!row.success || row.data.session_version !== version || row.data.status !== 'active')
-      throw new Refusal('unauthenticated');
-    return { userId, username: row.data.username, role: row.data.role };
+    const row = sessionRow.safeParse(rows[0]).data;
+    const stands = row?.session_version === version && row.status === 'active' && row.sid === sid;
+    if (!row || !stands) throw new Refusal('unauthenticated');
+    if (row.is_stale)
+      await this.dataSource.query('UPDATE sessions SET last_seen_at = now() WHERE sid = $1', [sid]);
+    return {
+      userId,
+      username: row.username,
+      role: row.role,
+      credential: { kind: 'session', sid, version },
+    };
   }
 
-  private verify(token: string): { userId: number; version: number } {
-    if (token.length > TOKEN_CHARS_MAX) throw new Refusal('unauthenticated');
-    try {
-      const { header: head, payload } = this.jwt.verify(token, {
-        secret: this.secret,
-        algorithms: [ALGORITHM],
-        issuer: ISSUER,
-        audience: AUDIENCE,
-        complete: true,
-      });
-      header.parse(head);
-      const { sub, version } = claims.parse(payload);
-      return { userId: Number(sub), version };
-    } catch {
-      throw new Refusal('unauthenticated');
-    }
+  /** Ends one session of an account. False when it has none of that id that still stands. */
+  async end(tx: EntityManager, session: { userId: number; sid: string }): Promise<boolean> {
+    const [, ended]: [unknown, number] = await tx.query(
+      `UPDATE sessions s SET ended_at = now() FROM users u
+       WHERE s.sid = $2 AND s.user_id = $1 AND u.id = s.user_id AND u.session_version = s.version
+         AND s.ended_at IS NULL AND s.expires_at > now()`,
+      [session.userId, session.sid],
+    );
+    return ended > 0;
+  }
+
+  private async forgetOld(): Promise<void> {
+    await this.dataSource.query(
+      'DELETE FROM sessions WHERE expires_at < now() - make_interval(days => $1)',
+      [FORGET_AFTER_DAYS],
+    );
   }
 }
 

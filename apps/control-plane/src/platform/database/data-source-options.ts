@@ -13,6 +13,7 @@ import { UsageTotals1763708400000 } from './migrations/1763708400000-usage-total
 import { FailedRequests1763712000000 } from './migrations/1763712000000-failed-requests.ts';
 import { RefusedRecharges1763715600000 } from './migrations/1763715600000-refused-recharges.ts';
 import { DeclaredPrices1795321027539 } from './migrations/1795321027539-declared-prices.ts';
+import { SessionsAndAccessTokens1795320000000 } from './migrations/1795320000000-sessions-and-access-tokens.ts';
 
 const CONNECT_TIMEOUT_MS = 5_000;
 /** No statement of a request runs this long; a stuck one must not hold row locks for ever. */
@@ -42,6 +43,7 @@ export function dataSourceOptions(config: Pick<Config, 'DATABASE_URL' | 'DATABAS
       FailedRequests1763712000000,
       RefusedRecharges1763715600000,
       DeclaredPrices1795321027539,
+      SessionsAndAccessTokens1795320000000,
     ],
     migrationsTableName: 'migrations',
     // An idle connection that PostgreSQL drops must not take the process with it.

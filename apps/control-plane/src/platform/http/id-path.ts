@@ -1,4 +1,5 @@
 import { Param, type PipeTransform } from '@nestjs/common';
+import { z } from 'zod';
 import { Refusal } from './refusal.ts';
 
 const ID_MAX = 2_147_483_647;
@@ -12,5 +13,16 @@ const parseId: PipeTransform<string, number> = {
   },
 };
 
+const parseUuid: PipeTransform<string, string> = {
+  transform(text) {
+    const uuid = z.guid().safeParse(text);
+    if (!uuid.success) throw new Refusal('not_found');
+    return uuid.data.toLowerCase();
+  },
+};
+
 /** `@IdPath() id: number`: the `:id` of a path. */
 export const IdPath = () => Param('id', parseId);
+
+/** `@UuidPath('sid') sid: string`: a part of a path that is a UUID. */
+export const UuidPath = (name: string) => Param(name, parseUuid);

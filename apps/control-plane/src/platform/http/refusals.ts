@@ -22,8 +22,11 @@ export const REFUSALS = {
   account_rejected: { status: 403, title: 'The account was rejected' },
   account_frozen: { status: 403, title: 'The account is frozen' },
   forbidden: { status: 403, title: 'This needs administrator rights' },
+  token_scope: { status: 403, title: 'The scope of this access token does not allow this' },
+  session_needed: { status: 403, title: 'Access tokens cannot do this; sign in' },
   origin_not_allowed: { status: 403, title: 'This origin may not use the session cookie' },
   wrong_password: { status: 403, title: 'The current password is wrong' },
+  limit_reached: { status: 409, title: 'The account has as many of these as it may' },
   registration_limit: { status: 429, title: 'Too many registrations from this address' },
 
   // Users

@@ -8,14 +8,22 @@ export interface Visitor {
   requestId: string;
   /** The peer's address, or the one a trusted proxy vouches for. */
   address: string;
+  /** As the client names itself, cut; for lists of sessions. */
+  userAgent: string;
 }
+
+const USER_AGENT_CHARS_MAX = 256;
 
 const visitors = new WeakMap<Request, Visitor>();
 
 export function visitorOf(request: Request): Visitor {
   const known = visitors.get(request);
   if (known) return known;
-  const visitor = { requestId: uuidv7(Date.now()), address: normaliseAddress(request.ip ?? '') };
+  const visitor = {
+    requestId: uuidv7(Date.now()),
+    address: normaliseAddress(request.ip ?? ''),
+    userAgent: (request.headers['user-agent'] ?? '').slice(0, USER_AGENT_CHARS_MAX),
+  };
   visitors.set(request, visitor);
   return visitor;
 }

@@ -24,6 +24,15 @@ export interface IdempotentRequest {
   body: unknown;
   /** Status the route answers, kept beside the answer. */
   status: number;
+  /** Fields of the answer that are shown once: they are stored, and answered to a repeat, as null. */
+  secrets?: readonly string[];
+}
+
+/** Answers that repeat an earlier one: their responses say so in a header. */
+const replayed = new WeakSet<object>();
+
+export function isReplayed(answer: unknown): boolean {
+  return typeof answer === 'object' && answer !== null && replayed.has(answer);
 }
 
 /** A retried POST that moves money answers what the first one answered, for 24 hours. */
@@ -53,11 +62,18 @@ export class Idempotency {
       if (stored && stored.request_hash !== requestHash)
         throw new Refusal('idempotency_key_reused');
       // Stored by this same function for this route, so it has the route's own shape.
-      if (stored) return stored.response_body as T;
+      if (stored) return markReplayed(stored.response_body as T);
       const answer = await work(tx);
       await tx.query(
         'INSERT INTO idempotency_keys (user_id, route, key, request_hash, response_status, response_body) VALUES ($1, $2, $3, $4, $5, $6)',
-        [request.userId, request.route, key, requestHash, request.status, JSON.stringify(answer)],
+        [
+          request.userId,
+          request.route,
+          key,
+          requestHash,
+          request.status,
+          JSON.stringify(withoutSecrets(answer, request.secrets)),
+        ],
       );
       return answer;
     });
@@ -91,6 +107,15 @@ export class Idempotency {
     );
     return rows[0] === undefined ? undefined : storedRow.parse(rows[0]);
   }
+}
+
+function markReplayed<T extends object>(answer: T): T {
+  replayed.add(answer);
+  return answer;
+}
+
+function withoutSecrets(answer: object, secrets: readonly string[] = []): object {
+  return { ...answer, ...Object.fromEntries(secrets.map((name) => [name, null])) };
 }
 
 /** `@IdempotencyKey() key: string | undefined`: the optional header, 1-255 visible ASCII characters. Whoever takes it is documented to take it. */

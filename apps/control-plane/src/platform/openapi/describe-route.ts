@@ -15,6 +15,11 @@ const operation = z.looseObject({
   requestBody: z.unknown().optional(),
   responses: z.record(z.string(), z.looseObject({})),
 });
+const optionalBody = z.looseObject({
+  content: z.object({
+    'application/json': z.object({ schema: z.looseObject({ default: z.looseObject({}) }) }),
+  }),
+});
 type Operation = z.output<typeof operation>;
 
 /** Adds what the framework cannot know: what it does, who may call it, what it answers and how it refuses. */
@@ -33,6 +38,7 @@ export function describeRoute(
       ...described,
       summary: route.answers?.summary ?? '',
       parameters: described.parameters.map(describeParameter),
+      ...describeBody(described.requestBody),
       responses: {
         ...successOf(described, route, book),
         ...refusalsOf(codesOf(described, route), book),
@@ -40,6 +46,7 @@ export function describeRoute(
       security:
         route.permission === 'public' ? [] : [{ [SECURITY.bearer]: [] }, { [SECURITY.cookie]: [] }],
       'x-permission': route.permission,
+      'x-session-only': route.isSessionOnly,
     },
   });
 }
@@ -53,6 +60,12 @@ function describeParameter(described: z.output<typeof parameter>) {
         ? { type: 'integer', minimum: 1 }
         : { type: 'string', format: 'uuid' },
   };
+}
+
+/** A body with a default may be left out. */
+function describeBody(found: unknown) {
+  const { success, data } = optionalBody.safeParse(found);
+  return success ? { requestBody: { ...data, required: false } } : {};
 }
 
 function successOf(described: Operation, { answers }: RouteEntry, book: DocumentBook) {
@@ -88,9 +101,13 @@ function codesOf({ parameters, requestBody }: Operation, route: RouteEntry): Ref
     ...(requestBody
       ? (['malformed_json', 'body_too_large', 'unsupported_media_type'] as const)
       : []),
-    ...(route.permission === 'public' ? [] : (['unauthenticated', 'forbidden'] as const)),
+    ...(route.permission === 'public'
+      ? []
+      : (['unauthenticated', 'forbidden', 'token_scope'] as const)),
+    ...(route.isSessionOnly ? (['session_needed'] as const) : []),
     ...(isChange && route.permission !== 'public' ? (['origin_not_allowed'] as const) : []),
-    ...(['id', 'rid', 'node_id'].some(takes) || (takes('user_id') && route.permission !== 'public')
+    ...(['id', 'rid', 'sid', 'node_id'].some(takes) ||
+    (takes('user_id') && route.permission !== 'public')
       ? (['not_found'] as const)
       : []),
     ...(takes('cursor') ? (['invalid_cursor'] as const) : []),

@@ -49,6 +49,13 @@ async function accounts(): Promise<void> {
     { current_password: PASSWORD, new_password: `${PASSWORD} staple` },
     token,
   );
+  await go('GET /auth/tokens', undefined, changed.token);
+  const made = await go('POST /auth/tokens', { name: 'ci', scope: 'read' }, changed.token);
+  await go(`DELETE /auth/tokens/${made.id}`, undefined, changed.token);
+  await plane.login('walker', `${PASSWORD} staple`);
+  const { data } = await go('GET /auth/sessions', undefined, changed.token);
+  const other = data.find((row: { is_current: boolean }) => !row.is_current);
+  await go(`DELETE /auth/sessions/${other.sid}`, undefined, changed.token);
   await go('POST /auth/logout', {}, changed.token);
 }
 

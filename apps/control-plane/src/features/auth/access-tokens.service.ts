@@ -1,0 +1,140 @@
+import { Injectable } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
+import type { EntityManager, Repository } from 'typeorm';
+import { AccountScope } from '../../platform/access/account-scope.ts';
+import { issueAccessToken } from '../../platform/access/access-tokens.ts';
+import type { Caller } from '../../platform/access/caller.ts';
+import { Transactions } from '../../platform/database/transactions.ts';
+import { readPage, type Page } from '../../platform/http/list-query.ts';
+import { invalidField, noSuch, Refusal } from '../../platform/http/refusal.ts';
+import { Idempotency } from '../../platform/idempotency/idempotency.ts';
+import { ActivityService } from '../activity/activity.service.ts';
+import { AccessTokenRow } from './access-token.entity.ts';
+import {
+  toAccessToken,
+  type AccessToken,
+  type AccessTokensQuery,
+  type CreateAccessToken,
+  type CreatedAccessToken,
+} from './access-tokens.dto.ts';
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+const LIFETIME_DAYS = 90;
+const LIFETIME_DAYS_MAX = 366;
+/** More than anybody has scripts; a bound, so that no account fills the table. */
+const TOKENS_MAX = 50;
+
+@Injectable()
+export class AccessTokensService {
+  constructor(
+    @InjectRepository(AccessTokenRow) private readonly tokens: Repository<AccessTokenRow>,
+    private readonly scope: AccountScope,
+    private readonly transactions: Transactions,
+    private readonly idempotency: Idempotency,
+    private readonly activity: ActivityService,
+  ) {}
+
+  /** Those that are not revoked; expired ones stay listed, so that a script's failure can be explained. */
+  async list(caller: Caller, query: AccessTokensQuery): Promise<Page<AccessToken>> {
+    const userId = await this.scope.resolve(caller, query.user_id);
+    const builder = this.tokens
+      .createQueryBuilder('token')
+      .where('token.userId = :userId AND token.revokedAt IS NULL', { userId });
+    return readPage(builder, query, {
+      columns: {
+        id: 'token.id',
+        name: 'token.name',
+        created_at: 'token.createdAt',
+        expires_at: 'token.expiresAt',
+        last_used_at: 'token.lastUsedAt',
+      },
+      search: ['token.name', 'token.tokenPrefix'],
+      map: toAccessToken,
+    });
+  }
+
+  /** Always for the caller's own account: a token made for somebody else would act in their name. */
+  async create(
+    caller: Caller,
+    body: CreateAccessToken,
+    key: string | undefined,
+  ): Promise<CreatedAccessToken> {
+    if (body.scope === 'admin' && caller.role !== 'admin')
+      throw invalidField('scope', 'admin is for administrators');
+    const expiresAt = expiryOf(body.expires_at);
+    const issued = issueAccessToken();
+    return this.idempotency.run(
+      {
+        userId: caller.userId,
+        route: 'POST /auth/tokens',
+        key,
+        body,
+        status: 201,
+        secrets: ['token'],
+      },
+      async (tx) => {
+        await this.keepBelowLimit(tx, caller.userId);
+        const row = await tx.getRepository(AccessTokenRow).save({
+          userId: caller.userId,
+          name: body.name,
+          scope: body.scope,
+          tokenHash: issued.hash,
+          tokenPrefix: issued.prefix,
+          expiresAt,
+          lastUsedAt: null,
+          lastUsedAddress: null,
+          revokedAt: null,
+        });
+        const after = toAccessToken(row);
+        this.activity.record(tx, caller, {
+          action: 'access_token.create',
+          target: { kind: 'access_token', id: row.id },
+          after,
+        });
+        return { ...after, token: issued.token };
+      },
+    );
+  }
+
+  async revoke(caller: Caller, id: number): Promise<void> {
+    await this.transactions.run(async (tx) => {
+      const row = await tx
+        .getRepository(AccessTokenRow)
+        .findOne({ where: { id }, lock: { mode: 'pessimistic_write' } });
+      if (!row || row.revokedAt !== null || !this.scope.isReachable(caller, row.userId))
+        throw noSuch('access token', id);
+      await tx.getRepository(AccessTokenRow).update({ id }, { revokedAt: new Date() });
+      this.activity.record(tx, caller, {
+        action: 'access_token.revoke',
+        target: { kind: 'access_token', id },
+        before: toAccessToken(row),
+      });
+    });
+  }
+
+  /** The account's row is locked: of two calls at once the second sees what the first made, or that the account is frozen. */
+  private async keepBelowLimit(tx: EntityManager, userId: number): Promise<void> {
+    const owners: unknown[] = await tx.query(
+      "SELECT 1 FROM users WHERE id = $1 AND status = 'active' FOR UPDATE",
+      [userId],
+    );
+    if (owners.length === 0) throw new Refusal('unauthenticated');
+    const [{ count }]: [{ count: number }] = await tx.query(
+      'SELECT count(*)::int AS count FROM access_tokens WHERE user_id = $1 AND revoked_at IS NULL AND expires_at > now()',
+      [userId],
+    );
+    if (count >= TOKENS_MAX)
+      throw new Refusal('limit_reached', {
+        detail: `An account has at most ${TOKENS_MAX} access tokens; revoke one first`,
+      });
+  }
+}
+
+function expiryOf(text: string | undefined): Date {
+  if (text === undefined) return new Date(Date.now() + LIFETIME_DAYS * DAY_MS);
+  const ahead = Date.parse(text) - Date.now();
+  if (ahead <= 0) throw invalidField('expires_at', 'must lie in the future');
+  if (ahead > LIFETIME_DAYS_MAX * DAY_MS)
+    throw invalidField('expires_at', `must be at most ${LIFETIME_DAYS_MAX} days ahead`);
+  return new Date(text);
+}

@@ -1,0 +1,74 @@
+import { Injectable } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
+import type { Repository } from 'typeorm';
+import { AccountScope } from '../../platform/access/account-scope.ts';
+import type { Caller } from '../../platform/access/caller.ts';
+import { Sessions } from '../../platform/access/sessions.ts';
+import { Transactions } from '../../platform/database/transactions.ts';
+import { readPage, type Page } from '../../platform/http/list-query.ts';
+import { Refusal } from '../../platform/http/refusal.ts';
+import { ActivityService } from '../activity/activity.service.ts';
+import { AccountsService } from '../users/accounts.service.ts';
+import { SessionRow } from './session.entity.ts';
+import {
+  toSessionEntry,
+  type LogoutBody,
+  type SessionEntry,
+  type SessionsQuery,
+} from './sessions.dto.ts';
+
+@Injectable()
+export class SessionsService {
+  constructor(
+    @InjectRepository(SessionRow) private readonly rows: Repository<SessionRow>,
+    private readonly sessions: Sessions,
+    private readonly scope: AccountScope,
+    private readonly accounts: AccountsService,
+    private readonly transactions: Transactions,
+    private readonly activity: ActivityService,
+  ) {}
+
+  /** Those that still stand. */
+  async list(caller: Caller, query: SessionsQuery): Promise<Page<SessionEntry>> {
+    const userId = await this.scope.resolve(caller, query.user_id);
+    const builder = this.rows
+      .createQueryBuilder('session')
+      .where('session.userId = :userId', { userId })
+      .andWhere('session.endedAt IS NULL AND session.expiresAt > now()')
+      .andWhere('session.version = (SELECT u.session_version FROM users u WHERE u.id = :userId)');
+    return readPage(builder, query, {
+      columns: { created_at: 'session.createdAt', last_seen_at: 'session.lastSeenAt' },
+      map: (row) => toSessionEntry(row, caller),
+    });
+  }
+
+  async end(caller: Caller, sid: string): Promise<void> {
+    const row = await this.rows.findOneBy({ id: sid });
+    if (!row || !this.scope.isReachable(caller, row.userId)) throw noSuchSession();
+    await this.transactions.run(async (tx) => {
+      if (!(await this.sessions.end(tx, { userId: row.userId, sid }))) throw noSuchSession();
+      this.activity.record(tx, caller, {
+        action: 'session.end',
+        target: { kind: 'session', id: sid },
+        before: { user_id: row.userId, address: row.address, user_agent: row.userAgent },
+      });
+    });
+  }
+
+  /** Ends the session of this request, or every one. One of the previous release has no row: it ends with all others, as it did there. */
+  async logout(
+    { userId, credential }: Caller,
+    { all = false }: LogoutBody,
+  ): Promise<{ status: 'signed_out' }> {
+    const sid = credential.kind === 'session' ? credential.sid : null;
+    await this.transactions.run(async (tx) => {
+      if (all || sid === null) await this.accounts.endSessions(tx, userId);
+      else await this.sessions.end(tx, { userId, sid });
+    });
+    return { status: 'signed_out' };
+  }
+}
+
+function noSuchSession(): Refusal {
+  return new Refusal('not_found', { detail: 'There is no such session' });
+}

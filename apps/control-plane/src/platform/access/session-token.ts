@@ -1,0 +1,77 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { JwtService } from '@nestjs/jwt';
+import { z } from 'zod';
+import { CONFIG, derivedKey, type Config } from '../../config.ts';
+
+export const SESSION_SECONDS = 12 * 60 * 60;
+const ALGORITHM = 'HS256';
+const ISSUER = 'tollgate';
+const AUDIENCE = 'tollgate-admin-api';
+const TOKEN_CHARS_MAX = 2048;
+
+/** Strict on purpose: a missing or textual `exp` must not mean "never" (security S16). */
+const claims = z.strictObject({
+  sub: z.string().regex(/^[1-9]\d{0,9}$/),
+  version: z.number().int().positive(),
+  /** Absent in tokens of the previous release, which had no session rows; required from the next release on. */
+  sid: z.uuid().optional(),
+  iss: z.literal(ISSUER),
+  aud: z.literal(AUDIENCE),
+  iat: z.number().int().positive(),
+  exp: z.number().int().positive(),
+});
+const header = z.strictObject({ alg: z.literal(ALGORITHM), typ: z.literal('JWT') });
+
+export interface SessionClaims {
+  userId: number;
+  /** The account's session version when the session began. */
+  version: number;
+  /** null: issued by the previous release. */
+  sid: string | null;
+}
+
+/** Signs and verifies the token of a session. Whether the session still stands is for `Sessions` to say. */
+@Injectable()
+export class SessionToken {
+  private readonly secret: Buffer;
+
+  constructor(
+    private readonly jwt: JwtService,
+    @Inject(CONFIG) config: Config,
+  ) {
+    this.secret = derivedKey(config.JWT_SECRET, 'session');
+  }
+
+  sign({ userId, version, sid }: SessionClaims & { sid: string }): string {
+    return this.jwt.sign(
+      { version, sid },
+      {
+        secret: this.secret,
+        algorithm: ALGORITHM,
+        issuer: ISSUER,
+        audience: AUDIENCE,
+        subject: String(userId),
+        expiresIn: SESSION_SECONDS,
+      },
+    );
+  }
+
+  /** undefined for every token that was not signed here, has expired or says more or less than it must. */
+  verify(token: string): SessionClaims | undefined {
+    if (token.length > TOKEN_CHARS_MAX) return undefined;
+    try {
+      const { header: head, payload } = this.jwt.verify(token, {
+        secret: this.secret,
+        algorithms: [ALGORITHM],
+        issuer: ISSUER,
+        audience: AUDIENCE,
+        complete: true,
+      });
+      header.parse(head);
+      const { sub, version, sid } = claims.parse(payload);
+      return { userId: Number(sub), version, sid: sid ?? null };
+    } catch {
+      return undefined;
+    }
+  }
+}
