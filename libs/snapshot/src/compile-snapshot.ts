@@ -79,6 +79,7 @@ function toSnapshotUpstream(row: UpstreamRow): SnapshotUpstream {
     idle_timeout_ms: row.idleTimeoutMs,
     total_timeout_ms: row.totalTimeoutMs,
     max_concurrency: row.maxConcurrency,
+    ...(row.stopsBillingOnClose !== null && { stops_billing_on_close: row.stopsBillingOnClose }),
   };
 }
 

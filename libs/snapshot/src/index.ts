@@ -1,3 +1,4 @@
+export * from './billing-on-close.ts';
 export * from './canonical-json.ts';
 export * from './compile-snapshot.ts';
 export * from './diff-snapshots.ts';

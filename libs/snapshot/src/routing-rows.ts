@@ -49,6 +49,7 @@ export interface UpstreamRow {
   idleTimeoutMs: number;
   totalTimeoutMs: number;
   maxConcurrency: number | null;
+  stopsBillingOnClose: boolean | null;
   enabled: boolean;
 }
 

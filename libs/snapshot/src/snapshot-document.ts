@@ -62,6 +62,8 @@ export const snapshotUpstreamSchema = z.strictObject({
   idle_timeout_ms: milliseconds,
   total_timeout_ms: milliseconds,
   max_concurrency: z.number().int().positive().nullable(),
+  /** The administrator's word on whether closing a stream ends its billing; absent: what is known of the host (`stopsBillingOnClose`), so that a document without it is what earlier nodes accept. */
+  stops_billing_on_close: z.boolean().optional(),
 });
 export type SnapshotUpstream = z.infer<typeof snapshotUpstreamSchema>;
 

@@ -1806,6 +1806,7 @@ export interface components {
                     idle_timeout_ms: number;
                     total_timeout_ms: number;
                     max_concurrency: number | null;
+                    stops_billing_on_close?: boolean;
                     has_api_key: boolean;
                 }[];
                 routes: {
@@ -1881,6 +1882,10 @@ export interface components {
             total_timeout_ms: number;
             /** @description Requests at a time and node; null = no limit */
             max_concurrency: number | null;
+            /** @description Whether the provider stops billing a stream that is closed; null = known by the host, see `closes_streams` */
+            stops_billing_on_close: boolean | null;
+            /** @description Streams whose client has left are closed at once; false: they are read on for at most 30 s or 4,096 tokens, to charge what the provider bills */
+            closes_streams: boolean;
             enabled: boolean;
             /**
              * Format: date-time
@@ -4903,6 +4908,7 @@ export interface operations {
                     idle_timeout_ms?: number;
                     total_timeout_ms?: number;
                     max_concurrency?: number | null;
+                    stops_billing_on_close?: boolean | null;
                     enabled?: boolean;
                 };
             };
@@ -4978,6 +4984,7 @@ export interface operations {
                     idle_timeout_ms?: number;
                     total_timeout_ms?: number;
                     max_concurrency?: number | null;
+                    stops_billing_on_close?: boolean | null;
                     enabled?: boolean;
                 };
             };

@@ -43,6 +43,10 @@ export class Upstream {
   @Column({ name: 'max_concurrency', type: 'integer', nullable: true })
   maxConcurrency: number | null;
 
+  /** Null: what is known of the host. */
+  @Column({ name: 'stops_billing_on_close', type: 'boolean', nullable: true })
+  stopsBillingOnClose: boolean | null;
+
   @Column({ type: 'boolean' })
   enabled: boolean;
 

@@ -26,6 +26,8 @@ export const createUpstreamSchema = z.strictObject({
   idle_timeout_ms: timeoutMs.optional(),
   total_timeout_ms: timeoutMs.optional(),
   max_concurrency: z.number().int().min(1).max(1_000_000).nullable().optional(),
+  /** Null: what is known of the host. */
+  stops_billing_on_close: z.boolean().nullable().optional(),
   enabled: z.boolean().optional(),
 });
 export type CreateUpstream = z.infer<typeof createUpstreamSchema>;
@@ -55,6 +57,17 @@ export const upstreamResponseSchema = z
     idle_timeout_ms: answeredTimeoutMs,
     total_timeout_ms: answeredTimeoutMs,
     max_concurrency: z.int().nullable().describe('Requests at a time and node; null = no limit'),
+    stops_billing_on_close: z
+      .boolean()
+      .nullable()
+      .describe(
+        'Whether the provider stops billing a stream that is closed; null = known by the host, see `closes_streams`',
+      ),
+    closes_streams: z
+      .boolean()
+      .describe(
+        'Streams whose client has left are closed at once; false: they are read on for at most 30 s or 4,096 tokens, to charge what the provider bills',
+      ),
     enabled: z.boolean(),
     created_at: timeField,
     updated_at: timeField,

@@ -7,7 +7,7 @@ import {
   type OutboundPolicy,
   type SecretBox,
 } from '@tollgate/contracts';
-import type { UpstreamProtocol } from '@tollgate/snapshot';
+import { stopsBillingOnClose, type UpstreamProtocol } from '@tollgate/snapshot';
 import { IsNull, Repository, type EntityManager } from 'typeorm';
 import { CONFIG, type Config } from '../../config.ts';
 import type { Caller } from '../../platform/access/caller.ts';
@@ -189,6 +189,9 @@ export class UpstreamsService {
       ...(body.idle_timeout_ms !== undefined && { idleTimeoutMs: body.idle_timeout_ms }),
       ...(body.total_timeout_ms !== undefined && { totalTimeoutMs: body.total_timeout_ms }),
       ...(body.max_concurrency !== undefined && { maxConcurrency: body.max_concurrency }),
+      ...(body.stops_billing_on_close !== undefined && {
+        stopsBillingOnClose: body.stops_billing_on_close,
+      }),
       ...(body.enabled !== undefined && { enabled: body.enabled }),
     };
   }
@@ -213,6 +216,11 @@ function toUpstreamResponse(row: Upstream): UpstreamResponse {
     idle_timeout_ms: row.idleTimeoutMs,
     total_timeout_ms: row.totalTimeoutMs,
     max_concurrency: row.maxConcurrency,
+    stops_billing_on_close: row.stopsBillingOnClose,
+    closes_streams: stopsBillingOnClose({
+      base_url: row.baseUrl,
+      stops_billing_on_close: row.stopsBillingOnClose,
+    }),
     enabled: row.enabled,
     created_at: row.createdAt.toISOString(),
     updated_at: row.updatedAt.toISOString(),

@@ -53,6 +53,27 @@ test('an upstream is created, read, changed and deleted; its secret is never ans
   ).toEqual([{ sealed_api_key: null }]);
 });
 
+test('an upstream of a known provider closes streams, any other reads them on, until the administrator says otherwise', async () => {
+  const known = await admin(
+    'POST',
+    '/upstreams',
+    provider('known', { base_url: 'https://api.openai.com/v1' }),
+  );
+  expect(known.body).toMatchObject({ stops_billing_on_close: null, closes_streams: true });
+  const own = await admin('POST', '/upstreams', provider('own'));
+  expect(own.body).toMatchObject({ stops_billing_on_close: null, closes_streams: false });
+  const put = (value: boolean | null) =>
+    admin('PUT', `/upstreams/${own.body.id}`, { stops_billing_on_close: value });
+  expect((await put(true)).body).toMatchObject({
+    stops_billing_on_close: true,
+    closes_streams: true,
+  });
+  expect((await put(null)).body).toMatchObject({
+    stops_billing_on_close: null,
+    closes_streams: false,
+  });
+});
+
 test('S11, S15: the stored secret opens for its own row only; PUT without it keeps it, null removes it', async () => {
   const { id } = (await admin('POST', '/upstreams', provider('sealed'))).body;
   const stored = async (): Promise<string | null> =>

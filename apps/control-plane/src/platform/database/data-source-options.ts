@@ -14,6 +14,7 @@ import { FailedRequests1763712000000 } from './migrations/1763712000000-failed-r
 import { RefusedRecharges1763715600000 } from './migrations/1763715600000-refused-recharges.ts';
 import { DeclaredPrices1795321027539 } from './migrations/1795321027539-declared-prices.ts';
 import { SessionsAndAccessTokens1795320000000 } from './migrations/1795320000000-sessions-and-access-tokens.ts';
+import { BillingOnClose1795321238899 } from './migrations/1795321238899-billing-on-close.ts';
 
 const CONNECT_TIMEOUT_MS = 5_000;
 /** No statement of a request runs this long; a stuck one must not hold row locks for ever. */
@@ -44,6 +45,7 @@ export function dataSourceOptions(config: Pick<Config, 'DATABASE_URL' | 'DATABAS
       RefusedRecharges1763715600000,
       DeclaredPrices1795321027539,
       SessionsAndAccessTokens1795320000000,
+      BillingOnClose1795321238899,
     ],
     migrationsTableName: 'migrations',
     // An idle connection that PostgreSQL drops must not take the process with it.
