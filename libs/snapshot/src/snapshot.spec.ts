@@ -55,6 +55,7 @@ const upstream = fc.record({
   idleTimeoutMs: timeout,
   totalTimeoutMs: timeout,
   maxConcurrency: limit,
+  stopsBillingOnClose: fc.option(fc.boolean(), { nil: null }),
   enabled: fc.boolean(),
 });
 const route = fc.record({
