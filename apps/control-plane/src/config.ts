@@ -56,6 +56,13 @@ export const configSchema = z.object({
     .describe(
       '32 bytes in base64url; upstream secrets at rest and in Redis are sealed with keys derived from it. Proxy nodes need the same value.',
     ),
+  ENCRYPTION_KEY_NEXT: z
+    .base64url()
+    .refine((text) => Buffer.from(text, 'base64url').length === 32, 'must be 32 bytes in base64url')
+    .optional()
+    .describe(
+      'A second key that is read as well, while ENCRYPTION_KEY is changed on one process after the other.',
+    ),
   FLEET_CREDENTIAL: secret().describe(
     'Lets a proxy node register itself by its first heartbeat; at least 32 bytes.',
   ),

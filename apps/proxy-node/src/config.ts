@@ -17,6 +17,13 @@ export const configSchema = z.object({
     .string()
     .regex(/^[A-Za-z0-9_-]{43}$/, 'must be 32 bytes in base64url')
     .describe('32 bytes, base64url: opens the sealed upstream keys of the snapshot.'),
+  ENCRYPTION_KEY_NEXT: z
+    .string()
+    .regex(/^[A-Za-z0-9_-]{43}$/, 'must be 32 bytes in base64url')
+    .optional()
+    .describe(
+      'A second key that is read as well, while ENCRYPTION_KEY is changed on one process after the other.',
+    ),
   NODE_CREDENTIAL: secret.describe(
     "This node's credential, or the fleet's; proves its reports and guards /metrics.",
   ),

@@ -3,9 +3,10 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import {
+  createControlPlaneMac,
   createSecretBox,
+  encryptionKeysOf,
   parseOutboundPolicy,
-  upstreamSecretOwner,
   VERSION,
 } from '@tollgate/contracts';
 import {
@@ -92,14 +93,25 @@ export async function startNode(
     shards: config.SHARDS,
   });
   const fleet = new FleetStore({ redis: redis.plain, library });
+  const mac = createControlPlaneMac(encryptionKeysOf(config));
   const books = await openBooks({ config, store, fleet, redis, log });
   const follower = new SnapshotFollower({
     source: fleet,
     file: new SnapshotFile(join(config.DATA_DIR, 'snapshot.json'), { worker: config.NODE_WORKER }),
+    mac,
     log,
     pullMs: config.SNAPSHOT_PULL_MS,
   });
-  const serving = createServing({ config, store, books, follower, primary, log });
+  const heard: { report?: () => void } = {};
+  const serving = createServing({
+    config,
+    store,
+    books,
+    follower,
+    primary,
+    log,
+    onUpstreamOpened: () => heard.report?.(),
+  });
   const reporter = followFleet({
     config,
     fleet,
@@ -109,6 +121,8 @@ export async function startNode(
     serving,
     log,
   });
+  // An upstream that fails is reported at once, not with the next heartbeat.
+  heard.report = () => void reporter.report();
   // At the first start and after each outage: what was missed meanwhile is caught up with at once.
   onRedisReturn(redis.plain, () => void follower.pull().then(() => reporter.report()));
   await follower.start();
@@ -204,6 +218,7 @@ function createServing({
   follower,
   primary,
   log,
+  onUpstreamOpened,
 }: {
   config: Config;
   store: MeteringStore;
@@ -211,20 +226,24 @@ function createServing({
   follower: SnapshotFollower;
   primary: PrimaryPort | null;
   log: Logger;
+  onUpstreamOpened: () => void;
 }) {
   const node = nodeAddress(config.NODE_NAME, config.NODE_WORKER);
   const gate = new Gate(() => follower.current);
-  const secrets = createSecretBox(config.ENCRYPTION_KEY);
+  const secrets = createSecretBox(encryptionKeysOf(config));
   const pools = new UpstreamPools({
     policy: parseOutboundPolicy(config.UPSTREAM_ALLOW_PRIVATE),
-    openSecret: (sealed, id) => secrets.open(sealed, upstreamSecretOwner(id)),
+    openSecret: (sealed, place) => secrets.open(sealed, place),
   });
   const health = new UpstreamHealth({
-    onOpened: ({ upstreamId, failuresInRow, openMs }) =>
+    onOpened: ({ upstreamId, failuresInRow, openMs }) => {
       log.warn(
         { upstream_id: upstreamId, failures_in_row: failuresInRow, open_ms: openMs },
         'an upstream keeps failing: it is left alone for a while',
-      ),
+      );
+      // After this turn, in which the breaker is still being opened.
+      setImmediate(onUpstreamOpened);
+    },
   });
   const affinity = new SessionAffinity();
   const ticker = new Ticker();
@@ -328,6 +347,7 @@ function followFleet({
     gate,
     follower,
     unacknowledged: () => books.state.unacknowledged,
+    failingUpstreams: () => health.failing(Date.now()),
     identity,
     periodMs: config.REPORT_MS,
     log,

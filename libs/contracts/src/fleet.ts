@@ -1,7 +1,17 @@
 import { z } from 'zod';
 
+/**
+ * What a node of this release can do that one of an earlier release cannot. The control plane uses a thing once every registered node has it.
+ * sealed_secret_v2: opens upstream keys that are bound to their address. final_mac: signs its finals.
+ */
+export const NODE_ABILITIES = ['sealed_secret_v2', 'final_mac'] as const;
+export type NodeAbility = (typeof NODE_ABILITIES)[number];
+
 export const NODE_STATES = ['online', 'draining', 'stopped', 'disabled', 'offline'] as const;
 export type NodeState = (typeof NODE_STATES)[number];
+
+/** An installation has a few dozen upstreams; of more the longest failing ones are reported. */
+export const REPORTED_UPSTREAMS_MAX = 256;
 
 /** What a node process tells the fleet every heartbeat, and at once after applying a snapshot. One per worker process. */
 export const nodeReportSchema = z.strictObject({
@@ -24,6 +34,21 @@ export const nodeReportSchema = z.strictObject({
   /** Finals in the journal that PostgreSQL has not acknowledged. */
   unacknowledged: z.number().int().nonnegative(),
   software: z.string().max(64),
+  /** Of the snapshot's seal; absent, like all of `LATER_FIELDS`, from nodes of an earlier release. */
+  lineage: z.number().int().nonnegative().optional(),
+  /** `NODE_ABILITIES`, and those of later releases. */
+  abilities: z.array(z.string().max(64)).max(64).optional(),
+  /** Upstreams that failed their last requests here: how many in a row, and for how long the node leaves them alone. */
+  upstreams: z
+    .array(
+      z.strictObject({
+        id: z.number().int().positive(),
+        failures_in_row: z.number().int().nonnegative(),
+        open_for_ms: z.number().int().nonnegative(),
+      }),
+    )
+    .max(REPORTED_UPSTREAMS_MAX)
+    .optional(),
   /** hex HMAC-SHA256 over every other field (`proveReport`), keyed with SHA-256(credential): shows the credential without sending it. */
   proof: z.string().max(64),
 });

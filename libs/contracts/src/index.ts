@@ -1,4 +1,5 @@
 export * from './api-key.ts';
+export * from './control-plane-mac.ts';
 export * from './fleet.ts';
 export * from './journal-upload.ts';
 export * from './node-proof.ts';

@@ -19,6 +19,11 @@ const bare: Omit<NodeReport, 'proof'> = {
   unacknowledged: 4,
   software: 'test',
 };
+const later = {
+  lineage: 2,
+  abilities: ['final_mac'],
+  upstreams: [{ id: 3, failures_in_row: 5, open_for_ms: 100 }],
+};
 const report: NodeReport = { ...bare, proof: proveReport(bare, KEY) };
 
 test('a report proves the credential of its sender', () => {
@@ -42,7 +47,18 @@ test.each(
     in_flight: 4,
     unacknowledged: 0,
     software: 'other',
-  } satisfies Omit<NodeReport, 'proof'>),
+  } satisfies Omit<NodeReport, 'proof' | keyof typeof later>),
 )('nobody without the credential can alter its %s', (field, value) => {
   expect(isReportProven({ ...report, [field]: value }, KEY)).toBe(false);
+});
+
+test('the fields that only newer nodes report cannot be altered, added or removed without the credential', () => {
+  const full: NodeReport = { ...bare, ...later, proof: proveReport({ ...bare, ...later }, KEY) };
+  expect(isReportProven(full, KEY)).toBe(true);
+  const { abilities: _, ...lessAble } = full;
+  expect(isReportProven(lessAble, KEY)).toBe(false);
+  expect(isReportProven({ ...bare, proof: full.proof }, KEY)).toBe(false);
+  expect(isReportProven({ ...report, ...later }, KEY)).toBe(false);
+  expect(isReportProven({ ...full, lineage: 3 }, KEY)).toBe(false);
+  expect(isReportProven({ ...full, upstreams: [] }, KEY)).toBe(false);
 });

@@ -21,6 +21,13 @@ const PROVEN_FIELDS = [
   'software',
 ] as const satisfies readonly (keyof ProvenReport)[];
 
+/** Signed as well by nodes that report them. A report from which they were taken is proven by neither list. */
+const LATER_FIELDS = [
+  'lineage',
+  'abilities',
+  'upstreams',
+] as const satisfies readonly (keyof ProvenReport)[];
+
 /** SHA-256 of a node or fleet credential, hex: what `proxy_nodes.credential_hash` keeps, and the key of every proof. */
 export function hashCredential(credential: string): string {
   return createHash('sha256').update(credential).digest('hex');
@@ -31,9 +38,14 @@ export function proveReport(report: ProvenReport, credentialHash: string): strin
   return (
     createHmac('sha256', Buffer.from(credentialHash, 'hex'))
       // As JSON, so that no field can run over into the next.
-      .update(JSON.stringify(PROVEN_FIELDS.map((field) => report[field])))
+      .update(JSON.stringify(signedFields(report).map((field) => report[field])))
       .digest('hex')
   );
+}
+
+function signedFields(report: ProvenReport): readonly (keyof ProvenReport)[] {
+  const hasLater = LATER_FIELDS.some((field) => report[field] !== undefined);
+  return hasLater ? [...PROVEN_FIELDS, ...LATER_FIELDS] : PROVEN_FIELDS;
 }
 
 export function isReportProven(report: NodeReport, credentialHash: string): boolean {

@@ -1,36 +1,61 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
-import { createSecretBox, SecretUnreadable, upstreamSecretOwner } from './sealed-secret.ts';
+import { createSecretBox, SecretUnreadable, type SecretForm } from './sealed-secret.ts';
 
-describe('S11: sealed secrets', () => {
-  const box = createSecretBox(randomBytes(32).toString('base64url'));
-  const envelope = box.seal('sk-canary-ä', upstreamSecretOwner(7));
+const newKey = () => randomBytes(32).toString('base64url');
+const [KEY, OTHER_KEY] = [newKey(), newKey()];
+const place = { upstreamId: 7, baseUrl: 'https://api.example.com/v1' };
+const box = createSecretBox({ current: KEY });
 
-  test('open for their owner and show nothing of themselves', () => {
-    expect(box.open(envelope, upstreamSecretOwner(7))).toBe('sk-canary-ä');
+describe.each<SecretForm>(['v1', 'v2'])('S11: secrets sealed in form %s', (form) => {
+  const envelope = box.seal('sk-canary-ä', place, form);
+
+  test('open for their upstream and show nothing of themselves', () => {
+    expect(box.open(envelope, place)).toBe('sk-canary-ä');
     expect(envelope).not.toContain('canary');
-    expect(box.seal('sk-canary-ä', upstreamSecretOwner(7))).not.toBe(envelope);
+    expect(box.seal('sk-canary-ä', place, form)).not.toBe(envelope);
   });
 
   test('swapped to another row open for neither', () => {
-    expect(() => box.open(envelope, upstreamSecretOwner(8))).toThrow(SecretUnreadable);
+    expect(() => box.open(envelope, { ...place, upstreamId: 8 })).toThrow(SecretUnreadable);
   });
 
   test('do not open with another key, damaged or cut short', () => {
-    const last = envelope.endsWith('A') ? 'B' : 'A';
-    const [version, nonce, tag, ciphertext] = envelope.split('.');
-    expect(() =>
-      createSecretBox(randomBytes(32).toString('base64url')).open(envelope, upstreamSecretOwner(7)),
-    ).toThrow(SecretUnreadable);
+    const parts = envelope.split('.');
+    const changed = (index: number, change: (part: string) => string): string =>
+      parts.map((part, at) => (at === index ? change(part) : part)).join('.');
+    expect(() => createSecretBox({ current: OTHER_KEY }).open(envelope, place)).toThrow(
+      SecretUnreadable,
+    );
     for (const damaged of [
-      `${last}${envelope}`,
-      `${version}.${nonce}.${tag}.AAAA${ciphertext}`,
-      `${version}.${nonce}.${tag?.slice(0, 8)}.${ciphertext}`,
-      `${version}.${nonce}.${tag}`,
+      `A${envelope}`,
+      changed(parts.length - 1, (part) => `AAAA${part}`),
+      changed(parts.length - 2, (part) => part.slice(0, 8)),
+      parts.slice(0, -1).join('.'),
+      `${envelope}.AAAA`,
       'v1...',
+      'v2....',
       '',
-    ]) {
-      expect(() => box.open(damaged, upstreamSecretOwner(7))).toThrow(SecretUnreadable);
-    }
+    ])
+      expect(() => box.open(damaged, place)).toThrow(SecretUnreadable);
   });
+
+  test('open for a process that holds their key as the next one', () => {
+    expect(createSecretBox({ current: OTHER_KEY, next: KEY }).open(envelope, place)).toBe(
+      'sk-canary-ä',
+    );
+  });
+});
+
+test('S11: a secret of form v2 opens for no other address of its upstream', () => {
+  const envelope = box.seal('sk-canary', place, 'v2');
+  for (const baseUrl of ['https://evil.example/v1', 'https://api.example.com/v2', ''])
+    expect(() => box.open(envelope, { ...place, baseUrl })).toThrow(SecretUnreadable);
+});
+
+test('an envelope of the form before, or under the key before, is to be sealed again', () => {
+  const envelope = box.seal('sk-canary', place, 'v2');
+  expect(box.isCurrent(envelope, 'v2')).toBe(true);
+  expect(box.isCurrent(box.seal('sk-canary', place, 'v1'), 'v2')).toBe(false);
+  expect(createSecretBox({ current: OTHER_KEY, next: KEY }).isCurrent(envelope, 'v2')).toBe(false);
 });

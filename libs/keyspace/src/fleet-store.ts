@@ -7,7 +7,13 @@ import {
   type NodeDump,
   type NodeReport,
 } from '@tollgate/contracts';
-import { verifySnapshot, type PublishedSnapshot, type SnapshotVerdict } from '@tollgate/snapshot';
+import {
+  snapshotSealSchema,
+  verifySnapshot,
+  type PublishedSnapshot,
+  type SnapshotSeal,
+  type SnapshotVerdict,
+} from '@tollgate/snapshot';
 import type { z } from 'zod';
 import type { FunctionLibrary, RedisConnection } from './function-library.ts';
 import { parseFleetMessage } from './fleet-message.ts';
@@ -35,13 +41,23 @@ export class FleetStore {
 
   // Snapshots
 
-  /** Makes a snapshot current and announces it. A version older than the current one is refused as stale and not announced. */
-  async publish(snapshot: PublishedSnapshot): Promise<PublishReply> {
+  /**
+   * Makes a snapshot current and announces it. A version older than the current one is refused as stale and not announced, unless the caller
+   * knows that the current one is forged or of a lower lineage (`isForced`).
+   */
+  async publish(
+    snapshot: PublishedSnapshot,
+    seal: SnapshotSeal,
+    { isForced = false } = {},
+  ): Promise<PublishReply> {
     const { version } = snapshot;
     const reply = await this.#library.call(
       'publish',
-      [keys.currentSnapshot, keys.snapshot(version)],
-      [version, JSON.stringify(snapshot), keys.snapshotPrefix],
+      [keys.currentSnapshot, keys.snapshot(version), keys.snapshotSeal(version)],
+      [
+        ...[version, JSON.stringify(snapshot), JSON.stringify(seal)],
+        ...[keys.snapshotPrefix, keys.snapshotSealSuffix, isForced ? 1 : 0],
+      ],
     );
     const reader = new ReplyReader(reply);
     if (reader.oneOf('OK', 'STALE') === 'STALE')
@@ -50,10 +66,16 @@ export class FleetStore {
     return { kind: 'published' };
   }
 
-  /** Null before the first publication, and after Redis lost its data. */
+  /** Null before the first publication, after Redis lost its data, and when what stands there is no version. */
   async currentVersion(): Promise<number | null> {
-    const version = await this.#redis.get(keys.currentSnapshot);
-    return version === null ? null : new ReplyReader([version]).integer();
+    const version = Number((await this.#redis.get(keys.currentSnapshot)) ?? 0);
+    return Number.isSafeInteger(version) && version > 0 ? version : null;
+  }
+
+  /** Not judged yet, see `sealFault`. Null for a version published by an earlier release, and when what stands there is no seal. */
+  async fetchSeal(version: number): Promise<SnapshotSeal | null> {
+    const text = await this.#redis.get(keys.snapshotSeal(version));
+    return text === null ? null : readJson(text, snapshotSealSchema);
   }
 
   /** Verified by format, schema and checksum; null when Redis no longer has this version. */

@@ -48,6 +48,8 @@ export const keys = {
   snapshot: (version: number): string =>
     `${keys.snapshotPrefix}${identifier(version, 'snapshot version')}`,
   snapshotPrefix: '{fleet}:snapshot:',
+  snapshotSeal: (version: number): string => `${keys.snapshot(version)}${keys.snapshotSealSuffix}`,
+  snapshotSealSuffix: ':seal',
   nodes: '{fleet}:nodes',
   desired: '{fleet}:desired',
   dump: (dumpRequestId: string, address: string): string =>

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import type { PublishedSnapshot } from '@tollgate/snapshot';
+import { sealSnapshot, type PublishedSnapshot, type SnapshotSeal } from '@tollgate/snapshot';
+import { createControlPlaneMac } from '@tollgate/contracts';
 import { FleetStore, type RelayReply, type RelayRequest } from '../src/index.ts';
 import { keys } from '../src/keys.ts';
 import {
@@ -431,17 +432,16 @@ export const recordChecks: Checks = {
       published_at: 1,
       document: { format: 1, models: [], upstreams: [], routes: [] },
     });
-    assert.deepEqual(await fleet.publish(snapshot(base)), { kind: 'published' });
-    assert.deepEqual(await fleet.publish(snapshot(base + 1)), { kind: 'published' });
-    assert.deepEqual(await fleet.publish(snapshot(base)), {
+    const publish = (version: number, options = {}) =>
+      fleet.publish(snapshot(version), sealOf(version), options);
+    assert.deepEqual(await publish(base), { kind: 'published' });
+    assert.deepEqual(await publish(base + 1), { kind: 'published' });
+    assert.deepEqual(await publish(base), {
       kind: 'stale',
       currentVersion: base + 1,
     });
-    assert.deepEqual(
-      await fleet.publish(snapshot(base + 1)),
-      { kind: 'published' },
-      'again is harmless',
-    );
+    assert.deepEqual(await publish(base + 1), { kind: 'published' }, 'again is harmless');
+    assert.deepEqual(await fleet.fetchSeal(base + 1), sealOf(base + 1));
     assert.equal(await fleet.currentVersion(), base + 1);
     const ttl = await redis.ttl(keys.snapshot(base));
     assert.ok(ttl > 86_000 && ttl <= 86_400, String(ttl));
@@ -449,13 +449,30 @@ export const recordChecks: Checks = {
     await assert.rejects(
       library.call(
         'publish',
-        [keys.currentSnapshot, keys.snapshot(base)],
-        ['x', '{}', keys.snapshotPrefix],
+        [keys.currentSnapshot, keys.snapshot(base), keys.snapshotSeal(base)],
+        ['x', '{}', '{}', keys.snapshotPrefix, keys.snapshotSealSuffix, 0],
       ),
       /invalid publish/,
     );
+    await redis.set(keys.currentSnapshot, '999999999999');
+    assert.deepEqual(await publish(base + 2), { kind: 'stale', currentVersion: 999999999999 });
+    assert.deepEqual(
+      await publish(base + 2, { isForced: true }),
+      { kind: 'published' },
+      'a forged version is replaced',
+    );
+    assert.equal(await fleet.currentVersion(), base + 2);
   },
 };
+
+function sealOf(version: number): SnapshotSeal {
+  return sealSnapshot(createControlPlaneMac({ current: 'k'.repeat(43) }), {
+    installation: '7b0c1a52-8a54-4a53-9b3c-7a3b0f3f3a10',
+    lineage: 1,
+    version,
+    checksum: '0'.repeat(64),
+  });
+}
 
 async function poll(
   tenant: Tenant,

@@ -2,9 +2,15 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
-import type { Acknowledgement, FleetMessage, NodeDump, NodeReport } from '@tollgate/contracts';
+import {
+  createControlPlaneMac,
+  type Acknowledgement,
+  type FleetMessage,
+  type NodeDump,
+  type NodeReport,
+} from '@tollgate/contracts';
 import { startServices, type Services } from '@tollgate/harness';
-import { publishSnapshot } from '@tollgate/snapshot';
+import { publishSnapshot, sealSnapshot } from '@tollgate/snapshot';
 import {
   Acknowledgements,
   EpochCache,
@@ -21,6 +27,7 @@ import {
 import { keys } from '../src/keys.ts';
 import { openAccount, openWorld, SHARDS } from './world.ts';
 
+const mac = createControlPlaneMac({ current: 'k'.repeat(43) });
 let services: Services;
 let redis: RedisConnection;
 const opened: RedisConnection[] = [];
@@ -91,8 +98,16 @@ describe('the fleet store', () => {
       publishedAtMs: 5,
       document: { format: 1, models: [], upstreams: [], routes: [] },
     });
-    await store.publish(snapshot);
+    const seal = sealSnapshot(mac, {
+      installation: randomUUID(),
+      lineage: 1,
+      version: 4,
+      checksum: snapshot.checksum,
+    });
+    await store.publish(snapshot, seal);
     expect(await store.currentVersion()).toBe(4);
+    expect(await store.fetchSeal(4)).toEqual(seal);
+    expect(await store.fetchSeal(3)).toBeNull();
     expect(await store.fetchSnapshot(4)).toEqual({ kind: 'ok', snapshot });
     expect(await store.fetchSnapshot(3)).toBeNull();
     await redis.set(keys.snapshot(4), JSON.stringify({ ...snapshot, checksum: 'f'.repeat(64) }));

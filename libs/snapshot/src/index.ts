@@ -6,3 +6,4 @@ export * from './find-problems.ts';
 export * from './published-snapshot.ts';
 export * from './routing-rows.ts';
 export * from './snapshot-document.ts';
+export * from './snapshot-seal.ts';

@@ -18,6 +18,8 @@ export interface SpeakingNodeOptions {
   follows?: boolean;
   /** What it says against every snapshot. */
   refuses?: string;
+  /** What a node of this release reports besides; without it the node is one of the release before. */
+  later?: Pick<NodeReport, 'lineage' | 'abilities' | 'upstreams'>;
   /** In-memory tables it answers `dump` with. */
   tables?: Record<string, { key: string; value: unknown }[]>;
 }
@@ -46,6 +48,11 @@ export class SpeakingNode {
       subscriber,
       (message) => void this.hear(message).catch(() => undefined),
     );
+  }
+
+  /** What it reports to run from now on, as a node does that starts from its disk. */
+  runs({ version, checksum }: { version: number; checksum: string }): void {
+    this.applied = { version, checksum, at: Date.now() };
   }
 
   async start(): Promise<this> {
@@ -81,6 +88,7 @@ export class SpeakingNode {
       in_flight: 0,
       unacknowledged: 0,
       software: 'test',
+      ...this.options.later,
     };
     await this.store.writeReport({
       ...report,

@@ -1,6 +1,8 @@
 import {
   hashCredential,
+  NODE_ABILITIES,
   proveReport,
+  REPORTED_UPSTREAMS_MAX,
   type DesiredNodeState,
   type NodeReport,
 } from '@tollgate/contracts';
@@ -29,6 +31,8 @@ export interface NodeReporterParts {
   gate: Gate;
   follower: SnapshotFollower;
   unacknowledged: () => number;
+  /** Worst first. */
+  failingUpstreams: () => NonNullable<NodeReport['upstreams']>;
   identity: NodeIdentity;
   periodMs: number;
   log: Logger;
@@ -90,7 +94,7 @@ export class NodeReporter {
   }
 
   #compose(): NodeReport {
-    const { gate, follower, identity, unacknowledged } = this.#parts;
+    const { gate, follower, identity, unacknowledged, failingUpstreams } = this.#parts;
     const snapshot = follower.current?.snapshot;
     const report: Omit<NodeReport, 'proof'> = {
       name: identity.name,
@@ -107,6 +111,9 @@ export class NodeReporter {
       in_flight: gate.inFlight,
       unacknowledged: unacknowledged(),
       software: identity.software,
+      lineage: follower.standing?.lineage ?? 0,
+      abilities: [...NODE_ABILITIES],
+      upstreams: failingUpstreams().slice(0, REPORTED_UPSTREAMS_MAX),
     };
     return { ...report, proof: proveReport(report, this.#credentialHash) };
   }

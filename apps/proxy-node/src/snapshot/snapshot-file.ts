@@ -1,17 +1,27 @@
 import { mkdir, open, readFile, rename } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { verifySnapshot, type PublishedSnapshot } from '@tollgate/snapshot';
+import {
+  snapshotStandingSchema,
+  verifySnapshot,
+  type PublishedSnapshot,
+  type SnapshotStanding,
+} from '@tollgate/snapshot';
 
 /** The last good snapshot on the node's disk, so that a node starts and serves while Redis is away. */
 export class SnapshotFile {
   readonly #path: string;
 
-  readonly #draft: string;
+  readonly #worker: number;
 
   /** `worker`: the workers of a node share the file, each brings its own draft. */
   constructor(path: string, { worker }: { worker: number }) {
     this.#path = path;
-    this.#draft = `${path}.new.${worker}`;
+    this.#worker = worker;
+  }
+
+  /** Beside the snapshot, which earlier releases read as it is. */
+  get #standingPath(): string {
+    return this.#path.replace(/\.json$/, '-standing.json');
   }
 
   /** Undefined when there is none, or what is there is damaged or of another format: the pull will bring a good one. */
@@ -24,16 +34,33 @@ export class SnapshotFile {
     }
   }
 
-  /** Whole or not at all: a torn file would lose the last good one. */
-  async save(snapshot: PublishedSnapshot): Promise<void> {
-    await mkdir(dirname(this.#path), { recursive: true });
-    const file = await open(this.#draft, 'w', 0o600);
+  /** Which installation's snapshot this node ran last, and which one: no older one is taken from Redis. */
+  async loadStanding(): Promise<SnapshotStanding | null> {
     try {
-      await file.writeFile(JSON.stringify(snapshot));
+      const text = await readFile(this.#standingPath, 'utf8');
+      return snapshotStandingSchema.parse(JSON.parse(text));
+    } catch {
+      return null;
+    }
+  }
+
+  /** The snapshot first: a crash in between leaves a standing that is too low for one start, never a snapshot that is refused. */
+  async save(snapshot: PublishedSnapshot, standing: SnapshotStanding): Promise<void> {
+    await mkdir(dirname(this.#path), { recursive: true });
+    await this.#write(this.#path, snapshot);
+    await this.#write(this.#standingPath, standing);
+  }
+
+  /** Whole or not at all: a torn file would lose the last good one. */
+  async #write(path: string, content: unknown): Promise<void> {
+    const draft = `${path}.new.${this.#worker}`;
+    const file = await open(draft, 'w', 0o600);
+    try {
+      await file.writeFile(JSON.stringify(content));
       await file.datasync();
     } finally {
       await file.close();
     }
-    await rename(this.#draft, this.#path);
+    await rename(draft, path);
   }
 }

@@ -1,5 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { PublishedSnapshot, SnapshotVerdict } from '@tollgate/snapshot';
+import type { ControlPlaneMac } from '@tollgate/contracts';
+import {
+  sealFault,
+  type PublishedSnapshot,
+  type SnapshotSeal,
+  type SnapshotStanding,
+  type SnapshotVerdict,
+} from '@tollgate/snapshot';
 import type { Logger } from 'pino';
 import { RoutingIndex } from './routing-index.ts';
 import type { SnapshotFile } from './snapshot-file.ts';
@@ -11,14 +18,18 @@ export interface SnapshotSource {
   currentVersion(): Promise<number | null>;
   /** Judged by format, schema and checksum; null when this version is gone, as a newer one replaced it. */
   fetchSnapshot(version: number): Promise<SnapshotVerdict | null>;
+  /** Null when it has none. */
+  fetchSeal(version: number): Promise<SnapshotSeal | null>;
 }
 
 /**
  * Keeps the node on the newest published snapshot: looks on every message and periodically, judges before it uses, swaps whole, and keeps
- * the last good one on disk. A refused snapshot changes nothing but `refused`, which the node's report shows.
+ * the last good one on disk. A refused snapshot changes nothing but `refused`, which the node's report shows. Redis is not trusted: a snapshot
+ * without the control plane's seal, or older than what this node has run, is refused.
  */
 export class SnapshotFollower {
   #current: RoutingIndex | null = null;
+  #standing: SnapshotStanding | null = null;
   #appliedAt = 0;
   #refused: string | null = null;
   #timer: NodeJS.Timeout | null = null;
@@ -28,22 +39,26 @@ export class SnapshotFollower {
   readonly #listeners: ((index: RoutingIndex) => void)[] = [];
   readonly #source: SnapshotSource;
   readonly #file: SnapshotFile;
+  readonly #mac: ControlPlaneMac;
   readonly #log: Logger;
   readonly #pullMs: number;
 
   constructor({
     source,
     file,
+    mac,
     log,
     pullMs,
   }: {
     source: SnapshotSource;
     file: SnapshotFile;
+    mac: ControlPlaneMac;
     log: Logger;
     pullMs: number;
   }) {
     this.#source = source;
     this.#file = file;
+    this.#mac = mac;
     this.#log = log;
     this.#pullMs = pullMs;
   }
@@ -51,6 +66,11 @@ export class SnapshotFollower {
   /** null until a first good snapshot was found. */
   get current(): RoutingIndex | null {
     return this.#current;
+  }
+
+  /** Of the last sealed snapshot that was applied; null before the first. */
+  get standing(): SnapshotStanding | null {
+    return this.#standing;
   }
 
   get appliedAt(): number {
@@ -70,6 +90,7 @@ export class SnapshotFollower {
    * an older one of its disk after a restart.
    */
   async start(): Promise<void> {
+    this.#standing = await this.#file.loadStanding();
     const saved = await this.#file.load();
     if (saved) this.#apply(saved);
     await Promise.race([this.pull(), delay(FIRST_PULL_MS, undefined, { ref: false })]);
@@ -119,8 +140,17 @@ export class SnapshotFollower {
     const verdict = await this.#source.fetchSnapshot(version);
     if (!verdict) return;
     if (verdict.kind === 'refused') return this.#refuse(version, verdict.message);
-    this.#apply(verdict.snapshot);
-    await this.#file.save(verdict.snapshot);
+    const { snapshot } = verdict;
+    const seal = await this.#source.fetchSeal(version);
+    const fault = sealFault(this.#mac, { snapshot, seal, standing: this.#standing });
+    if (fault !== null || !seal) return this.#refuse(version, fault ?? 'it carries no seal');
+    this.#standing = {
+      installation: seal.installation,
+      lineage: seal.lineage,
+      version: seal.version,
+    };
+    this.#apply(snapshot);
+    await this.#file.save(snapshot, this.#standing);
   }
 
   #apply(snapshot: PublishedSnapshot): void {

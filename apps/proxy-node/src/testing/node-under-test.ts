@@ -1,12 +1,12 @@
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
+  createControlPlaneMac,
   createSecretBox,
   issueApiKey,
   parseApiKey,
-  upstreamSecretOwner,
   type NodeReport,
 } from '@tollgate/contracts';
 import { startServices, type Services } from '@tollgate/harness';
@@ -26,6 +26,7 @@ import {
 } from '@tollgate/keyspace';
 import {
   publishSnapshot,
+  sealSnapshot,
   type SnapshotDocument,
   type SnapshotModel,
   type SnapshotUpstream,
@@ -37,6 +38,7 @@ import { startNode, type RunningNode } from '../wire.ts';
 const SHARDS = 4;
 const NODE_NAME = 'node-test';
 const ENCRYPTION_KEY = randomBytes(32).toString('base64url');
+const INSTALLATION = randomUUID();
 const WEIGHT = 1_000_000;
 const READY_MS = 5_000;
 
@@ -114,8 +116,9 @@ export class NodeUnderTest {
   readonly #keyHash: string;
   readonly #redis: RedisConnection;
   readonly #store: MeteringStore;
-  readonly #box = createSecretBox(ENCRYPTION_KEY);
+  readonly #box = createSecretBox({ current: ENCRYPTION_KEY });
   readonly #document: SnapshotDocument = { format: 1, models: [], upstreams: [], routes: [] };
+  readonly #mac = createControlPlaneMac({ current: ENCRYPTION_KEY });
   #version = 0;
   #lastId = 1;
 
@@ -185,13 +188,7 @@ export class NodeUnderTest {
     this.#document.models.push(model);
     for (const upstream of upstreams) this.#addUpstream(upstream, id);
     this.#version += 1;
-    await this.fleet.publish(
-      publishSnapshot({
-        version: this.#version,
-        document: structuredClone(this.#document),
-        publishedAtMs: Date.now(),
-      }),
-    );
+    await this.publish();
     await this.live.putSubscription({
       accountId: ACCOUNT_ID,
       modelId: id,
@@ -212,6 +209,18 @@ export class NodeUnderTest {
       });
     await until(() => this.#isServing(this.#version));
     return model;
+  }
+
+  /** As the control plane does: the document as it is now, sealed. */
+  async publish(): Promise<void> {
+    const snapshot = publishSnapshot({
+      version: this.#version,
+      document: structuredClone(this.#document),
+      publishedAtMs: Date.now(),
+    });
+    const { version, checksum } = snapshot;
+    const seal = { installation: INSTALLATION, lineage: 1, version, checksum };
+    await this.fleet.publish(snapshot, sealSnapshot(this.#mac, seal));
   }
 
   /** The live balance of the account's subscription, once no request of it runs and nothing is held. */
@@ -313,7 +322,7 @@ export class NodeUnderTest {
       idle_timeout_ms: 5_000,
       total_timeout_ms: 20_000,
     };
-    const sealed = this.#box.seal(UPSTREAM_KEY, upstreamSecretOwner(id));
+    const sealed = this.#box.seal(UPSTREAM_KEY, { upstreamId: id, baseUrl }, 'v2');
     this.#document.upstreams.push({
       id,
       name: `upstream-${id}`,

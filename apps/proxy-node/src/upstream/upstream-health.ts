@@ -105,6 +105,18 @@ export class UpstreamHealth {
     );
   }
 
+  /** For the node's report: those that failed their last requests, worst first. */
+  failing(now: number): { id: number; failures_in_row: number; open_for_ms: number }[] {
+    return [...this.#upstreams]
+      .filter(([, { failuresInRow }]) => failuresInRow > 0)
+      .map(([id, { failuresInRow, openUntil }]) => ({
+        id,
+        failures_in_row: failuresInRow,
+        open_for_ms: Math.max(0, openUntil - now),
+      }))
+      .toSorted((a, b) => b.failures_in_row - a.failures_in_row);
+  }
+
   /** For `stats/dict`. */
   dump(now: number): Record<string, unknown>[] {
     return [...this.#upstreams].map(

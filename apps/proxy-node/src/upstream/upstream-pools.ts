@@ -1,4 +1,4 @@
-import type { OutboundPolicy } from '@tollgate/contracts';
+import type { OutboundPolicy, SecretPlace } from '@tollgate/contracts';
 import type { SnapshotUpstream } from '@tollgate/snapshot';
 import { Pool } from 'undici';
 import { guardedConnector } from './guarded-connector.ts';
@@ -20,14 +20,14 @@ interface Entry extends OpenUpstream {
 export class UpstreamPools {
   readonly #entries = new Map<number, Entry>();
   readonly #policy: OutboundPolicy;
-  readonly #openSecret: (sealed: string, upstreamId: number) => string;
+  readonly #openSecret: (sealed: string, place: SecretPlace) => string;
 
   constructor({
     policy,
     openSecret,
   }: {
     policy: OutboundPolicy;
-    openSecret: (sealed: string, upstreamId: number) => string;
+    openSecret: (sealed: string, place: SecretPlace) => string;
   }) {
     this.#policy = policy;
     this.#openSecret = openSecret;
@@ -73,7 +73,10 @@ export class UpstreamPools {
       apiKey:
         upstream.sealed_api_key === null
           ? null
-          : this.#openSecret(upstream.sealed_api_key, upstream.id),
+          : this.#openSecret(upstream.sealed_api_key, {
+              upstreamId: upstream.id,
+              baseUrl: upstream.base_url,
+            }),
       headers: upstream.headers,
     };
   }

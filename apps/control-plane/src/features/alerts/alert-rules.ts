@@ -9,6 +9,7 @@ export const ALERT_RULES = {
   settlement_backlog: 'warning',
   dead_letter: 'critical',
   drift: 'critical',
+  redis_tampered: 'critical',
   redis_data_lost: 'critical',
   overdraft: 'warning',
   low_balance: 'info',

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import type { NodeAbility } from '@tollgate/contracts';
 import { DataSource, type EntityManager } from 'typeorm';
 import { z } from 'zod';
 import { SILENCE_MS, type KnownNode } from './node-watch.ts';
@@ -15,6 +16,8 @@ const nodeRow = z.object({
   enabled: z.boolean(),
   stopped: z.boolean(),
   is_silent: z.boolean(),
+  abilities: z.array(z.string()),
+  signs_finals_since: z.date().nullable(),
 });
 const nameRow = z.object({ name: z.string() });
 const idRow = z.object({ id: z.number(), name: z.string() });
@@ -32,17 +35,22 @@ export class NodeBooks {
 
   async fleet(tx: EntityManager = this.dataSource.manager): Promise<KnownFleet> {
     const rows: unknown[] = await tx.query(
-      `SELECT id, name, credential_hash, enabled, stopped, coalesce(last_seen_at < now() - interval '${SILENCE_MS} milliseconds', false) AS is_silent FROM proxy_nodes WHERE deleted_at IS NULL`,
+      `SELECT id, name, credential_hash, enabled, stopped, coalesce(last_seen_at < now() - interval '${SILENCE_MS} milliseconds', false) AS is_silent, abilities, signs_finals_since FROM proxy_nodes WHERE deleted_at IS NULL`,
     );
     const gone: unknown[] = await tx.query(
       'SELECT DISTINCT name FROM proxy_nodes WHERE deleted_at IS NOT NULL EXCEPT SELECT name FROM proxy_nodes WHERE deleted_at IS NULL',
     );
     const nodes = rows
       .map((row) => nodeRow.parse(row))
-      .map(({ credential_hash: credentialHash, is_silent: isSilent, ...node }) => ({
-        ...node,
-        credentialHash,
-        isSilent,
+      .map((row) => ({
+        id: row.id,
+        name: row.name,
+        credentialHash: row.credential_hash,
+        enabled: row.enabled,
+        stopped: row.stopped,
+        isSilent: row.is_silent,
+        abilities: row.abilities,
+        signsFinalsSinceMs: row.signs_finals_since?.getTime() ?? null,
       }));
     return {
       nodes: new Map(nodes.map((node) => [node.name, node])),
@@ -61,6 +69,16 @@ export class NodeBooks {
     await this.dataSource.query(
       'INSERT INTO proxy_nodes (name, is_self_registered, last_seen_at) VALUES ($1, true, now()) ON CONFLICT (name) WHERE deleted_at IS NULL DO NOTHING',
       [name],
+    );
+  }
+
+  /** A node's software was replaced. The moment from which on it signs its finals stays as long as it does. */
+  async noteAbilities(id: number, abilities: readonly string[]): Promise<void> {
+    await this.dataSource.query(
+      `UPDATE proxy_nodes SET abilities = $2,
+         signs_finals_since = CASE WHEN $3 = ANY($2) THEN coalesce(signs_finals_since, now()) END
+       WHERE id = $1`,
+      [id, abilities, 'final_mac' satisfies NodeAbility],
     );
   }
 

@@ -8,7 +8,9 @@ import {
 import {
   hashCredential,
   isJournalProven,
+  NODE_ABILITIES,
   type DesiredNodeState,
+  type NodeAbility,
   type NodeReport,
 } from '@tollgate/contracts';
 import { FleetStore, InvalidKeyPart, parseNodeAddress } from '@tollgate/keyspace';
@@ -18,6 +20,7 @@ import { BackgroundLoop } from '../../platform/background/background-loop.ts';
 import { Transactions } from '../../platform/database/transactions.ts';
 import { AlertsService } from '../alerts/alerts.service.ts';
 import type { AlertRule } from '../alerts/alert-rules.ts';
+import { SnapshotPublisher } from '../snapshots/snapshot-publisher.ts';
 import { NodeBooks, type KnownFleet } from './node-books.ts';
 import { NodeWatch, type KnownNode } from './node-watch.ts';
 
@@ -55,6 +58,7 @@ export class NodeRegistry implements OnApplicationBootstrap, OnApplicationShutdo
     private readonly books: NodeBooks,
     private readonly fleet: FleetStore,
     private readonly alerts: AlertsService,
+    private readonly publisher: SnapshotPublisher,
     @Inject(CONFIG) config: Config,
   ) {
     this.fleetCredentialHash = hashCredential(config.FLEET_CREDENTIAL);
@@ -79,6 +83,12 @@ export class NodeRegistry implements OnApplicationBootstrap, OnApplicationShutdo
       ),
     );
     return known;
+  }
+
+  /** Whether every registered node, by its last report, has this ability; true without any. */
+  async canAll(ability: NodeAbility): Promise<boolean> {
+    const { nodes } = await this.books.fleet();
+    return [...nodes.values()].every(({ abilities }) => abilities.includes(ability));
   }
 
   /** Whether a journal upload comes from who it says: a known node, or one that may register itself. Never from a node that was removed. */
@@ -136,7 +146,10 @@ export class NodeRegistry implements OnApplicationBootstrap, OnApplicationShutdo
   private async tick(): Promise<void> {
     const reports = await this.reports();
     const known = await this.admitNewcomers(reports);
-    this.watch.observe(await this.believed(reports, known));
+    const believed = await this.believed(reports, known);
+    this.watch.observe(believed);
+    await this.noteAbilities(believed, known);
+    for (const { version, lineage = 0 } of believed) this.publisher.noteRun({ lineage, version });
     const heard = [...known.nodes.values()].filter((node) =>
       this.watch.workersOf(node.name).some((worker) => Date.now() - worker.seenAtMs < HEARD_MS),
     );
@@ -144,6 +157,19 @@ export class NodeRegistry implements OnApplicationBootstrap, OnApplicationShutdo
     await this.writeDesired(known, reports);
     for (const node of known.nodes.values()) await this.tellAbout(node);
     await this.sweep(reports, known);
+  }
+
+  private async noteAbilities(believed: readonly NodeReport[], known: KnownFleet): Promise<void> {
+    for (const node of known.nodes.values()) {
+      const reports = believed.filter((report) => report.name === node.name && isFresh(report));
+      if (reports.length === 0) continue;
+      // While its workers are replaced, a node can do what all of them can.
+      const abilities = NODE_ABILITIES.filter((ability) =>
+        reports.every((report) => report.abilities?.includes(ability)),
+      );
+      if (abilities.join() !== node.abilities.join())
+        await this.books.noteAbilities(node.id, abilities);
+    }
   }
 
   private async admitNewcomers(reports: readonly NodeReport[]): Promise<KnownFleet> {

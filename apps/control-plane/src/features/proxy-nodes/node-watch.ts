@@ -12,6 +12,10 @@ export interface KnownNode {
   stopped: boolean;
   /** It has reported before, and to no replica within SILENCE_MS. */
   isSilent: boolean;
+  /** What its software can do, by its last proven report. */
+  abilities: readonly string[];
+  /** Since when it signs its finals; null while it does not. */
+  signsFinalsSinceMs: number | null;
 }
 
 export interface SeenWorker {

@@ -10,16 +10,12 @@ let plane: ControlPlane;
 let node: SpeakingNode;
 let upstreamId: number;
 /** What the node says it has seen of upstreams; the test writes it. */
-const health: { key: string; value: unknown }[] = [];
+const health: { id: number; failures_in_row: number; open_for_ms: number }[] = [];
 
 const admin = (method: string, path: string, body?: unknown) =>
   plane.call(method, path, { token: plane.adminToken, body });
 const sees = (seen: { failures_in_row: number; open_for_ms: number } | null): void =>
-  void health.splice(
-    0,
-    health.length,
-    ...(seen ? [{ key: String(upstreamId), value: { upstream_id: upstreamId, ...seen } }] : []),
-  );
+  void health.splice(0, health.length, ...(seen ? [{ id: upstreamId, ...seen }] : []));
 const openAlerts = async (): Promise<{ subject: string; message: string; detail: unknown }[]> =>
   (await admin('GET', '/admin/alerts?rule=upstream_failing')).body.data;
 const raised = (): Promise<void> =>
@@ -39,7 +35,7 @@ beforeAll(async () => {
     redisUrl: plane.services.redisUrl,
     name: 'watcher',
     credential: plane.environment['FLEET_CREDENTIAL'] ?? '',
-    tables: { upstream_health: health },
+    later: { lineage: 1, abilities: [], upstreams: health },
   }).start();
   upstreamId = (
     await admin('POST', '/upstreams', {

@@ -8,26 +8,18 @@ import { z } from 'zod';
 import { BackgroundLoop } from '../../platform/background/background-loop.ts';
 import { Transactions } from '../../platform/database/transactions.ts';
 import { AlertsService } from '../alerts/alerts.service.ts';
-import { NodeDumps } from './node-dumps.ts';
-import { ProxyNodesService } from './proxy-nodes.service.ts';
+import { NodeRegistry } from './node-registry.ts';
 
-/** A breaker that opens is told within about this, and what the workers take to answer. */
+/** A worker reports a breaker that opens at once, and this finds it. */
 const LOOK_MS = 2_000;
 const RETRY_MS = 5_000;
-/** One replica asks the fleet at a time. */
+/** One replica writes the alerts at a time. */
 const WATCH_LOCK = 7_001_005;
-const TABLE = 'upstream_health';
-const PAGE_SIZE = 1_000;
 /** What opens a node's circuit breaker. */
 const FAILURES_IN_ROW = 5;
 /** Between the end of a breaker's time and the probe's failure, which opens it again, the alert stays. An upstream nobody has tried for so long is no longer known to fail. */
 const PROBE_TIME = '10 seconds';
 
-const healthRow = z.looseObject({
-  upstream_id: z.number().int().positive(),
-  failures_in_row: z.number(),
-  open_for_ms: z.number(),
-});
 const nameRow = z.object({ id: z.number(), name: z.string() });
 const subjectRow = z.object({ subject: z.string() });
 
@@ -44,8 +36,7 @@ export class UpstreamWatch implements OnApplicationBootstrap, OnApplicationShutd
 
   constructor(
     private readonly transactions: Transactions,
-    private readonly nodes: ProxyNodesService,
-    private readonly dumps: NodeDumps,
+    private readonly registry: NodeRegistry,
     private readonly alerts: AlertsService,
   ) {}
 
@@ -58,13 +49,13 @@ export class UpstreamWatch implements OnApplicationBootstrap, OnApplicationShutd
   }
 
   async look(): Promise<void> {
+    const { failing, isWhole } = await this.failing();
     await this.transactions.run(async (tx) => {
       const [lock]: { got: boolean }[] = await tx.query(
         'SELECT pg_try_advisory_xact_lock($1) AS got',
         [WATCH_LOCK],
       );
       if (!lock?.got) return;
-      const { failing, isWhole } = await this.failing();
       const open = failing.filter((each) => each.isOpen);
       const rows: unknown[] = await tx.query(
         'SELECT id, name FROM upstreams WHERE id = ANY($1) AND deleted_at IS NULL',
@@ -79,7 +70,7 @@ export class UpstreamWatch implements OnApplicationBootstrap, OnApplicationShutd
           detail: { workers },
         });
       }
-      // A worker that did not answer may be the one that has given it up: then only time tells.
+      // A worker of an earlier release, which reports nothing of it, may be the one that has given it up: then only time tells.
       const over: unknown[] = await tx.query(
         `SELECT subject FROM alerts WHERE rule = 'upstream_failing' AND resolved_at IS NULL AND (($2 AND NOT subject = ANY($1)) OR last_seen_at < now() - interval '${PROBE_TIME}')`,
         [failing.map((each) => subjectOf(each.upstreamId)), isWhole],
@@ -89,31 +80,26 @@ export class UpstreamWatch implements OnApplicationBootstrap, OnApplicationShutd
     });
   }
 
-  /** Which workers have seen which upstream fail again and again, and whether they leave it alone now. `isWhole`: every live worker answered. */
+  /** Which workers have seen which upstream fail again and again, and whether they leave it alone now. `isWhole`: every live worker reports it. */
   private async failing(): Promise<{
     failing: { upstreamId: number; by: string; isOpen: boolean }[];
     isWhole: boolean;
   }> {
-    const answers = await this.dumps.ask(await this.nodes.scope(), {
-      table: TABLE,
-      page: 1,
-      page_size: PAGE_SIZE,
-    });
-    const failing = answers.flatMap(({ name, worker, dump }) =>
-      (dump?.rows ?? []).flatMap(({ value }) => {
-        const health = healthRow.safeParse(value).data;
-        return health && health.failures_in_row >= FAILURES_IN_ROW
-          ? [
-              {
-                upstreamId: health.upstream_id,
-                by: `${name}:${worker}`,
-                isOpen: health.open_for_ms > 0,
-              },
-            ]
-          : [];
-      }),
+    const { nodes } = await this.registry.look();
+    const reports = [...nodes.keys()]
+      .flatMap((name) => this.registry.watch.workersOf(name))
+      .filter(({ isLive }) => isLive)
+      .map(({ report }) => report);
+    const failing = reports.flatMap(({ name, worker, upstreams = [] }) =>
+      upstreams
+        .filter((upstream) => upstream.failures_in_row >= FAILURES_IN_ROW)
+        .map((upstream) => ({
+          upstreamId: upstream.id,
+          by: `${name}:${worker}`,
+          isOpen: upstream.open_for_ms > 0,
+        })),
     );
-    return { failing, isWhole: answers.every(({ dump }) => dump !== null) };
+    return { failing, isWhole: reports.every(({ upstreams }) => upstreams !== undefined) };
   }
 }
 

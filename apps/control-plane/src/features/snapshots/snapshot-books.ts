@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import {
   checksumOf,
   compileSnapshot,
+  isOlder,
   snapshotDocumentSchema,
   type SnapshotDocument,
 } from '@tollgate/snapshot';
@@ -19,6 +20,8 @@ const settingsRow = z.object({
   pinned_version: version.nullable(),
   change_seq: version,
   published_seq: version,
+  installation_id: z.uuid(),
+  lineage: version,
 });
 const headRow = z.object({ version, checksum: z.string() });
 
@@ -35,6 +38,15 @@ export interface FleetSettings {
   pinnedVersion: number | null;
   changeSeq: number;
   publishedSeq: number;
+  installation: string;
+  /** How often the row of versions began anew. */
+  lineage: number;
+}
+
+/** Where the fleet stands, as far as it is proven: by a seal of this installation, or by a node's report. */
+export interface FleetStanding {
+  lineage: number;
+  version: number;
 }
 
 /** The snapshots as PostgreSQL keeps them. All methods run inside the caller's transaction. */
@@ -49,14 +61,16 @@ export class SnapshotBooks {
 
   async settings(tx: EntityManager, { isLocked }: { isLocked: boolean }): Promise<FleetSettings> {
     const [row]: unknown[] = await tx.query(
-      `SELECT pinned_version, change_seq, published_seq FROM fleet_settings${isLocked ? ' FOR UPDATE' : ''}`,
+      `SELECT pinned_version, change_seq, published_seq, installation_id, lineage FROM fleet_settings${isLocked ? ' FOR UPDATE' : ''}`,
     );
     const {
       pinned_version: pinnedVersion,
       change_seq: changeSeq,
       published_seq: publishedSeq,
+      installation_id: installation,
+      lineage,
     } = settingsRow.parse(row);
-    return { pinnedVersion, changeSeq, publishedSeq };
+    return { pinnedVersion, changeSeq, publishedSeq, installation, lineage };
   }
 
   async latest(tx: EntityManager): Promise<SnapshotHead | null> {
@@ -77,12 +91,19 @@ export class SnapshotBooks {
   /**
    * Brings the stored snapshots up to the books and answers the version the fleet should run. The lock on fleet_settings makes
    * publishers take turns and waits for changes in flight, so what is compiled holds every change that `change_seq` counts.
-   * `versionFloor`: the highest version the fleet has seen; PostgreSQL restored from a backup must not give a number out twice.
+   * `standing`: the newest the fleet has seen. Books that are behind it were restored from a backup: they begin a new lineage, whose snapshots
+   * nodes take for newer whatever their version, and give no number out twice.
    */
-  async bringUpToDate(tx: EntityManager, versionFloor: number): Promise<SnapshotHead> {
+  async bringUpToDate(tx: EntityManager, standing: FleetStanding | null): Promise<SnapshotHead> {
     const settings = await this.settings(tx, { isLocked: true });
     const latest = await this.latest(tx);
-    const isBehindFleet = latest !== null && latest.version < versionFloor;
+    const isBehindFleet =
+      latest !== null &&
+      standing !== null &&
+      isOlder({ lineage: settings.lineage, version: latest.version }, standing);
+    const versionFloor = isBehindFleet ? standing.version : 0;
+    if (isBehindFleet)
+      await tx.query('UPDATE fleet_settings SET lineage = $1', [standing.lineage + 1]);
     if (
       latest &&
       !isBehindFleet &&

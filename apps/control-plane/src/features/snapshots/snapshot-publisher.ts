@@ -1,16 +1,32 @@
 import {
+  Inject,
   Injectable,
   Logger,
   type OnApplicationBootstrap,
   type OnApplicationShutdown,
 } from '@nestjs/common';
+import type { ControlPlaneMac } from '@tollgate/contracts';
 import { FleetStore } from '@tollgate/keyspace';
-import { publishedSnapshotSchema, type PublishedSnapshot } from '@tollgate/snapshot';
+import {
+  isOlder,
+  isSealGenuine,
+  publishedSnapshotSchema,
+  sealSnapshot,
+  type PublishedSnapshot,
+  type SnapshotSeal,
+} from '@tollgate/snapshot';
 import { DataSource } from 'typeorm';
 import { BackgroundLoop } from '../../platform/background/background-loop.ts';
 import { Transactions } from '../../platform/database/transactions.ts';
+import { CONTROL_PLANE_MAC } from '../../platform/secrets/secrets.module.ts';
 import { AlertsService } from '../alerts/alerts.service.ts';
-import { SnapshotBooks, type PublishedHead, type SnapshotHead } from './snapshot-books.ts';
+import {
+  SnapshotBooks,
+  type FleetSettings,
+  type FleetStanding,
+  type PublishedHead,
+  type SnapshotHead,
+} from './snapshot-books.ts';
 import { Snapshot } from './snapshot.entity.ts';
 
 /** Changes that come together are published together. */
@@ -18,6 +34,9 @@ const DEBOUNCE_MS = 200;
 /** Finds what a killed process left unpublished, and a Redis that lost or never got the newest version. */
 const SWEEP_MS = 1_000;
 const RETRY_MS = 200;
+/** The document itself is read and judged this seldom: it may be megabytes. */
+const DOCUMENT_CHECK_MS = 5_000;
+const FORGERY = { rule: 'redis_tampered', subject: 'snapshot' } as const;
 const FAILURE = { rule: 'publication_failed', subject: 'fleet' } as const;
 
 /**
@@ -41,12 +60,17 @@ export class SnapshotPublisher implements OnApplicationBootstrap, OnApplicationS
     onWorking: () => this.alerts.resolve(this.dataSource.manager, FAILURE),
   });
 
+  /** The newest that a node has proven to run. */
+  private reported: FleetStanding | null = null;
+  private documentCheckedAtMs = 0;
+
   constructor(
     private readonly dataSource: DataSource,
     private readonly transactions: Transactions,
     private readonly books: SnapshotBooks,
     private readonly fleet: FleetStore,
     private readonly alerts: AlertsService,
+    @Inject(CONTROL_PLANE_MAC) private readonly mac: ControlPlaneMac,
   ) {}
 
   onApplicationBootstrap(): void {
@@ -62,11 +86,17 @@ export class SnapshotPublisher implements OnApplicationBootstrap, OnApplicationS
     this.loop.wakeWithin(DEBOUNCE_MS);
   }
 
+  /** A node has proven, by its report, that it runs this. */
+  noteRun(standing: FleetStanding): void {
+    if (this.reported === null || isOlder(this.reported, standing)) this.reported = standing;
+  }
+
   /** Publishes what is not published yet, and answers what the fleet should run: in Redis when this returns. */
   async publish(): Promise<PublishedHead> {
-    const versionFloor = (await this.fleet.currentVersion()) ?? 0;
+    const before = await this.books.settings(this.dataSource.manager, { isLocked: false });
+    const standing = newest(await this.standingInRedis(before), this.reported);
     const head = await this.transactions.run(async (tx) => {
-      const upToDate = await this.books.bringUpToDate(tx, versionFloor);
+      const upToDate = await this.books.bringUpToDate(tx, standing);
       return {
         ...upToDate,
         pinnedVersion: (await this.books.settings(tx, { isLocked: false })).pinnedVersion,
@@ -76,12 +106,24 @@ export class SnapshotPublisher implements OnApplicationBootstrap, OnApplicationS
     return head;
   }
 
-  /** Puts a stored version into Redis unless it is there. */
+  /** Puts a stored version into Redis unless it, or a newer one of another replica, is there. What is not ours is written over. */
   async deliver(head: SnapshotHead): Promise<void> {
+    const settings = await this.books.settings(this.dataSource.manager, { isLocked: false });
+    const standing = await this.standingInRedis(settings);
+    const next = { lineage: settings.lineage, version: head.version };
+    if (standing !== null && !isOlder(standing, next)) {
+      const isNewer = isOlder(next, standing);
+      if (isNewer || (await this.isDocumentWhole(head))) return;
+    }
     const current = await this.fleet.currentVersion();
-    if (current !== null && current >= head.version) return;
-    await this.fleet.publish(await this.published(head.version));
-    this.logger.log(`version ${head.version} is published`);
+    const { installation, lineage } = settings;
+    const { version, checksum } = head;
+    await this.fleet.publish(
+      await this.published(version),
+      sealSnapshot(this.mac, { installation, lineage, version, checksum }),
+      { isForced: current !== null && current > version },
+    );
+    this.logger.log(`version ${version} is published`);
   }
 
   private async sweep(): Promise<void> {
@@ -89,8 +131,57 @@ export class SnapshotPublisher implements OnApplicationBootstrap, OnApplicationS
     const latest = await this.books.latest(this.dataSource.manager);
     const isUnpublished =
       settings.pinnedVersion === null && settings.changeSeq !== settings.publishedSeq;
-    if (latest === null || isUnpublished || (await this.fleet.currentVersion()) !== latest.version)
+    if (latest === null || isUnpublished || !(await this.isDelivered(latest, settings)))
       await this.publish();
+  }
+
+  private async isDelivered(latest: SnapshotHead, settings: FleetSettings): Promise<boolean> {
+    const ours = { lineage: settings.lineage, version: latest.version };
+    if (this.reported !== null && isOlder(ours, this.reported)) return false;
+    const standing = await this.standingInRedis(settings);
+    if (standing === null || isOlder(standing, ours) || isOlder(ours, standing)) {
+      await this.tellOfForgery(standing);
+      return false;
+    }
+    if (Date.now() - this.documentCheckedAtMs < DOCUMENT_CHECK_MS) return true;
+    this.documentCheckedAtMs = Date.now();
+    if (await this.isDocumentWhole(latest)) {
+      await this.alerts.resolve(this.dataSource.manager, FORGERY);
+      return true;
+    }
+    await this.tell(`The snapshot of version ${latest.version} in Redis was altered`);
+    return false;
+  }
+
+  /** What Redis says is current, if the control plane of this installation has sealed it; null for anything else, an earlier release's too. */
+  private async standingInRedis(settings: FleetSettings): Promise<FleetStanding | null> {
+    const version = await this.fleet.currentVersion();
+    const seal = version === null ? null : await this.fleet.fetchSeal(version);
+    return seal !== null && seal.version === version && this.isOurs(seal, settings) ? seal : null;
+  }
+
+  private isOurs(seal: SnapshotSeal, { installation }: FleetSettings): boolean {
+    return seal.installation === installation && isSealGenuine(this.mac, seal);
+  }
+
+  /** Without a seal, what is current may also be of the release before; with one that is not ours it is forged. */
+  private async tellOfForgery(standing: FleetStanding | null): Promise<void> {
+    const version = standing === null ? await this.fleet.currentVersion() : null;
+    if (version !== null && (await this.fleet.fetchSeal(version)) !== null)
+      await this.tell(`The seal of snapshot ${version} in Redis is forged`);
+  }
+
+  private async tell(message: string): Promise<void> {
+    this.documentCheckedAtMs = Date.now();
+    await this.alerts.raise(this.dataSource.manager, {
+      ...FORGERY,
+      message: `${message}; it is written anew from PostgreSQL`,
+    });
+  }
+
+  private async isDocumentWhole({ version, checksum }: SnapshotHead): Promise<boolean> {
+    const verdict = await this.fleet.fetchSnapshot(version);
+    return verdict?.kind === 'ok' && verdict.snapshot.checksum === checksum;
   }
 
   private async published(version: number): Promise<PublishedSnapshot> {
@@ -102,4 +193,9 @@ export class SnapshotPublisher implements OnApplicationBootstrap, OnApplicationS
       document: row.document,
     });
   }
+}
+
+function newest(one: FleetStanding | null, other: FleetStanding | null): FleetStanding | null {
+  if (one === null || other === null) return one ?? other;
+  return isOlder(one, other) ? other : one;
 }

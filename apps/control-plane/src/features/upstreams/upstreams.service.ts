@@ -3,9 +3,9 @@ import { InjectRepository } from '@nestjs/typeorm';
 import {
   checkBaseUrl,
   parseOutboundPolicy,
-  upstreamSecretOwner,
+  SecretUnreadable,
   type OutboundPolicy,
-  type SecretBox,
+  type SecretPlace,
 } from '@tollgate/contracts';
 import { stopsBillingOnClose, type UpstreamProtocol } from '@tollgate/snapshot';
 import { IsNull, Repository, type EntityManager } from 'typeorm';
@@ -15,9 +15,9 @@ import { isUniqueViolation } from '../../platform/database/database-errors.ts';
 import { Transactions } from '../../platform/database/transactions.ts';
 import { readPage, type Page } from '../../platform/http/list-query.ts';
 import { invalidField, noSuch, Refusal } from '../../platform/http/refusal.ts';
-import { SECRET_BOX } from '../../platform/secrets/secrets.module.ts';
 import { ActivityService } from '../activity/activity.service.ts';
 import { SnapshotsService } from '../snapshots/snapshots.service.ts';
+import { UpstreamSecrets } from './upstream-secrets.ts';
 import { Upstream } from './upstream.entity.ts';
 import type {
   CreateUpstream,
@@ -35,7 +35,7 @@ export class UpstreamsService {
     private readonly transactions: Transactions,
     private readonly snapshots: SnapshotsService,
     private readonly activity: ActivityService,
-    @Inject(SECRET_BOX) private readonly secrets: SecretBox,
+    private readonly secrets: UpstreamSecrets,
     @Inject(CONFIG) config: Config,
   ) {
     this.outbound = parseOutboundPolicy(config.UPSTREAM_ALLOW_PRIVATE.join(','));
@@ -69,9 +69,12 @@ export class UpstreamsService {
       // The row comes first: the secret is sealed to its id.
       const inserted = await repository.insert(columns);
       const id: number = inserted.identifiers[0]?.['id'];
-      if (body.api_key)
-        await repository.update({ id }, { sealedApiKey: this.seal(body.api_key, id) });
-      const after = toUpstreamResponse(await repository.findOneByOrFail({ id }));
+      const row = await repository.findOneByOrFail({ id });
+      const sealedApiKey = body.api_key
+        ? await this.secrets.seal(body.api_key, placeOf(row))
+        : null;
+      if (sealedApiKey !== null) await repository.update({ id }, { sealedApiKey });
+      const after = toUpstreamResponse({ ...row, sealedApiKey });
       this.activity.record(tx, caller, {
         action: 'upstream.create',
         target: { kind: 'upstream', id },
@@ -87,14 +90,10 @@ export class UpstreamsService {
       const row = await this.lock(tx, id);
       const before = toUpstreamResponse(row);
       if (body.protocol === 'anthropic') await this.refuseWhileEmbedding(tx, id);
-      const sealedApiKey =
-        body.api_key === undefined
-          ? row.sealedApiKey
-          : body.api_key === null
-            ? null
-            : this.seal(body.api_key, id);
+      const next = { ...row, ...columns };
+      const sealedApiKey = await this.sealedFor(next, row, body.api_key);
       const after = toUpstreamResponse(
-        await tx.getRepository(Upstream).save({ ...row, ...columns, sealedApiKey }),
+        await tx.getRepository(Upstream).save({ ...next, sealedApiKey }),
       );
       this.activity.record(tx, caller, {
         action: 'upstream.update',
@@ -171,8 +170,21 @@ export class UpstreamsService {
       );
   }
 
-  private seal(apiKey: string, id: number): string {
-    return this.secrets.seal(apiKey, upstreamSecretOwner(id));
+  /** `apiKey`: undefined keeps the one there is, null removes it. A key is bound to its address, so it is sealed again when that changes. */
+  private async sealedFor(
+    next: Upstream,
+    row: Upstream,
+    apiKey: string | null | undefined,
+  ): Promise<string | null> {
+    if (apiKey === null) return null;
+    if (apiKey !== undefined) return this.secrets.seal(apiKey, placeOf(next));
+    if (row.sealedApiKey === null || next.baseUrl === row.baseUrl) return row.sealedApiKey;
+    try {
+      return await this.secrets.move(row.sealedApiKey, placeOf(row), placeOf(next));
+    } catch (error) {
+      if (!(error instanceof SecretUnreadable)) throw error;
+      throw invalidField('api_key', 'must be given again: the stored one cannot be opened');
+    }
   }
 
   /** The given fields as columns; the secret is not among them. */
@@ -201,6 +213,10 @@ export class UpstreamsService {
     if (verdict.kind === 'refused') throw invalidField('base_url', verdict.reason);
     return verdict.baseUrl;
   }
+}
+
+function placeOf({ id, baseUrl }: Upstream): SecretPlace {
+  return { upstreamId: id, baseUrl };
 }
 
 function toUpstreamResponse(row: Upstream): UpstreamResponse {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { createSecretBox, upstreamSecretOwner } from '@tollgate/contracts';
+import { createSecretBox } from '@tollgate/contracts';
 import { startControlPlane, type ControlPlane } from '../../testing/control-plane-under-test.ts';
 
 let plane: ControlPlane;
@@ -79,11 +79,12 @@ test('S11, S15: the stored secret opens for its own row only; PUT without it kee
   const stored = async (): Promise<string | null> =>
     (await plane.dataSource.query('SELECT sealed_api_key FROM upstreams WHERE id = $1', [id]))[0]
       .sealed_api_key;
-  const box = createSecretBox(plane.environment['ENCRYPTION_KEY'] ?? '');
+  const box = createSecretBox({ current: plane.environment['ENCRYPTION_KEY'] ?? '' });
+  const place = { upstreamId: id, baseUrl: provider('sealed').base_url };
   const before = await stored();
   expect(before).not.toContain('canary');
-  expect(box.open(before ?? '', upstreamSecretOwner(id))).toBe('sk-canary-secret');
-  expect(() => box.open(before ?? '', upstreamSecretOwner(id + 1))).toThrow();
+  expect(box.open(before ?? '', place)).toBe('sk-canary-secret');
+  expect(() => box.open(before ?? '', { ...place, upstreamId: id + 1 })).toThrow();
   await admin('PUT', `/upstreams/${id}`, { name: 'sealed-2' });
   expect(await stored()).toBe(before);
   expect((await admin('PUT', `/upstreams/${id}`, { api_key: null })).body.has_api_key).toBe(false);

@@ -1,9 +1,11 @@
 import { Global, Module } from '@nestjs/common';
-import { createSecretBox } from '@tollgate/contracts';
+import { createControlPlaneMac, createSecretBox, encryptionKeysOf } from '@tollgate/contracts';
 import { CONFIG, type Config } from '../../config.ts';
 
 /** Injection token of the box that seals secrets for their rows: `@Inject(SECRET_BOX) box: SecretBox`. */
 export const SECRET_BOX = Symbol('SECRET_BOX');
+/** Injection token of what signs words to nodes in Redis: `@Inject(CONTROL_PLANE_MAC) mac: ControlPlaneMac`. */
+export const CONTROL_PLANE_MAC = Symbol('CONTROL_PLANE_MAC');
 
 @Global()
 @Module({
@@ -11,9 +13,14 @@ export const SECRET_BOX = Symbol('SECRET_BOX');
     {
       provide: SECRET_BOX,
       inject: [CONFIG],
-      useFactory: (config: Config) => createSecretBox(config.ENCRYPTION_KEY),
+      useFactory: (config: Config) => createSecretBox(encryptionKeysOf(config)),
+    },
+    {
+      provide: CONTROL_PLANE_MAC,
+      inject: [CONFIG],
+      useFactory: (config: Config) => createControlPlaneMac(encryptionKeysOf(config)),
     },
   ],
-  exports: [SECRET_BOX],
+  exports: [SECRET_BOX, CONTROL_PLANE_MAC],
 })
 export class SecretsModule {}
