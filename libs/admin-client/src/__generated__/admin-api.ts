@@ -149,9 +149,78 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** End all sessions of the account */
+        /** End this session; with `all`, every session of the account */
         post: operations["Auth_logout"];
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin-api/auth/sessions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the sessions of an account that still stand */
+        get: operations["Sessions_list"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin-api/auth/sessions/{sid}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** End one session */
+        delete: operations["Sessions_end"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin-api/auth/tokens": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the access tokens of an account */
+        get: operations["AccessTokens_list"];
+        put?: never;
+        /** Make an access token for scripts; the answer shows it, once */
+        post: operations["AccessTokens_create"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin-api/auth/tokens/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Revoke an access token */
+        delete: operations["AccessTokens_revoke"];
         options?: never;
         head?: never;
         patch?: never;
@@ -359,7 +428,7 @@ export interface paths {
         /** List the catalogue */
         get: operations["Models_list"];
         put?: never;
-        /** Add a model; it starts on the shelf, at no price */
+        /** Add a model, with its price and on the shelf if asked for; without, it is not for sale */
         post: operations["Models_create"];
         delete?: never;
         options?: never;
@@ -411,7 +480,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Put a model on the shelf */
+        /** Put a model on the shelf; it needs a price in force */
         post: operations["Models_enable"];
         delete?: never;
         options?: never;
@@ -1063,6 +1132,30 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        AccessToken: {
+            id: number;
+            user_id: number;
+            name: string;
+            token_prefix: string;
+            /**
+             * @description read: look at what the owner may see. write: also change what belongs to the owner. admin: all that an administrator may
+             * @enum {string}
+             */
+            scope: "read" | "write" | "admin";
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            expires_at: string;
+            /** @description Exact to a minute */
+            last_used_at: string | null;
+            last_used_address: string | null;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            created_at: string;
+        };
         ActivityEntry: {
             id: number;
             /**
@@ -1086,7 +1179,7 @@ export interface components {
         Alert: {
             id: number;
             /** @enum {string} */
-            rule: "node_offline" | "node_refuses_snapshot" | "bad_node_proof" | "snapshot_pinned" | "publication_failed" | "upstream_failing" | "settlement_backlog" | "dead_letter" | "drift" | "redis_tampered" | "redis_data_lost" | "overdraft" | "low_balance" | "auto_recharge_failed";
+            rule: "node_offline" | "node_refuses_snapshot" | "bad_node_proof" | "snapshot_pinned" | "publication_failed" | "upstream_failing" | "settlement_backlog" | "dead_letter" | "drift" | "redis_tampered" | "redis_data_lost" | "overdraft" | "low_balance" | "auto_recharge_failed" | "model_not_priced";
             /** @enum {string} */
             severity: "info" | "warning" | "critical";
             /** @description `<kind>:<id>`; one open alert per rule and subject */
@@ -1147,6 +1240,32 @@ export interface components {
                 };
                 message: string;
             }[];
+        };
+        CreatedAccessToken: {
+            id: number;
+            user_id: number;
+            name: string;
+            token_prefix: string;
+            /**
+             * @description read: look at what the owner may see. write: also change what belongs to the owner. admin: all that an administrator may
+             * @enum {string}
+             */
+            scope: "read" | "write" | "admin";
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            expires_at: string;
+            /** @description Exact to a minute */
+            last_used_at: string | null;
+            last_used_address: string | null;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            created_at: string;
+            /** @description The token itself, shown this once; null when the call is a repeat */
+            token: string | null;
         };
         CreatedKey: {
             id: number;
@@ -1485,6 +1604,8 @@ export interface components {
             weight_cache_read: string;
             /** @description Decimal text, at most 6 places */
             weight_cache_write: string;
+            /** @description Declared to charge nothing */
+            free: boolean;
             /**
              * Format: date-time
              * @description ISO 8601, UTC
@@ -1509,6 +1630,8 @@ export interface components {
             weight_cache_read: string;
             /** @description Decimal text, at most 6 places */
             weight_cache_write: string;
+            /** @description Declared to charge nothing */
+            free: boolean;
         };
         ProxyNode: {
             id: number;
@@ -1593,6 +1716,31 @@ export interface components {
                 role: "admin" | "user";
             };
         };
+        SessionEntry: {
+            /** Format: uuid */
+            sid: string;
+            user_id: number;
+            /** @description The session this request came with */
+            is_current: boolean;
+            /** @description Where it began */
+            address: string;
+            user_agent: string;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description Exact to a minute
+             */
+            last_seen_at: string;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            expires_at: string;
+        };
         Snapshot: {
             version: number;
             checksum: string;
@@ -1658,6 +1806,7 @@ export interface components {
                     idle_timeout_ms: number;
                     total_timeout_ms: number;
                     max_concurrency: number | null;
+                    stops_billing_on_close?: boolean;
                     has_api_key: boolean;
                 }[];
                 routes: {
@@ -1733,6 +1882,10 @@ export interface components {
             total_timeout_ms: number;
             /** @description Requests at a time and node; null = no limit */
             max_concurrency: number | null;
+            /** @description Whether the provider stops billing a stream that is closed; null = known by the host, see `closes_streams` */
+            stops_billing_on_close: boolean | null;
+            /** @description Streams whose client has left are closed at once; false: they are read on for at most 30 s or 4,096 tokens, to charge what the provider bills */
+            closes_streams: boolean;
             enabled: boolean;
             /**
              * Format: date-time
@@ -2004,7 +2157,7 @@ export interface components {
             status: number;
             detail: string;
             /** @enum {string} */
-            code: "invalid_request" | "malformed_json" | "invalid_cursor" | "not_found" | "method_not_allowed" | "body_too_large" | "unsupported_media_type" | "rate_limited" | "service_unavailable" | "internal_error" | "unauthenticated" | "invalid_credentials" | "account_pending" | "account_rejected" | "account_frozen" | "forbidden" | "origin_not_allowed" | "wrong_password" | "registration_limit" | "username_taken" | "invalid_transition" | "cannot_change_self" | "last_administrator" | "account_not_empty" | "insufficient_funds" | "payment_provider_failed" | "payment_mismatch" | "invalid_signature" | "payments_not_configured" | "balance_limit" | "idempotency_in_progress" | "idempotency_key_reused" | "model_name_taken" | "model_has_subscribers" | "model_off_shelf" | "already_subscribed" | "not_subscribed" | "subscription_closing" | "token_limit" | "statistics_range" | "upstream_name_taken" | "upstream_in_use" | "snapshot_unreadable" | "node_name_taken";
+            code: "invalid_request" | "malformed_json" | "invalid_cursor" | "not_found" | "method_not_allowed" | "body_too_large" | "unsupported_media_type" | "rate_limited" | "service_unavailable" | "internal_error" | "unauthenticated" | "invalid_credentials" | "account_pending" | "account_rejected" | "account_frozen" | "forbidden" | "token_scope" | "session_needed" | "origin_not_allowed" | "wrong_password" | "limit_reached" | "registration_limit" | "username_taken" | "invalid_transition" | "cannot_change_self" | "last_administrator" | "account_not_empty" | "insufficient_funds" | "payment_provider_failed" | "payment_mismatch" | "invalid_signature" | "payments_not_configured" | "balance_limit" | "idempotency_in_progress" | "idempotency_key_reused" | "model_name_taken" | "model_has_subscribers" | "model_not_priced" | "free_tokens_limit" | "model_off_shelf" | "already_subscribed" | "not_subscribed" | "subscription_closing" | "token_limit" | "statistics_range" | "upstream_name_taken" | "upstream_in_use" | "snapshot_unreadable" | "node_name_taken";
             errors: {
                 field: string;
                 message: string;
@@ -2069,8 +2222,12 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description `forbidden`: This needs administrator rights */
-        forbidden: {
+        /**
+         * @description `forbidden`: This needs administrator rights
+         *
+         *     `token_scope`: The scope of this access token does not allow this
+         */
+        "forbidden.token_scope": {
             headers: {
                 [name: string]: unknown;
             };
@@ -2081,9 +2238,11 @@ export interface components {
         /**
          * @description `forbidden`: This needs administrator rights
          *
+         *     `token_scope`: The scope of this access token does not allow this
+         *
          *     `origin_not_allowed`: This origin may not use the session cookie
          */
-        "forbidden.origin_not_allowed": {
+        "forbidden.token_scope.origin_not_allowed": {
             headers: {
                 [name: string]: unknown;
             };
@@ -2093,12 +2252,33 @@ export interface components {
         };
         /**
          * @description `forbidden`: This needs administrator rights
+         *
+         *     `token_scope`: The scope of this access token does not allow this
+         *
+         *     `session_needed`: Access tokens cannot do this; sign in
+         *
+         *     `origin_not_allowed`: This origin may not use the session cookie
+         */
+        "forbidden.token_scope.session_needed.origin_not_allowed": {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /**
+         * @description `forbidden`: This needs administrator rights
+         *
+         *     `token_scope`: The scope of this access token does not allow this
+         *
+         *     `session_needed`: Access tokens cannot do this; sign in
          *
          *     `origin_not_allowed`: This origin may not use the session cookie
          *
          *     `wrong_password`: The current password is wrong
          */
-        "forbidden.origin_not_allowed.wrong_password": {
+        "forbidden.token_scope.session_needed.origin_not_allowed.wrong_password": {
             headers: {
                 [name: string]: unknown;
             };
@@ -2123,8 +2303,10 @@ export interface components {
          *     `subscription_closing`: The subscription is being closed; try again in a moment
          *
          *     `token_limit`: The subscription would hold more tokens than can be counted exactly
+         *
+         *     `free_tokens_limit`: The account would hold more unspent free tokens than this installation gives away
          */
-        "idempotency_in_progress.already_subscribed.subscription_closing.token_limit": {
+        "idempotency_in_progress.already_subscribed.subscription_closing.token_limit.free_tokens_limit": {
             headers: {
                 [name: string]: unknown;
             };
@@ -2148,11 +2330,26 @@ export interface components {
         /**
          * @description `idempotency_in_progress`: A request with this Idempotency-Key is still in progress
          *
+         *     `limit_reached`: The account has as many of these as it may
+         */
+        "idempotency_in_progress.limit_reached": {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /**
+         * @description `idempotency_in_progress`: A request with this Idempotency-Key is still in progress
+         *
          *     `model_off_shelf`: The model is off the shelf
          *
          *     `token_limit`: The subscription would hold more tokens than can be counted exactly
+         *
+         *     `free_tokens_limit`: The account would hold more unspent free tokens than this installation gives away
          */
-        "idempotency_in_progress.model_off_shelf.token_limit": {
+        "idempotency_in_progress.model_off_shelf.token_limit.free_tokens_limit": {
             headers: {
                 [name: string]: unknown;
             };
@@ -2298,6 +2495,28 @@ export interface components {
         };
         /** @description `model_name_taken`: Another model has this name */
         model_name_taken: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /**
+         * @description `model_name_taken`: Another model has this name
+         *
+         *     `model_not_priced`: The model has no price in force; POST /models/pricing sets one, or declares it free
+         */
+        "model_name_taken.model_not_priced": {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description `model_not_priced`: The model has no price in force; POST /models/pricing sets one, or declares it free */
+        model_not_priced: {
             headers: {
                 [name: string]: unknown;
             };
@@ -2507,7 +2726,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request.invalid_cursor"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden"];
+            403: components["responses"]["forbidden.token_scope"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };
@@ -2548,7 +2767,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden"];
+            403: components["responses"]["forbidden.token_scope"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };
@@ -2661,7 +2880,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden"];
+            403: components["responses"]["forbidden.token_scope"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };
@@ -2692,7 +2911,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request.malformed_json"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.origin_not_allowed.wrong_password"];
+            403: components["responses"]["forbidden.token_scope.session_needed.origin_not_allowed.wrong_password"];
             413: components["responses"]["body_too_large"];
             415: components["responses"]["unsupported_media_type"];
             429: components["responses"]["rate_limited"];
@@ -2706,7 +2925,14 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
-        requestBody?: never;
+        requestBody?: {
+            content: {
+                "application/json": {
+                    /** @description End every session of the account */
+                    all?: boolean;
+                };
+            };
+        };
         responses: {
             /** @description Done */
             200: {
@@ -2720,9 +2946,183 @@ export interface operations {
                     };
                 };
             };
+            400: components["responses"]["invalid_request.malformed_json"];
+            401: components["responses"]["unauthenticated"];
+            403: components["responses"]["forbidden.token_scope.session_needed.origin_not_allowed"];
+            413: components["responses"]["body_too_large"];
+            415: components["responses"]["unsupported_media_type"];
+            default: components["responses"]["internal_error.service_unavailable"];
+        };
+    };
+    Sessions_list: {
+        parameters: {
+            query?: {
+                page?: number;
+                page_size?: number;
+                /** @description A leading - sorts descending */
+                sort?: "created_at" | "-created_at" | "last_seen_at" | "-last_seen_at";
+                /** @description Part of a name, any case */
+                q?: string;
+                user_id?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["SessionEntry"][];
+                        page: number;
+                        page_size: number;
+                        /** @description Rows of all pages */
+                        total: number;
+                    };
+                };
+            };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope"];
+            404: components["responses"]["not_found"];
+            default: components["responses"]["internal_error.service_unavailable"];
+        };
+    };
+    Sessions_end: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                sid: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["invalid_request"];
+            401: components["responses"]["unauthenticated"];
+            403: components["responses"]["forbidden.token_scope.session_needed.origin_not_allowed"];
+            404: components["responses"]["not_found"];
+            default: components["responses"]["internal_error.service_unavailable"];
+        };
+    };
+    AccessTokens_list: {
+        parameters: {
+            query?: {
+                page?: number;
+                page_size?: number;
+                /** @description A leading - sorts descending */
+                sort?: "id" | "-id" | "name" | "-name" | "created_at" | "-created_at" | "expires_at" | "-expires_at" | "last_used_at" | "-last_used_at";
+                /** @description Part of a name, any case */
+                q?: string;
+                user_id?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["AccessToken"][];
+                        page: number;
+                        page_size: number;
+                        /** @description Rows of all pages */
+                        total: number;
+                    };
+                };
+            };
+            400: components["responses"]["invalid_request"];
+            401: components["responses"]["unauthenticated"];
+            403: components["responses"]["forbidden.token_scope"];
+            404: components["responses"]["not_found"];
+            default: components["responses"]["internal_error.service_unavailable"];
+        };
+    };
+    AccessTokens_create: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Makes a retry within 24 hours answer what the first call answered */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    name: string;
+                    /**
+                     * @description read: look at what the owner may see. write: also change what belongs to the owner. admin: all that an administrator may
+                     * @enum {string}
+                     */
+                    scope: "read" | "write" | "admin";
+                    /** @description At most 366 days ahead; 90 days from now when absent */
+                    expires_at?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Created */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CreatedAccessToken"];
+                };
+            };
+            400: components["responses"]["invalid_request.malformed_json"];
+            401: components["responses"]["unauthenticated"];
+            403: components["responses"]["forbidden.token_scope.session_needed.origin_not_allowed"];
+            409: components["responses"]["idempotency_in_progress.limit_reached"];
+            413: components["responses"]["body_too_large"];
+            415: components["responses"]["unsupported_media_type"];
+            422: components["responses"]["idempotency_key_reused"];
+            default: components["responses"]["internal_error.service_unavailable"];
+        };
+    };
+    AccessTokens_revoke: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["invalid_request"];
+            401: components["responses"]["unauthenticated"];
+            403: components["responses"]["forbidden.token_scope.session_needed.origin_not_allowed"];
+            404: components["responses"]["not_found"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };
@@ -2746,7 +3146,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden"];
+            403: components["responses"]["forbidden.token_scope"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };
@@ -2785,7 +3185,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden"];
+            403: components["responses"]["forbidden.token_scope"];
             404: components["responses"]["not_found"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
@@ -2823,7 +3223,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request.malformed_json"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope.origin_not_allowed"];
             404: components["responses"]["not_found"];
             413: components["responses"]["body_too_large"];
             415: components["responses"]["unsupported_media_type"];
@@ -2852,7 +3252,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden"];
+            403: components["responses"]["forbidden.token_scope"];
             404: components["responses"]["not_found"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
@@ -2891,7 +3291,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request.malformed_json"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope.origin_not_allowed"];
             404: components["responses"]["not_found"];
             413: components["responses"]["body_too_large"];
             415: components["responses"]["unsupported_media_type"];
@@ -2920,7 +3320,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope.origin_not_allowed"];
             404: components["responses"]["not_found"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
@@ -2947,7 +3347,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope.origin_not_allowed"];
             404: components["responses"]["not_found"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
@@ -2976,7 +3376,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope.origin_not_allowed"];
             404: components["responses"]["not_found"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
@@ -3015,7 +3415,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden"];
+            403: components["responses"]["forbidden.token_scope"];
             404: components["responses"]["not_found"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
@@ -3054,9 +3454,9 @@ export interface operations {
             400: components["responses"]["invalid_request.malformed_json"];
             401: components["responses"]["unauthenticated"];
             402: components["responses"]["insufficient_funds"];
-            403: components["responses"]["forbidden.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope.origin_not_allowed"];
             404: components["responses"]["not_found"];
-            409: components["responses"]["idempotency_in_progress.already_subscribed.subscription_closing.token_limit"];
+            409: components["responses"]["idempotency_in_progress.already_subscribed.subscription_closing.token_limit.free_tokens_limit"];
             413: components["responses"]["body_too_large"];
             415: components["responses"]["unsupported_media_type"];
             422: components["responses"]["idempotency_key_reused"];
@@ -3095,9 +3495,9 @@ export interface operations {
             400: components["responses"]["invalid_request.malformed_json"];
             401: components["responses"]["unauthenticated"];
             402: components["responses"]["insufficient_funds"];
-            403: components["responses"]["forbidden.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope.origin_not_allowed"];
             404: components["responses"]["not_found.not_subscribed"];
-            409: components["responses"]["idempotency_in_progress.model_off_shelf.token_limit"];
+            409: components["responses"]["idempotency_in_progress.model_off_shelf.token_limit.free_tokens_limit"];
             413: components["responses"]["body_too_large"];
             415: components["responses"]["unsupported_media_type"];
             422: components["responses"]["idempotency_key_reused"];
@@ -3149,7 +3549,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request.malformed_json"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope.origin_not_allowed"];
             404: components["responses"]["not_found.not_subscribed"];
             409: components["responses"]["idempotency_in_progress"];
             413: components["responses"]["body_too_large"];
@@ -3187,7 +3587,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request.malformed_json"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope.origin_not_allowed"];
             404: components["responses"]["not_found.not_subscribed"];
             413: components["responses"]["body_too_large"];
             415: components["responses"]["unsupported_media_type"];
@@ -3216,7 +3616,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden"];
+            403: components["responses"]["forbidden.token_scope"];
             404: components["responses"]["not_found"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
@@ -3258,7 +3658,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request.malformed_json"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope.origin_not_allowed"];
             404: components["responses"]["not_found"];
             409: components["responses"]["model_name_taken"];
             413: components["responses"]["body_too_large"];
@@ -3288,7 +3688,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope.origin_not_allowed"];
             404: components["responses"]["not_found"];
             409: components["responses"]["model_has_subscribers"];
             default: components["responses"]["internal_error.service_unavailable"];
@@ -3329,7 +3729,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden"];
+            403: components["responses"]["forbidden.token_scope"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };
@@ -3353,6 +3753,15 @@ export interface operations {
                     context_window?: number | null;
                     max_output_tokens?: number | null;
                     unbounded_input_tokens?: number | null;
+                    price?: {
+                        price_per_million: string | number;
+                        weight_input?: string | number;
+                        weight_output?: string | number;
+                        weight_cache_read?: string | number;
+                        weight_cache_write?: string | number;
+                        free?: boolean;
+                    };
+                    is_on_shelf?: boolean;
                 };
             };
         };
@@ -3368,8 +3777,8 @@ export interface operations {
             };
             400: components["responses"]["invalid_request.malformed_json"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.origin_not_allowed"];
-            409: components["responses"]["model_name_taken"];
+            403: components["responses"]["forbidden.token_scope.origin_not_allowed"];
+            409: components["responses"]["model_name_taken.model_not_priced"];
             413: components["responses"]["body_too_large"];
             415: components["responses"]["unsupported_media_type"];
             default: components["responses"]["internal_error.service_unavailable"];
@@ -3409,7 +3818,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden"];
+            403: components["responses"]["forbidden.token_scope"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };
@@ -3448,7 +3857,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden"];
+            403: components["responses"]["forbidden.token_scope"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };
@@ -3468,6 +3877,7 @@ export interface operations {
                     weight_output?: string | number;
                     weight_cache_read?: string | number;
                     weight_cache_write?: string | number;
+                    free?: boolean;
                     effective_at?: string;
                 };
             };
@@ -3484,7 +3894,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request.malformed_json"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope.origin_not_allowed"];
             404: components["responses"]["not_found"];
             413: components["responses"]["body_too_large"];
             415: components["responses"]["unsupported_media_type"];
@@ -3513,8 +3923,9 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope.origin_not_allowed"];
             404: components["responses"]["not_found"];
+            409: components["responses"]["model_not_priced"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };
@@ -3540,7 +3951,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope.origin_not_allowed"];
             404: components["responses"]["not_found"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
@@ -3575,7 +3986,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request.malformed_json"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope.origin_not_allowed"];
             404: components["responses"]["not_found"];
             409: components["responses"]["idempotency_in_progress.payments_not_configured.balance_limit"];
             413: components["responses"]["body_too_large"];
@@ -3619,7 +4030,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden"];
+            403: components["responses"]["forbidden.token_scope"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };
@@ -3650,7 +4061,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request.malformed_json"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope.origin_not_allowed"];
             409: components["responses"]["node_name_taken"];
             413: components["responses"]["body_too_large"];
             415: components["responses"]["unsupported_media_type"];
@@ -3677,7 +4088,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope.origin_not_allowed"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };
@@ -3703,7 +4114,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden"];
+            403: components["responses"]["forbidden.token_scope"];
             404: components["responses"]["not_found"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
@@ -3737,7 +4148,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request.malformed_json"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope.origin_not_allowed"];
             404: components["responses"]["not_found"];
             409: components["responses"]["node_name_taken"];
             413: components["responses"]["body_too_large"];
@@ -3765,7 +4176,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope.origin_not_allowed"];
             404: components["responses"]["not_found"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
@@ -3779,7 +4190,7 @@ export interface operations {
             };
             cookie?: never;
         };
-        requestBody: {
+        requestBody?: {
             content: {
                 "application/json": {
                     enabled?: boolean;
@@ -3798,7 +4209,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request.malformed_json"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope.origin_not_allowed"];
             404: components["responses"]["not_found"];
             413: components["responses"]["body_too_large"];
             415: components["responses"]["unsupported_media_type"];
@@ -3827,7 +4238,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope.origin_not_allowed"];
             404: components["responses"]["not_found"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
@@ -3854,7 +4265,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden"];
+            403: components["responses"]["forbidden.token_scope"];
             404: components["responses"]["not_found"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
@@ -3883,7 +4294,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope.origin_not_allowed"];
             404: components["responses"]["not_found"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
@@ -3912,7 +4323,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope.origin_not_allowed"];
             404: components["responses"]["not_found"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
@@ -3946,7 +4357,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope.origin_not_allowed"];
             404: components["responses"]["not_found"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
@@ -3973,7 +4384,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden"];
+            403: components["responses"]["forbidden.token_scope"];
             404: components["responses"]["not_found"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
@@ -4000,7 +4411,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden"];
+            403: components["responses"]["forbidden.token_scope"];
             404: components["responses"]["not_found"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
@@ -4030,7 +4441,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden"];
+            403: components["responses"]["forbidden.token_scope"];
             404: components["responses"]["not_found"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
@@ -4057,7 +4468,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden"];
+            403: components["responses"]["forbidden.token_scope"];
             404: components["responses"]["not_found"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
@@ -4093,7 +4504,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope.origin_not_allowed"];
             404: components["responses"]["not_found"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
@@ -4134,7 +4545,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden"];
+            403: components["responses"]["forbidden.token_scope"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };
@@ -4171,7 +4582,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request.malformed_json"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope.origin_not_allowed"];
             413: components["responses"]["body_too_large"];
             415: components["responses"]["unsupported_media_type"];
             default: components["responses"]["internal_error.service_unavailable"];
@@ -4199,7 +4610,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden"];
+            403: components["responses"]["forbidden.token_scope"];
             404: components["responses"]["not_found"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
@@ -4239,7 +4650,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request.malformed_json"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope.origin_not_allowed"];
             404: components["responses"]["not_found"];
             413: components["responses"]["body_too_large"];
             415: components["responses"]["unsupported_media_type"];
@@ -4266,7 +4677,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope.origin_not_allowed"];
             404: components["responses"]["not_found"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
@@ -4304,7 +4715,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden"];
+            403: components["responses"]["forbidden.token_scope"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };
@@ -4330,7 +4741,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden"];
+            403: components["responses"]["forbidden.token_scope"];
             404: components["responses"]["not_found"];
             409: components["responses"]["snapshot_unreadable"];
             default: components["responses"]["internal_error.service_unavailable"];
@@ -4366,7 +4777,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden"];
+            403: components["responses"]["forbidden.token_scope"];
             404: components["responses"]["not_found"];
             409: components["responses"]["snapshot_unreadable"];
             default: components["responses"]["internal_error.service_unavailable"];
@@ -4400,7 +4811,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope.origin_not_allowed"];
             404: components["responses"]["not_found"];
             409: components["responses"]["snapshot_unreadable"];
             default: components["responses"]["internal_error.service_unavailable"];
@@ -4431,7 +4842,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope.origin_not_allowed"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };
@@ -4470,7 +4881,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden"];
+            403: components["responses"]["forbidden.token_scope"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };
@@ -4497,6 +4908,7 @@ export interface operations {
                     idle_timeout_ms?: number;
                     total_timeout_ms?: number;
                     max_concurrency?: number | null;
+                    stops_billing_on_close?: boolean | null;
                     enabled?: boolean;
                 };
             };
@@ -4513,7 +4925,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request.malformed_json"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope.origin_not_allowed"];
             409: components["responses"]["upstream_name_taken"];
             413: components["responses"]["body_too_large"];
             415: components["responses"]["unsupported_media_type"];
@@ -4542,7 +4954,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden"];
+            403: components["responses"]["forbidden.token_scope"];
             404: components["responses"]["not_found"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
@@ -4572,6 +4984,7 @@ export interface operations {
                     idle_timeout_ms?: number;
                     total_timeout_ms?: number;
                     max_concurrency?: number | null;
+                    stops_billing_on_close?: boolean | null;
                     enabled?: boolean;
                 };
             };
@@ -4588,7 +5001,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request.malformed_json"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope.origin_not_allowed"];
             404: components["responses"]["not_found"];
             409: components["responses"]["upstream_name_taken"];
             413: components["responses"]["body_too_large"];
@@ -4616,7 +5029,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope.origin_not_allowed"];
             404: components["responses"]["not_found"];
             409: components["responses"]["upstream_in_use"];
             default: components["responses"]["internal_error.service_unavailable"];
@@ -4662,7 +5075,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request.invalid_cursor"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden"];
+            403: components["responses"]["forbidden.token_scope"];
             404: components["responses"]["not_found"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
@@ -4689,7 +5102,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden"];
+            403: components["responses"]["forbidden.token_scope"];
             404: components["responses"]["not_found"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
@@ -4725,7 +5138,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request.statistics_range"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden"];
+            403: components["responses"]["forbidden.token_scope"];
             404: components["responses"]["not_found"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
@@ -4765,7 +5178,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden"];
+            403: components["responses"]["forbidden.token_scope"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };
@@ -4791,7 +5204,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden"];
+            403: components["responses"]["forbidden.token_scope"];
             404: components["responses"]["not_found"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
@@ -4825,7 +5238,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request.malformed_json"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope.origin_not_allowed"];
             404: components["responses"]["not_found"];
             409: components["responses"]["cannot_change_self.last_administrator"];
             413: components["responses"]["body_too_large"];
@@ -4856,7 +5269,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope.origin_not_allowed"];
             404: components["responses"]["not_found"];
             409: components["responses"]["account_not_empty.invalid_transition.cannot_change_self.last_administrator"];
             default: components["responses"]["internal_error.service_unavailable"];
@@ -4884,7 +5297,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope.origin_not_allowed"];
             404: components["responses"]["not_found"];
             409: components["responses"]["invalid_transition"];
             default: components["responses"]["internal_error.service_unavailable"];
@@ -4912,7 +5325,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope.origin_not_allowed"];
             404: components["responses"]["not_found"];
             409: components["responses"]["invalid_transition"];
             default: components["responses"]["internal_error.service_unavailable"];
@@ -4942,7 +5355,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope.origin_not_allowed"];
             404: components["responses"]["not_found"];
             409: components["responses"]["invalid_transition.cannot_change_self.last_administrator"];
             default: components["responses"]["internal_error.service_unavailable"];
@@ -4970,7 +5383,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope.origin_not_allowed"];
             404: components["responses"]["not_found"];
             409: components["responses"]["invalid_transition"];
             default: components["responses"]["internal_error.service_unavailable"];
@@ -4998,7 +5411,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden"];
+            403: components["responses"]["forbidden.token_scope"];
             404: components["responses"]["not_found"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
@@ -5042,7 +5455,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden"];
+            403: components["responses"]["forbidden.token_scope"];
             404: components["responses"]["not_found"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
@@ -5087,7 +5500,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request.malformed_json"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope.origin_not_allowed"];
             404: components["responses"]["not_found"];
             409: components["responses"]["idempotency_in_progress.balance_limit"];
             413: components["responses"]["body_too_large"];

@@ -12,13 +12,10 @@ import { HouseBalances1763704800000 } from './migrations/1763704800000-house-bal
 import { UsageTotals1763708400000 } from './migrations/1763708400000-usage-totals.ts';
 import { FailedRequests1763712000000 } from './migrations/1763712000000-failed-requests.ts';
 import { RefusedRecharges1763715600000 } from './migrations/1763715600000-refused-recharges.ts';
-<<<<<<< HEAD
 import { DeclaredPrices1795321027539 } from './migrations/1795321027539-declared-prices.ts';
 import { SessionsAndAccessTokens1795320000000 } from './migrations/1795320000000-sessions-and-access-tokens.ts';
 import { BillingOnClose1795321238899 } from './migrations/1795321238899-billing-on-close.ts';
-=======
 import { RedisTrust1795320996197 } from './migrations/1795320996197-redis-trust.ts';
->>>>>>> ac1c483 (Nodes apply only snapshots the control plane sealed: whoever writes Redis cannot redirect an upstream key)
 
 const CONNECT_TIMEOUT_MS = 5_000;
 /** No statement of a request runs this long; a stuck one must not hold row locks for ever. */
@@ -47,13 +44,10 @@ export function dataSourceOptions(config: Pick<Config, 'DATABASE_URL' | 'DATABAS
       UsageTotals1763708400000,
       FailedRequests1763712000000,
       RefusedRecharges1763715600000,
-<<<<<<< HEAD
       DeclaredPrices1795321027539,
       SessionsAndAccessTokens1795320000000,
       BillingOnClose1795321238899,
-=======
       RedisTrust1795320996197,
->>>>>>> ac1c483 (Nodes apply only snapshots the control plane sealed: whoever writes Redis cannot redirect an upstream key)
     ],
     migrationsTableName: 'migrations',
     // An idle connection that PostgreSQL drops must not take the process with it.
