@@ -40,7 +40,7 @@ const ask = async (): Promise<string> =>
 
 beforeAll(async () => {
   [provider, evil] = await Promise.all([answer('provider'), answer('evil')]);
-  node = await startNodeUnderTest({ SNAPSHOT_PULL_MS: '100' });
+  node = await startNodeUnderTest({ SNAPSHOT_PULL_MS: '60000' });
   modelName = (await node.addModel([{ baseUrl: provider.baseUrl }])).name;
   redis = openRedis(node.services.redisUrl, {
     role: 'plain',
