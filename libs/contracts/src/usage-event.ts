@@ -9,7 +9,13 @@ import { z } from 'zod';
  */
 const id = z.number().int().positive();
 const tokens = z.number().int().nonnegative().max(Number.MAX_SAFE_INTEGER);
-const milliseconds = z.number().int().nonnegative();
+const unixMs = z.number().int().nonnegative();
+/** A PostgreSQL integer: 24 days. */
+const integer = z.number().int().max(2_147_483_647);
+const durationMs = integer.nonnegative();
+const upstreamId = integer.positive();
+/** PostgreSQL holds neither NUL nor lone surrogates in texts. */
+const storableText = z.string().regex(/^[^\u0000\p{Cs}]*$/u);
 
 export const OUTCOMES = [
   'completed',
@@ -29,12 +35,12 @@ export const OUTCOMES = [
 export type Outcome = (typeof OUTCOMES)[number];
 
 export const routeAttemptSchema = z.strictObject({
-  upstream_id: id,
+  upstream_id: upstreamId,
   /** HTTP status the upstream answered; absent when it never answered. */
-  status: z.number().int().optional(),
+  status: integer.optional(),
   /** Short machine-readable reason; absent on success. */
-  error: z.string().max(64).optional(),
-  duration_ms: milliseconds,
+  error: storableText.max(64).optional(),
+  duration_ms: durationMs,
 });
 
 /** Why an upstream was passed over. resting: its breaker is open, or it asked to be left alone. full: as many requests run there as it may have. */
@@ -54,14 +60,14 @@ export const usageFinalSchema = z.strictObject({
   subscription_id: id,
   model_id: id,
   price_version_id: id,
-  node: z.string().max(128),
+  node: storableText.max(128),
   protocol: z.enum(['chat', 'messages', 'embeddings', 'responses']),
   is_stream: z.boolean(),
-  upstream_id: id.nullable(),
+  upstream_id: upstreamId.nullable(),
   attempts: z.array(routeAttemptSchema).max(16),
   outcome: z.enum(OUTCOMES),
   /** Status the client saw. */
-  status: z.number().int(),
+  status: integer,
   input_tokens: tokens,
   cache_read_tokens: tokens,
   cache_write_tokens: tokens,
@@ -71,9 +77,9 @@ export const usageFinalSchema = z.strictObject({
   charge: tokens,
   basis: z.enum(['reported', 'estimated']),
   /** Unix ms. */
-  started_at: milliseconds,
-  first_token_ms: milliseconds.nullable(),
-  duration_ms: milliseconds,
+  started_at: unixMs,
+  first_token_ms: durationMs.nullable(),
+  duration_ms: durationMs,
 });
 export type UsageFinal = z.infer<typeof usageFinalSchema>;
 
@@ -85,7 +91,7 @@ export const usageReapSchema = z.strictObject({
   subscription_id: id,
   model_id: id,
   price_version_id: id,
-  node: z.string().max(128),
+  node: storableText.max(128),
 });
 
 /** Written by WITHDRAW (seq 0) and by SETTLE on a closing subscription (seq 2). `delta` tokens leave the subscription and are refunded. */

@@ -10,6 +10,7 @@ import { UsageController } from './api/usage.controller.ts';
 import { UsageLogsService } from './api/usage-logs.service.ts';
 import { UsageReceiptService } from './api/usage-receipt.service.ts';
 import { UsageStatisticsService } from './api/usage-statistics.service.ts';
+import { DroppedTelemetry } from './ingest/dropped-telemetry.ts';
 import { KnownFacts } from './ingest/known-facts.ts';
 import { LateUsage } from './ingest/late-usage.ts';
 import { UsageIngest } from './ingest/usage-ingest.service.ts';
@@ -30,6 +31,7 @@ import { JournalService } from './journal/journal.service.ts';
   ],
   controllers: [UsageController, JournalController],
   providers: [
+    DroppedTelemetry,
     KnownFacts,
     LateUsage,
     JournalService,

@@ -1,4 +1,9 @@
-import { usageEventSchema, type RelayedEvent, type UsageEvent } from '@tollgate/contracts';
+import {
+  usageEventSchema,
+  withoutBadTelemetry,
+  type RelayedEvent,
+  type UsageEvent,
+} from '@tollgate/contracts';
 
 /** An event that passed every check that needs no database. */
 export interface ReadEvent {
@@ -6,6 +11,10 @@ export interface ReadEvent {
   relayed: RelayedEvent;
   /** Unix ms out of the rid: when the request began. */
   beganAtMs: number;
+  /** Telemetry that could not be read, by the field's name: booked as unknown. */
+  unreadable: readonly string[];
+  /** Fields of another release, which are not kept. */
+  unknown: readonly string[];
 }
 
 export type Reading =
@@ -19,8 +28,9 @@ export function readEvent(relayed: RelayedEvent): Reading {
   const poison = (reason: string): Reading => ({ kind: 'poison', relayed, reason });
   if (!INTEGER.test(relayed.seq) || !INTEGER.test(relayed.delta))
     return poison('seq and delta must be integers');
-  const payload = parseJson(relayed.payload);
-  if (payload === undefined) return poison('payload is not JSON');
+  const raw = parseJson(relayed.payload);
+  if (raw === undefined) return poison('payload is not JSON');
+  const { payload, unreadable, unknown } = withoutBadTelemetry(raw);
   const parsed = usageEventSchema.safeParse({
     rid: relayed.rid,
     seq: Number(relayed.seq),
@@ -32,7 +42,13 @@ export function readEvent(relayed: RelayedEvent): Reading {
   return fault === null
     ? {
         kind: 'event',
-        read: { event: parsed.data, relayed, beganAtMs: uuidTimeMs(parsed.data.rid) },
+        read: {
+          event: parsed.data,
+          relayed,
+          beganAtMs: uuidTimeMs(parsed.data.rid),
+          unreadable,
+          unknown,
+        },
       }
     : poison(fault);
 }

@@ -41,7 +41,7 @@ export function rollupDeltas(events: readonly ReadEvent[], periodLengthMs: numbe
     if (payload.kind === 'reap') addReap(rowOf(read, payload, NO_UPSTREAM), delta, 1);
     if (payload.kind === 'usage') {
       if (seq === 1) addReap(rowOf(read, payload, NO_UPSTREAM), payload.charge - delta, -1);
-      addFinal(rowOf(read, payload, payload.upstream_id ?? NO_UPSTREAM), payload);
+      addFinal(rowOf(read, payload, payload.upstream_id ?? NO_UPSTREAM), payload, read);
     }
   }
   return inKeyOrder(byKey);
@@ -84,7 +84,7 @@ function addReap(row: RollupDelta, charge: number, sign: 1 | -1): void {
   row.charge += sign * charge;
 }
 
-function addFinal(row: RollupDelta, final: UsageFinal): void {
+function addFinal(row: RollupDelta, final: UsageFinal, { unreadable }: ReadEvent): void {
   row.requests += 1;
   row.errors += isError(final) ? 1 : 0;
   row.charge += final.charge;
@@ -92,7 +92,7 @@ function addFinal(row: RollupDelta, final: UsageFinal): void {
   row.cacheRead += final.cache_read_tokens;
   row.cacheWrite += final.cache_write_tokens;
   row.output += final.output_tokens;
-  count(row.duration, final.duration_ms);
+  if (!unreadable.includes('duration_ms')) count(row.duration, final.duration_ms);
   if (final.first_token_ms !== null) count(row.firstToken, final.first_token_ms);
 }
 

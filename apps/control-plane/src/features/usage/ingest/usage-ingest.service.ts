@@ -10,6 +10,7 @@ import { LedgerService } from '../../wallet/ledger.service.ts';
 import { ShardEpochs } from '../../epochs/shard-epochs.ts';
 import { TokenLedger, type LockedSubscription } from '../../subscriptions/token-ledger.service.ts';
 import { bookDeadLetters, type DeadLetter } from './dead-letters.ts';
+import { DroppedTelemetry } from './dropped-telemetry.ts';
 import { KnownFacts } from './known-facts.ts';
 import { LateUsage } from './late-usage.ts';
 import { readEvent, type ReadEvent } from './read-event.ts';
@@ -32,6 +33,7 @@ export class UsageIngest {
     private readonly alerts: AlertsService,
     private readonly epochs: ShardEpochs,
     private readonly late: LateUsage,
+    private readonly dropped: DroppedTelemetry,
   ) {}
 
   /**
@@ -60,6 +62,7 @@ export class UsageIngest {
       reading.kind === 'poison' ? [reading] : [],
     );
     const reads = readings.flatMap((reading) => (reading.kind === 'event' ? [reading.read] : []));
+    this.dropped.note(reads);
     const facts = await this.facts.load(reads);
     const sound: ReadEvent[] = [];
     for (const read of reads) {

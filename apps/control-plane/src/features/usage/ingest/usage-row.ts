@@ -66,7 +66,12 @@ export const INSERT_USAGE_EVENTS = `
 
 /** One array per column. The caller sorts the events, so that workers with the same duplicates wait for each other in one order. */
 export function usageRowParameters(events: readonly ReadEvent[]): Cell[][] {
-  return COLUMNS.map((column) => events.map((read) => column.of(read)));
+  return COLUMNS.map((column) => events.map((read) => cellOf(column, read)));
+}
+
+/** Telemetry that could not be read is unknown; when a request began is known from its id. */
+function cellOf({ name, of }: Column, read: ReadEvent): Cell {
+  return name !== 'started_at' && read.unreadable.includes(name) ? null : of(read);
 }
 
 function outcomeOf(payload: UsagePayload): Cell {
