@@ -3,6 +3,7 @@ import type { HttpBindings } from '@hono/node-server';
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import { errorShapeOf, type ClientProtocol } from '@tollgate/protocols';
 import { Hono, type Context } from 'hono';
+import { monotonicMs } from './monotonic-ms.ts';
 import { countTokensEndpoint } from './endpoints/count-tokens.ts';
 import { getModel, listModels, type ModelsRequest } from './endpoints/models.ts';
 import type { BodyRoom } from './http/body-room.ts';
@@ -144,6 +145,7 @@ function edgeOf(
     reply: new ClientReply(outgoing, { rid, stallMs: clientStallMs }),
     addressHex: clientAddressHex(incoming, trustedProxies),
     receivedAtMs: Date.now(),
+    receivedMonotonicMs: monotonicMs(),
   };
 }
 

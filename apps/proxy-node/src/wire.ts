@@ -25,6 +25,7 @@ import {
   type RedisConnection,
 } from '@tollgate/keyspace';
 import type { Logger } from 'pino';
+import { monotonicMs } from './monotonic-ms.ts';
 import { createApp } from './app.ts';
 import { workerCount, type Config } from './config.ts';
 import { BodyRoom } from './http/body-room.ts';
@@ -156,8 +157,8 @@ export async function startNode(
 }
 
 async function untilReady(operations: Operations): Promise<void> {
-  const deadline = Date.now() + JOIN_MS;
-  while (!operations.readiness().ready && Date.now() < deadline) await delay(JOIN_POLL_MS);
+  const deadline = monotonicMs() + JOIN_MS;
+  while (!operations.readiness().ready && monotonicMs() < deadline) await delay(JOIN_POLL_MS);
 }
 
 type Connections = Record<'hot' | 'plain' | 'blocking' | 'subscriber', RedisConnection>;
@@ -290,7 +291,11 @@ function createServing({
       keepAliveMs: config.KEEP_ALIVE_MS,
     },
     onFinal: (final, { model }) => metrics.ended(final, model.name),
-    refusals: new RefusalLog({ log, count: (refused) => metrics.refused(refused), now: Date.now }),
+    refusals: new RefusalLog({
+      log,
+      count: (refused) => metrics.refused(refused),
+      now: monotonicMs,
+    }),
   });
   const operations = new Operations({
     gate,

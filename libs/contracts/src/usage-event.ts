@@ -15,7 +15,9 @@ const integer = z.number().int().max(2_147_483_647);
 const durationMs = integer.nonnegative();
 const upstreamId = integer.positive();
 /** PostgreSQL holds neither NUL nor lone surrogates in texts. */
-const storableText = z.string().regex(/^[^\u0000\p{Cs}]*$/u);
+const storableText = z
+  .string()
+  .refine((text) => text.isWellFormed() && !text.includes('\u0000'), 'is no storable text');
 
 export const OUTCOMES = [
   'completed',

@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import { monotonicMs } from '../monotonic-ms.ts';
 
 /** The one way bytes reach a client. Written straight to the socket's response: no web stream stands between upstream and client. */
 export class ClientReply {
@@ -73,7 +74,7 @@ export class ClientReply {
   write(bytes: Uint8Array): boolean {
     if (bytes.byteLength === 0 || this.isGone) return true;
     const isFlowing = this.#outgoing.write(bytes);
-    if (!isFlowing) this.#stalledSince ??= Date.now();
+    if (!isFlowing) this.#stalledSince ??= monotonicMs();
     return isFlowing;
   }
 

@@ -1,3 +1,4 @@
+import { monotonicMs } from '../monotonic-ms.ts';
 import type { DenyCache } from '../pipeline/deny-cache.ts';
 import type { SessionAffinity } from '../pipeline/session-affinity.ts';
 import type { SnapshotFollower } from '../snapshot/snapshot-follower.ts';
@@ -47,10 +48,10 @@ export function nodeTables({
         })),
     },
     upstream_health: {
-      entries: () => health.dump(Date.now()).length,
+      entries: () => health.dump(monotonicMs()).length,
       limit: null,
       rows: () =>
-        health.dump(Date.now()).map((value) => ({ key: String(value['upstream_id']), value })),
+        health.dump(monotonicMs()).map((value) => ({ key: String(value['upstream_id']), value })),
     },
     sessions: { entries: () => affinity.size, limit: affinity.sessionsMax, rows: () => [] },
     rate_denials: { entries: () => denials.size, limit: denialsMax, rows: () => [] },

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import { monotonicMs } from '../monotonic-ms.ts';
 
 /** One process of the node; `cluster.fork` in production. */
 export interface WorkerProcess {
@@ -35,7 +36,7 @@ export class WorkerKeeper {
 
   constructor(parts: WorkerKeeperParts) {
     this.#parts = parts;
-    this.#now = parts.now ?? Date.now;
+    this.#now = parts.now ?? monotonicMs;
   }
 
   start(): void {

@@ -142,6 +142,7 @@ describe('what Redis said of a key last stands for it alone', () => {
       allowanceTokens: 1_000_000,
       log: pino({ level: 'silent' }),
       now: () => 1,
+      unixNow: () => 1,
     });
     const handle = {
       isBoundHeld: () => true,

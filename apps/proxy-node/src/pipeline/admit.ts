@@ -18,6 +18,7 @@ import {
 import type { Ask } from '@tollgate/protocols';
 import type { PriceVersion, SnapshotModel } from '@tollgate/snapshot';
 import type { Logger } from 'pino';
+import { monotonicMs } from '../monotonic-ms.ts';
 import { Refusal, retryHeaders } from '../refusals.ts';
 import type { Books, HoldHandle } from '../usage/books.ts';
 import { countPrompt } from './count-prompt.ts';
@@ -215,10 +216,10 @@ export class Admitter {
     price: PriceVersion,
     plan: HoldPlan,
   ): Promise<Trial> {
-    const { rid, addressHex, model, receivedAtMs } = admission;
+    const { rid, addressHex, model } = admission;
     let first: Trial | undefined;
     for (const key of keys) {
-      const remembered = this.#denials.get(key.hash, receivedAtMs);
+      const remembered = this.#denials.get(key.hash, monotonicMs());
       if (remembered) throw remembered;
       const reply = await this.#store
         .admit({
@@ -299,7 +300,11 @@ export class Admitter {
     if (reply.kind === 'balance_too_low' || reply.kind === 'tokens_held')
       this.#books.refusedForFunds({ accountId: key.accountId, modelId });
     if (reply.kind === 'rate_limited')
-      this.#denials.set(key.hash, { refusal, retryAfterMs: reply.retryAfterMs, now: Date.now() });
+      this.#denials.set(key.hash, {
+        refusal,
+        retryAfterMs: reply.retryAfterMs,
+        now: monotonicMs(),
+      });
     return refusal;
   }
 

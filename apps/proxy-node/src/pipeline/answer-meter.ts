@@ -25,7 +25,7 @@ export interface MeterContext {
   readonly hold: HoldHandle;
   readonly createTally: () => Tally;
   readonly ticker: Ticker;
-  readonly receivedAtMs: number;
+  readonly receivedMonotonicMs: number;
   readonly keepAliveMs: number;
 }
 

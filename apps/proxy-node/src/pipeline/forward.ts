@@ -8,6 +8,7 @@ import {
   type StreamSink,
 } from '@tollgate/protocols';
 import type { UsageFinal } from '@tollgate/contracts';
+import { monotonicMs } from '../monotonic-ms.ts';
 import type { Candidate } from '../snapshot/routing-index.ts';
 import type { Ticker } from '../upstream/ticker.ts';
 import { UpstreamCall, type AnswerHead } from '../upstream/upstream-call.ts';
@@ -101,7 +102,7 @@ export class Forwarder {
       ticker: this.#ticker,
       bytesMax: this.#limits.answerBytesMax,
     });
-    const startedAt = Date.now();
+    const startedAt = monotonicMs();
     const attempt: RouteAttempt = { upstream_id: upstream.id, duration_ms: 0 };
     attempts.push(attempt);
     const close = this.#track({ route, upstream }, attempt, startedAt);
@@ -109,7 +110,7 @@ export class Forwarder {
     const answer = this.#send({ upstream, exchange, call, outbound }).then(
       (head): Answer => {
         attempt.status = head.status;
-        this.#health.answered(upstream.id, Date.now() - startedAt);
+        this.#health.answered(upstream.id, monotonicMs() - startedAt);
         return { call, exchange, reader, attempt, upstreamId: upstream.id, close };
       },
       (error: unknown) => {
@@ -196,7 +197,7 @@ export class Forwarder {
     return (failure) => {
       if (!isOpen) return;
       isOpen = false;
-      const now = Date.now();
+      const now = monotonicMs();
       attempt.duration_ms = now - startedAt;
       this.#health.ended(upstream.id);
       if (!failure) return this.#health.succeeded(upstream.id);

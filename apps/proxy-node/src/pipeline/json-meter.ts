@@ -1,4 +1,5 @@
 import type { StreamSink } from '@tollgate/protocols';
+import { monotonicMs } from '../monotonic-ms.ts';
 import { gatewayFailure, UpstreamFailure } from '../upstream/upstream-failure.ts';
 import type { AnswerMeter, MeterContext, Metered } from './answer-meter.ts';
 import type { Answer, Flight } from './forward.ts';
@@ -27,8 +28,8 @@ export class JsonMeter implements AnswerMeter {
 
   async read(answer: Answer): Promise<Metered> {
     this.#isAnswered = true;
-    const { reply, createTally, receivedAtMs } = this.#context;
-    const firstTokenMs = Date.now() - receivedAtMs;
+    const { reply, createTally, receivedMonotonicMs } = this.#context;
+    const firstTokenMs = monotonicMs() - receivedMonotonicMs;
     const reading = answer.exchange.readJson(await this.#body(answer));
     if (reading.kind === 'error') {
       const failure = new UpstreamFailure(reading.error, { evidence: 'stated' });

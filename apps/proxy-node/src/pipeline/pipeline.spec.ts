@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { usageFinalSchema } from '@tollgate/contracts';
 import type { ServerResponse } from 'node:http';
 import { startLocalUpstream, type LocalUpstream } from '../testing/local-upstream.ts';
 import {
@@ -84,6 +85,36 @@ const ask = (model: { name: string }, more: object = {}) => ({
   model: model.name,
   messages: [{ role: 'user', content: 'say hello' }],
   ...more,
+});
+
+describe.each([-3_600_000, 3_600_000])('while the wall clock is set by %d ms', (jumpMs) => {
+  test.each([false, true])(
+    'durations of a running request stay what they were, and it is charged (stream: %s)',
+    async (isStream) => {
+      const wallClock = Date.now;
+      const upstream = await upstreamOf((response) => {
+        Date.now = () => wallClock() + jumpMs;
+        if (isStream) sse(response).end(STREAM.join(''));
+        else json(response, COMPLETION);
+      });
+      try {
+        const model = await node.addModel([{ baseUrl: upstream.baseUrl }]);
+        const response = await node.post('/v1/chat/completions', ask(model, { stream: isStream }));
+        expect(response.status).toBe(200);
+        await response.text();
+        const final = await node.journalledFinal(response.headers.get('x-request-id'));
+        expect(usageFinalSchema.parse(final)).toMatchObject({ outcome: 'completed' });
+        const { duration_ms, first_token_ms, attempts } = usageFinalSchema.parse(final);
+        for (const ms of [duration_ms, first_token_ms, attempts[0]?.duration_ms]) {
+          expect(ms).toBeGreaterThanOrEqual(0);
+          expect(ms).toBeLessThan(60_000);
+        }
+        expect(await node.settledBalance(model)).toBe(1_000_000 - 16);
+      } finally {
+        Date.now = wallClock;
+      }
+    },
+  );
 });
 
 describe('a JSON chat', () => {

@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { wasTried, type UsageFinal } from '@tollgate/contracts';
 import { InvalidRequest, type ClientProtocol, type ErrorShape } from '@tollgate/protocols';
 import type { Logger } from 'pino';
+import { monotonicMs } from '../monotonic-ms.ts';
 import type { BodyRoom, RoomOfRequest } from '../http/body-room.ts';
 import type { ClientReply } from '../http/client-reply.ts';
 import { ClientGone, mayBeLarge } from '../http/read-body.ts';
@@ -31,7 +32,10 @@ export interface ClientRequest {
   readonly incoming: IncomingMessage;
   readonly reply: ClientReply;
   readonly addressHex: string;
+  /** Unix ms. */
   readonly receivedAtMs: number;
+  /** The same moment by `monotonicMs`, for durations. */
+  readonly receivedMonotonicMs: number;
 }
 
 export interface PipelineLimits {
@@ -144,7 +148,7 @@ export class Pipeline {
     request: ClientRequest,
     { asked, admitted, attempts }: { asked: Asked; admitted: Admitted; attempts: RouteAttempt[] },
   ): Promise<Metered> {
-    const { reply, receivedAtMs } = request;
+    const { reply, receivedMonotonicMs } = request;
     const { ticker, limits } = this.#parts;
     reply.addHeaders(admitted.headers);
     const passing = meter({
@@ -158,7 +162,7 @@ export class Pipeline {
           exactTextTokens: admitted.exactTextTokens,
         }),
       ticker,
-      receivedAtMs,
+      receivedMonotonicMs,
       keepAliveMs: limits.keepAliveMs,
     });
     this.#running.add(passing);
@@ -210,9 +214,9 @@ export class Pipeline {
       const choice = route({
         groups: asked.candidates,
         tried,
-        preferred: affinity.routeOf(session, Date.now()),
+        preferred: affinity.routeOf(session, monotonicMs()),
         health,
-        now: Date.now(),
+        now: monotonicMs(),
         random: Math.random,
       });
       if (choice.kind === 'resting')
@@ -233,7 +237,7 @@ export class Pipeline {
         });
         passing.watch(flight);
         const answer = await flight.answer;
-        affinity.served(session, choice.candidate.route.id, Date.now());
+        affinity.served(session, choice.candidate.route.id, monotonicMs());
         return await passing.read(answer);
       } catch (error) {
         // This route's protocol has no words for the request; another's has, or it had been refused before it was admitted.
@@ -255,7 +259,7 @@ export class Pipeline {
     }: { asked: Asked; admitted: Admitted; attempts: RouteAttempt[]; metered: Metered },
   ): void {
     const { log, node, onFinal } = this.#parts;
-    const { rid, receivedAtMs } = request;
+    const { rid, receivedAtMs, receivedMonotonicMs } = request;
     const final = settle({
       admitted,
       asked,
@@ -263,7 +267,7 @@ export class Pipeline {
       attempts,
       node,
       startedAtMs: receivedAtMs,
-      endedAtMs: Date.now(),
+      durationMs: monotonicMs() - receivedMonotonicMs,
     });
     if (metered.counted.quarantined !== null)
       log.warn(

@@ -11,8 +11,9 @@ export interface Ending {
   readonly metered: Metered;
   readonly attempts: readonly RouteAttempt[];
   readonly node: string;
+  /** Unix ms. */
   readonly startedAtMs: number;
-  readonly endedAtMs: number;
+  readonly durationMs: number;
 }
 
 /** Closes the hold with what the request used; the final is in the journal when it returns. The first call for a request wins; returns the final for log and metrics. */
@@ -23,7 +24,7 @@ export function settle({
   attempts,
   node,
   startedAtMs,
-  endedAtMs,
+  durationMs,
 }: Ending): UsageFinal {
   const { usage, basis } = metered.counted;
   const final: UsageFinal = {
@@ -49,7 +50,7 @@ export function settle({
     basis,
     started_at: startedAtMs,
     first_token_ms: metered.firstTokenMs,
-    duration_ms: Math.max(0, endedAtMs - startedAtMs),
+    duration_ms: durationMs,
   };
   admitted.hold.settle(final);
   return final;

@@ -5,6 +5,7 @@ import {
   type StreamSink,
   type UpstreamError,
 } from '@tollgate/protocols';
+import { monotonicMs } from '../monotonic-ms.ts';
 import type { Ticking } from '../upstream/ticker.ts';
 import { gatewayFailure, UpstreamFailure } from '../upstream/upstream-failure.ts';
 import type { AnswerMeter, MeterContext, Metered } from './answer-meter.ts';
@@ -46,7 +47,7 @@ export class StreamMeter implements AnswerMeter, Ticking {
     this.#context = context;
     this.#tally = context.createTally();
     this.#room = this.#roomFor(this.#tally);
-    this.#lastWriteAt = context.receivedAtMs;
+    this.#lastWriteAt = context.receivedMonotonicMs;
     context.ticker.add(this);
     context.reply.onGone(() => this.#clientLeft());
     context.hold.onStop((reason) => this.#stop(reason));
@@ -123,7 +124,7 @@ export class StreamMeter implements AnswerMeter, Ticking {
     if (this.#isOver || !reader) return;
     const { bytes, rest } = this.#readCovered(reader, chunk);
     if (this.#firstTokenMs === null && reader.hasContent) {
-      this.#firstTokenMs = Date.now() - this.#context.receivedAtMs;
+      this.#firstTokenMs = monotonicMs() - this.#context.receivedMonotonicMs;
       this.#answer?.call.sawContent();
     }
     this.#pass(reader, bytes);
@@ -276,7 +277,7 @@ export class StreamMeter implements AnswerMeter, Ticking {
   #write(bytes: Uint8Array): void {
     const { reply } = this.#context;
     if (bytes.byteLength === 0) return;
-    this.#lastWriteAt = Date.now();
+    this.#lastWriteAt = monotonicMs();
     if (reply.write(bytes) || this.#isDraining) return;
     this.#isDraining = true;
     this.#answer?.call.pause();

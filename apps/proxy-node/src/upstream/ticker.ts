@@ -1,3 +1,5 @@
+import { monotonicMs } from '../monotonic-ms.ts';
+
 export interface Ticking {
   /** Called about every TICK_MS; must be cheap and must not throw. */
   tick(now: number): void;
@@ -26,7 +28,7 @@ export class Ticker {
   }
 
   #tick(): void {
-    const now = Date.now();
+    const now = monotonicMs();
     for (const member of this.#members) member.tick(now);
   }
 }

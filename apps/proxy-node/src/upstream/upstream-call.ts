@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Transform } from 'node:stream';
 import type { Dispatcher } from 'undici';
+import { monotonicMs } from '../monotonic-ms.ts';
 import { createDecoder } from './decoded-body.ts';
 import type { Ticker, Ticking } from './ticker.ts';
 import { gatewayFailure, type UpstreamFailure } from './upstream-failure.ts';
@@ -34,14 +35,14 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Ticking {
   readonly #deadlines: CallDeadlines;
   readonly #ticker: Ticker;
   readonly #bytesMax: number;
-  readonly #startedAt = Date.now();
+  readonly #startedAt = monotonicMs();
   #controller: Dispatcher.DispatchController | null = null;
   #consumer: BodyConsumer | null = null;
   /** Chunks nobody can use yet: read together with the headers, before there is a consumer, or given back by it. */
   #waiting: Buffer[] = [];
   #decoder: Transform | undefined;
   #bytes = 0;
-  #lastByteAt = Date.now();
+  #lastByteAt = monotonicMs();
   #isContentSeen = false;
   #isPaused = false;
   #hasEnded = false;
@@ -83,7 +84,7 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Ticking {
 
   resume(): void {
     this.#isPaused = false;
-    this.#lastByteAt = Date.now();
+    this.#lastByteAt = monotonicMs();
     this.#flow();
     if (this.#isPaused) return;
     this.#decoder?.resume();
@@ -131,7 +132,7 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Ticking {
     headers: IncomingHttpHeaders,
   ): void {
     if (status < 200) return;
-    this.#lastByteAt = Date.now();
+    this.#lastByteAt = monotonicMs();
     try {
       this.#decoder = createDecoder(headers['content-encoding']);
     } catch (cause) {
@@ -144,7 +145,7 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Ticking {
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    this.#lastByteAt = Date.now();
+    this.#lastByteAt = monotonicMs();
     if (!this.#decoder) return this.#deliver(chunk);
     if (!this.#decoder.write(chunk)) {
       this.#controller?.pause();

@@ -26,6 +26,7 @@ beforeEach(() => {
     allowanceTokens: ALLOWANCE,
     log: pino({ level: 'silent' }),
     now: () => now,
+    unixNow: () => now,
   });
 });
 
@@ -160,7 +161,12 @@ describe('the allowance of a subscription', () => {
   });
 
   test('of nothing serves nothing', () => {
-    failOpen = new FailOpen({ allowanceTokens: 0, log: pino({ level: 'silent' }), now: () => now });
+    failOpen = new FailOpen({
+      allowanceTokens: 0,
+      log: pino({ level: 'silent' }),
+      now: () => now,
+      unixNow: () => now,
+    });
     failOpen.remember(SEEN);
     expect([
       failOpen.isOn,

@@ -44,7 +44,10 @@ export interface FailOpenOptions {
   /** Charged tokens a subscription may use of this process that Redis does not know of; 0 = off. */
   allowanceTokens: number;
   log: Pick<Logger, 'warn'>;
+  /** Monotonic, for how long ago a key was seen. */
   now: () => number;
+  /** For the moment at which a key expires. */
+  unixNow: () => number;
 }
 
 /**
@@ -151,7 +154,9 @@ export class FailOpen {
 
   #isFresh({ atMs, expiresAtMs }: Seen): boolean {
     const now = this.#options.now();
-    return now - atMs <= SEEN_MAX_MS && (expiresAtMs === 0 || expiresAtMs > now);
+    return (
+      now - atMs <= SEEN_MAX_MS && (expiresAtMs === 0 || expiresAtMs > this.#options.unixNow())
+    );
   }
 
   #count(rid: string, tokens: number): void {

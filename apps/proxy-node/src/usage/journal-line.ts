@@ -1,4 +1,4 @@
-import { usageFinalSchema, type TokenUsage } from '@tollgate/contracts';
+import { usageFinalSchema, withoutBadTelemetry, type TokenUsage } from '@tollgate/contracts';
 import { priceVersionSchema } from '@tollgate/snapshot';
 import { crc32 } from 'node:zlib';
 import { z } from 'zod';
@@ -38,7 +38,8 @@ const lineSchema = z.discriminatedUnion('t', [
     at: milliseconds,
     rid,
     epoch: z.string(),
-    final: usageFinalSchema,
+    // What an earlier or a later release wrote must not lose its charge for a duration it could not measure.
+    final: z.preprocess((raw) => withoutBadTelemetry(raw).payload, usageFinalSchema),
   }),
   z.object({
     t: z.literal('K'),

@@ -3,6 +3,8 @@ import { linkSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 
+import { monotonicMs } from '../monotonic-ms.ts';
+
 const LOCK_FILE = 'lock';
 const TAKEOVER_FILE = 'lock.takeover';
 /** A takeover is a few system calls; one older than this was interrupted. */
@@ -21,11 +23,11 @@ export interface JournalLock {
  * An owner is a process id with its start time, so that a reused process id never looks like a live owner.
  */
 export async function lockJournal(folder: string, waitMs: number): Promise<JournalLock> {
-  const deadline = Date.now() + waitMs;
+  const deadline = monotonicMs() + waitMs;
   for (;;) {
     const lock = tryLock(folder);
     if (lock) return lock;
-    if (Date.now() >= deadline)
+    if (monotonicMs() >= deadline)
       throw new JournalLocked(
         `the journal in ${folder} is in use by process ${readText(join(folder, LOCK_FILE)) ?? 'unknown'}`,
       );

@@ -5,6 +5,7 @@ import type { LostHold } from './journal-replay.ts';
 
 const STATUS_OK = 200;
 const STATUS_UNANSWERED = 500;
+const DURATION_MS_MAX = 86_400_000;
 
 /** The final of a request whose node died under it: charged for what the journal had counted, at most 100 ms of the stream less than was delivered. */
 export function lostFinal({ hold, counts, lastSeenAtMs }: LostHold, node: string): UsageFinal {
@@ -33,6 +34,7 @@ export function lostFinal({ hold, counts, lastSeenAtMs }: LostHold, node: string
     basis: 'estimated',
     started_at: hold.startedAtMs,
     first_token_ms: null,
-    duration_ms: Math.max(0, lastSeenAtMs - hold.startedAtMs),
+    // Both by the wall clock, which may have been set in between.
+    duration_ms: Math.min(DURATION_MS_MAX, Math.max(0, lastSeenAtMs - hold.startedAtMs)),
   };
 }

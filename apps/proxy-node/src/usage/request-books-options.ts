@@ -28,7 +28,10 @@ export interface RequestBooksOptions {
   /** Addresses `<name>:<worker>` of the live fleet, sorted: shares the relays out. */
   peers: () => Promise<readonly string[]>;
   log: Logger;
+  /** Unix ms, for what outlives the process. */
   now?: () => number;
+  /** For durations; a test that moves time moves this one. */
+  monotonicNow?: () => number;
   random?: () => number;
   backlogMax?: number;
   /** Of `FailOpen`; 0 = off. */

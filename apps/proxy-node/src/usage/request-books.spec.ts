@@ -242,7 +242,10 @@ describe('RequestBooks', () => {
 
   test('with an allowance, is ready without Redis while there is a key that it may serve, and not before or after', async () => {
     let lateMs = 0;
-    const node = await open({ failOpenTokens: 1_000, now: () => Date.now() + lateMs });
+    const node = await open({
+      failOpenTokens: 1_000,
+      monotonicNow: () => performance.now() + lateMs,
+    });
     expect(node.unreadiness).toBeNull();
     await services.redis.kill('SIGKILL');
     try {

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { UsageFinal } from '@tollgate/contracts';
 import { isRedisReachable, nodeAddress, onRedisReturn } from '@tollgate/keyspace';
+import { monotonicMs } from '../monotonic-ms.ts';
 import type { Books, HoldHandle, OpenHold } from './books.ts';
 import { Checkpointer } from './checkpointer.ts';
 import { FailOpen } from './fail-open.ts';
@@ -30,6 +31,7 @@ export class RequestBooks implements Books {
   readonly failOpen: FailOpen;
   readonly #options: RequestBooksOptions;
   readonly #now: () => number;
+  readonly #monotonicNow: () => number;
   readonly #journal: Journal;
   readonly #settler: Settler;
   readonly #checkpointer: Checkpointer;
@@ -41,7 +43,7 @@ export class RequestBooks implements Books {
   #acknowledged: [rid: string, seq: number][] = [];
   readonly #ending = new AbortController();
   readonly #consuming: Promise<void>;
-  #replayedAtMs = 0;
+  #replayedAtMs = Number.NEGATIVE_INFINITY;
   readonly #stopWatching: () => void;
 
   /** Locks and replays the journals of this DATA_DIR, then starts to settle and to relay. Throws JournalLocked while another process uses this journal. */
@@ -73,15 +75,21 @@ export class RequestBooks implements Books {
 
   private constructor(options: RequestBooksOptions, journal: Journal) {
     const { log, metering, leaseMs, queue, peers, shards } = options;
-    const now = options.now ?? Date.now;
+    const now = options.monotonicNow ?? monotonicMs;
     const random = options.random ?? Math.random;
     const address = nodeAddress(options.node, options.worker);
     this.#options = options;
-    this.#now = now;
+    this.#now = options.now ?? Date.now;
+    this.#monotonicNow = now;
     this.#journal = journal;
-    this.#open = new OpenRequests(journal, now);
+    this.#open = new OpenRequests(journal, this.#now);
     journal.onCrowded = (place) => this.#carry(place);
-    this.failOpen = new FailOpen({ allowanceTokens: options.failOpenTokens ?? 0, log, now });
+    this.failOpen = new FailOpen({
+      allowanceTokens: options.failOpenTokens ?? 0,
+      log,
+      now,
+      unixNow: this.#now,
+    });
     this.#relay = new Relay({
       outbox: metering,
       queue,
@@ -99,7 +107,7 @@ export class RequestBooks implements Books {
       credential: options.credential ?? '',
       node: address,
       log,
-      now,
+      now: this.#now,
       onBooked: (rids) => this.#settler.booked(rids),
     });
     this.#settler = new Settler({
@@ -195,8 +203,9 @@ export class RequestBooks implements Books {
    * Call it when no request is running any more.
    */
   async close(timeoutMs: number): Promise<void> {
-    const deadline = this.#now() + timeoutMs;
-    while (this.#settler.unacknowledged > 0 && this.#now() < deadline) await delay(CLOSE_POLL_MS);
+    const deadline = this.#monotonicNow() + timeoutMs;
+    while (this.#settler.unacknowledged > 0 && this.#monotonicNow() < deadline)
+      await delay(CLOSE_POLL_MS);
     this.#stopWatching();
     this.#ending.abort();
     this.#checkpointer.close();
@@ -227,7 +236,10 @@ export class RequestBooks implements Books {
 
   #takeOver({ finals }: AdoptedRequests): void {
     for (const { acknowledgedAtMs, ...final } of finals) {
-      this.#journalFinal(final, { isReplayed: true, acknowledgedAtMs });
+      this.#journalFinal(final, {
+        isReplayed: true,
+        acknowledgedAtMs: acknowledgedAtMs === null ? null : this.#toMonotonic(acknowledgedAtMs),
+      });
       if (acknowledgedAtMs !== null)
         this.#journal.append(acknowledgedLine(acknowledgedAtMs, [[final.rid, 0]]));
     }
@@ -238,6 +250,11 @@ export class RequestBooks implements Books {
         { finals: unbooked },
         'finals of an earlier process are settled from the journal',
       );
+  }
+
+  /** Of a moment that an earlier process wrote down; one that lies ahead of this clock was just now. */
+  #toMonotonic(unixMs: number): number {
+    return this.#monotonicNow() - Math.max(0, this.#now() - unixMs);
   }
 
   #journalFinal(
@@ -256,8 +273,9 @@ export class RequestBooks implements Books {
     this.#uplink.offer(final);
     if (by !== 'epoch') return;
     this.#checkpointer.lost(final.epoch);
-    if (this.#now() - this.#replayedAtMs < REPLAY_GAP_MS) return;
-    this.#replayedAtMs = this.#now();
+    const now = this.#monotonicNow();
+    if (now - this.#replayedAtMs < REPLAY_GAP_MS) return;
+    this.#replayedAtMs = now;
     setImmediate(() => this.#settler.replay());
   }
 

@@ -154,7 +154,7 @@ describe('a running request whose hold Redis has lost', () => {
 
   test('is left alone when it may have been reaped before: its final waits for the control plane', async () => {
     let lateMs = 0;
-    const node = await open({ now: () => Date.now() + lateMs });
+    const node = await open({ monotonicNow: () => performance.now() + lateMs });
     const hold = await admit(world, { accountId, wantTokens: 600 });
     const handle = node.open(hold);
     const stopped = new Promise<string>((resolve) => handle.onStop(resolve));

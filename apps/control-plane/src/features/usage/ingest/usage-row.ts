@@ -70,8 +70,9 @@ export function usageRowParameters(events: readonly ReadEvent[]): Cell[][] {
 }
 
 /** Telemetry that could not be read is unknown; when a request began is known from its id. */
-function cellOf({ name, of }: Column, read: ReadEvent): Cell {
-  return name !== 'started_at' && read.unreadable.includes(name) ? null : of(read);
+function cellOf(column: Column, read: ReadEvent): Cell {
+  const isUnknown = column.name !== 'started_at' && read.unreadable.includes(column.name);
+  return isUnknown ? null : column.of(read);
 }
 
 function outcomeOf(payload: UsagePayload): Cell {
