@@ -1,4 +1,6 @@
 import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { BIN_FOLDER, ROOT, STATE_FOLDER } from './checkout.ts';
 import { withLock } from './process/checkout-lock.mjs';
@@ -20,12 +22,42 @@ export async function build(projects: readonly string[] = ['.']): Promise<void> 
   });
 }
 
+/** What the control plane serves at `/`. Built anew only when a source has changed since: a start must not wait for it twice. */
+export async function buildConsole(): Promise<void> {
+  const folder = path.join(ROOT, 'apps', 'console');
+  await withLock(path.join(STATE_FOLDER, 'build-console.lock'), async () => {
+    const stamp = stampOf([folder, path.join(ROOT, 'libs', 'admin-client', 'src')]);
+    const stampFile = path.join(folder, 'dist', 'web.stamp');
+    if (existsSync(stampFile) && readFileSync(stampFile, 'utf8') === stamp) return;
+    const { code, output } = await collect(
+      path.join(folder, 'node_modules', '.bin', 'vite'),
+      ['build', '--logLevel', 'warn'],
+      folder,
+    );
+    if (code !== 0) throw new Error(`The console could not be built:\n${output}`);
+    writeFileSync(stampFile, stamp);
+  });
+}
+
+/** Names, sizes and times of all sources: what is not in it cannot change the result. */
+function stampOf(folders: readonly string[]): string {
+  const hash = createHash('sha256');
+  for (const folder of folders)
+    for (const name of readdirSync(folder, { recursive: true, encoding: 'utf8' }).sort()) {
+      if (/^(dist|node_modules)(\/|$)/.test(name)) continue;
+      const { size, mtimeMs } = statSync(path.join(folder, name));
+      hash.update(`${name} ${size} ${mtimeMs}\n`);
+    }
+  return hash.digest('hex');
+}
+
 function collect(
   command: string,
   args: readonly string[],
+  cwd = ROOT,
 ): Promise<{ code: number | null; output: string }> {
   return new Promise((resolve, reject) => {
-    const child = spawn(command, args, { cwd: ROOT, stdio: ['ignore', 'pipe', 'pipe'] });
+    const child = spawn(command, args, { cwd, stdio: ['ignore', 'pipe', 'pipe'] });
     let output = '';
     for (const stream of [child.stdout, child.stderr])
       stream.on('data', (bytes) => (output += bytes));

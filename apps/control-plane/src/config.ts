@@ -119,6 +119,13 @@ export const configSchema = z.object({
   CONSOLE_ORIGINS: list().describe(
     'Origins, besides the address itself, from which the console cookie may change things, e.g. https://console.example.com.',
   ),
+  CONSOLE_FOLDER: z
+    .string()
+    .min(1)
+    .optional()
+    .describe(
+      'Folder of the built console, served at /; by default the one of this release. A folder without an index.html switches the console off.',
+    ),
   REGISTRATIONS_PER_ADDRESS_PER_DAY: count(100, 1_000_000).describe(
     'Accounts one address may register in 24 hours.',
   ),

@@ -3,6 +3,8 @@ import type { NestExpressApplication } from '@nestjs/platform-express';
 import type { Logger as Pino } from 'pino';
 import { AppModule } from './app.module.ts';
 import type { Config } from './config.ts';
+import { BUILT_CONSOLE, readConsole } from './platform/console/console-files.ts';
+import { serveConsole } from './platform/console/serve-console.ts';
 import { answerUnknownPath, nameBodyError } from './platform/http/problem-filter.ts';
 import { identifyRequest } from './platform/http/visitor.ts';
 import { requestLog } from './platform/http/request-log.ts';
@@ -35,6 +37,8 @@ export async function createApp(config: Config, pino: Pino): Promise<NestExpress
   app.enableShutdownHooks();
   app.get(OpenApiDocument, { strict: false }).compile(app, ADMIN_PREFIX);
   await app.init();
+  const console = readConsole(config.CONSOLE_FOLDER ?? BUILT_CONSOLE);
+  if (console) app.use(serveConsole(console));
   app.use(answerUnknownPath);
   return app;
 }

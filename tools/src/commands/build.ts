@@ -1,7 +1,8 @@
-import { build as compile } from '../build.ts';
+import { build as compile, buildConsole } from '../build.ts';
 
-/** `npm run build`: everything, tools and tests included. */
+/** `npm run build`: everything, tools, tests and the console included. */
 export async function build(): Promise<number> {
   await compile();
+  await buildConsole();
   return 0;
 }

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import path from 'node:path';
 import { APP_PROJECTS } from '../build.ts';
 import { BIN_FOLDER, ROOT } from '../checkout.ts';
+import { findFreePort } from '../process/free-port.ts';
 import { becomeSupervisor, prepareDemo, superviseUntilSignal } from './start.ts';
 
 /** `npm run dev`: the stack of `npm start`, rebuilt and restarted whenever a source file changes. */
@@ -14,7 +15,8 @@ export async function dev(): Promise<number> {
     async (stack, secrets) => {
       const text = await prepareDemo(stack, secrets);
       watchSources();
-      return `${text}\nWatching for changes ...`;
+      const address = await serveConsole(stack.baseUrl);
+      return `${text}\nConsole with hot reload:  ${address}\nWatching for changes ...`;
     },
     ['--watch', '--watch-preserve-output'],
   );
@@ -29,4 +31,21 @@ function watchSources(): void {
     { cwd: ROOT, stdio: ['ignore', 'inherit', 'inherit'] },
   );
   process.on('exit', () => compiler.kill());
+}
+
+/** Vite serves the sources and passes everything else on to the running installation. It ends with us, too. */
+async function serveConsole(baseUrl: string): Promise<string> {
+  const folder = path.join(ROOT, 'apps', 'console');
+  const port = await findFreePort();
+  const vite = spawn(
+    path.join(folder, 'node_modules', '.bin', 'vite'),
+    ['--port', String(port), '--strictPort', '--clearScreen', 'false'],
+    {
+      cwd: folder,
+      stdio: ['ignore', 'inherit', 'inherit'],
+      env: { ...process.env, TOLLGATE_ADDRESS: baseUrl },
+    },
+  );
+  process.on('exit', () => vite.kill());
+  return `http://127.0.0.1:${port}`;
 }

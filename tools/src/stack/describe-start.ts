@@ -11,10 +11,10 @@ export function describeStart(
     messages: [{ role: 'user', content: 'Hello!' }],
   });
   return `
-Tollgate is ready:  ${baseUrl}
+Tollgate is ready:  ${baseUrl}   (open it in a browser)
 
   Administration    ${baseUrl}/admin-api   (directly: ${adminUrl})
-    in a browser    ${baseUrl}/admin-api/docs
+    its routes      ${baseUrl}/admin-api/docs
     administrator   ${admin.username} / ${admin.password}
     demo user       ${user.username} / ${user.password}
   Proxy             ${baseUrl}/v1   (nodes: ${proxyUrls.join(', ')})

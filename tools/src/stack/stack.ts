@@ -1,6 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
-import { APP_PROJECTS, build } from '../build.ts';
+import { APP_PROJECTS, build, buildConsole } from '../build.ts';
 import type { ManagedProcess, ProcessFolders } from '../process/managed-process.ts';
 import { reclaim } from '../process/pid-file.ts';
 import { supervise } from '../process/supervise.ts';
@@ -93,7 +93,10 @@ class Run {
       secrets,
     }).then((started) => this.adopt(started));
     // Both are waited for even when one fails: whatever has started must be known before it can be stopped.
-    const [built] = await Promise.allSettled([build(APP_PROJECTS), starting]);
+    const [built] = await Promise.allSettled([
+      Promise.all([build(APP_PROJECTS), buildConsole()]),
+      starting,
+    ]);
     const services = await starting;
     if (built.status === 'rejected') throw built.reason;
     const backends: Backends = { ...services, secrets, base: baseEnvironment(isEmbedded) };

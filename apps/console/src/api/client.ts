@@ -1,0 +1,40 @@
+import { answerOf, createAdminClient, type components } from '@tollgate/admin-client';
+import { GATEWAY } from '../paths.ts';
+
+/** The administration interface, spoken to with the session's cookie, which the browser adds by itself. */
+export const client = createAdminClient({ baseUrl: GATEWAY });
+
+export type Shape<Name extends keyof components['schemas']> = components['schemas'][Name];
+
+/** One page of a list that is paged by number. */
+export interface ListOf<Row> {
+  data: Row[];
+  page: number;
+  page_size: number;
+  total: number;
+}
+
+/** The data of an answer that may also be asked for as CSV, which these calls never do. */
+export async function dataOf<T>(
+  call: Promise<{ data?: T; error?: unknown; response: Response }>,
+): Promise<Exclude<T, string>> {
+  return (await answerOf(call)) as Exclude<T, string>;
+}
+
+/** Where an export is downloaded from: the browser fetches it as a file, with the session's cookie. */
+export function exportAddress(
+  path: '/admin-api/usage/logs' | '/admin-api/usage/statistics' | '/admin-api/wallet/logs',
+  query: Readonly<Record<string, string | number | undefined>>,
+): string {
+  const pairs = Object.entries({ ...query, format: 'csv' }).flatMap(([name, value]) =>
+    value === undefined ? [] : [[name, String(value)]],
+  );
+  return `${GATEWAY}${path}?${new URLSearchParams(pairs).toString()}`;
+}
+
+/** Made when a form opens, so that one form acts once, however often it is sent. Not randomUUID: plain HTTP on a LAN has none. */
+export function newIdempotencyKey(): string {
+  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) =>
+    byte.toString(16).padStart(2, '0'),
+  ).join('');
+}

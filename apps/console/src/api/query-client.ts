@@ -1,0 +1,32 @@
+import { MutationCache, QueryCache, QueryClient } from '@tanstack/react-query';
+import { AdminRefusal } from '@tollgate/admin-client';
+import { meQuery } from './session.ts';
+
+const RETRIES_MAX = 2;
+const FRESH_MS = 5_000;
+
+/** A session that ended anywhere ends everywhere: the shell sees that there is no account and asks to sign in. */
+function noticeEndOfSession(error: unknown): void {
+  if (error instanceof AdminRefusal && error.status === 401)
+    queryClient.setQueryData(meQuery.queryKey, null);
+}
+
+/** What the server refuses stays refused; silence and 5xx may pass. */
+function mayPass(error: unknown): boolean {
+  return !(error instanceof AdminRefusal) || error.status >= 500;
+}
+
+export const queryClient: QueryClient = new QueryClient({
+  queryCache: new QueryCache({ onError: noticeEndOfSession }),
+  mutationCache: new MutationCache({ onError: noticeEndOfSession }),
+  defaultOptions: {
+    queries: {
+      staleTime: FRESH_MS,
+      retry: (failures, error) => failures < RETRIES_MAX && mayPass(error),
+      retryDelay: (failures) => Math.min(500 * 2 ** failures, 4_000),
+      // A request that cannot be sent fails and says so, instead of waiting for a network it may have.
+      networkMode: 'always',
+    },
+    mutations: { retry: false, networkMode: 'always' },
+  },
+});

@@ -1,0 +1,44 @@
+import { queryOptions } from '@tanstack/react-query';
+import { AdminRefusal, answerOf } from '@tollgate/admin-client';
+import { client } from './client.ts';
+
+async function readMe() {
+  try {
+    return await answerOf(client.GET('/admin-api/auth/me'));
+  } catch (error) {
+    if (error instanceof AdminRefusal && error.status === 401) return null;
+    throw error;
+  }
+}
+
+/** The account that is signed in; null when there is none. */
+export const meQuery = queryOptions({
+  queryKey: ['me'],
+  queryFn: readMe,
+  staleTime: 60_000,
+});
+
+export type Me = NonNullable<Awaited<ReturnType<typeof readMe>>>;
+
+export interface Credentials {
+  username: string;
+  password: string;
+}
+
+export function signIn(body: Credentials) {
+  return answerOf(
+    client.POST('/admin-api/auth/login', { params: { query: { session: 'cookie' } }, body }),
+  );
+}
+
+export function register(body: Credentials) {
+  return answerOf(client.POST('/admin-api/auth/register', { body }));
+}
+
+export function signOut() {
+  return answerOf(client.POST('/admin-api/auth/logout'));
+}
+
+export function changePassword(body: { current_password: string; new_password: string }) {
+  return answerOf(client.POST('/admin-api/auth/password', { body }));
+}

@@ -1,0 +1,45 @@
+import { useQueryClient } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
+import { z } from 'zod/mini';
+import { signIn } from '../../api/session.ts';
+import { paths } from '../../paths.ts';
+import { TextLink } from '../../ui/button.tsx';
+import { TextField } from '../../ui/field.tsx';
+import { ActForm } from '../../ui/form.tsx';
+import { useSearchState } from '../../ui/search-state.ts';
+import { useWords } from '../../words/words.ts';
+import { AccessFrame } from './access-frame.tsx';
+import { PasswordField } from './password-field.tsx';
+
+/** `next` is a path of the console, never another site. */
+const search = z.object({
+  next: z.catch(z.optional(z.string().check(z.regex(/^\/(?![/\\])/))), undefined),
+});
+
+export function Page() {
+  const { access } = useWords();
+  const [{ next }] = useSearchState(search);
+  const queries = useQueryClient();
+  const navigate = useNavigate();
+  return (
+    <AccessFrame
+      title={access.signIn}
+      purpose={next === undefined || next === '/' ? access.signInPurpose : access.ended}
+    >
+      <ActForm
+        verb={access.signIn}
+        act={({ username = '', password = '' }) => signIn({ username, password })}
+        onDone={() => {
+          queries.clear();
+          void navigate({ to: next ?? paths.home(), replace: true });
+        }}
+      >
+        <TextField name="username" label={access.username} autoComplete="username" required />
+        <PasswordField name="password" label={access.password} />
+      </ActForm>
+      <p className="mt-5 border-t border-line pt-4 text-text-2">
+        {access.noAccount} <TextLink to={paths.register()}>{access.register}</TextLink>
+      </p>
+    </AccessFrame>
+  );
+}

@@ -1,0 +1,25 @@
+import { buildSearch, type Search } from './search.ts';
+
+/** Every address of the console, below its base. Pages and links take theirs from here. */
+export const paths = {
+  login: (search: { next?: string } = {}) => `/login${buildSearch(search)}`,
+  register: () => '/register',
+  home: () => '/',
+  market: (search: Search = {}) => `/market${buildSearch(search)}`,
+  model: (id: number) => `/models/${id}`,
+  keys: (search: Search = {}) => `/keys${buildSearch(search)}`,
+  key: (id: number) => `/keys/${id}`,
+  usage: (search: Search = {}) => `/usage${buildSearch(search)}`,
+  request: (rid: string) => `/usage/${encodeURIComponent(rid)}`,
+  wallet: (search: Search = {}) => `/wallet${buildSearch(search)}`,
+  playground: (search: Search = {}) => `/playground${buildSearch(search)}`,
+  settings: () => '/settings',
+  admin: () => '/admin',
+} as const;
+
+/** Of the console itself, e.g. `https://gateway.example.com/tollgate/`: index.html names it when it is served. */
+export const BASE = new URL('.', document.baseURI);
+/** The path below which the console lives, without its last slash: '' or '/tollgate'. */
+export const BASE_PATH = BASE.pathname.replace(/\/$/, '');
+/** What clients of the gateway are given: the origin and prefix they put before /v1. */
+export const GATEWAY = `${BASE.origin}${BASE_PATH}`;

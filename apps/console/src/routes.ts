@@ -1,0 +1,35 @@
+import type { FetchQueryOptions } from '@tanstack/react-query';
+import type { ComponentType } from 'react';
+
+export interface PageAddress {
+  params: Readonly<Record<string, string>>;
+  search: Readonly<Record<string, string>>;
+}
+
+/** What a page's file exports. */
+export interface PageModule {
+  Page: ComponentType;
+  /** What the page asks for first: fetched as soon as its link is pointed at. */
+  prefetch?: (address: PageAddress) => readonly FetchQueryOptions<never, never, never, never>[];
+}
+
+export interface PageEntry {
+  path: string;
+  load: () => Promise<PageModule>;
+}
+
+/** Pages without an account. One line a page. */
+export const openPages: readonly PageEntry[] = [
+  { path: '/login', load: () => import('./features/access/login-page.tsx') },
+  { path: '/register', load: () => import('./features/access/register-page.tsx') },
+];
+
+/** Pages of every account. */
+export const userPages: readonly PageEntry[] = [
+  { path: '/', load: () => import('./features/overview/page.tsx') },
+];
+
+/** Pages of administrators. */
+export const adminPages: readonly PageEntry[] = [
+  { path: '/admin', load: () => import('./features/admin-overview/page.tsx') },
+];

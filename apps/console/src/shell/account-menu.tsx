@@ -1,0 +1,99 @@
+import { Menu } from '@base-ui/react/menu';
+import { useQueryClient } from '@tanstack/react-query';
+import { Check, CircleUserRound, LogOut } from 'lucide-react';
+import { signOut, type Me } from '../api/session.ts';
+import { failureOf } from '../api/failure.ts';
+import { BASE, paths } from '../paths.ts';
+import { MENU_POPUP } from '../ui/menu.tsx';
+import { LANGUAGES, useSpeech, type Language } from '../words/words.ts';
+import { chooseTheme, THEMES, useTheme } from './theme.ts';
+import { notify } from './toasts.tsx';
+
+const ROW =
+  'flex h-8 cursor-default items-center gap-2 rounded-sm px-2 outline-none select-none data-[highlighted]:bg-sunken';
+const HEADING = 'px-2 pt-2 pb-1 text-tiny font-medium text-text-3';
+
+/** Who is signed in; theme, language and the way out. */
+export function AccountMenu({ me, isWide = false }: { me: Me; isWide?: boolean }) {
+  const { words, language, choose } = useSpeech();
+  const { shell } = words;
+  const { chosen } = useTheme();
+  const themes = {
+    system: shell.themeSystem,
+    light: shell.themeLight,
+    dark: shell.themeDark,
+  };
+  return (
+    <Menu.Root>
+      <Menu.Trigger
+        aria-label={shell.signedInAs(me.username)}
+        className="flex h-9 w-full items-center gap-2.5 rounded-md px-2.5 text-left font-medium hover:bg-sunken"
+      >
+        <CircleUserRound aria-hidden className="size-4 shrink-0 text-text-3" />
+        <span className={`foreign min-w-0 flex-1 truncate ${isWide ? '' : 'max-lg:sr-only'}`}>
+          {me.username}
+        </span>
+      </Menu.Trigger>
+      <Menu.Portal>
+        <Menu.Positioner side="top" align="start" sideOffset={6} className="z-40">
+          <Menu.Popup className={`${MENU_POPUP} w-54`}>
+            <Menu.Group>
+              <Menu.GroupLabel className={HEADING}>{shell.theme}</Menu.GroupLabel>
+              <Menu.RadioGroup value={chosen} onValueChange={chooseTheme}>
+                {THEMES.map((theme) => (
+                  <Choice key={theme} value={theme} label={themes[theme]} />
+                ))}
+              </Menu.RadioGroup>
+            </Menu.Group>
+            <Menu.Group>
+              <Menu.GroupLabel className={HEADING}>{shell.language}</Menu.GroupLabel>
+              <Menu.RadioGroup
+                value={language}
+                onValueChange={(value: Language) => choose(value)}
+              >
+                {Object.entries(LANGUAGES).map(([id, name]) => (
+                  <Choice key={id} value={id} label={name} />
+                ))}
+              </Menu.RadioGroup>
+            </Menu.Group>
+            <Menu.Separator className="my-1 h-px bg-line" />
+            <SignOut label={shell.signOut} />
+          </Menu.Popup>
+        </Menu.Positioner>
+      </Menu.Portal>
+    </Menu.Root>
+  );
+}
+
+function Choice({ value, label }: { value: string; label: string }) {
+  return (
+    <Menu.RadioItem value={value} className={ROW}>
+      <span className="size-4">
+        <Menu.RadioItemIndicator>
+          <Check aria-hidden className="size-4" />
+        </Menu.RadioItemIndicator>
+      </span>
+      {label}
+    </Menu.RadioItem>
+  );
+}
+
+function SignOut({ label }: { label: string }) {
+  const { words } = useSpeech();
+  const queries = useQueryClient();
+  const leave = (): void =>
+    void signOut().then(
+      () => {
+        // A whole new page: nothing of the account stays in memory.
+        queries.clear();
+        window.location.assign(new URL(paths.login().slice(1), BASE));
+      },
+      (error: unknown) => notify({ ...failureOf(error, words), isBad: true }),
+    );
+  return (
+    <Menu.Item className={ROW} onClick={leave}>
+      <LogOut aria-hidden className="size-4 text-text-3" />
+      {label}
+    </Menu.Item>
+  );
+}

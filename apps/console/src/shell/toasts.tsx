@@ -1,0 +1,64 @@
+import { Toast } from '@base-ui/react/toast';
+import { CircleAlert, CircleCheck, X } from 'lucide-react';
+import type { ReactNode } from 'react';
+import { useWords } from '../words/words.ts';
+
+export interface Notice {
+  title: string;
+  detail?: string | undefined;
+  isBad?: boolean;
+}
+
+const manager = Toast.createToastManager();
+
+/** Tells what was done, or why it was not; disappears by itself unless it is bad news. */
+export function notify({ title, detail, isBad = false }: Notice): void {
+  manager.add({
+    title,
+    ...(detail !== undefined && { description: detail }),
+    type: isBad ? 'bad' : 'good',
+    priority: isBad ? 'high' : 'low',
+    timeout: isBad ? 0 : 5_000,
+  });
+}
+
+export function Toasts({ children }: { children: ReactNode }) {
+  return (
+    <Toast.Provider toastManager={manager}>
+      {children}
+      <Toast.Portal>
+        <Toast.Viewport className="fixed right-4 bottom-4 z-50 flex w-[min(360px,calc(100vw-32px))] flex-col gap-2">
+          <ToastList />
+        </Toast.Viewport>
+      </Toast.Portal>
+    </Toast.Provider>
+  );
+}
+
+function ToastList() {
+  const { toasts } = Toast.useToastManager();
+  const { common } = useWords();
+  return toasts.map((toast) => (
+    <Toast.Root
+      key={toast.id}
+      toast={toast}
+      className="enters flex items-start gap-3 rounded-md border border-line bg-raised p-3 shadow-float"
+    >
+      {toast.type === 'bad' ? (
+        <CircleAlert aria-hidden className="mt-0.5 size-4 shrink-0 text-bad" />
+      ) : (
+        <CircleCheck aria-hidden className="mt-0.5 size-4 shrink-0 text-good" />
+      )}
+      <Toast.Content className="min-w-0 flex-1">
+        <Toast.Title className="font-medium" />
+        <Toast.Description className="foreign text-table text-text-2" />
+      </Toast.Content>
+      <Toast.Close
+        aria-label={common.close}
+        className="-m-1 rounded-sm p-1 text-text-3 hover:text-text"
+      >
+        <X aria-hidden className="size-4" />
+      </Toast.Close>
+    </Toast.Root>
+  ));
+}

@@ -1,0 +1,101 @@
+import { AlertDialog } from '@base-ui/react/alert-dialog';
+import { Dialog as Base } from '@base-ui/react/dialog';
+import { X } from 'lucide-react';
+import { useRef, useState, type ReactNode } from 'react';
+import { useWords } from '../words/words.ts';
+import { Button } from './button.tsx';
+
+const VEIL = 'enters fixed inset-0 z-30 bg-veil';
+const POPUP =
+  'enters fixed top-[8dvh] left-1/2 z-30 flex max-h-[84dvh] w-[min(var(--dialog),calc(100vw-24px))] -translate-x-1/2 flex-col rounded-lg border border-line bg-raised shadow-float';
+const WIDTHS = { narrow: '[--dialog:440px]', wide: '[--dialog:720px]' } as const;
+
+export interface DialogProps {
+  title: string;
+  purpose?: ReactNode;
+  isOpen: boolean;
+  onClose: () => void;
+  width?: keyof typeof WIDTHS;
+  /** `markChanged`: from now on, closing asks first. */
+  children: (tools: { close: () => void; markChanged: () => void }) => ReactNode;
+}
+
+/** A form or a view above the page. Escape closes it, focus returns to what opened it, and what was entered is not lost unasked. */
+export function Dialog({
+  title,
+  purpose,
+  isOpen,
+  onClose,
+  width = 'narrow',
+  children,
+}: DialogProps) {
+  const { common } = useWords();
+  const isChanged = useRef(false);
+  const [isAsking, setAsking] = useState(false);
+  const close = (): void => {
+    isChanged.current = false;
+    setAsking(false);
+    onClose();
+  };
+  const askToClose = (): void => (isChanged.current ? setAsking(true) : close());
+  return (
+    <Base.Root open={isOpen} onOpenChange={(open) => !open && askToClose()}>
+      <Base.Portal>
+        <Base.Backdrop className={VEIL} />
+        <Base.Popup className={`${POPUP} ${WIDTHS[width]}`}>
+          <header className="flex items-start gap-3 border-b border-line px-5 py-3.5">
+            <div className="min-w-0 flex-1">
+              <Base.Title className="foreign text-lead font-semibold">{title}</Base.Title>
+              {purpose !== undefined && (
+                <Base.Description className="foreign text-table text-text-2">
+                  {purpose}
+                </Base.Description>
+              )}
+            </div>
+            <Base.Close
+              aria-label={common.close}
+              className="-mr-1.5 rounded-md p-1.5 text-text-3 hover:bg-sunken hover:text-text"
+            >
+              <X aria-hidden className="size-4" />
+            </Base.Close>
+          </header>
+          <div className="overflow-y-auto px-5 py-4">
+            {children({ close, markChanged: () => void (isChanged.current = true) })}
+          </div>
+        </Base.Popup>
+      </Base.Portal>
+      <AskUnsaved isOpen={isAsking} onKeep={() => setAsking(false)} onDiscard={close} />
+    </Base.Root>
+  );
+}
+
+function AskUnsaved({
+  isOpen,
+  onKeep,
+  onDiscard,
+}: {
+  isOpen: boolean;
+  onKeep: () => void;
+  onDiscard: () => void;
+}) {
+  const { common } = useWords();
+  return (
+    <AlertDialog.Root open={isOpen} onOpenChange={(open) => !open && onKeep()}>
+      <AlertDialog.Portal>
+        <AlertDialog.Backdrop className={VEIL} />
+        <AlertDialog.Popup className={`${POPUP} ${WIDTHS.narrow} gap-3 p-5`}>
+          <AlertDialog.Title className="text-lead font-semibold">{common.unsaved}</AlertDialog.Title>
+          <AlertDialog.Description className="text-text-2">
+            {common.unsavedDetail}
+          </AlertDialog.Description>
+          <div className="flex justify-end gap-2">
+            <Button onClick={onKeep}>{common.keepEditing}</Button>
+            <Button look="danger" onClick={onDiscard}>
+              {common.discard}
+            </Button>
+          </div>
+        </AlertDialog.Popup>
+      </AlertDialog.Portal>
+    </AlertDialog.Root>
+  );
+}

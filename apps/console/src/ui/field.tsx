@@ -1,0 +1,141 @@
+import { Field as Base } from '@base-ui/react/field';
+import type { ComponentProps, ReactNode } from 'react';
+
+const CONTROL =
+  'w-full rounded-md border border-line-strong bg-surface px-2.5 text-body text-text placeholder:text-text-3 hover:border-text-3 data-[invalid]:border-bad aria-invalid:border-bad disabled:opacity-60';
+
+export interface FieldProps {
+  /** Of the value in the form, and of the server's errors about it. */
+  name: string;
+  label: string;
+  help?: ReactNode;
+}
+
+/** Label above, help below, what is wrong below that. */
+function Frame({ name, label, help, children }: FieldProps & { children: ReactNode }) {
+  return (
+    <Base.Root name={name} className="flex flex-col gap-1">
+      <Base.Label className="font-medium">{label}</Base.Label>
+      {children}
+      {help !== undefined && (
+        <Base.Description className="text-table text-text-3">{help}</Base.Description>
+      )}
+      <Base.Error className="text-table text-bad" />
+    </Base.Root>
+  );
+}
+
+export function TextField({
+  name,
+  label,
+  help,
+  unit,
+  className = '',
+  ...rest
+}: FieldProps & { unit?: string | undefined } & Omit<ComponentProps<'input'>, 'name'>) {
+  return (
+    <Frame name={name} label={label} help={help}>
+      <div className="relative">
+        <Base.Control
+          {...rest}
+          className={`${CONTROL} h-8 ${unit === undefined ? '' : 'pr-16'} ${className}`}
+        />
+        {unit !== undefined && (
+          <span className="pointer-events-none absolute inset-y-0 right-2.5 flex items-center text-table text-text-3">
+            {unit}
+          </span>
+        )}
+      </div>
+    </Frame>
+  );
+}
+
+export function TextArea({
+  name,
+  label,
+  help,
+  ...rest
+}: FieldProps & Omit<ComponentProps<'textarea'>, 'name'>) {
+  return (
+    <Frame name={name} label={label} help={help}>
+      <Base.Control render={<textarea rows={4} {...rest} />} className={`${CONTROL} py-1.5`} />
+    </Frame>
+  );
+}
+
+export interface Option {
+  value: string;
+  label: string;
+}
+
+/** The browser's own list: every device knows how to show it. */
+export function SelectField({
+  name,
+  label,
+  help,
+  options,
+  ...rest
+}: FieldProps & { options: readonly Option[] } & Omit<ComponentProps<'select'>, 'name'>) {
+  return (
+    <Frame name={name} label={label} help={help}>
+      <Base.Control
+        render={
+          <select {...rest}>
+            {options.map(({ value, label: text }) => (
+              <option key={value} value={value}>
+                {text}
+              </option>
+            ))}
+          </select>
+        }
+        className={`${CONTROL} h-8 pr-8`}
+      />
+    </Frame>
+  );
+}
+
+export function CheckField({
+  name,
+  label,
+  help,
+  ...rest
+}: FieldProps & Omit<ComponentProps<'input'>, 'name' | 'type'>) {
+  return (
+    <Base.Root name={name} className="flex flex-col gap-1">
+      <label className="flex items-start gap-2">
+        <input type="checkbox" name={name} {...rest} className="mt-0.5 size-4 accent-accent" />
+        <span className="font-medium">{label}</span>
+      </label>
+      {help !== undefined && <p className="pl-6 text-table text-text-3">{help}</p>}
+      <Base.Error className="pl-6 text-table text-bad" />
+    </Base.Root>
+  );
+}
+
+/** A choice outside forms, e.g. in a bar of filters: its label is for screen readers. */
+export function SelectFilter({
+  label,
+  value,
+  options,
+  onChange,
+}: {
+  label: string;
+  value: string;
+  options: readonly Option[];
+  onChange: (value: string) => void;
+}) {
+  return (
+    <select
+      aria-label={label}
+      value={value}
+      onChange={(event) => onChange(event.target.value)}
+      className="h-8 max-w-56 rounded-md border border-line-strong bg-surface pr-7 pl-2.5 text-body text-text hover:border-text-3"
+    >
+      {options.map((option) => (
+        <option key={option.value} value={option.value}>
+          {option.label}
+        </option>
+      ))}
+    </select>
+  );
+}

@@ -1,0 +1,51 @@
+import { expect, test } from '@jest/globals';
+import {
+  formatAmount,
+  formatDuration,
+  formatMoney,
+  formatPercent,
+  formatShort,
+  fractionDigits,
+} from './format.ts';
+
+const locale = 'en-US';
+
+test('money keeps every digit it has, and its currency', () => {
+  expect(formatMoney('1234567.000001', { currency: 'USD', locale })).toMatch(
+    /^USD\s1,234,567\.000001$/,
+  );
+  expect(formatMoney('9007199254740993.5', { currency: 'USD', locale })).toMatch(
+    /9,007,199,254,740,993\.50$/,
+  );
+});
+
+test('amounts of one column end with their points below each other', () => {
+  const digits = Math.max(...['1', '2.5', '3.000125'].map(fractionDigits));
+  const texts = ['1', '2.5', '3.000125'].map((text) => formatAmount(text, { locale, digits }));
+  expect(texts.map((text) => text.length - text.indexOf('.'))).toEqual([7, 7, 7]);
+});
+
+test('large counts are short, small ones whole', () => {
+  expect([9_999, 12_345, 1_234_567].map((count) => formatShort(count, locale))).toEqual([
+    '9,999',
+    '12.3K',
+    '1.23M',
+  ]);
+});
+
+test('durations take the unit a person would', () => {
+  expect([0.4, 850, 1_240, 125_000].map((ms) => formatDuration(ms, locale))).toEqual([
+    '0.4 ms',
+    '850 ms',
+    '1.24 sec',
+    '2 min 5 sec',
+  ]);
+});
+
+test('a small share is not rounded to nothing', () => {
+  expect([0, 0.004, 0.5].map((share) => formatPercent(share, locale))).toEqual([
+    '0%',
+    '0.4%',
+    '50%',
+  ]);
+});

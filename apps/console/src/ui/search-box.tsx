@@ -1,0 +1,41 @@
+import { Search } from 'lucide-react';
+import { useEffect, useState } from 'react';
+
+const PAUSE_MS = 250;
+
+/** Searches when typing pauses. The address is the truth: what it says, the box shows. */
+export function SearchBox({
+  label,
+  value,
+  onSearch,
+}: {
+  label: string;
+  value: string;
+  onSearch: (text: string) => void;
+}) {
+  const [text, setText] = useState(value);
+  useEffect(() => setText(value), [value]);
+  useEffect(() => {
+    if (text === value) return undefined;
+    const timer = setTimeout(() => onSearch(text), PAUSE_MS);
+    return () => clearTimeout(timer);
+    // A new function in each render must not start the pause anew.
+    // oxlint-disable-next-line react/exhaustive-deps
+  }, [text, value]);
+  return (
+    <div className="relative w-60 max-sm:w-full">
+      <Search
+        aria-hidden
+        className="pointer-events-none absolute top-2 left-2.5 size-4 text-text-3"
+      />
+      <input
+        type="search"
+        aria-label={label}
+        placeholder={label}
+        value={text}
+        onChange={(event) => setText(event.target.value)}
+        className="h-8 w-full rounded-md border border-line-strong bg-surface pr-2.5 pl-8 text-text placeholder:text-text-3 hover:border-text-3"
+      />
+    </div>
+  );
+}

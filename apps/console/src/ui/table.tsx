@@ -1,0 +1,132 @@
+import { useNavigate } from '@tanstack/react-router';
+import { ArrowDown, ArrowUp } from 'lucide-react';
+import type { MouseEvent, ReactNode } from 'react';
+import { recall } from '../shell/preferences.ts';
+import { useWords } from '../words/words.ts';
+
+export interface Column<Row> {
+  id: string;
+  header: string;
+  cell: (row: Row) => ReactNode;
+  /** Figures stand right. */
+  align?: 'right';
+  /** The server's name of this order; without one the column does not sort. */
+  sort?: string;
+  /** Hidden on screens narrower than this. */
+  from?: 'sm' | 'md' | 'lg';
+}
+
+export interface TableProps<Row> {
+  label: string;
+  columns: readonly Column<Row>[];
+  rows: readonly Row[];
+  rowId: (row: Row) => string | number;
+  /** Where a click on a row leads; the link is in one of its cells, for keyboards. */
+  rowTo?: (row: Row) => string;
+  /** `name` or `-name`, as the server writes it. */
+  sort?: string | undefined;
+  onSort?: (sort: string) => void;
+  /** In place of rows where there are none. */
+  empty?: ReactNode;
+}
+
+const FROM = { sm: 'max-sm:hidden', md: 'max-md:hidden', lg: 'max-lg:hidden' } as const;
+
+/** The one table. Sorting and paging are the server's, so that lists of any length stay quick. */
+export function Table<Row>({
+  label,
+  columns,
+  rows,
+  rowId,
+  rowTo,
+  sort,
+  onSort,
+  empty,
+}: TableProps<Row>) {
+  const navigate = useNavigate();
+  if (rows.length === 0 && empty !== undefined) return empty;
+  const height = recall('rows') === 'compact' ? 'h-8' : 'h-10';
+  const open = (event: MouseEvent<HTMLElement>, row: Row): void => {
+    if (rowTo && isPlainClick(event)) void navigate({ to: rowTo(row) });
+  };
+  return (
+    <div className="overflow-x-auto">
+      <table className="w-full border-collapse text-table" aria-label={label}>
+        <thead>
+          <tr className="border-b border-line">
+            {columns.map((column) => (
+              <HeaderCell key={column.id} column={column} sort={sort} onSort={onSort} />
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row) => (
+            <tr
+              key={rowId(row)}
+              onClick={(event) => open(event, row)}
+              className={`${height} border-b border-line last:border-b-0 hover:bg-bg ${rowTo ? 'cursor-pointer' : ''}`}
+            >
+              {columns.map((column) => (
+                <td key={column.id} className={cellClass(column)}>
+                  {column.cell(row)}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function cellClass<Row>({ align, from }: Column<Row>): string {
+  return `px-3 py-1.5 first:pl-4 last:pr-4 ${align === 'right' ? 'tabular text-right' : 'text-left'} ${from ? FROM[from] : ''}`;
+}
+
+/** Links, buttons and marked text in a row keep their own meaning. */
+function isPlainClick(event: MouseEvent<HTMLElement>): boolean {
+  const isOnControl =
+    event.target instanceof Element && event.target.closest('a,button,input,select,label') !== null;
+  return !isOnControl && !event.metaKey && !event.ctrlKey && String(getSelection()) === '';
+}
+
+function HeaderCell<Row>({
+  column,
+  sort,
+  onSort,
+}: {
+  column: Column<Row>;
+  sort: string | undefined;
+  onSort: ((sort: string) => void) | undefined;
+}) {
+  const { common } = useWords();
+  const { header, align, from } = column;
+  const isUp = column.sort !== undefined && sort === column.sort;
+  const isDown = column.sort !== undefined && sort === `-${column.sort}`;
+  const className = `h-9 px-3 first:pl-4 last:pr-4 text-tiny font-medium whitespace-nowrap text-text-3 ${align === 'right' ? 'text-right' : 'text-left'} ${from ? FROM[from] : ''}`;
+  if (column.sort === undefined || !onSort)
+    return (
+      <th scope="col" className={className}>
+        {header}
+      </th>
+    );
+  const name = column.sort;
+  return (
+    <th
+      scope="col"
+      aria-sort={isUp ? 'ascending' : isDown ? 'descending' : 'none'}
+      className={className}
+    >
+      <button
+        type="button"
+        title={common.sortBy(header)}
+        onClick={() => onSort(isDown ? name : `-${name}`)}
+        className="inline-flex items-center gap-1 rounded-sm hover:text-text"
+      >
+        {header}
+        {isUp && <ArrowUp aria-hidden className="size-3" />}
+        {isDown && <ArrowDown aria-hidden className="size-3" />}
+      </button>
+    </th>
+  );
+}

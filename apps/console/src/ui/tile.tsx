@@ -1,0 +1,30 @@
+import type { ReactNode } from 'react';
+
+/** At most four in a row. */
+export function Tiles({ children }: { children: ReactNode }) {
+  return (
+    <div className="grid grid-cols-2 gap-3 lg:grid-cols-4 [&>*]:min-w-0">{children}</div>
+  );
+}
+
+/** A figure with its label, what it says compared to before, and its course. */
+export function Tile({
+  label,
+  figure,
+  note,
+  children,
+}: {
+  label: string;
+  figure: ReactNode;
+  note?: ReactNode;
+  children?: ReactNode;
+}) {
+  return (
+    <section className="flex flex-col rounded-md border border-line bg-surface px-4 pt-3 pb-3.5">
+      <h2 className="text-table text-text-2">{label}</h2>
+      <p className="tabular mt-1 text-figure font-semibold tracking-tight">{figure}</p>
+      {note !== undefined && <p className="mt-0.5 text-table text-text-3">{note}</p>}
+      {children !== undefined && <div className="mt-auto pt-2">{children}</div>}
+    </section>
+  );
+}

@@ -1,0 +1,64 @@
+import { useEffect, useState } from 'react';
+import { useSpeech } from '../words/words.ts';
+import { useZone, type Zone } from './zone.tsx';
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+const STEP_MS = 15_000;
+
+/** The time on the reader's watch, every 15 seconds: enough for "3 minutes ago". */
+export function useNow(): number {
+  const [now, setNow] = useState(Date.now);
+  useEffect(() => {
+    const timer = setInterval(() => setNow(Date.now()), STEP_MS);
+    return () => clearInterval(timer);
+  }, []);
+  return now;
+}
+
+export function formatExact(at: string, { locale, zone }: { locale: string; zone: Zone }): string {
+  return new Intl.DateTimeFormat(locale, {
+    year: 'numeric',
+    month: 'short',
+    day: 'numeric',
+    hour: '2-digit',
+    minute: '2-digit',
+    second: '2-digit',
+    timeZoneName: 'short',
+    ...(zone === 'utc' && { timeZone: 'UTC' }),
+  }).format(new Date(at));
+}
+
+export function formatRelative(at: string, { locale, now }: { locale: string; now: number }): string {
+  const format = new Intl.RelativeTimeFormat(locale, { numeric: 'auto' });
+  const distance = new Date(at).getTime() - now;
+  const size = Math.abs(distance);
+  if (size < MINUTE) return format.format(Math.round(distance / 1000), 'second');
+  if (size < HOUR) return format.format(Math.round(distance / MINUTE), 'minute');
+  if (size < DAY) return format.format(Math.round(distance / HOUR), 'hour');
+  return format.format(Math.round(distance / DAY), 'day');
+}
+
+/** "3 minutes ago", for lists; the exact time on hover. */
+export function Ago({ at }: { at: string }) {
+  const { locale } = useSpeech();
+  const { zone } = useZone();
+  const now = useNow();
+  return (
+    <time dateTime={at} title={formatExact(at, { locale, zone })} className="whitespace-nowrap">
+      {formatRelative(at, { locale, now: Math.max(now, Date.now() - STEP_MS) })}
+    </time>
+  );
+}
+
+/** The exact time with its zone, for pages. */
+export function Exact({ at }: { at: string }) {
+  const { locale } = useSpeech();
+  const { zone } = useZone();
+  return (
+    <time dateTime={at} title={at} className="tabular">
+      {formatExact(at, { locale, zone })}
+    </time>
+  );
+}

@@ -1,0 +1,33 @@
+import path from 'node:path';
+import tailwindcss from '@tailwindcss/vite';
+import react from '@vitejs/plugin-react';
+import { defineConfig } from 'vite';
+import { precompress } from './precompress.ts';
+
+const root = import.meta.dirname;
+/** Where `npm run dev` finds the running installation. */
+const gateway = process.env.TOLLGATE_ADDRESS ?? 'http://127.0.0.1:8080';
+
+export default defineConfig(({ command }) => ({
+  root,
+  // Relative, so that the same files work under any path: index.html names the base when it is served.
+  base: command === 'build' ? './' : '/',
+  plugins: [react(), tailwindcss(), precompress()],
+  resolve: {
+    alias: {
+      '@tollgate/admin-client': path.join(root, '../../libs/admin-client/src/index.ts'),
+    },
+  },
+  build: {
+    outDir: path.join(root, 'dist/web'),
+    emptyOutDir: true,
+    target: 'es2022',
+    // The content policy allows no data: addresses.
+    assetsInlineLimit: 0,
+    reportCompressedSize: false,
+  },
+  server: {
+    host: '127.0.0.1',
+    proxy: { '/admin-api': gateway, '/v1': gateway },
+  },
+}));
