@@ -26,6 +26,11 @@ done
 for folder in apps/*; do
   if [ "$folder" != "apps/$app" ]; then rm -rf "${target:?}/$folder"; fi
 done
+# The control plane serves the console; of it, only what was built is needed.
+if [ "$app" = control-plane ]; then
+  mkdir -p "$target/apps/console/dist"
+  cp -R apps/console/dist/web "$target/apps/console/dist/web"
+fi
 rm -rf "$target/tests" "$target/tools" "$target/bench"
 mkdir -p "$target/deploy"
 cp deploy/healthcheck.mjs "$target/deploy/"

@@ -135,6 +135,16 @@ test('streams through the front door without buffering', () => {
   expect(read('deploy/caddy/Caddyfile')).toContain('flush_interval -1');
 });
 
+test('the image of the control plane contains the console it serves', () => {
+  expect(dockerfile).toMatch(/pnpm --filter @tollgate\/console build$/m);
+  const pack = read('deploy/pack.sh');
+  expect(pack).toContain('cp -R apps/console/dist/web "$target/apps/console/dist/web"');
+  // After the folders of other apps are removed, or it would be among them.
+  expect(pack.indexOf('apps/console/dist/web')).toBeGreaterThan(
+    pack.indexOf('rm -rf "${target:?}/$folder"'),
+  );
+});
+
 test('pins every image, to the Node and pnpm the bootstrap pins, and runs the apps as nobody special', () => {
   const images = [
     ...services.filter(([, { build }]) => !build).map(([, { image }]) => image),

@@ -37,7 +37,10 @@ const admin = createRoute({
 });
 
 /** A page is loaded when its link is pointed at; its data start loading then, too, and are not waited for: the page shows what it has. */
-function routeOf({ path, load }: PageEntry, parent: () => typeof root | typeof shell | typeof admin) {
+function routeOf(
+  { path, load }: PageEntry,
+  parent: () => typeof root | typeof shell | typeof admin,
+) {
   return createRoute({
     getParentRoute: parent as () => typeof root,
     path,

@@ -26,8 +26,8 @@ export function exportAddress(
   path: '/admin-api/usage/logs' | '/admin-api/usage/statistics' | '/admin-api/wallet/logs',
   query: Readonly<Record<string, string | number | undefined>>,
 ): string {
-  const pairs = Object.entries({ ...query, format: 'csv' }).flatMap(([name, value]) =>
-    value === undefined ? [] : [[name, String(value)]],
+  const pairs = Object.entries<string | number | undefined>({ ...query, format: 'csv' }).flatMap(
+    ([name, value]) => (value === undefined ? [] : [[name, String(value)]]),
   );
   return `${GATEWAY}${path}?${new URLSearchParams(pairs).toString()}`;
 }

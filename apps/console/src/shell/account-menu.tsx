@@ -47,10 +47,7 @@ export function AccountMenu({ me, isWide = false }: { me: Me; isWide?: boolean }
             </Menu.Group>
             <Menu.Group>
               <Menu.GroupLabel className={HEADING}>{shell.language}</Menu.GroupLabel>
-              <Menu.RadioGroup
-                value={language}
-                onValueChange={(value: Language) => choose(value)}
-              >
+              <Menu.RadioGroup value={language} onValueChange={(value: Language) => choose(value)}>
                 {Object.entries(LANGUAGES).map(([id, name]) => (
                   <Choice key={id} value={id} label={name} />
                 ))}

@@ -95,13 +95,7 @@ function NavLink({
 }
 
 /** Two hats, one application. */
-function HatSwitch({
-  isAdminHat,
-  onGo,
-}: {
-  isAdminHat: boolean;
-  onGo: (() => void) | undefined;
-}) {
+function HatSwitch({ isAdminHat, onGo }: { isAdminHat: boolean; onGo: (() => void) | undefined }) {
   const { shell } = useWords();
   const hats = [
     { to: paths.home(), label: shell.myAccount, isOn: !isAdminHat },
@@ -133,5 +127,12 @@ function HatLink({ isAdminHat }: { isAdminHat: boolean }) {
   const item = isAdminHat ? userItems[0] : adminItems[0];
   if (!item) return null;
   const label = isAdminHat ? shell.myAccount : shell.administration;
-  return <NavLink item={{ ...item, label: () => label }} isActive={false} text="sr-only" onGo={undefined} />;
+  return (
+    <NavLink
+      item={{ ...item, label: () => label }}
+      isActive={false}
+      text="sr-only"
+      onGo={undefined}
+    />
+  );
 }

@@ -12,7 +12,7 @@ function chosenTheme(): Theme {
 }
 
 /** What is on screen; charts draw with its colours. */
-export function shownTheme(): 'light' | 'dark' {
+function shownTheme(): 'light' | 'dark' {
   return document.documentElement.dataset.theme === 'dark' ? 'dark' : 'light';
 }
 

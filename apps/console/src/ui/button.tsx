@@ -11,7 +11,8 @@ const SIZES = { medium: 'h-8 px-3 text-body', small: 'h-7 px-2 text-table' } as 
 const LOOKS: Readonly<Record<ButtonLook, string>> = {
   primary: 'border-transparent bg-accent text-on-accent not-aria-disabled:hover:bg-accent-strong',
   secondary: 'border-line-strong bg-surface text-text not-aria-disabled:hover:bg-sunken',
-  quiet: 'border-transparent text-text-2 not-aria-disabled:hover:bg-sunken not-aria-disabled:hover:text-text',
+  quiet:
+    'border-transparent text-text-2 not-aria-disabled:hover:bg-sunken not-aria-disabled:hover:text-text',
   danger: 'border-line-strong bg-surface text-bad not-aria-disabled:hover:bg-bad-soft',
 };
 

@@ -1,7 +1,7 @@
 import { AlertDialog } from '@base-ui/react/alert-dialog';
 import { Dialog as Base } from '@base-ui/react/dialog';
 import { X } from 'lucide-react';
-import { useRef, useState, type ReactNode } from 'react';
+import { useState, type ReactNode } from 'react';
 import { useWords } from '../words/words.ts';
 import { Button } from './button.tsx';
 
@@ -30,14 +30,14 @@ export function Dialog({
   children,
 }: DialogProps) {
   const { common } = useWords();
-  const isChanged = useRef(false);
+  const [isChanged, setChanged] = useState(false);
   const [isAsking, setAsking] = useState(false);
   const close = (): void => {
-    isChanged.current = false;
+    setChanged(false);
     setAsking(false);
     onClose();
   };
-  const askToClose = (): void => (isChanged.current ? setAsking(true) : close());
+  const askToClose = (): void => (isChanged ? setAsking(true) : close());
   return (
     <Base.Root open={isOpen} onOpenChange={(open) => !open && askToClose()}>
       <Base.Portal>
@@ -60,7 +60,7 @@ export function Dialog({
             </Base.Close>
           </header>
           <div className="overflow-y-auto px-5 py-4">
-            {children({ close, markChanged: () => void (isChanged.current = true) })}
+            {children({ close, markChanged: () => setChanged(true) })}
           </div>
         </Base.Popup>
       </Base.Portal>
@@ -84,7 +84,9 @@ function AskUnsaved({
       <AlertDialog.Portal>
         <AlertDialog.Backdrop className={VEIL} />
         <AlertDialog.Popup className={`${POPUP} ${WIDTHS.narrow} gap-3 p-5`}>
-          <AlertDialog.Title className="text-lead font-semibold">{common.unsaved}</AlertDialog.Title>
+          <AlertDialog.Title className="text-lead font-semibold">
+            {common.unsaved}
+          </AlertDialog.Title>
           <AlertDialog.Description className="text-text-2">
             {common.unsavedDetail}
           </AlertDialog.Description>

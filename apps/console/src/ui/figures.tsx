@@ -12,9 +12,7 @@ export function Money({ amount, currency }: { amount: string; currency: string }
 /** An amount in a column whose heading names the currency; `digits` are the most that the column shows. */
 export function Amount({ amount, digits }: { amount: string; digits: number }) {
   const { locale } = useSpeech();
-  return (
-    <span className="tabular whitespace-pre">{formatAmount(amount, { locale, digits })}</span>
-  );
+  return <span className="tabular whitespace-pre">{formatAmount(amount, { locale, digits })}</span>;
 }
 
 /** A count, short where it is large; the whole number on hover, to screen readers and in copies. */

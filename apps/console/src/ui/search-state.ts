@@ -1,13 +1,30 @@
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useMemo } from 'react';
-import type { z } from 'zod/mini';
+import * as z from 'zod/mini';
 import type { Search } from '../search.ts';
 
+export { z };
+
+/** A field of an address that may be absent; what is not understood counts as absent. */
+export function optional<Schema extends z.ZodMiniType>(schema: Schema) {
+  const { catch: fallBack } = z;
+  return fallBack(z.optional(schema), undefined);
+}
+
+/** A field with a value where the address names none, or one that is not understood. */
+export function withDefault<Schema extends z.ZodMiniType>(schema: Schema, value: z.output<Schema>) {
+  const { catch: fallBack } = z;
+  return fallBack(schema, value as never);
+}
+
+/** The page of a list, from 1. */
+export const pageNumber = withDefault(z.coerce.number().check(z.int(), z.positive()), 1);
+
 /**
- * What the address says, read by a schema whose every field has a fallback (`z.catch`), and a function that changes some of it.
+ * What the address says, read by a schema whose every field has a fallback (`optional`, `withDefault`), and a function that changes some of it.
  * Filters, range, sort, page and open tab live here, so that a copied address shows another person the same view.
  */
-export function useSearchState<Schema extends z.ZodMiniType<unknown, unknown>>(
+export function useSearchState<Schema extends z.ZodMiniType>(
   schema: Schema,
 ): [z.output<Schema>, (patch: Search) => void] {
   const raw: unknown = useSearch({ strict: false });

@@ -57,7 +57,11 @@ export function Skeleton({ rows = 3, className = '' }: { rows?: number; classNam
     return () => clearTimeout(timer);
   }, []);
   return (
-    <div role="status" aria-label={common.loading} className={`flex flex-col gap-3 p-4 ${className}`}>
+    <div
+      role="status"
+      aria-label={common.loading}
+      className={`flex flex-col gap-3 p-4 ${className}`}
+    >
       {Array.from({ length: rows }, (_, row) => (
         <div key={row} className={isShown ? 'skeleton h-5' : 'h-5'} />
       ))}

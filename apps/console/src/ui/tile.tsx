@@ -2,9 +2,7 @@ import type { ReactNode } from 'react';
 
 /** At most four in a row. */
 export function Tiles({ children }: { children: ReactNode }) {
-  return (
-    <div className="grid grid-cols-2 gap-3 lg:grid-cols-4 [&>*]:min-w-0">{children}</div>
-  );
+  return <div className="grid grid-cols-2 gap-3 lg:grid-cols-4 [&>*]:min-w-0">{children}</div>;
 }
 
 /** A figure with its label, what it says compared to before, and its course. */

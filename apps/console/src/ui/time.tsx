@@ -30,7 +30,10 @@ export function formatExact(at: string, { locale, zone }: { locale: string; zone
   }).format(new Date(at));
 }
 
-export function formatRelative(at: string, { locale, now }: { locale: string; now: number }): string {
+export function formatRelative(
+  at: string,
+  { locale, now }: { locale: string; now: number },
+): string {
   const format = new Intl.RelativeTimeFormat(locale, { numeric: 'auto' });
   const distance = new Date(at).getTime() - now;
   const size = Math.abs(distance);
@@ -47,7 +50,7 @@ export function Ago({ at }: { at: string }) {
   const now = useNow();
   return (
     <time dateTime={at} title={formatExact(at, { locale, zone })} className="whitespace-nowrap">
-      {formatRelative(at, { locale, now: Math.max(now, Date.now() - STEP_MS) })}
+      {formatRelative(at, { locale, now })}
     </time>
   );
 }

@@ -1,5 +1,5 @@
 import { access } from './en/access.ts';
-import { common } from './en/common.ts';
+import { common } from './en/general.ts';
 import { failures } from './en/failures.ts';
 import { shell } from './en/shell.ts';
 

@@ -1,19 +1,18 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
-import { z } from 'zod/mini';
 import { signIn } from '../../api/session.ts';
 import { paths } from '../../paths.ts';
 import { TextLink } from '../../ui/button.tsx';
 import { TextField } from '../../ui/field.tsx';
 import { ActForm } from '../../ui/form.tsx';
-import { useSearchState } from '../../ui/search-state.ts';
+import { optional, useSearchState, z } from '../../ui/search-state.ts';
 import { useWords } from '../../words/words.ts';
 import { AccessFrame } from './access-frame.tsx';
 import { PasswordField } from './password-field.tsx';
 
 /** `next` is a path of the console, never another site. */
 const search = z.object({
-  next: z.catch(z.optional(z.string().check(z.regex(/^\/(?![/\\])/))), undefined),
+  next: optional(z.string().check(z.regex(/^\/(?![/\\])/))),
 });
 
 export function Page() {

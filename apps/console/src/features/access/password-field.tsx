@@ -30,10 +30,7 @@ export function PasswordField({
         className="pr-9"
       />
       <span className="absolute top-[26px] right-0.5">
-        <IconButton
-          label={isShown ? access.hide : access.show}
-          onClick={() => setShown(!isShown)}
-        >
+        <IconButton label={isShown ? access.hide : access.show} onClick={() => setShown(!isShown)}>
           {isShown ? (
             <EyeOff aria-hidden className="size-4" />
           ) : (

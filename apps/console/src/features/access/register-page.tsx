@@ -30,12 +30,7 @@ export function Page() {
           autoComplete="username"
           required
         />
-        <PasswordField
-          name="password"
-          label={access.password}
-          help={access.passwordHelp}
-          isNew
-        />
+        <PasswordField name="password" label={access.password} help={access.passwordHelp} isNew />
       </ActForm>
       <p className="mt-5 border-t border-line pt-4 text-text-2">
         {access.haveAccount} <TextLink to={paths.login()}>{access.signIn}</TextLink>

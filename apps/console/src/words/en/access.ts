@@ -6,7 +6,8 @@ export const access = {
   noAccount: 'No account yet?',
   register: 'Register',
   registerTitle: 'Ask for an account',
-  registerPurpose: 'An administrator approves new accounts. Afterwards you can sign in with what you choose here.',
+  registerPurpose:
+    'An administrator approves new accounts. Afterwards you can sign in with what you choose here.',
   usernameHelp: 'Letters, digits, dot, dash and underscore.',
   passwordHelp: 'At least 8 characters; a sentence is easy to remember.',
   haveAccount: 'Already registered?',

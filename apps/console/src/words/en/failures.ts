@@ -9,7 +9,8 @@ export const failures = {
   notFoundHelp: 'It may have been deleted, or the address is incomplete.',
   goHome: 'Go to the overview',
   pageBroke: 'This page stopped working',
-  pageBrokeHelp: 'Your data is safe. Load the page again; if it happens again, tell an administrator what you did.',
+  pageBrokeHelp:
+    'Your data is safe. Load the page again; if it happens again, tell an administrator what you did.',
   reload: 'Load again',
   codes: {
     invalid_request: 'Something entered is not valid',
@@ -27,7 +28,8 @@ export const failures = {
     forbidden: 'This account may not do this',
     not_found: 'There is nothing at this address',
     insufficient_funds: 'The wallet does not hold enough money',
-    payments_not_configured: 'No payment provider is set up; an administrator can credit the wallet',
+    payments_not_configured:
+      'No payment provider is set up; an administrator can credit the wallet',
     payment_provider_failed: 'The payment provider does not answer; nothing was charged',
     balance_limit: 'The wallet would hold more than it can',
     already_subscribed: 'You are already subscribed to this model',

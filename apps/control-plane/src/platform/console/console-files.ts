@@ -31,10 +31,7 @@ const TYPES: Readonly<Record<string, string>> = {
 const HASHED_FOLDER = 'assets/';
 
 /** Beside this app in a checkout and in an image alike. */
-export const BUILT_CONSOLE = path.resolve(
-  import.meta.dirname,
-  '../../../../console/dist/web',
-);
+export const BUILT_CONSOLE = path.resolve(import.meta.dirname, '../../../../console/dist/web');
 
 /** Undefined where no console was built: the interface works without one. */
 export function readConsole(folder: string): ConsoleFiles | undefined {

@@ -46,18 +46,17 @@ function ask(
 ): Promise<Raw> {
   const { hostname, port } = new URL(plane.url);
   return new Promise((resolve, reject) => {
-    request(
-      { hostname, port, path: target, method, headers: { ...headers } },
-      async (answer) => {
-        const chunks: Buffer[] = [];
-        for await (const chunk of answer) chunks.push(chunk);
+    request({ hostname, port, path: target, method, headers: { ...headers } }, (answer) => {
+      const chunks: Buffer[] = [];
+      answer.on('data', (chunk: Buffer) => chunks.push(chunk));
+      answer.on('end', () =>
         resolve({
           status: answer.statusCode,
           headers: answer.headers,
           body: Buffer.concat(chunks),
-        });
-      },
-    )
+        }),
+      );
+    })
       .on('error', reject)
       .end();
   });

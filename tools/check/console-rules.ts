@@ -1,0 +1,61 @@
+/** House rules of apps/console that no linter knows. Pure: a file's path and text in, what is wrong out. */
+export interface Source {
+  /** Below apps/console/src. */
+  path: string;
+  text: string;
+}
+
+interface Rule {
+  name: string;
+  /** Files that may. */
+  except: RegExp;
+  /** Each match is one violation; the pattern matches what is not a comment. */
+  pattern: RegExp;
+}
+
+const RULES: readonly Rule[] = [
+  {
+    name: 'no request outside api/',
+    except: /^api\//,
+    pattern: /\b(?:fetch|XMLHttpRequest|EventSource|WebSocket|sendBeacon)\s*\(/g,
+  },
+  {
+    name: 'no address outside paths.ts',
+    except: /^(paths|routes)\.ts$|^api\//,
+    pattern: /\b(?:to|href|next)\s*[=:]\s*\{?\s*["'`]\/(?!["'`]?\s*\))/g,
+  },
+  {
+    name: 'no colour outside tokens.css',
+    except: /^tokens\.css$/,
+    pattern:
+      /#(?:[0-9a-f]{8}|[0-9a-f]{6}|[0-9a-f]{3,4})\b|\b(?:rgba?|hsla?|oklch|oklab|lab|lch|hwb|color)\(/gi,
+  },
+  {
+    name: 'no words outside the catalogue',
+    except: /^words\//,
+    // Text between tags, and the attributes that people read or hear.
+    pattern:
+      />[^<>{}=;()]*\p{L}{2}[^<>{}=;()]*<\/|\b(?:aria-label|placeholder|title|alt|label)="[^"]*\p{L}{2}[^"]*"/gu,
+  },
+  {
+    name: 'no style in markup',
+    except: /^$/,
+    pattern: /\bdangerouslySetInnerHTML\b|\.innerHTML\s*=|<style[\s>]/g,
+  },
+];
+
+/** Words that are the same in every language. */
+const NAMES =
+  /^(?:>\s*)?(?:Tollgate|Ctrl K|UTC|curl|OpenAI|Anthropic|JSON|CSV|API|Python|Node\.js)(?:\s*<\/)?$/;
+
+export function judge({ path, text }: Source): string[] {
+  const code = text.replaceAll(/\/\*[\s\S]*?\*\/|(?<![:"'`\w])\/\/.*$/gm, '');
+  return RULES.filter(({ except }) => !except.test(path)).flatMap(({ name, pattern }) =>
+    [...code.matchAll(pattern)]
+      .map(([match]) => match.trim())
+      .filter((match) => !NAMES.test(match))
+      .map((match) => `${path}: ${name}: ${match}`),
+  );
+}
+
+export const RULE_NAMES = RULES.map(({ name }) => name);
