@@ -44,6 +44,12 @@ export const REFUSALS = {
     message: 'This model has no route for this protocol.',
     vendorCode: 'unsupported_protocol',
   },
+  input_unbounded: {
+    error: 'unsupported',
+    message:
+      'This model cannot take documents, files or tools of the provider until an administrator sets its context_window or unbounded_input_tokens.',
+    vendorCode: 'input_unbounded',
+  },
   body_too_large: { error: 'request_too_large', message: 'The request body is too large.' },
   unsupported_encoding: {
     error: 'unsupported_media_type',

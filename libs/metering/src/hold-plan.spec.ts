@@ -1,7 +1,13 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { chargeOf } from './charge.ts';
-import { affordableOutput, affordableText, planHold, type HoldRequest } from './hold-plan.ts';
+import {
+  affordableOutput,
+  affordableText,
+  isPromptBounded,
+  planHold,
+  type HoldRequest,
+} from './hold-plan.ts';
 
 const weight = fc.integer({ min: 0, max: 20_000_000 });
 const holdRequest: fc.Arbitrary<HoldRequest> = fc.record({
@@ -14,12 +20,16 @@ const holdRequest: fc.Arbitrary<HoldRequest> = fc.record({
       messageCount: fc.nat(200),
       imageCount: fc.nat(5),
       unboundedInputs: fc.nat(3),
+      serverToolUses: fc.nat(2),
+      otherBytes: fc.nat(100),
+      predictedBytes: fc.nat(100),
     }),
   }),
   model: fc.record({
     kind: fc.constantFrom('chat' as const, 'embedding' as const),
     max_output_tokens: fc.option(fc.integer({ min: 1, max: 200_000 }), { nil: null }),
     unbounded_input_tokens: fc.option(fc.nat(100_000), { nil: null }),
+    context_window: fc.option(fc.integer({ min: 1, max: 400_000 }), { nil: null }),
   }),
   price: fc.record({
     weight_input: weight,
@@ -35,12 +45,26 @@ const PLAIN = {
   weight_cache_read: 1_000_000,
   weight_cache_write: 1_000_000,
 };
-const CHAT = { kind: 'chat' as const, max_output_tokens: null, unbounded_input_tokens: null };
+const CHAT = {
+  kind: 'chat' as const,
+  context_window: null,
+  max_output_tokens: null,
+  unbounded_input_tokens: null,
+};
+const PROMPT = {
+  textBytes: 100,
+  messageCount: 2,
+  imageCount: 0,
+  unboundedInputs: 0,
+  serverToolUses: 0,
+  otherBytes: 0,
+  predictedBytes: 0,
+};
 const ask = (change: Partial<HoldRequest['ask']> = {}): HoldRequest['ask'] => ({
   isStream: false,
   outputLimit: null,
   choices: 1,
-  prompt: { textBytes: 100, messageCount: 2, imageCount: 0, unboundedInputs: 0 },
+  prompt: PROMPT,
   ...change,
 });
 
@@ -110,19 +134,62 @@ describe('planHold', () => {
     expect(planHold({ ask: ask(), model: CHAT, price }).promptBound).toBe(165);
   });
 
-  test('adds the surcharge of the model for each input without a bound, and says when there is none', () => {
-    const prompt = { textBytes: 100, messageCount: 2, imageCount: 0, unboundedInputs: 2 };
-    expect(
-      planHold({
-        ask: ask({ prompt }),
-        model: { ...CHAT, unbounded_input_tokens: 1000 },
-        price: PLAIN,
-      }),
-    ).toMatchObject({ promptBound: 2132, besideTextTokens: 2032 });
-    expect(planHold({ ask: ask({ prompt }), model: CHAT, price: PLAIN })).toMatchObject({
-      promptBound: 132,
-      bounds: { promptTokens: null },
+  test('adds the surcharge of the model for each input without a bound, at most what the context window reads', () => {
+    const prompt = { ...PROMPT, unboundedInputs: 2 };
+    const model = { ...CHAT, unbounded_input_tokens: 1000 };
+    expect(planHold({ ask: ask({ prompt }), model, price: PLAIN })).toMatchObject({
+      promptBound: 2132,
+      besideTextTokens: 2032,
     });
+    expect(
+      planHold({ ask: ask({ prompt }), model: { ...model, context_window: 1_500 }, price: PLAIN }),
+    ).toMatchObject({ promptBound: 1_500, besideTextTokens: 1_400 });
+  });
+
+  test('holds the whole context window once for inputs without a bound, and once more for each round of a tool of the provider', () => {
+    const model = { ...CHAT, context_window: 200_000 };
+    const held = (change: object): number =>
+      planHold({ ask: ask({ prompt: { ...PROMPT, ...change } }), model, price: PLAIN }).promptBound;
+    expect(held({})).toBe(132);
+    expect(held({ unboundedInputs: 1 })).toBe(200_000);
+    expect(held({ unboundedInputs: 5 })).toBe(200_000);
+    expect(held({ serverToolUses: 3 })).toBe(800_000);
+  });
+
+  test('knows whether a prompt can be bounded at all', () => {
+    const bounded = (change: object, model: object): boolean =>
+      isPromptBounded({
+        ask: ask({ prompt: { ...PROMPT, ...change } }),
+        model: { ...CHAT, ...model },
+      });
+    expect(bounded({}, {})).toBe(true);
+    for (const change of [{ unboundedInputs: 1 }, { serverToolUses: 1 }]) {
+      expect(bounded(change, {})).toBe(false);
+      expect(bounded(change, { context_window: 10 })).toBe(true);
+      expect(bounded(change, { unbounded_input_tokens: 0 })).toBe(true);
+    }
+  });
+
+  test('holds other bytes as a token each, and predicted output as output', () => {
+    expect(
+      planHold({ ask: ask({ prompt: { ...PROMPT, otherBytes: 50 } }), model: CHAT, price: PLAIN }),
+    ).toMatchObject({ promptBound: 182 });
+    const price = { ...PLAIN, weight_output: 5_000_000 };
+    const prompt = { ...PROMPT, predictedBytes: 10 };
+    expect(planHold({ ask: ask({ prompt }), model: CHAT, price })).toMatchObject({
+      promptBound: 182,
+      bounds: { outputTokens: 4_106 },
+    });
+  });
+
+  test('a request without a limit gets the default of its model', () => {
+    const model = { ...CHAT, default_output_tokens: 700 };
+    expect(planHold({ ask: ask(), model, price: PLAIN }).outputLimit).toBe(700);
+    expect(planHold({ ask: ask({ outputLimit: 900 }), model, price: PLAIN }).outputLimit).toBe(900);
+    expect(
+      planHold({ ask: ask(), model: { ...model, max_output_tokens: 50 }, price: PLAIN })
+        .outputLimit,
+    ).toBe(50);
   });
 
   test('a report is judged by the whole request: text in a place nobody counted must not make it incredible, and so free', () => {

@@ -3,7 +3,7 @@ import type { SnapshotModel } from '@tollgate/snapshot';
 import type { ChargeWeights } from './charge.ts';
 
 const MICRO = 1_000_000n;
-/** Chat without a limit of its own gets this many. Clamped to the model's maximum like any other. */
+/** Of a request without a limit of its own, where the model has no default. Clamped to the model's maximum like any other. */
 const OUTPUT_LIMIT_DEFAULT = 4_096;
 /** Roles, separators and names the provider's template puts around each message. */
 const TOKENS_PER_MESSAGE = 16;
@@ -19,14 +19,37 @@ export interface HoldFacts {
   outputLimit: number | null;
   /** `n`. */
   choices: number;
-  prompt: { textBytes: number; messageCount: number; imageCount: number; unboundedInputs: number };
+  prompt: PromptSize;
   /** The request as it came. */
   raw?: { readonly byteLength: number };
 }
 
+export interface PromptSize {
+  textBytes: number;
+  messageCount: number;
+  imageCount: number;
+  /** Inputs that no byte of the request bounds. */
+  unboundedInputs: number;
+  /** Rounds in which tools of the provider may add input. */
+  serverToolUses: number;
+  /** Bytes beside the text, each at most a token. */
+  otherBytes: number;
+  /** Bytes beside the text that may be billed as output, each at most a token. */
+  predictedBytes: number;
+}
+
+export type ModelSize = Pick<
+  SnapshotModel,
+  | 'kind'
+  | 'context_window'
+  | 'default_output_tokens'
+  | 'max_output_tokens'
+  | 'unbounded_input_tokens'
+>;
+
 export interface HoldRequest {
   ask: HoldFacts;
-  model: Pick<SnapshotModel, 'kind' | 'max_output_tokens' | 'unbounded_input_tokens'>;
+  model: ModelSize;
   price: ChargeWeights;
   /** Default 4,096. */
   sliceOutputTokens?: number;
@@ -70,9 +93,9 @@ export interface UsageBounds {
 export function planHold(request: HoldRequest): HoldPlan {
   const { ask, price, sliceOutputTokens = SLICE_OUTPUT_TOKENS } = request;
   const promptTokens = promptTokensOf(request);
+  const promptMicros = promptMicrosOf(request);
   const outputLimit = outputLimitOf(request);
   const outputTokens = BigInt(outputLimit) * BigInt(ask.choices);
-  const promptMicros = promptTokens * dearestInput(price);
   const outputMicros = (tokens: bigint): bigint => tokens * BigInt(price.weight_output);
   const slice = smaller(BigInt(sliceOutputTokens), outputTokens);
   const firstTokens = smaller(BigInt(ask.choices), outputTokens);
@@ -82,14 +105,14 @@ export function planHold(request: HoldRequest): HoldPlan {
     minTokens: chargedCeil(promptMicros + outputMicros(firstTokens)),
     outputLimit,
     promptBound: chargedCeil(promptMicros),
-    besideTextTokens: saturate(besideTextOf(request)),
+    besideTextTokens: saturate(larger(promptTokens - textTokensOf(request), 0n)),
     sliceTokens: chargedCeil(outputMicros(slice)),
     boundTokens,
     bounds: {
       promptTokens: isPromptBounded(request)
         ? Math.max(saturate(promptTokens), ask.raw?.byteLength ?? 0)
         : null,
-      outputTokens: saturate(outputTokens),
+      outputTokens: saturate(outputTokens + BigInt(ask.prompt.predictedBytes)),
     },
   };
 }
@@ -102,8 +125,7 @@ export function affordableOutput(request: HoldRequest, grantedTokens: number): n
   const planned = outputLimitOf(request);
   const microsPerStep = BigInt(request.ask.choices) * BigInt(request.price.weight_output);
   if (microsPerStep === 0n) return planned;
-  const left =
-    BigInt(grantedTokens) * MICRO - promptTokensOf(request) * dearestInput(request.price);
+  const left = BigInt(grantedTokens) * MICRO - promptMicrosOf(request);
   return left <= 0n ? 0 : Math.min(planned, saturate(divideFloor(left, microsPerStep)));
 }
 
@@ -116,36 +138,74 @@ export function affordableText(request: HoldRequest, chargedTokens: number): num
   );
   const left = BigInt(chargedTokens) * MICRO - firstTokens * BigInt(price.weight_output);
   const microsPerToken = dearestInput(price);
-  if (microsPerToken === 0n) return left < 0n ? -1 : Infinity;
-  return Number(
-    divideFloor(left, microsPerToken) - promptTokensOf({ ...request, exactTextTokens: 0 }),
+  const least = promptMicrosOf({ ...request, exactTextTokens: 0 });
+  if (microsPerToken === 0n || left >= mostPromptMicrosOf(request))
+    return left < least ? -1 : Infinity;
+  return left < least ? -1 : Number(divideFloor(left - least, microsPerToken));
+}
+
+/** False where the model says neither how large its context window is nor what an input without a bound may cost: nothing could be held for it. */
+export function isPromptBounded({
+  ask: { prompt },
+  model,
+}: Pick<HoldRequest, 'ask' | 'model'>): boolean {
+  return (
+    prompt.unboundedInputs + prompt.serverToolUses === 0 ||
+    model.unbounded_input_tokens !== null ||
+    model.context_window !== null
   );
 }
 
+/** The dearest class of input stands for the whole prompt; predicted output that is not used is billed as output. */
+function promptMicrosOf(request: HoldRequest): bigint {
+  const { ask, price } = request;
+  return (
+    promptTokensOf(request) * dearestInput(price) +
+    BigInt(ask.prompt.predictedBytes) * BigInt(price.weight_output)
+  );
+}
+
+/** Whatever a request reads beside its own bytes, a round cannot read more than the context window. */
 function promptTokensOf(request: HoldRequest): bigint {
-  const { ask, exactTextTokens } = request;
-  return (
-    BigInt(Math.min(ask.prompt.textBytes, exactTextTokens ?? ask.prompt.textBytes)) +
-    besideTextOf(request)
-  );
+  const window = windowTokensOf(request);
+  const sent = textTokensOf(request) + besideTextOf(request);
+  if (window === null) return sent;
+  return request.model.unbounded_input_tokens === null ? window : smaller(sent, window);
 }
 
-function besideTextOf({ ask: { prompt }, model }: Pick<HoldRequest, 'ask' | 'model'>): bigint {
+/** All that the rounds of a request may read; null where its own bytes bound it, or the window is not known. */
+function windowTokensOf({ ask: { prompt }, model }: HoldRequest): bigint | null {
+  if (prompt.unboundedInputs + prompt.serverToolUses === 0 || model.context_window === null)
+    return null;
+  return BigInt(model.context_window) * BigInt(1 + prompt.serverToolUses);
+}
+
+/** What a text without end would be held with: finite only where the window bounds it. */
+function mostPromptMicrosOf(request: HoldRequest): bigint {
+  const { prompt } = request.ask;
+  const endless = { ...prompt, textBytes: Number.MAX_SAFE_INTEGER };
+  const { exactTextTokens: _, ...rest } = request;
+  return promptMicrosOf({ ...rest, ask: { ...request.ask, prompt: endless } });
+}
+
+function textTokensOf({ ask: { prompt }, exactTextTokens }: HoldRequest): bigint {
+  return BigInt(Math.min(prompt.textBytes, exactTextTokens ?? prompt.textBytes));
+}
+
+function besideTextOf({ ask: { prompt }, model }: HoldRequest): bigint {
   return (
+    BigInt(prompt.otherBytes) +
     BigInt(prompt.messageCount) * BigInt(TOKENS_PER_MESSAGE) +
     BigInt(prompt.imageCount) * BigInt(TOKENS_PER_IMAGE_MAX) +
-    BigInt(prompt.unboundedInputs) * BigInt(model.unbounded_input_tokens ?? 0)
+    BigInt(prompt.unboundedInputs + prompt.serverToolUses) *
+      BigInt(model.unbounded_input_tokens ?? 0)
   );
-}
-
-function isPromptBounded({ ask, model }: HoldRequest): boolean {
-  return ask.prompt.unboundedInputs === 0 || model.unbounded_input_tokens !== null;
 }
 
 function outputLimitOf({ ask, model }: HoldRequest): number {
   if (model.kind === 'embedding') return 0;
   return Math.min(
-    ask.outputLimit ?? OUTPUT_LIMIT_DEFAULT,
+    ask.outputLimit ?? model.default_output_tokens ?? OUTPUT_LIMIT_DEFAULT,
     model.max_output_tokens ?? Number.MAX_SAFE_INTEGER,
   );
 }
@@ -160,6 +220,10 @@ function chargedCeil(microTokens: bigint): number {
 
 function saturate(value: bigint): number {
   return Number(smaller(value, BigInt(Number.MAX_SAFE_INTEGER)));
+}
+
+function larger(one: bigint, other: bigint): bigint {
+  return one > other ? one : other;
 }
 
 function smaller(one: bigint, other: bigint): bigint {

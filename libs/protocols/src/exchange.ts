@@ -1,4 +1,5 @@
 import type { TokenUsage } from '@tollgate/contracts';
+import type { FoundField } from './fields/found-field.ts';
 import type { JsonLayout } from './json/json-layout.ts';
 
 /** Protocol the client speaks; names the endpoint. */
@@ -13,6 +14,8 @@ export interface Ask {
   layout: JsonLayout;
   body: Readonly<Record<string, unknown>>;
   model: string;
+  /** What its protocol's table names, but for settings. */
+  fields: readonly FoundField[];
   isStream: boolean;
   /** The client's own output limit (the larger of all such fields); null when it gave none. */
   outputLimit: number | null;
@@ -28,10 +31,16 @@ export interface PromptFacts {
   /** UTF-8 bytes of all text that becomes prompt tokens: messages, system, tools, schemas. A token array counts one per token. */
   textBytes: number;
   messageCount: number;
-  /** Inline images (base64 or data URL); their bytes are not in `textBytes`. */
+  /** Images, inline or by reference; providers scale them to a size they document. Their bytes are not in `textBytes`. */
   imageCount: number;
-  /** Inputs without a token bound of their own: images or documents by URL or file id, inline documents and audio, server tools. */
+  /** Inputs that no byte of the request bounds: documents, videos, files and other input stored elsewhere. */
   unboundedInputs: number;
+  /** Rounds in which tools of the provider may add input; each reads the prompt again. */
+  serverToolUses: number;
+  /** Bytes that are no text and at most a token each: inline audio, and members that no table names, which an upstream may read as prompt. */
+  otherBytes: number;
+  /** Bytes of a predicted output, which is billed as output where the model does not use it; not in `textBytes`. */
+  predictedBytes: number;
   /** All prompt text joined, for exact tokenising when the byte bound does not fit. Built on demand. */
   text(): string;
 }
@@ -42,6 +51,10 @@ export const INVALID_REQUEST_CODES = {
   missing_required_parameter: 'A field is missing; `param` names it.',
   invalid_json: 'The body is not a JSON object, or holds more than is read.',
   duplicate_field: 'A field is given more than once; `param` names it.',
+  foreign_parameter:
+    'A field of another protocol would limit or multiply the output; `param` names it.',
+  ambiguous_parameter:
+    'A field differs from a known one by the case of its letters only; `param` names it.',
   unsupported_parameter: 'The upstream of this model has nothing for what `param` names.',
   unsupported_endpoint: 'This model cannot be called through this endpoint.',
 } as const;
@@ -68,8 +81,10 @@ export interface ExchangeRequest {
   ask: Ask;
   dialect: UpstreamDialect;
   upstreamModel: string;
-  /** Granted output tokens of this request, clamped by model and balance; null leaves the client's own limit alone. */
+  /** Granted output tokens of each choice, clamped by model and balance; null for embeddings. */
   outputLimit: number | null;
+  /** Fields of the request that must not reach the upstream. */
+  dropped?: readonly FoundField[];
   /** The route's field for the default limit on chat upstreams. */
   outputLimitField: 'max_tokens' | 'max_completion_tokens';
   /** The client's request headers, lower-case names. */

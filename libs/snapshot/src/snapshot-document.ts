@@ -39,7 +39,9 @@ export const snapshotModelSchema = z.strictObject({
   created: z.number().int().nonnegative(),
   context_window: z.number().int().positive().nullable(),
   max_output_tokens: z.number().int().positive().nullable(),
-  /** Tokens added to a hold for each input without a token bound of its own (an image or document by URL); null = none, the overdraft is possible and stated. */
+  /** Output tokens of a request without a limit; absent where the node's default holds, as older nodes do not know it. */
+  default_output_tokens: z.number().int().positive().optional(),
+  /** Tokens held for each input that no byte of the request bounds (a document, a file by its id); null = the whole context window is held. */
   unbounded_input_tokens: z.number().int().nonnegative().nullable(),
   is_on_shelf: z.boolean(),
   /** Ascending by effective_at; at least one. */

@@ -46,7 +46,7 @@ export interface Admitted {
   readonly plan: HoldPlan;
   /** Of the prompt's text, where the hold had to know. */
   readonly exactTextTokens: number | null;
-  /** To be written into the upstream request; null leaves the client's own limit alone. */
+  /** Of each choice, to be written into the upstream request; null for embeddings. */
   readonly outputLimit: number | null;
   readonly headers: Readonly<Record<string, string>>;
   readonly hold: HoldHandle;
@@ -338,7 +338,7 @@ async function outputLimitFor(
       affordableOutput({ ...request, exactTextTokens }, grantedTokens),
     );
   }
-  return ask.outputLimit === plan.outputLimit ? null : plan.outputLimit;
+  return plan.outputLimit;
 }
 
 function isKeyDenied(reply: AdmitReply): boolean {

@@ -157,7 +157,12 @@ const event = (delta: object, finish: string | null = null): string =>
   `data: ${JSON.stringify({ id: 'c1', object: 'chat.completion.chunk', created: 1, model: 'real', choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`;
 
 describe('a balance of exactly what a request is bounded by', () => {
-  const CHAT = { kind: 'chat' as const, max_output_tokens: null, unbounded_input_tokens: null };
+  const CHAT = {
+    kind: 'chat' as const,
+    context_window: null,
+    max_output_tokens: null,
+    unbounded_input_tokens: null,
+  };
   const PLAIN = {
     weight_input: 1_000_000,
     weight_output: 1_000_000,

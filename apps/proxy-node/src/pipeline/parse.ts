@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import { isPromptBounded } from '@tollgate/metering';
 import { findUnsupported, parseAsk, type Ask, type ClientProtocol } from '@tollgate/protocols';
 import type { SnapshotModel } from '@tollgate/snapshot';
 import type { TakeRoom } from '../http/body-room.ts';
@@ -13,7 +14,7 @@ export interface Asked {
   readonly candidates: CandidateGroups;
 }
 
-/** Reads and parses the body and finds the model's routes. Throws Refusal and InvalidRequest: the caller is authenticated before he sees them. */
+/** Reads and parses the body and finds the model's routes. Throws Refusal and InvalidRequest: callers are authenticated before they see them. */
 export async function parse({
   incoming,
   protocol,
@@ -34,6 +35,8 @@ export async function parse({
   const candidates = index.candidates(model.id, protocol);
   if (candidates.length === 0) throw noRoute(index, model, protocol);
   refuseUncarried(ask, candidates);
+  // Nothing could be held for what it may cost.
+  if (!isPromptBounded({ ask, model })) throw new Refusal('input_unbounded');
   return { ask, model, candidates };
 }
 

@@ -4,7 +4,16 @@ import { Tally } from './tally.ts';
 
 const tallyOf = ({ imageCount = 0 } = {}) =>
   new Tally({
-    prompt: { textBytes: 5, messageCount: 1, imageCount, unboundedInputs: 0, text: () => 'hello' },
+    prompt: {
+      textBytes: 5,
+      messageCount: 1,
+      imageCount,
+      unboundedInputs: 0,
+      serverToolUses: 0,
+      otherBytes: 0,
+      predictedBytes: 0,
+      text: () => 'hello',
+    },
     plan: {
       bounds: { promptTokens: 100, outputTokens: 100 },
       besideTextTokens: 16 + imageCount * 4096,

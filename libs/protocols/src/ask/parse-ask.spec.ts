@@ -332,32 +332,83 @@ describe('prompt facts', () => {
     expect(prompt.text()).toContain(LONG);
   });
 
-  test('count what has no token bound of its own', () => {
-    const chat = parse('chat', {
-      model: 'm',
-      messages: [
-        {
-          role: 'user',
-          content: [
-            { type: 'image_url', image_url: { url: 'https://x/y.png' } },
-            { type: 'image_url', image_url: { url: 'data:image/png;base64,AA' } },
-            { type: 'file', file: { file_id: 'f' } },
-            { type: 'input_audio', input_audio: { data: 'AA', format: 'wav' } },
-          ],
-        },
-      ],
-      web_search_options: {},
-    });
-    expect(chat.prompt).toMatchObject({ imageCount: 1, unboundedInputs: 4 });
-    const tools = [
-      { type: 'web_search_20260318', name: 'web_search' },
-      { type: 'custom', name: 'own' },
-      { name: 'own2' },
-    ];
+  const sized = (part: object) =>
+    parse('chat', { model: 'm', messages: [{ role: 'user', content: [part] }] }).prompt;
+
+  test.each([
+    { type: 'image_url', image_url: { url: 'https://x/y.png' } },
+    { type: 'image_url', image_url: { url: 'data:image/png;base64,AA' } },
+    { type: 'image', source: { type: 'file', file_id: 'f' } },
+    { type: 'input_image', file_id: 'f' },
+  ])('an image counts as one wherever it lies: %j', (part) => {
+    expect(sized(part)).toMatchObject({ imageCount: 1, unboundedInputs: 0 });
+  });
+
+  test.each([
+    { type: 'file', file: { file_id: 'f' } },
+    { type: 'file', file: { file_data: 'data:application/pdf;base64,AA' } },
+    { type: 'document', source: { type: 'base64', media_type: 'application/pdf', data: 'AA' } },
+    { type: 'image_url', image_url: { url: 'data:application/pdf;base64,AA' } },
+    { type: 'video_url', video_url: { url: 'https://x/y.mp4' } },
+    { type: 'input_audio', input_audio: { data: 'https://x/y.wav', format: 'wav' } },
+    { type: 'hologram', at: { place: 'https://x/y.holo' } },
+    { type: 'hologram', hologram: { file_id: 'f' } },
+  ])('no byte of the request bounds %j', (part) => {
+    expect(sized(part)).toMatchObject({ imageCount: 0, unboundedInputs: 1 });
+  });
+
+  test('inline audio is bounded by its bytes, which are not text', () => {
+    const audio = { type: 'input_audio', input_audio: { data: 'A'.repeat(5_000), format: 'wav' } };
+    const { otherBytes, textBytes, unboundedInputs, text } = sized(audio);
+    expect(otherBytes).toBeGreaterThan(5_000);
+    expect([unboundedInputs, textBytes < 100, text().includes('AAA')]).toEqual([0, true, false]);
+  });
+
+  test.each([
+    { type: 'text', text: 'see https://x/y' },
+    { type: 'tool_use', id: 't', name: 'f', input: { url: 'https://x' } },
+    { type: 'web_search_tool_result', content: [{ type: 'web_search_result', url: 'https://x' }] },
+    { type: 'new_part', x: 1 },
+  ])('an address in a text is text: %j', (part) => {
+    expect(sized(part).unboundedInputs).toBe(0);
+  });
+
+  test('stored input that a field names is unbounded, as is an answer in sound that the provider keeps', () => {
+    const unbounded = (protocol: ClientProtocol, body: object): number =>
+      parse(protocol, { model: 'm', ...body }).prompt.unboundedInputs;
+    expect(unbounded('chat', { messages: HELLO, cached_content: 'c' })).toBe(1);
     expect(
-      parse('messages', { model: 'm', max_tokens: 1, messages: HELLO, tools }).prompt
-        .unboundedInputs,
+      unbounded('chat', { messages: HELLO, extra_body: { google: { cached_content: 'c' } } }),
     ).toBe(1);
+    expect(unbounded('chat', { messages: HELLO, mm_processor_kwargs: { max_pixels: 1 } })).toBe(1);
+    expect(unbounded('responses', { input: 'x', previous_response_id: 'r' })).toBe(1);
+    expect(
+      unbounded('chat', { messages: [...HELLO, { role: 'assistant', audio: { id: 'a' } }] }),
+    ).toBe(1);
+  });
+
+  test('tools of the provider count with the rounds they may run', () => {
+    const uses = (protocol: ClientProtocol, body: object): number =>
+      parse(protocol, { model: 'm', max_tokens: 1, messages: HELLO, ...body }).prompt
+        .serverToolUses;
+    const search = { type: 'web_search_20260318', name: 'web_search' };
+    expect(uses('messages', { tools: [{ ...search, max_uses: 3 }, { name: 'own' }] })).toBe(3);
+    expect(uses('messages', { tools: [search] })).toBe(10);
+    for (const max_uses of [0, -5, 0.5, '3', 1e300])
+      expect(uses('messages', { tools: [{ ...search, max_uses }] })).toBe(10);
+    for (const type of ['custom', 'bash_20250124', 'text_editor_20250728', 'tool_search_tool_bm25'])
+      expect(uses('messages', { tools: [{ type, name: 'x' }] })).toBe(0);
+    expect(uses('messages', { mcp_servers: [{ type: 'url', url: 'https://x' }] })).toBe(10);
+    expect(uses('chat', { web_search_options: {} })).toBe(10);
+    expect(uses('chat', { tools: [{ type: 'function', function: { name: 'f' } }] })).toBe(0);
+  });
+
+  test('members that no table names are held by their bytes, settings are not', () => {
+    const other = (body: object): number =>
+      parse('chat', { model: 'm', messages: HELLO, ...body }).prompt.otherBytes;
+    expect(other({ temperature: 1, metadata: { note: LONG } })).toBe(0);
+    expect(other({ system: LONG })).toBeGreaterThan(LONG.length);
+    expect(other({ extra_body: { x: LONG } })).toBeGreaterThan(LONG.length);
   });
 });
 

@@ -1,9 +1,12 @@
 import type { z } from 'zod';
 import { InvalidRequest } from '../exchange.ts';
 import type { Ask, ClientProtocol } from '../exchange.ts';
+import type { FoundField } from '../fields/found-field.ts';
+import { readFields } from '../fields/read-fields.ts';
+import { duplicateName } from '../json/duplicate-name.ts';
 import { isRecord, record } from '../json/json-guard.ts';
 import type { JsonRecord } from '../json/json-guard.ts';
-import { duplicateKey, layoutObject } from '../json/json-layout.ts';
+import { layoutObject } from '../json/json-layout.ts';
 import type { JsonLayout } from '../json/json-layout.ts';
 import { hasTooManyValues } from '../json/value-count.ts';
 import { promptFacts } from './prompt-facts.ts';
@@ -33,24 +36,27 @@ const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 /** Reads a request body once. Throws `InvalidRequest` naming the field. */
 export function parseAsk(protocol: ClientProtocol, raw: Uint8Array): Ask {
   const { body, layout } = parseBody(raw);
+  const fields = readFields(protocol, body);
   const checked = check(SCHEMAS[protocol], body);
-  const limits = [
-    body['max_tokens'],
-    body['max_completion_tokens'],
-    body['max_output_tokens'],
-  ].filter((limit) => typeof limit === 'number');
   return {
     protocol,
     raw,
     layout,
     body,
     model: checked.model,
+    fields,
     isStream: protocol !== 'embeddings' && body['stream'] === true,
-    outputLimit: protocol === 'embeddings' || limits.length === 0 ? null : Math.max(...limits),
-    choices: protocol === 'chat' && typeof body['n'] === 'number' ? body['n'] : 1,
+    outputLimit: largest(fields, 'limit'),
+    choices: largest(fields, 'count') ?? 1,
     wantsStreamUsage: record(body['stream_options'])['include_usage'] === true,
-    prompt: promptFacts(protocol, body),
+    prompt: promptFacts(protocol, { body, layout, fields }),
   };
+}
+
+/** With several fields of one role set, nobody knows which one the upstream reads. */
+function largest(fields: readonly FoundField[], role: 'limit' | 'count'): number | null {
+  const values = fields.filter((field) => field.role === role).map(({ value }) => Number(value));
+  return values.length === 0 ? null : Math.max(...values);
 }
 
 /** A `/v1/messages/count_tokens` body: a messages body without max_tokens. Throws `InvalidRequest`. */
@@ -59,7 +65,13 @@ export function parseCountTokens(
 ): Pick<Ask, 'raw' | 'layout' | 'body' | 'model' | 'prompt'> {
   const { body, layout } = parseBody(raw);
   const { model } = check(countTokensSchema, body);
-  return { raw, layout, body, model, prompt: promptFacts('messages', body) };
+  return {
+    raw,
+    layout,
+    body,
+    model,
+    prompt: promptFacts('messages', { body, layout, fields: [] }),
+  };
 }
 
 function parseBody(raw: Uint8Array): { body: JsonRecord; layout: JsonLayout } {
@@ -84,7 +96,7 @@ function parseBody(raw: Uint8Array): { body: JsonRecord; layout: JsonLayout } {
     throw new InvalidRequest(`The request body has more than ${FIELDS_MAX} fields.`, {
       code: 'invalid_json',
     });
-  const duplicate = duplicateKey(layout);
+  const duplicate = duplicateName(raw);
   if (duplicate !== null)
     throw new InvalidRequest(`The field "${duplicate}" is given more than once.`, {
       param: duplicate,

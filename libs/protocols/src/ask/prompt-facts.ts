@@ -1,38 +1,50 @@
 import type { ClientProtocol, PromptFacts } from '../exchange.ts';
+import {
+  CLIENT_TOOL_TYPES,
+  FIELD_TABLES,
+  SERVER_TOOL_FIELDS,
+  SERVER_TOOL_USES_MAX,
+} from '../fields/field-tables.ts';
+import type { FoundField } from '../fields/found-field.ts';
+import { refuseVariant } from '../fields/read-fields.ts';
 import { isRecord, list, record, records, text } from '../json/json-guard.ts';
 import type { JsonRecord } from '../json/json-guard.ts';
+import type { JsonLayout, JsonMember } from '../json/json-layout.ts';
 
-/** Fields whose text reaches the model, by protocol; vLLM's own among them. Sampling knobs and metadata do not. */
-const PROMPT_FIELDS: Record<ClientProtocol, readonly string[]> = {
-  chat: [
-    'messages',
-    'tools',
-    'functions',
-    'response_format',
-    'prediction',
-    'documents',
-    'chat_template',
-    'chat_template_kwargs',
-  ],
-  messages: ['system', 'messages', 'tools', 'output_config', 'output_format'],
-  embeddings: ['input'],
-  responses: ['instructions', 'input', 'tools', 'text'],
-};
+/** Top-level members whose text reaches the model, by protocol. */
+const PROMPT_FIELDS = Object.fromEntries(
+  Object.entries(FIELD_TABLES).map(([protocol, table]) => [
+    protocol,
+    Object.keys(table).filter((name) => table[name] === 'prompt'),
+  ]),
+);
+/** Members of each protocol's table; everything else may be read as prompt by an upstream that knows it. */
+const KNOWN_FIELDS = Object.fromEntries(
+  Object.entries(FIELD_TABLES).map(([protocol, table]) => [
+    protocol,
+    new Set(Object.keys(table).filter((name) => table[name] !== 'envelope')),
+  ]),
+);
 
 /** Part types whose payload is no text, and whose tokens nothing in the request bounds. */
 const UNBOUNDED_PARTS = new Set([
+  'audio_url',
+  'container_upload',
   'document',
+  'document_url',
   'file',
   'input_file',
-  'input_audio',
+  'input_video',
+  'item_reference',
+  'media',
   'video',
   'video_url',
-  'container_upload',
-  'item_reference',
 ]);
 const IMAGE_PARTS = new Set(['image', 'image_url', 'input_image']);
-/** Tools that run at the client: only their definitions cost tokens. */
-const CLIENT_TOOLS = new Set(['function', 'custom', 'namespace']);
+const AUDIO_PARTS = new Set(['audio', 'input_audio']);
+/** Part types whose tokens stand in them as text, addresses too. */
+const TEXT_PART =
+  /^(?:compaction|input_text|output_text|reasoning|redacted_thinking|refusal|\w+_text|text|thinking|tool_\w+|\w+_(?:call|output|result|use))$/;
 
 /** How a message is wrapped, not what it says: in the bound, but not in the text that stands for the prompt where the upstream reported nothing. */
 const ENVELOPE_KEYS = new Set(['role', 'content', 'text']);
@@ -44,12 +56,24 @@ interface Tally {
   textBytes: number;
   imageCount: number;
   unboundedInputs: number;
+  audioBytes: number;
   /** Collects the texts, only when they are asked for. */
   texts: string[] | null;
 }
 
-export function promptFacts(protocol: ClientProtocol, body: JsonRecord): PromptFacts {
+/** A body, where its members stand, and which of them its protocol's table names. */
+export interface ReadBody {
+  body: JsonRecord;
+  layout: JsonLayout;
+  fields: readonly FoundField[];
+}
+
+export function promptFacts(
+  protocol: ClientProtocol,
+  { body, layout, fields }: ReadBody,
+): PromptFacts {
   const tally = tallyPrompt(protocol, body, null);
+  const known = KNOWN_FIELDS[protocol];
   return {
     textBytes: tally.textBytes,
     messageCount:
@@ -57,16 +81,29 @@ export function promptFacts(protocol: ClientProtocol, body: JsonRecord): PromptF
         ? Math.max(1, list(body['input']).length)
         : list(body['messages']).length,
     imageCount: tally.imageCount,
-    unboundedInputs: tally.unboundedInputs + (protocol === 'responses' ? 0 : serverTools(body)),
+    unboundedInputs:
+      tally.unboundedInputs + fields.filter(({ role }) => role === 'reference').length,
+    // A responses request is translated, and its hosted tools are refused or not offered then.
+    serverToolUses: protocol === 'responses' ? 0 : serverToolUses(body),
+    otherBytes: tally.audioBytes + bytesOf(layout, ({ key }) => known?.has(key) !== true),
+    predictedBytes: bytesOf(layout, ({ key }) =>
+      fields.some(({ role, path: [top] }) => role === 'predicted' && top === key),
+    ),
     text: () => (tallyPrompt(protocol, body, []).texts ?? []).join(' '),
   };
 }
 
+function bytesOf(layout: JsonLayout, isCounted: (member: JsonMember) => boolean): number {
+  return layout.members
+    .filter(isCounted)
+    .reduce((bytes, { keyStart, valueEnd }) => bytes + valueEnd - keyStart, 0);
+}
+
 function tallyPrompt(protocol: ClientProtocol, body: JsonRecord, texts: string[] | null): Tally {
-  const tally: Tally = { textBytes: 0, imageCount: 0, unboundedInputs: 0, texts };
+  const tally: Tally = { textBytes: 0, imageCount: 0, unboundedInputs: 0, audioBytes: 0, texts };
   if (protocol === 'embeddings' && Array.isArray(body['input'])) addTokens(body['input'], tally);
   else
-    for (const field of PROMPT_FIELDS[protocol])
+    for (const field of PROMPT_FIELDS[protocol] ?? [])
       walk(body[field], tally, FIELD_PARTS[field] ?? 'none');
   return tally;
 }
@@ -83,6 +120,27 @@ const FIELD_PARTS: Readonly<Record<string, Parts>> = {
   system: 'items',
   input: 'inside',
 };
+/** Names by which parts and their sources are known; in another case, only some upstreams would see the part. */
+const STRUCTURE_NAMES = new Map(
+  [
+    'audio',
+    'content',
+    'data',
+    'file',
+    'file_data',
+    'file_id',
+    'image_url',
+    'images',
+    'input_audio',
+    'media_type',
+    'output',
+    'role',
+    'source',
+    'text',
+    'type',
+    'url',
+  ].map((name) => [name, name]),
+);
 /** No vendor's type or role is longer; what is, is text in disguise. */
 const WRAPPING_CHARS_MAX = 64;
 
@@ -97,13 +155,22 @@ function walk(value: unknown, tally: Tally, parts: Parts): void {
 function walkItem(item: unknown, tally: Tally, parts: Parts): void {
   const type = parts === 'items' && isRecord(item) ? text(item['type']) : null;
   if (type !== null && IMAGE_PARTS.has(type)) addImage(record(item), tally);
+  else if (type !== null && AUDIO_PARTS.has(type)) addAudio(record(item), tally);
   else if (type !== null && UNBOUNDED_PARTS.has(type)) addUnbounded(record(item), tally);
-  else walk(item, tally, parts === 'items' ? 'inside' : parts);
+  else {
+    if (type !== null && !TEXT_PART.test(type) && refersElsewhere(item)) tally.unboundedInputs += 1;
+    walk(item, tally, parts === 'items' ? 'inside' : parts);
+  }
 }
 
 function walkRecord(value: JsonRecord, tally: Tally, parts: Parts): void {
   for (const [key, item] of Object.entries(value)) {
-    if (parts !== 'none' && isWrapping(key, item)) continue;
+    if (parts !== 'none') {
+      refuseVariant(key, STRUCTURE_NAMES);
+      if (isWrapping(key, item)) continue;
+      // An answer in sound that the provider keeps.
+      if (key === 'audio' && isRecord(item) && 'id' in item) tally.unboundedInputs += 1;
+    }
     tally.textBytes += MEMBER_SYNTAX_BYTES;
     if (ENVELOPE_KEYS.has(key)) tally.textBytes += Buffer.byteLength(key);
     else addText(key, tally);
@@ -135,11 +202,20 @@ function addTokens(tokens: readonly unknown[], tally: Tally): void {
   }
 }
 
+const MEDIA_TYPE = /^data:([^;,]*)/;
+
+/** Providers scale images, and so bound them; a data URL may hold something else. */
 function addImage(part: JsonRecord, tally: Tally): void {
-  const source = record(part['source']);
-  const url = text(part['image_url']) ?? text(record(part['image_url'])['url']);
-  if (source['type'] === 'base64' || url?.startsWith('data:')) tally.imageCount += 1;
+  const url = text(part['image_url']) ?? text(record(part['image_url'])['url']) ?? '';
+  const mediaType = MEDIA_TYPE.exec(url)?.[1] ?? 'image/*';
+  if (mediaType.toLowerCase().startsWith('image/')) tally.imageCount += 1;
   else tally.unboundedInputs += 1;
+}
+
+/** A second of sound is some tens of tokens and at least a thousand bytes, so a byte is never a whole token. */
+function addAudio(part: JsonRecord, tally: Tally): void {
+  if (refersElsewhere(part)) tally.unboundedInputs += 1;
+  else tally.audioBytes += JSON.stringify(part).length;
 }
 
 function addUnbounded(part: JsonRecord, tally: Tally): void {
@@ -149,10 +225,35 @@ function addUnbounded(part: JsonRecord, tally: Tally): void {
   else tally.unboundedInputs += 1;
 }
 
-/** /v1/responses passes none on: its hosted tools are refused or not offered. */
-function serverTools(body: JsonRecord): number {
-  const tools = records(body['tools']).filter(
-    ({ type }) => typeof type === 'string' && !CLIENT_TOOLS.has(type),
-  ).length;
-  return tools + list(body['mcp_servers']).length + (isRecord(body['web_search_options']) ? 1 : 0);
+const URL_START = /^(?:https?|gs|s3|data|file):/i;
+/** Values of a part looked at for a reference; real parts have a handful. */
+const REFERENCE_DEPTH_MAX = 4;
+
+/** Whether a part of a kind nobody knows names input that is not in it: by an address, or by the id of a file. */
+function refersElsewhere(value: unknown, depth = 0): boolean {
+  if (typeof value === 'string') return URL_START.test(value);
+  if (depth >= REFERENCE_DEPTH_MAX || !isRecord(value)) return false;
+  return Object.entries(value).some(
+    ([key, item]) => key === 'file_id' || refersElsewhere(item, depth + 1),
+  );
+}
+
+const VERSION = /(?:_\d+)+$/;
+
+/** The name of a tool's type without its date, where the provider runs it; null for tools of the client. */
+export function serverToolName(type: unknown): string | null {
+  if (typeof type !== 'string') return null;
+  const name = type.replace(VERSION, '');
+  return CLIENT_TOOL_TYPES.has(name) ? null : name;
+}
+
+function serverToolUses(body: JsonRecord): number {
+  const tools = records(body['tools']).filter(({ type }) => serverToolName(type) !== null);
+  const uses = tools.map(({ max_uses: max }) =>
+    Number.isSafeInteger(max) && Number(max) > 0 ? Number(max) : SERVER_TOOL_USES_MAX,
+  );
+  const fields = Object.keys(SERVER_TOOL_FIELDS).filter(
+    (name) => isRecord(body[name]) || list(body[name]).length > 0,
+  );
+  return uses.reduce((sum, max) => sum + max, fields.length * SERVER_TOOL_USES_MAX);
 }

@@ -4,10 +4,8 @@ import { z } from 'zod';
  * What the gateway itself must be sure of in a request. Everything else passes as it came: unknown fields, parts, tools and betas are the
  * upstream's to judge (docs/design/protocols.md#requests). Optional fields may be null, as both vendors allow.
  */
-const CHOICES_MAX = 128;
 const STOPS_MAX = 256;
 
-const limit = z.int().min(1).nullish();
 const temperature = z.number().min(0).max(2).nullish();
 const topP = z.number().min(0).max(1).nullish();
 const penalty = z.number().nullish();
@@ -40,9 +38,6 @@ export const chatRequestSchema = z.looseObject({
   stream_options: z.looseObject({ include_usage: z.boolean().nullish() }).nullish(),
   temperature,
   top_p: topP,
-  max_tokens: limit,
-  max_completion_tokens: limit,
-  n: z.int().min(1).max(CHOICES_MAX).nullish(),
   presence_penalty: penalty,
   frequency_penalty: penalty,
   stop: z.union([z.string(), z.array(z.string()).max(STOPS_MAX)]).nullish(),
@@ -76,7 +71,6 @@ export const responsesRequestSchema = z.looseObject({
   stream: z.boolean().nullish(),
   temperature,
   top_p: topP,
-  max_output_tokens: limit,
   tools: anyList,
   reasoning: anyRecord,
   text: anyRecord,

@@ -1,3 +1,5 @@
+import { decodeString, skipString } from './json-string.ts';
+
 /**
  * Byte ranges of a JSON object's own members, found without building values, so that one value can be replaced while every other
  * byte stays: 2^53+1 integers, key order, escapes and signatures survive (docs/design/protocols.md#same-bytes).
@@ -27,7 +29,6 @@ export interface JsonRange {
 }
 
 const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
 const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 const OPEN_BRACKET = 0x5b;
@@ -47,7 +48,7 @@ export function layoutObject(bytes: Uint8Array, start = 0): JsonLayout | null {
     const keyEnd = skipString(bytes, keyStart);
     const valueStart = skipBlank(bytes, skipByte(bytes, skipBlank(bytes, keyEnd), COLON));
     const valueEnd = skipValue(bytes, valueStart, nesting);
-    members.push({ key: decodeKey(bytes, keyStart, keyEnd), keyStart, valueStart, valueEnd });
+    members.push({ key: decodeString(bytes, keyStart, keyEnd), keyStart, valueStart, valueEnd });
     at = skipBlank(bytes, skipByte(bytes, skipBlank(bytes, valueEnd), COMMA));
   }
   return { open, close: at, members, depth: nesting.deepest + 1 };
@@ -71,25 +72,6 @@ export function findMember(layout: JsonLayout, key: string): JsonMember | undefi
   return layout.members.find((member) => member.key === key);
 }
 
-/** The first key that stands twice; parsers disagree on which one counts, so requests with one are refused. */
-export function duplicateKey(layout: JsonLayout): string | null {
-  const seen = new Set<string>();
-  for (const { key } of layout.members) {
-    if (seen.has(key)) return key;
-    seen.add(key);
-  }
-  return null;
-}
-
-function decodeKey(bytes: Uint8Array, start: number, end: number): string {
-  const text = Buffer.from(bytes.buffer, bytes.byteOffset + start + 1, end - start - 2).toString(
-    'utf8',
-  );
-  if (!text.includes('\\')) return text;
-  const decoded: unknown = JSON.parse(`"${text}"`);
-  return String(decoded);
-}
-
 function skipBlank(bytes: Uint8Array, start: number): number {
   let at = start;
   for (;;) {
@@ -101,16 +83,6 @@ function skipBlank(bytes: Uint8Array, start: number): number {
 
 function skipByte(bytes: Uint8Array, at: number, byte: number): number {
   return bytes[at] === byte ? at + 1 : at;
-}
-
-/** `start` is at the opening quote; answers the offset after the closing one. */
-function skipString(bytes: Uint8Array, start: number): number {
-  for (let at = start + 1; at < bytes.length; at += 1) {
-    const byte = bytes[at];
-    if (byte === BACKSLASH) at += 1;
-    else if (byte === QUOTE) return at + 1;
-  }
-  return bytes.length;
 }
 
 interface Nesting {

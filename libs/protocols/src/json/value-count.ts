@@ -1,5 +1,6 @@
+import { skipString } from './json-string.ts';
+
 const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
 const COMMA = 0x2c;
 const OPEN_BRACE = 0x7b;
 const OPEN_BRACKET = 0x5b;
@@ -13,19 +14,9 @@ export function hasTooManyValues(bytes: Uint8Array, max: number): boolean {
   let values = 0;
   for (let at = 0; at < bytes.length; at += 1) {
     const byte = bytes[at];
-    if (byte === QUOTE) at = endOfString(bytes, at);
+    if (byte === QUOTE) at = skipString(bytes, at) - 1;
     else if ((byte === COMMA || byte === OPEN_BRACE || byte === OPEN_BRACKET) && ++values > max)
       return true;
   }
   return false;
-}
-
-/** Offset of the closing quote of the string that opens at `start`; the end of the text when there is none. */
-function endOfString(bytes: Uint8Array, start: number): number {
-  for (let at = start + 1; at < bytes.length; at += 1) {
-    const byte = bytes[at];
-    if (byte === BACKSLASH) at += 1;
-    else if (byte === QUOTE) return at;
-  }
-  return bytes.length;
 }

@@ -1,14 +1,13 @@
 import { readInBandError, upstreamError } from '../errors/upstream-error.ts';
 import type { Exchange, ExchangeRequest, JsonReading, StreamSink } from '../exchange.ts';
+import { editPaths } from '../json/edit-paths.ts';
 import { isRecord, parseJson, record, records } from '../json/json-guard.ts';
-import { findMember, layoutObject } from '../json/json-layout.ts';
-import { applyPatches, editObject } from '../json/json-splice.ts';
-import type { Patch } from '../json/json-splice.ts';
+import { applyPatches } from '../json/json-splice.ts';
 import { EventStreamReader } from '../stream/event-stream-reader.ts';
 import { generatedText } from '../tap/chat-text.ts';
 import { readChatUsage } from '../usage/chat-usage.ts';
 import { ChatStream } from './chat-stream.ts';
-import { limitEdits } from './limit-edits.ts';
+import { fieldEdits } from './field-edits.ts';
 import { withModel } from './with-model.ts';
 
 /** chat -> chat: the request's and the answer's own bytes, but for the closed list of docs/translation.md. */
@@ -26,28 +25,17 @@ export function chatExchange(request: ExchangeRequest): Exchange {
   };
 }
 
-function chatRequest({
-  ask,
-  upstreamModel,
-  outputLimit,
-  outputLimitField,
-}: ExchangeRequest): Uint8Array {
-  const edits: Record<string, string | null> = {
-    ...limitEdits(ask.body, outputLimit, {
-      fields: ['max_tokens', 'max_completion_tokens'],
-      fallback: outputLimitField,
-    }),
-  };
-  if (ask.model !== upstreamModel) edits['model'] = JSON.stringify(upstreamModel);
-  const nested: Patch[] = [];
+function chatRequest(request: ExchangeRequest): Uint8Array {
+  const { ask, outputLimitField } = request;
+  const edits = fieldEdits(request, outputLimitField);
   // Without it most upstreams report no usage on streams; it is hidden from a client that did not ask (behaviour 8).
-  if (ask.isStream && !ask.wantsStreamUsage) {
-    const options = findMember(ask.layout, 'stream_options');
-    const inner = options && layoutObject(ask.raw, options.valueStart);
-    if (inner) nested.push(...editObject(inner, { include_usage: 'true' }));
-    else edits['stream_options'] = '{"include_usage":true}';
-  }
-  return applyPatches(ask.raw, [...editObject(ask.layout, edits), ...nested]);
+  if (ask.isStream && !ask.wantsStreamUsage)
+    edits.push(
+      isRecord(ask.body['stream_options'])
+        ? { path: ['stream_options', 'include_usage'], text: 'true' }
+        : { path: ['stream_options'], text: '{"include_usage":true}' },
+    );
+  return applyPatches(ask.raw, editPaths(ask.raw, ask.layout, edits));
 }
 
 function readCompletion(body: Uint8Array, model: string): JsonReading {

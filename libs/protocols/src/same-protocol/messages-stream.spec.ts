@@ -33,7 +33,7 @@ const asAlias = (text: string): string =>
 describe('messages -> messages request', () => {
   test('behaviour 6: only the model value and a lowered limit change; big integers, order, escapes and signatures survive', () => {
     const source =
-      '{"max_tokens":9000,"messages":[{"role":"user","content":"x"},{"role":"assistant","content":[{"type":"thinking","thinking":"\\u00e9","signature":"EqQB\\/+=="}]}],"n":9007199254740993,"model":"alias","thinking":{"type":"enabled","budget_tokens":8000}}';
+      '{"max_tokens":9000,"messages":[{"role":"user","content":"x"},{"role":"assistant","content":[{"type":"thinking","thinking":"\\u00e9","signature":"EqQB\\/+=="}]}],"x":9007199254740993,"model":"alias","thinking":{"type":"enabled","budget_tokens":8000}}';
     const sent = (overrides: object): string =>
       Buffer.from(exchangeOf('messages', 'anthropic', source, overrides).requestBody).toString();
     expect(sent({})).toBe(source.replace('"alias"', '"upstream-model"'));
@@ -72,7 +72,7 @@ describe('messages -> messages thinking', () => {
   const signed = '{"signature":"EqQB\\u002b\\/==", "type":"thinking","thinking":"\\u00e9"}';
   const unsigned = '{"type":"thinking","thinking":"hm","signature":""}';
   const foreign = '{"type":"thinking","thinking":"hm","signature":"not base64!"}';
-  const use = '{"type":"tool_use","id":"t","name":"f","input":{"n":9007199254740993}}';
+  const use = '{"type":"tool_use","id":"t","name":"f","input":{"x":9007199254740993}}';
   const sent = (...assistant: string[]): string =>
     Buffer.from(
       exchangeOf('messages', 'anthropic', body(assistant), { upstreamModel: 'alias' }).requestBody,

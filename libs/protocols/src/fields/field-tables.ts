@@ -1,0 +1,248 @@
+import type { ClientProtocol } from '../exchange.ts';
+import type { FieldRole } from './found-field.ts';
+
+/** Dotted path -> role; `[]` stands for every item of an array. One line for each field. */
+export type FieldTable = Readonly<Record<string, FieldRole>>;
+
+/** Fields that stand in every protocol's table. */
+const EVERYWHERE: FieldTable = {
+  model: 'model',
+
+  service_tier: 'tier',
+  speed: 'tier',
+  inference_geo: 'tier',
+
+  // What LiteLLM, OpenRouter, Portkey and their kin read as instructions to themselves.
+  api_base: 'routing',
+  api_key: 'routing',
+  api_type: 'routing',
+  api_version: 'routing',
+  base_url: 'routing',
+  content_policy_fallbacks: 'routing',
+  context_window_fallbacks: 'routing',
+  custom_llm_provider: 'routing',
+  deployment_id: 'routing',
+  extra_headers: 'routing',
+  extra_query: 'routing',
+  fallbacks: 'routing',
+  litellm_params: 'routing',
+  model_list: 'routing',
+  models: 'routing',
+  provider: 'routing',
+  route: 'routing',
+  user_config: 'routing',
+
+  additional_model_request_fields: 'envelope',
+  additionalModelRequestFields: 'envelope',
+  extra_body: 'envelope',
+  extra_params: 'envelope',
+  model_kwargs: 'envelope',
+
+  cached_content: 'reference',
+  cachedContent: 'reference',
+  mm_processor_kwargs: 'reference',
+
+  metadata: 'setting',
+  temperature: 'setting',
+  top_k: 'setting',
+  top_p: 'setting',
+  user: 'setting',
+};
+
+/** Parts of the output that models spend on thinking, by provider. */
+const BUDGETS: FieldTable = {
+  'thinking.budget_tokens': 'budget',
+  'reasoning.max_tokens': 'budget',
+  max_thinking_tokens: 'budget',
+  reasoning_budget: 'budget',
+  thinking_budget: 'budget',
+  thinking_budget_tokens: 'budget',
+  thinking_token_budget: 'budget',
+  'extra_body.google.thinking_config.thinking_budget': 'budget',
+  'extra_body.google.cached_content': 'reference',
+};
+
+/** https://platform.openai.com/docs/api-reference/chat/create */
+const CHAT: FieldTable = {
+  ...EVERYWHERE,
+  ...BUDGETS,
+  stream: 'stream',
+  'stream_options.include_usage': 'stream',
+  max_tokens: 'limit',
+  max_completion_tokens: 'limit',
+  n: 'count',
+  messages: 'prompt',
+  tools: 'prompt',
+  'tools[].type': 'structure',
+  'tools[].max_uses': 'structure',
+  functions: 'prompt',
+  response_format: 'prompt',
+  documents: 'prompt',
+  chat_template: 'prompt',
+  chat_template_kwargs: 'prompt',
+  prediction: 'predicted',
+  web_search_options: 'server_tools',
+  mcp_servers: 'server_tools',
+  plugins: 'server_tools',
+  audio: 'setting',
+  enable_thinking: 'setting',
+  frequency_penalty: 'setting',
+  logit_bias: 'setting',
+  logprobs: 'setting',
+  min_p: 'setting',
+  modalities: 'setting',
+  moderation: 'setting',
+  parallel_tool_calls: 'setting',
+  presence_penalty: 'setting',
+  prompt_cache_key: 'setting',
+  prompt_cache_options: 'setting',
+  prompt_cache_retention: 'setting',
+  reasoning: 'setting',
+  reasoning_effort: 'setting',
+  repetition_penalty: 'setting',
+  safety_identifier: 'setting',
+  seed: 'setting',
+  stop: 'setting',
+  store: 'setting',
+  stream_options: 'setting',
+  thinking: 'setting',
+  top_logprobs: 'setting',
+  verbosity: 'setting',
+};
+
+/** https://platform.claude.com/docs/en/api/messages/create */
+const MESSAGES: FieldTable = {
+  ...EVERYWHERE,
+  stream: 'stream',
+  max_tokens: 'limit',
+  'thinking.budget_tokens': 'budget',
+  system: 'prompt',
+  messages: 'prompt',
+  tools: 'prompt',
+  'tools[].type': 'structure',
+  'tools[].max_uses': 'structure',
+  output_config: 'prompt',
+  output_format: 'prompt',
+  mcp_servers: 'server_tools',
+  compaction: 'reference',
+  billing_policy: 'setting',
+  cache_control: 'setting',
+  container: 'setting',
+  context_management: 'setting',
+  diagnostics: 'setting',
+  safeguards: 'setting',
+  stop_sequences: 'setting',
+  tags: 'setting',
+  thinking: 'setting',
+  thread: 'setting',
+};
+
+/** https://platform.openai.com/docs/api-reference/responses/create */
+const RESPONSES: FieldTable = {
+  ...EVERYWHERE,
+  stream: 'stream',
+  max_output_tokens: 'limit',
+  'reasoning.max_tokens': 'budget',
+  instructions: 'prompt',
+  input: 'prompt',
+  tools: 'prompt',
+  'tools[].type': 'structure',
+  text: 'prompt',
+  conversation: 'reference',
+  previous_response_id: 'reference',
+  prompt: 'reference',
+  background: 'setting',
+  client_metadata: 'setting',
+  include: 'setting',
+  max_tool_calls: 'setting',
+  parallel_tool_calls: 'setting',
+  prompt_cache_key: 'setting',
+  prompt_cache_options: 'setting',
+  prompt_cache_retention: 'setting',
+  reasoning: 'setting',
+  safety_identifier: 'setting',
+  store: 'setting',
+  stream_options: 'setting',
+  top_logprobs: 'setting',
+  truncation: 'setting',
+};
+
+/** https://platform.openai.com/docs/api-reference/embeddings/create */
+const EMBEDDINGS: FieldTable = {
+  ...EVERYWHERE,
+  input: 'prompt',
+  dimensions: 'setting',
+  encoding_format: 'setting',
+  // Answered without a stream, whatever it says.
+  stream: 'setting',
+};
+
+export const FIELD_TABLES: Readonly<Record<ClientProtocol, FieldTable>> = {
+  chat: CHAT,
+  messages: MESSAGES,
+  responses: RESPONSES,
+  embeddings: EMBEDDINGS,
+};
+
+/** Limits and counts of protocols that no endpoint speaks. A server that reads one of them beside its own would exceed the hold. */
+export const FURTHER_LIMITS: FieldTable = {
+  // Legacy completions: https://platform.openai.com/docs/api-reference/completions/create
+  best_of: 'count',
+  max_tokens_to_sample: 'limit',
+  // Gemini and Vertex: https://ai.google.dev/api/generate-content
+  'generationConfig.maxOutputTokens': 'limit',
+  'generationConfig.candidateCount': 'count',
+  'generation_config.max_output_tokens': 'limit',
+  'generation_config.candidate_count': 'count',
+  maxOutputTokens: 'limit',
+  candidateCount: 'count',
+  candidate_count: 'count',
+  // Bedrock: https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Converse.html
+  'inferenceConfig.maxTokens': 'limit',
+  'textGenerationConfig.maxTokenCount': 'limit',
+  max_gen_len: 'limit',
+  maxTokens: 'limit',
+  // Text Generation Inference and Transformers
+  'parameters.max_new_tokens': 'limit',
+  max_new_tokens: 'limit',
+  max_length: 'limit',
+  num_return_sequences: 'count',
+  // Ollama: https://github.com/ollama/ollama/blob/main/docs/api.md
+  'options.num_predict': 'limit',
+  num_predict: 'limit',
+  // llama.cpp: https://github.com/ggml-org/llama.cpp/blob/master/tools/server/README.md
+  n_predict: 'limit',
+  n_cmpl: 'count',
+};
+
+/** Of tools in `tools[]`: who runs them. A type that is not here is taken for a provider's; dates and versions behind the name are left out. */
+export const CLIENT_TOOL_TYPES: ReadonlySet<string> = new Set([
+  'function',
+  'custom',
+  'namespace',
+  // Run by the client: only their definitions cost tokens.
+  'bash',
+  'computer',
+  'memory',
+  'text_editor',
+  // Run by the provider, over definitions that are in the request: costs nothing of its own.
+  'tool_search_tool_bm25',
+  'tool_search_tool_regex',
+]);
+
+/** Server tools that are asked for by a field of their own -> the name they are priced by. */
+export const SERVER_TOOL_FIELDS: Readonly<Record<string, string>> = {
+  mcp_servers: 'mcp',
+  plugins: 'plugins',
+  web_search_options: 'web_search',
+};
+
+/** Rounds of a provider's own tools where the request does not limit them: https://platform.claude.com/docs/en/agents-and-tools/tool-use/overview */
+export const SERVER_TOOL_USES_MAX = 10;
+
+/** Values of a tier that cost no more than the ordinary one. */
+export const ORDINARY_TIERS: Readonly<Record<string, readonly string[]>> = {
+  service_tier: ['auto', 'default', 'standard', 'standard_only', 'flex'],
+  speed: ['standard'],
+  inference_geo: ['global', 'not_available'],
+};

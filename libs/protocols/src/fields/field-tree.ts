@@ -1,0 +1,79 @@
+import type { ClientProtocol } from '../exchange.ts';
+import { FIELD_TABLES, FURTHER_LIMITS } from './field-tables.ts';
+import type { FieldTable } from './field-tables.ts';
+import { foldName } from './fold-name.ts';
+import type { FieldRole } from './found-field.ts';
+
+/** A table, arranged for reading a body from its root. */
+export interface FieldNode {
+  /** Null for an object that only holds named fields. */
+  role: FieldRole | null;
+  /** The field belongs to another protocol. */
+  isForeign: boolean;
+  members: Map<string, FieldNode>;
+  /** Folded name -> name, of all members that must be spelled as they are. */
+  folded: Map<string, string>;
+  /** Of an array: what each item may hold. */
+  items: FieldNode | null;
+}
+
+/** Roles that a server of another protocol would act on. */
+const FOREIGN_ROLES: ReadonlySet<FieldRole> = new Set(['limit', 'count', 'budget']);
+
+const TREES = new Map<ClientProtocol, FieldNode>();
+
+/** The closed table of a protocol: its own fields, and those of all others that would limit or multiply output. */
+export function fieldTree(protocol: ClientProtocol): FieldNode {
+  let tree = TREES.get(protocol);
+  if (!tree) TREES.set(protocol, (tree = buildTree(protocol)));
+  return tree;
+}
+
+function buildTree(protocol: ClientProtocol): FieldNode {
+  const root = emptyNode();
+  for (const [path, role] of Object.entries(FIELD_TABLES[protocol]))
+    place(root, path, { role, isForeign: false });
+  const others: FieldTable[] = [...Object.values(FIELD_TABLES), FURTHER_LIMITS];
+  for (const [path, role] of others.flatMap((table) => Object.entries(table)))
+    if (FOREIGN_ROLES.has(role) && FIELD_TABLES[protocol][path] === undefined)
+      place(root, path, { role, isForeign: true });
+  return root;
+}
+
+function place(
+  root: FieldNode,
+  path: string,
+  { role, isForeign }: { role: FieldRole; isForeign: boolean },
+): void {
+  let node = root;
+  for (const step of path.split('.')) {
+    const name = step.replace('[]', '');
+    node = memberOf(node, name);
+    if (step.endsWith('[]')) node = node.items ??= emptyNode();
+  }
+  node.role = role;
+  node.isForeign = isForeign;
+  guardSpelling(root, path, role);
+}
+
+/** A setting may be spelled in any way: nothing depends on it. */
+function guardSpelling(root: FieldNode, path: string, role: FieldRole): void {
+  if (role === 'setting') return;
+  let node: FieldNode | null | undefined = root;
+  for (const step of path.split('.')) {
+    const name = step.replace('[]', '');
+    node?.folded.set(foldName(name), name);
+    node = node?.members.get(name);
+    if (step.endsWith('[]')) node = node?.items;
+  }
+}
+
+function memberOf(node: FieldNode, name: string): FieldNode {
+  let member = node.members.get(name);
+  if (!member) node.members.set(name, (member = emptyNode()));
+  return member;
+}
+
+function emptyNode(): FieldNode {
+  return { role: null, isForeign: false, members: new Map(), folded: new Map(), items: null };
+}

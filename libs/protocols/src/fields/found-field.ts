@@ -1,0 +1,39 @@
+/**
+ * What a field of a request decides.
+ *
+ * - model, stream: read by the gateway itself
+ * - prompt: its text becomes prompt tokens
+ * - predicted: text that is billed as output where the model does not use it
+ * - limit: the most output tokens of each choice
+ * - count: how many choices
+ * - budget: a part of the output limit (thinking)
+ * - reference: names input that is stored elsewhere, so that the request does not bound it
+ * - tier: a class of service with prices of its own
+ * - routing: sends the request to another model, provider or address
+ * - server_tools: tools that the provider runs
+ * - envelope: an object whose members other gateways merge into the request
+ * - structure: part of an item that the gateway reads, such as the type of a tool
+ * - setting: changes neither tokens nor price
+ */
+export type FieldRole =
+  | 'model'
+  | 'stream'
+  | 'prompt'
+  | 'predicted'
+  | 'limit'
+  | 'count'
+  | 'budget'
+  | 'reference'
+  | 'tier'
+  | 'routing'
+  | 'server_tools'
+  | 'envelope'
+  | 'structure'
+  | 'setting';
+
+/** A field that the table names, as a request gives it; null counts as not given. */
+export interface FoundField {
+  path: readonly string[];
+  role: FieldRole;
+  value: unknown;
+}

@@ -1,0 +1,128 @@
+import { InvalidRequest } from '../exchange.ts';
+import type { ClientProtocol } from '../exchange.ts';
+import { isRecord } from '../json/json-guard.ts';
+import type { JsonRecord } from '../json/json-guard.ts';
+import { fieldTree } from './field-tree.ts';
+import type { FieldNode } from './field-tree.ts';
+import { foldName } from './fold-name.ts';
+import type { FieldRole, FoundField } from './found-field.ts';
+
+/** A choice more is an answer more. */
+const CHOICES_MAX = 128;
+/** 0 warms a cache of the messages protocol without generating. */
+const LIMIT_MIN: Readonly<Record<ClientProtocol, number>> = {
+  chat: 1,
+  messages: 0,
+  responses: 1,
+  embeddings: 1,
+};
+
+/**
+ * The fields of a body that its protocol's closed table names. Throws `InvalidRequest` for a limit or count of another protocol, which some
+ * server behind the upstream could read in place of the one that was held for; for a name that differs from one of the table by the case of its
+ * letters only, which readers that ignore case take for it; and for a limit, count or budget that is not a count.
+ */
+export function readFields(protocol: ClientProtocol, body: JsonRecord): FoundField[] {
+  const found: FoundField[] = [];
+  const tree = fieldTree(protocol);
+  readMembers(body, { node: tree, path: [], found, tree });
+  for (const { role, path, value } of found) checkCount(protocol, role, path, value);
+  return found;
+}
+
+/** The first name of the table that a body spells in another case, in places where no field has been read: parts of messages and the like. */
+export function refuseVariant(name: string, known: ReadonlyMap<string, string>): void {
+  const meant = known.get(foldName(name));
+  if (meant !== undefined && meant !== name) throw ambiguous(name, meant);
+}
+
+interface Place {
+  node: FieldNode;
+  path: readonly string[];
+  found: FoundField[];
+  tree: FieldNode;
+}
+
+function readMembers(value: JsonRecord, place: Place): void {
+  const { node, path, found, tree } = place;
+  for (const [name, item] of Object.entries(value)) {
+    const member = node.members.get(name);
+    if (!member) {
+      const meant = node.folded.get(foldName(name));
+      if (meant !== undefined) throw ambiguous([...path, name].join('.'), meant);
+      continue;
+    }
+    if (item === null || item === undefined) continue;
+    const here = [...path, name];
+    if (member.isForeign) throw foreign(here);
+    if (member.role !== null && member.role !== 'setting')
+      found.push({ path: here, role: member.role, value: item });
+    if (member.role === 'envelope') refuseEnveloped(item, here, { tree, member });
+    readInside(item, { node: member, path: here, found, tree });
+  }
+}
+
+function readInside(value: unknown, place: Place): void {
+  const { node, path } = place;
+  if (isRecord(value) && node.members.size > 0) readMembers(value, place);
+  if (!Array.isArray(value) || node.items === null) return;
+  for (const [at, item] of value.entries())
+    if (isRecord(item))
+      readMembers(item, { ...place, node: node.items, path: [...path, String(at)] });
+}
+
+/** What a gateway behind the upstream would merge into the request, over the values that were held for. */
+function refuseEnveloped(
+  value: unknown,
+  path: readonly string[],
+  { tree, member }: { tree: FieldNode; member: FieldNode },
+): void {
+  if (!isRecord(value)) return;
+  for (const name of Object.keys(value)) {
+    const meant = tree.folded.get(foldName(name));
+    if (meant === undefined || member.members.has(name)) continue;
+    const param = [...path, name].join('.');
+    throw new InvalidRequest(`${param}: ${meant} must stand at the top of the request.`, {
+      param,
+      code: 'foreign_parameter',
+    });
+  }
+}
+
+function checkCount(
+  protocol: ClientProtocol,
+  role: FieldRole,
+  path: readonly string[],
+  value: unknown,
+): void {
+  const param = path.join('.');
+  if (role === 'limit') refuseUnless(isWithin(value, LIMIT_MIN[protocol]), param, 'a limit');
+  if (role === 'count')
+    refuseUnless(isWithin(value, 1, CHOICES_MAX), param, `1 to ${CHOICES_MAX} choices`);
+  // Negative budgets have a meaning with some providers (Gemini: as many as the model likes); the limit holds all the same.
+  if (role === 'budget')
+    refuseUnless(isWithin(value, Number.MIN_SAFE_INTEGER), param, 'a number of tokens');
+}
+
+function isWithin(value: unknown, min: number, max = Number.MAX_SAFE_INTEGER): boolean {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= min && value <= max;
+}
+
+function refuseUnless(isGood: boolean, param: string, expected: string): void {
+  if (!isGood) throw new InvalidRequest(`${param}: expected ${expected}, as an integer`, { param });
+}
+
+function foreign(path: readonly string[]): InvalidRequest {
+  const param = path.join('.');
+  return new InvalidRequest(
+    `${param} belongs to another protocol and is not accepted by this endpoint.`,
+    { param, code: 'foreign_parameter' },
+  );
+}
+
+function ambiguous(param: string, meant: string): InvalidRequest {
+  return new InvalidRequest(`${param}: write ${meant}, in this spelling.`, {
+    param,
+    code: 'ambiguous_parameter',
+  });
+}

@@ -1,0 +1,35 @@
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+/** Names and short values end within so many bytes, and a loop finds their end sooner than a call does. */
+const SHORT_BYTES = 64;
+
+/** `start` is at the opening quote; returns the offset after the closing one, or the end of the text when there is none. */
+export function skipString(bytes: Uint8Array, start: number): number {
+  const near = Math.min(bytes.length, start + SHORT_BYTES);
+  let at = start + 1;
+  for (; at < near; at += 1) {
+    const byte = bytes[at];
+    if (byte === BACKSLASH) at += 1;
+    else if (byte === QUOTE) return at + 1;
+  }
+  for (let quote = bytes.indexOf(QUOTE, at); quote >= 0; quote = bytes.indexOf(QUOTE, quote + 1))
+    if (!isEscaped(bytes, at, quote)) return quote + 1;
+  return bytes.length;
+}
+
+/** Whether an odd number of backslashes stands before `quote`; what lies before `from` has been read. */
+function isEscaped(bytes: Uint8Array, from: number, quote: number): boolean {
+  let first = quote;
+  while (first > from && bytes[first - 1] === BACKSLASH) first -= 1;
+  return (quote - first) % 2 === 1;
+}
+
+/** The string between two quotes, unescaped. `end` is after the closing one. */
+export function decodeString(bytes: Uint8Array, start: number, end: number): string {
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset + start + 1, end - start - 2).toString(
+    'utf8',
+  );
+  if (!text.includes('\\')) return text;
+  const decoded: unknown = JSON.parse(`"${text}"`);
+  return String(decoded);
+}

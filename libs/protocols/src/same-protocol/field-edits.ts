@@ -1,0 +1,44 @@
+import type { ExchangeRequest } from '../exchange.ts';
+import type { PathEdit } from '../json/edit-paths.ts';
+
+/**
+ * What a request of the upstream's own protocol must say before it is sent: the upstream's name of the model, the granted limit, and nothing of
+ * what may not pass. A limit goes over each field that asks for more, as several may be set, and into `limitField` when the client set none.
+ * A thinking budget must stay below the limit.
+ */
+export function fieldEdits(
+  {
+    ask,
+    upstreamModel,
+    outputLimit,
+    dropped = [],
+  }: Pick<ExchangeRequest, 'ask' | 'upstreamModel' | 'outputLimit' | 'dropped'>,
+  limitField: string,
+): PathEdit[] {
+  return [
+    ...(ask.model === upstreamModel ? [] : [edit(['model'], upstreamModel)]),
+    ...(outputLimit === null ? [] : limitEdits(ask, outputLimit, limitField)),
+    ...dropped.map(({ path }) => ({ path, text: null })),
+  ];
+}
+
+function limitEdits(
+  { fields }: Pick<ExchangeRequest['ask'], 'fields'>,
+  limit: number,
+  limitField: string,
+): PathEdit[] {
+  const ofRole = (role: string) => fields.filter((field) => field.role === role);
+  const given = ofRole('limit');
+  const budgetMax = Math.max(1, limit - 1);
+  return [
+    ...(given.length === 0 ? [edit([limitField], limit)] : []),
+    ...given.filter(({ value }) => Number(value) > limit).map(({ path }) => edit(path, limit)),
+    ...ofRole('budget')
+      .filter(({ value }) => Number(value) > budgetMax)
+      .map(({ path }) => edit(path, budgetMax)),
+  ];
+}
+
+function edit(path: readonly string[], value: string | number): PathEdit {
+  return { path, text: JSON.stringify(value) };
+}
