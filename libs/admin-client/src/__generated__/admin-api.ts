@@ -1780,6 +1780,7 @@ export interface components {
                     created: number;
                     context_window: number | null;
                     max_output_tokens: number | null;
+                    default_output_tokens?: number;
                     unbounded_input_tokens: number | null;
                     is_on_shelf: boolean;
                     prices: {

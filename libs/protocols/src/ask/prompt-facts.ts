@@ -241,7 +241,7 @@ function refersElsewhere(value: unknown, depth = 0): boolean {
 const VERSION = /(?:_\d+)+$/;
 
 /** The name of a tool's type without its date, where the provider runs it; null for tools of the client. */
-export function serverToolName(type: unknown): string | null {
+function serverToolName(type: unknown): string | null {
   if (typeof type !== 'string') return null;
   const name = type.replace(VERSION, '');
   return CLIENT_TOOL_TYPES.has(name) ? null : name;

@@ -118,11 +118,21 @@ describe('envelopes', () => {
     'model',
     'n',
     'MESSAGES',
-    'service_tier',
+    'Service_Tier',
     'extra_body',
     'max_output_tokens',
   ])('%s inside extra_body is refused: a gateway would put it over what was held for', (name) => {
     expect(refusal('chat', { extra_body: { [name]: 1 } })?.[0]).toBe('foreign_parameter');
+  });
+
+  test('what is dropped at the top is found inside extra_body too', () => {
+    expect(readFields('chat', { extra_body: { api_base: 'x', service_tier: 'priority' } })).toEqual(
+      [
+        expect.objectContaining({ role: 'envelope' }),
+        { path: ['extra_body', 'api_base'], role: 'routing', value: 'x' },
+        { path: ['extra_body', 'service_tier'], role: 'tier', value: 'priority' },
+      ],
+    );
   });
 
   test('what costs nothing passes inside extra_body, and a thinking budget is read there', () => {

@@ -57,7 +57,7 @@ function readMembers(value: JsonRecord, place: Place): void {
     if (member.isForeign) throw foreign(here);
     if (member.role !== null && member.role !== 'setting')
       found.push({ path: here, role: member.role, value: item });
-    if (member.role === 'envelope') refuseEnveloped(item, here, { tree, member });
+    if (member.role === 'envelope') readEnvelope(item, { node: member, path: here, found, tree });
     readInside(item, { node: member, path: here, found, tree });
   }
 }
@@ -71,21 +71,19 @@ function readInside(value: unknown, place: Place): void {
       readMembers(item, { ...place, node: node.items, path: [...path, String(at)] });
 }
 
-/** What a gateway behind the upstream would merge into the request, over the values that were held for. */
-function refuseEnveloped(
-  value: unknown,
-  path: readonly string[],
-  { tree, member }: { tree: FieldNode; member: FieldNode },
-): void {
+/** Fields that are dropped wherever they stand. */
+const DROPPED_ROLES: ReadonlySet<FieldRole> = new Set(['tier', 'routing']);
+
+/** What a gateway behind the upstream would merge into the request must not go over the values that were held for. */
+function readEnvelope(value: unknown, { node, path, found, tree }: Place): void {
   if (!isRecord(value)) return;
   for (const name of Object.keys(value)) {
     const meant = tree.folded.get(foldName(name));
-    if (meant === undefined || member.members.has(name)) continue;
-    const param = [...path, name].join('.');
-    throw new InvalidRequest(`${param}: ${meant} must stand at the top of the request.`, {
-      param,
-      code: 'foreign_parameter',
-    });
+    if (meant === undefined || node.members.has(name)) continue;
+    const role = tree.members.get(name)?.role ?? 'setting';
+    const here = [...path, name];
+    if (!DROPPED_ROLES.has(role)) throw enveloped(here.join('.'), meant);
+    found.push({ path: here, role, value: value[name] });
   }
 }
 
@@ -118,6 +116,13 @@ function foreign(path: readonly string[]): InvalidRequest {
     `${param} belongs to another protocol and is not accepted by this endpoint.`,
     { param, code: 'foreign_parameter' },
   );
+}
+
+function enveloped(param: string, meant: string): InvalidRequest {
+  return new InvalidRequest(`${param}: ${meant} must stand at the top of the request.`, {
+    param,
+    code: 'foreign_parameter',
+  });
 }
 
 function ambiguous(param: string, meant: string): InvalidRequest {
