@@ -20,7 +20,8 @@ local function put_subscription(KEYS, ARGV)
 
   redis.call('HSET', KEYS[2], 'id', ARGV[3], 'st', status, 'gen', text(generation), 'drain', drain, 'rev', text(rev))
   -- The last withdrawal is remembered after reopening: holds from before it still release into it.
-  if ARGV[8] ~= '' and not sub[7] then redis.call('HSET', KEYS[2], 'wd', ARGV[8]) end
+  -- Books that are there and know of none have lost it, with the end of what Redis wrote: repeat_withdrawal takes the tokens and notes it.
+  if ARGV[8] ~= '' and not sub[7] and not sub[6] then redis.call('HSET', KEYS[2], 'wd', ARGV[8]) end
   if not sub[6] then
     redis.call('HSET', KEYS[2], 'bal', text(tonumber(sub[5] or '0') + balance), 'cseq', text(credit_seq))
   end

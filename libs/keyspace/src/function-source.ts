@@ -14,6 +14,8 @@ const FUNCTIONS = {
   reap: { file: 'reap', flags: ['allow-oom'] },
   credit: { file: 'credit', flags: ['allow-oom'] },
   withdraw: { file: 'withdraw', flags: ['allow-oom'] },
+  repeat_withdrawal: { file: 'repeat-withdrawal', flags: ['allow-oom'] },
+  repeat_release: { file: 'repeat-release', flags: ['allow-oom'] },
   put_key: { file: 'put-key', flags: ['allow-oom'] },
   put_account: { file: 'put-account', flags: ['allow-oom'] },
   put_subscription: { file: 'put-subscription', flags: ['allow-oom'] },

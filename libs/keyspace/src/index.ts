@@ -13,6 +13,7 @@ export {
   shardOf,
 } from './keys.ts';
 export * from './live-records.ts';
+export * from './lost-withdrawals.ts';
 export * from './memory-use.ts';
 export * from './metering-store.ts';
 export * from './open-redis.ts';

@@ -67,19 +67,41 @@ export function isUnanswered(error: unknown): boolean {
 
 /**
  * Calls `listener` after every connection made, the first ones too; of a cluster, to each of its servers: what was written there a moment before
- * the last one broke may be lost. Returns what ends it.
+ * the last one broke may be lost. `awayMs` is how long this process was without that server; undefined after the first connection, when it
+ * cannot know. Returns what ends it.
  */
-export function onRedisReturn(connection: RedisConnection, listener: () => void): () => void {
-  if (!(connection instanceof Cluster)) {
-    connection.on('ready', listener);
-    return () => connection.off('ready', listener);
-  }
-  const watch = (server: Redis): void => void server.on('ready', listener);
+export function onRedisReturn(
+  connection: RedisConnection,
+  listener: (awayMs: number | undefined) => void,
+): () => void {
+  if (!(connection instanceof Cluster)) return watchServer(connection, listener);
+  const ends: (() => void)[] = [];
+  const watch = (server: Redis): void => void ends.push(watchServer(server, listener));
   connection.nodes().forEach(watch);
   connection.on('+node', watch);
   return () => {
     connection.off('+node', watch);
-    for (const server of connection.nodes()) server.off('ready', listener);
+    for (const end of ends) end();
+  };
+}
+
+function watchServer(server: Redis, listener: (awayMs: number | undefined) => void): () => void {
+  let wasReady = false;
+  let lostAtMs: number | undefined;
+  const onReady = (): void => {
+    listener(lostAtMs === undefined ? undefined : performance.now() - lostAtMs);
+    wasReady = true;
+    lostAtMs = undefined;
+  };
+  // Also emitted by each attempt to connect that fails.
+  const onClose = (): void => {
+    if (wasReady) lostAtMs ??= performance.now();
+  };
+  server.on('ready', onReady);
+  server.on('close', onClose);
+  return () => {
+    server.off('ready', onReady);
+    server.off('close', onClose);
   };
 }
 

@@ -7,6 +7,7 @@ import { checkpointChecks } from './checks-checkpoint.ts';
 import { closingChecks } from './checks-closing.ts';
 import { fencingChecks } from './checks-fencing.ts';
 import { recordChecks } from './checks-records.ts';
+import { repeatingChecks } from './checks-repeating.ts';
 import { restoreChecks } from './checks-restore.ts';
 import { settlementChecks } from './checks-settlement.ts';
 import { windowChecks } from './checks-windows.ts';
@@ -39,6 +40,7 @@ describe('fencing', () => run(fencingChecks));
 describe('restoring', () => run(restoreChecks));
 describe('settlement', () => run(settlementChecks));
 describe('closing subscriptions', () => run(closingChecks));
+describe('repeating what Redis has lost', () => run(repeatingChecks));
 describe('checkpoints', () => run(checkpointChecks));
 describe('records, credits and relay', () => run(recordChecks));
 
@@ -95,7 +97,7 @@ describe('the library', () => {
     const flags = JSON.stringify(
       await world.redis.function('LIST', 'LIBRARYNAME', world.source.library),
     );
-    expect(flags.match(/allow-oom/g)).toHaveLength(10);
+    expect(flags.match(/allow-oom/g)).toHaveLength(12);
     expect(flags.match(/no-writes/g)).toHaveLength(1);
   });
 });

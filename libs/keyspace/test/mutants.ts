@@ -12,6 +12,7 @@ import { checkpointChecks } from './checks-checkpoint.ts';
 import { closingChecks } from './checks-closing.ts';
 import { fencingChecks } from './checks-fencing.ts';
 import { recordChecks } from './checks-records.ts';
+import { repeatingChecks } from './checks-repeating.ts';
 import { restoreChecks } from './checks-restore.ts';
 import { settlementChecks } from './checks-settlement.ts';
 import { windowChecks } from './checks-windows.ts';
@@ -29,6 +30,7 @@ const INVALID = 'does not compile';
 const CHECKS = {
   ...settlementChecks,
   ...closingChecks,
+  ...repeatingChecks,
   ...checkpointChecks,
   ...restoreChecks,
   ...recordChecks,

@@ -57,7 +57,7 @@ test('a connection leaves a primary that was replaced while it was merely silent
   // Its connections are broken when it is promoted.
   const second = await open(directUrl('redis-2'), 'blocking');
   const old = services.redisServers[0] as ManagedProcess;
-  const returned = new Promise<void>((resolve) => onRedisReturn(connection, resolve));
+  const returned = new Promise<void>((resolve) => onRedisReturn(connection, () => resolve()));
   await old.kill('SIGSTOP');
   while (!(await second.info('replication')).includes('role:master')) await delay(20);
   await old.kill('SIGCONT');

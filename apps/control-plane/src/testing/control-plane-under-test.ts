@@ -2,7 +2,7 @@ import 'reflect-metadata';
 import { randomBytes } from 'node:crypto';
 import type { AddressInfo } from 'node:net';
 import type { NestExpressApplication } from '@nestjs/platform-express';
-import { startServices, type Services } from '@tollgate/harness';
+import { startServices, type Services, type ServicesOptions } from '@tollgate/harness';
 import { DataSource } from 'typeorm';
 import { loadConfig } from '../config.ts';
 import { createApp } from '../create-app.ts';
@@ -48,8 +48,9 @@ export const ADMIN = 'root';
 
 export async function startControlPlane(
   overrides: Record<string, string> = {},
+  options: ServicesOptions = {},
 ): Promise<ControlPlane> {
-  const services = await startServices();
+  const services = await startServices(options);
   try {
     return await startOn(services, overrides);
   } catch (error) {

@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { LiveRecords, MeteringStore, normaliseAllowlist, type PutReply } from '@tollgate/keyspace';
 import { DataSource } from 'typeorm';
+import { BookedWithdrawals } from './booked-withdrawals.ts';
+import type { LiveRecord } from './live-target.ts';
+import { ShardFenced } from './shard-fenced.ts';
 import { LiveRows, type SubscriptionLiveRow } from './live-rows.ts';
-
-/** The shard is fenced: its epoch is missing or being rebuilt. The outbox row stays and the write is tried again. */
-class ShardFenced extends Error {}
 
 export interface Withdrawn {
   userId: number;
@@ -32,13 +32,14 @@ export class LiveRecordWriter {
     private readonly records: LiveRecords,
     private readonly metering: MeteringStore,
     private readonly dataSource: DataSource,
+    private readonly withdrawals: BookedWithdrawals,
   ) {}
 
   listen(listeners: LiveListeners): void {
     this.listeners.push(listeners);
   }
 
-  async write(kind: 'account' | 'key' | 'subscription', id: number): Promise<void> {
+  async write({ kind, id }: LiveRecord): Promise<void> {
     switch (kind) {
       case 'account':
         for (const row of await this.rows.accounts([id]))
@@ -52,15 +53,20 @@ export class LiveRecordWriter {
         return;
       case 'subscription':
         for (const row of await this.rows.subscriptions([id])) await this.writeSubscription(row);
+        return;
+      case 'withdrawal':
+        for (const row of await this.rows.subscriptions([id])) {
+          await this.writeSubscription(row);
+          await this.withdrawals.repeat(row);
+        }
     }
   }
 
   /** Record first, then the credits in their order, then the withdrawal: a credit that came after it would stay in a closed subscription. */
   private async writeSubscription(row: SubscriptionLiveRow): Promise<void> {
-    // While closing, WITHDRAW itself writes the withdrawal's id: a record that carried it already would look withdrawn.
-    const withdrawalId = row.status === 'closing' ? null : row.withdrawalId;
+    // Taking the tokens writes the withdrawal's id, here or where it is repeated: a record that carried it already would look withdrawn.
     refuseFenced(
-      await this.records.putSubscription({ ...row, accountId: row.userId, withdrawalId }),
+      await this.records.putSubscription({ ...row, accountId: row.userId, withdrawalId: null }),
     );
     const credited = await this.applyCredits(row);
     if (row.status === 'closing' && row.withdrawalId !== null)

@@ -8,7 +8,7 @@ import { z } from 'zod';
 import { BackgroundLoop } from '../../platform/background/background-loop.ts';
 import { Transactions } from '../../platform/database/transactions.ts';
 import { LiveRecordWriter } from './live-record-writer.ts';
-import { recordOf, type LiveTarget } from './live-target.ts';
+import { recordOf, type LiveRecord, type LiveTarget } from './live-target.ts';
 
 const SWEEP_EVERY_MS = 1_000;
 /** Younger rows belong to the call that wrote them. */
@@ -52,7 +52,7 @@ export class LiveStatePump implements OnApplicationBootstrap, BeforeApplicationS
   /** Writes the records and forgets their outbox rows. A failure is logged and left to the sweep. */
   async deliver(targets: readonly LiveTarget[], rowIds: readonly string[]): Promise<void> {
     try {
-      for (const record of distinct(targets)) await this.writer.write(record.kind, record.id);
+      for (const record of distinct(targets)) await this.writer.write(record);
       await this.transactions.run((tx) =>
         tx.query('DELETE FROM live_state_outbox WHERE id = ANY($1::bigint[])', [rowIds]),
       );
@@ -93,7 +93,7 @@ export class LiveStatePump implements OnApplicationBootstrap, BeforeApplicationS
     const written: string[] = [];
     for (const record of distinct(rows)) {
       try {
-        await this.writer.write(record.kind, record.id);
+        await this.writer.write(record);
         written.push(...rows.filter((row) => sameRecord(row, record)).map((row) => row.rowId));
       } catch (error) {
         failures.push(error);
@@ -103,7 +103,7 @@ export class LiveStatePump implements OnApplicationBootstrap, BeforeApplicationS
   }
 }
 
-function distinct(targets: readonly LiveTarget[]): ReturnType<typeof recordOf>[] {
+function distinct(targets: readonly LiveTarget[]): LiveRecord[] {
   return [
     ...new Map(
       targets.map(recordOf).map((record) => [`${record.kind}:${record.id}`, record]),
@@ -111,7 +111,7 @@ function distinct(targets: readonly LiveTarget[]): ReturnType<typeof recordOf>[]
   ];
 }
 
-function sameRecord(target: LiveTarget, record: ReturnType<typeof recordOf>): boolean {
+function sameRecord(target: LiveTarget, record: LiveRecord): boolean {
   const own = recordOf(target);
   return own.kind === record.kind && own.id === record.id;
 }

@@ -1,4 +1,5 @@
 import { Module } from '@nestjs/common';
+import { BookedWithdrawals } from './booked-withdrawals.ts';
 import { LiveBalances } from './live-balances.ts';
 import { LiveRecordWriter } from './live-record-writer.ts';
 import { LiveRows } from './live-rows.ts';
@@ -7,7 +8,15 @@ import { LostTail } from './lost-tail.ts';
 import { LiveStateService } from './live-state.service.ts';
 
 @Module({
-  providers: [LiveRows, LiveRecordWriter, LiveStatePump, LiveStateService, LiveBalances, LostTail],
+  providers: [
+    BookedWithdrawals,
+    LiveRows,
+    LiveRecordWriter,
+    LiveStatePump,
+    LiveStateService,
+    LiveBalances,
+    LostTail,
+  ],
   exports: [LiveRecordWriter, LiveStateService, LiveStatePump, LiveBalances],
 })
 export class LiveStateModule {}

@@ -4,18 +4,13 @@ export interface LiveTarget {
   id: number;
 }
 
-/** Credits and withdrawals are part of bringing their subscription up to date, so one write serves all three. */
-export function recordOf(target: LiveTarget): {
-  kind: 'account' | 'key' | 'subscription';
+/** `withdrawal`: the subscription, and after it what was withdrawn from it lately. */
+export interface LiveRecord {
+  kind: 'account' | 'key' | 'subscription' | 'withdrawal';
   id: number;
-} {
-  switch (target.kind) {
-    case 'account':
-    case 'key':
-      return { kind: target.kind, id: target.id };
-    case 'subscription':
-    case 'credit':
-    case 'withdrawal':
-      return { kind: 'subscription', id: target.id };
-  }
+}
+
+/** Credits are part of bringing their subscription up to date, so one write serves both. */
+export function recordOf({ kind, id }: LiveTarget): LiveRecord {
+  return { kind: kind === 'credit' ? 'subscription' : kind, id };
 }

@@ -6,22 +6,42 @@ import {
   type OnApplicationShutdown,
 } from '@nestjs/common';
 import { onRedisReturn, type RedisConnection } from '@tollgate/keyspace';
+import { z } from 'zod';
 import { Transactions } from '../../platform/database/transactions.ts';
 import { REDIS } from '../../platform/redis/redis.module.ts';
+import { LiveStatePump } from './live-state-pump.ts';
 
-/** Redis loses about a second of its file, a failover a little more; both end in a new connection. */
-const SAID_AGAIN = '1 minute';
-/** Of the books' rows that live in Redis too, those that may have been in what it lost. */
+/** Redis loses about a second of its file, a promoted replica a little more, both counted from the moment it went away. */
+const LOST_SECONDS_MAX = 60;
+/** For a process that has just started: it cannot know how long ago Redis was last well. */
+const UNKNOWN_SECONDS = 3_600;
+/** A withdrawal is followed by what running requests release, for as long as they run. */
+const RELEASES_FOLLOW = '1 day';
+/** Of the books' rows that live in Redis too, those that may have been in what it lost. $1: seconds. Withdrawals first: until then refunded tokens look spendable. */
 const RECENT = `
-  WITH credited AS (UPDATE token_credits SET applied_at = NULL WHERE applied_at > now() - interval '${SAID_AGAIN}' RETURNING subscription_id)
+  WITH since AS MATERIALIZED (SELECT now() - make_interval(secs => $1) AS at),
+    credited AS (UPDATE token_credits SET applied_at = NULL FROM since WHERE applied_at > since.at RETURNING subscription_id)
   INSERT INTO live_state_outbox (kind, target_id)
-  SELECT 'credit', subscription_id FROM credited
-  UNION SELECT 'subscription', id FROM subscriptions WHERE revised_at > now() - interval '${SAID_AGAIN}'
-  UNION SELECT 'account', id FROM users WHERE updated_at > now() - interval '${SAID_AGAIN}'
-  UNION SELECT 'key', id FROM api_keys WHERE updated_at > now() - interval '${SAID_AGAIN}'`;
+  SELECT kind, id FROM (
+    SELECT 1 AS turn, 'withdrawal' AS kind, id FROM subscriptions, since WHERE withdrawal_id IS NOT NULL AND revised_at > since.at - interval '${RELEASES_FOLLOW}'
+    UNION SELECT 2, 'credit', subscription_id FROM credited
+    UNION SELECT 3, 'subscription', id FROM subscriptions, since WHERE revised_at > since.at
+    UNION SELECT 4, 'account', id FROM users, since WHERE updated_at > since.at
+    UNION SELECT 5, 'key', id FROM api_keys, since WHERE updated_at > since.at) recent
+  ORDER BY turn, id
+  RETURNING id, kind, target_id`;
 const RETRY_MS = 1_000;
 
-/** Says again what Redis was told shortly before it went away. Credits know their number and records their revision, so what it kept stays as it is. */
+const promisedRow = z.object({
+  id: z.string(),
+  kind: z.enum(['account', 'key', 'subscription', 'credit', 'withdrawal']),
+  target_id: z.number(),
+});
+
+/**
+ * Repeats what was written to Redis shortly before it went away. Credits know their number, withdrawals their id and records their revision,
+ * so what Redis kept stays as it is.
+ */
 @Injectable()
 export class LostTail implements OnApplicationBootstrap, OnApplicationShutdown {
   private readonly logger = new Logger('live-state');
@@ -31,10 +51,15 @@ export class LostTail implements OnApplicationBootstrap, OnApplicationShutdown {
   constructor(
     @Inject(REDIS) private readonly redis: RedisConnection,
     private readonly transactions: Transactions,
+    private readonly pump: LiveStatePump,
   ) {}
 
   onApplicationBootstrap(): void {
-    this.stopWatching = onRedisReturn(this.redis, () => void this.sayAgain());
+    this.stopWatching = onRedisReturn(this.redis, (awayMs) => {
+      const seconds =
+        awayMs === undefined ? UNKNOWN_SECONDS : Math.ceil(awayMs / 1_000) + LOST_SECONDS_MAX;
+      void this.repeat(seconds, performance.now());
+    });
   }
 
   onApplicationShutdown(): void {
@@ -42,12 +67,21 @@ export class LostTail implements OnApplicationBootstrap, OnApplicationShutdown {
     clearTimeout(this.retry);
   }
 
-  private async sayAgain(): Promise<void> {
+  /** `sinceMs`: when Redis returned, by the monotonic clock; what waits for PostgreSQL reaches as far back as it would have then. */
+  private async repeat(seconds: number, sinceMs: number): Promise<void> {
     try {
-      await this.transactions.run((tx) => tx.query(RECENT));
+      const waitedSeconds = Math.ceil((performance.now() - sinceMs) / 1_000);
+      const raw: unknown[] = await this.transactions.run((tx) =>
+        tx.query(RECENT, [seconds + waitedSeconds]),
+      );
+      const rows = raw.map((row) => promisedRow.parse(row));
+      await this.pump.deliver(
+        rows.map(({ kind, target_id }) => ({ kind, id: target_id })),
+        rows.map(({ id }) => id),
+      );
     } catch (error) {
       this.logger.warn(error, 'what Redis may have lost cannot be repeated yet');
-      this.retry = setTimeout(() => void this.sayAgain(), RETRY_MS).unref();
+      this.retry = setTimeout(() => void this.repeat(seconds, sinceMs), RETRY_MS).unref();
     }
   }
 }

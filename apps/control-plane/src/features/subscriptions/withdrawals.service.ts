@@ -56,7 +56,7 @@ export class WithdrawalsService {
       if (!row || row.status === 'closed') throw new Refusal('not_subscribed');
       if (row.status === 'closing' && row.withdrawalId !== null)
         return { id: row.withdrawalId, subscription_id: row.id };
-      const id = uuidv7(Date.now());
+      const id = withdrawalIdAfter(row.withdrawalId);
       await this.start(tx, [{ id, subscriptionId: row.id }], options.drain);
       this.activity.record(tx, caller, {
         action: 'subscription.close',
@@ -83,7 +83,7 @@ export class WithdrawalsService {
       .find({ where, order: { id: 'ASC' }, lock: { mode: 'pessimistic_write' } });
     await this.start(
       tx,
-      rows.map((row) => ({ id: uuidv7(Date.now()), subscriptionId: row.id })),
+      rows.map((row) => ({ id: withdrawalIdAfter(row.withdrawalId), subscriptionId: row.id })),
       drain,
     );
     return rows.length;
@@ -134,4 +134,11 @@ export class WithdrawalsService {
       currency: this.config.CURRENCY,
     };
   }
+}
+
+/** Ids of a subscription's withdrawals rise whatever the clocks of the control planes say: Redis tells by them which ones it has lost. */
+function withdrawalIdAfter(previous: string | null): string {
+  const previousMs =
+    previous === null ? 0 : Number.parseInt(previous.slice(0, 8) + previous.slice(9, 13), 16);
+  return uuidv7(Math.max(Date.now(), previousMs + 1));
 }

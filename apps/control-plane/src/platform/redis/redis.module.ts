@@ -6,6 +6,7 @@ import {
   FleetStore,
   FunctionLibrary,
   LiveRecords,
+  LostWithdrawals,
   MeteringStore,
   openRedis,
   type RedisConnection,
@@ -60,6 +61,12 @@ const logger = new Logger('redis');
       ) => new LiveRecords({ redis, library, epochs, shards: config.SHARDS }),
     },
     {
+      provide: LostWithdrawals,
+      inject: [FunctionLibrary, EpochCache, CONFIG],
+      useFactory: (library: FunctionLibrary, epochs: EpochCache, config: Config) =>
+        new LostWithdrawals({ library, epochs, shards: config.SHARDS }),
+    },
+    {
       provide: FleetStore,
       inject: [REDIS, FunctionLibrary],
       useFactory: (redis: RedisConnection, library: FunctionLibrary) =>
@@ -78,6 +85,7 @@ const logger = new Logger('redis');
     EpochCache,
     MeteringStore,
     LiveRecords,
+    LostWithdrawals,
     FleetStore,
     Acknowledgements,
   ],

@@ -1,0 +1,87 @@
+import { readdirSync, statSync, truncateSync } from 'node:fs';
+import path from 'node:path';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { booksOf, type TestAccount } from '../../testing/books-under-test.ts';
+import { startControlPlane, type ControlPlane } from '../../testing/control-plane-under-test.ts';
+import { eventually } from '../../testing/eventually.ts';
+import { LiveRecordWriter } from './live-record-writer.ts';
+
+let plane: ControlPlane;
+let books: ReturnType<typeof booksOf>;
+beforeAll(async () => {
+  plane = await startControlPlane({}, { redis: 'single' });
+  books = booksOf(plane);
+  await books.initialiseShards();
+}, 60_000);
+afterAll(() => plane?.stop());
+
+const post = (path: string, account: TestAccount, body: unknown) =>
+  plane.call('POST', path, { token: account.token, body });
+
+/** The end of the append-only file now; Redis writes every command before it answers. */
+function endOfFile(): { file: string; bytes: number } {
+  const folder = path.join(plane.services.folder, 'redis', 'appendonlydir');
+  const name = readdirSync(folder).find((each) => each.endsWith('.incr.aof'));
+  if (name === undefined) throw new Error('Redis has no append-only file');
+  const file = path.join(folder, name);
+  return { file, bytes: statSync(file).size };
+}
+
+/** Redis dies and comes back without what it wrote after `end`. */
+async function loseTail({ file, bytes }: { file: string; bytes: number }): Promise<void> {
+  await plane.services.redis.kill('SIGKILL');
+  truncateSync(file, bytes);
+  await plane.services.redis.start();
+}
+
+const TOKENS = 50_000_000;
+
+test('refunded tokens do not come back when Redis loses the end of its file', async () => {
+  const [account, model] = [await books.account('100'), await books.model('1.5')];
+  await post('/models/subscribe', account, { model_id: model.id, tokens: TOKENS });
+  const end = endOfFile();
+  expect(await post('/models/unsubscribe', account, { model_id: model.id })).toMatchObject({
+    body: { status: 'closed', refunded_tokens: TOKENS, refunded_amount: '75' },
+  });
+  await loseTail(end);
+  await eventually(async () =>
+    expect(await books.live(account, model)).toMatchObject({ balance: 0, status: 'closed' }),
+  );
+  // What is bought now is all there is to spend.
+  await post('/models/subscribe', account, { model_id: model.id, tokens: 1 });
+  await eventually(async () =>
+    expect(await books.live(account, model)).toMatchObject({ balance: 1, status: 'active' }),
+  );
+  expect(await books.violations()).toEqual({});
+}, 60_000);
+
+test('nor when the account had closed, reopened and closed it again, and bought anew, within what is lost', async () => {
+  const [account, model] = [await books.account('100'), await books.model('1')];
+  await post('/models/subscribe', account, { model_id: model.id, tokens: 1_000_000 });
+  const end = endOfFile();
+  for (const tokens of [2_000_000, 3]) {
+    await post('/models/unsubscribe', account, { model_id: model.id });
+    await post('/models/subscribe', account, { model_id: model.id, tokens });
+  }
+  await loseTail(end);
+  await eventually(async () =>
+    expect(await books.live(account, model)).toMatchObject({
+      balance: 3,
+      status: 'active',
+      generation: 3,
+      creditSeq: 3,
+    }),
+  );
+  expect(await books.violations()).toEqual({});
+}, 60_000);
+
+test('a Redis that lost nothing is told of withdrawals again without effect', async () => {
+  const [account, model] = [await books.account('100'), await books.model('1')];
+  await post('/models/subscribe', account, { model_id: model.id, tokens: 1_000_000 });
+  await post('/models/unsubscribe', account, { model_id: model.id });
+  await post('/models/subscribe', account, { model_id: model.id, tokens: 700 });
+  const { id } = await books.subscription(account, model);
+  const writer = plane.app.get(LiveRecordWriter, { strict: false });
+  for (const kind of ['withdrawal', 'withdrawal'] as const) await writer.write({ kind, id });
+  expect(await books.live(account, model)).toMatchObject({ balance: 700 });
+}, 60_000);

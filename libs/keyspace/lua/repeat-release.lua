@@ -1,0 +1,21 @@
+-- Takes out again what a request released into a withdrawal (seq 2) when the books know it and Redis has lost it. Emits nothing. Idempotent by rid.
+-- Repeat the withdrawal first: a hold that is still open then releases into it by itself when it is settled again.
+-- KEYS 1 epoch  2 subscription  3 hold
+-- ARGV 1 epoch  2 subscription id  3 withdrawal id  4 tokens
+-- Returns OK, balance | OPEN | DUPLICATE | NOT_FOUND | FENCED
+local function repeat_release(KEYS, ARGV)
+  if redis.call('GET', KEYS[1]) ~= ARGV[1] then return { 'FENCED' } end
+  local tokens = natural(ARGV[4])
+  if not tokens then return invalid('repeated release') end
+  local sub = redis.call('HMGET', KEYS[2], 'id', 'bal')
+  if sub[1] ~= ARGV[2] then return { 'NOT_FOUND' } end
+  local hold = redis.call('HMGET', KEYS[3], 'st', 'c2')
+  if hold[2] then return { 'DUPLICATE' } end
+  if hold[1] == 'open' then return { 'OPEN' } end
+  local balance = tonumber(sub[2] or '0') - tokens
+  redis.call('HSET', KEYS[2], 'bal', text(balance))
+  redis.call('HSET', KEYS[3], 'c2', text(tokens), 'wd', ARGV[3], 'sub', ARGV[2])
+  -- The hold itself may be lost too: what settles the request again finds this mark and adds its own.
+  if not hold[1] then redis.call('PEXPIRE', KEYS[3], DONE_TTL_MS) end
+  return { 'OK', text(balance) }
+end

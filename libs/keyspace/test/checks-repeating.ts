@@ -1,0 +1,131 @@
+import assert from 'node:assert/strict';
+import { keys } from '../src/keys.ts';
+import { LostWithdrawals, type RepeatReply } from '../src/lost-withdrawals.ts';
+import { settle, withdraw } from './tenant-acts.ts';
+import {
+  admitted,
+  books,
+  contents,
+  credit,
+  MODEL_ID,
+  openAccount,
+  putSubscription,
+  SHARDS,
+  SUBSCRIPTION_ID,
+  type Checks,
+  type Tenant,
+} from './world.ts';
+
+/** What a Redis that lost the end of what it wrote is told of withdrawals that the books know. */
+export const repeatingChecks: Checks = {
+  'a withdrawal that Redis has lost is taken again, once': async (world) => {
+    const tenant = await world.tenant();
+    await openAccount(tenant);
+    const id = tenant.rid();
+    assert.deepEqual(await repeat(tenant, { id, tokens: 900 }), { kind: 'repeated' });
+    assert.deepEqual(await repeat(tenant, { id, tokens: 900 }), { kind: 'duplicate' });
+    assert.equal((await books(tenant))?.balance, 100);
+    // The withdrawal itself, should it run once more, finds itself done.
+    assert.deepEqual(await withdraw(tenant, id), { kind: 'duplicate', tokens: 900 });
+  },
+
+  'a withdrawal that Redis remembers, or an older one, changes nothing': async (world) => {
+    const tenant = await world.tenant();
+    await openAccount(tenant);
+    const [older, newer] = [tenant.rid(), tenant.rid()];
+    await withdraw(tenant, older);
+    await putSubscription(tenant, { generation: 2, revision: 2 });
+    await credit(tenant, 2, 70);
+    await withdraw(tenant, newer);
+    const before = await contents(tenant);
+    assert.deepEqual(await repeat(tenant, { id: older, tokens: 1_000 }), { kind: 'duplicate' });
+    assert.deepEqual(await repeat(tenant, { id: newer, tokens: 70 }), { kind: 'duplicate' });
+    assert.deepEqual(await contents(tenant), before);
+  },
+
+  'a record that knows of no withdrawal is not marked as withdrawn by a later write': async (
+    world,
+  ) => {
+    const tenant = await world.tenant();
+    await openAccount(tenant);
+    const id = tenant.rid();
+    await putSubscription(tenant, { status: 'closed', revision: 2, withdrawalId: id });
+    assert.deepEqual(await repeat(tenant, { id, tokens: 1_000 }), { kind: 'repeated' });
+    assert.equal((await books(tenant))?.balance, 0);
+  },
+
+  'what a request released is taken again after it was settled again, and before': async (
+    world,
+  ) => {
+    for (const isSettledFirst of [true, false]) {
+      const tenant = await world.tenant();
+      // The books: 1,000 bought, 900 withdrawn beside a hold of 100, of which 60 were charged and 40 released.
+      await openAccount(tenant);
+      const [rid, id] = [tenant.rid(), tenant.rid()];
+      if (isSettledFirst) await settle(tenant, rid, 60);
+      await repeat(tenant, { id, tokens: 900 });
+      assert.deepEqual(await release(tenant, { rid, id, tokens: 40 }), { kind: 'repeated' });
+      assert.deepEqual(await release(tenant, { rid, id, tokens: 40 }), { kind: 'duplicate' });
+      if (!isSettledFirst) await settle(tenant, rid, 60);
+      assert.equal((await books(tenant))?.balance, 0, `settled first: ${isSettledFirst}`);
+      assert.equal((await settle(tenant, rid, 60, { reEmit: true })).kind, 'duplicate');
+    }
+  },
+
+  'what a request releases that is still held is left to its settlement': async (world) => {
+    const tenant = await world.tenant();
+    await openAccount(tenant);
+    const rid = await admitted(tenant);
+    const id = tenant.rid();
+    await putSubscription(tenant, { status: 'closed', revision: 2 });
+    await repeat(tenant, { id, tokens: 900 });
+    assert.deepEqual(await release(tenant, { rid, id, tokens: 40 }), { kind: 'open' });
+    await settle(tenant, rid, 60);
+    assert.deepEqual(await release(tenant, { rid, id, tokens: 40 }), { kind: 'duplicate' });
+    assert.equal((await books(tenant))?.balance, 0);
+  },
+
+  'nothing is taken from another subscription, or for a number that is none': async (world) => {
+    const tenant = await world.tenant();
+    await openAccount(tenant);
+    const before = await contents(tenant);
+    const [id, rid] = [tenant.rid(), tenant.rid()];
+    const other = { id, tokens: 5, subscriptionId: SUBSCRIPTION_ID + 1 };
+    assert.deepEqual(await repeat(tenant, other), { kind: 'not_found' });
+    assert.deepEqual(await release(tenant, { ...other, rid }), { kind: 'not_found' });
+    const subscription = keys.subscription(tenant.shard, tenant.accountId, MODEL_ID);
+    for (const name of ['repeat_withdrawal', 'repeat_release'] as const)
+      await assert.rejects(
+        tenant.library.call(
+          name,
+          [keys.epoch(tenant.shard), subscription, keys.hold(tenant.shard, rid)],
+          ['e1', SUBSCRIPTION_ID, id, '-5'],
+        ),
+        /invalid repeated/,
+      );
+    assert.deepEqual(await contents(tenant), before);
+  },
+};
+
+interface Repeated {
+  id: string;
+  tokens: number;
+  subscriptionId?: number;
+}
+
+function requestOf(tenant: Tenant, { id, tokens, subscriptionId = SUBSCRIPTION_ID }: Repeated) {
+  const { accountId } = tenant;
+  return { accountId, modelId: MODEL_ID, subscriptionId, withdrawalId: id, tokens };
+}
+
+function repeat(tenant: Tenant, repeated: Repeated): Promise<RepeatReply> {
+  return storeOf(tenant).repeatWithdrawal(requestOf(tenant, repeated));
+}
+
+function release(tenant: Tenant, repeated: Repeated & { rid: string }): Promise<RepeatReply> {
+  return storeOf(tenant).repeatRelease({ ...requestOf(tenant, repeated), rid: repeated.rid });
+}
+
+function storeOf({ library, epochCache }: Tenant): LostWithdrawals {
+  return new LostWithdrawals({ library, epochs: epochCache, shards: SHARDS });
+}
