@@ -5,6 +5,7 @@ import { AlertsModule } from './features/alerts/alerts.module.ts';
 import { AuthModule } from './features/auth/auth.module.ts';
 import { DashboardModule } from './features/dashboard/dashboard.module.ts';
 import { EpochsModule } from './features/epochs/epochs.module.ts';
+import { EventsModule } from './features/events/events.module.ts';
 import { KeysModule } from './features/keys/keys.module.ts';
 import { ModelsApiModule } from './features/models/models-api.module.ts';
 import { PaymentsModule } from './features/payments/payments.module.ts';
@@ -46,6 +47,7 @@ const FEATURES: NonNullable<DynamicModule['imports']> = [
   AuthModule,
   DashboardModule,
   EpochsModule,
+  EventsModule,
   KeysModule,
   ModelsApiModule,
   PaymentsModule,

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /** Repeats an assertion until it holds; the last failure is thrown when it never does. */
-export async function eventually(assertion: () => Promise<void>, withinMs = 10_000): Promise<void> {
+export async function eventually<T>(assertion: () => Promise<T>, withinMs = 10_000): Promise<T> {
   const deadline = Date.now() + withinMs;
   for (;;) {
     try {

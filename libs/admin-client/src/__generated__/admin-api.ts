@@ -243,6 +243,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/admin-api/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What happens, as it happens: server-sent events of alerts, nodes, newest requests and balances. Users see what is theirs. `Last-Event-ID` resumes at any replica */
+        get: operations["Events_open"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/admin-api/keys": {
         parameters: {
             query?: never;
@@ -1844,6 +1861,116 @@ export interface components {
                 }[];
             }[];
         };
+        StreamEvent: {
+            /**
+             * @description The stream stands; what follows is new
+             * @constant
+             */
+            event: "ready";
+            data: {
+                /**
+                 * Format: date-time
+                 * @description ISO 8601, UTC
+                 */
+                at: string;
+            };
+        } | {
+            /**
+             * @description Events were missed and cannot be sent again: read anew what is shown
+             * @constant
+             */
+            event: "reset";
+            data: {
+                /**
+                 * Format: date-time
+                 * @description ISO 8601, UTC
+                 */
+                at: string;
+            };
+        } | {
+            /**
+             * @description Raised or resolved
+             * @constant
+             */
+            event: "alert";
+            data: components["schemas"]["Alert"];
+        } | {
+            /**
+             * @description The state of a node or of a worker, or the version it runs, has changed
+             * @constant
+             */
+            event: "node";
+            data: {
+                id: number;
+                name: string;
+                /** @enum {string} */
+                state: "online" | "draining" | "stopped" | "disabled" | "offline";
+                workers: {
+                    worker: number;
+                    /** Format: uuid */
+                    instance: string;
+                    /** @enum {string} */
+                    state: "online" | "draining" | "stopped" | "disabled" | "offline";
+                    /** @description Of the snapshot it runs */
+                    version: number;
+                    applied_at: string | null;
+                    refused: string | null;
+                }[];
+            };
+        } | {
+            /**
+             * @description Requests were booked
+             * @constant
+             */
+            event: "requests";
+            data: {
+                user_id: number;
+                /** @description How many; `newest` shows at most 20 of them */
+                count: number;
+                newest: components["schemas"]["UsageLog"][];
+            };
+        } | {
+            /**
+             * @description Tokens of a subscription, as booked
+             * @constant
+             */
+            event: "balance";
+            data: {
+                user_id: number;
+                subscription_id: number;
+                model_id: number;
+                /** @enum {string} */
+                status: "active" | "closing" | "closed";
+                /** @description Charged tokens */
+                tokens: number;
+            };
+        } | {
+            /**
+             * @description Money of an account
+             * @constant
+             */
+            event: "wallet";
+            data: {
+                user_id: number;
+                /** @description Decimal text, at most 6 places */
+                balance: string;
+                /** @description ISO 4217 */
+                currency: string;
+            };
+        } | {
+            /**
+             * @description The session or the access token no longer stands
+             * @constant
+             */
+            event: "end";
+            data: {
+                /**
+                 * Format: date-time
+                 * @description ISO 8601, UTC
+                 */
+                at: string;
+            };
+        };
         SyncResult: {
             version: number;
             checksum: string;
@@ -2158,7 +2285,7 @@ export interface components {
             status: number;
             detail: string;
             /** @enum {string} */
-            code: "invalid_request" | "malformed_json" | "invalid_cursor" | "not_found" | "method_not_allowed" | "body_too_large" | "unsupported_media_type" | "rate_limited" | "service_unavailable" | "internal_error" | "unauthenticated" | "invalid_credentials" | "account_pending" | "account_rejected" | "account_frozen" | "forbidden" | "token_scope" | "session_needed" | "origin_not_allowed" | "wrong_password" | "limit_reached" | "registration_limit" | "username_taken" | "invalid_transition" | "cannot_change_self" | "last_administrator" | "account_not_empty" | "insufficient_funds" | "payment_provider_failed" | "payment_mismatch" | "invalid_signature" | "payments_not_configured" | "balance_limit" | "idempotency_in_progress" | "idempotency_key_reused" | "model_name_taken" | "model_has_subscribers" | "model_not_priced" | "free_tokens_limit" | "model_off_shelf" | "already_subscribed" | "not_subscribed" | "subscription_closing" | "token_limit" | "statistics_range" | "upstream_name_taken" | "upstream_in_use" | "snapshot_unreadable" | "node_name_taken";
+            code: "invalid_request" | "malformed_json" | "invalid_cursor" | "not_found" | "method_not_allowed" | "body_too_large" | "unsupported_media_type" | "rate_limited" | "too_many_streams" | "service_unavailable" | "internal_error" | "unauthenticated" | "invalid_credentials" | "account_pending" | "account_rejected" | "account_frozen" | "forbidden" | "token_scope" | "session_needed" | "origin_not_allowed" | "wrong_password" | "limit_reached" | "registration_limit" | "username_taken" | "invalid_transition" | "cannot_change_self" | "last_administrator" | "account_not_empty" | "insufficient_funds" | "payment_provider_failed" | "payment_mismatch" | "invalid_signature" | "payments_not_configured" | "balance_limit" | "idempotency_in_progress" | "idempotency_key_reused" | "model_name_taken" | "model_has_subscribers" | "model_not_priced" | "free_tokens_limit" | "model_off_shelf" | "already_subscribed" | "not_subscribed" | "subscription_closing" | "token_limit" | "statistics_range" | "upstream_name_taken" | "upstream_in_use" | "snapshot_unreadable" | "node_name_taken";
             errors: {
                 field: string;
                 message: string;
@@ -2585,6 +2712,15 @@ export interface components {
         };
         /** @description `snapshot_unreadable`: This release cannot publish that snapshot */
         snapshot_unreadable: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description `too_many_streams`: Too many streams of events are open */
+        too_many_streams: {
             headers: {
                 [name: string]: unknown;
             };
@@ -3148,6 +3284,34 @@ export interface operations {
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
             403: components["responses"]["forbidden.token_scope"];
+            default: components["responses"]["internal_error.service_unavailable"];
+        };
+    };
+    Events_open: {
+        parameters: {
+            query?: {
+                user_id?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": components["schemas"]["StreamEvent"];
+                };
+            };
+            400: components["responses"]["invalid_request"];
+            401: components["responses"]["unauthenticated"];
+            403: components["responses"]["forbidden.token_scope"];
+            404: components["responses"]["not_found"];
+            429: components["responses"]["too_many_streams"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };

@@ -42,6 +42,6 @@ import { JournalService } from './journal/journal.service.ts';
     UsageStatisticsService,
     UsageReceiptService,
   ],
-  exports: [UsageWorker, UsageIngest],
+  exports: [UsageWorker, UsageIngest, UsageLogsService],
 })
 export class UsageModule {}

@@ -8,6 +8,7 @@ import { QueryGuard } from './query-guard.ts';
 import { RouteTable } from './route-table.ts';
 import { SessionToken } from './session-token.ts';
 import { Sessions } from './sessions.ts';
+import { Standing } from './standing.ts';
 
 @Global()
 @Module({
@@ -17,10 +18,11 @@ import { Sessions } from './sessions.ts';
     Sessions,
     AccessTokens,
     AccountScope,
+    Standing,
     RouteTable,
     { provide: APP_GUARD, useClass: AccessGuard },
     { provide: APP_GUARD, useClass: QueryGuard },
   ],
-  exports: [Sessions, AccessTokens, AccountScope, RouteTable],
+  exports: [Sessions, AccessTokens, AccountScope, Standing, RouteTable],
 })
 export class AccessModule {}

@@ -33,10 +33,11 @@ export class BackgroundLoop {
     this.timer = setTimeout(() => this.run(), delayMs);
   }
 
-  /** Waits for the run in progress. */
+  /** Waits for the run in progress. The loop may be started again. */
   async stop(): Promise<void> {
     this.isStopped = true;
     clearTimeout(this.timer);
+    this.dueAtMs = Infinity;
     await this.running;
   }
 

@@ -16,6 +16,7 @@ import { DeclaredPrices1795321027539 } from './migrations/1795321027539-declared
 import { SessionsAndAccessTokens1795320000000 } from './migrations/1795320000000-sessions-and-access-tokens.ts';
 import { BillingOnClose1795321238899 } from './migrations/1795321238899-billing-on-close.ts';
 import { RedisTrust1795320996197 } from './migrations/1795320996197-redis-trust.ts';
+import { StreamEvents1795321759731 } from './migrations/1795321759731-stream-events.ts';
 
 const CONNECT_TIMEOUT_MS = 5_000;
 /** No statement of a request runs this long; a stuck one must not hold row locks for ever. */
@@ -48,6 +49,7 @@ export function dataSourceOptions(config: Pick<Config, 'DATABASE_URL' | 'DATABAS
       SessionsAndAccessTokens1795320000000,
       BillingOnClose1795321238899,
       RedisTrust1795320996197,
+      StreamEvents1795321759731,
     ],
     migrationsTableName: 'migrations',
     // An idle connection that PostgreSQL drops must not take the process with it.

@@ -12,6 +12,7 @@ export const REFUSALS = {
   body_too_large: { status: 413, title: 'The body is too large' },
   unsupported_media_type: { status: 415, title: 'The body must be application/json' },
   rate_limited: { status: 429, title: 'Too many attempts' },
+  too_many_streams: { status: 429, title: 'Too many streams of events are open' },
   service_unavailable: { status: 503, title: 'A service this one needs does not answer' },
   internal_error: { status: 500, title: 'Something went wrong on our side' },
 

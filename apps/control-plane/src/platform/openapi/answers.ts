@@ -12,6 +12,8 @@ export interface AnswersNote {
   refuses: readonly RefusalCode[];
   /** `?format=csv` answers a file. */
   isAlsoCsv: boolean;
+  /** Server-sent events; the schema is that of one event. */
+  isStream: boolean;
 }
 
 interface AnswersOptions {
@@ -34,7 +36,16 @@ export function Answers<T extends z.ZodType>(
   schema: T,
   { refuses = [], isAlsoCsv = false }: AnswersOptions = {},
 ): RouteDecorator<z.output<T> | StreamableFile> {
-  return note({ summary, schema, refuses, isAlsoCsv });
+  return note({ summary, schema, refuses, isAlsoCsv, isStream: false });
+}
+
+/** For routes that answer server-sent events, each of the given schema. */
+export function Streams(
+  summary: string,
+  schema: z.ZodType,
+  { refuses = [] }: AnswersOptions = {},
+): RouteDecorator<void> {
+  return note({ summary, schema, refuses, isAlsoCsv: false, isStream: true });
 }
 
 /** For routes that answer 204. */
@@ -42,7 +53,7 @@ export function AnswersNothing(
   summary: string,
   { refuses = [] }: AnswersOptions = {},
 ): RouteDecorator<void> {
-  return note({ summary, schema: null, refuses, isAlsoCsv: false });
+  return note({ summary, schema: null, refuses, isAlsoCsv: false, isStream: false });
 }
 
 function note(answers: AnswersNote): RouteDecorator<unknown> {

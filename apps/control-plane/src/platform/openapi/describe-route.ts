@@ -76,7 +76,10 @@ function successOf(described: Operation, { answers }: RouteEntry, book: Document
   return {
     [status]: {
       description: status === '201' ? 'Created' : 'Done',
-      content: { 'application/json': { schema }, ...csv },
+      content: {
+        [answers?.isStream ? 'text/event-stream' : 'application/json']: { schema },
+        ...csv,
+      },
     },
   };
 }

@@ -6,6 +6,7 @@ import {
   startControlPlane,
   type ControlPlane,
 } from '../../testing/control-plane-under-test.ts';
+import { readEvents } from '../../testing/event-stream-under-test.ts';
 import { uuidv7 } from '../http/visitor.ts';
 import { OpenApiDocument } from './openapi-document.ts';
 
@@ -199,6 +200,9 @@ test('every route of the API document succeeds, with the answer that it tells', 
     `DELETE /upstreams/${upstreamId}`,
     `DELETE /models/${modelId}?refund=true`,
   );
+
+  const reader = await readEvents(plane, { token: plane.adminToken });
+  reader.close();
 
   const told = Object.entries(plane.app.get(OpenApiDocument).read().paths).flatMap(([path, item]) =>
     Object.keys(item).map((method) => `${method.toUpperCase()} ${path}`),

@@ -25,6 +25,7 @@ const TAGS: Readonly<Record<string, string>> = {
   snapshots: 'Published configuration: versions, comparison, rollback',
   usage: 'Requests, statistics, receipts',
   dashboard: 'The whole installation at a glance',
+  events: 'What happens, as it happens',
   alerts: 'What an operator should know',
   activity: 'Who changed what',
   health: 'For load balancers and supervisors',

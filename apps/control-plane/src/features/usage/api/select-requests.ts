@@ -5,6 +5,7 @@ export type RequestSelection = Omit<UsageLogs, 'cursor' | 'page_size' | 'format'
   userId: number | undefined;
   beforeRid: string | undefined;
   limit: number;
+  rids?: readonly string[];
 };
 
 /**
@@ -34,6 +35,11 @@ export function selectRequests(
     ...(which.rid === undefined
       ? []
       : [`e.day = ${bind(dayOf(new Date(uuidTimeMs(which.rid))))} AND e.rid = ${bind(which.rid)}`]),
+    ...(which.rids === undefined
+      ? []
+      : [
+          `e.day = ANY(${bind(which.rids.map((rid) => dayOf(new Date(uuidTimeMs(rid)))))}::date[]) AND e.rid = ANY(${bind(which.rids)}::uuid[])`,
+        ]),
     // A node's name means all its workers.
     ...(which.node === undefined
       ? []

@@ -67,6 +67,18 @@ export class UsageLogsService {
     });
   }
 
+  /** Those of the given ids that are in the books, newest first. */
+  async byIds(rids: readonly string[]): Promise<UsageLogResponse[]> {
+    if (rids.length === 0) return [];
+    const rows = await this.read({
+      rids,
+      userId: undefined,
+      beforeRid: undefined,
+      limit: rids.length,
+    });
+    return rows.map(toUsageLogResponse);
+  }
+
   private async *export(query: UsageLogs, userId: number | undefined): AsyncGenerator<CsvCell[]> {
     for (let beforeRid: string | undefined; ;) {
       const rows = await this.read({ ...query, userId, beforeRid, limit: EXPORT_BATCH });

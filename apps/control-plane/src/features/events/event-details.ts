@@ -1,0 +1,75 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { formatAmount } from '@tollgate/money';
+import { z } from 'zod';
+import { CONFIG, type Config } from '../../config.ts';
+import { AlertsService } from '../alerts/alerts.service.ts';
+import type { UsageLogResponse } from '../usage/api/usage-answers.ts';
+import { UsageLogsService } from '../usage/api/usage-logs.service.ts';
+import type { EventPosition } from './event-position.ts';
+import type { StoredEvent } from './event-store.ts';
+import { streamEventSchema, type StreamEvent } from './events.dto.ts';
+
+export interface PositionedEvent {
+  position: EventPosition;
+  /** null: for administrators alone. */
+  userId: number | null;
+  content: StreamEvent;
+}
+
+const requestsData = z.object({ count: z.number(), rids: z.array(z.string()) });
+const walletData = z.object({ micros: z.string().transform(BigInt) });
+const alertData = z.object({ id: z.number() });
+
+/** Rows say what happened and to what; here they become what a reader sees, with one query for all requests of a page. */
+@Injectable()
+export class EventDetails {
+  constructor(
+    private readonly alerts: AlertsService,
+    private readonly requests: UsageLogsService,
+    @Inject(CONFIG) private readonly config: Config,
+  ) {}
+
+  /** An event whose subject has been deleted meanwhile is left out. */
+  async describe(rows: readonly StoredEvent[]): Promise<PositionedEvent[]> {
+    const rids = rows.flatMap((row) =>
+      row.kind === 'requests' ? requestsData.parse(row.data).rids : [],
+    );
+    const requests = new Map((await this.requests.byIds(rids)).map((one) => [one.rid, one]));
+    const described: PositionedEvent[] = [];
+    for (const row of rows) {
+      const content = await this.contentOf(row, requests);
+      if (content)
+        described.push({ position: { xid: row.xid, id: row.id }, userId: row.user_id, content });
+    }
+    return described;
+  }
+
+  private async contentOf(
+    row: StoredEvent,
+    requests: ReadonlyMap<string, UsageLogResponse>,
+  ): Promise<StreamEvent | undefined> {
+    switch (row.kind) {
+      case 'alert': {
+        const data = await this.alerts.find(alertData.parse(row.data).id);
+        return data && { event: 'alert', data };
+      }
+      case 'requests': {
+        const { count, rids } = requestsData.parse(row.data);
+        const newest = rids.flatMap((rid) => requests.get(rid) ?? []);
+        return { event: 'requests', data: { user_id: Number(row.user_id), count, newest } };
+      }
+      case 'wallet': {
+        const balance = formatAmount(walletData.parse(row.data).micros);
+        const data = { user_id: Number(row.user_id), balance, currency: this.config.CURRENCY };
+        return { event: 'wallet', data };
+      }
+      case 'balance':
+        return streamEventSchema.parse({
+          event: 'balance',
+          data: { ...row.data, user_id: row.user_id },
+        });
+      case 'node':
+        return streamEventSchema.parse({ event: 'node', data: row.data });
+    }
+  }
+}

@@ -1,0 +1,101 @@
+import {
+  Injectable,
+  Logger,
+  type BeforeApplicationShutdown,
+  type OnApplicationBootstrap,
+} from '@nestjs/common';
+import { BackgroundLoop } from '../../platform/background/background-loop.ts';
+import { EventDetails, type PositionedEvent } from './event-details.ts';
+import { isAfter, type EventPosition } from './event-position.ts';
+import { EventStore } from './event-store.ts';
+
+const LOOK_MS = 250;
+const RETRY_MS = 1_000;
+const FORGET_MS = 60_000;
+const PAGE = 500;
+
+type Listener = (events: readonly PositionedEvent[]) => void;
+
+/** Reads new events once for all streams of this replica, and only while there are any. */
+@Injectable()
+export class EventFeed implements OnApplicationBootstrap, BeforeApplicationShutdown {
+  private readonly logger = new Logger('events');
+  /** Each with how far it has read for itself. */
+  private readonly listeners = new Map<Listener, EventPosition>();
+  private position: EventPosition | undefined;
+  private readonly looking = new BackgroundLoop({
+    everyMs: LOOK_MS,
+    retryMs: RETRY_MS,
+    work: () => this.look(),
+    onFailing: (error) => this.logger.warn(error, 'events cannot be read; trying again'),
+  });
+  private readonly forgetting = new BackgroundLoop({
+    everyMs: FORGET_MS,
+    retryMs: FORGET_MS,
+    work: () => this.store.forgetOld(),
+    onFailing: (error) => this.logger.warn(error, 'old events cannot be deleted; trying again'),
+  });
+
+  constructor(
+    private readonly store: EventStore,
+    private readonly details: EventDetails,
+  ) {}
+
+  onApplicationBootstrap(): void {
+    this.forgetting.start();
+  }
+
+  async beforeApplicationShutdown(): Promise<void> {
+    await this.forgetting.stop();
+    await this.looking.stop();
+  }
+
+  /**
+   * Calls `listener` with everything after `from`, in order, until it is removed. Events between `from` and where the feed stands are read for it alone.
+   * `userId` narrows that reading; what the feed brings is for the listener to filter.
+   */
+  async follow(
+    from: EventPosition,
+    listener: Listener,
+    { userId, isOver }: { userId: number | undefined; isOver: () => boolean },
+  ): Promise<void> {
+    for (let at = from; !isOver();) {
+      const feedAt = this.position ?? from;
+      const behind = await this.store.after(at, { limit: PAGE, userId });
+      const last = behind.at(-1);
+      if (last) {
+        listener(await this.details.describe(behind));
+        at = { xid: last.xid, id: last.id };
+        continue;
+      }
+      // Nothing was left up to where the feed stood before the look. If it has moved on meanwhile, it is looked again.
+      if (isAfter(feedAt, at)) at = feedAt;
+      if (this.listeners.size > 0 && this.position && isAfter(this.position, at)) continue;
+      this.add(listener, at);
+      return;
+    }
+  }
+
+  stopFollowing(listener: Listener): void {
+    this.listeners.delete(listener);
+    if (this.listeners.size === 0) void this.looking.stop();
+  }
+
+  private add(listener: Listener, at: EventPosition): void {
+    if (this.listeners.size === 0) this.position = at;
+    this.listeners.set(listener, at);
+    this.looking.start();
+  }
+
+  private async look(): Promise<void> {
+    if (!this.position) return;
+    const rows = await this.store.after(this.position, { limit: PAGE });
+    const last = rows.at(-1);
+    if (!last) return;
+    const events = await this.details.describe(rows);
+    this.position = { xid: last.xid, id: last.id };
+    for (const [listener, at] of this.listeners)
+      listener(events.filter(({ position }) => isAfter(position, at)));
+    if (rows.length === PAGE) this.looking.wakeWithin(0);
+  }
+}

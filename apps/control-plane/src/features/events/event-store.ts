@@ -1,0 +1,72 @@
+import { Injectable } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import { z } from 'zod';
+import type { EventPosition } from './event-position.ts';
+
+/** A reader that was away longer is told to read anew. */
+const KEPT_MINUTES = 15;
+/** Rows deleted in one statement: it must not hold up anything. */
+const FORGOTTEN_MAX = 50_000;
+
+const bigint = z.string().transform(BigInt);
+const eventRow = z.object({
+  xid: bigint,
+  id: bigint,
+  user_id: z.number().nullable(),
+  kind: z.enum(['alert', 'node', 'requests', 'balance', 'wallet']),
+  data: z.record(z.string(), z.unknown()),
+});
+export type StoredEvent = z.output<typeof eventRow>;
+const boundsRow = z.object({ settled: bigint, next: bigint, horizon: bigint });
+
+/** `stream_events` is written by triggers, in the transactions that cause the events. This reads it, in an order that loses none. */
+@Injectable()
+export class EventStore {
+  constructor(private readonly dataSource: DataSource) {}
+
+  /** Where a stream that begins now starts: everything below is settled. */
+  async now(): Promise<EventPosition> {
+    return { xid: (await this.bounds()).settled, id: 0n };
+  }
+
+  /** False when events after `position` have been deleted already, or when it lies ahead of this database, as after a restored backup. */
+  async holds({ xid }: EventPosition): Promise<boolean> {
+    const { horizon, next } = await this.bounds();
+    return xid > horizon && xid <= next;
+  }
+
+  /** Oldest first, only of transactions below which none still runs: what comes later always stands behind what was read. */
+  async after(
+    { xid, id }: EventPosition,
+    { limit, userId }: { limit: number; userId?: number | undefined },
+  ): Promise<StoredEvent[]> {
+    const rows: unknown[] = await this.dataSource.query(
+      `SELECT xid::text AS xid, id::text AS id, user_id, kind, data FROM stream_events
+       WHERE (xid, id) > ($1::xid8, $2) AND xid < pg_snapshot_xmin(pg_current_snapshot()) AND ($4::int IS NULL OR user_id = $4)
+       ORDER BY xid, id LIMIT $3`,
+      [xid.toString(), id.toString(), limit, userId ?? null],
+    );
+    return rows.map((row) => eventRow.parse(row));
+  }
+
+  /** Deletes what is older than minutes and remembers up to where. Every replica may do it. */
+  async forgetOld(): Promise<void> {
+    await this.dataSource.query(
+      `WITH old AS (
+         SELECT xid, id FROM stream_events WHERE created_at < now() - make_interval(mins => $1)
+         ORDER BY xid, id LIMIT $2 FOR UPDATE SKIP LOCKED),
+       gone AS (DELETE FROM stream_events e USING old WHERE e.xid = old.xid AND e.id = old.id RETURNING e.xid)
+       UPDATE stream_horizon SET xid = greatest(stream_horizon.xid, (SELECT max(xid) FROM gone))
+       WHERE EXISTS (SELECT 1 FROM gone)`,
+      [KEPT_MINUTES, FORGOTTEN_MAX],
+    );
+  }
+
+  private async bounds() {
+    const rows: unknown[] = await this.dataSource.query(
+      `SELECT pg_snapshot_xmin(pg_current_snapshot())::text AS settled, pg_snapshot_xmax(pg_current_snapshot())::text AS next,
+         (SELECT xid::text FROM stream_horizon) AS horizon`,
+    );
+    return boundsRow.parse(rows[0]);
+  }
+}

@@ -1,0 +1,164 @@
+import {
+  Injectable,
+  Logger,
+  type BeforeApplicationShutdown,
+  type OnApplicationBootstrap,
+} from '@nestjs/common';
+import type { Request, Response } from 'express';
+import type { Caller } from '../../platform/access/caller.ts';
+import { Standing } from '../../platform/access/standing.ts';
+import { BackgroundLoop } from '../../platform/background/background-loop.ts';
+import { Refusal } from '../../platform/http/refusal.ts';
+import type { PositionedEvent } from './event-details.ts';
+import { EventFeed } from './event-feed.ts';
+import { formatPosition, parsePosition, type EventPosition } from './event-position.ts';
+import { EventStore } from './event-store.ts';
+import type { StreamEvent } from './events.dto.ts';
+
+/** A revoked session's stream ends within a second: two looks fit. */
+const VERIFY_MS = 400;
+/** Proxies drop what stays silent for 30 s and more. */
+const COMMENT_EVERY_MS = 15_000;
+/** A page in every tab of several browsers, and bounds for one replica. */
+const STREAMS_PER_ACCOUNT_MAX = 20;
+const STREAMS_MAX = 1_000;
+/** A reader this far behind is not reading; it may come back with its last id. */
+const UNREAD_BYTES_MAX = 1_048_576;
+const RECONNECT_MS = 2_000;
+
+interface Stream {
+  caller: Caller;
+  /** Whose events; undefined: everybody's. */
+  userId: number | undefined;
+  response: Response;
+  onEvents: (events: readonly PositionedEvent[]) => void;
+}
+
+/** Server-sent events, https://html.spec.whatwg.org/multipage/server-sent-events.html */
+@Injectable()
+export class EventStreams implements OnApplicationBootstrap, BeforeApplicationShutdown {
+  private readonly logger = new Logger('events');
+  private readonly streams = new Set<Stream>();
+  private readonly verifying = new BackgroundLoop({
+    everyMs: VERIFY_MS,
+    retryMs: VERIFY_MS,
+    work: () => this.endRevoked(),
+    onFailing: (error) => this.endAll(error),
+  });
+  private readonly commenting = setInterval(() => this.comment(), COMMENT_EVERY_MS).unref();
+
+  constructor(
+    private readonly standing: Standing,
+    private readonly store: EventStore,
+    private readonly feed: EventFeed,
+  ) {}
+
+  onApplicationBootstrap(): void {
+    this.verifying.start();
+  }
+
+  /** Open streams would keep the server from closing. Their readers come back to another replica, with their last id. */
+  async beforeApplicationShutdown(): Promise<void> {
+    clearInterval(this.commenting);
+    for (const stream of this.streams) stream.response.end();
+    await this.verifying.stop();
+  }
+
+  hasAdministrators(): boolean {
+    return [...this.streams].some(({ caller }) => caller.role === 'admin');
+  }
+
+  /** Answers when the stream stands; it lasts until the reader leaves or may no longer read. */
+  async open(
+    caller: Caller,
+    userId: number | undefined,
+    { request, response }: { request: Request; response: Response },
+  ): Promise<void> {
+    this.refuseTooMany(caller);
+    const lastId = request.header('last-event-id');
+    const start = await this.startAt(lastId);
+    const stream: Stream = {
+      caller,
+      userId,
+      response,
+      onEvents: (events) => this.send(stream, events),
+    };
+    response.on('close', () => this.close(stream));
+    writeHead(response);
+    if (request.method === 'HEAD') return void response.end();
+    this.streams.add(stream);
+    const at = new Date().toISOString();
+    write(response, { event: start.isReset ? 'reset' : 'ready', data: { at } }, start.position);
+    await this.feed
+      .follow(start.position, stream.onEvents, { userId, isOver: () => response.closed })
+      .catch((error: unknown) => {
+        this.logger.warn(error, 'a stream of events could not begin');
+        response.destroy();
+      });
+  }
+
+  private refuseTooMany(caller: Caller): void {
+    const own = [...this.streams].filter((stream) => stream.caller.userId === caller.userId);
+    if (own.length >= STREAMS_PER_ACCOUNT_MAX || this.streams.size >= STREAMS_MAX)
+      throw new Refusal('too_many_streams', { retryAfterSeconds: 10 });
+  }
+
+  private async startAt(
+    lastId: string | undefined,
+  ): Promise<{ position: EventPosition; isReset: boolean }> {
+    if (lastId === undefined) return { position: await this.store.now(), isReset: false };
+    const position = parsePosition(lastId);
+    return position && (await this.store.holds(position))
+      ? { position, isReset: false }
+      : { position: await this.store.now(), isReset: true };
+  }
+
+  private send({ caller, userId, response }: Stream, events: readonly PositionedEvent[]): void {
+    if (response.closed) return;
+    for (const event of events) {
+      const isTheirs = userId === undefined ? caller.role === 'admin' : event.userId === userId;
+      if (isTheirs) write(response, event.content, event.position);
+    }
+    if (response.writableLength > UNREAD_BYTES_MAX) response.destroy();
+  }
+
+  private close(stream: Stream): void {
+    this.streams.delete(stream);
+    this.feed.stopFollowing(stream.onEvents);
+  }
+
+  private async endRevoked(): Promise<void> {
+    const streams = [...this.streams];
+    const standing = await this.standing.of(streams.map(({ caller }) => caller));
+    for (const [index, stream] of streams.entries()) if (!standing[index]) end(stream);
+  }
+
+  /** While it cannot be known who may still read, none does. */
+  private endAll(error: unknown): void {
+    this.logger.warn(error, 'sessions cannot be verified; streams of events end');
+    for (const stream of this.streams) stream.response.end();
+  }
+
+  private comment(): void {
+    for (const { response } of this.streams) response.write(': still here\n\n');
+  }
+}
+
+function writeHead(response: Response): void {
+  response.status(200);
+  response.setHeader('content-type', 'text/event-stream; charset=utf-8');
+  // nginx would collect events before it passes them on.
+  response.setHeader('x-accel-buffering', 'no');
+  response.flushHeaders();
+}
+
+function write(response: Response, { event, data }: StreamEvent, position?: EventPosition): void {
+  const id = position ? `id: ${formatPosition(position)}\n` : '';
+  const retry = event === 'ready' || event === 'reset' ? `retry: ${RECONNECT_MS}\n` : '';
+  response.write(`${retry}${id}event: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
+}
+
+function end({ response }: Stream): void {
+  write(response, { event: 'end', data: { at: new Date().toISOString() } });
+  response.end();
+}

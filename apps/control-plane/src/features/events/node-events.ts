@@ -1,0 +1,83 @@
+import {
+  Injectable,
+  Logger,
+  type BeforeApplicationShutdown,
+  type OnApplicationBootstrap,
+} from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import { BackgroundLoop } from '../../platform/background/background-loop.ts';
+import { NodeRegistry } from '../proxy-nodes/node-registry.ts';
+import type { KnownNode } from '../proxy-nodes/node-watch.ts';
+import { EventStreams } from './event-streams.ts';
+import type { NodeEvent } from './events.dto.ts';
+
+const LOOK_MS = 200;
+const RETRY_MS = 1_000;
+
+/** Notes what nodes report as events: nodes speak to Redis, and ids come from PostgreSQL. Only while an administrator reads. */
+@Injectable()
+export class NodeEvents implements OnApplicationBootstrap, BeforeApplicationShutdown {
+  private readonly logger = new Logger('events');
+  /** What this replica has noted of each node; spares a statement for what has not changed. */
+  private readonly noted = new Map<number, string>();
+  private readonly loop = new BackgroundLoop({
+    everyMs: LOOK_MS,
+    retryMs: RETRY_MS,
+    work: () => this.look(),
+    onFailing: (error) => this.logger.warn(error, 'nodes cannot be followed; trying again'),
+  });
+
+  constructor(
+    private readonly dataSource: DataSource,
+    private readonly registry: NodeRegistry,
+    private readonly streams: EventStreams,
+  ) {}
+
+  onApplicationBootstrap(): void {
+    this.loop.start();
+  }
+
+  async beforeApplicationShutdown(): Promise<void> {
+    await this.loop.stop();
+  }
+
+  private async look(): Promise<void> {
+    if (!this.streams.hasAdministrators()) return;
+    const { nodes } = await this.registry.look();
+    for (const node of nodes.values()) await this.note(node);
+  }
+
+  private async note(node: KnownNode): Promise<void> {
+    const event = this.eventOf(node);
+    const text = JSON.stringify(event);
+    if (this.noted.get(node.id) === text) return;
+    const workers = this.registry.watch.workersOf(node.name);
+    const reportedAt = Math.max(0, ...workers.map(({ report }) => report.reported_at));
+    await this.dataSource.query(
+      `WITH noted AS (
+         INSERT INTO stream_nodes (node_id, reported_at, data) VALUES ($1, $2, $3)
+         ON CONFLICT (node_id) DO UPDATE SET reported_at = excluded.reported_at, data = excluded.data
+           WHERE stream_nodes.reported_at <= excluded.reported_at AND stream_nodes.data <> excluded.data
+         RETURNING data)
+       INSERT INTO stream_events (kind, data) SELECT 'node', data FROM noted`,
+      [node.id, reportedAt, text],
+    );
+    this.noted.set(node.id, text);
+  }
+
+  private eventOf(node: KnownNode): NodeEvent {
+    return {
+      id: node.id,
+      name: node.name,
+      state: this.registry.watch.stateOf(node),
+      workers: this.registry.watch.workersOf(node.name).map(({ report, isLive }) => ({
+        worker: report.worker,
+        instance: report.instance,
+        state: isLive ? report.state : 'offline',
+        version: report.version,
+        applied_at: report.applied_at > 0 ? new Date(report.applied_at).toISOString() : null,
+        refused: report.refused,
+      })),
+    };
+  }
+}

@@ -1,0 +1,84 @@
+import type { ControlPlane } from './control-plane-under-test.ts';
+import { eventually } from './eventually.ts';
+
+export interface ReceivedEvent {
+  id: string;
+  event: string;
+  // oxlint-disable-next-line typescript/no-explicit-any -- specs read events whose shape is what they test
+  data: any;
+}
+
+export interface EventReader {
+  status: number;
+  events: ReceivedEvent[];
+  /** Resolves with the first event, of those there are or will be, that `matches`. */
+  next: (matches: (event: ReceivedEvent) => boolean) => Promise<ReceivedEvent>;
+  isOver: () => boolean;
+  close: () => void;
+}
+
+/** Reads `GET /events` as a browser's EventSource does. */
+export async function readEvents(
+  plane: Pick<ControlPlane, 'url' | 'documented'>,
+  { token, query = '', lastId }: { token: string; query?: string; lastId?: string },
+): Promise<EventReader> {
+  const leaving = new AbortController();
+  // oxlint-disable-next-line no-restricted-globals -- a test that calls its own server
+  const response = await fetch(`${plane.url}/admin-api/events${query}`, {
+    headers: {
+      authorization: `Bearer ${token}`,
+      ...(lastId === undefined ? {} : { 'last-event-id': lastId }),
+    },
+    signal: leaving.signal,
+  });
+  plane.documented.check({
+    method: 'GET',
+    path: '/admin-api/events',
+    status: response.status,
+    contentType: response.headers.get('content-type') ?? '',
+    body: response.ok ? undefined : await response.json(),
+  });
+  const events: ReceivedEvent[] = [];
+  let isOver = !response.ok;
+  const collect = async (): Promise<void> => {
+    let text = '';
+    for await (const bytes of response.body ?? []) {
+      text += Buffer.from(bytes).toString();
+      const blocks = text.split('\n\n');
+      text = blocks.pop() ?? '';
+      events.push(...blocks.flatMap((block) => parseBlock(block) ?? []));
+    }
+  };
+  if (response.ok)
+    void collect()
+      .catch(() => undefined)
+      .finally(() => (isOver = true));
+  return {
+    status: response.status,
+    events,
+    next: (matches) =>
+      eventually(async () => {
+        const found = events.find(matches);
+        if (!found) throw new Error(`no such event among ${JSON.stringify(events)}`);
+        return found;
+      }),
+    isOver: () => isOver,
+    close: () => leaving.abort(),
+  };
+}
+
+function parseBlock(block: string): ReceivedEvent | undefined {
+  const fields = new Map(
+    block.split('\n').map((line): [string, string] => {
+      const [name = '', ...rest] = line.split(': ');
+      return [name, rest.join(': ')];
+    }),
+  );
+  const data = fields.get('data');
+  if (data === undefined) return undefined;
+  return {
+    id: fields.get('id') ?? '',
+    event: fields.get('event') ?? '',
+    data: JSON.parse(data),
+  };
+}
