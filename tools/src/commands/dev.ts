@@ -18,7 +18,7 @@ export async function dev(): Promise<number> {
       const address = await serveConsole(stack.baseUrl);
       return `${text}\nConsole with hot reload:  ${address}\nWatching for changes ...`;
     },
-    ['--watch', '--watch-preserve-output'],
+    { nodeOptions: ['--watch', '--watch-preserve-output'] },
   );
   return code;
 }

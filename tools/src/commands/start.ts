@@ -8,28 +8,38 @@ import { readLivePid, removePidFile, writePidFile } from '../process/pid-file.ts
 import { CHAT_MODEL, EMBEDDING_MODEL, seedDemo } from '../seed/demo.ts';
 import { describeStart } from '../stack/describe-start.ts';
 import { loadSecrets, type Secrets } from '../stack/secrets.ts';
-import { ADMIN_USERNAME, runFolder, startStack, type Stack } from '../stack/stack.ts';
+import { ADMIN_USERNAME } from '../stack/apps.ts';
+import { runFolder, startStack, type Stack, type StackSettings } from '../stack/stack.ts';
+import { describeStandings } from '../stack/node-standing.ts';
+import { Progress } from '../stack/progress.ts';
 import { readStartFile, writeStartFile, type StartFile } from '../stack/start-file.ts';
 import { SUPERVISOR, SUPERVISOR_STOP } from '../stack/supervisor.ts';
 
 const DEMO_USERNAME = 'demo';
 /** Set in the background process of `--detach`, which reports over its IPC channel. */
 const BACKGROUND = 'TOLLGATE_BACKGROUND';
+const RESTORE_NODES = '--restore-nodes';
 const NPM_STOP = '"npm stop"';
 const LOG_TAIL_LINES = 30;
 
 /** `npm start [-- --detach]`: runs the whole product until a signal; with --detach returns when it is ready. */
 export async function start(args: readonly string[]): Promise<number> {
-  if (args.includes('--detach')) return startInBackground();
+  const unknown = args.filter((arg) => !['--detach', RESTORE_NODES].includes(arg));
+  if (unknown.length > 0)
+    throw new Error(
+      `npm start has no option ${unknown.join(' ')}.\n  Fix: npm start [-- --detach] [--restore-nodes]`,
+    );
+  if (args.includes('--detach')) return startInBackground(args);
   if (!(await becomeSupervisor())) return sayRunning();
-  return superviseUntilSignal(prepareDemo);
+  return superviseUntilSignal(prepareDemo, { restoresNodes: args.includes(RESTORE_NODES) });
 }
 
 /** Starts everything, has `prepare` finish it, prints what it returns, then waits for Ctrl-C or SIGTERM. */
 export async function superviseUntilSignal(
   prepare: (stack: Stack, secrets: Secrets) => Promise<string>,
-  nodeOptions: readonly string[] = [],
+  options: Pick<StackSettings, 'nodeOptions' | 'restoresNodes'> = {},
 ): Promise<number> {
+  const progress = new Progress(process.env[BACKGROUND] ? background : process.stdout);
   let stack: Stack | undefined;
   const signalled = new Promise<void>((resolve) => {
     // Before there is a stack, our end alone stops everything: the watchdog sees it.
@@ -38,13 +48,9 @@ export async function superviseUntilSignal(
   });
   try {
     const secrets = loadSecrets(STATE_FOLDER);
-    stack = await startStack({
-      stateFolder: STATE_FOLDER,
-      secrets,
-      log: (line) => console.log(line),
-      nodeOptions,
-    });
-    announce(await prepare(stack, secrets));
+    const started = await startStack({ stateFolder: STATE_FOLDER, secrets, progress, ...options });
+    stack = started;
+    announce(await progress.step('Demo', () => prepare(started, secrets)));
     await signalled;
     console.log('Stopping ...');
     return 0;
@@ -97,29 +103,49 @@ export async function prepareDemo(stack: Stack, secrets: Secrets): Promise<strin
     upstreamUrl,
   };
   writeStartFile(STATE_FOLDER, content);
-  return describeStart(content, process.env[BACKGROUND] ? NPM_STOP : `Ctrl-C or ${NPM_STOP}`);
+  const notes = describeStandings(stack.standings).map((line) => `  ${line}\n`);
+  return `${describeStart(content, process.env[BACKGROUND] ? NPM_STOP : `Ctrl-C or ${NPM_STOP}`)}${notes.join('')}`;
 }
 
+/** The background process logs its steps and reports them to the command that waits for it. */
+const background = {
+  write: (text: string): void => {
+    process.stdout.write(text);
+    if (process.connected) process.send?.({ progress: text } satisfies Report);
+  },
+};
+
+/** The addresses and passwords go to the caller's terminal, never to the log of the background process. */
 function announce(text: string): void {
-  console.log(text);
-  if (!process.env[BACKGROUND]) return;
-  process.send?.({ ready: text });
+  if (!process.env[BACKGROUND]) return console.log(text);
+  console.log('Tollgate is ready; addresses and credentials are in .tollgate/start.json.');
+  process.send?.({ ready: text } satisfies Report);
   process.disconnect?.();
 }
 
-async function startInBackground(): Promise<number> {
+type Report = { progress: string } | { ready: string };
+
+async function startInBackground(args: readonly string[]): Promise<number> {
   if (readLivePid(runFolder(STATE_FOLDER), SUPERVISOR)) return sayRunning();
   const logs = path.join(STATE_FOLDER, 'logs');
   mkdirSync(logs, { recursive: true });
   const logFile = path.join(logs, 'supervisor.log');
   const log = openSync(logFile, 'w', 0o600);
-  const child = spawn(process.execPath, [...process.execArgv, process.argv[1] as string, 'start'], {
-    stdio: ['ignore', log, log, 'ipc'],
-    detached: true,
-    env: { ...process.env, [BACKGROUND]: '1' },
-  });
+  const command = ['start', ...args.filter((arg) => arg !== '--detach')];
+  const child = spawn(
+    process.execPath,
+    [...process.execArgv, process.argv[1] as string, ...command],
+    {
+      stdio: ['ignore', log, log, 'ipc'],
+      detached: true,
+      env: { ...process.env, [BACKGROUND]: '1' },
+    },
+  );
   const ready = await new Promise<string | undefined>((resolve) => {
-    child.once('message', (message) => resolve((message as { ready: string }).ready));
+    child.on('message', (message: Report) => {
+      if ('ready' in message) resolve(message.ready);
+      else process.stdout.write(message.progress);
+    });
     child.once('exit', () => resolve(undefined));
   });
   child.unref();

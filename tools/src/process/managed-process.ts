@@ -33,7 +33,7 @@ export interface ProcessFolders {
   logs: string;
 }
 
-/** One child process: started, watched until ready, stopped in bounded time, and always on record for whoever has to clean up after us. */
+/** One child process: started, watched until ready, stopped in bounded time. */
 export class ManagedProcess {
   readonly spec: ProcessSpec;
   readonly logFile: string;

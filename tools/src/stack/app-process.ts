@@ -3,6 +3,7 @@ import path from 'node:path';
 import { appEntry, STATE_FOLDER, type AppName } from '../checkout.ts';
 import { ManagedProcess, type ProcessFolders } from '../process/managed-process.ts';
 import type { Termination } from '../process/terminate.ts';
+import { nodeCredential } from './node-standing.ts';
 import type { Secrets } from './secrets.ts';
 
 /** Compiled code is kept between starts: a third less to do for the control plane. */
@@ -23,6 +24,8 @@ export interface AppSettings {
   nodeOptions?: readonly string[];
   /** `/readyz` waits until it serves; `/healthz` only until it lives. */
   readyPath?: '/readyz' | '/healthz';
+  /** In place of `readyPath`. */
+  isReady?: () => Promise<boolean>;
 }
 
 /** One of our apps, from its build, ready once its own readiness check says so. */
@@ -34,6 +37,7 @@ export function appProcess({
   folders,
   nodeOptions = [],
   readyPath = '/readyz',
+  isReady = () => answers(`http://127.0.0.1:${port}${readyPath}`),
 }: AppSettings): ManagedProcess {
   return new ManagedProcess(
     {
@@ -43,7 +47,7 @@ export function appProcess({
       cwd: '/',
       env: { NODE_COMPILE_CACHE: COMPILE_CACHE, HOST: '127.0.0.1', ...env, PORT: String(port) },
       stop: STOP,
-      isReady: () => answers(`http://127.0.0.1:${port}${readyPath}`),
+      isReady,
       readyTimeoutMs: READY_TIMEOUT_MS,
     },
     folders,
@@ -108,7 +112,7 @@ export function nodeEnvironment(
     DATABASE_URL: undefined,
     REDIS_URL: redisUrl,
     ENCRYPTION_KEY: secrets.encryption,
-    NODE_CREDENTIAL: secrets.fleet,
+    NODE_CREDENTIAL: nodeCredential(dataFolder) ?? secrets.fleet,
     NODE_NAME: name,
     NODE_WORKER: String(worker),
     DATA_DIR: dataFolder,

@@ -5,6 +5,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { findFreePort } from '../process/free-port.ts';
+import { withFreshPorts } from './fresh-ports.ts';
 import { PortBook } from './port-book.ts';
 
 let folder: string;
@@ -14,7 +15,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-test('keeps a port across restarts until somebody else has taken it', async () => {
+test('keeps a port across restarts until another program has taken it', async () => {
   const port = await new PortBook(folder).claim('front-door');
   expect(await new PortBook(folder).claim('front-door')).toBe(port);
   const other = createServer().listen(port, '127.0.0.1');
@@ -40,4 +41,53 @@ test('takes the port that was asked for over the remembered one, and says so whe
     /taken[^]*Fix:/,
   );
   other.close();
+});
+
+test('a port that another program takes between choosing and binding is chosen anew', async () => {
+  const book = new PortBook(folder);
+  const thieves: ReturnType<typeof createServer>[] = [];
+  const lines: string[] = [];
+  const tried: number[] = [];
+  const port = await withFreshPorts(
+    book,
+    ['redis'],
+    async () => {
+      const claimed = await book.claim('redis');
+      tried.push(claimed);
+      if (tried.length === 1) {
+        const thief = createServer().listen(claimed, '127.0.0.1');
+        await once(thief, 'listening');
+        thieves.push(thief);
+      }
+      const own = createServer();
+      await new Promise<void>((resolve, reject) => {
+        own.once('error', reject);
+        own.listen(claimed, '127.0.0.1', resolve);
+      });
+      own.close();
+      return claimed;
+    },
+    (line) => lines.push(line),
+  );
+  for (const thief of thieves) thief.close();
+  expect(tried).toHaveLength(2);
+  expect(port).not.toBe(tried[0]);
+  expect(lines).toEqual(['Another program took the port of redis; choosing another one.']);
+});
+
+test('a start that fails for another reason is not repeated', async () => {
+  const book = new PortBook(folder);
+  let starts = 0;
+  const failing = withFreshPorts(
+    book,
+    ['redis'],
+    async () => {
+      starts += 1;
+      await book.claim('redis');
+      throw new Error('broken data folder');
+    },
+    () => {},
+  );
+  await expect(failing).rejects.toThrow('broken data folder');
+  expect(starts).toBe(1);
 });

@@ -4,7 +4,7 @@ import { findFreePort, isFree } from '../process/free-port.ts';
 
 const PORT_MAX = 65_535;
 
-/** Ports of this checkout, remembered so that addresses stay the same across restarts for as long as nobody else takes them. */
+/** Ports of this checkout, remembered so that addresses stay the same across restarts for as long as no other program takes them. */
 export class PortBook {
   private readonly file: string;
   private readonly remembered: Record<string, number>;
@@ -25,7 +25,7 @@ export class PortBook {
     return this.remember(name, port);
   }
 
-  /** The port somebody asked for, or an error: another one would not be what they meant. */
+  /** The port that was asked for, or an error: another one is not what the caller meant. */
   async claimExactly(name: string, port: number): Promise<number> {
     if (!Number.isInteger(port) || port < 1 || port > PORT_MAX)
       throw new Error(`PORT is not a port number.\n  Fix: PORT=9000 npm start`);
@@ -34,6 +34,20 @@ export class PortBook {
         `Port ${port} is taken by another program.\n  Fix: choose another one (PORT=9000 npm start), or leave PORT out.`,
       );
     return this.remember(name, port);
+  }
+
+  /** Forgets those of the named ports that cannot be bound now, so that the next claim chooses others. Answers their names. */
+  async forgetTaken(names: readonly string[]): Promise<string[]> {
+    const taken: string[] = [];
+    for (const name of names) {
+      const port = this.remembered[name];
+      if (port === undefined) continue;
+      if (!(await isFree(port))) {
+        taken.push(name);
+        delete this.remembered[name];
+      } else this.chosen.delete(port);
+    }
+    return taken;
   }
 
   private remember(name: string, port: number): number {

@@ -8,7 +8,10 @@ import { embeddedRedis, redisUrl } from '../embedded/redis.ts';
 import { isReachable, serviceUser } from '../embedded/service-user.ts';
 import type { ManagedProcess, ProcessFolders } from '../process/managed-process.ts';
 import type { PortBook } from './port-book.ts';
+import type { Progress } from './progress.ts';
 import type { Secrets } from './secrets.ts';
+
+const SERVICE_NAMES: Readonly<Record<string, string>> = { postgres: 'PostgreSQL', redis: 'Redis' };
 
 export interface RunningServices {
   databaseUrl: string;
@@ -22,6 +25,7 @@ export interface ServiceSettings {
   folders: ProcessFolders;
   ports: PortBook;
   secrets: Secrets;
+  progress: Progress;
 }
 
 /** The embedded PostgreSQL and Redis of this checkout, or the given ones. Both start at the same time. */
@@ -30,7 +34,13 @@ export async function startEmbeddedServices(settings: ServiceSettings): Promise<
   const database = process.env.DATABASE_URL ? undefined : await postgresOf(settings);
   const store = process.env.REDIS_URL ? undefined : await redisOf(settings);
   const processes = [store?.process, database?.process].filter((process) => process !== undefined);
-  const results = await Promise.allSettled(processes.map((process) => process.start()));
+  const results = await Promise.allSettled(
+    processes.map((process) =>
+      settings.progress.step(SERVICE_NAMES[process.spec.name] ?? process.spec.name, () =>
+        process.start(),
+      ),
+    ),
+  );
   const failed = results.find((result) => result.status === 'rejected');
   if (failed) {
     await Promise.all(processes.map((process) => process.stop()));
@@ -62,13 +72,14 @@ async function redisOf({
   folders,
   ports,
   secrets,
+  progress,
 }: ServiceSettings): Promise<{ process: ManagedProcess; url: string }> {
   const port = await ports.claim('redis');
   const process = embeddedRedis({
     dataFolder: path.join(stateFolder, 'redis'),
     port,
     password: secrets.redis,
-    binary: await resolveRedis(),
+    binary: await progress.step('Find Redis', () => resolveRedis()),
     folders,
   });
   return { process, url: redisUrl({ port, password: secrets.redis }) };

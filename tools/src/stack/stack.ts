@@ -5,26 +5,29 @@ import type { ManagedProcess, ProcessFolders } from '../process/managed-process.
 import { reclaim } from '../process/pid-file.ts';
 import { supervise } from '../process/supervise.ts';
 import { awaitEarlierWatchdog, startWatchdog, type Watchdog } from '../process/watchdog.ts';
+import { LOOPBACK_RANGES, type Backends } from './app-process.ts';
 import {
-  appProcess,
-  controlPlaneEnvironment,
-  LOOPBACK_RANGES,
-  nodeEnvironment,
-  type Backends,
-} from './app-process.ts';
+  ADMIN_USERNAME,
+  controlPlane,
+  demoUpstream,
+  frontDoor,
+  proxyNode,
+  type AppPlan,
+} from './apps.ts';
+import { APP_PORTS, claimPorts, local, type Ports } from './ports.ts';
+import { withFreshPorts } from './fresh-ports.ts';
+import { NodeStanding, restoreNodes, type Standing } from './node-standing.ts';
 import { PortBook } from './port-book.ts';
+import type { Progress } from './progress.ts';
 import type { Secrets } from './secrets.ts';
 import { startEmbeddedServices } from './services.ts';
 
 const NODE_COUNT = 2;
-const FRONT_DOOR_PORTS = [8080, 8081, 8088];
 const EMBEDDED_SHARDS = '16';
 /** Longer than a watchdog needs to stop everything. */
 const WATCHDOG_LIMIT_MS = 40_000;
 /** Less than the time a node gets before SIGKILL. */
 const DRAIN_TIMEOUT_MS = '8000';
-
-export const ADMIN_USERNAME = 'admin';
 
 export interface Stack {
   baseUrl: string;
@@ -33,12 +36,16 @@ export interface Stack {
   upstreamUrl: string;
   /** Ends everything in order, in bounded time. May be called again. */
   stop: () => Promise<void>;
+  /** Of each node, by name, as of its start. */
+  standings: ReadonlyMap<string, Standing>;
 }
 
 export interface StackSettings {
   stateFolder: string;
   secrets: Secrets;
-  log: (line: string) => void;
+  progress: Progress;
+  /** Registers nodes that an administrator deleted again. */
+  restoresNodes?: boolean;
   /** Options for the Node of our apps, e.g. `--watch`. */
   nodeOptions?: readonly string[];
 }
@@ -49,7 +56,8 @@ export function runFolder(stateFolder: string): string {
 
 /** Builds and starts the whole product; when a part does not start, everything is stopped again and the error says which and why. */
 export async function startStack(settings: StackSettings): Promise<Stack> {
-  const { stateFolder, log } = settings;
+  const { stateFolder, progress } = settings;
+  const log = (line: string): void => progress.note(line);
   const folders: ProcessFolders = {
     run: runFolder(stateFolder),
     logs: path.join(stateFolder, 'logs'),
@@ -74,6 +82,7 @@ class Run {
   private readonly stopping = new AbortController();
   private readonly apps: ManagedProcess[] = [];
   private services: ManagedProcess[] = [];
+  private readonly standings = new Map<string, Standing>();
   private stopped: Promise<void> | undefined;
 
   constructor(folders: ProcessFolders, watchdog: Watchdog, log: (line: string) => void) {
@@ -83,30 +92,41 @@ class Run {
   }
 
   async start(settings: StackSettings): Promise<Stack> {
-    const { stateFolder, secrets } = settings;
-    const ports = new PortBook(stateFolder);
-    const isEmbedded = !process.env.DATABASE_URL;
-    const starting = startEmbeddedServices({
-      stateFolder,
-      folders: this.folders,
-      ports,
-      secrets,
-    }).then((started) => this.adopt(started));
+    const { stateFolder, secrets, progress } = settings;
+    const book = new PortBook(stateFolder);
+    const starting = withFreshPorts(
+      book,
+      ['postgres', 'redis'],
+      () =>
+        startEmbeddedServices({
+          stateFolder,
+          folders: this.folders,
+          ports: book,
+          secrets,
+          progress,
+        }),
+      this.log,
+    ).then((started) => this.adopt(started));
     // Both are waited for even when one fails: whatever has started must be known before it can be stopped.
     const [built] = await Promise.allSettled([
-      Promise.all([build(APP_PROJECTS), buildConsole()]),
+      progress.step('Build', () => Promise.all([build(APP_PROJECTS), buildConsole()])),
       starting,
     ]);
     const services = await starting;
     if (built.status === 'rejected') throw built.reason;
-    const backends: Backends = { ...services, secrets, base: baseEnvironment(isEmbedded) };
-    const ours = await claimPorts(ports);
-    await this.startApps(settings, backends, ours);
+    const base = baseEnvironment(!process.env.DATABASE_URL);
+    const ours = await withFreshPorts(
+      book,
+      APP_PORTS,
+      () => this.startApps(settings, { ...services, secrets, base }, book),
+      this.log,
+    );
     return {
       baseUrl: `http://${publicHost()}:${ours.frontDoor}`,
       adminUrl: local(ours.controlPlane),
       proxyUrls: ours.nodes.map(local),
       upstreamUrl: local(ours.upstream),
+      standings: this.standings,
       stop: () => this.stop(),
     };
   }
@@ -123,73 +143,70 @@ class Run {
     return started;
   }
 
+  /** Starts every app on ports of its own; when one fails, stops the others before it throws. */
   private async startApps(
-    { stateFolder, nodeOptions = [] }: StackSettings,
+    settings: StackSettings,
     backends: Backends,
-    ports: Ports,
+    book: PortBook,
+  ): Promise<Ports> {
+    const ports = await claimPorts(book);
+    const { progress } = settings;
+    const plan: AppPlan = { settings, backends, ports, folders: this.folders };
+    const isControlPlaneReady = Promise.withResolvers<void>();
+    const launched = [
+      progress
+        .step('Control plane', () => this.launch(controlPlane(plan)))
+        .then(isControlPlaneReady.resolve),
+      progress.step('Demo upstream', () => this.launch(demoUpstream(plan))),
+      progress.step('Front door', () => this.launch(frontDoor(plan))),
+      this.startNodes(settings, plan, isControlPlaneReady.promise),
+    ];
+    try {
+      await Promise.all(launched);
+    } catch (error) {
+      await Promise.all(this.apps.splice(0).map((app) => app.stop()));
+      await Promise.allSettled(launched.slice(0, -1));
+      throw error;
+    }
+    for (const app of this.apps) void supervise(app, this.stopping.signal, this.log);
+    return ports;
+  }
+
+  private async startNodes(
+    settings: StackSettings,
+    plan: AppPlan,
+    controlPlaneReady: Promise<void>,
   ): Promise<void> {
-    const { folders } = this;
-    const admin = { username: ADMIN_USERNAME, password: backends.secrets.adminPassword };
-    const controlPlaneUrl = local(ports.controlPlane);
-    const nodes = ports.nodes.map((port, index) => {
-      const name = `node-${index + 1}`;
-      const dataFolder = path.join(stateFolder, 'nodes', name);
-      mkdirSync(dataFolder, { recursive: true, mode: 0o700 });
-      return appProcess({
-        name,
-        app: 'proxy-node',
-        port,
-        folders,
-        nodeOptions,
-        env: nodeEnvironment(backends, { name, worker: 0, dataFolder, port, controlPlaneUrl }),
-      });
-    });
-    const { base } = backends;
-    const proxyUrls = ports.nodes.map(local).join(',');
-    await Promise.all([
-      this.launch(
-        appProcess({
-          name: 'control-plane',
-          app: 'control-plane',
-          port: ports.controlPlane,
-          folders,
-          nodeOptions,
-          env: controlPlaneEnvironment(backends, admin),
-        }),
-      ),
-      this.launch(
-        appProcess({
-          name: 'demo-upstream',
-          app: 'demo-upstream',
-          port: ports.upstream,
-          folders,
-          nodeOptions,
-          env: { ...base, RECORD_FILE: path.join(stateFolder, 'demo-upstream.jsonl') },
-        }),
-      ),
-      ...nodes.map((node) => this.launch(node)),
-      this.launch(
-        appProcess({
-          name: 'front-door',
-          app: 'front-door',
-          port: ports.frontDoor,
-          folders,
-          nodeOptions,
-          env: {
-            ...base,
-            HOST: process.env.HOST ?? '127.0.0.1',
-            CONTROL_PLANE_URL: controlPlaneUrl,
-            PROXY_URLS: proxyUrls,
-          },
-        }),
-      ),
-    ]);
+    const folders = nodeFolders(settings.stateFolder);
+    if (settings.restoresNodes) {
+      await controlPlaneReady;
+      const admin = { username: ADMIN_USERNAME, password: plan.backends.secrets.adminPassword };
+      const restored = await restoreNodes(local(plan.ports.controlPlane), admin, folders);
+      settings.progress.note(
+        restored.length > 0
+          ? `Registered again: ${restored.join(', ')}.`
+          : 'No node was deleted; none is registered again.',
+      );
+    }
+    let canRegister = false;
+    void controlPlaneReady.then(() => (canRegister = true));
+    await Promise.all(
+      [...folders].map(([name, dataFolder], index) => {
+        const standing = new NodeStanding(local(plan.ports.nodes[index] as number));
+        const isReady = async (): Promise<boolean> => {
+          const read = await standing.read(canRegister);
+          if (read !== null) this.standings.set(name, read);
+          return read !== null;
+        };
+        const app = proxyNode(plan, { name, dataFolder, index, isReady });
+        return settings.progress.step(name, () => this.launch(app));
+      }),
+    );
   }
 
   private async launch(app: ManagedProcess): Promise<void> {
     this.apps.push(app);
     await app.start();
-    void supervise(app, this.stopping.signal, this.log);
   }
 
   /** Apps first, so that they can still settle what they hold; then what they keep it in. */
@@ -201,23 +218,16 @@ class Run {
   }
 }
 
-interface Ports {
-  frontDoor: number;
-  controlPlane: number;
-  upstream: number;
-  nodes: number[];
-}
-
-async function claimPorts(ports: PortBook): Promise<Ports> {
-  const frontDoor = process.env.PORT
-    ? await ports.claimExactly('front-door', Number(process.env.PORT))
-    : await ports.claim('front-door', FRONT_DOOR_PORTS);
-  const controlPlane = await ports.claim('control-plane');
-  const upstream = await ports.claim('demo-upstream');
-  const nodes: number[] = [];
-  for (let index = 0; index < NODE_COUNT; index += 1)
-    nodes.push(await ports.claim(`node-${index + 1}`));
-  return { frontDoor, controlPlane, upstream, nodes };
+/** Of each node's own, by name; journals and the last good snapshot. */
+function nodeFolders(stateFolder: string): Map<string, string> {
+  return new Map(
+    Array.from({ length: NODE_COUNT }, (_, index) => {
+      const name = `node-${index + 1}`;
+      const folder = path.join(stateFolder, 'nodes', name);
+      mkdirSync(folder, { recursive: true, mode: 0o700 });
+      return [name, folder];
+    }),
+  );
 }
 
 /** What the caller has set reaches the apps (LOG_LEVEL, CURRENCY, limits); npm's own variables and our addresses do not. */
@@ -240,8 +250,4 @@ function baseEnvironment(isEmbedded: boolean): Record<string, string | undefined
 function publicHost(): string {
   const host = process.env.HOST ?? '127.0.0.1';
   return host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host;
-}
-
-function local(port: number): string {
-  return `http://127.0.0.1:${port}`;
 }

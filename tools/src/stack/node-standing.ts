@@ -1,0 +1,128 @@
+import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { get } from 'node:http';
+import path from 'node:path';
+import { z } from 'zod';
+import { AdminClient, AdminRefusal } from '../admin-client.ts';
+
+const PROBE_TIMEOUT_MS = 2_000;
+/** A node registers itself within two polls of the control plane; one that has not by then was deleted. */
+const REGISTRATION_MS = 5_000;
+
+/** Whether a node serves, and if not, what an administrator decided about it. */
+export type Standing = 'serving' | 'stopped' | 'disabled' | 'deleted';
+
+const readiness = z.object({ ready: z.boolean(), state: z.string() });
+
+/**
+ * Waits for a decision about a node rather than for traffic: a node that an administrator stopped, disabled or deleted
+ * answers 503 for good and must not hold up the start.
+ */
+export class NodeStanding {
+  readonly #url: string;
+  readonly #now: () => number;
+  #unregisteredSinceMs: number | null = null;
+
+  constructor(url: string, now: () => number = Date.now) {
+    this.#url = url;
+    this.#now = now;
+  }
+
+  /** `null` while the node starts. `canRegister`: the control plane is ready, so that an unregistered node is a deleted one after a while. */
+  async read(canRegister: boolean): Promise<Standing | null> {
+    const answer = await fetchReadiness(`${this.#url}/readyz`);
+    if (answer === null) return null;
+    if (answer.ready) return 'serving';
+    if (answer.state === 'stopped' || answer.state === 'disabled') return answer.state;
+    if (answer.state !== 'unregistered' || !canRegister) {
+      this.#unregisteredSinceMs = null;
+      return null;
+    }
+    this.#unregisteredSinceMs ??= this.#now();
+    return this.#now() - this.#unregisteredSinceMs >= REGISTRATION_MS ? 'deleted' : null;
+  }
+}
+
+/** What to print about nodes that do not serve: why, and how to undo it. Empty when all serve. */
+export function describeStandings(standings: ReadonlyMap<string, Standing>): string[] {
+  return [...standings].flatMap(([name, standing]) => {
+    switch (standing) {
+      case 'serving':
+        return [];
+      case 'disabled':
+        return [
+          `${name} is disabled. Enable it: POST /admin-api/proxy-nodes/{id}/toggle {"enabled": true}`,
+        ];
+      case 'stopped':
+        return [`${name} is stopped. Start it: POST /admin-api/proxy/start?node_id={id}`];
+      case 'deleted':
+        return [`${name} was deleted. Bring it back: npm stop, then npm start -- --restore-nodes`];
+    }
+  });
+}
+
+/** The node's own credential, once an administrator registered it again; undefined while it uses the fleet's. */
+export function nodeCredential(dataFolder: string): string | undefined {
+  const file = credentialFile(dataFolder);
+  return existsSync(file) ? readFileSync(file, 'utf8').trim() : undefined;
+}
+
+/**
+ * Registers the deleted nodes of this installation again and stores the credential each one gets. Only an administrator
+ * can do so, hence the login: the fleet's credential does not bring a deleted name back.
+ */
+export async function restoreNodes(
+  controlPlaneUrl: string,
+  admin: { username: string; password: string },
+  folders: ReadonlyMap<string, string>,
+): Promise<string[]> {
+  const client = await new AdminClient(controlPlaneUrl).login(admin.username, admin.password);
+  const registered = new Set((await client.list('/proxy-nodes')).map(({ name }) => name));
+  const restored: string[] = [];
+  for (const [name, dataFolder] of folders) {
+    if (registered.has(name)) continue;
+    const { credential } = await registerNode(client, name);
+    const file = credentialFile(dataFolder);
+    writeFileSync(file, `${credential}\n`, { mode: 0o600, flush: true });
+    chmodSync(file, 0o600);
+    restored.push(name);
+  }
+  return restored;
+}
+
+async function registerNode(client: AdminClient, name: string): Promise<{ credential: string }> {
+  try {
+    return z
+      .object({ credential: z.string() })
+      .parse(await client.call('POST', '/proxy-nodes', { name }));
+  } catch (error) {
+    if (error instanceof AdminRefusal)
+      throw new Error(`${name} cannot be registered: ${error.message}`, { cause: error });
+    throw error;
+  }
+}
+
+function credentialFile(dataFolder: string): string {
+  return path.join(dataFolder, 'credential');
+}
+
+/** Bare node:http, as this runs many times a second while everything else is busy starting. */
+function fetchReadiness(url: string): Promise<z.infer<typeof readiness> | null> {
+  return new Promise((resolve) => {
+    const probe = get(url, { agent: false, timeout: PROBE_TIMEOUT_MS }, (response) => {
+      let text = '';
+      response.on('data', (bytes: Buffer) => (text += String(bytes)));
+      response.on('end', () => resolve(parseReadiness(text)));
+      response.on('error', () => resolve(null));
+    });
+    probe.on('timeout', () => probe.destroy());
+    probe.on('error', () => resolve(null));
+  });
+}
+
+function parseReadiness(text: string): z.infer<typeof readiness> | null {
+  try {
+    return readiness.safeParse(JSON.parse(text)).data ?? null;
+  } catch {
+    return null;
+  }
+}
