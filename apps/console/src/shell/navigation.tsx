@@ -29,7 +29,7 @@ export function Navigation({
       <div className="flex h-12 items-center gap-2.5 px-4">
         <Logo />
         <span className={`text-lead font-semibold tracking-tight ${text}`}>
-          {words.common.product}
+          {words.general.product}
         </span>
       </div>
       {isAdmin && (
@@ -85,7 +85,9 @@ function NavLink({
       to={to}
       title={label(words)}
       onClick={onGo}
-      aria-current={isActive ? 'page' : undefined}
+      // The router marks every address above the present one, too; this marks the page alone.
+      activeProps={{ 'aria-current': undefined }}
+      {...(isActive && { 'aria-current': 'page' as const })}
       className="flex h-8 items-center gap-2.5 rounded-md px-2.5 font-medium text-text-2 hover:bg-sunken hover:text-text aria-[current=page]:bg-sunken aria-[current=page]:text-text"
     >
       <Icon aria-hidden className="size-4 shrink-0" />
@@ -111,8 +113,9 @@ function HatSwitch({ isAdminHat, onGo }: { isAdminHat: boolean; onGo: (() => voi
           key={to}
           to={to}
           onClick={onGo}
-          aria-current={isOn ? 'true' : undefined}
-          className="truncate rounded-sm px-1 py-1 text-center font-medium text-text-2 hover:text-text aria-[current=true]:bg-surface aria-[current=true]:text-text"
+          activeProps={{}}
+          data-on={isOn || undefined}
+          className="truncate rounded-sm px-1 py-1 text-center font-medium text-text-2 hover:text-text data-on:bg-surface data-on:text-text"
         >
           {label}
         </Link>

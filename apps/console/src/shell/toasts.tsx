@@ -37,7 +37,7 @@ export function Toasts({ children }: { children: ReactNode }) {
 
 function ToastList() {
   const { toasts } = Toast.useToastManager();
-  const { common } = useWords();
+  const { general } = useWords();
   return toasts.map((toast) => (
     <Toast.Root
       key={toast.id}
@@ -54,7 +54,7 @@ function ToastList() {
         <Toast.Description className="foreign text-table text-text-2" />
       </Toast.Content>
       <Toast.Close
-        aria-label={common.close}
+        aria-label={general.close}
         className="-m-1 rounded-sm p-1 text-text-3 hover:text-text"
       >
         <X aria-hidden className="size-4" />

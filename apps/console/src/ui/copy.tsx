@@ -7,11 +7,11 @@ import { Button, IconButton } from './button.tsx';
 const SHOWN_MS = 1_500;
 
 function useCopy(text: string): { isCopied: boolean; copy: () => void } {
-  const { common } = useWords();
+  const { general } = useWords();
   const [isCopied, setCopied] = useState(false);
   const copy = (): void => {
     void writeClipboard(text).then((isDone) => {
-      if (!isDone) return notify({ title: common.copyFailed, isBad: true });
+      if (!isDone) return notify({ title: general.copyFailed, isBad: true });
       setCopied(true);
       setTimeout(() => setCopied(false), SHOWN_MS);
     });
@@ -38,11 +38,11 @@ async function writeClipboard(text: string): Promise<boolean> {
 
 /** An icon that copies `text`. */
 export function CopyButton({ text, label }: { text: string; label: string }) {
-  const { common } = useWords();
+  const { general } = useWords();
   const { isCopied, copy } = useCopy(text);
   return (
     <IconButton
-      label={isCopied ? common.copied : `${common.copy}: ${label}`}
+      label={isCopied ? general.copied : `${general.copy}: ${label}`}
       className="size-6"
       onClick={copy}
     >
@@ -57,7 +57,7 @@ export function CopyButton({ text, label }: { text: string; label: string }) {
 
 /** The one thing to do with a secret that is shown once. */
 export function CopyMainButton({ text, label }: { text: string; label: string }) {
-  const { common } = useWords();
+  const { general } = useWords();
   const { isCopied, copy } = useCopy(text);
   return (
     <Button
@@ -71,7 +71,7 @@ export function CopyMainButton({ text, label }: { text: string; label: string })
         )
       }
     >
-      {isCopied ? common.copied : label}
+      {isCopied ? general.copied : label}
     </Button>
   );
 }

@@ -29,7 +29,7 @@ export function Dialog({
   width = 'narrow',
   children,
 }: DialogProps) {
-  const { common } = useWords();
+  const { general } = useWords();
   const [isChanged, setChanged] = useState(false);
   const [isAsking, setAsking] = useState(false);
   const close = (): void => {
@@ -53,7 +53,7 @@ export function Dialog({
               )}
             </div>
             <Base.Close
-              aria-label={common.close}
+              aria-label={general.close}
               className="-mr-1.5 rounded-md p-1.5 text-text-3 hover:bg-sunken hover:text-text"
             >
               <X aria-hidden className="size-4" />
@@ -78,22 +78,22 @@ function AskUnsaved({
   onKeep: () => void;
   onDiscard: () => void;
 }) {
-  const { common } = useWords();
+  const { general } = useWords();
   return (
     <AlertDialog.Root open={isOpen} onOpenChange={(open) => !open && onKeep()}>
       <AlertDialog.Portal>
         <AlertDialog.Backdrop className={VEIL} />
         <AlertDialog.Popup className={`${POPUP} ${WIDTHS.narrow} gap-3 p-5`}>
           <AlertDialog.Title className="text-lead font-semibold">
-            {common.unsaved}
+            {general.unsaved}
           </AlertDialog.Title>
           <AlertDialog.Description className="text-text-2">
-            {common.unsavedDetail}
+            {general.unsavedDetail}
           </AlertDialog.Description>
           <div className="flex justify-end gap-2">
-            <Button onClick={onKeep}>{common.keepEditing}</Button>
+            <Button onClick={onKeep}>{general.keepEditing}</Button>
             <Button look="danger" onClick={onDiscard}>
-              {common.discard}
+              {general.discard}
             </Button>
           </div>
         </AlertDialog.Popup>

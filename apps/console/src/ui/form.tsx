@@ -36,7 +36,7 @@ export function ActForm<Answer>({
   blockedBy,
   children,
 }: ActFormProps<Answer>) {
-  const { common } = useWords();
+  const { general } = useWords();
   const queries = useQueryClient();
   const words = useWords();
   const { mutate, isPending, error } = useMutation({
@@ -64,7 +64,7 @@ export function ActForm<Answer>({
         <Button type="submit" look={look} isBusy={isPending} blockedBy={blockedBy}>
           {verb}
         </Button>
-        {onCancel && <Button onClick={onCancel}>{common.cancel}</Button>}
+        {onCancel && <Button onClick={onCancel}>{general.cancel}</Button>}
       </div>
     </Base>
   );

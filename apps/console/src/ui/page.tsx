@@ -20,10 +20,10 @@ export function Page({
   bar?: ReactNode;
   children: ReactNode;
 }) {
-  const { common } = useWords();
+  const { general } = useWords();
   useEffect(() => {
-    document.title = `${title} · ${common.product}`;
-  }, [title, common.product]);
+    document.title = `${title} · ${general.product}`;
+  }, [title, general.product]);
   return (
     <div className="mx-auto flex w-full max-w-[1280px] flex-col gap-5 px-4 pt-5 pb-16 sm:px-6 lg:px-8">
       <header className="flex flex-wrap items-start gap-x-4 gap-y-3">

@@ -23,7 +23,7 @@ export function Pager({
   return (
     <footer className="flex items-center justify-end gap-3 border-t border-line px-4 py-2 text-table text-text-2">
       <span className="tabular">
-        {words.common.rows(count(from), count(Math.min(total, page * pageSize)), count(total))}
+        {words.general.rows(count(from), count(Math.min(total, page * pageSize)), count(total))}
       </span>
       <Button
         size="small"
@@ -31,14 +31,14 @@ export function Pager({
         className={page <= 1 ? 'invisible' : ''}
         onClick={() => onPage(page - 1)}
       >
-        {words.common.previous}
+        {words.general.previous}
       </Button>
       <Button
         size="small"
         className={page >= pages ? 'invisible' : ''}
         onClick={() => onPage(page + 1)}
       >
-        {words.common.next}
+        {words.general.next}
         <ChevronRight aria-hidden className="size-4" />
       </Button>
     </footer>

@@ -3,10 +3,10 @@ import { CopyText } from './copy.tsx';
 
 /** What to quote to an operator, who finds it in the log. */
 export function RequestId({ id }: { id: string }) {
-  const { common } = useWords();
+  const { general } = useWords();
   return (
     <p className="mt-1 flex flex-wrap items-center gap-1 text-tiny text-text-2">
-      {common.requestId} <CopyText text={id} label={common.requestId} />
+      {general.requestId} <CopyText text={id} label={general.requestId} />
     </p>
   );
 }

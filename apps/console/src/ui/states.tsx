@@ -42,7 +42,7 @@ export function FailureState({ error, onRetry }: { error: unknown; onRetry: () =
         {requestId !== undefined && <RequestId id={requestId} />}
       </div>
       <Button className="mt-2" onClick={onRetry}>
-        {words.common.tryAgain}
+        {words.general.tryAgain}
       </Button>
     </div>
   );
@@ -50,7 +50,7 @@ export function FailureState({ error, onRetry }: { error: unknown; onRetry: () =
 
 /** Grey bars in place of what is coming; only once the wait is long enough to be noticed. */
 export function Skeleton({ rows = 3, className = '' }: { rows?: number; className?: string }) {
-  const { common } = useWords();
+  const { general } = useWords();
   const [isShown, setShown] = useState(false);
   useEffect(() => {
     const timer = setTimeout(() => setShown(true), SKELETON_AFTER_MS);
@@ -59,7 +59,7 @@ export function Skeleton({ rows = 3, className = '' }: { rows?: number; classNam
   return (
     <div
       role="status"
-      aria-label={common.loading}
+      aria-label={general.loading}
       className={`flex flex-col gap-3 p-4 ${className}`}
     >
       {Array.from({ length: rows }, (_, row) => (

@@ -99,7 +99,7 @@ function HeaderCell<Row>({
   sort: string | undefined;
   onSort: ((sort: string) => void) | undefined;
 }) {
-  const { common } = useWords();
+  const { general } = useWords();
   const { header, align, from } = column;
   const isUp = column.sort !== undefined && sort === column.sort;
   const isDown = column.sort !== undefined && sort === `-${column.sort}`;
@@ -119,7 +119,7 @@ function HeaderCell<Row>({
     >
       <button
         type="button"
-        title={common.sortBy(header)}
+        title={general.sortBy(header)}
         onClick={() => onSort(isDown ? name : `-${name}`)}
         className="inline-flex items-center gap-1 rounded-sm hover:text-text"
       >

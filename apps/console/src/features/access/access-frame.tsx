@@ -12,15 +12,15 @@ export function AccessFrame({
   purpose: ReactNode;
   children: ReactNode;
 }) {
-  const { common } = useWords();
+  const { general } = useWords();
   useEffect(() => {
-    document.title = `${title} · ${common.product}`;
-  }, [title, common.product]);
+    document.title = `${title} · ${general.product}`;
+  }, [title, general.product]);
   return (
     <main className="mx-auto flex min-h-dvh w-full max-w-[400px] flex-col justify-center gap-5 px-4 py-10">
       <div className="flex items-center gap-2.5">
         <Logo />
-        <span className="text-lead font-semibold tracking-tight">{common.product}</span>
+        <span className="text-lead font-semibold tracking-tight">{general.product}</span>
       </div>
       <div className="rounded-lg border border-line bg-surface p-6">
         <h1 className="text-title font-semibold">{title}</h1>

@@ -1,4 +1,4 @@
-export const common = {
+export const general = {
   product: 'Tollgate',
   cancel: 'Cancel',
   close: 'Close',
@@ -31,6 +31,7 @@ export const common = {
   stale: 'Not up to date',
   requestId: 'Request ID',
   tokens: 'tokens',
+  time: 'Time',
   perMillion: 'per million tokens',
   unsaved: 'Close without saving?',
   unsavedDetail: 'What you entered is lost.',

@@ -32,7 +32,6 @@ export const shell = {
   notifications: 'Notifications',
   range: 'Time range',
   ranges: {
-    '1h': 'Last hour',
     '24h': 'Last 24 hours',
     '7d': 'Last 7 days',
     '30d': 'Last 30 days',

@@ -1,6 +1,6 @@
 import type { en } from '../en.ts';
 
-export const common: typeof en.common = {
+export const general: typeof en.general = {
   product: 'Tollgate',
   cancel: '取消',
   close: '关闭',
@@ -33,6 +33,7 @@ export const common: typeof en.common = {
   stale: '数据可能已过时',
   requestId: '请求 ID',
   tokens: 'tokens',
+  time: '时间',
   perMillion: '每百万 tokens',
   unsaved: '不保存就关闭吗?',
   unsavedDetail: '已填写的内容将丢失。',

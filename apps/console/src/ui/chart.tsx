@@ -1,0 +1,104 @@
+import { useState } from 'react';
+import { useSpeech } from '../words/words.ts';
+import { ChartCanvas } from './chart-canvas.tsx';
+import type { ChartProps } from './chart-data.ts';
+import { formatExact } from './time.tsx';
+import { fillOf } from './series.ts';
+import { useZone } from './zone.tsx';
+
+/** A course over time, its legend, and the same as a table for those who do not see it. */
+export function Chart(props: ChartProps) {
+  const { label, times, series, format } = props;
+  const [pointed, setPointed] = useState<number>();
+  return (
+    <figure className="min-w-0">
+      <ChartCanvas {...props} onPoint={setPointed} />
+      <figcaption className="mt-2 min-h-5">
+        <Legend {...{ times, series, format, pointed }} />
+      </figcaption>
+      <ChartTable {...{ label, times, series, format }} />
+    </figure>
+  );
+}
+
+/** Says the values of the interval one points at, beside each name. */
+function Legend({
+  times,
+  series,
+  format,
+  pointed,
+}: Pick<ChartProps, 'times' | 'series' | 'format'> & { pointed: number | undefined }) {
+  const { locale } = useSpeech();
+  const { zone } = useZone();
+  const at = pointed === undefined ? undefined : times[pointed];
+  return (
+    <div className="flex flex-wrap items-center gap-x-4 gap-y-1 text-table text-text-2">
+      {series.map(({ name, color, values }) => {
+        const value = pointed === undefined ? undefined : values[pointed];
+        return (
+          <span key={name} className="flex min-w-0 items-center gap-1.5">
+            <svg aria-hidden viewBox="0 0 8 8" className="size-2 shrink-0">
+              <rect width="8" height="8" rx="2" className={fillOf(color)} />
+            </svg>
+            <span className="foreign max-w-56 truncate">{name}</span>
+            {value !== undefined && (
+              <span className="tabular font-medium text-text">
+                {value === null ? '–' : format(value)}
+              </span>
+            )}
+          </span>
+        );
+      })}
+      {at !== undefined && (
+        <span className="ml-auto text-text-3">
+          {formatExact(new Date(at).toISOString(), { locale, zone })}
+        </span>
+      )}
+    </div>
+  );
+}
+
+/** The last thousand intervals at most: nobody listens to more. */
+const ROWS_MAX = 1_000;
+
+function ChartTable({
+  label,
+  times,
+  series,
+  format,
+}: Pick<ChartProps, 'label' | 'times' | 'series' | 'format'>) {
+  const { words, locale } = useSpeech();
+  const { general } = words;
+  const { zone } = useZone();
+  const first = Math.max(0, times.length - ROWS_MAX);
+  return (
+    <div className="relative">
+      <table className="sr-only" aria-label={label}>
+        <thead>
+          <tr>
+            <td>{general.time}</td>
+            {series.map(({ name }) => (
+              <th key={name} scope="col">
+                {name}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {times.slice(first).map((at, row) => (
+            <tr key={at}>
+              <th scope="row">{formatExact(new Date(at).toISOString(), { locale, zone })}</th>
+              {series.map(({ name, values }) => (
+                <td key={name}>{formatOrDash(values[first + row], format)}</td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+function formatOrDash(value: number | null | undefined, format: (value: number) => string): string {
+  return value === null || value === undefined ? '–' : format(value);
+}

@@ -1,0 +1,161 @@
+import { CalendarRange } from 'lucide-react';
+import { useState } from 'react';
+import { useSpeech } from '../words/words.ts';
+import { Button } from './button.tsx';
+import { Dialog } from './dialog.tsx';
+import { SelectFilter, TextField } from './field.tsx';
+import { optional, useSearchState, withDefault, z } from './search-state.ts';
+import { formatExact } from './time.tsx';
+import { useZone } from './zone.tsx';
+
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
+const LENGTHS = { '24h': DAY, '7d': 7 * DAY, '30d': 30 * DAY, '90d': 90 * DAY } as const;
+type RangeName = keyof typeof LENGTHS;
+/** Beyond this, bars of an hour are too thin to point at. */
+const HOURLY_UP_TO = 3 * DAY;
+
+const rangeSearch = z.object({
+  range: withDefault(z.enum(['24h', '7d', '30d', '90d']), '24h'),
+  from: optional(z.iso.datetime()),
+  to: optional(z.iso.datetime()),
+});
+
+/** What a page asks for: by name, so that the question stays the same while time passes. */
+export type TimeRange =
+  | { name: RangeName; interval: 'hour' | 'day' }
+  | { name: 'custom'; from: string; to: string; interval: 'hour' | 'day' };
+
+/** One time range for the whole page, from its address. */
+export function useTimeRange(): TimeRange {
+  const [{ range, from, to }] = useSearchState(rangeSearch);
+  if (from === undefined || to === undefined || from >= to)
+    return { name: range, interval: intervalOf(LENGTHS[range]) };
+  return {
+    name: 'custom',
+    from,
+    to,
+    interval: intervalOf(Date.parse(to) - Date.parse(from)),
+  };
+}
+
+function intervalOf(length: number): 'hour' | 'day' {
+  return length <= HOURLY_UP_TO ? 'hour' : 'day';
+}
+
+/** The range in times, at the moment it is asked for. */
+export function boundsOf(range: TimeRange): { from: string; to?: string } {
+  if (range.name === 'custom') return { from: range.from, to: range.to };
+  const now = Date.now();
+  const length = range.interval === 'hour' ? HOUR : DAY;
+  // Whole intervals, the running one among them: 24 bars for 24 hours.
+  const start = Math.floor(now / length) * length + length - LENGTHS[range.name];
+  return { from: new Date(start).toISOString() };
+}
+
+/** Changes the range of the page; `zoom` is for charts. */
+export function useRangeChange(): (from: number, to: number) => void {
+  const [, change] = useSearchState(rangeSearch);
+  return (from, to) =>
+    change({
+      range: undefined,
+      from: new Date(from).toISOString(),
+      to: new Date(to).toISOString(),
+      cursor: undefined,
+    });
+}
+
+export function TimeRangePicker() {
+  const { words, locale } = useSpeech();
+  const { zone } = useZone();
+  const [search, change] = useSearchState(rangeSearch);
+  const range = useTimeRange();
+  const [isOpen, setOpen] = useState(false);
+  const { shell } = words;
+  const custom =
+    range.name === 'custom'
+      ? `${formatExact(range.from, { locale, zone })} – ${formatExact(range.to, { locale, zone })}`
+      : undefined;
+  const names = Object.keys(LENGTHS) as RangeName[];
+  return (
+    <div className="flex items-center gap-1">
+      <SelectFilter
+        label={shell.range}
+        value={range.name}
+        options={[
+          ...names.map((name) => ({ value: name, label: shell.ranges[name] })),
+          ...(custom === undefined ? [] : [{ value: 'custom', label: custom }]),
+        ]}
+        onChange={(name) =>
+          change({ range: name, from: undefined, to: undefined, cursor: undefined })
+        }
+      />
+      <Button
+        icon={<CalendarRange aria-hidden className="size-4" />}
+        aria-label={shell.rangeCustom}
+        onClick={() => setOpen(true)}
+      />
+      <Dialog title={shell.rangeCustom} isOpen={isOpen} onClose={() => setOpen(false)}>
+        {({ close }) => (
+          <RangeForm
+            first={search}
+            onChoose={(from, to) => {
+              change({ range: undefined, from, to, cursor: undefined });
+              close();
+            }}
+          />
+        )}
+      </Dialog>
+    </div>
+  );
+}
+
+function RangeForm({
+  first,
+  onChoose,
+}: {
+  first: { from?: string | undefined; to?: string | undefined };
+  onChoose: (from: string, to: string) => void;
+}) {
+  const { words } = useSpeech();
+  const { shell } = words;
+  const [from, setFrom] = useState(() => toInput(first.from ?? new Date(Date.now() - DAY)));
+  const [to, setTo] = useState(() => toInput(first.to ?? new Date()));
+  return (
+    <form
+      className="flex flex-col gap-4"
+      onSubmit={(event) => {
+        event.preventDefault();
+        onChoose(new Date(from).toISOString(), new Date(to).toISOString());
+      }}
+    >
+      <TextField
+        name="from"
+        label={shell.rangeFrom}
+        type="datetime-local"
+        required
+        max={to}
+        value={from}
+        onChange={(event) => setFrom(event.target.value)}
+      />
+      <TextField
+        name="to"
+        label={shell.rangeTo}
+        type="datetime-local"
+        required
+        min={from}
+        value={to}
+        onChange={(event) => setTo(event.target.value)}
+      />
+      <Button type="submit" look="primary" className="self-end">
+        {shell.rangeApply}
+      </Button>
+    </form>
+  );
+}
+
+/** What the browser's field of date and time takes: local time, without a zone. */
+function toInput(at: string | Date): string {
+  const time = new Date(at);
+  return new Date(time.getTime() - time.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
+}
