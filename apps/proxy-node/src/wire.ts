@@ -45,6 +45,7 @@ import { Admitter } from './pipeline/admit.ts';
 import { DenyCache } from './pipeline/deny-cache.ts';
 import { Forwarder } from './pipeline/forward.ts';
 import { Pipeline } from './pipeline/pipeline.ts';
+import { ReasoningRates } from './pipeline/reasoning-rates.ts';
 import { SessionAffinity } from './pipeline/session-affinity.ts';
 import { SnapshotFile } from './snapshot/snapshot-file.ts';
 import { SnapshotFollower } from './snapshot/snapshot-follower.ts';
@@ -283,12 +284,18 @@ function createServing({
     health,
     affinity,
     ticker,
+    reasoning: new ReasoningRates(),
     log,
     node,
     limits: {
       bodyBytesMax: config.BODY_BYTES_MAX,
       attemptsMax: config.ATTEMPTS_MAX,
       keepAliveMs: config.KEEP_ALIVE_MS,
+      drain: {
+        jsonMs: config.JSON_DRAIN_MS,
+        streamMs: config.STREAM_DRAIN_MS,
+        streamTokens: config.STREAM_DRAIN_TOKENS,
+      },
     },
     onFinal: (final, { model }) => metrics.ended(final, model.name),
     refusals: new RefusalLog({

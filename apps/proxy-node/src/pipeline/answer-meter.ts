@@ -3,7 +3,9 @@ import type { StreamSink } from '@tollgate/protocols';
 import type { ClientReply } from '../http/client-reply.ts';
 import type { Ticker } from '../upstream/ticker.ts';
 import type { HoldHandle } from '../usage/books.ts';
+import type { DrainLimits } from './drain.ts';
 import type { Answer, Flight } from './forward.ts';
+import type { ReasoningRate } from './reasoning-rates.ts';
 import type { Counted, Tally } from './tally.ts';
 
 /** What became of an answer, what it used, and the end of it that the client has not seen yet. */
@@ -27,16 +29,20 @@ export interface MeterContext {
   readonly ticker: Ticker;
   readonly receivedMonotonicMs: number;
   readonly keepAliveMs: number;
+  readonly drain: DrainLimits;
+  readonly reasoning: ReasoningRate;
 }
 
 /** Passes one request's answer to the client and counts it on the way. One per request; attempts come one after the other. */
 export interface AnswerMeter {
   /** A new attempt: what an earlier one generated is forgotten, as nobody saw it. */
   begin(): StreamSink;
-  /** Ends the attempt when the client leaves; keeps the client's connection alive while the upstream is silent. */
+  /** When the client leaves, reads the answer on for its usage, or closes it where that ends the bill; keeps the client's connection alive while the upstream is silent. */
   watch(flight: Flight): void;
   /** Passes the answer on, all but its end. Throws UpstreamFailure only while the client has nothing of an answer, so that another upstream may be asked. */
   read(answer: Answer): Promise<Metered>;
+  /** The client left and the attempt ended with this error: what the request is charged. */
+  left(error: unknown): Promise<Metered>;
   /** The request failed for good after its stream had begun: tells the client in the stream. */
   fail(error: unknown): void;
   /** The node stops and waits no longer: ends the answer now, in its protocol's words. */

@@ -8,6 +8,7 @@ import {
   type StreamSink,
 } from '@tollgate/protocols';
 import type { UsageFinal } from '@tollgate/contracts';
+import { stopsBillingOnClose } from '@tollgate/snapshot';
 import { monotonicMs } from '../monotonic-ms.ts';
 import type { Candidate } from '../snapshot/routing-index.ts';
 import type { Ticker } from '../upstream/ticker.ts';
@@ -46,6 +47,10 @@ export interface Flight {
   abort(reason: string): void;
   readonly reader: StreamReader | null;
   readonly answer: Promise<Answer>;
+  /** The request is on its way to the provider, which may bill it from here on. */
+  isSent(): boolean;
+  /** Closing the connection of a stream ends what the provider bills. */
+  stopsBillingOnClose(): boolean;
 }
 
 export interface ForwardLimits {
@@ -122,7 +127,13 @@ export class Forwarder {
         throw failure;
       },
     );
-    return { abort: (reason) => call.abort(reason), reader, answer };
+    return {
+      abort: (reason) => call.abort(reason),
+      reader,
+      answer,
+      isSent: () => call.isSent,
+      stopsBillingOnClose: () => stopsBillingOnClose(upstream),
+    };
   }
 
   async #send({

@@ -2,33 +2,43 @@ import type { StreamSink } from '@tollgate/protocols';
 import { monotonicMs } from '../monotonic-ms.ts';
 import { gatewayFailure, UpstreamFailure } from '../upstream/upstream-failure.ts';
 import type { AnswerMeter, MeterContext, Metered } from './answer-meter.ts';
+import { chargeOfLeft } from './charge-of-left.ts';
+import { Drain } from './drain.ts';
 import type { Answer, Flight } from './forward.ts';
+import type { Tally } from './tally.ts';
 
-/** A whole JSON answer: read to its end, judged, then sent. Its hold covers its full bound, so there is nothing to count before. */
+/**
+ * A whole JSON answer: read to its end, judged, then sent. Its hold covers its full bound, so there is nothing to count before. A client that leaves does
+ * not end it: the provider bills the answer whether or not somebody reads it, so it is read for its usage.
+ */
 export class JsonMeter implements AnswerMeter {
   readonly #context: MeterContext;
+  readonly #tally: Tally;
+  readonly #drain = new Drain();
   #flight: Flight | null = null;
-  #isAnswered = false;
+  #askedAtMs = 0;
+  #isRevoked = false;
   #rejectBody: ((failure: UpstreamFailure) => void) | null = null;
 
   constructor(context: MeterContext) {
     this.#context = context;
-    // Before the upstream answered, leaving costs nothing. Afterwards the answer is read all the same: it is there, and it brings the exact usage.
-    context.reply.onGone(() => this.#isAnswered || this.#flight?.abort('the client left'));
+    this.#tally = context.createTally();
+    context.reply.onGone(() => this.#clientLeft());
+    context.hold.onStop(() => this.#revoke());
   }
 
   begin(): StreamSink {
+    this.#askedAtMs = monotonicMs();
     return { output: () => undefined };
   }
 
   watch(flight: Flight): void {
     this.#flight = flight;
-    if (this.#context.reply.isGone) flight.abort('the client left');
+    if (this.#context.reply.isGone) this.#clientLeft();
   }
 
   async read(answer: Answer): Promise<Metered> {
-    this.#isAnswered = true;
-    const { reply, createTally, receivedMonotonicMs } = this.#context;
+    const { reply, receivedMonotonicMs, reasoning } = this.#context;
     const firstTokenMs = monotonicMs() - receivedMonotonicMs;
     const reading = answer.exchange.readJson(await this.#body(answer));
     if (reading.kind === 'error') {
@@ -37,12 +47,15 @@ export class JsonMeter implements AnswerMeter {
       throw failure;
     }
     answer.close(null);
-    const tally = createTally();
-    tally.output(reading.outputText);
-    const counted = await tally.atEnd({ usage: reading.usage, isFinal: true });
-    const outcome = reply.isGone ? 'client_closed' : 'completed';
+    this.#tally.output(reading.outputText);
+    const counted = await this.#tally.atEnd({ usage: reading.usage, isFinal: true });
+    if (counted.basis === 'reported')
+      reasoning.observe({
+        tokens: counted.usage.output - reading.outputText.length,
+        silentMs: this.#silentMs,
+      });
     return {
-      outcome,
+      outcome: reply.isGone ? 'client_closed' : 'completed',
       counted,
       firstTokenMs,
       status: reply.isGone ? reply.status : 200,
@@ -50,18 +63,53 @@ export class JsonMeter implements AnswerMeter {
     };
   }
 
+  left(error: unknown): Promise<Metered> {
+    const { reply, reasoning } = this.#context;
+    return chargeOfLeft({
+      flight: this.#flight,
+      error,
+      tally: this.#tally,
+      reply,
+      unseenTokens: reasoning.tokensIn(this.#silentMs),
+    });
+  }
+
   fail(): void {
     this.#context.reply.cut();
   }
 
   cut(): void {
-    this.#flight?.abort('the node stops');
-    // An aborted call says nothing more to whoever reads its body.
-    this.#rejectBody?.(gatewayFailure('overloaded', 'The node stops.', { evidence: 'given_up' }));
+    this.#giveUp('the node stops');
   }
 
   close(): void {
+    this.#drain.end();
     this.#flight = null;
+  }
+
+  get #silentMs(): number {
+    return monotonicMs() - this.#askedAtMs;
+  }
+
+  #clientLeft(): void {
+    const { hold, drain } = this.#context;
+    if (!this.#flight || this.#drain.isOn) return;
+    if (this.#isRevoked || !this.#flight.isSent()) return this.#giveUp('the client left');
+    this.#drain.begin(drain.jsonMs, () => this.#giveUp('the client left'));
+    // From here on nobody but the books will see the answer: a node that is killed meanwhile leaves the prompt in its journal.
+    hold.count(() => this.#tally.soFar({ usage: null, isFinal: false }));
+  }
+
+  /** A client that is still there gets its answer; nobody else may keep the upstream at work for a key that was disabled. */
+  #revoke(): void {
+    this.#isRevoked = true;
+    if (this.#drain.isOn) this.#giveUp('access was withdrawn');
+  }
+
+  #giveUp(reason: string): void {
+    this.#flight?.abort(reason);
+    // An aborted call says nothing more to whoever reads its body.
+    this.#rejectBody?.(gatewayFailure('overloaded', reason, { evidence: 'given_up' }));
   }
 
   #body(answer: Answer): Promise<Buffer> {

@@ -16,10 +16,12 @@ import type { UpstreamHealth } from '../upstream/upstream-health.ts';
 import type { Admitted, Admitter } from './admit.ts';
 import type { AnswerMeter, Metered } from './answer-meter.ts';
 import { authenticate, type Credentials } from './authenticate.ts';
+import type { DrainLimits } from './drain.ts';
 import type { Forwarder, RouteAttempt } from './forward.ts';
 import { meter } from './meter.ts';
 import { nothing, notServing, resting, stopping } from './no-answer.ts';
 import { parse, type Asked } from './parse.ts';
+import type { ReasoningRates } from './reasoning-rates.ts';
 import { route } from './route.ts';
 import { sessionOf, type SessionAffinity } from './session-affinity.ts';
 import { settle } from './settle.ts';
@@ -42,6 +44,7 @@ export interface PipelineLimits {
   bodyBytesMax: number;
   attemptsMax: number;
   keepAliveMs: number;
+  drain: DrainLimits;
 }
 
 export interface PipelineParts {
@@ -52,6 +55,7 @@ export interface PipelineParts {
   health: UpstreamHealth;
   affinity: SessionAffinity;
   ticker: Ticker;
+  reasoning: ReasoningRates;
   log: Logger;
   node: string;
   limits: PipelineLimits;
@@ -149,7 +153,7 @@ export class Pipeline {
     { asked, admitted, attempts }: { asked: Asked; admitted: Admitted; attempts: RouteAttempt[] },
   ): Promise<Metered> {
     const { reply, receivedMonotonicMs } = request;
-    const { ticker, limits } = this.#parts;
+    const { ticker, reasoning, limits } = this.#parts;
     reply.addHeaders(admitted.headers);
     const passing = meter({
       isStream: asked.ask.isStream,
@@ -164,12 +168,14 @@ export class Pipeline {
       ticker,
       receivedMonotonicMs,
       keepAliveMs: limits.keepAliveMs,
+      drain: limits.drain,
+      reasoning: reasoning.of(asked.model.id),
     });
     this.#running.add(passing);
     try {
       return await this.#tryUpstreams(request, { asked, admitted, attempts, passing });
     } catch (error) {
-      if (reply.isGone) return nothing('client_closed', reply);
+      if (reply.isGone) return await passing.left(error);
       if (!reply.isStarted) throw this.#isCut ? notServing() : error;
       // The stream had begun with a keep-alive; the failure can only be told inside it.
       return {

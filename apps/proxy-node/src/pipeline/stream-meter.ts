@@ -1,4 +1,4 @@
-import { NO_USAGE, type Outcome, type TokenUsage } from '@tollgate/contracts';
+import type { Outcome, TokenUsage } from '@tollgate/contracts';
 import {
   upstreamError,
   type StreamReader,
@@ -9,11 +9,11 @@ import { monotonicMs } from '../monotonic-ms.ts';
 import type { Ticking } from '../upstream/ticker.ts';
 import { gatewayFailure, UpstreamFailure } from '../upstream/upstream-failure.ts';
 import type { AnswerMeter, MeterContext, Metered } from './answer-meter.ts';
+import { Drain } from './drain.ts';
 import type { Answer, Flight } from './forward.ts';
-import { HoldRoom } from './hold-room.ts';
 import { REVOKED, stopping } from './no-answer.ts';
 import { Preamble } from './preamble.ts';
-import type { Tally } from './tally.ts';
+import { StreamCount } from './stream-count.ts';
 
 type LastBytes = (charged: TokenUsage) => Uint8Array;
 type StopReason = 'balance_exhausted' | 'access_revoked' | 'node_stopped';
@@ -25,8 +25,7 @@ type StopReason = 'balance_exhausted' | 'access_revoked' | 'node_stopped';
 export class StreamMeter implements AnswerMeter, Ticking {
   readonly #context: MeterContext;
   readonly #metered = Promise.withResolvers<Metered>();
-  #tally: Tally;
-  #room: HoldRoom;
+  #count: StreamCount;
   #flight: Flight | null = null;
   #answer: Answer | null = null;
   #reader: StreamReader | null = null;
@@ -35,8 +34,10 @@ export class StreamMeter implements AnswerMeter, Ticking {
   #isCommitted = false;
   #isOver = false;
   #isCounting = false;
+  /** The client has left and the answer is read on for its usage. */
+  readonly #drain = new Drain();
   /** The upstream is not read on while the client takes nothing, or the hold covers nothing. */
-  #isDraining = false;
+  #isBlocked = false;
   #isWaiting = false;
   #stopReason: StopReason | null = null;
   #rejectRead: ((failure: UpstreamFailure) => void) | null = null;
@@ -45,8 +46,7 @@ export class StreamMeter implements AnswerMeter, Ticking {
 
   constructor(context: MeterContext) {
     this.#context = context;
-    this.#tally = context.createTally();
-    this.#room = this.#roomFor(this.#tally);
+    this.#count = new StreamCount(context, () => this.#reader);
     this.#lastWriteAt = context.receivedMonotonicMs;
     context.ticker.add(this);
     context.reply.onGone(() => this.#clientLeft());
@@ -54,35 +54,27 @@ export class StreamMeter implements AnswerMeter, Ticking {
   }
 
   begin(): StreamSink {
-    const tally = this.#context.createTally();
-    const room = this.#roomFor(tally);
-    this.#tally = tally;
-    this.#room = room;
+    this.#count = new StreamCount(this.#context, () => this.#reader);
     this.#preamble.take();
-    const output = (text: string): void => {
-      tally.output(text);
-      room.generated(text);
-    };
-    return { output };
+    return this.#count.sink;
   }
 
   watch(flight: Flight): void {
     this.#flight = flight;
     this.#reader = flight.reader;
-    if (this.#context.reply.isGone) flight.abort('the client left');
+    if (this.#context.reply.isGone) this.#clientLeft();
   }
 
   read(answer: Answer): Promise<Metered> {
     this.#answer = answer;
-    if (!this.#isCounting) this.#context.hold.count(() => this.#tally.soFar(this.#reported()));
-    this.#isCounting = true;
+    this.#startCounting();
     return new Promise((resolve, reject) => {
       this.#rejectRead = reject;
       this.#metered.promise.then(resolve, reject);
       // All of a short answer may be here already: consuming it settles this promise at once.
       if (this.#context.reply.isGone) this.#clientLeft();
-      else if (this.#stopReason) this.#stop(this.#stopReason);
-      else
+      if (this.#stopReason) this.#stop(this.#stopReason);
+      if (!this.#isOver)
         answer.call.consume({
           data: (chunk) => this.#data(chunk),
           end: () => this.#upstreamEnded(),
@@ -100,6 +92,10 @@ export class StreamMeter implements AnswerMeter, Ticking {
     reply.end();
   }
 
+  left(error: unknown): Promise<Metered> {
+    return this.#count.left(this.#flight, error);
+  }
+
   cut(): void {
     if (this.#answer) this.#stop('node_stopped');
     else this.#flight?.abort('the node stops');
@@ -107,11 +103,13 @@ export class StreamMeter implements AnswerMeter, Ticking {
 
   close(): void {
     this.#isOver = true;
+    this.#drain.end();
     this.#context.ticker.remove(this);
   }
 
   tick(now: number): void {
     const { reply, keepAliveMs } = this.#context;
+    if (reply.isGone) return;
     if (reply.isStalled(now)) return reply.cut();
     if (this.#isOver || !this.#reader || reply.isBlocked || now - this.#lastWriteAt < keepAliveMs)
       return;
@@ -122,26 +120,15 @@ export class StreamMeter implements AnswerMeter, Ticking {
   #data(chunk: Buffer): void {
     const reader = this.#reader;
     if (this.#isOver || !reader) return;
-    const { bytes, rest } = this.#readCovered(reader, chunk);
+    const { bytes, rest } = this.#count.readCovered(reader, chunk);
     if (this.#firstTokenMs === null && reader.hasContent) {
       this.#firstTokenMs = monotonicMs() - this.#context.receivedMonotonicMs;
+      this.#count.sawContent();
       this.#answer?.call.sawContent();
     }
     this.#pass(reader, bytes);
+    if (this.#isDrained(reader)) return this.#leave();
     if (rest.length > 0 && this.#answer && !this.#isOver) this.#waitForRoom(this.#answer, rest);
-  }
-
-  /** What of a chunk reaches the client, and what must wait until the hold has grown. */
-  #readCovered(reader: StreamReader, chunk: Buffer): { bytes: Uint8Array; rest: Buffer } {
-    let taken = this.#room.take(chunk.length);
-    if (taken === chunk.length) return { bytes: reader.push(chunk), rest: NO_REST };
-    const parts: Uint8Array[] = [];
-    let rest = chunk;
-    for (; taken > 0; taken = rest.length > 0 ? this.#room.take(rest.length) : 0) {
-      parts.push(reader.push(rest.subarray(0, taken)));
-      rest = rest.subarray(taken);
-    }
-    return { bytes: Buffer.concat(parts), rest };
   }
 
   #waitForRoom({ call }: Answer, rest: Buffer): void {
@@ -155,7 +142,7 @@ export class StreamMeter implements AnswerMeter, Ticking {
   }
 
   #readOn(): void {
-    if (!this.#isWaiting && !this.#isDraining) this.#answer?.call.resume();
+    if (!this.#isWaiting && !this.#isBlocked) this.#answer?.call.resume();
   }
 
   #upstreamEnded(): void {
@@ -204,6 +191,7 @@ export class StreamMeter implements AnswerMeter, Ticking {
   #stop(reason: StopReason): void {
     const reader = this.#reader;
     this.#stopReason = reason;
+    if (this.#drain.isOn && !this.#answer) return this.#leave();
     if (this.#isOver || !reader || !this.#answer) return;
     this.#commitPreamble();
     if (reason === 'balance_exhausted')
@@ -212,10 +200,30 @@ export class StreamMeter implements AnswerMeter, Ticking {
     this.#over(reason, { last: () => last });
   }
 
+  /** Closed at once where that ends the bill, and where nothing was sent; else read on, for what the provider bills is what the client pays. */
   #clientLeft(): void {
-    if (this.#isOver) return;
+    if (this.#isOver || !this.#flight || this.#drain.isOn) return;
+    if (!this.#flight.isSent() || this.#flight.stopsBillingOnClose()) return this.#leave();
+    this.#startCounting();
+    this.#count.beginDrain();
+    this.#drain.begin(this.#context.drain.streamMs, () => this.#leave());
+    this.#isBlocked = false;
+    this.#readOn();
+  }
+
+  #startCounting(): void {
+    if (!this.#isCounting) this.#context.hold.count(() => this.#count.soFar());
+    this.#isCounting = true;
+  }
+
+  #leave(): void {
     if (this.#answer) this.#over('client_closed');
     else this.#flight?.abort('the client left');
+  }
+
+  /** What follows a finish is no more output, but the usage. */
+  #isDrained({ hasFinish }: StreamReader): boolean {
+    return this.#drain.isOn && !this.#isOver && !hasFinish && this.#count.isDrained;
   }
 
   /** `last`: what the client gets once its usage is counted and journalled; told what is charged, it may tell the client. */
@@ -237,33 +245,28 @@ export class StreamMeter implements AnswerMeter, Ticking {
     if (outcome === 'completed') answer?.call.finish();
     else answer?.call.abort(outcome);
     answer?.close(health);
-    this.#count(outcome, last).then(
+    this.#settled(outcome, last).then(
       (metered) => this.#metered.resolve(metered),
       this.#metered.reject,
     );
   }
 
-  async #count(outcome: Outcome, last: LastBytes): Promise<Metered> {
+  async #settled(outcome: Outcome, last: LastBytes): Promise<Metered> {
     const { reply } = this.#context;
-    const counted =
-      outcome === 'upstream_failed' ? NOTHING : await this.#tally.atEnd(this.#reported());
+    // A client that has left saw nothing of what came of its answer then.
+    const isLeft = reply.isGone && outcome !== 'upstream_failed';
+    const counted = await this.#count.atEnd(outcome);
     const sendEnd = (): void => {
       reply.write(last(counted.usage));
       reply.end();
     };
-    return { outcome, counted, firstTokenMs: this.#firstTokenMs, status: reply.status, sendEnd };
-  }
-
-  #roomFor(tally: Tally): HoldRoom {
-    return new HoldRoom({
-      hold: this.#context.hold,
-      usage: () => tally.ifEnded(this.#reported()),
-      told: () => this.#reader,
-    });
-  }
-
-  #reported(): { usage: StreamReader['usage']; isFinal: boolean } {
-    return { usage: this.#reader?.usage ?? null, isFinal: this.#reader?.isUsageFinal ?? false };
+    return {
+      outcome: isLeft ? 'client_closed' : outcome,
+      counted,
+      firstTokenMs: this.#firstTokenMs,
+      status: reply.status,
+      sendEnd,
+    };
   }
 
   #commitPreamble(): void {
@@ -278,11 +281,11 @@ export class StreamMeter implements AnswerMeter, Ticking {
     const { reply } = this.#context;
     if (bytes.byteLength === 0) return;
     this.#lastWriteAt = monotonicMs();
-    if (reply.write(bytes) || this.#isDraining) return;
-    this.#isDraining = true;
+    if (reply.write(bytes) || this.#isBlocked) return;
+    this.#isBlocked = true;
     this.#answer?.call.pause();
     reply.onDrain(() => {
-      this.#isDraining = false;
+      this.#isBlocked = false;
       this.#readOn();
     });
   }
@@ -293,5 +296,3 @@ function failedOutcome(reader: StreamReader): Outcome {
 }
 
 const NO_BYTES = new Uint8Array();
-const NO_REST = Buffer.alloc(0);
-const NOTHING = { usage: NO_USAGE, basis: 'reported', quarantined: null } as const;

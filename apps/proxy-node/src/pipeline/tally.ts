@@ -85,14 +85,24 @@ export class Tally {
     return { ...prompt, output: this.#output.tokensIfEnded, reasoning: 0 };
   }
 
-  /** What to charge now that the answer is over: the report where it is final and credible, else the upstream's prompt figure or ours, and our count of the output. */
-  async atEnd({ usage, isFinal }: Reported): Promise<Counted> {
+  /** Output tokens that are certain so far, by our own count. */
+  get outputTokens(): number {
+    return this.#output.tokens;
+  }
+
+  /**
+   * What to charge now that the answer is over: the report where it is final and credible, else the upstream's prompt figure or ours, our count of the
+   * output, and `unseenTokens` of it that were generated without being shown, as far as the limit allows them.
+   */
+  async atEnd({ usage, isFinal }: Reported, unseenTokens = 0): Promise<Counted> {
     const reported = this.#believed(usage);
     const quarantined = usage && !reported ? this.#doubt(usage) : null;
     if (reported && isFinal) return { usage: reported, basis: 'reported', quarantined };
     const prompt = reported ?? this.#promptOf(await this.#countPrompt());
+    const seen = this.#output.finish();
+    const reasoning = Math.max(0, Math.min(unseenTokens, this.#bounds.outputTokens - seen));
     return {
-      usage: { ...prompt, output: this.#output.finish(), reasoning: 0 },
+      usage: { ...prompt, output: seen + reasoning, reasoning },
       basis: 'estimated',
       quarantined,
     };

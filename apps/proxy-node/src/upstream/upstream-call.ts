@@ -66,6 +66,11 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Ticking {
     ticker.add(this);
   }
 
+  /** It has a connection: the request is being written, or was. */
+  get isSent(): boolean {
+    return this.#controller !== null;
+  }
+
   consume(consumer: BodyConsumer): void {
     this.#consumer = consumer;
     this.#flow();

@@ -1,0 +1,53 @@
+/** Answers of a model that its rate is the median of; odd, so that the median is one of them. */
+const SAMPLES_MAX = 33;
+/** Fewer are no rate: a single odd answer must not set the price of a hang-up. */
+const SAMPLES_MIN = 5;
+const MODELS_MAX = 4_096;
+
+/** What one answer generated without showing it. */
+export interface Unseen {
+  /** Output tokens beyond what its text can have been: at most one token for each character. */
+  tokens: number;
+  /** From the sending of the request to its first content; of a JSON answer to its end. */
+  silentMs: number;
+}
+
+/** Of one model. */
+export interface ReasoningRate {
+  observe(unseen: Unseen): void;
+  /** What a request of the model has probably generated unseen in this time; 0 for a model that mostly shows what it generates. */
+  tokensIn(silentMs: number): number;
+}
+
+/**
+ * How fast each model generates what it does not show, as this process has seen it lately. For requests whose client leaves before the usage is
+ * reported: hidden reasoning is billed by the provider all the same.
+ */
+export class ReasoningRates {
+  /** Tokens per millisecond, oldest first. */
+  readonly #samples = new Map<number, number[]>();
+
+  of(modelId: number): ReasoningRate {
+    return {
+      observe: (unseen) => this.#observe(modelId, unseen),
+      tokensIn: (silentMs) => Math.floor(this.#median(modelId) * Math.max(0, silentMs)),
+    };
+  }
+
+  #observe(modelId: number, { tokens, silentMs }: Unseen): void {
+    let samples = this.#samples.get(modelId);
+    if (!samples) {
+      this.#samples.set(modelId, (samples = []));
+      const [oldest] = this.#samples.keys();
+      if (this.#samples.size > MODELS_MAX && oldest !== undefined) this.#samples.delete(oldest);
+    }
+    samples.push(Math.max(0, tokens) / Math.max(1, silentMs));
+    if (samples.length > SAMPLES_MAX) samples.shift();
+  }
+
+  #median(modelId: number): number {
+    const samples = this.#samples.get(modelId) ?? [];
+    if (samples.length < SAMPLES_MIN) return 0;
+    return samples.toSorted((one, other) => one - other)[Math.floor(samples.length / 2)] ?? 0;
+  }
+}

@@ -1,0 +1,125 @@
+import { NO_USAGE, type Outcome, type TokenUsage } from '@tollgate/contracts';
+import type { StreamReader, StreamSink } from '@tollgate/protocols';
+import { monotonicMs } from '../monotonic-ms.ts';
+import type { MeterContext, Metered } from './answer-meter.ts';
+import { chargeOfLeft } from './charge-of-left.ts';
+import type { Flight } from './forward.ts';
+import { HoldRoom } from './hold-room.ts';
+import type { Counted, Tally } from './tally.ts';
+
+const NO_REST = Buffer.alloc(0);
+const NOTHING = { usage: NO_USAGE, basis: 'reported', quarantined: null } as const;
+
+/** What one attempt of a stream has generated, what its hold still covers of it, and what it is charged in the end. */
+export class StreamCount {
+  readonly #tally: Tally;
+  readonly sink: StreamSink;
+  readonly #context: MeterContext;
+  readonly #reader: () => StreamReader | null;
+  readonly #room: HoldRoom;
+  readonly #askedAtMs = monotonicMs();
+  #contentAtMs: number | null = null;
+  #outputChars = 0;
+  #drainedFromTokens = 0;
+
+  /** `reader`: of this attempt, once there is one. */
+  constructor(context: MeterContext, reader: () => StreamReader | null) {
+    this.#context = context;
+    this.#reader = reader;
+    this.#tally = context.createTally();
+    this.#room = new HoldRoom({
+      hold: context.hold,
+      usage: () => this.#tally.ifEnded(this.#reported()),
+      told: reader,
+    });
+    this.sink = { output: (text) => this.#generated(text) };
+  }
+
+  /** What of a chunk reaches the client, and what must wait until the hold has grown. */
+  readCovered(reader: StreamReader, chunk: Buffer): { bytes: Uint8Array; rest: Buffer } {
+    let taken = this.#room.take(chunk.length);
+    if (taken === chunk.length) return { bytes: reader.push(chunk), rest: NO_REST };
+    const parts: Uint8Array[] = [];
+    let rest = chunk;
+    for (; taken > 0; taken = rest.length > 0 ? this.#room.take(rest.length) : 0) {
+      parts.push(reader.push(rest.subarray(0, taken)));
+      rest = rest.subarray(taken);
+    }
+    return { bytes: Buffer.concat(parts), rest };
+  }
+
+  soFar(): TokenUsage {
+    return this.#tally.soFar(this.#reported());
+  }
+
+  sawContent(): void {
+    this.#contentAtMs ??= monotonicMs();
+  }
+
+  /** The client has left: what comes now is counted for the drain. */
+  beginDrain(): void {
+    this.#drainedFromTokens = this.#tally.outputTokens;
+  }
+
+  get isDrained(): boolean {
+    return this.#tally.outputTokens - this.#drainedFromTokens >= this.#context.drain.streamTokens;
+  }
+
+  /** The client left, and the attempt ended with this error before there was an answer. */
+  left(flight: Flight | null, error: unknown): Promise<Metered> {
+    const { reply } = this.#context;
+    const unseenTokens = this.#unseenTokens;
+    return chargeOfLeft({ flight, error, tally: this.#tally, reply, unseenTokens });
+  }
+
+  async atEnd(outcome: Outcome): Promise<Counted> {
+    if (outcome === 'upstream_failed') return NOTHING;
+    const counted = await this.#tally.atEnd(
+      this.#reported(),
+      this.#isUnseenCharged(outcome) ? this.#unseenTokens : 0,
+    );
+    if (outcome === 'completed' && counted.basis === 'reported')
+      this.#context.reasoning.observe({
+        tokens: counted.usage.output - this.#outputChars,
+        silentMs: this.#silentMs,
+      });
+    return counted;
+  }
+
+  /** Where the caller ended it, by leaving or by what became of the key. What the upstream or the node ends is charged for what was seen. */
+  #isUnseenCharged(outcome: Outcome): boolean {
+    switch (outcome) {
+      case 'client_closed':
+      case 'access_revoked':
+        return true;
+      case 'balance_exhausted':
+      case 'node_stopped':
+        return this.#context.reply.isGone;
+      case 'completed':
+      case 'upstream_failed':
+      case 'upstream_interrupted':
+      case 'node_lost':
+        return false;
+    }
+  }
+
+  /** Generated without being shown, as the model usually does in this time. */
+  get #unseenTokens(): number {
+    return this.#context.reasoning.tokensIn(this.#silentMs);
+  }
+
+  get #silentMs(): number {
+    return (this.#contentAtMs ?? monotonicMs()) - this.#askedAtMs;
+  }
+
+  #generated(text: string): void {
+    this.#tally.output(text);
+    this.#outputChars += text.length;
+    this.#room.generated(text);
+  }
+
+  #reported(): { usage: StreamReader['usage']; isFinal: boolean } {
+    const reader = this.#reader();
+    return { usage: reader?.usage ?? null, isFinal: reader?.isUsageFinal ?? false };
+  }
+}
