@@ -12,8 +12,6 @@ import { FOR_SALE_UNPRICED } from './pricing.service.ts';
 
 const LOOK_MS = 60_000;
 const RETRY_MS = 5_000;
-/** One replica looks at a time. */
-const WATCH_LOCK = 7_001_021;
 /** New alerts a look; the next look brings the rest. */
 const RAISED_MAX = 500;
 
@@ -22,7 +20,7 @@ const modelRow = z.object({ id: z.number(), name: z.string() });
 
 /**
  * Raises and resolves `model_not_priced`: models for sale at a zero that no administrator declared. They come from releases in which every
- * model began on the shelf at no price. By level, not by event: whoever put it there, and whatever ended it.
+ * model began on the shelf at no price. By level, not by event: whoever put it there, and whatever ended it. Replicas that look at the same time raise one alert.
  */
 @Injectable()
 export class PriceWatch implements OnApplicationBootstrap, OnApplicationShutdown {
@@ -49,11 +47,6 @@ export class PriceWatch implements OnApplicationBootstrap, OnApplicationShutdown
 
   async look(): Promise<void> {
     await this.transactions.run(async (tx) => {
-      const [lock]: { got: boolean }[] = await tx.query(
-        'SELECT pg_try_advisory_xact_lock($1) AS got',
-        [WATCH_LOCK],
-      );
-      if (!lock?.got) return;
       const open = `SELECT subject FROM alerts WHERE rule = 'model_not_priced' AND resolved_at IS NULL`;
       const over: unknown[] = await tx.query(
         `${open} AND subject NOT IN (SELECT 'model:' || found.id FROM (${FOR_SALE_UNPRICED}) found)`,

@@ -2,11 +2,12 @@ import { Module } from '@nestjs/common';
 import { AlertsModule } from '../alerts/alerts.module.ts';
 import { LiveStateModule } from '../live-state/live-state.module.ts';
 import { SubscriptionsModule } from '../subscriptions/subscriptions.module.ts';
+import { ClosedBalances } from './closed-balances.ts';
 import { Reconciler } from './reconciler.service.ts';
 
 @Module({
   imports: [AlertsModule, LiveStateModule, SubscriptionsModule],
-  providers: [Reconciler],
+  providers: [Reconciler, ClosedBalances],
   exports: [Reconciler],
 })
 export class ReconciliationModule {}

@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { CONFIG, type Config } from '../../config.ts';
 import { AccountScope } from '../../platform/access/account-scope.ts';
 import type { Caller } from '../../platform/access/caller.ts';
+import { Transactions } from '../../platform/database/transactions.ts';
 import { Refusal } from '../../platform/http/refusal.ts';
 import { uuidv7 } from '../../platform/http/visitor.ts';
 import { Idempotency } from '../../platform/idempotency/idempotency.ts';
@@ -31,6 +32,7 @@ export class WithdrawalsService {
     private readonly liveState: LiveStateService,
     private readonly activity: ActivityService,
     private readonly dataSource: DataSource,
+    private readonly transactions: Transactions,
     @Inject(CONFIG) private readonly config: Config,
   ) {}
 
@@ -87,6 +89,20 @@ export class WithdrawalsService {
       drain,
     );
     return rows.length;
+  }
+
+  /** Withdraws what is left in a closed subscription, as if it were closed once more. False when it is not closed any longer, or empty. */
+  payOut(subscriptionId: number): Promise<boolean> {
+    return this.transactions.run(async (tx) => {
+      const row = await tx.getRepository(SubscriptionRow).findOne({
+        where: { id: subscriptionId, status: 'closed' },
+        lock: { mode: 'pessimistic_write' },
+      });
+      if (!row || row.balance === 0) return false;
+      const withdrawal = { id: withdrawalIdAfter(row.withdrawalId), subscriptionId };
+      await this.start(tx, [withdrawal], row.drain);
+      return true;
+    });
   }
 
   /** Tokens an account still holds by the books, closing subscriptions included. */

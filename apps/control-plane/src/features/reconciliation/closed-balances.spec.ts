@@ -1,0 +1,83 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { parseApiKey } from '@tollgate/contracts';
+import { MeteringStore, primariesOf } from '@tollgate/keyspace';
+import { booksOf, usageEvent } from '../../testing/books-under-test.ts';
+import { startControlPlane, type ControlPlane } from '../../testing/control-plane-under-test.ts';
+import { eventually } from '../../testing/eventually.ts';
+import { REDIS } from '../../platform/redis/redis.module.ts';
+import { uuidv7 } from '../../platform/http/visitor.ts';
+import { UsageIngest } from '../usage/ingest/usage-ingest.service.ts';
+import { ClosedBalances } from './closed-balances.ts';
+
+let plane: ControlPlane;
+let books: ReturnType<typeof booksOf>;
+let closed: ClosedBalances;
+beforeAll(async () => {
+  plane = await startControlPlane();
+  books = booksOf(plane);
+  closed = plane.app.get(ClosedBalances, { strict: false });
+  await books.initialiseShards();
+}, 60_000);
+afterAll(() => plane?.stop());
+
+/** 1,000 tokens bought for 1,000 micro-units, 400 of them held by a running request when the account unsubscribes. */
+async function closedWhileRunning() {
+  const [account, model] = [await books.account('10'), await books.model('1')];
+  const call = (path: string, body: object) =>
+    plane.call('POST', path, { token: account.token, body });
+  await call('/models/subscribe', { model_id: model.id, tokens: 1_000 });
+  const { body: key } = await call('/keys', { name: 'a' });
+  const rid = uuidv7(Date.now());
+  const keyHash = parseApiKey(key.key)?.hash ?? '';
+  const admitted = await plane.app.get(MeteringStore).admit({
+    ...{ rid, accountId: account.id, keyHash, modelId: model.id },
+    ...{ modelName: model.name, priceVersionId: model.priceId, addressHex: '', node: 'node-a:0' },
+    ...{ wantTokens: 400, minTokens: 400, concurrencyMax: 10, leaseMs: 60_000 },
+  });
+  expect(admitted.kind).toBe('admitted');
+  await call('/models/unsubscribe', { model_id: model.id });
+  expect(await books.wallet(account)).toBe(10_000_000n - 400n);
+  const { id } = await books.subscription(account, model);
+  return { account, model, rid, subscriptionId: id as number };
+}
+
+test('what a running request released is refunded although Redis lost the event', async () => {
+  const parts = await closedWhileRunning();
+  const { account, model, rid } = parts;
+  expect([await closed.look(), await closed.look()]).toEqual([0, 0]);
+  // Redis is lost before the settlement was relayed; the node hands its final over.
+  await Promise.all(primariesOf(plane.app.get(REDIS)).map((primary) => primary.flushall()));
+  await eventually(async () =>
+    expect(await books.live(account, model)).toMatchObject({ balance: 400, held: 0 }),
+  );
+  await plane.app
+    .get(UsageIngest)
+    .ingest([{ ...usageEvent(150, { ...parts, rid }), shard: '', outboxId: '' }], {
+      fromJournal: true,
+    });
+  await eventually(async () =>
+    expect(await books.live(account, model)).toMatchObject({ balance: 250 }),
+  );
+  expect(await closed.look()).toBe(0);
+  expect(await closed.look()).toBe(1);
+  await eventually(async () => expect(await books.wallet(account)).toBe(10_000_000n - 150n));
+  expect(await books.subscription(account, model)).toMatchObject({
+    status: 'closed',
+    balance: '0',
+  });
+  expect(await books.live(account, model)).toMatchObject({ balance: 0 });
+  expect([await closed.look(), await closed.look()]).toEqual([0, 0]);
+  expect(await books.violations()).toEqual({});
+}, 60_000);
+
+test('tokens that Redis shows and the books do not owe are never refunded', async () => {
+  const { account, model, rid, subscriptionId } = await closedWhileRunning();
+  const { payload } = usageEvent(100, { account, model, subscriptionId, rid });
+  await plane.app.get(MeteringStore).settle({
+    ...{ rid, accountId: account.id, modelId: model.id, chargeTokens: 100, payload },
+    reEmit: false,
+  });
+  // Neither the charge nor what it released is booked yet: the books still hold 400, Redis nothing.
+  expect([await closed.look(), await closed.look()]).toEqual([0, 0]);
+  expect(await books.wallet(account)).toBe(10_000_000n - 400n);
+});
