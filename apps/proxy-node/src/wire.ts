@@ -7,6 +7,7 @@ import {
   createSecretBox,
   encryptionKeysOf,
   parseOutboundPolicy,
+  type ControlPlaneMac,
   VERSION,
 } from '@tollgate/contracts';
 import {
@@ -96,7 +97,7 @@ export async function startNode(
   });
   const fleet = new FleetStore({ redis: redis.plain, library });
   const mac = createControlPlaneMac(encryptionKeysOf(config));
-  const books = await openBooks({ config, store, fleet, redis, log });
+  const books = await openBooks({ config, store, fleet, redis, mac, log });
   const follower = new SnapshotFollower({
     source: fleet,
     file: new SnapshotFile(join(config.DATA_DIR, 'snapshot.json'), { worker: config.NODE_WORKER }),
@@ -184,10 +185,11 @@ interface BooksParts {
   store: MeteringStore;
   fleet: FleetStore;
   redis: Connections;
+  mac: ControlPlaneMac;
   log: Logger;
 }
 
-function openBooks({ config, store, fleet, redis, log }: BooksParts): Promise<RequestBooks> {
+function openBooks({ config, store, fleet, redis, mac, log }: BooksParts): Promise<RequestBooks> {
   return RequestBooks.open({
     dataDir: config.DATA_DIR,
     node: config.NODE_NAME,
@@ -196,7 +198,7 @@ function openBooks({ config, store, fleet, redis, log }: BooksParts): Promise<Re
     leaseMs: config.HOLD_LEASE_MS,
     metering: store,
     redis: redis.hot,
-    acknowledgements: new Acknowledgements(redis.plain),
+    acknowledgements: new Acknowledgements({ redis: redis.plain, mac }),
     blocking: redis.blocking,
     queue: openUsageQueue(redis.plain, log),
     controlPlaneUrl: config.CONTROL_PLANE_URL,

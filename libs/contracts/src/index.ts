@@ -1,5 +1,6 @@
 export * from './api-key.ts';
 export * from './control-plane-mac.ts';
+export * from './final-mac.ts';
 export * from './fleet.ts';
 export * from './journal-upload.ts';
 export * from './node-proof.ts';

@@ -1,4 +1,4 @@
-import type { Acknowledgement } from '@tollgate/contracts';
+import type { Acknowledgement, ControlPlaneMac } from '@tollgate/contracts';
 import { z } from 'zod';
 import type { RedisConnection } from './function-library.ts';
 import { keys } from './keys.ts';
@@ -9,17 +9,23 @@ const POP_TIMEOUT_SECONDS = 2;
 const LISTS_PER_POP = 256;
 const RETRY_DELAY_MS = 250;
 
-const acknowledgementsSchema = z.array(z.object({ rid: z.string(), seq: z.number().int() }));
+/** The MAC of a list stands in its first member: nodes of an earlier release read the list as before. */
+const acknowledgementsSchema = z.array(
+  z.object({ rid: z.string(), seq: z.number().int(), mac: z.string().optional() }),
+);
 
 /**
  * Word from the control plane to a node worker's journal: these events are in PostgreSQL. Losing one is harmless, the node emits the event again.
- * `address` is `<name>:<worker>` as in the payload's `node`.
+ * `address` is `<name>:<worker>` as in the payload's `node`. Lists carry the control plane's MAC: a node that believed a forged one would
+ * forget a final that was never booked.
  */
 export class Acknowledgements {
   readonly #redis: RedisConnection;
+  readonly #mac: ControlPlaneMac;
 
-  constructor(redis: RedisConnection) {
+  constructor({ redis, mac }: { redis: RedisConnection; mac: ControlPlaneMac }) {
     this.#redis = redis;
+    this.#mac = mac;
   }
 
   async push(address: string, acknowledgements: readonly Acknowledgement[]): Promise<void> {
@@ -27,7 +33,7 @@ export class Acknowledgements {
     const key = keys.acknowledgements(address);
     await this.#redis
       .pipeline()
-      .rpush(key, JSON.stringify(acknowledgements))
+      .rpush(key, JSON.stringify(this.#signed(address, acknowledgements)))
       .expire(key, TTL_SECONDS)
       .exec();
   }
@@ -45,12 +51,28 @@ export class Acknowledgements {
     signal.addEventListener('abort', close, { once: true });
     while (!signal.aborted) {
       const texts = await popLists(blocking, key, signal);
-      const acknowledgements = texts.flatMap(readList);
+      const acknowledgements = texts.flatMap((text) => this.#read(address, text));
       if (acknowledgements.length > 0) await onAcknowledged(acknowledgements);
     }
     signal.removeEventListener('abort', close);
     close();
   }
+
+  #signed(address: string, list: readonly Acknowledgement[]): (Acknowledgement & { mac?: string })[] {
+    const mac = this.#mac.sign('acknowledgement', signedParts(address, list));
+    return list.map((each, index) => (index === 0 ? { ...each, mac } : each));
+  }
+
+  /** Nothing of a list that the control plane did not sign for this worker. */
+  #read(address: string, text: string): Acknowledgement[] {
+    const list = readList(text);
+    const mac = list[0]?.mac ?? '';
+    return this.#mac.isSigned('acknowledgement', signedParts(address, list), mac) ? list : [];
+  }
+}
+
+function signedParts(address: string, list: readonly Acknowledgement[]): unknown[] {
+  return [address, ...list.map(({ rid, seq }) => [rid, seq])];
 }
 
 export interface ConsumeParts {
@@ -80,7 +102,7 @@ async function popLists(
   }
 }
 
-function readList(text: string): Acknowledgement[] {
+function readList(text: string): z.output<typeof acknowledgementsSchema> {
   try {
     return acknowledgementsSchema.safeParse(JSON.parse(text)).data ?? [];
   } catch {

@@ -209,7 +209,7 @@ describe('the fleet store', () => {
 
 describe('acknowledgements', () => {
   test('reach the worker they are for, in order, and the loop ends when it is told to', async () => {
-    const acknowledgements = new Acknowledgements(redis);
+    const acknowledgements = new Acknowledgements({ redis, mac });
     const rids = [randomUUID(), randomUUID(), randomUUID()];
     await acknowledgements.push('node-1:0', [
       { rid: rids[0] ?? '', seq: 0 },
@@ -230,11 +230,42 @@ describe('acknowledgements', () => {
     });
     await acknowledgements.push('node-1:0', [{ rid: rids[2] ?? '', seq: 2 }]);
     await loop;
-    expect(heard).toEqual(rids.map((rid, seq) => ({ rid, seq })));
+    expect(heard.map(({ rid, seq }) => ({ rid, seq }))).toEqual(
+      rids.map((rid, seq) => ({ rid, seq })),
+    );
+  });
+
+  test('S53: forged, altered and misdirected lists are not believed', async () => {
+    const acknowledgements = new Acknowledgements({ redis, mac });
+    const stranger = createControlPlaneMac({ current: 's'.repeat(43) });
+    const key = keys.acknowledgements('node-1:0');
+    const [rid, other] = [randomUUID(), randomUUID()];
+    await acknowledgements.push('node-2:0', [{ rid, seq: 0 }]);
+    const ofAnother = (await redis.lrange(keys.acknowledgements('node-2:0'), 0, -1))[0] ?? '';
+    await new Acknowledgements({ redis, mac: stranger }).push('node-1:0', [{ rid, seq: 0 }]);
+    await redis.rpush(key, ofAnother);
+    await redis.rpush(key, JSON.stringify([{ rid, seq: 0 }]));
+    await acknowledgements.push('node-1:0', [{ rid: other, seq: 0 }]);
+    const signed: Acknowledgement[] = JSON.parse((await redis.lrange(key, -1, -1))[0] ?? '[]');
+    await redis.rpush(key, JSON.stringify([...signed, { rid, seq: 0 }]));
+    await acknowledgements.push('node-1:0', [{ rid: other, seq: 1 }]);
+    const stop = new AbortController();
+    const heard: Acknowledgement[] = [];
+    await acknowledgements.consume('node-1:0', {
+      ...{ blocking: await open('blocking'), signal: stop.signal },
+      onAcknowledged: (batch) => {
+        heard.push(...batch);
+        if (heard.length >= 2) stop.abort();
+      },
+    });
+    expect(heard.map(({ rid, seq }) => ({ rid, seq }))).toEqual([
+      { rid: other, seq: 0 },
+      { rid: other, seq: 1 },
+    ]);
   });
 
   test('come again after the connection broke', async () => {
-    const acknowledgements = new Acknowledgements(redis);
+    const acknowledgements = new Acknowledgements({ redis, mac });
     const stop = new AbortController();
     const heard: Acknowledgement[] = [];
     const blocking = await open('blocking');

@@ -1,8 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import type { RelayedEvent, UsageFinal } from '@tollgate/contracts';
+import {
+  hashCredential,
+  signFinal,
+  type RelayedEvent,
+  type UsageFinal,
+} from '@tollgate/contracts';
 import { Epochs, LiveRecords, shardNames } from '@tollgate/keyspace';
 import { uuidv7 } from '../platform/http/visitor.ts';
-import type { ControlPlane } from './control-plane-under-test.ts';
+import { FLEET_CREDENTIAL, type ControlPlane } from './control-plane-under-test.ts';
 
 let sequence = 0;
 
@@ -203,7 +208,10 @@ export function usageEvent(
     rid,
     seq: String(seq),
     delta: String(delta),
-    payload: JSON.stringify(payload),
+    payload: signFinal(
+      { rid, payload: JSON.stringify(payload) },
+      hashCredential(FLEET_CREDENTIAL),
+    ),
   };
 }
 

@@ -45,6 +45,8 @@ export interface ControlPlane {
 
 export const PASSWORD = 'correct horse battery';
 export const ADMIN = 'root';
+/** Of every control plane of a spec, so that the events of `books-under-test.ts` are signed with it. */
+export const FLEET_CREDENTIAL = randomBytes(32).toString('base64url');
 
 export async function startControlPlane(
   overrides: Record<string, string> = {},
@@ -68,7 +70,7 @@ export function environmentFor(
     REDIS_URL: services.redisUrl,
     JWT_SECRET: randomBytes(32).toString('base64url'),
     ENCRYPTION_KEY: randomBytes(32).toString('base64url'),
-    FLEET_CREDENTIAL: randomBytes(32).toString('base64url'),
+    FLEET_CREDENTIAL,
     PORT: '0',
     SHARDS: '4',
     PAYMENTS: 'sandbox',

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { UsageFinal } from '@tollgate/contracts';
+import { hashCredential, signFinal, type UsageFinal } from '@tollgate/contracts';
 import { isRedisReachable, nodeAddress, onRedisReturn } from '@tollgate/keyspace';
 import { monotonicMs } from '../monotonic-ms.ts';
 import type { Books, HoldHandle, OpenHold } from './books.ts';
@@ -111,7 +111,7 @@ export class RequestBooks implements Books {
       onBooked: (rids) => this.#settler.booked(rids),
     });
     this.#settler = new Settler({
-      metering,
+      metering: signing(metering, options.credential),
       log,
       now,
       random,
@@ -289,4 +289,17 @@ export class RequestBooks implements Books {
     this.#journal.append(acknowledgedLine(this.#now(), this.#acknowledged));
     this.#acknowledged = [];
   }
+}
+
+/** Finals go through Redis with this node's MAC. In the journal they stand without one: a credential may be changed between two starts. */
+function signing(
+  metering: Pick<MeteringPort, 'settle'>,
+  credential: string | undefined,
+): Pick<MeteringPort, 'settle'> {
+  if (credential === undefined) return metering;
+  const credentialHash = hashCredential(credential);
+  return {
+    settle: (request) =>
+      metering.settle({ ...request, payload: signFinal(request, credentialHash) }),
+  };
 }

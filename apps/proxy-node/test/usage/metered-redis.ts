@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { TokenUsage, UsageFinal } from '@tollgate/contracts';
+import { createControlPlaneMac, type TokenUsage, type UsageFinal } from '@tollgate/contracts';
 import { chargeOf } from '@tollgate/metering';
 import {
   Acknowledgements,
@@ -37,6 +37,8 @@ export interface MeteredRedis {
   close: () => void;
 }
 
+const MAC = createControlPlaneMac({ current: 'k'.repeat(43) });
+
 export async function openMeteredRedis(url: string, shards = SHARDS): Promise<MeteredRedis> {
   const connections: RedisConnection[] = [];
   const connect = (role: Parameters<typeof openRedis>[1]['role']): RedisConnection => {
@@ -57,7 +59,7 @@ export async function openMeteredRedis(url: string, shards = SHARDS): Promise<Me
     redis,
     store,
     live: new LiveRecords({ redis, library, epochs, shards }),
-    acknowledgements: new Acknowledgements(redis),
+    acknowledgements: new Acknowledgements({ redis, mac: MAC }),
     connect,
     close: () => connections.forEach((connection) => connection.disconnect()),
   };

@@ -4,6 +4,7 @@ import { ActivityModule } from '../activity/activity.module.ts';
 import { AlertsModule } from '../alerts/alerts.module.ts';
 import { SnapshotsModule } from '../snapshots/snapshots.module.ts';
 import { ConfigCheck } from './config-check.ts';
+import { FinalProofs } from './final-proofs.ts';
 import { FleetSync } from './fleet-sync.ts';
 import { NodeBooks } from './node-books.ts';
 import { NodeDumps } from './node-dumps.ts';
@@ -23,11 +24,12 @@ import { UpstreamWatch } from './upstream-watch.ts';
     ProxyService,
     NodeRegistry,
     NodeBooks,
+    FinalProofs,
     FleetSync,
     NodeDumps,
     ConfigCheck,
     UpstreamWatch,
   ],
-  exports: [ProxyNodesService, NodeRegistry],
+  exports: [FinalProofs, ProxyNodesService, NodeRegistry],
 })
 export class ProxyNodesModule {}

@@ -92,9 +92,8 @@ export class ProxyNodesService {
   async delete(caller: Caller, id: number): Promise<void> {
     await this.transactions.run(async (tx) => {
       const row = await this.lock(tx, id);
-      await tx
-        .getRepository(ProxyNode)
-        .update({ id }, { deletedAt: new Date(), credentialHash: null });
+      // The hash stays: what the node signed before is still on its way (`FinalProofs`).
+      await tx.getRepository(ProxyNode).update({ id }, { deletedAt: new Date() });
       await this.alerts.resolve(tx, { rule: 'node_offline', subject: `node:${id}` });
       await this.alerts.resolve(tx, { rule: 'node_refuses_snapshot', subject: `node:${id}` });
       this.activity.record(tx, caller, {

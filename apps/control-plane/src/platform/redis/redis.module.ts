@@ -11,7 +11,9 @@ import {
   openRedis,
   type RedisConnection,
 } from '@tollgate/keyspace';
+import type { ControlPlaneMac } from '@tollgate/contracts';
 import { CONFIG, type Config } from '../../config.ts';
+import { CONTROL_PLANE_MAC } from '../secrets/secrets.module.ts';
 import { outageLog } from './outage-log.ts';
 
 /** Injection token of the connection behind the keyspace classes; features take the classes, each of which is its own token. */
@@ -74,8 +76,9 @@ const logger = new Logger('redis');
     },
     {
       provide: Acknowledgements,
-      inject: [REDIS],
-      useFactory: (redis: RedisConnection) => new Acknowledgements(redis),
+      inject: [REDIS, CONTROL_PLANE_MAC],
+      useFactory: (redis: RedisConnection, mac: ControlPlaneMac) =>
+        new Acknowledgements({ redis, mac }),
     },
   ],
   exports: [

@@ -102,18 +102,29 @@ export class LateUsage {
     }
   }
 
-  /** A correction (seq 1) stands on a reap. Where a journal brought the whole charge as seq 0, it has nothing left to correct. */
-  async withoutSuperseded(tx: EntityManager, events: readonly ReadEvent[]): Promise<ReadEvent[]> {
-    const corrections = events.filter(
-      ({ event }) => event.payload.kind === 'usage' && event.seq === 1,
+  /**
+   * Numbers events by what is booked of their requests. A correction (seq 1) stands on a reap: where the whole charge is booked as seq 0, it has
+   * nothing left to correct. What a node signed is the whole charge of its request: number and delta follow from that and from a reap, so that
+   * neither a forged reap nor altered numbers change what the request costs in the end.
+   */
+  async fitted(tx: EntityManager, events: readonly ReadEvent[]): Promise<ReadEvent[]> {
+    const finals = events.filter(
+      ({ event, isSigned }) => event.payload.kind === 'usage' && (isSigned || event.seq === 1),
     );
-    if (corrections.length === 0) return [...events];
-    const whole = new Set(
-      (await this.bookedOf(tx, corrections))
-        .filter(({ kind, seq }) => kind === 'usage' && seq === 0)
-        .map(({ rid }) => rid),
+    if (finals.length === 0) return [...events];
+    const booked = Map.groupBy(await this.bookedOf(tx, finals), ({ rid }) => rid);
+    const reaps = new Map(
+      events
+        .filter(({ event }) => event.payload.kind === 'reap')
+        .map(({ event }) => [event.rid, event.delta]),
     );
-    return events.filter((read) => !(corrections.includes(read) && whole.has(read.event.rid)));
+    return events.flatMap((read) => {
+      if (!finals.includes(read)) return [read];
+      const rows = booked.get(read.event.rid) ?? [];
+      const first = rows.find(({ seq }) => seq === 0);
+      if (read.event.seq === 1 && first?.kind === 'usage') return [];
+      return read.isSigned ? [fitSigned(read, rows, reaps.get(read.event.rid))] : [read];
+    });
   }
 
   /** Numbers finals out of a journal by what is booked of their requests: a first charge, the correction of a reap, or the reap that a correction lacks. */
@@ -153,6 +164,29 @@ export class LateUsage {
     );
     return rows.map((row) => bookedRow.parse(row));
   }
+}
+
+/** A duplicate keeps its number, under which it meets its row. */
+function fitSigned(
+  read: ReadEvent,
+  rows: readonly z.output<typeof bookedRow>[],
+  reapedHere: number | undefined,
+): ReadEvent {
+  const { payload, rid } = read.event;
+  if (payload.kind !== 'usage') return read;
+  const first = rows.find(({ seq }) => seq === 0);
+  const correction = rows.find(({ seq, kind }) => seq === 1 && kind === 'usage');
+  const reaped = first?.kind === 'reap' ? first.delta : first ? undefined : reapedHere;
+  if (!first && correction) {
+    const delta = correction.charge - correction.delta;
+    return read.event.seq === 1
+      ? read
+      : { ...read, event: { rid, seq: 0, delta, payload: reapOf(payload) } };
+  }
+  if (reaped !== undefined && !correction)
+    return { ...read, event: { rid, seq: 1, delta: payload.charge - reaped, payload } };
+  if (first) return read;
+  return { ...read, event: { rid, seq: 0, delta: payload.charge, payload } };
 }
 
 function reapOf({

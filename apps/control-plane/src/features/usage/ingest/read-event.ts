@@ -1,4 +1,5 @@
 import {
+  splitFinal,
   usageEventSchema,
   withoutBadTelemetry,
   type RelayedEvent,
@@ -9,6 +10,8 @@ import {
 export interface ReadEvent {
   event: UsageEvent;
   relayed: RelayedEvent;
+  /** Its node signed it: what it says is the whole charge of its request, whatever delta and number it came with. */
+  isSigned: boolean;
   /** Unix ms out of the rid: when the request began. */
   beganAtMs: number;
   /** Telemetry that could not be read, by the field's name: booked as unknown. */
@@ -28,7 +31,8 @@ export function readEvent(relayed: RelayedEvent): Reading {
   const poison = (reason: string): Reading => ({ kind: 'poison', relayed, reason });
   if (!INTEGER.test(relayed.seq) || !INTEGER.test(relayed.delta))
     return poison('seq and delta must be integers');
-  const raw = parseJson(relayed.payload);
+  const { payload: text, mac } = splitFinal(relayed.payload);
+  const raw = parseJson(text);
   if (raw === undefined) return poison('payload is not JSON');
   const { payload, unreadable, unknown } = withoutBadTelemetry(raw);
   const parsed = usageEventSchema.safeParse({
@@ -38,19 +42,27 @@ export function readEvent(relayed: RelayedEvent): Reading {
     payload,
   });
   if (!parsed.success) return poison(firstIssue(parsed.error.issues));
-  const fault = faultOf(parsed.data);
+  const isSigned = mac !== null && parsed.data.payload.kind === 'usage';
+  const fault = isSigned ? signedFaultOf(parsed.data) : faultOf(parsed.data);
   return fault === null
     ? {
         kind: 'event',
         read: {
           event: parsed.data,
           relayed,
+          isSigned,
           beganAtMs: uuidTimeMs(parsed.data.rid),
           unreadable,
           unknown,
         },
       }
     : poison(fault);
+}
+
+/** Number and delta of a signed final come from Redis and are not believed: `LateUsage` makes them from its charge. */
+function signedFaultOf({ rid, seq }: UsageEvent): string | null {
+  if (!isRequestId(rid)) return 'rid is not a UUIDv7 of this century';
+  return seq === 2 ? 'usage has seq 0 or 1' : null;
 }
 
 /** What the shape alone cannot say: which deltas and sequence numbers each kind may carry. Null when sound. */

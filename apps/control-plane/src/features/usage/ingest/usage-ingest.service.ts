@@ -38,13 +38,15 @@ export class UsageIngest {
 
   /**
    * Answers what was booked now; the others were duplicates or poison. `fromJournal`: finals of one shard that Redis would not take,
-   * each as its first charge; they are numbered here.
+   * each as its first charge; they are numbered here. `forged`: what `FinalProofs` did not believe, to be set aside with the rest.
    */
   async ingest(
     relayed: readonly RelayedEvent[],
     source: Source = { fromJournal: false },
+    forged: readonly DeadLetter[] = [],
   ): Promise<ReadEvent[]> {
     const { sound, poison } = await this.judge(relayed);
+    poison.push(...forged);
     try {
       return await this.transactions.run((tx) => this.book(tx, { sound, poison, ...source }));
     } catch (error) {
@@ -85,7 +87,7 @@ export class UsageIngest {
     const newLetters = await bookDeadLetters(tx, poison);
     const events = fromJournal
       ? await this.late.numbered(tx, sound)
-      : await this.late.withoutSuperseded(tx, sound);
+      : await this.late.fitted(tx, sound);
     const booked = await this.insertNew(tx, events);
     const adopted = await this.late.adopt(tx, without(events, booked), epochs);
     const locked = await this.tokens.lock(tx, [

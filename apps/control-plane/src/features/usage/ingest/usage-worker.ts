@@ -4,6 +4,7 @@ import { USAGE_QUEUE, type RelayedEvent } from '@tollgate/contracts';
 import { z } from 'zod';
 import { QueueWorkers } from '../../../platform/queues/queue-workers.ts';
 import { LiveRecordWriter, type Withdrawn } from '../../live-state/live-record-writer.ts';
+import { FinalProofs } from '../../proxy-nodes/final-proofs.ts';
 import { AutoRechargeService } from '../../subscriptions/auto-recharge.service.ts';
 import { acknowledgementsOf } from './acknowledgements-of.ts';
 import { UsageIngest } from './usage-ingest.service.ts';
@@ -52,6 +53,7 @@ export class UsageWorker implements OnModuleInit {
 
   constructor(
     private readonly queues: QueueWorkers,
+    private readonly proofs: FinalProofs,
     private readonly usage: UsageIngest,
     private readonly acknowledgements: Acknowledgements,
     private readonly autoRecharge: AutoRechargeService,
@@ -75,8 +77,10 @@ export class UsageWorker implements OnModuleInit {
 
   /** Throws only while PostgreSQL does not answer; the queue repeats the job then. */
   async process(events: readonly RelayedEvent[]): Promise<void> {
-    const booked = await this.usage.ingest(events);
-    await this.acknowledge(events);
+    const { believed, finals, forged } = await this.proofs.judge(events);
+    const booked = await this.usage.ingest(believed, { fromJournal: false }, forged);
+    // Never a forged one: its node would forget the final whose number it took.
+    await this.acknowledge(finals);
     this.autoRecharge.consider(new Set(booked.map((read) => read.event.payload.subscription_id)));
   }
 

@@ -1,0 +1,130 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { hashCredential, isFinalSigned, splitFinal, type RelayedEvent } from '@tollgate/contracts';
+import { InvalidKeyPart, parseNodeAddress } from '@tollgate/keyspace';
+import { DataSource } from 'typeorm';
+import { z } from 'zod';
+import { CONFIG, type Config } from '../../config.ts';
+
+/** What is known of the nodes is read again after this long, and at once when a final is doubted. */
+const KNOWN_MS = 1_000;
+/** What a deleted node sent before is still on its way. */
+const DELETED_MS = 10 * 60_000;
+/** Finals without a MAC that began before their node's software was replaced, and wait in a backlog. */
+const UNSIGNED_MS = 24 * 3_600_000;
+/** Between a node's clock and PostgreSQL's. */
+const CLOCK_SLACK_MS = 5 * 60_000;
+
+const signerRow = z.object({
+  name: z.string(),
+  credential_hash: z.string().nullable(),
+  signs_finals_since: z.date().nullable(),
+  deleted_at: z.date().nullable(),
+});
+const finalOf = z.object({ kind: z.literal('usage'), node: z.string() });
+
+interface Signer {
+  credentialHash: string;
+  signsSinceMs: number | null;
+  deletedAtMs: number | null;
+}
+
+export interface JudgedFinals {
+  /** Everything else: events of Redis' own functions, and what cannot be read. */
+  believed: RelayedEvent[];
+  /** Their nodes wait for word of them. */
+  finals: RelayedEvent[];
+  forged: { relayed: RelayedEvent; reason: string }[];
+}
+
+/**
+ * Tells the finals that nodes wrote from those that somebody else put into Redis. A final with a MAC must be signed with its node's credential:
+ * the node's own, or the fleet's where it has none. One without is believed only of a registered node that does not sign yet, by its last proven
+ * report, or that began before it did, at most a day ago.
+ */
+@Injectable()
+export class FinalProofs {
+  private readonly fleetCredentialHash: string;
+  private signers: { readAtMs: number; byName: Map<string, Signer[]> } | null = null;
+
+  constructor(
+    private readonly dataSource: DataSource,
+    @Inject(CONFIG) config: Config,
+  ) {
+    this.fleetCredentialHash = hashCredential(config.FLEET_CREDENTIAL);
+  }
+
+  async judge(events: readonly RelayedEvent[]): Promise<JudgedFinals> {
+    let signers = await this.known(KNOWN_MS);
+    if (events.some((event) => this.faultOf(event, signers) !== null))
+      signers = await this.known(0);
+    const judged: JudgedFinals = { believed: [], finals: [], forged: [] };
+    for (const relayed of events) {
+      const reason = this.faultOf(relayed, signers);
+      if (reason !== null) judged.forged.push({ relayed, reason });
+      else judged.believed.push(relayed);
+      if (reason === null && nodeOf(relayed) !== null) judged.finals.push(relayed);
+    }
+    return judged;
+  }
+
+  private faultOf(relayed: RelayedEvent, signers: Map<string, Signer[]>): string | null {
+    const node = nodeOf(relayed);
+    if (node === null) return null;
+    const { payload, mac } = splitFinal(relayed.payload);
+    const known = signers.get(node) ?? [];
+    if (mac === null) return unsignedFault(relayed, node, known);
+    const hashes =
+      known.length === 0
+        ? [this.fleetCredentialHash]
+        : known.filter(isRecent).map(({ credentialHash }) => credentialHash);
+    return hashes.some((hash) => isFinalSigned({ rid: relayed.rid, payload, mac }, hash))
+      ? null
+      : `forged: it is not signed by node ${node}`;
+  }
+
+  private async known(ageMaxMs: number): Promise<Map<string, Signer[]>> {
+    const nowMs = Date.now();
+    if (this.signers && nowMs - this.signers.readAtMs < ageMaxMs) return this.signers.byName;
+    const rows: unknown[] = await this.dataSource.query(
+      'SELECT name, credential_hash, signs_finals_since, deleted_at FROM proxy_nodes',
+    );
+    const byName = new Map<string, Signer[]>();
+    for (const row of rows.map((raw) => signerRow.parse(raw)))
+      byName.set(row.name, [
+        ...(byName.get(row.name) ?? []),
+        {
+          credentialHash: row.credential_hash ?? this.fleetCredentialHash,
+          signsSinceMs: row.signs_finals_since?.getTime() ?? null,
+          deletedAtMs: row.deleted_at?.getTime() ?? null,
+        },
+      ]);
+    this.signers = { readAtMs: nowMs, byName };
+    return byName;
+  }
+}
+
+function unsignedFault({ rid }: RelayedEvent, node: string, known: readonly Signer[]) {
+  const registered = known.find(({ deletedAtMs }) => deletedAtMs === null);
+  if (!registered) return `forged: it is not signed, and node ${node} is not registered`;
+  const { signsSinceMs } = registered;
+  if (signsSinceMs === null) return null;
+  const beganAtMs = Number.parseInt(rid.slice(0, 8) + rid.slice(9, 13), 16);
+  const isOfOldRelease =
+    beganAtMs < signsSinceMs + CLOCK_SLACK_MS && Date.now() < signsSinceMs + UNSIGNED_MS;
+  return isOfOldRelease ? null : `forged: it is not signed, and node ${node} signs its finals`;
+}
+
+function isRecent({ deletedAtMs }: Signer): boolean {
+  return deletedAtMs === null || Date.now() - deletedAtMs < DELETED_MS;
+}
+
+/** The name of the node a final says it is of; null for all that is not a final. */
+function nodeOf({ payload }: RelayedEvent): string | null {
+  try {
+    const final = finalOf.safeParse(JSON.parse(payload));
+    return final.success ? parseNodeAddress(final.data.node).name : null;
+  } catch (error) {
+    if (error instanceof SyntaxError || error instanceof InvalidKeyPart) return null;
+    throw error;
+  }
+}
