@@ -58,7 +58,10 @@ export class Acknowledgements {
     close();
   }
 
-  #signed(address: string, list: readonly Acknowledgement[]): (Acknowledgement & { mac?: string })[] {
+  #signed(
+    address: string,
+    list: readonly Acknowledgement[],
+  ): (Acknowledgement & { mac?: string })[] {
     const mac = this.#mac.sign('acknowledgement', signedParts(address, list));
     return list.map((each, index) => (index === 0 ? { ...each, mac } : each));
   }

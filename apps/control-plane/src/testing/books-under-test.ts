@@ -1,10 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import {
-  hashCredential,
-  signFinal,
-  type RelayedEvent,
-  type UsageFinal,
-} from '@tollgate/contracts';
+import { hashCredential, signFinal, type RelayedEvent, type UsageFinal } from '@tollgate/contracts';
 import { Epochs, LiveRecords, shardNames } from '@tollgate/keyspace';
 import { uuidv7 } from '../platform/http/visitor.ts';
 import { FLEET_CREDENTIAL, type ControlPlane } from './control-plane-under-test.ts';
@@ -208,10 +203,7 @@ export function usageEvent(
     rid,
     seq: String(seq),
     delta: String(delta),
-    payload: signFinal(
-      { rid, payload: JSON.stringify(payload) },
-      hashCredential(FLEET_CREDENTIAL),
-    ),
+    payload: signFinal({ rid, payload: JSON.stringify(payload) }, hashCredential(FLEET_CREDENTIAL)),
   };
 }
 

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { hashCredential, signFinal, type UsageFinal } from '@tollgate/contracts';
+import type { UsageFinal } from '@tollgate/contracts';
 import { isRedisReachable, nodeAddress, onRedisReturn } from '@tollgate/keyspace';
 import { monotonicMs } from '../monotonic-ms.ts';
 import type { Books, HoldHandle, OpenHold } from './books.ts';
@@ -15,6 +15,7 @@ import { OpenRequests } from './open-requests.ts';
 import { Relay } from './relay.ts';
 import type { RequestBooksOptions } from './request-books-options.ts';
 import { StoreRoom } from './store-room.ts';
+import { signedMetering } from './signed-metering.ts';
 import { Settler, type FencedBy, type PendingFinal } from './settler.ts';
 
 /** About 300 MB of finals; more would endanger the running streams. An hour without PostgreSQL at 50 requests a second fits. */
@@ -111,7 +112,7 @@ export class RequestBooks implements Books {
       onBooked: (rids) => this.#settler.booked(rids),
     });
     this.#settler = new Settler({
-      metering: signing(metering, options.credential),
+      metering: signedMetering(metering, options.credential),
       log,
       now,
       random,
@@ -289,17 +290,4 @@ export class RequestBooks implements Books {
     this.#journal.append(acknowledgedLine(this.#now(), this.#acknowledged));
     this.#acknowledged = [];
   }
-}
-
-/** Finals go through Redis with this node's MAC. In the journal they stand without one: a credential may be changed between two starts. */
-function signing(
-  metering: Pick<MeteringPort, 'settle'>,
-  credential: string | undefined,
-): Pick<MeteringPort, 'settle'> {
-  if (credential === undefined) return metering;
-  const credentialHash = hashCredential(credential);
-  return {
-    settle: (request) =>
-      metering.settle({ ...request, payload: signFinal(request, credentialHash) }),
-  };
 }

@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { HoldRef, RelayRequest, SettleRequest } from '@tollgate/keyspace';
 import { openUsageQueue } from '../../src/usage/usage-queue.ts';
 import { Acknowledgements, redisReady, type ConsumeParts } from '@tollgate/keyspace';
-import { admit, finalOf, openMeteredRedis, usageOf } from './metered-redis.ts';
+import { admit, finalOf, MAC, openMeteredRedis, usageOf } from './metered-redis.ts';
 import { openBooks, silent } from './open-books.ts';
 
 /** Where this process kills itself with -9: right before or after the named step, at its `nth` time. */
@@ -76,7 +76,7 @@ async function main(task: BooksTask): Promise<void> {
       };
       return super.consume(address, { ...parts, onAcknowledged });
     }
-  })(world.redis);
+  })({ redis: world.redis, mac: MAC });
   const books = await openBooks(world, {
     dataDir: task.dataDir,
     metering,

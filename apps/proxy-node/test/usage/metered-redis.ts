@@ -37,7 +37,8 @@ export interface MeteredRedis {
   close: () => void;
 }
 
-const MAC = createControlPlaneMac({ current: 'k'.repeat(43) });
+/** The control plane's, which these tests play. */
+export const MAC = createControlPlaneMac({ current: 'k'.repeat(43) });
 
 export async function openMeteredRedis(url: string, shards = SHARDS): Promise<MeteredRedis> {
   const connections: RedisConnection[] = [];

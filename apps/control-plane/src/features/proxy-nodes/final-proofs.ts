@@ -4,6 +4,7 @@ import { InvalidKeyPart, parseNodeAddress } from '@tollgate/keyspace';
 import { DataSource } from 'typeorm';
 import { z } from 'zod';
 import { CONFIG, type Config } from '../../config.ts';
+import { AlertsService } from '../alerts/alerts.service.ts';
 
 /** What is known of the nodes is read again after this long, and at once when a final is doubted. */
 const KNOWN_MS = 1_000;
@@ -13,6 +14,10 @@ const DELETED_MS = 10 * 60_000;
 const UNSIGNED_MS = 24 * 3_600_000;
 /** Between a node's clock and PostgreSQL's. */
 const CLOCK_SLACK_MS = 5 * 60_000;
+
+/** The alert of forged finals closes after this long without one. */
+const ALERTED_MS = 3_600_000;
+const FORGERY = { rule: 'redis_tampered', subject: 'usage' } as const;
 
 const signerRow = z.object({
   name: z.string(),
@@ -44,10 +49,13 @@ export interface JudgedFinals {
 @Injectable()
 export class FinalProofs {
   private readonly fleetCredentialHash: string;
+  /** An earlier process may have seen one just before its end. */
+  private forgedAtMs: number | null = Date.now();
   private signers: { readAtMs: number; byName: Map<string, Signer[]> } | null = null;
 
   constructor(
     private readonly dataSource: DataSource,
+    private readonly alerts: AlertsService,
     @Inject(CONFIG) config: Config,
   ) {
     this.fleetCredentialHash = hashCredential(config.FLEET_CREDENTIAL);
@@ -64,7 +72,21 @@ export class FinalProofs {
       else judged.believed.push(relayed);
       if (reason === null && nodeOf(relayed) !== null) judged.finals.push(relayed);
     }
+    await this.tell(judged.forged);
     return judged;
+  }
+
+  private async tell(forged: JudgedFinals['forged']): Promise<void> {
+    const { manager } = this.dataSource;
+    const [first] = forged;
+    if (first) {
+      this.forgedAtMs = Date.now();
+      const message = `${forged.length} usage events in Redis are not of the nodes they name; they wait as dead letters, e.g.: ${first.reason}`;
+      await this.alerts.raise(manager, { ...FORGERY, message });
+    } else if (this.forgedAtMs !== null && Date.now() - this.forgedAtMs > ALERTED_MS) {
+      this.forgedAtMs = null;
+      await this.alerts.resolve(manager, FORGERY);
+    }
   }
 
   private faultOf(relayed: RelayedEvent, signers: Map<string, Signer[]>): string | null {

@@ -14,6 +14,7 @@ const bookedRow = z.object({
   delta: z.coerce.number(),
   charge: z.coerce.number(),
 });
+type BookedRow = z.output<typeof bookedRow>;
 const adoptedRow = z.object({ subscription_id: z.number(), delta: z.coerce.number() });
 
 export interface LiveCorrection {
@@ -103,41 +104,47 @@ export class LateUsage {
   }
 
   /**
-   * Numbers events by what is booked of their requests. A correction (seq 1) stands on a reap: where the whole charge is booked as seq 0, it has
-   * nothing left to correct. What a node signed is the whole charge of its request: number and delta follow from that and from a reap, so that
-   * neither a forged reap nor altered numbers change what the request costs in the end.
+   * Numbers events for their first try. A correction (seq 1) stands on a reap: where the whole charge is booked as seq 0, it has nothing left to
+   * correct. What a node signed is the whole charge of its request: its number and delta in Redis are not believed. `deferred` must wait
+   * until the reaps beside them are booked.
    */
-  async fitted(tx: EntityManager, events: readonly ReadEvent[]): Promise<ReadEvent[]> {
-    const finals = events.filter(
-      ({ event, isSigned }) => event.payload.kind === 'usage' && (isSigned || event.seq === 1),
+  async fitted(
+    tx: EntityManager,
+    events: readonly ReadEvent[],
+  ): Promise<{ events: ReadEvent[]; deferred: ReadEvent[] }> {
+    const reaped = new Set(
+      events.flatMap(({ event }) => (event.payload.kind === 'reap' ? [event.rid] : [])),
     );
-    if (finals.length === 0) return [...events];
-    const booked = Map.groupBy(await this.bookedOf(tx, finals), ({ rid }) => rid);
-    const reaps = new Map(
-      events
-        .filter(({ event }) => event.payload.kind === 'reap')
-        .map(({ event }) => [event.rid, event.delta]),
+    const corrections = events.filter(({ event }) => event.seq === 1);
+    const booked = await this.bookedByRid(tx, corrections);
+    const [deferred, others] = partition(
+      events,
+      ({ event, isSigned }) => isSigned && reaped.has(event.rid),
     );
-    return events.flatMap((read) => {
-      if (!finals.includes(read)) return [read];
-      const rows = booked.get(read.event.rid) ?? [];
-      const first = rows.find(({ seq }) => seq === 0);
-      if (read.event.seq === 1 && first?.kind === 'usage') return [];
-      return read.isSigned ? [fitSigned(read, rows, reaps.get(read.event.rid))] : [read];
+    return {
+      deferred,
+      events: others.flatMap((read) => fitFirst(read, booked.get(read.event.rid) ?? [])),
+    };
+  }
+
+  /** Numbers signed finals that were deferred, or whose number another event had: as the correction of a reap, true or forged, to what they charge. */
+  async refitted(tx: EntityManager, finals: readonly ReadEvent[]): Promise<ReadEvent[]> {
+    const booked = await this.bookedByRid(tx, finals);
+    return finals.flatMap((read) => {
+      const { first, correction } = rowsOf(booked.get(read.event.rid) ?? []);
+      if (correction || first?.kind === 'usage') return [];
+      return [first ? correcting(read, first.delta) : whole(read)];
     });
   }
 
   /** Numbers finals out of a journal by what is booked of their requests: a first charge, the correction of a reap, or the reap that a correction lacks. */
   async numbered(tx: EntityManager, finals: readonly ReadEvent[]): Promise<ReadEvent[]> {
-    const booked = Map.groupBy(await this.bookedOf(tx, finals), ({ rid }) => rid);
+    const booked = await this.bookedByRid(tx, finals);
     return finals.flatMap((read) => {
       const { payload, rid } = read.event;
       if (payload.kind !== 'usage') return [];
-      const rows = booked.get(rid) ?? [];
-      const first = rows.find(({ seq }) => seq === 0);
-      const correction = rows.find(({ seq, kind }) => seq === 1 && kind === 'usage');
-      if (first?.kind === 'reap' && !correction)
-        return [{ ...read, event: { rid, seq: 1, delta: payload.charge - first.delta, payload } }];
+      const { first, correction } = rowsOf(booked.get(rid) ?? []);
+      if (first?.kind === 'reap' && !correction) return [correcting(read, first.delta)];
       if (!first && correction)
         return [
           {
@@ -154,39 +161,55 @@ export class LateUsage {
     });
   }
 
-  private async bookedOf(
+  private async bookedByRid(
     tx: EntityManager,
     events: readonly ReadEvent[],
-  ): Promise<z.output<typeof bookedRow>[]> {
+  ): Promise<Map<string, BookedRow[]>> {
+    if (events.length === 0) return new Map();
     const rows: unknown[] = await tx.query(
       `SELECT u.rid, u.seq, u.kind, u.delta, u.charge FROM usage_events u JOIN (SELECT * FROM unnest($1::date[], $2::uuid[]) AS w(day, rid)) w USING (day, rid) WHERE u.kind <> 'withdraw'`,
       [events.map(dayOf), events.map(({ event }) => event.rid)],
     );
-    return rows.map((row) => bookedRow.parse(row));
+    return Map.groupBy(
+      rows.map((row) => bookedRow.parse(row)),
+      ({ rid }) => rid,
+    );
   }
 }
 
-/** A duplicate keeps its number, under which it meets its row. */
-function fitSigned(
-  read: ReadEvent,
-  rows: readonly z.output<typeof bookedRow>[],
-  reapedHere: number | undefined,
-): ReadEvent {
+function fitFirst(read: ReadEvent, rows: readonly BookedRow[]): ReadEvent[] {
+  const { first, correction } = rowsOf(rows);
+  if (read.event.seq === 1 && first?.kind === 'usage') return [];
+  if (!read.isSigned) return [read];
+  if (read.event.seq === 0) return [whole(read)];
+  // A duplicate keeps its number, under which it meets its row.
+  if (correction) return [read];
+  return [first ? correcting(read, first.delta) : whole(read)];
+}
+
+function rowsOf(rows: readonly BookedRow[]) {
+  return {
+    first: rows.find(({ seq }) => seq === 0),
+    correction: rows.find(({ seq, kind }) => seq === 1 && kind === 'usage'),
+  };
+}
+
+function whole(read: ReadEvent): ReadEvent {
   const { payload, rid } = read.event;
-  if (payload.kind !== 'usage') return read;
-  const first = rows.find(({ seq }) => seq === 0);
-  const correction = rows.find(({ seq, kind }) => seq === 1 && kind === 'usage');
-  const reaped = first?.kind === 'reap' ? first.delta : first ? undefined : reapedHere;
-  if (!first && correction) {
-    const delta = correction.charge - correction.delta;
-    return read.event.seq === 1
-      ? read
-      : { ...read, event: { rid, seq: 0, delta, payload: reapOf(payload) } };
-  }
-  if (reaped !== undefined && !correction)
-    return { ...read, event: { rid, seq: 1, delta: payload.charge - reaped, payload } };
-  if (first) return read;
-  return { ...read, event: { rid, seq: 0, delta: payload.charge, payload } };
+  return payload.kind === 'usage'
+    ? { ...read, event: { rid, seq: 0, delta: payload.charge, payload } }
+    : read;
+}
+
+function correcting(read: ReadEvent, reaped: number): ReadEvent {
+  const { payload, rid } = read.event;
+  return payload.kind === 'usage'
+    ? { ...read, event: { rid, seq: 1, delta: payload.charge - reaped, payload } }
+    : read;
+}
+
+function partition<T>(list: readonly T[], isFirst: (item: T) => boolean): [T[], T[]] {
+  return [list.filter((item) => isFirst(item)), list.filter((item) => !isFirst(item))];
 }
 
 function reapOf({

@@ -85,11 +85,8 @@ export class UsageIngest {
       { alone: fromJournal },
     );
     const newLetters = await bookDeadLetters(tx, poison);
-    const events = fromJournal
-      ? await this.late.numbered(tx, sound)
-      : await this.late.fitted(tx, sound);
-    const booked = await this.insertNew(tx, events);
-    const adopted = await this.late.adopt(tx, without(events, booked), epochs);
+    const { booked, duplicates } = await this.insert(tx, { sound, fromJournal });
+    const adopted = await this.late.adopt(tx, duplicates, epochs);
     const locked = await this.tokens.lock(tx, [
       ...new Set([
         ...booked.map((read) => read.event.payload.subscription_id),
@@ -112,6 +109,23 @@ export class UsageIngest {
       reason: poison[0]?.reason,
     });
     return booked;
+  }
+
+  /** In two steps: what a signed final corrects may be booked by another worker at this moment, and is seen once that has committed. */
+  private async insert(
+    tx: EntityManager,
+    { sound, fromJournal }: Pick<Batch, 'sound' | 'fromJournal'>,
+  ): Promise<{ booked: ReadEvent[]; duplicates: ReadEvent[] }> {
+    const { events, deferred } = fromJournal
+      ? { events: await this.late.numbered(tx, sound), deferred: [] }
+      : await this.late.fitted(tx, sound);
+    const first = await this.insertNew(tx, events);
+    const duplicates = without(events, first);
+    const doubted = [...deferred, ...duplicates.filter(({ isSigned }) => isSigned)];
+    const second = fromJournal
+      ? []
+      : await this.insertNew(tx, await this.late.refitted(tx, doubted));
+    return { booked: [...first, ...second], duplicates: without(duplicates, second) };
   }
 
   private async insertNew(tx: EntityManager, sound: readonly ReadEvent[]): Promise<ReadEvent[]> {

@@ -105,13 +105,15 @@ describe('a batch', () => {
     await worker.process([good, bad]);
     await worker.process([good]);
     const lists: string[] = await plane.app.get(REDIS).lrange('{ack:node-ack:3}', 0, -1);
-    expect(lists.map((text) => JSON.parse(text))).toEqual([
+    const acknowledged = lists.map((text) => JSON.parse(text));
+    expect(acknowledged).toMatchObject([
       [
         { rid: good.rid, seq: 0 },
         { rid: bad.rid, seq: 0 },
       ],
       [{ rid: good.rid, seq: 0 }],
     ]);
+    expect(acknowledged.map(({ length }) => length)).toEqual([2, 1]);
   });
 });
 

@@ -1,0 +1,147 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { hashCredential, signFinal, splitFinal, type RelayedEvent } from '@tollgate/contracts';
+import { REDIS } from '../../../platform/redis/redis.module.ts';
+import { uuidv7 } from '../../../platform/http/visitor.ts';
+import {
+  booksOf,
+  reapEvent,
+  usageEvent,
+  type EventParts,
+} from '../../../testing/books-under-test.ts';
+import { startControlPlane, type ControlPlane } from '../../../testing/control-plane-under-test.ts';
+import { UsageWorker } from './usage-worker.ts';
+
+let plane: ControlPlane;
+let books: ReturnType<typeof booksOf>;
+let worker: UsageWorker;
+let parts: EventParts;
+let bought = 0;
+
+beforeAll(async () => {
+  plane = await startControlPlane();
+  books = booksOf(plane);
+  worker = plane.app.get(UsageWorker, { strict: false });
+  await books.initialiseShards();
+  const [account, model] = [await books.account('1000'), await books.model('1')];
+  bought = 1_000_000;
+  await plane.call('POST', '/models/subscribe', {
+    token: account.token,
+    body: { model_id: model.id, tokens: bought },
+  });
+  parts = { account, model, subscriptionId: (await books.subscription(account, model)).id };
+}, 60_000);
+afterAll(() => plane?.stop());
+
+const balance = async (): Promise<number> =>
+  Number((await books.subscription(parts.account, parts.model)).balance);
+const letters = (rid: string): Promise<{ reason: string }[]> =>
+  books.query('SELECT reason FROM usage_dead_letters WHERE rid = $1', [rid]);
+async function charged(events: RelayedEvent[][]): Promise<number> {
+  const before = await balance();
+  for (const batch of events) await worker.process(batch);
+  return before - (await balance());
+}
+/** Acknowledged to the node so far. */
+async function acknowledged(rid: string, node = 'node-a:0'): Promise<unknown[]> {
+  const lists: string[] = await plane.app.get(REDIS).lrange(`{ack:${node}}`, 0, -1);
+  return lists
+    .flatMap((text): { rid: string; seq: number }[] => JSON.parse(text))
+    .filter((each) => each.rid === rid)
+    .map(({ seq }) => seq);
+}
+const unsigned = (event: RelayedEvent): RelayedEvent => ({
+  ...event,
+  payload: splitFinal(event.payload).payload,
+});
+const signedBy = (event: RelayedEvent, credential: string): RelayedEvent => ({
+  ...event,
+  payload: signFinal(
+    { rid: event.rid, payload: splitFinal(event.payload).payload },
+    hashCredential(credential),
+  ),
+});
+
+describe('S53: finals that their node did not write', () => {
+  test('are set aside, never booked and never acknowledged', async () => {
+    const real = usageEvent(500, parts);
+    const forgeries = [
+      unsigned(real),
+      signedBy(real, 'a credential of the forger'),
+      { ...real, payload: real.payload.replace('"charge":500', '"charge":1') },
+      { ...usageEvent(7, parts), payload: real.payload },
+    ];
+    expect(await charged(forgeries.map((event) => [event]))).toBe(0);
+    for (const { rid } of forgeries) {
+      expect(await letters(rid)).toEqual([{ reason: expect.stringContaining('forged') }]);
+      expect(await acknowledged(rid)).toEqual([]);
+    }
+    expect(await charged([[real]])).toBe(500);
+    expect(await acknowledged(real.rid)).toEqual([0]);
+    const alerts = await books.query(
+      "SELECT severity FROM alerts WHERE rule = 'redis_tampered' AND subject = 'usage'",
+    );
+    expect(alerts).toEqual([{ severity: 'critical' }]);
+  });
+
+  test('mint nothing as a correction, whatever number and delta a true final is played again with', async () => {
+    const real = usageEvent(300, parts);
+    const replayed = { ...real, seq: '1', delta: '-900000' };
+    expect(await charged([[replayed], [real], [replayed], [{ ...real, delta: '0' }]])).toBe(300);
+    expect(await books.violations()).toEqual({});
+  });
+
+  test('do not replace a true one: a reap forged before it is corrected to the charge that was signed', async () => {
+    for (const batches of [
+      (real: RelayedEvent, reap: RelayedEvent) => [[reap], [real]],
+      (real: RelayedEvent, reap: RelayedEvent) => [[real, reap]],
+      (real: RelayedEvent, reap: RelayedEvent) => [[reap, real]],
+      (real: RelayedEvent, reap: RelayedEvent) => [[real], [reap]],
+    ]) {
+      const rid = uuidv7(Date.now());
+      const real = usageEvent(400, { ...parts, rid });
+      const reap = reapEvent(0, { ...parts, rid });
+      expect(await charged(batches(real, reap))).toBe(400);
+    }
+    expect(await books.violations()).toEqual({});
+  });
+
+  test('are not acknowledged through an event of another kind either', async () => {
+    const real = usageEvent(10, parts);
+    const nonsense = { ...real, payload: JSON.stringify({ kind: 'odd', node: 'node-a:0' }) };
+    await worker.process([reapEvent(0, { ...parts, rid: real.rid }), nonsense]);
+    expect(await acknowledged(real.rid)).toEqual([]);
+  });
+});
+
+describe('a final without a MAC', () => {
+  const old = (node: string, beganAgoMs = 0): RelayedEvent =>
+    unsigned(
+      usageEvent(20, {
+        ...parts,
+        rid: uuidv7(Date.now() - beganAgoMs),
+        final: { node: `${node}:0` },
+      }),
+    );
+  const register = (node: string, signsSince: string): Promise<unknown> =>
+    books.query(
+      `INSERT INTO proxy_nodes (name, is_self_registered, signs_finals_since, last_seen_at) VALUES ($1, true, ${signsSince}, now())`,
+      [node],
+    );
+  const HOUR_MS = 3_600_000;
+
+  test('is believed of a registered node of an earlier release', async () => {
+    await register('not-signing', 'NULL');
+    expect(await charged([[old('not-signing')]])).toBe(20);
+  });
+
+  test('is believed of a node that was updated since, when its request began before that', async () => {
+    await register('updated', "now() - interval '1 hour'");
+    expect(await charged([[old('updated')]])).toBe(0);
+    expect(await charged([[old('updated', 2 * HOUR_MS)]])).toBe(20);
+  });
+
+  test('is not believed any more a day after its node was updated', async () => {
+    await register('long-updated', "now() - interval '25 hours'");
+    expect(await charged([[old('long-updated', 26 * HOUR_MS)]])).toBe(0);
+  });
+});
