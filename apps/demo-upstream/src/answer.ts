@@ -37,39 +37,91 @@ export function usageOf({ plan, entry }: Exchange): { prompt: number; output: nu
 }
 
 export async function answer(exchange: Exchange, dialect: Dialect): Promise<void> {
-  const { plan, request, response, record, entry } = exchange;
+  const { plan, request, response } = exchange;
   const status = Number(plan.mode);
   if (Number.isInteger(status)) return refuse(exchange, dialect, status);
   switch (plan.mode) {
     case 'stalls-first':
       return waitUntilGone(exchange);
     case 'dies-first':
-      record.close(entry, 'refused');
-      response.destroy();
-      return;
+      return die(exchange);
+    case 'reset-reused':
+      if (isReused(response)) return die(exchange);
+      return request.stream ? stream(exchange, dialect) : json(exchange, dialect);
+    case 'overflow':
+      return refuse(exchange, dialect, 400, 'prompt is too long: 9000 tokens > 8192 maximum');
     case 'html':
-      record.close(entry, 'refused');
-      response
-        .writeHead(200, { 'content-type': 'text/html' })
-        .end('<html><body>welcome</body></html>');
-      return;
+      return sendWhole(exchange, 'text/html', '<html><body>welcome</body></html>');
+    case 'empty':
+      return sendWhole(exchange, request.stream ? 'text/event-stream' : 'application/json', '');
     case 'error-200':
-      record.close(entry, 'refused');
-      response
-        .writeHead(200, { 'content-type': 'application/json' })
-        .end(JSON.stringify(dialect.error(500, 'the model fell over')));
-      return;
+      return sendWhole(exchange, 'application/json', errorText(dialect));
+    case 'error-first':
+      if (!request.stream) return sendWhole(exchange, 'application/json', errorText(dialect));
+      return begin(exchange, dialect, dialect.errorEvent('the model fell over'));
+    case 'garbage-first':
+      if (!request.stream) return sendWhole(exchange, 'application/json', '{"id": "cut o');
+      return begin(exchange, dialect, 'data: {"id": "cut o\n\n');
+    case 'eof-first':
+      if (request.stream) return begin(exchange, dialect, '');
+      return sendWhole(exchange, 'application/json', '{"id": "cut o');
+    case 'stalls-start':
+      response.writeHead(200, {
+        'content-type': request.stream ? 'text/event-stream' : 'application/json',
+      });
+      await write(exchange, request.stream ? dialect.start(exchange) : ' ');
+      return waitUntilGone(exchange);
     default:
       return request.stream ? stream(exchange, dialect) : json(exchange, dialect);
   }
 }
 
-function refuse({ record, entry, response }: Exchange, dialect: Dialect, status: number): void {
+/** Connections that have carried a request. */
+const carried = new WeakSet<object>();
+
+function isReused({ socket }: ServerResponse): boolean {
+  if (!socket) return false;
+  const isKnown = carried.has(socket);
+  carried.add(socket);
+  return isKnown;
+}
+
+function die({ record, entry, response }: Exchange): void {
+  record.close(entry, 'refused');
+  response.destroy();
+}
+
+function errorText(dialect: Dialect): string {
+  return JSON.stringify(dialect.error(500, 'the model fell over'));
+}
+
+function sendWhole({ record, entry, response }: Exchange, type: string, body: string): void {
+  record.close(entry, 'refused');
+  response.writeHead(200, { 'content-type': type }).end(body);
+}
+
+/** A stream of a beginning and `rest`, without content. */
+function begin(
+  { record, entry, response, ...exchange }: Exchange,
+  dialect: Dialect,
+  rest: string,
+): void {
+  record.close(entry, 'refused');
+  response.writeHead(200, { 'content-type': 'text/event-stream' });
+  response.end(dialect.start({ record, entry, response, ...exchange }) + rest);
+}
+
+function refuse(
+  { record, entry, response }: Exchange,
+  dialect: Dialect,
+  status: number,
+  message = `demo upstream answers ${status}`,
+): void {
   record.close(entry, 'refused');
   const retry: Record<string, string> =
     status === 429 || status === 503 ? { 'retry-after': '1' } : {};
   response.writeHead(status, { 'content-type': 'application/json', ...retry });
-  response.end(JSON.stringify(dialect.error(status, `demo upstream answers ${status}`)));
+  response.end(JSON.stringify(dialect.error(status, message)));
 }
 
 async function json(exchange: Exchange, dialect: Dialect): Promise<void> {

@@ -4,6 +4,8 @@ import { z } from 'zod';
  * How the demo upstream shall behave for one request. Chosen, later wins, by
  * the model name (`demo-slow`, `anything:dies`), the header `x-demo-mode`, and the last directive in a user text
  * (`@demo mode=stalls tokens=40 delay=5`), so that tests can steer it through a node that forwards no client header.
+ * Modes on `-first` act before any content: `stalls-first` before the head of the answer, `stalls-start` after it. `reset-reused` cuts every request
+ * but the first of a connection. `overflow` answers that the prompt is too long.
  * `agent` calls one offered tool (`tool=`, else the first; `args=` is JSON in base64url) and answers in words once a tool result follows the directive.
  */
 export const MODES = [
@@ -11,20 +13,33 @@ export const MODES = [
   'slow',
   'stalls',
   'stalls-first',
+  'stalls-start',
   'dies',
   'dies-first',
+  'reset-reused',
   'eof',
+  'eof-first',
+  'empty',
   '400',
   '401',
+  '403',
+  '404',
+  '408',
+  '409',
+  '425',
   '429',
   '500',
+  '502',
   '503',
   '529',
   'no-usage',
   'garbage',
+  'garbage-first',
   'huge-line',
   'html',
   'error-200',
+  'error-first',
+  'overflow',
   'error-mid',
   'tools',
   'agent',

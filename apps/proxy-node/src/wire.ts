@@ -44,6 +44,7 @@ import { stopNode } from './ops/stop-node.ts';
 import { joinScrapes, type PrimaryPort } from './ops/worker-scrape.ts';
 import { Admitter } from './pipeline/admit.ts';
 import { DenyCache } from './pipeline/deny-cache.ts';
+import { Failover } from './pipeline/failover.ts';
 import { Forwarder } from './pipeline/forward.ts';
 import { Pipeline } from './pipeline/pipeline.ts';
 import { ReasoningRates } from './pipeline/reasoning-rates.ts';
@@ -51,7 +52,7 @@ import { SessionAffinity } from './pipeline/session-affinity.ts';
 import { SnapshotFile } from './snapshot/snapshot-file.ts';
 import { SnapshotFollower } from './snapshot/snapshot-follower.ts';
 import { Ticker } from './upstream/ticker.ts';
-import { UpstreamHealth } from './upstream/upstream-health.ts';
+import { UpstreamHealth, type RestBegun } from './upstream/upstream-health.ts';
 import { UpstreamPools } from './upstream/upstream-pools.ts';
 import { openUsageQueue } from './usage/usage-queue.ts';
 import { RequestBooks } from './usage/request-books.ts';
@@ -240,12 +241,9 @@ function createServing({
     openSecret: (sealed, place) => secrets.open(sealed, place),
   });
   const health = new UpstreamHealth({
-    onOpened: ({ upstreamId, failuresInRow, openMs }) => {
-      log.warn(
-        { upstream_id: upstreamId, failures_in_row: failuresInRow, open_ms: openMs },
-        'an upstream keeps failing: it is left alone for a while',
-      );
-      // After this turn, in which the breaker is still being opened.
+    onRested: (begun) => {
+      noteRest(log, begun);
+      // After this turn, in which the rest is still being begun.
       setImmediate(onUpstreamOpened);
     },
   });
@@ -273,25 +271,23 @@ function createServing({
     log,
   });
   const bodies = new BodyRoom(config.BODY_BYTES_MAX);
+  const forwarder = new Forwarder({
+    pools,
+    health,
+    ticker,
+    limits: { answerBytesMax: config.ANSWER_BYTES_MAX, errorBytesMax: config.ERROR_BYTES_MAX },
+  });
   const pipeline = new Pipeline({
     gate,
     bodies,
     admitter,
-    forwarder: new Forwarder({
-      pools,
-      health,
-      ticker,
-      limits: { answerBytesMax: config.ANSWER_BYTES_MAX, errorBytesMax: config.ERROR_BYTES_MAX },
-    }),
-    health,
-    affinity,
+    failover: new Failover({ forwarder, health, affinity, attemptsMax: config.ATTEMPTS_MAX }),
     ticker,
     reasoning: new ReasoningRates(),
     log,
     node,
     limits: {
       bodyBytesMax: config.BODY_BYTES_MAX,
-      attemptsMax: config.ATTEMPTS_MAX,
       keepAliveMs: config.KEEP_ALIVE_MS,
       drain: {
         jsonMs: config.JSON_DRAIN_MS,
@@ -325,6 +321,24 @@ function createServing({
     bodyBytesMax: config.BODY_BYTES_MAX,
   });
   return { app, operations, gate, pipeline, pools, health, affinity, denials };
+}
+
+function noteRest(
+  log: Logger,
+  { upstreamId, routeId, failuresInRow, restMs, why }: RestBegun,
+): void {
+  // A rate limit is daily work; a provider that keeps failing is not.
+  const level = why === 'rate_limited' ? 'info' : 'warn';
+  log[level](
+    {
+      upstream_id: upstreamId,
+      route_id: routeId,
+      failures_in_row: failuresInRow,
+      rest_ms: restMs,
+      why,
+    },
+    'a route rests',
+  );
 }
 
 interface FleetParts {
@@ -369,10 +383,7 @@ function followFleet({
   follower.onApplied(({ snapshot: { document } }) => {
     const upstreamIds = new Set(document.upstreams.map(({ id }) => id));
     pools.retain(upstreamIds);
-    health.retain({
-      upstreams: document.upstreams,
-      routeIds: new Set(document.routes.map(({ id }) => id)),
-    });
+    health.retain(document);
     void reporter.report();
   });
   const tables = nodeTables({

@@ -36,13 +36,25 @@ export const OUTCOMES = [
  */
 export type Outcome = (typeof OUTCOMES)[number];
 
+const attemptCostSchema = z.strictObject({
+  input_tokens: tokens,
+  /** As far as they arrived; the provider may have made more. */
+  output_tokens: tokens,
+});
+/** Tokens a provider may bill the installation for an attempt that the customer does not pay; estimated. */
+export type AttemptCost = z.infer<typeof attemptCostSchema>;
+
 export const routeAttemptSchema = z.strictObject({
   upstream_id: upstreamId,
+  /** Absent in what releases before rests were kept per route have written. */
+  route_id: id.optional(),
   /** HTTP status the upstream answered; absent when it never answered. */
   status: integer.optional(),
   /** Short machine-readable reason; absent on success. */
   error: storableText.max(64).optional(),
   duration_ms: durationMs,
+  /** Absent where the provider cannot have billed the attempt, and on the one that the customer pays. */
+  cost: attemptCostSchema.optional(),
 });
 
 /** Why an upstream was passed over. resting: its breaker is open, or it asked to be left alone. full: as many requests run there as it may have. */

@@ -48,6 +48,7 @@ function toSnapshotModel(row: ModelRow, prices: readonly PriceRow[]): SnapshotMo
     max_output_tokens: row.maxOutputTokens,
     unbounded_input_tokens: row.unboundedInputTokens,
     is_on_shelf: row.isOnShelf,
+    ...(Object.keys(row.failover).length > 0 && { failover: { ...row.failover } }),
     // Of two versions with one moment the later made wins: it stands last, and the last one not after now is in force.
     prices: prices
       .toSorted((a, b) => a.effectiveAtMs - b.effectiveAtMs || a.id - b.id)

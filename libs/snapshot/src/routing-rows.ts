@@ -1,4 +1,9 @@
-import type { MODEL_KINDS, OUTPUT_LIMIT_FIELDS, UpstreamProtocol } from './snapshot-document.ts';
+import type {
+  FailoverSettings,
+  MODEL_KINDS,
+  OUTPUT_LIMIT_FIELDS,
+  UpstreamProtocol,
+} from './snapshot-document.ts';
 
 /** What the books say about routing, read in one consistent moment: the only input of `compileSnapshot` and `findProblems`. Deleted rows are left out. */
 export interface RoutingRows {
@@ -21,6 +26,7 @@ export interface ModelRow {
   maxOutputTokens: number | null;
   unboundedInputTokens: number | null;
   isOnShelf: boolean;
+  failover: FailoverSettings;
 }
 
 /** Weights in millionths. */

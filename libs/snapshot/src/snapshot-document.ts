@@ -27,6 +27,19 @@ export const priceVersionSchema = z.strictObject({
 });
 export type PriceVersion = z.infer<typeof priceVersionSchema>;
 
+export const REPLAYS = ['safe', 'always', 'never'] as const;
+
+/** What a model does when an upstream fails; each setting absent where the default holds. */
+export const failoverSchema = z.strictObject({
+  /** What may be sent again of which the client saw no content. Absent: `always` towards another route, `safe` towards the same one. */
+  replay: z.enum(REPLAYS).optional(),
+  /** JSON: time to the answer's head. */
+  first_byte_timeout_ms: milliseconds.optional(),
+  /** Streams: time to the first content, instead of the upstream's. */
+  first_token_timeout_ms: milliseconds.optional(),
+});
+export type FailoverSettings = z.infer<typeof failoverSchema>;
+
 export const snapshotModelSchema = z.strictObject({
   id,
   name: z.string().min(1).max(256),
@@ -44,6 +57,8 @@ export const snapshotModelSchema = z.strictObject({
   /** Tokens held for each input that no byte of the request bounds (a document, a file by its id); null = the whole context window is held. */
   unbounded_input_tokens: z.number().int().nonnegative().nullable(),
   is_on_shelf: z.boolean(),
+  /** Absent when all is default, so that a node of the previous release reads the document. */
+  failover: failoverSchema.optional(),
   /** Ascending by effective_at; at least one. */
   prices: z.array(priceVersionSchema).min(1),
 });

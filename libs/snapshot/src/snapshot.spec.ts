@@ -30,6 +30,10 @@ const model = fc.record({
   maxOutputTokens: limit,
   unboundedInputTokens: limit,
   isOnShelf: fc.boolean(),
+  failover: fc.record(
+    { replay: fc.constantFrom('safe' as const, 'always' as const), first_byte_timeout_ms: timeout },
+    { requiredKeys: [] },
+  ),
 });
 const price = fc.record({
   id,
@@ -260,6 +264,7 @@ describe('findProblems', () => {
     maxOutputTokens: null,
     unboundedInputTokens: null,
     isOnShelf: true,
+    failover: {},
   };
   const priced = {
     id: 1,
@@ -385,6 +390,7 @@ test('aliases stand in the document of the model that has them; without any it i
     maxOutputTokens: null,
     unboundedInputTokens: null,
     isOnShelf: true,
+    failover: {},
   };
   const price = {
     id: 1,
@@ -400,6 +406,7 @@ test('aliases stand in the document of the model that has them; without any it i
     compileSnapshot({ models: [{ ...row, aliases }], prices: [price], upstreams: [], routes: [] });
   expect(compiled(['n']).models[0]?.aliases).toEqual(['n']);
   expect(compiled([]).models[0]).not.toHaveProperty('aliases');
+  expect(compiled([]).models[0]).not.toHaveProperty('failover');
   for (const document of [compiled(['n']), compiled([])])
     expect(
       verifySnapshot(

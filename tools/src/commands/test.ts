@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { z } from 'zod';
@@ -39,6 +39,20 @@ export function test(args: readonly string[]): Promise<number> {
 /** `npm run test:long [-- <jest arguments>]`: the suites that start whole installations, kill them, or wait for real silences. */
 export function testLong(args: readonly string[]): Promise<number> {
   return run(['--testMatch', '**/*.long.spec.ts'], args);
+}
+
+/** `npm run test:failover`: every fault of an upstream while another is sound, and a table of what clients saw. */
+export async function testFailover(args: readonly string[]): Promise<number> {
+  const folder = mkdtempSync(path.join(tmpdir(), 'tollgate-failover-'));
+  const reportFile = path.join(folder, 'report');
+  process.env.TOLLGATE_FAILOVER_REPORT = reportFile;
+  try {
+    const code = await testLong(['tests/e2e/src/failover', ...args]);
+    if (existsSync(reportFile)) console.log(`\n${readFileSync(reportFile, 'utf8')}`);
+    return code;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
 }
 
 /** `npm run test:cluster [-- <jest arguments>]`: the core of both suites, each installation with a real Redis Cluster of three primaries. */

@@ -1,4 +1,4 @@
-import type { Outcome } from '@tollgate/contracts';
+import type { AttemptCost, Outcome } from '@tollgate/contracts';
 import type { StreamSink } from '@tollgate/protocols';
 import type { ClientReply } from '../http/client-reply.ts';
 import type { Ticker } from '../upstream/ticker.ts';
@@ -43,6 +43,10 @@ export interface AnswerMeter {
   read(answer: Answer): Promise<Metered>;
   /** The client left and the attempt ended with this error: what the request is charged. */
   left(error: unknown): Promise<Metered>;
+  /** Access was withdrawn, or the balance is used up: no further upstream is to be asked. */
+  readonly isStopped: boolean;
+  /** What the attempt under way may have cost the installation, by our own count. */
+  costSoFar(): AttemptCost;
   /** The request failed for good after its stream had begun: tells the client in the stream. */
   fail(error: unknown): void;
   /** The node stops and waits no longer: ends the answer now, in its protocol's words. */

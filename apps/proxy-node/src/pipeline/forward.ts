@@ -12,13 +12,9 @@ import { stopsBillingOnClose } from '@tollgate/snapshot';
 import { monotonicMs } from '../monotonic-ms.ts';
 import type { Candidate } from '../snapshot/routing-index.ts';
 import type { Ticker } from '../upstream/ticker.ts';
-import { UpstreamCall, type AnswerHead } from '../upstream/upstream-call.ts';
-import {
-  gatewayFailure,
-  isUpstreamsOwnTrouble,
-  UpstreamFailure,
-} from '../upstream/upstream-failure.ts';
-import type { UpstreamHealth } from '../upstream/upstream-health.ts';
+import { UpstreamCall, type AnswerHead, type CallDeadlines } from '../upstream/upstream-call.ts';
+import { gatewayFailure, isRoutesTrouble, UpstreamFailure } from '../upstream/upstream-failure.ts';
+import type { RouteRef, UpstreamHealth } from '../upstream/upstream-health.ts';
 import type { OpenUpstream, UpstreamPools } from '../upstream/upstream-pools.ts';
 
 export type RouteAttempt = UsageFinal['attempts'][number];
@@ -40,6 +36,15 @@ export interface Answer {
   readonly attempt: RouteAttempt;
   readonly upstreamId: number;
   close(failure: UpstreamFailure | null): void;
+}
+
+/** How one attempt is made. */
+export interface Dispatch {
+  readonly sink: StreamSink;
+  readonly attempts: RouteAttempt[];
+  readonly deadlines: CallDeadlines;
+  /** On a connection of its own, instead of a kept one. */
+  readonly isAnew: boolean;
 }
 
 export interface Flight {
@@ -86,7 +91,7 @@ export class Forwarder {
   forward(
     { route, upstream }: Candidate,
     outbound: Outbound,
-    { sink, attempts }: { sink: StreamSink; attempts: RouteAttempt[] },
+    { sink, attempts, deadlines, isAnew }: Dispatch,
   ): Flight {
     const { ask, rid, outputLimit, clientHeaders } = outbound;
     const exchange = createExchange({
@@ -99,23 +104,20 @@ export class Forwarder {
       idSeed: rid,
     });
     const call = new UpstreamCall({
-      deadlines: {
-        firstTokenMs: ask.isStream ? upstream.first_token_timeout_ms : null,
-        idleMs: upstream.idle_timeout_ms,
-        totalMs: upstream.total_timeout_ms,
-      },
+      deadlines,
       ticker: this.#ticker,
       bytesMax: this.#limits.answerBytesMax,
     });
     const startedAt = monotonicMs();
-    const attempt: RouteAttempt = { upstream_id: upstream.id, duration_ms: 0 };
+    const attempt: RouteAttempt = { upstream_id: upstream.id, route_id: route.id, duration_ms: 0 };
     attempts.push(attempt);
     const close = this.#track({ route, upstream }, attempt, startedAt);
     const reader = ask.isStream ? exchange.openStream(sink) : null;
-    const answer = this.#send({ upstream, exchange, call, outbound }).then(
+    const answer = this.#send({ upstream, exchange, call, outbound, isAnew }).then(
       (head): Answer => {
         attempt.status = head.status;
-        this.#health.answered(upstream.id, monotonicMs() - startedAt);
+        const now = monotonicMs();
+        this.#health.answered(refOf({ route, upstream }), { latencyMs: now - startedAt, now });
         return { call, exchange, reader, attempt, upstreamId: upstream.id, close };
       },
       (error: unknown) => {
@@ -141,11 +143,13 @@ export class Forwarder {
     exchange,
     call,
     outbound,
+    isAnew,
   }: {
     upstream: Candidate['upstream'];
     exchange: Exchange;
     call: UpstreamCall;
     outbound: Outbound;
+    isAnew: boolean;
   }): Promise<AnswerHead> {
     const target = this.#openUpstream(upstream);
     const body = Buffer.from(
@@ -153,15 +157,14 @@ export class Forwarder {
       exchange.requestBody.byteOffset,
       exchange.requestBody.byteLength,
     );
-    target.pool.dispatch(
-      {
-        method: 'POST',
-        path: `${target.pathPrefix}${exchange.path}`,
-        headers: requestHeaders(target, upstream.protocol, { exchange, outbound }),
-        body,
-      },
-      call,
-    );
+    const request = {
+      method: 'POST',
+      path: `${target.pathPrefix}${exchange.path}`,
+      headers: requestHeaders(target, upstream.protocol, { exchange, outbound }),
+      body,
+    } as const;
+    if (isAnew) target.dispatchAnew(request, call);
+    else target.pool.dispatch(request, call);
     const head = await call.answered;
     if (head.status >= 200 && head.status < 300) return head;
     throw await this.#failureOf(call, head, target);
@@ -197,31 +200,33 @@ export class Forwarder {
     );
   }
 
-  /** Counts the attempt in and, once, out again; what it says of the upstream's health goes into the books of routing. */
+  /** Counts the attempt in and, once, out again; what it says of the route's health goes into the books of routing. */
   #track(
-    { route, upstream }: Candidate,
+    candidate: Candidate,
     attempt: RouteAttempt,
     startedAt: number,
   ): (failure: UpstreamFailure | null) => void {
+    const ref = refOf(candidate);
     let isOpen = true;
-    this.#health.started(upstream.id);
+    this.#health.started(ref, startedAt);
     return (failure) => {
       if (!isOpen) return;
       isOpen = false;
       const now = monotonicMs();
       attempt.duration_ms = now - startedAt;
-      this.#health.ended(upstream.id);
-      if (!failure) return this.#health.succeeded(upstream.id);
-      attempt.error = failure.evidence === 'given_up' ? 'given_up' : failure.error.kind;
-      if (failure.evidence === 'given_up') return;
-      if (failure.error.upstreamStatus !== null) attempt.status = failure.error.upstreamStatus;
-      if (failure.error.kind === 'rate_limited')
-        this.#health.coolDown(route.id, failure.error.retryAfterMs, now);
-      else if (isUpstreamsOwnTrouble(failure.error)) this.#health.failed(upstream.id, now);
-      if (failure.error.kind === 'overloaded' && failure.error.retryAfterMs !== null)
-        this.#health.coolDown(route.id, failure.error.retryAfterMs, now);
+      this.#health.ended(ref);
+      if (!failure) return this.#health.succeeded(ref);
+      const { error, evidence } = failure;
+      attempt.error = evidence === 'given_up' || evidence === 'stale' ? evidence : error.kind;
+      if (error.upstreamStatus !== null) attempt.status = error.upstreamStatus;
+      if (isRoutesTrouble(failure))
+        this.#health.failed(ref, { why: error.kind, retryAfterMs: error.retryAfterMs, now });
     };
   }
+}
+
+function refOf({ route, upstream }: Candidate): RouteRef {
+  return { routeId: route.id, upstreamId: upstream.id };
 }
 
 /** An allow-list: what is not named here stays with the gateway, above all the caller's authorization and cookies (security S31, S33). */

@@ -1,3 +1,4 @@
+import type { AttemptCost } from '@tollgate/contracts';
 import type { StreamSink } from '@tollgate/protocols';
 import { monotonicMs } from '../monotonic-ms.ts';
 import { gatewayFailure, UpstreamFailure } from '../upstream/upstream-failure.ts';
@@ -72,6 +73,14 @@ export class JsonMeter implements AnswerMeter {
       reply,
       unseenTokens: reasoning.tokensIn(this.#silentMs),
     });
+  }
+
+  get isStopped(): boolean {
+    return this.#isRevoked;
+  }
+
+  costSoFar(): AttemptCost {
+    return this.#tally.costSoFar({ usage: null, isFinal: false });
   }
 
   fail(): void {

@@ -41,3 +41,10 @@ export function resting(waitMs: number): UpstreamFailure {
 export const REVOKED = upstreamError('server', {
   message: 'Access was withdrawn while the answer was being streamed.',
 });
+
+/** Key, account or subscription were withdrawn before an upstream had answered. */
+export class AccessEnded extends UpstreamFailure {
+  constructor() {
+    super(REVOKED, { evidence: 'given_up' });
+  }
+}

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
-import { wasTried, type UsageFinal } from '@tollgate/contracts';
-import { InvalidRequest, type ClientProtocol, type ErrorShape } from '@tollgate/protocols';
+import { wasTried, type Outcome, type UsageFinal } from '@tollgate/contracts';
+import type { ClientProtocol, ErrorShape } from '@tollgate/protocols';
 import type { Logger } from 'pino';
 import { monotonicMs } from '../monotonic-ms.ts';
 import type { BodyRoom, RoomOfRequest } from '../http/body-room.ts';
@@ -11,19 +11,16 @@ import type { Gate } from '../ops/gate.ts';
 import type { RefusalLog } from '../ops/refusal-log.ts';
 import { Refusal } from '../refusals.ts';
 import type { Ticker } from '../upstream/ticker.ts';
-import { isReplaySafe, UpstreamFailure } from '../upstream/upstream-failure.ts';
-import type { UpstreamHealth } from '../upstream/upstream-health.ts';
 import type { Admitted, Admitter } from './admit.ts';
 import type { AnswerMeter, Metered } from './answer-meter.ts';
 import { authenticate, type Credentials } from './authenticate.ts';
 import type { DrainLimits } from './drain.ts';
-import type { Forwarder, RouteAttempt } from './forward.ts';
+import type { Failover } from './failover.ts';
+import type { RouteAttempt } from './forward.ts';
 import { meter } from './meter.ts';
-import { nothing, notServing, resting, stopping } from './no-answer.ts';
+import { AccessEnded, nothing, notServing, stopping } from './no-answer.ts';
 import { parse, type Asked } from './parse.ts';
 import type { ReasoningRates } from './reasoning-rates.ts';
-import { route } from './route.ts';
-import { sessionOf, type SessionAffinity } from './session-affinity.ts';
 import { settle } from './settle.ts';
 import { Tally } from './tally.ts';
 
@@ -42,7 +39,6 @@ export interface ClientRequest {
 
 export interface PipelineLimits {
   bodyBytesMax: number;
-  attemptsMax: number;
   keepAliveMs: number;
   drain: DrainLimits;
 }
@@ -51,9 +47,7 @@ export interface PipelineParts {
   gate: Gate;
   bodies: BodyRoom;
   admitter: Admitter;
-  forwarder: Forwarder;
-  health: UpstreamHealth;
-  affinity: SessionAffinity;
+  failover: Failover;
   ticker: Ticker;
   reasoning: ReasoningRates;
   log: Logger;
@@ -135,7 +129,7 @@ export class Pipeline {
           asked,
           admitted,
           attempts,
-          metered: nothing(this.#isCut ? 'node_stopped' : 'upstream_failed', request.reply),
+          metered: nothing(this.#outcomeOf(error), request.reply),
         });
       }
     }
@@ -153,7 +147,7 @@ export class Pipeline {
     { asked, admitted, attempts }: { asked: Asked; admitted: Admitted; attempts: RouteAttempt[] },
   ): Promise<Metered> {
     const { reply, receivedMonotonicMs } = request;
-    const { ticker, reasoning, limits } = this.#parts;
+    const { ticker, reasoning, limits, failover } = this.#parts;
     reply.addHeaders(admitted.headers);
     const passing = meter({
       isStream: asked.ask.isStream,
@@ -173,14 +167,23 @@ export class Pipeline {
     });
     this.#running.add(passing);
     try {
-      return await this.#tryUpstreams(request, { asked, admitted, attempts, passing });
+      return await failover.deliver({
+        rid: request.rid,
+        clientHeaders: request.incoming.headers,
+        asked,
+        admitted,
+        attempts,
+        passing,
+        isOver: () => reply.isGone || this.#isCut || passing.isStopped,
+      });
     } catch (error) {
       if (reply.isGone) return await passing.left(error);
-      if (!reply.isStarted) throw this.#isCut ? notServing() : error;
+      const cause = passing.isStopped ? new AccessEnded() : error;
+      if (!reply.isStarted) throw this.#isCut ? notServing() : cause;
       // The stream had begun with a keep-alive; the failure can only be told inside it.
       return {
-        ...nothing(this.#isCut ? 'node_stopped' : 'upstream_failed', reply),
-        sendEnd: () => passing.fail(this.#isCut ? stopping() : error),
+        ...nothing(this.#outcomeOf(cause), reply),
+        sendEnd: () => passing.fail(this.#isCut ? stopping() : cause),
       };
     } finally {
       this.#running.delete(passing);
@@ -188,71 +191,9 @@ export class Pipeline {
     }
   }
 
-  /** One upstream after the other, while the client has seen nothing and repeating is safe. */
-  async #tryUpstreams(
-    request: ClientRequest,
-    {
-      asked,
-      admitted,
-      attempts,
-      passing,
-    }: { asked: Asked; admitted: Admitted; attempts: RouteAttempt[]; passing: AnswerMeter },
-  ): Promise<Metered> {
-    const { forwarder, health, affinity, limits } = this.#parts;
-    const outbound = {
-      rid: request.rid,
-      ask: asked.ask,
-      outputLimit: admitted.outputLimit,
-      clientHeaders: request.incoming.headers,
-    };
-    const tried = new Set<number>();
-    // With one route there is nothing to choose.
-    const session = asked.candidates.some((group) => group.length > 1)
-      ? sessionOf({
-          accountId: admitted.accountId,
-          modelId: asked.model.id,
-          headers: outbound.clientHeaders,
-          ask: asked.ask,
-        })
-      : null;
-    let last: UpstreamFailure | null = null;
-    while (attempts.length < limits.attemptsMax && !request.reply.isGone && !this.#isCut) {
-      const choice = route({
-        groups: asked.candidates,
-        tried,
-        preferred: affinity.routeOf(session, monotonicMs()),
-        health,
-        now: monotonicMs(),
-        random: Math.random,
-      });
-      if (choice.kind === 'resting')
-        attempts.push(
-          ...choice.skipped.map(({ upstreamId, reason }) => ({
-            upstream_id: upstreamId,
-            error: reason,
-            duration_ms: 0,
-          })),
-        );
-      if (choice.kind !== 'candidate')
-        throw last ?? resting(choice.kind === 'resting' ? choice.waitMs : 0);
-      tried.add(choice.candidate.route.id);
-      try {
-        const flight = forwarder.forward(choice.candidate, outbound, {
-          sink: passing.begin(),
-          attempts,
-        });
-        passing.watch(flight);
-        const answer = await flight.answer;
-        affinity.served(session, choice.candidate.route.id, monotonicMs());
-        return await passing.read(answer);
-      } catch (error) {
-        // This route's protocol has no words for the request; another's has, or it had been refused before it was admitted.
-        if (error instanceof InvalidRequest) continue;
-        if (!(error instanceof UpstreamFailure) || !isReplaySafe(error)) throw error;
-        last = error;
-      }
-    }
-    throw last ?? resting(0);
+  #outcomeOf(error: unknown): Outcome {
+    if (this.#isCut) return 'node_stopped';
+    return error instanceof AccessEnded ? 'access_revoked' : 'upstream_failed';
   }
 
   #settle(

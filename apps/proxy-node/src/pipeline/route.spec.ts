@@ -4,6 +4,9 @@ import { UpstreamHealth } from '../upstream/upstream-health.ts';
 import { route } from './route.ts';
 
 const NOW = 1_000_000;
+const REF = { upstreamId: 1, routeId: 1 };
+const FAILED = { why: 'server', retryAfterMs: null, now: NOW };
+const LIMITED = { why: 'rate_limited', retryAfterMs: 3_000, now: NOW };
 
 function candidate(
   id: number,
@@ -54,21 +57,21 @@ describe('route', () => {
 
   test('of two drawn routes takes the less loaded upstream', () => {
     const health = new UpstreamHealth();
-    health.started(1);
-    health.answered(1, 500);
+    health.started(REF, NOW);
+    health.answered(REF, { latencyMs: 500, now: NOW });
     for (let round = 0; round < 50; round++)
       expect(choose([[candidate(1), candidate(2)]], health)).toBe(2);
   });
 
   test('stays with the route a session knows, however loaded, within its group and while it is well', () => {
     const health = new UpstreamHealth();
-    health.started(1);
-    health.answered(1, 500);
+    health.started(REF, NOW);
+    health.answered(REF, { latencyMs: 500, now: NOW });
     const groups = [[candidate(1), candidate(2)], [candidate(3)]];
     expect(choose(groups, health, { preferred: 1 })).toBe(1);
     expect(choose(groups, health, { preferred: 1, tried: [1] })).toBe(2);
     expect([1, 2]).toContain(choose(groups, health, { preferred: 3 }));
-    health.coolDown(1, 3_000, NOW);
+    health.failed(REF, LIMITED);
     expect(choose(groups, health, { preferred: 1 })).toBe(2);
   });
 
@@ -84,7 +87,7 @@ describe('route', () => {
 
   test('leaves a cooling route alone until its time, and says how long', () => {
     const health = new UpstreamHealth();
-    health.coolDown(1, 3_000, NOW);
+    health.failed(REF, LIMITED);
     expect(choose([[candidate(1)], [candidate(2)]], health)).toBe(2);
     expect(
       route({
@@ -95,7 +98,11 @@ describe('route', () => {
         now: NOW + 1_000,
         random: Math.random,
       }),
-    ).toEqual({ kind: 'resting', waitMs: 2_000, skipped: [{ upstreamId: 1, reason: 'resting' }] });
+    ).toEqual({
+      kind: 'resting',
+      waitMs: 2_000,
+      skipped: [{ upstreamId: 1, routeId: 1, reason: 'resting' }],
+    });
     expect(
       route({
         groups: [[candidate(1)]],
@@ -111,17 +118,17 @@ describe('route', () => {
   test('keeps within an upstream concurrency', () => {
     const health = new UpstreamHealth();
     const only = candidate(1, { maxConcurrency: 1 });
-    health.started(1);
+    health.started(REF, NOW);
     expect(choose([[only]], health)).toBe('resting');
-    health.ended(1);
+    health.ended(REF);
     expect(choose([[only]], health)).toBe(1);
   });
 
   test('opens the breaker after five failures in a row, lets one probe through, and closes on its success', () => {
     const health = new UpstreamHealth();
-    for (let failure = 0; failure < 4; failure++) health.failed(1, NOW);
+    for (let failure = 0; failure < 4; failure++) health.failed(REF, FAILED);
     expect(choose([[candidate(1)]], health)).toBe(1);
-    health.failed(1, NOW);
+    health.failed(REF, FAILED);
     expect(choose([[candidate(1)]], health)).toBe('resting');
     const later = {
       groups: [[candidate(1)]],
@@ -132,10 +139,10 @@ describe('route', () => {
       random: Math.random,
     };
     expect(route(later).kind).toBe('candidate');
-    health.started(1);
+    health.started(REF, NOW);
     expect(route(later).kind).toBe('resting');
-    health.succeeded(1);
-    health.ended(1);
+    health.succeeded(REF);
+    health.ended(REF);
     expect(route(later).kind).toBe('candidate');
   });
 });

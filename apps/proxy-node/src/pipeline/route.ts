@@ -11,6 +11,7 @@ export type Choice =
 /** A route that may not be tried now. */
 export interface Skipped {
   readonly upstreamId: number;
+  readonly routeId: number;
   readonly reason: SkipReason;
 }
 
@@ -44,7 +45,8 @@ export function route({ groups, tried, preferred, health, now, random }: Routing
         continue;
       }
       waitMs = Math.min(waitMs, wait.ms);
-      skipped.push({ upstreamId: candidate.upstream.id, reason: wait.reason });
+      const { route: of, upstream } = candidate;
+      skipped.push({ upstreamId: upstream.id, routeId: of.id, reason: wait.reason });
     }
     const candidate =
       free.find(({ route: { id } }) => id === preferred) ?? lessLoaded(free, health, random);

@@ -1,4 +1,4 @@
-import { NO_USAGE, type Outcome, type TokenUsage } from '@tollgate/contracts';
+import { NO_USAGE, type AttemptCost, type Outcome, type TokenUsage } from '@tollgate/contracts';
 import type { StreamReader, StreamSink } from '@tollgate/protocols';
 import { monotonicMs } from '../monotonic-ms.ts';
 import type { MeterContext, Metered } from './answer-meter.ts';
@@ -46,6 +46,11 @@ export class StreamCount {
       rest = rest.subarray(taken);
     }
     return { bytes: Buffer.concat(parts), rest };
+  }
+
+  /** What an attempt that brought no answer may have cost the installation. */
+  costSoFar(): AttemptCost {
+    return this.#tally.costSoFar(this.#reported());
   }
 
   soFar(): TokenUsage {

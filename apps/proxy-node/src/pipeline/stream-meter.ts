@@ -1,4 +1,4 @@
-import type { Outcome, TokenUsage } from '@tollgate/contracts';
+import type { AttemptCost, Outcome, TokenUsage } from '@tollgate/contracts';
 import {
   upstreamError,
   type StreamReader,
@@ -14,6 +14,7 @@ import type { Answer, Flight } from './forward.ts';
 import { REVOKED, stopping } from './no-answer.ts';
 import { Preamble } from './preamble.ts';
 import { StreamCount } from './stream-count.ts';
+import { failedOutcome, failureOf } from './stream-ending.ts';
 
 type LastBytes = (charged: TokenUsage) => Uint8Array;
 type StopReason = 'balance_exhausted' | 'access_revoked' | 'node_stopped';
@@ -32,6 +33,8 @@ export class StreamMeter implements AnswerMeter, Ticking {
   readonly #preamble = new Preamble();
   /** Bytes of this reader reached the client: from here on no other upstream can take over. */
   #isCommitted = false;
+  /** The error event of an attempt that was to be replaced. */
+  #untold: Uint8Array = NO_BYTES;
   #isOver = false;
   #isCounting = false;
   /** The client has left and the answer is read on for its usage. */
@@ -83,12 +86,20 @@ export class StreamMeter implements AnswerMeter, Ticking {
     });
   }
 
+  get isStopped(): boolean {
+    return this.#stopReason !== null;
+  }
+
+  costSoFar(): AttemptCost {
+    return this.#count.costSoFar();
+  }
+
   fail(error: unknown): void {
     const { reply } = this.#context;
-    if (this.#reader)
-      reply.write(
-        this.#reader.fail(error instanceof UpstreamFailure ? error.error : upstreamError('server')),
-      );
+    const cause = error instanceof UpstreamFailure ? error.error : upstreamError('server');
+    // A reader that has read an error itself says nothing twice: what it made of the error is told now.
+    const last = this.#reader?.fail(cause);
+    reply.write(last?.byteLength ? last : this.#untold);
     reply.end();
   }
 
@@ -113,7 +124,8 @@ export class StreamMeter implements AnswerMeter, Ticking {
     if (reply.isStalled(now)) return reply.cut();
     if (this.#isOver || !this.#reader || reply.isBlocked || now - this.#lastWriteAt < keepAliveMs)
       return;
-    this.#commitPreamble();
+    // The preamble waits on: the upstream may still be replaced unseen.
+    reply.startStream();
     this.#write(this.#reader.keepAlive());
   }
 
@@ -155,11 +167,10 @@ export class StreamMeter implements AnswerMeter, Ticking {
 
   /** Routes what the reader gave: on to the client, into the preamble, or back as a failure while nobody has seen anything. */
   #pass(reader: StreamReader, bytes: Uint8Array): void {
-    if (reader.state === 'failed' && !reader.hasContent && !this.#isCommitted)
-      return this.#replaceable(
-        reader.error ?? upstreamError('server'),
-        reader.error ? 'stated' : 'contentless',
-      );
+    if (reader.state === 'failed' && !reader.hasContent && !this.#isCommitted) {
+      this.#untold = bytes;
+      return this.#replaceable(reader.error ?? upstreamError('server'), 'stated');
+    }
     const isPreamble = !this.#isCommitted && !reader.hasContent && reader.state === 'running';
     if (isPreamble && this.#preamble.keep(bytes)) return;
     this.#commitPreamble();
@@ -191,8 +202,8 @@ export class StreamMeter implements AnswerMeter, Ticking {
   #stop(reason: StopReason): void {
     const reader = this.#reader;
     this.#stopReason = reason;
-    if (this.#drain.isOn && !this.#answer) return this.#leave();
-    if (this.#isOver || !reader || !this.#answer) return;
+    if (this.#isOver || !reader) return;
+    if (!this.#answer) return this.#flight?.abort('access has ended');
     this.#commitPreamble();
     if (reason === 'balance_exhausted')
       return this.#over(reason, { last: (usage) => reader.finishEarly(usage) });
@@ -236,15 +247,9 @@ export class StreamMeter implements AnswerMeter, Ticking {
   ): void {
     if (this.#isOver) return;
     this.close();
-    const answer = this.#answer;
-    const health =
-      failure ??
-      (outcome === 'upstream_interrupted' || outcome === 'upstream_failed'
-        ? new UpstreamFailure(this.#reader?.error ?? upstreamError('server'))
-        : null);
-    if (outcome === 'completed') answer?.call.finish();
-    else answer?.call.abort(outcome);
-    answer?.close(health);
+    if (outcome === 'completed') this.#answer?.call.finish();
+    else this.#answer?.call.abort(outcome);
+    this.#answer?.close(failure ?? failureOf(outcome, this.#reader));
     this.#settled(outcome, last).then(
       (metered) => this.#metered.resolve(metered),
       this.#metered.reject,
@@ -289,10 +294,6 @@ export class StreamMeter implements AnswerMeter, Ticking {
       this.#readOn();
     });
   }
-}
-
-function failedOutcome(reader: StreamReader): Outcome {
-  return reader.hasContent ? 'upstream_interrupted' : 'upstream_failed';
 }
 
 const NO_BYTES = new Uint8Array();

@@ -1,4 +1,4 @@
-import { NO_USAGE, type ChargeBasis, type TokenUsage } from '@tollgate/contracts';
+import { NO_USAGE, type AttemptCost, type ChargeBasis, type TokenUsage } from '@tollgate/contracts';
 import {
   countTokens,
   countTokensGently,
@@ -13,6 +13,9 @@ import { nextTurn } from '../next-turn.ts';
 
 /** Prompts up to this size are tokenised at once (about 2 ms); longer ones in batches beside other requests. */
 const PROMPT_AT_ONCE_BYTES = 16 * 1024;
+
+/** Of common text, on the average. */
+const BYTES_PER_TOKEN = 4;
 
 export interface Reported {
   usage: TokenUsage | null;
@@ -88,6 +91,14 @@ export class Tally {
   /** Output tokens that are certain so far, by our own count. */
   get outputTokens(): number {
     return this.#output.tokens;
+  }
+
+  /** What an attempt that brought no answer may have cost the installation: at once and roughly, as the customer pays none of it. */
+  costSoFar({ usage }: Reported): AttemptCost {
+    const { input, cacheRead, cacheWrite } =
+      this.#believed(usage) ??
+      this.#promptOf(this.#textTokens ?? Math.ceil(this.#prompt.textBytes / BYTES_PER_TOKEN));
+    return { input_tokens: input + cacheRead + cacheWrite, output_tokens: this.#output.tokens };
   }
 
   /**

@@ -50,6 +50,8 @@ export interface UpstreamSpec {
   baseUrl: string;
   protocol?: 'openai' | 'anthropic';
   priority?: number;
+  /** `real-<id>` unless given. */
+  upstreamModel?: string;
   overrides?: Partial<SnapshotUpstream>;
 }
 
@@ -312,7 +314,7 @@ export class NodeUnderTest {
   }
 
   #addUpstream(
-    { baseUrl, protocol = 'openai', priority = 0, overrides = {} }: UpstreamSpec,
+    { baseUrl, protocol = 'openai', priority = 0, upstreamModel, overrides = {} }: UpstreamSpec,
     modelId: number,
   ): void {
     const id = this.#nextId();
@@ -338,7 +340,7 @@ export class NodeUnderTest {
       id,
       model_id: modelId,
       upstream_id: id,
-      upstream_model: `real-${id}`,
+      upstream_model: upstreamModel ?? `real-${id}`,
       priority,
       weight: 1,
       output_limit_field: 'max_tokens',

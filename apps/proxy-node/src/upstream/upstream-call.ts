@@ -3,10 +3,13 @@ import type { Transform } from 'node:stream';
 import type { Dispatcher } from 'undici';
 import { monotonicMs } from '../monotonic-ms.ts';
 import { createDecoder } from './decoded-body.ts';
+import { onConnection } from './kept-connections.ts';
 import type { Ticker, Ticking } from './ticker.ts';
 import { gatewayFailure, type UpstreamFailure } from './upstream-failure.ts';
 
 export interface CallDeadlines {
+  /** Start to the answer's head, JSON only, as a stream's head says nothing yet; null where waiting on is all there is. */
+  firstByteMs: number | null;
   /** Start to first content, streams only: a JSON answer comes whole or not at all. */
   firstTokenMs: number | null;
   /** Between two pieces of the body. */
@@ -44,6 +47,9 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Ticking {
   #bytes = 0;
   #lastByteAt = monotonicMs();
   #isContentSeen = false;
+  #isAnswered = false;
+  /** Set once the request leaves, and whether on a connection that had served another. */
+  #sent: { at: number; isReused: boolean } | null = null;
   #isPaused = false;
   #hasEnded = false;
   #outcome: 'open' | 'ended' | UpstreamFailure = 'open';
@@ -115,9 +121,11 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Ticking {
   }
 
   tick(now: number): void {
-    const { firstTokenMs, idleMs, totalMs } = this.#deadlines;
+    const { firstByteMs, firstTokenMs, idleMs, totalMs } = this.#deadlines;
     if (now - this.#startedAt > totalMs)
       return this.#close(timeout('The upstream did not finish in time.'));
+    if (firstByteMs !== null && !this.#isAnswered && now - this.#startedAt > firstByteMs)
+      return this.#close(timeout('The upstream did not answer in time.'));
     if (firstTokenMs !== null && !this.#isContentSeen && now - this.#startedAt > firstTokenMs)
       return this.#close(timeout('The upstream did not begin to answer in time.'));
     // While the client is the slow side the upstream is not idle.
@@ -128,7 +136,8 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Ticking {
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
     if (this.#outcome !== 'open')
-      controller.abort(new Error('the call was given up before it was sent'));
+      return controller.abort(new Error('the call was given up before it was sent'));
+    onConnection((isReused) => (this.#sent = { at: monotonicMs(), isReused }));
   }
 
   onResponseStart(
@@ -138,6 +147,7 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Ticking {
   ): void {
     if (status < 200) return;
     this.#lastByteAt = monotonicMs();
+    this.#isAnswered = true;
     try {
       this.#decoder = createDecoder(headers['content-encoding']);
     } catch (cause) {
@@ -164,10 +174,19 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Ticking {
   }
 
   onResponseError(_controller: Dispatcher.DispatchController | null, error: Error): void {
-    this.#close(
-      this.#controller === null
-        ? unsent(error)
-        : gatewayFailure('server', 'The connection to the upstream broke.', { cause: error }),
+    if (this.#controller === null) return this.#close(unsent(error));
+    const evidence = this.#isStale ? 'stale' : 'unknown';
+    const message = 'The connection to the upstream broke.';
+    this.#close(gatewayFailure('server', message, { evidence, cause: error }));
+  }
+
+  /** The upstream had closed a connection it no longer used, while the request was on its way there. */
+  get #isStale(): boolean {
+    return (
+      !this.#isAnswered &&
+      this.#sent !== null &&
+      this.#sent.isReused &&
+      monotonicMs() - this.#sent.at < STALE_MS
     );
   }
 
@@ -228,6 +247,8 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Ticking {
 }
 
 const LINGER_MS = 1_000;
+/** The word that a connection is closed takes one way there and back. What breaks later may have been at work on the request. */
+const STALE_MS = 1_000;
 
 function timeout(message: string): UpstreamFailure {
   return gatewayFailure('timeout', message);

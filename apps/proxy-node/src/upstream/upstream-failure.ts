@@ -1,11 +1,12 @@
 import { upstreamError, type UpstreamError } from '@tollgate/protocols';
 
 /**
- * What is known of a failed attempt. `unsent`: no connection was made, or it broke before the request was written. `stated`: the upstream itself
- * said that it failed. `contentless`: a stream began and ended or broke without a piece of content. `given_up`: the gateway ended it.
- * `unknown`: anything else.
+ * What is known of a failed attempt.
+ * `unsent`: no byte of the request left. `stale`: a connection kept from an earlier request was closed as the request went out, so that the
+ * upstream had ended it before. `stated`: the upstream itself said that it failed. `contentless`: an answer began and ended or broke without
+ * content. `given_up`: the gateway ended it. `unknown`: anything else.
  */
-export type Evidence = 'unsent' | 'stated' | 'contentless' | 'given_up' | 'unknown';
+export type Evidence = 'unsent' | 'stale' | 'stated' | 'contentless' | 'given_up' | 'unknown';
 
 /** One attempt that brought no usable answer. `error` is fit for the client; `cause` goes to the log. */
 export class UpstreamFailure extends Error {
@@ -31,26 +32,55 @@ export function gatewayFailure(
   return new UpstreamFailure(upstreamError(kind, { message }), details);
 }
 
+/** `safe`: what the provider cannot have billed. `always`: everything of which the client saw no content. `never`: only what was never sent. */
+export type Replay = 'safe' | 'always' | 'never';
+
 /**
- * May this request go to another upstream, while the client has nothing of an answer? Only when the first upstream cannot have answered it, or
- * said that it did not: unsent, 429, 5xx, our own key refused, an error event or an ending before any content. Not repeated: a connection that
- * broke after the request was written and before an answer, a stall, a refusal of the request itself (400, 413), and anything not named here.
+ * May this request be sent again, while the client has nothing of an answer? Not repeated under any policy: what the gateway gave up itself, and
+ * a refusal of the request (400, 413, 422), which every upstream would repeat. What was never sent is no replay, so `never` allows it.
  */
-export function isReplaySafe({ error, evidence }: UpstreamFailure): boolean {
-  switch (evidence) {
-    case 'unsent':
-    case 'contentless':
-      return error.kind !== 'timeout';
-    case 'stated':
-      return isUpstreamsOwnTrouble(error);
-    case 'given_up':
-    case 'unknown':
+export function mayRepeat(failure: UpstreamFailure, replay: Replay): boolean {
+  if (failure.evidence === 'given_up' || !isUpstreamsFault(failure.error)) return false;
+  if (failure.evidence === 'unsent') return true;
+  switch (replay) {
+    case 'never':
       return false;
+    case 'safe':
+      return !mayBeBilled(failure);
+    case 'always':
+      return true;
   }
 }
 
-/** Whether the failure says something of the upstream's health, rather than of the request or of a single answer. */
-export function isUpstreamsOwnTrouble({ kind }: UpstreamError): boolean {
+/** Whether the provider may bill the installation for this attempt. */
+export function mayBeBilled({ error, evidence }: UpstreamFailure): boolean {
+  switch (evidence) {
+    case 'unsent':
+    case 'stale':
+      return false;
+    case 'stated':
+      return error.kind === 'unreadable' || isFromAnImpatientProxy(error);
+    case 'contentless':
+    case 'given_up':
+    case 'unknown':
+      return true;
+  }
+}
+
+/** 504 and Cloudflare's 524: a proxy before the provider stopped waiting, while the model may have gone on. A 408 says that the request never arrived whole. */
+function isFromAnImpatientProxy({ upstreamStatus }: UpstreamError): boolean {
+  return upstreamStatus === 504 || upstreamStatus === 524;
+}
+
+/** Whether the failure says something of the route's health, rather than of a connection or of what the gateway did itself. */
+export function isRoutesTrouble({ error, evidence }: UpstreamFailure): boolean {
+  if (evidence === 'given_up' || evidence === 'stale') return false;
+  // An answer over the gateway's own limits is the request's doing; one that makes no sense is the upstream's.
+  return error.kind === 'unreadable' ? evidence !== 'unknown' : isUpstreamsFault(error);
+}
+
+/** Whether the failure lies with the upstream, or with its single answer, rather than with the request. */
+function isUpstreamsFault({ kind }: UpstreamError): boolean {
   switch (kind) {
     case 'rate_limited':
     case 'overloaded':
@@ -59,11 +89,11 @@ export function isUpstreamsOwnTrouble({ kind }: UpstreamError): boolean {
     case 'not_found':
     case 'timeout':
     case 'unreachable':
+    case 'unreadable':
       return true;
     case 'invalid_request':
     case 'context_overflow':
     case 'too_large':
-    case 'unreadable':
     case 'unsupported':
       return false;
   }

@@ -1,55 +1,200 @@
 import { describe, expect, test } from '@jest/globals';
-import { UpstreamHealth } from './upstream-health.ts';
+import { UpstreamHealth, type RestBegun, type RouteRef } from './upstream-health.ts';
 
 const NOW = 1_000_000;
-const of = { upstreamId: 1, routeId: 1 };
+const ROUTE: RouteRef = { upstreamId: 1, routeId: 1 };
+/** Another model of the same provider. */
+const NEIGHBOUR: RouteRef = { upstreamId: 1, routeId: 2 };
 
-function failTimes(health: UpstreamHealth, times: number, now = NOW): void {
-  for (let failure = 0; failure < times; failure++) health.failed(1, now);
+interface Failures {
+  why?: string;
+  retryAfterMs?: number | null;
+  now?: number;
 }
 
-describe('the breaker of an upstream', () => {
-  test('opens at the fifth failure in a row, and says so once for all that were under way', () => {
-    const opened: object[] = [];
-    const health = new UpstreamHealth({ onOpened: (each) => opened.push(each) });
-    failTimes(health, 4);
-    expect([health.waitMs(of, NOW), opened]).toEqual([0, []]);
-    failTimes(health, 3);
-    expect(health.waitMs(of, NOW)).toBeGreaterThan(0);
-    expect(opened).toEqual([{ upstreamId: 1, failuresInRow: 5, openMs: 5_000 }]);
+function fail(
+  health: UpstreamHealth,
+  times: number,
+  { why = 'server', retryAfterMs = null, now = NOW }: Failures = {},
+): void {
+  for (let failure = 0; failure < times; failure++)
+    health.failed(ROUTE, { why, retryAfterMs, now });
+}
+
+/** One request that fails as a probe does: started, then failed and ended. */
+function failProbe(health: UpstreamHealth, now: number): void {
+  health.started(ROUTE, now);
+  health.ended(ROUTE);
+  fail(health, 1, { now });
+}
+
+describe('a route that fails', () => {
+  test('rests at the fifth failure in a row, and is reported once for all that were under way', () => {
+    const rests: RestBegun[] = [];
+    const health = new UpstreamHealth({ onRested: (each) => rests.push(each) });
+    fail(health, 4);
+    expect([health.waitMs(ROUTE, NOW), rests]).toEqual([0, []]);
+    fail(health, 3);
+    expect(health.waitMs(ROUTE, NOW)).toBe(5_000);
+    const begun = { restMs: 5_000, isProviders: false, failuresInRow: 5, why: 'server' };
+    expect(rests).toEqual([{ ...ROUTE, ...begun }]);
   });
 
-  test('says so again when the probe fails', () => {
-    const opened: number[] = [];
-    const health = new UpstreamHealth({
-      onOpened: ({ failuresInRow }) => opened.push(failuresInRow),
-    });
-    failTimes(health, 5);
-    failTimes(health, 1, NOW + 5_000);
-    expect(opened).toEqual([5, 6]);
-    expect(health.waitMs(of, NOW + 5_000)).toBe(10_000);
+  test('rests alone: another model of the same provider is served on', () => {
+    const health = new UpstreamHealth();
+    fail(health, 5);
+    expect(health.waitMs(NEIGHBOUR, NOW)).toBe(0);
   });
 
-  test('is closed by a new configuration of its upstream, and by no other change', () => {
+  test('rests for 15 s at most, however often its probe fails', () => {
+    const health = new UpstreamHealth();
+    fail(health, 5);
+    const rests: number[] = [];
+    let now = NOW;
+    for (let probe = 0; probe < 5; probe++) {
+      now += health.waitMs(ROUTE, now);
+      failProbe(health, now);
+      rests.push(health.waitMs(ROUTE, now));
+    }
+    expect(rests).toEqual([10_000, 15_000, 15_000, 15_000, 15_000]);
+  });
+
+  test('is asked by one request after its rest; as soon as that one is answered, by all', () => {
+    const health = new UpstreamHealth();
+    fail(health, 5);
+    const later = NOW + 5_000;
+    expect(health.waitMs(ROUTE, later)).toBe(0);
+    health.started(ROUTE, later);
+    expect(health.waitMs(ROUTE, later)).toBe(15_000);
+    health.answered(ROUTE, { latencyMs: 10, now: later });
+    expect(health.waitMs(ROUTE, later)).toBe(0);
+  });
+
+  test('is asked by another probe when the first has had no answer for 15 s', () => {
+    const health = new UpstreamHealth();
+    fail(health, 5);
+    health.started(ROUTE, NOW + 5_000);
+    expect(health.waitMs(ROUTE, NOW + 20_000)).toBe(0);
+  });
+
+  test('rests at once when its probe had been answered and failed all the same', () => {
+    const health = new UpstreamHealth();
+    fail(health, 5);
+    const later = NOW + 5_000;
+    health.started(ROUTE, later);
+    health.answered(ROUTE, { latencyMs: 10, now: later });
+    fail(health, 1, { now: later });
+    expect(health.waitMs(ROUTE, later)).toBe(10_000);
+  });
+
+  test('rests at the first refusal of its key, and is shown as failing', () => {
+    const health = new UpstreamHealth();
+    health.started(ROUTE, NOW);
+    fail(health, 1, { why: 'auth' });
+    expect(health.waitMs(ROUTE, NOW)).toBe(5_000);
+    expect(health.dump(NOW)).toMatchObject([
+      { upstream_id: 1, failures_in_row: 5, open_for_ms: 5_000 },
+    ]);
+  });
+
+  test('is well again after one success', () => {
+    const recovered: RouteRef[] = [];
+    const health = new UpstreamHealth({ onRecovered: (route) => recovered.push(route) });
+    fail(health, 5);
+    health.succeeded(ROUTE);
+    fail(health, 4);
+    expect([health.waitMs(ROUTE, NOW), recovered]).toEqual([0, [ROUTE]]);
+  });
+});
+
+describe("a provider's Retry-After", () => {
+  test('is obeyed in full, and taken for no failure', () => {
+    const health = new UpstreamHealth();
+    fail(health, 9, { why: 'rate_limited', retryAfterMs: 3_600_000 });
+    expect(health.waitMs(ROUTE, NOW + 3_599_000)).toBe(1_000);
+    expect(health.waitMs(ROUTE, NOW + 3_600_000)).toBe(0);
+  });
+
+  test('of an overload is obeyed too', () => {
+    const health = new UpstreamHealth();
+    fail(health, 1, { why: 'overloaded', retryAfterMs: 30_000 });
+    expect(health.waitMs(ROUTE, NOW)).toBe(30_000);
+  });
+
+  test('is a second where a rate limit names none', () => {
+    const health = new UpstreamHealth();
+    fail(health, 1, { why: 'rate_limited' });
+    expect(health.waitMs(ROUTE, NOW)).toBe(1_000);
+  });
+});
+
+describe('what another node has seen', () => {
+  const known = (): UpstreamHealth => {
+    const health = new UpstreamHealth();
+    health.retain({ upstreams: [{ id: 1 }], routes: [{ id: 1, upstream_id: 1 }] });
+    return health;
+  };
+  const rest = { restMs: 10_000, isProviders: false };
+
+  test('makes a route rest here too, until the other node sees it recover', () => {
+    const health = known();
+    health.heardRest(1, rest, NOW);
+    expect(health.waitMs(ROUTE, NOW)).toBe(10_000);
+    health.heardRecovery(1, NOW);
+    expect(health.waitMs(ROUTE, NOW)).toBe(0);
+  });
+
+  test('is doubted where this node was answered a moment ago: one probe goes at once', () => {
+    const health = known();
+    health.answered(ROUTE, { latencyMs: 10, now: NOW - 1_000 });
+    health.heardRest(1, rest, NOW);
+    expect(health.waitMs(ROUTE, NOW)).toBe(0);
+    health.started(ROUTE, NOW);
+    expect(health.waitMs(ROUTE, NOW)).toBeGreaterThan(0);
+    fail(health, 1);
+    expect(health.waitMs(ROUTE, NOW)).toBeGreaterThan(0);
+  });
+
+  test('of a recovery lets this node probe at once, and does not outweigh its own failures', () => {
+    const health = known();
+    fail(health, 5);
+    health.heardRecovery(1, NOW);
+    expect(health.waitMs(ROUTE, NOW)).toBe(0);
+    failProbe(health, NOW);
+    expect(health.waitMs(ROUTE, NOW)).toBe(10_000);
+  });
+
+  test("of a provider's Retry-After is obeyed in full, and of an unknown route is nothing", () => {
+    const health = known();
+    health.heardRest(1, { restMs: 60_000, isProviders: true }, NOW);
+    health.heardRest(77, rest, NOW);
+    expect(health.waitMs(ROUTE, NOW)).toBe(60_000);
+    expect(health.waitMs({ upstreamId: 1, routeId: 77 }, NOW)).toBe(0);
+  });
+});
+
+describe('a new configuration', () => {
+  const routes = [{ id: 1, upstream_id: 1 }];
+
+  test('of its upstream ends a rest, and any other does not', () => {
     const health = new UpstreamHealth();
     const retain = (upstream: { id: number; base_url: string }) =>
-      health.retain({ upstreams: [upstream, { id: 2 }], routeIds: new Set([1]) });
+      health.retain({ upstreams: [upstream, { id: 2 }], routes });
     retain({ id: 1, base_url: 'https://wrong.example' });
-    failTimes(health, 5);
+    fail(health, 5);
     retain({ id: 1, base_url: 'https://wrong.example' });
-    expect(health.waitMs(of, NOW)).toBe(5_000);
+    expect(health.waitMs(ROUTE, NOW)).toBe(5_000);
     retain({ id: 1, base_url: 'https://right.example' });
-    expect(health.waitMs(of, NOW)).toBe(0);
-    expect(health.dump(NOW)).toMatchObject([{ failures_in_row: 0, open_for_ms: 0 }]);
+    expect(health.waitMs(ROUTE, NOW)).toBe(0);
   });
 
-  test('is forgotten with its upstream, once no request runs there', () => {
+  test('without an upstream forgets it, once no request runs there', () => {
     const health = new UpstreamHealth();
-    const without = () => health.retain({ upstreams: [], routeIds: new Set() });
-    health.started(1);
+    const without = () => health.retain({ upstreams: [], routes: [] });
+    health.started(ROUTE, NOW);
     without();
     expect(health.inFlight(1)).toBe(1);
-    health.ended(1);
+    health.ended(ROUTE);
     without();
     expect(health.dump(NOW)).toEqual([]);
   });

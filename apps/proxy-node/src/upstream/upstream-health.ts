@@ -1,175 +1,168 @@
-/**
- * What this node has seen of each upstream: requests in flight, latency, and whether to leave it alone for a while.
- * Pure state; the clock is passed in.
- */
-const LATENCY_SHARE_OF_NEWEST = 0.2;
-/** Failures in a row that open the breaker: fewer would let one bad answer take a provider away. */
-const BREAKER_FAILURES = 5;
-const BREAKER_OPEN_MS = 5_000;
-const BREAKER_OPEN_MS_MAX = 60_000;
-/** A provider that asks for an hour is asked again after a minute: its clock may be wrong, and one probe is cheap. */
-const COOLDOWN_MS_MAX = 60_000;
-const COOLDOWN_MS_DEFAULT = 1_000;
+import type { SnapshotRoute, SnapshotUpstream } from '@tollgate/snapshot';
+import { RouteRest, type FailureSeen, type Rest } from './route-rest.ts';
 
-interface UpstreamRecord {
-  inFlight: number;
-  latencyMs: number;
-  failuresInRow: number;
-  openUntil: number;
-  openMs: number;
-  isProbing: boolean;
+const LATENCY_SHARE_OF_NEWEST = 0.2;
+
+/** A route, and the upstream it leads to. */
+export interface RouteRef {
+  readonly routeId: number;
+  readonly upstreamId: number;
 }
 
-export class UpstreamHealth {
-  readonly #upstreams = new Map<number, UpstreamRecord>();
-  /** Rate limits are kept per route: providers count them per model. */
-  readonly #cooldowns = new Map<number, number>();
-  /** Upstreams as the snapshot in use has them. */
-  #configured: ReadonlyMap<number, string> = new Map();
-  readonly #onOpened: (opened: {
-    upstreamId: number;
-    failuresInRow: number;
-    openMs: number;
-  }) => void;
+interface Load {
+  inFlight: number;
+  latencyMs: number;
+}
 
-  /** `onOpened`: an upstream is left alone from now on; told once each time, not for every failure that was under way. */
+interface RouteRecord {
+  readonly upstreamId: number;
+  readonly rest: RouteRest;
+}
+
+/** A rest that began here, for the log and for the other nodes. */
+export interface RestBegun extends RouteRef, Rest {
+  readonly failuresInRow: number;
+  readonly why: string;
+}
+
+type Listeners = {
+  /** Called once for each rest, not for every failure that was under way. */
+  onRested: (begun: RestBegun) => void;
+  onRecovered: (route: RouteRef) => void;
+};
+
+/**
+ * What this node has seen of upstreams and routes: requests in flight and latency per upstream, rests per route. One model that fails takes no
+ * other model of its provider with it. Pure state; the clock is passed in.
+ */
+export class UpstreamHealth {
+  readonly #loads = new Map<number, Load>();
+  readonly #routes = new Map<number, RouteRecord>();
+  /** Routes with their upstreams, as the snapshot in use has them. */
+  #configured: ReadonlyMap<number, string> = new Map();
+  readonly #listeners: Listeners;
+
   constructor({
-    onOpened = () => undefined,
-  }: {
-    onOpened?: (opened: { upstreamId: number; failuresInRow: number; openMs: number }) => void;
-  } = {}) {
-    this.#onOpened = onOpened;
+    onRested = () => undefined,
+    onRecovered = () => undefined,
+  }: Partial<Listeners> = {}) {
+    this.#listeners = { onRested, onRecovered };
   }
 
   /** ms until the route may be tried; 0 = now. */
-  waitMs({ upstreamId, routeId }: { upstreamId: number; routeId: number }, now: number): number {
-    const record = this.#upstreams.get(upstreamId);
-    const breaker =
-      record && record.openUntil > 0 && (record.openUntil > now || record.isProbing)
-        ? Math.max(1, record.openUntil - now)
-        : 0;
-    return Math.max(breaker, (this.#cooldowns.get(routeId) ?? 0) - now, 0);
+  waitMs({ routeId }: RouteRef, now: number): number {
+    return this.#routes.get(routeId)?.rest.waitMs(now) ?? 0;
   }
 
   inFlight(upstreamId: number): number {
-    return this.#upstreams.get(upstreamId)?.inFlight ?? 0;
+    return this.#loads.get(upstreamId)?.inFlight ?? 0;
   }
 
   /** Lower is better: an upstream that is slower or busier gets less. */
   load(upstreamId: number): number {
-    const record = this.#upstreams.get(upstreamId);
-    return record ? (record.inFlight + 1) * (record.latencyMs + 1) : 1;
+    const load = this.#loads.get(upstreamId);
+    return load ? (load.inFlight + 1) * (load.latencyMs + 1) : 1;
   }
 
-  started(upstreamId: number): void {
-    const record = this.#record(upstreamId);
-    record.inFlight += 1;
-    // The first request after the break is the probe; until it ends nobody else goes.
-    if (record.openUntil > 0) record.isProbing = true;
+  started(route: RouteRef, now: number): void {
+    this.#load(route.upstreamId).inFlight += 1;
+    this.#route(route).rest.started(now);
   }
 
   /** Call once for each `started`. */
-  ended(upstreamId: number): void {
-    const record = this.#record(upstreamId);
-    record.inFlight -= 1;
-    record.isProbing = false;
-  }
-
-  succeeded(upstreamId: number): void {
-    const record = this.#record(upstreamId);
-    record.failuresInRow = 0;
-    record.openUntil = 0;
-    record.openMs = BREAKER_OPEN_MS;
+  ended(route: RouteRef): void {
+    this.#load(route.upstreamId).inFlight -= 1;
+    this.#route(route).rest.ended();
   }
 
   /** The answer's head came after this long: what a caller waits for, however long the answer itself is. */
-  answered(upstreamId: number, latencyMs: number): void {
-    const record = this.#record(upstreamId);
-    record.latencyMs += (latencyMs - record.latencyMs) * LATENCY_SHARE_OF_NEWEST;
+  answered(route: RouteRef, { latencyMs, now }: { latencyMs: number; now: number }): void {
+    const load = this.#load(route.upstreamId);
+    load.latencyMs += (latencyMs - load.latencyMs) * LATENCY_SHARE_OF_NEWEST;
+    this.#route(route).rest.answered(now);
   }
 
-  failed(upstreamId: number, now: number): void {
-    const record = this.#record(upstreamId);
-    record.failuresInRow += 1;
-    if (record.failuresInRow < BREAKER_FAILURES) return;
-    if (record.openUntil <= now)
-      this.#onOpened({ upstreamId, failuresInRow: record.failuresInRow, openMs: record.openMs });
-    record.openUntil = now + record.openMs;
-    record.openMs = Math.min(record.openMs * 2, BREAKER_OPEN_MS_MAX);
+  succeeded(route: RouteRef): void {
+    if (this.#route(route).rest.succeeded()) this.#listeners.onRecovered(route);
   }
 
-  coolDown(routeId: number, retryAfterMs: number | null, now: number): void {
-    this.#cooldowns.set(
-      routeId,
-      now + Math.min(retryAfterMs ?? COOLDOWN_MS_DEFAULT, COOLDOWN_MS_MAX),
-    );
+  failed(route: RouteRef, failure: FailureSeen): void {
+    const { rest } = this.#route(route);
+    const begun = rest.failed(failure);
+    if (!begun) return;
+    const { failuresInRow } = rest;
+    this.#listeners.onRested({ ...route, ...begun, failuresInRow, why: failure.why });
   }
 
-  /** For the node's report: those that failed their last requests, worst first. */
+  /** Another node has seen the route fail. Routes that this node does not know are passed over. */
+  heardRest(routeId: number, rest: Rest, now: number): void {
+    this.#routes.get(routeId)?.rest.heard(rest, now);
+  }
+
+  heardRecovery(routeId: number, now: number): void {
+    this.#routes.get(routeId)?.rest.heardRecovery(now);
+  }
+
+  /** For the node's report: upstreams whose last requests failed on some route, worst first. */
   failing(now: number): { id: number; failures_in_row: number; open_for_ms: number }[] {
-    return [...this.#upstreams]
-      .filter(([, { failuresInRow }]) => failuresInRow > 0)
-      .map(([id, { failuresInRow, openUntil }]) => ({
+    return this.dump(now)
+      .filter(({ failures_in_row }) => failures_in_row > 0)
+      .map(({ upstream_id: id, failures_in_row, open_for_ms }) => ({
         id,
-        failures_in_row: failuresInRow,
-        open_for_ms: Math.max(0, openUntil - now),
+        failures_in_row,
+        open_for_ms,
       }))
       .toSorted((a, b) => b.failures_in_row - a.failures_in_row);
   }
 
-  /** For `stats/dict`. */
-  dump(now: number): Record<string, unknown>[] {
-    return [...this.#upstreams].map(
-      ([upstream_id, { inFlight, latencyMs, failuresInRow, openUntil }]) => ({
+  /** For `stats/dict`: a row for each upstream, with the worst of its routes. */
+  dump(now: number) {
+    return [...this.#loads].map(([upstream_id, { inFlight, latencyMs }]) => {
+      const routes = [...this.#routes]
+        .filter(([, route]) => route.upstreamId === upstream_id)
+        .map(([route_id, { rest }]) => ({ route_id, ...rest.dump(now) }));
+      return {
         upstream_id,
         in_flight: inFlight,
         latency_ms: Math.round(latencyMs),
-        failures_in_row: failuresInRow,
-        open_for_ms: Math.max(0, openUntil - now),
-      }),
-    );
+        failures_in_row: Math.max(0, ...routes.map((route) => route.failures_in_row)),
+        open_for_ms: Math.max(0, ...routes.map((route) => route.open_for_ms)),
+        routes,
+      };
+    });
   }
 
-  /** Forgets what the newest snapshot no longer names, and what an upstream did before it was configured anew. */
+  /** Forgets what the newest snapshot no longer names, and what a route did before it or its upstream was configured anew. */
   retain({
     upstreams,
-    routeIds,
+    routes,
   }: {
-    upstreams: readonly { readonly id: number }[];
-    routeIds: ReadonlySet<number>;
+    upstreams: readonly Pick<SnapshotUpstream, 'id'>[];
+    routes: readonly Pick<SnapshotRoute, 'id' | 'upstream_id'>[];
   }): void {
+    const byId = new Map(upstreams.map((upstream) => [upstream.id, upstream]));
     const configured = new Map(
-      upstreams.map((upstream) => [upstream.id, JSON.stringify(upstream)]),
+      routes.map((route) => [route.id, JSON.stringify([route, byId.get(route.upstream_id)])]),
     );
-    for (const [id, record] of this.#upstreams) {
-      // Running requests stay counted: each of them ends.
-      if (configured.get(id) !== this.#configured.get(id))
-        Object.assign(record, {
-          failuresInRow: 0,
-          openUntil: 0,
-          openMs: BREAKER_OPEN_MS,
-          isProbing: false,
-        });
-      if (!configured.has(id) && record.inFlight === 0) this.#upstreams.delete(id);
-    }
+    for (const [id] of this.#routes)
+      if (configured.get(id) !== this.#configured.get(id)) this.#routes.delete(id);
+    for (const { id: routeId, upstream_id: upstreamId } of routes)
+      this.#route({ routeId, upstreamId });
     this.#configured = configured;
-    for (const id of this.#cooldowns.keys()) if (!routeIds.has(id)) this.#cooldowns.delete(id);
+    // Running requests stay counted: each of them ends.
+    for (const [id, { inFlight }] of this.#loads)
+      if (!byId.has(id) && inFlight === 0) this.#loads.delete(id);
   }
 
-  #record(upstreamId: number): UpstreamRecord {
-    let record = this.#upstreams.get(upstreamId);
-    if (!record)
-      this.#upstreams.set(
-        upstreamId,
-        (record = {
-          inFlight: 0,
-          latencyMs: 0,
-          failuresInRow: 0,
-          openUntil: 0,
-          openMs: BREAKER_OPEN_MS,
-          isProbing: false,
-        }),
-      );
+  #load(upstreamId: number): Load {
+    let load = this.#loads.get(upstreamId);
+    if (!load) this.#loads.set(upstreamId, (load = { inFlight: 0, latencyMs: 0 }));
+    return load;
+  }
+
+  #route({ routeId, upstreamId }: RouteRef): RouteRecord {
+    let record = this.#routes.get(routeId);
+    if (!record) this.#routes.set(routeId, (record = { upstreamId, rest: new RouteRest() }));
     return record;
   }
 }

@@ -1,11 +1,16 @@
 import type { OutboundPolicy, SecretPlace } from '@tollgate/contracts';
 import type { SnapshotUpstream } from '@tollgate/snapshot';
-import { Pool } from 'undici';
+import { Client, Pool, type Dispatcher } from 'undici';
 import { guardedConnector } from './guarded-connector.ts';
 
 /** An upstream ready to be called: its connections, and its key in the clear, which never leaves this process but in its own request. */
 export interface OpenUpstream {
   readonly pool: Pool;
+  /** Sends one request on a connection of its own, made now: the kept ones may all have gone stale together. */
+  readonly dispatchAnew: (
+    options: Dispatcher.DispatchOptions,
+    handler: Dispatcher.DispatchHandler,
+  ) => void;
   /** Path of base_url, to be put before an exchange's path. */
   readonly pathPrefix: string;
   readonly apiKey: string | null;
@@ -57,18 +62,25 @@ export class UpstreamPools {
 
   #create(upstream: SnapshotUpstream): Entry {
     const url = new URL(upstream.base_url);
+    const options = {
+      connect: guardedConnector({
+        policy: this.#policy,
+        connectTimeoutMs: upstream.connect_timeout_ms,
+      }),
+      pipelining: 1,
+      // Deadlines are kept by UpstreamCall, which knows a slow client from a slow upstream.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+    };
     return {
       fingerprint: fingerprintOf(upstream),
-      pool: new Pool(url.origin, {
-        connect: guardedConnector({
-          policy: this.#policy,
-          connectTimeoutMs: upstream.connect_timeout_ms,
-        }),
-        pipelining: 1,
-        // Deadlines are kept by UpstreamCall, which knows a slow client from a slow upstream.
-        headersTimeout: 0,
-        bodyTimeout: 0,
-      }),
+      pool: new Pool(url.origin, options),
+      dispatchAnew: (request, handler) => {
+        const client = new Client(url.origin, options);
+        client.dispatch(request, handler);
+        // It ends by itself once the answer has come or the call was aborted.
+        client.close().catch(() => undefined);
+      },
       pathPrefix: url.pathname.replace(/\/+$/, ''),
       apiKey:
         upstream.sealed_api_key === null

@@ -1547,6 +1547,13 @@ export interface components {
             /** @description Tokens held for each input without a bound of its own */
             unbounded_input_tokens: number | null;
             is_on_shelf: boolean;
+            /** @description What differs from the default when an upstream fails */
+            failover: {
+                /** @enum {string} */
+                replay?: "safe" | "always" | "never";
+                first_byte_timeout_ms?: number;
+                first_token_timeout_ms?: number;
+            };
             /**
              * Format: date-time
              * @description ISO 8601, UTC
@@ -1800,6 +1807,12 @@ export interface components {
                     default_output_tokens?: number;
                     unbounded_input_tokens: number | null;
                     is_on_shelf: boolean;
+                    failover?: {
+                        /** @enum {string} */
+                        replay?: "safe" | "always" | "never";
+                        first_byte_timeout_ms?: number;
+                        first_token_timeout_ms?: number;
+                    };
                     prices: {
                         id: number;
                         effective_at: number;
@@ -2051,9 +2064,14 @@ export interface components {
             /** @description Every upstream that was tried, or, where none of the rest could be, was passed over (`error` is `resting` or `full`) */
             route: {
                 upstream_id: number;
+                route_id?: number;
                 status?: number;
                 error?: string;
                 duration_ms: number;
+                cost?: {
+                    input_tokens: number;
+                    output_tokens: number;
+                };
             }[];
             outcome: ("completed" | "client_closed" | "upstream_failed" | "upstream_interrupted" | "balance_exhausted" | "access_revoked" | "node_stopped" | "node_lost") | null;
             /** @description What the client saw */
@@ -2103,9 +2121,14 @@ export interface components {
             /** @description Every upstream that was tried, or, where none of the rest could be, was passed over (`error` is `resting` or `full`) */
             route: {
                 upstream_id: number;
+                route_id?: number;
                 status?: number;
                 error?: string;
                 duration_ms: number;
+                cost?: {
+                    input_tokens: number;
+                    output_tokens: number;
+                };
             }[];
             outcome: ("completed" | "client_closed" | "upstream_failed" | "upstream_interrupted" | "balance_exhausted" | "access_revoked" | "node_stopped" | "node_lost") | null;
             /** @description What the client saw */
@@ -3808,6 +3831,12 @@ export interface operations {
                     context_window?: number | null;
                     max_output_tokens?: number | null;
                     unbounded_input_tokens?: number | null;
+                    failover?: {
+                        /** @enum {string} */
+                        replay?: "safe" | "always" | "never";
+                        first_byte_timeout_ms?: number;
+                        first_token_timeout_ms?: number;
+                    };
                 };
             };
         };
@@ -3918,6 +3947,12 @@ export interface operations {
                     context_window?: number | null;
                     max_output_tokens?: number | null;
                     unbounded_input_tokens?: number | null;
+                    failover?: {
+                        /** @enum {string} */
+                        replay?: "safe" | "always" | "never";
+                        first_byte_timeout_ms?: number;
+                        first_token_timeout_ms?: number;
+                    };
                     price?: {
                         price_per_million: string | number;
                         weight_input?: string | number;

@@ -140,6 +140,12 @@ function describe(
   });
 }
 
+/** The operator's key, account or proxy is refused. */
+const AUTH_STATUSES: ReadonlySet<number> = new Set([401, 402, 403, 407]);
+const NOT_FOUND_STATUSES: ReadonlySet<number> = new Set([404, 405, 410]);
+/** The same request may be answered elsewhere, or a moment later: conflicts, misdirected, locked and too early ones, and overload. */
+const BUSY_STATUSES: ReadonlySet<number> = new Set([409, 421, 423, 425, 503, 529]);
+
 function kindOfStatus(status: number, words: Words): Kind {
   if (status < 400) return kindOfWords(words);
   if (status === 400 || status === 422)
@@ -147,8 +153,9 @@ function kindOfStatus(status: number, words: Words): Kind {
       isContextOverflow('', words.type)
       ? 'context_overflow'
       : 'invalid_request';
-  if (status === 401 || status === 403 || status === 402) return 'auth';
-  if (status === 404) return 'not_found';
+  if (AUTH_STATUSES.has(status)) return 'auth';
+  if (NOT_FOUND_STATUSES.has(status)) return 'not_found';
+  if (BUSY_STATUSES.has(status)) return 'overloaded';
   if (status === 413) return 'too_large';
   if (status === 408 || status === 504) return 'timeout';
   // The operator's own account at the vendor is empty: no waiting helps, and it is not the caller's balance.
@@ -156,7 +163,6 @@ function kindOfStatus(status: number, words: Words): Kind {
     return words.code === 'insufficient_quota' || words.type === 'insufficient_quota'
       ? 'auth'
       : 'rate_limited';
-  if (status === 503 || status === 529) return 'overloaded';
   return status >= 500 ? 'server' : 'invalid_request';
 }
 

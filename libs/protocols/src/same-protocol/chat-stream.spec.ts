@@ -349,7 +349,7 @@ describe('chat -> chat stream', () => {
     ['<html>gateway</html>', 'unreadable'],
     ['{"broken', 'unreadable'],
     ['{}', 'server'],
-    ['', 'server'],
+    ['', 'unreadable'],
   ])('behaviours 25, 34: %s instead of a stream is an error', (body, kind) => {
     const { text, reader } = drive(plain(), body);
     expect(reader).toMatchObject({ state: 'failed', hasContent: false, error: { kind } });

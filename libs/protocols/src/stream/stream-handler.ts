@@ -54,7 +54,7 @@ export abstract class StreamHandler {
     if (this.tap.hasFinish) this.finish(out);
     else
       this.fail(
-        upstreamError('server', {
+        upstreamError('unreadable', {
           message: 'The upstream ended the stream before it was finished.',
         }),
         out,

@@ -5,6 +5,13 @@ const WITHOUT_EFFORT = /(?:^|\/)(?:gpt-3|gpt-4|chatgpt-|llama|gemma|command)/i;
 /** Think aloud, and answer 400 or worse when a tool turn comes back without its thoughts (https://api-docs.deepseek.com/guides/thinking_mode). */
 const WANTS_REASONING = /deepseek|kimi|moonshot|glm|minimax|mimo/i;
 
+/** Think before they speak, hidden from the caller, for minutes. */
+const REASONS = /(?:^|\/)(?:gpt-[5-9]|o\d)|reason|thinking|deepseek-r\d|qwq|magistral|grok-[4-9]/i;
+
+export function isReasoningModel(model: string): boolean {
+  return REASONS.test(model);
+}
+
 export function takesReasoningEffort(model: string): boolean {
   return !WITHOUT_EFFORT.test(model);
 }

@@ -1,3 +1,4 @@
+import type { FailoverSettings } from '@tollgate/snapshot';
 import {
   Column,
   CreateDateColumn,
@@ -43,6 +44,9 @@ export class ModelRow {
 
   @Column({ name: 'is_on_shelf', type: 'boolean' })
   isOnShelf: boolean;
+
+  @Column({ type: 'jsonb' })
+  failover: FailoverSettings;
 
   @CreateDateColumn({ name: 'created_at', type: 'timestamptz' })
   createdAt: Date;

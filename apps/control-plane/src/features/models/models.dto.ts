@@ -1,4 +1,4 @@
-import { MODEL_KINDS } from '@tollgate/snapshot';
+import { MODEL_KINDS, failoverSchema } from '@tollgate/snapshot';
 import { z } from 'zod';
 import {
   amountText,
@@ -26,6 +26,14 @@ const aliases = z
   .max(ALIASES_MAX)
   .refine((names) => new Set(names).size === names.length, 'must not repeat a name');
 
+/** Longer than any provider's own limit. */
+const TIMEOUT_MS_MAX = 3_600_000;
+const timeoutMs = z.int().min(1).max(TIMEOUT_MS_MAX);
+const failoverFields = failoverSchema.extend({
+  first_byte_timeout_ms: timeoutMs.optional(),
+  first_token_timeout_ms: timeoutMs.optional(),
+});
+
 const modelFields = {
   /** Replaces all aliases. */
   aliases: aliases.optional(),
@@ -37,6 +45,8 @@ const modelFields = {
   max_output_tokens: tokens.optional(),
   /** Tokens held for each input without a bound of its own, e.g. an image by URL. */
   unbounded_input_tokens: z.number().int().min(0).max(100_000_000).nullable().optional(),
+  /** Replaces all settings; what is left out is default. */
+  failover: failoverFields.optional(),
 };
 
 export const updateModelSchema = z.strictObject({ name: name.optional(), ...modelFields });
@@ -130,6 +140,7 @@ export const modelResponseSchema = z
       .nullable()
       .describe('Tokens held for each input without a bound of its own'),
     is_on_shelf: z.boolean(),
+    failover: failoverSchema.describe('What differs from the default when an upstream fails'),
     created_at: timeField,
     updated_at: timeField,
   })

@@ -199,6 +199,7 @@ function columnsOf(body: UpdateModel): Partial<ModelRow> {
     ...(body.unbounded_input_tokens !== undefined && {
       unboundedInputTokens: body.unbounded_input_tokens,
     }),
+    ...(body.failover !== undefined && { failover: body.failover }),
   };
 }
 
@@ -215,6 +216,7 @@ function toModelResponse(row: ModelRow): ModelResponse {
     max_output_tokens: row.maxOutputTokens,
     unbounded_input_tokens: row.unboundedInputTokens,
     is_on_shelf: row.isOnShelf,
+    failover: row.failover,
     created_at: row.createdAt.toISOString(),
     updated_at: row.updatedAt.toISOString(),
   };

@@ -66,7 +66,7 @@ export class UpstreamWatch implements OnApplicationBootstrap, OnApplicationShutd
         await this.alerts.raise(tx, {
           rule: 'upstream_failing',
           subject: subjectOf(id),
-          message: `Upstream ${name} failed ${FAILURES_IN_ROW} requests in a row or more; nodes leave it alone for up to a minute, then try it with one request`,
+          message: `Upstream ${name} failed ${FAILURES_IN_ROW} requests in a row or more; nodes leave the routes that failed alone for up to 15 s, then try each with one request`,
           detail: { workers },
         });
       }

@@ -2,6 +2,7 @@ import {
   MODEL_KINDS,
   OUTPUT_LIMIT_FIELDS,
   UPSTREAM_PROTOCOLS,
+  failoverSchema,
   type RoutingRows,
 } from '@tollgate/snapshot';
 import type { EntityManager } from 'typeorm';
@@ -25,6 +26,7 @@ const routingRows = z.strictObject({
       maxOutputTokens: count.nullable(),
       unboundedInputTokens: count.nullable(),
       isOnShelf: z.boolean(),
+      failover: failoverSchema,
     }),
   ),
   prices: z.array(
@@ -75,7 +77,7 @@ const SELECT_ROUTING_ROWS = `
 SELECT
   (SELECT coalesce(jsonb_agg(jsonb_build_object(
      'id', id, 'name', name, 'aliases', to_jsonb(aliases), 'displayName', display_name, 'kind', kind, 'ownedBy', owned_by, 'createdAtMs', floor(extract(epoch FROM created_at) * 1000)::bigint,
-     'contextWindow', context_window, 'maxOutputTokens', max_output_tokens, 'unboundedInputTokens', unbounded_input_tokens, 'isOnShelf', is_on_shelf)), '[]')
+     'contextWindow', context_window, 'maxOutputTokens', max_output_tokens, 'unboundedInputTokens', unbounded_input_tokens, 'isOnShelf', is_on_shelf, 'failover', failover)), '[]')
    FROM models WHERE deleted_at IS NULL) AS models,
   (SELECT coalesce(jsonb_agg(jsonb_build_object(
      'id', price.id, 'modelId', price.model_id, 'effectiveAtMs', greatest(0, floor(extract(epoch FROM price.effective_at) * 1000))::bigint,

@@ -1,0 +1,34 @@
+import { isReasoningModel } from '@tollgate/protocols';
+import type { SnapshotModel } from '@tollgate/snapshot';
+import type { Candidate } from '../snapshot/routing-index.ts';
+import type { CallDeadlines } from '../upstream/upstream-call.ts';
+
+/** Models that think before they speak are silent for minutes, also on a stream. */
+const REASONING_FIRST_TOKEN_MS = 300_000;
+/** A JSON answer comes whole, so its first byte may take as long as all of a long answer. */
+const JSON_FIRST_BYTE_MS = 300_000;
+const REASONING_JSON_FIRST_BYTE_MS = 600_000;
+
+/**
+ * How long one attempt may take. `hasOther`: another route could be asked. A silent JSON answer is given up for another route's sake only: without
+ * one, waiting on is all there is, up to the upstream's total.
+ */
+export function deadlinesFor(
+  { route, upstream }: Candidate,
+  { model, isStream, hasOther }: { model: SnapshotModel; isStream: boolean; hasOther: boolean },
+): CallDeadlines {
+  const isReasoning = isReasoningModel(route.upstream_model);
+  const set = model.failover;
+  return {
+    firstByteMs: isStream
+      ? null
+      : (set?.first_byte_timeout_ms ??
+        (hasOther ? (isReasoning ? REASONING_JSON_FIRST_BYTE_MS : JSON_FIRST_BYTE_MS) : null)),
+    firstTokenMs: isStream
+      ? (set?.first_token_timeout_ms ??
+        Math.max(upstream.first_token_timeout_ms, isReasoning ? REASONING_FIRST_TOKEN_MS : 0))
+      : null,
+    idleMs: upstream.idle_timeout_ms,
+    totalMs: upstream.total_timeout_ms,
+  };
+}

@@ -1,0 +1,197 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { InvalidRequest } from '@tollgate/protocols';
+import type { SnapshotModel } from '@tollgate/snapshot';
+import { monotonicMs } from '../monotonic-ms.ts';
+import type { Candidate } from '../snapshot/routing-index.ts';
+import { mayBeBilled, mayRepeat, UpstreamFailure } from '../upstream/upstream-failure.ts';
+import type { UpstreamHealth } from '../upstream/upstream-health.ts';
+import type { Admitted } from './admit.ts';
+import type { AnswerMeter, Metered } from './answer-meter.ts';
+import { deadlinesFor } from './attempt-deadlines.ts';
+import type { Forwarder, Outbound, RouteAttempt } from './forward.ts';
+import { resting } from './no-answer.ts';
+import type { Asked } from './parse.ts';
+import { route, type Choice } from './route.ts';
+import { sessionOf, type SessionAffinity } from './session-affinity.ts';
+
+/** One admitted request on its way to an answer. */
+export interface Delivery {
+  readonly rid: string;
+  readonly clientHeaders: IncomingHttpHeaders;
+  readonly asked: Asked;
+  readonly admitted: Admitted;
+  /** Filled as upstreams are tried. */
+  readonly attempts: RouteAttempt[];
+  readonly passing: AnswerMeter;
+  /** The client left, the node stops, or access was withdrawn: no further upstream is asked. */
+  readonly isOver: () => boolean;
+}
+
+/** What was tried so far. */
+interface Tries {
+  readonly session: string | null;
+  /** Routes that were asked, or have no words for the request. */
+  readonly tried: Set<number>;
+  readonly repeated: Set<number>;
+  /** Routes that were asked. A repetition on the same one is one of a kind and needs no place among them. */
+  asked: number;
+  last: { failure: UpstreamFailure; candidate: Candidate; durationMs: number } | null;
+}
+
+interface Next {
+  readonly candidate: Candidate;
+  /** On a connection of its own. */
+  readonly isAnew: boolean;
+}
+
+/** A connection that was refused within this may be accepted a moment later; one that takes longer has cost the caller enough. */
+const REFUSED_AT_ONCE_MS = 1_000;
+
+/** One upstream after the other, while the client has seen nothing of an answer and the model's `replay` allows it. */
+export class Failover {
+  readonly #forwarder: Forwarder;
+  readonly #health: UpstreamHealth;
+  readonly #affinity: SessionAffinity;
+  readonly #attemptsMax: number;
+
+  constructor({
+    forwarder,
+    health,
+    affinity,
+    attemptsMax,
+  }: {
+    forwarder: Forwarder;
+    health: UpstreamHealth;
+    affinity: SessionAffinity;
+    attemptsMax: number;
+  }) {
+    this.#forwarder = forwarder;
+    this.#health = health;
+    this.#affinity = affinity;
+    this.#attemptsMax = attemptsMax;
+  }
+
+  /** Throws the last UpstreamFailure when no upstream answered. */
+  async deliver(delivery: Delivery): Promise<Metered> {
+    const tries: Tries = {
+      session: sessionFor(delivery),
+      tried: new Set(),
+      repeated: new Set(),
+      asked: 0,
+      last: null,
+    };
+    while (!delivery.isOver()) {
+      const next = this.#next(delivery, tries);
+      const startedAt = monotonicMs();
+      try {
+        return await this.#attempt(delivery, tries, next);
+      } catch (error) {
+        // This route's protocol has no words for the request; another's has, or it had been refused before it was admitted.
+        if (error instanceof InvalidRequest) continue;
+        if (!(error instanceof UpstreamFailure)) throw error;
+        const last = delivery.attempts.at(-1);
+        if (last && mayBeBilled(error)) last.cost = delivery.passing.costSoFar();
+        tries.last = {
+          failure: error,
+          candidate: next.candidate,
+          durationMs: monotonicMs() - startedAt,
+        };
+      }
+    }
+    throw tries.last?.failure ?? resting(0);
+  }
+
+  #attempt(delivery: Delivery, tries: Tries, { candidate, isAnew }: Next): Promise<Metered> {
+    const { passing, attempts, asked } = delivery;
+    const { session, tried } = tries;
+    tried.add(candidate.route.id);
+    const deadlines = deadlinesFor(candidate, {
+      model: asked.model,
+      isStream: asked.ask.isStream,
+      hasOther: this.#choose(delivery, session, tried).kind === 'candidate',
+    });
+    const flight = this.#forwarder.forward(candidate, outboundOf(delivery), {
+      sink: passing.begin(),
+      attempts,
+      deadlines,
+      isAnew,
+    });
+    if (!isAnew) tries.asked += 1;
+    passing.watch(flight);
+    return flight.answer.then((answer) => {
+      this.#affinity.served(session, candidate.route.id, monotonicMs());
+      return passing.read(answer);
+    });
+  }
+
+  /** Throws the last failure where it is the request's end. */
+  #next(delivery: Delivery, tries: Tries): Next {
+    const { last, repeated, tried, session } = tries;
+    const replay = delivery.asked.model.failover?.replay;
+    if (last && !mayRepeat(last.failure, replay ?? 'always')) throw last.failure;
+    const again = (candidate: Candidate): Next => {
+      repeated.add(candidate.route.id);
+      return { candidate, isAnew: true };
+    };
+    const isFresh = last !== null && !repeated.has(last.candidate.route.id);
+    if (isFresh && last.failure.evidence === 'stale') return again(last.candidate);
+    const choice =
+      tries.asked < this.#attemptsMax ? this.#choose(delivery, session, tried) : NO_MORE;
+    if (choice.kind === 'candidate') return { candidate: choice.candidate, isAnew: false };
+    if (isFresh && isWorthRepeating(last, replay)) return again(last.candidate);
+    if (choice.kind === 'resting') noteSkipped(delivery.attempts, choice);
+    throw last?.failure ?? resting(choice.kind === 'resting' ? choice.waitMs : 0);
+  }
+
+  #choose({ asked }: Delivery, session: string | null, tried: ReadonlySet<number>): Choice {
+    const now = monotonicMs();
+    return route({
+      groups: asked.candidates,
+      tried,
+      preferred: this.#affinity.routeOf(session, now),
+      health: this.#health,
+      now,
+      random: Math.random,
+    });
+  }
+}
+
+const NO_MORE: Choice = { kind: 'exhausted' };
+
+/**
+ * Whether the same route is asked once more when no other is left. By default only where nothing was sent: what an upstream has stated goes to
+ * the client, whose SDK waits before it repeats. A model with `replay: always` repeats an answer that broke, too.
+ */
+function isWorthRepeating(
+  { failure: { error, evidence }, durationMs }: NonNullable<Tries['last']>,
+  replay: NonNullable<SnapshotModel['failover']>['replay'],
+): boolean {
+  if (evidence === 'unsent') return error.kind === 'unreachable' && durationMs < REFUSED_AT_ONCE_MS;
+  const isBroken =
+    evidence === 'unknown' || evidence === 'contentless' || error.kind === 'unreadable';
+  return replay === 'always' && isBroken && error.kind !== 'timeout';
+}
+
+function noteSkipped(
+  attempts: RouteAttempt[],
+  { skipped }: Extract<Choice, { kind: 'resting' }>,
+): void {
+  for (const { upstreamId, routeId, reason } of skipped)
+    attempts.push({ upstream_id: upstreamId, route_id: routeId, error: reason, duration_ms: 0 });
+}
+
+function outboundOf({ rid, asked, admitted, clientHeaders }: Delivery): Outbound {
+  return { rid, ask: asked.ask, outputLimit: admitted.outputLimit, clientHeaders };
+}
+
+/** With one route there is nothing to choose. */
+function sessionFor({ asked, admitted, clientHeaders }: Delivery): string | null {
+  if (!asked.candidates.some((group) => group.length > 1)) return null;
+  const { ask, model } = asked;
+  return sessionOf({
+    accountId: admitted.accountId,
+    modelId: model.id,
+    headers: clientHeaders,
+    ask,
+  });
+}

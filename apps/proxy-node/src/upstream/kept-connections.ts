@@ -1,0 +1,24 @@
+import { subscribe } from 'node:diagnostics_channel';
+
+type Listener = (isReused: boolean) => void;
+
+const used = new WeakSet<object>();
+let waiting: Listener | null = null;
+
+/**
+ * To be called from `onRequestStart`: tells at once whether the request goes out on a connection that has carried another. undici does not tell
+ * a handler its connection, but publishes it right after `onRequestStart`, before anything else can run.
+ */
+export function onConnection(listener: Listener): void {
+  waiting = listener;
+}
+
+subscribe('undici:client:sendHeaders', (message) => {
+  const listener = waiting;
+  waiting = null;
+  if (typeof message !== 'object' || message === null || !('socket' in message)) return;
+  const { socket } = message;
+  if (typeof socket !== 'object' || socket === null) return;
+  listener?.(used.has(socket));
+  used.add(socket);
+});

@@ -1,0 +1,142 @@
+/** Failures in a row that make a route rest: fewer would let one bad answer take a route away. */
+const FAILURES_IN_ROW = 5;
+const REST_MS = 5_000;
+/** The longest a verdict of the fleet's own keeps a route away: a provider that recovers is asked again soon, and one probe is cheap. */
+const REST_MS_MAX = 15_000;
+/** A probe that is still without an answer after this long keeps no other request away: an answer may take minutes. */
+const PROBE_MS_MAX = 15_000;
+const COOLDOWN_MS_DEFAULT = 1_000;
+/** A provider's Retry-After is obeyed in full; one beyond a day is a mistake of its clock. */
+const COOLDOWN_MS_MAX = 86_400_000;
+/** An answer of so short a time ago outweighs another node's verdict: that node may be the one that is cut off. */
+const OWN_ANSWER_MS = 5_000;
+
+export interface Rest {
+  readonly restMs: number;
+  /** The provider named the time itself: no probe ends it early. */
+  readonly isProviders: boolean;
+}
+
+/** A failed attempt, as far as it says something of its route. `why`: the kind of the failure. */
+export interface FailureSeen {
+  readonly why: string;
+  readonly retryAfterMs: number | null;
+  readonly now: number;
+}
+
+/**
+ * Whether one route is left alone for now. Two reasons: its failures, for at most 15 s, ended by one probing request; and its provider's
+ * Retry-After, for as long as that says. Rate limits are kept per route too: providers count them per model.
+ */
+export class RouteRest {
+  #failuresInRow = 0;
+  /** 0 while the route is well. In the past: the next request is the probe. */
+  #restUntil = 0;
+  #restMs = REST_MS;
+  #probeUntil = 0;
+  #cooldownUntil = 0;
+  #answeredAt = Number.NEGATIVE_INFINITY;
+  #why: string | null = null;
+
+  get failuresInRow(): number {
+    return this.#failuresInRow;
+  }
+
+  /** ms until the route may be tried; 0 = now. */
+  waitMs(now: number): number {
+    return Math.max(this.#restUntil - now, this.#probeUntil - now, this.#cooldownUntil - now, 0);
+  }
+
+  /** The first request after a rest is the probe; until its answer begins no other goes. */
+  started(now: number): void {
+    if (this.#restUntil > 0) this.#probeUntil = now + PROBE_MS_MAX;
+  }
+
+  ended(): void {
+    this.#probeUntil = 0;
+  }
+
+  /** An answer has begun: if it is the probe's, others may go. A failure before a success makes the route rest again at once. */
+  answered(now: number): void {
+    this.#answeredAt = now;
+    this.#probeUntil = 0;
+    this.#restUntil = 0;
+  }
+
+  /** True when that ends a series of failures that had made the route rest. */
+  succeeded(): boolean {
+    const isRecovery = this.#failuresInRow >= FAILURES_IN_ROW;
+    this.#clear();
+    return isRecovery;
+  }
+
+  /** The rest that begins with this failure; null when none does, or one has begun before. */
+  failed({ why, retryAfterMs, now }: FailureSeen): Rest | null {
+    this.#why = why;
+    const cooldown = this.#coolDown(cooldownOf(why, retryAfterMs), now);
+    // A provider that says when to come back is not broken.
+    if (why === 'rate_limited') return cooldown;
+    // A key that is refused is refused to the next request too, and a probe that fails has asked for all.
+    const isCertain = why === 'auth' || this.#restUntil > 0;
+    this.#failuresInRow = Math.max(this.#failuresInRow + 1, isCertain ? FAILURES_IN_ROW : 0);
+    return this.#failuresInRow < FAILURES_IN_ROW ? cooldown : (this.#rest(now) ?? cooldown);
+  }
+
+  heard({ restMs, isProviders }: Rest, now: number): void {
+    if (isProviders) this.#coolDown(restMs, now);
+    // In doubt the next request is a probe.
+    else if (now - this.#answeredAt < OWN_ANSWER_MS)
+      this.#restUntil = Math.max(this.#restUntil, now);
+    else this.#restUntil = Math.max(this.#restUntil, now + Math.min(restMs, REST_MS_MAX));
+  }
+
+  /** What this node has seen itself stands until its own probe, which may go now. */
+  heardRecovery(now: number): void {
+    if (this.#failuresInRow < FAILURES_IN_ROW) this.#clear();
+    else this.#restUntil = Math.min(this.#restUntil, now);
+  }
+
+  dump(now: number): {
+    failures_in_row: number;
+    open_for_ms: number;
+    cooling_for_ms: number;
+    why: string | null;
+  } {
+    return {
+      failures_in_row: this.#failuresInRow,
+      open_for_ms: Math.max(0, this.#restUntil - now),
+      cooling_for_ms: Math.max(0, this.#cooldownUntil - now),
+      why: this.#why,
+    };
+  }
+
+  #rest(now: number): Rest | null {
+    // What was under way when the rest began is no news.
+    if (this.#restUntil > now) return null;
+    const restMs = this.#restMs;
+    this.#restUntil = now + restMs;
+    this.#restMs = Math.min(restMs * 2, REST_MS_MAX);
+    return { restMs, isProviders: false };
+  }
+
+  #coolDown(ms: number, now: number): Rest | null {
+    if (ms === 0) return null;
+    const isBegun = this.#cooldownUntil > now;
+    this.#cooldownUntil = Math.max(this.#cooldownUntil, now + Math.min(ms, COOLDOWN_MS_MAX));
+    return isBegun ? null : { restMs: ms, isProviders: true };
+  }
+
+  #clear(): void {
+    this.#failuresInRow = 0;
+    this.#restUntil = 0;
+    this.#restMs = REST_MS;
+    this.#probeUntil = 0;
+    this.#why = null;
+  }
+}
+
+/** A rate limit without Retry-After is given a moment; of other failures only a Retry-After counts. */
+function cooldownOf(why: string, retryAfterMs: number | null): number {
+  if (why === 'rate_limited') return retryAfterMs ?? COOLDOWN_MS_DEFAULT;
+  return why === 'overloaded' ? (retryAfterMs ?? 0) : 0;
+}

@@ -1,0 +1,94 @@
+import { z } from 'zod';
+import type { Protocol, TwoUpstreams } from './two-upstreams.ts';
+
+const WORDS = 12;
+const PROMPT = `@demo tokens=${WORDS}`;
+
+/** What a client saw of one request. */
+export interface Seen {
+  readonly rid: string;
+  readonly status: number;
+  readonly text: string;
+  /** The answer's words: as many as were asked for, and the protocol's end. */
+  readonly isWhole: boolean;
+  /** An answer that ended as if it were whole, though it was not. */
+  readonly isFalseSuccess: boolean;
+  /** Until the first byte of the body. */
+  readonly firstByteMs: number;
+}
+
+export async function ask(
+  { tollgate, key }: TwoUpstreams,
+  { protocol, model, isStream }: { protocol: Protocol; model: string; isStream: boolean },
+): Promise<Seen> {
+  const path = protocol === 'chat' ? 'chat/completions' : 'messages';
+  const startedAt = Date.now();
+  const response = await fetch(`${tollgate.nodeUrls[0]}/v1/${path}`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({
+      model,
+      stream: isStream,
+      max_tokens: WORDS * 2,
+      messages: [{ role: 'user', content: PROMPT }],
+    }),
+  });
+  const { text, firstByteMs } = await readAll(response, startedAt);
+  const words = isStream ? streamedWords(text) : jsonWords(text);
+  const hasEnd = isStream ? hasStreamEnd(text, protocol) : response.status === 200;
+  const isWhole = response.status === 200 && hasEnd && words === WORDS && !text.includes('"error"');
+  const isFalseSuccess = response.status === 200 && hasEnd && !isWhole;
+  const rid = response.headers.get('x-request-id') ?? '';
+  return { rid, status: response.status, text, isWhole, isFalseSuccess, firstByteMs };
+}
+
+async function readAll(
+  response: Response,
+  startedAt: number,
+): Promise<{ text: string; firstByteMs: number }> {
+  const decoder = new TextDecoder();
+  let text = '';
+  let firstByteMs = 0;
+  for await (const chunk of response.body ?? []) {
+    firstByteMs ||= Date.now() - startedAt;
+    text += decoder.decode(chunk, { stream: true });
+  }
+  return { text, firstByteMs };
+}
+
+const jsonAnswer = z.object({
+  choices: z.array(z.object({ message: z.object({ content: z.string() }) })).optional(),
+  content: z.array(z.object({ text: z.string() })).optional(),
+});
+
+function jsonWords(text: string): number {
+  const answer = jsonAnswer.safeParse(JSON.parse(text)).data;
+  return countWords(answer?.choices?.[0]?.message.content ?? answer?.content?.[0]?.text ?? '');
+}
+
+const streamEvent = z.object({
+  choices: z.array(z.object({ delta: z.object({ content: z.string().optional() }) })).optional(),
+  delta: z.object({ text: z.string().optional() }).optional(),
+});
+
+function streamedWords(text: string): number {
+  const pieces = text
+    .split('\n')
+    .filter((line) => line.startsWith('data: {'))
+    .map((line) => streamEvent.safeParse(JSON.parse(line.slice('data: '.length))).data)
+    .map((event) => event?.choices?.[0]?.delta.content ?? event?.delta?.text ?? '');
+  return countWords(pieces.join(''));
+}
+
+function countWords(text: string): number {
+  return text.split(' ').filter(Boolean).length;
+}
+
+/** Exactly one beginning and one end: nothing of another attempt stands beside the answer. */
+function hasStreamEnd(text: string, protocol: Protocol): boolean {
+  const [begin, end] =
+    protocol === 'chat'
+      ? ['"role":"assistant"', 'data: [DONE]']
+      : ['event: message_start', 'event: message_stop'];
+  return text.split(begin).length === 2 && text.split(end).length === 2;
+}

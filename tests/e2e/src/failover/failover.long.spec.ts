@@ -1,0 +1,137 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { ask, type Seen } from './ask.ts';
+import { FAULTS, type Fault } from './faults.ts';
+import { receiptOf, usedByWinner } from './receipt.ts';
+import { writeReport, type Outcome } from './report.ts';
+import { PROTOCOLS, TwoUpstreams, type Protocol } from './two-upstreams.ts';
+
+const POLICIES = { default: {}, safe: { replay: 'safe' } } as const;
+type Policy = keyof typeof POLICIES;
+
+let two: TwoUpstreams;
+const outcomes: Outcome[] = [];
+
+beforeAll(async () => {
+  two = await TwoUpstreams.start();
+}, 60_000);
+afterAll(async () => {
+  writeReport(outcomes);
+  await two?.tollgate.stop();
+});
+
+interface Asked {
+  readonly seen: Seen;
+  readonly protocol: Protocol;
+  readonly isStream: boolean;
+}
+
+/** Each mode of the fault, in both protocols, JSON and stream; a model for each, as routes rest alone. */
+async function askAll({ name, modes }: Fault, policy: Policy): Promise<Asked[]> {
+  const shapes = modes.flatMap((mode) =>
+    PROTOCOLS.flatMap((protocol) =>
+      [false, true].map((isStream) => ({ mode, protocol, isStream })),
+    ),
+  );
+  const models = await two.addModels(
+    shapes.map(({ mode, protocol }) => ({
+      protocol,
+      modes: [mode, 'ok'],
+      failover: POLICIES[policy],
+    })),
+  );
+  const asked: Asked[] = [];
+  for (const [place, { protocol, isStream }] of shapes.entries()) {
+    const seen = await ask(two, { protocol, isStream, model: models[place] ?? '' });
+    asked.push({ seen, protocol, isStream });
+  }
+  note(
+    name,
+    policy,
+    asked.map(({ seen }) => seen),
+  );
+  return asked;
+}
+
+function note(fault: string, policy: string, seen: readonly Seen[]): void {
+  const lost = seen.filter(({ isWhole }) => !isWhole);
+  outcomes.push({
+    fault,
+    policy,
+    asked: seen.length,
+    saved: seen.length - lost.length,
+    otherwise: lost.map(({ status }) =>
+      status === 200 ? 'an error in the stream' : String(status),
+    ),
+    firstByteMs: seen.filter(({ isWhole }) => isWhole).map(({ firstByteMs }) => firstByteMs),
+  });
+}
+
+describe.each(FAULTS)('$name, while a second upstream is sound', (fault) => {
+  test('is answered by the second, which alone is charged; the first is in the receipt', async () => {
+    for (const { seen } of await askAll(fault, 'default')) {
+      expect(seen).toMatchObject({ status: 200, isWhole: true });
+      const receipt = await receiptOf(two, seen.rid);
+      expect(receipt).toMatchObject({
+        outcome: 'completed',
+        charge: await usedByWinner(two, seen.rid),
+        route: [{ error: expect.any(String) }, { status: 200 }],
+      });
+      expect(receipt.route.map(({ cost }) => cost !== undefined)).toEqual([fault.isBilled, false]);
+    }
+  }, 60_000);
+
+  const verdict = fault.isBilled ? 'an error, free of charge' : 'an answer of the second';
+  test(`with \`replay: safe\` gives ${verdict}`, async () => {
+    for (const { seen } of await askAll(fault, 'safe')) {
+      expect(seen).toMatchObject({ isWhole: !fault.isBilled, isFalseSuccess: false });
+      const { charge, route } = await receiptOf(two, seen.rid);
+      expect(route).toHaveLength(fault.isBilled ? 1 : 2);
+      if (fault.isBilled) expect([charge, seen.text.includes('"error"')]).toEqual([0, true]);
+    }
+  }, 60_000);
+});
+
+describe('a kept connection that the upstream has closed', () => {
+  test.each(['default', 'safe'] as const)(
+    'is replaced by a new one at once, also with a single upstream (%s)',
+    async (policy) => {
+      const seen: Seen[] = [];
+      for (const protocol of PROTOCOLS) {
+        const [model = ''] = await two.addModels([
+          { protocol, modes: ['reset-reused'], failover: POLICIES[policy] },
+        ]);
+        for (const isStream of [false, true, false, true])
+          seen.push(await ask(two, { protocol, model, isStream }));
+      }
+      note('reset of a kept connection (one upstream)', policy, seen);
+      expect(seen.map(({ isWhole }) => isWhole)).not.toContain(false);
+      const routes = await Promise.all(seen.map(({ rid }) => receiptOf(two, rid)));
+      expect(routes.flatMap(({ route }) => route.map(({ error }) => error))).toContain('stale');
+    },
+    60_000,
+  );
+});
+
+describe('two models on one provider', () => {
+  test.each(['default', 'safe'] as const)(
+    'do not rest together: one fails, the other is served there (%s)',
+    async (policy) => {
+      const failover = POLICIES[policy];
+      const [broken = '', well = ''] = await two.addModels([
+        { protocol: 'chat', modes: ['500'], failover },
+        { protocol: 'chat', modes: ['ok'], failover },
+      ]);
+      const failed: Seen[] = [];
+      for (let count = 0; count < 7; count += 1)
+        failed.push(await ask(two, { protocol: 'chat', model: broken, isStream: false }));
+      expect(failed.map(({ status }) => status)).toEqual([502, 502, 502, 502, 502, 503, 503]);
+      const seen = [
+        await ask(two, { protocol: 'chat', model: well, isStream: false }),
+        await ask(two, { protocol: 'chat', model: well, isStream: true }),
+      ];
+      note('two models on one provider, one of them broken', policy, seen);
+      expect(seen.map(({ isWhole }) => isWhole)).toEqual([true, true]);
+    },
+    60_000,
+  );
+});

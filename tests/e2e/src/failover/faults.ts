@@ -1,0 +1,33 @@
+/** What the first of two upstreams does, while the second is sound. */
+export interface Fault {
+  /** As the table in docs/reliability.md names it. */
+  readonly name: string;
+  /** Modes of the demo upstream that bring it about; `refused` stands for an address where nothing listens. */
+  readonly modes: readonly string[];
+  /** Whether the provider can have billed the attempt, so that `replay: safe` does not repeat it. */
+  readonly isBilled: boolean;
+}
+
+/** The faults that one request meets alone; those that need several requests have tests of their own. */
+export const FAULTS: readonly Fault[] = [
+  { name: 'connection refused', modes: ['refused'], isBilled: false },
+  { name: 'reset before the head', modes: ['dies-first'], isBilled: true },
+  { name: 'silence before the head', modes: ['stalls-first'], isBilled: true },
+  { name: 'head, then no content', modes: ['stalls-start'], isBilled: true },
+  {
+    name: 'error inside a 200, before content',
+    modes: ['error-200', 'error-first'],
+    isBilled: false,
+  },
+  { name: 'empty or cut-off 200', modes: ['empty', 'eof-first'], isBilled: true },
+  { name: 'HTML page as a 200', modes: ['html'], isBilled: true },
+  { name: 'invalid JSON', modes: ['garbage-first'], isBilled: true },
+  { name: 'key refused (401, 403)', modes: ['401', '403'], isBilled: false },
+  { name: 'model not found (404)', modes: ['404'], isBilled: false },
+  { name: 'rate limit (429)', modes: ['429'], isBilled: false },
+  {
+    name: 'overload and failure (408, 409, 425, 500, 502, 503, 529)',
+    modes: ['408', '409', '425', '500', '502', '503', '529'],
+    isBilled: false,
+  },
+];

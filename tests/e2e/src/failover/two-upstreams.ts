@@ -1,0 +1,110 @@
+import {
+  createCustomer,
+  findFreePort,
+  startTollgate,
+  subscribeWithKey,
+  type Customer,
+  type Tollgate,
+} from '@tollgate/harness';
+
+/** Short, so that silence is found out within a test; no answer of the demo upstream takes so long. */
+const LIMIT_MS = 1_000;
+export const PROTOCOLS = ['chat', 'messages'] as const;
+export type Protocol = (typeof PROTOCOLS)[number];
+
+export interface ModelSpec {
+  readonly protocol: Protocol;
+  /** What the first upstream does; the second answers. Without: there is one upstream. */
+  readonly modes: readonly [first: string, second?: string];
+  readonly failover?: Record<string, unknown>;
+}
+
+/** A whole Tollgate with one node, one customer, and models that lead to two upstreams. */
+export class TwoUpstreams {
+  readonly tollgate: Tollgate;
+  readonly customer: Customer;
+  readonly key: string;
+  readonly #upstreams: Record<'first' | 'second' | 'refused', Record<Protocol, number>>;
+  #count = 0;
+
+  private constructor(parts: {
+    tollgate: Tollgate;
+    customer: Customer;
+    key: string;
+    upstreams: Record<'first' | 'second' | 'refused', Record<Protocol, number>>;
+  }) {
+    this.tollgate = parts.tollgate;
+    this.customer = parts.customer;
+    this.key = parts.key;
+    this.#upstreams = parts.upstreams;
+  }
+
+  static async start(): Promise<TwoUpstreams> {
+    const tollgate = await startTollgate({ nodes: 1 });
+    const customer = await createCustomer(tollgate);
+    const refused = `http://127.0.0.1:${await findFreePort([])}`;
+    const pair = async (name: string, url: string): Promise<Record<Protocol, number>> => ({
+      chat: await createUpstream(tollgate, { name: `${name}-openai`, url, protocol: 'openai' }),
+      messages: await createUpstream(tollgate, {
+        name: `${name}-anthropic`,
+        url,
+        protocol: 'anthropic',
+      }),
+    });
+    const upstreams = {
+      first: await pair('first', tollgate.upstreamUrl),
+      second: await pair('second', tollgate.upstreamUrl),
+      refused: await pair('refused', refused),
+    };
+    const key = await subscribeWithKey(customer, { modelIds: [] });
+    return new TwoUpstreams({ tollgate, customer, key, upstreams });
+  }
+
+  /** The names of the models, once the node serves them. */
+  async addModels(specs: readonly ModelSpec[]): Promise<string[]> {
+    const names: string[] = [];
+    for (const spec of specs) names.push(await this.#addModel(spec));
+    await this.tollgate.admin.syncAll();
+    return names;
+  }
+
+  async #addModel({ protocol, modes: [first, second], failover = {} }: ModelSpec): Promise<string> {
+    const { admin } = this.tollgate;
+    this.#count += 1;
+    const name = `failover-${this.#count}`;
+    const settings = { failover: { first_byte_timeout_ms: LIMIT_MS, ...failover } };
+    const model_id = await admin.createModel({ name, ...settings });
+    const upstreams = this.#upstreams[first === 'refused' ? 'refused' : 'first'];
+    const route = { model_id, weight: 1 };
+    await admin.createRoute({
+      ...route,
+      upstream_id: upstreams[protocol],
+      upstream_model: `first:${first}`,
+      priority: 1,
+    });
+    if (second !== undefined)
+      await admin.createRoute({
+        ...route,
+        upstream_id: this.#upstreams.second[protocol],
+        upstream_model: `second:${second}`,
+        priority: 2,
+      });
+    await this.customer.client.subscribe({ model_id, tokens: 100_000 });
+    return name;
+  }
+}
+
+function createUpstream(
+  { admin }: Tollgate,
+  { name, url, protocol }: { name: string; url: string; protocol: 'openai' | 'anthropic' },
+): Promise<number> {
+  return admin.createUpstream({
+    name,
+    protocol,
+    base_url: `${url}/v1`,
+    api_key: 'key-of-the-operator',
+    connect_timeout_ms: LIMIT_MS,
+    first_token_timeout_ms: LIMIT_MS,
+    idle_timeout_ms: LIMIT_MS * 2,
+  });
+}
