@@ -1,11 +1,18 @@
 import { createAdminClient, type AdminClient } from '@tollgate/admin-client';
 import { UsageError } from './failure.ts';
+import type { OutputFormat } from './print.ts';
 import { readSession } from './session-file.ts';
 
 /** Options of every command. */
 export interface Shared {
   url?: string;
   json?: boolean;
+  output?: OutputFormat;
+}
+
+/** `--json` is short for `--output json`; people get tables. */
+export function outputOf({ json, output }: Shared): OutputFormat {
+  return output ?? (json ? 'json' : 'table');
 }
 
 /** The server to talk to: `--url`, TOLLGATE_URL, or the one signed in to. */

@@ -1,11 +1,13 @@
-import { Command, CommanderError } from 'commander';
+import { VERSION } from '@tollgate/contracts';
+import { Command, CommanderError, Option } from 'commander';
 import { addAuditCommand } from './commands/audit.ts';
-import { addCatalogueCommands } from './commands/catalogue.ts';
+import { addCompletionCommands } from './commands/completion.ts';
 import { addFleetCommands } from './commands/fleet.ts';
+import { addOperationCommands } from './commands/operations.ts';
 import { addReportCommands } from './commands/reports.ts';
 import { addSessionCommands } from './commands/session.ts';
-import { addUserCommands } from './commands/users.ts';
 import { describeFailure, EXIT } from './failure.ts';
+import { readOperations } from './operations.ts';
 
 const AFTER_HELP = `
 TOLLGATE_URL and TOLLGATE_TOKEN stand in for a login.
@@ -14,16 +16,18 @@ Exit status 0: done and well. 1: answered, but not all is well. 2: refused, not 
 const program = new Command('tollgate')
   .description('Administers a Tollgate installation')
   .option('--url <url>', 'origin of the server; TOLLGATE_URL or the last login by default')
-  .option('--json', 'print the answer as JSON')
+  .version(VERSION, '-V, --version')
+  .addOption(new Option('--output <format>', 'of answers').choices(['json', 'table', 'csv']))
+  .option('--json', 'same as --output json')
   .addHelpText('after', AFTER_HELP)
   .exitOverride();
 
 addSessionCommands(program);
-addUserCommands(program);
-addCatalogueCommands(program);
 addFleetCommands(program);
 addReportCommands(program);
 addAuditCommand(program);
+addOperationCommands(program, readOperations());
+addCompletionCommands(program);
 
 try {
   await program.parseAsync();

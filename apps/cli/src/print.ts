@@ -1,4 +1,5 @@
-type Cell = string | number | boolean | null | undefined;
+export type Cell = string | number | boolean | null | undefined;
+export type OutputFormat = 'json' | 'table' | 'csv';
 
 /** For people: columns as wide as their longest cell; numbers to the right. */
 export function table(header: readonly string[], rows: readonly (readonly Cell[])[]): string {
@@ -19,6 +20,17 @@ export function table(header: readonly string[], rows: readonly (readonly Cell[]
   return `${[line(header.map((text) => ({ text: text.toUpperCase(), isNumber: false }))), ...texts.map(line)].join('\n')}\n`;
 }
 
+/** RFC 4180. A text that a spreadsheet would run as a formula gets an apostrophe in front. */
+export function csv(header: readonly string[], rows: readonly (readonly Cell[])[]): string {
+  const cell = (value: Cell): string => {
+    if (typeof value === 'number') return String(value);
+    const text = String(value ?? '');
+    const inert = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
+    return /[",\r\n]/.test(inert) ? `"${inert.replaceAll('"', '""')}"` : inert;
+  };
+  return [header, ...rows].map((row) => `${row.map(cell).join(',')}\r\n`).join('');
+}
+
 /** Names come from users: what would move the cursor or colour the terminal is shown as `?`. */
 function printable(cell: Cell): string {
   return cell === null || cell === undefined ? '-' : String(cell).replaceAll(/\p{C}/gu, '?');
@@ -27,4 +39,39 @@ function printable(cell: Cell): string {
 /** One answer for both readers: JSON as the server sent it for scripts, `text` for people. */
 export function show(isJson: boolean, answer: unknown, text: () => string): void {
   process.stdout.write(isJson ? `${JSON.stringify(answer, null, 2)}\n` : text());
+}
+
+/** Any answer of the interface: a list as a table of its plain members, one object as lines of name and value. */
+export function render(answer: unknown, format: OutputFormat, columns?: readonly string[]): string {
+  if (answer === undefined || answer === '') return format === 'json' ? '' : 'Done.\n';
+  if (typeof answer === 'string') return answer;
+  if (format === 'json') return `${JSON.stringify(answer, null, 2)}\n`;
+  const rows = listOf(answer);
+  const write = format === 'csv' ? csv : table;
+  if (rows === undefined)
+    return write(
+      ['field', 'value'],
+      Object.entries(answer as object).map(([name, value]) => [name, plain(value)]),
+    );
+  const names = columns ?? columnsOf(rows);
+  return write(
+    names.map((name) => (format === 'csv' ? name : name.replaceAll('_', ' '))),
+    rows.map((row) => names.map((name) => plain(row[name]))),
+  );
+}
+
+function listOf(answer: unknown): Record<string, unknown>[] | undefined {
+  const list = Array.isArray(answer) ? answer : (answer as { data?: unknown }).data;
+  return Array.isArray(list) && list.every((row) => typeof row === 'object' && row !== null)
+    ? (list as Record<string, unknown>[])
+    : undefined;
+}
+
+function columnsOf(rows: readonly Record<string, unknown>[]): string[] {
+  return [...new Set(rows.flatMap((row) => Object.keys(row)))];
+}
+
+function plain(value: unknown): Cell {
+  if (typeof value === 'object' && value !== null) return JSON.stringify(value);
+  return value as Cell;
 }

@@ -70,3 +70,6 @@ function isProblem(body: unknown): body is Problem {
     Array.isArray(body.errors)
   );
 }
+
+/** Where the API document lies that this client is generated from (OpenAPI 3.1, JSON). */
+export const API_DOCUMENT = new URL('../openapi.json', import.meta.url);

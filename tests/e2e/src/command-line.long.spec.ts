@@ -130,18 +130,18 @@ describe('after a login', () => {
       { id: pendingId, username: 'petra' },
     ]);
     expect((await run(['users', 'list'])).stdout).toMatch(
-      /^ID +USERNAME +ROLE +STATUS +CREATED\n[^]*petra +user +pending/,
+      /^ *ID +USERNAME +ROLE +STATUS +CREATED AT\n[^]*petra +user +pending/,
     );
-    expect(await run(['users', 'approve', String(pendingId)])).toEqual({
+    expect(await run(['users', 'approve', String(pendingId)])).toMatchObject({
       status: 0,
-      stdout: `petra (${pendingId}) is active.\n`,
+      stdout: expect.stringMatching(/username +petra\n[^]*status +active/),
       stderr: '',
     });
     expect(await json('users', 'freeze', String(pendingId))).toMatchObject({
       id: pendingId,
       status: 'frozen',
     });
-    expect((await run(['users', 'unfreeze', String(pendingId)])).stdout).toContain('is active');
+    expect(await json('users', 'unfreeze', String(pendingId))).toMatchObject({ status: 'active' });
     expect(await run(['users', 'reject', String(pendingId)])).toMatchObject({
       status: 2,
       stdout: '',
@@ -184,7 +184,55 @@ describe('after a login', () => {
     });
   });
 
-  test('sync-all tells each node, and fails when one did not apply', async () => {
+  test('prints JSON, tables or CSV, and its version', async () => {
+    const listed = await run(['users', 'list', '--output', 'csv', '--search', 'petra']);
+    expect(listed.stdout).toMatch(/^id,[^\n]*username[^\n]*\r\n[^\n]*petra/);
+    expect((await run(['wallet', 'logs', '--output', 'csv'])).stdout).toMatch(/^[a-z_,]+\r?\n/);
+    expect((await run(['--version'])).stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
+    expect((await run(['completion', 'bash'])).stdout).toContain('complete -F _tollgate tollgate');
+    expect((await run(['__complete', '--', 'nodes', 'tog'])).stdout).toBe('toggle\n');
+  });
+
+  test('a body comes from options, from JSON, or from standard input', async () => {
+    const created = JSON.parse(
+      (
+        await run(['models', 'create', '--body', '-', '--display-name', 'Second', '--json'], {
+          stdin: '{"name": "second", "display_name": "First"}',
+        })
+      ).stdout,
+    );
+    expect(created).toMatchObject({ name: 'second', display_name: 'Second' });
+    expect(await run(['models', 'create', '--body', '[1]'])).toMatchObject({
+      status: 2,
+      stderr: expect.stringContaining('must be a JSON object'),
+    });
+  });
+
+  test('deletes only once it is confirmed', async () => {
+    const created = await json('models', 'create', 'short-lived');
+    const refused = await run(['models', 'remove', String(created.id)]);
+    expect(refused).toMatchObject({ status: 2, stderr: expect.stringContaining('--yes') });
+    expect(await json('models', 'get', String(created.id))).toMatchObject({ name: 'short-lived' });
+    expect(await run(['models', 'remove', String(created.id), '--yes'])).toMatchObject({
+      status: 0,
+    });
+    expect(await run(['models', 'get', String(created.id)])).toMatchObject({
+      status: 2,
+      stderr: expect.stringContaining('404'),
+    });
+  });
+
+  test('a repeat with one idempotency key pays in once', async () => {
+    const pay = ['wallet', 'admin-recharge', '--user', String(pendingId), '--amount', '2.50'];
+    const keyed = [...pay, '--note', 'test', '--idempotency-key', 'cli-recharge-1', '--json'];
+    await run(keyed);
+    await run(keyed);
+    expect(await json('wallet', 'get', '--user', String(pendingId))).toMatchObject({
+      balance: '2.5',
+    });
+  });
+
+  test('sync-all names each node, and fails when one did not apply', async () => {
     expect(await run(['sync-all'])).toMatchObject({
       status: 0,
       stdout: expect.stringMatching(/node-1 +applied/),

@@ -50,10 +50,12 @@ export function describeStandings(standings: ReadonlyMap<string, Standing>): str
         return [];
       case 'disabled':
         return [
-          `${name} is disabled. Enable it: POST /admin-api/proxy-nodes/{id}/toggle {"enabled": true}`,
+          `${name} is disabled. Enable it: npx tollgate nodes list, then npx tollgate nodes toggle ID --enabled true`,
         ];
       case 'stopped':
-        return [`${name} is stopped. Start it: POST /admin-api/proxy/start?node_id={id}`];
+        return [
+          `${name} is stopped. Start it: npx tollgate nodes list, then npx tollgate proxy start --node-id ID`,
+        ];
       case 'deleted':
         return [`${name} was deleted. Bring it back: npm stop, then npm start -- --restore-nodes`];
     }

@@ -1,6 +1,5 @@
 import { answerOf } from '@tollgate/admin-client';
 import { Option, type Command } from 'commander';
-import { paging, type Paged } from '../arguments.ts';
 import { connect, type Shared } from '../connection.ts';
 import { show, table } from '../print.ts';
 
@@ -10,9 +9,6 @@ interface StatsOptions extends Shared {
   to?: string;
   interval: 'hour' | 'day';
   by?: (typeof GROUPS)[number];
-}
-interface AlertOptions extends Paged {
-  status: 'open' | 'resolved' | 'all';
 }
 
 export function addReportCommands(program: Command): void {
@@ -25,11 +21,6 @@ export function addReportCommands(program: Command): void {
     .addOption(new Option('--by <group>').choices(GROUPS))
     .action(async (_options: unknown, command: Command) =>
       stats(command.optsWithGlobals<StatsOptions>()),
-    );
-  paging(program.command('alerts').description('what an operator should know'))
-    .addOption(new Option('--status <status>').choices(['open', 'resolved', 'all']).default('open'))
-    .action(async (_options: unknown, command: Command) =>
-      alerts(command.optsWithGlobals<AlertOptions>()),
     );
 }
 
@@ -70,25 +61,4 @@ async function stats(options: StatsOptions): Promise<void> {
     row.first_token_ms.p50,
   ]);
   show(options.json ?? false, answer, () => table(header, rows));
-}
-
-async function alerts(options: AlertOptions): Promise<void> {
-  const { status, page, pageSize, search } = options;
-  const answer = await answerOf(
-    connect(options).GET('/admin-api/admin/alerts', {
-      params: { query: { status, page, page_size: pageSize, ...(search && { q: search }) } },
-    }),
-  );
-  const rows = answer.data.map((alert) => [
-    alert.id,
-    alert.severity,
-    alert.rule,
-    alert.subject,
-    alert.status,
-    alert.raised_at,
-    alert.message,
-  ]);
-  show(options.json ?? false, answer, () =>
-    table(['id', 'severity', 'rule', 'subject', 'status', 'raised', 'message'], rows),
-  );
 }

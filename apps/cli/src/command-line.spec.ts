@@ -1,0 +1,96 @@
+import { describe, expect, test } from '@jest/globals';
+import { Command } from 'commander';
+import { parseValue } from './call-operation.ts';
+import { addOperationCommands } from './commands/operations.ts';
+import { addCompletionCommands, complete } from './commands/completion.ts';
+import { readOperations, type Field } from './operations.ts';
+import { csv } from './print.ts';
+
+const operations = readOperations();
+
+function program(): Command {
+  const root = new Command('tollgate').option('--url <url>').exitOverride();
+  addOperationCommands(root, operations);
+  addCompletionCommands(root);
+  return root;
+}
+
+test('every route of the interface has a command of its own', () => {
+  const words = operations.map(({ group, verb }) => `${group} ${verb}`);
+  expect(new Set(words).size).toBe(words.length);
+  expect(words).toEqual(
+    expect.arrayContaining(['users approve', 'keys create', 'nodes toggle', 'subscriptions renew']),
+  );
+  const root = program();
+  const missing = operations
+    .filter(({ group, verb, isEventStream }) => {
+      const command = root.commands.find((child) => child.name() === group);
+      return !isEventStream && !command?.commands.some((child) => child.name() === verb);
+    })
+    .map(({ group, verb }) => `${group} ${verb}`);
+  expect(missing).toEqual(['auth login', 'auth logout']);
+});
+
+test('what cannot be undone asks first', () => {
+  const asks = operations.filter(({ isDestructive }) => isDestructive);
+  expect(asks.map(({ group, verb }) => `${group} ${verb}`)).toEqual(
+    expect.arrayContaining(['users delete', 'subscriptions unsubscribe', 'snapshots rollback']),
+  );
+  expect(
+    operations.filter(({ method, isDestructive }) => method === 'DELETE' && !isDestructive),
+  ).toEqual([]);
+});
+
+describe('values', () => {
+  const field = (change: Partial<Field>): Field => ({
+    name: 'max_output_tokens',
+    place: 'body',
+    kind: 'integer',
+    choices: [],
+    isRequired: false,
+    isNullable: false,
+    ...change,
+  });
+
+  test('are sent in the type of the interface', () => {
+    expect(parseValue(field({}), '12')).toBe(12);
+    expect(parseValue(field({ kind: 'boolean' }), 'false')).toBe(false);
+    expect(parseValue(field({ kind: 'json' }), '{"a":[1]}')).toEqual({ a: [1] });
+    expect(parseValue(field({ isNullable: true }), 'null')).toBeNull();
+    expect(parseValue(field({ kind: 'string' }), '0012.50')).toBe('0012.50');
+  });
+
+  test('of another type are refused by the name of their option', () => {
+    expect(() => parseValue(field({}), '1.5')).toThrow(
+      '--max-output-tokens must be a whole number',
+    );
+    expect(() => parseValue(field({ kind: 'boolean' }), 'yes')).toThrow('must be true or false');
+    expect(() => parseValue(field({ kind: 'json' }), '{')).toThrow('is not JSON');
+  });
+});
+
+describe('completion', () => {
+  test('offers features, their verbs, and options', () => {
+    expect(complete(program(), ['us'])).toEqual(expect.arrayContaining(['users', 'usage']));
+    expect(complete(program(), ['users', 'fr'])).toEqual(['freeze']);
+    expect(complete(program(), ['routes', 'cre'])).toEqual(['create']);
+    expect(complete(program(), ['keys', 'create', '--rp'])).toEqual(['--rpm', '--rph', '--rpd']);
+  });
+
+  test('offers nothing hidden and nothing unknown', () => {
+    expect(complete(program(), ['__'])).toEqual([]);
+    expect(complete(program(), ['zzz', ''])).toEqual(complete(program(), ['']));
+  });
+});
+
+test('CSV quotes what needs it and disarms formulas', () => {
+  expect(
+    csv(
+      ['name', 'n'],
+      [
+        ['=cmd|x', 1],
+        ['a "b", c', -2],
+      ],
+    ),
+  ).toBe('name,n\r\n\'=cmd|x,1\r\n"a ""b"", c",-2\r\n');
+});

@@ -1,0 +1,61 @@
+import { Argument, type Command } from 'commander';
+
+/** Each shell asks the command itself, so that completion never falls behind. */
+const SCRIPTS = {
+  bash: `_tollgate() {
+  local IFS=$'\\n'
+  COMPREPLY=($(tollgate __complete -- "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null))
+}
+complete -F _tollgate tollgate
+`,
+  zsh: `#compdef tollgate
+_tollgate() {
+  local -a found
+  found=("\${(@f)$(tollgate __complete -- "\${(@)words[2,CURRENT]}" 2>/dev/null)}")
+  compadd -a found
+}
+compdef _tollgate tollgate
+`,
+  fish: `complete -c tollgate -f -a '(tollgate __complete -- (commandline -opc)[2..-1] (commandline -ct) 2>/dev/null)'
+`,
+} as const;
+
+export function addCompletionCommands(program: Command): void {
+  program
+    .command('completion')
+    .description('print the completion script of a shell: source <(tollgate completion bash)')
+    .addArgument(new Argument('<shell>').choices(Object.keys(SCRIPTS)))
+    .action((shell: keyof typeof SCRIPTS) => void process.stdout.write(SCRIPTS[shell]));
+  program
+    .command('__complete', { hidden: true })
+    .argument('[words...]')
+    .helpOption(false)
+    .action((words: string[]) => {
+      process.stdout.write(
+        complete(program, words)
+          .map((word) => `${word}\n`)
+          .join(''),
+      );
+    });
+}
+
+/** Words that may stand where the last of `words` stands, which may be empty. */
+export function complete(program: Command, words: readonly string[]): string[] {
+  const typed = words.at(-1) ?? '';
+  let command = program;
+  for (const word of words.slice(0, -1)) {
+    const next = command.commands.find(
+      (child) => child.name() === word || child.aliases().includes(word),
+    );
+    if (next) command = next;
+  }
+  const visible = command
+    .createHelp()
+    .visibleCommands(command)
+    .map((child) => child.name());
+  const options = [...command.options, ...program.options]
+    .filter((option) => !option.hidden)
+    .map((option) => option.long ?? '');
+  const candidates = typed.startsWith('-') ? options : visible;
+  return candidates.filter((candidate) => candidate.startsWith(typed) && candidate !== 'help');
+}

@@ -1,0 +1,215 @@
+import { Option, type Command } from 'commander';
+import { z } from 'zod';
+import { callOperation } from '../call-operation.ts';
+import { confirm } from '../confirm.ts';
+import { connect, outputOf, type Shared } from '../connection.ts';
+import { EXIT, UsageError } from '../failure.ts';
+import { kebab, type Field, type Operation } from '../operations.ts';
+import { render } from '../print.ts';
+
+/** Shorter names for what is typed often; the interface's own name works as well. */
+const SHORT: Readonly<Record<string, string>> = {
+  q: 'search',
+  user_id: 'user',
+  model_id: 'model',
+  allowed_models: 'models',
+  expires_at: 'expires',
+};
+/** A body's required member that reads best without its name: `keys create ci`. */
+const POSITIONAL = new Set(['name', 'username']);
+const ALIASES: Readonly<Record<string, string>> = {
+  nodes: 'proxy-nodes',
+  tokens: 'access-tokens',
+  routing: 'routes',
+};
+/** Columns a person looks for first; JSON and CSV have all. */
+const COLUMNS: Readonly<Record<string, readonly string[]>> = {
+  'users list': ['id', 'username', 'role', 'status', 'created_at'],
+  'models list': ['id', 'name', 'kind', 'is_on_shelf', 'owned_by', 'max_output_tokens'],
+  'keys list': [
+    'id',
+    'user_id',
+    'name',
+    'key_prefix',
+    'status',
+    'allowed_models',
+    'rpm',
+    'rph',
+    'rpd',
+  ],
+  'upstreams list': ['id', 'name', 'protocol', 'base_url', 'enabled'],
+  'routing list': [
+    'id',
+    'model_id',
+    'upstream_id',
+    'upstream_model',
+    'priority',
+    'weight',
+    'enabled',
+  ],
+  'nodes list': ['id', 'name', 'state', 'version', 'last_seen_at'],
+  'alerts list': ['id', 'severity', 'rule', 'subject', 'status', 'raised_at', 'message'],
+  'usage list': ['rid', 'at', 'model', 'outcome', 'input_tokens', 'output_tokens', 'charge'],
+  'wallet logs': ['id', 'at', 'kind', 'amount', 'balance', 'note'],
+  'activity list': ['id', 'at', 'actor', 'action', 'target_kind', 'target_id'],
+  'snapshots list': ['version', 'created_at', 'reason', 'checksum'],
+};
+/** Answered, but not all is well: status 1. */
+const IS_WELL: Readonly<Record<string, (answer: unknown) => boolean>> = {
+  'nodes sync-all': isSynced,
+  'nodes sync': isSynced,
+  'proxy config-check': (answer) => z.object({ ok: z.boolean() }).parse(answer).ok,
+};
+/** `tollgate login` and `logout` do these, and keep the token. */
+const ELSEWHERE = new Set(['auth login', 'auth logout']);
+/** Answers whose one secret is shown once: it alone goes to standard output, so that it can be piped. */
+const SECRET_MEMBERS = ['key', 'token', 'credential', 'one_time_password'];
+
+/** Adds every route of the interface as `tollgate <feature> <verb>`. */
+export function addOperationCommands(program: Command, operations: readonly Operation[]): void {
+  const groups = new Map<string, Command>();
+  for (const operation of operations) {
+    const words = `${operation.group} ${operation.verb}`;
+    if (operation.isEventStream || ELSEWHERE.has(words)) continue;
+    const group = groups.get(operation.group) ?? addGroup(program, operation.group);
+    groups.set(operation.group, group);
+    addCommand(group, operation);
+  }
+}
+
+function addGroup(program: Command, name: string): Command {
+  const group = program.command(name).description(`everything about ${name}`);
+  return ALIASES[name] === undefined ? group : group.alias(ALIASES[name]);
+}
+
+function addCommand(group: Command, operation: Operation): void {
+  // `tollgate users` lists them.
+  const command = group
+    .command(operation.verb, { isDefault: operation.verb === 'list' })
+    .description(operation.summary);
+  for (const name of operation.pathNames) command.argument(`<${name}>`, 'of what it is about');
+  const positional = positionalOf(operation);
+  if (positional) command.argument(`[${positional.name}]`, `same as --${kebab(positional.name)}`);
+  for (const field of operation.fields) addField(command, field);
+  if (operation.fields.some(({ place }) => place === 'body'))
+    command.option('--body <json>', 'the whole body: JSON, @file, or - for standard input');
+  if (operation.takesIdempotencyKey)
+    command.option('--idempotency-key <key>', 'repeats with this key act once; random by default');
+  if (operation.isDestructive) command.option('--yes', 'do not ask');
+  command.action(async (...passed: unknown[]) => run(operation, passed.slice(0, -2), command));
+}
+
+function positionalOf({ method, fields }: Operation): Field | undefined {
+  return method === 'POST'
+    ? fields.find(({ name, isRequired }) => isRequired && POSITIONAL.has(name))
+    : undefined;
+}
+
+function addField(command: Command, field: Field): void {
+  const isFlag = field.place === 'query' && field.choices.join() === 'true,false';
+  const value = isFlag ? '' : ` <${placeholderOf(field)}>`;
+  const text = [
+    field.isRequired ? 'required' : '',
+    field.isNullable ? 'null clears it' : '',
+    isFlag || field.choices.length === 0 ? '' : `one of ${field.choices.join(', ')}`,
+  ];
+  command.addOption(
+    new Option(`--${kebab(field.name)}${value}`, text.filter((part) => part !== '').join('; ')),
+  );
+  const short = SHORT[field.name];
+  if (short !== undefined) command.addOption(new Option(`--${short}${value}`).hideHelp());
+}
+
+function placeholderOf({ kind, choices }: Field): string {
+  if (choices.length > 0) return 'choice';
+  return {
+    integer: 'number',
+    number: 'number',
+    boolean: 'true|false',
+    string: 'text',
+    json: 'json',
+  }[kind];
+}
+
+interface OperationOptions extends Shared {
+  body?: string;
+  idempotencyKey?: string;
+  yes?: boolean;
+}
+
+async function run(operation: Operation, passed: unknown[], command: Command): Promise<void> {
+  const options = command.optsWithGlobals<OperationOptions & Record<string, unknown>>();
+  const words = passed.map((word) => (typeof word === 'string' ? word : undefined));
+  const path = Object.fromEntries(
+    operation.pathNames.map((name, index) => [name, pathValue(name, words[index] ?? '')]),
+  );
+  const positional = positionalOf(operation);
+  const fields = Object.fromEntries(
+    operation.fields.map((field) => [field.name, typedValue(field, options)]),
+  );
+  const first = words[operation.pathNames.length];
+  if (positional && first !== undefined) fields[positional.name] = first;
+  const format = outputOf(options);
+  if (operation.isDestructive) await confirm(questionOf(operation, path), options.yes ?? false);
+  const answer = await callOperation(connect(options), operation, {
+    path,
+    fields,
+    body: options.body,
+    idempotencyKey: options.idempotencyKey,
+    format: format === 'csv' && operation.hasCsv ? 'csv' : undefined,
+  });
+  print(operation, answer, format);
+  const isWell = IS_WELL[`${operation.group} ${operation.verb}`];
+  if (isWell && !isWell(answer)) process.exitCode = EXIT.notWell;
+}
+
+function isSynced(answer: unknown): boolean {
+  const { nodes } = z.object({ nodes: z.array(z.object({ outcome: z.string() })) }).parse(answer);
+  return nodes.every(({ outcome }) => outcome === 'applied');
+}
+
+function questionOf({ group, verb }: Operation, path: Readonly<Record<string, string>>): string {
+  return `${[group, verb, ...Object.values(path)].join(' ')}: this cannot be undone. Go on?`;
+}
+
+/** Ids go into the address; nothing else is accepted there. */
+function pathValue(name: string, word: string): string {
+  if (name === 'id' && !/^\d{1,15}$/.test(word))
+    throw new UsageError(`<${name}> must be a whole number.`);
+  if (!/^[\w.:@-]{1,200}$/.test(word))
+    throw new UsageError(`<${name}> has characters that no id has.`);
+  return word;
+}
+
+function typedValue(
+  { name }: Field,
+  options: Readonly<Record<string, unknown>>,
+): string | boolean | undefined {
+  const found = [name, SHORT[name]]
+    .filter((candidate) => candidate !== undefined)
+    .map((candidate) => options[camel(candidate)])
+    .find((value) => value !== undefined);
+  return typeof found === 'string' || typeof found === 'boolean' ? found : undefined;
+}
+
+function camel(name: string): string {
+  return name.replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
+}
+
+function print(
+  { group, verb }: Operation,
+  answer: unknown,
+  format: 'json' | 'table' | 'csv',
+): void {
+  if (format === 'table' && typeof answer === 'object' && answer !== null) {
+    const secret = SECRET_MEMBERS.map((name) => (answer as Record<string, unknown>)[name]).find(
+      (value) => typeof value === 'string',
+    );
+    if (typeof secret === 'string') {
+      process.stderr.write('Shown once; it cannot be read again.\n');
+      return void process.stdout.write(`${secret}\n`);
+    }
+  }
+  const columns = format === 'table' ? COLUMNS[`${group} ${verb}`] : undefined;
+  process.stdout.write(render(answer, format, columns));
+}
