@@ -89,6 +89,11 @@ export const usageFinalSchema = z.strictObject({
   reasoning_tokens: tokens,
   /** Total charge of the request in charged tokens; the worker recomputes it from the counts and the price version. */
   charge: tokens,
+  /** SHA-256 hex of the API key that the node was shown: a live record that only Redis knows gives itself away. Not kept. */
+  key_hash: z
+    .string()
+    .regex(/^[0-9a-f]{64}$/)
+    .optional(),
   basis: z.enum(['reported', 'estimated']),
   /** Unix ms. */
   started_at: unixMs,

@@ -1,7 +1,7 @@
 import type { EpochCache } from './epochs.ts';
 import type { FunctionLibrary, RedisConnection } from './function-library.ts';
 import { identifier, keys, natural, shardOf } from './keys.ts';
-import { ReplyReader } from './reply-reader.ts';
+import { lastGeneratedId, ReplyReader } from './reply-reader.ts';
 
 /** The copies in Redis of keys, accounts and subscriptions that every admission reads. Written by the control plane from its rows. */
 export interface LiveKey {
@@ -116,6 +116,14 @@ export class LiveRecords {
       ],
     ];
     return this.#put(shard, 'put_key', [keys.key(shard, record.keyHash)], args);
+  }
+
+  /** Removes a record that was altered in Redis, the key's or else the account's, to be written anew from its row at once. */
+  async discard(accountId: number, keyHash?: string): Promise<void> {
+    const shard = shardOf(accountId, this.#shards);
+    const record =
+      keyHash === undefined ? keys.account(shard, accountId) : keys.key(shard, keyHash);
+    await this.#redis.del(record);
   }
 
   putAccount(record: LiveAccount): Promise<PutReply> {
@@ -276,14 +284,6 @@ function toBooks(
     running: reader.integer(),
     creditSeq: reader.integer(),
   };
-}
-
-/** XINFO answers names and values in turn. */
-function lastGeneratedId(info: unknown): string {
-  const at = Array.isArray(info) ? info.indexOf('last-generated-id') : -1;
-  const id: unknown = Array.isArray(info) && at >= 0 ? info[at + 1] : undefined;
-  if (typeof id !== 'string') throw new Error('XINFO STREAM named no last id');
-  return id;
 }
 
 const PUT_REPLIES = {

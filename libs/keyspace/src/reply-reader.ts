@@ -56,3 +56,11 @@ export class UnexpectedReply extends Error {
     super(`unexpected reply from Redis: ${JSON.stringify(reply).slice(0, 300)}`);
   }
 }
+
+/** XINFO answers names and values in turn. */
+export function lastGeneratedId(info: unknown): string {
+  const at = Array.isArray(info) ? info.indexOf('last-generated-id') : -1;
+  const id: unknown = Array.isArray(info) && at >= 0 ? info[at + 1] : undefined;
+  if (typeof id !== 'string') throw new Error('XINFO STREAM named no last id');
+  return id;
+}

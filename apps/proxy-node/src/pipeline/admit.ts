@@ -41,6 +41,7 @@ export interface AdmissionLimits {
 export interface Admitted {
   readonly accountId: number;
   readonly keyId: number;
+  readonly keyHash: string;
   readonly subscriptionId: number;
   readonly price: PriceVersion;
   readonly plan: HoldPlan;
@@ -285,6 +286,7 @@ export class Admitter {
     return {
       accountId: key.accountId,
       keyId,
+      keyHash: key.hash,
       subscriptionId,
       price,
       plan,

@@ -47,6 +47,7 @@ export function settle({
     output_tokens: usage.output,
     reasoning_tokens: usage.reasoning,
     charge: chargeOf(usage, admitted.price),
+    key_hash: admitted.keyHash,
     basis,
     started_at: startedAtMs,
     first_token_ms: metered.firstTokenMs,

@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { BookedWithdrawals } from './booked-withdrawals.ts';
 import { LiveBalances } from './live-balances.ts';
+import { LiveRecordAudit } from './live-record-audit.ts';
 import { LiveRecordWriter } from './live-record-writer.ts';
 import { LiveRows } from './live-rows.ts';
 import { LiveStatePump } from './live-state-pump.ts';
@@ -11,12 +12,13 @@ import { LiveStateService } from './live-state.service.ts';
   providers: [
     BookedWithdrawals,
     LiveRows,
+    LiveRecordAudit,
     LiveRecordWriter,
     LiveStatePump,
     LiveStateService,
     LiveBalances,
     LostTail,
   ],
-  exports: [LiveRecordWriter, LiveStateService, LiveStatePump, LiveBalances],
+  exports: [LiveRecordAudit, LiveRecordWriter, LiveStateService, LiveStatePump, LiveBalances],
 })
 export class LiveStateModule {}

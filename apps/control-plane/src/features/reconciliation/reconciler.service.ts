@@ -28,6 +28,7 @@ const POLL_MS = 200;
 /** Any number; the same in every replica. */
 const RECONCILER_LOCK = 7_001_020;
 
+const positionRow = z.object({ id: z.number(), position: z.coerce.number() });
 const refRow = z
   .object({ id: z.number(), user_id: z.number(), model_id: z.number() })
   .transform((row) => ({ id: row.id, accountId: row.user_id, modelId: row.model_id }));
@@ -73,15 +74,47 @@ export class Reconciler implements OnApplicationBootstrap, OnApplicationShutdown
 
   /** One round over all subscriptions, unless another replica is at it. Answers how many were repaired. */
   async runAlone({ pauseMs = PAUSE_MS } = {}): Promise<number> {
+    return (await this.alone(() => this.round(pauseMs))) ?? 0;
+  }
+
+  /** Repairs those of these subscriptions whose balance in Redis is above the books. Null while another replica is at it. */
+  takeDown(
+    used: readonly (SubscriptionRef & { id: number })[],
+    { pauseMs }: { pauseMs: number },
+  ): Promise<number | null> {
+    return this.alone(async () => {
+      const suspects = await this.aboveBooks(used);
+      return this.reconcile(suspects, pauseMs, (tokens) => tokens < 0);
+    });
+  }
+
+  /** The cheap look: usage debits Redis first, so its balance is the lower one unless a credit was applied just now. The books are read first. */
+  private async aboveBooks(
+    used: readonly (SubscriptionRef & { id: number })[],
+  ): Promise<(SubscriptionRef & { id: number })[]> {
+    const rows: unknown[] = await this.dataSource.query(
+      "SELECT id, balance - overdraft AS position FROM subscriptions WHERE id = ANY($1) AND status <> 'closing'",
+      [used.map(({ id }) => id)],
+    );
+    const positions = new Map(
+      rows.map((row) => positionRow.parse(row)).map(({ id, position }) => [id, position]),
+    );
+    const live = await this.records.getBooks(used);
+    return used.filter(
+      ({ id }, index) => (live[index]?.balance ?? -Infinity) > (positions.get(id) ?? Infinity),
+    );
+  }
+
+  private async alone<T>(work: () => Promise<T>): Promise<T | null> {
     const runner = this.dataSource.createQueryRunner();
     try {
       const [row]: { got: boolean }[] = await runner.query(
         'SELECT pg_try_advisory_lock($1) AS got',
         [RECONCILER_LOCK],
       );
-      if (!row?.got) return 0;
+      if (!row?.got) return null;
       try {
-        return await this.round(pauseMs);
+        return await work();
       } finally {
         await runner.query('SELECT pg_advisory_unlock($1)', [RECONCILER_LOCK]);
       }
@@ -110,6 +143,7 @@ export class Reconciler implements OnApplicationBootstrap, OnApplicationShutdown
   private async reconcile(
     page: readonly (SubscriptionRef & { id: number })[],
     pauseMs: number,
+    isRepaired: (tokens: number) => boolean = () => true,
   ): Promise<number> {
     const first = await this.read(page);
     for (const { id } of page) if (!first.has(id)) await this.noteClean(id);
@@ -118,7 +152,7 @@ export class Reconciler implements OnApplicationBootstrap, OnApplicationShutdown
     const second = await this.read(page.filter(({ id }) => first.has(id)));
     let repairs = 0;
     for (const [id, tokens] of second) {
-      if (first.get(id) !== tokens) continue;
+      if (first.get(id) !== tokens || !isRepaired(tokens)) continue;
       await this.repair(id, tokens);
       repairs += 1;
     }

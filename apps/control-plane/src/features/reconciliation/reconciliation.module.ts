@@ -4,10 +4,11 @@ import { LiveStateModule } from '../live-state/live-state.module.ts';
 import { SubscriptionsModule } from '../subscriptions/subscriptions.module.ts';
 import { ClosedBalances } from './closed-balances.ts';
 import { Reconciler } from './reconciler.service.ts';
+import { UseGuard } from './use-guard.ts';
 
 @Module({
   imports: [AlertsModule, LiveStateModule, SubscriptionsModule],
-  providers: [Reconciler, ClosedBalances],
-  exports: [Reconciler],
+  providers: [Reconciler, UseGuard, ClosedBalances],
+  exports: [Reconciler, UseGuard],
 })
 export class ReconciliationModule {}

@@ -4,6 +4,7 @@ import { EpochsModule } from '../epochs/epochs.module.ts';
 import { LiveStateModule } from '../live-state/live-state.module.ts';
 import { ModelsModule } from '../models/models.module.ts';
 import { ProxyNodesModule } from '../proxy-nodes/proxy-nodes.module.ts';
+import { ReconciliationModule } from '../reconciliation/reconciliation.module.ts';
 import { SubscriptionsModule } from '../subscriptions/subscriptions.module.ts';
 import { WalletModule } from '../wallet/wallet.module.ts';
 import { UsageController } from './api/usage.controller.ts';
@@ -28,6 +29,7 @@ import { JournalService } from './journal/journal.service.ts';
     ModelsModule,
     EpochsModule,
     ProxyNodesModule,
+    ReconciliationModule,
   ],
   controllers: [UsageController, JournalController],
   providers: [

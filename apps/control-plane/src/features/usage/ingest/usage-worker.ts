@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { QueueWorkers } from '../../../platform/queues/queue-workers.ts';
 import { LiveRecordWriter, type Withdrawn } from '../../live-state/live-record-writer.ts';
 import { FinalProofs } from '../../proxy-nodes/final-proofs.ts';
+import { UseGuard } from '../../reconciliation/use-guard.ts';
 import { AutoRechargeService } from '../../subscriptions/auto-recharge.service.ts';
 import { acknowledgementsOf } from './acknowledgements-of.ts';
 import { UsageIngest } from './usage-ingest.service.ts';
@@ -54,6 +55,7 @@ export class UsageWorker implements OnModuleInit {
   constructor(
     private readonly queues: QueueWorkers,
     private readonly proofs: FinalProofs,
+    private readonly guard: UseGuard,
     private readonly usage: UsageIngest,
     private readonly acknowledgements: Acknowledgements,
     private readonly autoRecharge: AutoRechargeService,
@@ -81,6 +83,9 @@ export class UsageWorker implements OnModuleInit {
     const booked = await this.usage.ingest(believed, { fromJournal: false }, forged);
     // Never a forged one: its node would forget the final whose number it took.
     await this.acknowledge(finals);
+    this.guard.used(
+      booked.flatMap(({ event: { payload } }) => (payload.kind === 'usage' ? [payload] : [])),
+    );
     this.autoRecharge.consider(new Set(booked.map((read) => read.event.payload.subscription_id)));
   }
 

@@ -1,0 +1,120 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { shardOf, type RedisConnection } from '@tollgate/keyspace';
+import { REDIS } from '../../platform/redis/redis.module.ts';
+import {
+  booksOf,
+  usageEvent,
+  type EventParts,
+  type TestAccount,
+} from '../../testing/books-under-test.ts';
+import { startControlPlane, type ControlPlane } from '../../testing/control-plane-under-test.ts';
+import { keysOf } from '../../testing/drift-under-test.ts';
+import { eventually } from '../../testing/eventually.ts';
+import { UsageWorker } from '../usage/ingest/usage-worker.ts';
+
+/** From the first use on; a few seconds on a quiet machine. */
+const WITHIN_MS = 15_000;
+const BOUGHT = 10_000;
+
+let plane: ControlPlane;
+let books: ReturnType<typeof booksOf>;
+let redis: RedisConnection;
+let account: TestAccount;
+let parts: EventParts;
+let apiKey: { id: number; hash: string };
+
+beforeAll(async () => {
+  plane = await startControlPlane();
+  books = booksOf(plane);
+  redis = plane.app.get(REDIS);
+  await books.initialiseShards();
+  account = await books.account('1000');
+  const model = await books.model('1');
+  await plane.call('POST', '/models/subscribe', {
+    token: account.token,
+    body: { model_id: model.id, tokens: BOUGHT },
+  });
+  const subscriptionId = (await books.subscription(account, model)).id;
+  const created = await plane.call('POST', '/keys', {
+    token: account.token,
+    body: { name: 'used' },
+  });
+  const [row] = await books.query('SELECT id, key_hash AS hash FROM api_keys WHERE id = $1', [
+    created.body.id,
+  ]);
+  apiKey = row;
+  parts = { account, model, subscriptionId, keyId: apiKey.id };
+}, 60_000);
+afterAll(() => plane?.stop());
+
+const tag = (): string => `{${shardOf(account.id, Number(plane.environment['SHARDS']))}}`;
+const keyRecord = (hash = apiKey.hash): string => `${tag()}:key:${hash}`;
+const alerts = (rule: string, subject: string): Promise<{ severity: string }[]> =>
+  books.query('SELECT severity FROM alerts WHERE rule = $1 AND subject = $2', [rule, subject]);
+
+/** A request as Redis and the books see it: debited there, booked here. */
+async function use(tokens: number, keyHash: string = apiKey.hash): Promise<void> {
+  await redis.hincrby(keysOf(plane, account.id, parts.model.id), 'bal', -tokens);
+  await plane.app
+    .get(UsageWorker, { strict: false })
+    .process([usageEvent(tokens, { ...parts, final: { key_hash: keyHash } })]);
+}
+const liveBalance = async (): Promise<number | undefined> =>
+  (await books.live(account, parts.model))?.balance;
+
+test('S54: tokens minted by HINCRBY are gone seconds after their first use, with a critical alert', async () => {
+  await redis.hincrby(keysOf(plane, account.id, parts.model.id), 'bal', 50_000_000);
+  await use(10);
+  await eventually(async () => expect(await liveBalance()).toBe(BOUGHT - 10), WITHIN_MS);
+  expect(await alerts('drift', `subscription:${parts.subscriptionId}`)).toEqual([
+    { severity: 'critical' },
+  ]);
+  await use(10);
+  await eventually(async () => expect(await liveBalance()).toBe(BOUGHT - 20), WITHIN_MS);
+  expect(await books.violations()).toEqual({});
+}, 60_000);
+
+test.each([
+  { what: 'enabled again', change: { st: 'enabled' } },
+  {
+    what: 'given a revision that no later write could replace',
+    change: { st: 'enabled', rev: '900000000000' },
+  },
+  { what: 'freed of its limits', change: { rpm: '0', models: '*', ips: '' } },
+  { what: 'moved to another account', change: { acct: '999' } },
+])(
+  'S54: a key record that was $what in Redis is written anew once it is used',
+  async ({ change }) => {
+    await plane.call('PUT', `/keys/${apiKey.id}`, {
+      token: account.token,
+      body: { rpm: 7, allowed_models: parts.model.name },
+    });
+    await plane.call('POST', `/keys/${apiKey.id}/disable`, { token: account.token });
+    const before = await redis.hgetall(keyRecord());
+    await redis.hset(keyRecord(), change);
+    await use(1);
+    await eventually(
+      async () => expect(await redis.hgetall(keyRecord())).toEqual(before),
+      WITHIN_MS,
+    );
+    expect(await alerts('redis_tampered', 'records')).toEqual([{ severity: 'critical' }]);
+  },
+  60_000,
+);
+
+test('S54: a key that only Redis knows is removed once it is used', async () => {
+  const planted = 'f'.repeat(64);
+  await redis.hset(keyRecord(planted), await redis.hgetall(keyRecord()));
+  await use(1, planted);
+  await eventually(async () => expect(await redis.exists(keyRecord(planted))).toBe(0), WITHIN_MS);
+  expect(await redis.exists(keyRecord())).toBe(1);
+}, 60_000);
+
+test('S54: a frozen account that was thawed in Redis is frozen again once it is used', async () => {
+  await books.asAdmin('POST', `/users/${account.id}/freeze`);
+  const record = `${tag()}:acct:${account.id}`;
+  await eventually(async () => expect(await redis.hget(record, 'st')).toBe('frozen'));
+  await redis.hset(record, 'st', 'active');
+  await use(1);
+  await eventually(async () => expect(await redis.hget(record, 'st')).toBe('frozen'), WITHIN_MS);
+}, 60_000);

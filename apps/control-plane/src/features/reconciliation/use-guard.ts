@@ -1,0 +1,117 @@
+import {
+  Inject,
+  Injectable,
+  Logger,
+  type OnApplicationBootstrap,
+  type OnApplicationShutdown,
+} from '@nestjs/common';
+import type { UsageFinal } from '@tollgate/contracts';
+import { onRedisReturn, type RedisConnection, type SubscriptionRef } from '@tollgate/keyspace';
+import { DataSource } from 'typeorm';
+import { BackgroundLoop } from '../../platform/background/background-loop.ts';
+import { REDIS } from '../../platform/redis/redis.module.ts';
+import { AlertsService } from '../alerts/alerts.service.ts';
+import { LiveRecordAudit, type KeyUse } from '../live-state/live-record-audit.ts';
+import { Reconciler } from './reconciler.service.ts';
+
+/** Used subscriptions and keys are gathered for this long and looked at together. */
+const GATHER_MS = 1_000;
+const RETRY_MS = 1_000;
+/** Looked at in one turn; more wait for the next. Beyond what waits here, the reconciliation of every five minutes is left. */
+const TURN_MAX = 200;
+const WAITING_MAX = 50_000;
+/** Between the two readings that must agree. */
+const PAUSE_MS = 1_000;
+/** A Redis that returns may have lost its tail, which nodes repeat from their journals: until they have, balances are too high for an honest reason. */
+const REPEATING_MS = 30_000;
+/** The alert of altered records closes after this long without one. */
+const ALERTED_MS = 3_600_000;
+const EVERY_MS = 60_000;
+const FORGERY = { rule: 'redis_tampered', subject: 'records' } as const;
+
+type Used = SubscriptionRef & { id: number };
+
+/**
+ * Compares with the books what was just used: a balance in Redis above what they justify is taken down within seconds (alert `drift`), a live record
+ * of a key or account that is not its row is written anew (alert `redis_tampered`). Whoever can write Redis gains seconds of use, and is seen.
+ */
+@Injectable()
+export class UseGuard implements OnApplicationBootstrap, OnApplicationShutdown {
+  private readonly logger = new Logger('use-guard');
+  private readonly subscriptions = new Map<number, Used>();
+  private readonly keys = new Map<string, KeyUse>();
+  private quietUntilMs = 0;
+  /** An earlier process may have raised the alert just before its end. */
+  private forgedAtMs: number | null = performance.now();
+  private stopWatching = (): void => undefined;
+  private readonly loop = new BackgroundLoop({
+    everyMs: EVERY_MS,
+    retryMs: RETRY_MS,
+    work: () => this.turn(),
+    onFailing: (error) =>
+      this.logger.warn(error, 'what was used cannot be compared with the books'),
+  });
+
+  constructor(
+    private readonly dataSource: DataSource,
+    private readonly reconciler: Reconciler,
+    private readonly audit: LiveRecordAudit,
+    private readonly alerts: AlertsService,
+    @Inject(REDIS) private readonly redis: RedisConnection,
+  ) {}
+
+  onApplicationBootstrap(): void {
+    this.stopWatching = onRedisReturn(this.redis, (awayMs) => {
+      // The first connection of a process follows no outage that it has seen; the regular reconciliation waits as well.
+      if (awayMs !== undefined) this.quietUntilMs = performance.now() + REPEATING_MS;
+    });
+    this.loop.start();
+  }
+
+  onApplicationShutdown(): Promise<void> {
+    this.stopWatching();
+    return this.loop.stop();
+  }
+
+  /** These finals were booked now. Returns at once. */
+  used(finals: readonly UsageFinal[]): void {
+    for (const { account_id: accountId, model_id: modelId, ...final } of finals) {
+      if (this.subscriptions.size >= WAITING_MAX || this.keys.size >= WAITING_MAX) break;
+      const { subscription_id: id, key_id: keyId, key_hash: keyHash } = final;
+      this.subscriptions.set(id, { id, accountId, modelId });
+      this.keys.set(`${accountId}:${keyId}:${keyHash}`, { accountId, keyId, keyHash });
+    }
+    if (finals.length > 0) this.loop.wakeWithin(GATHER_MS);
+  }
+
+  private async turn(): Promise<void> {
+    await this.checkKeys();
+    await this.checkBalances();
+    if (this.subscriptions.size > 0 || this.keys.size > 0) this.loop.wakeWithin(GATHER_MS);
+  }
+
+  private async checkKeys(): Promise<void> {
+    const uses = [...this.keys].slice(0, TURN_MAX);
+    if (uses.length === 0) return;
+    const found = await this.audit.check(uses.map(([, use]) => use));
+    for (const [key] of uses) this.keys.delete(key);
+    const { manager } = this.dataSource;
+    if (found.length > 0) {
+      this.forgedAtMs = performance.now();
+      const message = `What stood in Redis did not come from the books: ${found.slice(0, 10).join('; ')}; it is written anew`;
+      this.logger.error(message);
+      await this.alerts.raise(manager, { ...FORGERY, message, detail: { records: found } });
+    } else if (this.forgedAtMs !== null && performance.now() - this.forgedAtMs > ALERTED_MS) {
+      this.forgedAtMs = null;
+      await this.alerts.resolve(manager, FORGERY);
+    }
+  }
+
+  private async checkBalances(): Promise<void> {
+    const used = [...this.subscriptions.values()].slice(0, TURN_MAX);
+    if (used.length === 0 || performance.now() < this.quietUntilMs) return;
+    const repairs = await this.reconciler.takeDown(used, { pauseMs: PAUSE_MS });
+    if (repairs === null) return;
+    for (const { id } of used) this.subscriptions.delete(id);
+  }
+}
