@@ -38,7 +38,6 @@ export interface Client {
   triesWithoutQuota: number;
 }
 
-// guide: tool
 export const WEATHER = {
   name: 'get_weather',
   description: 'Weather in a city',
@@ -51,4 +50,3 @@ export const WEATHER_SCHEMA = {
   required: ['city'],
   additionalProperties: false,
 };
-// guide: end

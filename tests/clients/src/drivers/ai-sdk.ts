@@ -11,42 +11,31 @@ const TRIES_AGAINST_429 = 3;
 export const aiOpenaiResponses = client(
   'ai + openai (responses)',
   { protocol: 'openai', triesWithoutQuota: TRIES_AGAINST_429 },
-  ({ origin, apiKey, model }) =>
-    // guide: ai-openai-responses
-    createOpenAI({ baseURL: `${origin}/v1`, apiKey })(model),
-  // guide: end
+  ({ origin, apiKey, model }) => createOpenAI({ baseURL: `${origin}/v1`, apiKey })(model),
 );
 
 export const aiOpenaiChat = client(
   'ai + openai (chat)',
   { protocol: 'openai', triesWithoutQuota: TRIES_AGAINST_429 },
-  ({ origin, apiKey, model }) =>
-    // guide: ai-openai-chat
-    createOpenAI({ baseURL: `${origin}/v1`, apiKey }).chat(model),
-  // guide: end
+  ({ origin, apiKey, model }) => createOpenAI({ baseURL: `${origin}/v1`, apiKey }).chat(model),
 );
 
 export const aiOpenaiCompatible = client(
   'ai + openai-compatible',
   { protocol: 'openai', triesWithoutQuota: TRIES_AGAINST_429 },
   ({ origin, apiKey, model }) =>
-    // guide: ai-openai-compatible
     createOpenAICompatible({
       name: 'tollgate',
       baseURL: `${origin}/v1`,
       apiKey,
       includeUsage: true,
     })(model),
-  // guide: end
 );
 
 export const aiAnthropic = client(
   'ai + anthropic',
   { protocol: 'anthropic', triesWithoutQuota: 1 },
-  ({ origin, apiKey, model }) =>
-    // guide: ai-anthropic
-    createAnthropic({ baseURL: `${origin}/v1`, apiKey })(model),
-  // guide: end
+  ({ origin, apiKey, model }) => createAnthropic({ baseURL: `${origin}/v1`, apiKey })(model),
 );
 
 function client(
@@ -65,7 +54,6 @@ function client(
 async function converse(model: LanguageModel, prompt: string): Promise<Conversation> {
   const toolInputs: unknown[] = [];
   let failure: unknown;
-  // guide: ai-stream
   const result = streamText({
     model,
     prompt,
@@ -80,7 +68,6 @@ async function converse(model: LanguageModel, prompt: string): Promise<Conversat
     onError: ({ error }) => void (failure = error),
   });
   await result.consumeStream();
-  // guide: end
   if (failure !== undefined) throw failure;
   const { inputTokens = Number.NaN, outputTokens = Number.NaN } = await result.totalUsage;
   return {

@@ -18,7 +18,6 @@ export const anthropic: Client = {
 
 async function converse({ origin, apiKey, model, prompt }: Errand): Promise<Conversation> {
   const conversation: Conversation = { text: '', toolInputs: [], usage: { input: 0, output: 0 } };
-  // guide: anthropic
   const client = new Anthropic({ baseURL: origin, apiKey });
   const messages: Anthropic.MessageParam[] = [{ role: 'user', content: prompt }];
   const tools: Anthropic.Tool[] = [
@@ -46,7 +45,6 @@ async function converse({ origin, apiKey, model, prompt }: Errand): Promise<Conv
     });
     conversation.toolInputs.push(...calls.map(({ input }) => input));
   }
-  // guide: end
   return conversation;
 }
 

@@ -15,9 +15,7 @@ export const langchainOpenai = client(
   '@langchain/openai',
   'openai',
   ({ origin, apiKey, model }) =>
-    // guide: langchain-openai
     new ChatOpenAI({ model, apiKey, configuration: { baseURL: `${origin}/v1` } }),
-  // guide: end
 );
 
 export const langchainAnthropic: Client = {
@@ -25,10 +23,7 @@ export const langchainAnthropic: Client = {
   ...client(
     '@langchain/anthropic',
     'anthropic',
-    ({ origin, apiKey, model }) =>
-      // guide: langchain-anthropic
-      new ChatAnthropic({ model, apiKey, anthropicApiUrl: origin }),
-    // guide: end
+    ({ origin, apiKey, model }) => new ChatAnthropic({ model, apiKey, anthropicApiUrl: origin }),
   ),
 };
 
@@ -63,7 +58,6 @@ function client(
 
 async function converse(model: ChatOpenAI | ChatAnthropic, prompt: string): Promise<Conversation> {
   const conversation: Conversation = { text: '', toolInputs: [], usage: { input: 0, output: 0 } };
-  // guide: langchain-stream
   const weather = tool(
     (input) => {
       conversation.toolInputs.push(input);
@@ -93,7 +87,6 @@ async function converse(model: ChatOpenAI | ChatAnthropic, prompt: string): Prom
         }),
       );
   }
-  // guide: end
   return conversation;
 }
 

@@ -9,14 +9,12 @@ import {
   type Refused,
 } from '../client.ts';
 
-// guide: openai-tool
 const WEATHER_FUNCTION = {
   name: WEATHER.name,
   description: WEATHER.description,
   parameters: WEATHER_SCHEMA,
   strict: true,
 };
-// guide: end
 
 export const openaiChat: Client = {
   name: 'openai chat',
@@ -34,7 +32,6 @@ export const openaiResponses: Client = {
 };
 
 async function converseInChat({ origin, apiKey, model, prompt }: Errand): Promise<Conversation> {
-  // guide: openai-chat
   const client = new OpenAI({ baseURL: `${origin}/v1`, apiKey });
   const runner = client.chat.completions.runTools({
     model,
@@ -55,7 +52,6 @@ async function converseInChat({ origin, apiKey, model, prompt }: Errand): Promis
   const toolInputs: unknown[] = [];
   const text = await runner.finalContent();
   const usage = await runner.totalUsage();
-  // guide: end
   return {
     text: text ?? '',
     toolInputs,
@@ -71,7 +67,6 @@ async function converseInResponses({
 }: Errand): Promise<Conversation> {
   const client = new OpenAI({ baseURL: `${origin}/v1`, apiKey });
   const conversation: Conversation = { text: '', toolInputs: [], usage: { input: 0, output: 0 } };
-  // guide: openai-responses
   const input: ResponseInput = [{ role: 'user', content: prompt }];
   for (;;) {
     const stream = client.responses.stream({
@@ -95,7 +90,6 @@ async function converseInResponses({
       input.push({ type: 'function_call_output', call_id: call.call_id, output: WEATHER.reply });
     }
   }
-  // guide: end
   return conversation;
 }
 
