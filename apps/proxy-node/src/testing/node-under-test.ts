@@ -266,7 +266,10 @@ export class NodeUnderTest {
   /** What the node's journal says of a request that has ended. */
   async journalledFinal(rid: string | null): Promise<unknown> {
     const folder = join(this.environment['DATA_DIR'] ?? '', 'journals');
-    const names = await readdir(folder, { recursive: true });
+    // Nothing else there may be opened: closing lock.db would give the node's lock back.
+    const names = (await readdir(folder, { recursive: true })).filter((name) =>
+      name.endsWith('.journal'),
+    );
     const texts = await Promise.all(
       names.map((name) => readFile(join(folder, name), 'utf8').catch(() => '')),
     );

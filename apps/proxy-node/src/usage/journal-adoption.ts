@@ -1,9 +1,9 @@
 import type { UsageFinal } from '@tollgate/contracts';
 import type { Logger } from 'pino';
-import { deleteJournalFile, otherJournalFolders, removeJournalFolder } from './journal-files.ts';
-import { tryLock } from './journal-lock.ts';
+import { otherJournalFolders, retireJournalFiles } from './journal-files.ts';
+import { readJournals } from './journal-reading.ts';
+import { tryLock, type JournalLock } from './journal-lock.ts';
 import type { Replay } from './journal-replay.ts';
-import { readJournals } from './journal.ts';
 import { lostFinal } from './lost-final.ts';
 import { KEEP_ACKNOWLEDGED_MS } from './settler.ts';
 
@@ -29,7 +29,7 @@ export interface AdoptionOptions {
   worker: number;
   /** Who answers for the adopted finals from now on: acknowledgements go there. */
   address: string;
-  log: Pick<Logger, 'warn' | 'info'>;
+  log: Pick<Logger, 'error' | 'warn' | 'info'>;
   now: () => number;
 }
 
@@ -49,26 +49,37 @@ export async function adoptJournals({
   const finals = finalsOf(own, { address, now: now(), log });
   const retirements: (() => void)[] = [];
   for (const other of worker === 0 ? otherJournalFolders(dataDir, folder) : []) {
-    const lock = tryLock(other);
+    const lock = lockOf(other, log);
     if (!lock) continue;
-    const { replay, numbers } = readJournals(other);
+    const { replay, ...files } = readJournals(other);
     finals.push(...finalsOf(replay, { address, now: now(), log }));
     retirements.push(() => {
-      for (const number of numbers) deleteJournalFile(other, number);
-      lock.release();
-      removeJournalFolder(other);
+      retireJournalFiles(other, files);
+      lock.retire();
     });
   }
   return { finals, retire: () => retirements.forEach((retire) => retire()) };
+}
+
+/** A folder whose lock cannot be judged is left alone: in doubt nothing is adopted. */
+function lockOf(folder: string, log: AdoptionOptions['log']): JournalLock | undefined {
+  try {
+    return tryLock(folder);
+  } catch (error) {
+    log.warn({ error, folder }, 'a journal could not be locked and is left alone');
+    return undefined;
+  }
 }
 
 function finalsOf(
   replay: Replay,
   { address, now, log }: { address: string; now: number; log: AdoptionOptions['log'] },
 ): AdoptedFinal[] {
-  // One per file is the end of a crash; more is a sign of a failing disk.
   if (replay.unreadable > 0)
-    log.warn({ lines: replay.unreadable }, 'journal lines could not be read');
+    log.error(
+      { lines: replay.unreadable },
+      'journal lines could not be read; their files are set aside, not deleted',
+    );
   const finals = [...replay.finals.values()]
     .filter(
       ({ acknowledgedAtMs }) =>

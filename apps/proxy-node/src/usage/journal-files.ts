@@ -1,17 +1,18 @@
 import {
   closeSync,
+  existsSync,
   fdatasyncSync,
   mkdirSync,
   openSync,
   readdirSync,
   readFileSync,
-  rmdirSync,
+  renameSync,
   rmSync,
 } from 'node:fs';
 import { join } from 'node:path';
 
 const FILE_PATTERN = /^(\d{10})\.journal$/;
-const OWNER_ONLY = 0o600;
+const SET_ASIDE_PATTERN = /\.journal\.set-aside\.\d+$/;
 
 /** `<DATA_DIR>/journals/<node>.<worker>`: one folder per stable node name and worker index. The name is escaped, so no two nodes share one. */
 export function journalFolder(
@@ -40,31 +41,49 @@ export function journalFileNumbers(folder: string): number[] {
     .sort((a, b) => a - b);
 }
 
+/** Less the zeros at its end: room that was allocated and never used. */
 export function readJournalFile(folder: string, number: number): string {
-  return readFileSync(pathOf(folder, number), 'utf8');
-}
-
-export function createJournalFile(folder: string, number: number): number {
-  const descriptor = openSync(pathOf(folder, number), 'ax', OWNER_ONLY);
-  syncFolder(folder);
-  return descriptor;
+  const bytes = readFileSync(journalPath(folder, number));
+  let end = bytes.length;
+  while (end > 0 && bytes[end - 1] === 0) end -= 1;
+  return bytes.toString('utf8', 0, end);
 }
 
 export function deleteJournalFile(folder: string, number: number): void {
-  rmSync(pathOf(folder, number), { force: true });
+  rmSync(journalPath(folder, number), { force: true });
 }
 
-/** Removes an emptied folder; one that another process uses again stays. */
-export function removeJournalFolder(folder: string): void {
-  try {
-    rmdirSync(folder);
-  } catch {
-    // Not empty: its worker is back.
+/** Under a name that is no journal's. */
+function setJournalFileAside(folder: string, number: number): void {
+  const path = journalPath(folder, number);
+  for (let copy = 0; ; copy += 1) {
+    const kept = `${path}.set-aside.${copy}`;
+    if (existsSync(kept)) continue;
+    renameSync(path, kept);
+    return;
   }
 }
 
+/** A file of which nothing is missing is deleted; one that could not be read whole is kept for a person to look at. */
+export function retireJournalFiles(
+  folder: string,
+  { numbers, damaged }: { numbers: readonly number[]; damaged: readonly number[] },
+): void {
+  for (const number of numbers) {
+    if (damaged.includes(number)) setJournalFileAside(folder, number);
+    else deleteJournalFile(folder, number);
+  }
+}
+
+/** Files that were set aside, in all journals of this DATA_DIR. */
+export function countSetAside(dataDir: string): number {
+  return readdirSync(join(dataDir, 'journals'), { recursive: true, encoding: 'utf8' }).filter(
+    (name) => SET_ASIDE_PATTERN.test(name),
+  ).length;
+}
+
 /** A new file's name survives a power loss only once its folder is on disk too. */
-function syncFolder(folder: string): void {
+export function syncFolder(folder: string): void {
   const descriptor = openSync(folder, 'r');
   try {
     fdatasyncSync(descriptor);
@@ -73,6 +92,6 @@ function syncFolder(folder: string): void {
   }
 }
 
-function pathOf(folder: string, number: number): string {
+export function journalPath(folder: string, number: number): string {
   return join(folder, `${String(number).padStart(10, '0')}.journal`);
 }

@@ -1,108 +1,136 @@
-import { execFileSync } from 'node:child_process';
-import { linkSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, rmdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as delay } from 'node:timers/promises';
-
+import { z } from 'zod';
 import { monotonicMs } from '../monotonic-ms.ts';
+import { clearMark, ownMark, readMark, removeMark, writeMark } from './journal-mark.ts';
 
-const LOCK_FILE = 'lock';
-const TAKEOVER_FILE = 'lock.takeover';
-/** A takeover is a few system calls; one older than this was interrupted. */
-const TAKEOVER_MAX_MS = 10_000;
+const LOCK_FILE = 'lock.db';
 const RETRY_MS = 50;
+const SQLITE_BUSY = 5;
+const SQLITE_CANTOPEN = 14;
 
 export class JournalLocked extends Error {}
 
-/** Keeps a journal to one process. `release` gives it back; a killed process's lock is recognised as stale by the next one. */
+/** Keeps a journal to one process. The kernel gives it back when the process ends, however it ends. */
 export interface JournalLock {
+  /** How often this folder has been locked. Null when the disk took no more and the count could not be raised. */
+  readonly fence: number | null;
   release(): void;
+  /** Removes the folder as far as it is empty, then gives the lock back. */
+  retire(): void;
 }
 
-/**
- * Takes the lock of a journal folder, or waits up to `waitMs` for its owner to end. Throws JournalLocked when it lives on.
- * An owner is a process id with its start time, so that a reused process id never looks like a live owner.
- */
+/** Takes the lock of a journal folder, or waits up to `waitMs` for its owner to end. Throws JournalLocked when it lives on. */
 export async function lockJournal(folder: string, waitMs: number): Promise<JournalLock> {
   const deadline = monotonicMs() + waitMs;
   for (;;) {
+    // Another worker may just have removed the folder of a worker that it took for gone.
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
     const lock = tryLock(folder);
     if (lock) return lock;
-    if (monotonicMs() >= deadline)
-      throw new JournalLocked(
-        `the journal in ${folder} is in use by process ${readText(join(folder, LOCK_FILE)) ?? 'unknown'}`,
-      );
+    if (monotonicMs() >= deadline) throw new JournalLocked(explain(folder));
     await delay(RETRY_MS);
   }
 }
 
+/**
+ * Undefined while another process has the folder, or may have it. The lock is the kernel's lock on `lock.db` (fcntl, through SQLite): it
+ * holds between containers of one machine too, whose process ids say nothing to each other. It needs a local disk.
+ * No part of the process may open `lock.db` by other means: closing such a file gives the kernel's lock back.
+ */
 export function tryLock(folder: string): JournalLock | undefined {
-  const path = join(folder, LOCK_FILE);
-  if (createExclusively(path)) return { release: () => rmSync(path, { force: true }) };
-  if (isOwnerAlive(readText(path)) || !beginTakeover(folder)) return undefined;
+  const database = openExclusively(join(folder, LOCK_FILE));
+  if (!database) return undefined;
   try {
-    // Looked at again under the takeover's own lock: another process may have taken it over a moment ago.
-    if (isOwnerAlive(readText(path))) return undefined;
-    rmSync(path, { force: true });
-    return createExclusively(path) ? { release: () => rmSync(path, { force: true }) } : undefined;
-  } finally {
-    rmSync(join(folder, TAKEOVER_FILE), { force: true });
-  }
-}
-
-function beginTakeover(folder: string): boolean {
-  const path = join(folder, TAKEOVER_FILE);
-  if (createExclusively(path)) return true;
-  const startedAt = statSync(path, { throwIfNoEntry: false })?.mtimeMs;
-  if (startedAt !== undefined && Date.now() - startedAt > TAKEOVER_MAX_MS)
-    rmSync(path, { force: true });
-  return false;
-}
-
-/** Linked into place, so that nobody ever reads a lock without its owner. False when it exists; other errors are the caller's to see. */
-function createExclusively(path: string): boolean {
-  const draft = `${path}.${process.pid}`;
-  writeFileSync(draft, `${process.pid} ${startTimeOf(process.pid) ?? ''}`, { mode: 0o600 });
-  try {
-    linkSync(draft, path);
-    return true;
+    const lock = lockWith(database, folder);
+    if (!lock) database.close();
+    return lock;
   } catch (error) {
-    if (typeof error === 'object' && error !== null && 'code' in error && error.code === 'EEXIST')
-      return false;
+    database.close();
     throw error;
-  } finally {
-    rmSync(draft, { force: true });
   }
 }
 
-function isOwnerAlive(text: string | undefined): boolean {
-  if (text === undefined) return false;
-  const [pidText = '', ...startTime] = text.split(' ');
-  const pid = Number(pidText);
-  if (!Number.isSafeInteger(pid) || pid <= 0) return false;
-  const running = startTimeOf(pid);
-  return running !== undefined && running === startTime.join(' ');
+const ownerSchema = z.object({ fence: z.number(), mark: z.string(), is_retired: z.number() });
+
+function lockWith(database: DatabaseSync, folder: string): JournalLock | undefined {
+  const owner = readOwner(database);
+  // Its file was removed while this process waited for it; the next try makes a new one.
+  if (owner?.is_retired) return undefined;
+  if (!clearMark(folder, owner?.mark)) return undefined;
+  const fence = raiseFence(database, owner?.fence ?? 0);
+  // A mark that is not noted in lock.db would look like that of an earlier release after a crash.
+  if (fence !== null && !writeMark(folder)) return undefined;
+  const release = (): void => {
+    removeMark(folder);
+    database.close();
+  };
+  return { fence, release, retire: () => retire(database, folder) };
 }
 
-/** Linux: field 22 of /proc/<pid>/stat, in clock ticks since boot, with the boot's id. Elsewhere: what ps says. */
-function startTimeOf(pid: number): string | undefined {
-  const stat = readText(`/proc/${pid}/stat`);
-  if (stat !== undefined)
-    return `${readText('/proc/sys/kernel/random/boot_id')?.trim() ?? ''} ${stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? ''}`;
-  if (process.platform === 'linux') return undefined;
+function openExclusively(path: string): DatabaseSync | undefined {
+  let database: DatabaseSync | undefined;
   try {
-    return (
-      execFileSync('ps', ['-o', 'lstart=', '-p', String(pid)], { encoding: 'utf8' }).trim() ||
-      undefined
+    database = new DatabaseSync(path, { timeout: 0 });
+    // In this mode the lock outlives the transaction, which writes nothing: a full disk does not matter.
+    database.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; ROLLBACK');
+    return database;
+  } catch (error) {
+    database?.close();
+    const code = sqliteCode(error);
+    if (code === SQLITE_BUSY || code === SQLITE_CANTOPEN) return undefined;
+    throw error;
+  }
+}
+
+function readOwner(database: DatabaseSync): z.output<typeof ownerSchema> | undefined {
+  const tables = database.prepare("SELECT 1 FROM sqlite_master WHERE name = 'owner'").all();
+  if (tables.length === 0) return undefined;
+  const row = database.prepare('SELECT fence, mark, is_retired FROM owner WHERE id = 1').get();
+  return row && ownerSchema.parse(row);
+}
+
+function raiseFence(database: DatabaseSync, earlier: number): number | null {
+  try {
+    database.exec(
+      'CREATE TABLE IF NOT EXISTS owner (id INTEGER PRIMARY KEY CHECK (id = 1), fence INTEGER NOT NULL, mark TEXT NOT NULL, is_retired INTEGER NOT NULL DEFAULT 0)',
     );
-  } catch {
-    return undefined;
+    database
+      .prepare('INSERT OR REPLACE INTO owner (id, fence, mark) VALUES (1, ?, ?)')
+      .run(earlier + 1, ownMark());
+    return earlier + 1;
+  } catch (error) {
+    // A full disk must not keep finals from being settled; the lock itself needs no room.
+    if (sqliteCode(error) === undefined) throw error;
+    return null;
   }
 }
 
-function readText(path: string): string | undefined {
+/** Who waits for this file finds the note in it; who comes later makes a new file. */
+function retire(database: DatabaseSync, folder: string): void {
+  removeMark(folder);
   try {
-    return readFileSync(path, 'utf8');
+    database.exec('UPDATE owner SET is_retired = 1');
+    for (const name of [LOCK_FILE, `${LOCK_FILE}-journal`])
+      rmSync(join(folder, name), { force: true });
+    rmdirSync(folder);
   } catch {
-    return undefined;
+    // Not empty: its worker is back, or a journal was set aside there. Or the disk is full, and an emptied folder stays.
+  } finally {
+    database.close();
   }
+}
+
+function explain(folder: string): string {
+  const mark = readMark(folder);
+  return mark === undefined
+    ? `the journal in ${folder} is in use by another process`
+    : `the journal in ${folder} is in use by process ${mark}, or was left by an earlier release that was killed: once no node runs on this folder, delete the file "lock" in it`;
+}
+
+/** https://www.sqlite.org/rescode.html; undefined for another kind of error. */
+function sqliteCode(error: unknown): number | undefined {
+  return z.object({ errcode: z.number() }).safeParse(error).data?.errcode;
 }

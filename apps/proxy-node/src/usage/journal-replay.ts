@@ -21,12 +21,14 @@ export interface JournalledFinal {
 export interface Replay {
   lost: Map<string, LostHold>;
   finals: Map<string, JournalledFinal>;
-  /** Lines that could not be read: at most the last of each file after a crash, more only after damage to the disk. */
+  /** Files that end within a line, as after a crash. */
+  torn: number;
+  /** Whole lines that could not be read: damage to the disk, or lines of a later release. */
   unreadable: number;
 }
 
 export function emptyReplay(): Replay {
-  return { lost: new Map(), finals: new Map(), unreadable: 0 };
+  return { lost: new Map(), finals: new Map(), torn: 0, unreadable: 0 };
 }
 
 /**
@@ -36,7 +38,7 @@ export function emptyReplay(): Replay {
 export function replayText(replay: Replay, text: string): void {
   const lines = text.split('\n');
   const unfinished = lines.pop();
-  if (unfinished) replay.unreadable += 1;
+  if (unfinished) replay.torn += 1;
   for (const line of lines) {
     const decoded = decodeLine(line);
     if (decoded) apply(replay, decoded);

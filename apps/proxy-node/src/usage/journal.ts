@@ -1,21 +1,23 @@
-import { closeSync, fdatasync, fdatasyncSync, writeSync } from 'node:fs';
 import type { Logger } from 'pino';
-import {
-  createJournalFile,
-  deleteJournalFile,
-  journalFileNumbers,
-  readJournalFile,
-} from './journal-files.ts';
+import { JournalFile, LOCAL_DISK, type JournalDisk } from './journal-file.ts';
+import { deleteJournalFile, retireJournalFiles } from './journal-files.ts';
 import { lockJournal, type JournalLock } from './journal-lock.ts';
-import { emptyReplay, replayText, type Replay } from './journal-replay.ts';
+import { readJournals } from './journal-reading.ts';
+import type { Replay } from './journal-replay.ts';
+import { LivePlaces } from './live-places.ts';
+import { WaitingLines } from './waiting-lines.ts';
 
 const FILE_BYTES_MAX = 16 * 1024 * 1024;
-const SYNC_INTERVAL_MS = 100;
+const TICK_MS = 100;
 /** How long to wait for a predecessor that is still ending. */
 const LOCK_WAIT_MS = 10_000;
 /** From so many files on, what little still lives in the oldest is written again so that it can go. */
 const FILES_CROWDED = 4;
 const CARRY_LINES_MAX = 2_000;
+/** Room kept for the final of each running request: one with a few attempts takes under 1 KiB. */
+const FINAL_BYTES = 2 * 1024;
+/** Room beside that: for requests admitted in the tick in which the disk turns out to be full. */
+const SPARE_BYTES = 128 * 1024;
 
 /** Names the file a live line is in; given back with `release` when the line no longer matters. */
 export type JournalPlace = number;
@@ -24,191 +26,277 @@ export interface JournalOptions {
   folder: string;
   log: Pick<Logger, 'error' | 'warn' | 'info'>;
   fileBytesMax?: number;
+  disk?: JournalDisk;
 }
 
 /**
- * The node's append-only file of what Redis could lose (docs/design/metering.md#journal). Lines of one tick of the event loop are written with one call,
- * which survives kill -9; a power loss costs at most the last 100 ms. A journal that cannot be written never stops the process:
- * `isWritable` turns false, new requests are refused, and what could not be written is kept and tried again.
+ * The node's append-only file of what Redis could lose. Lines of one tick of the event loop are written with one call, which survives kill -9;
+ * a power loss costs at most the last 100 ms. Room for the finals of running requests is allocated ahead. A journal that cannot be written never
+ * stops the process: `isWritable` turns false, new requests are refused, and what could not be written is kept and tried again. A file that a write
+ * or a sync failed on is not trusted any more: it is replaced, and what lives in it is written again, before requests are admitted.
  */
 export class Journal {
-  /** Called with the oldest file when it holds up the others: the owner appends its live lines again and releases the old ones. */
-  onCrowded: (place: JournalPlace) => void = () => undefined;
+  /** Called with a file that must go: the owner appends its live lines again and releases the old ones. */
+  onCarry: (place: JournalPlace) => void = () => undefined;
   readonly #folder: string;
   readonly #log: JournalOptions['log'];
   readonly #fileBytesMax: number;
+  readonly #disk: JournalDisk;
   readonly #lock: JournalLock;
-  /** Live lines by file, oldest first. Files are deleted from the front only, so an acknowledgement is never gone before its final. */
-  readonly #live = new Map<JournalPlace, number>();
-  #current = 0;
-  #descriptor = -1;
-  #fileBytes = 0;
-  #lines: string[] = [];
+  readonly #live = new LivePlaces();
+  #file: JournalFile;
+  /** Full, and not yet known to be on disk. */
+  readonly #finished = new Set<JournalFile>();
+  /** A write or a sync failed on them. */
+  readonly #distrusted = new Set<JournalPlace>();
+  readonly #lines = new WaitingLines();
   #afterWrite: (() => void)[] = [];
-  #unwritten: Buffer = Buffer.alloc(0);
   #isFlushPlanned = false;
-  #isDirty = false;
-  #isSyncing = false;
-  #writable = true;
-  readonly #syncTimer: NodeJS.Timeout;
+  #runningRequests = 0;
+  #isRoomShort = false;
+  #mayRotate = true;
+  readonly #timer: NodeJS.Timeout;
 
   /** Locks the folder and reads what a predecessor left. The caller appends what is still live, then calls `retire`, which throws, and deletes nothing, when that is not on disk. */
   static async open(
     options: JournalOptions,
   ): Promise<{ journal: Journal; replay: Replay; retire: () => void }> {
     const lock = await lockJournal(options.folder, LOCK_WAIT_MS);
-    const { replay, numbers } = readJournals(options.folder);
-    const journal = new Journal(options, lock, (numbers.at(-1) ?? 0) + 1);
-    return {
-      journal,
-      replay,
-      retire: () => {
-        journal.sync();
-        for (const number of numbers) deleteJournalFile(options.folder, number);
-      },
-    };
+    try {
+      const { replay, numbers, damaged } = readJournals(options.folder);
+      const journal = new Journal(options, lock, (numbers.at(-1) ?? 0) + 1);
+      return {
+        journal,
+        replay,
+        retire: () => {
+          journal.sync();
+          retireJournalFiles(options.folder, { numbers, damaged });
+        },
+      };
+    } catch (error) {
+      lock.release();
+      throw error;
+    }
   }
 
   private constructor(options: JournalOptions, lock: JournalLock, firstNumber: number) {
     this.#folder = options.folder;
     this.#log = options.log;
     this.#fileBytesMax = options.fileBytesMax ?? FILE_BYTES_MAX;
+    this.#disk = options.disk ?? LOCAL_DISK;
     this.#lock = lock;
-    this.#startFile(firstNumber);
-    this.#syncTimer = setInterval(() => this.#syncSoon(), SYNC_INTERVAL_MS).unref();
+    this.#file = this.#startFile(firstNumber);
+    this.#makeRoom(0);
+    this.#timer = setInterval(() => this.#tick(), TICK_MS).unref();
   }
 
   get isWritable(): boolean {
-    return this.#writable;
+    return !this.#isRoomShort && this.#distrusted.size === 0;
   }
 
-  /** Written at the end of this tick. `afterWrite` runs then, also when the write failed: what follows a final must not wait for a full disk. */
-  append(line: string, afterWrite?: () => void): void {
-    this.#lines.push(line);
-    if (afterWrite) this.#afterWrite.push(afterWrite);
-    if (this.#isFlushPlanned) return;
-    this.#isFlushPlanned = true;
-    setImmediate(() => this.flush());
+  /** A request was admitted: room is kept for its final. */
+  keepRoom(): void {
+    this.#runningRequests += 1;
   }
 
-  /** As `append`, for a line that must outlive its file's neighbours: admissions and finals. */
+  /** It has ended; its final is appended in this tick. */
+  giveRoom(): void {
+    this.#runningRequests -= 1;
+  }
+
+  /** Written at the end of this tick; while the disk is full it waits for room. */
+  append(line: string): void {
+    this.#lines.add({ text: line, isLive: false });
+    this.#planFlush();
+  }
+
+  /**
+   * As `append`, for an admission or a final: a line that must outlive its file's neighbours, and may take the room that is kept. `afterWrite` runs
+   * at the end of this tick, also when the write failed: what follows a final must not wait for a full disk.
+   */
   appendLive(line: string, afterWrite?: () => void): JournalPlace {
-    this.append(line, afterWrite);
-    this.#live.set(this.#current, (this.#live.get(this.#current) ?? 0) + 1);
-    return this.#current;
+    this.#lines.add({ text: line, isLive: true });
+    if (afterWrite) this.#afterWrite.push(afterWrite);
+    this.#planFlush();
+    return this.#live.note(this.#file.number);
   }
 
   release(place: JournalPlace): void {
-    const left = (this.#live.get(place) ?? 0) - 1;
-    if (this.#live.has(place)) this.#live.set(place, left);
-    this.#deleteDeadFiles();
+    this.#live.release(place);
   }
 
   flush(): void {
     this.#isFlushPlanned = false;
-    const { length } = this.#lines;
-    if (length > 0) {
-      const fresh = Buffer.from(this.#lines.join(''));
-      this.#unwritten =
-        this.#unwritten.length === 0 ? fresh : Buffer.concat([this.#unwritten, fresh]);
-      this.#lines = [];
-    }
     this.#write();
     const callbacks = this.#afterWrite;
     this.#afterWrite = [];
     for (const callback of callbacks) callback();
-    if (this.#fileBytes >= this.#fileBytesMax && this.#unwritten.length === 0) this.#rotate();
+    if (this.#file.bytes >= this.#fileBytesMax && this.#mayRotate && this.isWritable)
+      this.#rotate();
   }
 
   /** Flushes and puts everything on disk. Throws what the disk says, also when something could not be written. */
   sync(): void {
     this.flush();
-    if (this.#unwritten.length > 0)
-      throw new Error(`${this.#unwritten.length} bytes of the journal could not be written`);
-    fdatasyncSync(this.#descriptor);
-    this.#isDirty = false;
+    if (this.#lines.count > 0 || this.#distrusted.size > 0)
+      throw new Error(`${this.#lines.count} lines of the journal could not be written`);
+    for (const file of [...this.#finished, this.#file]) {
+      try {
+        file.sync();
+      } catch (error) {
+        this.#distrust(file, error);
+        throw error;
+      }
+    }
   }
 
   close(): void {
-    clearInterval(this.#syncTimer);
+    clearInterval(this.#timer);
     try {
       this.sync();
+      this.#delete(this.#live.deadBefore(this.#file.number));
     } catch (error) {
       this.#log.error({ error }, 'journal could not be synced at shutdown');
     }
-    closeSync(this.#descriptor);
+    for (const file of [...this.#finished, this.#file]) file.close();
     this.#lock.release();
   }
 
-  /** A short write leaves the rest to be appended next time, right behind it: the file never has a hole. */
+  #planFlush(): void {
+    if (this.#isFlushPlanned) return;
+    this.#isFlushPlanned = true;
+    setImmediate(() => this.flush());
+  }
+
+  /** Where room is short, live lines go first: the room that is left was kept for them. */
   #write(): void {
+    if (this.#lines.count === 0 || this.#distrusted.size > 0) return;
+    const { bytes } = this.#lines;
+    const isRoomForAll = this.#makeRoom(bytes) || this.#file.room - bytes >= this.#keptBytes;
+    const write = (text: Buffer): void => this.#file.write(text);
     try {
-      while (this.#unwritten.length > 0) {
-        const written = writeSync(this.#descriptor, this.#unwritten);
-        this.#unwritten = this.#unwritten.subarray(written);
-        this.#fileBytes += written;
-        this.#isDirty = true;
-      }
-      if (!this.#writable) this.#log.warn('journal can be written again');
-      this.#writable = true;
+      if (isRoomForAll) this.#lines.writeAll(write);
+      else this.#lines.writeLive(this.#file.room, write);
     } catch (error) {
-      if (this.#writable)
-        this.#log.error(
-          { error },
-          'journal cannot be written: new requests are refused until it can',
-        );
-      this.#writable = false;
+      // Part of it may be there. All of it is written again, into the next file.
+      this.#distrust(this.#file, error);
     }
   }
 
-  #syncSoon(): void {
-    if (!this.#writable) this.#write();
-    if (!this.#isDirty || this.#isSyncing) return;
-    this.#isSyncing = true;
-    this.#isDirty = false;
-    fdatasync(this.#descriptor, (error) => {
-      this.#isSyncing = false;
-      // A file rotated away meanwhile was synced by the rotation.
-      if (error && error.code !== 'EBADF')
-        this.#log.error({ error }, 'journal could not be synced');
+  get #keptBytes(): number {
+    return this.#runningRequests * FINAL_BYTES;
+  }
+
+  #makeRoom(bytes: number): boolean {
+    try {
+      this.#file.allocate(bytes + this.#keptBytes + SPARE_BYTES);
+      if (this.#isRoomShort) this.#log.warn('the journal has room again');
+      this.#isRoomShort = false;
+    } catch (error) {
+      if (!this.#isRoomShort)
+        this.#log.error(
+          { error },
+          'journal cannot be written: new requests are refused until there is room for their finals',
+        );
+      this.#isRoomShort = true;
+    }
+    return !this.#isRoomShort;
+  }
+
+  #tick(): void {
+    this.#mayRotate = true;
+    if (this.#distrusted.size > 0) return this.#replaceFile();
+    if (this.#isRoomShort && this.#makeRoom(0)) this.#write();
+    for (const file of this.#finished) {
+      if (file.isSynced) this.#closeFinished(file);
+      else file.syncSoon((error) => error && this.#distrust(file, error));
+    }
+    this.#syncCurrent();
+  }
+
+  /** A file is deleted only once all that took the place of its lines is on disk. */
+  #syncCurrent(): void {
+    const file = this.#file;
+    const isAllHere = !this.#lines.hasLive && this.#finished.size === 0;
+    const dead = isAllHere ? this.#live.deadBefore(file.number) : [];
+    if (file.isSynced) return this.#delete(dead);
+    file.syncSoon((error) => {
+      if (error) this.#distrust(file, error);
+      else this.#delete(dead);
     });
   }
 
-  #rotate(): void {
-    const finished = this.#descriptor;
+  #closeFinished(file: JournalFile): void {
+    this.#finished.delete(file);
+    file.close();
+  }
+
+  #distrust(file: JournalFile, error: unknown): void {
+    if (this.#distrusted.size === 0)
+      this.#log.error(
+        { error },
+        'journal cannot be written: new requests are refused until a new file is in place',
+      );
+    this.#distrusted.add(file.number);
+  }
+
+  /** What lives in the files that failed is written again, into a new one that is on disk before requests are admitted. */
+  #replaceFile(): void {
+    if (!this.#startNextFile()) return;
+    const distrusted = [...this.#distrusted];
+    this.#distrusted.clear();
+    for (const place of distrusted) this.onCarry(place);
     try {
-      this.#startFile(this.#current + 1);
+      this.sync();
+      this.#log.warn('the journal goes on in a new file');
+    } catch {
+      for (const place of distrusted) this.#distrusted.add(place);
+    }
+  }
+
+  #rotate(): void {
+    if (!this.#startNextFile()) return;
+    const { oldest } = this.#live;
+    if (oldest && this.#live.size > FILES_CROWDED && oldest.lines <= CARRY_LINES_MAX)
+      this.onCarry(oldest.place);
+  }
+
+  /** False when the disk has no room for one: the old one goes on. */
+  #startNextFile(): boolean {
+    const finished = this.#file;
+    let next: JournalFile | undefined;
+    try {
+      next = this.#startFile(finished.number + 1);
+      next.allocate(this.#keptBytes + SPARE_BYTES);
     } catch (error) {
-      this.#log.error({ error }, 'journal could not start a new file and goes on with the old one');
-      return;
+      if (next) this.#removeFile(next);
+      this.#mayRotate = false;
+      this.#log.error({ error }, 'journal could not start a new file');
+      return false;
     }
-    fdatasync(finished, () => closeSync(finished));
-    this.#deleteDeadFiles();
-    const [oldest] = this.#live;
-    if (this.#live.size > FILES_CROWDED && oldest && oldest[1] <= CARRY_LINES_MAX)
-      this.onCrowded(oldest[0]);
+    this.#file = next;
+    if (this.#distrusted.has(finished.number)) finished.close();
+    else this.#finished.add(finished);
+    for (const file of this.#finished)
+      if (this.#distrusted.has(file.number)) this.#closeFinished(file);
+    return true;
   }
 
-  #startFile(number: number): void {
-    this.#descriptor = createJournalFile(this.#folder, number);
-    this.#current = number;
-    this.#fileBytes = 0;
-    this.#live.set(number, 0);
+  #startFile(number: number): JournalFile {
+    const file = new JournalFile(this.#folder, number, this.#disk);
+    this.#live.begin(number);
+    return file;
   }
 
-  #deleteDeadFiles(): void {
-    for (const [number, lines] of this.#live) {
-      if (lines > 0 || number === this.#current) return;
-      deleteJournalFile(this.#folder, number);
-      this.#live.delete(number);
+  #removeFile(file: JournalFile): void {
+    file.close();
+    this.#delete([file.number]);
+  }
+
+  #delete(places: readonly JournalPlace[]): void {
+    for (const place of places) {
+      deleteJournalFile(this.#folder, place);
+      this.#live.forget(place);
     }
   }
-}
-
-/** Everything the files of a journal folder say, oldest first. */
-export function readJournals(folder: string): { replay: Replay; numbers: number[] } {
-  const numbers = journalFileNumbers(folder);
-  const replay = emptyReplay();
-  for (const number of numbers) replayText(replay, readJournalFile(folder, number));
-  return { replay, numbers };
 }

@@ -25,13 +25,14 @@ export class OpenRequests {
 
   admit(hold: OpenHold): void {
     const place = this.#journal.appendLive(admittedLine(hold));
+    this.#journal.keepRoom();
     this.#open.set(hold.rid, { hold, place, counts: null });
   }
 
   /** Where its admission is in the journal, to be released once its final is there; undefined when it has ended before. */
   end(rid: string): JournalPlace | undefined {
     const request = this.#open.get(rid);
-    this.#open.delete(rid);
+    if (this.#open.delete(rid)) this.#journal.giveRoom();
     return request?.place;
   }
 

@@ -84,7 +84,7 @@ export class RequestBooks implements Books {
     this.#monotonicNow = now;
     this.#journal = journal;
     this.#open = new OpenRequests(journal, this.#now);
-    journal.onCrowded = (place) => this.#carry(place);
+    journal.onCarry = (place) => this.#carry(place);
     this.failOpen = new FailOpen({
       allowanceTokens: options.failOpenTokens ?? 0,
       log,

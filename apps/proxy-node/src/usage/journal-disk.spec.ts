@@ -1,0 +1,253 @@
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { spawnSync } from 'node:child_process';
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { eventually } from '../../test/usage/downstream.ts';
+import { finalOf, PRICE, usageOf, uuidV7 } from '../../test/usage/metered-redis.ts';
+import { silent } from '../../test/usage/open-books.ts';
+import type { OpenHold } from './books.ts';
+import { LOCAL_DISK, type JournalDisk } from './journal-file.ts';
+import { journalFileNumbers } from './journal-files.ts';
+import { admittedLine, finalLine } from './journal-line.ts';
+import { readJournals } from './journal-reading.ts';
+import { Journal } from './journal.ts';
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'tollgate-disk-'));
+});
+const mounted: string[] = [];
+afterEach(() => {
+  for (const path of mounted.splice(0)) spawnSync('umount', ['-l', path]);
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const hold = (): OpenHold => ({
+  rid: uuidV7(Date.now()),
+  accountId: 1,
+  keyHash: 'a'.repeat(64),
+  keyId: 2,
+  modelId: 3,
+  subscriptionId: 4,
+  generation: 1,
+  epoch: 'e',
+  price: PRICE,
+  grantedTokens: 10,
+  sliceTokens: 5,
+  boundTokens: 100,
+  isStream: true,
+  startedAtMs: Date.now(),
+  protocol: 'chat',
+});
+const finalText = (request: OpenHold): string =>
+  finalLine({
+    atMs: Date.now(),
+    rid: request.rid,
+    epoch: 'e',
+    payload: JSON.stringify(finalOf(request, usageOf(1, 2))),
+  });
+
+/** A disk of its own that is really full when it is full. */
+function mountSmallDisk(): boolean {
+  const isMounted =
+    spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=4m', 'tmpfs', folder]).status === 0;
+  if (isMounted) mounted.push(folder);
+  return isMounted;
+}
+const MAY_MOUNT = (() => {
+  const probe = mkdtempSync(join(tmpdir(), 'tollgate-mount-'));
+  const isAllowed = spawnSync('mount', ['-t', 'tmpfs', 'tmpfs', probe]).status === 0;
+  if (isAllowed) spawnSync('umount', [probe]);
+  rmSync(probe, { recursive: true, force: true });
+  return isAllowed;
+})();
+const testOnFullDisk = MAY_MOUNT ? test : test.skip;
+const NOTE = MAY_MOUNT ? '' : ' (skipped: only root may mount a small disk here)';
+
+/** Until it takes no byte more. */
+function fill(path: string): void {
+  const descriptor = openSync(path, 'w');
+  for (const size of [64 * 1024, 1]) {
+    try {
+      for (;;) if (writeSync(descriptor, Buffer.alloc(size)) < size) break;
+    } catch {
+      // Full for pieces of this size.
+    }
+  }
+  closeSync(descriptor);
+}
+
+describe('on a full disk', () => {
+  testOnFullDisk(`the final of every admitted request survives kill -9${NOTE}`, () => {
+    expect(mountSmallDisk()).toBe(true);
+    const requests = Array.from({ length: 200 }, hold);
+    // A process of its own, so that what it left is what the kernel has of it.
+    const script = `
+      const { Journal } = await import(${JSON.stringify(join(import.meta.dirname, 'journal.ts'))});
+      const fs = await import('node:fs');
+      const log = { error: () => {}, warn: () => {}, info: () => {} };
+      const { journal } = await Journal.open({ folder: ${JSON.stringify(folder)}, log });
+      const { admitted, finals } = JSON.parse(fs.readFileSync(0, 'utf8'));
+      for (const line of admitted) { journal.keepRoom(); journal.appendLive(line); journal.flush(); }
+      const isWritableBefore = journal.isWritable;
+      const filler = fs.openSync(${JSON.stringify(join(folder, 'filler'))}, 'w');
+      for (const size of [65536, 1]) { try { for (;;) fs.writeSync(filler, Buffer.alloc(size)); } catch {} }
+      for (let tick = 0; tick < 500; tick++) { journal.append('counts'.repeat(100) + '\\n'); journal.flush(); }
+      const isWritableAfter = journal.isWritable;
+      for (const line of finals) { journal.giveRoom(); journal.appendLive(line); journal.flush(); }
+      fs.writeSync(1, JSON.stringify({ isWritableBefore, isWritableAfter }));
+      process.kill(process.pid, 'SIGKILL');
+    `;
+    const { stdout, signal } = spawnSync(
+      process.execPath,
+      ['--no-warnings', '--input-type=module', '-e', script],
+      {
+        encoding: 'utf8',
+        input: JSON.stringify({
+          admitted: requests.map(admittedLine),
+          finals: requests.map(finalText),
+        }),
+      },
+    );
+    expect([signal, JSON.parse(stdout)]).toEqual([
+      'SIGKILL',
+      { isWritableBefore: true, isWritableAfter: false },
+    ]);
+    const { replay } = readJournals(folder);
+    expect([...replay.finals.keys()]).toEqual(requests.map(({ rid }) => rid));
+    expect([replay.lost.size, replay.torn]).toEqual([0, 0]);
+  });
+
+  testOnFullDisk(`requests are refused until there is room again${NOTE}`, async () => {
+    expect(mountSmallDisk()).toBe(true);
+    const { journal } = await Journal.open({ folder, log: silent });
+    fill(join(folder, 'filler'));
+    for (let tick = 0; tick < 500; tick++) {
+      journal.append(`${'counts'.repeat(100)}\n`);
+      journal.flush();
+    }
+    expect(journal.isWritable).toBe(false);
+    rmSync(join(folder, 'filler'));
+    await eventually('there is room again', () => journal.isWritable);
+    journal.sync();
+    journal.close();
+  });
+});
+
+/** A disk on which calls fail while they are named here. */
+function faultyDisk(): { disk: JournalDisk; failing: Set<keyof JournalDisk> } {
+  const failing = new Set<keyof JournalDisk>();
+  const fault = (call: keyof JournalDisk): void => {
+    if (failing.has(call)) throw new Error(`EIO: i/o error, ${call}`);
+  };
+  const disk: JournalDisk = {
+    writeSync: (...args) => {
+      fault('writeSync');
+      return LOCAL_DISK.writeSync(...args);
+    },
+    fdatasync: (descriptor, done) =>
+      failing.has('fdatasync')
+        ? void setImmediate(() => done(new Error('EIO: i/o error, fdatasync')))
+        : LOCAL_DISK.fdatasync(descriptor, done),
+    fdatasyncSync: (descriptor) => {
+      fault('fdatasyncSync');
+      LOCAL_DISK.fdatasyncSync(descriptor);
+    },
+  };
+  return { disk, failing };
+}
+
+describe('after a failed call of the disk', () => {
+  test.each(['writeSync', 'fdatasync'] as const)(
+    'requests are refused until a new file has what lived in the old one (%s)',
+    async (call) => {
+      const { disk, failing } = faultyDisk();
+      const { journal } = await Journal.open({ folder, log: silent, disk });
+      const [early, late] = [hold(), hold()];
+      let place = journal.appendLive(admittedLine(early));
+      journal.onCarry = (old) => {
+        if (old !== place) return;
+        place = journal.appendLive(admittedLine(early));
+        journal.release(old);
+      };
+      journal.sync();
+      failing.add(call);
+      // A new file must be written and synced before it is trusted.
+      failing.add('fdatasyncSync');
+      journal.appendLive(admittedLine(late));
+      await eventually('the failure was seen', () => !journal.isWritable);
+      failing.delete(call);
+      await delay(250);
+      expect(journal.isWritable).toBe(false);
+      failing.clear();
+      await eventually('a new file is in place', () => journal.isWritable);
+      expect(place).toBeGreaterThan(1);
+      journal.close();
+      const again = await Journal.open({ folder, log: silent });
+      expect(new Set(again.replay.lost.keys())).toEqual(new Set([early.rid, late.rid]));
+      expect(again.replay.unreadable).toBe(0);
+      again.journal.close();
+    },
+  );
+
+  test('what a predecessor left stays until every file of its copy is on disk', async () => {
+    const before = await Journal.open({ folder, log: silent });
+    before.journal.appendLive(admittedLine(hold()));
+    before.journal.close();
+    const { disk, failing } = faultyDisk();
+    failing.add('fdatasyncSync');
+    const { journal, retire } = await Journal.open({
+      folder,
+      log: silent,
+      disk,
+      fileBytesMax: 500,
+    });
+    // The copy is larger than a file: the failing sync is not that of the current one alone.
+    for (let line = 0; line < 5; line++) journal.appendLive(finalText(hold()));
+    expect(retire).toThrow(/fdatasyncSync/);
+    expect(journalFileNumbers(folder)).toContain(1);
+    failing.clear();
+    await eventually('a new file is in place', () => journal.isWritable);
+    retire();
+    expect(journalFileNumbers(folder)).not.toContain(1);
+    journal.close();
+  });
+});
+
+test('a file is deleted only once what was written after it is on disk', async () => {
+  const waiting: (() => void)[] = [];
+  const disk: JournalDisk = {
+    ...LOCAL_DISK,
+    fdatasync: (descriptor, done) =>
+      void waiting.push(() => LOCAL_DISK.fdatasync(descriptor, done)),
+  };
+  const { journal } = await Journal.open({ folder, log: silent, disk, fileBytesMax: 100 });
+  const request = hold();
+  const place = journal.appendLive(admittedLine(request));
+  journal.flush();
+  const next = journal.appendLive(finalText(request));
+  journal.flush();
+  expect(next).toBeGreaterThan(place);
+  journal.release(place);
+  await delay(300);
+  expect(journalFileNumbers(folder)).toContain(place);
+  const timer = setInterval(() => waiting.splice(0).forEach((sync) => sync()), 10);
+  await eventually('it is deleted', () => !journalFileNumbers(folder).includes(place));
+  clearInterval(timer);
+  expect([...readJournals(folder).replay.finals.keys()]).toEqual([request.rid]);
+  journal.close();
+});
+
+test('zeros behind the last line are room, and a tail torn in them is no damage', async () => {
+  const { journal } = await Journal.open({ folder, log: silent });
+  const request = hold();
+  journal.appendLive(admittedLine(request));
+  journal.sync();
+  const bytes = readFileSync(join(folder, '0000000001.journal'));
+  expect(bytes.length).toBeGreaterThan(100_000);
+  expect(bytes.at(-1)).toBe(0);
+  expect(readJournals(folder)).toMatchObject({ damaged: [], replay: { torn: 0, unreadable: 0 } });
+  journal.close();
+});

@@ -1,0 +1,124 @@
+import {
+  closeSync,
+  fdatasync,
+  fdatasyncSync,
+  ftruncateSync,
+  openSync,
+  rmSync,
+  writeSync,
+} from 'node:fs';
+import { journalPath, syncFolder } from './journal-files.ts';
+
+const OWNER_ONLY = 0o600;
+const ALLOCATED_AT_ONCE = 256 * 1024;
+const ZEROS = Buffer.alloc(ALLOCATED_AT_ONCE);
+
+/** What a journal asks of the disk; tests pass one that fails. */
+export interface JournalDisk {
+  writeSync(
+    descriptor: number,
+    bytes: Uint8Array,
+    offset: number,
+    length: number,
+    position: number,
+  ): number;
+  fdatasync(descriptor: number, done: (error: Error | null) => void): void;
+  fdatasyncSync(descriptor: number): void;
+}
+
+export const LOCAL_DISK: JournalDisk = { writeSync, fdatasync, fdatasyncSync };
+
+/**
+ * One file of a journal. Its room is written with zeros before it is promised, so that a disk that fills up later still takes what was
+ * promised a place: file systems that write in place (ext4, xfs, tmpfs) need no new block for it, those that copy (btrfs, zfs) may.
+ */
+export class JournalFile {
+  readonly number: number;
+  readonly #disk: JournalDisk;
+  readonly #descriptor: number;
+  #bytes = 0;
+  #allocated = 0;
+  #isDirty = false;
+  #isSyncing = false;
+  #isClosing = false;
+
+  constructor(folder: string, number: number, disk: JournalDisk) {
+    this.number = number;
+    this.#disk = disk;
+    const path = journalPath(folder, number);
+    this.#descriptor = openSync(path, 'wx', OWNER_ONLY);
+    try {
+      syncFolder(folder);
+    } catch (error) {
+      closeSync(this.#descriptor);
+      rmSync(path, { force: true });
+      throw error;
+    }
+  }
+
+  /** Written so far. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** Allocated and not written. */
+  get room(): number {
+    return Math.max(0, this.#allocated - this.#bytes);
+  }
+
+  get isSynced(): boolean {
+    return !this.#isDirty && !this.#isSyncing;
+  }
+
+  /** Until there is at least so much room. Throws what the disk says; what was allocated before stays. */
+  allocate(room: number): void {
+    while (this.room < room) {
+      const from = Math.max(this.#allocated, this.#bytes);
+      this.#allocated = from + this.#disk.writeSync(this.#descriptor, ZEROS, 0, ZEROS.length, from);
+      this.#isDirty = true;
+    }
+  }
+
+  /** Throws what the disk says; the file must not be written any more then. */
+  write(bytes: Uint8Array): void {
+    for (let done = 0; done < bytes.length;) {
+      const left = bytes.length - done;
+      const written = this.#disk.writeSync(this.#descriptor, bytes, done, left, this.#bytes);
+      if (written === 0) throw new Error('the disk took no byte and reported no error');
+      done += written;
+      this.#bytes += written;
+      this.#isDirty = true;
+    }
+  }
+
+  /** Throws what the disk says. After a failure the kernel may take what was not written for written, so no later call proves anything. */
+  sync(): void {
+    if (!this.#isDirty && !this.#isSyncing) return;
+    this.#disk.fdatasyncSync(this.#descriptor);
+    this.#isDirty = false;
+  }
+
+  /** In the background, unless nothing was written or a sync is under way. `done` is called when one has ended. */
+  syncSoon(done: (error: Error | null) => void): void {
+    if (!this.#isDirty || this.#isSyncing) return;
+    this.#isSyncing = true;
+    this.#isDirty = false;
+    this.#disk.fdatasync(this.#descriptor, (error) => {
+      this.#isSyncing = false;
+      if (error) this.#isDirty = true;
+      if (this.#isClosing) closeSync(this.#descriptor);
+      done(error);
+    });
+  }
+
+  /** Gives back the room that was not used. Never throws. */
+  close(): void {
+    try {
+      if (this.room > 0) ftruncateSync(this.#descriptor, this.#bytes);
+    } catch {
+      // Zeros at the end of a journal are nothing to its reader.
+    }
+    if (this.#isSyncing) this.#isClosing = true;
+    else closeSync(this.#descriptor);
+  }
+}

@@ -1,0 +1,159 @@
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { JournalLocked, lockJournal, tryLock, type JournalLock } from './journal-lock.ts';
+
+let folder: string;
+const children: ChildProcess[] = [];
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'tollgate-lock-'));
+});
+afterEach(async () => {
+  await Promise.all(children.splice(0).map((child) => killed(child)));
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const NAMESPACE = ['unshare', '--pid', '--fork', '--kill-child', '--mount-proc'];
+const MAKES_NAMESPACES =
+  process.platform === 'linux' &&
+  spawnSync(NAMESPACE[0] ?? '', [...NAMESPACE.slice(1), 'true']).status === 0;
+const testAcrossNamespaces = MAKES_NAMESPACES ? test : test.skip;
+const NOTE = MAKES_NAMESPACES ? '' : ' (skipped: only root may make PID namespaces here)';
+
+const tryScript = (): string => `
+  const { tryLock } = await import(${JSON.stringify(join(import.meta.dirname, 'journal-lock.ts'))});
+  globalThis.lock = tryLock(${JSON.stringify(folder)});
+  console.log(globalThis.lock ? 'locked' : 'busy');
+`;
+
+/** What a process of its own, in a namespace of its own if asked, says of the lock; it keeps what it got while it lives. */
+async function startOwner({ isApart = false } = {}): Promise<{
+  said: string;
+  child: ChildProcess;
+}> {
+  const command = [
+    ...(isApart ? NAMESPACE : []),
+    process.execPath,
+    '--no-warnings',
+    '--input-type=module',
+    '-e',
+    `${tryScript()} setInterval(() => {}, 1_000);`,
+  ];
+  const child = spawn(command[0] ?? '', command.slice(1), { stdio: ['ignore', 'pipe', 'inherit'] });
+  children.push(child);
+  const said = await new Promise<string>((resolve) =>
+    child.stdout.once('data', (data: Buffer) => resolve(String(data).trim())),
+  );
+  return { said, child };
+}
+
+async function killed(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const exited = new Promise((resolve) => child.once('exit', resolve));
+  child.kill('SIGKILL');
+  await exited;
+}
+
+/** As `tryLock` of a process that was just killed may still be held while the kernel tears it down. */
+async function lockSoon(): Promise<JournalLock> {
+  return lockJournal(folder, 5_000);
+}
+
+describe('the lock of a journal', () => {
+  test('is refused to a second process, and free once its owner was killed, with a higher fence', async () => {
+    const first = tryLock(folder);
+    expect((await startOwner()).said).toBe('busy');
+    first?.release();
+    const { said, child } = await startOwner();
+    expect(said).toBe('locked');
+    expect(tryLock(folder)).toBeUndefined();
+    await expect(lockJournal(folder, 100)).rejects.toThrow(JournalLocked);
+    await killed(child);
+    const next = await lockSoon();
+    expect([first?.fence, next.fence]).toEqual([1, 3]);
+    next.release();
+  });
+
+  test('is refused to the same process', () => {
+    const first = tryLock(folder);
+    expect(tryLock(folder)).toBeUndefined();
+    first?.release();
+    const again = tryLock(folder);
+    expect(again).toBeDefined();
+    again?.release();
+  });
+
+  testAcrossNamespaces(`holds between PID namespaces, in both directions${NOTE}`, async () => {
+    const first = tryLock(folder);
+    expect((await startOwner({ isApart: true })).said).toBe('busy');
+    first?.release();
+    const { said, child } = await startOwner({ isApart: true });
+    expect(said).toBe('locked');
+    expect(tryLock(folder)).toBeUndefined();
+    expect((await startOwner({ isApart: true })).said).toBe('busy');
+    await killed(child);
+    (await lockSoon()).release();
+  });
+
+  test('is not given to who waited for a folder that was removed meanwhile', async () => {
+    const retiring = tryLock(folder);
+    const waiting = lockJournal(folder, 5_000);
+    retiring?.retire();
+    const lock = await waiting;
+    expect(existsSync(join(folder, 'lock.db'))).toBe(true);
+    expect((await startOwner()).said).toBe('busy');
+    lock.release();
+  });
+});
+
+describe('a lock of an earlier release', () => {
+  const mark = (text: string): void => writeFileSync(join(folder, 'lock'), text);
+  const isTaken = (): boolean => {
+    const lock = tryLock(folder);
+    lock?.release();
+    return lock !== undefined;
+  };
+  const bootId = (): string => readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
+
+  test('is honoured while its process lives, and written for nodes of that release', async () => {
+    const lock = tryLock(folder);
+    const own = readFileSync(join(folder, 'lock'), 'utf8');
+    expect(own.startsWith(`${process.pid} `)).toBe(true);
+    lock?.release();
+    expect(existsSync(join(folder, 'lock'))).toBe(false);
+    // Whoever holds lock.db is known to be gone; a node of an earlier release has none.
+    rmSync(join(folder, 'lock.db'));
+    mark(own);
+    expect(isTaken()).toBe(false);
+    await expect(lockJournal(folder, 60)).rejects.toThrow(/delete the file "lock"/);
+  });
+
+  test('is honoured whatever process id it names, when a process of that start time lives', () => {
+    const own = tryLock(folder);
+    const [, ...startTime] = readFileSync(join(folder, 'lock'), 'utf8').split(' ');
+    own?.release();
+    mark(`999999 ${startTime.join(' ')}`);
+    expect(isTaken()).toBe(process.platform !== 'linux');
+  });
+
+  test('is void after a restart of the machine', () => {
+    mark(`${process.pid} 00000000-0000-0000-0000-000000000000 1`);
+    expect(isTaken()).toBe(true);
+  });
+
+  testAcrossNamespaces(
+    `is in doubt, and honoured, where its process may be hidden${NOTE}`,
+    async () => {
+      mark(`4194304 ${bootId()} 1`);
+      expect((await startOwner({ isApart: true })).said).toBe('busy');
+      expect(isTaken()).toBe(true);
+    },
+  );
+
+  test.each(['', 'nonsense', '12', '12 '])('that says nothing (%j) is honoured', (text) => {
+    mark(text);
+    expect(isTaken()).toBe(false);
+  });
+});

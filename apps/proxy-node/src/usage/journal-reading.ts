@@ -1,0 +1,21 @@
+import { journalFileNumbers, readJournalFile } from './journal-files.ts';
+import { emptyReplay, replayText, type Replay } from './journal-replay.ts';
+
+export interface JournalReading {
+  replay: Replay;
+  numbers: number[];
+  /** Of these, the files in which more is unreadable than a torn end. */
+  damaged: number[];
+}
+
+/** Everything the files of a journal folder say, oldest first. */
+export function readJournals(folder: string): JournalReading {
+  const numbers = journalFileNumbers(folder);
+  const replay = emptyReplay();
+  const damaged = numbers.filter((number) => {
+    const before = replay.unreadable;
+    replayText(replay, readJournalFile(folder, number));
+    return replay.unreadable > before;
+  });
+  return { replay, numbers, damaged };
+}

@@ -1,0 +1,40 @@
+import type { JournalPlace } from './journal.ts';
+
+/** How many live lines each file of a journal holds, oldest file first. */
+export class LivePlaces {
+  readonly #lines = new Map<JournalPlace, number>();
+
+  get size(): number {
+    return this.#lines.size;
+  }
+
+  get oldest(): { place: JournalPlace; lines: number } | undefined {
+    const [first] = this.#lines;
+    return first && { place: first[0], lines: first[1] };
+  }
+
+  begin(place: JournalPlace): void {
+    this.#lines.set(place, 0);
+  }
+
+  forget(place: JournalPlace): void {
+    this.#lines.delete(place);
+  }
+
+  note(place: JournalPlace): JournalPlace {
+    this.#lines.set(place, (this.#lines.get(place) ?? 0) + 1);
+    return place;
+  }
+
+  release(place: JournalPlace): void {
+    const lines = this.#lines.get(place);
+    if (lines !== undefined) this.#lines.set(place, lines - 1);
+  }
+
+  /** Files before `current` in which, and before which, nothing lives: an acknowledgement is never gone before its final. */
+  deadBefore(current: JournalPlace): JournalPlace[] {
+    const places = [...this.#lines];
+    const end = places.findIndex(([place, lines]) => lines > 0 || place >= current);
+    return places.slice(0, end < 0 ? places.length : end).map(([place]) => place);
+  }
+}

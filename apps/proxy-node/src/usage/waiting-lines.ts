@@ -1,0 +1,50 @@
+interface Line {
+  text: string;
+  isLive: boolean;
+}
+
+/** Journal lines that are not written yet, in their order. */
+export class WaitingLines {
+  #lines: Line[] = [];
+
+  get count(): number {
+    return this.#lines.length;
+  }
+
+  get hasLive(): boolean {
+    return this.#lines.some(({ isLive }) => isLive);
+  }
+
+  get bytes(): number {
+    return this.#lines.reduce((sum, { text }) => sum + Buffer.byteLength(text), 0);
+  }
+
+  add(line: Line): void {
+    this.#lines.push(line);
+  }
+
+  /** Gives `write` all of them. They go on waiting when it throws. */
+  writeAll(write: (bytes: Buffer) => void): void {
+    write(toBytes(this.#lines));
+    this.#lines = [];
+  }
+
+  /** As `writeAll`, for the live ones that fit: admissions and finals, without which a request is lost. */
+  writeLive(room: number, write: (bytes: Buffer) => void): void {
+    let left = room;
+    const chosen: Line[] = [];
+    const others: Line[] = [];
+    for (const line of this.#lines) {
+      const bytes = Buffer.byteLength(line.text);
+      const isChosen = line.isLive && bytes <= left;
+      if (isChosen) left -= bytes;
+      (isChosen ? chosen : others).push(line);
+    }
+    write(toBytes(chosen));
+    this.#lines = others;
+  }
+}
+
+function toBytes(lines: readonly Line[]): Buffer {
+  return Buffer.from(lines.map(({ text }) => text).join(''));
+}
