@@ -49,6 +49,8 @@ export const nodeReportSchema = z.strictObject({
     )
     .max(REPORTED_UPSTREAMS_MAX)
     .optional(),
+  /** Journal files in the node's DATA_DIR that could not be read whole and wait for a person. */
+  journals_set_aside: z.number().int().nonnegative().optional(),
   /** hex HMAC-SHA256 over every other field (`proveReport`), keyed with SHA-256(credential): shows the credential without sending it. */
   proof: z.string().max(64),
 });

@@ -26,6 +26,7 @@ const LATER_FIELDS = [
   'lineage',
   'abilities',
   'upstreams',
+  'journals_set_aside',
 ] as const satisfies readonly (keyof ProvenReport)[];
 
 /** SHA-256 of a node or fleet credential, hex: what `proxy_nodes.credential_hash` keeps, and the key of every proof. */

@@ -32,6 +32,7 @@ export interface NodeReporterParts {
   follower: SnapshotFollower;
   unacknowledged: () => number;
   /** Worst first. */
+  journalsSetAside: () => number;
   failingUpstreams: () => NonNullable<NodeReport['upstreams']>;
   identity: NodeIdentity;
   periodMs: number;
@@ -94,7 +95,8 @@ export class NodeReporter {
   }
 
   #compose(): NodeReport {
-    const { gate, follower, identity, unacknowledged, failingUpstreams } = this.#parts;
+    const { gate, follower, identity, unacknowledged, failingUpstreams, journalsSetAside } =
+      this.#parts;
     const snapshot = follower.current?.snapshot;
     const report: Omit<NodeReport, 'proof'> = {
       name: identity.name,
@@ -113,6 +115,7 @@ export class NodeReporter {
       software: identity.software,
       lineage: follower.standing?.lineage ?? 0,
       abilities: [...NODE_ABILITIES],
+      journals_set_aside: journalsSetAside(),
       upstreams: failingUpstreams().slice(0, REPORTED_UPSTREAMS_MAX),
     };
     return { ...report, proof: proveReport(report, this.#credentialHash) };

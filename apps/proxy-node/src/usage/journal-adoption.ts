@@ -19,6 +19,8 @@ export interface AdoptedRequests {
   finals: AdoptedFinal[];
   /** Deletes what was adopted; to be called once it is in the own journal and on disk. */
   retire: () => void;
+  /** Leaves to their next owner what was not retired. */
+  release: () => void;
 }
 
 export interface AdoptionOptions {
@@ -47,18 +49,30 @@ export async function adoptJournals({
   now,
 }: AdoptionOptions): Promise<AdoptedRequests> {
   const finals = finalsOf(own, { address, now: now(), log });
-  const retirements: (() => void)[] = [];
+  const held: { lock: JournalLock; retire: () => void }[] = [];
   for (const other of worker === 0 ? otherJournalFolders(dataDir, folder) : []) {
     const lock = lockOf(other, log);
     if (!lock) continue;
     const { replay, ...files } = readJournals(other);
     finals.push(...finalsOf(replay, { address, now: now(), log }));
-    retirements.push(() => {
-      retireJournalFiles(other, files);
-      lock.retire();
+    held.push({
+      lock,
+      retire: () => {
+        retireJournalFiles(other, files);
+        lock.retire();
+      },
     });
   }
-  return { finals, retire: () => retirements.forEach((retire) => retire()) };
+  return {
+    finals,
+    retire: () => {
+      for (let next = held[0]; next; next = held[0]) {
+        next.retire();
+        held.shift();
+      }
+    },
+    release: () => held.splice(0).forEach(({ lock }) => lock.release()),
+  };
 }
 
 /** A folder whose lock cannot be judged is left alone: in doubt nothing is adopted. */

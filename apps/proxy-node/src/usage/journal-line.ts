@@ -51,11 +51,11 @@ const lineSchema = z.discriminatedUnion('t', [
 export type JournalLine = z.infer<typeof lineSchema>;
 
 export function admittedLine(hold: OpenHold): string {
-  return encode(JSON.stringify({ t: 'A', hold }));
+  return encodeLine(JSON.stringify({ t: 'A', hold }));
 }
 
 export function countsLine(at: number, counts: Record<string, JournalledCounts>): string {
-  return encode(JSON.stringify({ t: 'C', at, counts }));
+  return encodeLine(JSON.stringify({ t: 'C', at, counts }));
 }
 
 /** `payload` is the JSON text of the `UsageFinal`: made once, for the journal and for Redis. */
@@ -70,13 +70,13 @@ export function finalLine({
   epoch: string;
   payload: string;
 }): string {
-  return encode(
+  return encodeLine(
     `{"t":"F","at":${atMs},"rid":${JSON.stringify(rid)},"epoch":${JSON.stringify(epoch)},"final":${payload}}`,
   );
 }
 
 export function acknowledgedLine(at: number, acks: [rid: string, seq: number][]): string {
-  return encode(JSON.stringify({ t: 'K', at, acks }));
+  return encodeLine(JSON.stringify({ t: 'K', at, acks }));
 }
 
 /** Undefined for a line that is torn, damaged or of an unknown kind. */
@@ -111,7 +111,7 @@ export function toUsage([
 }
 
 /** A whole line always ends in a line feed; JSON text never contains one. */
-function encode(body: string): string {
+export function encodeLine(body: string): string {
   return `${checksum(body)} ${body}\n`;
 }
 

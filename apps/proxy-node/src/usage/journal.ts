@@ -4,7 +4,7 @@ import { deleteJournalFile, retireJournalFiles } from './journal-files.ts';
 import { lockJournal, type JournalLock } from './journal-lock.ts';
 import { readJournals } from './journal-reading.ts';
 import type { Replay } from './journal-replay.ts';
-import { LivePlaces } from './live-places.ts';
+import { LivePlaces, type JournalPlace } from './live-places.ts';
 import { WaitingLines } from './waiting-lines.ts';
 
 const FILE_BYTES_MAX = 16 * 1024 * 1024;
@@ -18,9 +18,6 @@ const CARRY_LINES_MAX = 2_000;
 const FINAL_BYTES = 2 * 1024;
 /** Room beside that: for requests admitted in the tick in which the disk turns out to be full. */
 const SPARE_BYTES = 128 * 1024;
-
-/** Names the file a live line is in; given back with `release` when the line no longer matters. */
-export type JournalPlace = number;
 
 export interface JournalOptions {
   folder: string;
@@ -168,7 +165,7 @@ export class Journal {
     setImmediate(() => this.flush());
   }
 
-  /** Where room is short, live lines go first: the room that is left was kept for them. */
+  /** Where room is short, live lines go first: it was kept for them. */
   #write(): void {
     if (this.#lines.count === 0 || this.#distrusted.size > 0) return;
     const { bytes } = this.#lines;
@@ -269,7 +266,8 @@ export class Journal {
       next = this.#startFile(finished.number + 1);
       next.allocate(this.#keptBytes + SPARE_BYTES);
     } catch (error) {
-      if (next) this.#removeFile(next);
+      next?.close();
+      if (next) this.#delete([next.number]);
       this.#mayRotate = false;
       this.#log.error({ error }, 'journal could not start a new file');
       return false;
@@ -286,11 +284,6 @@ export class Journal {
     const file = new JournalFile(this.#folder, number, this.#disk);
     this.#live.begin(number);
     return file;
-  }
-
-  #removeFile(file: JournalFile): void {
-    file.close();
-    this.#delete([file.number]);
   }
 
   #delete(places: readonly JournalPlace[]): void {

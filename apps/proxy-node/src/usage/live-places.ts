@@ -1,4 +1,5 @@
-import type { JournalPlace } from './journal.ts';
+/** Names the file a live line is in; given back with `release` when the line no longer matters. */
+export type JournalPlace = number;
 
 /** How many live lines each file of a journal holds, oldest file first. */
 export class LivePlaces {

@@ -1,6 +1,7 @@
 import type { OpenHold } from './books.ts';
 import { admittedLine, countsLine, type JournalledCounts } from './journal-line.ts';
-import type { Journal, JournalPlace } from './journal.ts';
+import type { Journal } from './journal.ts';
+import type { JournalPlace } from './live-places.ts';
 
 interface OpenRequest {
   hold: OpenHold;

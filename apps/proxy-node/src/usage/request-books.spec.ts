@@ -9,7 +9,7 @@ import {
   test,
 } from '@jest/globals';
 import { startServices, type Services } from '@tollgate/harness';
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -27,6 +27,7 @@ import {
   type MeteredRedis,
 } from '../../test/usage/metered-redis.ts';
 import { openBooks } from '../../test/usage/open-books.ts';
+import { encodeLine } from './journal-line.ts';
 import type { RequestBooks } from './request-books.ts';
 
 const TOKENS = 1_000_000;
@@ -359,6 +360,37 @@ describe('RequestBooks', () => {
     );
     expect(readdirSync(join(dataDir, 'journals'))).toEqual(['node-1.0']);
   });
+
+  test('settles what can be read of a damaged journal and sets the file aside, once', async () => {
+    const first = await open();
+    const [ended, running] = [await admit(world, { accountId }), await admit(world, { accountId })];
+    first.open(running).count(() => usageOf(40, 15));
+    await services.redis.kill('SIGKILL');
+    first.open(ended).settle(finalOf(ended, usageOf(10, 20)));
+    await new Promise((resolve) => setTimeout(resolve, 250));
+    await first.close(0);
+    const folder = join(dataDir, 'journals', 'node-1.0');
+    const name = readdirSync(folder).find((each) => each.endsWith('.journal')) ?? '';
+    const lines = readFileSync(join(folder, name), 'utf8');
+    const later = encodeLine(JSON.stringify({ t: 'Z', of: 'a later release' }));
+    writeFileSync(join(folder, name), `damaged line\n${later}${lines}`);
+    books = [];
+    await services.redis.start();
+    await eventually('Redis is back', () => world.redis.status === 'ready');
+    const second = await open();
+    await eventually('everything is acknowledged', () => second.state.unacknowledged === 0, 20_000);
+    expect(downstream.chargeOf(ended.rid)).toBe(45);
+    expect(downstream.chargeOf(running.rid)).toBe(50);
+    const kept = readdirSync(folder).filter((each) => each.includes('set-aside'));
+    expect(kept).toEqual([`${name}.set-aside.0`]);
+    expect(readFileSync(join(folder, kept[0] ?? ''), 'utf8')).toContain('damaged line');
+    expect(second.state.journalsSetAside).toBe(1);
+    await second.close(0);
+    books = [];
+    const third = await open();
+    expect(readdirSync(folder).filter((each) => each.includes('set-aside'))).toEqual(kept);
+    expect(third.state.journalsSetAside).toBe(1);
+  }, 60_000);
 
   test('corrects what was charged for a hold that was reaped before its node came back', async () => {
     const first = await open();

@@ -2,18 +2,21 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { UsageFinal } from '@tollgate/contracts';
 import { isRedisReachable, nodeAddress, onRedisReturn } from '@tollgate/keyspace';
 import { monotonicMs } from '../monotonic-ms.ts';
+import { AcknowledgedLog } from './acknowledged-log.ts';
 import type { Books, HoldHandle, OpenHold } from './books.ts';
 import { Checkpointer } from './checkpointer.ts';
 import { FailOpen } from './fail-open.ts';
 import { FundsHints, type FundsHint } from './funds-hints.ts';
-import { journalFolder } from './journal-files.ts';
 import { acknowledgedLine, finalLine } from './journal-line.ts';
-import { adoptJournals, type AdoptedRequests } from './journal-adoption.ts';
-import { Journal, type JournalPlace } from './journal.ts';
+import type { AdoptedRequests } from './journal-adoption.ts';
+import type { Journal } from './journal.ts';
+import type { JournalPlace } from './live-places.ts';
 import { JournalUplink } from './journal-uplink.ts';
+import { openJournals } from './open-journals.ts';
 import { OpenRequests } from './open-requests.ts';
 import { Relay } from './relay.ts';
 import type { RequestBooksOptions } from './request-books-options.ts';
+import { SetAsideJournals } from './set-aside-journals.ts';
 import { StoreRoom } from './store-room.ts';
 import { signedMetering } from './signed-metering.ts';
 import { Settler, type FencedBy, type PendingFinal } from './settler.ts';
@@ -40,8 +43,9 @@ export class RequestBooks implements Books {
   readonly #hints: FundsHints;
   readonly #uplink: JournalUplink;
   readonly #room: StoreRoom;
+  readonly #setAside: SetAsideJournals;
   readonly #open: OpenRequests;
-  #acknowledged: [rid: string, seq: number][] = [];
+  readonly #acknowledged: AcknowledgedLog;
   readonly #ending = new AbortController();
   readonly #consuming: Promise<void>;
   #replayedAtMs = Number.NEGATIVE_INFINITY;
@@ -49,27 +53,11 @@ export class RequestBooks implements Books {
 
   /** Locks and replays the journals of this DATA_DIR, then starts to settle and to relay. Throws JournalLocked while another process uses this journal. */
   static async open(options: RequestBooksOptions): Promise<RequestBooks> {
-    const folder = journalFolder(options.dataDir, options);
-    const opened = await Journal.open({ folder, log: options.log });
-    const address = nodeAddress(options.node, options.worker);
-    const adopted = await adoptJournals({
-      own: opened.replay,
-      dataDir: options.dataDir,
-      folder,
-      worker: options.worker,
-      address,
-      log: options.log,
-      now: options.now ?? Date.now,
-    });
-    const books = new RequestBooks(options, opened.journal);
+    const { journal, adopted, retire } = await openJournals(options);
+    const books = new RequestBooks(options, journal);
     books.#takeOver(adopted);
-    try {
-      opened.retire();
-      adopted.retire();
-    } catch (error) {
-      // The disk is full: no request is let in until it is not, and the next start replays the same files, which changes nothing.
-      options.log.error({ error }, 'earlier journals stay until they could be written anew');
-    }
+    retire();
+    books.#setAside.look();
     await books.#relay.start();
     return books;
   }
@@ -84,6 +72,7 @@ export class RequestBooks implements Books {
     this.#monotonicNow = now;
     this.#journal = journal;
     this.#open = new OpenRequests(journal, this.#now);
+    this.#acknowledged = new AcknowledgedLog(journal, this.#now);
     journal.onCarry = (place) => this.#carry(place);
     this.failOpen = new FailOpen({
       allowanceTokens: options.failOpenTokens ?? 0,
@@ -102,28 +91,10 @@ export class RequestBooks implements Books {
       random,
     });
     this.#hints = new FundsHints({ queue, log, now });
+    this.#setAside = new SetAsideJournals(options.dataDir);
     this.#room = new StoreRoom({ memoryUse: options.memoryUse ?? (() => Promise.resolve(0)), log });
-    this.#uplink = new JournalUplink({
-      controlPlaneUrl: options.controlPlaneUrl,
-      credential: options.credential ?? '',
-      node: address,
-      log,
-      now: this.#now,
-      onBooked: (rids) => this.#settler.booked(rids),
-    });
-    this.#settler = new Settler({
-      metering: signedMetering(metering, options.credential),
-      log,
-      now,
-      random,
-      onAcknowledged: (final, seq) => this.#noteAcknowledged(final, seq),
-      onForgotten: (final) => journal.release(final.place),
-      onSettled: ({ rid, final }) => {
-        this.failOpen.taken(rid);
-        this.#relay.wake(final.account_id);
-      },
-      onFenced: (final, by) => this.#handOver(final, by),
-    });
+    this.#uplink = this.#openUplink(address);
+    this.#settler = this.#openSettler({ now, random });
     this.#checkpointer = new Checkpointer({
       metering,
       log,
@@ -144,18 +115,48 @@ export class RequestBooks implements Books {
       .catch((error: unknown) => log.error({ error }, 'acknowledgements are no longer read'));
   }
 
+  #openUplink(address: string): JournalUplink {
+    const { controlPlaneUrl, credential = '', log } = this.#options;
+    return new JournalUplink({
+      controlPlaneUrl,
+      credential,
+      node: address,
+      log,
+      now: this.#now,
+      onBooked: (rids) => this.#settler.booked(rids),
+    });
+  }
+
+  #openSettler(clock: { now: () => number; random: () => number }): Settler {
+    const { metering, credential, log } = this.#options;
+    return new Settler({
+      metering: signedMetering(metering, credential),
+      log,
+      ...clock,
+      onAcknowledged: (final, seq) => this.#noteAcknowledged(final, seq),
+      onForgotten: (final) => this.#journal.release(final.place),
+      onSettled: ({ rid, final }) => {
+        this.failOpen.taken(rid);
+        this.#relay.wake(final.account_id);
+      },
+      onFenced: (final, by) => this.#handOver(final, by),
+    });
+  }
+
   /** For the node's report. */
   get state(): {
     open: number;
     unsettled: number;
     unacknowledged: number;
     isJournalWritable: boolean;
+    journalsSetAside: number;
   } {
     return {
       open: this.#open.size,
       unsettled: this.#settler.unsettled,
       unacknowledged: this.#settler.unacknowledged,
       isJournalWritable: this.#journal.isWritable,
+      journalsSetAside: this.#setAside.count,
     };
   }
 
@@ -214,13 +215,14 @@ export class RequestBooks implements Books {
     this.#hints.close();
     this.#uplink.close();
     this.#room.close();
+    this.#setAside.close();
     await this.#relay.close();
     // While Redis is away neither of the two ends by itself.
     await Promise.race([
       Promise.allSettled([this.#options.queue.close(), this.#consuming]),
       delay(CLOSE_CONNECTIONS_MS, undefined, { ref: false }),
     ]);
-    this.#writeAcknowledged();
+    this.#acknowledged.write();
     this.#journal.close();
   }
 
@@ -282,12 +284,6 @@ export class RequestBooks implements Books {
 
   #noteAcknowledged({ rid }: PendingFinal, seq: number): void {
     this.failOpen.taken(rid);
-    if (this.#acknowledged.push([rid, seq]) === 1) setImmediate(() => this.#writeAcknowledged());
-  }
-
-  #writeAcknowledged(): void {
-    if (this.#acknowledged.length === 0) return;
-    this.#journal.append(acknowledgedLine(this.#now(), this.#acknowledged));
-    this.#acknowledged = [];
+    this.#acknowledged.note(rid, seq);
   }
 }

@@ -1,7 +1,7 @@
 import type { Acknowledgement, UsageFinal } from '@tollgate/contracts';
 import type { SettleReply } from '@tollgate/keyspace';
 import type { Logger } from 'pino';
-import type { JournalPlace } from './journal.ts';
+import type { JournalPlace } from './live-places.ts';
 import type { MeteringPort } from './metering-port.ts';
 
 /** Settles in flight at a time; Redis answers thousands a second, more would only queue in its socket. */

@@ -7,6 +7,7 @@ export const ALERT_RULES = {
   publication_failed: 'critical',
   upstream_failing: 'warning',
   settlement_backlog: 'warning',
+  journal_set_aside: 'critical',
   dead_letter: 'critical',
   drift: 'critical',
   redis_tampered: 'critical',

@@ -221,6 +221,14 @@ export class NodeRegistry implements OnApplicationBootstrap, OnApplicationShutdo
       unacknowledged > BACKLOG_MAX,
       `Node ${node.name} holds ${unacknowledged} finals that are not in the books yet`,
     );
+    // Workers of a node share one DATA_DIR.
+    const setAside = Math.max(0, ...live.map((worker) => worker.report.journals_set_aside ?? 0));
+    await this.tell(
+      'journal_set_aside',
+      `node:${node.id}`,
+      setAside > 0,
+      `Node ${node.name} could not read ${setAside} journal files whole; they are kept in its DATA_DIR as *.set-aside.*`,
+    );
     const refusal = live.find((worker) => worker.report.refused !== null)?.report.refused;
     await this.tell(
       'node_refuses_snapshot',

@@ -1,0 +1,39 @@
+import { nodeAddress } from '@tollgate/keyspace';
+import { adoptJournals, type AdoptedRequests } from './journal-adoption.ts';
+import { journalFolder } from './journal-files.ts';
+import { Journal } from './journal.ts';
+import type { RequestBooksOptions } from './request-books-options.ts';
+
+export interface OpenedJournals {
+  journal: Journal;
+  adopted: AdoptedRequests;
+  /** To be called once what was adopted is in the own journal. */
+  retire: () => void;
+}
+
+/** Opens the journal of this worker and reads what earlier processes left. Throws JournalLocked while another process uses this journal. */
+export async function openJournals(options: RequestBooksOptions): Promise<OpenedJournals> {
+  const { dataDir, node, worker, log, now = Date.now } = options;
+  const folder = journalFolder(dataDir, { node, worker });
+  const opened = await Journal.open({ folder, log });
+  const adopted = await adoptJournals({
+    own: opened.replay,
+    dataDir,
+    folder,
+    worker,
+    address: nodeAddress(node, worker),
+    log,
+    now,
+  });
+  const retire = (): void => {
+    try {
+      opened.retire();
+      adopted.retire();
+    } catch (error) {
+      // The disk is full: no request is admitted until it is not, and the next start replays the same files, which changes nothing.
+      adopted.release();
+      log.error({ error }, 'earlier journals stay until they could be written anew');
+    }
+  };
+  return { journal: opened.journal, adopted, retire };
+}
