@@ -22,6 +22,11 @@ const LOW = `
   FROM subscriptions subscription
   CROSS JOIN LATERAL (SELECT tokens FROM token_lots WHERE subscription_id = subscription.id ORDER BY credit_seq DESC LIMIT 1) lot
   WHERE subscription.status = 'active' AND coalesce(subscription.auto_recharge_amount, 0) = 0 AND subscription.balance <= lot.tokens / 10`;
+/** What was overdrawn is repaid: by the correction it waited for, or by a purchase. */
+const REPAID = `
+  SELECT alert.subject FROM alerts alert
+  WHERE alert.rule = 'overdraft' AND alert.resolved_at IS NULL
+    AND NOT EXISTS (SELECT FROM subscriptions WHERE 'subscription:' || id = alert.subject AND overdraft > 0)`;
 const lowRow = z.object({
   subject: z.string(),
   user_id: z.number(),
@@ -31,7 +36,7 @@ const lowRow = z.object({
 });
 const subjectRow = z.object({ subject: z.string() });
 
-/** Raises and resolves `low_balance`. */
+/** Raises and resolves `low_balance`; resolves `overdraft`. */
 @Injectable()
 export class BalanceWatch implements OnApplicationBootstrap, OnApplicationShutdown {
   private readonly logger = new Logger('balance-watch');
@@ -68,6 +73,9 @@ export class BalanceWatch implements OnApplicationBootstrap, OnApplicationShutdo
       );
       for (const { subject } of over.map((row) => subjectRow.parse(row)))
         await this.alerts.resolve(tx, { rule: 'low_balance', subject });
+      const repaid: unknown[] = await tx.query(REPAID);
+      for (const { subject } of repaid.map((row) => subjectRow.parse(row)))
+        await this.alerts.resolve(tx, { rule: 'overdraft', subject });
       const begun: unknown[] = await tx.query(
         `SELECT * FROM (${LOW}) low WHERE subject NOT IN (${open}) LIMIT ${RAISED_MAX}`,
       );

@@ -12,6 +12,7 @@ import { UsageLogsService } from './api/usage-logs.service.ts';
 import { UsageReceiptService } from './api/usage-receipt.service.ts';
 import { UsageStatisticsService } from './api/usage-statistics.service.ts';
 import { DroppedTelemetry } from './ingest/dropped-telemetry.ts';
+import { DroppedDays } from './ingest/dropped-days.ts';
 import { KnownFacts } from './ingest/known-facts.ts';
 import { LateUsage } from './ingest/late-usage.ts';
 import { UsageIngest } from './ingest/usage-ingest.service.ts';
@@ -34,6 +35,7 @@ import { JournalService } from './journal/journal.service.ts';
   controllers: [UsageController, JournalController],
   providers: [
     DroppedTelemetry,
+    DroppedDays,
     KnownFacts,
     LateUsage,
     JournalService,

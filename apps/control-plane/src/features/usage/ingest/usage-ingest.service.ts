@@ -10,6 +10,7 @@ import { LedgerService } from '../../wallet/ledger.service.ts';
 import { ShardEpochs } from '../../epochs/shard-epochs.ts';
 import { TokenLedger, type LockedSubscription } from '../../subscriptions/token-ledger.service.ts';
 import { bookDeadLetters, type DeadLetter } from './dead-letters.ts';
+import { DroppedDays } from './dropped-days.ts';
 import { DroppedTelemetry } from './dropped-telemetry.ts';
 import { KnownFacts } from './known-facts.ts';
 import { LateUsage } from './late-usage.ts';
@@ -34,6 +35,7 @@ export class UsageIngest {
     private readonly epochs: ShardEpochs,
     private readonly late: LateUsage,
     private readonly dropped: DroppedTelemetry,
+    private readonly days: DroppedDays,
   ) {}
 
   /**
@@ -84,8 +86,10 @@ export class UsageIngest {
       sound.map((read) => read.event.payload.account_id),
       { alone: fromJournal },
     );
-    const newLetters = await bookDeadLetters(tx, poison);
-    const { booked, duplicates } = await this.insert(tx, { sound, fromJournal });
+    const { kept, aside } = await this.days.setAside(tx, sound);
+    const letters = [...poison, ...aside];
+    const newLetters = await bookDeadLetters(tx, letters);
+    const { booked, duplicates } = await this.insert(tx, { sound: kept, fromJournal });
     const adopted = await this.late.adopt(tx, duplicates, epochs);
     const locked = await this.tokens.lock(tx, [
       ...new Set([
@@ -106,7 +110,7 @@ export class UsageIngest {
     await this.raiseAlerts(tx, {
       overdrawn: overdrawnSince(overdraftBefore, locked),
       newLetters,
-      reason: poison[0]?.reason,
+      reason: letters[0]?.reason,
     });
     return booked;
   }

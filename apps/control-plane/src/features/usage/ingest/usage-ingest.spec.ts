@@ -4,6 +4,7 @@ import { BULL_PREFIX, openRedis, type RedisConnection } from '@tollgate/keyspace
 import { Queue, QueueEvents } from 'bullmq';
 import fc from 'fast-check';
 import { uuidv7 } from '../../../platform/http/visitor.ts';
+import { BalanceWatch } from '../../alerts/balance-watch.ts';
 import {
   booksOf,
   reapEvent,
@@ -50,6 +51,13 @@ const rollupsOf = ({ account }: EventParts) =>
      WHERE user_id = $1 GROUP BY upstream_id HAVING sum(requests) <> 0 OR sum(charge) <> 0 ORDER BY upstream_id`,
     [account.id],
   );
+const openOverdrafts = async ({ subscriptionId }: EventParts): Promise<number> =>
+  (
+    await books.query(
+      "SELECT 1 FROM alerts WHERE rule = 'overdraft' AND subject = $1 AND resolved_at IS NULL",
+      [`subscription:${subscriptionId}`],
+    )
+  ).length;
 const overdraftAlerts = ({ subscriptionId }: EventParts) =>
   books.query("SELECT detail FROM alerts WHERE rule = 'overdraft' AND subject = $1", [
     `subscription:${subscriptionId}`,
@@ -154,6 +162,22 @@ describe('usage beyond the balance', () => {
       body: { model_id: parts.model.id, tokens: 50 },
     });
     expect(await stateOf(parts)).toEqual({ balance: 20, overdraft: 0 });
+    await plane.app.get(BalanceWatch, { strict: false }).look();
+    expect(await openOverdrafts(parts)).toBe(0);
+  });
+
+  test('keeps its alert while it lasts, and closes it once the correction it waited for is booked', async () => {
+    const parts = await subscribed(100);
+    const rid = uuidv7(Date.now());
+    const watch = plane.app.get(BalanceWatch, { strict: false });
+    // The withdrawal takes what the reaper charged too much; the correction that says so comes later.
+    await worker.process([withdrawEvent(30, parts), reapEvent(70, { ...parts, rid })]);
+    await worker.process([withdrawEvent(45, { ...parts, rid, seq: 2 })]);
+    await watch.look();
+    expect(await openOverdrafts(parts)).toBe(1);
+    await worker.process([usageEvent(25, { ...parts, rid, seq: 1, delta: -45 })]);
+    await watch.look();
+    expect(await openOverdrafts(parts)).toBe(0);
   });
 });
 

@@ -2,6 +2,7 @@ import { Inject, Injectable, Logger, type OnApplicationBootstrap } from '@nestjs
 import { DataSource } from 'typeorm';
 import { CONFIG, type Config } from '../../../config.ts';
 import { Transactions } from '../../../platform/database/transactions.ts';
+import { DroppedDays } from './dropped-days.ts';
 import { Housekeeping } from '../../../platform/housekeeping/housekeeping.ts';
 
 const DAY_MS = 86_400_000;
@@ -21,6 +22,7 @@ export class UsagePartitions implements OnApplicationBootstrap {
     private readonly dataSource: DataSource,
     private readonly transactions: Transactions,
     private readonly housekeeping: Housekeeping,
+    private readonly dropped: DroppedDays,
     @Inject(CONFIG) private readonly config: Config,
   ) {}
 
@@ -56,20 +58,27 @@ export class UsagePartitions implements OnApplicationBootstrap {
     const rows: { name: string }[] = await this.dataSource.query(
       "SELECT c.relname AS name FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid WHERE i.inhparent = 'usage_events'::regclass",
     );
+    const before = dayOf(limitMs);
     for (const { name } of rows) {
       const [, year, month, day] = PARTITION.exec(name) ?? [];
-      if (year === undefined || `${year}-${month}-${day}` >= dayOf(limitMs)) continue;
-      await this.drop(name);
+      if (year !== undefined && `${year}-${month}-${day}` < before) await this.drop(name, before);
     }
-    await this.transactions.run((tx) =>
-      tx.query('DELETE FROM usage_events_default WHERE day < $1', [dayOf(limitMs)]),
-    );
+    await this.transactions.run(async (tx) => {
+      const strays: unknown[] = await tx.query(
+        'SELECT 1 FROM usage_events_default WHERE day < $1 LIMIT 1',
+        [before],
+      );
+      if (strays.length === 0) return;
+      await this.dropped.drop(tx, before);
+      await tx.query('DELETE FROM usage_events_default WHERE day < $1', [before]);
+    });
   }
 
   /** Two replicas that drop one partition at the same time fail on PostgreSQL's catalogue, in spite of IF EXISTS. */
-  private async drop(name: string): Promise<void> {
+  private async drop(name: string, before: string): Promise<void> {
     await this.transactions.run(async (tx) => {
       await tx.query('SELECT pg_advisory_xact_lock($1)', [MAINTENANCE_LOCK]);
+      await this.dropped.drop(tx, before);
       await tx.query(`DROP TABLE IF EXISTS ${name}`);
     });
     this.logger.log(`dropped ${name}: it is older than the retention`);

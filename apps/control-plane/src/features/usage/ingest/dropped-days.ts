@@ -1,0 +1,55 @@
+import { Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
+import { z } from 'zod';
+import type { DeadLetter } from './dead-letters.ts';
+import type { ReadEvent } from './read-event.ts';
+
+/** Held shared by who books usage of a past day, alone by who drops days. */
+const DROPPED_DAYS_LOCK = 7_001_011;
+const markRow = z.object({ before: z.string() });
+
+/**
+ * Which days of single requests are gone. A final of such a day may have been charged already, and the row that would tell is not there any
+ * more: it is set aside for a person. Withdrawals are told apart by the token ledger, which keeps its entries.
+ */
+@Injectable()
+export class DroppedDays {
+  /** What may be booked, and what is set aside. Days stay as they are until the transaction ends. */
+  async setAside(
+    tx: EntityManager,
+    events: readonly ReadEvent[],
+  ): Promise<{ kept: readonly ReadEvent[]; aside: DeadLetter[] }> {
+    const today = dayOf(Date.now());
+    // The day before yesterday is the first that is ever dropped; a day is left for clocks that differ.
+    if (events.every((read) => dayOf(read.beganAtMs) >= today)) return { kept: events, aside: [] };
+    await tx.query('SELECT pg_advisory_xact_lock_shared($1)', [DROPPED_DAYS_LOCK]);
+    const before = await this.before(tx);
+    const isGone = ({ beganAtMs, event }: ReadEvent): boolean =>
+      event.payload.kind !== 'withdraw' && dayOf(beganAtMs) < before;
+    return {
+      kept: events.filter((read) => !isGone(read)),
+      aside: events.filter(isGone).map(({ relayed, beganAtMs }) => ({
+        relayed,
+        reason: `it is of ${dayOf(beganAtMs)}; requests before ${before} were dropped after the retention, so it may have been charged`,
+      })),
+    };
+  }
+
+  /** Before the days are dropped, in the same transaction. */
+  async drop(tx: EntityManager, before: string): Promise<void> {
+    await tx.query('SELECT pg_advisory_xact_lock($1)', [DROPPED_DAYS_LOCK]);
+    await tx.query('UPDATE usage_dropped_days SET before = greatest(before, $1::date)', [before]);
+  }
+
+  private async before(tx: EntityManager): Promise<string> {
+    const rows: unknown[] = await tx.query(
+      "SELECT CASE WHEN isfinite(before) THEN to_char(before, 'YYYY-MM-DD') ELSE '' END AS before FROM usage_dropped_days",
+    );
+    return markRow.parse(rows[0]).before;
+  }
+}
+
+/** UTC, as YYYY-MM-DD. */
+function dayOf(atMs: number): string {
+  return new Date(atMs).toISOString().slice(0, 10);
+}
