@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { parseApiKey } from '@tollgate/contracts';
+import { parseApiKey, type RelayedEvent } from '@tollgate/contracts';
 import { MeteringStore, primariesOf } from '@tollgate/keyspace';
 import { booksOf, usageEvent } from '../../testing/books-under-test.ts';
 import { startControlPlane, type ControlPlane } from '../../testing/control-plane-under-test.ts';
@@ -7,6 +7,7 @@ import { eventually } from '../../testing/eventually.ts';
 import { REDIS } from '../../platform/redis/redis.module.ts';
 import { uuidv7 } from '../../platform/http/visitor.ts';
 import { UsageIngest } from '../usage/ingest/usage-ingest.service.ts';
+import { UsageWorker } from '../usage/ingest/usage-worker.ts';
 import { ClosedBalances } from './closed-balances.ts';
 
 let plane: ControlPlane;
@@ -21,7 +22,7 @@ beforeAll(async () => {
 afterAll(() => plane?.stop());
 
 /** 1,000 tokens bought for 1,000 micro-units, 400 of them held by a running request when the account unsubscribes. */
-async function closedWhileRunning() {
+async function closedWhileRunning({ usedTokens = 0, leaseMs = 60_000 } = {}) {
   const [account, model] = [await books.account('10'), await books.model('1')];
   const call = (path: string, body: object) =>
     plane.call('POST', path, { token: account.token, body });
@@ -35,10 +36,23 @@ async function closedWhileRunning() {
     ...{ wantTokens: 400, minTokens: 400, concurrencyMax: 10, leaseMs: 60_000 },
   });
   expect(admitted.kind).toBe('admitted');
+  const store = plane.app.get(MeteringStore);
+  const progress = { rid, accountId: account.id, modelId: model.id, keyHash, extendTokens: 0 };
+  await store.checkpoint({ ...progress, usedTokens, leaseMs });
   await call('/models/unsubscribe', { model_id: model.id });
   expect(await books.wallet(account)).toBe(10_000_000n - 400n);
   const { id } = await books.subscription(account, model);
   return { account, model, rid, subscriptionId: id as number };
+}
+
+/** What the account's shard has in its outbox, as a relay reads it. */
+async function relayed(accountId: number): Promise<RelayedEvent[]> {
+  const store = plane.app.get(MeteringStore);
+  const reply = await store.relay(store.shardOf(accountId), {
+    ...{ owner: 'spec', leaseMs: 60_000, relayedIds: [] },
+    ...{ entriesMax: 500, bytesMax: 10_000_000, expiredHoldsMax: 0 },
+  });
+  return reply.kind === 'leased' ? reply.entries : [];
 }
 
 test('what a running request released is refunded although Redis lost the event', async () => {
@@ -67,6 +81,24 @@ test('what a running request released is refunded although Redis lost the event'
   });
   expect(await books.live(account, model)).toMatchObject({ balance: 0 });
   expect([await closed.look(), await closed.look()]).toEqual([0, 0]);
+  expect(await books.violations()).toEqual({});
+}, 60_000);
+
+test('what a correction gives back after its reap was withdrawn is refunded, also when it is booked first', async () => {
+  const parts = await closedWhileRunning({ usedTokens: 300, leaseMs: 1 });
+  const { account, model, rid } = parts;
+  const store = plane.app.get(MeteringStore);
+  const who = { rid, accountId: account.id, modelId: model.id };
+  // Its node is gone: 300 are charged, 100 released and withdrawn. Its final says 120.
+  await eventually(async () => expect(await store.reap(who)).toMatchObject({ kind: 'reaped' }));
+  const { payload } = usageEvent(120, { ...parts, rid });
+  await store.settle({ ...who, chargeTokens: 120, payload, reEmit: false });
+  for (const event of (await relayed(account.id)).toReversed())
+    await plane.app.get(UsageWorker).process([event]);
+  expect(await books.wallet(account)).toBe(10_000_000n - 300n);
+  expect([await closed.look(), await closed.look()]).toEqual([0, 1]);
+  await eventually(async () => expect(await books.wallet(account)).toBe(10_000_000n - 120n));
+  expect(await books.live(account, model)).toMatchObject({ balance: 0 });
   expect(await books.violations()).toEqual({});
 }, 60_000);
 

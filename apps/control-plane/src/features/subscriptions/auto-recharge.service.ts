@@ -140,8 +140,8 @@ export class AutoRechargeService implements OnApplicationBootstrap, BeforeApplic
   private async considerAll(ids: number[]): Promise<void> {
     const failures: unknown[] = [];
     try {
-      for (const candidate of await this.candidates(ids))
-        await this.considerOne(candidate).catch((error: unknown) => failures.push(error));
+      for (const row of await this.candidates(ids))
+        await this.considerOne(row).catch((error: unknown) => failures.push(error));
     } catch (error) {
       failures.push(error);
     }
@@ -152,14 +152,12 @@ export class AutoRechargeService implements OnApplicationBootstrap, BeforeApplic
       );
   }
 
-  private async candidates(ids: number[]): Promise<Candidate[]> {
-    const rows: unknown[] = await this.dataSource.query(`${CANDIDATES} AND s.id = ANY($1::int[])`, [
-      ids,
-    ]);
-    return rows.map((row) => candidateRow.parse(row));
+  private candidates(ids: number[]): Promise<unknown[]> {
+    return this.dataSource.query(`${CANDIDATES} AND s.id = ANY($1::int[])`, [ids]);
   }
 
-  private async considerOne(candidate: Candidate): Promise<void> {
+  private async considerOne(row: unknown): Promise<void> {
+    const candidate = candidateRow.parse(row);
     const live = (await this.liveBalances.read(candidate.userId, [candidate.modelId]))?.get(
       candidate.modelId,
     );

@@ -209,7 +209,8 @@ test('a purchase refused for another reason than money backs off too, though the
 });
 
 test('one that cannot be recharged keeps no other from being served in the same round, and says why', async () => {
-  const [stuck, refused, served] = [
+  const [unreadable, stuck, refused, served] = [
+    await subscribed('10', { threshold: 100, amount: 0 }),
     await subscribed('10', { threshold: 100, amount: 0 }),
     await subscribed('10', { threshold: 100, amount: 0 }),
     await subscribed('10', { threshold: 100, amount: 0 }),
@@ -220,13 +221,19 @@ test('one that cannot be recharged keeps no other from being served in the same 
     [refused.id, stuck.id, [stuck.id, refused.id, served.id]],
   );
   await plane.app.get(REDIS).hset(keysOf(plane, stuck.account.id, stuck.model.id), 'cseq', 0);
-  services[0]?.consider([stuck.id, refused.id, served.id]);
+  // Beyond what a number counts exactly; only a hand in the database writes it.
+  await books.query(
+    'UPDATE subscriptions SET auto_recharge_threshold = 9223372036854775807, auto_recharge_amount = 1 WHERE id = $1',
+    [unreadable.id],
+  );
+  services[0]?.consider([unreadable.id, stuck.id, refused.id, served.id]);
   await services[0]?.idle();
   expect([
+    await purchases(unreadable.id),
     await purchases(stuck.id),
     await purchases(refused.id),
     await purchases(served.id),
-  ]).toEqual([0, 0, 1]);
+  ]).toEqual([0, 0, 0, 1]);
   expect(
     await books.query(
       "SELECT message FROM alerts WHERE rule = 'auto_recharge_failed' AND resolved_at IS NULL AND subject = $1",
@@ -234,8 +241,8 @@ test('one that cannot be recharged keeps no other from being served in the same 
     ),
   ).toEqual([{ message: expect.stringContaining('tokens') }]);
   await books.query(
-    'UPDATE subscriptions SET credit_seq = 1, auto_recharge_amount = 0 WHERE id = ANY($1)',
-    [[stuck.id, refused.id]],
+    'UPDATE subscriptions SET credit_seq = 1, auto_recharge_amount = 0, auto_recharge_threshold = 0 WHERE id = ANY($1)',
+    [[unreadable.id, stuck.id, refused.id]],
   );
   await plane.app.get(REDIS).hset(keysOf(plane, stuck.account.id, stuck.model.id), 'cseq', 1);
 });

@@ -14,6 +14,7 @@ import { DroppedDays } from './dropped-days.ts';
 import { DroppedTelemetry } from './dropped-telemetry.ts';
 import { KnownFacts } from './known-facts.ts';
 import { LateUsage } from './late-usage.ts';
+import { overdraftsOf, overdrawnSince, type Overdrawn } from './overdrawn.ts';
 import { readEvent, type ReadEvent } from './read-event.ts';
 import { bookRollups } from './rollups.ts';
 import { INSERT_USAGE_EVENTS, usageRowParameters } from './usage-row.ts';
@@ -258,11 +259,6 @@ interface Batch extends Source {
   poison: readonly DeadLetter[];
 }
 
-interface Overdrawn {
-  subscriptionId: number;
-  tokens: number;
-}
-
 function without(events: readonly ReadEvent[], booked: readonly ReadEvent[]): ReadEvent[] {
   const keys = new Set(booked.map(({ event }) => keyOf(event)));
   return events.filter(({ event }) => !keys.has(keyOf(event)));
@@ -281,21 +277,4 @@ function netDeltas(booked: readonly ReadEvent[]): Map<number, number> {
     sums.set(id, (sums.get(id) ?? 0) + event.delta);
   }
   return new Map([...sums].toSorted(([a], [b]) => a - b));
-}
-
-function overdraftsOf(locked: ReadonlyMap<number, LockedSubscription>): Map<number, number> {
-  return new Map([...locked].map(([id, { overdraft }]) => [id, overdraft]));
-}
-
-/** Judged at the end of a batch: in between, a withdrawal may stand on a charge whose correction the same batch brings. */
-function overdrawnSince(
-  before: ReadonlyMap<number, number>,
-  locked: ReadonlyMap<number, LockedSubscription>,
-): Overdrawn[] {
-  return [...locked.values()]
-    .map(({ id, overdraft }) => ({
-      subscriptionId: id,
-      tokens: overdraft - Math.max(0, before.get(id) ?? 0),
-    }))
-    .filter(({ tokens }) => tokens > 0);
 }
