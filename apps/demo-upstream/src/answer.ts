@@ -53,7 +53,7 @@ export async function answer(exchange: Exchange, dialect: Dialect): Promise<void
     case 'html':
       return sendWhole(exchange, 'text/html', '<html><body>welcome</body></html>');
     case 'empty':
-      return sendWhole(exchange, request.stream ? 'text/event-stream' : 'application/json', '');
+      return sendWhole(exchange, typeOf(request), '');
     case 'error-200':
       return sendWhole(exchange, 'application/json', errorText(dialect));
     case 'error-first':
@@ -66,14 +66,16 @@ export async function answer(exchange: Exchange, dialect: Dialect): Promise<void
       if (request.stream) return begin(exchange, dialect, '');
       return sendWhole(exchange, 'application/json', '{"id": "cut o');
     case 'stalls-start':
-      response.writeHead(200, {
-        'content-type': request.stream ? 'text/event-stream' : 'application/json',
-      });
-      await write(exchange, request.stream ? dialect.start(exchange) : ' ');
+      response.writeHead(200, { 'content-type': typeOf(request) }).flushHeaders();
+      if (request.stream) await write(exchange, dialect.start(exchange));
       return waitUntilGone(exchange);
     default:
       return request.stream ? stream(exchange, dialect) : json(exchange, dialect);
   }
+}
+
+function typeOf({ stream: isStream }: DemoRequest): string {
+  return isStream ? 'text/event-stream' : 'application/json';
 }
 
 /** Connections that have carried a request. */

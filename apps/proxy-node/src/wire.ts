@@ -9,6 +9,7 @@ import {
   parseOutboundPolicy,
   type ControlPlaneMac,
   VERSION,
+  type FleetMessage,
 } from '@tollgate/contracts';
 import {
   Acknowledgements,
@@ -51,6 +52,7 @@ import { ReasoningRates } from './pipeline/reasoning-rates.ts';
 import { SessionAffinity } from './pipeline/session-affinity.ts';
 import { SnapshotFile } from './snapshot/snapshot-file.ts';
 import { SnapshotFollower } from './snapshot/snapshot-follower.ts';
+import { RestNews } from './upstream/rest-news.ts';
 import { Ticker } from './upstream/ticker.ts';
 import { UpstreamHealth, type RestBegun } from './upstream/upstream-health.ts';
 import { UpstreamPools } from './upstream/upstream-pools.ts';
@@ -115,6 +117,8 @@ export async function startNode(
     primary,
     log,
     onUpstreamOpened: () => heard.report?.(),
+    // A lost word costs other workers a few failures of their own.
+    announce: (message) => void fleet.announce(message).catch(() => undefined),
   });
   const reporter = followFleet({
     config,
@@ -224,6 +228,7 @@ function createServing({
   primary,
   log,
   onUpstreamOpened,
+  announce,
 }: {
   config: Config;
   store: MeteringStore;
@@ -232,6 +237,7 @@ function createServing({
   primary: PrimaryPort | null;
   log: Logger;
   onUpstreamOpened: () => void;
+  announce: (message: FleetMessage) => void;
 }) {
   const node = nodeAddress(config.NODE_NAME, config.NODE_WORKER);
   const gate = new Gate(() => follower.current);
@@ -240,12 +246,15 @@ function createServing({
     policy: parseOutboundPolicy(config.UPSTREAM_ALLOW_PRIVATE),
     openSecret: (sealed, place) => secrets.open(sealed, place),
   });
+  const restNews = new RestNews({ announce, by: node });
   const health = new UpstreamHealth({
     onRested: (begun) => {
       noteRest(log, begun);
+      restNews.rested(begun);
       // After this turn, in which the rest is still being begun.
       setImmediate(onUpstreamOpened);
     },
+    onRecovered: (route) => restNews.recovered(route),
   });
   const affinity = new SessionAffinity();
   const ticker = new Ticker();
@@ -320,7 +329,7 @@ function createServing({
     clientStallMs: config.CLIENT_STALL_TIMEOUT_MS,
     bodyBytesMax: config.BODY_BYTES_MAX,
   });
-  return { app, operations, gate, pipeline, pools, health, affinity, denials };
+  return { app, operations, gate, pipeline, pools, health, restNews, affinity, denials };
 }
 
 function noteRest(
@@ -360,7 +369,7 @@ function followFleet({
   serving,
   log,
 }: FleetParts): NodeReporter {
-  const { gate, pools, health, affinity, denials } = serving;
+  const { gate, pools, health, restNews, affinity, denials } = serving;
   const identity = {
     name: config.NODE_NAME,
     worker: config.NODE_WORKER,
@@ -399,6 +408,7 @@ function followFleet({
     follower,
     reporter,
     dump: (request) => fleet.writeDump(composeDump(tables, request, identity)),
+    rest: (message) => restNews.hear(message, health, monotonicMs()),
     log,
   });
   fleet

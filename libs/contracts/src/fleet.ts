@@ -67,6 +67,9 @@ export type FleetMessage =
   | { kind: 'snapshot'; version: number }
   | { kind: 'reload'; node: string | null }
   | { kind: 'desired'; node: string }
+  /** A worker has seen a route fail and leaves it alone for so long; `is_providers`: its provider has named the time. `by`: node address of the worker. */
+  | { kind: 'rest'; by: string; route_id: number; rest_ms: number; is_providers: boolean }
+  | { kind: 'recovered'; by: string; route_id: number }
   | {
       kind: 'dump';
       node: string | null;

@@ -57,7 +57,7 @@ export const routeAttemptSchema = z.strictObject({
   cost: attemptCostSchema.optional(),
 });
 
-/** Why an upstream was passed over. resting: its breaker is open, or it asked to be left alone. full: as many requests run there as it may have. */
+/** Why an upstream was passed over. resting: its route failed again and again, or its provider asked to be left alone. full: as many requests run there as it may have. */
 export const SKIP_REASONS = ['resting', 'full'] as const;
 export type SkipReason = (typeof SKIP_REASONS)[number];
 

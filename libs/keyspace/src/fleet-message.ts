@@ -3,10 +3,22 @@ import { z } from 'zod';
 
 const node = z.string().max(128);
 
+/** A day: what a worker obeys itself. */
+const REST_MS_MAX = 86_400_000;
+const routeId = z.number().int().positive();
+
 const fleetMessageSchema = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('snapshot'), version: z.number().int().positive() }),
   z.object({ kind: z.literal('reload'), node: node.nullable() }),
   z.object({ kind: z.literal('desired'), node }),
+  z.object({
+    kind: z.literal('rest'),
+    by: node,
+    route_id: routeId,
+    rest_ms: z.number().int().positive().max(REST_MS_MAX),
+    is_providers: z.boolean(),
+  }),
+  z.object({ kind: z.literal('recovered'), by: node, route_id: routeId }),
   z.object({
     kind: z.literal('dump'),
     node: node.nullable(),

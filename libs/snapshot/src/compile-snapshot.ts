@@ -93,5 +93,6 @@ function toSnapshotRoute(row: RouteRow): SnapshotRoute {
     priority: row.priority,
     weight: row.weight,
     output_limit_field: row.outputLimitField,
+    ...(row.contextWindow !== null && { context_window: row.contextWindow }),
   };
 }

@@ -68,4 +68,5 @@ export interface RouteRow {
   weight: number;
   enabled: boolean;
   outputLimitField: (typeof OUTPUT_LIMIT_FIELDS)[number];
+  contextWindow: number | null;
 }

@@ -33,7 +33,7 @@ export const REPLAYS = ['safe', 'always', 'never'] as const;
 export const failoverSchema = z.strictObject({
   /** What may be sent again of which the client saw no content. Absent: `always` towards another route, `safe` towards the same one. */
   replay: z.enum(REPLAYS).optional(),
-  /** JSON: time to the answer's head. */
+  /** JSON: time to the first byte of the answer. */
   first_byte_timeout_ms: milliseconds.optional(),
   /** Streams: time to the first content, instead of the upstream's. */
   first_token_timeout_ms: milliseconds.optional(),
@@ -93,6 +93,8 @@ export const snapshotRouteSchema = z.strictObject({
   priority: z.number().int(),
   weight: z.number().int().positive(),
   output_limit_field: z.enum(OUTPUT_LIMIT_FIELDS),
+  /** Tokens, where this route takes another number than its model says; absent when it does not. */
+  context_window: z.number().int().positive().optional(),
 });
 export type SnapshotRoute = z.infer<typeof snapshotRouteSchema>;
 

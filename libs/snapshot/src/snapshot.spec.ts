@@ -71,6 +71,7 @@ const route = fc.record({
   weight: fc.integer({ min: 1, max: 10 }),
   enabled: fc.boolean(),
   outputLimitField: fc.constantFrom('max_tokens' as const, 'max_completion_tokens' as const),
+  contextWindow: limit,
 });
 const unique = <T extends { id: number }>(row: fc.Arbitrary<T>) =>
   fc.uniqueArray(row, { selector: (each) => each.id, maxLength: 8 });
@@ -300,6 +301,7 @@ describe('findProblems', () => {
     weight: 1,
     enabled: true,
     outputLimitField: 'max_tokens' as const,
+    contextWindow: null,
   };
   const codes = (each: Partial<RoutingRows>) =>
     findProblems(

@@ -8,6 +8,8 @@ export interface FleetListenerParts {
   follower: SnapshotFollower;
   reporter: NodeReporter;
   dump: (request: Extract<FleetMessage, { kind: 'dump' }>) => Promise<void>;
+  /** Another worker has seen a route fail, or answer again. */
+  rest: (message: Extract<FleetMessage, { kind: 'rest' | 'recovered' }>) => void;
   log: Logger;
 }
 
@@ -17,6 +19,7 @@ export function fleetListener({
   follower,
   reporter,
   dump,
+  rest,
   log,
 }: FleetListenerParts): (message: FleetMessage) => void {
   return (message) => {
@@ -30,6 +33,9 @@ export function fleetListener({
       case 'desired':
         if (message.node === name) void reporter.report();
         return;
+      case 'rest':
+      case 'recovered':
+        return rest(message);
       case 'dump':
         if (message.node === null || message.node === name)
           dump(message).catch((error: unknown) =>

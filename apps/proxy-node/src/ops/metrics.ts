@@ -42,6 +42,12 @@ export class Metrics {
     labelNames: ['upstream_id', 'result'],
     registers: [this.#registry],
   });
+  readonly #unpaid = new Counter({
+    name: 'tollgate_unpaid_attempt_tokens_total',
+    help: 'Estimated tokens of attempts that providers may bill and no customer pays.',
+    labelNames: ['upstream_id', 'gen_ai_token_type'],
+    registers: [this.#registry],
+  });
   readonly #refusals = new Counter({
     name: 'tollgate_refusals_total',
     help: 'Requests refused or failed before their first byte, by status and code.',
@@ -114,8 +120,13 @@ export class Metrics {
           count,
         );
     }
-    for (const { upstream_id, error } of final.attempts)
-      this.#attempts.inc({ upstream_id: String(upstream_id), result: error ?? 'ok' });
+    for (const { upstream_id: id, error, cost } of final.attempts) {
+      const upstream_id = String(id);
+      this.#attempts.inc({ upstream_id, result: error ?? 'ok' });
+      if (!cost) continue;
+      this.#unpaid.inc({ upstream_id, gen_ai_token_type: 'input' }, cost.input_tokens);
+      this.#unpaid.inc({ upstream_id, gen_ai_token_type: 'output' }, cost.output_tokens);
+    }
   }
 
   refused({ status, code }: { status: number; code: string }): void {

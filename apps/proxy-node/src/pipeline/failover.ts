@@ -35,6 +35,8 @@ interface Tries {
   readonly repeated: Set<number>;
   /** Routes that were asked. A repetition on the same one is one of a kind and needs no place among them. */
   asked: number;
+  /** Tokens: the prompt did not fit into so large a window, so that only a larger one is of use. */
+  windowMin: number;
   last: { failure: UpstreamFailure; candidate: Candidate; durationMs: number } | null;
 }
 
@@ -78,6 +80,7 @@ export class Failover {
       tried: new Set(),
       repeated: new Set(),
       asked: 0,
+      windowMin: -1,
       last: null,
     };
     while (!delivery.isOver()) {
@@ -89,13 +92,8 @@ export class Failover {
         // This route's protocol has no words for the request; another's has, or it had been refused before it was admitted.
         if (error instanceof InvalidRequest) continue;
         if (!(error instanceof UpstreamFailure)) throw error;
-        const last = delivery.attempts.at(-1);
-        if (last && mayBeBilled(error)) last.cost = delivery.passing.costSoFar();
-        tries.last = {
-          failure: error,
-          candidate: next.candidate,
-          durationMs: monotonicMs() - startedAt,
-        };
+        const durationMs = monotonicMs() - startedAt;
+        noteFailure(delivery, tries, { failure: error, candidate: next.candidate, durationMs });
       }
     }
     throw tries.last?.failure ?? resting(0);
@@ -103,12 +101,12 @@ export class Failover {
 
   #attempt(delivery: Delivery, tries: Tries, { candidate, isAnew }: Next): Promise<Metered> {
     const { passing, attempts, asked } = delivery;
-    const { session, tried } = tries;
-    tried.add(candidate.route.id);
+    const { session } = tries;
+    tries.tried.add(candidate.route.id);
     const deadlines = deadlinesFor(candidate, {
       model: asked.model,
       isStream: asked.ask.isStream,
-      hasOther: this.#choose(delivery, session, tried).kind === 'candidate',
+      hasOther: this.#choose(delivery, tries).kind === 'candidate',
     });
     const flight = this.#forwarder.forward(candidate, outboundOf(delivery), {
       sink: passing.begin(),
@@ -126,7 +124,7 @@ export class Failover {
 
   /** Throws the last failure where it is the request's end. */
   #next(delivery: Delivery, tries: Tries): Next {
-    const { last, repeated, tried, session } = tries;
+    const { last, repeated } = tries;
     const replay = delivery.asked.model.failover?.replay;
     if (last && !mayRepeat(last.failure, replay ?? 'always')) throw last.failure;
     const again = (candidate: Candidate): Next => {
@@ -135,18 +133,20 @@ export class Failover {
     };
     const isFresh = last !== null && !repeated.has(last.candidate.route.id);
     if (isFresh && last.failure.evidence === 'stale') return again(last.candidate);
-    const choice =
-      tries.asked < this.#attemptsMax ? this.#choose(delivery, session, tried) : NO_MORE;
+    const choice = tries.asked < this.#attemptsMax ? this.#choose(delivery, tries) : NO_MORE;
     if (choice.kind === 'candidate') return { candidate: choice.candidate, isAnew: false };
     if (isFresh && isWorthRepeating(last, replay)) return again(last.candidate);
     if (choice.kind === 'resting') noteSkipped(delivery.attempts, choice);
     throw last?.failure ?? resting(choice.kind === 'resting' ? choice.waitMs : 0);
   }
 
-  #choose({ asked }: Delivery, session: string | null, tried: ReadonlySet<number>): Choice {
+  #choose({ asked }: Delivery, { session, tried, windowMin }: Tries): Choice {
     const now = monotonicMs();
+    const isLarger = (candidate: Candidate): boolean =>
+      windowOf(candidate, asked.model) > windowMin;
     return route({
-      groups: asked.candidates,
+      groups:
+        windowMin < 0 ? asked.candidates : asked.candidates.map((group) => group.filter(isLarger)),
       tried,
       preferred: this.#affinity.routeOf(session, now),
       health: this.#health,
@@ -157,6 +157,22 @@ export class Failover {
 }
 
 const NO_MORE: Choice = { kind: 'exhausted' };
+
+function noteFailure(delivery: Delivery, tries: Tries, last: NonNullable<Tries['last']>): void {
+  const { failure, candidate } = last;
+  const attempt = delivery.attempts.at(-1);
+  // What the gateway itself gave up is the request's own ending: its customer pays it.
+  if (attempt && mayBeBilled(failure) && failure.evidence !== 'given_up')
+    attempt.cost = delivery.passing.costSoFar();
+  if (failure.error.kind === 'context_overflow')
+    tries.windowMin = Math.max(tries.windowMin, windowOf(candidate, delivery.asked.model));
+  tries.last = last;
+}
+
+/** 0 where it is not known. */
+function windowOf({ route: { context_window: own } }: Candidate, model: SnapshotModel): number {
+  return own ?? model.context_window ?? 0;
+}
 
 /**
  * Whether the same route is asked once more when no other is left. By default only where nothing was sent: what an upstream has stated goes to

@@ -124,7 +124,7 @@ describe('route', () => {
     expect(choose([[only]], health)).toBe(1);
   });
 
-  test('opens the breaker after five failures in a row, lets one probe through, and closes on its success', () => {
+  test('leaves a route alone after five failures in a row, lets one probe through, and goes on after its success', () => {
     const health = new UpstreamHealth();
     for (let failure = 0; failure < 4; failure++) health.failed(REF, FAILED);
     expect(choose([[candidate(1)]], health)).toBe(1);

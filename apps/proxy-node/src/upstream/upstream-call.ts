@@ -8,7 +8,7 @@ import type { Ticker, Ticking } from './ticker.ts';
 import { gatewayFailure, type UpstreamFailure } from './upstream-failure.ts';
 
 export interface CallDeadlines {
-  /** Start to the answer's head, JSON only, as a stream's head says nothing yet; null where waiting on is all there is. */
+  /** Start to the first byte of the body, JSON only, as a stream's says nothing yet; null where waiting on is all there is. */
   firstByteMs: number | null;
   /** Start to first content, streams only: a JSON answer comes whole or not at all. */
   firstTokenMs: number | null;
@@ -124,7 +124,7 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Ticking {
     const { firstByteMs, firstTokenMs, idleMs, totalMs } = this.#deadlines;
     if (now - this.#startedAt > totalMs)
       return this.#close(timeout('The upstream did not finish in time.'));
-    if (firstByteMs !== null && !this.#isAnswered && now - this.#startedAt > firstByteMs)
+    if (firstByteMs !== null && this.#bytes === 0 && now - this.#startedAt > firstByteMs)
       return this.#close(timeout('The upstream did not answer in time.'));
     if (firstTokenMs !== null && !this.#isContentSeen && now - this.#startedAt > firstTokenMs)
       return this.#close(timeout('The upstream did not begin to answer in time.'));

@@ -37,10 +37,12 @@ export type Replay = 'safe' | 'always' | 'never';
 
 /**
  * May this request be sent again, while the client has nothing of an answer? Not repeated under any policy: what the gateway gave up itself, and
- * a refusal of the request (400, 413, 422), which every upstream would repeat. What was never sent is no replay, so `never` allows it.
+ * a refusal of the request (400, 413, 422), which every upstream would repeat; a prompt that is too long may fit into another window. What was
+ * never sent is no replay, so `never` allows it.
  */
 export function mayRepeat(failure: UpstreamFailure, replay: Replay): boolean {
-  if (failure.evidence === 'given_up' || !isUpstreamsFault(failure.error)) return false;
+  if (failure.evidence === 'given_up') return false;
+  if (failure.error.kind !== 'context_overflow' && !isUpstreamsFault(failure.error)) return false;
   if (failure.evidence === 'unsent') return true;
   switch (replay) {
     case 'never':

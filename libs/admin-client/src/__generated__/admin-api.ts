@@ -1719,6 +1719,8 @@ export interface components {
             enabled: boolean;
             /** @enum {string} */
             output_limit_field: "max_tokens" | "max_completion_tokens";
+            /** @description Tokens; null = as many as the model says */
+            context_window: number | null;
             /**
              * Format: date-time
              * @description ISO 8601, UTC
@@ -1849,6 +1851,7 @@ export interface components {
                     weight: number;
                     /** @enum {string} */
                     output_limit_field: "max_tokens" | "max_completion_tokens";
+                    context_window?: number;
                 }[];
             };
         };
@@ -4767,6 +4770,7 @@ export interface operations {
                     enabled?: boolean;
                     /** @enum {string} */
                     output_limit_field?: "max_tokens" | "max_completion_tokens";
+                    context_window?: number | null;
                 };
             };
         };
@@ -4835,6 +4839,7 @@ export interface operations {
                     enabled?: boolean;
                     /** @enum {string} */
                     output_limit_field?: "max_tokens" | "max_completion_tokens";
+                    context_window?: number | null;
                 };
             };
         };

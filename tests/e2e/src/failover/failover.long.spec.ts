@@ -1,10 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { ask, type Seen } from './ask.ts';
 import { FAULTS, type Fault } from './faults.ts';
+import { startOutage } from './outage.ts';
 import { receiptOf, usedByWinner } from './receipt.ts';
 import { writeReport, type Outcome } from './report.ts';
 import { PROTOCOLS, TwoUpstreams, type Protocol } from './two-upstreams.ts';
 
+/** The longest rest that the gateway gives a route by itself, and time for a request. */
+const REST_MS_MAX = 17_000;
 const POLICIES = { default: {}, safe: { replay: 'safe' } } as const;
 type Policy = keyof typeof POLICIES;
 
@@ -26,7 +29,7 @@ interface Asked {
 }
 
 /** Each mode of the fault, in both protocols, JSON and stream; a model for each, as routes rest alone. */
-async function askAll({ name, modes }: Fault, policy: Policy): Promise<Asked[]> {
+async function askAll({ name, modes, window }: Fault, policy: Policy): Promise<Asked[]> {
   const shapes = modes.flatMap((mode) =>
     PROTOCOLS.flatMap((protocol) =>
       [false, true].map((isStream) => ({ mode, protocol, isStream })),
@@ -37,6 +40,7 @@ async function askAll({ name, modes }: Fault, policy: Policy): Promise<Asked[]> 
       protocol,
       modes: [mode, 'ok'],
       failover: POLICIES[policy],
+      ...(window !== undefined && { window }),
     })),
   );
   const asked: Asked[] = [];
@@ -107,6 +111,31 @@ describe('a kept connection that the upstream has closed', () => {
       expect(seen.map(({ isWhole }) => isWhole)).not.toContain(false);
       const routes = await Promise.all(seen.map(({ rid }) => receiptOf(two, rid)));
       expect(routes.flatMap(({ route }) => route.map(({ error }) => error))).toContain('stale');
+    },
+    60_000,
+  );
+});
+
+describe('a provider that recovers after an outage', () => {
+  test.each(['default', 'safe'] as const)(
+    'is asked again within 15 s; meanwhile the other one answers (%s)',
+    async (policy) => {
+      const outage = await startOutage(two.tollgate.upstreamUrl);
+      const model = await two.addModelAt(outage.url, POLICIES[policy]);
+      const seen: Seen[] = [];
+      const askOnce = async (): Promise<void> => {
+        seen.push(await ask(two, { protocol: 'chat', model, isStream: seen.length % 2 === 1 }));
+      };
+      for (let count = 0; count < 8; count += 1) await askOnce();
+      // Five failures are enough to know.
+      expect(outage.asked()).toBe(5);
+      outage.end();
+      const endedAt = Date.now();
+      while (outage.asked() < 7 && Date.now() - endedAt < REST_MS_MAX) await askOnce();
+      note('recovery after an outage', policy, [...seen.slice(0, 8), ...seen.slice(-2)]);
+      await outage.close();
+      expect(outage.asked()).toBeGreaterThanOrEqual(7);
+      expect(seen.map(({ isWhole }) => isWhole)).not.toContain(false);
     },
     60_000,
   );

@@ -6,6 +6,8 @@ export interface Fault {
   readonly modes: readonly string[];
   /** Whether the provider can have billed the attempt, so that `replay: safe` does not repeat it. */
   readonly isBilled: boolean;
+  /** Context window of the second upstream's route, where that matters. */
+  readonly window?: number;
 }
 
 /** The faults that one request meets alone; those that need several requests have tests of their own. */
@@ -25,6 +27,7 @@ export const FAULTS: readonly Fault[] = [
   { name: 'key refused (401, 403)', modes: ['401', '403'], isBilled: false },
   { name: 'model not found (404)', modes: ['404'], isBilled: false },
   { name: 'rate limit (429)', modes: ['429'], isBilled: false },
+  { name: 'prompt too long', modes: ['overflow'], isBilled: false, window: 1_000_000 },
   {
     name: 'overload and failure (408, 409, 425, 500, 502, 503, 529)',
     modes: ['408', '409', '425', '500', '502', '503', '529'],

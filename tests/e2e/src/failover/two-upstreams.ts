@@ -17,6 +17,8 @@ export interface ModelSpec {
   /** What the first upstream does; the second answers. Without: there is one upstream. */
   readonly modes: readonly [first: string, second?: string];
   readonly failover?: Record<string, unknown>;
+  /** Context window of the second route. */
+  readonly window?: number;
 }
 
 /** A whole Tollgate with one node, one customer, and models that lead to two upstreams. */
@@ -68,17 +70,35 @@ export class TwoUpstreams {
     return names;
   }
 
-  async #addModel({ protocol, modes: [first, second], failover = {} }: ModelSpec): Promise<string> {
+  /** A model whose first upstream is at this address, and speaks the chat protocol. */
+  async addModelAt(url: string, failover: Record<string, unknown>): Promise<string> {
+    this.#count += 1;
+    const name = `outage-${this.#count}`;
+    const first = await createUpstream(this.tollgate, { name, url, protocol: 'openai' });
+    const model = await this.#addModel({ protocol: 'chat', modes: ['ok', 'ok'], failover }, first);
+    await this.tollgate.admin.syncAll();
+    return model;
+  }
+
+  async #addModel(
+    { protocol, modes, failover = {}, window }: ModelSpec,
+    at?: number,
+  ): Promise<string> {
+    const [first, second] = modes;
     const { admin } = this.tollgate;
     this.#count += 1;
     const name = `failover-${this.#count}`;
-    const settings = { failover: { first_byte_timeout_ms: LIMIT_MS, ...failover } };
+    const settings = {
+      is_on_shelf: true,
+      price: { price_per_million: '1' },
+      failover: { first_byte_timeout_ms: LIMIT_MS, ...failover },
+    };
     const model_id = await admin.createModel({ name, ...settings });
     const upstreams = this.#upstreams[first === 'refused' ? 'refused' : 'first'];
     const route = { model_id, weight: 1 };
     await admin.createRoute({
       ...route,
-      upstream_id: upstreams[protocol],
+      upstream_id: at ?? upstreams[protocol],
       upstream_model: `first:${first}`,
       priority: 1,
     });
@@ -88,6 +108,7 @@ export class TwoUpstreams {
         upstream_id: this.#upstreams.second[protocol],
         upstream_model: `second:${second}`,
         priority: 2,
+        ...(window !== undefined && { context_window: window }),
       });
     await this.customer.client.subscribe({ model_id, tokens: 100_000 });
     return name;

@@ -36,6 +36,10 @@ export class Route {
   @Column({ name: 'output_limit_field', type: 'text' })
   outputLimitField: (typeof OUTPUT_LIMIT_FIELDS)[number];
 
+  /** Tokens this route takes; null = as many as the model says. */
+  @Column({ name: 'context_window', type: 'integer', nullable: true })
+  contextWindow: number | null;
+
   @CreateDateColumn({ name: 'created_at', type: 'timestamptz' })
   createdAt: Date;
 

@@ -23,6 +23,8 @@ export const createRouteSchema = z.strictObject({
   weight: z.number().int().min(1).max(1_000_000).optional(),
   enabled: z.boolean().optional(),
   output_limit_field: z.enum(OUTPUT_LIMIT_FIELDS).optional(),
+  /** Tokens, where this route takes another number than its model says. */
+  context_window: z.number().int().min(1).max(100_000_000).nullable().optional(),
 });
 export type CreateRoute = z.infer<typeof createRouteSchema>;
 
@@ -50,6 +52,7 @@ export const routeResponseSchema = z
     weight: z.int().describe('Share within its tier'),
     enabled: z.boolean(),
     output_limit_field: z.enum(OUTPUT_LIMIT_FIELDS),
+    context_window: z.int().nullable().describe('Tokens; null = as many as the model says'),
     created_at: timeField,
     updated_at: timeField,
   })

@@ -142,6 +142,7 @@ function columnsOf(body: UpdateRoute): Partial<Route> {
     ...(body.weight !== undefined && { weight: body.weight }),
     ...(body.enabled !== undefined && { enabled: body.enabled }),
     ...(body.output_limit_field !== undefined && { outputLimitField: body.output_limit_field }),
+    ...(body.context_window !== undefined && { contextWindow: body.context_window }),
   };
 }
 
@@ -155,6 +156,7 @@ function toRouteResponse(row: Route): RouteResponse {
     weight: row.weight,
     enabled: row.enabled,
     output_limit_field: row.outputLimitField,
+    context_window: row.contextWindow,
     created_at: row.createdAt.toISOString(),
     updated_at: row.updatedAt.toISOString(),
   };

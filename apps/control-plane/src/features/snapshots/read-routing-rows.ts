@@ -68,6 +68,7 @@ const routingRows = z.strictObject({
       weight: count,
       enabled: z.boolean(),
       outputLimitField: z.enum(OUTPUT_LIMIT_FIELDS),
+      contextWindow: count.nullable(),
     }),
   ),
 });
@@ -90,7 +91,7 @@ SELECT
    FROM upstreams WHERE deleted_at IS NULL) AS upstreams,
   (SELECT coalesce(jsonb_agg(jsonb_build_object(
      'id', id, 'modelId', model_id, 'upstreamId', upstream_id, 'upstreamModel', upstream_model, 'priority', priority, 'weight', weight, 'enabled', enabled,
-     'outputLimitField', output_limit_field)), '[]')
+     'outputLimitField', output_limit_field, 'contextWindow', context_window)), '[]')
    FROM routes) AS routes`;
 
 /** The books' side of the snapshot: the only place that reads these four tables together. */

@@ -1,0 +1,41 @@
+import type { FleetMessage } from '@tollgate/contracts';
+import type { RestBegun, RouteRef, UpstreamHealth } from './upstream-health.ts';
+
+type RestMessage = Extract<FleetMessage, { kind: 'rest' | 'recovered' }>;
+
+/** A rest that is over sooner is over before the word of it is of use. */
+const WORTH_TELLING_MS = 2_000;
+
+/** Tells the other workers of the fleet which routes fail and which have recovered, and hears it from them. A lost word costs each a few failures. */
+export class RestNews {
+  readonly #announce: (message: FleetMessage) => void;
+  readonly #by: string;
+
+  /** `by`: address of this worker, so that it does not heed itself. `announce` must not throw. */
+  constructor({ announce, by }: { announce: (message: FleetMessage) => void; by: string }) {
+    this.#announce = announce;
+    this.#by = by;
+  }
+
+  rested({ routeId, restMs, isProviders }: RestBegun): void {
+    if (restMs < WORTH_TELLING_MS) return;
+    this.#announce({
+      kind: 'rest',
+      by: this.#by,
+      route_id: routeId,
+      rest_ms: Math.ceil(restMs),
+      is_providers: isProviders,
+    });
+  }
+
+  recovered({ routeId }: RouteRef): void {
+    this.#announce({ kind: 'recovered', by: this.#by, route_id: routeId });
+  }
+
+  hear(message: RestMessage, health: UpstreamHealth, now: number): void {
+    if (message.by === this.#by) return;
+    if (message.kind === 'recovered') return health.heardRecovery(message.route_id, now);
+    const { rest_ms: restMs, is_providers: isProviders } = message;
+    health.heardRest(message.route_id, { restMs, isProviders }, now);
+  }
+}
