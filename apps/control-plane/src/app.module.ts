@@ -9,6 +9,8 @@ import { EventsModule } from './features/events/events.module.ts';
 import { KeysModule } from './features/keys/keys.module.ts';
 import { ModelsApiModule } from './features/models/models-api.module.ts';
 import { PaymentsModule } from './features/payments/payments.module.ts';
+import { PlaygroundModule } from './features/playground/playground.module.ts';
+import { PreviewsModule } from './features/previews/previews.module.ts';
 import { ProxyNodesModule } from './features/proxy-nodes/proxy-nodes.module.ts';
 import { ReconciliationModule } from './features/reconciliation/reconciliation.module.ts';
 import { RoutingModule } from './features/routing/routing.module.ts';
@@ -51,6 +53,8 @@ const FEATURES: NonNullable<DynamicModule['imports']> = [
   KeysModule,
   ModelsApiModule,
   PaymentsModule,
+  PlaygroundModule,
+  PreviewsModule,
   ProxyNodesModule,
   ReconciliationModule,
   RoutingModule,

@@ -12,6 +12,7 @@ export {
   shardNames,
   shardOf,
 } from './keys.ts';
+export { KeyWindows, type WindowFill } from './key-windows.ts';
 export * from './live-records.ts';
 export * from './lost-withdrawals.ts';
 export * from './memory-use.ts';

@@ -297,6 +297,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/admin-api/keys/{id}/windows": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** How full the request windows of a key are now */
+        get: operations["Keys_readWindows"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/admin-api/keys/{id}/enable": {
         parameters: {
             query?: never;
@@ -533,6 +550,91 @@ export interface paths {
         put?: never;
         /** Recharge the wallet through the payment provider */
         post: operations["Payments_recharge"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin-api/playground/key": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** A key for a quarter of an hour, at most 20 requests a minute; the one this session had before ends */
+        post: operations["Playground_create"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin-api/previews/purchase": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What tokens would cost, or how many an amount buys */
+        get: operations["Previews_purchase"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin-api/previews/refund": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What unsubscribing would refund */
+        get: operations["Previews_refund"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin-api/previews/charge": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What a request of so many tokens is charged, line by line */
+        get: operations["Previews_charge"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin-api/previews/price-change": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What another price means for an example request */
+        get: operations["Previews_priceChange"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -973,6 +1075,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/admin-api/usage/burn-rate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** How long the tokens of each subscription last at the present pace */
+        get: operations["Usage_readBurnRate"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/admin-api/usage/statistics": {
         parameters: {
             query?: never;
@@ -1238,6 +1357,62 @@ export interface components {
             threshold: number | null;
             /** @description 0 or null = off */
             amount: number | null;
+        };
+        BurnRate: {
+            model_id: number;
+            model: string;
+            /** @description Left in the subscription */
+            tokens: number;
+            /** @description Of the last 24 hours, by whole hours */
+            used_last_day: number;
+            /** @description Charged tokens */
+            used_last_week: number;
+            /** @description At the pace of the last 24 hours; null: nothing is used, or it lasts ten years and more */
+            days_left: number | null;
+            /** @description null: nothing is used, or it lasts ten years and more */
+            days_left_at_week_pace: number | null;
+        };
+        ChargeAtPrice: {
+            /** @description Decimal text, at most 6 places */
+            price_per_million: string;
+            lines: {
+                /** @enum {string} */
+                class: "input" | "cache_read" | "cache_write" | "output";
+                tokens: number;
+                /** @description Decimal text, at most 6 places */
+                weight: string;
+                /** @description tokens x weight, exact */
+                charged: string;
+            }[];
+            /** @description Before the one rounding up */
+            sum: string;
+            /** @description Charged tokens */
+            charged_tokens: number;
+            /** @description Of so many charged tokens at this price */
+            cost: string;
+        };
+        ChargePreview: {
+            model_id: number;
+            model: string;
+            /** @description ISO 4217 */
+            currency: string;
+            /** @description Decimal text, at most 6 places */
+            price_per_million: string;
+            lines: {
+                /** @enum {string} */
+                class: "input" | "cache_read" | "cache_write" | "output";
+                tokens: number;
+                /** @description Decimal text, at most 6 places */
+                weight: string;
+                /** @description tokens x weight, exact */
+                charged: string;
+            }[];
+            /** @description Before the one rounding up */
+            sum: string;
+            /** @description Charged tokens */
+            charged_tokens: number;
+            /** @description Of so many charged tokens at this price */
+            cost: string;
         };
         ConfigCheck: {
             /** @description No problem is an error */
@@ -1513,6 +1688,29 @@ export interface components {
              */
             updated_at: string;
         };
+        KeyWindows: {
+            key_id: number;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            as_of: string;
+            windows: {
+                /**
+                 * @description Minute, hour or day
+                 * @enum {string}
+                 */
+                window: "rpm" | "rph" | "rpd";
+                /** @description 0 = no limit; nothing is counted then */
+                limit: number;
+                /** @description Requests that count now */
+                used: number;
+                /** @description null = no limit */
+                remaining: number | null;
+                /** @description When the whole limit is back */
+                resets_at: string | null;
+            }[];
+        };
         MarketModel: {
             id: number;
             /** @description What clients send as `model` */
@@ -1641,6 +1839,17 @@ export interface components {
              */
             created_at: string;
         };
+        PriceChangePreview: {
+            model_id: number;
+            model: string;
+            /** @description ISO 4217 */
+            currency: string;
+            /** @description null: the model has no price yet */
+            now: components["schemas"]["ChargeAtPrice"] | null;
+            then: components["schemas"]["ChargeAtPrice"];
+            cost_difference: string | null;
+            charged_tokens_difference: number | null;
+        };
         PriceTag: {
             /** @description Currency units per million charged tokens */
             price_per_million: string;
@@ -1705,6 +1914,47 @@ export interface components {
             cost: string;
             /** @description ISO 4217 */
             currency: string;
+        };
+        PurchasePreview: {
+            model_id: number;
+            model: string;
+            user_id: number;
+            /** @description Charged tokens */
+            tokens: number;
+            /** @description Decimal text, at most 6 places */
+            cost: string;
+            /** @description ISO 4217 */
+            currency: string;
+            /** @description Decimal text, at most 6 places */
+            price_per_million: string;
+            /** @description false: `subscribe` buys them; true: `renew` */
+            is_subscribed: boolean;
+            /** @description Of the subscription */
+            tokens_after: number;
+            /** @description Decimal text, at most 6 places */
+            wallet_before: string;
+            /** @description Negative by what is missing */
+            wallet_after: string;
+            is_affordable: boolean;
+        };
+        RefundPreview: {
+            model_id: number;
+            model: string;
+            user_id: number;
+            /** @description Charged tokens */
+            refunded_tokens: number;
+            /** @description Decimal text, at most 6 places */
+            refunded_amount: string;
+            /** @description ISO 4217 */
+            currency: string;
+            /** @description Set aside for running requests; what they leave is refunded when they end */
+            held_tokens: number;
+            /** @description Enabled keys that may call this model now */
+            keys_affected: number;
+            /** @description Decimal text, at most 6 places */
+            wallet_after: string;
+            /** @description false while Redis does not answer: without what was used a moment ago */
+            is_live: boolean;
         };
         Route: {
             id: number;
@@ -2004,6 +2254,18 @@ export interface components {
                 version: number | null;
                 applied_at: string | null;
             }[];
+        };
+        TemporaryKey: {
+            id: number;
+            /** @description The key itself, shown this once */
+            key: string;
+            allowed_models: string;
+            rpm: number;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            expires_at: string;
         };
         Upstream: {
             id: number;
@@ -2678,6 +2940,34 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
+        /**
+         * @description `model_not_priced`: The model has no price in force; POST /models/pricing sets one, or declares it free
+         *
+         *     `token_limit`: The subscription would hold more tokens than can be counted exactly
+         */
+        "model_not_priced.token_limit": {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /**
+         * @description `model_off_shelf`: The model is off the shelf
+         *
+         *     `model_not_priced`: The model has no price in force; POST /models/pricing sets one, or declares it free
+         *
+         *     `token_limit`: The subscription would hold more tokens than can be counted exactly
+         */
+        "model_off_shelf.model_not_priced.token_limit": {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
         /** @description `node_name_taken`: Another node has this name */
         node_name_taken: {
             headers: {
@@ -2736,8 +3026,26 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
+        /** @description `service_unavailable`: A service this one needs does not answer */
+        service_unavailable: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
         /** @description `snapshot_unreadable`: This release cannot publish that snapshot */
         snapshot_unreadable: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description `token_limit`: The subscription would hold more tokens than can be counted exactly */
+        token_limit: {
             headers: {
                 [name: string]: unknown;
             };
@@ -3516,6 +3824,34 @@ export interface operations {
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };
+    Keys_readWindows: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["KeyWindows"];
+                };
+            };
+            400: components["responses"]["invalid_request"];
+            401: components["responses"]["unauthenticated"];
+            403: components["responses"]["forbidden.token_scope"];
+            404: components["responses"]["not_found"];
+            503: components["responses"]["service_unavailable"];
+            default: components["responses"]["internal_error.service_unavailable"];
+        };
+    };
     Keys_enable: {
         parameters: {
             query?: never;
@@ -4196,6 +4532,171 @@ export interface operations {
             415: components["responses"]["unsupported_media_type"];
             422: components["responses"]["idempotency_key_reused"];
             503: components["responses"]["payment_provider_failed"];
+            default: components["responses"]["internal_error.service_unavailable"];
+        };
+    };
+    Playground_create: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": {
+                    /** @description One of your keys: the same models and, below 20 a minute, its limits */
+                    key_id?: number;
+                };
+            };
+        };
+        responses: {
+            /** @description Created */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TemporaryKey"];
+                };
+            };
+            400: components["responses"]["invalid_request.malformed_json"];
+            401: components["responses"]["unauthenticated"];
+            403: components["responses"]["forbidden.token_scope.session_needed.origin_not_allowed"];
+            404: components["responses"]["not_found"];
+            413: components["responses"]["body_too_large"];
+            415: components["responses"]["unsupported_media_type"];
+            default: components["responses"]["internal_error.service_unavailable"];
+        };
+    };
+    Previews_purchase: {
+        parameters: {
+            query: {
+                model_id: number;
+                /** @description Administrators: the account that would buy */
+                user_id?: number;
+                tokens?: number;
+                /** @description Money to spend; as many tokens as it buys */
+                amount?: string | number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PurchasePreview"];
+                };
+            };
+            400: components["responses"]["invalid_request"];
+            401: components["responses"]["unauthenticated"];
+            403: components["responses"]["forbidden.token_scope"];
+            404: components["responses"]["not_found"];
+            409: components["responses"]["model_off_shelf.model_not_priced.token_limit"];
+            default: components["responses"]["internal_error.service_unavailable"];
+        };
+    };
+    Previews_refund: {
+        parameters: {
+            query: {
+                model_id: number;
+                /** @description Administrators: the account that would unsubscribe */
+                user_id?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RefundPreview"];
+                };
+            };
+            400: components["responses"]["invalid_request"];
+            401: components["responses"]["unauthenticated"];
+            403: components["responses"]["forbidden.token_scope"];
+            404: components["responses"]["not_found.not_subscribed"];
+            default: components["responses"]["internal_error.service_unavailable"];
+        };
+    };
+    Previews_charge: {
+        parameters: {
+            query: {
+                model_id: number;
+                input_tokens?: number;
+                cache_read_tokens?: number;
+                cache_write_tokens?: number;
+                output_tokens?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChargePreview"];
+                };
+            };
+            400: components["responses"]["invalid_request"];
+            401: components["responses"]["unauthenticated"];
+            403: components["responses"]["forbidden.token_scope"];
+            404: components["responses"]["not_found"];
+            409: components["responses"]["model_not_priced.token_limit"];
+            default: components["responses"]["internal_error.service_unavailable"];
+        };
+    };
+    Previews_priceChange: {
+        parameters: {
+            query: {
+                model_id: number;
+                input_tokens?: number;
+                cache_read_tokens?: number;
+                cache_write_tokens?: number;
+                output_tokens?: number;
+                price_per_million?: string | number;
+                weight_input?: string | number;
+                weight_output?: string | number;
+                weight_cache_read?: string | number;
+                weight_cache_write?: string | number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PriceChangePreview"];
+                };
+            };
+            400: components["responses"]["invalid_request"];
+            401: components["responses"]["unauthenticated"];
+            403: components["responses"]["forbidden.token_scope"];
+            404: components["responses"]["not_found"];
+            409: components["responses"]["token_limit"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };
@@ -5303,6 +5804,35 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["UsageReceipt"];
+                };
+            };
+            400: components["responses"]["invalid_request"];
+            401: components["responses"]["unauthenticated"];
+            403: components["responses"]["forbidden.token_scope"];
+            404: components["responses"]["not_found"];
+            default: components["responses"]["internal_error.service_unavailable"];
+        };
+    };
+    Usage_readBurnRate: {
+        parameters: {
+            query?: {
+                user_id?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["BurnRate"][];
+                    };
                 };
             };
             400: components["responses"]["invalid_request"];

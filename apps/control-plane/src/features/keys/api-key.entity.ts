@@ -47,6 +47,14 @@ export class ApiKeyRow {
   @Column({ name: 'ip_allowlist', type: 'text' })
   ipAllowlist: string;
 
+  /** Of a key of the playground: the session it belongs to. */
+  @Column({ name: 'playground_sid', type: 'uuid', nullable: true })
+  playgroundSid: string | null;
+
+  /** The key that this one was made to replace. */
+  @Column({ name: 'replaces_id', type: 'integer', nullable: true })
+  replacesId: number | null;
+
   @Column({ type: 'boolean' })
   drain: boolean;
 

@@ -11,18 +11,23 @@ import {
   drainKeySchema,
   keyListSchema,
   keyResponseSchema,
+  keyWindowsSchema,
   updateKeySchema,
   type CreateKey,
   type DrainKey,
   type KeyList,
   type UpdateKey,
 } from './keys.dto.ts';
+import { KeyWindowsService } from './key-windows.service.ts';
 import { KeysService } from './keys.service.ts';
 
 @ApiTags('keys')
 @Controller('keys')
 export class KeysController {
-  constructor(private readonly keys: KeysService) {}
+  constructor(
+    private readonly keys: KeysService,
+    private readonly windows: KeyWindowsService,
+  ) {}
 
   @Get()
   @Permission('user')
@@ -45,6 +50,15 @@ export class KeysController {
   @Answers('One key', keyResponseSchema)
   get(@FromCaller() caller: Caller, @IdPath() id: number) {
     return this.keys.get(caller, id);
+  }
+
+  @Get(':id/windows')
+  @Permission('user')
+  @Answers('How full the request windows of a key are now', keyWindowsSchema, {
+    refuses: ['service_unavailable'],
+  })
+  readWindows(@FromCaller() caller: Caller, @IdPath() id: number) {
+    return this.windows.read(caller, id);
   }
 
   @Put(':id')

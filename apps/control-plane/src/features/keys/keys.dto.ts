@@ -97,6 +97,47 @@ export const createdKeyResponseSchema = keyResponseSchema
   .meta({ id: 'CreatedKey' });
 export type CreatedKeyResponse = z.output<typeof createdKeyResponseSchema>;
 
+export const keyWindowsSchema = z
+  .object({
+    key_id: idField,
+    as_of: timeField,
+    windows: z.array(
+      z.object({
+        window: z.enum(['rpm', 'rph', 'rpd']).describe('Minute, hour or day'),
+        limit: z.int().describe('0 = no limit; nothing is counted then'),
+        used: z.int().describe('Requests that count now'),
+        remaining: z.int().nullable().describe('null = no limit'),
+        resets_at: timeField.nullable().describe('When the whole limit is back'),
+      }),
+    ),
+  })
+  .meta({ id: 'KeyWindows' });
+export type KeyWindowsResponse = z.output<typeof keyWindowsSchema>;
+
+export const createTemporaryKeySchema = z
+  .strictObject({
+    key_id: z
+      .number()
+      .int()
+      .positive()
+      .max(INT4_MAX)
+      .optional()
+      .describe('One of your keys: the same models and, below 20 a minute, its limits'),
+  })
+  .default({});
+export type CreateTemporaryKey = z.output<typeof createTemporaryKeySchema>;
+
+export const temporaryKeySchema = z
+  .object({
+    id: idField,
+    key: z.string().describe('The key itself, shown this once'),
+    allowed_models: z.string(),
+    rpm: z.int(),
+    expires_at: timeField,
+  })
+  .meta({ id: 'TemporaryKey' });
+export type TemporaryKey = z.output<typeof temporaryKeySchema>;
+
 function isAllowlist(text: string): boolean {
   try {
     normaliseAllowlist(text);

@@ -3,13 +3,15 @@ import { TypeOrmModule } from '@nestjs/typeorm';
 import { ActivityModule } from '../activity/activity.module.ts';
 import { LiveStateModule } from '../live-state/live-state.module.ts';
 import { ApiKeyRow } from './api-key.entity.ts';
+import { KeyWindowsService } from './key-windows.service.ts';
 import { KeysController } from './keys.controller.ts';
 import { KeysService } from './keys.service.ts';
+import { TemporaryKeysService } from './temporary-keys.service.ts';
 
 @Module({
   imports: [TypeOrmModule.forFeature([ApiKeyRow]), LiveStateModule, ActivityModule],
   controllers: [KeysController],
-  providers: [KeysService],
-  exports: [KeysService],
+  providers: [KeysService, KeyWindowsService, TemporaryKeysService],
+  exports: [KeysService, TemporaryKeysService],
 })
 export class KeysModule {}

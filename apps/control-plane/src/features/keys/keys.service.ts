@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { issueApiKey } from '@tollgate/contracts';
-import { Repository, type EntityManager } from 'typeorm';
+import { Not, Repository, type EntityManager } from 'typeorm';
 import { AccountScope } from '../../platform/access/account-scope.ts';
 import type { Caller } from '../../platform/access/caller.ts';
 import { Transactions } from '../../platform/database/transactions.ts';
@@ -9,6 +9,7 @@ import { readPage, type Page } from '../../platform/http/list-query.ts';
 import { invalidField, noSuch } from '../../platform/http/refusal.ts';
 import { ActivityService } from '../activity/activity.service.ts';
 import { LiveStateService } from '../live-state/live-state.service.ts';
+import { isModelAllowed } from './allowed-models.ts';
 import { ApiKeyRow } from './api-key.entity.ts';
 import type { CreatedKeyResponse, CreateKey, KeyList, KeyResponse, UpdateKey } from './keys.dto.ts';
 
@@ -24,7 +25,9 @@ export class KeysService {
 
   async list(caller: Caller, query: KeyList): Promise<Page<KeyResponse>> {
     const userId = await this.scope.resolveList(caller, query.user_id);
-    const builder = this.keys.createQueryBuilder('key').where("key.status <> 'deleted'");
+    const builder = this.keys
+      .createQueryBuilder('key')
+      .where("key.status <> 'deleted' AND key.playgroundSid IS NULL");
     if (userId !== undefined) builder.andWhere('key.userId = :userId', { userId });
     if (query.status !== undefined)
       builder.andWhere('key.status = :status', { status: query.status });
@@ -36,9 +39,27 @@ export class KeysService {
   }
 
   async get(caller: Caller, id: number): Promise<KeyResponse> {
+    return (await this.find(caller, id)).response;
+  }
+
+  /** With what admission knows it by. */
+  async find(caller: Caller, id: number): Promise<{ response: KeyResponse; keyHash: string }> {
     const row = await this.keys.findOneBy({ id });
     if (!row || !this.isVisible(caller, row)) throw noSuch('key', id);
-    return toKeyResponse(row);
+    return { response: toKeyResponse(row), keyHash: row.keyHash };
+  }
+
+  /** A key of this very account. */
+  async findOwn(userId: number, id: number): Promise<ApiKeyRow> {
+    const row = await this.keys.findOneBy({ id, userId, status: Not('deleted') });
+    if (!row) throw noSuch('key', id);
+    return row;
+  }
+
+  /** Enabled keys of an account that may call a model. */
+  async countAllowing(userId: number, model: string): Promise<number> {
+    const rows = await this.keys.findBy({ userId, status: 'enabled' });
+    return rows.filter((row) => isModelAllowed(row.allowedModels, model)).length;
   }
 
   /** The only answer that ever holds the key itself. */
@@ -92,10 +113,21 @@ export class KeysService {
 
   /** For the deletion of an account. Usage keeps the rows. */
   async deleteAll(tx: EntityManager, userId: number, drain: boolean): Promise<void> {
+    await this.deleteWhere(tx, 'user_id = $1', [userId], drain);
+  }
+
+  /** `condition` is SQL of ours over api_keys; what callers say goes into `parameters`. */
+  async deleteWhere(
+    tx: EntityManager,
+    condition: string,
+    parameters: readonly unknown[],
+    drain = false,
+  ): Promise<void> {
     // TypeORM answers an UPDATE with its rows and their number.
     const [rows]: [{ id: number }[], number] = await tx.query(
-      "UPDATE api_keys SET status = 'deleted', drain = $2, deleted_at = now(), updated_at = now(), revision = revision + 1 WHERE user_id = $1 AND status <> 'deleted' RETURNING id",
-      [userId, drain],
+      `UPDATE api_keys SET status = 'deleted', drain = ${drain}, deleted_at = now(), updated_at = now(), revision = revision + 1
+       WHERE status <> 'deleted' AND (${condition}) RETURNING id`,
+      [...parameters],
     );
     for (const { id } of rows) await this.liveState.keyChanged(tx, id);
   }

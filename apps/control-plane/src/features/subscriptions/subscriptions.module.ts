@@ -8,6 +8,7 @@ import { WalletModule } from '../wallet/wallet.module.ts';
 import { AutoRechargeService } from './auto-recharge.service.ts';
 import { ModelRemovalService } from './model-removal.service.ts';
 import { PurchasesService } from './purchases.service.ts';
+import { RefundPreviewService } from './refund-preview.service.ts';
 import { SubscriptionRow } from './subscription.entity.ts';
 import { SubscriptionsService } from './subscriptions.service.ts';
 import { TokenLedger } from './token-ledger.service.ts';
@@ -29,6 +30,7 @@ import { WithdrawalsService } from './withdrawals.service.ts';
     SubscriptionsService,
     WithdrawalsService,
     ModelRemovalService,
+    RefundPreviewService,
   ],
   exports: [
     TokenLedger,
@@ -36,6 +38,7 @@ import { WithdrawalsService } from './withdrawals.service.ts';
     SubscriptionsService,
     WithdrawalsService,
     ModelRemovalService,
+    RefundPreviewService,
   ],
 })
 export class SubscriptionsModule {}

@@ -69,6 +69,14 @@ export class SubscriptionsService {
     };
   }
 
+  /** Of an open subscription: live, or by the books while Redis does not answer. Undefined without one. */
+  async tokensOf(userId: number, modelId: number): Promise<number | undefined> {
+    const row = await this.subscriptions.findOneBy({ userId, modelId, status: In(['active']) });
+    if (!row) return undefined;
+    const live = (await this.liveBalances.read(userId, [modelId]))?.get(modelId);
+    return live?.balance ?? row.balance - row.overdraft;
+  }
+
   async subscribe(
     caller: Caller,
     body: Subscribe,

@@ -62,29 +62,63 @@ const openLot = z.object({
   refunded: bigint,
 });
 
+type OpenLot = z.output<typeof openLot>;
+
+interface LotWithdrawal {
+  id: string;
+  taken: bigint;
+  withdrawn: bigint;
+  refunded: bigint;
+}
+
 /** Takes `tokens` out of the newest lots and answers the refund: floor(cost * withdrawn / tokens) of each lot in all, so many small withdrawals never pay more than one large one. */
 export async function withdrawFromLots(
   tx: EntityManager,
   subscriptionId: number,
   tokens: number,
 ): Promise<bigint> {
+  const { withdrawals, refund } = planWithdrawal(await openLots(tx, subscriptionId), tokens);
+  for (const { id, taken, withdrawn, refunded } of withdrawals)
+    await tx.query(
+      'UPDATE token_lots SET remaining = remaining - $2, withdrawn = $3, refunded = $4 WHERE id = $1',
+      [id, taken.toString(), withdrawn.toString(), refunded.toString()],
+    );
+  return refund;
+}
+
+/** What `withdrawFromLots` would refund now. */
+export async function refundOf(
+  tx: EntityManager,
+  subscriptionId: number,
+  tokens: number,
+): Promise<bigint> {
+  return planWithdrawal(await openLots(tx, subscriptionId), tokens).refund;
+}
+
+/** Newest first. */
+async function openLots(tx: EntityManager, subscriptionId: number): Promise<OpenLot[]> {
   const rows: unknown[] = await tx.query(
     'SELECT id, tokens, remaining, withdrawn, cost, refunded FROM token_lots WHERE subscription_id = $1 AND remaining > 0 ORDER BY id DESC',
     [subscriptionId],
   );
+  return rows.map((row) => openLot.parse(row));
+}
+
+function planWithdrawal(
+  lots: readonly OpenLot[],
+  tokens: number,
+): { withdrawals: LotWithdrawal[]; refund: bigint } {
+  const withdrawals: LotWithdrawal[] = [];
   let wanted = BigInt(tokens);
   let refund = 0n;
-  for (const lot of rows.map((row) => openLot.parse(row))) {
+  for (const lot of lots) {
     if (wanted === 0n) break;
     const taken = lot.remaining < wanted ? lot.remaining : wanted;
     const withdrawn = lot.withdrawn + taken;
     const refunded = divideFloor(lot.cost * withdrawn, lot.tokens);
-    await tx.query(
-      'UPDATE token_lots SET remaining = remaining - $2, withdrawn = $3, refunded = $4 WHERE id = $1',
-      [lot.id, taken.toString(), withdrawn.toString(), refunded.toString()],
-    );
+    withdrawals.push({ id: lot.id, taken, withdrawn, refunded });
     wanted -= taken;
     refund += refunded - lot.refunded;
   }
-  return refund;
+  return { withdrawals, refund };
 }

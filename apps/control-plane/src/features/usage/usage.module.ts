@@ -7,6 +7,7 @@ import { ProxyNodesModule } from '../proxy-nodes/proxy-nodes.module.ts';
 import { ReconciliationModule } from '../reconciliation/reconciliation.module.ts';
 import { SubscriptionsModule } from '../subscriptions/subscriptions.module.ts';
 import { WalletModule } from '../wallet/wallet.module.ts';
+import { BurnRateService } from './api/burn-rate.service.ts';
 import { UsageController } from './api/usage.controller.ts';
 import { UsageLogsService } from './api/usage-logs.service.ts';
 import { UsageReceiptService } from './api/usage-receipt.service.ts';
@@ -45,6 +46,7 @@ import { JournalService } from './journal/journal.service.ts';
     UsageLogsService,
     UsageStatisticsService,
     UsageReceiptService,
+    BurnRateService,
   ],
   exports: [UsageWorker, UsageIngest, UsageLogsService],
 })

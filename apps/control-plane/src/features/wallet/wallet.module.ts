@@ -14,6 +14,6 @@ import { WalletService } from './wallet.service.ts';
   ],
   controllers: [WalletController],
   providers: [LedgerService, WalletService, WalletLogsService],
-  exports: [LedgerService],
+  exports: [LedgerService, WalletService],
 })
 export class WalletModule {}

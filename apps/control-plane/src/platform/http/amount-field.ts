@@ -18,3 +18,6 @@ export const positiveAmountField = amountField.refine(
   (amount) => amount > 0n,
   'must be greater than 0',
 );
+
+/** An amount in a query: 0 or more. */
+export const amountQuery = amountField.refine((amount) => amount >= 0n, 'must not be negative');

@@ -124,6 +124,15 @@ async function moneyAndKeys(modelId: number): Promise<void> {
     expires_at: new Date(Date.now() + 60_000).toISOString(),
     ip_allowlist: '10.0.0.0/8',
   });
+  await go('POST /playground/key', { key_id: key.id });
+  await goAll(
+    `GET /previews/purchase?model_id=${modelId}&tokens=10`,
+    `GET /previews/refund?model_id=${modelId}`,
+    `GET /previews/charge?model_id=${modelId}&input_tokens=10`,
+    `GET /previews/price-change?model_id=${modelId}&input_tokens=10&price_per_million=3`,
+    'GET /usage/burn-rate',
+    `GET /keys/${key.id}/windows`,
+  );
   await go(`PUT /keys/${key.id}`, { rpm: 0, expires_at: null });
   await goAll(
     'GET /keys',

@@ -17,6 +17,8 @@ const TAGS: Readonly<Record<string, string>> = {
   users: 'Accounts: approve, reject, freeze, unfreeze, delete',
   wallet: 'Money: balance, ledger, recharge',
   models: 'Catalogue, pricing and subscriptions',
+  previews: 'What a purchase, a refund, a request or a price would come to, before it is done',
+  playground: 'A temporary key to try models with',
   keys: 'API keys for /v1',
   upstreams: 'Providers that answer requests',
   routing: 'Which upstream answers for which model',

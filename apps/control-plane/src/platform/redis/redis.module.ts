@@ -5,6 +5,7 @@ import {
   Epochs,
   FleetStore,
   FunctionLibrary,
+  KeyWindows,
   LiveRecords,
   LostWithdrawals,
   MeteringStore,
@@ -69,6 +70,12 @@ const logger = new Logger('redis');
         new LostWithdrawals({ library, epochs, shards: config.SHARDS }),
     },
     {
+      provide: KeyWindows,
+      inject: [REDIS, CONFIG],
+      useFactory: (redis: RedisConnection, config: Config) =>
+        new KeyWindows({ redis, shards: config.SHARDS }),
+    },
+    {
       provide: FleetStore,
       inject: [REDIS, FunctionLibrary],
       useFactory: (redis: RedisConnection, library: FunctionLibrary) =>
@@ -87,6 +94,7 @@ const logger = new Logger('redis');
     Epochs,
     EpochCache,
     MeteringStore,
+    KeyWindows,
     LiveRecords,
     LostWithdrawals,
     FleetStore,

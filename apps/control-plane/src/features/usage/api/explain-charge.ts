@@ -1,28 +1,49 @@
 import { formatAmount, parseAmount } from '@tollgate/money';
-import type { PriceResponse } from '../../models/models.dto.ts';
+import type { PriceResponse, PriceTag } from '../../models/models.dto.ts';
 import type { UsageLogRow } from './usage-log-row.ts';
 import type { UsageReceipt } from './usage-answers.ts';
 
-/** The arithmetic of a charge, step by step and exact: the lines, their sum, and the one rounding up. */
+/** Tokens by class: of a request, or of an example. */
+interface TokensByClass {
+  input_tokens: number | null;
+  cache_read_tokens: number | null;
+  cache_write_tokens: number | null;
+  output_tokens: number | null;
+}
+
+/** The arithmetic of a charge, step by step and exact: the lines and their sum, before the one rounding up. */
+export function chargeLines(
+  tokens: TokensByClass,
+  price: Pick<
+    PriceTag,
+    'weight_input' | 'weight_output' | 'weight_cache_read' | 'weight_cache_write'
+  >,
+): Pick<UsageReceipt, 'lines'> & { sumMicros: bigint } {
+  const classes = [
+    { class: 'input', tokens: tokens.input_tokens, weight: price.weight_input },
+    { class: 'cache_read', tokens: tokens.cache_read_tokens, weight: price.weight_cache_read },
+    { class: 'cache_write', tokens: tokens.cache_write_tokens, weight: price.weight_cache_write },
+    { class: 'output', tokens: tokens.output_tokens, weight: price.weight_output },
+  ] as const;
+  const lines = classes.map(({ class: name, tokens: count, weight }) => ({
+    class: name,
+    tokens: count ?? 0,
+    weight,
+    charged: formatAmount(microTokens(count ?? 0, weight)),
+  }));
+  const sumMicros = classes.reduce(
+    (total, { tokens: count, weight }) => total + microTokens(count ?? 0, weight),
+    0n,
+  );
+  return { lines, sumMicros };
+}
+
 export function explainCharge(
   final: UsageLogRow,
   price: PriceResponse,
 ): Pick<UsageReceipt, 'lines' | 'sum' | 'explanation'> {
-  const classes = [
-    { class: 'input', tokens: final.input_tokens, weight: price.weight_input },
-    { class: 'cache_read', tokens: final.cache_read_tokens, weight: price.weight_cache_read },
-    { class: 'cache_write', tokens: final.cache_write_tokens, weight: price.weight_cache_write },
-    { class: 'output', tokens: final.output_tokens, weight: price.weight_output },
-  ] as const;
-  const lines = classes.map(({ class: name, tokens, weight }) => ({
-    class: name,
-    tokens: tokens ?? 0,
-    weight,
-    charged: formatAmount(microTokens(tokens ?? 0, weight)),
-  }));
-  const sum = formatAmount(
-    classes.reduce((total, { tokens, weight }) => total + microTokens(tokens ?? 0, weight), 0n),
-  );
+  const { lines, sumMicros } = chargeLines(final, price);
+  const sum = formatAmount(sumMicros);
   const source =
     final.basis === 'reported'
       ? 'as the upstream reported them'

@@ -6,6 +6,8 @@ import { cursorPageOf } from '../../../platform/http/cursor.ts';
 import { Answers } from '../../../platform/openapi/answers.ts';
 import { Refusal } from '../../../platform/http/refusal.ts';
 import { isRequestId } from '../ingest/read-event.ts';
+import { burnRateQuery, burnRatesSchema, type BurnRateQuery } from './burn-rate.dto.ts';
+import { BurnRateService } from './burn-rate.service.ts';
 import {
   usageLogResponseSchema,
   usageReceiptSchema,
@@ -36,6 +38,7 @@ export class UsageController {
     private readonly logs: UsageLogsService,
     private readonly statistics: UsageStatisticsService,
     private readonly receipts: UsageReceiptService,
+    private readonly burnRates: BurnRateService,
   ) {}
 
   @Get('logs')
@@ -54,6 +57,16 @@ export class UsageController {
   @Answers('Why one request cost what it cost', usageReceiptSchema)
   receipt(@FromCaller() caller: Caller, @Param('rid', requestId) rid: string) {
     return this.receipts.receipt(caller, rid);
+  }
+
+  @Get('burn-rate')
+  @Permission('user')
+  @Answers('How long the tokens of each subscription last at the present pace', burnRatesSchema)
+  readBurnRate(
+    @FromCaller() caller: Caller,
+    @Query({ schema: burnRateQuery }) query: BurnRateQuery,
+  ) {
+    return this.burnRates.read(caller, query.user_id);
   }
 
   @Get('statistics')

@@ -1,0 +1,34 @@
+import { Injectable } from '@nestjs/common';
+import { KeyWindows } from '@tollgate/keyspace';
+import type { Caller } from '../../platform/access/caller.ts';
+import type { KeyWindowsResponse } from './keys.dto.ts';
+import { KeysService } from './keys.service.ts';
+
+@Injectable()
+export class KeyWindowsService {
+  constructor(
+    private readonly keys: KeysService,
+    private readonly windows: KeyWindows,
+  ) {}
+
+  /** Throws service_unavailable while Redis does not answer. */
+  async read(caller: Caller, id: number): Promise<KeyWindowsResponse> {
+    const { response, keyHash } = await this.keys.find(caller, id);
+    const fills = await this.windows.read({ accountId: response.user_id, keyHash });
+    const asOfMs = Date.now();
+    return {
+      key_id: id,
+      as_of: new Date(asOfMs).toISOString(),
+      windows: fills.map(({ window, used, resetMs }) => {
+        const limit = response[window];
+        return {
+          window,
+          limit,
+          used: limit > 0 ? used : 0,
+          remaining: limit > 0 ? Math.max(0, limit - used) : null,
+          resets_at: limit > 0 && used > 0 ? new Date(asOfMs + resetMs).toISOString() : null,
+        };
+      }),
+    };
+  }
+}

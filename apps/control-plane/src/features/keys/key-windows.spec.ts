@@ -1,0 +1,82 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { parseApiKey } from '@tollgate/contracts';
+import { MeteringStore } from '@tollgate/keyspace';
+import { uuidv7 } from '../../platform/http/visitor.ts';
+import { booksOf } from '../../testing/books-under-test.ts';
+import { startControlPlane, type ControlPlane } from '../../testing/control-plane-under-test.ts';
+import { isModelAllowed } from './allowed-models.ts';
+
+let plane: ControlPlane;
+let books: ReturnType<typeof booksOf>;
+beforeAll(async () => {
+  plane = await startControlPlane();
+  books = booksOf(plane);
+  await books.initialiseShards();
+}, 60_000);
+afterAll(() => plane?.stop());
+
+test('windows show what admission has counted, and when the whole limit is back', async () => {
+  const [account, model] = [await books.account('10'), await books.model('1')];
+  const as = (method: string, path: string, body?: unknown) =>
+    plane.call(method, path, { token: account.token, ...(body === undefined ? {} : { body }) });
+  await as('POST', '/models/subscribe', { model_id: model.id, tokens: 100_000 });
+  const key = (await as('POST', '/keys', { name: 'counted', rpm: 5, rpd: 100 })).body;
+  const read = async () => (await as('GET', `/keys/${key.id}/windows`)).body.windows;
+  expect(await read()).toEqual([
+    { window: 'rpm', limit: 5, used: 0, remaining: 5, resets_at: null },
+    { window: 'rph', limit: 0, used: 0, remaining: null, resets_at: null },
+    { window: 'rpd', limit: 100, used: 0, remaining: 100, resets_at: null },
+  ]);
+  const admit = () =>
+    plane.app.get(MeteringStore).admit({
+      rid: uuidv7(Date.now()),
+      accountId: account.id,
+      keyHash: parseApiKey(key.key)?.hash ?? '',
+      modelId: model.id,
+      modelName: model.name,
+      priceVersionId: model.priceId,
+      wantTokens: 10,
+      minTokens: 1,
+      addressHex: '',
+      concurrencyMax: 0,
+      leaseMs: 60_000,
+      node: 'node-a:0',
+    });
+  const replies = [];
+  for (let request = 0; request < 7; request += 1) replies.push(await admit());
+  expect(replies.map(({ kind }) => kind)).toEqual([
+    ...Array.from({ length: 5 }, () => 'admitted'),
+    'rate_limited',
+    'rate_limited',
+  ]);
+  const last = replies.at(-1);
+  const [minute, , day] = await read();
+  expect([minute, day]).toMatchObject([
+    { used: 5, remaining: 0 },
+    { used: 5, remaining: 95 },
+  ]);
+  // Both say the same moment, each in its own clock's words.
+  const resetMs = last?.kind === 'rate_limited' ? (last.windows[0]?.resetMs ?? 0) : 0;
+  expect(Math.abs(Date.parse(minute.resets_at) - Date.now() - resetMs)).toBeLessThan(2_000);
+  const stranger = await books.account('0');
+  expect(
+    (await plane.call('GET', `/keys/${key.id}/windows`, { token: stranger.token })).status,
+  ).toBe(404);
+});
+
+test.each([
+  ['', 'gpt-4', true],
+  ['*', 'gpt-4', true],
+  ['gpt-4', 'gpt-4', true],
+  ['gpt-4', 'gpt-4o', false],
+  ['gpt-*', 'gpt-4o', true],
+  ['*-mini', 'gpt-4o-mini', true],
+  ['*4o*', 'gpt-4o-mini', true],
+  ['a*b*c', 'a-b-b-c', true],
+  ['ab*ba', 'aba', false],
+  ['x,gpt-4', 'gpt-4', true],
+  ['a**b', 'ab', true],
+  ['*b*', 'a', false],
+])('%s names %s: %s, as admission has it', (allowed, model, expected) => {
+  expect(isModelAllowed(allowed, model)).toBe(expected);
+});

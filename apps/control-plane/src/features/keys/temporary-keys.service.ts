@@ -1,0 +1,113 @@
+import {
+  Injectable,
+  Logger,
+  type BeforeApplicationShutdown,
+  type OnApplicationBootstrap,
+} from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
+import { issueApiKey } from '@tollgate/contracts';
+import { IsNull, Not, Repository } from 'typeorm';
+import { AccountScope } from '../../platform/access/account-scope.ts';
+import type { Caller } from '../../platform/access/caller.ts';
+import { BackgroundLoop } from '../../platform/background/background-loop.ts';
+import { Transactions } from '../../platform/database/transactions.ts';
+import { Refusal } from '../../platform/http/refusal.ts';
+import { ActivityService } from '../activity/activity.service.ts';
+import { LiveStateService } from '../live-state/live-state.service.ts';
+import { ApiKeyRow } from './api-key.entity.ts';
+import type { TemporaryKey } from './keys.dto.ts';
+import { KeysService } from './keys.service.ts';
+
+const LIFETIME_MS = 15 * 60 * 1000;
+const RPM = 20;
+const SWEEP_MS = 15_000;
+const NAME = 'playground';
+
+/** Keys of the playground: the secret of an existing key is never needed there. One a session, for a quarter of an hour. */
+@Injectable()
+export class TemporaryKeysService implements OnApplicationBootstrap, BeforeApplicationShutdown {
+  private readonly logger = new Logger('temporary-keys');
+  private readonly sweeping = new BackgroundLoop({
+    everyMs: SWEEP_MS,
+    retryMs: SWEEP_MS,
+    work: () => this.sweep(),
+    onFailing: (error) =>
+      this.logger.warn(error, 'keys of the playground cannot be deleted; trying again'),
+  });
+
+  constructor(
+    @InjectRepository(ApiKeyRow) private readonly rows: Repository<ApiKeyRow>,
+    private readonly keys: KeysService,
+    private readonly scope: AccountScope,
+    private readonly transactions: Transactions,
+    private readonly liveState: LiveStateService,
+    private readonly activity: ActivityService,
+  ) {}
+
+  onApplicationBootstrap(): void {
+    this.sweeping.start();
+  }
+
+  async beforeApplicationShutdown(): Promise<void> {
+    await this.sweeping.stop();
+  }
+
+  /** With the models of the caller's key `likeKeyId`, or all. The session's earlier one ends. */
+  async create(caller: Caller, likeKeyId: number | undefined): Promise<TemporaryKey> {
+    const sid = caller.credential.kind === 'session' ? caller.credential.sid : null;
+    if (sid === null) throw new Refusal('session_needed', { detail: 'Sign in again first' });
+    const like =
+      likeKeyId === undefined ? undefined : await this.keys.findOwn(caller.userId, likeKeyId);
+    const { key, hash, prefix } = issueApiKey(caller.userId);
+    return this.transactions.run(async (tx) => {
+      await this.scope.keep(tx, caller.userId);
+      // Two tabs of one session at once: the second waits here and replaces the first one's.
+      await tx.query('SELECT 1 FROM sessions WHERE sid = $1 FOR UPDATE', [sid]);
+      await this.keys.deleteWhere(tx, 'playground_sid = $1', [sid]);
+      const repository = tx.getRepository(ApiKeyRow);
+      const inserted = await repository.insert({
+        userId: caller.userId,
+        name: NAME,
+        keyHash: hash,
+        keyPrefix: prefix,
+        allowedModels: like?.allowedModels ?? '',
+        rpm: Math.min(RPM, like?.rpm || RPM),
+        rph: like?.rph ?? 0,
+        rpd: like?.rpd ?? 0,
+        expiresAt: new Date(Date.now() + LIFETIME_MS),
+        playgroundSid: sid,
+      });
+      const id: number = inserted.identifiers[0]?.['id'];
+      const row = await repository.findOneByOrFail({ id });
+      await this.liveState.keyChanged(tx, id);
+      this.activity.record(tx, caller, {
+        action: 'key.create_temporary',
+        target: { kind: 'key', id },
+        after: { allowed_models: row.allowedModels, rpm: row.rpm, like_key_id: likeKeyId ?? null },
+      });
+      return {
+        id,
+        key,
+        allowed_models: row.allowedModels,
+        rpm: row.rpm,
+        expires_at: (row.expiresAt ?? new Date()).toISOString(),
+      };
+    });
+  }
+
+  /** Deletes keys that expired, and those whose session has ended. Redis refuses an expired key by itself; this ends the others. */
+  async sweep(): Promise<void> {
+    if (!(await this.rows.existsBy({ playgroundSid: Not(IsNull()), status: Not('deleted') })))
+      return;
+    await this.transactions.run((tx) =>
+      this.keys.deleteWhere(
+        tx,
+        `playground_sid IS NOT NULL AND (expires_at <= now() OR NOT EXISTS (
+           SELECT 1 FROM sessions s JOIN users u ON u.id = s.user_id
+           WHERE s.sid = playground_sid AND s.ended_at IS NULL AND s.expires_at > now()
+             AND u.status = 'active' AND u.session_version = s.version))`,
+        [],
+      ),
+    );
+  }
+}

@@ -1,0 +1,95 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { divideCeil, formatAmount, MICROS_PER_UNIT, parseAmount } from '@tollgate/money';
+import { CONFIG, type Config } from '../../config.ts';
+import { noSuch, Refusal } from '../../platform/http/refusal.ts';
+import type { PriceTag } from '../models/models.dto.ts';
+import { ModelsService } from '../models/models.service.ts';
+import { PricingService } from '../models/pricing.service.ts';
+import { chargeLines } from '../usage/api/explain-charge.ts';
+import { boundedCost } from './bounded-cost.ts';
+import type {
+  ChargeAtPrice,
+  ChargePreview,
+  ChargeQuery,
+  PriceChangePreview,
+  PriceChangeQuery,
+} from './previews.dto.ts';
+
+type Price = Omit<PriceTag, 'currency' | 'free'>;
+
+const UNPRICED: Price = {
+  price_per_million: '0',
+  weight_input: '1',
+  weight_output: '1',
+  weight_cache_read: '1',
+  weight_cache_write: '1',
+};
+const PRICE_FIELDS = [
+  'price_per_million',
+  'weight_input',
+  'weight_output',
+  'weight_cache_read',
+  'weight_cache_write',
+] as const;
+
+/** What an example request would cost, at the price in force and at another. */
+@Injectable()
+export class ChargePreviews {
+  constructor(
+    private readonly models: ModelsService,
+    private readonly pricing: PricingService,
+    @Inject(CONFIG) private readonly config: Config,
+  ) {}
+
+  async charge(query: ChargeQuery): Promise<ChargePreview> {
+    const { model, price } = await this.modelOf(query.model_id);
+    if (!price) throw new Refusal('model_not_priced');
+    return {
+      model_id: query.model_id,
+      model,
+      currency: this.config.CURRENCY,
+      ...chargeAt(query, price),
+    };
+  }
+
+  async priceChange(query: PriceChangeQuery): Promise<PriceChangePreview> {
+    const { model, price } = await this.modelOf(query.model_id);
+    const now = price ? chargeAt(query, price) : null;
+    const then = chargeAt(query, changed(price ?? UNPRICED, query));
+    return {
+      model_id: query.model_id,
+      model,
+      currency: this.config.CURRENCY,
+      now,
+      then,
+      cost_difference: now && formatAmount(parseAmount(then.cost) - parseAmount(now.cost)),
+      charged_tokens_difference: now && then.charged_tokens - now.charged_tokens,
+    };
+  }
+
+  private async modelOf(id: number): Promise<{ model: string; price: PriceTag | undefined }> {
+    const model = (await this.models.namesOf([id])).get(id);
+    if (!model) throw noSuch('model', id);
+    return { model: model.name, price: (await this.pricing.pricesInForce([id])).get(id) };
+  }
+}
+
+function changed(price: Price, query: PriceChangeQuery): Price {
+  const given = PRICE_FIELDS.flatMap((name) => {
+    const value = query[name];
+    return value === undefined ? [] : [[name, formatAmount(value)] as const];
+  });
+  return { ...price, ...Object.fromEntries(given) };
+}
+
+function chargeAt(query: ChargeQuery, price: Price): ChargeAtPrice {
+  const { lines, sumMicros } = chargeLines(query, price);
+  const tokens = divideCeil(sumMicros, MICROS_PER_UNIT);
+  return {
+    price_per_million: price.price_per_million,
+    lines,
+    sum: formatAmount(sumMicros),
+    charged_tokens: Number(tokens),
+    cost: formatAmount(boundedCost(tokens, parseAmount(price.price_per_million))),
+  };
+}

@@ -1,0 +1,131 @@
+import { z } from 'zod';
+import {
+  amountText,
+  countField,
+  currencyField,
+  idField,
+  tokensField,
+} from '../../platform/http/answer-fields.ts';
+import { amountQuery } from '../../platform/http/amount-field.ts';
+import { idFilter } from '../../platform/http/list-query.ts';
+
+const TOKENS_MAX = 1_000_000_000_000;
+/** Tokens of one class in an example request; with the largest weights their sum is still exact. */
+const CLASS_TOKENS_MAX = 1_000_000_000;
+const classTokens = z.coerce.number().int().min(0).max(CLASS_TOKENS_MAX).default(0);
+const exampleRequest = {
+  model_id: idFilter,
+  input_tokens: classTokens,
+  cache_read_tokens: classTokens,
+  cache_write_tokens: classTokens,
+  output_tokens: classTokens,
+};
+
+export const purchaseQuery = z
+  .strictObject({
+    model_id: idFilter,
+    user_id: idFilter.optional().describe('Administrators: the account that would buy'),
+    tokens: z.coerce.number().int().min(1).max(TOKENS_MAX).optional(),
+    amount: amountQuery.optional().describe('Money to spend; as many tokens as it buys'),
+  })
+  .refine((query) => (query.tokens === undefined) !== (query.amount === undefined), {
+    path: ['tokens'],
+    message: 'either tokens or amount, not both',
+  });
+export type PurchaseQuery = z.output<typeof purchaseQuery>;
+
+export const refundQuery = z.strictObject({
+  model_id: idFilter,
+  user_id: idFilter.optional().describe('Administrators: the account that would unsubscribe'),
+});
+export type RefundQuery = z.output<typeof refundQuery>;
+
+export const chargeQuery = z.strictObject(exampleRequest);
+export type ChargeQuery = z.output<typeof chargeQuery>;
+
+const WEIGHT_MAX = 1_000_000_000_000n;
+const weight = amountQuery
+  .refine((value) => value <= WEIGHT_MAX, 'must be at most 1000000')
+  .optional();
+
+/** What is absent stays as it is. */
+export const priceChangeQuery = z.strictObject({
+  ...exampleRequest,
+  price_per_million: amountQuery.optional(),
+  weight_input: weight,
+  weight_output: weight,
+  weight_cache_read: weight,
+  weight_cache_write: weight,
+});
+export type PriceChangeQuery = z.output<typeof priceChangeQuery>;
+
+export const purchasePreviewSchema = z
+  .object({
+    model_id: idField,
+    model: z.string(),
+    user_id: idField,
+    tokens: tokensField,
+    cost: amountText,
+    currency: currencyField,
+    price_per_million: amountText,
+    is_subscribed: z.boolean().describe('false: `subscribe` buys them; true: `renew`'),
+    tokens_after: tokensField.describe('Of the subscription'),
+    wallet_before: amountText,
+    wallet_after: amountText.describe('Negative by what is missing'),
+    is_affordable: z.boolean(),
+  })
+  .meta({ id: 'PurchasePreview' });
+export type PurchasePreview = z.output<typeof purchasePreviewSchema>;
+
+export const refundPreviewSchema = z
+  .object({
+    model_id: idField,
+    model: z.string(),
+    user_id: idField,
+    refunded_tokens: tokensField,
+    refunded_amount: amountText,
+    currency: currencyField,
+    held_tokens: tokensField.describe(
+      'Set aside for running requests; what they leave is refunded when they end',
+    ),
+    keys_affected: countField.describe('Enabled keys that may call this model now'),
+    wallet_after: amountText,
+    is_live: z
+      .boolean()
+      .describe('false while Redis does not answer: without what was used a moment ago'),
+  })
+  .meta({ id: 'RefundPreview' });
+export type RefundPreview = z.output<typeof refundPreviewSchema>;
+
+const line = z.object({
+  class: z.enum(['input', 'cache_read', 'cache_write', 'output']),
+  tokens: countField,
+  weight: amountText,
+  charged: amountText.describe('tokens x weight, exact'),
+});
+const charge = {
+  price_per_million: amountText,
+  lines: z.array(line),
+  sum: amountText.describe('Before the one rounding up'),
+  charged_tokens: tokensField,
+  cost: amountText.describe('Of so many charged tokens at this price'),
+};
+export const chargePreviewSchema = z
+  .object({ model_id: idField, model: z.string(), currency: currencyField, ...charge })
+  .meta({ id: 'ChargePreview' });
+export type ChargePreview = z.output<typeof chargePreviewSchema>;
+const chargeAtPrice = z.object(charge).meta({ id: 'ChargeAtPrice' });
+export type ChargeAtPrice = z.output<typeof chargeAtPrice>;
+
+export const priceChangePreviewSchema = z
+  .object({
+    model_id: idField,
+    model: z.string(),
+    currency: currencyField,
+    now: chargeAtPrice.nullable().describe('null: the model has no price yet'),
+    then: chargeAtPrice,
+    cost_difference: amountText.nullable(),
+    charged_tokens_difference: tokensField.nullable(),
+  })
+  .meta({ id: 'PriceChangePreview' });
+export type PriceChangePreview = z.output<typeof priceChangePreviewSchema>;

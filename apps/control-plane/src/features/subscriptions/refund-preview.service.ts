@@ -1,0 +1,42 @@
+import { Injectable } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
+import type { Repository } from 'typeorm';
+import { Refusal } from '../../platform/http/refusal.ts';
+import { LiveBalances } from '../live-state/live-balances.ts';
+import { SubscriptionRow } from './subscription.entity.ts';
+import { refundOf } from './token-lots.ts';
+
+export interface RefundPreview {
+  /** What unsubscribing takes out now. */
+  tokens: number;
+  /** Set aside for running requests; what they leave of it is refunded when they end. */
+  held: number;
+  refundMicros: bigint;
+  /** False while Redis does not answer: the tokens are the books' own, without what was used since. */
+  isLive: boolean;
+}
+
+/** What unsubscribing would refund at this moment, by the same arithmetic. */
+@Injectable()
+export class RefundPreviewService {
+  constructor(
+    @InjectRepository(SubscriptionRow) private readonly subscriptions: Repository<SubscriptionRow>,
+    private readonly liveBalances: LiveBalances,
+  ) {}
+
+  /** Throws not_subscribed. */
+  async of(userId: number, modelId: number): Promise<RefundPreview> {
+    const row = await this.subscriptions.findOneBy({ userId, modelId });
+    if (!row || row.status === 'closed') throw new Refusal('not_subscribed');
+    const live = (await this.liveBalances.read(userId, [modelId]))?.get(modelId);
+    const held = live?.held ?? 0;
+    const free = live ? live.balance - live.held : row.balance - row.overdraft;
+    const tokens = Math.max(0, free);
+    return {
+      tokens,
+      held,
+      refundMicros: await refundOf(this.subscriptions.manager, row.id, tokens),
+      isLive: live !== undefined,
+    };
+  }
+}
