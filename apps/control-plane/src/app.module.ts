@@ -6,6 +6,7 @@ import { AuthModule } from './features/auth/auth.module.ts';
 import { DashboardModule } from './features/dashboard/dashboard.module.ts';
 import { EpochsModule } from './features/epochs/epochs.module.ts';
 import { EventsModule } from './features/events/events.module.ts';
+import { FirstStepsModule } from './features/first-steps/first-steps.module.ts';
 import { KeysModule } from './features/keys/keys.module.ts';
 import { ModelsApiModule } from './features/models/models-api.module.ts';
 import { PaymentsModule } from './features/payments/payments.module.ts';
@@ -14,6 +15,7 @@ import { PreviewsModule } from './features/previews/previews.module.ts';
 import { ProxyNodesModule } from './features/proxy-nodes/proxy-nodes.module.ts';
 import { ReconciliationModule } from './features/reconciliation/reconciliation.module.ts';
 import { RoutingModule } from './features/routing/routing.module.ts';
+import { SearchModule } from './features/search/search.module.ts';
 import { SnapshotsModule } from './features/snapshots/snapshots.module.ts';
 import { UpstreamsModule } from './features/upstreams/upstreams.module.ts';
 import { UsageModule } from './features/usage/usage.module.ts';
@@ -50,6 +52,7 @@ const FEATURES: NonNullable<DynamicModule['imports']> = [
   DashboardModule,
   EpochsModule,
   EventsModule,
+  FirstStepsModule,
   KeysModule,
   ModelsApiModule,
   PaymentsModule,
@@ -58,6 +61,7 @@ const FEATURES: NonNullable<DynamicModule['imports']> = [
   ProxyNodesModule,
   ReconciliationModule,
   RoutingModule,
+  SearchModule,
   SnapshotsModule,
   UpstreamsModule,
   UsageModule,

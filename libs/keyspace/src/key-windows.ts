@@ -52,7 +52,7 @@ export class KeyWindows {
 }
 
 /** What `look` and `empty_at` of lua/shared/windows.lua say of a window's state. */
-export function fillOf(
+function fillOf(
   state: Buffer | null,
   bucketMs: number,
   nowMs: number,

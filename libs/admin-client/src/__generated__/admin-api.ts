@@ -260,6 +260,40 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/admin-api/first-steps": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What a new account has done and what is left */
+        get: operations["FirstSteps_ofAccount"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin-api/admin/first-steps": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What a new installation has and what it lacks */
+        get: operations["FirstSteps_ofInstallation"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/admin-api/keys": {
         parameters: {
             query?: never;
@@ -900,6 +934,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/admin-api/routing/simulation": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Where a request for a model would go now, route by route */
+        get: operations["Routing_simulate"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/admin-api/routing/{id}": {
         parameters: {
             query?: never;
@@ -914,6 +965,23 @@ export interface paths {
         post?: never;
         /** Delete a route */
         delete: operations["Routing_delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin-api/search": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Find users, models, keys, upstreams, nodes and requests by name or id */
+        get: operations["Search_search"];
+        put?: never;
+        post?: never;
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -1036,6 +1104,23 @@ export interface paths {
         post?: never;
         /** Delete an upstream that no route leads to */
         delete: operations["Upstreams_delete"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin-api/upstreams/{id}/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Send one small request to an upstream; the provider bills its tokens, no account is charged */
+        post: operations["Upstreams_test"];
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -1433,6 +1518,22 @@ export interface components {
                 message: string;
             }[];
         };
+        ConnectionTest: {
+            upstream_id: number;
+            ok: boolean;
+            model: string;
+            /** @description What the upstream answered; null: nothing */
+            status: number | null;
+            duration_ms: number;
+            /** @description As the upstream reported; it may bill them */
+            input_tokens: number | null;
+            output_tokens: number | null;
+            error: {
+                /** @enum {string} */
+                kind: "timeout" | "address_refused" | "unreachable" | "refused" | "unreadable";
+                message: string;
+            } | null;
+        };
         CreatedAccessToken: {
             id: number;
             user_id: number;
@@ -1603,6 +1704,14 @@ export interface components {
                 newest: components["schemas"]["Alert"][];
             };
         };
+        FirstSteps: {
+            is_complete: boolean;
+            steps: {
+                /** @enum {string} */
+                step: "wallet" | "subscription" | "key" | "first_call";
+                is_done: boolean;
+            }[];
+        };
         FleetHealth: {
             /**
              * @description All, some or none serve what is published
@@ -1657,6 +1766,14 @@ export interface components {
             checksum: string | null;
             pinned_version: number | null;
             nodes: components["schemas"]["ProxyNode"][];
+        };
+        InstallationSteps: {
+            is_complete: boolean;
+            steps: {
+                /** @enum {string} */
+                step: "upstream" | "model" | "price" | "route" | "node" | "user";
+                is_done: boolean;
+            }[];
         };
         Key: {
             id: number;
@@ -1845,8 +1962,8 @@ export interface components {
             /** @description ISO 4217 */
             currency: string;
             /** @description null: the model has no price yet */
-            now: components["schemas"]["ChargeAtPrice"] | null;
-            then: components["schemas"]["ChargeAtPrice"];
+            before: components["schemas"]["ChargeAtPrice"] | null;
+            after: components["schemas"]["ChargeAtPrice"];
             cost_difference: string | null;
             charged_tokens_difference: number | null;
         };
@@ -1981,6 +2098,44 @@ export interface components {
              * @description ISO 8601, UTC
              */
             updated_at: string;
+        };
+        RoutingSimulation: {
+            model_id: number;
+            model: string;
+            /** @enum {string} */
+            protocol: "chat" | "messages" | "embeddings" | "responses";
+            is_servable: boolean;
+            /** @description Why not */
+            reason: string | null;
+            /** @description In the order in which they would be tried */
+            routes: {
+                route_id: number;
+                upstream_id: number;
+                upstream: string;
+                upstream_model: string;
+                priority: number;
+                weight: number;
+                /** @description Routes of one number are one group; the lowest with a free route is used */
+                order: number;
+                /** @description The upstream speaks another protocol than the caller */
+                is_translated: boolean;
+                /** @description Why it would not be tried; null = it may be */
+                excluded_by: ("route_disabled" | "upstream_disabled" | "protocol" | "resting") | null;
+                /** @description Workers that leave its upstream alone after failures */
+                resting_on_workers: number;
+                /** @description Of requests without a session, while its upstreams are equally loaded */
+                share: number;
+            }[];
+        };
+        SearchResults: {
+            data: {
+                /** @enum {string} */
+                kind: "user" | "model" | "key" | "upstream" | "node" | "request";
+                id: string;
+                title: string;
+                /** @description A state, an owner or a prefix, to tell namesakes apart */
+                detail: string;
+            }[];
         };
         Session: {
             /** @description JWT, 12 hours. Absent when the session is in the cookie */
@@ -3649,6 +3804,54 @@ export interface operations {
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };
+    FirstSteps_ofAccount: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FirstSteps"];
+                };
+            };
+            400: components["responses"]["invalid_request"];
+            401: components["responses"]["unauthenticated"];
+            403: components["responses"]["forbidden.token_scope"];
+            default: components["responses"]["internal_error.service_unavailable"];
+        };
+    };
+    FirstSteps_ofInstallation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["InstallationSteps"];
+                };
+            };
+            400: components["responses"]["invalid_request"];
+            401: components["responses"]["unauthenticated"];
+            403: components["responses"]["forbidden.token_scope"];
+            default: components["responses"]["internal_error.service_unavailable"];
+        };
+    };
     Keys_list: {
         parameters: {
             query?: {
@@ -5293,6 +5496,36 @@ export interface operations {
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };
+    Routing_simulate: {
+        parameters: {
+            query?: {
+                model_id?: number;
+                /** @description Its name or an alias */
+                model?: string;
+                protocol?: "chat" | "messages" | "embeddings" | "responses";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RoutingSimulation"];
+                };
+            };
+            400: components["responses"]["invalid_request"];
+            401: components["responses"]["unauthenticated"];
+            403: components["responses"]["forbidden.token_scope"];
+            404: components["responses"]["not_found"];
+            default: components["responses"]["internal_error.service_unavailable"];
+        };
+    };
     Routing_get: {
         parameters: {
             query?: never;
@@ -5385,6 +5618,33 @@ export interface operations {
             401: components["responses"]["unauthenticated"];
             403: components["responses"]["forbidden.token_scope.origin_not_allowed"];
             404: components["responses"]["not_found"];
+            default: components["responses"]["internal_error.service_unavailable"];
+        };
+    };
+    Search_search: {
+        parameters: {
+            query: {
+                /** @description Part of a name, a key prefix, an id, or a request id */
+                q: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SearchResults"];
+                };
+            };
+            400: components["responses"]["invalid_request"];
+            401: components["responses"]["unauthenticated"];
+            403: components["responses"]["forbidden.token_scope"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };
@@ -5738,6 +5998,44 @@ export interface operations {
             403: components["responses"]["forbidden.token_scope.origin_not_allowed"];
             404: components["responses"]["not_found"];
             409: components["responses"]["upstream_in_use"];
+            default: components["responses"]["internal_error.service_unavailable"];
+        };
+    };
+    Upstreams_test: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": {
+                    /** @description The upstream's own name of a model; that of its first route when absent */
+                    model?: string;
+                    /** @enum {string} */
+                    kind?: "chat" | "embedding";
+                };
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ConnectionTest"];
+                };
+            };
+            400: components["responses"]["invalid_request.malformed_json"];
+            401: components["responses"]["unauthenticated"];
+            403: components["responses"]["forbidden.token_scope.origin_not_allowed"];
+            404: components["responses"]["not_found"];
+            413: components["responses"]["body_too_large"];
+            415: components["responses"]["unsupported_media_type"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };

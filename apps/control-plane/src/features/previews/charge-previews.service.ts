@@ -54,16 +54,16 @@ export class ChargePreviews {
 
   async priceChange(query: PriceChangeQuery): Promise<PriceChangePreview> {
     const { model, price } = await this.modelOf(query.model_id);
-    const now = price ? chargeAt(query, price) : null;
-    const then = chargeAt(query, changed(price ?? UNPRICED, query));
+    const before = price ? chargeAt(query, price) : null;
+    const after = chargeAt(query, changed(price ?? UNPRICED, query));
     return {
       model_id: query.model_id,
       model,
       currency: this.config.CURRENCY,
-      now,
-      then,
-      cost_difference: now && formatAmount(parseAmount(then.cost) - parseAmount(now.cost)),
-      charged_tokens_difference: now && then.charged_tokens - now.charged_tokens,
+      before,
+      after,
+      cost_difference: before && formatAmount(parseAmount(after.cost) - parseAmount(before.cost)),
+      charged_tokens_difference: before && after.charged_tokens - before.charged_tokens,
     };
   }
 

@@ -122,8 +122,8 @@ export const priceChangePreviewSchema = z
     model_id: idField,
     model: z.string(),
     currency: currencyField,
-    now: chargeAtPrice.nullable().describe('null: the model has no price yet'),
-    then: chargeAtPrice,
+    before: chargeAtPrice.nullable().describe('null: the model has no price yet'),
+    after: chargeAtPrice,
     cost_difference: amountText.nullable(),
     charged_tokens_difference: tokensField.nullable(),
   })

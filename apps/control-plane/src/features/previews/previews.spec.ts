@@ -121,7 +121,7 @@ describe('the preview of a refund', () => {
       payload: event.payload,
       reEmit: false,
     });
-    return async () => void (await plane.app.get(UsageWorker).process([event]));
+    return () => plane.app.get(UsageWorker).process([event]);
   }
 
   const purchase = fc.record({
@@ -220,8 +220,8 @@ describe('the preview of a charge', () => {
       `/previews/price-change?${query}&price_per_million=1&weight_output=5`,
     );
     expect(answer.body).toMatchObject({
-      now: { charged_tokens: 2_000_000, cost: '4' },
-      then: { charged_tokens: 6_000_000, cost: '6', price_per_million: '1' },
+      before: { charged_tokens: 2_000_000, cost: '4' },
+      after: { charged_tokens: 6_000_000, cost: '6', price_per_million: '1' },
       cost_difference: '2',
       charged_tokens_difference: 4_000_000,
     });

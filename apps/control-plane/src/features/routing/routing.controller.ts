@@ -14,12 +14,21 @@ import {
   type RouteList,
   type UpdateRoute,
 } from './routing.dto.ts';
+import {
+  routingSimulationSchema,
+  simulationQuery,
+  type SimulationQuery,
+} from './routing-simulation.dto.ts';
+import { RoutingSimulationService } from './routing-simulation.service.ts';
 import { RoutingService } from './routing.service.ts';
 
 @ApiTags('routing')
 @Controller('routing')
 export class RoutingController {
-  constructor(private readonly routing: RoutingService) {}
+  constructor(
+    private readonly routing: RoutingService,
+    private readonly simulation: RoutingSimulationService,
+  ) {}
 
   @Get()
   @Permission('admin')
@@ -33,6 +42,15 @@ export class RoutingController {
   @Answers('Route a model to an upstream', routeResponseSchema)
   create(@FromCaller() caller: Caller, @Body({ schema: createRouteSchema }) body: CreateRoute) {
     return this.routing.create(caller, body);
+  }
+
+  @Get('simulation')
+  @Permission('admin')
+  @Answers('Where a request for a model would go now, route by route', routingSimulationSchema, {
+    refuses: ['not_found'],
+  })
+  simulate(@Query({ schema: simulationQuery }) query: SimulationQuery) {
+    return this.simulation.simulate(query);
   }
 
   @Get(':id')

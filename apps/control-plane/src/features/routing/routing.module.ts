@@ -1,15 +1,23 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { ActivityModule } from '../activity/activity.module.ts';
+import { ProxyNodesModule } from '../proxy-nodes/proxy-nodes.module.ts';
 import { SnapshotsModule } from '../snapshots/snapshots.module.ts';
 import { UpstreamsModule } from '../upstreams/upstreams.module.ts';
 import { Route } from './route.entity.ts';
 import { RoutingController } from './routing.controller.ts';
+import { RoutingSimulationService } from './routing-simulation.service.ts';
 import { RoutingService } from './routing.service.ts';
 
 @Module({
-  imports: [TypeOrmModule.forFeature([Route]), ActivityModule, SnapshotsModule, UpstreamsModule],
+  imports: [
+    TypeOrmModule.forFeature([Route]),
+    ActivityModule,
+    ProxyNodesModule,
+    SnapshotsModule,
+    UpstreamsModule,
+  ],
   controllers: [RoutingController],
-  providers: [RoutingService],
+  providers: [RoutingService, RoutingSimulationService],
 })
 export class RoutingModule {}

@@ -6,6 +6,12 @@ import { pageOf } from '../../platform/http/list-query.ts';
 import { Answers, AnswersNothing } from '../../platform/openapi/answers.ts';
 import { IdPath } from '../../platform/http/id-path.ts';
 import {
+  connectionTestBody,
+  connectionTestSchema,
+  type ConnectionTestBody,
+} from './connection-test.dto.ts';
+import { ConnectionTestService } from './connection-test.service.ts';
+import {
   createUpstreamSchema,
   updateUpstreamSchema,
   upstreamListSchema,
@@ -19,7 +25,10 @@ import { UpstreamsService } from './upstreams.service.ts';
 @ApiTags('upstreams')
 @Controller('upstreams')
 export class UpstreamsController {
-  constructor(private readonly upstreams: UpstreamsService) {}
+  constructor(
+    private readonly upstreams: UpstreamsService,
+    private readonly tests: ConnectionTestService,
+  ) {}
 
   @Get()
   @Permission('admin')
@@ -58,6 +67,21 @@ export class UpstreamsController {
     @Body({ schema: updateUpstreamSchema }) body: UpdateUpstream,
   ) {
     return this.upstreams.update(caller, id, body);
+  }
+
+  @Post(':id/test')
+  @Permission('admin')
+  @Answers(
+    'Send one small request to an upstream; the provider bills its tokens, no account is charged',
+    connectionTestSchema,
+  )
+  @HttpCode(200)
+  test(
+    @FromCaller() caller: Caller,
+    @IdPath() id: number,
+    @Body({ schema: connectionTestBody }) body: ConnectionTestBody,
+  ) {
+    return this.tests.run(caller, id, body);
   }
 
   @Delete(':id')

@@ -93,7 +93,12 @@ async function catalogue(): Promise<{ modelId: number; routeId: number; upstream
   await go(`PUT /upstreams/${upstreamId}`, { total_timeout_ms: 60_000 });
   const { id: routeId } = await go('POST /routing', { model_id: modelId, upstream_id: upstreamId });
   await go(`PUT /routing/${routeId}`, { priority: 2 });
+  await go(`POST /upstreams/${upstreamId}/test`, { model: 'm' });
   await goAll(
+    `GET /routing/simulation?model_id=${modelId}`,
+    'GET /search?q=walk',
+    'GET /first-steps',
+    'GET /admin/first-steps',
     'GET /upstreams',
     `GET /upstreams/${upstreamId}`,
     'GET /routing',

@@ -27,6 +27,8 @@ const TAGS: Readonly<Record<string, string>> = {
   snapshots: 'Published configuration: versions, comparison, rollback',
   usage: 'Requests, statistics, receipts',
   dashboard: 'The whole installation at a glance',
+  search: 'For the command palette',
+  'first steps': 'What is left to do before the first call',
   events: 'What happens, as it happens',
   alerts: 'What an operator should know',
   activity: 'Who changed what',

@@ -1,0 +1,152 @@
+import { Injectable } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import { z } from 'zod';
+import { noSuch, Refusal } from '../../platform/http/refusal.ts';
+import { NodeRegistry } from '../proxy-nodes/node-registry.ts';
+import type {
+  RoutingSimulation,
+  SimulatedRoute,
+  SimulationQuery,
+} from './routing-simulation.dto.ts';
+
+const routeRow = z.object({
+  route_id: z.number(),
+  upstream_id: z.number(),
+  upstream: z.string(),
+  protocol: z.enum(['openai', 'anthropic']),
+  upstream_model: z.string(),
+  priority: z.number(),
+  weight: z.number(),
+  route_enabled: z.boolean(),
+  upstream_enabled: z.boolean(),
+});
+type RouteRow = z.output<typeof routeRow>;
+const modelRow = z.object({ id: z.number(), name: z.string(), is_on_shelf: z.boolean() });
+
+/** The upstream protocol that a client protocol needs no translation for. */
+const NATIVE = {
+  chat: 'openai',
+  messages: 'anthropic',
+  embeddings: 'openai',
+  responses: 'openai',
+} as const;
+
+/** Where a request would go now: the routes of a model in the order in which nodes try them. Nodes decide by the snapshot they run and by what they see. */
+@Injectable()
+export class RoutingSimulationService {
+  constructor(
+    private readonly dataSource: DataSource,
+    private readonly registry: NodeRegistry,
+  ) {}
+
+  async simulate(query: SimulationQuery): Promise<RoutingSimulation> {
+    const model = await this.modelOf(query);
+    const rows: unknown[] = await this.dataSource.query(
+      `SELECT r.id AS route_id, u.id AS upstream_id, u.name AS upstream, u.protocol, r.upstream_model, r.priority, r.weight,
+         r.enabled AS route_enabled, u.enabled AS upstream_enabled
+       FROM routes r JOIN upstreams u ON u.id = r.upstream_id AND u.deleted_at IS NULL WHERE r.model_id = $1 ORDER BY r.id`,
+      [model.id],
+    );
+    const resting = await this.resting();
+    const groups = grouped(
+      rows.map((row) => routeRow.parse(row)),
+      query.protocol,
+    );
+    const open = groups.findIndex((group) =>
+      group.some((row) => exclusionOf(row, query.protocol, resting) === null),
+    );
+    const routes = groups.flatMap((group, order) =>
+      describeGroup(group, { order, isNext: order === open, protocol: query.protocol, resting }),
+    );
+    return {
+      model_id: model.id,
+      model: model.name,
+      protocol: query.protocol,
+      is_servable: model.is_on_shelf && open >= 0,
+      reason: reasonOf(model.is_on_shelf, routes),
+      routes,
+    };
+  }
+
+  private async modelOf({ model, model_id: id }: SimulationQuery) {
+    const rows: unknown[] = await this.dataSource.query(
+      'SELECT id, name, is_on_shelf FROM models WHERE deleted_at IS NULL AND (id = $1 OR name = $2 OR $2 = ANY(aliases)) LIMIT 1',
+      [id ?? null, model ?? null],
+    );
+    if (rows[0] !== undefined) return modelRow.parse(rows[0]);
+    if (id !== undefined) throw noSuch('model', id);
+    throw new Refusal('not_found', { detail: `There is no model of that name` });
+  }
+
+  /** Upstreams that at least one worker leaves alone at present, with how many do. */
+  private async resting(): Promise<Map<number, number>> {
+    const { nodes } = await this.registry.look();
+    const counts = new Map<number, number>();
+    for (const name of nodes.keys())
+      for (const { report, isLive } of this.registry.watch.workersOf(name))
+        for (const { id, open_for_ms: openForMs } of isLive ? (report.upstreams ?? []) : [])
+          if (openForMs > 0) counts.set(id, (counts.get(id) ?? 0) + 1);
+    return counts;
+  }
+}
+
+/** By tier, lowest priority first; in a tier, routes of the caller's protocol before those that need translation. */
+function grouped(rows: readonly RouteRow[], protocol: SimulationQuery['protocol']): RouteRow[][] {
+  const rank = (row: RouteRow): number =>
+    row.priority * 2 + (row.protocol === NATIVE[protocol] ? 0 : 1);
+  const ranks = [...new Set(rows.map(rank))].toSorted((a, b) => a - b);
+  return ranks.map((one) => rows.filter((row) => rank(row) === one));
+}
+
+function exclusionOf(
+  row: RouteRow,
+  protocol: SimulationQuery['protocol'],
+  resting: ReadonlyMap<number, number>,
+): SimulatedRoute['excluded_by'] {
+  if (!row.route_enabled) return 'route_disabled';
+  if (!row.upstream_enabled) return 'upstream_disabled';
+  if (protocol === 'embeddings' && row.protocol !== 'openai') return 'protocol';
+  return resting.has(row.upstream_id) ? 'resting' : null;
+}
+
+function describeGroup(
+  group: readonly RouteRow[],
+  {
+    order,
+    isNext,
+    protocol,
+    resting,
+  }: {
+    order: number;
+    isNext: boolean;
+    protocol: SimulationQuery['protocol'];
+    resting: ReadonlyMap<number, number>;
+  },
+): SimulatedRoute[] {
+  const free = group.filter((row) => exclusionOf(row, protocol, resting) === null);
+  const weights = free.reduce((sum, { weight }) => sum + weight, 0);
+  return group.map((row) => {
+    const excludedBy = exclusionOf(row, protocol, resting);
+    return {
+      route_id: row.route_id,
+      upstream_id: row.upstream_id,
+      upstream: row.upstream,
+      upstream_model: row.upstream_model,
+      priority: row.priority,
+      weight: row.weight,
+      order,
+      is_translated: row.protocol !== NATIVE[protocol],
+      excluded_by: excludedBy,
+      resting_on_workers: resting.get(row.upstream_id) ?? 0,
+      share: isNext && excludedBy === null ? row.weight / weights : 0,
+    };
+  });
+}
+
+function reasonOf(isOnShelf: boolean, routes: readonly SimulatedRoute[]): string | null {
+  if (!isOnShelf) return 'The model is off the shelf';
+  if (routes.length === 0) return 'The model has no route';
+  if (routes.every(({ excluded_by: by }) => by !== null))
+    return 'No route can be tried now; each says why';
+  return null;
+}

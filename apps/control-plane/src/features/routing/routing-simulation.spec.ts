@@ -1,0 +1,76 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { startControlPlane, type ControlPlane } from '../../testing/control-plane-under-test.ts';
+
+let plane: ControlPlane;
+beforeAll(async () => {
+  plane = await startControlPlane();
+}, 60_000);
+afterAll(() => plane?.stop());
+
+const go = async (method: string, path: string, body?: unknown) =>
+  (await plane.call(method, path, { token: plane.adminToken, ...(body ? { body } : {}) })).body;
+const upstream = async (name: string, protocol: 'openai' | 'anthropic') =>
+  (await go('POST', '/upstreams', { name, protocol, base_url: 'http://127.0.0.1:8999/v1' })).id;
+
+test('routes come in the order nodes try them: tier, own protocol, share by weight; each left out says why', async () => {
+  const model = await go('POST', '/models', {
+    name: 'simulated',
+    aliases: ['sim'],
+    price: { price_per_million: '1' },
+    is_on_shelf: true,
+  });
+  const [first, second, translated, later] = [
+    await upstream('first', 'openai'),
+    await upstream('second', 'openai'),
+    await upstream('translated', 'anthropic'),
+    await upstream('later', 'openai'),
+  ];
+  const route = (upstream_id: number, priority: number, weight: number) =>
+    go('POST', '/routing', {
+      model_id: model.id,
+      upstream_id,
+      upstream_model: 'm',
+      priority,
+      weight,
+    });
+  await route(later, 2, 1);
+  await route(translated, 1, 9);
+  await route(first, 1, 3);
+  await route(second, 1, 1);
+  const chat = await go('GET', '/routing/simulation?model=sim');
+  expect(chat).toMatchObject({
+    model: 'simulated',
+    is_servable: true,
+    reason: null,
+    routes: [
+      { upstream: 'first', share: 0.75, is_translated: false },
+      { upstream: 'second', share: 0.25 },
+      { upstream: 'translated', share: 0, is_translated: true, excluded_by: null },
+      { upstream: 'later', share: 0 },
+    ],
+  });
+  const messages = await go('GET', '/routing/simulation?model=simulated&protocol=messages');
+  expect(messages.routes[0]).toMatchObject({ upstream: 'translated', share: 1 });
+  const embeddings = await go('GET', '/routing/simulation?model=simulated&protocol=embeddings');
+  expect(
+    embeddings.routes.find((one: { upstream: string }) => one.upstream === 'translated'),
+  ).toMatchObject({ excluded_by: 'protocol', share: 0 });
+  for (const id of [first, second, translated])
+    await go('PUT', `/upstreams/${id}`, { enabled: false });
+  expect((await go('GET', '/routing/simulation?model=sim')).routes).toMatchObject([
+    { excluded_by: 'upstream_disabled' },
+    { excluded_by: 'upstream_disabled' },
+    { excluded_by: 'upstream_disabled' },
+    { upstream: 'later', share: 1 },
+  ]);
+});
+
+test('a model without a route, and one nobody has, say so', async () => {
+  const { id } = await go('POST', '/models', { name: 'unrouted' });
+  expect(await go('GET', `/routing/simulation?model_id=${id}`)).toMatchObject({
+    is_servable: false,
+    reason: 'The model is off the shelf',
+  });
+  expect((await go('GET', '/routing/simulation?model=nobody-has-it')).code).toBe('not_found');
+  expect((await go('GET', '/routing/simulation')).code).toBe('invalid_request');
+});

@@ -1,0 +1,7 @@
+import { Module } from '@nestjs/common';
+import { UsageModule } from '../usage/usage.module.ts';
+import { SearchController } from './search.controller.ts';
+import { SearchService } from './search.service.ts';
+
+@Module({ imports: [UsageModule], controllers: [SearchController], providers: [SearchService] })
+export class SearchModule {}

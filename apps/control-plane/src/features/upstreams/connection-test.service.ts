@@ -1,0 +1,180 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
+import {
+  parseOutboundPolicy,
+  SecretUnreadable,
+  type OutboundPolicy,
+  type SecretBox,
+} from '@tollgate/contracts';
+import { IsNull, Repository } from 'typeorm';
+import { z } from 'zod';
+import { CONFIG, type Config } from '../../config.ts';
+import type { Caller } from '../../platform/access/caller.ts';
+import { Transactions } from '../../platform/database/transactions.ts';
+import { invalidField, noSuch } from '../../platform/http/refusal.ts';
+import { guardedRequest, type GuardedAnswer } from '../../platform/outbound/guarded-request.ts';
+import { SECRET_BOX } from '../../platform/secrets/secrets.module.ts';
+import { ActivityService } from '../activity/activity.service.ts';
+import type { ConnectionTest, ConnectionTestBody } from './connection-test.dto.ts';
+import { Upstream } from './upstream.entity.ts';
+
+const TIMEOUT_MS = 30_000;
+const ANSWER_BYTES_MAX = 262_144;
+/** Some models refuse fewer; the tokens are billed by the provider. */
+const OUTPUT_TOKENS_MAX = 16;
+const MESSAGE_CHARS_MAX = 500;
+const ANTHROPIC_VERSION = '2023-06-01';
+
+const routedRow = z.object({ upstream_model: z.string(), kind: z.enum(['chat', 'embedding']) });
+/** OpenAI: https://platform.openai.com/docs/api-reference/chat/object, Anthropic: https://docs.anthropic.com/en/api/messages */
+const reported = z.object({
+  usage: z.object({
+    prompt_tokens: z.int().optional(),
+    input_tokens: z.int().optional(),
+    completion_tokens: z.int().optional(),
+    output_tokens: z.int().optional(),
+  }),
+});
+type Failure = NonNullable<ConnectionTest['error']>;
+
+/** One small request to an upstream, as a node would send it, through the guarded client. The provider bills its tokens; no account is charged. */
+@Injectable()
+export class ConnectionTestService {
+  private readonly policy: OutboundPolicy;
+
+  constructor(
+    @InjectRepository(Upstream) private readonly upstreams: Repository<Upstream>,
+    @Inject(SECRET_BOX) private readonly box: SecretBox,
+    private readonly transactions: Transactions,
+    private readonly activity: ActivityService,
+    @Inject(CONFIG) config: Config,
+  ) {
+    this.policy = parseOutboundPolicy(config.UPSTREAM_ALLOW_PRIVATE.join(','));
+  }
+
+  async run(caller: Caller, id: number, body: ConnectionTestBody): Promise<ConnectionTest> {
+    const row = await this.upstreams.findOneBy({ id, deletedAt: IsNull() });
+    if (!row) throw noSuch('upstream', id);
+    const target = await this.targetOf(id, body);
+    const result = await this.ask(row, target);
+    await this.transactions.run(async (tx) =>
+      this.activity.record(tx, caller, {
+        action: 'upstream.test',
+        target: { kind: 'upstream', id },
+        after: { model: result.model, ok: result.ok, status: result.status },
+      }),
+    );
+    return result;
+  }
+
+  private async targetOf(
+    id: number,
+    { model, kind }: ConnectionTestBody,
+  ): Promise<{ model: string; kind: 'chat' | 'embedding' }> {
+    if (model !== undefined) return { model, kind: kind ?? 'chat' };
+    const rows: unknown[] = await this.upstreams.query(
+      'SELECT r.upstream_model, m.kind FROM routes r JOIN models m ON m.id = r.model_id WHERE r.upstream_id = $1 AND ($2::text IS NULL OR m.kind = $2) ORDER BY r.priority, r.id LIMIT 1',
+      [id, kind ?? null],
+    );
+    if (rows[0] === undefined)
+      throw invalidField('model', 'is required while no route leads to this upstream');
+    const routed = routedRow.parse(rows[0]);
+    return { model: routed.upstream_model, kind: routed.kind };
+  }
+
+  private async ask(
+    row: Upstream,
+    target: { model: string; kind: 'chat' | 'embedding' },
+  ): Promise<ConnectionTest> {
+    const startedAt = performance.now();
+    const secret = this.secretOf(row);
+    const answer = await this.send(row, target, secret).catch(failureOf);
+    const failure = 'kind' in answer ? answer : faultOf(answer, secret);
+    const usage = 'kind' in answer ? undefined : usageOf(answer.text);
+    return {
+      upstream_id: row.id,
+      ok: failure === null,
+      model: target.model,
+      status: 'kind' in answer ? null : answer.status,
+      duration_ms: Math.round(performance.now() - startedAt),
+      input_tokens: usage?.prompt_tokens ?? usage?.input_tokens ?? null,
+      output_tokens: usage?.completion_tokens ?? usage?.output_tokens ?? null,
+      error: failure,
+    };
+  }
+
+  private send(
+    row: Upstream,
+    { model, kind }: { model: string; kind: 'chat' | 'embedding' },
+    secret: string,
+  ): Promise<GuardedAnswer> {
+    const isAnthropic = row.protocol === 'anthropic';
+    const path =
+      kind === 'embedding' ? 'embeddings' : isAnthropic ? 'messages' : 'chat/completions';
+    const message = { role: 'user', content: 'Say ok.' };
+    const body =
+      kind === 'embedding'
+        ? { model, input: 'ok' }
+        : { model, messages: [message], max_tokens: OUTPUT_TOKENS_MAX };
+    const credential: Record<string, string> =
+      secret === ''
+        ? {}
+        : isAnthropic
+          ? { 'x-api-key': secret }
+          : { authorization: `Bearer ${secret}` };
+    return guardedRequest(new URL(`${row.baseUrl.replace(/\/+$/, '')}/${path}`), {
+      body: JSON.stringify(body),
+      headers: {
+        'content-type': 'application/json',
+        accept: 'application/json',
+        ...(isAnthropic ? { 'anthropic-version': ANTHROPIC_VERSION } : {}),
+        ...credential,
+        ...row.headers,
+      },
+      policy: this.policy,
+      timeoutMs: Math.min(TIMEOUT_MS, row.totalTimeoutMs),
+      bytesMax: ANSWER_BYTES_MAX,
+    });
+  }
+
+  /** '' where the upstream has none. */
+  private secretOf({ id, baseUrl, sealedApiKey }: Upstream): string {
+    if (sealedApiKey === null) return '';
+    try {
+      return this.box.open(sealedApiKey, { upstreamId: id, baseUrl });
+    } catch (error) {
+      if (!(error instanceof SecretUnreadable)) throw error;
+      throw invalidField('api_key', 'the stored key cannot be opened; set it again');
+    }
+  }
+}
+
+function failureOf(error: unknown): Failure {
+  const { code, name } = Object(error);
+  if (code === 'ADDRESS_REFUSED')
+    return { kind: 'address_refused', message: 'The address is private or not allowed' };
+  if (name === 'TimeoutError' || name === 'AbortError')
+    return { kind: 'timeout', message: 'The upstream did not answer in time' };
+  return {
+    kind: 'unreachable',
+    message: `The upstream cannot be reached (${code ?? 'no answer'})`,
+  };
+}
+
+/** What an answer says is wrong; null when it is one of this protocol. The upstream may repeat our key: it is left out (security S14). */
+function faultOf({ status, text }: GuardedAnswer, secret: string): Failure | null {
+  if (status >= 200 && status < 300)
+    return usageOf(text)
+      ? null
+      : { kind: 'unreadable', message: 'The answer is none of this protocol, or reports no usage' };
+  const told = secret === '' ? text : text.replaceAll(secret, '***');
+  return { kind: 'refused', message: told.slice(0, MESSAGE_CHARS_MAX) || `It answered ${status}` };
+}
+
+function usageOf(text: string): z.output<typeof reported>['usage'] | undefined {
+  try {
+    return reported.safeParse(JSON.parse(text)).data?.usage;
+  } catch {
+    return undefined;
+  }
+}

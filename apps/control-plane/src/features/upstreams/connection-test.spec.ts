@@ -1,0 +1,119 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { createServer, type Server } from 'node:http';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { startControlPlane, type ControlPlane } from '../../testing/control-plane-under-test.ts';
+
+let plane: ControlPlane;
+let provider: Server;
+let providerUrl: string;
+const seen: { path: string; headers: Record<string, unknown>; body: Record<string, unknown> }[] =
+  [];
+beforeAll(async () => {
+  plane = await startControlPlane();
+  provider = createServer((request, response) => {
+    let text = '';
+    request.on('data', (piece) => (text += String(piece)));
+    request.on('end', () => {
+      const body = JSON.parse(text);
+      seen.push({ path: request.url ?? '', headers: request.headers, body });
+      const reply = (status: number, answer: string) => response.writeHead(status).end(answer);
+      if (body.model === 'no-key')
+        return reply(401, `{"error":"bad key ${String(request.headers['authorization'])}"}`);
+      if (body.model === 'page') return reply(200, '<html>');
+      if (body.model === 'moved')
+        return response.writeHead(302, { location: `${providerUrl}/elsewhere` }).end();
+      const usage = request.url?.endsWith('/messages')
+        ? { input_tokens: 9, output_tokens: 2 }
+        : { prompt_tokens: 7, completion_tokens: 3 };
+      return reply(200, JSON.stringify({ usage }));
+    });
+  });
+  provider.listen(0, '127.0.0.1');
+  await once(provider, 'listening');
+  providerUrl = `http://127.0.0.1:${(provider.address() as AddressInfo).port}`;
+}, 60_000);
+afterAll(async () => {
+  provider?.close();
+  await plane?.stop();
+});
+
+let sequence = 0;
+const asAdmin = async (method: string, path: string, body?: unknown) =>
+  (await plane.call(method, path, { token: plane.adminToken, ...(body ? { body } : {}) })).body;
+const upstream = async (protocol: 'openai' | 'anthropic', baseUrl = `${providerUrl}/v1`) =>
+  (
+    await asAdmin('POST', '/upstreams', {
+      name: `tested-${(sequence += 1)}`,
+      protocol,
+      base_url: baseUrl,
+      api_key: 'secret-of-the-provider',
+    })
+  ).id;
+const run = (id: number, body: object = { model: 'm' }) =>
+  asAdmin('POST', `/upstreams/${id}/test`, body);
+
+test('a test is one bounded request in the upstream protocol, with its key, and reports its tokens', async () => {
+  expect(await run(await upstream('openai'))).toMatchObject({
+    ok: true,
+    status: 200,
+    input_tokens: 7,
+    output_tokens: 3,
+    error: null,
+  });
+  expect(seen.at(-1)).toMatchObject({
+    path: '/v1/chat/completions',
+    headers: { authorization: 'Bearer secret-of-the-provider' },
+    body: { model: 'm', max_tokens: 16 },
+  });
+  expect(await run(await upstream('anthropic'))).toMatchObject({ ok: true, input_tokens: 9 });
+  expect(seen.at(-1)).toMatchObject({
+    path: '/v1/messages',
+    headers: { 'x-api-key': 'secret-of-the-provider', 'anthropic-version': '2023-06-01' },
+  });
+  await run(await upstream('openai'), { model: 'm', kind: 'embedding' });
+  expect(seen.at(-1)?.path).toBe('/v1/embeddings');
+});
+
+test('without a model the one of its first route is asked; without a route the field is named', async () => {
+  const id = await upstream('openai');
+  expect(await run(id, {})).toMatchObject({ errors: [{ field: 'model' }] });
+  const model = await asAdmin('POST', '/models', { name: 'tested' });
+  await asAdmin('POST', '/routing', {
+    model_id: model.id,
+    upstream_id: id,
+    upstream_model: 'at-the-provider',
+  });
+  expect(await run(id, {})).toMatchObject({ ok: true, model: 'at-the-provider' });
+});
+
+test('a refusal is shown without our key (S14); a redirect is not followed (S4); a page is no answer', async () => {
+  const id = await upstream('openai');
+  const refused = await run(id, { model: 'no-key' });
+  expect(refused).toMatchObject({ ok: false, status: 401, error: { kind: 'refused' } });
+  expect(JSON.stringify(refused)).not.toContain('secret-of-the-provider');
+  expect(await run(id, { model: 'moved' })).toMatchObject({ ok: false, status: 302 });
+  expect(seen.some(({ path }) => path === '/elsewhere')).toBe(false);
+  expect(await run(id, { model: 'page' })).toMatchObject({ error: { kind: 'unreadable' } });
+});
+
+test('an address that nothing listens on, and a private one, are told apart', async () => {
+  expect(await run(await upstream('openai', 'http://127.0.0.1:8999/v1'))).toMatchObject({
+    ok: false,
+    status: null,
+    error: { kind: 'unreachable' },
+  });
+  const id = await upstream('openai');
+  await plane.dataSource.query(
+    "UPDATE upstreams SET base_url = 'http://10.0.0.1/v1', sealed_api_key = NULL WHERE id = $1",
+    [id],
+  );
+  expect(await run(id)).toMatchObject({ ok: false, error: { kind: 'address_refused' } });
+});
+
+test('a test is in the activity log, without the key', async () => {
+  const id = await upstream('openai');
+  await run(id);
+  const { data } = await asAdmin('GET', '/activity/logs?action=upstream.test');
+  expect(data[0]).toMatchObject({ target_id: String(id), after: { ok: true } });
+});

@@ -1,0 +1,85 @@
+import { lookup as dnsLookup } from 'node:dns';
+import { request as requestHttp, type IncomingMessage } from 'node:http';
+import { request as requestHttps } from 'node:https';
+import { isIP, type LookupFunction } from 'node:net';
+import { isAddressAllowed, type OutboundPolicy } from '@tollgate/contracts';
+
+export interface GuardedRequest {
+  body: string;
+  headers: Record<string, string>;
+  policy: OutboundPolicy;
+  timeoutMs: number;
+  /** What is read of the answer; an answer that goes on is cut there. */
+  bytesMax: number;
+}
+
+export interface GuardedAnswer {
+  status: number;
+  text: string;
+}
+
+/**
+ * The control plane's one way out (security S7): POSTs JSON to an address the policy allows, judged when it is dialled, and follows no
+ * redirect. Rejects when no answer came in time or the address is refused.
+ */
+export function guardedRequest(url: URL, options: GuardedRequest): Promise<GuardedAnswer> {
+  const { body, headers, policy, timeoutMs, bytesMax } = options;
+  const isEncrypted = url.protocol === 'https:';
+  const literal = url.hostname.replace(/^\[(.*)\]$/, '$1');
+  if (isIP(literal) !== 0 && !isAddressAllowed(literal, policy, { isEncrypted }))
+    return Promise.reject(refused(literal));
+  return new Promise((resolve, reject) => {
+    const request = (isEncrypted ? requestHttps : requestHttp)(
+      url,
+      // A connection of its own: one kept from before would not be judged again.
+      {
+        method: 'POST',
+        agent: false,
+        headers: { ...headers, 'content-length': Buffer.byteLength(body) },
+        lookup: guardedLookup(policy, isEncrypted),
+        signal: AbortSignal.timeout(timeoutMs),
+      },
+      (response) => {
+        readText(response, bytesMax).then(
+          (text) => resolve({ status: response.statusCode ?? 0, text }),
+          reject,
+        );
+      },
+    );
+    request.on('error', reject);
+    request.end(body);
+  });
+}
+
+async function readText(response: IncomingMessage, bytesMax: number): Promise<string> {
+  const pieces: Buffer[] = [];
+  let left = bytesMax;
+  for await (const piece of left > 0 ? response : []) {
+    const bytes = Buffer.from(piece).subarray(0, left);
+    pieces.push(bytes);
+    left -= bytes.length;
+    if (left === 0) break;
+  }
+  response.destroy();
+  return Buffer.concat(pieces).toString('utf8');
+}
+
+function guardedLookup(policy: OutboundPolicy, isEncrypted: boolean): LookupFunction {
+  return (hostname, options, callback) => {
+    dnsLookup(hostname, { ...options, all: true }, (error, addresses) => {
+      if (error) return callback(error, []);
+      const allowed = addresses.filter(({ address }) =>
+        isAddressAllowed(address, policy, { isEncrypted }),
+      );
+      const [first] = allowed;
+      if (!first) return callback(refused(hostname), []);
+      return options.all ? callback(null, allowed) : callback(null, first.address, first.family);
+    });
+  };
+}
+
+function refused(host: string): NodeJS.ErrnoException {
+  return Object.assign(new Error(`${host} leads to no allowed address`), {
+    code: 'ADDRESS_REFUSED',
+  });
+}
