@@ -3,6 +3,7 @@ import type { Config } from './config.ts';
 import { ActivityModule } from './features/activity/activity.module.ts';
 import { AlertsModule } from './features/alerts/alerts.module.ts';
 import { AuthModule } from './features/auth/auth.module.ts';
+import { BooksModule } from './features/books/books.module.ts';
 import { DashboardModule } from './features/dashboard/dashboard.module.ts';
 import { EpochsModule } from './features/epochs/epochs.module.ts';
 import { EventsModule } from './features/events/events.module.ts';
@@ -49,6 +50,7 @@ const FEATURES: NonNullable<DynamicModule['imports']> = [
   ActivityModule,
   AlertsModule,
   AuthModule,
+  BooksModule,
   DashboardModule,
   EpochsModule,
   EventsModule,

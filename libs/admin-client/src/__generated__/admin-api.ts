@@ -226,6 +226,40 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/admin-api/admin/books": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Each equality of the books, and when it was last proven */
+        get: operations["Books_read"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin-api/admin/books/run": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Begin an audit of the books, unless one runs */
+        post: operations["Books_run"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/admin-api/admin/dashboard": {
         parameters: {
             query?: never;
@@ -1442,6 +1476,31 @@ export interface components {
             threshold: number | null;
             /** @description 0 or null = off */
             amount: number | null;
+        };
+        Books: {
+            /** @description An audit runs now; read again in a moment */
+            running_since: string | null;
+            checks: {
+                name: string;
+                /** @description What must hold */
+                says: string;
+                /** @description null: never compared */
+                is_sound: boolean | null;
+                /** @description Rows that break it; at most 100 are counted */
+                problems: number;
+                /** @description One of them */
+                example: {
+                    [key: string]: unknown;
+                } | null;
+                checked_at: string | null;
+                /** @description When it last held */
+                proven_at: string | null;
+                duration_ms: number | null;
+            }[];
+            /** @description Usage events that could not be booked */
+            dead_letters: number;
+            /** @description Batches of usage not booked yet; null: Redis does not answer */
+            waiting_jobs: number | null;
         };
         BurnRate: {
             model_id: number;
@@ -3749,6 +3808,54 @@ export interface operations {
             401: components["responses"]["unauthenticated"];
             403: components["responses"]["forbidden.token_scope.session_needed.origin_not_allowed"];
             404: components["responses"]["not_found"];
+            default: components["responses"]["internal_error.service_unavailable"];
+        };
+    };
+    Books_read: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Books"];
+                };
+            };
+            400: components["responses"]["invalid_request"];
+            401: components["responses"]["unauthenticated"];
+            403: components["responses"]["forbidden.token_scope"];
+            default: components["responses"]["internal_error.service_unavailable"];
+        };
+    };
+    Books_run: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Books"];
+                };
+            };
+            400: components["responses"]["invalid_request"];
+            401: components["responses"]["unauthenticated"];
+            403: components["responses"]["forbidden.token_scope.origin_not_allowed"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };

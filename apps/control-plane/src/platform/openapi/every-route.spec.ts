@@ -209,6 +209,8 @@ test('every route of the API document succeeds, with the answer that it tells', 
   await fleet();
   await goAll(
     'GET /admin/dashboard',
+    'POST /admin/books/run',
+    'GET /admin/books',
     'GET /activity/logs',
     `DELETE /routing/${routeId}`,
     `DELETE /upstreams/${upstreamId}`,

@@ -1,0 +1,107 @@
+import {
+  Injectable,
+  Logger,
+  type BeforeApplicationShutdown,
+  type OnApplicationBootstrap,
+} from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import { BackgroundLoop } from '../../platform/background/background-loop.ts';
+import { Reconciler } from '../reconciliation/reconciler.service.ts';
+import { EQUALITIES, LIVE_BALANCES } from './equalities.ts';
+
+const LOOK_MS = 10 * 60_000;
+const AUDIT_EVERY = '24 hours';
+/** A replica that died during an audit does not keep others from the next one. */
+const STUCK_AFTER = '30 minutes';
+const STATEMENT_TIMEOUT_MS = 10 * 60_000;
+const COUNTED_MAX = 100;
+
+/** Proves the books once a day, and when an administrator asks. Reads only, but for Redis: what drifted there is repaired by the reconciliation. */
+@Injectable()
+export class BooksAudit implements OnApplicationBootstrap, BeforeApplicationShutdown {
+  private readonly logger = new Logger('books');
+  private running: Promise<void> | undefined;
+  private isStopping = false;
+  private readonly loop = new BackgroundLoop({
+    everyMs: LOOK_MS,
+    retryMs: LOOK_MS,
+    work: () => this.runIfDue(),
+    onFailing: (error) => this.logger.warn(error, 'the books cannot be audited; trying again'),
+  });
+
+  constructor(
+    private readonly dataSource: DataSource,
+    private readonly reconciler: Reconciler,
+  ) {}
+
+  onApplicationBootstrap(): void {
+    this.loop.start();
+  }
+
+  async beforeApplicationShutdown(): Promise<void> {
+    this.isStopping = true;
+    await this.loop.stop();
+    await this.running;
+  }
+
+  /** Begins an audit unless one runs already. Answers whether it began one. */
+  async begin(): Promise<boolean> {
+    const [rows]: [unknown[], number] = await this.dataSource.query(
+      `UPDATE books_audit SET running_since = now() WHERE running_since IS NULL OR running_since < now() - interval '${STUCK_AFTER}' RETURNING 1`,
+    );
+    if (rows.length === 0) return false;
+    this.running = this.audit()
+      .catch((error: unknown) => this.logger.warn(error, 'the audit of the books was cut short'))
+      .finally(() => (this.running = undefined));
+    return true;
+  }
+
+  private async runIfDue(): Promise<void> {
+    const rows: unknown[] = await this.dataSource.query(
+      `SELECT 1 WHERE coalesce((SELECT max(checked_at) FROM books_proofs), '-infinity') < now() - interval '${AUDIT_EVERY}'
+         AND EXISTS (SELECT 1 FROM ledger_transactions)`,
+    );
+    if (rows.length > 0 && (await this.begin())) await this.running;
+  }
+
+  private async audit(): Promise<void> {
+    try {
+      for (const [name, { sql }] of Object.entries(EQUALITIES)) {
+        if (this.isStopping) return;
+        await this.prove(name, () => this.broken(sql));
+      }
+      if (!this.isStopping)
+        await this.prove(LIVE_BALANCES.name, async () => {
+          const repaired = await this.reconciler.runAlone();
+          return Array.from({ length: repaired }, () => ({ repaired }));
+        });
+    } finally {
+      await this.dataSource.query('UPDATE books_audit SET running_since = NULL');
+    }
+  }
+
+  private async prove(name: string, broken: () => Promise<object[]>): Promise<void> {
+    const startedAt = performance.now();
+    const rows = await broken();
+    await this.dataSource.query(
+      `INSERT INTO books_proofs AS p (name, checked_at, proven_at, problems, example, duration_ms)
+       VALUES ($1, now(), CASE WHEN $2 = 0 THEN now() END, $2, $3, $4)
+       ON CONFLICT (name) DO UPDATE SET checked_at = excluded.checked_at, proven_at = coalesce(excluded.proven_at, p.proven_at),
+         problems = excluded.problems, example = excluded.example, duration_ms = excluded.duration_ms`,
+      [
+        name,
+        rows.length,
+        rows[0] ? JSON.stringify(rows[0]) : null,
+        Math.round(performance.now() - startedAt),
+      ],
+    );
+  }
+
+  /** One statement sees one moment, so nothing that is being booked looks like an error. It may run longer than a request's. */
+  private async broken(sql: string): Promise<object[]> {
+    return this.dataSource.transaction(async (tx) => {
+      await tx.query(`SET LOCAL statement_timeout = ${STATEMENT_TIMEOUT_MS}`);
+      return tx.query(`SELECT * FROM (${sql}) broken LIMIT ${COUNTED_MAX}`);
+    });
+  }
+}

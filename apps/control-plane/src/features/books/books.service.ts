@@ -1,0 +1,95 @@
+import { Inject, Injectable, Logger } from '@nestjs/common';
+import { USAGE_QUEUE } from '@tollgate/contracts';
+import { BULL_PREFIX, type RedisConnection } from '@tollgate/keyspace';
+import { DataSource } from 'typeorm';
+import { z } from 'zod';
+import type { Caller } from '../../platform/access/caller.ts';
+import { Transactions } from '../../platform/database/transactions.ts';
+import { REDIS } from '../../platform/redis/redis.module.ts';
+import { ActivityService } from '../activity/activity.service.ts';
+import { BooksAudit } from './books-audit.service.ts';
+import type { Books } from './books.dto.ts';
+import { EQUALITIES, LIVE_BALANCES } from './equalities.ts';
+
+const proofRow = z.object({
+  name: z.string(),
+  checked_at: z.date(),
+  proven_at: z.date().nullable(),
+  problems: z.number(),
+  example: z.record(z.string(), z.unknown()).nullable(),
+  duration_ms: z.number(),
+});
+const stateRow = z.object({ running_since: z.date().nullable(), dead_letters: z.number() });
+
+@Injectable()
+export class BooksService {
+  private readonly logger = new Logger('books');
+
+  constructor(
+    private readonly dataSource: DataSource,
+    private readonly audit: BooksAudit,
+    private readonly transactions: Transactions,
+    private readonly activity: ActivityService,
+    @Inject(REDIS) private readonly redis: RedisConnection,
+  ) {}
+
+  /** Begins an audit, unless one runs; the answer says since when. */
+  async run(caller: Caller): Promise<Books> {
+    if (await this.audit.begin())
+      await this.transactions.run(async (tx) =>
+        this.activity.record(tx, caller, {
+          action: 'books.audit',
+          target: { kind: 'books', id: null },
+        }),
+      );
+    return this.read();
+  }
+
+  async read(): Promise<Books> {
+    const [state]: unknown[] = await this.dataSource.query(
+      'SELECT running_since, (SELECT count(*)::int FROM usage_dead_letters WHERE resolved_at IS NULL) AS dead_letters FROM books_audit',
+    );
+    const rows: unknown[] = await this.dataSource.query('SELECT * FROM books_proofs');
+    const proofs = new Map(rows.map((row) => proofRow.parse(row)).map((row) => [row.name, row]));
+    const { running_since: runningSince, dead_letters: deadLetters } = stateRow.parse(state);
+    return {
+      running_since: runningSince?.toISOString() ?? null,
+      checks: [
+        ...Object.entries(EQUALITIES).map(([name, { says }]) => ({ name, says })),
+        LIVE_BALANCES,
+      ].map(({ name, says }) => toCheck({ name, says }, proofs.get(name))),
+      dead_letters: deadLetters,
+      waiting_jobs: await this.waitingJobs(),
+    };
+  }
+
+  private async waitingJobs(): Promise<number | null> {
+    const key = (part: string): string => `${BULL_PREFIX}:${USAGE_QUEUE}:${part}`;
+    try {
+      const [waiting, active] = await Promise.all([
+        this.redis.llen(key('wait')),
+        this.redis.llen(key('active')),
+      ]);
+      return waiting + active;
+    } catch (error) {
+      this.logger.warn(error, 'the queue cannot be counted');
+      return null;
+    }
+  }
+}
+
+function toCheck(
+  { name, says }: { name: string; says: string },
+  proof: z.output<typeof proofRow> | undefined,
+): Books['checks'][number] {
+  return {
+    name,
+    says,
+    is_sound: proof ? proof.problems === 0 : null,
+    problems: proof?.problems ?? 0,
+    example: proof?.example ?? null,
+    checked_at: proof?.checked_at.toISOString() ?? null,
+    proven_at: proof?.proven_at?.toISOString() ?? null,
+    duration_ms: proof?.duration_ms ?? null,
+  };
+}
