@@ -27,6 +27,12 @@ export const openPages: readonly PageEntry[] = [
 /** Pages of every account. */
 export const userPages: readonly PageEntry[] = [
   { path: '/', load: () => import('./features/overview/page.tsx') },
+  { path: '/market', load: () => import('./features/market/page.tsx') },
+  { path: '/models/$id', load: () => import('./features/subscription/page.tsx') },
+  { path: '/wallet', load: () => import('./features/wallet/page.tsx') },
+  { path: '/keys', load: () => import('./features/keys/page.tsx') },
+  { path: '/usage', load: () => import('./features/usage/page.tsx') },
+  { path: '/usage/$rid', load: () => import('./features/usage/request-page.tsx') },
 ];
 
 /** Pages of administrators. */

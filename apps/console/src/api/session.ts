@@ -1,4 +1,4 @@
-import { queryOptions } from '@tanstack/react-query';
+import { queryOptions, useSuspenseQuery } from '@tanstack/react-query';
 import { AdminRefusal, answerOf } from '@tollgate/admin-client';
 import { client } from './client.ts';
 
@@ -19,6 +19,13 @@ export const meQuery = queryOptions({
 });
 
 export type Me = NonNullable<Awaited<ReturnType<typeof readMe>>>;
+
+/** On pages behind the shell, which shows none of them without an account. */
+export function useMe(): Me {
+  const { data } = useSuspenseQuery(meQuery);
+  if (data === null) throw new Error('there is no account');
+  return data;
+}
 
 export interface Credentials {
   username: string;

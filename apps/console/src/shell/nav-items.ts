@@ -1,4 +1,12 @@
-import { House, LayoutDashboard, type LucideIcon } from 'lucide-react';
+import {
+  Boxes,
+  ChartColumn,
+  House,
+  KeyRound,
+  LayoutDashboard,
+  Wallet,
+  type LucideIcon,
+} from 'lucide-react';
 import { paths } from '../paths.ts';
 import type { Words } from '../words/words.ts';
 
@@ -11,6 +19,10 @@ export interface NavItem {
 /** One line a page, in the order in which they are shown. */
 export const userItems: readonly NavItem[] = [
   { to: paths.home(), icon: House, label: (words) => words.shell.nav.overview },
+  { to: paths.market(), icon: Boxes, label: (words) => words.shell.nav.market },
+  { to: paths.keys(), icon: KeyRound, label: (words) => words.shell.nav.keys },
+  { to: paths.usage(), icon: ChartColumn, label: (words) => words.shell.nav.usage },
+  { to: paths.wallet(), icon: Wallet, label: (words) => words.shell.nav.wallet },
 ];
 
 export const adminItems: readonly NavItem[] = [

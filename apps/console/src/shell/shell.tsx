@@ -1,7 +1,8 @@
-import { useQuery } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Outlet, useLocation, useNavigate } from '@tanstack/react-router';
 import { useEffect } from 'react';
 import { meQuery } from '../api/session.ts';
+import { followEvents } from '../api/stream.ts';
 import { paths } from '../paths.ts';
 import { useWords } from '../words/words.ts';
 import { AccountMenu } from './account-menu.tsx';
@@ -21,6 +22,9 @@ export function Shell() {
     // Where the session was lost is where it goes on; later addresses do not count.
     // oxlint-disable-next-line react/exhaustive-deps
   }, [hasEnded]);
+  const queries = useQueryClient();
+  const isIn = me !== undefined && me !== null;
+  useEffect(() => (isIn ? followEvents(queries) : undefined), [isIn, queries]);
   if (!me) return null;
   const isAdmin = me.role === 'admin';
   return (

@@ -94,6 +94,7 @@ function optionsOf(props: ChartProps, surroundings: Surroundings): uPlot.Options
         ...axis,
         grid: { show: false },
         space: 72,
+        size: 28,
         values: (_, splits) => timeLabels(splits, { locale, zone }),
       },
       {

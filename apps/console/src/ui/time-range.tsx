@@ -4,27 +4,16 @@ import { useSpeech } from '../words/words.ts';
 import { Button } from './button.tsx';
 import { Dialog } from './dialog.tsx';
 import { SelectFilter, TextField } from './field.tsx';
+import { DAY, intervalOf, LENGTHS, type RangeName, type TimeRange } from './range-bounds.ts';
 import { optional, useSearchState, withDefault, z } from './search-state.ts';
 import { formatExact } from './time.tsx';
 import { useZone } from './zone.tsx';
-
-const HOUR = 3_600_000;
-const DAY = 24 * HOUR;
-const LENGTHS = { '24h': DAY, '7d': 7 * DAY, '30d': 30 * DAY, '90d': 90 * DAY } as const;
-type RangeName = keyof typeof LENGTHS;
-/** Beyond this, bars of an hour are too thin to point at. */
-const HOURLY_UP_TO = 3 * DAY;
 
 const rangeSearch = z.object({
   range: withDefault(z.enum(['24h', '7d', '30d', '90d']), '24h'),
   from: optional(z.iso.datetime()),
   to: optional(z.iso.datetime()),
 });
-
-/** What a page asks for: by name, so that the question stays the same while time passes. */
-export type TimeRange =
-  | { name: RangeName; interval: 'hour' | 'day' }
-  | { name: 'custom'; from: string; to: string; interval: 'hour' | 'day' };
 
 /** One time range for the whole page, from its address. */
 export function useTimeRange(): TimeRange {
@@ -37,20 +26,6 @@ export function useTimeRange(): TimeRange {
     to,
     interval: intervalOf(Date.parse(to) - Date.parse(from)),
   };
-}
-
-function intervalOf(length: number): 'hour' | 'day' {
-  return length <= HOURLY_UP_TO ? 'hour' : 'day';
-}
-
-/** The range in times, at the moment it is asked for. */
-export function boundsOf(range: TimeRange): { from: string; to?: string } {
-  if (range.name === 'custom') return { from: range.from, to: range.to };
-  const now = Date.now();
-  const length = range.interval === 'hour' ? HOUR : DAY;
-  // Whole intervals, the running one among them: 24 bars for 24 hours.
-  const start = Math.floor(now / length) * length + length - LENGTHS[range.name];
-  return { from: new Date(start).toISOString() };
 }
 
 /** Changes the range of the page; `zoom` is for charts. */

@@ -1,7 +1,22 @@
 import { access } from './en/access.ts';
 import { general } from './en/general.ts';
 import { failures } from './en/failures.ts';
+import { keys } from './en/keys.ts';
+import { market, subscription } from './en/market.ts';
 import { shell } from './en/shell.ts';
+import { request, usage } from './en/usage.ts';
+import { wallet } from './en/wallet.ts';
 
 /** The one catalogue, in English; `zh.ts` has the same entries. A page adds one file to both folders and one line here. */
-export const en = { access, failures, general, shell };
+export const en = {
+  access,
+  failures,
+  general,
+  keys,
+  market,
+  request,
+  shell,
+  subscription,
+  usage,
+  wallet,
+};

@@ -2,6 +2,21 @@ import type { en } from './en.ts';
 import { access } from './zh/access.ts';
 import { general } from './zh/general.ts';
 import { failures } from './zh/failures.ts';
+import { keys } from './zh/keys.ts';
+import { market, subscription } from './zh/market.ts';
 import { shell } from './zh/shell.ts';
+import { request, usage } from './zh/usage.ts';
+import { wallet } from './zh/wallet.ts';
 
-export const zh: typeof en = { access, failures, general, shell };
+export const zh: typeof en = {
+  access,
+  failures,
+  general,
+  keys,
+  market,
+  request,
+  shell,
+  subscription,
+  usage,
+  wallet,
+};

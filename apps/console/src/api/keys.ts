@@ -1,0 +1,59 @@
+import { queryOptions } from '@tanstack/react-query';
+import { client, dataOf, type Shape } from './client.ts';
+
+export type Key = Shape<'Key'>;
+export type CreatedKey = Shape<'CreatedKey'>;
+export const PAGE_SIZE = 50;
+
+export interface KeysQuestion {
+  user_id: number;
+  page?: number;
+  q?: string;
+  status?: 'enabled' | 'disabled';
+  sort?: 'id' | '-id' | 'name' | '-name' | 'created_at' | '-created_at';
+}
+
+export const keysQuery = (query: KeysQuestion) =>
+  queryOptions({
+    queryKey: ['keys', query],
+    queryFn: () =>
+      dataOf(
+        client.GET('/admin-api/keys', { params: { query: { ...query, page_size: PAGE_SIZE } } }),
+      ),
+  });
+
+export const keyQuery = (id: number) =>
+  queryOptions({
+    queryKey: ['keys', id],
+    queryFn: () => dataOf(client.GET('/admin-api/keys/{id}', { params: { path: { id } } })),
+  });
+
+export interface KeySettings {
+  name: string;
+  allowed_models: string;
+  rpm: number;
+  rph: number;
+  rpd: number;
+  expires_at: string | null;
+  ip_allowlist: string;
+}
+
+export function createKey(body: KeySettings & { user_id: number }) {
+  return dataOf(client.POST('/admin-api/keys', { body }));
+}
+
+export function updateKey(id: number, body: KeySettings) {
+  return dataOf(client.PUT('/admin-api/keys/{id}', { params: { path: { id } }, body }));
+}
+
+export function enableKey(id: number) {
+  return dataOf(client.POST('/admin-api/keys/{id}/enable', { params: { path: { id } } }));
+}
+
+export function disableKey(id: number) {
+  return dataOf(client.POST('/admin-api/keys/{id}/disable', { params: { path: { id } } }));
+}
+
+export function deleteKey(id: number) {
+  return dataOf(client.DELETE('/admin-api/keys/{id}', { params: { path: { id } } }));
+}

@@ -1,0 +1,85 @@
+import { queryOptions } from '@tanstack/react-query';
+import { client, dataOf, type Shape } from './client.ts';
+
+export type MarketModel = Shape<'MarketModel'>;
+export type MyModel = Shape<'MyModel'>;
+export type PriceTag = Shape<'PriceTag'>;
+
+/** More than any catalogue that one person reads; the server's most. */
+const WHOLE_LIST = 100;
+
+export const marketQuery = (query: { page?: number; q?: string; kind?: 'chat' | 'embedding' }) =>
+  queryOptions({
+    queryKey: ['market', query],
+    queryFn: () =>
+      dataOf(
+        client.GET('/admin-api/models/market', {
+          params: { query: { ...query, page_size: WHOLE_LIST, sort: 'name' } },
+        }),
+      ),
+  });
+
+export const subscriptionsQuery = (userId: number) =>
+  queryOptions({
+    queryKey: ['subscriptions', userId],
+    queryFn: async () => {
+      const { data } = await dataOf(
+        client.GET('/admin-api/models/my', {
+          params: { query: { user_id: userId, page_size: WHOLE_LIST } },
+        }),
+      );
+      return data;
+    },
+  });
+
+export const pricesQuery = (modelId: number) =>
+  queryOptions({
+    queryKey: ['prices', modelId],
+    queryFn: () =>
+      dataOf(
+        client.GET('/admin-api/models/pricing', {
+          params: { query: { model_id: modelId, sort: '-effective_at' } },
+        }),
+      ),
+  });
+
+export interface PurchaseOrder {
+  userId: number;
+  modelId: number;
+  tokens: number;
+  idempotencyKey: string;
+}
+
+function purchaseRequest({ userId, modelId, tokens, idempotencyKey }: PurchaseOrder) {
+  return {
+    params: { header: { 'Idempotency-Key': idempotencyKey } },
+    body: { user_id: userId, model_id: modelId, tokens },
+  };
+}
+
+export function subscribe(order: PurchaseOrder) {
+  return dataOf(client.POST('/admin-api/models/subscribe', purchaseRequest(order)));
+}
+
+export function renew(order: PurchaseOrder) {
+  return dataOf(client.POST('/admin-api/models/renew', purchaseRequest(order)));
+}
+
+export function unsubscribe({ userId, modelId, idempotencyKey }: Omit<PurchaseOrder, 'tokens'>) {
+  return dataOf(
+    client.POST('/admin-api/models/unsubscribe', {
+      params: { header: { 'Idempotency-Key': idempotencyKey } },
+      body: { user_id: userId, model_id: modelId },
+    }),
+  );
+}
+
+/** Both null: off. */
+export function setAutoRecharge(body: {
+  user_id: number;
+  model_id: number;
+  threshold: number | null;
+  amount: number | null;
+}) {
+  return dataOf(client.POST('/admin-api/models/set-auto-recharge', { body }));
+}

@@ -1,0 +1,68 @@
+import { keepPreviousData, queryOptions } from '@tanstack/react-query';
+import { boundsOf, type TimeRange } from '../ui/range-bounds.ts';
+import { client, dataOf, type Shape } from './client.ts';
+
+export type UsageLog = Shape<'UsageLog'>;
+export type UsageReceipt = Shape<'UsageReceipt'>;
+export type UsageStatistics = Shape<'UsageStatistics'>;
+export type StatisticsRow = UsageStatistics['data'][number];
+export type Outcome = NonNullable<UsageLog['outcome']>;
+export type Group = 'model' | 'key' | 'user' | 'upstream';
+
+/** What narrows usage down; the same for charts and lists. */
+export interface UsageFilter {
+  user_id?: number | undefined;
+  key_id?: number | undefined;
+  model_id?: number | undefined;
+  upstream_id?: number | undefined;
+}
+
+export interface RequestsQuestion extends UsageFilter {
+  outcome?: Outcome | undefined;
+  node?: string | undefined;
+  cursor?: string | undefined;
+  page_size?: number;
+}
+
+/** Left out rather than sent empty: the server refuses what it does not know. */
+function present<Query extends object>(query: Query) {
+  return Object.fromEntries(Object.entries(query).filter(([, value]) => value !== undefined)) as {
+    [Name in keyof Query]: Exclude<Query[Name], undefined>;
+  };
+}
+
+export const requestsQuery = (question: RequestsQuestion, range: TimeRange) =>
+  queryOptions({
+    queryKey: ['usage', question, range],
+    queryFn: () =>
+      dataOf(
+        client.GET('/admin-api/usage/logs', {
+          params: { query: present({ page_size: 25, ...question, ...boundsOf(range) }) },
+        }),
+      ),
+    placeholderData: keepPreviousData,
+  });
+
+export const receiptQuery = (rid: string) =>
+  queryOptions({
+    queryKey: ['usage', 'receipt', rid],
+    queryFn: () =>
+      dataOf(client.GET('/admin-api/usage/logs/{rid}/receipt', { params: { path: { rid } } })),
+  });
+
+export const statisticsQuery = (
+  question: UsageFilter & { group_by?: Group | undefined },
+  range: TimeRange,
+) =>
+  queryOptions({
+    queryKey: ['statistics', question, range],
+    queryFn: () =>
+      dataOf(
+        client.GET('/admin-api/usage/statistics', {
+          params: {
+            query: present({ ...question, interval: range.interval, ...boundsOf(range) }),
+          },
+        }),
+      ),
+    placeholderData: keepPreviousData,
+  });

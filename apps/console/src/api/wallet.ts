@@ -1,0 +1,49 @@
+import { keepPreviousData, queryOptions } from '@tanstack/react-query';
+import { client, dataOf, type Shape } from './client.ts';
+
+export type WalletEntry = Shape<'WalletEntry'>;
+export type EntryKind = WalletEntry['kind'];
+export const ENTRIES_PAGE_SIZE = 50;
+
+export const walletQuery = (userId: number) =>
+  queryOptions({
+    queryKey: ['wallet', userId],
+    queryFn: () =>
+      dataOf(client.GET('/admin-api/wallet', { params: { query: { user_id: userId } } })),
+  });
+
+export const entriesQuery = (query: {
+  user_id: number;
+  page?: number;
+  kind?: EntryKind;
+  from?: string;
+  to?: string;
+}) =>
+  queryOptions({
+    queryKey: ['wallet', 'entries', query],
+    queryFn: () =>
+      dataOf(
+        client.GET('/admin-api/wallet/logs', {
+          params: { query: { ...query, page_size: ENTRIES_PAGE_SIZE } },
+        }),
+      ),
+    placeholderData: keepPreviousData,
+  });
+
+/** Through the payment provider: paid at once, or by following the answer's `checkout_url`. */
+export function recharge({
+  userId,
+  amount,
+  idempotencyKey,
+}: {
+  userId: number;
+  amount: string;
+  idempotencyKey: string;
+}) {
+  return dataOf(
+    client.POST('/admin-api/wallet/recharge', {
+      params: { header: { 'Idempotency-Key': idempotencyKey } },
+      body: { user_id: userId, amount },
+    }),
+  );
+}

@@ -1,0 +1,91 @@
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { failureOf } from '../../api/failure.ts';
+import { deleteKey, disableKey, enableKey, updateKey, type Key } from '../../api/keys.ts';
+import { statisticsQuery } from '../../api/usage.ts';
+import { notify } from '../../shell/toasts.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
+import { ActForm } from '../../ui/form.tsx';
+import { formatCount } from '../../ui/format.ts';
+import { useSpeech, useWords } from '../../words/words.ts';
+import { KeyFields, settingsOf } from './key-fields.tsx';
+
+/** Enables or disables; takes effect on every node with the next request. */
+export function useToggleKey(key: Key): { isBusy: boolean; toggle: () => void } {
+  const words = useWords();
+  const queries = useQueryClient();
+  const { mutate, isPending } = useMutation({
+    mutationFn: () => (key.status === 'enabled' ? disableKey(key.id) : enableKey(key.id)),
+    onSuccess: async ({ name, status }) => {
+      const { enabled, disabled } = words.keys;
+      notify({ title: status === 'enabled' ? enabled(name) : disabled(name) });
+      await queries.invalidateQueries({ queryKey: ['keys'] });
+    },
+    onError: (error) => notify({ ...failureOf(error, words), isBad: true }),
+  });
+  return { isBusy: isPending, toggle: mutate };
+}
+
+interface KeyDialogProps {
+  of: Key;
+  isOpen: boolean;
+  onClose: () => void;
+}
+
+export function EditKeyDialog({ of: key, isOpen, onClose }: KeyDialogProps) {
+  const { keys, general } = useWords();
+  return (
+    <Dialog title={keys.edit} purpose={key.name} isOpen={isOpen} onClose={onClose}>
+      {({ close, markChanged }) => (
+        <ActForm
+          verb={general.save}
+          act={(values) => updateKey(key.id, settingsOf(values))}
+          onDone={() => {
+            notify({ title: keys.saved });
+            close();
+          }}
+          onChanged={markChanged}
+          onCancel={close}
+        >
+          <KeyFields of={key} />
+        </ActForm>
+      )}
+    </Dialog>
+  );
+}
+
+export function DeleteKeyDialog({
+  of: key,
+  isOpen,
+  onClose,
+  onDeleted,
+}: KeyDialogProps & { onDeleted: () => void }) {
+  const { words, locale } = useSpeech();
+  const { keys } = words;
+  const { data } = useQuery({
+    ...statisticsQuery({ user_id: key.user_id, key_id: key.id }, { name: '24h', interval: 'hour' }),
+    enabled: isOpen,
+  });
+  const requests = data?.data.reduce((sum, row) => sum + row.requests, 0);
+  return (
+    <Dialog title={keys.removeTitle(key.name)} isOpen={isOpen} onClose={onClose}>
+      {({ close }) => (
+        <ActForm
+          verb={keys.remove}
+          look="danger"
+          act={() => deleteKey(key.id)}
+          onDone={() => {
+            notify({ title: keys.removed(key.name) });
+            close();
+            onDeleted();
+          }}
+          onCancel={close}
+        >
+          <p className="text-text-2">{keys.removeText}</p>
+          {requests !== undefined && requests > 0 && (
+            <p className="font-medium">{keys.removeUsage(formatCount(requests, locale))}</p>
+          )}
+        </ActForm>
+      )}
+    </Dialog>
+  );
+}

@@ -1,0 +1,89 @@
+import type { Key, KeySettings } from '../../api/keys.ts';
+import { TextField } from '../../ui/field.tsx';
+import type { FormValues } from '../../ui/form.tsx';
+import { useWords } from '../../words/words.ts';
+import { ModelChoice } from './model-choice.tsx';
+
+/** The settings of a key, for a new one and for one that is. */
+export function KeyFields({ of: key }: { of?: Key | undefined }) {
+  const { keys } = useWords();
+  return (
+    <>
+      <TextField
+        name="name"
+        label={keys.name}
+        help={keys.nameHelp}
+        defaultValue={key?.name}
+        required
+        maxLength={100}
+        autoComplete="off"
+      />
+      <ModelChoice userId={key?.user_id} first={key?.allowed_models ?? ''} />
+      <details open={key !== undefined} className="group">
+        <summary className="cursor-pointer rounded-sm font-medium text-text-2">{keys.more}</summary>
+        <div className="flex flex-col gap-4 pt-4">
+          <LimitFields of={key} />
+          <TextField
+            name="expires_at"
+            label={keys.expires}
+            help={keys.expiresHelp}
+            type="datetime-local"
+            defaultValue={toInput(key?.expires_at)}
+          />
+          <TextField
+            name="ip_allowlist"
+            label={keys.addresses}
+            help={keys.addressesHelp}
+            defaultValue={key?.ip_allowlist}
+            autoComplete="off"
+          />
+        </div>
+      </details>
+    </>
+  );
+}
+
+function LimitFields({ of: key }: { of: Key | undefined }) {
+  const { keys } = useWords();
+  const limits = [
+    { name: 'rpm', label: keys.rpm, value: key?.rpm },
+    { name: 'rph', label: keys.rph, value: key?.rph },
+    { name: 'rpd', label: keys.rpd, value: key?.rpd },
+  ];
+  return (
+    <div>
+      <div className="grid grid-cols-3 gap-3 max-sm:grid-cols-1">
+        {limits.map(({ name, label, value }) => (
+          <TextField
+            key={name}
+            name={name}
+            label={label}
+            inputMode="numeric"
+            pattern="[0-9]*"
+            defaultValue={String(value ?? 0)}
+          />
+        ))}
+      </div>
+      <p className="mt-1 text-table text-text-3">{keys.limitHelp}</p>
+    </div>
+  );
+}
+
+export function settingsOf(values: FormValues): KeySettings {
+  const limit = (name: string): number => Number(values[name] ?? 0);
+  return {
+    name: values.name ?? '',
+    allowed_models: values.allowed_models ?? '',
+    rpm: limit('rpm'),
+    rph: limit('rph'),
+    rpd: limit('rpd'),
+    expires_at: values.expires_at ? new Date(values.expires_at).toISOString() : null,
+    ip_allowlist: values.ip_allowlist ?? '',
+  };
+}
+
+function toInput(at: string | null | undefined): string {
+  if (at === null || at === undefined) return '';
+  const time = new Date(at);
+  return new Date(time.getTime() - time.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
+}

@@ -1,0 +1,12 @@
+import type { Key } from '../../api/keys.ts';
+import { Badge } from '../../ui/badge.tsx';
+import { useNow } from '../../ui/time.tsx';
+import { useWords } from '../../words/words.ts';
+
+export function KeyStatus({ of: { status, expires_at: expiresAt } }: { of: Key }) {
+  const { keys } = useWords();
+  const now = useNow();
+  const isExpired = expiresAt !== null && Date.parse(expiresAt) <= now;
+  if (status === 'enabled' && isExpired) return <Badge tone="warn">{keys.statuses.expired}</Badge>;
+  return <Badge tone={status === 'enabled' ? 'good' : 'off'}>{keys.statuses[status]}</Badge>;
+}

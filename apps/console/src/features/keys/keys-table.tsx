@@ -1,0 +1,111 @@
+import { useQuery } from '@tanstack/react-query';
+import type { ReactNode } from 'react';
+import type { Key } from '../../api/keys.ts';
+import { useMe } from '../../api/session.ts';
+import { statisticsQuery } from '../../api/usage.ts';
+import { paths } from '../../paths.ts';
+import { TextLink } from '../../ui/button.tsx';
+import { Count } from '../../ui/figures.tsx';
+import { Table, type Column } from '../../ui/table.tsx';
+import { Ago } from '../../ui/time.tsx';
+import { useWords } from '../../words/words.ts';
+import { KeyLimits } from './key-limits.tsx';
+import { KeyStatus } from './key-status.tsx';
+
+interface KeyUse {
+  requests: number;
+  charge: number;
+}
+
+/** What each key did in the last 24 hours. */
+function useKeyUse(): ReadonlyMap<number, KeyUse> {
+  const me = useMe();
+  const { data } = useQuery(
+    statisticsQuery({ user_id: me.id, group_by: 'key' }, { name: '24h', interval: 'hour' }),
+  );
+  const use = new Map<number, KeyUse>();
+  for (const { key_id: id, requests, charge } of data?.data ?? []) {
+    if (id === null || id === undefined) continue;
+    const sum = use.get(id) ?? { requests: 0, charge: 0 };
+    use.set(id, { requests: sum.requests + requests, charge: sum.charge + charge });
+  }
+  return use;
+}
+
+export function KeysTable({
+  keys: rows,
+  sort,
+  onSort,
+  empty,
+}: {
+  keys: readonly Key[];
+  sort: string;
+  onSort: (sort: string) => void;
+  empty: ReactNode;
+}) {
+  const { keys } = useWords();
+  const use = useKeyUse();
+  const columns: Column<Key>[] = [
+    {
+      id: 'name',
+      header: keys.name,
+      sort: 'name',
+      cell: (key) => (
+        <>
+          <TextLink to={paths.key(key.id)} className="foreign">
+            {key.name}
+          </TextLink>
+          <code className="block text-tiny text-text-3">{key.key_prefix}…</code>
+        </>
+      ),
+    },
+    { id: 'status', header: keys.status, cell: (key) => <KeyStatus of={key} /> },
+    {
+      id: 'models',
+      header: keys.models,
+      from: 'md',
+      cell: ({ allowed_models: allowed }) => <AllowedModels allowed={allowed} />,
+    },
+    { id: 'limits', header: keys.limits, from: 'lg', cell: (key) => <KeyLimits of={key} /> },
+    {
+      id: 'requests',
+      header: keys.usage24,
+      align: 'right',
+      from: 'sm',
+      cell: ({ id }) => <Count count={use.get(id)?.requests ?? 0} />,
+    },
+    {
+      id: 'tokens',
+      header: keys.tokens24,
+      align: 'right',
+      cell: ({ id }) => <Count count={use.get(id)?.charge ?? 0} />,
+    },
+    {
+      id: 'created',
+      header: keys.created,
+      sort: 'created_at',
+      align: 'right',
+      from: 'sm',
+      cell: ({ created_at: at }) => <Ago at={at} />,
+    },
+  ];
+  return (
+    <Table
+      label={keys.title}
+      columns={columns}
+      rows={rows}
+      rowId={({ id }) => id}
+      rowTo={({ id }) => paths.key(id)}
+      sort={sort}
+      onSort={onSort}
+      empty={empty}
+    />
+  );
+}
+
+export function AllowedModels({ allowed }: { allowed: string }) {
+  const { keys } = useWords();
+  if (allowed === '' || allowed === '*')
+    return <span className="text-text-2">{keys.allModels}</span>;
+  return <code className="foreign line-clamp-2 max-w-64">{allowed.replaceAll(',', ', ')}</code>;
+}

@@ -1,0 +1,131 @@
+import { useQuery } from '@tanstack/react-query';
+import { KeyRound, Plus } from 'lucide-react';
+import { useState } from 'react';
+import { keysQuery, PAGE_SIZE, type KeysQuestion } from '../../api/keys.ts';
+import { useMe } from '../../api/session.ts';
+import { Button } from '../../ui/button.tsx';
+import { SelectFilter } from '../../ui/field.tsx';
+import { Page as Frame, Panel } from '../../ui/page.tsx';
+import { Pager } from '../../ui/pager.tsx';
+import { SearchBox } from '../../ui/search-box.tsx';
+import { optional, pageNumber, useSearchState, withDefault, z } from '../../ui/search-state.ts';
+import { EmptyState, Loaded } from '../../ui/states.tsx';
+import { useWords } from '../../words/words.ts';
+import { CreateKeyDialog } from './create-key.tsx';
+import { KeysTable } from './keys-table.tsx';
+
+const search = z.object({
+  q: withDefault(z.string(), ''),
+  status: optional(z.enum(['enabled', 'disabled'])),
+  sort: withDefault(z.enum(['name', '-name', 'created_at', '-created_at']), '-created_at'),
+  page: pageNumber,
+  create: optional(z.literal('1')),
+});
+
+export function Page() {
+  const { keys } = useWords();
+  const me = useMe();
+  const [{ q, status, sort, page, create }, change] = useSearchState(search);
+  const [isCreating, setCreating] = useState(create === '1');
+  const question: KeysQuestion = {
+    user_id: me.id,
+    page,
+    sort,
+    ...(q !== '' && { q }),
+    ...(status !== undefined && { status }),
+  };
+  const list = useQuery(keysQuery(question));
+  const createButton = (
+    <Button
+      look="primary"
+      icon={<Plus aria-hidden className="size-4" />}
+      onClick={() => setCreating(true)}
+    >
+      {keys.create}
+    </Button>
+  );
+  const isFiltered = q !== '' || status !== undefined;
+  return (
+    <Frame
+      title={keys.title}
+      purpose={keys.purpose}
+      actions={createButton}
+      bar={
+        <>
+          <SearchBox
+            label={keys.search}
+            value={q}
+            onSearch={(text) => change({ q: text, page: undefined })}
+          />
+          <StatusFilter
+            value={status}
+            onChange={(value) => change({ status: value, page: undefined })}
+          />
+        </>
+      }
+    >
+      <Panel isFlush>
+        <Loaded of={list}>
+          {({ data, total }) => (
+            <>
+              <KeysTable
+                keys={data}
+                sort={sort}
+                onSort={(value) => change({ sort: value })}
+                empty={
+                  isFiltered ? (
+                    <EmptyState title={keys.noMatch} />
+                  ) : (
+                    <EmptyState
+                      icon={<KeyRound aria-hidden />}
+                      title={keys.emptyTitle}
+                      action={createButton}
+                    >
+                      {keys.emptyText}
+                    </EmptyState>
+                  )
+                }
+              />
+              <Pager
+                page={page}
+                pageSize={PAGE_SIZE}
+                total={total}
+                onPage={(value) => change({ page: value })}
+              />
+            </>
+          )}
+        </Loaded>
+      </Panel>
+      <CreateKeyDialog
+        userId={me.id}
+        isOpen={isCreating}
+        onClose={() => {
+          setCreating(false);
+          change({ create: undefined });
+        }}
+      />
+    </Frame>
+  );
+}
+
+function StatusFilter({
+  value,
+  onChange,
+}: {
+  value: string | undefined;
+  onChange: (value: string) => void;
+}) {
+  const { keys, general } = useWords();
+  return (
+    <SelectFilter
+      label={keys.status}
+      value={value ?? ''}
+      onChange={onChange}
+      options={[
+        { value: '', label: `${keys.status}: ${general.all}` },
+        { value: 'enabled', label: keys.statuses.enabled },
+        { value: 'disabled', label: keys.statuses.disabled },
+      ]}
+    />
+  );
+}

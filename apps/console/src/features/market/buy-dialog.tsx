@@ -1,0 +1,139 @@
+import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { newIdempotencyKey } from '../../api/client.ts';
+import { renew, subscribe, type PriceTag } from '../../api/models.ts';
+import { walletQuery } from '../../api/wallet.ts';
+import { paths } from '../../paths.ts';
+import { notify } from '../../shell/toasts.tsx';
+import { TextLink } from '../../ui/button.tsx';
+import { costOf, tokensFor } from '../../ui/cost.ts';
+import { Dialog } from '../../ui/dialog.tsx';
+import { TextField } from '../../ui/field.tsx';
+import { ActForm } from '../../ui/form.tsx';
+import { formatCount } from '../../ui/format.ts';
+import { Segments } from '../../ui/segments.tsx';
+import { useSpeech } from '../../words/words.ts';
+import { PurchaseSummary } from './purchase-summary.tsx';
+
+export interface BuyTarget {
+  modelId: number;
+  model: string;
+  price: PriceTag;
+  isSubscribed: boolean;
+}
+
+const FIRST_TOKENS = '1000000';
+const FIRST_AMOUNT = '10';
+
+/** Tokens or money, what it costs and what remains: all of it before the button. */
+export function BuyDialog({
+  target,
+  userId,
+  onClose,
+}: {
+  target: BuyTarget | undefined;
+  userId: number;
+  onClose: () => void;
+}) {
+  const { words } = useSpeech();
+  const { market } = words;
+  const title = target?.isSubscribed ? market.buyTitle : market.subscribeTitle;
+  return (
+    <Dialog
+      title={target ? title(target.model) : ''}
+      isOpen={target !== undefined}
+      onClose={onClose}
+    >
+      {({ close }) =>
+        target && <BuyForm key={target.modelId} target={target} userId={userId} onDone={close} />
+      }
+    </Dialog>
+  );
+}
+
+function BuyForm({
+  target: { modelId, model, price, isSubscribed },
+  userId,
+  onDone,
+}: {
+  target: BuyTarget;
+  userId: number;
+  onDone: () => void;
+}) {
+  const { words, locale } = useSpeech();
+  const { market } = words;
+  const [idempotencyKey] = useState(newIdempotencyKey);
+  const [unit, setUnit] = useState<'tokens' | 'amount'>('tokens');
+  const [tokensText, setTokensText] = useState(FIRST_TOKENS);
+  const [amountText, setAmountText] = useState(FIRST_AMOUNT);
+  const { data: wallet } = useQuery(walletQuery(userId));
+  const tokens =
+    unit === 'tokens' ? wholeNumber(tokensText) : tokensFor(amountText, price.price_per_million);
+  const cost = tokens === undefined ? undefined : costOf(tokens, price.price_per_million);
+  const isShort =
+    cost !== undefined && wallet !== undefined && Number(cost) > Number(wallet.balance);
+  const blockedBy =
+    tokens === undefined || tokens === 0
+      ? market.nothingYet
+      : isShort
+        ? market.tooExpensive
+        : undefined;
+  return (
+    <ActForm
+      verb={isSubscribed ? market.buyMore : market.subscribe}
+      blockedBy={blockedBy}
+      act={() =>
+        (isSubscribed ? renew : subscribe)({ userId, modelId, tokens: tokens ?? 0, idempotencyKey })
+      }
+      onDone={() => {
+        notify({ title: market.bought(formatCount(tokens ?? 0, locale), model) });
+        onDone();
+      }}
+      onCancel={onDone}
+    >
+      {!price.free && (
+        <Segments
+          label={market.orderBy}
+          value={unit}
+          onChange={setUnit}
+          options={[
+            { value: 'tokens', label: market.byTokens },
+            { value: 'amount', label: market.byMoney },
+          ]}
+        />
+      )}
+      {unit === 'tokens' ? (
+        <TextField
+          name="tokens"
+          label={market.tokensField}
+          inputMode="numeric"
+          value={tokensText}
+          onChange={(event) => setTokensText(event.target.value)}
+          autoComplete="off"
+        />
+      ) : (
+        <TextField
+          name="amount"
+          label={market.amountField}
+          unit={price.currency}
+          inputMode="decimal"
+          value={amountText}
+          onChange={(event) => setAmountText(event.target.value)}
+          autoComplete="off"
+        />
+      )}
+      <PurchaseSummary {...{ tokens, cost, price, balance: wallet?.balance, isShort }} />
+      {isShort && (
+        <p className="text-table">
+          <TextLink to={paths.wallet({ recharge: 1 })}>{market.recharge}</TextLink>
+        </p>
+      )}
+    </ActForm>
+  );
+}
+
+/** 1000000, 1,000,000 and 1 000 000 alike. */
+function wholeNumber(text: string): number | undefined {
+  const digits = text.replaceAll(/[\s,_.']/g, '');
+  return /^\d{1,15}$/.test(digits) ? Number(digits) : undefined;
+}

@@ -1,0 +1,118 @@
+import { useState } from 'react';
+import { setAutoRecharge, type MyModel, type PriceTag } from '../../api/models.ts';
+import { notify } from '../../shell/toasts.tsx';
+import { Button } from '../../ui/button.tsx';
+import { costOf } from '../../ui/cost.ts';
+import { Dialog } from '../../ui/dialog.tsx';
+import { TextField } from '../../ui/field.tsx';
+import { ActForm } from '../../ui/form.tsx';
+import { formatMoney } from '../../ui/format.ts';
+import { useSpeech } from '../../words/words.ts';
+
+const FIRST = { threshold: 100_000, amount: 1_000_000 };
+
+/** Buys by itself: below which balance, how much, and what that costs each time. */
+export function AutoRechargeDialog({
+  of: row,
+  price,
+  isOpen,
+  onClose,
+}: {
+  of: MyModel;
+  price: PriceTag | null;
+  isOpen: boolean;
+  onClose: () => void;
+}) {
+  const { words } = useSpeech();
+  const { subscription } = words;
+  return (
+    <Dialog
+      title={subscription.auto}
+      purpose={subscription.autoText}
+      isOpen={isOpen}
+      onClose={onClose}
+    >
+      {({ close, markChanged }) => (
+        <AutoRechargeForm of={row} price={price} onDone={close} onChanged={markChanged} />
+      )}
+    </Dialog>
+  );
+}
+
+function AutoRechargeForm({
+  of: row,
+  price,
+  onDone,
+  onChanged,
+}: {
+  of: MyModel;
+  price: PriceTag | null;
+  onDone: () => void;
+  onChanged: () => void;
+}) {
+  const { words, locale } = useSpeech();
+  const { subscription, general } = words;
+  const isOn = row.auto_recharge_threshold !== null && !!row.auto_recharge_amount;
+  const [amount, setAmount] = useState(String(row.auto_recharge_amount || FIRST.amount));
+  const [isStopping, setStopping] = useState(false);
+  const cost =
+    price && /^\d{1,15}$/.test(amount)
+      ? formatMoney(costOf(Number(amount), price.price_per_million), {
+          currency: price.currency,
+          locale,
+        })
+      : undefined;
+  const target = { user_id: row.user_id, model_id: row.model_id };
+  if (isStopping)
+    return (
+      <ActForm
+        verb={subscription.autoTurnOff}
+        act={() => setAutoRecharge({ ...target, threshold: null, amount: null })}
+        onDone={() => {
+          notify({ title: subscription.autoStopped });
+          onDone();
+        }}
+        onCancel={() => setStopping(false)}
+      >
+        <p className="text-text-2">{subscription.empty}</p>
+      </ActForm>
+    );
+  return (
+    <ActForm
+      verb={general.save}
+      act={({ threshold = '' }) =>
+        setAutoRecharge({ ...target, threshold: Number(threshold), amount: Number(amount) })
+      }
+      onDone={() => {
+        notify({ title: subscription.autoSaved });
+        onDone();
+      }}
+      onCancel={onDone}
+      onChanged={onChanged}
+    >
+      <TextField
+        name="threshold"
+        label={subscription.autoThreshold}
+        inputMode="numeric"
+        pattern="[0-9]+"
+        required
+        defaultValue={String(row.auto_recharge_threshold ?? FIRST.threshold)}
+      />
+      <TextField
+        name="amount"
+        label={subscription.autoAmount}
+        inputMode="numeric"
+        pattern="[0-9]+"
+        required
+        value={amount}
+        onChange={(event) => setAmount(event.target.value)}
+        {...(cost !== undefined && { help: subscription.autoCost(cost) })}
+      />
+      {isOn && (
+        <Button look="quiet" className="self-start" onClick={() => setStopping(true)}>
+          {subscription.autoTurnOff}
+        </Button>
+      )}
+    </ActForm>
+  );
+}

@@ -1,0 +1,104 @@
+import { useQuery } from '@tanstack/react-query';
+import { useParams } from '@tanstack/react-router';
+import { useState } from 'react';
+import { marketQuery, subscriptionsQuery, type MyModel } from '../../api/models.ts';
+import { useMe } from '../../api/session.ts';
+import { useLive } from '../../api/stream.ts';
+import { paths } from '../../paths.ts';
+import { Button, ButtonLink } from '../../ui/button.tsx';
+import { Page as Frame, Panel } from '../../ui/page.tsx';
+import { EmptyState, Loaded } from '../../ui/states.tsx';
+import { TimeRangePicker } from '../../ui/time-range.tsx';
+import { useWords } from '../../words/words.ts';
+import { BuyDialog, type BuyTarget } from '../market/buy-dialog.tsx';
+import { AutoRechargeDialog } from './auto-recharge.tsx';
+import { SubscriptionLedger } from './ledger.tsx';
+import { SubscriptionSummary } from './summary.tsx';
+import { UnsubscribeDialog } from './unsubscribe.tsx';
+import { SubscriptionUsage } from './usage.tsx';
+
+export function Page() {
+  const { market, subscription } = useWords();
+  const me = useMe();
+  const { id = '' } = useParams({ strict: false });
+  const mine = useQuery({ ...subscriptionsQuery(me.id), ...useLive() });
+  const row = mine.data?.find(({ model_id: modelId }) => String(modelId) === id);
+  if (row) return <SubscriptionPage of={row} />;
+  return (
+    <Frame title={market.model} parent={{ to: paths.market(), label: market.title }}>
+      <Panel>
+        <Loaded of={mine}>
+          {() => (
+            <EmptyState
+              title={subscription.notSubscribed}
+              action={<ButtonLink to={paths.market()}>{subscription.toMarket}</ButtonLink>}
+            >
+              {subscription.notSubscribedHelp}
+            </EmptyState>
+          )}
+        </Loaded>
+      </Panel>
+    </Frame>
+  );
+}
+
+function SubscriptionPage({ of: row }: { of: MyModel }) {
+  const { market, subscription } = useWords();
+  const { data: offered } = useQuery(marketQuery({}));
+  const model = offered?.data.find(({ id }) => id === row.model_id);
+  const [buying, setBuying] = useState<BuyTarget>();
+  const [open, setOpen] = useState<'auto' | 'unsubscribe'>();
+  const close = (): void => setOpen(undefined);
+  const buy = (): void => {
+    if (model?.price)
+      setBuying({
+        modelId: row.model_id,
+        model: row.model,
+        price: model.price,
+        isSubscribed: true,
+      });
+  };
+  return (
+    <Frame
+      title={row.model}
+      parent={{ to: paths.market(), label: market.title }}
+      purpose={row.is_on_shelf ? undefined : subscription.offShelf}
+      actions={
+        <>
+          <Button onClick={() => setOpen('auto')}>{subscription.autoSet}</Button>
+          <Button
+            look="primary"
+            blockedBy={
+              row.is_on_shelf
+                ? model?.price
+                  ? undefined
+                  : market.noPrice
+                : subscription.offShelfShort
+            }
+            onClick={buy}
+          >
+            {market.buyMore}
+          </Button>
+        </>
+      }
+      bar={<TimeRangePicker />}
+    >
+      <SubscriptionSummary of={row} price={model?.price ?? null} />
+      <SubscriptionUsage of={row} />
+      <SubscriptionLedger of={row} />
+      <div>
+        <Button look="danger" onClick={() => setOpen('unsubscribe')}>
+          {subscription.unsubscribe}
+        </Button>
+      </div>
+      <BuyDialog target={buying} userId={row.user_id} onClose={() => setBuying(undefined)} />
+      <AutoRechargeDialog
+        of={row}
+        price={model?.price ?? null}
+        isOpen={open === 'auto'}
+        onClose={close}
+      />
+      <UnsubscribeDialog of={row} isOpen={open === 'unsubscribe'} onClose={close} />
+    </Frame>
+  );
+}

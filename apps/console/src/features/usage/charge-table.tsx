@@ -1,0 +1,96 @@
+import type { UsageReceipt } from '../../api/usage.ts';
+import { Count } from '../../ui/figures.tsx';
+import { Exact } from '../../ui/time.tsx';
+import { useWords } from '../../words/words.ts';
+import { ChargeCost } from './charge-cost.tsx';
+
+const HEAD = 'px-4 h-9 text-tiny font-medium text-text-3';
+const CELL = 'px-4 h-9 tabular';
+
+/** A charge that adds up before one's eyes: tokens times weight, their sum, rounded up once. */
+export function ChargeTable({ of: receipt }: { of: UsageReceipt }) {
+  const { request } = useWords();
+  const { lines, sum, charge } = receipt;
+  if (lines.length === 0)
+    return <p className="border-t border-line px-4 py-4 text-text-2">{request.noLines}</p>;
+  return (
+    <>
+      <table className="w-full border-t border-line text-table">
+        <thead>
+          <tr className="border-b border-line">
+            <th scope="col" className={`${HEAD} text-left`}>
+              {request.tokenClass}
+            </th>
+            <th scope="col" className={`${HEAD} text-right`}>
+              {request.count}
+            </th>
+            <th scope="col" className={`${HEAD} text-right`}>
+              {request.weight}
+            </th>
+            <th scope="col" className={`${HEAD} text-right`}>
+              {request.charged}
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {lines.map((line) => (
+            <tr key={line.class} className={line.tokens === 0 ? 'text-text-3' : ''}>
+              <td className={CELL}>{request.classes[line.class]}</td>
+              <td className={`${CELL} text-right`}>
+                <Count count={line.tokens} isWhole />
+              </td>
+              <td className={`${CELL} text-right`}>× {line.weight}</td>
+              <td className={`${CELL} text-right`}>{line.charged}</td>
+            </tr>
+          ))}
+        </tbody>
+        <tfoot className="border-t border-line">
+          <tr className="text-text-2">
+            <td className={CELL} colSpan={3}>
+              {request.sum}
+            </td>
+            <td className={`${CELL} text-right`}>{sum}</td>
+          </tr>
+          <tr className="font-semibold">
+            <td className={CELL} colSpan={3}>
+              {request.chargedTotal}
+              {sum !== String(charge) && (
+                <span className="font-normal text-text-3"> · {request.rounding}</span>
+              )}
+            </td>
+            <td className={`${CELL} text-right`}>
+              <Count count={charge} isWhole />
+            </td>
+          </tr>
+        </tfoot>
+      </table>
+      <p className="flex flex-wrap gap-x-4 gap-y-1 border-t border-line px-4 py-2.5 text-table text-text-2">
+        {receipt.price && <ChargeCost charge={charge} price={receipt.price} />}
+        <span>
+          {request.basis}: {request.bases[receipt.basis]}
+        </span>
+        {receipt.is_corrected && <span>{request.corrected}</span>}
+      </p>
+      <Bookings of={receipt} />
+    </>
+  );
+}
+
+function Bookings({ of: { events } }: { of: UsageReceipt }) {
+  const { request } = useWords();
+  return (
+    <details className="border-t border-line px-4 py-2.5 text-table">
+      <summary className="cursor-pointer rounded-sm text-text-2">{request.events}</summary>
+      <ul className="mt-2 flex flex-col gap-1">
+        {events.map(({ seq, kind, charged_tokens: tokens, booked_at: at }) => (
+          <li key={seq} className="flex flex-wrap gap-x-3 tabular">
+            <span className="text-text-3">#{seq}</span>
+            <span>{request.eventKinds[kind]}</span>
+            <Count count={tokens} isWhole />
+            <Exact at={at} />
+          </li>
+        ))}
+      </ul>
+    </details>
+  );
+}

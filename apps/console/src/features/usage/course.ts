@@ -1,0 +1,152 @@
+import type { Group, StatisticsRow, UsageStatistics } from '../../api/usage.ts';
+import type { ChartSeries } from '../../ui/chart-data.ts';
+import { colorOf } from '../../ui/series.ts';
+
+export type CountMeasure = 'charge' | 'requests' | 'errors';
+export type LatencyMeasure = 'duration_ms' | 'first_token_ms';
+
+const STEP_MS = { hour: 3_600_000, day: 86_400_000 };
+/** As many as have colours that are told apart; the rest is one grey. */
+const SERIES_MAX = 7;
+
+export interface GroupTotals {
+  id: number | null;
+  name: string | null;
+  requests: number;
+  errors: number;
+  input_tokens: number;
+  cache_read_tokens: number;
+  cache_write_tokens: number;
+  output_tokens: number;
+  charge: number;
+}
+
+export interface Course {
+  times: number[];
+  series: ChartSeries[];
+}
+
+/** The beginnings of all intervals: hours without requests are in no answer, but on the axis. */
+export function timesOf({ from, to, interval }: UsageStatistics): number[] {
+  const step = STEP_MS[interval];
+  const [start, end] = [Date.parse(from), Date.parse(to)];
+  return Array.from(
+    { length: Math.max(0, Math.round((end - start) / step)) },
+    (_, index) => start + index * step,
+  );
+}
+
+/** Which group a row belongs to. */
+function groupOf(
+  row: StatisticsRow,
+  group: Group | null,
+): { id: number | null; name: string | null } {
+  switch (group) {
+    case 'model':
+      return { id: row.model_id ?? null, name: row.model ?? null };
+    case 'key':
+      return { id: row.key_id ?? null, name: row.key ?? null };
+    case 'user':
+      return { id: row.user_id ?? null, name: row.user ?? null };
+    case 'upstream':
+      return { id: row.upstream_id ?? null, name: row.upstream ?? null };
+    case null:
+      return { id: null, name: null };
+  }
+}
+
+/** One sum a group over the whole time, largest charge first. */
+export function totalsOf({ data, group_by: group }: UsageStatistics): GroupTotals[] {
+  const totals = new Map<number | null, GroupTotals>();
+  for (const row of data) {
+    const { id, name } = groupOf(row, group);
+    const sum = totals.get(id) ?? emptyTotals(id, name);
+    for (const measure of MEASURES) sum[measure] += row[measure];
+    totals.set(id, sum);
+  }
+  return [...totals.values()].sort((a, b) => b.charge - a.charge || b.requests - a.requests);
+}
+
+const MEASURES = [
+  'requests',
+  'errors',
+  'input_tokens',
+  'cache_read_tokens',
+  'cache_write_tokens',
+  'output_tokens',
+  'charge',
+] as const;
+
+export function emptyTotals(id: number | null, name: string | null): GroupTotals {
+  return {
+    id,
+    name,
+    requests: 0,
+    errors: 0,
+    input_tokens: 0,
+    cache_read_tokens: 0,
+    cache_write_tokens: 0,
+    output_tokens: 0,
+    charge: 0,
+  };
+}
+
+export function sumOf(totals: readonly GroupTotals[]): GroupTotals {
+  const sum = emptyTotals(null, null);
+  for (const part of totals) for (const measure of MEASURES) sum[measure] += part[measure];
+  return sum;
+}
+
+/** Counts over time, one series a group; the small ones together. */
+export function countsOf(
+  statistics: UsageStatistics,
+  {
+    measure,
+    nameOf,
+    other,
+  }: {
+    measure: CountMeasure;
+    nameOf: (group: GroupTotals) => string;
+    other: string;
+  },
+): Course {
+  const times = timesOf(statistics);
+  const groups = totalsOf(statistics);
+  const shown = groups.slice(0, groups.length > SERIES_MAX + 1 ? SERIES_MAX : SERIES_MAX + 1);
+  const place = new Map(shown.map(({ id }, index) => [id, index] as const));
+  const rows = Array.from({ length: shown.length + 1 }, () => times.map(() => 0));
+  const index = new Map(times.map((at, position) => [at, position] as const));
+  for (const row of statistics.data) {
+    const at = index.get(Date.parse(row.at));
+    const values = rows[place.get(groupOf(row, statistics.group_by).id) ?? shown.length];
+    if (at !== undefined && values) values[at] = (values[at] ?? 0) + row[measure];
+  }
+  const series = shown.map((group, position) => ({
+    name: nameOf(group),
+    color: statistics.group_by === null ? 0 : colorOf(group.id),
+    values: rows[position] ?? [],
+  }));
+  const rest = rows[shown.length] ?? [];
+  return {
+    times,
+    series: rest.some((value) => value > 0)
+      ? [...series, { name: other, color: 'other', values: rest }]
+      : series,
+  };
+}
+
+/** Latency over time; an interval without requests is a gap, not a zero. Needs statistics that are not grouped. */
+export function latencyOf(
+  statistics: UsageStatistics,
+  { measure, names }: { measure: LatencyMeasure; names: { p50: string; p95: string } },
+): Course {
+  const times = timesOf(statistics);
+  const rows = new Map(statistics.data.map((row) => [Date.parse(row.at), row[measure]] as const));
+  return {
+    times,
+    series: [
+      { name: names.p50, color: 0, values: times.map((at) => rows.get(at)?.p50 ?? null) },
+      { name: names.p95, color: 1, values: times.map((at) => rows.get(at)?.p95 ?? null) },
+    ],
+  };
+}

@@ -1,0 +1,93 @@
+import { useQuery } from '@tanstack/react-query';
+import { useParams } from '@tanstack/react-router';
+import { AdminRefusal } from '@tollgate/admin-client';
+import { receiptQuery, type UsageReceipt } from '../../api/usage.ts';
+import { paths } from '../../paths.ts';
+import { CopyText } from '../../ui/copy.tsx';
+import { Facts, Page as Frame, Panel } from '../../ui/page.tsx';
+import { Loaded } from '../../ui/states.tsx';
+import { Exact } from '../../ui/time.tsx';
+import { useWords } from '../../words/words.ts';
+import { OutcomeBadge } from './outcome.tsx';
+import { ChargeTable } from './charge-table.tsx';
+import { RequestTimeline } from './request-timeline.tsx';
+
+const WAIT_MS = 2_000;
+
+/** One request: how it went, when, and why it cost what it cost. One that still runs appears once it is booked. */
+export function Page() {
+  const { request, usage } = useWords();
+  const { rid = '' } = useParams({ strict: false });
+  const receipt = useQuery({
+    ...receiptQuery(rid),
+    refetchInterval: ({ state }) => (isMissing(state.error) ? WAIT_MS : false),
+  });
+  return (
+    <Frame title={request.title} parent={{ to: paths.usage(), label: usage.title }}>
+      {isMissing(receipt.error) ? (
+        <Panel>
+          <p role="status">{request.notBooked}</p>
+          <p className="mt-2">
+            <CopyText text={rid} label={request.title} />
+          </p>
+        </Panel>
+      ) : (
+        <Loaded of={receipt}>{(found) => <Receipt of={found} />}</Loaded>
+      )}
+    </Frame>
+  );
+}
+
+function isMissing(error: unknown): boolean {
+  return error instanceof AdminRefusal && error.status === 404;
+}
+
+function Receipt({ of: receipt }: { of: UsageReceipt }) {
+  const { request, usage, general } = useWords();
+  const { rid, outcome } = receipt;
+  return (
+    <>
+      <Panel>
+        <Facts
+          facts={[
+            { name: usage.outcome, value: <OutcomeBadge outcome={outcome} /> },
+            { name: usage.when, value: <Exact at={receipt.started_at} /> },
+            { name: usage.model, value: receipt.model ?? '–' },
+            { name: usage.key, value: receipt.key_name ?? '–' },
+            { name: usage.upstream, value: receipt.upstream ?? '–' },
+            { name: usage.node, value: receipt.node ?? '–' },
+            { name: request.protocol, value: receipt.protocol ?? '–' },
+            {
+              name: request.stream,
+              value: receipt.is_stream === true ? general.yes : general.no,
+            },
+          ]}
+        />
+        <p className="mt-3 flex flex-wrap items-center gap-x-2 border-t border-line pt-3 text-table text-text-3">
+          {general.requestId} <CopyText text={rid} label={general.requestId} />
+        </p>
+        {outcome !== null && outcome !== 'completed' && (
+          <p className="mt-1 text-text-2">{usage.outcomeHelp[outcome]}</p>
+        )}
+      </Panel>
+      <Panel title={request.timeline}>
+        <RequestTimeline of={receipt} />
+      </Panel>
+      <Panel title={request.charge} isFlush>
+        <ChargeTable of={receipt} />
+      </Panel>
+      <Panel title={request.raw}>
+        <details>
+          <summary className="cursor-pointer rounded-sm text-text-2">{general.details}</summary>
+          <pre
+            // oxlint-disable-next-line jsx-a11y/no-noninteractive-tabindex -- what scrolls is reachable by keyboard
+            tabIndex={0}
+            className="foreign mt-3 max-h-96 overflow-auto rounded-md bg-sunken p-3 whitespace-pre-wrap"
+          >
+            {JSON.stringify(receipt, null, 2)}
+          </pre>
+        </details>
+      </Panel>
+    </>
+  );
+}

@@ -1,0 +1,60 @@
+import type { UsageStatistics } from '../../api/usage.ts';
+import { Count } from '../../ui/figures.tsx';
+import { colorOf, fillOf } from '../../ui/series.ts';
+import { Table, type Column } from '../../ui/table.tsx';
+import { useWords } from '../../words/words.ts';
+import { totalsOf, type GroupTotals } from './course.ts';
+import { useGroupName } from './group-name.ts';
+
+/** The figures behind a chart, in its colours. A row narrows the page down to its group. */
+export function TotalsTable({
+  of: statistics,
+  rowTo,
+}: {
+  of: UsageStatistics;
+  rowTo?: (group: GroupTotals) => string;
+}) {
+  const { usage } = useWords();
+  const nameOf = useGroupName(statistics.group_by);
+  const figure = (
+    id: keyof GroupTotals & string,
+    header: string,
+    from?: 'sm' | 'md',
+  ): Column<GroupTotals> => ({
+    id,
+    header,
+    align: 'right',
+    ...(from && { from }),
+    cell: (group) => <Count count={Number(group[id])} isWhole />,
+  });
+  const columns: Column<GroupTotals>[] = [
+    {
+      id: 'name',
+      header: statistics.group_by === null ? usage.name : usage.groups[statistics.group_by],
+      cell: (group) => (
+        <span className="flex items-center gap-2">
+          <svg aria-hidden viewBox="0 0 8 8" className="size-2 shrink-0">
+            <rect width="8" height="8" rx="2" className={fillOf(colorOf(group.id))} />
+          </svg>
+          <span className="foreign line-clamp-1 max-w-64">{nameOf(group)}</span>
+        </span>
+      ),
+    },
+    figure('requests', usage.requests),
+    figure('errors', usage.errors, 'sm'),
+    figure('input_tokens', usage.input, 'md'),
+    figure('cache_read_tokens', usage.cached, 'md'),
+    figure('output_tokens', usage.output, 'md'),
+    figure('charge', usage.charge),
+  ];
+  return (
+    <Table
+      label={usage.totals}
+      columns={columns}
+      rows={totalsOf(statistics)}
+      rowId={({ id }) => id ?? 'none'}
+      {...(rowTo && { rowTo })}
+      empty={null}
+    />
+  );
+}

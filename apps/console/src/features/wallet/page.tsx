@@ -1,0 +1,136 @@
+import { useQuery } from '@tanstack/react-query';
+import { Download, Plus, Wallet as WalletIcon } from 'lucide-react';
+import { useState } from 'react';
+import { exportAddress } from '../../api/client.ts';
+import { useMe } from '../../api/session.ts';
+import { useLive } from '../../api/stream.ts';
+import { entriesQuery, ENTRIES_PAGE_SIZE, walletQuery } from '../../api/wallet.ts';
+import { Button } from '../../ui/button.tsx';
+import { DownloadLink } from '../../ui/download-link.tsx';
+import { SelectFilter } from '../../ui/field.tsx';
+import { Money } from '../../ui/figures.tsx';
+import { Freshness } from '../../ui/freshness.tsx';
+import { Page as Frame, Panel } from '../../ui/page.tsx';
+import { Pager } from '../../ui/pager.tsx';
+import { optional, pageNumber, useSearchState, z } from '../../ui/search-state.ts';
+import { EmptyState, Loaded } from '../../ui/states.tsx';
+import { useWords } from '../../words/words.ts';
+import { EntriesTable } from './entries-table.tsx';
+import { RechargeDialog } from './recharge-dialog.tsx';
+
+const KINDS = [
+  'recharge',
+  'admin_recharge',
+  'subscribe',
+  'renew',
+  'auto_recharge',
+  'refund',
+  'forfeit',
+  'adjustment',
+] as const;
+const search = z.object({
+  kind: optional(z.enum(KINDS)),
+  page: pageNumber,
+  recharge: optional(z.literal('1')),
+});
+
+export function Page() {
+  const { wallet, general } = useWords();
+  const me = useMe();
+  const live = useLive();
+  const [{ kind, page, recharge }, change] = useSearchState(search);
+  const [isPaying, setPaying] = useState(recharge === '1');
+  const balance = useQuery({ ...walletQuery(me.id), ...live });
+  const question = { user_id: me.id, ...(kind !== undefined && { kind }) };
+  const entries = useQuery(entriesQuery({ ...question, page }));
+  const currency = balance.data?.currency ?? '';
+  return (
+    <Frame
+      title={wallet.title}
+      purpose={wallet.purpose}
+      actions={
+        <>
+          <DownloadLink
+            href={exportAddress('/admin-api/wallet/logs', question)}
+            icon={<Download aria-hidden className="size-4" />}
+          >
+            {general.exportCsv}
+          </DownloadLink>
+          <Button
+            look="primary"
+            icon={<Plus aria-hidden className="size-4" />}
+            onClick={() => setPaying(true)}
+          >
+            {wallet.recharge}
+          </Button>
+        </>
+      }
+    >
+      <Panel>
+        <Loaded of={balance}>
+          {({ balance: amount }) => (
+            <div className="flex flex-wrap items-end justify-between gap-3">
+              <div>
+                <p className="text-table text-text-2">{wallet.balance}</p>
+                <p className="mt-1 text-figure font-semibold tracking-tight">
+                  <Money amount={amount} currency={currency} />
+                </p>
+              </div>
+              <Freshness of={balance} />
+            </div>
+          )}
+        </Loaded>
+      </Panel>
+      <Panel
+        title={wallet.ledger}
+        isFlush
+        actions={
+          <SelectFilter
+            label={wallet.what}
+            value={kind ?? ''}
+            onChange={(value) => change({ kind: value, page: undefined })}
+            options={[
+              { value: '', label: wallet.all },
+              ...KINDS.map((value) => ({ value, label: wallet.kinds[value] })),
+            ]}
+          />
+        }
+      >
+        <Loaded of={entries}>
+          {({ data, total }) => (
+            <>
+              <EntriesTable
+                rows={data}
+                currency={currency}
+                empty={
+                  kind === undefined ? (
+                    <EmptyState icon={<WalletIcon aria-hidden />} title={wallet.emptyTitle}>
+                      {wallet.emptyText}
+                    </EmptyState>
+                  ) : (
+                    <EmptyState title={wallet.noMatch} />
+                  )
+                }
+              />
+              <Pager
+                page={page}
+                pageSize={ENTRIES_PAGE_SIZE}
+                total={total}
+                onPage={(value) => change({ page: value })}
+              />
+            </>
+          )}
+        </Loaded>
+      </Panel>
+      <RechargeDialog
+        userId={me.id}
+        currency={currency}
+        isOpen={isPaying}
+        onClose={() => {
+          setPaying(false);
+          change({ recharge: undefined });
+        }}
+      />
+    </Frame>
+  );
+}

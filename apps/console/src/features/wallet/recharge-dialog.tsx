@@ -1,0 +1,86 @@
+import { useState } from 'react';
+import { newIdempotencyKey, type Shape } from '../../api/client.ts';
+import { recharge } from '../../api/wallet.ts';
+import { notify } from '../../shell/toasts.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
+import { TextField } from '../../ui/field.tsx';
+import { ActForm } from '../../ui/form.tsx';
+import { formatMoney } from '../../ui/format.ts';
+import { useSpeech } from '../../words/words.ts';
+
+/** Pays in. A provider that takes the payer to its own page is followed there by a link, never by itself. */
+export function RechargeDialog({
+  userId,
+  currency,
+  isOpen,
+  onClose,
+}: {
+  userId: number;
+  currency: string;
+  isOpen: boolean;
+  onClose: () => void;
+}) {
+  const { wallet } = useSpeech().words;
+  return (
+    <Dialog title={wallet.rechargeTitle} isOpen={isOpen} onClose={onClose}>
+      {({ close }) => <RechargeForm userId={userId} currency={currency} onDone={close} />}
+    </Dialog>
+  );
+}
+
+function RechargeForm({
+  userId,
+  currency,
+  onDone,
+}: {
+  userId: number;
+  currency: string;
+  onDone: () => void;
+}) {
+  const { words, locale } = useSpeech();
+  const { wallet } = words;
+  const [idempotencyKey] = useState(newIdempotencyKey);
+  const [open, setOpen] = useState<Shape<'Payment'>>();
+  if (open?.checkout_url) {
+    const amount = formatMoney(open.amount, { currency: open.currency, locale });
+    return (
+      <div className="flex flex-col gap-4">
+        <p className="text-text-2">{wallet.openPayment(amount)}</p>
+        <a
+          href={open.checkout_url}
+          rel="noreferrer"
+          className="inline-flex h-8 items-center self-end rounded-md bg-accent px-3 font-medium text-on-accent hover:bg-accent-strong"
+        >
+          {wallet.toPayment}
+        </a>
+      </div>
+    );
+  }
+  return (
+    <ActForm
+      verb={wallet.pay}
+      act={({ amount = '' }) => recharge({ userId, amount: amount.trim(), idempotencyKey })}
+      onDone={(payment) => {
+        if (payment.checkout_url !== null) return setOpen(payment);
+        notify({
+          title: wallet.recharged(
+            formatMoney(payment.amount, { currency: payment.currency, locale }),
+          ),
+        });
+        onDone();
+      }}
+      onCancel={onDone}
+    >
+      <TextField
+        name="amount"
+        label={wallet.amount}
+        unit={currency}
+        inputMode="decimal"
+        pattern="[0-9]+([.][0-9]{1,6})?"
+        required
+        autoComplete="off"
+        defaultValue="20"
+      />
+    </ActForm>
+  );
+}
