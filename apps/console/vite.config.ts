@@ -28,6 +28,9 @@ export default defineConfig(({ command }) => ({
   },
   server: {
     host: '127.0.0.1',
-    proxy: { '/admin-api': gateway, '/v1': gateway },
+    // With the browser's own Host: the interface compares it with the Origin of what changes things.
+    proxy: Object.fromEntries(
+      ['/admin-api', '/v1'].map((path) => [path, { target: gateway, changeOrigin: false }]),
+    ),
   },
 }));

@@ -31,6 +31,8 @@ export const userPages: readonly PageEntry[] = [
   { path: '/models/$id', load: () => import('./features/subscription/page.tsx') },
   { path: '/wallet', load: () => import('./features/wallet/page.tsx') },
   { path: '/keys', load: () => import('./features/keys/page.tsx') },
+  { path: '/keys/$id', load: () => import('./features/keys/key-page.tsx') },
+  { path: '/settings', load: () => import('./features/settings/page.tsx') },
   { path: '/usage', load: () => import('./features/usage/page.tsx') },
   { path: '/usage/$rid', load: () => import('./features/usage/request-page.tsx') },
 ];

@@ -4,6 +4,7 @@ import {
   House,
   KeyRound,
   LayoutDashboard,
+  Settings,
   Wallet,
   type LucideIcon,
 } from 'lucide-react';
@@ -23,6 +24,7 @@ export const userItems: readonly NavItem[] = [
   { to: paths.keys(), icon: KeyRound, label: (words) => words.shell.nav.keys },
   { to: paths.usage(), icon: ChartColumn, label: (words) => words.shell.nav.usage },
   { to: paths.wallet(), icon: Wallet, label: (words) => words.shell.nav.wallet },
+  { to: paths.settings(), icon: Settings, label: (words) => words.shell.nav.settings },
 ];
 
 export const adminItems: readonly NavItem[] = [

@@ -83,7 +83,7 @@ function optionsOf(props: ChartProps, surroundings: Surroundings): uPlot.Options
     width,
     height: HEIGHT,
     legend: { show: false },
-    padding: [8, 8, 0, 0],
+    padding: [8, 20, 0, 0],
     ...(zone === 'utc' && { tzDate: (at: number) => uPlot.tzDate(new Date(at * 1000), 'Etc/UTC') }),
     scales: {
       x: { range: () => rangeOf(times, kind) },

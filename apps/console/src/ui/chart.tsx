@@ -72,8 +72,8 @@ function ChartTable({
   const { zone } = useZone();
   const first = Math.max(0, times.length - ROWS_MAX);
   return (
-    <div className="relative">
-      <table className="sr-only" aria-label={label}>
+    <div className="sr-only">
+      <table aria-label={label}>
         <thead>
           <tr>
             <td>{general.time}</td>

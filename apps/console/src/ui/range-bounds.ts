@@ -23,3 +23,16 @@ export function boundsOf(range: TimeRange): { from: string; to?: string } {
 export function intervalOf(length: number): 'hour' | 'day' {
   return length <= HOURLY_UP_TO ? 'hour' : 'day';
 }
+
+/** The time of equal length before a range, for comparison. Within an hour it stays the same question. */
+export function rangeBefore(range: TimeRange): TimeRange {
+  const { from, to } = boundsOf(range);
+  const start = Date.parse(from);
+  const length = range.name === 'custom' ? Date.parse(to ?? from) - start : LENGTHS[range.name];
+  return {
+    name: 'custom',
+    from: new Date(start - length).toISOString(),
+    to: from,
+    interval: range.interval,
+  };
+}

@@ -4,6 +4,8 @@ import { failures } from './en/failures.ts';
 import { keys } from './en/keys.ts';
 import { market, subscription } from './en/market.ts';
 import { shell } from './en/shell.ts';
+import { overview } from './en/overview.ts';
+import { settings } from './en/settings.ts';
 import { request, usage } from './en/usage.ts';
 import { wallet } from './en/wallet.ts';
 
@@ -14,7 +16,9 @@ export const en = {
   general,
   keys,
   market,
+  overview,
   request,
+  settings,
   shell,
   subscription,
   usage,

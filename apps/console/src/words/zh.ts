@@ -5,6 +5,8 @@ import { failures } from './zh/failures.ts';
 import { keys } from './zh/keys.ts';
 import { market, subscription } from './zh/market.ts';
 import { shell } from './zh/shell.ts';
+import { overview } from './zh/overview.ts';
+import { settings } from './zh/settings.ts';
 import { request, usage } from './zh/usage.ts';
 import { wallet } from './zh/wallet.ts';
 
@@ -14,7 +16,9 @@ export const zh: typeof en = {
   general,
   keys,
   market,
+  overview,
   request,
+  settings,
   shell,
   subscription,
   usage,

@@ -1,7 +1,71 @@
-import { Page as Frame } from '../../ui/page.tsx';
+import { useQuery } from '@tanstack/react-query';
+import { KeyRound, Wallet } from 'lucide-react';
+import { subscriptionsQuery } from '../../api/models.ts';
+import { useMe } from '../../api/session.ts';
+import { useLive } from '../../api/stream.ts';
+import { statisticsQuery } from '../../api/usage.ts';
+import { paths } from '../../paths.ts';
+import { ButtonLink, TextLink } from '../../ui/button.tsx';
+import { Freshness } from '../../ui/freshness.tsx';
+import { Page as Frame, Panel } from '../../ui/page.tsx';
+import { Loaded, Skeleton } from '../../ui/states.tsx';
+import { TimeRangePicker, useRangeChange, useTimeRange } from '../../ui/time-range.tsx';
 import { useWords } from '../../words/words.ts';
+import { UsageChart } from '../usage/usage-chart.tsx';
+import { Attention } from './attention.tsx';
+import { FirstSteps } from './first-steps.tsx';
+import { LastErrors } from './last-errors.tsx';
+import { OverviewTiles } from './tiles.tsx';
+import { TokensLeft } from './tokens-left.tsx';
 
 export function Page() {
-  const { shell } = useWords();
-  return <Frame title={shell.nav.overview}>{null}</Frame>;
+  const { overview } = useWords();
+  const me = useMe();
+  const live = useLive();
+  const range = useTimeRange();
+  const zoom = useRangeChange();
+  const statistics = useQuery({
+    ...statisticsQuery({ user_id: me.id, group_by: 'model' }, range),
+    ...live,
+  });
+  const subscriptions = useQuery({ ...subscriptionsQuery(me.id), ...live });
+  return (
+    <Frame
+      title={overview.title}
+      purpose={overview.purpose}
+      actions={
+        <>
+          <ButtonLink
+            to={paths.wallet({ recharge: 1 })}
+            icon={<Wallet aria-hidden className="size-4" />}
+          >
+            {overview.topUp}
+          </ButtonLink>
+          <ButtonLink
+            to={paths.keys({ create: 1 })}
+            look="primary"
+            icon={<KeyRound aria-hidden className="size-4" />}
+          >
+            {overview.createKey}
+          </ButtonLink>
+        </>
+      }
+      bar={<TimeRangePicker />}
+    >
+      <FirstSteps />
+      <Attention subscriptions={subscriptions.data ?? []} />
+      <OverviewTiles statistics={statistics} range={range} />
+      <TokensLeft of={subscriptions} />
+      <Panel
+        title={overview.usageByModel}
+        note={<Freshness of={statistics} />}
+        actions={<TextLink to={paths.usage()}>{overview.allRequests}</TextLink>}
+      >
+        <Loaded of={statistics} skeleton={<Skeleton rows={8} className="h-[228px]" />}>
+          {(found) => <UsageChart of={found} measure="charge" onZoom={zoom} />}
+        </Loaded>
+      </Panel>
+      <LastErrors range={range} />
+    </Frame>
+  );
 }

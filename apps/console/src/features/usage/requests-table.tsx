@@ -76,7 +76,7 @@ export function RequestsTable({
     },
     {
       id: 'charge',
-      header: usage.charge,
+      header: usage.chargeShort,
       align: 'right',
       cell: ({ charge }) => <Count count={charge} isWhole />,
     },
@@ -122,7 +122,7 @@ function Tokens({ count }: { count: number | null }) {
 function Name({ of: name, isMain = false }: { of: string | null; isMain?: boolean }) {
   return (
     <span
-      className={`foreign line-clamp-1 max-w-48 ${isMain ? '' : 'text-text-2'}`}
+      className={`foreign block max-w-28 truncate sm:max-w-48 ${isMain ? '' : 'text-text-2'}`}
       title={name ?? ''}
     >
       {name ?? '–'}

@@ -1,0 +1,125 @@
+import { useQuery } from '@tanstack/react-query';
+import { useNavigate, useParams } from '@tanstack/react-router';
+import { useState } from 'react';
+import { keyQuery, type Key } from '../../api/keys.ts';
+import { subscriptionsQuery } from '../../api/models.ts';
+import { paths } from '../../paths.ts';
+import { Button } from '../../ui/button.tsx';
+import { CopyText } from '../../ui/copy.tsx';
+import { Facts, Page as Frame, Panel } from '../../ui/page.tsx';
+import { optional, useSearchState, withDefault, z } from '../../ui/search-state.ts';
+import { Loaded } from '../../ui/states.tsx';
+import { Tabs } from '../../ui/tabs.tsx';
+import { Exact } from '../../ui/time.tsx';
+import { useWords } from '../../words/words.ts';
+import { DeleteKeyDialog, EditKeyDialog, useToggleKey } from './key-acts.tsx';
+import { KeyLimits } from './key-limits.tsx';
+import { KeyStatus } from './key-status.tsx';
+import { KeyUsage } from './key-usage.tsx';
+import { AllowedModels } from './keys-table.tsx';
+import { SnippetTabs } from './snippet-tabs.tsx';
+
+const search = z.object({
+  tab: withDefault(z.enum(['usage', 'snippets']), 'usage'),
+  cursor: optional(z.string()),
+});
+
+export function Page() {
+  const { keys } = useWords();
+  const { id = '' } = useParams({ strict: false });
+  const found = useQuery(keyQuery(Number(id)));
+  if (found.data) return <KeyPage of={found.data} />;
+  return (
+    <Frame title={keys.key} parent={{ to: paths.keys(), label: keys.title }}>
+      <Panel>
+        <Loaded of={found}>{() => null}</Loaded>
+      </Panel>
+    </Frame>
+  );
+}
+
+function KeyPage({ of: key }: { of: Key }) {
+  const { keys } = useWords();
+  const navigate = useNavigate();
+  const [{ tab, cursor }, change] = useSearchState(search);
+  const [open, setOpen] = useState<'edit' | 'delete'>();
+  const { isBusy, toggle } = useToggleKey(key);
+  const { data: subscriptions } = useQuery(subscriptionsQuery(key.user_id));
+  const first = key.allowed_models.split(',')[0] ?? '';
+  const model = first === '' || first.includes('*') ? subscriptions?.[0]?.model : first;
+  const close = (): void => setOpen(undefined);
+  return (
+    <Frame
+      title={key.name}
+      parent={{ to: paths.keys(), label: keys.title }}
+      actions={
+        <>
+          <Button isBusy={isBusy} onClick={toggle}>
+            {key.status === 'enabled' ? keys.disable : keys.enable}
+          </Button>
+          <Button onClick={() => setOpen('edit')}>{keys.edit}</Button>
+          <Button look="danger" onClick={() => setOpen('delete')}>
+            {keys.remove}
+          </Button>
+        </>
+      }
+    >
+      <KeyFacts of={key} />
+      <Tabs
+        open={tab}
+        onOpen={(id) => change({ tab: id })}
+        tabs={[
+          {
+            id: 'usage',
+            label: keys.overviewTab,
+            content: (
+              <KeyUsage of={key} cursor={cursor} onCursor={(next) => change({ cursor: next })} />
+            ),
+          },
+          {
+            id: 'snippets',
+            label: keys.snippetsTab,
+            content: (
+              <Panel>
+                <p className="mb-3 text-text-2">{keys.snippetSecret}</p>
+                <SnippetTabs secret={`${key.key_prefix}…`} model={model} />
+              </Panel>
+            ),
+          },
+        ]}
+      />
+      <EditKeyDialog of={key} isOpen={open === 'edit'} onClose={close} />
+      <DeleteKeyDialog
+        of={key}
+        isOpen={open === 'delete'}
+        onClose={close}
+        onDeleted={() => void navigate({ to: paths.keys() })}
+      />
+    </Frame>
+  );
+}
+
+function KeyFacts({ of: key }: { of: Key }) {
+  const { keys } = useWords();
+  return (
+    <Panel>
+      <Facts
+        facts={[
+          { name: keys.status, value: <KeyStatus of={key} /> },
+          { name: keys.key, value: <CopyText text={key.key_prefix} label={keys.key} /> },
+          { name: keys.models, value: <AllowedModels allowed={key.allowed_models} /> },
+          { name: keys.limits, value: <KeyLimits of={key} /> },
+          {
+            name: keys.expires,
+            value: key.expires_at === null ? keys.expiresNever : <Exact at={key.expires_at} />,
+          },
+          {
+            name: keys.addresses,
+            value: key.ip_allowlist === '' ? keys.anyAddress : key.ip_allowlist,
+          },
+          { name: keys.created, value: <Exact at={key.created_at} /> },
+        ]}
+      />
+    </Panel>
+  );
+}

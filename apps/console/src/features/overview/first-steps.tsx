@@ -1,0 +1,112 @@
+import { useQuery } from '@tanstack/react-query';
+import { Circle, CircleCheck } from 'lucide-react';
+import { keysQuery } from '../../api/keys.ts';
+import { subscriptionsQuery } from '../../api/models.ts';
+import { useMe } from '../../api/session.ts';
+import { useLive } from '../../api/stream.ts';
+import { requestsQuery } from '../../api/usage.ts';
+import { walletQuery } from '../../api/wallet.ts';
+import { paths } from '../../paths.ts';
+import { ButtonLink } from '../../ui/button.tsx';
+import { formatCount, formatMoney } from '../../ui/format.ts';
+import { Panel } from '../../ui/page.tsx';
+import { useSpeech } from '../../words/words.ts';
+
+interface Step {
+  title: string;
+  text: string;
+  /** What it led to; undefined while it is to do. */
+  result: string | undefined;
+  act: { label: string; to: string };
+}
+
+/** From a new account to the first call; each step's result appears as it happens, and all of it goes once the first call is made. */
+export function FirstSteps() {
+  const { words } = useSpeech();
+  const { steps } = words.overview;
+  const found = useSteps();
+  if (!found || found.every(({ result }) => result !== undefined)) return null;
+  const next = found.findIndex(({ result }) => result === undefined);
+  return (
+    <Panel title={steps.title} note={steps.purpose}>
+      <ol className="flex flex-col">
+        {found.map((step, index) => (
+          <li
+            key={step.title}
+            className="flex flex-wrap items-center gap-x-3 gap-y-2 border-t border-line py-3 first:border-t-0 first:pt-0 last:pb-0"
+          >
+            {step.result === undefined ? (
+              <Circle aria-hidden className="size-5 shrink-0 text-text-3" />
+            ) : (
+              <CircleCheck aria-label={steps.done} className="size-5 shrink-0 text-good" />
+            )}
+            <div className="min-w-0 flex-1 basis-52">
+              <p className="font-medium">{step.title}</p>
+              <p className="foreign text-table text-text-2">{step.result ?? step.text}</p>
+            </div>
+            {step.result === undefined && (
+              <ButtonLink
+                size="small"
+                to={step.act.to}
+                look={index === next ? 'primary' : 'secondary'}
+              >
+                {step.act.label}
+              </ButtonLink>
+            )}
+          </li>
+        ))}
+      </ol>
+    </Panel>
+  );
+}
+
+/** Undefined until all of it is known: half a checklist would say what is not so. */
+function useSteps(): Step[] | undefined {
+  const { words, locale } = useSpeech();
+  const { steps } = words.overview;
+  const me = useMe();
+  const live = useLive();
+  const { data: wallet } = useQuery({ ...walletQuery(me.id), ...live });
+  const { data: subscriptions } = useQuery({ ...subscriptionsQuery(me.id), ...live });
+  const { data: keys } = useQuery(keysQuery({ user_id: me.id }));
+  const { data: requests } = useQuery({
+    ...requestsQuery({ user_id: me.id, page_size: 1 }, { name: '90d', interval: 'day' }),
+    ...live,
+  });
+  if (!wallet || !subscriptions || !keys || !requests) return undefined;
+  const subscription = subscriptions[0];
+  const key = keys.data[0];
+  const call = requests.data[0];
+  const hasMoney = Number(wallet.balance) > 0;
+  return [
+    {
+      title: steps.fund,
+      text: steps.fundText,
+      result:
+        hasMoney || subscription
+          ? formatMoney(wallet.balance, { currency: wallet.currency, locale })
+          : undefined,
+      act: { label: steps.fundAct, to: paths.wallet({ recharge: 1 }) },
+    },
+    {
+      title: steps.subscribe,
+      text: steps.subscribeText,
+      result:
+        subscription &&
+        steps.subscribed(subscription.model, formatCount(subscription.tokens, locale)),
+      act: { label: steps.subscribeAct, to: paths.market() },
+    },
+    {
+      title: steps.key,
+      text: steps.keyText,
+      result: key && steps.keyDone(key.name),
+      act: { label: steps.keyAct, to: paths.keys({ create: 1 }) },
+    },
+    {
+      title: steps.call,
+      text: steps.callText,
+      result: call && steps.callDone(formatCount(call.charge, locale)),
+      act: { label: steps.callAct, to: paths.playground() },
+    },
+  ];
+}

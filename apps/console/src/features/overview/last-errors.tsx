@@ -1,0 +1,31 @@
+import { useQuery } from '@tanstack/react-query';
+import { useMe } from '../../api/session.ts';
+import { useLive } from '../../api/stream.ts';
+import { requestsQuery } from '../../api/usage.ts';
+import { Panel } from '../../ui/page.tsx';
+import type { TimeRange } from '../../ui/range-bounds.ts';
+import { EmptyState, Loaded } from '../../ui/states.tsx';
+import { useWords } from '../../words/words.ts';
+import { RequestsTable } from '../usage/requests-table.tsx';
+
+const SHOWN = 5;
+
+/** What failed last for want of an upstream; refusals of limits and funds are told above. */
+export function LastErrors({ range }: { range: TimeRange }) {
+  const { overview } = useWords();
+  const me = useMe();
+  const live = useLive();
+  const failed = useQuery({
+    ...requestsQuery({ user_id: me.id, outcome: 'upstream_failed', page_size: SHOWN }, range),
+    ...live,
+  });
+  return (
+    <Panel title={overview.lastErrors} isFlush>
+      <Loaded of={failed}>
+        {({ data }) => (
+          <RequestsTable rows={data} empty={<EmptyState title={overview.noErrors} />} />
+        )}
+      </Loaded>
+    </Panel>
+  );
+}

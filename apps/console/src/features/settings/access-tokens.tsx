@@ -1,0 +1,80 @@
+import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { accessTokensQuery, revokeAccessToken, type AccessToken } from '../../api/account.ts';
+import { useMe } from '../../api/session.ts';
+import { useAct } from '../../ui/act.ts';
+import { Button } from '../../ui/button.tsx';
+import { Panel } from '../../ui/page.tsx';
+import { EmptyState, Loaded } from '../../ui/states.tsx';
+import { Table, type Column } from '../../ui/table.tsx';
+import { Ago } from '../../ui/time.tsx';
+import { useWords } from '../../words/words.ts';
+import { CreateTokenDialog } from './create-token.tsx';
+
+/** Tokens for scripts; each can be revoked. */
+export function AccessTokens() {
+  const { settings, general } = useWords();
+  const me = useMe();
+  const tokens = useQuery(accessTokensQuery(me.id));
+  const [isCreating, setCreating] = useState(false);
+  const { run } = useAct({
+    act: ({ id }: AccessToken) => revokeAccessToken(id),
+    done: (_, { name }) => settings.revoked(name),
+  });
+  const columns: Column<AccessToken>[] = [
+    {
+      id: 'name',
+      header: settings.tokenName,
+      cell: ({ name, token_prefix: prefix }) => (
+        <>
+          <span className="foreign line-clamp-1 font-medium">{name}</span>
+          <code className="text-tiny text-text-3">{prefix}…</code>
+        </>
+      ),
+    },
+    {
+      id: 'scope',
+      header: settings.scope,
+      from: 'sm',
+      cell: ({ scope }) => settings.scopes[scope],
+    },
+    {
+      id: 'used',
+      header: settings.lastUsed,
+      from: 'sm',
+      cell: ({ last_used_at: at }) => (at === null ? general.never : <Ago at={at} />),
+    },
+    { id: 'expires', header: settings.expires, cell: ({ expires_at: at }) => <Ago at={at} /> },
+    {
+      id: 'revoke',
+      header: general.actions,
+      align: 'right',
+      cell: (token) => (
+        <Button size="small" look="danger" onClick={() => run(token)}>
+          {settings.revoke}
+        </Button>
+      ),
+    },
+  ];
+  return (
+    <Panel
+      title={settings.tokens}
+      isFlush
+      actions={<Button onClick={() => setCreating(true)}>{settings.createToken}</Button>}
+    >
+      <p className="px-4 pb-3 text-table text-text-2">{settings.tokensPurpose}</p>
+      <Loaded of={tokens}>
+        {({ data }) => (
+          <Table
+            label={settings.tokens}
+            columns={columns}
+            rows={data}
+            rowId={({ id }) => id}
+            empty={<EmptyState title={settings.noTokens}>{settings.noTokensText}</EmptyState>}
+          />
+        )}
+      </Loaded>
+      <CreateTokenDialog isOpen={isCreating} onClose={() => setCreating(false)} />
+    </Panel>
+  );
+}

@@ -1,0 +1,90 @@
+import { useState } from 'react';
+import { createAccessToken, type TokenScope } from '../../api/account.ts';
+import { newIdempotencyKey, type Shape } from '../../api/client.ts';
+import { useMe } from '../../api/session.ts';
+import { Button } from '../../ui/button.tsx';
+import { CopyMainButton } from '../../ui/copy.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
+import { SelectField, TextField } from '../../ui/field.tsx';
+import { ActForm } from '../../ui/form.tsx';
+import { useWords } from '../../words/words.ts';
+
+export function CreateTokenDialog({ isOpen, onClose }: { isOpen: boolean; onClose: () => void }) {
+  const { settings, general } = useWords();
+  const [created, setCreated] = useState<Shape<'CreatedAccessToken'>>();
+  return (
+    <Dialog
+      title={created ? settings.tokenCreated : settings.createToken}
+      purpose={created ? settings.tokenCreatedText : undefined}
+      isOpen={isOpen}
+      onClose={() => {
+        setCreated(undefined);
+        onClose();
+      }}
+    >
+      {({ close, markChanged }) =>
+        created ? (
+          // A repeated request answers the same token without its text.
+          <div className="flex flex-col gap-4">
+            <code className="foreign rounded-md bg-sunken p-3">
+              {created.token ?? created.token_prefix}
+            </code>
+            <div className="flex justify-end gap-2">
+              <Button onClick={close}>{general.close}</Button>
+              <CopyMainButton
+                text={created.token ?? created.token_prefix}
+                label={settings.copyToken}
+              />
+            </div>
+          </div>
+        ) : (
+          <TokenForm onCreated={setCreated} onCancel={close} onChanged={markChanged} />
+        )
+      }
+    </Dialog>
+  );
+}
+
+function TokenForm({
+  onCreated,
+  onCancel,
+  onChanged,
+}: {
+  onCreated: (token: Shape<'CreatedAccessToken'>) => void;
+  onCancel: () => void;
+  onChanged: () => void;
+}) {
+  const { settings } = useWords();
+  const me = useMe();
+  const [idempotencyKey] = useState(newIdempotencyKey);
+  const scopes: TokenScope[] = me.role === 'admin' ? ['read', 'write', 'admin'] : ['read', 'write'];
+  return (
+    <ActForm
+      verb={settings.createToken}
+      act={({ name = '', scope = '', expires_at: expires = '' }) =>
+        createAccessToken({
+          name,
+          scope: scopes.find((known) => known === scope) ?? 'read',
+          ...(expires !== '' && { expires_at: new Date(expires).toISOString() }),
+          idempotencyKey,
+        })
+      }
+      onDone={onCreated}
+      onCancel={onCancel}
+      onChanged={onChanged}
+    >
+      <TextField name="name" label={settings.tokenName} required autoComplete="off" />
+      <SelectField
+        name="scope"
+        label={settings.scope}
+        options={scopes.map((scope) => ({ value: scope, label: settings.scopes[scope] }))}
+      />
+      <TextField
+        name="expires_at"
+        label={settings.expires}
+        help={settings.expiresHelp}
+        type="datetime-local"
+      />
+    </ActForm>
+  );
+}

@@ -1,0 +1,86 @@
+import { useQuery } from '@tanstack/react-query';
+import { endSession, sessionsQuery, type SessionEntry } from '../../api/account.ts';
+import { useMe } from '../../api/session.ts';
+import { useAct } from '../../ui/act.ts';
+import { Badge } from '../../ui/badge.tsx';
+import { Button } from '../../ui/button.tsx';
+import { Panel } from '../../ui/page.tsx';
+import { EmptyState, Loaded } from '../../ui/states.tsx';
+import { Table, type Column } from '../../ui/table.tsx';
+import { Ago } from '../../ui/time.tsx';
+import { useWords } from '../../words/words.ts';
+
+/** Where the account is signed in; each can be ended. */
+export function Sessions() {
+  const { settings, general } = useWords();
+  const me = useMe();
+  const sessions = useQuery(sessionsQuery(me.id));
+  const { run } = useAct({ act: endSession, done: () => settings.ended });
+  const columns: Column<SessionEntry>[] = [
+    {
+      id: 'device',
+      header: settings.device,
+      cell: ({ user_agent: agent }) => (
+        <span className="foreign line-clamp-1 max-w-72" title={agent}>
+          {browserOf(agent) ?? general.unknown}
+        </span>
+      ),
+    },
+    {
+      id: 'address',
+      header: settings.address,
+      from: 'sm',
+      cell: ({ address }) => <code>{address}</code>,
+    },
+    {
+      id: 'started',
+      header: settings.started,
+      from: 'md',
+      cell: ({ created_at: at }) => <Ago at={at} />,
+    },
+    {
+      id: 'seen',
+      header: settings.lastSeen,
+      from: 'sm',
+      cell: ({ last_seen_at: at }) => <Ago at={at} />,
+    },
+    {
+      id: 'end',
+      header: general.actions,
+      align: 'right',
+      cell: ({ sid, is_current: isCurrent }) =>
+        isCurrent ? (
+          <Badge tone="good">{settings.current}</Badge>
+        ) : (
+          <Button size="small" onClick={() => run(sid)}>
+            {settings.end}
+          </Button>
+        ),
+    },
+  ];
+  return (
+    <Panel title={settings.sessions} isFlush>
+      <Loaded of={sessions}>
+        {({ data }) => (
+          <Table
+            label={settings.sessions}
+            columns={columns}
+            rows={data}
+            rowId={({ sid }) => sid}
+            empty={<EmptyState title={settings.noSessions} />}
+          />
+        )}
+      </Loaded>
+    </Panel>
+  );
+}
+
+/** "Chrome 141 · Linux": enough to know it again. The order matters: browsers pretend to be each other. */
+function browserOf(agent: string): string | undefined {
+  const browser = /(Edg|OPR|Firefox|Chrome|Version)\/(\d+)/.exec(agent);
+  const system = /(Windows|Mac OS X|Android|iPhone|iPad|Linux)/.exec(agent)?.[1];
+  const names: Readonly<Record<string, string>> = { Edg: 'Edge', OPR: 'Opera', Version: 'Safari' };
+  const name = browser?.[1];
+  if (name === undefined) return agent === '' ? undefined : agent.slice(0, 60);
+  return [`${names[name] ?? name} ${browser?.[2] ?? ''}`, system].filter(Boolean).join(' · ');
+}
