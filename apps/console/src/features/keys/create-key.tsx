@@ -82,7 +82,7 @@ function CreatedKeyView({ created, onDone }: { created: CreatedKey; onDone: () =
 }
 
 /** Notices the first call with a new key by itself. */
-export function FirstCall({
+function FirstCall({
   userId,
   keyId,
   onLeave,

@@ -1,8 +1,9 @@
 import { useQuery } from '@tanstack/react-query';
 import { KeyRound, Plus } from 'lucide-react';
-import { useState } from 'react';
+import { useState, type ReactNode } from 'react';
 import { keysQuery, PAGE_SIZE, type KeysQuestion } from '../../api/keys.ts';
 import { useMe } from '../../api/session.ts';
+import type { Search } from '../../search.ts';
 import { Button } from '../../ui/button.tsx';
 import { SelectFilter } from '../../ui/field.tsx';
 import { Page as Frame, Panel } from '../../ui/page.tsx';
@@ -34,7 +35,6 @@ export function Page() {
     ...(q !== '' && { q }),
     ...(status !== undefined && { status }),
   };
-  const list = useQuery(keysQuery(question));
   const createButton = (
     <Button
       look="primary"
@@ -44,7 +44,6 @@ export function Page() {
       {keys.create}
     </Button>
   );
-  const isFiltered = q !== '' || status !== undefined;
   return (
     <Frame
       title={keys.title}
@@ -64,38 +63,13 @@ export function Page() {
         </>
       }
     >
-      <Panel isFlush>
-        <Loaded of={list}>
-          {({ data, total }) => (
-            <>
-              <KeysTable
-                keys={data}
-                sort={sort}
-                onSort={(value) => change({ sort: value })}
-                empty={
-                  isFiltered ? (
-                    <EmptyState title={keys.noMatch} />
-                  ) : (
-                    <EmptyState
-                      icon={<KeyRound aria-hidden />}
-                      title={keys.emptyTitle}
-                      action={createButton}
-                    >
-                      {keys.emptyText}
-                    </EmptyState>
-                  )
-                }
-              />
-              <Pager
-                page={page}
-                pageSize={PAGE_SIZE}
-                total={total}
-                onPage={(value) => change({ page: value })}
-              />
-            </>
-          )}
-        </Loaded>
-      </Panel>
+      <KeysPanel
+        question={question}
+        sort={sort}
+        isFiltered={q !== '' || status !== undefined}
+        createButton={createButton}
+        onChange={change}
+      />
       <CreateKeyDialog
         userId={me.id}
         isOpen={isCreating}
@@ -105,6 +79,57 @@ export function Page() {
         }}
       />
     </Frame>
+  );
+}
+
+function KeysPanel({
+  question,
+  sort,
+  isFiltered,
+  createButton,
+  onChange,
+}: {
+  question: KeysQuestion;
+  sort: string;
+  isFiltered: boolean;
+  createButton: ReactNode;
+  onChange: (patch: Search) => void;
+}) {
+  const { keys } = useWords();
+  const list = useQuery(keysQuery(question));
+  return (
+    <Panel isFlush>
+      <Loaded of={list}>
+        {({ data, total }) => (
+          <>
+            <KeysTable
+              keys={data}
+              sort={sort}
+              onSort={(value) => onChange({ sort: value })}
+              empty={
+                isFiltered ? (
+                  <EmptyState title={keys.noMatch} />
+                ) : (
+                  <EmptyState
+                    icon={<KeyRound aria-hidden />}
+                    title={keys.emptyTitle}
+                    action={createButton}
+                  >
+                    {keys.emptyText}
+                  </EmptyState>
+                )
+              }
+            />
+            <Pager
+              page={question.page ?? 1}
+              pageSize={PAGE_SIZE}
+              total={total}
+              onPage={(value) => onChange({ page: value })}
+            />
+          </>
+        )}
+      </Loaded>
+    </Panel>
   );
 }
 

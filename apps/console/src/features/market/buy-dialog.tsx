@@ -12,7 +12,7 @@ import { TextField } from '../../ui/field.tsx';
 import { ActForm } from '../../ui/form.tsx';
 import { formatCount } from '../../ui/format.ts';
 import { Segments } from '../../ui/segments.tsx';
-import { useSpeech } from '../../words/words.ts';
+import { useSpeech, useWords } from '../../words/words.ts';
 import { PurchaseSummary } from './purchase-summary.tsx';
 
 export interface BuyTarget {
@@ -91,6 +91,35 @@ function BuyForm({
       }}
       onCancel={onDone}
     >
+      <OrderFields
+        {...{ price, unit, setUnit, tokensText, setTokensText, amountText, setAmountText }}
+      />
+      <PurchaseSummary {...{ tokens, cost, price, balance: wallet?.balance, isShort }} />
+      {isShort && (
+        <p className="text-table">
+          <TextLink to={paths.wallet({ recharge: 1 })}>{market.recharge}</TextLink>
+        </p>
+      )}
+    </ActForm>
+  );
+}
+
+interface OrderFieldsProps {
+  price: PriceTag;
+  unit: 'tokens' | 'amount';
+  setUnit: (unit: 'tokens' | 'amount') => void;
+  tokensText: string;
+  setTokensText: (text: string) => void;
+  amountText: string;
+  setAmountText: (text: string) => void;
+}
+
+/** How much: tokens, or what they may cost. */
+function OrderFields(props: OrderFieldsProps) {
+  const { market } = useWords();
+  const { price, unit, setUnit, tokensText, setTokensText, amountText, setAmountText } = props;
+  return (
+    <>
       {!price.free && (
         <Segments
           label={market.orderBy}
@@ -122,13 +151,7 @@ function BuyForm({
           autoComplete="off"
         />
       )}
-      <PurchaseSummary {...{ tokens, cost, price, balance: wallet?.balance, isShort }} />
-      {isShort && (
-        <p className="text-table">
-          <TextLink to={paths.wallet({ recharge: 1 })}>{market.recharge}</TextLink>
-        </p>
-      )}
-    </ActForm>
+    </>
   );
 }
 

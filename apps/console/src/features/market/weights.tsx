@@ -2,7 +2,7 @@ import type { PriceTag } from '../../api/models.ts';
 import { useWords, type Words } from '../../words/words.ts';
 
 /** Weights in words: "output counts 4×". */
-export function weightsInWords(price: PriceTag, { market }: Words): string[] {
+function weightsInWords(price: PriceTag, { market }: Words): string[] {
   const { plain, line, input, output, cacheRead, cacheWrite } = market.weightWords;
   const lines = [
     { kind: input, weight: price.weight_input },

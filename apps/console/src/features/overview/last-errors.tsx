@@ -4,7 +4,7 @@ import { useLive } from '../../api/stream.ts';
 import { requestsQuery } from '../../api/usage.ts';
 import { Panel } from '../../ui/page.tsx';
 import type { TimeRange } from '../../ui/range-bounds.ts';
-import { EmptyState, Loaded } from '../../ui/states.tsx';
+import { Loaded } from '../../ui/states.tsx';
 import { useWords } from '../../words/words.ts';
 import { RequestsTable } from '../usage/requests-table.tsx';
 
@@ -19,13 +19,10 @@ export function LastErrors({ range }: { range: TimeRange }) {
     ...requestsQuery({ user_id: me.id, outcome: 'upstream_failed', page_size: SHOWN }, range),
     ...live,
   });
+  if (failed.data?.data.length === 0) return null;
   return (
     <Panel title={overview.lastErrors} isFlush>
-      <Loaded of={failed}>
-        {({ data }) => (
-          <RequestsTable rows={data} empty={<EmptyState title={overview.noErrors} />} />
-        )}
-      </Loaded>
+      <Loaded of={failed}>{({ data }) => <RequestsTable rows={data} empty={null} />}</Loaded>
     </Panel>
   );
 }

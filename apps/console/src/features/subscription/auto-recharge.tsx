@@ -7,7 +7,7 @@ import { Dialog } from '../../ui/dialog.tsx';
 import { TextField } from '../../ui/field.tsx';
 import { ActForm } from '../../ui/form.tsx';
 import { formatMoney } from '../../ui/format.ts';
-import { useSpeech } from '../../words/words.ts';
+import { useSpeech, useWords } from '../../words/words.ts';
 
 const FIRST = { threshold: 100_000, amount: 1_000_000 };
 
@@ -64,19 +64,7 @@ function AutoRechargeForm({
       : undefined;
   const target = { user_id: row.user_id, model_id: row.model_id };
   if (isStopping)
-    return (
-      <ActForm
-        verb={subscription.autoTurnOff}
-        act={() => setAutoRecharge({ ...target, threshold: null, amount: null })}
-        onDone={() => {
-          notify({ title: subscription.autoStopped });
-          onDone();
-        }}
-        onCancel={() => setStopping(false)}
-      >
-        <p className="text-text-2">{subscription.empty}</p>
-      </ActForm>
-    );
+    return <StopForm target={target} onDone={onDone} onCancel={() => setStopping(false)} />;
   return (
     <ActForm
       verb={general.save}
@@ -113,6 +101,31 @@ function AutoRechargeForm({
           {subscription.autoTurnOff}
         </Button>
       )}
+    </ActForm>
+  );
+}
+
+function StopForm({
+  target,
+  onDone,
+  onCancel,
+}: {
+  target: { user_id: number; model_id: number };
+  onDone: () => void;
+  onCancel: () => void;
+}) {
+  const { subscription } = useWords();
+  return (
+    <ActForm
+      verb={subscription.autoTurnOff}
+      act={() => setAutoRecharge({ ...target, threshold: null, amount: null })}
+      onDone={() => {
+        notify({ title: subscription.autoStopped });
+        onDone();
+      }}
+      onCancel={onCancel}
+    >
+      <p className="text-text-2">{subscription.autoOffText}</p>
     </ActForm>
   );
 }

@@ -29,7 +29,7 @@ export function BalanceGauge({ of: row, usedInDay }: { of: MyModel; usedInDay: n
   );
 }
 
-export function paceInWords(pace: Pace, { subscription }: Words, locale: string): string {
+function paceInWords(pace: Pace, { subscription }: Words, locale: string): string {
   switch (pace.kind) {
     case 'empty':
       return subscription.empty;

@@ -77,7 +77,7 @@ const MEASURES = [
   'charge',
 ] as const;
 
-export function emptyTotals(id: number | null, name: string | null): GroupTotals {
+function emptyTotals(id: number | null, name: string | null): GroupTotals {
   return {
     id,
     name,

@@ -4,7 +4,7 @@ import { useRef } from 'react';
 import { exportAddress } from '../../api/client.ts';
 import { useMe } from '../../api/session.ts';
 import { useLive } from '../../api/stream.ts';
-import { statisticsQuery } from '../../api/usage.ts';
+import { statisticsQuery, type UsageFilter } from '../../api/usage.ts';
 import { DownloadLink } from '../../ui/download-link.tsx';
 import { Freshness } from '../../ui/freshness.tsx';
 import { Page as Frame, Panel } from '../../ui/page.tsx';
@@ -16,24 +16,16 @@ import { useWords } from '../../words/words.ts';
 import { FilterBar } from './filter-bar.tsx';
 import { RequestsPanel } from './requests-panel.tsx';
 import { TotalsTable } from './totals-table.tsx';
-import { isLatency, MEASURES, UsageChart } from './usage-chart.tsx';
-import { filterOf, useUsageSearch } from './usage-search.ts';
+import { isLatency, MEASURES, UsageChart, type Measure } from './usage-chart.tsx';
+import { filterOf, useUsageSearch, type UsageSearch } from './usage-search.ts';
 
 export function Page() {
   const { usage, general } = useWords();
   const me = useMe();
   const [search, change] = useUsageSearch();
   const range = useTimeRange();
-  const zoom = useRangeChange();
   const list = useRef<HTMLDivElement>(null);
   const filter = filterOf(search, me.id);
-  const grouped = useQuery({
-    ...statisticsQuery(
-      { ...filter, group_by: isLatency(search.show) ? undefined : search.group },
-      range,
-    ),
-    ...useLive(),
-  });
   return (
     <Frame
       title={usage.title}
@@ -53,40 +45,12 @@ export function Page() {
         </>
       }
     >
-      <Panel
-        title={usage.measures[search.show]}
-        note={<Freshness of={grouped} />}
-        actions={
-          <Segments
-            label={usage.measure}
-            value={search.show}
-            onChange={(show) => change({ show })}
-            options={MEASURES.map((measure) => ({
-              value: measure,
-              label: usage.measures[measure],
-            }))}
-          />
-        }
-      >
-        <Loaded of={grouped} skeleton={<Skeleton rows={8} className="h-[228px]" />}>
-          {(statistics) => (
-            <UsageChart
-              of={statistics}
-              measure={search.show}
-              onZoom={zoom}
-              onPick={(from, to) => {
-                zoom(from, to);
-                list.current?.scrollIntoView({ behavior: 'smooth' });
-              }}
-            />
-          )}
-        </Loaded>
-        {grouped.data && grouped.data.data.length > 0 && !isLatency(search.show) && (
-          <div className="-mx-4 mt-3 -mb-4 border-t border-line">
-            <TotalsTable of={grouped.data} />
-          </div>
-        )}
-      </Panel>
+      <ChartPanel
+        search={search}
+        onShow={(show) => change({ show })}
+        filter={filter}
+        onPick={() => list.current?.scrollIntoView({ behavior: 'smooth' })}
+      />
       <div ref={list} className="scroll-mt-4">
         <RequestsPanel
           filter={{ ...filter, outcome: search.outcome }}
@@ -96,5 +60,65 @@ export function Page() {
         />
       </div>
     </Frame>
+  );
+}
+
+/** The chart and, below it, its figures as a table. */
+function ChartPanel({
+  search,
+  onShow,
+  filter,
+  onPick,
+}: {
+  search: UsageSearch;
+  onShow: (measure: Measure) => void;
+  filter: UsageFilter;
+  onPick: () => void;
+}) {
+  const { usage } = useWords();
+  const range = useTimeRange();
+  const zoom = useRangeChange();
+  const grouped = useQuery({
+    ...statisticsQuery(
+      { ...filter, group_by: isLatency(search.show) ? undefined : search.group },
+      range,
+    ),
+    ...useLive(),
+  });
+  return (
+    <Panel
+      title={usage.measures[search.show]}
+      note={<Freshness of={grouped} />}
+      actions={
+        <Segments
+          label={usage.measure}
+          value={search.show}
+          onChange={onShow}
+          options={MEASURES.map((measure) => ({
+            value: measure,
+            label: usage.measures[measure],
+          }))}
+        />
+      }
+    >
+      <Loaded of={grouped} skeleton={<Skeleton rows={8} className="h-[228px]" />}>
+        {(statistics) => (
+          <UsageChart
+            of={statistics}
+            measure={search.show}
+            onZoom={zoom}
+            onPick={(from, to) => {
+              zoom(from, to);
+              onPick();
+            }}
+          />
+        )}
+      </Loaded>
+      {grouped.data && grouped.data.data.length > 0 && !isLatency(search.show) && (
+        <div className="-mx-4 mt-3 -mb-4 border-t border-line">
+          <TotalsTable of={grouped.data} />
+        </div>
+      )}
+    </Panel>
   );
 }

@@ -5,44 +5,42 @@ import { TextLink } from '../../ui/button.tsx';
 import { Count, Duration } from '../../ui/figures.tsx';
 import { Table, type Column } from '../../ui/table.tsx';
 import { Ago } from '../../ui/time.tsx';
-import { useWords } from '../../words/words.ts';
+import { useWords, type Words } from '../../words/words.ts';
 import { OutcomeBadge } from './outcome.tsx';
 
 export type RequestColumn = 'key' | 'user' | 'upstream' | 'node';
+const OF_ACCOUNT: readonly RequestColumn[] = ['key'];
 
 /** Requests, newest first; each leads to its page. */
 export function RequestsTable({
   rows,
-  show = ['key'],
+  show = OF_ACCOUNT,
   empty,
 }: {
   rows: readonly UsageLog[];
   show?: readonly RequestColumn[];
   empty: ReactNode;
 }) {
-  const { usage } = useWords();
-  const named: Record<RequestColumn, Column<UsageLog>> = {
-    key: {
-      id: 'key',
-      header: usage.key,
-      from: 'md',
-      cell: ({ key_name: name }) => <Name of={name} />,
-    },
-    user: {
-      id: 'user',
-      header: usage.user,
-      from: 'sm',
-      cell: ({ username }) => <Name of={username} />,
-    },
-    upstream: {
-      id: 'upstream',
-      header: usage.upstream,
-      from: 'lg',
-      cell: ({ upstream }) => <Name of={upstream} />,
-    },
-    node: { id: 'node', header: usage.node, from: 'lg', cell: ({ node }) => <Name of={node} /> },
-  };
-  const columns: Column<UsageLog>[] = [
+  const words = useWords();
+  const named = namedColumns(words);
+  return (
+    <Table
+      label={words.usage.list}
+      columns={[
+        ...firstColumns(words),
+        ...show.map((column) => named[column]),
+        ...figureColumns(words),
+      ]}
+      rows={rows}
+      rowId={({ rid }) => rid}
+      rowTo={({ rid }) => paths.request(rid)}
+      empty={empty}
+    />
+  );
+}
+
+function firstColumns({ usage }: Words): Column<UsageLog>[] {
+  return [
     {
       id: 'when',
       header: usage.when,
@@ -53,25 +51,37 @@ export function RequestsTable({
       ),
     },
     { id: 'model', header: usage.model, cell: ({ model }) => <Name of={model} isMain /> },
-    ...show.map((column) => named[column]),
+  ];
+}
+
+function namedColumns({ usage }: Words): Record<RequestColumn, Column<UsageLog>> {
+  return {
+    key: { id: 'key', header: usage.key, from: 'md', cell: (row) => <Name of={row.key_name} /> },
+    user: { id: 'user', header: usage.user, from: 'sm', cell: (row) => <Name of={row.username} /> },
+    upstream: {
+      id: 'upstream',
+      header: usage.upstream,
+      from: 'lg',
+      cell: ({ upstream }) => <Name of={upstream} />,
+    },
+    node: { id: 'node', header: usage.node, from: 'lg', cell: ({ node }) => <Name of={node} /> },
+  };
+}
+
+function figureColumns({ usage }: Words): Column<UsageLog>[] {
+  const right = { align: 'right', from: 'lg' } as const;
+  return [
     {
       id: 'outcome',
       header: usage.outcome,
       from: 'sm',
       cell: ({ outcome }) => <OutcomeBadge outcome={outcome} />,
     },
+    { ...right, id: 'input', header: usage.input, cell: (row) => <Tokens count={inputOf(row)} /> },
     {
-      id: 'input',
-      header: usage.input,
-      align: 'right',
-      from: 'lg',
-      cell: (row) => <Tokens count={inputOf(row)} />,
-    },
-    {
+      ...right,
       id: 'output',
       header: usage.output,
-      align: 'right',
-      from: 'lg',
       cell: ({ output_tokens: count }) => <Tokens count={count} />,
     },
     {
@@ -81,37 +91,23 @@ export function RequestsTable({
       cell: ({ charge }) => <Count count={charge} isWhole />,
     },
     {
+      ...right,
       id: 'first',
       header: usage.firstToken,
-      align: 'right',
-      from: 'lg',
       cell: ({ first_token_ms: ms }) => <Duration ms={ms} />,
     },
     {
+      ...right,
       id: 'duration',
       header: usage.duration,
-      align: 'right',
       from: 'sm',
       cell: ({ duration_ms: ms }) => <Duration ms={ms} />,
     },
   ];
-  return (
-    <Table
-      label={usage.list}
-      columns={columns}
-      rows={rows}
-      rowId={({ rid }) => rid}
-      rowTo={({ rid }) => paths.request(rid)}
-      empty={empty}
-    />
-  );
 }
 
-function inputOf({
-  input_tokens: input,
-  cache_read_tokens: read,
-  cache_write_tokens: write,
-}: UsageLog) {
+function inputOf(row: UsageLog): number | null {
+  const { input_tokens: input, cache_read_tokens: read, cache_write_tokens: write } = row;
   return input === null ? null : input + (read ?? 0) + (write ?? 0);
 }
 

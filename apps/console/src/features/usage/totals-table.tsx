@@ -17,7 +17,7 @@ export function TotalsTable({
   const { usage } = useWords();
   const nameOf = useGroupName(statistics.group_by);
   const figure = (
-    id: keyof GroupTotals & string,
+    id: keyof GroupTotals,
     header: string,
     from?: 'sm' | 'md',
   ): Column<GroupTotals> => ({

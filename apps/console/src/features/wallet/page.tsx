@@ -1,10 +1,11 @@
-import { useQuery } from '@tanstack/react-query';
+import { useQuery, type UseQueryResult } from '@tanstack/react-query';
 import { Download, Plus, Wallet as WalletIcon } from 'lucide-react';
 import { useState } from 'react';
-import { exportAddress } from '../../api/client.ts';
+import { exportAddress, type Shape } from '../../api/client.ts';
 import { useMe } from '../../api/session.ts';
 import { useLive } from '../../api/stream.ts';
 import { entriesQuery, ENTRIES_PAGE_SIZE, walletQuery } from '../../api/wallet.ts';
+import type { Search } from '../../search.ts';
 import { Button } from '../../ui/button.tsx';
 import { DownloadLink } from '../../ui/download-link.tsx';
 import { SelectFilter } from '../../ui/field.tsx';
@@ -42,7 +43,6 @@ export function Page() {
   const [isPaying, setPaying] = useState(recharge === '1');
   const balance = useQuery({ ...walletQuery(me.id), ...live });
   const question = { user_id: me.id, ...(kind !== undefined && { kind }) };
-  const entries = useQuery(entriesQuery({ ...question, page }));
   const currency = balance.data?.currency ?? '';
   return (
     <Frame
@@ -66,62 +66,8 @@ export function Page() {
         </>
       }
     >
-      <Panel>
-        <Loaded of={balance}>
-          {({ balance: amount }) => (
-            <div className="flex flex-wrap items-end justify-between gap-3">
-              <div>
-                <p className="text-table text-text-2">{wallet.balance}</p>
-                <p className="mt-1 text-figure font-semibold tracking-tight">
-                  <Money amount={amount} currency={currency} />
-                </p>
-              </div>
-              <Freshness of={balance} />
-            </div>
-          )}
-        </Loaded>
-      </Panel>
-      <Panel
-        title={wallet.ledger}
-        isFlush
-        actions={
-          <SelectFilter
-            label={wallet.what}
-            value={kind ?? ''}
-            onChange={(value) => change({ kind: value, page: undefined })}
-            options={[
-              { value: '', label: wallet.all },
-              ...KINDS.map((value) => ({ value, label: wallet.kinds[value] })),
-            ]}
-          />
-        }
-      >
-        <Loaded of={entries}>
-          {({ data, total }) => (
-            <>
-              <EntriesTable
-                rows={data}
-                currency={currency}
-                empty={
-                  kind === undefined ? (
-                    <EmptyState icon={<WalletIcon aria-hidden />} title={wallet.emptyTitle}>
-                      {wallet.emptyText}
-                    </EmptyState>
-                  ) : (
-                    <EmptyState title={wallet.noMatch} />
-                  )
-                }
-              />
-              <Pager
-                page={page}
-                pageSize={ENTRIES_PAGE_SIZE}
-                total={total}
-                onPage={(value) => change({ page: value })}
-              />
-            </>
-          )}
-        </Loaded>
-      </Panel>
+      <BalancePanel of={balance} />
+      <EntriesPanel userId={me.id} currency={currency} kind={kind} page={page} onChange={change} />
       <RechargeDialog
         userId={me.id}
         currency={currency}
@@ -132,5 +78,89 @@ export function Page() {
         }}
       />
     </Frame>
+  );
+}
+
+function BalancePanel({ of: balance }: { of: UseQueryResult<Shape<'Wallet'>> }) {
+  const { wallet } = useWords();
+  return (
+    <Panel>
+      <Loaded of={balance}>
+        {({ balance: amount, currency }) => (
+          <div className="flex flex-wrap items-end justify-between gap-3">
+            <div>
+              <p className="text-table text-text-2">{wallet.balance}</p>
+              <p className="mt-1 text-figure font-semibold tracking-tight">
+                <Money amount={amount} currency={currency} />
+              </p>
+            </div>
+            <Freshness of={balance} />
+          </div>
+        )}
+      </Loaded>
+    </Panel>
+  );
+}
+
+/** Every movement, a kind at a time or all. */
+function EntriesPanel({
+  userId,
+  currency,
+  kind,
+  page,
+  onChange,
+}: {
+  userId: number;
+  currency: string;
+  kind: (typeof KINDS)[number] | undefined;
+  page: number;
+  onChange: (patch: Search) => void;
+}) {
+  const { wallet } = useWords();
+  const entries = useQuery(
+    entriesQuery({ user_id: userId, page, ...(kind !== undefined && { kind }) }),
+  );
+  return (
+    <Panel
+      title={wallet.ledger}
+      isFlush
+      actions={
+        <SelectFilter
+          label={wallet.what}
+          value={kind ?? ''}
+          onChange={(value) => onChange({ kind: value, page: undefined })}
+          options={[
+            { value: '', label: wallet.all },
+            ...KINDS.map((value) => ({ value, label: wallet.kinds[value] })),
+          ]}
+        />
+      }
+    >
+      <Loaded of={entries}>
+        {({ data, total }) => (
+          <>
+            <EntriesTable
+              rows={data}
+              currency={currency}
+              empty={
+                kind === undefined ? (
+                  <EmptyState icon={<WalletIcon aria-hidden />} title={wallet.emptyTitle}>
+                    {wallet.emptyText}
+                  </EmptyState>
+                ) : (
+                  <EmptyState title={wallet.noMatch} />
+                )
+              }
+            />
+            <Pager
+              page={page}
+              pageSize={ENTRIES_PAGE_SIZE}
+              total={total}
+              onPage={(value) => onChange({ page: value })}
+            />
+          </>
+        )}
+      </Loaded>
+    </Panel>
   );
 }

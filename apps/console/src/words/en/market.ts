@@ -66,6 +66,7 @@ export const subscription = {
   since: 'Subscribed since',
   auto: 'Auto-recharge',
   autoOff: 'Off',
+  autoOffText: 'Requests are refused once the tokens are used up.',
   autoOn: (threshold: string, amount: string) =>
     `Buys ${amount} tokens when ${threshold} or fewer are left`,
   autoSet: 'Set auto-recharge',

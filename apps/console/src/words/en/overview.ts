@@ -25,7 +25,6 @@ export const overview = {
   see: 'Open',
   usageByModel: 'Charged tokens by model',
   lastErrors: 'Last requests that failed',
-  noErrors: 'Nothing failed in this time',
   allRequests: 'All requests',
   steps: {
     title: 'First steps',

@@ -68,6 +68,7 @@ export const subscription: typeof en.subscription = {
   since: '订阅时间',
   auto: '自动续购',
   autoOff: '关闭',
+  autoOffText: 'tokens 用尽后请求将被拒绝。',
   autoOn: (threshold, amount) => `剩余不超过 ${threshold} 时购买 ${amount} tokens`,
   autoSet: '设置自动续购',
   autoText: '自动从钱包购买 tokens,避免请求被拒绝。',

@@ -27,7 +27,6 @@ export const overview: typeof en.overview = {
   see: '打开',
   usageByModel: '各模型计费 tokens',
   lastErrors: '最近失败的请求',
-  noErrors: '此时间段内没有失败',
   allRequests: '全部请求',
   steps: {
     title: '入门',
