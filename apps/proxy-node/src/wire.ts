@@ -304,6 +304,7 @@ function createServing({
         streamTokens: config.STREAM_DRAIN_TOKENS,
       },
     },
+    newRid: randomUUIDv7,
     onFinal: (final, { model }) => metrics.ended(final, model.name),
     refusals: new RefusalLog({
       log,

@@ -2,6 +2,7 @@
 -- KEYS 1 epoch  2 key  3 account  4 subscription  5 hold  6 holds  7 windows of the key
 -- ARGV 1 epoch  2 rid  3 account id  4 model id  5 model name  6 price version id  7 want tokens  8 min tokens
 --      9 address (32 hex or '')  10 concurrency max (0 = none)  11 lease ms  12 node  13 now (tests only)
+--      14 '1' = not counted in the windows: the request was counted when another model was to answer it
 -- Returns OK, granted, available, key id, subscription id, generation, expiry of the key (ms or 0), (window, limit, remaining, reset ms)...
 --      or DUPLICATE, state, granted, key id, subscription id, generation
 --      or RATE_LIMITED, window, retry ms, (window, limit, remaining, reset ms)...
@@ -28,7 +29,7 @@ local function admit(KEYS, ARGV)
 
   local limits = { tonumber(key[7]), tonumber(key[8]), tonumber(key[9]) }
   local windows
-  if limits[1] > 0 or limits[2] > 0 or limits[3] > 0 then
+  if ARGV[14] ~= '1' and (limits[1] > 0 or limits[2] > 0 or limits[3] > 0) then
     windows = judge_windows(redis.call('HMGET', KEYS[7], 'rpm', 'rph', 'rpd'), limits, now)
     if windows.denied then return { 'RATE_LIMITED', windows.denied, windows.retry_ms, unpack(windows.report) } end
   end

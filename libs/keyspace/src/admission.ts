@@ -21,6 +21,8 @@ export interface AdmitRequest {
   leaseMs: number;
   /** Node address `<name>:<worker>`; the worker sends acknowledgements there. */
   node: string;
+  /** False for a request that was counted in the key's windows when another model was to answer it. True by default. */
+  isCounted?: boolean;
 }
 
 export type RateWindow = 'rpm' | 'rph' | 'rpd';

@@ -79,7 +79,12 @@ export class MeteringStore {
     const call = admitCall(shard, request);
     return this.#epochs.refreshingOnce(shard, async (epoch) =>
       toAdmitReply(
-        await this.#library.call('admit', call.keys, [epoch, ...call.args, this.#now()]),
+        await this.#library.call('admit', call.keys, [
+          epoch,
+          ...call.args,
+          this.#now(),
+          ...(request.isCounted === false ? ['1'] : []),
+        ]),
         { epoch, concurrencyMax: request.concurrencyMax },
       ),
     );

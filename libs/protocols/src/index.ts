@@ -1,4 +1,5 @@
 export * from './exchange.ts';
+export { askForModel } from './ask/ask-for-model.ts';
 export { parseAsk, parseCountTokens } from './ask/parse-ask.ts';
 export {
   CLIENT_ERRORS,

@@ -3,6 +3,7 @@ import type { ModelRow, PriceRow, RouteRow, RoutingRows, UpstreamRow } from './r
 export type ProblemCode =
   | 'model_without_route'
   | 'model_without_price'
+  | 'fallback_to_unknown_model'
   | 'model_never_priced'
   | 'model_not_yet_priced'
   | 'route_to_disabled_upstream'
@@ -29,6 +30,7 @@ export function findProblems(rows: RoutingRows, nowMs: number): ConfigProblem[] 
   const models = new Map(rows.models.map((model) => [model.id, model]));
   const problems = [
     ...rows.models.flatMap((model) => modelProblems(model, rows, upstreams, nowMs)),
+    ...rows.models.flatMap((model) => fallbackProblems(model, rows.models)),
     ...rows.routes.flatMap((route) =>
       routeProblems(route, models.get(route.modelId), upstreams.get(route.upstreamId)),
     ),
@@ -119,6 +121,23 @@ function priceProblems(
     'warning',
     'charges nothing and was never declared free: set a price, or a price of 0 with "free": true',
   );
+}
+
+/** Nodes pass such a fallback over. */
+function fallbackProblems(model: ModelRow, models: readonly ModelRow[]): ConfigProblem[] {
+  const isKnown = (name: string): boolean =>
+    models.some((other) => other.name === name || other.aliases.includes(name));
+  return (model.failover.fallbacks ?? [])
+    .filter((fallback) => !isKnown(fallback.model))
+    .map((fallback) =>
+      problem(
+        'fallback_to_unknown_model',
+        'warning',
+        'model',
+        model.id,
+        `model "${model.name}" falls back on "${fallback.model}", which does not exist`,
+      ),
+    );
 }
 
 function routeProblems(

@@ -29,6 +29,11 @@ export type PriceVersion = z.infer<typeof priceVersionSchema>;
 
 export const REPLAYS = ['safe', 'always', 'never'] as const;
 
+/** `error`: no upstream of the model answered. `overflow`: the prompt is too long for all. `rest`: all are left alone for now. */
+export const FALLBACK_CONDITIONS = ['error', 'overflow', 'rest'] as const;
+export type FallbackCondition = (typeof FALLBACK_CONDITIONS)[number];
+const FALLBACKS_MAX = 4;
+
 /** What a model does when an upstream fails; each setting absent where the default holds. */
 export const failoverSchema = z.strictObject({
   /** What may be sent again of which the client saw no content. Absent: `always` towards another route, `safe` towards the same one. */
@@ -37,6 +42,17 @@ export const failoverSchema = z.strictObject({
   first_byte_timeout_ms: milliseconds.optional(),
   /** Streams: time to the first content, instead of the upstream's. */
   first_token_timeout_ms: milliseconds.optional(),
+  /** Other models, by name, that answer instead, on a subscription of their own; in order. */
+  fallbacks: z
+    .array(
+      z.strictObject({
+        model: z.string().min(1).max(256),
+        on: z.array(z.enum(FALLBACK_CONDITIONS)).min(1),
+      }),
+    )
+    .min(1)
+    .max(FALLBACKS_MAX)
+    .optional(),
 });
 export type FailoverSettings = z.infer<typeof failoverSchema>;
 

@@ -319,6 +319,23 @@ describe('findProblems', () => {
     ],
     ['a model without any price', { prices: [] }, ['model_without_price']],
     [
+      'a fallback to a model that does not exist',
+      {
+        models: [
+          {
+            ...chat,
+            failover: {
+              fallbacks: [
+                { model: 'gone', on: ['error'] },
+                { model: 'm', on: ['rest'] },
+              ],
+            },
+          },
+        ],
+      },
+      ['fallback_to_unknown_model'],
+    ],
+    [
       'a model that was never priced',
       { prices: [{ ...priced, isUndeclaredZero: true }] },
       ['model_never_priced'],

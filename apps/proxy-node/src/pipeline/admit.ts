@@ -59,6 +59,8 @@ export interface Admission {
   addressHex: string;
   ask: Ask;
   model: SnapshotModel;
+  /** False for a request that the key's windows have counted already. True by default. */
+  isCounted?: boolean;
 }
 
 type Keys = readonly ParsedApiKey[];
@@ -167,11 +169,12 @@ export class Admitter {
   /** What Redis said of a key last is all that may stand for it. A key whose requests are counted cannot be served without its counts. */
   #remember(
     { accountId, hash: keyHash }: ParsedApiKey,
-    { model, addressHex }: Admission,
+    { model, addressHex, isCounted = true }: Admission,
     reply: AdmitReply,
   ): void {
     const { failOpen } = this.#books;
-    if (!failOpen.isOn) return;
+    // Without its windows a reply does not tell whether the key has any.
+    if (!failOpen.isOn || !isCounted) return;
     if (reply.kind === 'admitted' && reply.windows.length === 0)
       failOpen.remember({ ...reply, accountId, keyHash, modelId: model.id, addressHex });
     else failOpen.forget(keyHash);
@@ -217,10 +220,10 @@ export class Admitter {
     price: PriceVersion,
     plan: HoldPlan,
   ): Promise<Trial> {
-    const { rid, addressHex, model } = admission;
+    const { rid, addressHex, model, isCounted = true } = admission;
     let first: Trial | undefined;
     for (const key of keys) {
-      const remembered = this.#denials.get(key.hash, monotonicMs());
+      const remembered = isCounted ? this.#denials.get(key.hash, monotonicMs()) : undefined;
       if (remembered) throw remembered;
       const reply = await this.#store
         .admit({
@@ -236,6 +239,7 @@ export class Admitter {
           concurrencyMax: this.#limits.concurrencyMax,
           leaseMs: this.#limits.leaseMs,
           node: this.#node,
+          isCounted,
         })
         .catch((error: unknown) => this.#unanswered(error));
       if (reply !== null) this.#remember(key, admission, reply);

@@ -9,7 +9,7 @@ import type { Admitted } from './admit.ts';
 import type { AnswerMeter, Metered } from './answer-meter.ts';
 import { deadlinesFor } from './attempt-deadlines.ts';
 import type { Forwarder, Outbound, RouteAttempt } from './forward.ts';
-import { resting } from './no-answer.ts';
+import { AllRest } from './no-answer.ts';
 import type { Asked } from './parse.ts';
 import { route, type Choice } from './route.ts';
 import { sessionOf, type SessionAffinity } from './session-affinity.ts';
@@ -96,7 +96,7 @@ export class Failover {
         noteFailure(delivery, tries, { failure: error, candidate: next.candidate, durationMs });
       }
     }
-    throw tries.last?.failure ?? resting(0);
+    throw tries.last?.failure ?? new AllRest(0);
   }
 
   #attempt(delivery: Delivery, tries: Tries, { candidate, isAnew }: Next): Promise<Metered> {
@@ -137,7 +137,7 @@ export class Failover {
     if (choice.kind === 'candidate') return { candidate: choice.candidate, isAnew: false };
     if (isFresh && isWorthRepeating(last, replay)) return again(last.candidate);
     if (choice.kind === 'resting') noteSkipped(delivery.attempts, choice);
-    throw last?.failure ?? resting(choice.kind === 'resting' ? choice.waitMs : 0);
+    throw last?.failure ?? new AllRest(choice.kind === 'resting' ? choice.waitMs : 0);
   }
 
   #choose({ asked }: Delivery, { session, tried, windowMin }: Tries): Choice {

@@ -28,14 +28,13 @@ export function stopping(): UpstreamFailure {
 }
 
 /** All upstreams rest: nothing was sent anywhere. */
-export function resting(waitMs: number): UpstreamFailure {
-  return new UpstreamFailure(
-    upstreamError('overloaded', {
-      message: REFUSALS.no_route.message,
-      retryAfterMs: waitMs || null,
-    }),
-    { evidence: 'unsent' },
-  );
+export class AllRest extends UpstreamFailure {
+  constructor(waitMs: number) {
+    const message = REFUSALS.no_route.message;
+    super(upstreamError('overloaded', { message, retryAfterMs: waitMs || null }), {
+      evidence: 'unsent',
+    });
+  }
 }
 
 export const REVOKED = upstreamError('server', {

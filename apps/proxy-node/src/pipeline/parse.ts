@@ -27,7 +27,12 @@ export async function parse({
   bytesMax: number;
   take: TakeRoom;
 }): Promise<Asked> {
-  const ask = parseAsk(protocol, await readBody(incoming, limits));
+  return routesFor(parseAsk(protocol, await readBody(incoming, limits)), index);
+}
+
+/** The model a request names, and its routes. Throws as `parse` does. */
+export function routesFor(ask: Ask, index: RoutingIndex): Asked {
+  const { protocol } = ask;
   const model = index.modelNamed(ask.model);
   if (!model?.is_on_shelf) throw modelNotFound(ask.model);
   if ((model.kind === 'embedding') !== (protocol === 'embeddings'))

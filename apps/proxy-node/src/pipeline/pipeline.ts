@@ -10,16 +10,18 @@ import { isExpected, sendError } from '../http/send-error.ts';
 import type { Gate } from '../ops/gate.ts';
 import type { RefusalLog } from '../ops/refusal-log.ts';
 import { Refusal } from '../refusals.ts';
+import type { RoutingIndex } from '../snapshot/routing-index.ts';
 import type { Ticker } from '../upstream/ticker.ts';
 import type { Admitted, Admitter } from './admit.ts';
 import type { AnswerMeter, Metered } from './answer-meter.ts';
 import { authenticate, type Credentials } from './authenticate.ts';
 import type { DrainLimits } from './drain.ts';
 import type { Failover } from './failover.ts';
+import { askedOf, comingFrom, fallbacksOn } from './fallbacks.ts';
 import type { RouteAttempt } from './forward.ts';
 import { meter } from './meter.ts';
 import { AccessEnded, nothing, notServing, stopping } from './no-answer.ts';
-import { parse, type Asked } from './parse.ts';
+import { parse, routesFor, type Asked } from './parse.ts';
 import type { ReasoningRates } from './reasoning-rates.ts';
 import { settle } from './settle.ts';
 import { Tally } from './tally.ts';
@@ -56,6 +58,24 @@ export interface PipelineParts {
   /** Told of every request that was admitted and has ended. */
   onFinal: (final: UsageFinal, asked: Asked) => void;
   refusals: RefusalLog;
+  newRid: () => string;
+}
+
+/** One model's turn at a request. */
+interface Turn {
+  readonly request: ClientRequest;
+  readonly asked: Asked;
+  readonly admitted: Admitted;
+  readonly attempts: RouteAttempt[];
+  /** Set when no upstream answered. */
+  undelivered: AnswerMeter | null;
+}
+
+/** What a fallback needs to be admitted. `isLast`: it is one itself. */
+interface Caller {
+  readonly credentials: Credentials;
+  readonly index: RoutingIndex;
+  readonly isLast?: boolean;
 }
 
 /** One request, start to finish. The only file that knows the order. */
@@ -112,26 +132,74 @@ export class Pipeline {
       ask: asked.ask,
       model: asked.model,
     });
-    // From here a hold exists, so every way out must settle it. The first settle wins: twice is harmless, never is a leak.
-    const attempts: RouteAttempt[] = [];
+    const turn = { request, asked, admitted, attempts: [], undelivered: null };
+    await this.#answer(turn, { credentials, index });
+  }
+
+  /** From here a hold exists, so every way out must settle it. The first settle wins: twice is harmless, never is a leak. */
+  async #answer(turn: Turn, caller: Caller): Promise<void> {
     try {
-      const metered = await this.#deliver(request, { asked, admitted, attempts });
+      const metered = await this.#deliver(turn);
       try {
-        this.#settle(request, { asked, admitted, attempts, metered });
+        this.#settle(turn, metered);
       } finally {
         metered.sendEnd();
       }
     } catch (error) {
+      const next = await this.#fallBack(turn, error, caller).catch(() => null);
+      if (!next) return this.#fail(turn, error);
+      this.#settle(turn, { ...nothing('upstream_failed', turn.request.reply), status: 502 });
+      await this.#answer(next, { ...caller, isLast: true });
+    }
+  }
+
+  /** Another model takes the request over, on a subscription and with a hold of its own; null when none does. */
+  async #fallBack(
+    { request, asked, attempts }: Turn,
+    error: unknown,
+    { credentials, index, isLast = false }: Caller,
+  ): Promise<Turn | null> {
+    const { reply, receivedAtMs, addressHex } = request;
+    const { admitter, newRid } = this.#parts;
+    if (isLast || this.#isCut || reply.isGone) return null;
+    for (const name of fallbacksOn(asked.model, error)) {
+      const other = askedOf(asked, name, (ask) => routesFor(ask, index));
+      if (!other) continue;
+      const rid = newRid();
+      const { ask, model } = other;
+      // The key's windows have counted this request already. A model that refuses it leaves the others to be tried.
+      const admitted = await admitter
+        .admit(credentials, { rid, receivedAtMs, addressHex, ask, model, isCounted: false })
+        .catch(() => null);
+      if (!admitted) continue;
+      reply.addHeaders({ 'x-request-id': rid, 'request-id': rid });
+      return {
+        request: { ...request, rid },
+        asked: other,
+        admitted,
+        attempts: comingFrom(attempts),
+        undelivered: null,
+      };
+    }
+    return null;
+  }
+
+  #fail(turn: Turn, error: unknown): void {
+    const { request, undelivered } = turn;
+    const metered = (): Metered => nothing(this.#outcomeOf(error), request.reply);
+    if (request.reply.isStarted && undelivered) {
+      // The stream had begun with a keep-alive; the failure can only be told inside it.
       try {
-        this.#refuse(request, error);
+        this.#settle(turn, metered());
       } finally {
-        this.#settle(request, {
-          asked,
-          admitted,
-          attempts,
-          metered: nothing(this.#outcomeOf(error), request.reply),
-        });
+        undelivered.fail(this.#isCut ? stopping() : error);
       }
+      return;
+    }
+    try {
+      this.#refuse(request, undelivered && this.#isCut ? notServing() : error);
+    } finally {
+      this.#settle(turn, metered());
     }
   }
 
@@ -142,10 +210,8 @@ export class Pipeline {
     throw error;
   }
 
-  async #deliver(
-    request: ClientRequest,
-    { asked, admitted, attempts }: { asked: Asked; admitted: Admitted; attempts: RouteAttempt[] },
-  ): Promise<Metered> {
+  async #deliver(turn: Turn): Promise<Metered> {
+    const { request, asked, admitted, attempts } = turn;
     const { reply, receivedMonotonicMs } = request;
     const { ticker, reasoning, limits, failover } = this.#parts;
     reply.addHeaders(admitted.headers);
@@ -178,13 +244,8 @@ export class Pipeline {
       });
     } catch (error) {
       if (reply.isGone) return await passing.left(error);
-      const cause = passing.isStopped ? new AccessEnded() : error;
-      if (!reply.isStarted) throw this.#isCut ? notServing() : cause;
-      // The stream had begun with a keep-alive; the failure can only be told inside it.
-      return {
-        ...nothing(this.#outcomeOf(cause), reply),
-        sendEnd: () => passing.fail(this.#isCut ? stopping() : cause),
-      };
+      turn.undelivered = passing;
+      throw passing.isStopped ? new AccessEnded() : error;
     } finally {
       this.#running.delete(passing);
       passing.close();
@@ -196,15 +257,7 @@ export class Pipeline {
     return error instanceof AccessEnded ? 'access_revoked' : 'upstream_failed';
   }
 
-  #settle(
-    request: ClientRequest,
-    {
-      asked,
-      admitted,
-      attempts,
-      metered,
-    }: { asked: Asked; admitted: Admitted; attempts: RouteAttempt[]; metered: Metered },
-  ): void {
+  #settle({ request, asked, admitted, attempts }: Turn, metered: Metered): void {
     const { log, node, onFinal } = this.#parts;
     const { rid, receivedAtMs, receivedMonotonicMs } = request;
     const final = settle({

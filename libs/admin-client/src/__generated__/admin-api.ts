@@ -1927,6 +1927,10 @@ export interface components {
                 replay?: "safe" | "always" | "never";
                 first_byte_timeout_ms?: number;
                 first_token_timeout_ms?: number;
+                fallbacks?: {
+                    model: string;
+                    on: ("error" | "overflow" | "rest")[];
+                }[];
             };
             /**
              * Format: date-time
@@ -2278,6 +2282,10 @@ export interface components {
                         replay?: "safe" | "always" | "never";
                         first_byte_timeout_ms?: number;
                         first_token_timeout_ms?: number;
+                        fallbacks?: {
+                            model: string;
+                            on: ("error" | "overflow" | "rest")[];
+                        }[];
                     };
                     prices: {
                         id: number;
@@ -4485,6 +4493,10 @@ export interface operations {
                         replay?: "safe" | "always" | "never";
                         first_byte_timeout_ms?: number;
                         first_token_timeout_ms?: number;
+                        fallbacks?: {
+                            model: string;
+                            on: ("error" | "overflow" | "rest")[];
+                        }[];
                     };
                 };
             };
@@ -4601,6 +4613,10 @@ export interface operations {
                         replay?: "safe" | "always" | "never";
                         first_byte_timeout_ms?: number;
                         first_token_timeout_ms?: number;
+                        fallbacks?: {
+                            model: string;
+                            on: ("error" | "overflow" | "rest")[];
+                        }[];
                     };
                     price?: {
                         price_per_million: string | number;

@@ -1,0 +1,57 @@
+import { askForModel, InvalidRequest } from '@tollgate/protocols';
+import type { FallbackCondition, SnapshotModel } from '@tollgate/snapshot';
+import { Refusal } from '../refusals.ts';
+import { mayRepeat, UpstreamFailure } from '../upstream/upstream-failure.ts';
+import type { RouteAttempt } from './forward.ts';
+import { AllRest } from './no-answer.ts';
+import type { Asked } from './parse.ts';
+
+/** The names of the models that may answer instead of this one, now that it has failed so; in order. */
+export function fallbacksOn({ failover = {} }: SnapshotModel, error: unknown): string[] {
+  const condition = conditionOf(error, failover.replay ?? 'always');
+  if (condition === null) return [];
+  return (failover.fallbacks ?? [])
+    .filter(({ on }) => on.includes(condition))
+    .map(({ model }) => model);
+}
+
+/** The request as another model takes it; null where that cannot be. */
+export function askedOf(
+  { ask, model }: Asked,
+  name: string,
+  routes: (ask: Asked['ask']) => Asked,
+): Asked | null {
+  try {
+    const asked = routes(askForModel(ask, name));
+    return asked.model.id === model.id ? null : asked;
+  } catch (error) {
+    if (error instanceof Refusal || error instanceof InvalidRequest) return null;
+    throw error;
+  }
+}
+
+/** Stands first in the receipt of the model that answers: where the request was before. */
+export function comingFrom(attempts: readonly RouteAttempt[]): RouteAttempt[] {
+  const last = attempts.at(-1);
+  if (!last) return [];
+  const duration_ms = attempts.reduce((sum, attempt) => sum + attempt.duration_ms, 0);
+  return [
+    {
+      upstream_id: last.upstream_id,
+      ...(last.route_id !== undefined && { route_id: last.route_id }),
+      error: 'other_model',
+      duration_ms,
+    },
+  ];
+}
+
+/** What the client has seen content of, what was the request's own fault, and what the gateway ended itself, falls back on nothing. */
+function conditionOf(
+  error: unknown,
+  replay: Parameters<typeof mayRepeat>[1],
+): FallbackCondition | null {
+  if (!(error instanceof UpstreamFailure)) return null;
+  if (error instanceof AllRest) return 'rest';
+  if (!mayRepeat(error, replay)) return null;
+  return error.error.kind === 'context_overflow' ? 'overflow' : 'error';
+}

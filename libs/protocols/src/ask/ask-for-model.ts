@@ -1,0 +1,8 @@
+import type { Ask } from '../exchange.ts';
+import { withModel } from '../same-protocol/with-model.ts';
+import { parseAsk } from './parse-ask.ts';
+
+/** The same request to another model. */
+export function askForModel({ protocol, raw }: Ask, model: string): Ask {
+  return parseAsk(protocol, withModel(raw, model));
+}
