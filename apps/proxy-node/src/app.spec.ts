@@ -170,6 +170,31 @@ describe('limits and funds', () => {
   });
 });
 
+describe('model lists and token counts', () => {
+  const keyOf = (key: string) => ({ headers: { authorization: `Bearer ${key}` } });
+  const list = (key: string) => fetch(`${node.url}/v1/models`, keyOf(key));
+
+  test('have a window of their own: 60 a minute whatever the rpm, and none of them counts against inference', async () => {
+    const { key } = await node.putKey({ rpm: 1 });
+    const statuses = await Promise.all(Array.from({ length: 60 }, () => list(key)));
+    expect(statuses.filter(({ status }) => status === 200)).toHaveLength(60);
+    const refused = await list(key);
+    expect(refused.status).toBe(429);
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
+    expect((await bodyOf(refused)).error.message).toContain('60 model lists and token counts');
+    const counted = await node.post('/v1/messages/count_tokens', chat(), keyOf(key).headers);
+    expect(counted.status).toBe(429);
+    const inference = await node.post('/v1/chat/completions', chat(), keyOf(key).headers);
+    expect(inference.status).toBe(200);
+  });
+
+  test('a key with a higher rpm may ask that often', async () => {
+    const { key } = await node.putKey({ rpm: 70 });
+    const statuses = await Promise.all(Array.from({ length: 71 }, () => list(key)));
+    expect(statuses.filter(({ status }) => status === 200)).toHaveLength(70);
+  });
+});
+
 describe('what is refused', () => {
   test('behaviour 2 and 3: errors take the shape of the path and carry both request ids', async () => {
     for (const path of ['/v1/messages', '/v1/messages/count_tokens']) {

@@ -5,6 +5,7 @@ import { errorShapeOf, type ClientProtocol } from '@tollgate/protocols';
 import { Hono, type Context } from 'hono';
 import { monotonicMs } from './monotonic-ms.ts';
 import { countTokensEndpoint } from './endpoints/count-tokens.ts';
+import type { CountingLane } from './endpoints/counting-lane.ts';
 import { getModel, listModels, type ModelsRequest } from './endpoints/models.ts';
 import type { BodyRoom } from './http/body-room.ts';
 import { clientAddressHex, type AddressRange } from './http/client-address.ts';
@@ -25,6 +26,7 @@ export interface AppParts {
   clientStallMs: number;
   bodies: BodyRoom;
   bodyBytesMax: number;
+  counting: CountingLane;
 }
 
 type Env = { Bindings: HttpBindings };
@@ -46,6 +48,7 @@ export function createApp(parts: AppParts): Hono<Env> {
       index: operations.gate.open(),
       bytesMax: parts.bodyBytesMax,
       room,
+      lane: parts.counting,
     }).finally(() => room.leave());
   });
   answer(app, parts, 'GET', '/v1/models', (edge) =>

@@ -28,6 +28,7 @@ import {
 } from '@tollgate/keyspace';
 import type { Logger } from 'pino';
 import { monotonicMs } from './monotonic-ms.ts';
+import { CountingLane } from './endpoints/counting-lane.ts';
 import { createApp } from './app.ts';
 import { workerCount, type Config } from './config.ts';
 import { BodyRoom } from './http/body-room.ts';
@@ -323,6 +324,7 @@ function createServing({
   const app = createApp({
     pipeline,
     bodies,
+    counting: new CountingLane(),
     admitter,
     operations,
     newRid: randomUUIDv7,

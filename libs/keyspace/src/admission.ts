@@ -76,6 +76,9 @@ export type AccessDenied =
   | { kind: 'account_not_active'; status: string }
   | { kind: 'model_not_allowed' };
 
+/** Of an inquiry: as of a look at access, or the window of inquiries is full. */
+export type InquiryReply = AccessReply | Extract<AdmitReply, { kind: 'rate_limited' }>;
+
 export type AccessReply =
   | { kind: 'allowed'; keyId: number; allowedModels: string; subscribedModelIds: number[] }
   | AccessDenied

@@ -8,6 +8,7 @@ const SHARED = ['values', 'windows', 'globs', 'addresses', 'caller', 'events', '
 const FUNCTIONS = {
   admit: { file: 'admit', flags: [] },
   access: { file: 'access', flags: ['no-writes'] },
+  inquire: { file: 'inquire', flags: [] },
   checkpoint: { file: 'checkpoint', flags: ['allow-oom'] },
   restore: { file: 'restore', flags: ['allow-oom'] },
   settle: { file: 'settle', flags: ['allow-oom'] },

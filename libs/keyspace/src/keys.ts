@@ -41,6 +41,7 @@ export const keys = {
   holdPrefix,
   holds: (shard: string): string => `${tag(shard)}:holds`,
   windows: (shard: string, hash: string): string => `${tag(shard)}:rl:${keyHash(hash)}`,
+  inquiries: (shard: string, hash: string): string => `${tag(shard)}:rlq:${keyHash(hash)}`,
   outbox: (shard: string): string => `${tag(shard)}:outbox`,
   relay: (shard: string): string => `${tag(shard)}:relay`,
   acknowledgements: (address: string): string => `{ack:${nodeAddressOf(address)}}`,

@@ -4,6 +4,7 @@ import type {
   AdmitReply,
   CheckpointReply,
   CreditReply,
+  InquiryReply,
   ReapReply,
   RelayReply,
   RestoreReply,
@@ -89,6 +90,17 @@ export function toAdmitReply(
     default:
       return toAccessDenied(word, reader);
   }
+}
+
+export function toInquiryReply(reply: unknown): InquiryReply {
+  if (!Array.isArray(reply) || reply[0] !== 'RATE_LIMITED') return toAccessReply(reply);
+  const reader = new ReplyReader(reply.slice(1));
+  return {
+    kind: 'rate_limited',
+    window: reader.oneOf('rpm', 'rph', 'rpd'),
+    retryAfterMs: reader.integer(),
+    windows: reader.all(toWindowState),
+  };
 }
 
 export function toAccessReply(reply: unknown): AccessReply {

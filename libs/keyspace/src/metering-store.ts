@@ -7,6 +7,7 @@ import type {
   CreditReply,
   CreditRequest,
   HoldRef,
+  InquiryReply,
   ReapReply,
   RelayReply,
   RelayRequest,
@@ -26,6 +27,7 @@ import {
   toAdmitReply,
   toCheckpointReply,
   toCreditReply,
+  toInquiryReply,
   toReapReply,
   toRelayReply,
   toRestoreReply,
@@ -90,7 +92,36 @@ export class MeteringStore {
     );
   }
 
-  access({ accountId, keyHash, addressHex }: AccessRequest): Promise<AccessReply> {
+  access(request: AccessRequest): Promise<AccessReply> {
+    const { shard, functionKeys, args } = this.#accessCall(request);
+    return this.#epochs.refreshingOnce(shard, async (epoch) =>
+      toAccessReply(
+        await this.#library.call('access', functionKeys, [epoch, ...args, this.#now()]),
+      ),
+    );
+  }
+
+  /** As `access`, and counted in a window of a minute of its own: as many as the key's rpm, `limitAtLeast` if that is more. */
+  inquire(request: AccessRequest & { limitAtLeast: number }): Promise<InquiryReply> {
+    const { shard, functionKeys, args } = this.#accessCall(request);
+    const all = [...functionKeys, keys.inquiries(shard, request.keyHash)];
+    return this.#epochs.refreshingOnce(shard, async (epoch) =>
+      toInquiryReply(
+        await this.#library.call('inquire', all, [
+          epoch,
+          ...args,
+          natural(request.limitAtLeast, 'limitAtLeast'),
+          this.#now(),
+        ]),
+      ),
+    );
+  }
+
+  #accessCall({ accountId, keyHash, addressHex }: AccessRequest): {
+    shard: string;
+    functionKeys: string[];
+    args: (string | number)[];
+  } {
     const shard = this.shardOf(accountId);
     const functionKeys = [
       keys.epoch(shard),
@@ -98,16 +129,7 @@ export class MeteringStore {
       keys.account(shard, accountId),
       keys.subscribedModels(shard, accountId),
     ];
-    return this.#epochs.refreshingOnce(shard, async (epoch) =>
-      toAccessReply(
-        await this.#library.call('access', functionKeys, [
-          epoch,
-          accountId,
-          addressHex,
-          this.#now(),
-        ]),
-      ),
-    );
+    return { shard, functionKeys, args: [accountId, addressHex] };
   }
 
   async checkpoint(request: CheckpointRequest): Promise<CheckpointReply> {

@@ -1,9 +1,36 @@
 import assert from 'node:assert/strict';
 import { keys } from '../src/keys.ts';
 import { refuses } from './tenant-acts.ts';
-import { admitted, openAccount, putKey, request, type Checks } from './world.ts';
+import { admitted, contents, openAccount, putKey, request, type Checks } from './world.ts';
 
 export const windowChecks: Checks = {
+  'inquiries have a window of their own: as many as the rpm, or a given number if that is more':
+    async (world) => {
+      const tenant = await world.tenant();
+      await openAccount(tenant, { rpm: 3 });
+      const inquire = (limitAtLeast: number) =>
+        tenant.store.inquire({
+          accountId: tenant.accountId,
+          keyHash: tenant.keyHash,
+          addressHex: '',
+          limitAtLeast,
+        });
+      const startedMs = tenant.clock.now;
+      const allowed = { kind: 'allowed', keyId: 5, allowedModels: '', subscribedModelIds: [3] };
+      for (let nth = 0; nth < 5; nth += 1) assert.deepEqual(await inquire(5), allowed);
+      const before = await contents(tenant);
+      const full = await inquire(5);
+      assert.ok(full.kind === 'rate_limited' && full.windows[0]?.limit === 5);
+      assert.equal((await inquire(2)).kind, 'rate_limited');
+      assert.deepEqual(await contents(tenant), before);
+      for (let nth = 0; nth < 3; nth += 1) await admitted(tenant);
+      await refuses(tenant, {}, 'rate_limited');
+      tenant.clock.now = startedMs + full.retryAfterMs;
+      assert.deepEqual(await inquire(5), allowed);
+      await putKey(tenant, { status: 'disabled', revision: 2 });
+      assert.equal((await inquire(5)).kind, 'key_disabled');
+    },
+
   'a window without a limit is not tracked, and starts anew when it gets one': async (world) => {
     const tenant = await world.tenant();
     await openAccount(tenant, { rpm: 5, rpd: 1 });

@@ -53,7 +53,7 @@ async function subscribedModels(
   admitter: Admitter,
   { headers, addressHex, index }: ModelsRequest,
 ): Promise<SnapshotModel[]> {
-  const { subscribedModelIds } = await admitter.access(authenticate(headers), addressHex);
+  const { subscribedModelIds } = await admitter.inquire(authenticate(headers), addressHex);
   return subscribedModelIds
     .map((id) => index.modelById(id))
     .filter((model) => model !== undefined)

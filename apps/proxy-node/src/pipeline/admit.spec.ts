@@ -71,6 +71,7 @@ async function refusedWith(
       return Promise.resolve(reply);
     },
     access: () => Promise.reject(new Error('not asked')),
+    inquire: () => Promise.reject(new Error('not asked')),
   };
   const admitter = new Admitter({
     store,
@@ -163,7 +164,7 @@ describe('what Redis said of a key last stands for it alone', () => {
       return answer instanceof Error ? Promise.reject(answer) : Promise.resolve(answer as never);
     };
     const admitter = new Admitter({
-      store: { admit: next, access: next },
+      store: { admit: next, access: next, inquire: next },
       books,
       denials: new DenyCache(1),
       limits: { concurrencyMax: 1, leaseMs: 1, sliceOutputTokens: 1 },

@@ -3,8 +3,10 @@ import {
   isUnanswered,
   type AccessDenied,
   type AccessReply,
+  type AccessRequest,
   type AdmitReply,
   type AdmitRequest,
+  type InquiryReply,
   type WindowState,
 } from '@tollgate/keyspace';
 import {
@@ -28,7 +30,8 @@ import { rateLimitHeaders } from './rate-limit-headers.ts';
 /** The part of `MeteringStore` admission needs. */
 export interface AdmissionStore {
   admit(request: AdmitRequest): Promise<AdmitReply>;
-  access(request: { accountId: number; keyHash: string; addressHex: string }): Promise<AccessReply>;
+  access(request: AccessRequest): Promise<AccessReply>;
+  inquire(request: AccessRequest & { limitAtLeast: number }): Promise<InquiryReply>;
 }
 
 export interface AdmissionLimits {
@@ -75,6 +78,8 @@ interface Trial {
   reply: AdmitReply | null;
 }
 
+/** Model lists and token counts that a key may ask for in a minute, whatever its rpm: a coding agent counts 25 prompts at once. */
+const INQUIRIES_PER_MINUTE = 60;
 const FENCED_RETRY_MS = 2_000;
 const HELD_RETRY_MS = 1_000;
 
@@ -180,9 +185,11 @@ export class Admitter {
     else failOpen.forget(keyHash);
   }
 
-  /** Who the caller is and what he may use, without admitting anything. Throws the same refusals as `admit`. */
-  async access(keys: Keys, addressHex: string): Promise<Access> {
-    const access = await this.#access(keys, addressHex);
+  /** Who the caller is and what they may use, counted in the window of inquiries and without admitting anything. Throws the same refusals as `admit`. */
+  async inquire(keys: Keys, addressHex: string): Promise<Access> {
+    const access = await this.#access(keys, addressHex, (request) =>
+      this.#store.inquire({ ...request, limitAtLeast: INQUIRIES_PER_MINUTE }),
+    );
     if (access === null) throw unavailable();
     return access;
   }
@@ -199,13 +206,18 @@ export class Admitter {
   }
 
   /** Null when Redis did not answer. */
-  async #access(keys: Keys, addressHex: string): Promise<Access | null> {
+  async #access(
+    keys: Keys,
+    addressHex: string,
+    ask = (request: AccessRequest): Promise<InquiryReply> => this.#store.access(request),
+  ): Promise<Access | null> {
     let denial: Refusal | undefined;
     for (const { accountId, hash } of keys) {
-      const reply = await this.#store
-        .access({ accountId, keyHash: hash, addressHex })
-        .catch((error: unknown) => this.#unanswered(error));
+      const reply = await ask({ accountId, keyHash: hash, addressHex }).catch((error: unknown) =>
+        this.#unanswered(error),
+      );
       if (reply === null) return null;
+      if (reply.kind === 'rate_limited') throw tooManyInquiries(reply);
       if (reply.kind === 'allowed') return { ...reply, accountId };
       this.#books.failOpen.forget(hash);
       if (reply.kind === 'fenced') throw unavailable();
@@ -379,6 +391,17 @@ function admitRefusal(reply: AdmitReply): Refusal {
     default:
       return accessRefusal(reply);
   }
+}
+
+function tooManyInquiries({
+  retryAfterMs,
+  windows,
+}: Extract<InquiryReply, { kind: 'rate_limited' }>): Refusal {
+  const [{ limit } = { limit: INQUIRIES_PER_MINUTE }] = windows;
+  return new Refusal('rate_limited', {
+    detail: `The key has asked for ${limit} model lists and token counts within a minute; try again in ${Math.ceil(retryAfterMs / 1000)} s.`,
+    headers: retryHeaders(retryAfterMs),
+  });
 }
 
 const WINDOW_WORDS = { rpm: 'minute', rph: 'hour', rpd: 'day' } as const;

@@ -1,0 +1,83 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { monotonicMs } from '../monotonic-ms.ts';
+import { Refusal, retryHeaders } from '../refusals.ts';
+
+/** More than a coding agent sends at once. */
+const WAITING_MAX = 32;
+const WAITING_RETRY_MS = 1_000;
+/** What is tokenised for one account in a minute: about a second of a core. Beyond it counts are estimated from a sample. */
+const CHARS_PER_MINUTE = 4 * 2 ** 20;
+const SAMPLE_CHARS = 2 ** 14;
+const MINUTE_MS = 60_000;
+/** Above this, accounts whose minute is over are forgotten. */
+const BUDGETS_MAX = 1_000;
+
+type Job = () => Promise<void>;
+
+/**
+ * Where token counts are made: one at a time in a process, accounts in turn, resting as long as it works. Counting is free, so what it takes from
+ * requests that are paid for is bounded: half of the process' time in all, a share of that for each account.
+ */
+export class CountingLane {
+  readonly #waiting = new Map<number, Job[]>();
+  readonly #budgets = new Map<number, { sinceMs: number; chars: number }>();
+  #isRunning = false;
+
+  /** `count` is given a pause to await between its batches. Throws Refusal when too many of the account wait already. */
+  run<T>(accountId: number, count: (pause: () => Promise<void>) => Promise<T>): Promise<T> {
+    const jobs = this.#waiting.get(accountId) ?? [];
+    if (jobs.length >= WAITING_MAX) throw tooManyWaiting();
+    const { promise, resolve, reject } = Promise.withResolvers<T>();
+    jobs.push(() => count(restingAsLong()).then(resolve, reject));
+    this.#waiting.set(accountId, jobs);
+    if (!this.#isRunning) void this.#work();
+    return promise;
+  }
+
+  /** How many of these characters are to be tokenised now; the rest is taken to be like them. */
+  grant(accountId: number, chars: number): number {
+    const nowMs = monotonicMs();
+    let budget = this.#budgets.get(accountId);
+    if (!budget || nowMs - budget.sinceMs >= MINUTE_MS) {
+      budget = { sinceMs: nowMs, chars: 0 };
+      this.#forgetOld(nowMs);
+      this.#budgets.set(accountId, budget);
+    }
+    const granted = Math.min(chars, Math.max(SAMPLE_CHARS, CHARS_PER_MINUTE - budget.chars));
+    budget.chars += granted;
+    return granted;
+  }
+
+  async #work(): Promise<void> {
+    this.#isRunning = true;
+    for (const [accountId, jobs] of this.#waiting) {
+      const job = jobs.shift();
+      // Behind all others that wait, or out: a Map is walked in the order of its insertions, later ones included.
+      this.#waiting.delete(accountId);
+      if (jobs.length > 0) this.#waiting.set(accountId, jobs);
+      await job?.();
+    }
+    this.#isRunning = false;
+  }
+
+  #forgetOld(nowMs: number): void {
+    if (this.#budgets.size < BUDGETS_MAX) return;
+    for (const [accountId, { sinceMs }] of this.#budgets)
+      if (nowMs - sinceMs >= MINUTE_MS) this.#budgets.delete(accountId);
+  }
+}
+
+function restingAsLong(): () => Promise<void> {
+  let resumedMs = monotonicMs();
+  return async () => {
+    await delay(Math.max(1, monotonicMs() - resumedMs));
+    resumedMs = monotonicMs();
+  };
+}
+
+function tooManyWaiting(): Refusal {
+  return new Refusal('rate_limited', {
+    detail: `This account has ${WAITING_MAX} token counts waiting; try again shortly.`,
+    headers: retryHeaders(WAITING_RETRY_MS),
+  });
+}
