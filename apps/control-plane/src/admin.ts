@@ -7,6 +7,8 @@ import { ActivityService } from './features/activity/activity.service.ts';
 import { resetPassword } from './features/auth/reset-password.ts';
 import { rebuildTotals } from './features/usage/rebuild-totals.ts';
 import { AccountsService } from './features/users/accounts.service.ts';
+import { runDeadLetterCommand } from './features/usage/dead-letters/dead-letter-commands.ts';
+import { DEAD_LETTER_ENTITIES } from './features/usage/dead-letters/offline-dead-letters.ts';
 import { User } from './features/users/user.entity.ts';
 import { dataSourceOptions } from './platform/database/data-source-options.ts';
 
@@ -15,12 +17,20 @@ const USAGE = `Runs on the server, against DATABASE_URL.
   reset-password <username>   sets a new random password, prints it once and ends all sessions of the account
   verify-activity             recomputes the hash chain of the activity log; exit status 1 when it is broken
   rebuild-totals              recomputes the usage totals of all accounts from the roll-ups; booking waits meanwhile
+  dead-letters                lists usage events that could not be booked, one JSON object a line; SHARDS as the control plane has it
+  book-dead-letter <id> [fields]    books one, with the fields of its payload that a JSON object replaces; --although-day-was-dropped
+                              books it although single requests of its day are gone, so that nothing tells whether it was charged before
+  dismiss-dead-letter <id> <note>   closes one without booking it
 `;
 
 class UsageError extends Error {}
 
 async function main(): Promise<number> {
-  const [command, ...args] = parseArgs({ allowPositionals: true }).positionals;
+  const { positionals, values } = parseArgs({
+    allowPositionals: true,
+    options: { 'although-day-was-dropped': { type: 'boolean', default: false } },
+  });
+  const [command, ...args] = positionals;
   switch (command) {
     case 'reset-password':
       return withDatabase((dataSource) => printNewPassword(dataSource, args));
@@ -28,6 +38,12 @@ async function main(): Promise<number> {
       return withDatabase(verifyActivity);
     case 'rebuild-totals':
       return withDatabase(printRebuiltTotals);
+    case 'dead-letters':
+    case 'book-dead-letter':
+    case 'dismiss-dead-letter':
+      return withDatabase((dataSource) =>
+        printDeadLetters(dataSource, [command, ...args], values['although-day-was-dropped']),
+      );
     default:
       throw new UsageError(USAGE);
   }
@@ -66,13 +82,24 @@ async function printRebuiltTotals(dataSource: DataSource): Promise<number> {
   return 0;
 }
 
+async function printDeadLetters(
+  dataSource: DataSource,
+  args: readonly string[],
+  isConfirmed: boolean,
+): Promise<number> {
+  const answers = await runDeadLetterCommand(dataSource, args, { isConfirmed });
+  if (!answers) throw new UsageError(USAGE);
+  for (const answer of answers) process.stdout.write(`${JSON.stringify(answer)}\n`);
+  return 0;
+}
+
 async function withDatabase(work: (dataSource: DataSource) => Promise<number>): Promise<number> {
   const { DATABASE_URL } = z
     .object({ DATABASE_URL: configSchema.shape.DATABASE_URL })
     .parse(process.env);
   const dataSource = await new DataSource({
     ...dataSourceOptions({ DATABASE_URL, DATABASE_POOL_MAX: 2 }),
-    entities: [User],
+    entities: [User, ...DEAD_LETTER_ENTITIES],
   }).initialize();
   try {
     return await work(dataSource);

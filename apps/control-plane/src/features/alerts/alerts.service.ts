@@ -22,7 +22,7 @@ export class AlertsService {
 
   constructor(
     @InjectRepository(Alert) private readonly alerts: Repository<Alert>,
-    @Inject(CONFIG) config: Config,
+    @Inject(CONFIG) config: Pick<Config, 'ALERT_WEBHOOK_URL'>,
   ) {
     this.isDelivered = config.ALERT_WEBHOOK_URL !== undefined;
   }

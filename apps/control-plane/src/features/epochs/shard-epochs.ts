@@ -18,7 +18,7 @@ export class ShardEpochs {
 
   constructor(
     private readonly dataSource: DataSource,
-    @Inject(CONFIG) private readonly config: Config,
+    @Inject(CONFIG) private readonly config: Pick<Config, 'SHARDS'>,
   ) {
     this.shards = shardNames(config.SHARDS);
   }

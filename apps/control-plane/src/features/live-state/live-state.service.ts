@@ -1,4 +1,4 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { z } from 'zod';
 import { afterCommit } from '../../platform/database/transactions.ts';
@@ -21,7 +21,7 @@ export class LiveStateService {
     { targets: LiveTarget[]; rowIds: string[] }
   >();
 
-  constructor(private readonly pump: LiveStatePump) {}
+  constructor(@Inject(LiveStatePump) private readonly pump: Pick<LiveStatePump, 'deliver'>) {}
 
   /** The user row changed: status, drain. Raise `revision` in the same transaction. */
   accountChanged(tx: EntityManager, userId: number): Promise<void> {

@@ -1,4 +1,6 @@
 import { Module } from '@nestjs/common';
+import { TypeOrmModule } from '@nestjs/typeorm';
+import { ActivityModule } from '../activity/activity.module.ts';
 import { AlertsModule } from '../alerts/alerts.module.ts';
 import { EpochsModule } from '../epochs/epochs.module.ts';
 import { LiveStateModule } from '../live-state/live-state.module.ts';
@@ -12,6 +14,9 @@ import { UsageController } from './api/usage.controller.ts';
 import { UsageLogsService } from './api/usage-logs.service.ts';
 import { UsageReceiptService } from './api/usage-receipt.service.ts';
 import { UsageStatisticsService } from './api/usage-statistics.service.ts';
+import { DeadLettersController } from './dead-letters/dead-letters.controller.ts';
+import { DeadLettersService } from './dead-letters/dead-letters.service.ts';
+import { DeadLetterRow } from './dead-letters/dead-letter.entity.ts';
 import { DroppedTelemetry } from './ingest/dropped-telemetry.ts';
 import { DroppedDays } from './ingest/dropped-days.ts';
 import { KnownFacts } from './ingest/known-facts.ts';
@@ -24,6 +29,8 @@ import { JournalService } from './journal/journal.service.ts';
 
 @Module({
   imports: [
+    TypeOrmModule.forFeature([DeadLetterRow]),
+    ActivityModule,
     SubscriptionsModule,
     WalletModule,
     LiveStateModule,
@@ -33,8 +40,9 @@ import { JournalService } from './journal/journal.service.ts';
     ProxyNodesModule,
     ReconciliationModule,
   ],
-  controllers: [UsageController, JournalController],
+  controllers: [UsageController, JournalController, DeadLettersController],
   providers: [
+    DeadLettersService,
     DroppedTelemetry,
     DroppedDays,
     KnownFacts,

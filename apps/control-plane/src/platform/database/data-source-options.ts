@@ -22,6 +22,7 @@ import { DroppedDays1795323074722 } from './migrations/1795323074722-dropped-day
 import { RouteWindow1795323859912 } from './migrations/1795323859912-route-window.ts';
 import { TemporaryKeys1795323279805 } from './migrations/1795323279805-temporary-keys.ts';
 import { BooksProofs1795324506281 } from './migrations/1795324506281-books-proofs.ts';
+import { DeadLetterResolutions1795324000000 } from './migrations/1795324000000-dead-letter-resolutions.ts';
 
 const CONNECT_TIMEOUT_MS = 5_000;
 /** No statement of a request runs this long; a stuck one must not hold row locks for ever. */
@@ -60,6 +61,7 @@ export function dataSourceOptions(config: Pick<Config, 'DATABASE_URL' | 'DATABAS
       RouteWindow1795323859912,
       TemporaryKeys1795323279805,
       BooksProofs1795324506281,
+      DeadLetterResolutions1795324000000,
     ],
     migrationsTableName: 'migrations',
     // An idle connection that PostgreSQL drops must not take the process with it.

@@ -50,6 +50,10 @@ export const REFUSALS = {
   },
   idempotency_key_reused: { status: 422, title: 'This Idempotency-Key was used with another body' },
 
+  // Usage
+  dead_letter_resolved: { status: 409, title: 'This dead letter is resolved already' },
+  dead_letter_unsound: { status: 409, title: 'The event cannot be booked as it is' },
+
   // Models, subscriptions, keys
   model_name_taken: { status: 409, title: 'Another model has this name' },
   model_has_subscribers: { status: 409, title: 'The model still has subscribers' },

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { UsageIngest } from '../../features/usage/ingest/usage-ingest.service.ts';
 import { UsageWorker } from '../../features/usage/ingest/usage-worker.ts';
 import { booksOf, usageEvent } from '../../testing/books-under-test.ts';
 import {
@@ -165,6 +166,15 @@ async function usage(): Promise<void> {
   await goAll('GET /usage/logs', 'GET /usage/logs?format=csv', `GET /usage/logs/${rid}/receipt`);
   for (const group of ['model', 'key', 'user', 'upstream'])
     await go(`GET /usage/statistics?interval=hour&group_by=${group}`);
+  const parts = { account, model, subscriptionId: (await books.subscription(account, model)).id };
+  const wrong = [
+    usageEvent(10, { ...parts, final: { charge: 9 }, delta: 9 }),
+    usageEvent(10, { ...parts, final: { charge: 8 }, delta: 8 }),
+  ];
+  await plane.app.get(UsageIngest).ingest(wrong);
+  const [last, first] = (await go('GET /admin/dead-letters')).data;
+  await go(`POST /admin/dead-letters/${first.id}/book`, { fields: { charge: 10 } });
+  await go(`POST /admin/dead-letters/${last.id}/dismiss`, { note: 'walked' });
   await go('POST /models/unsubscribe', { model_id: model.id }, account.token);
 }
 

@@ -1,17 +1,23 @@
 import type { RelayedEvent } from '@tollgate/contracts';
 import type { EntityManager } from 'typeorm';
+import { isRequestId, uuidTimeMs } from './read-event.ts';
 
 /** An event that cannot be booked, kept for a person to look at. */
 export interface DeadLetter {
   relayed: RelayedEvent;
   reason: string;
+  /** Kept also when another event of its number is in the books. */
+  isEvidence?: boolean;
 }
 
 /** Longer than any sound payload; a hostile one must not fill the table. */
 const TEXT_CHARS_MAX = 65_536;
 const SHORT_CHARS_MAX = 200;
 
-/** Once per (rid, seq): a poison event is relayed until it is acknowledged. Answers how many are new. */
+/**
+ * Once per (rid, seq): a poison event is relayed until it is acknowledged. One whose number is in the books is a duplicate, and no letter: a node
+ * that was killed on a full disk repeats what it knows of a request, which may be less than what was booked. Answers how many are new.
+ */
 export async function bookDeadLetters(
   tx: EntityManager,
   letters: readonly DeadLetter[],
@@ -19,16 +25,31 @@ export async function bookDeadLetters(
   if (letters.length === 0) return 0;
   const rows: unknown[] = await tx.query(
     `INSERT INTO usage_dead_letters (rid, seq, delta, payload, reason)
-     SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[]) ON CONFLICT (rid, seq) DO NOTHING RETURNING id`,
+     SELECT v.rid, v.seq, v.delta, v.payload, v.reason
+     FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::date[], $7::uuid[])
+       AS v(rid, seq, delta, payload, reason, day, request)
+     WHERE NOT EXISTS (SELECT 1 FROM usage_events u WHERE u.day = v.day AND u.rid = v.request AND u.seq::text = v.seq)
+     ON CONFLICT (rid, seq) DO NOTHING RETURNING id`,
     [
       letters.map(({ relayed }) => storable(relayed.rid, SHORT_CHARS_MAX)),
       letters.map(({ relayed }) => storable(relayed.seq, SHORT_CHARS_MAX)),
       letters.map(({ relayed }) => storable(relayed.delta, SHORT_CHARS_MAX)),
       letters.map(({ relayed }) => storable(relayed.payload, TEXT_CHARS_MAX)),
       letters.map(({ reason }) => storable(reason, SHORT_CHARS_MAX)),
+      letters.map((letter) => numberOf(letter)?.day ?? null),
+      letters.map((letter) => numberOf(letter)?.rid ?? null),
     ],
   );
   return rows.length;
+}
+
+/** Under which request its number would be booked; null where it cannot be, or does not matter. */
+function numberOf({
+  relayed: { rid },
+  isEvidence = false,
+}: DeadLetter): { rid: string; day: string } | null {
+  if (isEvidence || !isRequestId(rid)) return null;
+  return { rid, day: new Date(uuidTimeMs(rid)).toISOString().slice(0, 10) };
 }
 
 /** PostgreSQL's text holds neither NUL nor lone surrogates. */

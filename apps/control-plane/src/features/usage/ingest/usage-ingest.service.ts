@@ -49,7 +49,7 @@ export class UsageIngest {
     forged: readonly DeadLetter[] = [],
   ): Promise<ReadEvent[]> {
     const { sound, poison } = await this.judge(relayed);
-    poison.push(...forged);
+    poison.push(...forged.map((letter) => ({ ...letter, isEvidence: true })));
     try {
       return await this.transactions.run((tx) => this.book(tx, { sound, poison, ...source }));
     } catch (error) {
@@ -57,6 +57,11 @@ export class UsageIngest {
       this.logger.error(error, 'PostgreSQL refused a batch; its events are booked one by one');
       return this.bookOneByOne({ sound, poison, ...source });
     }
+  }
+
+  /** Why this event could not be booked; null when it can, or is. */
+  async faultOf(relayed: RelayedEvent): Promise<string | null> {
+    return (await this.judge([relayed])).poison[0]?.reason ?? null;
   }
 
   private async judge(
@@ -80,17 +85,20 @@ export class UsageIngest {
 
   private async book(
     tx: EntityManager,
-    { sound, poison, fromJournal }: Batch,
+    { sound, poison, fromJournal, isConfirmed = false }: Batch,
   ): Promise<ReadEvent[]> {
     const epochs = await this.epochs.hold(
       tx,
       sound.map((read) => read.event.payload.account_id),
       { alone: fromJournal },
     );
-    const { kept, aside } = await this.days.setAside(tx, sound);
+    const { kept, aside } = isConfirmed
+      ? { kept: sound, aside: [] }
+      : await this.days.setAside(tx, sound);
+    const { booked, duplicates } = await this.insert(tx, { sound: kept, fromJournal });
+    // Behind the others: what is in the books, from this batch or before, is a duplicate, however it reads.
     const letters = [...poison, ...aside];
     const newLetters = await bookDeadLetters(tx, letters);
-    const { booked, duplicates } = await this.insert(tx, { sound: kept, fromJournal });
     const adopted = await this.late.adopt(tx, duplicates, epochs);
     const locked = await this.tokens.lock(tx, [
       ...new Set([
@@ -135,7 +143,8 @@ export class UsageIngest {
 
   private async insertNew(tx: EntityManager, sound: readonly ReadEvent[]): Promise<ReadEvent[]> {
     if (sound.length === 0) return [];
-    const byKey = new Map(sound.map((read) => [keyOf(read.event), read]));
+    // Of two with one number the earlier one counts, as it does between batches.
+    const byKey = new Map(sound.toReversed().map((read) => [keyOf(read.event), read]));
     const unique = [...byKey.entries()]
       .toSorted(([a], [b]) => (a < b ? -1 : 1))
       .map(([, read]) => read);
@@ -228,23 +237,23 @@ export class UsageIngest {
     await this.alerts.raise(tx, { rule: 'dead_letter', subject: 'usage', message });
   }
 
-  private async bookOneByOne({ sound, poison, fromJournal }: Batch): Promise<ReadEvent[]> {
-    await this.transactions.run((tx) => this.book(tx, { sound: [], poison, fromJournal }));
+  private async bookOneByOne({ sound, poison, ...source }: Batch): Promise<ReadEvent[]> {
+    await this.transactions.run((tx) => this.book(tx, { sound: [], poison, ...source }));
     const booked: ReadEvent[] = [];
-    for (const read of sound) booked.push(...(await this.bookOne(read, { fromJournal })));
+    for (const read of sound) booked.push(...(await this.bookOne(read, source)));
     return booked;
   }
 
-  private async bookOne(read: ReadEvent, { fromJournal }: Source): Promise<ReadEvent[]> {
+  private async bookOne(read: ReadEvent, source: Source): Promise<ReadEvent[]> {
     try {
       return await this.transactions.run((tx) =>
-        this.book(tx, { sound: [read], poison: [], fromJournal }),
+        this.book(tx, { sound: [read], poison: [], ...source }),
       );
     } catch (error) {
       if (!isDataError(error)) throw error;
       const letter = { relayed: read.relayed, reason: `PostgreSQL refused it: ${error.message}` };
       return this.transactions.run((tx) =>
-        this.book(tx, { sound: [], poison: [letter], fromJournal }),
+        this.book(tx, { sound: [], poison: [letter], ...source }),
       );
     }
   }
@@ -252,6 +261,8 @@ export class UsageIngest {
 
 interface Source {
   fromJournal: boolean;
+  /** A person decided that it is booked although its day was dropped. */
+  isConfirmed?: boolean;
 }
 
 interface Batch extends Source {

@@ -1,0 +1,43 @@
+import { Column, Entity, PrimaryColumn } from 'typeorm';
+import { safeIntegerColumn } from '../../../platform/database/columns.ts';
+
+export const RESOLUTIONS = ['booked', 'duplicate', 'dismissed'] as const;
+/** booked: it is in the books now. duplicate: it was already. dismissed: an administrator decided that it is not to be booked. */
+export type Resolution = (typeof RESOLUTIONS)[number];
+
+/** An event that could not be booked, as it arrived. */
+@Entity('usage_dead_letters')
+export class DeadLetterRow {
+  @PrimaryColumn({ type: 'bigint', generated: 'identity', transformer: safeIntegerColumn })
+  id: number;
+
+  @Column({ type: 'text' })
+  rid: string;
+
+  @Column({ type: 'text' })
+  seq: string;
+
+  @Column({ type: 'text' })
+  delta: string;
+
+  @Column({ type: 'text' })
+  payload: string;
+
+  @Column({ type: 'text' })
+  reason: string;
+
+  @Column({ name: 'created_at', type: 'timestamptz' })
+  createdAt: Date;
+
+  @Column({ name: 'resolved_at', type: 'timestamptz', nullable: true })
+  resolvedAt: Date | null;
+
+  @Column({ type: 'text', nullable: true })
+  resolution: Resolution | null;
+
+  @Column({ name: 'resolved_by', type: 'integer', nullable: true })
+  resolvedBy: number | null;
+
+  @Column({ type: 'text', nullable: true })
+  note: string | null;
+}

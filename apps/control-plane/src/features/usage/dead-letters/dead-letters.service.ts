@@ -1,0 +1,158 @@
+import { Injectable } from '@nestjs/common';
+import { splitFinal, type RelayedEvent } from '@tollgate/contracts';
+import { DataSource, IsNull } from 'typeorm';
+import { z } from 'zod';
+import { Transactions } from '../../../platform/database/transactions.ts';
+import { readPage, type Page } from '../../../platform/http/list-query.ts';
+import { Refusal } from '../../../platform/http/refusal.ts';
+import { ActivityService, type Actor } from '../../activity/activity.service.ts';
+import { AlertsService } from '../../alerts/alerts.service.ts';
+import { isRequestId, uuidTimeMs } from '../ingest/read-event.ts';
+import { UsageIngest } from '../ingest/usage-ingest.service.ts';
+import { DeadLetterRow, type Resolution } from './dead-letter.entity.ts';
+import type {
+  BookDeadLetter,
+  DeadLetterList,
+  DeadLetterResponse,
+  DismissDeadLetter,
+} from './dead-letters.dto.ts';
+
+const payloadSchema = z.record(z.string(), z.unknown());
+const finalSchema = z.object({ kind: z.literal('usage'), charge: z.number() });
+
+/** Usage events that could not be booked: listed, corrected, booked again or dismissed by a person. */
+@Injectable()
+export class DeadLettersService {
+  constructor(
+    private readonly dataSource: DataSource,
+    private readonly transactions: Transactions,
+    private readonly usage: UsageIngest,
+    private readonly alerts: AlertsService,
+    private readonly activity: ActivityService,
+  ) {}
+
+  list(query: DeadLetterList): Promise<Page<DeadLetterResponse>> {
+    const builder = this.dataSource.getRepository(DeadLetterRow).createQueryBuilder('letter');
+    if (query.status !== 'all')
+      builder.andWhere(
+        query.status === 'open' ? 'letter.resolvedAt IS NULL' : 'letter.resolvedAt IS NOT NULL',
+      );
+    if (query.rid !== undefined) builder.andWhere('letter.rid = :rid', { rid: query.rid });
+    return readPage(builder, query, {
+      columns: { id: 'letter.id', created_at: 'letter.createdAt' },
+      search: ['letter.reason', 'letter.rid'],
+      map: toDeadLetterResponse,
+    });
+  }
+
+  /**
+   * Books the event as corrected. A final is numbered by what is booked of its request, as one out of a journal: whatever was booked of it before
+   * is not booked again. Redis follows by a credit, as reconciliation has given back there what the letter took. Throws dead_letter_unsound when
+   * it cannot be booked as it is.
+   */
+  async book(actor: Actor, id: number, body: BookDeadLetter): Promise<DeadLetterResponse> {
+    const letter = await this.open(id);
+    const { relayed, isFinal } = toEvent(letter, body.fields);
+    const reason = await this.usage.faultOf(relayed);
+    if (reason !== null) throw new Refusal('dead_letter_unsound', { detail: reason });
+    const booked = await this.usage.ingest([relayed], {
+      fromJournal: isFinal,
+      isConfirmed: body.although_day_was_dropped,
+    });
+    if (!(await this.isBooked(relayed, isFinal)))
+      throw new Refusal('dead_letter_unsound', { detail: letter.reason });
+    return this.resolve(actor, letter, {
+      resolution: booked.length > 0 ? 'booked' : 'duplicate',
+      note: body.note ?? null,
+      fields: body.fields,
+    });
+  }
+
+  async dismiss(
+    actor: Actor,
+    id: number,
+    { note }: DismissDeadLetter,
+  ): Promise<DeadLetterResponse> {
+    return this.resolve(actor, await this.open(id), { resolution: 'dismissed', note, fields: {} });
+  }
+
+  private async open(id: number): Promise<DeadLetterRow> {
+    const letter = await this.dataSource.getRepository(DeadLetterRow).findOneBy({ id });
+    if (!letter) throw new Refusal('not_found');
+    if (letter.resolvedAt) throw new Refusal('dead_letter_resolved');
+    return letter;
+  }
+
+  private async isBooked({ rid, seq }: RelayedEvent, isFinal: boolean): Promise<boolean> {
+    const rows: unknown[] = await this.dataSource.query(
+      `SELECT 1 FROM usage_events WHERE day = $1 AND rid = $2 AND CASE WHEN $3 THEN kind = 'usage' ELSE seq::text = $4 END`,
+      [new Date(uuidTimeMs(rid)).toISOString().slice(0, 10), rid, isFinal, seq],
+    );
+    return rows.length > 0;
+  }
+
+  private resolve(
+    actor: Actor,
+    { id }: DeadLetterRow,
+    { resolution, note, fields }: { resolution: Resolution; note: string | null; fields: object },
+  ): Promise<DeadLetterResponse> {
+    return this.transactions.run(async (tx) => {
+      const letters = tx.getRepository(DeadLetterRow);
+      await tx.query(
+        'UPDATE usage_dead_letters SET resolved_at = now(), resolution = $2, resolved_by = $3, note = $4 WHERE id = $1 AND resolved_at IS NULL',
+        [id, resolution, actor.userId, note],
+      );
+      this.activity.record(tx, actor, {
+        action: `dead_letter.${resolution === 'dismissed' ? 'dismiss' : 'book'}`,
+        target: { kind: 'dead_letter', id },
+        after: { resolution, note, fields },
+      });
+      if (!(await letters.existsBy({ resolvedAt: IsNull() })))
+        await this.alerts.resolve(tx, { rule: 'dead_letter', subject: 'usage' });
+      return toDeadLetterResponse(await letters.findOneByOrFail({ id }));
+    });
+  }
+}
+
+/** The event of a letter with some fields of its payload replaced. A MAC does not outlive a correction; the person who books it vouches for it. */
+function toEvent(
+  { rid, seq, delta, payload }: DeadLetterRow,
+  fields: Readonly<Record<string, unknown>>,
+): { relayed: RelayedEvent; isFinal: boolean } {
+  const arrived = payloadSchema.safeParse(parseJson(splitFinal(payload).payload)).data ?? {};
+  const corrected = { ...arrived, ...fields };
+  const final = finalSchema.safeParse(corrected).data;
+  const origin = { shard: '', epoch: '', outboxId: '' };
+  const number = final ? { seq: '0', delta: String(final.charge) } : { seq, delta };
+  if (!isRequestId(rid))
+    throw new Refusal('dead_letter_unsound', { detail: 'rid is no request id' });
+  return {
+    relayed: { ...origin, rid, ...number, payload: JSON.stringify(corrected) },
+    isFinal: final !== undefined,
+  };
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function toDeadLetterResponse(row: DeadLetterRow): DeadLetterResponse {
+  return {
+    id: row.id,
+    rid: row.rid,
+    seq: row.seq,
+    delta: row.delta,
+    payload: row.payload,
+    reason: row.reason,
+    status: row.resolvedAt === null ? 'open' : 'resolved',
+    resolution: row.resolution,
+    resolved_by: row.resolvedBy,
+    note: row.note,
+    created_at: row.createdAt.toISOString(),
+    resolved_at: row.resolvedAt?.toISOString() ?? null,
+  };
+}

@@ -1,0 +1,213 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { splitFinal } from '@tollgate/contracts';
+import { uuidv7 } from '../../../platform/http/visitor.ts';
+import {
+  booksOf,
+  usageEvent,
+  withdrawEvent,
+  type EventParts,
+} from '../../../testing/books-under-test.ts';
+import { startControlPlane, type ControlPlane } from '../../../testing/control-plane-under-test.ts';
+import { DataSource } from 'typeorm';
+import { runDeadLetterCommand } from './dead-letter-commands.ts';
+import { UsageIngest } from '../ingest/usage-ingest.service.ts';
+
+let plane: ControlPlane;
+let books: ReturnType<typeof booksOf>;
+let ingest: UsageIngest;
+beforeAll(async () => {
+  plane = await startControlPlane({ USAGE_RETENTION_DAYS: '30' });
+  books = booksOf(plane);
+  ingest = plane.app.get(UsageIngest);
+  await books.initialiseShards();
+}, 60_000);
+afterAll(() => plane?.stop());
+
+async function subscribed(): Promise<EventParts> {
+  const [account, model] = [await books.account('1000'), await books.model('1')];
+  await plane.call('POST', '/models/subscribe', {
+    token: account.token,
+    body: { model_id: model.id, tokens: 1_000 },
+  });
+  return { account, model, subscriptionId: (await books.subscription(account, model)).id };
+}
+const balanceOf = async ({ subscriptionId }: EventParts): Promise<number> => {
+  const [row] = await books.query('SELECT balance FROM subscriptions WHERE id = $1', [
+    subscriptionId,
+  ]);
+  return Number(row.balance);
+};
+const admin = (method: 'GET' | 'POST', path: string, body?: unknown) =>
+  plane.call(method, path, { token: plane.adminToken, ...(body !== undefined && { body }) });
+const letterOf = async (rid: string, status = 'open') =>
+  (await admin('GET', `/admin/dead-letters?rid=${rid}&status=${status}`)).body.data[0];
+const isAlertOpen = async (): Promise<boolean> =>
+  (await admin('GET', '/admin/alerts?rule=dead_letter')).body.total > 0;
+
+/** An event whose charge is not what its price version makes of its counts. */
+async function deadLetter(parts: EventParts, more: Partial<EventParts> = {}) {
+  const event = usageEvent(70, { ...parts, final: { charge: 60 }, delta: 60, ...more });
+  await ingest.ingest([event]);
+  return { event, letter: await letterOf(event.rid) };
+}
+
+describe('a dead letter', () => {
+  test('is listed with its reason and raises an alert', async () => {
+    const { event, letter } = await deadLetter(await subscribed());
+    expect(letter).toMatchObject({
+      rid: event.rid,
+      delta: '60',
+      payload: event.payload,
+      reason: 'the charge is 70 by its price version, not 60',
+      status: 'open',
+      resolution: null,
+    });
+    expect(await isAlertOpen()).toBe(true);
+  });
+
+  test('is booked once it is corrected, and charged once, whatever arrives later', async () => {
+    const parts = await subscribed();
+    const { event, letter } = await deadLetter(parts);
+    expect(await admin('POST', `/admin/dead-letters/${letter.id}/book`, {})).toMatchObject({
+      status: 409,
+      body: {
+        code: 'dead_letter_unsound',
+        detail: 'the charge is 70 by its price version, not 60',
+      },
+    });
+    expect(await balanceOf(parts)).toBe(1_000);
+    const booked = await admin('POST', `/admin/dead-letters/${letter.id}/book`, {
+      fields: { charge: 70 },
+      note: 'weights were changed by hand',
+    });
+    expect(booked).toMatchObject({
+      status: 200,
+      body: { status: 'resolved', resolution: 'booked', note: 'weights were changed by hand' },
+    });
+    expect(await balanceOf(parts)).toBe(930);
+    await ingest.ingest([event, usageEvent(70, { ...parts, rid: event.rid })]);
+    expect(await balanceOf(parts)).toBe(930);
+    expect(await letterOf(event.rid)).toBeUndefined();
+    expect(await admin('POST', `/admin/dead-letters/${letter.id}/book`, {})).toMatchObject({
+      status: 409,
+      body: { code: 'dead_letter_resolved' },
+    });
+    expect(
+      (await admin('GET', `/activity/logs?target_kind=dead_letter&target_id=${letter.id}`)).body
+        .data,
+    ).toMatchObject([{ action: 'dead_letter.book' }]);
+  });
+
+  test('reaches Redis as a credit of late usage', async () => {
+    const parts = await subscribed();
+    const { letter } = await deadLetter(parts);
+    await admin('POST', `/admin/dead-letters/${letter.id}/book`, { fields: { charge: 70 } });
+    expect(
+      await books.query(
+        "SELECT delta::int AS delta FROM token_credits WHERE subscription_id = $1 AND kind = 'late_usage'",
+        [parts.subscriptionId],
+      ),
+    ).toEqual([{ delta: -70 }]);
+  });
+
+  test('of a request that was booked in another way is a duplicate', async () => {
+    const parts = await subscribed();
+    const { event, letter } = await deadLetter(parts);
+    await ingest.ingest([usageEvent(70, { ...parts, rid: event.rid })]);
+    expect(
+      await admin('POST', `/admin/dead-letters/${letter.id}/book`, { fields: { charge: 70 } }),
+    ).toMatchObject({ status: 200, body: { resolution: 'duplicate' } });
+    expect(await balanceOf(parts)).toBe(930);
+  });
+
+  test('that is dismissed is charged nothing; the alert closes with the last one', async () => {
+    const parts = await subscribed();
+    await deadLetter(parts);
+    const open = (await admin('GET', '/admin/dead-letters?page_size=100')).body.data;
+    for (const { id } of open) {
+      expect(await isAlertOpen()).toBe(true);
+      await admin('POST', `/admin/dead-letters/${id}/dismiss`, { note: 'of a test' });
+    }
+    expect(await isAlertOpen()).toBe(false);
+    expect(await balanceOf(parts)).toBe(1_000);
+  });
+
+  test('of a withdrawal is booked as it was numbered', async () => {
+    const parts = await subscribed();
+    const event = withdrawEvent(5, { ...parts, subscriptionId: 999_999, seq: 2 });
+    await ingest.ingest([event]);
+    const { id } = await letterOf(event.rid);
+    expect(
+      await admin('POST', `/admin/dead-letters/${id}/book`, {
+        fields: { subscription_id: parts.subscriptionId },
+      }),
+    ).toMatchObject({ status: 200, body: { resolution: 'booked' } });
+    expect(await balanceOf(parts)).toBe(995);
+  });
+
+  test('of a day that was dropped is booked only when a person says so', async () => {
+    const parts = await subscribed();
+    const rid = uuidv7(Date.now() - 40 * 86_400_000);
+    await books.query('UPDATE usage_dropped_days SET before = current_date - 30', []);
+    await ingest.ingest([usageEvent(70, { ...parts, rid })]);
+    const { id } = await letterOf(rid);
+    expect(await admin('POST', `/admin/dead-letters/${id}/book`, {})).toMatchObject({
+      status: 409,
+      body: { detail: expect.stringContaining('may have been charged') },
+    });
+    expect(await balanceOf(parts)).toBe(1_000);
+    expect(
+      await admin('POST', `/admin/dead-letters/${id}/book`, { although_day_was_dropped: true }),
+    ).toMatchObject({ status: 200, body: { resolution: 'booked' } });
+    expect(await balanceOf(parts)).toBe(930);
+  });
+});
+
+test('of two finals of one request in one batch the earlier one is booked', async () => {
+  const parts = await subscribed();
+  const first = usageEvent(70, parts);
+  await ingest.ingest([first, usageEvent(3, { ...parts, rid: first.rid })]);
+  expect(await balanceOf(parts)).toBe(930);
+});
+
+test('is listed, booked and dismissed without a running control plane', async () => {
+  const parts = await subscribed();
+  const [{ letter: first }, { letter: second }] = [
+    await deadLetter(parts),
+    await deadLetter(parts),
+  ];
+  const dataSource = plane.app.get(DataSource);
+  const run = (...args: string[]) => runDeadLetterCommand(dataSource, args, { isConfirmed: false });
+  expect(await run('dead-letters')).toEqual(
+    expect.arrayContaining([expect.objectContaining({ id: first.id })]),
+  );
+  expect(await run('book-dead-letter', String(first.id), '{"charge":70}')).toMatchObject([
+    { resolution: 'booked', resolved_by: null },
+  ]);
+  expect(await run('dismiss-dead-letter', String(second.id), 'of a test')).toMatchObject([
+    { resolution: 'dismissed' },
+  ]);
+  await expect(run('book-dead-letter', String(first.id))).rejects.toThrow(/resolved already/);
+  expect(await run('book-dead-letter')).toBeUndefined();
+  expect(await balanceOf(parts)).toBe(930);
+});
+
+describe('a poison event whose number is in the books', () => {
+  test.each(['before', 'in the same batch', 'behind it in the batch'])(
+    'is a duplicate, not a dead letter: %s',
+    async (when) => {
+      const parts = await subscribed();
+      const sound = usageEvent(70, parts);
+      // What a node knows that was killed on a full disk: less than Redis was told, under the same number.
+      const known = usageEvent(3, { ...parts, rid: sound.rid, delta: 70 });
+      const repeated = { ...known, payload: splitFinal(known.payload).payload };
+      if (when === 'before') {
+        await ingest.ingest([sound]);
+        await ingest.ingest([repeated]);
+      } else
+        await ingest.ingest(when === 'in the same batch' ? [sound, repeated] : [repeated, sound]);
+      expect(await balanceOf(parts)).toBe(930);
+      expect(await letterOf(sound.rid, 'all')).toBeUndefined();
+    },
+  );
+});

@@ -1,0 +1,52 @@
+import type { DataSource } from 'typeorm';
+import type { Config } from '../../../config.ts';
+import { Transactions } from '../../../platform/database/transactions.ts';
+import { ActivityService } from '../../activity/activity.service.ts';
+import { ALERT_ENTITIES, offlineAlerts } from '../../alerts/offline-alerts.ts';
+import { ShardEpochs } from '../../epochs/shard-epochs.ts';
+import { LiveStateService } from '../../live-state/live-state.service.ts';
+import { TokenLedger } from '../../subscriptions/token-ledger.service.ts';
+import { LedgerService } from '../../wallet/ledger.service.ts';
+import { DroppedDays } from '../ingest/dropped-days.ts';
+import { DroppedTelemetry } from '../ingest/dropped-telemetry.ts';
+import { KnownFacts } from '../ingest/known-facts.ts';
+import { LateUsage } from '../ingest/late-usage.ts';
+import { UsageIngest } from '../ingest/usage-ingest.service.ts';
+import { DeadLetterRow } from './dead-letter.entity.ts';
+import { DeadLettersService } from './dead-letters.service.ts';
+
+/** Entities that a data source needs for it. */
+export const DEAD_LETTER_ENTITIES = [...ALERT_ENTITIES, DeadLetterRow];
+
+/**
+ * The service without a running control plane, for the program of administrators. What it promises to Redis waits in PostgreSQL until a control
+ * plane carries it there.
+ */
+export function offlineDeadLetters(
+  dataSource: DataSource,
+  config: Pick<Config, 'SHARDS' | 'ALERT_WEBHOOK_URL'>,
+): DeadLettersService {
+  const transactions = new Transactions(dataSource);
+  const tokens = new TokenLedger();
+  const epochs = new ShardEpochs(dataSource, config);
+  const alerts = offlineAlerts(dataSource, config);
+  const live = new LiveStateService({ deliver: () => Promise.resolve() });
+  const usage = new UsageIngest(
+    transactions,
+    new KnownFacts(dataSource),
+    tokens,
+    new LedgerService(),
+    alerts,
+    epochs,
+    new LateUsage(epochs, tokens, live),
+    new DroppedTelemetry(),
+    new DroppedDays(),
+  );
+  return new DeadLettersService(
+    dataSource,
+    transactions,
+    usage,
+    alerts,
+    new ActivityService(dataSource),
+  );
+}
