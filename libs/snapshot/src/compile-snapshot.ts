@@ -84,7 +84,7 @@ function toSnapshotUpstream(row: UpstreamRow): SnapshotUpstream {
   };
 }
 
-function toSnapshotRoute(row: RouteRow): SnapshotRoute {
+export function toSnapshotRoute(row: RouteRow): SnapshotRoute {
   return {
     id: row.id,
     model_id: row.modelId,
@@ -92,7 +92,18 @@ function toSnapshotRoute(row: RouteRow): SnapshotRoute {
     upstream_model: row.upstreamModel,
     priority: row.priority,
     weight: row.weight,
-    output_limit_field: row.outputLimitField,
+    output_limit_field: limitFieldOf(row),
     ...(row.contextWindow !== null && { context_window: row.contextWindow }),
   };
+}
+
+/** OpenAI's models that reason refuse `max_tokens`; whatever else speaks the protocol knows it. https://platform.openai.com/docs/guides/reasoning */
+const REFUSES_MAX_TOKENS = /(?:^|[/.])(?:gpt-[5-9]|o[1-9])(?![0-9a-z])/i;
+
+function limitFieldOf({
+  outputLimitField,
+  upstreamModel,
+}: RouteRow): SnapshotRoute['output_limit_field'] {
+  if (outputLimitField !== 'auto') return outputLimitField;
+  return REFUSES_MAX_TOKENS.test(upstreamModel) ? 'max_completion_tokens' : 'max_tokens';
 }

@@ -1,7 +1,7 @@
 import type {
   FailoverSettings,
   MODEL_KINDS,
-  OUTPUT_LIMIT_FIELDS,
+  LIMIT_FIELD_SETTINGS,
   UpstreamProtocol,
 } from './snapshot-document.ts';
 
@@ -67,6 +67,6 @@ export interface RouteRow {
   priority: number;
   weight: number;
   enabled: boolean;
-  outputLimitField: (typeof OUTPUT_LIMIT_FIELDS)[number];
+  outputLimitField: (typeof LIMIT_FIELD_SETTINGS)[number];
   contextWindow: number | null;
 }

@@ -14,6 +14,8 @@ const microWeight = z.number().int().nonnegative().max(Number.MAX_SAFE_INTEGER);
 export const UPSTREAM_PROTOCOLS = ['openai', 'anthropic'] as const;
 export type UpstreamProtocol = (typeof UPSTREAM_PROTOCOLS)[number];
 export const OUTPUT_LIMIT_FIELDS = ['max_tokens', 'max_completion_tokens'] as const;
+/** As administrators set it; `auto`: by the name of the model. */
+export const LIMIT_FIELD_SETTINGS = ['auto', ...OUTPUT_LIMIT_FIELDS] as const;
 export const MODEL_KINDS = ['chat', 'embedding'] as const;
 
 export const priceVersionSchema = z.strictObject({

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { toSnapshotRoute } from './compile-snapshot.ts';
 import {
   checksumOf,
   compileSnapshot,
@@ -137,6 +138,30 @@ describe('compileSnapshot', () => {
     });
     expect(document.models[0]?.prices.map((version) => version.id)).toEqual([2, 9]);
   });
+});
+
+test.each([
+  ['gpt-5-mini', 'max_completion_tokens'],
+  ['openai/gpt-5.2', 'max_completion_tokens'],
+  ['o3', 'max_completion_tokens'],
+  ['o4-mini-2025-04-16', 'max_completion_tokens'],
+  ['gpt-4o', 'max_tokens'],
+  ['olmo-2', 'max_tokens'],
+  ['llama-3', 'max_tokens'],
+])('the output limit of %s goes into %s unless an administrator says otherwise', (name, field) => {
+  const row = (outputLimitField: 'auto' | 'max_tokens') => ({
+    id: 1,
+    modelId: 1,
+    upstreamId: 1,
+    upstreamModel: name,
+    priority: 0,
+    weight: 1,
+    enabled: true,
+    outputLimitField,
+    contextWindow: null,
+  });
+  expect(toSnapshotRoute(row('auto')).output_limit_field).toBe(field);
+  expect(toSnapshotRoute(row('max_tokens')).output_limit_field).toBe('max_tokens');
 });
 
 describe('verifySnapshot', () => {

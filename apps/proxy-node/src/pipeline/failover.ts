@@ -33,6 +33,8 @@ interface Tries {
   /** Routes that were asked, or have no words for the request. */
   readonly tried: Set<number>;
   readonly repeated: Set<number>;
+  /** Fields that a model refused, each of which is worth one repetition without it. */
+  readonly adapted: Set<string>;
   /** Routes that were asked. A repetition on the same one is one of a kind and needs no place among them. */
   asked: number;
   /** Tokens: the prompt did not fit into so large a window, so that only a larger one is of use. */
@@ -79,6 +81,7 @@ export class Failover {
       session: sessionFor(delivery),
       tried: new Set(),
       repeated: new Set(),
+      adapted: new Set(),
       asked: 0,
       windowMin: -1,
       last: null,
@@ -126,6 +129,7 @@ export class Failover {
   #next(delivery: Delivery, tries: Tries): Next {
     const { last, repeated } = tries;
     const replay = delivery.asked.model.failover?.replay;
+    if (last && this.#adapts(tries, last)) return { candidate: last.candidate, isAnew: true };
     if (last && !mayRepeat(last.failure, replay ?? 'always')) throw last.failure;
     const again = (candidate: Candidate): Next => {
       repeated.add(candidate.route.id);
@@ -138,6 +142,14 @@ export class Failover {
     if (isFresh && isWorthRepeating(last, replay)) return again(last.candidate);
     if (choice.kind === 'resting') noteSkipped(delivery.attempts, choice);
     throw last?.failure ?? new AllRest(choice.kind === 'resting' ? choice.waitMs : 0);
+  }
+
+  #adapts({ adapted }: Tries, { candidate, failure }: NonNullable<Tries['last']>): boolean {
+    const field = this.#forwarder.learn(candidate, failure);
+    const key = `${candidate.route.id}/${field}`;
+    if (field === null || adapted.has(key)) return false;
+    adapted.add(key);
+    return true;
   }
 
   #choose({ asked }: Delivery, { session, tried, windowMin }: Tries): Choice {

@@ -2,6 +2,8 @@ import type { IncomingHttpHeaders } from 'node:http';
 import {
   createExchange,
   readUpstreamError,
+  withoutRefused,
+  type RefusableField,
   type Ask,
   type Exchange,
   type StreamReader,
@@ -11,6 +13,7 @@ import type { UsageFinal } from '@tollgate/contracts';
 import { stopsBillingOnClose } from '@tollgate/snapshot';
 import { monotonicMs } from '../monotonic-ms.ts';
 import type { Candidate } from '../snapshot/routing-index.ts';
+import { RefusedFields } from '../upstream/refused-fields.ts';
 import type { Ticker } from '../upstream/ticker.ts';
 import { UpstreamCall, type AnswerHead, type CallDeadlines } from '../upstream/upstream-call.ts';
 import { gatewayFailure, isRoutesTrouble, UpstreamFailure } from '../upstream/upstream-failure.ts';
@@ -69,6 +72,7 @@ export class Forwarder {
   readonly #health: UpstreamHealth;
   readonly #ticker: Ticker;
   readonly #limits: ForwardLimits;
+  readonly #refused = new RefusedFields();
 
   constructor({
     pools,
@@ -113,7 +117,7 @@ export class Forwarder {
     attempts.push(attempt);
     const close = this.#track({ route, upstream }, attempt, startedAt);
     const reader = ask.isStream ? exchange.openStream(sink) : null;
-    const answer = this.#send({ upstream, exchange, call, outbound, isAnew }).then(
+    const answer = this.#send({ route, upstream, exchange, call, outbound, isAnew }).then(
       (head): Answer => {
         attempt.status = head.status;
         const now = monotonicMs();
@@ -138,25 +142,27 @@ export class Forwarder {
     };
   }
 
+  /** The field of the request that this route's model refuses, so that a repetition leaves it out; null when the failure is another. */
+  learn({ route }: Candidate, failure: UpstreamFailure): RefusableField | null {
+    return this.#refused.learn(route, failure);
+  }
+
   async #send({
+    route,
     upstream,
     exchange,
     call,
     outbound,
     isAnew,
-  }: {
-    upstream: Candidate['upstream'];
+  }: Candidate & {
     exchange: Exchange;
     call: UpstreamCall;
     outbound: Outbound;
     isAnew: boolean;
   }): Promise<AnswerHead> {
     const target = this.#openUpstream(upstream);
-    const body = Buffer.from(
-      exchange.requestBody.buffer,
-      exchange.requestBody.byteOffset,
-      exchange.requestBody.byteLength,
-    );
+    const bytes = withoutRefused(exchange.requestBody, this.#refused.of(route));
+    const body = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     const request = {
       method: 'POST',
       path: `${target.pathPrefix}${exchange.path}`,

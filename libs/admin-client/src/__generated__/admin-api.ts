@@ -2223,8 +2223,11 @@ export interface components {
             /** @description Share within its tier */
             weight: number;
             enabled: boolean;
-            /** @enum {string} */
-            output_limit_field: "max_tokens" | "max_completion_tokens";
+            /**
+             * @description Where the output limit goes; `auto`: by the name of the model
+             * @enum {string}
+             */
+            output_limit_field: "auto" | "max_tokens" | "max_completion_tokens";
             /** @description Tokens; null = as many as the model says */
             context_window: number | null;
             /**
@@ -5694,7 +5697,7 @@ export interface operations {
                     weight?: number;
                     enabled?: boolean;
                     /** @enum {string} */
-                    output_limit_field?: "max_tokens" | "max_completion_tokens";
+                    output_limit_field?: "auto" | "max_tokens" | "max_completion_tokens";
                     context_window?: number | null;
                 };
             };
@@ -5793,7 +5796,7 @@ export interface operations {
                     weight?: number;
                     enabled?: boolean;
                     /** @enum {string} */
-                    output_limit_field?: "max_tokens" | "max_completion_tokens";
+                    output_limit_field?: "auto" | "max_tokens" | "max_completion_tokens";
                     context_window?: number | null;
                 };
             };

@@ -1,4 +1,4 @@
-import type { OUTPUT_LIMIT_FIELDS } from '@tollgate/snapshot';
+import type { LIMIT_FIELD_SETTINGS } from '@tollgate/snapshot';
 import {
   Column,
   CreateDateColumn,
@@ -34,7 +34,7 @@ export class Route {
   enabled: boolean;
 
   @Column({ name: 'output_limit_field', type: 'text' })
-  outputLimitField: (typeof OUTPUT_LIMIT_FIELDS)[number];
+  outputLimitField: (typeof LIMIT_FIELD_SETTINGS)[number];
 
   /** Tokens this route takes; null = as many as the model says. */
   @Column({ name: 'context_window', type: 'integer', nullable: true })

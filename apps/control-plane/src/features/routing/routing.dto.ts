@@ -1,4 +1,4 @@
-import { OUTPUT_LIMIT_FIELDS } from '@tollgate/snapshot';
+import { LIMIT_FIELD_SETTINGS } from '@tollgate/snapshot';
 import { z } from 'zod';
 import { idField, timeField } from '../../platform/http/answer-fields.ts';
 import { booleanFilter, idFilter, listQuery } from '../../platform/http/list-query.ts';
@@ -22,7 +22,8 @@ export const createRouteSchema = z.strictObject({
   /** Share within its tier. */
   weight: z.number().int().min(1).max(1_000_000).optional(),
   enabled: z.boolean().optional(),
-  output_limit_field: z.enum(OUTPUT_LIMIT_FIELDS).optional(),
+  /** Where the default output limit goes; `auto` (the default): by the name of the model. */
+  output_limit_field: z.enum(LIMIT_FIELD_SETTINGS).optional(),
   /** Tokens, where this route takes another number than its model says. */
   context_window: z.number().int().min(1).max(100_000_000).nullable().optional(),
 });
@@ -51,7 +52,9 @@ export const routeResponseSchema = z
     priority: z.int().describe('Lowest first'),
     weight: z.int().describe('Share within its tier'),
     enabled: z.boolean(),
-    output_limit_field: z.enum(OUTPUT_LIMIT_FIELDS),
+    output_limit_field: z
+      .enum(LIMIT_FIELD_SETTINGS)
+      .describe('Where the output limit goes; `auto`: by the name of the model'),
     context_window: z.int().nullable().describe('Tokens; null = as many as the model says'),
     created_at: timeField,
     updated_at: timeField,

@@ -1,6 +1,6 @@
 import {
   MODEL_KINDS,
-  OUTPUT_LIMIT_FIELDS,
+  LIMIT_FIELD_SETTINGS,
   UPSTREAM_PROTOCOLS,
   failoverSchema,
   type RoutingRows,
@@ -67,7 +67,7 @@ const routingRows = z.strictObject({
       priority: z.number().int(),
       weight: count,
       enabled: z.boolean(),
-      outputLimitField: z.enum(OUTPUT_LIMIT_FIELDS),
+      outputLimitField: z.enum(LIMIT_FIELD_SETTINGS),
       contextWindow: count.nullable(),
     }),
   ),
