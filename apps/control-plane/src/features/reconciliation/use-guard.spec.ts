@@ -66,9 +66,11 @@ test('S54: tokens minted by HINCRBY are gone seconds after their first use, with
   await redis.hincrby(keysOf(plane, account.id, parts.model.id), 'bal', 50_000_000);
   await use(10);
   await eventually(async () => expect(await liveBalance()).toBe(BOUGHT - 10), WITHIN_MS);
-  expect(await alerts('drift', `subscription:${parts.subscriptionId}`)).toEqual([
-    { severity: 'critical' },
-  ]);
+  await eventually(async () =>
+    expect(await alerts('drift', `subscription:${parts.subscriptionId}`)).toEqual([
+      { severity: 'critical' },
+    ]),
+  );
   await use(10);
   await eventually(async () => expect(await liveBalance()).toBe(BOUGHT - 20), WITHIN_MS);
   expect(await books.violations()).toEqual({});
@@ -97,7 +99,9 @@ test.each([
       async () => expect(await redis.hgetall(keyRecord())).toEqual(before),
       WITHIN_MS,
     );
-    expect(await alerts('redis_tampered', 'records')).toEqual([{ severity: 'critical' }]);
+    await eventually(async () =>
+      expect(await alerts('redis_tampered', 'records')).toEqual([{ severity: 'critical' }]),
+    );
   },
   60_000,
 );
