@@ -47,6 +47,11 @@ export const configSchema = z.object({
     .describe(
       'Redis: redis://host:port, redis-cluster://host:port,host:port or redis-sentinel://host:port,host:port/master; rediss for TLS.',
     ),
+  REDIS_QUEUE_URL: z
+    .string()
+    .regex(/^rediss?(-cluster|-sentinel)?:\/\/./, 'must be an address like REDIS_URL')
+    .optional()
+    .describe('The same Redis as the user of the queue; REDIS_URL unless given.'),
   JWT_SECRET: secret().describe(
     'Signs sessions of the administration interface; at least 32 bytes.',
   ),
@@ -202,6 +207,14 @@ export function loadConfig(environment: Readonly<Record<string, string | undefin
   }
   refuseUnsignedPayments(parsed.data);
   return parsed.data;
+}
+
+/** Where BullMQ's keys are, as the user that may touch them. */
+export function queueUrlOf({
+  REDIS_QUEUE_URL,
+  REDIS_URL,
+}: Pick<Config, 'REDIS_QUEUE_URL' | 'REDIS_URL'>): string {
+  return REDIS_QUEUE_URL ?? REDIS_URL;
 }
 
 /** A key for one purpose, so that no secret is ever used for two (security S12). */

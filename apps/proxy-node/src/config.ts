@@ -13,6 +13,11 @@ export const configSchema = z.object({
     .string()
     .min(1)
     .describe('Redis, Sentinel or Cluster that holds the live records, holds and the snapshot.'),
+  REDIS_QUEUE_URL: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('The same Redis as the user of the queue; REDIS_URL unless given.'),
   ENCRYPTION_KEY: z
     .string()
     .regex(/^[A-Za-z0-9_-]{43}$/, 'must be 32 bytes in base64url')

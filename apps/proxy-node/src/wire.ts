@@ -169,11 +169,11 @@ async function untilReady(operations: Operations): Promise<void> {
   while (!operations.readiness().ready && monotonicMs() < deadline) await delay(JOIN_POLL_MS);
 }
 
-type Connections = Record<'hot' | 'plain' | 'blocking' | 'subscriber', RedisConnection>;
+type Connections = Record<'hot' | 'plain' | 'blocking' | 'subscriber' | 'queue', RedisConnection>;
 
 function openConnections(config: Config, log: Logger): Connections {
-  const open = (role: ConnectionRole): RedisConnection =>
-    openRedis(config.REDIS_URL, {
+  const open = (role: ConnectionRole, url = config.REDIS_URL): RedisConnection =>
+    openRedis(url, {
       role,
       name: `${config.NODE_NAME}:${config.NODE_WORKER}:${role}`,
       onError: (error) => log.warn({ err: error, role }, 'Redis connection'),
@@ -183,6 +183,8 @@ function openConnections(config: Config, log: Logger): Connections {
     plain: open('plain'),
     blocking: open('blocking'),
     subscriber: open('subscriber'),
+    // BullMQ's keys are another user's.
+    queue: open('plain', config.REDIS_QUEUE_URL),
   };
 }
 
@@ -206,7 +208,7 @@ function openBooks({ config, store, fleet, redis, mac, log }: BooksParts): Promi
     redis: redis.hot,
     acknowledgements: new Acknowledgements({ redis: redis.plain, mac }),
     blocking: redis.blocking,
-    queue: openUsageQueue(redis.plain, log),
+    queue: openUsageQueue(redis.queue, log),
     controlPlaneUrl: config.CONTROL_PLANE_URL,
     credential: config.NODE_CREDENTIAL,
     memoryUse: () => memoryUse(redis.plain),

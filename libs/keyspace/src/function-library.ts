@@ -1,5 +1,10 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { Cluster, Command, type Redis } from 'ioredis';
 import { readFunctionSource, type FunctionName, type FunctionSource } from './function-source.ts';
+
+/** The control plane looks every second. */
+const LOADED_WITHIN_MS = 3_000;
+const LOADED_POLL_MS = 50;
 
 export type RedisConnection = Redis | Cluster;
 
@@ -19,7 +24,10 @@ export class FunctionLibrary {
     this.#source = source;
   }
 
-  /** Calls a function; loads the library and tries once more when Redis does not know it. Nothing ran then, so this repeats nothing. */
+  /**
+   * Calls a function; when Redis does not know it, loads the library, or waits until the control plane has where this user must not, and tries
+   * again. Nothing ran then, so this repeats nothing.
+   */
   async call(
     name: FunctionName,
     keys: readonly string[],
@@ -31,9 +39,38 @@ export class FunctionLibrary {
     } catch (error) {
       if (!isFunctionMissing(error)) throw error;
     }
-    // On this key's primary alone: another that does not answer must not keep this one waiting.
-    await Promise.all(this.#homesOf(keys[0]).map((primary) => this.#load(primary)));
+    try {
+      // On this key's primary alone: another that does not answer must not keep this one waiting.
+      await Promise.all(this.#homesOf(keys[0]).map((primary) => this.#load(primary)));
+    } catch (error) {
+      if (!isForbidden(error)) throw error;
+      return this.#callOnceLoaded(functionName, keys, args);
+    }
     return this.#redis.fcall(functionName, keys.length, ...keys, ...args);
+  }
+
+  async #callOnceLoaded(
+    functionName: string,
+    keys: readonly string[],
+    args: readonly (string | number)[],
+  ): Promise<unknown> {
+    for (const deadline = performance.now() + LOADED_WITHIN_MS; ; await delay(LOADED_POLL_MS)) {
+      try {
+        return await this.#redis.fcall(functionName, keys.length, ...keys, ...args);
+      } catch (error) {
+        if (!isFunctionMissing(error) || performance.now() >= deadline) throw error;
+      }
+    }
+  }
+
+  /** On those primaries that lack it; for the control plane, which alone may load. */
+  async keepLoaded(): Promise<void> {
+    await Promise.all(
+      primariesOf(this.#redis).map(async (primary) => {
+        const found = await primary.function('LIST', 'LIBRARYNAME', this.#source.library);
+        if (!Array.isArray(found) || found.length === 0) await this.#load(primary);
+      }),
+    );
   }
 
   /** On every primary. Safe to call at any time, by any number of processes. */
@@ -66,6 +103,11 @@ export class FunctionLibrary {
       if (!(error instanceof Error && error.message.includes('already exists'))) throw error;
     }
   }
+}
+
+/** Redis' users: who runs functions need not be who may load them. */
+function isForbidden(error: unknown): boolean {
+  return error instanceof Error && error.message.startsWith('NOPERM');
 }
 
 function isFunctionMissing(error: unknown): boolean {

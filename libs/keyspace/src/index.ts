@@ -18,4 +18,3 @@ export * from './lost-withdrawals.ts';
 export * from './memory-use.ts';
 export * from './metering-store.ts';
 export * from './open-redis.ts';
-export { freeStalledCheck } from './stalled-check.ts';

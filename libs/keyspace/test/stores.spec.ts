@@ -16,7 +16,6 @@ import {
   EpochCache,
   Epochs,
   FleetStore,
-  freeStalledCheck,
   FunctionLibrary,
   openRedis,
   primariesOf,
@@ -371,18 +370,5 @@ describe('a connection', () => {
     expect(await tenant.live.getBooks(accounts)).toEqual(accounts.map(() => null));
     expect((await written()) - before).toBeLessThan(20 * primariesOf(redis).length);
     world.close();
-  });
-});
-
-describe('the check for stalled jobs', () => {
-  test('is not put off by a clock of Redis that was ahead and has been set right, and is left alone otherwise', async () => {
-    const key = '{bull}:usage:stalled-check';
-    const order = { queue: 'usage', intervalMs: 5_000 };
-    expect(await freeStalledCheck(redis, order)).toBe(false);
-    await redis.set(key, '1', 'PX', 4_900);
-    expect(await freeStalledCheck(redis, order)).toBe(false);
-    await redis.set(key, '1', 'PX', 86_400_000);
-    expect(await freeStalledCheck(redis, order)).toBe(true);
-    expect(await redis.exists(key)).toBe(0);
   });
 });

@@ -13,12 +13,14 @@ import {
   redisClusterUrl,
   redisSentinelUrl,
   redisUrl,
+  redisUrlsOf,
   resolveRedis,
   serviceUser,
   sharedFolder,
   startWatchdog,
   type ManagedProcess,
   type ProcessFolders,
+  type RedisUrls,
 } from '@tollgate/tools';
 import pg from 'pg';
 
@@ -35,6 +37,8 @@ export interface Services {
   databaseUrl: string;
   /** An empty Redis. */
   redisUrl: string;
+  /** The same Redis as the product's users have it. */
+  redisUrls: RedisUrls;
   postgres: ManagedProcess;
   /** All servers of Redis as one. */
   redis: Pick<ManagedProcess, 'start' | 'stop' | 'kill' | 'isRunning'>;
@@ -89,6 +93,7 @@ export async function startServices({
     folders,
     databaseUrl: postgresUrl({ port: database.port, password }),
     redisUrl: store.url,
+    redisUrls: redisUrlsOf(store.url, password),
     postgres: database.process,
     redis: asOne(store.servers),
     redisServers: store.servers,

@@ -76,7 +76,7 @@ export async function startTollgate(options: TollgateOptions = {}): Promise<Toll
   const secrets = drawSecrets();
   const backends: Backends = {
     databaseUrl: services.databaseUrl,
-    redisUrl: services.redisUrl,
+    redisUrls: services.redisUrls,
     secrets,
     base: baseEnvironment(options.env),
   };

@@ -5,6 +5,7 @@ import path from 'node:path';
 import { ManagedProcess, type ProcessFolders } from '../process/managed-process.ts';
 import type { Termination } from '../process/terminate.ts';
 import type { RedisBinary } from './redis-binary.ts';
+import { redisUserLines } from './redis-users.ts';
 
 const READY_TIMEOUT_MS = 30_000;
 const PROBE_TIMEOUT_MS = 1_000;
@@ -115,6 +116,7 @@ function configuration({
         ]),
     ...(replicaOf === undefined ? [] : [`replicaof 127.0.0.1 ${replicaOf}`]),
     `masterauth ${password}`,
+    ...redisUserLines(password),
     '',
   ].join('\n');
 }

@@ -2,6 +2,7 @@ import { get } from 'node:http';
 import path from 'node:path';
 import { appEntry, STATE_FOLDER, type AppName } from '../checkout.ts';
 import { ManagedProcess, type ProcessFolders } from '../process/managed-process.ts';
+import type { RedisUrls } from '../embedded/redis-users.ts';
 import type { Termination } from '../process/terminate.ts';
 import { nodeCredential } from './node-standing.ts';
 import type { Secrets } from './secrets.ts';
@@ -68,7 +69,7 @@ function answers(url: string): Promise<boolean> {
 
 export interface Backends {
   databaseUrl: string;
-  redisUrl: string;
+  redisUrls: RedisUrls;
   secrets: Secrets;
   /** Environment that all apps get first, so that what follows wins. */
   base: Readonly<Record<string, string | undefined>>;
@@ -78,13 +79,14 @@ export interface Backends {
 export const LOOPBACK_RANGES = '127.0.0.0/8,::1/128';
 
 export function controlPlaneEnvironment(
-  { databaseUrl, redisUrl, secrets, base }: Backends,
+  { databaseUrl, redisUrls, secrets, base }: Backends,
   admin: { username: string; password: string },
 ): Record<string, string | undefined> {
   return {
     ...base,
     DATABASE_URL: databaseUrl,
-    REDIS_URL: redisUrl,
+    REDIS_URL: redisUrls.controlPlane,
+    REDIS_QUEUE_URL: redisUrls.queue,
     JWT_SECRET: secrets.jwt,
     ENCRYPTION_KEY: secrets.encryption,
     FLEET_CREDENTIAL: secrets.fleet,
@@ -103,14 +105,15 @@ export interface NodeSettings {
 }
 
 export function nodeEnvironment(
-  { redisUrl, secrets, base }: Backends,
+  { redisUrls, secrets, base }: Backends,
   { name, worker, dataFolder, port, controlPlaneUrl }: NodeSettings,
 ): Record<string, string | undefined> {
   return {
     ...base,
     // Nodes never see PostgreSQL, not even its address.
     DATABASE_URL: undefined,
-    REDIS_URL: redisUrl,
+    REDIS_URL: redisUrls.node,
+    REDIS_QUEUE_URL: redisUrls.queue,
     ENCRYPTION_KEY: secrets.encryption,
     NODE_CREDENTIAL: nodeCredential(dataFolder) ?? secrets.fleet,
     NODE_NAME: name,

@@ -5,6 +5,7 @@ import { embeddedPostgres, postgresUrl } from '../embedded/postgres.ts';
 import { sharedFolder } from '../embedded/postgres-binaries.ts';
 import { resolveRedis } from '../embedded/resolve-redis.ts';
 import { embeddedRedis, redisUrl } from '../embedded/redis.ts';
+import { redisUrlsOf, sameRedisUrl, type RedisUrls } from '../embedded/redis-users.ts';
 import { isReachable, serviceUser } from '../embedded/service-user.ts';
 import type { ManagedProcess, ProcessFolders } from '../process/managed-process.ts';
 import type { PortBook } from './port-book.ts';
@@ -15,7 +16,7 @@ const SERVICE_NAMES: Readonly<Record<string, string>> = { postgres: 'PostgreSQL'
 
 export interface RunningServices {
   databaseUrl: string;
-  redisUrl: string;
+  redisUrls: RedisUrls;
   /** In the order in which to stop them. Empty for those that DATABASE_URL and REDIS_URL replace. */
   processes: ManagedProcess[];
 }
@@ -48,7 +49,7 @@ export async function startEmbeddedServices(settings: ServiceSettings): Promise<
   }
   return {
     databaseUrl: database?.url ?? (process.env.DATABASE_URL as string),
-    redisUrl: store?.url ?? (process.env.REDIS_URL as string),
+    redisUrls: store?.urls ?? sameRedisUrl(process.env.REDIS_URL as string),
     processes,
   };
 }
@@ -73,7 +74,7 @@ async function redisOf({
   ports,
   secrets,
   progress,
-}: ServiceSettings): Promise<{ process: ManagedProcess; url: string }> {
+}: ServiceSettings): Promise<{ process: ManagedProcess; urls: RedisUrls }> {
   const port = await ports.claim('redis');
   const process = embeddedRedis({
     dataFolder: path.join(stateFolder, 'redis'),
@@ -82,7 +83,8 @@ async function redisOf({
     binary: await progress.step('Find Redis', () => resolveRedis()),
     folders,
   });
-  return { process, url: redisUrl({ port, password: secrets.redis }) };
+  const url = redisUrl({ port, password: secrets.redis });
+  return { process, urls: redisUrlsOf(url, secrets.redis) };
 }
 
 /** Below the state folder, unless we are root and the user PostgreSQL runs as cannot get there (a checkout below /root). */

@@ -73,7 +73,8 @@ export async function startNodeUnderTest(
   const fleet = new FleetStore({ redis, library });
   await fleet.setDesired(NODE_NAME, { state: 'serve' });
   const settings = {
-    REDIS_URL: services.redisUrl,
+    REDIS_URL: services.redisUrls.node,
+    REDIS_QUEUE_URL: services.redisUrls.queue,
     ENCRYPTION_KEY,
     NODE_CREDENTIAL,
     NODE_NAME,

@@ -196,8 +196,8 @@ export class Reconciler implements OnApplicationBootstrap, OnApplicationShutdown
       )
         return false;
     }
-    const lastJob = await this.backlog.lastJob(USAGE_QUEUE);
-    return this.until(deadline, () => this.backlog.isDoneUpTo(USAGE_QUEUE, lastJob));
+    const jobs = await this.backlog.undone(USAGE_QUEUE);
+    return this.until(deadline, () => this.backlog.areDone(USAGE_QUEUE, jobs));
   }
 
   private async until(deadline: number, look: () => Promise<boolean>): Promise<boolean> {

@@ -1,34 +1,69 @@
-import { Inject, Injectable } from '@nestjs/common';
-import { BULL_PREFIX, type RedisConnection } from '@tollgate/keyspace';
-import { REDIS } from '../redis/redis.module.ts';
+import { Inject, Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
+import { BULL_PREFIX, openRedis, type RedisConnection } from '@tollgate/keyspace';
+import { Queue, type JobType } from 'bullmq';
+import { CONFIG, queueUrlOf, type Config } from '../../config.ts';
+import { outageLog } from '../redis/outage-log.ts';
 import type { QueueName } from './queue-workers.ts';
 
-/** Tells when a queue has done all that it was given up to a moment, by job numbers: no clock is trusted. */
-@Injectable()
-export class QueueBacklog {
-  constructor(@Inject(REDIS) private readonly redis: RedisConnection) {}
+/** Wherever a job can be that is not done. */
+const UNDONE: JobType[] = ['wait', 'active', 'delayed', 'prioritized', 'failed'];
 
-  /** Number of the job added last; 0 before the first. */
-  async lastJob(queue: QueueName): Promise<number> {
-    return Number((await this.redis.get(`${BULL_PREFIX}:${queue}:id`)) ?? 0);
+interface OpenQueue {
+  queue: Queue;
+  connection: RedisConnection;
+}
+
+/** Tells when a queue has done all that it had at a moment, by job ids: no clock is trusted. */
+@Injectable()
+export class QueueBacklog implements OnApplicationShutdown {
+  private readonly logger = new Logger('queues');
+  private readonly opened = new Map<QueueName, OpenQueue>();
+
+  constructor(@Inject(CONFIG) private readonly config: Config) {}
+
+  onApplicationShutdown(): void {
+    for (const name of [...this.opened.keys()]) this.close(name);
   }
 
-  /** False as long as a job with this number or a lower one waits, runs, rests or has failed. */
-  async isDoneUpTo(queue: QueueName, job: number): Promise<boolean> {
-    const key = (part: string): string => `${BULL_PREFIX}:${queue}:${part}`;
-    // In one transaction: a job that moves between two lists is seen in one of them.
-    const replies = await this.redis
-      .multi()
-      .lrange(key('wait'), 0, -1)
-      .lrange(key('active'), 0, -1)
-      .zrange(key('delayed'), '0', '-1')
-      .zrange(key('prioritized'), '0', '-1')
-      .zrange(key('failed'), '0', '-1')
-      .exec();
-    const ids = (replies ?? []).flatMap(([error, list]) => {
-      if (error) throw error;
-      return Array.isArray(list) ? list.map(Number) : [];
+  /** Ids of the jobs that wait, run, rest or have failed, read in one step: a job that moves between two lists is seen in one of them. */
+  async undone(name: QueueName): Promise<ReadonlySet<string>> {
+    const { queue } = this.open(name);
+    try {
+      await queue.waitUntilReady();
+      return new Set(await queue.getRanges(UNDONE, 0, -1));
+    } catch (error) {
+      // BullMQ never forgets that a connection was not ready at first: the next look opens another.
+      this.close(name);
+      throw error;
+    }
+  }
+
+  /** False as long as one of these jobs is not done. */
+  async areDone(name: QueueName, jobs: ReadonlySet<string>): Promise<boolean> {
+    if (jobs.size === 0) return true;
+    const undone = await this.undone(name);
+    return [...jobs].every((job) => !undone.has(job));
+  }
+
+  private open(name: QueueName): OpenQueue {
+    const known = this.opened.get(name);
+    if (known) return known;
+    const onError = outageLog(this.logger, `the connection to the jobs of queue ${name}`);
+    const connection = openRedis(queueUrlOf(this.config), {
+      role: 'plain',
+      name: `tollgate-backlog-${name}`,
+      onError,
     });
-    return ids.every((id) => !(id <= job));
+    const queue = new Queue(name, { connection, prefix: BULL_PREFIX });
+    queue.on('error', onError);
+    this.opened.set(name, { queue, connection });
+    return { queue, connection };
+  }
+
+  private close(name: QueueName): void {
+    const { queue, connection } = this.opened.get(name) ?? {};
+    this.opened.delete(name);
+    queue?.close().catch(() => undefined);
+    connection?.disconnect();
   }
 }

@@ -7,10 +7,11 @@ import {
   type BeforeApplicationShutdown,
 } from '@nestjs/common';
 import { USAGE_QUEUE } from '@tollgate/contracts';
-import { BULL_PREFIX, freeStalledCheck, openRedis } from '@tollgate/keyspace';
+import { BULL_PREFIX, openRedis } from '@tollgate/keyspace';
 import { Worker, type Processor, type WorkerOptions } from 'bullmq';
-import { CONFIG, type Config } from '../../config.ts';
+import { CONFIG, queueUrlOf, type Config } from '../../config.ts';
 import { outageLog } from '../redis/outage-log.ts';
+import { freeStalledCheck } from './stalled-check.ts';
 
 /** Every queue somebody fills; each must have a processor, or the process does not start. */
 const QUEUES = [USAGE_QUEUE] as const;
@@ -56,7 +57,7 @@ export class QueueWorkers implements OnApplicationBootstrap, BeforeApplicationSh
   /** A worker blocks on its connection, so each has its own. */
   private start(queue: QueueName, { processor, options }: Registration): () => Promise<void> {
     const onError = outageLog(this.logger, `the connection of queue ${queue}`);
-    const connection = openRedis(this.config.REDIS_URL, {
+    const connection = openRedis(queueUrlOf(this.config), {
       role: 'queue_worker',
       name: `tollgate-worker-${queue}`,
       onError,
@@ -67,7 +68,9 @@ export class QueueWorkers implements OnApplicationBootstrap, BeforeApplicationSh
     worker.on('failed', (_job, error) => this.logger.warn(error, `a job of queue ${queue} failed`));
     const stalledCheck = setInterval(() => {
       if (connection.status === 'ready')
-        freeStalledCheck(connection, { queue, intervalMs: options.stalledInterval }).catch(onError);
+        freeStalledCheck(worker, { connection, intervalMs: options.stalledInterval }).catch(
+          onError,
+        );
     }, options.stalledInterval).unref();
     return async () => {
       clearInterval(stalledCheck);

@@ -15,10 +15,11 @@ import {
 import type { ControlPlaneMac } from '@tollgate/contracts';
 import { CONFIG, type Config } from '../../config.ts';
 import { CONTROL_PLANE_MAC } from '../secrets/secrets.module.ts';
+import { LibraryKeeper } from './library-keeper.ts';
 import { outageLog } from './outage-log.ts';
+import { REDIS } from './redis-token.ts';
 
-/** Injection token of the connection behind the keyspace classes; features take the classes, each of which is its own token. */
-export const REDIS = Symbol('REDIS');
+export { REDIS };
 
 const logger = new Logger('redis');
 
@@ -26,6 +27,7 @@ const logger = new Logger('redis');
 @Global()
 @Module({
   providers: [
+    LibraryKeeper,
     {
       provide: REDIS,
       inject: [CONFIG],

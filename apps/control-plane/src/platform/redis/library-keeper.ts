@@ -1,0 +1,42 @@
+import {
+  Inject,
+  Injectable,
+  Logger,
+  type OnApplicationBootstrap,
+  type OnApplicationShutdown,
+} from '@nestjs/common';
+import { FunctionLibrary, onRedisReturn, type RedisConnection } from '@tollgate/keyspace';
+import { BackgroundLoop } from '../background/background-loop.ts';
+import { REDIS } from './redis-token.ts';
+
+/** Nodes that miss a function wait three seconds for it. */
+const EVERY_MS = 1_000;
+const RETRY_MS = 200;
+
+/** Keeps the Lua functions loaded: nodes call them, and must not be able to replace them. */
+@Injectable()
+export class LibraryKeeper implements OnApplicationBootstrap, OnApplicationShutdown {
+  private readonly logger = new Logger('redis');
+  private stopWatching = (): void => undefined;
+  private readonly loop = new BackgroundLoop({
+    everyMs: EVERY_MS,
+    retryMs: RETRY_MS,
+    work: () => this.library.keepLoaded(),
+    onFailing: (error) => this.logger.warn(error, 'the functions cannot be loaded; trying again'),
+  });
+
+  constructor(
+    private readonly library: FunctionLibrary,
+    @Inject(REDIS) private readonly redis: RedisConnection,
+  ) {}
+
+  onApplicationBootstrap(): void {
+    this.stopWatching = onRedisReturn(this.redis, () => this.loop.wakeWithin(0));
+    this.loop.start();
+  }
+
+  onApplicationShutdown(): Promise<void> {
+    this.stopWatching();
+    return this.loop.stop();
+  }
+}

@@ -1,0 +1,129 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { startServices, type Services } from '@tollgate/harness';
+import { openRedis, primariesOf, redisReady, type RedisConnection } from '../src/index.ts';
+
+/** What each user of Redis may not do, tried against a real server with the rights that every installation gives. */
+type User = 'controlPlane' | 'node' | 'queue';
+
+let services: Services;
+const connections = new Map<User | 'operator', RedisConnection>();
+
+beforeAll(async () => {
+  services = await startServices({ postgres: false });
+  for (const user of ['controlPlane', 'node', 'queue', 'operator'] as const) {
+    const url = user === 'operator' ? services.redisUrl : services.redisUrls[user];
+    const connection = openRedis(url, { role: 'plain', name: user, onError: () => undefined });
+    connections.set(user, connection);
+    await redisReady(connection, 10_000);
+  }
+}, 30_000);
+afterAll(async () => {
+  for (const connection of connections.values()) connection.disconnect();
+  await services?.stop();
+});
+
+const as = (user: User | 'operator'): RedisConnection => {
+  const connection = connections.get(user);
+  if (!connection) throw new Error(`no connection of ${user}`);
+  return connection;
+};
+const EVERYWHERE = [
+  ['FLUSHALL'],
+  ['FLUSHDB'],
+  ['CONFIG', 'GET', '*'],
+  ['CONFIG', 'SET', 'requirepass', ''],
+  ['KEYS', '*'],
+  ['SCAN', '0'],
+  ['RANDOMKEY'],
+  ['MONITOR'],
+  ['ACL', 'LIST'],
+  ['ACL', 'SETUSER', 'default', 'nopass'],
+  ['CLIENT', 'LIST'],
+  ['CLIENT', 'KILL', 'TYPE', 'normal'],
+  ['SHUTDOWN', 'NOSAVE'],
+  ['REPLICAOF', '127.0.0.1', '1'],
+  ['MODULE', 'LIST'],
+  ['SAVE'],
+  ['BGREWRITEAOF'],
+  ['FUNCTION', 'FLUSH'],
+  ['FUNCTION', 'DELETE', 'tollgate'],
+  ['SCRIPT', 'FLUSH'],
+  ['SLOWLOG', 'GET'],
+  ['MIGRATE', '127.0.0.1', '1', '{s00}:epoch', '0', '1'],
+  ['CLUSTER', 'RESET'],
+];
+const FORBIDDEN: Record<User, string[][]> = {
+  node: [
+    ...EVERYWHERE,
+    [
+      'FUNCTION',
+      'LOAD',
+      'REPLACE',
+      "#!lua name=evil\nredis.register_function('evil', function() return 1 end)",
+    ],
+    ['EVAL', 'return 1', '0'],
+    ['SET', '{fleet}:snapshot:current', '9'],
+    ['SET', '{fleet}:snapshot:9', '{}'],
+    ['SET', '{fleet}:snapshot:9:seal', '{}'],
+    ['DEL', '{fleet}:snapshot:9'],
+    ['HSET', '{fleet}:desired', 'node-1', '{}'],
+    ['HDEL', '{fleet}:desired', 'node-1'],
+    ['GET', '{fleet}:dump:x'],
+    ['PUBLISH', '{fleet}', '{}'],
+    ['SUBSCRIBE', 'another'],
+    ['RPUSH', '{ack:node-2:0}', '[]'],
+    ['LPUSH', '{bull}:usage:wait', '1'],
+    ['GET', '{bull}:usage:id'],
+    ['DEL', '{bull}:usage:1'],
+    ['SET', 'elsewhere', '1'],
+    ['GET', 'elsewhere'],
+  ],
+  controlPlane: [
+    ...EVERYWHERE,
+    ['EVAL', 'return 1', '0'],
+    ['GET', '{bull}:usage:id'],
+    ['LPUSH', '{bull}:usage:wait', '1'],
+    ['SET', 'elsewhere', '1'],
+    ['SUBSCRIBE', 'another'],
+  ],
+  queue: [
+    ...EVERYWHERE,
+    ['FCALL', 'tollgate_credit_0', '0'],
+    ['FUNCTION', 'LIST'],
+    ['GET', '{fleet}:snapshot:current'],
+    ['HGETALL', '{s00}:key:00'],
+    ['HINCRBY', '{s00}:sub:1:1', 'bal', '1'],
+    ['SET', '{s00}:epoch', 'x'],
+    ['EVAL', "return redis.call('SET', '{s00}:epoch', 'x')", '1', '{bull}:x'],
+    ['RPUSH', '{ack:node-1:0}', '[]'],
+    ['PUBLISH', '{fleet}', '{}'],
+  ],
+};
+
+describe.each(Object.entries(FORBIDDEN) as [User, string[][]][])(
+  'S55: Redis user %s',
+  (user, commands) => {
+    test.each(commands.map((command) => [command.slice(0, 3).join(' '), command] as const))(
+      'may not %s',
+      async (_, [name = '', ...args]) => {
+        const [primary] = primariesOf(as(user));
+        // A script goes where its key lives; all else is judged before keys matter.
+        const target = name === 'EVAL' ? as(user) : primary;
+        await expect(target?.call(name, ...args)).rejects.toThrow(
+          /NOPERM|ACL failure|no permissions|can't (?:run|access)|non local key/,
+        );
+      },
+    );
+  },
+);
+
+test('S55: each user may do what it is for', async () => {
+  const key = `{s00}:rights-${randomUUID()}`;
+  await as('controlPlane').hset(key, 'st', 'enabled');
+  expect(await as('node').hget(key, 'st')).toBe('enabled');
+  await as('controlPlane').set('{fleet}:snapshot:current', '1');
+  expect(await as('node').get('{fleet}:snapshot:current')).toBe('1');
+  await as('queue').lpush('{bull}:usage:wait', '1');
+  expect(await as('operator').del(key)).toBe(1);
+});
