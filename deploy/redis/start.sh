@@ -6,6 +6,25 @@ for manifest in /data/appendonlydir/*.manifest; do
   if [ -e "$manifest" ]; then echo y | redis-check-aof --fix "$manifest"; fi
 done
 
+# A password with a space or a line break would begin another setting.
+for name in REDIS_PASSWORD REDIS_CONTROL_PLANE_PASSWORD REDIS_NODE_PASSWORD REDIS_QUEUE_PASSWORD; do
+  case $(printenv "$name") in
+    '' | *[!A-Za-z0-9_-]*)
+      echo "$name must be letters, digits, dashes and underscores" >&2
+      exit 1
+      ;;
+  esac
+done
+
+# What each process may do, from the same file as without containers.
+users() {
+  sed \
+    -e "s/\${REDIS_CONTROL_PLANE_PASSWORD}/$REDIS_CONTROL_PLANE_PASSWORD/" \
+    -e "s/\${REDIS_NODE_PASSWORD}/$REDIS_NODE_PASSWORD/" \
+    -e "s/\${REDIS_QUEUE_PASSWORD}/$REDIS_QUEUE_PASSWORD/" \
+    "${USERS_FILE:-/users.acl}"
+}
+
 # From standard input: arguments can be listed by anyone, and there is no file to protect.
 exec redis-server - <<CONFIG
 dir /data
@@ -14,4 +33,5 @@ appendonly yes
 appendfsync everysec
 save ""
 maxmemory-policy noeviction
+$(users)
 CONFIG

@@ -1,6 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { execFileSync } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { parse } from 'yaml';
 import { z } from 'zod';
@@ -129,6 +130,39 @@ test('keeps Redis from forgetting: append-only, never evicting, torn files cut b
   const start = read('deploy/redis/start.sh');
   for (const setting of ['appendonly yes', 'maxmemory-policy noeviction', 'redis-check-aof --fix'])
     expect(start).toContain(setting);
+});
+
+test('gives Redis the users of every other installation, with the passwords the apps use', () => {
+  const folder = mkdtempSync(path.join(tmpdir(), 'tollgate-deploy-'));
+  const stub = path.join(folder, 'redis-server');
+  writeFileSync(stub, `#!/bin/sh\ncat > '${folder}/redis.conf'\n`, { mode: 0o755 });
+  const environment = filledIn(named('redis').environment);
+  const start = (change: Record<string, string> = {}): string => {
+    execFileSync('sh', [path.join(root, 'deploy/redis/start.sh')], {
+      stdio: 'pipe',
+      env: {
+        PATH: `${folder}:${process.env.PATH}`,
+        USERS_FILE: path.join(root, 'deploy/redis/users.acl'),
+        ...environment,
+        ...change,
+      },
+    });
+    return readFileSync(path.join(folder, 'redis.conf'), 'utf8');
+  };
+  const rules = (text: string): string[] =>
+    text
+      .split('\n')
+      .filter((line) => line.startsWith('user '))
+      .map((line) => line.replace(/>\S+/, '>'));
+  const written = start();
+  expect(rules(written)).toEqual(rules(read('deploy/redis/users.acl')));
+  const apps = [named('control-plane'), ...nodes.map(([, node]) => node)];
+  for (const { environment: app } of apps) {
+    const { REDIS_URL = '', REDIS_QUEUE_URL = '' } = filledIn(app);
+    for (const { username, password } of [new URL(REDIS_URL), new URL(REDIS_QUEUE_URL)])
+      expect(written).toContain(`user ${username} on >${password} `);
+  }
+  expect(() => start({ REDIS_NODE_PASSWORD: 'x +@all' })).toThrow('REDIS_NODE_PASSWORD');
 });
 
 test('streams through the front door without buffering', () => {

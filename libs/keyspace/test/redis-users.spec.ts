@@ -1,7 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { startServices, type Services } from '@tollgate/harness';
-import { openRedis, primariesOf, redisReady, type RedisConnection } from '../src/index.ts';
+import {
+  Epochs,
+  FunctionLibrary,
+  openRedis,
+  primariesOf,
+  redisReady,
+  type RedisConnection,
+} from '../src/index.ts';
 
 /** What each user of Redis may not do, tried against a real server with the rights that every installation gives. */
 type User = 'controlPlane' | 'node' | 'queue';
@@ -28,6 +35,7 @@ const as = (user: User | 'operator'): RedisConnection => {
   if (!connection) throw new Error(`no connection of ${user}`);
   return connection;
 };
+const RELAY_KEYS = ['relay', 'outbox', 'holds', 'epoch'].map((part) => `{s00}:${part}`);
 const EVERYWHERE = [
   ['FLUSHALL'],
   ['FLUSHDB'],
@@ -126,4 +134,16 @@ test('S55: each user may do what it is for', async () => {
   expect(await as('node').get('{fleet}:snapshot:current')).toBe('1');
   await as('queue').lpush('{bull}:usage:wait', '1');
   expect(await as('operator').del(key)).toBe(1);
+});
+
+test('a node that misses a function waits until the control plane has loaded it', async () => {
+  await Promise.all(
+    primariesOf(as('operator')).map((primary) => primary.call('FUNCTION', 'FLUSH')),
+  );
+  const asking = new Epochs(as('node')).read('s00');
+  const library = new FunctionLibrary(as('node'));
+  const calling = library.call('relay', RELAY_KEYS, ['node-1:0', 0, 0, 0, 0, '{s00}:hold:']);
+  await new FunctionLibrary(as('controlPlane')).keepLoaded();
+  expect(await calling).toEqual(['RELEASED']);
+  expect(await asking).toBeNull();
 });
