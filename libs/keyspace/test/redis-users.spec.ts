@@ -78,7 +78,7 @@ const FORBIDDEN: Record<User, string[][]> = {
     ['HSET', '{fleet}:desired', 'node-1', '{}'],
     ['HDEL', '{fleet}:desired', 'node-1'],
     ['GET', '{fleet}:dump:x'],
-    ['PUBLISH', '{fleet}', '{}'],
+    ['PUBLISH', 'another', '{}'],
     ['SUBSCRIBE', 'another'],
     ['RPUSH', '{ack:node-2:0}', '[]'],
     ['LPUSH', '{bull}:usage:wait', '1'],
