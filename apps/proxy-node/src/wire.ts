@@ -56,6 +56,7 @@ import { SnapshotFollower } from './snapshot/snapshot-follower.ts';
 import { RestNews } from './upstream/rest-news.ts';
 import { Ticker } from './upstream/ticker.ts';
 import { UpstreamHealth, type RestBegun } from './upstream/upstream-health.ts';
+import { UpstreamTrust } from './upstream/upstream-trust.ts';
 import { UpstreamPools } from './upstream/upstream-pools.ts';
 import { openUsageQueue } from './usage/usage-queue.ts';
 import { RequestBooks } from './usage/request-books.ts';
@@ -259,6 +260,7 @@ function createServing({
     },
     onRecovered: (route) => restNews.recovered(route),
   });
+  const trust = new UpstreamTrust(log);
   const affinity = new SessionAffinity();
   const ticker = new Ticker();
   const denials = new DenyCache(config.DENY_CACHE_MAX);
@@ -294,6 +296,7 @@ function createServing({
     bodies,
     admitter,
     failover: new Failover({ forwarder, health, affinity, attemptsMax: config.ATTEMPTS_MAX }),
+    trust,
     ticker,
     reasoning: new ReasoningRates(),
     log,
@@ -334,7 +337,7 @@ function createServing({
     clientStallMs: config.CLIENT_STALL_TIMEOUT_MS,
     bodyBytesMax: config.BODY_BYTES_MAX,
   });
-  return { app, operations, gate, pipeline, pools, health, restNews, affinity, denials };
+  return { app, operations, gate, pipeline, pools, health, restNews, trust, affinity, denials };
 }
 
 function noteRest(
@@ -374,7 +377,7 @@ function followFleet({
   serving,
   log,
 }: FleetParts): NodeReporter {
-  const { gate, pools, health, restNews, affinity, denials } = serving;
+  const { gate, pools, health, trust, restNews, affinity, denials } = serving;
   const identity = {
     name: config.NODE_NAME,
     worker: config.NODE_WORKER,
@@ -391,6 +394,7 @@ function followFleet({
     unacknowledged: () => books.state.unacknowledged,
     journalsSetAside: () => books.state.journalsSetAside,
     failingUpstreams: () => health.failing(monotonicMs()),
+    doubtedUpstreams: () => trust.doubted(monotonicMs()),
     identity,
     periodMs: config.REPORT_MS,
     log,
@@ -398,12 +402,14 @@ function followFleet({
   follower.onApplied(({ snapshot: { document } }) => {
     const upstreamIds = new Set(document.upstreams.map(({ id }) => id));
     pools.retain(upstreamIds);
+    trust.retain(upstreamIds);
     health.retain(document);
     void reporter.report();
   });
   const tables = nodeTables({
     follower,
     health,
+    trust,
     affinity,
     denials,
     denialsMax: config.DENY_CACHE_MAX,

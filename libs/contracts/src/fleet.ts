@@ -51,6 +51,18 @@ export const nodeReportSchema = z.strictObject({
     .optional(),
   /** Journal files in the node's DATA_DIR that could not be read whole and wait for a person. */
   journals_set_aside: z.number().int().nonnegative().optional(),
+  /** Upstreams whose reports were doubted in the last hours, and by how much holds for them are multiplied because they overran their limits. */
+  doubted: z
+    .array(
+      z.strictObject({
+        id: z.number().int().positive(),
+        doubts: z.number().int().nonnegative(),
+        last_doubt: z.string().max(64).nullable(),
+        hold_factor: z.number().int().positive(),
+      }),
+    )
+    .max(REPORTED_UPSTREAMS_MAX)
+    .optional(),
   /** hex HMAC-SHA256 over every other field (`proveReport`), keyed with SHA-256(credential): shows the credential without sending it. */
   proof: z.string().max(64),
 });

@@ -284,6 +284,23 @@ describe('planHold', () => {
   });
 });
 
+test('an upstream that overruns is held for by what it overran, JSON in full or not at all', () => {
+  const overrun = { factor: 10, tokens: 900 };
+  const request = { ask: ask({ outputLimit: 100 }), model: CHAT, price: PLAIN, overrun };
+  expect(planHold(request)).toMatchObject({
+    outputLimit: 100,
+    wantTokens: 132 + 1_000,
+    minTokens: 132 + 1_000,
+    bounds: { outputTokens: 100 },
+  });
+  expect(planHold({ ...request, ask: ask({ outputLimit: 100, isStream: true }) })).toMatchObject({
+    wantTokens: 132 + 1_000,
+    minTokens: 132 + 10,
+    sliceTokens: 1_000,
+  });
+  expect(planHold({ ...request, overrun: null }).wantTokens).toBe(132 + 100);
+});
+
 describe('affordableOutput', () => {
   test('is the whole limit for the whole grant and one token for the smallest', () => {
     const request = { ask: ask(), model: CHAT, price: PLAIN };

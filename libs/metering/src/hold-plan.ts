@@ -1,6 +1,7 @@
 import { divideCeil, divideFloor } from '@tollgate/money';
 import type { SnapshotModel } from '@tollgate/snapshot';
 import type { ChargeWeights } from './charge.ts';
+import { heldFactor, type Overrun, type UsageBounds } from './credibility.ts';
 
 const MICRO = 1_000_000n;
 /** Of a request without a limit of its own, where the model has no default. Clamped to the model's maximum like any other. */
@@ -45,6 +46,7 @@ export type ModelSize = Pick<
   | 'default_output_tokens'
   | 'max_output_tokens'
   | 'unbounded_input_tokens'
+  | 'reads_more_than_sent'
 >;
 
 export interface HoldRequest {
@@ -55,6 +57,8 @@ export interface HoldRequest {
   sliceOutputTokens?: number;
   /** The prompt's text, tokenised: replaces the byte bound when that did not fit. */
   exactTextTokens?: number;
+  /** How an upstream that may serve the request overruns its limits. */
+  overrun?: Overrun | null;
 }
 
 /** Amounts are charged tokens unless said otherwise. */
@@ -76,42 +80,46 @@ export interface HoldPlan {
   bounds: UsageBounds;
 }
 
-export interface UsageBounds {
-  /**
-   * At least the request's bytes: an upstream may read as prompt what we do not (fields of its own, the first of two keys), and whoever finds
-   * such a place must not have the report of it doubted. null: the prompt has inputs without any bound.
-   */
-  promptTokens: number | null;
-  outputTokens: number;
-}
-
 /**
  * The hold of one request (docs/design/metering.md#hold-size). One byte of text is at most one token, as byte-level BPE cannot emit more
  * tokens than bytes; the dearest input class stands for the whole prompt, as only the upstream knows what it will read from a cache.
  * Rounded up, like the charge; amounts beyond the safe integers saturate, and then no balance covers them.
  */
 export function planHold(request: HoldRequest): HoldPlan {
-  const { ask, price, sliceOutputTokens = SLICE_OUTPUT_TOKENS } = request;
+  const { ask, model, price, overrun = null, sliceOutputTokens = SLICE_OUTPUT_TOKENS } = request;
   const promptTokens = promptTokensOf(request);
   const promptMicros = promptMicrosOf(request);
   const outputLimit = outputLimitOf(request);
   const outputTokens = BigInt(outputLimit) * BigInt(ask.choices);
-  const outputMicros = (tokens: bigint): bigint => tokens * BigInt(price.weight_output);
+  const factor = overrun ? heldFactor(overrun, saturate(outputTokens)) : 1;
+  const outputMicros = (tokens: bigint): bigint =>
+    tokens * BigInt(price.weight_output) * BigInt(factor);
   const slice = smaller(BigInt(sliceOutputTokens), outputTokens);
   const firstTokens = smaller(BigInt(ask.choices), outputTokens);
   const boundTokens = chargedCeil(promptMicros + outputMicros(outputTokens));
   return {
     wantTokens: ask.isStream ? chargedCeil(promptMicros + outputMicros(slice)) : boundTokens,
-    minTokens: chargedCeil(promptMicros + outputMicros(firstTokens)),
+    // An upstream that overruns its limits ignores a lowered one too: its JSON answers are held for in full or not asked for.
+    minTokens:
+      overrun && !ask.isStream
+        ? boundTokens
+        : chargedCeil(promptMicros + outputMicros(firstTokens)),
     outputLimit,
     promptBound: chargedCeil(promptMicros),
     besideTextTokens: saturate(larger(promptTokens - textTokensOf(request), 0n)),
     sliceTokens: chargedCeil(outputMicros(slice)),
     boundTokens,
     bounds: {
-      promptTokens: isPromptBounded(request)
+      // What the request can have is also what its bytes can be read as, by an upstream that reads fields we do not.
+      promptTokens: isPromptSent(request)
         ? Math.max(saturate(promptTokens), ask.raw?.byteLength ?? 0)
         : null,
+      contextTokens:
+        model.context_window === null
+          ? null
+          : saturate(BigInt(model.context_window) * BigInt(1 + ask.prompt.serverToolUses)),
+      readsMore: model.reads_more_than_sent ?? false,
+      promptTextBytes: model.kind === 'embedding' ? 0 : ask.prompt.textBytes,
       outputTokens: saturate(outputTokens + BigInt(ask.prompt.predictedBytes)),
     },
   };
@@ -142,6 +150,11 @@ export function affordableText(request: HoldRequest, chargedTokens: number): num
   if (microsPerToken === 0n || left >= mostPromptMicrosOf(request))
     return left < least ? -1 : Infinity;
   return left < least ? -1 : Number(divideFloor(left - least, microsPerToken));
+}
+
+/** Everything the upstream reads as prompt is in the request. */
+function isPromptSent({ ask: { prompt } }: HoldRequest): boolean {
+  return prompt.unboundedInputs + prompt.serverToolUses === 0;
 }
 
 /** False where the model says neither how large its context window is nor what an input without a bound may cost: nothing could be held for it. */

@@ -1,5 +1,5 @@
 export * from './charge.ts';
+export * from './credibility.ts';
 export * from './estimated-usage.ts';
 export * from './hold-plan.ts';
-export * from './quarantine.ts';
 export * from './token-counter.ts';

@@ -27,6 +27,7 @@ export interface ModelRow {
   unboundedInputTokens: number | null;
   isOnShelf: boolean;
   failover: FailoverSettings;
+  readsMoreThanSent: boolean;
 }
 
 /** Weights in millionths. */

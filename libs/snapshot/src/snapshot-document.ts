@@ -77,6 +77,8 @@ export const snapshotModelSchema = z.strictObject({
   is_on_shelf: z.boolean(),
   /** Absent when all is default, so that a node of the previous release reads the document. */
   failover: failoverSchema.optional(),
+  /** It searches or reads by itself: its prompt figure may exceed what it was sent. Absent for any other, so that a document without such models is what earlier nodes accept. */
+  reads_more_than_sent: z.boolean().optional(),
   /** Ascending by effective_at; at least one. */
   prices: z.array(priceVersionSchema).min(1),
 });

@@ -31,6 +31,7 @@ const model = fc.record({
   maxOutputTokens: limit,
   unboundedInputTokens: limit,
   isOnShelf: fc.boolean(),
+  readsMoreThanSent: fc.boolean(),
   failover: fc.record(
     { replay: fc.constantFrom('safe' as const, 'always' as const), first_byte_timeout_ms: timeout },
     { requiredKeys: [] },
@@ -290,6 +291,7 @@ describe('findProblems', () => {
     maxOutputTokens: null,
     unboundedInputTokens: null,
     isOnShelf: true,
+    readsMoreThanSent: false,
     failover: {},
   };
   const priced = {
@@ -434,6 +436,7 @@ test('aliases stand in the document of the model that has them; without any it i
     maxOutputTokens: null,
     unboundedInputTokens: null,
     isOnShelf: true,
+    readsMoreThanSent: false,
     failover: {},
   };
   const price = {

@@ -34,6 +34,7 @@ export interface NodeReporterParts {
   /** Worst first. */
   journalsSetAside: () => number;
   failingUpstreams: () => NonNullable<NodeReport['upstreams']>;
+  doubtedUpstreams: () => NonNullable<NodeReport['doubted']>;
   identity: NodeIdentity;
   periodMs: number;
   log: Logger;
@@ -95,8 +96,15 @@ export class NodeReporter {
   }
 
   #compose(): NodeReport {
-    const { gate, follower, identity, unacknowledged, failingUpstreams, journalsSetAside } =
-      this.#parts;
+    const {
+      gate,
+      follower,
+      identity,
+      unacknowledged,
+      failingUpstreams,
+      doubtedUpstreams,
+      journalsSetAside,
+    } = this.#parts;
     const snapshot = follower.current?.snapshot;
     const report: Omit<NodeReport, 'proof'> = {
       name: identity.name,
@@ -117,6 +125,7 @@ export class NodeReporter {
       abilities: [...NODE_ABILITIES],
       journals_set_aside: journalsSetAside(),
       upstreams: failingUpstreams().slice(0, REPORTED_UPSTREAMS_MAX),
+      doubted: doubtedUpstreams().slice(0, REPORTED_UPSTREAMS_MAX),
     };
     return { ...report, proof: proveReport(report, this.#credentialHash) };
   }

@@ -3,6 +3,7 @@ import type { DenyCache } from '../pipeline/deny-cache.ts';
 import type { SessionAffinity } from '../pipeline/session-affinity.ts';
 import type { SnapshotFollower } from '../snapshot/snapshot-follower.ts';
 import type { UpstreamHealth } from '../upstream/upstream-health.ts';
+import type { UpstreamTrust } from '../upstream/upstream-trust.ts';
 import type { DumpTables } from './node-dump.ts';
 
 const SEALED = '[sealed]';
@@ -11,12 +12,14 @@ const SEALED = '[sealed]';
 export function nodeTables({
   follower,
   health,
+  trust,
   affinity,
   denials,
   denialsMax,
 }: {
   follower: SnapshotFollower;
   health: UpstreamHealth;
+  trust: UpstreamTrust;
   affinity: SessionAffinity;
   denials: DenyCache;
   denialsMax: number;
@@ -51,7 +54,10 @@ export function nodeTables({
       entries: () => health.dump(monotonicMs()).length,
       limit: null,
       rows: () =>
-        health.dump(monotonicMs()).map((value) => ({ key: String(value['upstream_id']), value })),
+        health.dump(monotonicMs()).map((value) => ({
+          key: String(value.upstream_id),
+          value: { ...value, ...trust.of(value.upstream_id, monotonicMs()) },
+        })),
     },
     sessions: { entries: () => affinity.size, limit: affinity.sessionsMax, rows: () => [] },
     rate_denials: { entries: () => denials.size, limit: denialsMax, rows: () => [] },

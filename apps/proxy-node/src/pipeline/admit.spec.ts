@@ -88,6 +88,7 @@ async function refusedWith(
       addressHex: '',
       ask,
       model: MODEL,
+      overrun: null,
     })
     .catch((error: { code: unknown }) => error.code);
   return { code, ...seen };
@@ -187,6 +188,7 @@ describe('what Redis said of a key last stands for it alone', () => {
               addressHex: 'a',
               ask,
               model: MODEL,
+              overrun: null,
             });
       codes.push(
         await asked.then(

@@ -16,6 +16,7 @@ import {
   priceInForce,
   type HoldPlan,
   type HoldRequest,
+  type Overrun,
 } from '@tollgate/metering';
 import type { Ask } from '@tollgate/protocols';
 import type { PriceVersion, SnapshotModel } from '@tollgate/snapshot';
@@ -64,6 +65,8 @@ export interface Admission {
   model: SnapshotModel;
   /** False for a request that the key's windows have counted already. True by default. */
   isCounted?: boolean;
+  /** How an upstream that may serve the request overruns its limits; null where none does. The hold covers it. */
+  overrun: Overrun | null;
 }
 
 type Keys = readonly ParsedApiKey[];
@@ -126,6 +129,7 @@ export class Admitter {
       model: admission.model,
       price,
       sliceOutputTokens: this.#limits.sliceOutputTokens,
+      overrun: admission.overrun,
     };
     let plan = planHold(request);
     if (refusal === 'redis_away')
@@ -305,7 +309,7 @@ export class Admitter {
       keyHash: key.hash,
       subscriptionId,
       price,
-      plan,
+      plan: judgedBy(plan, ask, outputLimit),
       exactTextTokens: request.exactTextTokens ?? null,
       outputLimit,
       headers: rateLimitHeaders(windows),
@@ -338,6 +342,13 @@ export class Admitter {
     if (!isSilent) throw unavailable();
     return null;
   }
+}
+
+/** A report is judged by the limit that goes upstream, not by the one that was asked for. */
+function judgedBy(plan: HoldPlan, ask: Ask, outputLimit: number | null): HoldPlan {
+  if (outputLimit === null || outputLimit === plan.outputLimit) return plan;
+  const outputTokens = plan.bounds.outputTokens - (plan.outputLimit - outputLimit) * ask.choices;
+  return { ...plan, bounds: { ...plan.bounds, outputTokens } };
 }
 
 /**

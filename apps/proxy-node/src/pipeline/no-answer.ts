@@ -1,9 +1,10 @@
-import { NO_USAGE, type Outcome } from '@tollgate/contracts';
+import type { Outcome } from '@tollgate/contracts';
 import { upstreamError } from '@tollgate/protocols';
 import type { ClientReply } from '../http/client-reply.ts';
 import { Refusal, REFUSALS, retryHeaders } from '../refusals.ts';
 import { gatewayFailure, UpstreamFailure } from '../upstream/upstream-failure.ts';
 import type { Metered } from './answer-meter.ts';
+import { NOTHING_COUNTED } from './tally.ts';
 
 /** Another node, or the next process of this one, takes the request at once. */
 const STOPPED_RETRY_MS = 1_000;
@@ -12,7 +13,7 @@ const STOPPED_RETRY_MS = 1_000;
 export function nothing(outcome: Outcome, { status }: ClientReply): Metered {
   return {
     outcome,
-    counted: { usage: NO_USAGE, basis: 'reported', quarantined: null },
+    counted: NOTHING_COUNTED,
     firstTokenMs: null,
     status,
     sendEnd: () => undefined,

@@ -12,6 +12,7 @@ import type { RefusalLog } from '../ops/refusal-log.ts';
 import { Refusal } from '../refusals.ts';
 import type { RoutingIndex } from '../snapshot/routing-index.ts';
 import type { Ticker } from '../upstream/ticker.ts';
+import type { UpstreamTrust } from '../upstream/upstream-trust.ts';
 import type { Admitted, Admitter } from './admit.ts';
 import type { AnswerMeter, Metered } from './answer-meter.ts';
 import { authenticate, type Credentials } from './authenticate.ts';
@@ -50,6 +51,7 @@ export interface PipelineParts {
   bodies: BodyRoom;
   admitter: Admitter;
   failover: Failover;
+  trust: UpstreamTrust;
   ticker: Ticker;
   reasoning: ReasoningRates;
   log: Logger;
@@ -111,7 +113,7 @@ export class Pipeline {
 
   async #serve(request: ClientRequest, room: RoomOfRequest): Promise<void> {
     const { incoming, protocol, rid, receivedAtMs, addressHex } = request;
-    const { gate, admitter, limits } = this.#parts;
+    const { gate, admitter, trust, limits } = this.#parts;
     const index = gate.open();
     const credentials = authenticate(incoming.headers);
     // A stranger must not make the node read and parse megabytes: for these the key is judged before the body.
@@ -131,6 +133,7 @@ export class Pipeline {
       addressHex,
       ask: asked.ask,
       model: asked.model,
+      overrun: trust.overrunOf(asked.candidates, monotonicMs()),
     });
     const turn = { request, asked, admitted, attempts: [], undelivered: null };
     await this.#answer(turn, { credentials, index });
@@ -160,16 +163,25 @@ export class Pipeline {
     { credentials, index, isLast = false }: Caller,
   ): Promise<Turn | null> {
     const { reply, receivedAtMs, addressHex } = request;
-    const { admitter, newRid } = this.#parts;
+    const { admitter, trust, newRid } = this.#parts;
     if (isLast || this.#isCut || reply.isGone) return null;
     for (const name of fallbacksOn(asked.model, error)) {
       const other = askedOf(asked, name, (ask) => routesFor(ask, index));
       if (!other) continue;
       const rid = newRid();
       const { ask, model } = other;
+      const overrun = trust.overrunOf(other.candidates, monotonicMs());
       // The key's windows have counted this request already. A model that refuses it leaves the others to be tried.
       const admitted = await admitter
-        .admit(credentials, { rid, receivedAtMs, addressHex, ask, model, isCounted: false })
+        .admit(credentials, {
+          rid,
+          receivedAtMs,
+          addressHex,
+          ask,
+          model,
+          overrun,
+          isCounted: false,
+        })
         .catch(() => null);
       if (!admitted) continue;
       reply.addHeaders({ 'x-request-id': rid, 'request-id': rid });
@@ -258,7 +270,7 @@ export class Pipeline {
   }
 
   #settle({ request, asked, admitted, attempts }: Turn, metered: Metered): void {
-    const { log, node, onFinal } = this.#parts;
+    const { log, node, trust, onFinal } = this.#parts;
     const { rid, receivedAtMs, receivedMonotonicMs } = request;
     const final = settle({
       admitted,
@@ -269,16 +281,10 @@ export class Pipeline {
       startedAtMs: receivedAtMs,
       durationMs: monotonicMs() - receivedMonotonicMs,
     });
-    if (metered.counted.quarantined !== null)
-      log.warn(
-        { rid, upstream_id: final.upstream_id, reason: metered.counted.quarantined },
-        'reported usage is not credible; charged by our own count',
-      );
-    const isUpstreams =
-      final.outcome === 'upstream_failed' || final.outcome === 'upstream_interrupted';
+    trust.note({ rid, upstreamId: final.upstream_id }, metered.counted, monotonicMs());
     // Where all rest, the log said so when they began to.
-    if (isUpstreams && attempts.some(wasTried))
-      log.warn({ rid, outcome: final.outcome, attempts }, 'the upstream let a request down');
+    const isUpstreams = final.outcome.startsWith('upstream_') && attempts.some(wasTried);
+    if (isUpstreams) log.warn({ rid, outcome: final.outcome, attempts }, 'upstream request failed');
     onFinal(final, asked);
   }
 

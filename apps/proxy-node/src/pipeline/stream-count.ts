@@ -1,14 +1,13 @@
-import { NO_USAGE, type AttemptCost, type Outcome, type TokenUsage } from '@tollgate/contracts';
+import type { AttemptCost, Outcome, TokenUsage } from '@tollgate/contracts';
 import type { StreamReader, StreamSink } from '@tollgate/protocols';
 import { monotonicMs } from '../monotonic-ms.ts';
 import type { MeterContext, Metered } from './answer-meter.ts';
 import { chargeOfLeft } from './charge-of-left.ts';
 import type { Flight } from './forward.ts';
 import { HoldRoom } from './hold-room.ts';
-import type { Counted, Tally } from './tally.ts';
+import { NOTHING_COUNTED, type Counted, type Tally } from './tally.ts';
 
 const NO_REST = Buffer.alloc(0);
-const NOTHING = { usage: NO_USAGE, basis: 'reported', quarantined: null } as const;
 
 /** What one attempt of a stream has generated, what its hold still covers of it, and what it is charged in the end. */
 export class StreamCount {
@@ -19,7 +18,6 @@ export class StreamCount {
   readonly #room: HoldRoom;
   readonly #askedAtMs = monotonicMs();
   #contentAtMs: number | null = null;
-  #outputChars = 0;
   #drainedFromTokens = 0;
 
   /** `reader`: of this attempt, once there is one. */
@@ -78,14 +76,14 @@ export class StreamCount {
   }
 
   async atEnd(outcome: Outcome): Promise<Counted> {
-    if (outcome === 'upstream_failed') return NOTHING;
+    if (outcome === 'upstream_failed') return NOTHING_COUNTED;
     const counted = await this.#tally.atEnd(
       this.#reported(),
       this.#isUnseenCharged(outcome) ? this.#unseenTokens : 0,
     );
     if (outcome === 'completed' && counted.basis === 'reported')
       this.#context.reasoning.observe({
-        tokens: counted.usage.output - this.#outputChars,
+        tokens: counted.usage.output - this.#tally.outputChars,
         silentMs: this.#silentMs,
       });
     return counted;
@@ -119,7 +117,6 @@ export class StreamCount {
 
   #generated(text: string): void {
     this.#tally.output(text);
-    this.#outputChars += text.length;
     this.#room.generated(text);
   }
 

@@ -15,7 +15,13 @@ const tallyOf = ({ imageCount = 0 } = {}) =>
       text: () => 'hello',
     },
     plan: {
-      bounds: { promptTokens: 100, outputTokens: 100 },
+      bounds: {
+        promptTokens: 100,
+        contextTokens: null,
+        readsMore: false,
+        promptTextBytes: 5,
+        outputTokens: 100,
+      },
       besideTextTokens: 16 + imageCount * 4096,
     },
   });
@@ -26,7 +32,8 @@ test('S27: a report of nothing at all is no report: the request is charged by ou
   expect(await tally.atEnd({ usage: NO_USAGE, isFinal: true })).toEqual({
     usage: { ...NO_USAGE, input: 1, output: 2 },
     basis: 'estimated',
-    quarantined: null,
+    doubt: null,
+    overrun: null,
   });
   expect(await tally.atEnd({ usage: { ...NO_USAGE, input: 7 }, isFinal: true })).toMatchObject({
     usage: { input: 7, output: 0 },
@@ -52,5 +59,47 @@ test('a hold covers all it took for the prompt until the upstream says what it w
     ...NO_USAGE,
     input: 700,
     output: 2,
+  });
+});
+
+test('output reported above its limit is charged at the limit, or at what was delivered where that is more', async () => {
+  const small = await tallyOf().atEnd({
+    usage: { ...NO_USAGE, input: 7, output: 9_999, reasoning: 9_000 },
+    isFinal: true,
+  });
+  expect(small).toEqual({
+    usage: { ...NO_USAGE, input: 7, output: 100, reasoning: 100 },
+    basis: 'reported',
+    doubt: 'output_beyond_limit',
+    overrun: { factor: 99.99, tokens: 9_899 },
+  });
+  const delivered = tallyOf();
+  delivered.output('word '.repeat(150));
+  expect(
+    await delivered.atEnd({ usage: { ...NO_USAGE, input: 7, output: 9_999 }, isFinal: true }),
+  ).toMatchObject({ usage: { output: 151 }, overrun: { factor: 99.99 } });
+});
+
+test('a report of less than was delivered is not believed, in either protocol and however long the text', async () => {
+  const tally = tallyOf();
+  tally.output('a million words '.repeat(1_000));
+  expect(
+    await tally.atEnd({ usage: { ...NO_USAGE, input: 7, output: 5 }, isFinal: true }),
+  ).toMatchObject({
+    usage: { input: 7, output: 3_001 },
+    basis: 'estimated',
+    doubt: 'output_below_text',
+  });
+});
+
+test('an incredible prompt figure does not take the output with it', async () => {
+  const tally = tallyOf();
+  tally.output('two words');
+  expect(
+    await tally.atEnd({ usage: { ...NO_USAGE, input: 9_999, output: 60 }, isFinal: true }),
+  ).toMatchObject({
+    usage: { input: 1, output: 60 },
+    basis: 'estimated',
+    doubt: 'prompt_beyond_bound',
   });
 });

@@ -3,9 +3,15 @@ import {
   countTokens,
   countTokensGently,
   estimateUsage,
-  quarantine,
+  isOutputBelowText,
+  isOutputWorthACount,
+  judgeUsage,
+  overrunOf,
   TokenCounter,
+  type Doubt,
   type HoldPlan,
+  type Judgement,
+  type Overrun,
   type UsageBounds,
 } from '@tollgate/metering';
 import type { PromptFacts } from '@tollgate/protocols';
@@ -25,9 +31,18 @@ export interface Reported {
 export interface Counted {
   usage: TokenUsage;
   basis: ChargeBasis;
-  /** Why the upstream's report was not believed, for the operator. */
-  quarantined: string | null;
+  /** Why the upstream's report was not believed, or deserves an operator's look. */
+  doubt: Doubt | null;
+  /** By how much the output exceeded what the upstream was allowed; null where it did not. */
+  overrun: Overrun | null;
 }
+
+export const NOTHING_COUNTED: Counted = {
+  usage: NO_USAGE,
+  basis: 'reported',
+  doubt: null,
+  overrun: null,
+};
 
 /**
  * The gateway's own count of one attempt, beside what the upstream reports. The prompt is only tokenised when somebody asks: a request whose
@@ -38,6 +53,7 @@ export class Tally {
   readonly #bounds: UsageBounds;
   readonly #besideTextTokens: number;
   readonly #output = new TokenCounter();
+  #outputChars = 0;
   /** Of the prompt's text; null until it is tokenised. */
   #textTokens: number | null;
   #isCountingPrompt = false;
@@ -60,17 +76,25 @@ export class Tally {
 
   output(text: string): void {
     this.#output.push(text);
+    this.#outputChars += text.length;
+  }
+
+  /** Of the text that was generated. */
+  get outputChars(): number {
+    return this.#outputChars;
   }
 
   /** A running count that is never above the true one; a long prompt counts from the moment its tokens are known. */
-  soFar({ usage, isFinal }: Reported): TokenUsage {
-    const reported = this.#believed(usage);
-    if (reported && isFinal) return reported;
-    if (!reported) this.#startCountingPrompt();
+  soFar(reported: Reported): TokenUsage {
+    const judged = this.#judged(reported);
+    const prompt = promptReported(judged);
+    if (!prompt) this.#startCountingPrompt();
     return {
-      ...(reported ?? (this.#textTokens === null ? NO_USAGE : this.#promptOf(this.#textTokens))),
-      output: this.#output.tokens,
-      reasoning: 0,
+      ...(prompt ?? (this.#textTokens === null ? NO_USAGE : this.#promptOf(this.#textTokens))),
+      ...(this.#outputReported(judged, reported) ?? {
+        output: this.#output.tokens,
+        reasoning: 0,
+      }),
     };
   }
 
@@ -78,14 +102,17 @@ export class Tally {
    * What `atEnd` would charge if the answer ended here, or more. For holds, which must cover it: until the upstream has told its prompt figure, and
    * many do at the end only, the prompt stands with all the hold took for it, less what its text has too many bytes.
    */
-  ifEnded({ usage, isFinal }: Reported): TokenUsage {
-    const reported = this.#believed(usage);
-    if (reported && isFinal) return reported;
-    const prompt = reported ?? {
+  ifEnded(reported: Reported): TokenUsage {
+    const judged = this.#judged(reported);
+    const prompt = promptReported(judged) ?? {
       ...NO_USAGE,
       input: this.#besideTextTokens + (this.#textTokens ?? this.#prompt.textBytes),
     };
-    return { ...prompt, output: this.#output.tokensIfEnded, reasoning: 0 };
+    const output = this.#outputReported(judged, reported) ?? {
+      output: this.#output.tokensIfEnded,
+      reasoning: 0,
+    };
+    return { ...prompt, ...output };
   }
 
   /** Output tokens that are certain so far, by our own count. */
@@ -94,9 +121,9 @@ export class Tally {
   }
 
   /** What an attempt that brought no answer may have cost the installation: at once and roughly, as the customer pays none of it. */
-  costSoFar({ usage }: Reported): AttemptCost {
+  costSoFar(reported: Reported): AttemptCost {
     const { input, cacheRead, cacheWrite } =
-      this.#believed(usage) ??
+      promptReported(this.#judged(reported)) ??
       this.#promptOf(this.#textTokens ?? Math.ceil(this.#prompt.textBytes / BYTES_PER_TOKEN));
     return { input_tokens: input + cacheRead + cacheWrite, output_tokens: this.#output.tokens };
   }
@@ -105,29 +132,54 @@ export class Tally {
    * What to charge now that the answer is over: the report where it is final and credible, else the upstream's prompt figure or ours, our count of the
    * output, and `unseenTokens` of it that were generated without being shown, as far as the limit allows them.
    */
-  async atEnd({ usage, isFinal }: Reported, unseenTokens = 0): Promise<Counted> {
-    const reported = this.#believed(usage);
-    const quarantined = usage && !reported ? this.#doubt(usage) : null;
-    if (reported && isFinal) return { usage: reported, basis: 'reported', quarantined };
-    const prompt = reported ?? this.#promptOf(await this.#countPrompt());
-    const seen = this.#output.finish();
-    const reasoning = Math.max(0, Math.min(unseenTokens, this.#bounds.outputTokens - seen));
+  async atEnd(reported: Reported, unseenTokens = 0): Promise<Counted> {
+    const judged = this.#judged(reported);
+    const prompt = promptReported(judged);
+    const output = this.#outputReported(judged, reported);
+    const isBelowText = output !== null && this.#isBelowText(output.output);
+    const usage = {
+      ...(prompt ?? this.#promptOf(await this.#countPrompt())),
+      ...(output && !isBelowText ? output : this.#outputCounted(isBelowText ? 0 : unseenTokens)),
+    };
     return {
-      usage: { ...prompt, output: seen + reasoning, reasoning },
-      basis: 'estimated',
-      quarantined,
+      usage,
+      basis: prompt && output && !isBelowText ? 'reported' : 'estimated',
+      doubt: isBelowText ? 'output_below_text' : (judged?.doubt ?? null),
+      overrun: overrunOf(
+        Math.max(judged?.usage?.output ?? 0, usage.output),
+        this.#bounds.outputTokens,
+      ),
     };
   }
 
-  #believed(usage: TokenUsage | null): TokenUsage | null {
-    if (!usage || saysNothing(usage)) return null;
-    const judgement = quarantine(usage, this.#bounds);
-    return judgement.kind === 'accepted' ? judgement.usage : null;
+  #judged({ usage }: Reported): Judgement | null {
+    return usage && !saysNothing(usage) ? judgeUsage(usage, this.#bounds) : null;
   }
 
-  #doubt(usage: TokenUsage): string | null {
-    const judgement = quarantine(usage, this.#bounds);
-    return judgement.kind === 'quarantined' ? judgement.reason : null;
+  /** As reported at the end, up to what was allowed or, where that is more, was delivered: the rest is the installation's cost. */
+  #outputReported(
+    judged: Judgement | null,
+    { isFinal }: Reported,
+  ): Pick<TokenUsage, 'output' | 'reasoning'> | null {
+    if (!isFinal || !judged?.usage) return null;
+    const { output, reasoning } = judged.usage;
+    const limit = this.#bounds.outputTokens;
+    if (output <= limit) return { output, reasoning };
+    const charged = Math.min(output, Math.max(limit, this.#output.tokensIfEnded));
+    return { output: charged, reasoning: Math.min(reasoning, charged) };
+  }
+
+  #outputCounted(unseenTokens: number): Pick<TokenUsage, 'output' | 'reasoning'> {
+    const seen = this.#output.finish();
+    const reasoning = Math.max(0, Math.min(unseenTokens, this.#bounds.outputTokens - seen));
+    return { output: seen + reasoning, reasoning };
+  }
+
+  #isBelowText(output: number): boolean {
+    return (
+      isOutputWorthACount(output, this.#outputChars) &&
+      isOutputBelowText(output, this.#output.tokensIfEnded)
+    );
   }
 
   #startCountingPrompt(): void {
@@ -154,6 +206,10 @@ export class Tally {
       outputTokens: 0,
     });
   }
+}
+
+function promptReported(judged: Judgement | null): TokenUsage | null {
+  return judged?.isPromptCredible ? judged.usage : null;
 }
 
 /** Servers without accounting fill their usage with zeros: that is no report, and no reason to give the answer away. */

@@ -1485,7 +1485,7 @@ export interface components {
         Alert: {
             id: number;
             /** @enum {string} */
-            rule: "node_offline" | "node_refuses_snapshot" | "bad_node_proof" | "snapshot_pinned" | "publication_failed" | "upstream_failing" | "settlement_backlog" | "journal_set_aside" | "dead_letter" | "drift" | "redis_tampered" | "redis_data_lost" | "overdraft" | "low_balance" | "auto_recharge_failed" | "model_not_priced";
+            rule: "node_offline" | "node_refuses_snapshot" | "bad_node_proof" | "snapshot_pinned" | "publication_failed" | "upstream_failing" | "upstream_overruns" | "usage_doubted" | "settlement_backlog" | "journal_set_aside" | "dead_letter" | "drift" | "redis_tampered" | "redis_data_lost" | "overdraft" | "low_balance" | "auto_recharge_failed" | "model_not_priced";
             /** @enum {string} */
             severity: "info" | "warning" | "critical";
             /** @description `<kind>:<id>`; one open alert per rule and subject */
@@ -1997,6 +1997,8 @@ export interface components {
             /** @description Tokens held for each input without a bound of its own */
             unbounded_input_tokens: number | null;
             is_on_shelf: boolean;
+            /** @description It searches or reads by itself, so its usage may report more input than it was sent */
+            reads_more_than_sent: boolean;
             /** @description What differs from the default when an upstream fails */
             failover: {
                 /** @enum {string} */
@@ -2366,6 +2368,7 @@ export interface components {
                             on: ("error" | "overflow" | "rest")[];
                         }[];
                     };
+                    reads_more_than_sent?: boolean;
                     prices: {
                         id: number;
                         effective_at: number;
@@ -4589,6 +4592,7 @@ export interface operations {
                     context_window?: number | null;
                     max_output_tokens?: number | null;
                     unbounded_input_tokens?: number | null;
+                    reads_more_than_sent?: boolean;
                     failover?: {
                         /** @enum {string} */
                         replay?: "safe" | "always" | "never";
@@ -4709,6 +4713,7 @@ export interface operations {
                     context_window?: number | null;
                     max_output_tokens?: number | null;
                     unbounded_input_tokens?: number | null;
+                    reads_more_than_sent?: boolean;
                     failover?: {
                         /** @enum {string} */
                         replay?: "safe" | "always" | "never";

@@ -6,6 +6,8 @@ export const ALERT_RULES = {
   snapshot_pinned: 'info',
   publication_failed: 'critical',
   upstream_failing: 'warning',
+  upstream_overruns: 'warning',
+  usage_doubted: 'warning',
   settlement_backlog: 'warning',
   journal_set_aside: 'critical',
   dead_letter: 'critical',

@@ -45,6 +45,10 @@ export class ModelRow {
   @Column({ name: 'is_on_shelf', type: 'boolean' })
   isOnShelf: boolean;
 
+  /** It searches or reads by itself. */
+  @Column({ name: 'reads_more_than_sent', type: 'boolean', default: false })
+  readsMoreThanSent: boolean;
+
   @Column({ type: 'jsonb' })
   failover: FailoverSettings;
 

@@ -45,6 +45,8 @@ const modelFields = {
   max_output_tokens: tokens.optional(),
   /** Tokens held for each input without a bound of its own, e.g. an image by URL. */
   unbounded_input_tokens: z.number().int().min(0).max(100_000_000).nullable().optional(),
+  /** Its usage may report more input than it was sent. */
+  reads_more_than_sent: z.boolean().optional(),
   /** Replaces all settings; what is left out is default. */
   failover: failoverFields.optional(),
 };
@@ -140,6 +142,11 @@ export const modelResponseSchema = z
       .nullable()
       .describe('Tokens held for each input without a bound of its own'),
     is_on_shelf: z.boolean(),
+    reads_more_than_sent: z
+      .boolean()
+      .describe(
+        'It searches or reads by itself, so its usage may report more input than it was sent',
+      ),
     failover: failoverSchema.describe('What differs from the default when an upstream fails'),
     created_at: timeField,
     updated_at: timeField,

@@ -196,6 +196,9 @@ function columnsOf(body: UpdateModel): Partial<ModelRow> {
     ...(body.description !== undefined && { description: body.description }),
     ...(body.context_window !== undefined && { contextWindow: body.context_window }),
     ...(body.max_output_tokens !== undefined && { maxOutputTokens: body.max_output_tokens }),
+    ...(body.reads_more_than_sent !== undefined && {
+      readsMoreThanSent: body.reads_more_than_sent,
+    }),
     ...(body.unbounded_input_tokens !== undefined && {
       unboundedInputTokens: body.unbounded_input_tokens,
     }),
@@ -216,6 +219,7 @@ function toModelResponse(row: ModelRow): ModelResponse {
     max_output_tokens: row.maxOutputTokens,
     unbounded_input_tokens: row.unboundedInputTokens,
     is_on_shelf: row.isOnShelf,
+    reads_more_than_sent: row.readsMoreThanSent,
     failover: row.failover,
     created_at: row.createdAt.toISOString(),
     updated_at: row.updatedAt.toISOString(),

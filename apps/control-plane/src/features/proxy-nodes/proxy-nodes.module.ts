@@ -14,6 +14,7 @@ import { ProxyNodesController } from './proxy-nodes.controller.ts';
 import { ProxyNodesService } from './proxy-nodes.service.ts';
 import { ProxyController } from './proxy.controller.ts';
 import { ProxyService } from './proxy.service.ts';
+import { TrustWatch } from './trust-watch.ts';
 import { UpstreamWatch } from './upstream-watch.ts';
 
 @Module({
@@ -28,6 +29,7 @@ import { UpstreamWatch } from './upstream-watch.ts';
     FleetSync,
     NodeDumps,
     ConfigCheck,
+    TrustWatch,
     UpstreamWatch,
   ],
   exports: [FinalProofs, ProxyNodesService, NodeRegistry],

@@ -67,6 +67,7 @@ async function catalogue(): Promise<{ modelId: number; routeId: number; upstream
     kind: 'chat',
     context_window: 8192,
     unbounded_input_tokens: 100,
+    reads_more_than_sent: true,
   });
   await go(`PUT /models/${modelId}`, { description: 'For walking' });
   await go('POST /models/pricing', {

@@ -1,0 +1,142 @@
+import {
+  Injectable,
+  Logger,
+  type OnApplicationBootstrap,
+  type OnApplicationShutdown,
+} from '@nestjs/common';
+import type { NodeReport } from '@tollgate/contracts';
+import type { EntityManager } from 'typeorm';
+import { z } from 'zod';
+import { BackgroundLoop } from '../../platform/background/background-loop.ts';
+import { Transactions } from '../../platform/database/transactions.ts';
+import type { AlertRule } from '../alerts/alert-rules.ts';
+import { AlertsService } from '../alerts/alerts.service.ts';
+import { NodeRegistry } from './node-registry.ts';
+
+const LOOK_MS = 5_000;
+const RETRY_MS = 5_000;
+/** One replica writes the alerts at a time. */
+const WATCH_LOCK = 7_001_006;
+/** One odd report is an accident; workers count the last hour or two. */
+const DOUBTS_MIN = 3;
+
+const nameRow = z.object({ id: z.number(), name: z.string() });
+const subjectRow = z.object({ subject: z.string() });
+
+type Doubted = NonNullable<NodeReport['doubted']>[number];
+
+/** What all workers together know of one upstream. */
+interface Standing {
+  doubts: number;
+  lastDoubt: string | null;
+  holdFactor: number;
+  workers: string[];
+}
+
+/** Raises `usage_doubted` and `upstream_overruns` from what the workers report, and closes them when no worker has a reason any more. */
+@Injectable()
+export class TrustWatch implements OnApplicationBootstrap, OnApplicationShutdown {
+  private readonly logger = new Logger('trust-watch');
+  private readonly loop = new BackgroundLoop({
+    everyMs: LOOK_MS,
+    retryMs: RETRY_MS,
+    work: () => this.look(),
+    onFailing: (error) => this.logger.warn(error, 'usage reports cannot be watched; trying again'),
+  });
+
+  constructor(
+    private readonly transactions: Transactions,
+    private readonly registry: NodeRegistry,
+    private readonly alerts: AlertsService,
+  ) {}
+
+  onApplicationBootstrap(): void {
+    this.loop.start();
+  }
+
+  onApplicationShutdown(): Promise<void> {
+    return this.loop.stop();
+  }
+
+  async look(): Promise<void> {
+    const standings = await this.standings();
+    await this.transactions.run(async (tx) => {
+      const [lock]: { got: boolean }[] = await tx.query(
+        'SELECT pg_try_advisory_xact_lock($1) AS got',
+        [WATCH_LOCK],
+      );
+      if (!lock?.got) return;
+      const doubted = pick(standings, ({ doubts }) => doubts >= DOUBTS_MIN);
+      await this.keep(tx, 'usage_doubted', doubted, (name, { doubts, lastDoubt }) => ({
+        message: `Usage that upstream ${name} reports is doubtful (${doubts} times in the last hours, the last: ${lastDoubt}); where it cannot be right, requests are charged by the gateway's own count`,
+        detail: { doubts, last_doubt: lastDoubt },
+      }));
+      const overrunning = pick(standings, ({ holdFactor }) => holdFactor > 1);
+      await this.keep(tx, 'upstream_overruns', overrunning, (name, { holdFactor }) => ({
+        message: `Upstream ${name} generates more than its output limit allows; the excess is not charged, and holds for it are multiplied by ${holdFactor} for an hour`,
+        detail: { hold_factor: holdFactor },
+      }));
+    });
+  }
+
+  /** Raises the rule for these upstreams and closes it for all others. */
+  private async keep(
+    tx: EntityManager,
+    rule: AlertRule,
+    standings: ReadonlyMap<number, Standing>,
+    say: (name: string, standing: Standing) => { message: string; detail: object },
+  ): Promise<void> {
+    const rows: unknown[] = await tx.query(
+      'SELECT id, name FROM upstreams WHERE id = ANY($1) AND deleted_at IS NULL ORDER BY id',
+      [[...standings.keys()]],
+    );
+    const kept: string[] = [];
+    for (const { id, name } of rows.map((row) => nameRow.parse(row))) {
+      const standing = standings.get(id);
+      if (!standing) continue;
+      const { message, detail } = say(name, standing);
+      const subject = `upstream:${id}`;
+      kept.push(subject);
+      await this.alerts.raise(tx, {
+        rule,
+        subject,
+        message,
+        detail: { ...detail, workers: standing.workers },
+      });
+    }
+    const over: unknown[] = await tx.query(
+      'SELECT subject FROM alerts WHERE rule = $1 AND resolved_at IS NULL AND NOT subject = ANY($2)',
+      [rule, kept],
+    );
+    for (const row of over)
+      await this.alerts.resolve(tx, { rule, subject: subjectRow.parse(row).subject });
+  }
+
+  private async standings(): Promise<ReadonlyMap<number, Standing>> {
+    const { nodes } = await this.registry.look();
+    const standings = new Map<number, Standing>();
+    for (const { report } of [...nodes.keys()].flatMap((name) =>
+      this.registry.watch.workersOf(name).filter(({ isLive }) => isLive),
+    ))
+      for (const doubted of report.doubted ?? [])
+        add(standings, `${report.name}:${report.worker}`, doubted);
+    return standings;
+  }
+}
+
+function add(standings: Map<number, Standing>, worker: string, doubted: Doubted): void {
+  const known = standings.get(doubted.id);
+  standings.set(doubted.id, {
+    doubts: (known?.doubts ?? 0) + doubted.doubts,
+    lastDoubt: doubted.last_doubt ?? known?.lastDoubt ?? null,
+    holdFactor: Math.max(known?.holdFactor ?? 1, doubted.hold_factor),
+    workers: [...(known?.workers ?? []), worker],
+  });
+}
+
+function pick(
+  standings: ReadonlyMap<number, Standing>,
+  isMeant: (standing: Standing) => boolean,
+): ReadonlyMap<number, Standing> {
+  return new Map([...standings].filter(([, standing]) => isMeant(standing)));
+}

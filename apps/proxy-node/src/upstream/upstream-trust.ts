@@ -1,0 +1,134 @@
+import type { Doubt, Overrun } from '@tollgate/metering';
+import type { Logger } from 'pino';
+
+/** An overrun counts for so long after it was last seen. */
+const OVERRUN_MS = 3_600_000;
+/** Doubts are counted in the hour that runs and the one before. */
+const WINDOW_MS = 3_600_000;
+
+interface TrustRecord {
+  windowStartedAt: number;
+  doubts: number;
+  doubtsBefore: number;
+  lastDoubt: Doubt | null;
+  overrun: Overrun | null;
+  overranAt: number;
+}
+
+interface Standing {
+  id: number;
+  doubts: number;
+  last_doubt: Doubt | null;
+  hold_factor: number;
+}
+
+interface Served {
+  readonly upstream: { readonly id: number };
+}
+
+/** What one answer showed of its upstream's word. */
+export interface Shown {
+  doubt: Doubt | null;
+  overrun: Overrun | null;
+}
+
+/** How far this process believes each upstream: reports that were doubted lately, and by how much it overruns the limits it is given. The clock is passed in. */
+export class UpstreamTrust {
+  readonly #records = new Map<number, TrustRecord>();
+  readonly #log: Pick<Logger, 'warn'>;
+
+  constructor(log: Pick<Logger, 'warn'>) {
+    this.#log = log;
+  }
+
+  /** `upstreamId`: null where nothing was sent to any. */
+  note(
+    { rid, upstreamId }: { rid: string; upstreamId: number | null },
+    { doubt, overrun }: Shown,
+    now: number,
+  ): void {
+    if (upstreamId === null || (doubt === null && overrun === null)) return;
+    const record = this.#recordOf(upstreamId, now);
+    if (doubt !== null) {
+      this.#log.warn({ rid, upstream_id: upstreamId, doubt }, 'doubtful usage report');
+      record.doubts += 1;
+      record.lastDoubt = doubt;
+    }
+    if (overrun === null) return;
+    record.overrun = larger(current(record, now), overrun);
+    record.overranAt = now;
+  }
+
+  /** What was seen lately of the upstreams that may serve a request; null where they all keep to their limits. */
+  overrunOf(groups: readonly (readonly Served[])[], now: number): Overrun | null {
+    let most: Overrun | null = null;
+    if (this.#records.size === 0) return most;
+    for (const { upstream } of groups.flat()) {
+      const record = this.#records.get(upstream.id);
+      const seen = record ? current(record, now) : null;
+      if (seen) most = larger(most, seen);
+    }
+    return most;
+  }
+
+  /** For `stats/dict`. */
+  of(upstreamId: number, now: number): Omit<Standing, 'id'> {
+    const record = this.#records.get(upstreamId);
+    if (!record) return { doubts: 0, last_doubt: null, hold_factor: 1 };
+    roll(record, now);
+    return {
+      doubts: record.doubts + record.doubtsBefore,
+      last_doubt: record.lastDoubt,
+      hold_factor: Math.ceil(current(record, now)?.factor ?? 1),
+    };
+  }
+
+  /** For the node's report: those there is something to say of, the most doubted first. */
+  doubted(now: number): Standing[] {
+    return [...this.#records.keys()]
+      .map((id) => ({ id, ...this.of(id, now) }))
+      .filter(({ doubts, hold_factor }) => doubts > 0 || hold_factor > 1)
+      .toSorted((one, other) => other.doubts - one.doubts);
+  }
+
+  /** Forgets upstreams that the newest snapshot no longer names. */
+  retain(upstreamIds: ReadonlySet<number>): void {
+    for (const id of this.#records.keys()) if (!upstreamIds.has(id)) this.#records.delete(id);
+  }
+
+  #recordOf(upstreamId: number, now: number): TrustRecord {
+    let record = this.#records.get(upstreamId);
+    if (!record) {
+      record = {
+        windowStartedAt: now,
+        doubts: 0,
+        doubtsBefore: 0,
+        lastDoubt: null,
+        overrun: null,
+        overranAt: 0,
+      };
+      this.#records.set(upstreamId, record);
+    }
+    roll(record, now);
+    return record;
+  }
+}
+
+function current({ overrun, overranAt }: TrustRecord, now: number): Overrun | null {
+  return now - overranAt < OVERRUN_MS ? overrun : null;
+}
+
+function larger(one: Overrun | null, other: Overrun): Overrun {
+  return {
+    factor: Math.max(one?.factor ?? 1, other.factor),
+    tokens: Math.max(one?.tokens ?? 0, other.tokens),
+  };
+}
+
+function roll(record: TrustRecord, now: number): void {
+  const windows = Math.floor((now - record.windowStartedAt) / WINDOW_MS);
+  if (windows === 0) return;
+  record.doubtsBefore = windows === 1 ? record.doubts : 0;
+  record.doubts = 0;
+  record.windowStartedAt += windows * WINDOW_MS;
+}

@@ -1,0 +1,116 @@
+import type { TokenUsage } from '@tollgate/contracts';
+
+/** Prompt text that providers add of their own: templates, instructions for tools. */
+const ADDED_PROMPT_TOKENS = 1_000;
+/** A model that reads by itself does so in rounds, each within its context window. */
+const READING_ROUNDS_MAX = 10;
+/** Tokenizers differ, but not by this: beyond it a report has less output than the text that was delivered. */
+const TOKENIZERS_FACTOR = 2;
+const TOKENIZERS_TOKENS = 64;
+/** Text has more characters to a token than this only where it is mostly blanks, so a report of fewer tokens is worth a count. */
+const CHARS_PER_TOKEN_USUAL = 8;
+const CHARS_WORTH_A_COUNT = 512;
+/** No prompt has so many bytes to a token. */
+const PROMPT_BYTES_PER_TOKEN = 16;
+const PROMPT_BYTES_MIN = 4_096;
+/** A report above its limit by no more than this is a matter of counting; charged at the limit, and no reason for an alert. */
+const OVERRUN_FACTOR = 1.05;
+const OVERRUN_TOKENS = 16;
+
+/** What a request gave its upstream to read, and allowed it to generate. Plain tokens. */
+export interface UsageBounds {
+  /**
+   * At least the request's bytes: an upstream may read as prompt what we do not (fields of its own, the first of two keys), and whoever finds
+   * such a place must not have the report of it doubted. null: part of the prompt is elsewhere (documents by URL, server tools).
+   */
+  promptTokens: number | null;
+  /** Of all rounds; null where the model does not say. */
+  contextTokens: number | null;
+  /** The model searches or reads by itself, whatever it was sent. */
+  readsMore: boolean;
+  /** Of the prompt's text; 0 where less than all of it may be read. */
+  promptTextBytes: number;
+  /** The limit that was given, times the choices. */
+  outputTokens: number;
+}
+
+/** Why a report was not believed, or is worth an operator's look. */
+export type Doubt =
+  | 'not_a_count'
+  | 'prompt_beyond_bound'
+  | 'prompt_below_text'
+  | 'output_beyond_limit'
+  | 'output_below_text';
+
+/** An answer's output beside the limit it was given. */
+export interface Overrun {
+  readonly factor: number;
+  /** Beyond the limit. */
+  readonly tokens: number;
+}
+
+export interface Judgement {
+  /** As reported, in counts that can be charged; null when they are none. */
+  usage: TokenUsage | null;
+  /** False: the gateway counts the prompt itself. */
+  isPromptCredible: boolean;
+  doubt: Doubt | null;
+}
+
+/**
+ * Judges what an upstream reports: usage from outside is untrusted, and a negative count would raise a balance. The prompt is compared with what was sent
+ * and with the context window, the output with the limit that was given. `reasoning` is only informative: more of it than output is cut to the output, not
+ * refused (https://github.com/vercel/ai/issues/18614).
+ */
+export function judgeUsage(usage: TokenUsage, bounds: UsageBounds): Judgement {
+  const { input, cacheRead, cacheWrite, output, reasoning } = usage;
+  const prompt = input + cacheRead + cacheWrite;
+  if (![input, cacheRead, cacheWrite, output, reasoning, prompt].every(isCount))
+    return { usage: null, isPromptCredible: false, doubt: 'not_a_count' };
+  const cut = { input, cacheRead, cacheWrite, output, reasoning: Math.min(reasoning, output) };
+  if (prompt > promptMax(bounds))
+    return { usage: cut, isPromptCredible: false, doubt: 'prompt_beyond_bound' };
+  return { usage: cut, isPromptCredible: true, doubt: doubtOfSize(prompt, output, bounds) };
+}
+
+/** A report of so little output for so much text that the text is worth counting. */
+export function isOutputWorthACount(output: number, chars: number): boolean {
+  return chars > CHARS_PER_TOKEN_USUAL * output + CHARS_WORTH_A_COUNT;
+}
+
+/** `counted`: tokens of the text that was delivered. */
+export function isOutputBelowText(output: number, counted: number): boolean {
+  return counted > TOKENIZERS_FACTOR * output + TOKENIZERS_TOKENS;
+}
+
+/** By how much an output exceeds what the upstream was allowed; null where it does not, or not by more than counting explains. */
+export function overrunOf(output: number, limit: number): Overrun | null {
+  if (output <= OVERRUN_FACTOR * limit + OVERRUN_TOKENS) return null;
+  return { factor: output / Math.max(1, limit), tokens: output - limit };
+}
+
+/**
+ * What the output part of a hold is multiplied by, for an upstream that has overrun its limits: the factor it was seen to overrun by, but no more tokens
+ * than it was seen to add, so that one answer far beyond a tiny limit does not put every larger request out of reach.
+ */
+export function heldFactor({ factor, tokens }: Overrun, limit: number): number {
+  return Math.ceil(Math.min(factor, 1 + tokens / Math.max(1, limit)));
+}
+
+function doubtOfSize(prompt: number, output: number, bounds: UsageBounds): Doubt | null {
+  if (overrunOf(output, bounds.outputTokens)) return 'output_beyond_limit';
+  return bounds.promptTextBytes > PROMPT_BYTES_PER_TOKEN * prompt + PROMPT_BYTES_MIN
+    ? 'prompt_below_text'
+    : null;
+}
+
+function promptMax({ promptTokens, contextTokens, readsMore }: UsageBounds): number {
+  const window = contextTokens ?? Number.POSITIVE_INFINITY;
+  if (readsMore) return READING_ROUNDS_MAX * window;
+  const sent = promptTokens === null ? window : promptTokens + ADDED_PROMPT_TOKENS;
+  return Math.min(sent, window);
+}
+
+function isCount(value: number): boolean {
+  return Number.isSafeInteger(value) && value >= 0;
+}
