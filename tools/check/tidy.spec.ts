@@ -20,7 +20,6 @@ const read = (file: string): string => readFileSync(join(root, file), 'utf8');
 const FILE_LINES_MAX = 300;
 /** Files that exceeded the limit when the formatter arrived. Split them; do not add to the list. */
 const FILES_TO_SPLIT = [
-  'apps/proxy-node/src/pipeline/admit.ts',
   'apps/proxy-node/src/testing/node-under-test.ts',
   'apps/proxy-node/src/wire.ts',
   'libs/keyspace/test/checks-admission.ts',

@@ -14,7 +14,8 @@ import { ClientGone } from './http/read-body.ts';
 import { isExpected, sendError } from './http/send-error.ts';
 import type { Operations } from './ops/operations.ts';
 import type { Admitter } from './pipeline/admit.ts';
-import type { ClientRequest, Pipeline } from './pipeline/pipeline.ts';
+import type { ClientRequest } from './pipeline/client-request.ts';
+import type { Pipeline } from './pipeline/pipeline.ts';
 import { Refusal } from './refusals.ts';
 
 export interface AppParts {

@@ -50,6 +50,11 @@ export const REFUSALS = {
       'This model cannot take documents, files or tools of the provider until an administrator sets its context_window or unbounded_input_tokens.',
     vendorCode: 'input_unbounded',
   },
+  server_tool_not_priced: {
+    error: 'unsupported',
+    message: 'This model has no price for this tool of the provider.',
+    vendorCode: 'server_tool_not_priced',
+  },
   body_too_large: { error: 'request_too_large', message: 'The request body is too large.' },
   unsupported_encoding: {
     error: 'unsupported_media_type',

@@ -5,6 +5,7 @@ export * from './fleet.ts';
 export * from './journal-upload.ts';
 export * from './node-proof.ts';
 export * from './outbound-address.ts';
+export * from './premium.ts';
 export * from './sealed-secret.ts';
 export * from './telemetry.ts';
 export * from './token-usage.ts';

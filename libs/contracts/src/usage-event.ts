@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { PREMIUMS_MAX, premiumSchema } from './premium.ts';
 
 /**
  * What travels outbox stream -> relay -> BullMQ -> worker. Events are deltas keyed (rid, seq): additive and order-free,
@@ -95,6 +96,8 @@ export const usageFinalSchema = z.strictObject({
     .regex(/^[0-9a-f]{64}$/)
     .optional(),
   basis: z.enum(['reported', 'estimated']),
+  /** The dearer services it was charged for; absent without any, so that the final is what it was before there were multipliers. */
+  premiums: z.array(premiumSchema).min(1).max(PREMIUMS_MAX).optional(),
   /** Unix ms. */
   started_at: unixMs,
   first_token_ms: durationMs.nullable(),

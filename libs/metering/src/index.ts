@@ -2,4 +2,5 @@ export * from './charge.ts';
 export * from './credibility.ts';
 export * from './estimated-usage.ts';
 export * from './hold-plan.ts';
+export * from './premium-price.ts';
 export * from './token-counter.ts';

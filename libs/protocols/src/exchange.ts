@@ -1,5 +1,5 @@
 import type { TokenUsage } from '@tollgate/contracts';
-import type { FoundField } from './fields/found-field.ts';
+import type { FoundField, ServerTool } from './fields/found-field.ts';
 import type { JsonLayout } from './json/json-layout.ts';
 
 /** Protocol the client speaks; names the endpoint. */
@@ -16,6 +16,7 @@ export interface Ask {
   model: string;
   /** What its protocol's table names, but for settings. */
   fields: readonly FoundField[];
+  serverTools: readonly ServerTool[];
   isStream: boolean;
   /** The client's own output limit (the larger of all such fields); null when it gave none. */
   outputLimit: number | null;

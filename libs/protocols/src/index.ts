@@ -20,5 +20,7 @@ export { canExchange, createExchange, findUnsupported } from './create-exchange.
 export { refusedField, withoutRefused } from './translation/refused-fields.ts';
 export type { RefusableField } from './translation/refused-fields.ts';
 export { isReasoningModel } from './translation/chat-model.ts';
+export { premiumAsked } from './fields/premium-fields.ts';
+export type { FoundField } from './fields/found-field.ts';
 export { OMISSIONS, omissionTable } from './translation/omissions.ts';
 export type { Omission } from './translation/omissions.ts';

@@ -46,6 +46,7 @@ function toSnapshotModel(row: ModelRow, prices: readonly PriceRow[]): SnapshotMo
     created: Math.floor(row.createdAtMs / 1000),
     context_window: row.contextWindow,
     max_output_tokens: row.maxOutputTokens,
+    ...(row.defaultOutputTokens !== null && { default_output_tokens: row.defaultOutputTokens }),
     unbounded_input_tokens: row.unboundedInputTokens,
     is_on_shelf: row.isOnShelf,
     ...(Object.keys(row.failover).length > 0 && { failover: { ...row.failover } }),
@@ -65,6 +66,7 @@ function toPriceVersion(row: PriceRow): PriceVersion {
     weight_output: row.weightOutput,
     weight_cache_read: row.weightCacheRead,
     weight_cache_write: row.weightCacheWrite,
+    ...(Object.keys(row.multipliers).length > 0 && { multipliers: { ...row.multipliers } }),
   };
 }
 

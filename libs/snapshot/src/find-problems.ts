@@ -5,6 +5,7 @@ export type ProblemCode =
   | 'model_without_price'
   | 'fallback_to_unknown_model'
   | 'model_never_priced'
+  | 'model_input_unbounded'
   | 'model_not_yet_priced'
   | 'route_to_disabled_upstream'
   | 'route_to_missing_model'
@@ -83,7 +84,7 @@ function modelProblems(
     (route) =>
       route.modelId === model.id && route.enabled && upstreams.get(route.upstreamId)?.enabled,
   );
-  const found = priceProblems(model, prices, nowMs);
+  const found = [...priceProblems(model, prices, nowMs), ...inputProblems(model)];
   if (!isServed && model.isOnShelf)
     found.push(
       problem(
@@ -95,6 +96,21 @@ function modelProblems(
       ),
     );
   return found;
+}
+
+/** Nothing could be held for input that no byte of a request bounds, so it is refused. */
+function inputProblems(model: ModelRow): ConfigProblem[] {
+  if (!model.isOnShelf || model.kind !== 'chat') return [];
+  if (model.contextWindow !== null || model.unboundedInputTokens !== null) return [];
+  return [
+    problem(
+      'model_input_unbounded',
+      'warning',
+      'model',
+      model.id,
+      `model "${model.name}" has neither context_window nor unbounded_input_tokens: requests with documents, files or tools of the provider are refused`,
+    ),
+  ];
 }
 
 /** What is not for sale may wait for its price. */

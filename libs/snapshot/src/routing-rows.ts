@@ -24,6 +24,7 @@ export interface ModelRow {
   createdAtMs: number;
   contextWindow: number | null;
   maxOutputTokens: number | null;
+  defaultOutputTokens: number | null;
   unboundedInputTokens: number | null;
   isOnShelf: boolean;
   failover: FailoverSettings;
@@ -40,6 +41,8 @@ export interface PriceRow {
   weightOutput: number;
   weightCacheRead: number;
   weightCacheWrite: number;
+  /** Millionths by premium. */
+  multipliers: Readonly<Record<string, number>>;
   /** It charges nothing, and no administrator declared it free. */
   isUndeclaredZero: boolean;
 }

@@ -1,3 +1,4 @@
+import { premiumSchema } from '@tollgate/contracts';
 import { z } from 'zod';
 
 /**
@@ -26,6 +27,8 @@ export const priceVersionSchema = z.strictObject({
   weight_output: microWeight,
   weight_cache_read: microWeight,
   weight_cache_write: microWeight,
+  /** Millionths by premium (`service_tier=priority`); absent without any, so that older nodes read the document. */
+  multipliers: z.record(premiumSchema, microWeight).optional(),
 });
 export type PriceVersion = z.infer<typeof priceVersionSchema>;
 

@@ -29,6 +29,7 @@ const model = fc.record({
   aliases: fc.array(fc.string({ minLength: 1, maxLength: 5 }), { maxLength: 2 }),
   contextWindow: limit,
   maxOutputTokens: limit,
+  defaultOutputTokens: limit,
   unboundedInputTokens: limit,
   isOnShelf: fc.boolean(),
   readsMoreThanSent: fc.boolean(),
@@ -45,6 +46,7 @@ const price = fc.record({
   weightOutput: weight,
   weightCacheRead: weight,
   weightCacheWrite: weight,
+  multipliers: fc.dictionary(fc.constantFrom('speed=fast', 'service_tier=priority'), weight),
   isUndeclaredZero: fc.boolean(),
 });
 const upstream = fc.record({
@@ -125,6 +127,7 @@ describe('compileSnapshot', () => {
       weightOutput: 1,
       weightCacheRead: 1,
       weightCacheWrite: 1,
+      multipliers: {},
       isUndeclaredZero: false,
     };
     const models = fc.sample(model, 1).map((only) => ({ ...only, id: 1 }));
@@ -287,8 +290,9 @@ describe('findProblems', () => {
     kind: 'chat' as const,
     ownedBy: 'o',
     createdAtMs: 0,
-    contextWindow: null,
+    contextWindow: 1_000,
     maxOutputTokens: null,
+    defaultOutputTokens: null,
     unboundedInputTokens: null,
     isOnShelf: true,
     readsMoreThanSent: false,
@@ -302,6 +306,7 @@ describe('findProblems', () => {
     weightOutput: 1,
     weightCacheRead: 1,
     weightCacheWrite: 1,
+    multipliers: {},
     isUndeclaredZero: false,
   };
   const provider = {
@@ -338,6 +343,16 @@ describe('findProblems', () => {
 
   test.each<[string, Partial<RoutingRows>, string[]]>([
     ['nothing wrong', {}, []],
+    [
+      'a model for whose documents nothing could be held',
+      { models: [{ ...chat, contextWindow: null }] },
+      ['model_input_unbounded'],
+    ],
+    [
+      'nothing about one with a bound of its own',
+      { models: [{ ...chat, contextWindow: null, unboundedInputTokens: 0 }] },
+      [],
+    ],
     ['a model without route', { routes: [] }, ['model_without_route', 'upstream_unused']],
     [
       'a route to a disabled upstream',
@@ -434,6 +449,7 @@ test('aliases stand in the document of the model that has them; without any it i
     createdAtMs: 0,
     contextWindow: null,
     maxOutputTokens: null,
+    defaultOutputTokens: null,
     unboundedInputTokens: null,
     isOnShelf: true,
     readsMoreThanSent: false,
@@ -447,6 +463,7 @@ test('aliases stand in the document of the model that has them; without any it i
     weightOutput: 1,
     weightCacheRead: 1,
     weightCacheWrite: 1,
+    multipliers: {},
     isUndeclaredZero: true,
   };
   const compiled = (aliases: string[]) =>

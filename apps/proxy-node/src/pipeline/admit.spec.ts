@@ -89,6 +89,7 @@ async function refusedWith(
       ask,
       model: MODEL,
       overrun: null,
+      price: PRICE,
     })
     .catch((error: { code: unknown }) => error.code);
   return { code, ...seen };
@@ -189,6 +190,7 @@ describe('what Redis said of a key last stands for it alone', () => {
               ask,
               model: MODEL,
               overrun: null,
+              price: PRICE,
             });
       codes.push(
         await asked.then(

@@ -1,73 +1,30 @@
 import type { ParsedApiKey } from '@tollgate/contracts';
 import {
   isUnanswered,
-  type AccessDenied,
   type AccessReply,
   type AccessRequest,
   type AdmitReply,
-  type AdmitRequest,
   type InquiryReply,
   type WindowState,
 } from '@tollgate/keyspace';
-import {
-  affordableOutput,
-  affordableText,
-  planHold,
-  priceInForce,
-  type HoldPlan,
-  type HoldRequest,
-  type Overrun,
-} from '@tollgate/metering';
-import type { Ask } from '@tollgate/protocols';
-import type { PriceVersion, SnapshotModel } from '@tollgate/snapshot';
+import { affordableText, planHold, type HoldPlan, type HoldRequest } from '@tollgate/metering';
 import type { Logger } from 'pino';
 import { monotonicMs } from '../monotonic-ms.ts';
-import { Refusal, retryHeaders } from '../refusals.ts';
-import type { Books, HoldHandle } from '../usage/books.ts';
+import { Refusal } from '../refusals.ts';
+import type { Books, ChargedPrice } from '../usage/books.ts';
+import type { Admission, AdmissionLimits, AdmissionStore, Admitted } from './admission.ts';
+import {
+  accessRefusal,
+  admitRefusal,
+  INQUIRIES_PER_MINUTE,
+  isKeyDenied,
+  tooManyInquiries,
+  unavailable,
+} from './admit-refusal.ts';
 import { countPrompt } from './count-prompt.ts';
 import type { DenyCache } from './deny-cache.ts';
+import { judgedBy, outputLimitFor } from './output-limit.ts';
 import { rateLimitHeaders } from './rate-limit-headers.ts';
-
-/** The part of `MeteringStore` admission needs. */
-export interface AdmissionStore {
-  admit(request: AdmitRequest): Promise<AdmitReply>;
-  access(request: AccessRequest): Promise<AccessReply>;
-  inquire(request: AccessRequest & { limitAtLeast: number }): Promise<InquiryReply>;
-}
-
-export interface AdmissionLimits {
-  concurrencyMax: number;
-  leaseMs: number;
-  sliceOutputTokens: number;
-}
-
-/** One admitted request: who, at which price, with which hold. Whoever holds this must settle. */
-export interface Admitted {
-  readonly accountId: number;
-  readonly keyId: number;
-  readonly keyHash: string;
-  readonly subscriptionId: number;
-  readonly price: PriceVersion;
-  readonly plan: HoldPlan;
-  /** Of the prompt's text, where the hold had to know. */
-  readonly exactTextTokens: number | null;
-  /** Of each choice, to be written into the upstream request; null for embeddings. */
-  readonly outputLimit: number | null;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly hold: HoldHandle;
-}
-
-export interface Admission {
-  rid: string;
-  receivedAtMs: number;
-  addressHex: string;
-  ask: Ask;
-  model: SnapshotModel;
-  /** False for a request that the key's windows have counted already. True by default. */
-  isCounted?: boolean;
-  /** How an upstream that may serve the request overruns its limits; null where none does. The hold covers it. */
-  overrun: Overrun | null;
-}
 
 type Keys = readonly ParsedApiKey[];
 type Access = Extract<AccessReply, { kind: 'allowed' }> & { accountId: number };
@@ -80,11 +37,6 @@ interface Trial {
   /** Null when Redis did not answer. */
   reply: AdmitReply | null;
 }
-
-/** Model lists and token counts that a key may ask for in a minute, whatever its rpm: a coding agent counts 25 prompts at once. */
-const INQUIRIES_PER_MINUTE = 60;
-const FENCED_RETRY_MS = 2_000;
-const HELD_RETRY_MS = 1_000;
 
 /** The one place that asks Redis whether a request may run. Fails closed: whatever it cannot decide is refused (security S47). */
 export class Admitter {
@@ -122,8 +74,7 @@ export class Admitter {
   async admit(keys: Keys, admission: Admission): Promise<Admitted> {
     const refusal = this.#books.refusal();
     if (refusal !== null && refusal !== 'redis_away') throw unavailable();
-    const price = priceInForce(admission.model.prices, admission.receivedAtMs);
-    if (!price) throw new Refusal('model_not_found', { param: 'model' });
+    const { price } = admission;
     let request: HoldRequest = {
       ask: admission.ask,
       model: admission.model,
@@ -159,7 +110,7 @@ export class Admitter {
   async #admitAlone(
     keys: Keys,
     admission: Admission,
-    planned: { request: HoldRequest; plan: HoldPlan; price: PriceVersion },
+    planned: { request: HoldRequest; plan: HoldPlan; price: ChargedPrice },
   ): Promise<Admitted> {
     const { rid, addressHex, model } = admission;
     for (const key of keys) {
@@ -233,7 +184,7 @@ export class Admitter {
   async #try(
     keys: Keys,
     admission: Admission,
-    price: PriceVersion,
+    price: ChargedPrice,
     plan: HoldPlan,
   ): Promise<Trial> {
     const { rid, addressHex, model, isCounted = true } = admission;
@@ -279,7 +230,7 @@ export class Admitter {
     }: {
       request: HoldRequest;
       plan: HoldPlan;
-      price: PriceVersion;
+      price: ChargedPrice;
       granted: Granted;
       windows: readonly WindowState[];
     },
@@ -342,96 +293,4 @@ export class Admitter {
     if (!isSilent) throw unavailable();
     return null;
   }
-}
-
-/** A report is judged by the limit that goes upstream, not by the one that was asked for. */
-function judgedBy(plan: HoldPlan, ask: Ask, outputLimit: number | null): HoldPlan {
-  if (outputLimit === null || outputLimit === plan.outputLimit) return plan;
-  const outputTokens = plan.bounds.outputTokens - (plan.outputLimit - outputLimit) * ask.choices;
-  return { ...plan, bounds: { ...plan.bounds, outputTokens } };
-}
-
-/**
- * A JSON request that was granted less than its bound gets a lower output limit, so that it cannot cost more than it holds. The prompt is
- * counted exactly then: its byte bound would take away output the caller can pay for.
- */
-async function outputLimitFor(
-  ask: Ask,
-  { request, plan, grantedTokens }: { request: HoldRequest; plan: HoldPlan; grantedTokens: number },
-): Promise<number | null> {
-  if (request.model.kind === 'embedding') return null;
-  if (!ask.isStream && grantedTokens < plan.wantTokens) {
-    const exactTextTokens = request.exactTextTokens ?? (await countPrompt(ask.prompt));
-    return Math.min(
-      plan.outputLimit,
-      affordableOutput({ ...request, exactTextTokens }, grantedTokens),
-    );
-  }
-  return plan.outputLimit;
-}
-
-function isKeyDenied(reply: AdmitReply): boolean {
-  return (
-    reply.kind === 'key_unknown' || reply.kind === 'key_disabled' || reply.kind === 'key_expired'
-  );
-}
-
-function admitRefusal(reply: AdmitReply): Refusal {
-  switch (reply.kind) {
-    case 'not_subscribed':
-    case 'subscription_closing':
-      return new Refusal('model_not_found', { param: 'model' });
-    case 'rate_limited':
-      return new Refusal('rate_limited', {
-        detail: `The key's limit of requests per ${WINDOW_WORDS[reply.window]} is reached; try again in ${Math.ceil(reply.retryAfterMs / 1000)} s.`,
-        headers: {
-          ...rateLimitHeaders(reply.windows, reply.retryAfterMs),
-          ...retryHeaders(reply.retryAfterMs),
-        },
-      });
-    case 'concurrency_exceeded':
-      return new Refusal('concurrency_exceeded', { headers: retryHeaders(HELD_RETRY_MS) });
-    case 'tokens_held':
-      return new Refusal('tokens_held', { headers: retryHeaders(HELD_RETRY_MS) });
-    case 'balance_too_low':
-      return new Refusal('balance_too_low');
-    case 'fenced':
-    case 'admitted':
-    case 'duplicate':
-      return unavailable();
-    default:
-      return accessRefusal(reply);
-  }
-}
-
-function tooManyInquiries({
-  retryAfterMs,
-  windows,
-}: Extract<InquiryReply, { kind: 'rate_limited' }>): Refusal {
-  const [{ limit } = { limit: INQUIRIES_PER_MINUTE }] = windows;
-  return new Refusal('rate_limited', {
-    detail: `The key has asked for ${limit} model lists and token counts within a minute; try again in ${Math.ceil(retryAfterMs / 1000)} s.`,
-    headers: retryHeaders(retryAfterMs),
-  });
-}
-
-const WINDOW_WORDS = { rpm: 'minute', rph: 'hour', rpd: 'day' } as const;
-
-function accessRefusal(denied: AccessDenied): Refusal {
-  switch (denied.kind) {
-    case 'key_unknown':
-    case 'key_disabled':
-    case 'key_expired':
-      return new Refusal('invalid_api_key');
-    case 'address_not_allowed':
-      return new Refusal('ip_not_allowed');
-    case 'account_not_active':
-      return new Refusal('account_frozen');
-    case 'model_not_allowed':
-      return new Refusal('model_not_allowed', { param: 'model' });
-  }
-}
-
-function unavailable(): Refusal {
-  return new Refusal('metering_unavailable', { headers: retryHeaders(FENCED_RETRY_MS) });
 }

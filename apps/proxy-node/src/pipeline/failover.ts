@@ -5,7 +5,7 @@ import { monotonicMs } from '../monotonic-ms.ts';
 import type { Candidate } from '../snapshot/routing-index.ts';
 import { mayBeBilled, mayRepeat, UpstreamFailure } from '../upstream/upstream-failure.ts';
 import type { UpstreamHealth } from '../upstream/upstream-health.ts';
-import type { Admitted } from './admit.ts';
+import type { Admitted } from './admission.ts';
 import type { AnswerMeter, Metered } from './answer-meter.ts';
 import { deadlinesFor } from './attempt-deadlines.ts';
 import type { Forwarder, Outbound, RouteAttempt } from './forward.ts';
@@ -209,7 +209,8 @@ function noteSkipped(
 }
 
 function outboundOf({ rid, asked, admitted, clientHeaders }: Delivery): Outbound {
-  return { rid, ask: asked.ask, outputLimit: admitted.outputLimit, clientHeaders };
+  const { ask, dropped } = asked;
+  return { rid, ask, outputLimit: admitted.outputLimit, dropped, clientHeaders };
 }
 
 /** With one route there is nothing to choose. */

@@ -5,6 +5,7 @@ import {
   withoutRefused,
   type RefusableField,
   type Ask,
+  type FoundField,
   type Exchange,
   type StreamReader,
   type StreamSink,
@@ -27,6 +28,7 @@ export interface Outbound {
   readonly rid: string;
   readonly ask: Ask;
   readonly outputLimit: number | null;
+  readonly dropped: readonly FoundField[];
   readonly clientHeaders: IncomingHttpHeaders;
 }
 
@@ -97,12 +99,13 @@ export class Forwarder {
     outbound: Outbound,
     { sink, attempts, deadlines, isAnew }: Dispatch,
   ): Flight {
-    const { ask, rid, outputLimit, clientHeaders } = outbound;
+    const { ask, rid, outputLimit, dropped, clientHeaders } = outbound;
     const exchange = createExchange({
       ask,
       dialect: upstream.protocol,
       upstreamModel: route.upstream_model,
       outputLimit,
+      dropped,
       outputLimitField: route.output_limit_field,
       clientHeaders: singleHeaders(clientHeaders),
       idSeed: rid,

@@ -1,14 +1,15 @@
 import type { IncomingMessage } from 'node:http';
-import { isPromptBounded } from '@tollgate/metering';
+import { isPromptBounded, priceInForce } from '@tollgate/metering';
 import { findUnsupported, parseAsk, type Ask, type ClientProtocol } from '@tollgate/protocols';
 import type { SnapshotModel } from '@tollgate/snapshot';
 import type { TakeRoom } from '../http/body-room.ts';
 import { readBody } from '../http/read-body.ts';
 import { Refusal } from '../refusals.ts';
 import type { CandidateGroups, RoutingIndex } from '../snapshot/routing-index.ts';
+import { termsOf, type Terms } from './premiums.ts';
 
 /** A request that can be served, if its caller may. */
-export interface Asked {
+export interface Asked extends Terms {
   readonly ask: Ask;
   readonly model: SnapshotModel;
   readonly candidates: CandidateGroups;
@@ -19,30 +20,38 @@ export async function parse({
   incoming,
   protocol,
   index,
+  receivedAtMs,
   ...limits
 }: {
   incoming: IncomingMessage;
   protocol: ClientProtocol;
   index: RoutingIndex;
+  receivedAtMs: number;
   bytesMax: number;
   take: TakeRoom;
 }): Promise<Asked> {
-  return routesFor(parseAsk(protocol, await readBody(incoming, limits)), index);
+  const ask = parseAsk(protocol, await readBody(incoming, limits));
+  return routesFor(ask, { index, receivedAtMs });
 }
 
-/** The model a request names, and its routes. Throws as `parse` does. */
-export function routesFor(ask: Ask, index: RoutingIndex): Asked {
+/** The model a request names, its routes, and the terms on which it is served. Throws as `parse` does. */
+export function routesFor(
+  ask: Ask,
+  { index, receivedAtMs }: { index: RoutingIndex; receivedAtMs: number },
+): Asked {
   const { protocol } = ask;
   const model = index.modelNamed(ask.model);
   if (!model?.is_on_shelf) throw modelNotFound(ask.model);
   if ((model.kind === 'embedding') !== (protocol === 'embeddings'))
     throw new Refusal('wrong_model_kind', { param: 'model' });
+  const price = priceInForce(model.prices, receivedAtMs);
+  if (!price) throw modelNotFound(ask.model);
   const candidates = index.candidates(model.id, protocol);
   if (candidates.length === 0) throw noRoute(index, model, protocol);
   refuseUncarried(ask, candidates);
   // Nothing could be held for what it may cost.
   if (!isPromptBounded({ ask, model })) throw new Refusal('input_unbounded');
-  return { ask, model, candidates };
+  return { ask, model, candidates, ...termsOf({ ask, price, candidates }) };
 }
 
 /** A request that no route's protocol has words for is the caller's to mend: told before it counts, holds or leaves a usage row. */

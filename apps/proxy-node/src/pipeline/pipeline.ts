@@ -1,10 +1,7 @@
-import type { IncomingMessage } from 'node:http';
 import { wasTried, type Outcome, type UsageFinal } from '@tollgate/contracts';
-import type { ClientProtocol, ErrorShape } from '@tollgate/protocols';
 import type { Logger } from 'pino';
 import { monotonicMs } from '../monotonic-ms.ts';
 import type { BodyRoom, RoomOfRequest } from '../http/body-room.ts';
-import type { ClientReply } from '../http/client-reply.ts';
 import { ClientGone, mayBeLarge } from '../http/read-body.ts';
 import { isExpected, sendError } from '../http/send-error.ts';
 import type { Gate } from '../ops/gate.ts';
@@ -13,9 +10,11 @@ import { Refusal } from '../refusals.ts';
 import type { RoutingIndex } from '../snapshot/routing-index.ts';
 import type { Ticker } from '../upstream/ticker.ts';
 import type { UpstreamTrust } from '../upstream/upstream-trust.ts';
-import type { Admitted, Admitter } from './admit.ts';
+import type { Admitted } from './admission.ts';
+import type { Admitter } from './admit.ts';
 import type { AnswerMeter, Metered } from './answer-meter.ts';
 import { authenticate, type Credentials } from './authenticate.ts';
+import type { ClientRequest } from './client-request.ts';
 import type { DrainLimits } from './drain.ts';
 import type { Failover } from './failover.ts';
 import { askedOf, comingFrom, fallbacksOn } from './fallbacks.ts';
@@ -24,21 +23,9 @@ import { meter } from './meter.ts';
 import { AccessEnded, nothing, notServing, stopping } from './no-answer.ts';
 import { parse, routesFor, type Asked } from './parse.ts';
 import type { ReasoningRates } from './reasoning-rates.ts';
+import { droppedHeaders } from './premiums.ts';
 import { settle } from './settle.ts';
 import { Tally } from './tally.ts';
-
-export interface ClientRequest {
-  readonly rid: string;
-  readonly protocol: ClientProtocol;
-  readonly shape: ErrorShape;
-  readonly incoming: IncomingMessage;
-  readonly reply: ClientReply;
-  readonly addressHex: string;
-  /** Unix ms. */
-  readonly receivedAtMs: number;
-  /** The same moment by `monotonicMs`, for durations. */
-  readonly receivedMonotonicMs: number;
-}
 
 export interface PipelineLimits {
   bodyBytesMax: number;
@@ -124,6 +111,7 @@ export class Pipeline {
       incoming,
       protocol,
       index,
+      receivedAtMs,
       bytesMax: limits.bodyBytesMax,
       take,
     }).catch((error: unknown) => this.#afterAccess(credentials, addressHex, error));
@@ -133,6 +121,7 @@ export class Pipeline {
       addressHex,
       ask: asked.ask,
       model: asked.model,
+      price: asked.price,
       overrun: trust.overrunOf(asked.candidates, monotonicMs()),
     });
     const turn = { request, asked, admitted, attempts: [], undelivered: null };
@@ -166,10 +155,10 @@ export class Pipeline {
     const { admitter, trust, newRid } = this.#parts;
     if (isLast || this.#isCut || reply.isGone) return null;
     for (const name of fallbacksOn(asked.model, error)) {
-      const other = askedOf(asked, name, (ask) => routesFor(ask, index));
+      const other = askedOf(asked, name, (ask) => routesFor(ask, { index, receivedAtMs }));
       if (!other) continue;
       const rid = newRid();
-      const { ask, model } = other;
+      const { ask, model, price } = other;
       const overrun = trust.overrunOf(other.candidates, monotonicMs());
       // The key's windows have counted this request already. A model that refuses it leaves the others to be tried.
       const admitted = await admitter
@@ -179,6 +168,7 @@ export class Pipeline {
           addressHex,
           ask,
           model,
+          price,
           overrun,
           isCounted: false,
         })
@@ -226,7 +216,7 @@ export class Pipeline {
     const { request, asked, admitted, attempts } = turn;
     const { reply, receivedMonotonicMs } = request;
     const { ticker, reasoning, limits, failover } = this.#parts;
-    reply.addHeaders(admitted.headers);
+    reply.addHeaders({ ...admitted.headers, ...droppedHeaders(asked.dropped) });
     const passing = meter({
       isStream: asked.ask.isStream,
       reply,

@@ -1,6 +1,6 @@
 import { wasTried, type UsageFinal } from '@tollgate/contracts';
 import { chargeOf } from '@tollgate/metering';
-import type { Admitted } from './admit.ts';
+import type { Admitted } from './admission.ts';
 import type { Metered } from './answer-meter.ts';
 import type { RouteAttempt } from './forward.ts';
 import type { Asked } from './parse.ts';
@@ -49,6 +49,7 @@ export function settle({
     charge: chargeOf(usage, admitted.price),
     key_hash: admitted.keyHash,
     basis,
+    ...(admitted.price.premiums && { premiums: admitted.price.premiums }),
     started_at: startedAtMs,
     first_token_ms: metered.firstTokenMs,
     duration_ms: durationMs,

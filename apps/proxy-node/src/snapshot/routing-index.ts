@@ -22,6 +22,11 @@ const NATIVE_DIALECT: Record<ClientProtocol, UpstreamProtocol | null> = {
   responses: null,
 };
 
+/** Whether requests of this protocol reach such an upstream with their own bytes. */
+export function isNative(protocol: ClientProtocol, dialect: UpstreamProtocol): boolean {
+  return NATIVE_DIALECT[protocol] === dialect;
+}
+
 /** One snapshot, arranged for lookups. Immutable: a newer snapshot makes a new index, and requests keep the one they began with. */
 export class RoutingIndex {
   readonly snapshot: PublishedSnapshot;

@@ -14,6 +14,12 @@ export interface Books {
   refusedForFunds(subscription: { accountId: number; modelId: number }): void;
 }
 
+/** A price version with its weights as this request is charged by them. */
+export interface ChargedPrice extends Omit<PriceVersion, 'multipliers'> {
+  /** The dearer services that are in the weights. */
+  premiums?: string[] | undefined;
+}
+
 export interface OpenHold {
   rid: string;
   accountId: number;
@@ -26,7 +32,7 @@ export interface OpenHold {
   /** Of the shard that holds: as `admit` answered it, later as the hold was restored in. Any other refuses what was held before. */
   epoch: string;
   /** In force at admission; travels through the journal, so that a lost request is charged by its own price. */
-  price: PriceVersion;
+  price: ChargedPrice;
   /** What `admit` granted, in charged tokens. */
   grantedTokens: number;
   /** `HoldPlan.sliceTokens` and `HoldPlan.boundTokens`: a stream's hold grows by slices, beyond its bound only while the stream waits for it. */

@@ -18,7 +18,9 @@ const openHoldSchema = z.object({
   /** Absent from lines of earlier builds. */
   generation: count.default(0),
   epoch: z.string(),
-  price: priceVersionSchema,
+  price: priceVersionSchema
+    .omit({ multipliers: true })
+    .extend({ premiums: z.array(z.string()).optional() }),
   grantedTokens: count,
   sliceTokens: count,
   boundTokens: count,

@@ -32,6 +32,7 @@ export function lostFinal({ hold, counts, lastSeenAtMs }: LostHold, node: string
     reasoning_tokens: usage.reasoning,
     charge: chargeOf(usage, hold.price),
     basis: 'estimated',
+    ...(hold.price.premiums && { premiums: hold.price.premiums }),
     started_at: hold.startedAtMs,
     first_token_ms: null,
     // Both by the wall clock, which may have been set in between.

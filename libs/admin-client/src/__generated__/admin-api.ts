@@ -1994,7 +1994,9 @@ export interface components {
             /** @description Tokens; null = not known */
             context_window: number | null;
             max_output_tokens: number | null;
-            /** @description Tokens held for each input without a bound of its own */
+            /** @description Output tokens of a request without a limit; null = 4096 */
+            default_output_tokens: number | null;
+            /** @description Tokens held for each document, file or other input that no byte of the request bounds, and for each use of a tool of the provider; null = the whole context window is held */
             unbounded_input_tokens: number | null;
             is_on_shelf: boolean;
             /** @description It searches or reads by itself, so its usage may report more input than it was sent */
@@ -2084,6 +2086,10 @@ export interface components {
             weight_cache_read: string;
             /** @description Decimal text, at most 6 places */
             weight_cache_write: string;
+            /** @description By dearer service, such as service_tier=priority: times the ordinary charge */
+            multipliers: {
+                [key: string]: string;
+            };
             /** @description Declared to charge nothing */
             free: boolean;
             /**
@@ -2121,6 +2127,10 @@ export interface components {
             weight_cache_read: string;
             /** @description Decimal text, at most 6 places */
             weight_cache_write: string;
+            /** @description By dearer service, such as service_tier=priority: times the ordinary charge */
+            multipliers: {
+                [key: string]: string;
+            };
             /** @description Declared to charge nothing */
             free: boolean;
         };
@@ -2376,6 +2386,9 @@ export interface components {
                         weight_output: number;
                         weight_cache_read: number;
                         weight_cache_write: number;
+                        multipliers?: {
+                            [key: string]: number;
+                        };
                     }[];
                 }[];
                 upstreams: {
@@ -2659,6 +2672,8 @@ export interface components {
             charge: number;
             /** @enum {string} */
             basis: "reported" | "estimated";
+            /** @description Dearer services it was charged for, by the multipliers of its price version */
+            premiums: string[];
             /** @description A first charge was corrected when the node came back */
             is_corrected: boolean;
             price_version_id: number | null;
@@ -2716,6 +2731,8 @@ export interface components {
             charge: number;
             /** @enum {string} */
             basis: "reported" | "estimated";
+            /** @description Dearer services it was charged for, by the multipliers of its price version */
+            premiums: string[];
             /** @description A first charge was corrected when the node came back */
             is_corrected: boolean;
             price_version_id: number | null;
@@ -4591,6 +4608,7 @@ export interface operations {
                     description?: string;
                     context_window?: number | null;
                     max_output_tokens?: number | null;
+                    default_output_tokens?: number | null;
                     unbounded_input_tokens?: number | null;
                     reads_more_than_sent?: boolean;
                     failover?: {
@@ -4712,6 +4730,7 @@ export interface operations {
                     description?: string;
                     context_window?: number | null;
                     max_output_tokens?: number | null;
+                    default_output_tokens?: number | null;
                     unbounded_input_tokens?: number | null;
                     reads_more_than_sent?: boolean;
                     failover?: {
@@ -4730,6 +4749,9 @@ export interface operations {
                         weight_output?: string | number;
                         weight_cache_read?: string | number;
                         weight_cache_write?: string | number;
+                        multipliers?: {
+                            [key: string]: string | number;
+                        };
                         free?: boolean;
                     };
                     is_on_shelf?: boolean;
@@ -4848,6 +4870,9 @@ export interface operations {
                     weight_output?: string | number;
                     weight_cache_read?: string | number;
                     weight_cache_write?: string | number;
+                    multipliers?: {
+                        [key: string]: string | number;
+                    };
                     free?: boolean;
                     effective_at?: string;
                 };

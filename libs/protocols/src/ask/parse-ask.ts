@@ -3,6 +3,7 @@ import { InvalidRequest } from '../exchange.ts';
 import type { Ask, ClientProtocol } from '../exchange.ts';
 import type { FoundField } from '../fields/found-field.ts';
 import { readFields } from '../fields/read-fields.ts';
+import { serverTools } from '../fields/server-tools.ts';
 import { duplicateName } from '../json/duplicate-name.ts';
 import { isRecord, record } from '../json/json-guard.ts';
 import type { JsonRecord } from '../json/json-guard.ts';
@@ -38,6 +39,8 @@ export function parseAsk(protocol: ClientProtocol, raw: Uint8Array): Ask {
   const { body, layout } = parseBody(raw);
   const fields = readFields(protocol, body);
   const checked = check(SCHEMAS[protocol], body);
+  // A responses request is translated, and its hosted tools are refused or not offered then.
+  const tools = protocol === 'responses' ? [] : serverTools(body);
   return {
     protocol,
     raw,
@@ -49,7 +52,8 @@ export function parseAsk(protocol: ClientProtocol, raw: Uint8Array): Ask {
     outputLimit: largest(fields, 'limit'),
     choices: largest(fields, 'count') ?? 1,
     wantsStreamUsage: record(body['stream_options'])['include_usage'] === true,
-    prompt: promptFacts(protocol, { body, layout, fields }),
+    serverTools: tools,
+    prompt: promptFacts(protocol, { body, layout, fields, tools }),
   };
 }
 
@@ -70,7 +74,7 @@ export function parseCountTokens(
     layout,
     body,
     model,
-    prompt: promptFacts('messages', { body, layout, fields: [] }),
+    prompt: promptFacts('messages', { body, layout, fields: [], tools: [] }),
   };
 }
 

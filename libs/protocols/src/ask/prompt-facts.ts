@@ -1,13 +1,8 @@
 import type { ClientProtocol, PromptFacts } from '../exchange.ts';
-import {
-  CLIENT_TOOL_TYPES,
-  FIELD_TABLES,
-  SERVER_TOOL_FIELDS,
-  SERVER_TOOL_USES_MAX,
-} from '../fields/field-tables.ts';
-import type { FoundField } from '../fields/found-field.ts';
+import { FIELD_TABLES } from '../fields/field-tables.ts';
+import type { FoundField, ServerTool } from '../fields/found-field.ts';
 import { refuseVariant } from '../fields/read-fields.ts';
-import { isRecord, list, record, records, text } from '../json/json-guard.ts';
+import { isRecord, list, record, text } from '../json/json-guard.ts';
 import type { JsonRecord } from '../json/json-guard.ts';
 import type { JsonLayout, JsonMember } from '../json/json-layout.ts';
 
@@ -61,16 +56,17 @@ interface Tally {
   texts: string[] | null;
 }
 
-/** A body, where its members stand, and which of them its protocol's table names. */
+/** A body, where its members stand, which of them its protocol's table names, and which tools of the provider it asks for. */
 export interface ReadBody {
   body: JsonRecord;
   layout: JsonLayout;
   fields: readonly FoundField[];
+  tools: readonly ServerTool[];
 }
 
 export function promptFacts(
   protocol: ClientProtocol,
-  { body, layout, fields }: ReadBody,
+  { body, layout, fields, tools }: ReadBody,
 ): PromptFacts {
   const tally = tallyPrompt(protocol, body, null);
   const known = KNOWN_FIELDS[protocol];
@@ -83,8 +79,7 @@ export function promptFacts(
     imageCount: tally.imageCount,
     unboundedInputs:
       tally.unboundedInputs + fields.filter(({ role }) => role === 'reference').length,
-    // A responses request is translated, and its hosted tools are refused or not offered then.
-    serverToolUses: protocol === 'responses' ? 0 : serverToolUses(body),
+    serverToolUses: tools.reduce((uses, tool) => uses + tool.uses, 0),
     otherBytes: tally.audioBytes + bytesOf(layout, ({ key }) => known?.has(key) !== true),
     predictedBytes: bytesOf(layout, ({ key }) =>
       fields.some(({ role, path: [top] }) => role === 'predicted' && top === key),
@@ -236,24 +231,4 @@ function refersElsewhere(value: unknown, depth = 0): boolean {
   return Object.entries(value).some(
     ([key, item]) => key === 'file_id' || refersElsewhere(item, depth + 1),
   );
-}
-
-const VERSION = /(?:_\d+)+$/;
-
-/** The name of a tool's type without its date, where the provider runs it; null for tools of the client. */
-function serverToolName(type: unknown): string | null {
-  if (typeof type !== 'string') return null;
-  const name = type.replace(VERSION, '');
-  return CLIENT_TOOL_TYPES.has(name) ? null : name;
-}
-
-function serverToolUses(body: JsonRecord): number {
-  const tools = records(body['tools']).filter(({ type }) => serverToolName(type) !== null);
-  const uses = tools.map(({ max_uses: max }) =>
-    Number.isSafeInteger(max) && Number(max) > 0 ? Number(max) : SERVER_TOOL_USES_MAX,
-  );
-  const fields = Object.keys(SERVER_TOOL_FIELDS).filter(
-    (name) => isRecord(body[name]) || list(body[name]).length > 0,
-  );
-  return uses.reduce((sum, max) => sum + max, fields.length * SERVER_TOOL_USES_MAX);
 }

@@ -37,3 +37,13 @@ export interface FoundField {
   role: FieldRole;
   value: unknown;
 }
+
+/** A tool that the provider runs, as a request asks for it. */
+export interface ServerTool {
+  /** Without the date of its type: `web_search`. */
+  name: string;
+  /** Where it stands: `tools[0].type`. */
+  param: string;
+  /** Rounds it may run. */
+  uses: number;
+}

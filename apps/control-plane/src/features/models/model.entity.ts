@@ -39,6 +39,9 @@ export class ModelRow {
   @Column({ name: 'max_output_tokens', type: 'integer', nullable: true })
   maxOutputTokens: number | null;
 
+  @Column({ name: 'default_output_tokens', type: 'integer', nullable: true })
+  defaultOutputTokens: number | null;
+
   @Column({ name: 'unbounded_input_tokens', type: 'integer', nullable: true })
   unboundedInputTokens: number | null;
 

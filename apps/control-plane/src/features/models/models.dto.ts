@@ -1,3 +1,4 @@
+import { premiumSchema } from '@tollgate/contracts';
 import { MODEL_KINDS, failoverSchema } from '@tollgate/snapshot';
 import { z } from 'zod';
 import {
@@ -43,7 +44,9 @@ const modelFields = {
   description: z.string().max(4_000).optional(),
   context_window: tokens.optional(),
   max_output_tokens: tokens.optional(),
-  /** Tokens held for each input without a bound of its own, e.g. an image by URL. */
+  /** Of a request without a limit; null = the node's default, 4096. */
+  default_output_tokens: tokens.optional(),
+  /** Tokens held for each input that no byte of the request bounds; null = the whole context window. */
   unbounded_input_tokens: z.number().int().min(0).max(100_000_000).nullable().optional(),
   /** Its usage may report more input than it was sent. */
   reads_more_than_sent: z.boolean().optional(),
@@ -72,6 +75,23 @@ export type MarketList = z.infer<typeof marketSchema>;
 const WEIGHT_MAX = 1_000_000_000_000n;
 const weight = decimal.refine((value) => value <= WEIGHT_MAX, 'must be at most 1000000').optional();
 
+/** A thousandfold price is a typing error. */
+const MULTIPLIER_MAX = 1_000_000_000n;
+const MULTIPLIERS_MAX = 100;
+/** By premium, e.g. `service_tier=priority`: what a request that asks for it is charged, times the ordinary charge. */
+const multipliers = z
+  .record(
+    premiumSchema,
+    decimal.refine(
+      (value) => value > 0n && value <= MULTIPLIER_MAX,
+      'must be above 0 and at most 1000',
+    ),
+  )
+  .refine(
+    (given) => Object.keys(given).length <= MULTIPLIERS_MAX,
+    `must be at most ${MULTIPLIERS_MAX}`,
+  );
+
 const priceFields = {
   /** Currency units per million charged tokens. */
   price_per_million: decimal,
@@ -79,6 +99,7 @@ const priceFields = {
   weight_output: weight,
   weight_cache_read: weight,
   weight_cache_write: weight,
+  multipliers: multipliers.optional(),
   /** Must be true for a price that charges nothing, and only there: a forgotten digit gives nothing away. */
   free: z.boolean().optional(),
 };
@@ -137,10 +158,16 @@ const described = {
 export const modelResponseSchema = z
   .object({
     ...described,
+    default_output_tokens: z
+      .int()
+      .nullable()
+      .describe('Output tokens of a request without a limit; null = 4096'),
     unbounded_input_tokens: z
       .int()
       .nullable()
-      .describe('Tokens held for each input without a bound of its own'),
+      .describe(
+        'Tokens held for each document, file or other input that no byte of the request bounds, and for each use of a tool of the provider; null = the whole context window is held',
+      ),
     is_on_shelf: z.boolean(),
     reads_more_than_sent: z
       .boolean()
@@ -161,6 +188,9 @@ const tag = {
   weight_output: amountText,
   weight_cache_read: amountText,
   weight_cache_write: amountText,
+  multipliers: z
+    .record(z.string(), amountText)
+    .describe('By dearer service, such as service_tier=priority: times the ordinary charge'),
   free: z.boolean().describe('Declared to charge nothing'),
 };
 const priceTagSchema = z.object(tag).meta({ id: 'PriceTag' });

@@ -199,6 +199,9 @@ function columnsOf(body: UpdateModel): Partial<ModelRow> {
     ...(body.reads_more_than_sent !== undefined && {
       readsMoreThanSent: body.reads_more_than_sent,
     }),
+    ...(body.default_output_tokens !== undefined && {
+      defaultOutputTokens: body.default_output_tokens,
+    }),
     ...(body.unbounded_input_tokens !== undefined && {
       unboundedInputTokens: body.unbounded_input_tokens,
     }),
@@ -217,6 +220,7 @@ function toModelResponse(row: ModelRow): ModelResponse {
     description: row.description,
     context_window: row.contextWindow,
     max_output_tokens: row.maxOutputTokens,
+    default_output_tokens: row.defaultOutputTokens,
     unbounded_input_tokens: row.unboundedInputTokens,
     is_on_shelf: row.isOnShelf,
     reads_more_than_sent: row.readsMoreThanSent,

@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { compileSnapshot } from '@tollgate/snapshot';
 import { booksOf } from '../../testing/books-under-test.ts';
+import { readRoutingRows } from '../snapshots/read-routing-rows.ts';
 import { PriceWatch } from './price-watch.ts';
 import { startControlPlane, type ControlPlane } from '../../testing/control-plane-under-test.ts';
 
@@ -47,6 +49,7 @@ describe('the catalogue', () => {
       weight_cache_read: '1',
       weight_cache_write: '1',
       free: false,
+      multipliers: {},
     });
   });
 
@@ -282,6 +285,39 @@ describe('pricing', () => {
     ).rejects.toThrow('append-only');
   });
 
+  test('carries multipliers of dearer services into the snapshot, and a model its default output limit', async () => {
+    const multipliers = { 'service_tier=priority': '1.75', 'server_tools=web_search': 2 };
+    const { body: model } = await books.asAdmin('POST', '/models', {
+      name: 'tiered',
+      default_output_tokens: 900,
+      price: { price_per_million: 1, multipliers },
+    });
+    expect(model.default_output_tokens).toBe(900);
+    expect(
+      (await books.asAdmin('GET', `/models/pricing?model_id=${model.id}`)).body.data,
+    ).toMatchObject([
+      { multipliers: { 'service_tier=priority': '1.75', 'server_tools=web_search': '2' } },
+    ]);
+    const rows = await readRoutingRows(plane.dataSource.manager);
+    expect(compileSnapshot(rows).models.find(({ id }) => id === model.id)).toMatchObject({
+      default_output_tokens: 900,
+      prices: [
+        {
+          multipliers: { 'service_tier=priority': 1_750_000, 'server_tools=web_search': 2_000_000 },
+        },
+      ],
+    });
+    const { body: plain } = await books.asAdmin('POST', '/models', {
+      name: 'untiered',
+      price: { price_per_million: 1 },
+    });
+    const compiled = compileSnapshot(await readRoutingRows(plane.dataSource.manager));
+    const document = compiled.models.find(({ id }) => id === plain.id);
+    // Nodes of the previous release read the document as long as none of this is used.
+    expect(document).not.toHaveProperty('default_output_tokens');
+    expect(document?.prices[0]).not.toHaveProperty('multipliers');
+  });
+
   test.each([
     { price_per_million: -1 },
     { price_per_million: 0 },
@@ -297,6 +333,14 @@ describe('pricing', () => {
     { price_per_million: 1, weight_input: -1 },
     { price_per_million: 1, weight_input: '0.0000001' },
     { price_per_million: 1, weight_input: 1_000_001 },
+    { price_per_million: 1, multipliers: { service_tier: 2 } },
+    { price_per_million: 1, multipliers: { 'route=x': 2 } },
+    { price_per_million: 1, multipliers: { 'speed=a b': 2 } },
+    { price_per_million: 1, multipliers: { 'speed=fast': 0 } },
+    { price_per_million: 1, multipliers: { 'speed=fast': -1 } },
+    { price_per_million: 1, multipliers: { 'speed=fast': 1_001 } },
+    { price_per_million: 1, multipliers: { 'speed=fast': '0.0000001' } },
+    { price_per_million: 1, multipliers: ['speed=fast'] },
     { price_per_million: 1, surprise: 1 },
     { price_per_million: 1, effective_at: '2020-01-01T00:00:00Z' },
     { price_per_million: 1, effective_at: 'soon' },

@@ -31,6 +31,10 @@ export class PriceVersionRow {
   @Column({ name: 'is_free', type: 'boolean' })
   isFree: boolean;
 
+  /** Millionths by premium, e.g. `service_tier=priority`. */
+  @Column({ type: 'jsonb' })
+  multipliers: Record<string, number>;
+
   @Column({ name: 'effective_at', type: 'timestamptz' })
   effectiveAt: Date;
 

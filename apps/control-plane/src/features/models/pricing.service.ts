@@ -145,6 +145,7 @@ function toTag(row: PriceVersionRow, currency: string): PriceTag {
     weight_output: formatAmount(BigInt(row.weightOutput)),
     weight_cache_read: formatAmount(BigInt(row.weightCacheRead)),
     weight_cache_write: formatAmount(BigInt(row.weightCacheWrite)),
+    multipliers: mapValues(row.multipliers, (value) => formatAmount(BigInt(value))),
     free: row.isFree,
   };
 }
@@ -166,5 +167,13 @@ function columnsOf(body: FirstPrice): Partial<PriceVersionRow> {
     weightOutput: Number(body.weight_output ?? 1_000_000n),
     weightCacheRead: Number(body.weight_cache_read ?? 1_000_000n),
     weightCacheWrite: Number(body.weight_cache_write ?? 1_000_000n),
+    multipliers: mapValues(body.multipliers ?? {}, Number),
   };
+}
+
+function mapValues<From, To>(
+  values: Readonly<Record<string, From>>,
+  map: (value: From) => To,
+): Record<string, To> {
+  return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, map(value)]));
 }

@@ -15,7 +15,7 @@ import type {
   PriceChangeQuery,
 } from './previews.dto.ts';
 
-type Price = Omit<PriceTag, 'currency' | 'free'>;
+type Price = Omit<PriceTag, 'currency' | 'free' | 'multipliers'>;
 
 const UNPRICED: Price = {
   price_per_million: '0',

@@ -24,6 +24,7 @@ const routingRows = z.strictObject({
       createdAtMs: count,
       contextWindow: count.nullable(),
       maxOutputTokens: count.nullable(),
+      defaultOutputTokens: count.nullable(),
       unboundedInputTokens: count.nullable(),
       isOnShelf: z.boolean(),
       readsMoreThanSent: z.boolean(),
@@ -39,6 +40,7 @@ const routingRows = z.strictObject({
       weightOutput: count,
       weightCacheRead: count,
       weightCacheWrite: count,
+      multipliers: z.record(z.string(), count),
       isUndeclaredZero: z.boolean(),
     }),
   ),
@@ -79,11 +81,11 @@ const SELECT_ROUTING_ROWS = `
 SELECT
   (SELECT coalesce(jsonb_agg(jsonb_build_object(
      'id', id, 'name', name, 'aliases', to_jsonb(aliases), 'displayName', display_name, 'kind', kind, 'ownedBy', owned_by, 'createdAtMs', floor(extract(epoch FROM created_at) * 1000)::bigint,
-     'contextWindow', context_window, 'maxOutputTokens', max_output_tokens, 'unboundedInputTokens', unbounded_input_tokens, 'isOnShelf', is_on_shelf, 'readsMoreThanSent', reads_more_than_sent, 'failover', failover)), '[]')
+     'contextWindow', context_window, 'maxOutputTokens', max_output_tokens, 'defaultOutputTokens', default_output_tokens, 'unboundedInputTokens', unbounded_input_tokens, 'isOnShelf', is_on_shelf, 'readsMoreThanSent', reads_more_than_sent, 'failover', failover)), '[]')
    FROM models WHERE deleted_at IS NULL) AS models,
   (SELECT coalesce(jsonb_agg(jsonb_build_object(
      'id', price.id, 'modelId', price.model_id, 'effectiveAtMs', greatest(0, floor(extract(epoch FROM price.effective_at) * 1000))::bigint,
-     'weightInput', price.weight_input, 'weightOutput', price.weight_output, 'weightCacheRead', price.weight_cache_read, 'weightCacheWrite', price.weight_cache_write, 'isUndeclaredZero', NOT price.is_free AND (price.price_per_million = 0 OR price.weight_input + price.weight_output = 0))), '[]')
+     'weightInput', price.weight_input, 'weightOutput', price.weight_output, 'weightCacheRead', price.weight_cache_read, 'weightCacheWrite', price.weight_cache_write, 'multipliers', price.multipliers, 'isUndeclaredZero', NOT price.is_free AND (price.price_per_million = 0 OR price.weight_input + price.weight_output = 0))), '[]')
    FROM price_versions price JOIN models ON models.id = price.model_id AND models.deleted_at IS NULL) AS prices,
   (SELECT coalesce(jsonb_agg(jsonb_build_object(
      'id', id, 'name', name, 'protocol', protocol, 'baseUrl', base_url, 'sealedApiKey', sealed_api_key, 'headers', headers,

@@ -13,6 +13,7 @@ import { UsageTotals1763708400000 } from './migrations/1763708400000-usage-total
 import { FailedRequests1763712000000 } from './migrations/1763712000000-failed-requests.ts';
 import { RefusedRecharges1763715600000 } from './migrations/1763715600000-refused-recharges.ts';
 import { DeclaredPrices1795321027539 } from './migrations/1795321027539-declared-prices.ts';
+import { PremiumPrices1795323326427 } from './migrations/1795323326427-premium-prices.ts';
 import { SessionsAndAccessTokens1795320000000 } from './migrations/1795320000000-sessions-and-access-tokens.ts';
 import { BillingOnClose1795321238899 } from './migrations/1795321238899-billing-on-close.ts';
 import { RedisTrust1795320996197 } from './migrations/1795320996197-redis-trust.ts';
@@ -54,6 +55,7 @@ export function dataSourceOptions(config: Pick<Config, 'DATABASE_URL' | 'DATABAS
       FailedRequests1763712000000,
       RefusedRecharges1763715600000,
       DeclaredPrices1795321027539,
+      PremiumPrices1795323326427,
       SessionsAndAccessTokens1795320000000,
       BillingOnClose1795321238899,
       RedisTrust1795320996197,

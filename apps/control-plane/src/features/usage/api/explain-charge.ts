@@ -1,3 +1,4 @@
+import { premiumWeights } from '@tollgate/metering';
 import { formatAmount, parseAmount } from '@tollgate/money';
 import type { PriceResponse, PriceTag } from '../../models/models.dto.ts';
 import type { UsageLogRow } from './usage-log-row.ts';
@@ -11,13 +12,15 @@ interface TokensByClass {
   output_tokens: number | null;
 }
 
+type Weights = Pick<
+  PriceTag,
+  'weight_input' | 'weight_output' | 'weight_cache_read' | 'weight_cache_write'
+>;
+
 /** The arithmetic of a charge, step by step and exact: the lines and their sum, before the one rounding up. */
 export function chargeLines(
   tokens: TokensByClass,
-  price: Pick<
-    PriceTag,
-    'weight_input' | 'weight_output' | 'weight_cache_read' | 'weight_cache_write'
-  >,
+  price: Weights,
 ): Pick<UsageReceipt, 'lines'> & { sumMicros: bigint } {
   const classes = [
     { class: 'input', tokens: tokens.input_tokens, weight: price.weight_input },
@@ -42,7 +45,8 @@ export function explainCharge(
   final: UsageLogRow,
   price: PriceResponse,
 ): Pick<UsageReceipt, 'lines' | 'sum' | 'explanation'> {
-  const { lines, sumMicros } = chargeLines(final, price);
+  const premiums = final.premiums ?? [];
+  const { lines, sumMicros } = chargeLines(final, multipliedTag(price, premiums));
   const sum = formatAmount(sumMicros);
   const source =
     final.basis === 'reported'
@@ -51,8 +55,39 @@ export function explainCharge(
   return {
     lines,
     sum,
-    explanation: `Tokens ${source}, times the weights of price version ${price.id}, make ${sum}; rounded up to ${final.charge ?? 0} charged tokens.`,
+    explanation: `Tokens ${source}, times the weights of price version ${price.id}${multiplied(price, premiums)}, make ${sum}; rounded up to ${final.charge ?? 0} charged tokens.`,
   };
+}
+
+/** The weights as the node and the worker multiplied them. */
+function multipliedTag(price: PriceResponse, premiums: readonly string[]): Weights {
+  const micro = (decimal: string): number => Number(parseAmount(decimal));
+  const text = (weight: number): string => formatAmount(BigInt(weight));
+  const multipliers = Object.entries(price.multipliers).map(
+    ([premium, factor]): [string, number] => [premium, micro(factor)],
+  );
+  const weights = premiumWeights(
+    {
+      weight_input: micro(price.weight_input),
+      weight_output: micro(price.weight_output),
+      weight_cache_read: micro(price.weight_cache_read),
+      weight_cache_write: micro(price.weight_cache_write),
+    },
+    Object.fromEntries(multipliers),
+    premiums,
+  );
+  return {
+    weight_input: text(weights.weight_input),
+    weight_output: text(weights.weight_output),
+    weight_cache_read: text(weights.weight_cache_read),
+    weight_cache_write: text(weights.weight_cache_write),
+  };
+}
+
+function multiplied(price: PriceResponse, premiums: readonly string[]): string {
+  if (premiums.length === 0) return '';
+  const factors = premiums.map((premium) => `${premium} (x ${price.multipliers[premium]})`);
+  return `, multiplied for ${factors.join(' and ')}`;
 }
 
 /** Weights are decimals of at most 6 places: in millionths the product is an integer. */

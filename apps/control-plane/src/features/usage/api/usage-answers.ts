@@ -38,6 +38,9 @@ const logged = {
   reasoning_tokens: tokens,
   charge: tokensField,
   basis: z.enum(['reported', 'estimated']),
+  premiums: z
+    .array(z.string())
+    .describe('Dearer services it was charged for, by the multipliers of its price version'),
   is_corrected: z.boolean().describe('A first charge was corrected when the node came back'),
   price_version_id: idField.nullable(),
   first_token_ms: z.int().nullable(),

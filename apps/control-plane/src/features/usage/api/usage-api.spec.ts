@@ -216,6 +216,31 @@ describe('a receipt', () => {
     );
   });
 
+  test('shows dearer services in the weights and names their multipliers', async () => {
+    const parts = await subscribed();
+    const price = (
+      await books.asAdmin('POST', '/models/pricing', {
+        model_id: parts.model.id,
+        price_per_million: 2,
+        weight_output: '3.5',
+        multipliers: { 'service_tier=priority': '1.75', 'speed=fast': 2 },
+      })
+    ).body;
+    const final = {
+      price_version_id: price.id,
+      input_tokens: 10,
+      output_tokens: 3,
+      charge: 36,
+      premiums: ['service_tier=priority'],
+    };
+    const event = usageEvent(36, { ...parts, final });
+    await worker.process([event]);
+    const { body } = await get(`/usage/logs/${event.rid}/receipt`, parts.account.token);
+    expect(body).toMatchObject({ charge: 36, sum: '35.875', premiums: ['service_tier=priority'] });
+    expect(body.lines[0]).toEqual({ class: 'input', tokens: 10, weight: '1.75', charged: '17.5' });
+    expect(body.explanation).toContain('multiplied for service_tier=priority (x 1.75)');
+  });
+
   test.each([
     'abc',
     '00000000-0000-4000-8000-000000000000',

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { chargeOf, type ChargeWeights } from '@tollgate/metering';
+import { chargeOf, premiumWeights, type ChargeWeights, type Multipliers } from '@tollgate/metering';
 import { DataSource } from 'typeorm';
 import { z } from 'zod';
 import { toSafeInteger } from '../../../platform/database/columns.ts';
@@ -14,6 +14,7 @@ interface KnownSubscription {
 }
 interface KnownPrice extends ChargeWeights {
   modelId: number;
+  multipliers: Multipliers;
 }
 interface BatchFacts {
   subscriptions: ReadonlyMap<number, KnownSubscription>;
@@ -29,6 +30,7 @@ const priceRow = z.object({
   weight_output: weight,
   weight_cache_read: weight,
   weight_cache_write: weight,
+  multipliers: z.record(z.string(), z.number()),
 });
 
 /** Judges events by what PostgreSQL knows: whose subscription it is, and what the price version makes of the counts. */
@@ -71,7 +73,9 @@ export class KnownFacts {
       output: payload.output_tokens,
       reasoning: payload.reasoning_tokens,
     };
-    return chargeMismatch(payload.charge, () => chargeOf(usage, price));
+    return chargeMismatch(payload.charge, () =>
+      chargeOf(usage, premiumWeights(price, price.multipliers, payload.premiums ?? [])),
+    );
   }
 
   private async readSubscriptions(ids: number[]): Promise<[number, KnownSubscription][]> {
@@ -86,7 +90,7 @@ export class KnownFacts {
 
   private async readPrices(ids: number[]): Promise<[number, KnownPrice][]> {
     const rows: unknown[] = await this.dataSource.query(
-      'SELECT id, model_id, weight_input, weight_output, weight_cache_read, weight_cache_write FROM price_versions WHERE id = ANY($1::int[])',
+      'SELECT id, model_id, weight_input, weight_output, weight_cache_read, weight_cache_write, multipliers FROM price_versions WHERE id = ANY($1::int[])',
       [ids],
     );
     return rows

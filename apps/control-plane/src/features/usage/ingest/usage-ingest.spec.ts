@@ -331,6 +331,10 @@ describe('a poison event', () => {
       (parts) => usageEvent(1, { ...parts, delta: 2, final: { charge: 2 } }),
     ],
     [
+      'a premium that its price version has no multiplier for',
+      (parts) => usageEvent(1, { ...parts, final: { premiums: ['speed=fast'] } }),
+    ],
+    [
       'a price version of another model',
       (parts) => usageEvent(1, { ...parts, final: { price_version_id: 999_999 } }),
     ],

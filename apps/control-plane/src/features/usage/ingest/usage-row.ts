@@ -32,6 +32,11 @@ const COLUMNS: readonly Column[] = [
   { name: 'delta', type: 'bigint', of: (read) => read.event.delta },
   { name: 'charge', type: 'bigint', of: final((payload) => payload.charge) },
   { name: 'basis', type: 'text', of: final((payload) => payload.basis) },
+  {
+    name: 'premiums',
+    type: 'jsonb',
+    of: final(({ premiums }) => (premiums ? JSON.stringify(premiums) : null)),
+  },
   { name: 'node', type: 'text', of: request((payload) => payload.node) },
   { name: 'protocol', type: 'text', of: final((payload) => payload.protocol) },
   { name: 'is_stream', type: 'boolean', of: final((payload) => payload.is_stream) },

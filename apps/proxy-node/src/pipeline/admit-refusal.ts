@@ -1,0 +1,75 @@
+import type { AccessDenied, AdmitReply, InquiryReply } from '@tollgate/keyspace';
+import { Refusal, retryHeaders } from '../refusals.ts';
+import { rateLimitHeaders } from './rate-limit-headers.ts';
+
+/** Model lists and token counts that a key may ask for in a minute, whatever its rpm: a coding agent counts 25 prompts at once. */
+export const INQUIRIES_PER_MINUTE = 60;
+const FENCED_RETRY_MS = 2_000;
+const HELD_RETRY_MS = 1_000;
+
+/** Another key of the same request may still be good. */
+export function isKeyDenied(reply: AdmitReply): boolean {
+  return (
+    reply.kind === 'key_unknown' || reply.kind === 'key_disabled' || reply.kind === 'key_expired'
+  );
+}
+
+export function admitRefusal(reply: AdmitReply): Refusal {
+  switch (reply.kind) {
+    case 'not_subscribed':
+    case 'subscription_closing':
+      return new Refusal('model_not_found', { param: 'model' });
+    case 'rate_limited':
+      return new Refusal('rate_limited', {
+        detail: `The key's limit of requests per ${WINDOW_WORDS[reply.window]} is reached; try again in ${Math.ceil(reply.retryAfterMs / 1000)} s.`,
+        headers: {
+          ...rateLimitHeaders(reply.windows, reply.retryAfterMs),
+          ...retryHeaders(reply.retryAfterMs),
+        },
+      });
+    case 'concurrency_exceeded':
+      return new Refusal('concurrency_exceeded', { headers: retryHeaders(HELD_RETRY_MS) });
+    case 'tokens_held':
+      return new Refusal('tokens_held', { headers: retryHeaders(HELD_RETRY_MS) });
+    case 'balance_too_low':
+      return new Refusal('balance_too_low');
+    case 'fenced':
+    case 'admitted':
+    case 'duplicate':
+      return unavailable();
+    default:
+      return accessRefusal(reply);
+  }
+}
+
+export function tooManyInquiries({
+  retryAfterMs,
+  windows,
+}: Extract<InquiryReply, { kind: 'rate_limited' }>): Refusal {
+  const [{ limit } = { limit: INQUIRIES_PER_MINUTE }] = windows;
+  return new Refusal('rate_limited', {
+    detail: `The key has asked for ${limit} model lists and token counts within a minute; try again in ${Math.ceil(retryAfterMs / 1000)} s.`,
+    headers: retryHeaders(retryAfterMs),
+  });
+}
+
+const WINDOW_WORDS = { rpm: 'minute', rph: 'hour', rpd: 'day' } as const;
+
+export function accessRefusal(denied: AccessDenied): Refusal {
+  switch (denied.kind) {
+    case 'key_unknown':
+    case 'key_disabled':
+    case 'key_expired':
+      return new Refusal('invalid_api_key');
+    case 'address_not_allowed':
+      return new Refusal('ip_not_allowed');
+    case 'account_not_active':
+      return new Refusal('account_frozen');
+    case 'model_not_allowed':
+      return new Refusal('model_not_allowed', { param: 'model' });
+  }
+}
+
+export function unavailable(): Refusal {
+  return new Refusal('metering_unavailable', { headers: retryHeaders(FENCED_RETRY_MS) });
+}

@@ -1,0 +1,17 @@
+import type { IncomingMessage } from 'node:http';
+import type { ClientProtocol, ErrorShape } from '@tollgate/protocols';
+import type { ClientReply } from '../http/client-reply.ts';
+
+/** A request as it arrived, before anything of it is read. */
+export interface ClientRequest {
+  readonly rid: string;
+  readonly protocol: ClientProtocol;
+  readonly shape: ErrorShape;
+  readonly incoming: IncomingMessage;
+  readonly reply: ClientReply;
+  readonly addressHex: string;
+  /** Unix ms. */
+  readonly receivedAtMs: number;
+  /** The same moment by `monotonicMs`, for durations. */
+  readonly receivedMonotonicMs: number;
+}

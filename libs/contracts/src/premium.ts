@@ -1,0 +1,20 @@
+import { z } from 'zod';
+
+/** Fields of a request that buy a dearer service; an administrator may set multipliers for their values. `server_tools` stands for the tools a provider runs. */
+export const PREMIUM_FIELDS = ['service_tier', 'speed', 'inference_geo', 'server_tools'] as const;
+export type PremiumField = (typeof PREMIUM_FIELDS)[number];
+
+/** Of one request; each names a field and one of its values. */
+export const PREMIUMS_MAX = 16;
+
+/** `service_tier=priority`: how price versions, finals and usage rows name a dearer service. */
+export const premiumSchema = z
+  .string()
+  .regex(
+    new RegExp(`^(?:${PREMIUM_FIELDS.join('|')})=[A-Za-z0-9_.-]{1,64}$`),
+    `must be <field>=<value>, with a field of ${PREMIUM_FIELDS.join(', ')}`,
+  );
+
+export function premiumOf(field: PremiumField, value: string): string {
+  return `${field}=${value}`;
+}

@@ -1,0 +1,56 @@
+import { describe, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { chargeOf } from './charge.ts';
+import { premiumWeights } from './premium-price.ts';
+
+const PRICE = {
+  weight_input: 1_000_000,
+  weight_output: 4_000_001,
+  weight_cache_read: 100_000,
+  weight_cache_write: 0,
+};
+const MULTIPLIERS = { 'service_tier=priority': 1_750_000, 'speed=fast': 6_000_000 };
+
+describe('premiumWeights', () => {
+  test('multiplies every weight by every premium, rounded up', () => {
+    expect(premiumWeights(PRICE, MULTIPLIERS, [])).toEqual(PRICE);
+    expect(premiumWeights(PRICE, MULTIPLIERS, ['service_tier=priority', 'speed=fast'])).toEqual({
+      weight_input: 10_500_000,
+      weight_output: 42_000_012,
+      weight_cache_read: 1_050_000,
+      weight_cache_write: 0,
+    });
+  });
+
+  test('has no price for what the version does not name', () => {
+    for (const premium of ['service_tier=scale', 'constructor', '__proto__', ''])
+      expect(() => premiumWeights(PRICE, MULTIPLIERS, [premium])).toThrow(RangeError);
+  });
+
+  test('a multiplier of one or more never makes a request cheaper', () => {
+    const count = fc.nat(1_000_000);
+    const weight = fc.nat(20_000_000);
+    fc.assert(
+      fc.property(
+        fc.record({
+          weight_input: weight,
+          weight_output: weight,
+          weight_cache_read: weight,
+          weight_cache_write: weight,
+        }),
+        fc.record({
+          input: count,
+          output: count,
+          cacheRead: count,
+          cacheWrite: count,
+          reasoning: count,
+        }),
+        fc.integer({ min: 1_000_000, max: 50_000_000 }),
+        (price, usage, factor) => {
+          const dearer = premiumWeights(price, { 'speed=fast': factor }, ['speed=fast']);
+          expect(chargeOf(usage, dearer)).toBeGreaterThanOrEqual(chargeOf(usage, price));
+        },
+      ),
+    );
+  });
+});

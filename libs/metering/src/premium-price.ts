@@ -1,0 +1,41 @@
+import { divideCeil } from '@tollgate/money';
+import type { ChargeWeights } from './charge.ts';
+
+const MICRO = 1_000_000n;
+
+/** Millionths by premium, e.g. `service_tier=priority` -> 2_000_000. */
+export type Multipliers = Readonly<Record<string, number>>;
+
+/**
+ * The weights of a request that buys these dearer services: each weight times the multiplier of every one, rounded up after each. Node and worker
+ * compute it from the same price version, so that a charge can be checked. Throws RangeError for a premium that the version has no multiplier for.
+ */
+export function premiumWeights(
+  price: ChargeWeights,
+  multipliers: Multipliers,
+  premiums: readonly string[],
+): ChargeWeights {
+  const factors = premiums.map((premium) => multiplierOf(multipliers, premium));
+  const times = (weight: number): number => {
+    const product = factors.reduce(
+      (value, factor) => divideCeil(value * BigInt(factor), MICRO),
+      BigInt(weight),
+    );
+    if (product > BigInt(Number.MAX_SAFE_INTEGER))
+      throw new RangeError('a weight times its multipliers is beyond the safe integers');
+    return Number(product);
+  };
+  return {
+    weight_input: times(price.weight_input),
+    weight_output: times(price.weight_output),
+    weight_cache_read: times(price.weight_cache_read),
+    weight_cache_write: times(price.weight_cache_write),
+  };
+}
+
+function multiplierOf(multipliers: Multipliers, premium: string): number {
+  const factor = Object.hasOwn(multipliers, premium) ? multipliers[premium] : undefined;
+  if (factor === undefined)
+    throw new RangeError(`the price version has no multiplier for ${premium}`);
+  return factor;
+}
