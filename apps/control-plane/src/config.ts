@@ -134,6 +134,9 @@ export const configSchema = z.object({
   REGISTRATIONS_PER_ADDRESS_PER_DAY: count(100, 1_000_000).describe(
     'Accounts one address may register in 24 hours.',
   ),
+  WALLET_CORRECTION_MAX: count(100_000, 1_000_000_000).describe(
+    'Largest amount, in units of CURRENCY, of one wallet/adjust or wallet/withdraw.',
+  ),
   FREE_TOKENS_PER_ACCOUNT: z.coerce
     .number()
     .int()

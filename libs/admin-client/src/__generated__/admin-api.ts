@@ -1417,6 +1417,40 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/admin-api/wallet/adjust": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Correct the wallet of an account by a signed amount */
+        post: operations["Wallet_adjust"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin-api/wallet/withdraw": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Book money of a wallet that was paid out by hand */
+        post: operations["Wallet_withdraw"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/admin-api/wallet/admin-recharge": {
         parameters: {
             query?: never;
@@ -2837,11 +2871,21 @@ export interface components {
             /** @description ISO 4217 */
             currency: string;
         };
+        WalletCorrection: {
+            transaction_id: number;
+            user_id: number;
+            /** @description Decimal text, at most 6 places */
+            amount: string;
+            /** @description After it */
+            balance: string;
+            /** @description ISO 4217 */
+            currency: string;
+        };
         WalletEntry: {
             id: number;
             transaction_id: number;
             /** @enum {string} */
-            kind: "recharge" | "admin_recharge" | "subscribe" | "renew" | "auto_recharge" | "refund" | "forfeit" | "adjustment";
+            kind: "recharge" | "admin_recharge" | "subscribe" | "renew" | "auto_recharge" | "refund" | "forfeit" | "adjustment" | "payout";
             /** @description Negative where money left the wallet */
             amount: string;
             /** @description Decimal text, at most 6 places */
@@ -2894,7 +2938,7 @@ export interface components {
             status: number;
             detail: string;
             /** @enum {string} */
-            code: "invalid_request" | "malformed_json" | "invalid_cursor" | "not_found" | "method_not_allowed" | "body_too_large" | "unsupported_media_type" | "rate_limited" | "too_many_streams" | "service_unavailable" | "internal_error" | "unauthenticated" | "invalid_credentials" | "account_pending" | "account_rejected" | "account_frozen" | "forbidden" | "token_scope" | "session_needed" | "origin_not_allowed" | "wrong_password" | "limit_reached" | "registration_limit" | "username_taken" | "invalid_transition" | "cannot_change_self" | "last_administrator" | "account_not_empty" | "insufficient_funds" | "payment_provider_failed" | "payment_mismatch" | "invalid_signature" | "payments_not_configured" | "balance_limit" | "idempotency_in_progress" | "idempotency_key_reused" | "dead_letter_resolved" | "dead_letter_unsound" | "model_name_taken" | "model_has_subscribers" | "model_not_priced" | "free_tokens_limit" | "model_off_shelf" | "already_subscribed" | "not_subscribed" | "subscription_closing" | "token_limit" | "statistics_range" | "upstream_name_taken" | "upstream_in_use" | "snapshot_unreadable" | "node_name_taken";
+            code: "invalid_request" | "malformed_json" | "invalid_cursor" | "not_found" | "method_not_allowed" | "body_too_large" | "unsupported_media_type" | "rate_limited" | "too_many_streams" | "service_unavailable" | "internal_error" | "unauthenticated" | "invalid_credentials" | "account_pending" | "account_rejected" | "account_frozen" | "forbidden" | "token_scope" | "session_needed" | "origin_not_allowed" | "wrong_password" | "limit_reached" | "registration_limit" | "username_taken" | "invalid_transition" | "cannot_change_self" | "last_administrator" | "account_not_empty" | "insufficient_funds" | "payment_provider_failed" | "payment_mismatch" | "invalid_signature" | "payments_not_configured" | "correction_limit" | "balance_limit" | "idempotency_in_progress" | "idempotency_key_reused" | "dead_letter_resolved" | "dead_letter_unsound" | "model_name_taken" | "model_has_subscribers" | "model_not_priced" | "free_tokens_limit" | "model_off_shelf" | "already_subscribed" | "not_subscribed" | "subscription_closing" | "token_limit" | "statistics_range" | "upstream_name_taken" | "upstream_in_use" | "snapshot_unreadable" | "node_name_taken";
             errors: {
                 field: string;
                 message: string;
@@ -3079,6 +3123,34 @@ export interface components {
          *     `balance_limit`: The balance would exceed what a wallet can hold
          */
         "idempotency_in_progress.balance_limit": {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /**
+         * @description `idempotency_in_progress`: A request with this Idempotency-Key is still in progress
+         *
+         *     `balance_limit`: The balance would exceed what a wallet can hold
+         *
+         *     `correction_limit`: The amount is beyond what one correction may move
+         */
+        "idempotency_in_progress.balance_limit.correction_limit": {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /**
+         * @description `idempotency_in_progress`: A request with this Idempotency-Key is still in progress
+         *
+         *     `correction_limit`: The amount is beyond what one correction may move
+         */
+        "idempotency_in_progress.correction_limit": {
             headers: {
                 [name: string]: unknown;
             };
@@ -6839,7 +6911,7 @@ export interface operations {
                 /** @description Part of a name, any case */
                 q?: string;
                 user_id?: number;
-                kind?: "recharge" | "admin_recharge" | "subscribe" | "renew" | "auto_recharge" | "refund" | "forfeit" | "adjustment";
+                kind?: "recharge" | "admin_recharge" | "subscribe" | "renew" | "auto_recharge" | "refund" | "forfeit" | "adjustment" | "payout";
                 from?: string;
                 to?: string;
                 format?: "json" | "csv";
@@ -6870,6 +6942,88 @@ export interface operations {
             401: components["responses"]["unauthenticated"];
             403: components["responses"]["forbidden.token_scope"];
             404: components["responses"]["not_found"];
+            default: components["responses"]["internal_error.service_unavailable"];
+        };
+    };
+    Wallet_adjust: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Makes a retry within 24 hours answer what the first call answered */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    user_id: number;
+                    amount: string | number;
+                    note: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WalletCorrection"];
+                };
+            };
+            400: components["responses"]["invalid_request.malformed_json"];
+            401: components["responses"]["unauthenticated"];
+            402: components["responses"]["insufficient_funds"];
+            403: components["responses"]["forbidden.token_scope.origin_not_allowed"];
+            404: components["responses"]["not_found"];
+            409: components["responses"]["idempotency_in_progress.balance_limit.correction_limit"];
+            413: components["responses"]["body_too_large"];
+            415: components["responses"]["unsupported_media_type"];
+            422: components["responses"]["idempotency_key_reused"];
+            default: components["responses"]["internal_error.service_unavailable"];
+        };
+    };
+    Wallet_withdraw: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Makes a retry within 24 hours answer what the first call answered */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    user_id: number;
+                    amount: string | number;
+                    note: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WalletCorrection"];
+                };
+            };
+            400: components["responses"]["invalid_request.malformed_json"];
+            401: components["responses"]["unauthenticated"];
+            402: components["responses"]["insufficient_funds"];
+            403: components["responses"]["forbidden.token_scope.origin_not_allowed"];
+            404: components["responses"]["not_found"];
+            409: components["responses"]["idempotency_in_progress.correction_limit"];
+            413: components["responses"]["body_too_large"];
+            415: components["responses"]["unsupported_media_type"];
+            422: components["responses"]["idempotency_key_reused"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };
@@ -6904,7 +7058,7 @@ export interface operations {
                         user_id: number;
                         /** @description Decimal text, at most 6 places */
                         amount: string;
-                        /** @description After the recharge */
+                        /** @description After it */
                         balance: string;
                         /** @description ISO 4217 */
                         currency: string;

@@ -15,7 +15,8 @@ export type LedgerKind =
   | 'auto_recharge'
   | 'refund'
   | 'forfeit'
-  | 'adjustment';
+  | 'adjustment'
+  | 'payout';
 
 export interface Posting {
   kind: LedgerKind;

@@ -6,16 +6,22 @@ import { pageOf } from '../../platform/http/list-query.ts';
 import { Answers } from '../../platform/openapi/answers.ts';
 import { IdempotencyKey } from '../../platform/idempotency/idempotency.ts';
 import { WalletLogsService } from './wallet-logs.service.ts';
+import { WalletCorrections } from './wallet-corrections.ts';
 import {
+  adjustBody,
   adminRechargeBody,
   adminRechargeResponseSchema,
+  walletCorrectionSchema,
   walletLogResponseSchema,
   walletLogsQuery,
   walletQuery,
   walletResponseSchema,
+  withdrawBody,
+  type AdjustBody,
   type AdminRechargeBody,
   type WalletLogsQuery,
   type WalletQuery,
+  type WithdrawBody,
 } from './wallet.dto.ts';
 import { WalletService } from './wallet.service.ts';
 
@@ -26,6 +32,7 @@ export class WalletController {
   constructor(
     private readonly wallet: WalletService,
     private readonly walletLogs: WalletLogsService,
+    private readonly corrections: WalletCorrections,
   ) {}
 
   @Get()
@@ -42,6 +49,34 @@ export class WalletController {
   })
   logs(@FromCaller() caller: Caller, @Query({ schema: walletLogsQuery }) query: WalletLogsQuery) {
     return this.walletLogs.list(caller, query);
+  }
+
+  @Post('adjust')
+  @Permission('admin')
+  @Answers('Correct the wallet of an account by a signed amount', walletCorrectionSchema, {
+    refuses: ['not_found', 'balance_limit', 'insufficient_funds', 'correction_limit'],
+  })
+  @HttpCode(200)
+  adjust(
+    @FromCaller() caller: Caller,
+    @IdempotencyKey() key: string | undefined,
+    @Body({ schema: adjustBody }) body: AdjustBody,
+  ) {
+    return this.corrections.adjust(caller, key, body);
+  }
+
+  @Post('withdraw')
+  @Permission('admin')
+  @Answers('Book money of a wallet that was paid out by hand', walletCorrectionSchema, {
+    refuses: ['not_found', 'insufficient_funds', 'correction_limit'],
+  })
+  @HttpCode(200)
+  withdraw(
+    @FromCaller() caller: Caller,
+    @IdempotencyKey() key: string | undefined,
+    @Body({ schema: withdrawBody }) body: WithdrawBody,
+  ) {
+    return this.corrections.withdraw(caller, key, body);
   }
 
   @Post('admin-recharge')

@@ -6,7 +6,7 @@ import {
   idField,
   timeField,
 } from '../../platform/http/answer-fields.ts';
-import { positiveAmountField } from '../../platform/http/amount-field.ts';
+import { positiveAmountField, signedAmountField } from '../../platform/http/amount-field.ts';
 import { idFilter, listQuery, momentField } from '../../platform/http/list-query.ts';
 import type { LedgerEntry } from './ledger.entity.ts';
 
@@ -19,6 +19,7 @@ const LEDGER_KINDS = [
   'refund',
   'forfeit',
   'adjustment',
+  'payout',
 ] as const;
 
 export const walletQuery = z.strictObject({ user_id: idFilter.optional() });
@@ -45,18 +46,38 @@ export const adminRechargeBody = z.strictObject({
 });
 export type AdminRechargeBody = z.output<typeof adminRechargeBody>;
 
+const note = z.string().trim().min(1).max(500);
+export const adjustBody = z.strictObject({
+  user_id: z.number().int().positive().max(2_147_483_647),
+  /** Negative takes money out of the wallet. */
+  amount: signedAmountField,
+  note,
+});
+export type AdjustBody = z.output<typeof adjustBody>;
+
+export const withdrawBody = z.strictObject({
+  user_id: z.number().int().positive().max(2_147_483_647),
+  amount: positiveAmountField,
+  /** How the money was paid out, e.g. the reference of the bank transfer. */
+  note,
+});
+export type WithdrawBody = z.output<typeof withdrawBody>;
+
 export const walletResponseSchema = z
   .object({ balance: amountText, currency: currencyField })
   .meta({ id: 'Wallet' });
 export type WalletResponse = z.output<typeof walletResponseSchema>;
 
-export const adminRechargeResponseSchema = z.object({
+const moved = {
   transaction_id: idField,
   user_id: idField,
   amount: amountText,
-  balance: amountText.describe('After the recharge'),
+  balance: amountText.describe('After it'),
   currency: currencyField,
-});
+};
+export const adminRechargeResponseSchema = z.object(moved);
+export const walletCorrectionSchema = z.object(moved).meta({ id: 'WalletCorrection' });
+export type WalletCorrection = z.output<typeof walletCorrectionSchema>;
 export type AdminRechargeResponse = z.output<typeof adminRechargeResponseSchema>;
 
 export const walletLogResponseSchema = z

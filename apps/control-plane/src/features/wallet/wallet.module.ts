@@ -4,6 +4,7 @@ import { ActivityModule } from '../activity/activity.module.ts';
 import { LedgerAccount, LedgerEntry, LedgerTransaction } from './ledger.entity.ts';
 import { LedgerService } from './ledger.service.ts';
 import { WalletLogsService } from './wallet-logs.service.ts';
+import { WalletCorrections } from './wallet-corrections.ts';
 import { WalletController } from './wallet.controller.ts';
 import { WalletService } from './wallet.service.ts';
 
@@ -13,7 +14,7 @@ import { WalletService } from './wallet.service.ts';
     ActivityModule,
   ],
   controllers: [WalletController],
-  providers: [LedgerService, WalletService, WalletLogsService],
+  providers: [WalletCorrections, LedgerService, WalletService, WalletLogsService],
   exports: [LedgerService, WalletService],
 })
 export class WalletModule {}

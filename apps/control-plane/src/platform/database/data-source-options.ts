@@ -26,6 +26,7 @@ import { TemporaryKeys1795323279805 } from './migrations/1795323279805-temporary
 import { BooksProofs1795324506281 } from './migrations/1795324506281-books-proofs.ts';
 import { DeadLetterResolutions1795324000000 } from './migrations/1795324000000-dead-letter-resolutions.ts';
 import { ReadsMoreThanSent1795323618335 } from './migrations/1795323618335-reads-more-than-sent.ts';
+import { WalletPayouts1795325457961 } from './migrations/1795325457961-wallet-payouts.ts';
 
 const CONNECT_TIMEOUT_MS = 5_000;
 /** No statement of a request runs this long; a stuck one must not hold row locks for ever. */
@@ -68,6 +69,7 @@ export function dataSourceOptions(config: Pick<Config, 'DATABASE_URL' | 'DATABAS
       BooksProofs1795324506281,
       DeadLetterResolutions1795324000000,
       ReadsMoreThanSent1795323618335,
+      WalletPayouts1795325457961,
     ],
     migrationsTableName: 'migrations',
     // An idle connection that PostgreSQL drops must not take the process with it.

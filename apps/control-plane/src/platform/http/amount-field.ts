@@ -14,6 +14,8 @@ const amountField = z
     }
   });
 
+export const signedAmountField = amountField.refine((amount) => amount !== 0n, 'must not be 0');
+
 export const positiveAmountField = amountField.refine(
   (amount) => amount > 0n,
   'must be greater than 0',

@@ -43,6 +43,7 @@ export const REFUSALS = {
   payment_mismatch: { status: 400, title: 'What was paid is not what was asked for' },
   invalid_signature: { status: 400, title: 'The signature does not prove this notice' },
   payments_not_configured: { status: 409, title: 'No payment provider is configured' },
+  correction_limit: { status: 409, title: 'The amount is beyond what one correction may move' },
   balance_limit: { status: 409, title: 'The balance would exceed what a wallet can hold' },
   idempotency_in_progress: {
     status: 409,

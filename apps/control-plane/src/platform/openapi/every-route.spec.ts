@@ -112,6 +112,8 @@ async function catalogue(): Promise<{ modelId: number; routeId: number; upstream
 async function moneyAndKeys(modelId: number): Promise<void> {
   const { id: userId } = await go('GET /auth/me');
   await go('POST /wallet/admin-recharge', { user_id: userId, amount: 12.5, note: 'a gift' });
+  await go('POST /wallet/adjust', { user_id: userId, amount: '-0.5', note: 'less was meant' });
+  await go('POST /wallet/withdraw', { user_id: userId, amount: '1', note: 'transfer 1' });
   await go('POST /wallet/recharge', { amount: '7.25' });
   await go('POST /models/subscribe', {
     model_id: modelId,
