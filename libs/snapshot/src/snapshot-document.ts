@@ -47,6 +47,15 @@ export const failoverSchema = z.strictObject({
   first_byte_timeout_ms: milliseconds.optional(),
   /** Streams: time to the first content, instead of the upstream's. */
   first_token_timeout_ms: milliseconds.optional(),
+  /** Streams: a second upstream is asked once the first is slower than 95 of 100 first tokens were. Absent: never. */
+  hedge: z
+    .strictObject({
+      /** Of the model's streams, per node and hour. */
+      max_percent: z.int().min(1).max(100),
+      /** Tokens that hedges may cost beside what is paid, estimated, per node and hour. */
+      max_tokens_per_hour: z.int().min(1).max(Number.MAX_SAFE_INTEGER),
+    })
+    .optional(),
   /** Other models, by name, that answer instead, on a subscription of their own; in order. */
   fallbacks: z
     .array(

@@ -1,14 +1,17 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { InvalidRequest } from '@tollgate/protocols';
+import type { AttemptCost } from '@tollgate/contracts';
+import { InvalidRequest, type StreamSink } from '@tollgate/protocols';
 import type { SnapshotModel } from '@tollgate/snapshot';
 import { monotonicMs } from '../monotonic-ms.ts';
 import type { Candidate } from '../snapshot/routing-index.ts';
 import { mayBeBilled, mayRepeat, UpstreamFailure } from '../upstream/upstream-failure.ts';
+import { Hedges } from '../upstream/hedges.ts';
 import type { UpstreamHealth } from '../upstream/upstream-health.ts';
 import type { Admitted } from './admission.ts';
 import type { AnswerMeter, Metered } from './answer-meter.ts';
 import { deadlinesFor } from './attempt-deadlines.ts';
 import type { Forwarder, Outbound, RouteAttempt } from './forward.ts';
+import { raceForContent, type Runner } from './hedged-race.ts';
 import { AllRest } from './no-answer.ts';
 import type { Asked } from './parse.ts';
 import { route, type Choice } from './route.ts';
@@ -42,6 +45,12 @@ interface Tries {
   last: { failure: UpstreamFailure; candidate: Candidate; durationMs: number } | null;
 }
 
+interface Attempt extends Runner {
+  readonly candidate: Candidate;
+  /** To be called before its answer is read. */
+  readonly win: () => void;
+}
+
 interface Next {
   readonly candidate: Candidate;
   /** On a connection of its own. */
@@ -57,6 +66,7 @@ export class Failover {
   readonly #health: UpstreamHealth;
   readonly #affinity: SessionAffinity;
   readonly #attemptsMax: number;
+  readonly #hedges = new Hedges();
 
   constructor({
     forwarder,
@@ -102,27 +112,78 @@ export class Failover {
     throw tries.last?.failure ?? new AllRest(0);
   }
 
-  #attempt(delivery: Delivery, tries: Tries, { candidate, isAnew }: Next): Promise<Metered> {
+  async #attempt(delivery: Delivery, tries: Tries, next: Next): Promise<Metered> {
+    const { passing, asked } = delivery;
+    const first = this.#start(delivery, tries, next);
+    first.win();
+    passing.watch(first.flight);
+    const { hedge } = asked.model.failover ?? {};
+    const delayMs =
+      hedge && asked.ask.isStream ? this.#hedges.delayMs(asked.model.id, monotonicMs()) : null;
+    const won =
+      delayMs === null
+        ? { runner: first, answer: await first.flight.answer }
+        : await raceForContent(first, { delayMs, second: () => this.#second(delivery, tries) });
+    if (won.runner !== first) {
+      won.runner.win();
+      passing.watch(won.runner.flight);
+    }
+    this.#affinity.served(tries.session, won.runner.candidate.route.id, monotonicMs());
+    const metered = await passing.read(won.answer);
+    if (hedge && tries.asked === 1 && metered.firstTokenMs !== null)
+      this.#hedges.observe(asked.model.id, metered.firstTokenMs);
+    return metered;
+  }
+
+  /** The attempt that is made beside a slow one; null where none may be. */
+  #second(delivery: Delivery, tries: Tries): Attempt | null {
+    const { asked, passing } = delivery;
+    const cap = asked.model.failover?.hedge;
+    if (!cap || delivery.isOver() || tries.asked >= this.#attemptsMax) return null;
+    const choice = this.#choose(delivery, tries);
+    if (choice.kind !== 'candidate') return null;
+    const { input_tokens: tokens } = passing.costSoFar();
+    if (!this.#hedges.take(asked.model.id, { cap, tokens, now: monotonicMs() })) return null;
+    try {
+      return this.#start(delivery, tries, { candidate: choice.candidate, isAnew: false });
+    } catch (error) {
+      if (error instanceof InvalidRequest) return null;
+      throw error;
+    }
+  }
+
+  /** What the attempt generates counts from the moment it has won. */
+  #start(delivery: Delivery, tries: Tries, { candidate, isAnew }: Next): Attempt {
     const { passing, attempts, asked } = delivery;
-    const { session } = tries;
     tries.tried.add(candidate.route.id);
     const deadlines = deadlinesFor(candidate, {
       model: asked.model,
       isStream: asked.ask.isStream,
       hasOther: this.#choose(delivery, tries).kind === 'candidate',
     });
+    let counting: StreamSink | null = null;
+    const cost = passing.costSoFar();
+    const place = attempts.length;
     const flight = this.#forwarder.forward(candidate, outboundOf(delivery), {
-      sink: passing.begin(),
+      sink: { output: (text) => counting?.output(text) },
       attempts,
       deadlines,
       isAnew,
     });
     if (!isAnew) tries.asked += 1;
-    passing.watch(flight);
-    return flight.answer.then((answer) => {
-      this.#affinity.served(session, candidate.route.id, monotonicMs());
-      return passing.read(answer);
-    });
+    return {
+      candidate,
+      flight,
+      win: () => {
+        counting = passing.begin();
+      },
+      onLost: () => {
+        const note = (): void => noteLost(attempts[place], cost);
+        note();
+        // An attempt that was without an answer has its ending noted a moment later.
+        flight.answer.then(note, note);
+      },
+    };
   }
 
   /** Throws the last failure where it is the request's end. */
@@ -169,6 +230,12 @@ export class Failover {
 }
 
 const NO_MORE: Choice = { kind: 'exhausted' };
+
+function noteLost(attempt: RouteAttempt | undefined, cost: AttemptCost): void {
+  if (!attempt) return;
+  attempt.cost = cost;
+  if (attempt.error === undefined || attempt.error === 'given_up') attempt.error = 'hedge_lost';
+}
 
 function noteFailure(delivery: Delivery, tries: Tries, last: NonNullable<Tries['last']>): void {
   const { failure, candidate } = last;

@@ -87,6 +87,13 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Ticking {
     this.#waiting.unshift(rest);
   }
 
+  /** Gives all that was consumed back, for another consumer to begin with; this one hears nothing more. */
+  rewind(consumed: readonly Buffer[]): void {
+    this.#consumer = null;
+    this.#hasEnded = false;
+    this.#waiting.unshift(...consumed);
+  }
+
   pause(): void {
     this.#isPaused = true;
     this.#controller?.pause();

@@ -2041,6 +2041,10 @@ export interface components {
                 replay?: "safe" | "always" | "never";
                 first_byte_timeout_ms?: number;
                 first_token_timeout_ms?: number;
+                hedge?: {
+                    max_percent: number;
+                    max_tokens_per_hour: number;
+                };
                 fallbacks?: {
                     model: string;
                     on: ("error" | "overflow" | "rest")[];
@@ -2407,6 +2411,10 @@ export interface components {
                         replay?: "safe" | "always" | "never";
                         first_byte_timeout_ms?: number;
                         first_token_timeout_ms?: number;
+                        hedge?: {
+                            max_percent: number;
+                            max_tokens_per_hour: number;
+                        };
                         fallbacks?: {
                             model: string;
                             on: ("error" | "overflow" | "rest")[];
@@ -4688,6 +4696,10 @@ export interface operations {
                         replay?: "safe" | "always" | "never";
                         first_byte_timeout_ms?: number;
                         first_token_timeout_ms?: number;
+                        hedge?: {
+                            max_percent: number;
+                            max_tokens_per_hour: number;
+                        };
                         fallbacks?: {
                             model: string;
                             on: ("error" | "overflow" | "rest")[];
@@ -4810,6 +4822,10 @@ export interface operations {
                         replay?: "safe" | "always" | "never";
                         first_byte_timeout_ms?: number;
                         first_token_timeout_ms?: number;
+                        hedge?: {
+                            max_percent: number;
+                            max_tokens_per_hour: number;
+                        };
                         fallbacks?: {
                             model: string;
                             on: ("error" | "overflow" | "rest")[];

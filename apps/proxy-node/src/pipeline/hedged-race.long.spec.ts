@@ -1,0 +1,177 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import type { ServerResponse } from 'node:http';
+import type { SnapshotModel } from '@tollgate/snapshot';
+import { startLocalUpstream, type LocalUpstream } from '../testing/local-upstream.ts';
+import { startNodeUnderTest, until, type NodeUnderTest } from '../testing/node-under-test.ts';
+
+const USED = 7;
+/** Streams after which the node knows what is slow. */
+const SAMPLES = 20;
+const SLOW_MS = 3_000;
+
+type Manner = 'quick' | 'slow' | 'mute' | 'broken' | 'empty';
+
+let node: NodeUnderTest;
+let first: LocalUpstream;
+let second: LocalUpstream;
+const manners: { first: Manner; second: Manner } = { first: 'quick', second: 'quick' };
+
+beforeAll(async () => {
+  node = await startNodeUnderTest();
+  first = await startLocalUpstream((response) => answer(response, manners.first, 'one'));
+  second = await startLocalUpstream((response) => answer(response, manners.second, 'two'));
+});
+beforeEach(() => {
+  manners.first = 'quick';
+  manners.second = 'quick';
+});
+afterAll(async () => {
+  await node?.stop();
+  await Promise.all([first, second].map((upstream) => upstream?.close()));
+});
+
+const event = (data: unknown): string => `data: ${JSON.stringify(data)}\n\n`;
+const chunk = (delta: object, finish: string | null = null): string =>
+  event({
+    id: 'c',
+    object: 'chat.completion.chunk',
+    created: 1,
+    model: 'x',
+    choices: [{ index: 0, delta, finish_reason: finish }],
+  });
+const usage = { prompt_tokens: 4, completion_tokens: 3, total_tokens: USED };
+
+function answer(response: ServerResponse, manner: Manner, word: string): void {
+  if (manner === 'mute') return;
+  if (manner === 'broken') return void response.destroy();
+  response.writeHead(200, { 'content-type': 'text/event-stream' });
+  response.write(chunk({ role: 'assistant', content: '' }));
+  if (manner === 'empty') return void setTimeout(() => response.end(), SLOW_MS / 4);
+  const finish = (): void =>
+    void response.end(
+      `${chunk({ content: word })}${chunk({}, 'stop')}${event({ choices: [], usage, id: 'c', object: 'chat.completion.chunk', created: 1, model: 'x' })}data: [DONE]\n\n`,
+    );
+  if (manner === 'quick') return finish();
+  const timer = setTimeout(finish, SLOW_MS);
+  response.on('close', () => clearTimeout(timer));
+}
+
+async function ask(
+  model: SnapshotModel,
+): Promise<{ status: number; text: string; rid: string | null; ms: number }> {
+  const startedAt = Date.now();
+  const response = await node.post('/v1/chat/completions', {
+    model: model.name,
+    stream: true,
+    messages: [{ role: 'user', content: 'hi' }],
+  });
+  const text = await response.text();
+  const rid = response.headers.get('x-request-id');
+  return { status: response.status, text, rid, ms: Date.now() - startedAt };
+}
+
+/** A model whose node has seen enough quick streams. */
+async function knownModel(maxPercent = 100, maxTokens = 1_000_000): Promise<SnapshotModel> {
+  const hedge = { max_percent: maxPercent, max_tokens_per_hour: maxTokens };
+  const model = await node.addModel(
+    [
+      { baseUrl: first.baseUrl, priority: 0 },
+      { baseUrl: second.baseUrl, priority: 1 },
+    ],
+    { failover: { hedge } },
+  );
+  for (let stream = 0; stream < SAMPLES; stream += 1)
+    expect((await ask(model)).text).toContain('one');
+  return model;
+}
+
+describe('a stream that is slower than usual', () => {
+  test.each(['slow', 'mute'] as const)(
+    '(%s) is answered by a second upstream, which alone is charged',
+    async (manner) => {
+      const model = await knownModel();
+      const before = await node.settledBalance(model);
+      manners.first = manner;
+      const { text, rid, ms } = await ask(model);
+      expect(text).toContain('two');
+      expect(text).not.toContain('one');
+      expect(text.split('"role":"assistant"')).toHaveLength(2);
+      expect(text.endsWith('data: [DONE]\n\n')).toBe(true);
+      expect(ms).toBeLessThan(SLOW_MS);
+      expect(await node.settledBalance(model)).toBe(before - USED);
+      expect(await node.journalledFinal(rid)).toMatchObject({
+        outcome: 'completed',
+        attempts: [{ error: 'hedge_lost', cost: { output_tokens: 0 } }, { status: 200 }],
+      });
+      await first.aborted;
+    },
+  );
+
+  test('stays with the first when that one speaks first after all', async () => {
+    const model = await knownModel();
+    manners.first = 'slow';
+    manners.second = 'mute';
+    const { text, rid } = await ask(model);
+    expect(text).toContain('one');
+    expect(await node.journalledFinal(rid)).toMatchObject({
+      attempts: [{ status: 200 }, { error: 'hedge_lost' }],
+    });
+  });
+
+  test('loses neither to a second upstream that fails, nor to one that ends without content', async () => {
+    const model = await knownModel();
+    manners.first = 'slow';
+    for (const manner of ['broken', 'empty'] as const) {
+      manners.second = manner;
+      expect((await ask(model)).text).toContain('one');
+    }
+  });
+
+  test('is answered by the second when the first ends without content', async () => {
+    const model = await knownModel();
+    manners.first = 'empty';
+    expect((await ask(model)).text).toContain('two');
+  });
+
+  test('fails when both do, free of charge', async () => {
+    const model = await knownModel();
+    const before = await node.settledBalance(model);
+    manners.first = 'empty';
+    manners.second = 'broken';
+    expect((await ask(model)).status).toBe(502);
+    expect(await node.settledBalance(model)).toBe(before);
+  });
+
+  test('is waited for beyond the share, or the tokens, that hedges may take', async () => {
+    for (const model of [await knownModel(1), await knownModel(100, 1)]) {
+      manners.first = 'slow';
+      const asked = second.requests.length;
+      expect((await ask(model)).text).toContain('one');
+      expect(second.requests).toHaveLength(asked);
+      manners.first = 'quick';
+    }
+  });
+
+  test('is closed at both upstreams when the client leaves before either spoke', async () => {
+    const model = await knownModel();
+    manners.first = 'mute';
+    manners.second = 'mute';
+    const leaving = new AbortController();
+    const asked = second.requests.length;
+    const left = fetch(`${node.url}/v1/chat/completions`, {
+      method: 'POST',
+      signal: leaving.signal,
+      headers: { authorization: `Bearer ${node.apiKey}`, 'content-type': 'application/json' },
+      body: JSON.stringify({
+        model: model.name,
+        stream: true,
+        messages: [{ role: 'user', content: 'hi' }],
+      }),
+    }).catch(() => undefined);
+    await until(() => Promise.resolve(second.requests.length > asked));
+    leaving.abort();
+    await left;
+    // Nothing is held once both are closed.
+    expect(await node.settledBalance(model)).toBeGreaterThan(0);
+  });
+});
