@@ -1,5 +1,5 @@
 -- Ends a hold whose lease ran out: its node is gone. Charges the last checkpoint, releases the rest; a final that still comes is a correction.
--- KEYS 1 epoch  2 subscription  3 hold  4 holds  5 outbox
+-- KEYS 1 epoch  2 subscription  3 hold  4 holds  5 outbox  6 latest time
 -- ARGV 1 epoch  2 rid  3 account id  4 model id  5 now (tests only)
 -- Returns OK, charged | ALIVE | NOT_OPEN | FENCED
 local function reap(KEYS, ARGV)
@@ -11,7 +11,8 @@ local function reap(KEYS, ARGV)
     return { 'NOT_OPEN' }
   end
   local deadline = redis.call('ZSCORE', KEYS[4], rid)
-  if deadline and tonumber(deadline) > clock(ARGV[5]) then return { 'ALIVE' } end
+  local now = clock(ARGV[5])
+  if deadline and tonumber(deadline) > now then return { 'ALIVE' } end
 
   local sub, charge = read_books(KEYS[2]), tonumber(hold.used)
   sub.held = sub.held - hold.amt
@@ -22,7 +23,7 @@ local function reap(KEYS, ARGV)
 
   write_books(KEYS[2], sub)
   redis.call('HSET', KEYS[3], 'st', 'reaped', 'chg', hold.used, 'c0', hold.used)
-  redis.call('PEXPIRE', KEYS[3], REAPED_TTL_MS)
+  expire_after(KEYS[3], REAPED_TTL_MS, now, latest_time(KEYS[6], now))
   redis.call('ZREM', KEYS[4], rid)
   emit(KEYS[5], rid, '0', hold.used, reap_payload(KEYS[3]))
   if withdrawn > 0 then

@@ -1,6 +1,6 @@
 -- One poll of a shard by its relay: takes or renews the lease, forgets what was relayed, reads what is next, and lists holds whose lease ran out.
 -- Not fenced: an outbox is emptied whatever happened to its shard.
--- KEYS 1 relay lease  2 outbox  3 holds  4 epoch
+-- KEYS 1 relay lease  2 outbox  3 holds  4 epoch  5 latest time
 -- ARGV 1 owner  2 lease ms (0 = give the lease up, read nothing)  3 entries max  4 bytes max  5 expired holds max  6 prefix of hold keys
 --      7 now (tests only)  8... outbox ids relayed
 -- Returns LEASED, outbox length, epoch or '', {rid, account id, model id, ...} of expired holds, {outbox id, rid, seq, delta, payload, ...} of entries
@@ -40,7 +40,10 @@ local function relay(KEYS, ARGV)
     return { 'RELEASED' }
   end
   redis.call('SET', KEYS[1], ARGV[1], 'PX', lease_ms)
-  local holds = expired_holds(KEYS[3], ARGV[6], clock(ARGV[7]), holds_max)
+  local now = clock(ARGV[7])
+  -- A relay looks often enough to see every jump of the clock in which records could expire.
+  latest_time(KEYS[5], now)
+  local holds = expired_holds(KEYS[3], ARGV[6], now, holds_max)
   local entries = next_entries(KEYS[2], entries_max, bytes_max)
   -- What is in an outbox was emitted under the epoch that stands beside it: the two are lost together.
   return { 'LEASED', redis.call('XLEN', KEYS[2]), redis.call('GET', KEYS[4]) or '', holds, entries }

@@ -1,5 +1,5 @@
 -- Ends a request: releases its hold, debits its charge, emits the event. Idempotent by rid.
--- KEYS 1 epoch  2 subscription  3 hold  4 holds  5 outbox
+-- KEYS 1 epoch  2 subscription  3 hold  4 holds  5 outbox  6 latest time
 -- ARGV 1 epoch  2 rid  3 account id  4 model id  5 charge  6 payload  7 emit again when done (1 or 0)  8 now (tests only)
 -- Returns OK, balance, open|reaped|none | DUPLICATE | FENCED, epoch|age
 local function emit_again(outbox, rid, key, hold, payload)
@@ -23,11 +23,17 @@ local function settle(KEYS, ARGV)
   if not charge then return invalid('settle') end
   local hold = read_hold(KEYS[3])
   if hold and (hold.acct ~= ARGV[3] or hold.model ~= ARGV[4]) then return invalid('settle: the hold belongs to another subscription') end
+  local now = clock(ARGV[8])
+  local latest = latest_time(KEYS[6], now)
   if hold and hold.st == 'done' then
-    if ARGV[7] == '1' then emit_again(KEYS[5], rid, KEYS[3], hold, ARGV[6]) end
+    if ARGV[7] == '1' then
+      emit_again(KEYS[5], rid, KEYS[3], hold, ARGV[6])
+      -- A node that still asks must not find it forgotten the next time.
+      expire_after(KEYS[3], DONE_TTL_MS, now, latest)
+    end
     return { 'DUPLICATE' }
   end
-  if not hold and may_have_been_settled(rid, clock(ARGV[8])) then return { 'FENCED', 'age' } end
+  if not hold and may_have_been_settled(rid, latest) then return { 'FENCED', 'age' } end
 
   local sub = read_books(KEYS[2])
   local seq, delta, released = '0', charge, 0
@@ -46,7 +52,7 @@ local function settle(KEYS, ARGV)
 
   write_books(KEYS[2], sub)
   redis.call('HSET', KEYS[3], 'st', 'done', 'chg', text(charge), 'c' .. seq, text(delta), 'acct', ARGV[3], 'model', ARGV[4])
-  redis.call('PEXPIRE', KEYS[3], DONE_TTL_MS)
+  expire_after(KEYS[3], DONE_TTL_MS, now, latest)
   if hold and hold.st == 'open' then redis.call('ZREM', KEYS[4], rid) end
   emit(KEYS[5], rid, seq, text(delta), ARGV[6])
   if withdrawn > 0 then

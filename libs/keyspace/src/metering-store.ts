@@ -269,7 +269,13 @@ export class MeteringStore {
     ];
     return this.#library.call(
       'relay',
-      [keys.relay(shard), keys.outbox(shard), keys.holds(shard), keys.epoch(shard)],
+      [
+        keys.relay(shard),
+        keys.outbox(shard),
+        keys.holds(shard),
+        keys.epoch(shard),
+        keys.latestTime(shard),
+      ],
       args,
     );
   }
@@ -281,6 +287,7 @@ export class MeteringStore {
       keys.hold(shard, rid),
       keys.holds(shard),
       keys.outbox(shard),
+      keys.latestTime(shard),
     ];
   }
 }

@@ -14,6 +14,7 @@ import { fencingChecks } from './checks-fencing.ts';
 import { recordChecks } from './checks-records.ts';
 import { repeatingChecks } from './checks-repeating.ts';
 import { restoreChecks } from './checks-restore.ts';
+import { clockChecks } from './checks-clock.ts';
 import { settlementChecks } from './checks-settlement.ts';
 import { windowChecks } from './checks-windows.ts';
 import { sequences } from './model-commands.ts';
@@ -29,6 +30,7 @@ const NOTICED_MIN = 0.95;
 const INVALID = 'does not compile';
 const CHECKS = {
   ...settlementChecks,
+  ...clockChecks,
   ...closingChecks,
   ...repeatingChecks,
   ...checkpointChecks,

@@ -12,7 +12,7 @@ import {
   type RedisConnection,
 } from '../src/index.ts';
 import { readFunctionSource, type FunctionSource } from '../src/function-source.ts';
-import { shardOf } from '../src/keys.ts';
+import { keys, shardOf } from '../src/keys.ts';
 
 /** More shards than any run needs, so that each case has one to itself and nothing is ever flushed. */
 export const SHARDS = 90_000;
@@ -266,9 +266,10 @@ export async function drain(
 /** Every key of the shard with its content, to show that a call changed nothing. */
 export async function contents(tenant: Tenant): Promise<Record<string, string>> {
   const primaries = tenant.redis instanceof Cluster ? tenant.redis.nodes('master') : [tenant.redis];
-  const found = (
-    await Promise.all(primaries.map((primary) => primary.keys(`{${tenant.shard}}:*`)))
-  ).flat();
+  const found = (await Promise.all(primaries.map((primary) => primary.keys(`{${tenant.shard}}:*`))))
+    .flat()
+    // Looking at the clock is no change.
+    .filter((key) => key !== keys.latestTime(tenant.shard));
   const dumps = await Promise.all(
     found.map(async (key) => [key, (await tenant.redis.dumpBuffer(key)).toString('hex')] as const),
   );

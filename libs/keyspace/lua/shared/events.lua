@@ -2,6 +2,19 @@
 local DONE_TTL_MS = 15 * 60 * 1000
 local REAPED_TTL_MS = 24 * 60 * 60 * 1000
 
+-- The latest time that the shard has seen. Redis' own clock may be set back: what expired while it was ahead is gone, and what is kept from a
+-- moment when it was behind would expire at once when it is right again. Written about once a second.
+local function latest_time(key, now)
+  local seen = tonumber(redis.call('GET', key) or '0')
+  if now > seen + 1000 then redis.call('SET', key, text(now)) end
+  return math.max(now, seen)
+end
+
+-- Keeps a record for `ttl_ms` of the time that the shard has seen, by a clock that may be behind it.
+local function expire_after(key, ttl_ms, now, latest)
+  redis.call('PEXPIRE', key, text(ttl_ms + latest - now))
+end
+
 local function emit(outbox, rid, seq, delta, payload)
   redis.call('XADD', outbox, '*', 'rid', rid, 'seq', seq, 'delta', delta, 'payload', payload)
 end
