@@ -104,6 +104,28 @@ test('a path that climbs out of the proxy interface does not reach a node, which
   expect(await ask('/admin-api/../v1/models')).toBe('node GET /v1/models');
 });
 
+test.each([
+  '/internal/journal',
+  '/Internal/Journal',
+  '/INTERNAL',
+  '/%69nternal/journal',
+  '/%2569nternal/journal',
+  '//internal/journal',
+  '/x/%2e%2e/internal/journal',
+  '/internal%2Fjournal',
+])('S56: %s, which is for nodes, is closed to everybody else', async (path) => {
+  const { hostname, port } = new URL(
+    (await frontDoor({ nodes: [await named('node')], controlPlane: await named('plane') })).url,
+  );
+  // As it is written: fetch would tidy the path up.
+  const asked = request({ hostname, port, path, method: 'POST' }).end();
+  const [answer] = (await once(asked, 'response')) as [IncomingMessage];
+  expect([answer.statusCode, await readBody(answer)]).toEqual([
+    404,
+    expect.not.stringContaining('plane'),
+  ]);
+});
+
 test('answers a bare HEAD / from a node', async () => {
   const node = await backend((_, response) => response.writeHead(204, { 'x-from': 'node' }).end());
   const { url } = await frontDoor({ nodes: [node], controlPlane: await named('control-plane') });

@@ -36,7 +36,7 @@ export function createFrontDoor(
     if (pathname === '/healthz') return sendStatus(response, 200, 'ok');
     if (pathname === '/readyz') return sendReadiness(response, pool);
     cleanRequestHeaders(request);
-    if (pathname.startsWith('/internal')) return sendStatus(response, 404, 'not found');
+    if (isInternal(pathname)) return sendStatus(response, 404, 'not found');
     if (isForNode(request.method, pathname)) return toNode(pool, forward, request, response);
     return toControlPlane(controlPlaneUrl, forward, request, response);
   };
@@ -55,6 +55,24 @@ export function createFrontDoor(
     },
   );
   return { server, pool, close: (drainTimeoutMs) => close(server, pool, drainTimeoutMs) };
+}
+
+/** For nodes, which reach the control plane directly. However it is written: a router behind may fold case, decode or join slashes. */
+function isInternal(pathname: string): boolean {
+  const read = decodedPath(pathname)
+    .toLowerCase()
+    .replace(/[/\\]+/g, '/');
+  return read.startsWith('/internal') || read.includes('/../internal');
+}
+
+/** Decoded until nothing is left to decode; undecodable text stays as it is. */
+function decodedPath(pathname: string): string {
+  try {
+    const decoded = decodeURIComponent(pathname);
+    return decoded === pathname ? decoded : decodedPath(decoded);
+  } catch {
+    return pathname;
+  }
 }
 
 /** /v1/* and the probes coding clients send to find out whether a gateway is there (docs/design/protocols.md#probes). */

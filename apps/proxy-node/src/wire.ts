@@ -419,6 +419,7 @@ function followFleet({
     follower,
     reporter,
     dump: (request) => fleet.writeDump(composeDump(tables, request, identity)),
+    keyChanged: (keyHash) => denials.forget(keyHash),
     rest: (message) => restNews.hear(message, health, monotonicMs()),
     log,
   });

@@ -79,6 +79,8 @@ export type FleetMessage =
   | { kind: 'snapshot'; version: number }
   | { kind: 'reload'; node: string | null }
   | { kind: 'desired'; node: string }
+  /** The live record of an API key was changed: nothing remembered of it holds. */
+  | { kind: 'key_changed'; key_hash: string }
   /** A worker has seen a route fail and leaves it alone for so long; `is_providers`: its provider has named the time. `by`: node address of the worker. */
   | { kind: 'rest'; by: string; route_id: number; rest_ms: number; is_providers: boolean }
   | { kind: 'recovered'; by: string; route_id: number }

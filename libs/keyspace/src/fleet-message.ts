@@ -11,6 +11,7 @@ const fleetMessageSchema = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('snapshot'), version: z.number().int().positive() }),
   z.object({ kind: z.literal('reload'), node: node.nullable() }),
   z.object({ kind: z.literal('desired'), node }),
+  z.object({ kind: z.literal('key_changed'), key_hash: z.string().length(64) }),
   z.object({
     kind: z.literal('rest'),
     by: node,

@@ -8,6 +8,8 @@ export interface FleetListenerParts {
   follower: SnapshotFollower;
   reporter: NodeReporter;
   dump: (request: Extract<FleetMessage, { kind: 'dump' }>) => Promise<void>;
+  /** Whatever is remembered of this API key is out of date. */
+  keyChanged: (keyHash: string) => void;
   /** Another worker has seen a route fail, or answer again. */
   rest: (message: Extract<FleetMessage, { kind: 'rest' | 'recovered' }>) => void;
   log: Logger;
@@ -19,6 +21,7 @@ export function fleetListener({
   follower,
   reporter,
   dump,
+  keyChanged,
   rest,
   log,
 }: FleetListenerParts): (message: FleetMessage) => void {
@@ -33,6 +36,8 @@ export function fleetListener({
       case 'desired':
         if (message.node === name) void reporter.report();
         return;
+      case 'key_changed':
+        return keyChanged(message.key_hash);
       case 'rest':
       case 'recovered':
         return rest(message);

@@ -1,6 +1,6 @@
 import type { Refusal } from '../refusals.ts';
 
-/** No longer, or a raised limit would not count from the next request on. */
+/** No longer: the message that a limit was raised may be lost. */
 const REMEMBER_MS_MAX = 1_000;
 
 /**
@@ -25,6 +25,11 @@ export class DenyCache {
     if (denial.until > now) return denial.refusal;
     this.#denials.delete(keyHash);
     return undefined;
+  }
+
+  /** The key's record was changed: its limits may be others now. */
+  forget(keyHash: string): void {
+    this.#denials.delete(keyHash);
   }
 
   set(

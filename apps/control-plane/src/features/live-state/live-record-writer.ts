@@ -1,5 +1,11 @@
 import { Injectable } from '@nestjs/common';
-import { LiveRecords, MeteringStore, normaliseAllowlist, type PutReply } from '@tollgate/keyspace';
+import {
+  FleetStore,
+  LiveRecords,
+  MeteringStore,
+  normaliseAllowlist,
+  type PutReply,
+} from '@tollgate/keyspace';
 import { DataSource } from 'typeorm';
 import { BookedWithdrawals } from './booked-withdrawals.ts';
 import type { LiveRecord } from './live-target.ts';
@@ -33,6 +39,7 @@ export class LiveRecordWriter {
     private readonly metering: MeteringStore,
     private readonly dataSource: DataSource,
     private readonly withdrawals: BookedWithdrawals,
+    private readonly fleet: FleetStore,
   ) {}
 
   listen(listeners: LiveListeners): void {
@@ -46,10 +53,13 @@ export class LiveRecordWriter {
           refuseFenced(await this.records.putAccount(row));
         return;
       case 'key':
-        for (const { ipAllowlist, ...row } of await this.rows.keys([id]))
+        for (const { ipAllowlist, ...row } of await this.rows.keys([id])) {
           refuseFenced(
             await this.records.putKey({ ...row, allowlist: normaliseAllowlist(ipAllowlist) }),
           );
+          // Nodes remember for a moment that a key was over its limit, which it may be no longer.
+          await this.fleet.announce({ kind: 'key_changed', key_hash: row.keyHash });
+        }
         return;
       case 'subscription':
         for (const row of await this.rows.subscriptions([id])) await this.writeSubscription(row);
