@@ -15,6 +15,10 @@ export const paths = {
   playground: (search: Search = {}) => `/playground${buildSearch(search)}`,
   settings: () => '/settings',
   admin: () => '/admin',
+  adminUser: (id: number) => `/admin/users/${id}`,
+  adminModel: (id: number) => `/admin/models/${id}`,
+  adminUpstream: (id: number) => `/admin/upstreams/${id}`,
+  adminNode: (name: string) => `/admin/nodes/${encodeURIComponent(name)}`,
 } as const;
 
 /** Of the console itself, e.g. `https://gateway.example.com/tollgate/`: index.html names it when it is served. */

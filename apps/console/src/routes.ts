@@ -32,6 +32,7 @@ export const userPages: readonly PageEntry[] = [
   { path: '/wallet', load: () => import('./features/wallet/page.tsx') },
   { path: '/keys', load: () => import('./features/keys/page.tsx') },
   { path: '/keys/$id', load: () => import('./features/keys/key-page.tsx') },
+  { path: '/playground', load: () => import('./features/playground/page.tsx') },
   { path: '/settings', load: () => import('./features/settings/page.tsx') },
   { path: '/usage', load: () => import('./features/usage/page.tsx') },
   { path: '/usage/$rid', load: () => import('./features/usage/request-page.tsx') },

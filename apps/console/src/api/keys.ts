@@ -28,6 +28,13 @@ export const keyQuery = (id: number) =>
     queryFn: () => dataOf(client.GET('/admin-api/keys/{id}', { params: { path: { id } } })),
   });
 
+/** How full each window of requests is now. */
+export const keyWindowsQuery = (id: number) =>
+  queryOptions({
+    queryKey: ['keys', id, 'windows'],
+    queryFn: () => dataOf(client.GET('/admin-api/keys/{id}/windows', { params: { path: { id } } })),
+  });
+
 export interface KeySettings {
   name: string;
   allowed_models: string;

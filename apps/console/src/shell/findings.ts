@@ -1,5 +1,8 @@
+import { useQuery } from '@tanstack/react-query';
+import { useEffect, useState } from 'react';
+import { searchQuery, type SearchResult } from '../api/search.ts';
 import { paths } from '../paths.ts';
-import { useWords } from '../words/words.ts';
+import { useWords, type Words } from '../words/words.ts';
 import { adminItems, userItems } from './nav-items.ts';
 
 export interface Finding {
@@ -8,13 +11,15 @@ export interface Finding {
   kind: string;
 }
 
-const REQUEST_ID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+const PAUSE_MS = 150;
 
-/** What the palette finds: pages at once. */
+/** What the palette finds: pages at once, things by name or id when typing pauses. */
 export function useFindings(text: string, isAdmin: boolean): Finding[] {
   const words = useWords();
   const { shell } = words;
   const wanted = text.trim().toLowerCase();
+  const asked = usePaused(text.trim());
+  const { data } = useQuery({ ...searchQuery(asked), enabled: asked.length > 1 });
   const pages: Finding[] = [
     ...userItems.map(({ to, label }) => ({ to, label: label(words), kind: shell.pages })),
     ...(isAdmin
@@ -22,9 +27,46 @@ export function useFindings(text: string, isAdmin: boolean): Finding[] {
       : []),
   ];
   const matching = pages.filter(({ label }) => label.toLowerCase().includes(wanted));
-  if (!REQUEST_ID.test(wanted)) return matching;
-  return [
-    { to: paths.request(wanted), label: shell.openRequest(wanted), kind: shell.requests },
-    ...matching,
-  ];
+  const things = wanted.length > 1 ? (data ?? []) : [];
+  return [...matching, ...things.flatMap((result) => findingOf(result, isAdmin, words))];
+}
+
+function findingOf(
+  { kind, id, title, detail }: SearchResult,
+  isAdmin: boolean,
+  { shell }: Words,
+): Finding[] {
+  const label = detail === '' ? title : `${title} · ${detail}`;
+  const found = (to: string, name: string): Finding[] => [{ to, label, kind: name }];
+  switch (kind) {
+    case 'user':
+      return found(paths.adminUser(Number(id)), shell.users);
+    case 'model':
+      return found(isAdmin ? paths.adminModel(Number(id)) : paths.model(Number(id)), shell.models);
+    case 'key':
+      return found(paths.key(Number(id)), shell.keys);
+    case 'upstream':
+      return found(paths.adminUpstream(Number(id)), shell.upstreams);
+    case 'node':
+      return found(paths.adminNode(title), shell.nodes);
+    case 'request':
+      return found(paths.request(id), shell.requests);
+    default:
+      return unreachable(kind);
+  }
+}
+
+/** A kind that a newer server knows and this page does not is left out. */
+function unreachable(_kind: never): Finding[] {
+  return [];
+}
+
+/** The text once typing has paused. */
+function usePaused(text: string): string {
+  const [paused, setPaused] = useState(text);
+  useEffect(() => {
+    const timer = setTimeout(() => setPaused(text), PAUSE_MS);
+    return () => clearTimeout(timer);
+  }, [text]);
+  return paused;
 }

@@ -1,6 +1,7 @@
 import {
   Boxes,
   ChartColumn,
+  FlaskConical,
   House,
   KeyRound,
   LayoutDashboard,
@@ -24,6 +25,7 @@ export const userItems: readonly NavItem[] = [
   { to: paths.keys(), icon: KeyRound, label: (words) => words.shell.nav.keys },
   { to: paths.usage(), icon: ChartColumn, label: (words) => words.shell.nav.usage },
   { to: paths.wallet(), icon: Wallet, label: (words) => words.shell.nav.wallet },
+  { to: paths.playground(), icon: FlaskConical, label: (words) => words.shell.nav.playground },
   { to: paths.settings(), icon: Settings, label: (words) => words.shell.nav.settings },
 ];
 

@@ -5,6 +5,7 @@ import { keys } from './en/keys.ts';
 import { market, subscription } from './en/market.ts';
 import { shell } from './en/shell.ts';
 import { overview } from './en/overview.ts';
+import { playground } from './en/playground.ts';
 import { settings } from './en/settings.ts';
 import { request, usage } from './en/usage.ts';
 import { wallet } from './en/wallet.ts';
@@ -17,6 +18,7 @@ export const en = {
   keys,
   market,
   overview,
+  playground,
   request,
   settings,
   shell,

@@ -6,6 +6,7 @@ import { keys } from './zh/keys.ts';
 import { market, subscription } from './zh/market.ts';
 import { shell } from './zh/shell.ts';
 import { overview } from './zh/overview.ts';
+import { playground } from './zh/playground.ts';
 import { settings } from './zh/settings.ts';
 import { request, usage } from './zh/usage.ts';
 import { wallet } from './zh/wallet.ts';
@@ -17,6 +18,7 @@ export const zh: typeof en = {
   keys,
   market,
   overview,
+  playground,
   request,
   settings,
   shell,

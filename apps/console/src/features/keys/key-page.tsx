@@ -16,6 +16,7 @@ import { DeleteKeyDialog, EditKeyDialog, useToggleKey } from './key-acts.tsx';
 import { KeyLimits } from './key-limits.tsx';
 import { KeyStatus } from './key-status.tsx';
 import { KeyUsage } from './key-usage.tsx';
+import { KeyWindows } from './key-windows.tsx';
 import { AllowedModels } from './keys-table.tsx';
 import { SnippetTabs } from './snippet-tabs.tsx';
 
@@ -65,6 +66,7 @@ function KeyPage({ of: key }: { of: Key }) {
       }
     >
       <KeyFacts of={key} />
+      <KeyWindows of={key} />
       <Tabs
         open={tab}
         onOpen={(id) => change({ tab: id })}

@@ -1,12 +1,12 @@
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
+import { failureOf } from '../../api/failure.ts';
 import { newIdempotencyKey } from '../../api/client.ts';
 import { renew, subscribe, type PriceTag } from '../../api/models.ts';
-import { walletQuery } from '../../api/wallet.ts';
+import { purchasePreviewQuery } from '../../api/previews.ts';
 import { paths } from '../../paths.ts';
 import { notify } from '../../shell/toasts.tsx';
 import { TextLink } from '../../ui/button.tsx';
-import { costOf, tokensFor } from '../../ui/cost.ts';
 import { Dialog } from '../../ui/dialog.tsx';
 import { TextField } from '../../ui/field.tsx';
 import { ActForm } from '../../ui/form.tsx';
@@ -66,27 +66,36 @@ function BuyForm({
   const [unit, setUnit] = useState<'tokens' | 'amount'>('tokens');
   const [tokensText, setTokensText] = useState(FIRST_TOKENS);
   const [amountText, setAmountText] = useState(FIRST_AMOUNT);
-  const { data: wallet } = useQuery(walletQuery(userId));
-  const tokens =
-    unit === 'tokens' ? wholeNumber(tokensText) : tokensFor(amountText, price.price_per_million);
-  const cost = tokens === undefined ? undefined : costOf(tokens, price.price_per_million);
-  const isShort =
-    cost !== undefined && wallet !== undefined && Number(cost) > Number(wallet.balance);
-  const blockedBy =
-    tokens === undefined || tokens === 0
-      ? market.nothingYet
-      : isShort
-        ? market.tooExpensive
-        : undefined;
+  const order =
+    unit === 'tokens' ? { tokens: wholeNumber(tokensText) } : { amount: decimal(amountText) };
+  const isComplete = Boolean(order.tokens ?? order.amount);
+  const preview = useQuery({
+    ...purchasePreviewQuery({
+      model_id: modelId,
+      user_id: userId,
+      ...(order.tokens !== undefined && { tokens: order.tokens }),
+      ...(order.amount !== undefined && { amount: order.amount }),
+    }),
+    enabled: isComplete,
+  });
+  const found = isComplete ? preview.data : undefined;
+  const isShort = found !== undefined && !found.is_affordable;
+  const blockedBy = useBlock({ isComplete, isShort, error: preview.error, isReady: !!found });
   return (
     <ActForm
       verb={isSubscribed ? market.buyMore : market.subscribe}
       blockedBy={blockedBy}
       act={() =>
-        (isSubscribed ? renew : subscribe)({ userId, modelId, tokens: tokens ?? 0, idempotencyKey })
+        (isSubscribed ? renew : subscribe)({
+          userId,
+          modelId,
+          tokens: found?.tokens ?? 0,
+          idempotencyKey,
+        })
       }
       onDone={() => {
-        notify({ title: market.bought(formatCount(tokens ?? 0, locale), model) });
+        const bought = found?.tokens ?? 0;
+        notify({ title: market.bought(formatCount(bought, locale), model) });
         onDone();
       }}
       onCancel={onDone}
@@ -94,7 +103,7 @@ function BuyForm({
       <OrderFields
         {...{ price, unit, setUnit, tokensText, setTokensText, amountText, setAmountText }}
       />
-      <PurchaseSummary {...{ tokens, cost, price, balance: wallet?.balance, isShort }} />
+      <PurchaseSummary of={found} price={price} />
       {isShort && (
         <p className="text-table">
           <TextLink to={paths.wallet({ recharge: 1 })}>{market.recharge}</TextLink>
@@ -155,8 +164,34 @@ function OrderFields(props: OrderFieldsProps) {
   );
 }
 
+/** Why the button cannot be pressed. */
+function useBlock({
+  isComplete,
+  isShort,
+  error,
+  isReady,
+}: {
+  isComplete: boolean;
+  isShort: boolean;
+  error: unknown;
+  isReady: boolean;
+}): string | undefined {
+  const words = useWords();
+  const { market, general } = words;
+  if (!isComplete) return market.nothingYet;
+  if (error !== null) return failureOf(error, words).title;
+  if (!isReady) return general.loading;
+  return isShort ? market.tooExpensive : undefined;
+}
+
+/** 12.5, as the interface takes an amount. */
+function decimal(text: string): string | undefined {
+  const amount = text.trim();
+  return /^\d{1,12}(\.\d{1,6})?$/.test(amount) && Number(amount) > 0 ? amount : undefined;
+}
+
 /** 1000000, 1,000,000 and 1 000 000 alike. */
 function wholeNumber(text: string): number | undefined {
   const digits = text.replaceAll(/[\s,_.']/g, '');
-  return /^\d{1,15}$/.test(digits) ? Number(digits) : undefined;
+  return /^\d{1,12}$/.test(digits) && Number(digits) > 0 ? Number(digits) : undefined;
 }

@@ -1,14 +1,18 @@
+import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { newIdempotencyKey } from '../../api/client.ts';
 import { unsubscribe, type MyModel } from '../../api/models.ts';
+import { refundPreviewQuery } from '../../api/previews.ts';
 import { paths } from '../../paths.ts';
 import { notify } from '../../shell/toasts.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
-import { Count } from '../../ui/figures.tsx';
+import { Count, Money } from '../../ui/figures.tsx';
 import { ActForm } from '../../ui/form.tsx';
 import { formatMoney } from '../../ui/format.ts';
+import { Loaded } from '../../ui/states.tsx';
 import { useSpeech } from '../../words/words.ts';
+import { Line } from '../market/purchase-summary.tsx';
 
 /** Says what comes back before it happens. */
 export function UnsubscribeDialog({
@@ -31,7 +35,8 @@ export function UnsubscribeDialog({
 
 function UnsubscribeForm({ of: row, onDone }: { of: MyModel; onDone: () => void }) {
   const { words, locale } = useSpeech();
-  const { subscription } = words;
+  const { subscription, market } = words;
+  const preview = useQuery(refundPreviewQuery({ model_id: row.model_id, user_id: row.user_id }));
   const navigate = useNavigate();
   const [idempotencyKey] = useState(newIdempotencyKey);
   return (
@@ -47,20 +52,29 @@ function UnsubscribeForm({ of: row, onDone }: { of: MyModel; onDone: () => void 
       onCancel={onDone}
     >
       <p className="text-text-2">{subscription.unsubscribeText}</p>
-      <dl className="flex flex-col gap-1.5 rounded-md bg-sunken px-3 py-2">
-        <div className="flex justify-between gap-4">
-          <dt className="text-text-2">{subscription.refundTokens}</dt>
-          <dd>
-            <Count count={row.tokens - (row.held ?? 0)} isWhole />
-          </dd>
-        </div>
-        <div className="flex justify-between gap-4">
-          <dt className="text-text-2">{subscription.refundAmount}</dt>
-          <dd className="max-w-56 text-right text-table text-text-3">
-            {subscription.refundUnknown}
-          </dd>
-        </div>
-      </dl>
+      <Loaded of={preview}>
+        {(refund) => (
+          <dl className="flex flex-col gap-1.5 rounded-md bg-sunken px-3 py-2">
+            <Line name={subscription.refundTokens}>
+              <Count count={refund.refunded_tokens} isWhole />
+            </Line>
+            <Line name={subscription.refundAmount} isStrong>
+              <Money amount={refund.refunded_amount} currency={refund.currency} />
+            </Line>
+            {refund.held_tokens > 0 && (
+              <Line name={subscription.held}>
+                <Count count={refund.held_tokens} isWhole />
+              </Line>
+            )}
+            <Line name={subscription.keysAffected}>
+              <Count count={refund.keys_affected} isWhole />
+            </Line>
+            <Line name={market.balanceAfter}>
+              <Money amount={refund.wallet_after} currency={refund.currency} />
+            </Line>
+          </dl>
+        )}
+      </Loaded>
     </ActForm>
   );
 }

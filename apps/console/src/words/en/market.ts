@@ -83,7 +83,7 @@ export const subscription = {
     'Requests for this model are refused at once. Tokens that are left are refunded to the wallet at what they cost; what running requests hold follows as they end.',
   refundTokens: 'Tokens refunded',
   refundAmount: 'Refund',
-  refundUnknown: 'What each token cost when it was bought; shown after unsubscribing.',
+  keysAffected: 'Keys that may call it now',
   unsubscribed: (amount: string) => `Unsubscribed; ${amount} went back to the wallet`,
   burnDown: 'Tokens used',
   ledger: 'Purchases and refunds',

@@ -84,7 +84,7 @@ export const subscription: typeof en.subscription = {
     '此模型的请求会立即被拒绝。剩余 tokens 按购买成本退回钱包;进行中的请求占用的部分在其结束后退回。',
   refundTokens: '退还 tokens',
   refundAmount: '退款',
-  refundUnknown: '按每个 token 的购买成本计算,退订后显示。',
+  keysAffected: '目前可调用它的密钥',
   unsubscribed: (amount) => `已退订,${amount} 已退回钱包`,
   burnDown: '已用 tokens',
   ledger: '购买与退款',

@@ -1,0 +1,119 @@
+import { client, dataOf, type Shape } from './client.ts';
+import { GATEWAY } from '../paths.ts';
+import { readEvents } from './sse.ts';
+
+export type Protocol = 'openai' | 'anthropic';
+export interface Message {
+  role: 'user' | 'assistant';
+  content: string;
+}
+
+export interface Call {
+  protocol: Protocol;
+  secret: string;
+  model: string;
+  messages: readonly Message[];
+  signal: AbortSignal;
+  onText: (text: string) => void;
+}
+
+/** What a call led to. */
+export interface Outcome {
+  requestId: string | undefined;
+  /** In the words of the interface that was called; undefined where it went well. */
+  problem: string | undefined;
+}
+
+const OUTPUT_TOKENS_MAX = 1024;
+
+/** A key for a quarter of an hour with the rights of an existing one, or with all: no secret of a key is needed here. */
+export function createTemporaryKey(keyId: number | undefined): Promise<Shape<'TemporaryKey'>> {
+  return dataOf(
+    client.POST('/admin-api/playground/key', {
+      body: keyId === undefined ? {} : { key_id: keyId },
+    }),
+  );
+}
+
+/** One call of a real node, as any client makes it, read as it streams. */
+export async function callModel(call: Call): Promise<Outcome> {
+  const { path, body } = requestOf(call);
+  const response = await fetch(`${GATEWAY}${path}`, {
+    method: 'POST',
+    credentials: 'omit',
+    headers: { 'content-type': 'application/json', authorization: `Bearer ${call.secret}` },
+    body: JSON.stringify(body),
+    signal: call.signal,
+  });
+  const requestId = response.headers.get('x-request-id') ?? undefined;
+  if (!response.ok || !response.body)
+    return { requestId, problem: problemOf(await response.text(), response.status) };
+  let problem: string | undefined;
+  for await (const data of readEvents(response.body)) {
+    const { text, error } = partOf(data);
+    if (text !== undefined) call.onText(text);
+    problem ??= error;
+  }
+  return { requestId, problem };
+}
+
+/** The same request as any client would send it; also what is copied as code. */
+export function requestOf({
+  protocol,
+  model,
+  messages,
+}: Pick<Call, 'protocol' | 'model' | 'messages'>): { path: string; body: object } {
+  return protocol === 'openai'
+    ? {
+        path: '/v1/chat/completions',
+        body: {
+          model,
+          messages,
+          stream: true,
+          stream_options: { include_usage: true },
+          max_completion_tokens: OUTPUT_TOKENS_MAX,
+        },
+      }
+    : {
+        path: '/v1/messages',
+        body: { model, messages, stream: true, max_tokens: OUTPUT_TOKENS_MAX },
+      };
+}
+
+interface Part {
+  text?: string | undefined;
+  error?: string | undefined;
+}
+
+/** Text of one event, of either protocol; events of other kinds have none. */
+function partOf(data: string): Part {
+  if (data === '[DONE]') return {};
+  const event = parse(data);
+  const delta = at(event, 'choices', '0', 'delta', 'content') ?? at(event, 'delta', 'text');
+  const error = at(event, 'error', 'message');
+  return {
+    ...(typeof delta === 'string' && { text: delta }),
+    ...(typeof error === 'string' && { error }),
+  };
+}
+
+function problemOf(text: string, status: number): string {
+  const message = at(parse(text), 'error', 'message') ?? at(parse(text), 'detail');
+  return typeof message === 'string' ? message : `HTTP ${status}`;
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function at(value: unknown, ...path: readonly string[]): unknown {
+  return path.reduce<unknown>(
+    (inner, name) =>
+      typeof inner === 'object' && inner !== null ? Reflect.get(inner, name) : undefined,
+    value,
+  );
+}

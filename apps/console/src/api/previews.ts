@@ -1,0 +1,36 @@
+import { keepPreviousData, queryOptions } from '@tanstack/react-query';
+import { client, dataOf } from './client.ts';
+
+/** What a purchase comes to, as the server would book it now. */
+export const purchasePreviewQuery = (query: {
+  model_id: number;
+  user_id: number;
+  tokens?: number;
+  amount?: string;
+}) =>
+  queryOptions({
+    queryKey: ['wallet', 'purchase', query],
+    queryFn: () => dataOf(client.GET('/admin-api/previews/purchase', { params: { query } })),
+    placeholderData: keepPreviousData,
+    retry: false,
+  });
+
+/** What unsubscribing would give back now. */
+export const refundPreviewQuery = (query: { model_id: number; user_id: number }) =>
+  queryOptions({
+    queryKey: ['subscriptions', 'refund', query],
+    queryFn: () => dataOf(client.GET('/admin-api/previews/refund', { params: { query } })),
+    staleTime: 0,
+  });
+
+/** How long the tokens of each subscription last. */
+export const burnRateQuery = (userId: number) =>
+  queryOptions({
+    queryKey: ['subscriptions', 'burn-rate', userId],
+    queryFn: async () => {
+      const { data } = await dataOf(
+        client.GET('/admin-api/usage/burn-rate', { params: { query: { user_id: userId } } }),
+      );
+      return data;
+    },
+  });

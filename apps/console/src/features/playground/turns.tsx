@@ -1,0 +1,92 @@
+import { useQuery } from '@tanstack/react-query';
+import { MessagesSquare } from 'lucide-react';
+import { receiptQuery } from '../../api/usage.ts';
+import { paths } from '../../paths.ts';
+import { TextLink } from '../../ui/button.tsx';
+import { formatCount } from '../../ui/format.ts';
+import { EmptyState } from '../../ui/states.tsx';
+import { useSpeech, useWords } from '../../words/words.ts';
+import type { Turn } from './use-conversation.ts';
+
+/** What was said, and what each answer was charged. */
+export function Turns({ turns, isRunning }: { turns: readonly Turn[]; isRunning: boolean }) {
+  const { playground } = useWords();
+  if (turns.length === 0)
+    return (
+      <EmptyState icon={<MessagesSquare aria-hidden />} title={playground.empty}>
+        {playground.emptyText}
+      </EmptyState>
+    );
+  return (
+    <ol aria-live="polite" aria-busy={isRunning} className="flex flex-col gap-4">
+      {turns.map((turn, index) => (
+        <li key={index} className={turn.role === 'user' ? 'flex justify-end' : ''}>
+          {turn.role === 'user' ? (
+            <p className="foreign max-w-[85%] rounded-lg bg-accent-soft px-3 py-2 whitespace-pre-wrap">
+              <span className="sr-only">{playground.you}: </span>
+              {turn.content}
+            </p>
+          ) : (
+            <Answer turn={turn} isLast={index === turns.length - 1} isRunning={isRunning} />
+          )}
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+function Answer({
+  turn: { content, problem, requestId, isStopped = false },
+  isLast,
+  isRunning,
+}: {
+  turn: Turn;
+  isLast: boolean;
+  isRunning: boolean;
+}) {
+  const { playground } = useWords();
+  const isAnswering = isLast && isRunning;
+  return (
+    <div className="flex flex-col gap-1.5">
+      {content !== '' && <p className="foreign whitespace-pre-wrap">{content}</p>}
+      {isAnswering && content === '' && (
+        <span
+          role="status"
+          aria-label={playground.answering}
+          className="size-2 animate-pulse rounded-full bg-accent"
+        />
+      )}
+      {problem !== undefined && (
+        <p role="alert" className="foreign rounded-md bg-bad-soft px-3 py-2 text-bad">
+          {problem}
+        </p>
+      )}
+      {isStopped && <p className="text-table text-text-3">{playground.stopped}</p>}
+      {!isAnswering && requestId !== undefined && problem === undefined && (
+        <Charge requestId={requestId} />
+      )}
+    </div>
+  );
+}
+
+const ASK_MS = 500;
+const ASKS_MAX = 20;
+
+/** The charge, once the request is booked. */
+function Charge({ requestId }: { requestId: string }) {
+  const { words, locale } = useSpeech();
+  const { playground } = words;
+  const { data } = useQuery({
+    ...receiptQuery(requestId),
+    retry: ASKS_MAX,
+    retryDelay: ASK_MS,
+  });
+  return (
+    <p className="flex gap-3 text-table text-text-3">
+      <span>
+        {data ? playground.charged(formatCount(data.charge, locale)) : playground.counting}
+      </span>
+      <TextLink to={paths.request(requestId)}>{playground.seeRequest}</TextLink>
+    </p>
+  );
+}

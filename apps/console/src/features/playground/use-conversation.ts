@@ -1,0 +1,95 @@
+import { useRef, useState } from 'react';
+import { failureOf } from '../../api/failure.ts';
+import {
+  callModel,
+  createTemporaryKey,
+  type Message,
+  type Protocol,
+} from '../../api/playground.ts';
+import { useWords } from '../../words/words.ts';
+
+export interface Turn extends Message {
+  /** Of an answer. */
+  requestId?: string | undefined;
+  problem?: string | undefined;
+  isStopped?: boolean;
+}
+
+export interface Choice {
+  model: string;
+  protocol: Protocol;
+  keyId: number | undefined;
+}
+
+/** Before its end a key is not used for a new call. */
+const SPARE_MS = 30_000;
+
+interface HeldKey {
+  keyId: number | undefined;
+  secret: string;
+  endsAt: number;
+}
+
+/** A conversation with a model: what was said, and the call that runs. */
+export function useConversation() {
+  const words = useWords();
+  const [turns, setTurns] = useState<readonly Turn[]>([]);
+  const [isRunning, setRunning] = useState(false);
+  const running = useRef<AbortController>(undefined);
+  const held = useRef<HeldKey>(undefined);
+
+  const secretFor = async (keyId: number | undefined): Promise<string> => {
+    const { current } = held;
+    if (current && current.keyId === keyId && current.endsAt - SPARE_MS > Date.now())
+      return current.secret;
+    const { key, expires_at: end } = await createTemporaryKey(keyId);
+    held.current = { keyId, secret: key, endsAt: Date.parse(end) };
+    return key;
+  };
+  const changeLast = (change: (turn: Turn) => Turn): void =>
+    setTurns((old) => old.map((turn, index) => (index === old.length - 1 ? change(turn) : turn)));
+
+  const send = async (text: string, { model, protocol, keyId }: Choice): Promise<void> => {
+    const asked: Turn[] = [...spoken(turns), { role: 'user', content: text }];
+    setTurns([...asked, { role: 'assistant', content: '' }]);
+    setRunning(true);
+    const controller = new AbortController();
+    running.current = controller;
+    try {
+      const outcome = await callModel({
+        model,
+        protocol,
+        secret: await secretFor(keyId),
+        messages: asked.map(({ role, content }) => ({ role, content })),
+        signal: controller.signal,
+        onText: (part) => changeLast((turn) => ({ ...turn, content: turn.content + part })),
+      });
+      changeLast((turn) => ({ ...turn, ...outcome }));
+    } catch (error) {
+      if (controller.signal.aborted) changeLast((turn) => ({ ...turn, isStopped: true }));
+      else changeLast((turn) => ({ ...turn, problem: failureOf(error, words).title }));
+    } finally {
+      setRunning(false);
+    }
+  };
+  return {
+    turns,
+    isRunning,
+    send,
+    stop: () => running.current?.abort(),
+    restart: () => {
+      running.current?.abort();
+      setTurns([]);
+    },
+  };
+}
+
+/** What is said again to the model: answers that failed were none. */
+function spoken(turns: readonly Turn[]): Turn[] {
+  const kept: Turn[] = [];
+  for (const turn of turns) {
+    if (turn.role === 'assistant' && turn.content === '') kept.pop();
+    else kept.push(turn);
+  }
+  return kept;
+}
