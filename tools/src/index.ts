@@ -10,6 +10,7 @@ export {
   type NewUpstream,
   type SyncResult,
 } from './admin-client.ts';
+export { buildConsole } from './build.ts';
 export { cacheFolder, ROOT, appEntry, type AppName } from './checkout.ts';
 export { resolveFaketime } from './embedded/debian-faketime.ts';
 export {

@@ -43,6 +43,18 @@ export const requestsQuery = (question: RequestsQuestion, range: TimeRange) =>
     placeholderData: keepPreviousData,
   });
 
+/** One request in the list; undefined until it is booked. Asked of the list, because there not yet being one is no error. */
+export const bookedQuery = (rid: string) =>
+  queryOptions({
+    queryKey: ['usage', 'booked', rid],
+    queryFn: async () => {
+      const { data } = await dataOf(
+        client.GET('/admin-api/usage/logs', { params: { query: { rid } } }),
+      );
+      return data[0] ?? null;
+    },
+  });
+
 export const receiptQuery = (rid: string) =>
   queryOptions({
     queryKey: ['usage', 'receipt', rid],

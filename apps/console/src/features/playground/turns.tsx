@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { MessagesSquare } from 'lucide-react';
-import { receiptQuery } from '../../api/usage.ts';
+import { bookedQuery } from '../../api/usage.ts';
 import { paths } from '../../paths.ts';
 import { TextLink } from '../../ui/button.tsx';
 import { formatCount } from '../../ui/format.ts';
@@ -70,16 +70,14 @@ function Answer({
 }
 
 const ASK_MS = 500;
-const ASKS_MAX = 20;
 
 /** The charge, once the request is booked. */
 function Charge({ requestId }: { requestId: string }) {
   const { words, locale } = useSpeech();
   const { playground } = words;
   const { data } = useQuery({
-    ...receiptQuery(requestId),
-    retry: ASKS_MAX,
-    retryDelay: ASK_MS,
+    ...bookedQuery(requestId),
+    refetchInterval: ({ state }) => (state.data ? false : ASK_MS),
   });
   return (
     <p className="flex gap-3 text-table text-text-3">

@@ -1,0 +1,197 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { createCustomer, createRoutedModel, subscribeWithKey } from '@tollgate/harness';
+import {
+  browser,
+  overflowOf,
+  startStage,
+  violationsOn,
+  WITHOUT,
+  type Stage,
+  type VisitorOptions,
+} from './stage.ts';
+
+const START_MS = 120_000;
+const ROUND_MS = 240_000;
+/** Every page there is: a new one is visited without being named here. */
+const ROUTES = readFileSync(
+  path.join(import.meta.dirname, '../../../apps/console/src/routes.ts'),
+  'utf8',
+);
+const [, userPart = '', adminPart = ''] =
+  /userPages([\s\S]*)adminPages([\s\S]*)$/.exec(ROUTES) ?? [];
+const pathsIn = (part: string): string[] =>
+  [...part.matchAll(/path: '([^']+)'/g)].map(([, found = '']) => found);
+const userPaths = pathsIn(userPart);
+const adminPaths = pathsIn(adminPart);
+/** Markup, a change of direction, no space to break at: what others may put into a name. */
+const HOSTILE = `<img src=x onerror="document.title='owned'">\u202Eevil\u2066${'W'.repeat(60)}`;
+
+(browser === undefined ? describe.skip : describe)(`every page${WITHOUT}`, () => {
+  let stage: Stage;
+  let customer: { username: string; password: string };
+  /** What the parameters of addresses are in this installation. */
+  const ids: Record<string, string> = {};
+
+  beforeAll(async () => {
+    stage = await startStage();
+    const { tollgate } = stage;
+    const model = await createRoutedModel(tollgate, {
+      name: 'pages-model',
+      display_name: HOSTILE,
+      price_per_million: '1.5',
+    });
+    await tollgate.admin.call('PUT', `/models/${model.id}`, { description: HOSTILE.repeat(3) });
+    await tollgate.admin.syncAll();
+    const made = await createCustomer(tollgate, { username: 'pages' });
+    customer = { username: made.username, password: made.password };
+    const secret = await subscribeWithKey(made, {
+      modelIds: [model.id],
+      key: { name: HOSTILE, rpm: 100 },
+    });
+    const answer = await fetch(`${stage.address}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ model: model.name, messages: [{ role: 'user', content: 'Hi' }] }),
+    });
+    await answer.text();
+    const keys = await made.client.list('/keys');
+    Object.assign(ids, {
+      rid: answer.headers.get('x-request-id'),
+      model: String(model.id),
+      key: String(keys[0]?.id),
+      user: String(made.id),
+      name: 'node-1',
+    });
+  }, START_MS);
+
+  afterAll(() => stage?.close(), START_MS);
+
+  const addressOf = (pattern: string): string =>
+    pattern
+      .replace('/models/$id', `/models/${ids.model}`)
+      .replace('/keys/$id', `/keys/${ids.key}`)
+      .replace('/users/$id', `/users/${ids.user}`)
+      .replace('$rid', ids.rid ?? '')
+      .replace('$name', ids.name ?? '')
+      .replace(/\$\w+/, '1');
+
+  /** Visits each address and lists what is wrong there. */
+  const visit = async (options: VisitorOptions, paths: readonly string[]): Promise<string[]> => {
+    const visitor = await stage.open(options);
+    const wrong: string[] = [];
+    for (const pattern of paths) {
+      await visitor.go(addressOf(pattern));
+      await visitor.page.waitForTimeout(400);
+      const overflow = await overflowOf(visitor.page);
+      wrong.push(
+        ...(await violationsOn(visitor.page)).map((text) => `${pattern}: axe: ${text}`),
+        ...visitor.complaints.splice(0).map((text) => `${pattern}: ${text}`),
+        ...(overflow > 0 ? [`${pattern}: ${overflow} px wider than the window`] : []),
+        ...((await visitor.page.title()) === 'owned' ? [`${pattern}: a name was run`] : []),
+      );
+    }
+    await visitor.context.close();
+    return wrong;
+  };
+
+  test.each<VisitorOptions>([
+    { width: 1440, theme: 'light' },
+    { width: 390, theme: 'dark' },
+    { width: 1440, theme: 'dark', language: 'zh' },
+    { width: 390, theme: 'light', language: 'zh' },
+  ])(
+    'of a user is without errors, axe violations, foreign requests and overflow: %j',
+    async (options) => {
+      expect(await visit({ ...options, credentials: customer }, userPaths)).toEqual([]);
+    },
+    ROUND_MS,
+  );
+
+  test.each<VisitorOptions>([
+    { width: 1440, theme: 'light' },
+    { width: 390, theme: 'dark', language: 'zh' },
+  ])(
+    'of an administrator, in both hats: %j',
+    async (options) => {
+      const credentials = stage.tollgate.adminCredentials;
+      const paths = [...adminPaths, ...userPaths.filter((pattern) => !pattern.includes('$'))];
+      expect(await visit({ ...options, credentials }, paths)).toEqual([]);
+    },
+    ROUND_MS,
+  );
+
+  test(
+    'says what to do when the interface fails, is silent, or asks to wait',
+    async () => {
+      const visitor = await stage.open({ credentials: customer });
+      const { page } = visitor;
+      const wrong: string[] = [];
+      for (const [name, answer] of FAILURES) {
+        await page.route('**/admin-api/**', (route) =>
+          route.request().url().includes('/auth/me') ? route.continue() : answer(route),
+        );
+        for (const pattern of userPaths) {
+          await page.goto(`${stage.address}${addressOf(pattern)}`);
+          const again = page.getByRole('button', { name: 'Try again' }).first();
+          await again.waitFor({ timeout: 15_000 }).catch(() => wrong.push(`${pattern}: ${name}`));
+        }
+        await page.unroute('**/admin-api/**');
+      }
+      expect(wrong).toEqual([]);
+    },
+    ROUND_MS * 2,
+  );
+
+  test(
+    'sends who is not signed in to sign in, and back to the same address',
+    async () => {
+      const { page } = await stage.open();
+      await page.goto(`${stage.address}/usage?show=requests`);
+      await page.getByLabel('Username').fill(customer.username);
+      await page.getByLabel('Password', { exact: true }).fill(customer.password);
+      await page.keyboard.press('Enter');
+      await page.getByRole('heading', { name: 'Usage', exact: true }).waitFor();
+      expect(page.url()).toBe(`${stage.address}/usage?show=requests`);
+    },
+    START_MS,
+  );
+
+  test(
+    'a user is not shown administration',
+    async () => {
+      const visitor = await stage.open({ credentials: customer });
+      await visitor.go('/admin');
+      expect(new URL(visitor.page.url()).pathname).toBe('/');
+    },
+    START_MS,
+  );
+});
+
+interface Interception {
+  fulfill: (answer: { status: number; contentType: string; body: string }) => Promise<void>;
+  abort: () => Promise<void>;
+}
+
+const problem =
+  (status: number, code: string) =>
+  (route: Interception): Promise<void> =>
+    route.fulfill({
+      status,
+      contentType: 'application/problem+json',
+      body: JSON.stringify({
+        status,
+        code,
+        title: code,
+        detail: code,
+        errors: [],
+        request_id: 'r',
+      }),
+    });
+
+const FAILURES: readonly [string, (route: Interception) => Promise<void>][] = [
+  ['500', problem(500, 'internal_error')],
+  ['429', problem(429, 'rate_limited')],
+  ['no answer', (route) => route.abort()],
+];
