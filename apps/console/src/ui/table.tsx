@@ -1,6 +1,7 @@
 import { useNavigate } from '@tanstack/react-router';
 import { ArrowDown, ArrowUp } from 'lucide-react';
 import type { MouseEvent, ReactNode } from 'react';
+import { ScrollBox } from './scroll-box.tsx';
 import { recall } from '../shell/preferences.ts';
 import { useWords } from '../words/words.ts';
 
@@ -50,7 +51,7 @@ export function Table<Row>({
     if (rowTo && isPlainClick(event)) void navigate({ to: rowTo(row) });
   };
   return (
-    <div className="overflow-x-auto">
+    <ScrollBox label={label}>
       <table className="w-full border-collapse text-table" aria-label={label}>
         <thead>
           <tr className="border-b border-line">
@@ -75,12 +76,12 @@ export function Table<Row>({
           ))}
         </tbody>
       </table>
-    </div>
+    </ScrollBox>
   );
 }
 
 function cellClass<Row>({ align, from }: Column<Row>): string {
-  return `px-3 py-1.5 first:pl-4 last:pr-4 ${align === 'right' ? 'tabular text-right' : 'text-left'} ${from ? FROM[from] : ''}`;
+  return `px-2 py-1.5 sm:px-3 first:pl-4 last:pr-4 ${align === 'right' ? 'tabular text-right' : 'text-left'} ${from ? FROM[from] : ''}`;
 }
 
 /** Links, buttons and marked text in a row keep their own meaning. */
@@ -103,7 +104,7 @@ function HeaderCell<Row>({
   const { header, align, from } = column;
   const isUp = column.sort !== undefined && sort === column.sort;
   const isDown = column.sort !== undefined && sort === `-${column.sort}`;
-  const className = `h-9 px-3 first:pl-4 last:pr-4 text-tiny font-medium whitespace-nowrap text-text-3 ${align === 'right' ? 'text-right' : 'text-left'} ${from ? FROM[from] : ''}`;
+  const className = `h-9 px-2 sm:px-3 first:pl-4 last:pr-4 text-tiny font-medium whitespace-nowrap text-text-3 ${align === 'right' ? 'text-right' : 'text-left'} ${from ? FROM[from] : ''}`;
   if (column.sort === undefined || !onSort)
     return (
       <th scope="col" className={className}>

@@ -23,7 +23,7 @@ export function RequestTimeline({ of: receipt }: { of: UsageReceipt }) {
         {spans.map((span, index) => (
           <li
             key={index}
-            className="grid grid-cols-[minmax(110px,220px)_1fr_80px] items-center gap-3 text-table"
+            className="grid grid-cols-[minmax(0,2fr)_minmax(0,5fr)_4.5rem] max-sm:grid-cols-[minmax(0,1fr)_minmax(0,1fr)_3.5rem] items-center gap-3 text-table"
           >
             <span className="foreign line-clamp-2">{labelOf(span, receipt, words)}</span>
             <svg
