@@ -1,7 +1,6 @@
-import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { startTollgate, type Tollgate } from '@tollgate/harness';
 import { buildConsole } from '@tollgate/tools';
+import axe from 'axe-core';
 import { chromium, type Browser, type BrowserContext, type Page } from 'playwright-core';
 import { findBrowser } from './find-browser.ts';
 
@@ -101,11 +100,9 @@ async function signIn(
   if (!answer.ok()) throw new Error(`signing in failed: ${await answer.text()}`);
 }
 
-const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-
 /** What axe finds against WCAG 2.2 AA, one line each. The script goes in by the debugger: the content policy would refuse it. */
 export async function violationsOn(page: Page): Promise<string[]> {
-  await page.evaluate(AXE);
+  await page.evaluate(axe.source);
   return page.evaluate<string[]>(`axe
     .run({ runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'] })
     .then(({ violations }) =>
