@@ -1,6 +1,7 @@
 import { Logger } from '@nestjs/common';
 import type { DataSourceOptions } from 'typeorm';
 import type { Config } from '../../config.ts';
+import { LastingClient } from './lasting-client.ts';
 import { Initial1763683200000 } from './migrations/1763683200000-initial.ts';
 import { AttemptCounters1763686800000 } from './migrations/1763686800000-attempt-counters.ts';
 import { Payments1763686900000 } from './migrations/1763686900000-payments.ts';
@@ -75,6 +76,7 @@ export function dataSourceOptions(config: Pick<Config, 'DATABASE_URL' | 'DATABAS
     // An idle connection that PostgreSQL drops must not take the process with it.
     poolErrorHandler: (error: unknown) => logger.warn(error, 'an idle connection was lost'),
     extra: {
+      Client: LastingClient,
       connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
       statement_timeout: STATEMENT_TIMEOUT_MS,
       idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_TIMEOUT_MS,
