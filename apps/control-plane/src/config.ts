@@ -146,6 +146,7 @@ export const configSchema = z.object({
     .describe(
       'Unspent tokens bought at a price of 0 that one account may hold over all its subscriptions; a purchase beyond it is refused.',
     ),
+  KEYS_PER_ACCOUNT: count(200, 100_000).describe('API keys an account may have at a time.'),
   USAGE_RETENTION_DAYS: z.coerce
     .number()
     .int()

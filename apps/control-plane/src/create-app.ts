@@ -5,6 +5,7 @@ import { AppModule } from './app.module.ts';
 import type { Config } from './config.ts';
 import { BUILT_CONSOLE, readConsole } from './platform/console/console-files.ts';
 import { serveConsole } from './platform/console/serve-console.ts';
+import { refuseOtherBodies } from './platform/http/json-bodies.ts';
 import { answerUnknownPath, nameBodyError } from './platform/http/problem-filter.ts';
 import { identifyRequest } from './platform/http/visitor.ts';
 import { requestLog } from './platform/http/request-log.ts';
@@ -31,6 +32,7 @@ export async function createApp(config: Config, pino: Pino): Promise<NestExpress
   app.disable('x-powered-by');
   app.disable('etag');
   app.use(identifyRequest, requestLog(pino), securityHeaders);
+  app.use(`/${ADMIN_PREFIX}`, refuseOtherBodies);
   app.useBodyParser('json', { limit: BODY_BYTES_MAX, inflate: false });
   app.use(nameBodyError);
   app.setGlobalPrefix(ADMIN_PREFIX, { exclude: OUTSIDE_PREFIX });

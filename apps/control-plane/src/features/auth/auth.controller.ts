@@ -2,7 +2,11 @@ import { Body, Controller, Get, HttpCode, Post, Query, Req, Res } from '@nestjs/
 import { ApiTags } from '@nestjs/swagger';
 import type { Request, Response } from 'express';
 import { FromCaller, type Caller } from '../../platform/access/caller.ts';
-import { Permission, SessionOnly } from '../../platform/access/permission.ts';
+import {
+  OpenToOneTimePassword,
+  Permission,
+  SessionOnly,
+} from '../../platform/access/permission.ts';
 import { Answers } from '../../platform/openapi/answers.ts';
 import { FromVisitor, type Visitor } from '../../platform/http/visitor.ts';
 import {
@@ -64,7 +68,7 @@ export class AuthController {
   @Post('register')
   @Permission('public')
   @Answers('Ask for an account; an administrator approves it', registeredResponseSchema, {
-    refuses: ['username_taken', 'registration_limit'],
+    refuses: ['username_taken', 'registration_limit', 'rate_limited'],
   })
   register(@FromVisitor() visitor: Visitor, @Body({ schema: registerBody }) body: RegisterBody) {
     return this.auth.register(visitor, body);
@@ -72,6 +76,7 @@ export class AuthController {
 
   @Get('me')
   @Permission('user')
+  @OpenToOneTimePassword()
   @Answers('The account of this session', meResponseSchema)
   me(@FromCaller() caller: Caller) {
     return this.auth.me(caller);
@@ -79,6 +84,7 @@ export class AuthController {
 
   @Post('password')
   @Permission('user')
+  @OpenToOneTimePassword()
   @SessionOnly()
   @Answers('Change the password; every other session ends', sessionResponseSchema, {
     refuses: ['wrong_password', 'rate_limited'],
@@ -100,6 +106,7 @@ export class AuthController {
 
   @Post('logout')
   @Permission('user')
+  @OpenToOneTimePassword()
   @SessionOnly()
   @Answers('End this session; with `all`, every session of the account', signedOutSchema)
   @HttpCode(200)

@@ -1,13 +1,9 @@
 import { z } from 'zod';
 import { ROLES, type Role } from '../../platform/access/caller.ts';
 import { idField, timeField } from '../../platform/http/answer-fields.ts';
+import { newUsername } from '../users/username.ts';
 import { USER_STATUSES } from '../users/user-transitions.ts';
 
-/** Letters and digits of any script, and the signs of an e-mail address: no markup, no spaces, no direction marks (security S41). */
-const newUsername = z
-  .string()
-  .normalize('NFKC')
-  .regex(/^[\p{L}\p{N}._@+-]{1,64}$/u, 'must be 1 to 64 letters, digits or . _ @ + -');
 const newPassword = z.string().min(8).max(1024);
 /** What somebody types when signing in may be anything short. */
 const givenUsername = z.string().min(1).max(256).normalize('NFKC');
@@ -37,6 +33,9 @@ export const sessionResponseSchema = z
       .optional()
       .describe('JWT, 12 hours. Absent when the session is in the cookie'),
     user: sessionUser,
+    password_change_needed: z
+      .boolean()
+      .describe('The password is a one-time one: set another before anything else'),
   })
   .meta({ id: 'Session' });
 export type SessionResponse = z.output<typeof sessionResponseSchema>;
@@ -55,14 +54,19 @@ export const meResponseSchema = z.object({
   role: z.enum(ROLES),
   status: z.enum(USER_STATUSES),
   created_at: timeField,
+  password_change_needed: z.boolean(),
 });
 export type MeResponse = z.output<typeof meResponseSchema>;
 
 export const signedOutSchema = z.object({ status: z.literal('signed_out') });
 
 export function toSessionResponse(
-  account: { userId: number; username: string; role: Role },
+  account: { userId: number; username: string; role: Role; oneTimeUntil: Date | null },
   token: string,
 ): IssuedSession {
-  return { token, user: { id: account.userId, username: account.username, role: account.role } };
+  return {
+    token,
+    user: { id: account.userId, username: account.username, role: account.role },
+    password_change_needed: account.oneTimeUntil !== null,
+  };
 }

@@ -11,7 +11,7 @@ import { AuthController } from './auth.controller.ts';
 import { AuthService } from './auth.service.ts';
 import { CookieSessions } from './cookie-sessions.ts';
 import { FirstAdministrator } from './first-administrator.ts';
-import { Passwords } from './passwords.ts';
+import { PasswordsModule } from './passwords.module.ts';
 import { SessionRow } from './session.entity.ts';
 import { SessionsController } from './sessions.controller.ts';
 import { SessionsService } from './sessions.service.ts';
@@ -22,6 +22,7 @@ import { SessionsService } from './sessions.service.ts';
     UsersModule,
     ActivityModule,
     LiveStateModule,
+    PasswordsModule,
   ],
   controllers: [AuthController, SessionsController, AccessTokensController],
   providers: [
@@ -29,10 +30,8 @@ import { SessionsService } from './sessions.service.ts';
     SessionsService,
     AccessTokensService,
     Attempts,
-    Passwords,
     CookieSessions,
     FirstAdministrator,
   ],
-  exports: [Passwords],
 })
 export class AuthModule {}

@@ -36,7 +36,8 @@ export class AuthService {
     await this.attempts.beforeSignIn({ username, address: visitor.address });
     const account = await this.accounts.findByName(username);
     const isRight = await this.passwords.verify(password, account?.passwordHash);
-    if (!account || !isRight) throw new Refusal('invalid_credentials');
+    const isOver = account?.oneTimeUntil != null && account.oneTimeUntil.getTime() <= Date.now();
+    if (!account || !isRight || isOver) throw new Refusal('invalid_credentials');
     await this.attempts.afterSignIn({ username, address: visitor.address });
     const refusal = statusRefusal(account.status);
     if (refusal) throw new Refusal(refusal);
@@ -81,6 +82,7 @@ export class AuthService {
       role: account.role,
       status: account.status,
       created_at: account.createdAt.toISOString(),
+      password_change_needed: account.oneTimeUntil !== null,
     };
   }
 

@@ -26,7 +26,7 @@ export class CookieSessions {
     // Without this, another site could sign a visitor in to an account of its own.
     refuseForeignOrigin(request, this.config.CONSOLE_ORIGINS);
     setSessionCookie(request, response, session.token);
-    return { user: session.user };
+    return { user: session.user, password_change_needed: session.password_change_needed };
   }
 
   isUsedBy(request: Request): boolean {

@@ -1,6 +1,7 @@
-import { argon2, randomBytes, timingSafeEqual, type Argon2Parameters } from 'node:crypto';
-import { promisify } from 'node:util';
+import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
+import { Refusal } from '../../platform/http/refusal.ts';
+import { Argon2Threads, HashingBusy, type Argon2Job } from './argon2-threads.ts';
 
 /** OWASP's first choice for argon2id: 19 MiB, 2 passes, 1 lane. https://cheatsheetseries.owasp.org/cheatsheets/Password_Storage_Cheat_Sheet.html */
 const MEMORY_KIB = 19_456;
@@ -11,15 +12,32 @@ const TAG_BYTES = 32;
 const HASH_PATTERN =
   /^\$argon2id\$v=19\$m=(\d{1,7}),t=(\d{1,3}),p=(\d{1,2})\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)$/;
 
-const derive = promisify(
-  (parameters: Argon2Parameters, done: (error: Error | null, tag: Buffer) => void) =>
-    argon2('argon2id', parameters, done),
-);
+const ONE_TIME_BYTES = 15;
+/** Of one process, whoever hashes. */
+const threads = new Argon2Threads();
+
+/** Throws rate_limited when more hashes wait than can be made soon. */
+async function derive(job: Argon2Job): Promise<Buffer> {
+  try {
+    return await threads.derive(job);
+  } catch (error) {
+    if (!(error instanceof HashingBusy)) throw error;
+    throw new Refusal('rate_limited', {
+      detail: 'Too many people sign in at this moment; try again in 2 seconds',
+      retryAfterSeconds: 2,
+    });
+  }
+}
+
+/** For an administrator to hand over: 20 letters, digits, dashes and underscores. */
+export function oneTimePassword(): string {
+  return randomBytes(ONE_TIME_BYTES).toString('base64url');
+}
 
 /** Password hashes in PHC text form, which carries its own parameters: raising them later leaves old hashes readable. */
 @Injectable()
 export class Passwords {
-  private readonly decoy = this.hash(randomBytes(SALT_BYTES).toString('hex'));
+  private decoy: Promise<string> | undefined;
 
   async hash(password: string): Promise<string> {
     const nonce = randomBytes(SALT_BYTES);
@@ -36,8 +54,16 @@ export class Passwords {
 
   /** Pass undefined for an unknown account: it takes as long as a wrong password and is always false. */
   async verify(password: string, hash: string | undefined): Promise<boolean> {
-    const matches = await matchesHash(password, hash ?? (await this.decoy));
+    const matches = await matchesHash(password, hash ?? (await this.decoyHash()));
     return matches && hash !== undefined;
+  }
+
+  private decoyHash(): Promise<string> {
+    this.decoy ??= this.hash(randomBytes(SALT_BYTES).toString('hex')).catch((error: unknown) => {
+      this.decoy = undefined;
+      throw error;
+    });
+    return this.decoy;
   }
 }
 

@@ -12,7 +12,7 @@ export interface ResetParts {
   accounts: AccountsService;
 }
 
-/** There is no e-mail: whoever may run this on the server may reset any password. Answers the new one; undefined = no such account. All its sessions end. */
+/** There is no e-mail: whoever may run this on the server may reset any password. Answers the new one; undefined = no such account. All its sessions and access tokens end. */
 export async function resetPassword(
   { dataSource, accounts }: ResetParts,
   username: string,
@@ -23,6 +23,7 @@ export async function resetPassword(
   const passwordHash = await new Passwords().hash(password);
   await new Transactions(dataSource).run(async (tx) => {
     await accounts.setPassword(tx, account.userId, passwordHash);
+    await accounts.revokeTokens(tx, account.userId);
     new ActivityService(dataSource).record(tx, SYSTEM, {
       action: 'user.reset_password',
       target: { kind: 'user', id: account.userId },

@@ -3,6 +3,7 @@ import { ApiTags } from '@nestjs/swagger';
 import { FromCaller, type Caller } from '../../platform/access/caller.ts';
 import { Permission } from '../../platform/access/permission.ts';
 import { pageOf } from '../../platform/http/list-query.ts';
+import { IdempotencyKey } from '../../platform/idempotency/idempotency.ts';
 import { Answers, AnswersNothing } from '../../platform/openapi/answers.ts';
 import { IdPath } from '../../platform/http/id-path.ts';
 import {
@@ -12,10 +13,12 @@ import {
   keyListSchema,
   keyResponseSchema,
   keyWindowsSchema,
+  rotateKeySchema,
   updateKeySchema,
   type CreateKey,
   type DrainKey,
   type KeyList,
+  type RotateKey,
   type UpdateKey,
 } from './keys.dto.ts';
 import { KeyWindowsService } from './key-windows.service.ts';
@@ -39,10 +42,30 @@ export class KeysController {
   @Post()
   @Permission('user')
   @Answers('Create a key; the answer shows it, once', createdKeyResponseSchema, {
-    refuses: ['not_found'],
+    refuses: ['not_found', 'limit_reached'],
   })
-  create(@FromCaller() caller: Caller, @Body({ schema: createKeySchema }) body: CreateKey) {
-    return this.keys.create(caller, body);
+  create(
+    @FromCaller() caller: Caller,
+    @Body({ schema: createKeySchema }) body: CreateKey,
+    @IdempotencyKey() idempotencyKey: string | undefined,
+  ) {
+    return this.keys.create(caller, body, idempotencyKey);
+  }
+
+  @Post(':id/rotate')
+  @Permission('user')
+  @Answers(
+    'Make another key like this one, which stays good until the overlap ends',
+    createdKeyResponseSchema,
+    { refuses: ['limit_reached'] },
+  )
+  rotate(
+    @FromCaller() caller: Caller,
+    @IdPath() id: number,
+    @Body({ schema: rotateKeySchema }) body: RotateKey,
+    @IdempotencyKey() idempotencyKey: string | undefined,
+  ) {
+    return this.keys.rotate(caller, id, { body, idempotencyKey });
   }
 
   @Get(':id')

@@ -86,6 +86,7 @@ export const keyResponseSchema = z
     status: z.enum(['enabled', 'disabled', 'deleted']),
     expires_at: timeField.nullable(),
     ip_allowlist: z.string().describe('Addresses or CIDR ranges separated by commas; empty = any'),
+    replaces_id: idField.nullable().describe('The key that this one was made to replace'),
     created_at: timeField,
     updated_at: timeField,
   })
@@ -93,9 +94,29 @@ export const keyResponseSchema = z
 export type KeyResponse = z.output<typeof keyResponseSchema>;
 
 export const createdKeyResponseSchema = keyResponseSchema
-  .extend({ key: z.string().describe('The key itself, shown this once') })
+  .extend({
+    key: z
+      .string()
+      .nullable()
+      .describe('The key itself, shown this once; null when the call is a repeat'),
+  })
   .meta({ id: 'CreatedKey' });
 export type CreatedKeyResponse = z.output<typeof createdKeyResponseSchema>;
+
+/** 30 days. */
+const OVERLAP_MINUTES_MAX = 43_200;
+export const rotateKeySchema = z
+  .strictObject({
+    overlap_minutes: z
+      .number()
+      .int()
+      .min(0)
+      .max(OVERLAP_MINUTES_MAX)
+      .default(1_440)
+      .describe('How long the old key stays good'),
+  })
+  .default({ overlap_minutes: 1_440 });
+export type RotateKey = z.output<typeof rotateKeySchema>;
 
 export const keyWindowsSchema = z
   .object({

@@ -1,17 +1,29 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { issueApiKey } from '@tollgate/contracts';
-import { Not, Repository, type EntityManager } from 'typeorm';
+import { IsNull, Not, Repository, type EntityManager } from 'typeorm';
+import { CONFIG, type Config } from '../../config.ts';
 import { AccountScope } from '../../platform/access/account-scope.ts';
 import type { Caller } from '../../platform/access/caller.ts';
 import { Transactions } from '../../platform/database/transactions.ts';
 import { readPage, type Page } from '../../platform/http/list-query.ts';
-import { invalidField, noSuch } from '../../platform/http/refusal.ts';
+import { invalidField, noSuch, Refusal } from '../../platform/http/refusal.ts';
+import { Idempotency, type IdempotentRequest } from '../../platform/idempotency/idempotency.ts';
 import { ActivityService } from '../activity/activity.service.ts';
 import { LiveStateService } from '../live-state/live-state.service.ts';
 import { isModelAllowed } from './allowed-models.ts';
 import { ApiKeyRow } from './api-key.entity.ts';
-import type { CreatedKeyResponse, CreateKey, KeyList, KeyResponse, UpdateKey } from './keys.dto.ts';
+import type {
+  CreatedKeyResponse,
+  CreateKey,
+  KeyList,
+  KeyResponse,
+  RotateKey,
+  UpdateKey,
+} from './keys.dto.ts';
+
+/** Any number; with an account's id it names the lock. */
+const KEYS_LOCK = 7_001_030;
 
 @Injectable()
 export class KeysService {
@@ -21,6 +33,8 @@ export class KeysService {
     private readonly transactions: Transactions,
     private readonly liveState: LiveStateService,
     private readonly activity: ActivityService,
+    private readonly idempotency: Idempotency,
+    @Inject(CONFIG) private readonly config: Config,
   ) {}
 
   async list(caller: Caller, query: KeyList): Promise<Page<KeyResponse>> {
@@ -63,30 +77,93 @@ export class KeysService {
   }
 
   /** The only answer that ever holds the key itself. */
-  async create(caller: Caller, body: CreateKey): Promise<CreatedKeyResponse> {
+  async create(
+    caller: Caller,
+    body: CreateKey,
+    idempotencyKey: string | undefined,
+  ): Promise<CreatedKeyResponse> {
     const userId = await this.scope.resolve(caller, body.user_id);
+    const columns = { ...columnsOf(body), name: body.name };
+    const request = this.request(caller, 'POST /keys', { key: idempotencyKey, body });
+    return this.idempotency.run(request, (tx) =>
+      this.issue(tx, caller, { userId, columns, action: 'key.create' }),
+    );
+  }
+
+  /** Another key like this one. This one stays good until the overlap ends, so that programs can be changed over one by one. */
+  async rotate(
+    caller: Caller,
+    id: number,
+    { body, idempotencyKey }: { body: RotateKey; idempotencyKey: string | undefined },
+  ): Promise<CreatedKeyResponse> {
+    const request = this.request(caller, 'POST /keys/:id/rotate', {
+      key: idempotencyKey,
+      body: { id, ...body },
+    });
+    return this.idempotency.run(request, async (tx) => {
+      const old = await this.lock(tx, caller, id);
+      const { allowedModels, rpm, rph, rpd, expiresAt, ipAllowlist, name, userId } = old;
+      const columns = {
+        allowedModels,
+        rpm,
+        rph,
+        rpd,
+        expiresAt,
+        ipAllowlist,
+        name,
+        replacesId: id,
+      };
+      const created = await this.issue(tx, caller, { userId, columns, action: 'key.rotate' });
+      const until = new Date(Date.now() + body.overlap_minutes * 60_000);
+      const ends = expiresAt && expiresAt < until ? expiresAt : until;
+      await tx
+        .getRepository(ApiKeyRow)
+        .save({ ...old, expiresAt: ends, revision: old.revision + 1 });
+      await this.liveState.keyChanged(tx, id);
+      return created;
+    });
+  }
+
+  private request(
+    { userId }: Caller,
+    route: string,
+    { key, body }: { key: string | undefined; body: object },
+  ): IdempotentRequest {
+    return { userId, route, key, body, status: 201, secrets: ['key'] };
+  }
+
+  private async issue(
+    tx: EntityManager,
+    caller: Caller,
+    { userId, columns, action }: { userId: number; columns: Partial<ApiKeyRow>; action: string },
+  ): Promise<CreatedKeyResponse> {
+    await this.scope.keep(tx, userId);
+    await this.keepBelowLimit(tx, userId);
     const { key, hash, prefix } = issueApiKey(userId);
-    const columns = {
-      ...columnsOf(body),
+    const repository = tx.getRepository(ApiKeyRow);
+    const inserted = await repository.insert({
+      ...columns,
       userId,
-      name: body.name,
       keyHash: hash,
       keyPrefix: prefix,
-    };
-    return this.transactions.run(async (tx) => {
-      await this.scope.keep(tx, userId);
-      const repository = tx.getRepository(ApiKeyRow);
-      const inserted = await repository.insert(columns);
-      const id: number = inserted.identifiers[0]?.['id'];
-      const after = toKeyResponse(await repository.findOneByOrFail({ id }));
-      await this.liveState.keyChanged(tx, id);
-      this.activity.record(tx, caller, {
-        action: 'key.create',
-        target: { kind: 'key', id },
-        after,
-      });
-      return { ...after, key };
     });
+    const id: number = inserted.identifiers[0]?.['id'];
+    const after = toKeyResponse(await repository.findOneByOrFail({ id }));
+    await this.liveState.keyChanged(tx, id);
+    this.activity.record(tx, caller, { action, target: { kind: 'key', id }, after });
+    return { ...after, key };
+  }
+
+  /** One key is made at a time for an account, so that of two calls at once the second sees what the first made. */
+  private async keepBelowLimit(tx: EntityManager, userId: number): Promise<void> {
+    await tx.query('SELECT pg_advisory_xact_lock($1, $2)', [KEYS_LOCK, userId]);
+    const count = await tx
+      .getRepository(ApiKeyRow)
+      .countBy({ userId, status: Not('deleted'), playgroundSid: IsNull() });
+    if (count >= this.config.KEYS_PER_ACCOUNT)
+      throw new Refusal('limit_reached', {
+        detail: `An account has at most ${this.config.KEYS_PER_ACCOUNT} keys; delete one first`,
+      });
   }
 
   update(caller: Caller, id: number, body: UpdateKey): Promise<KeyResponse> {
@@ -192,6 +269,7 @@ function toKeyResponse(row: ApiKeyRow): KeyResponse {
     status: row.status,
     expires_at: row.expiresAt?.toISOString() ?? null,
     ip_allowlist: row.ipAllowlist,
+    replaces_id: row.replacesId,
     created_at: row.createdAt.toISOString(),
     updated_at: row.updatedAt.toISOString(),
   };

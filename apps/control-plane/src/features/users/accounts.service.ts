@@ -15,6 +15,8 @@ export interface Credentials {
   status: UserStatus;
   passwordHash: string;
   sessionVersion: number;
+  /** Set: the password is a one-time one, and good until then. */
+  oneTimeUntil: Date | null;
 }
 
 export interface NewAccount {
@@ -22,6 +24,8 @@ export interface NewAccount {
   passwordHash: string;
   role: Role;
   status: 'pending' | 'active';
+  oneTimeUntil?: Date;
+  isDemo?: boolean;
 }
 
 /** Accounts as the sign-in sees them; the administrator's view is UsersService. */
@@ -57,6 +61,8 @@ export class AccountsService {
             revision: 1,
             drain: false,
             deletedAt: null,
+            oneTimeUntil: account.oneTimeUntil ?? null,
+            isDemo: account.isDemo ?? false,
           }),
         ),
       );
@@ -66,9 +72,22 @@ export class AccountsService {
     }
   }
 
-  /** Ends every session, the present one too. */
-  async setPassword(tx: EntityManager, userId: number, passwordHash: string): Promise<Credentials> {
-    return this.change(tx, userId, { passwordHash });
+  /** Ends every session, the present one too. With `oneTimeUntil` its owner must set their own before anything else. */
+  async setPassword(
+    tx: EntityManager,
+    userId: number,
+    passwordHash: string,
+    oneTimeUntil: Date | null = null,
+  ): Promise<Credentials> {
+    return this.change(tx, userId, { passwordHash, oneTimeUntil });
+  }
+
+  /** For an account whose password somebody else may have had. */
+  async revokeTokens(tx: EntityManager, userId: number): Promise<void> {
+    await tx.query(
+      'UPDATE access_tokens SET revoked_at = now() WHERE user_id = $1 AND revoked_at IS NULL',
+      [userId],
+    );
   }
 
   async endSessions(tx: EntityManager, userId: number): Promise<void> {
@@ -86,7 +105,7 @@ export class AccountsService {
   private async change(
     tx: EntityManager,
     userId: number,
-    change: { passwordHash?: string },
+    change: { passwordHash?: string; oneTimeUntil?: Date | null },
   ): Promise<Credentials> {
     const users = tx.getRepository(User);
     const row = await users.findOne({ where: { id: userId }, lock: { mode: 'pessimistic_write' } });
@@ -105,5 +124,6 @@ function toCredentials(row: User): Credentials {
     status: row.status,
     passwordHash: row.passwordHash,
     sessionVersion: row.sessionVersion,
+    oneTimeUntil: row.oneTimeUntil,
   };
 }

@@ -38,6 +38,14 @@ export class User {
   @Column({ type: 'boolean', default: false })
   drain: boolean;
 
+  /** Set: the password is a one-time one, and good until then. */
+  @Column({ name: 'one_time_until', type: 'timestamptz', nullable: true })
+  oneTimeUntil: Date | null;
+
+  /** Made by the demo; one command closes all of them. */
+  @Column({ name: 'is_demo', type: 'boolean', default: false })
+  isDemo: boolean;
+
   @CreateDateColumn({ name: 'created_at', type: 'timestamptz' })
   createdAt: Date;
 

@@ -1,16 +1,22 @@
 import { Body, Controller, Delete, Get, HttpCode, Post, Put, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { FromCaller, type Caller } from '../../platform/access/caller.ts';
-import { Permission } from '../../platform/access/permission.ts';
+import { Permission, SessionOnly } from '../../platform/access/permission.ts';
 import { pageOf } from '../../platform/http/list-query.ts';
 import { Answers, AnswersNothing } from '../../platform/openapi/answers.ts';
 import { IdPath } from '../../platform/http/id-path.ts';
+import { IdempotencyKey } from '../../platform/idempotency/idempotency.ts';
+import { AccountIssuing } from './account-issuing.service.ts';
 import {
+  createdUserSchema,
+  createUserBody,
   deleteUserQuery,
   freezeQuery,
   updateUserBody,
   userResponseSchema,
   usersQuery,
+  oneTimePasswordSchema,
+  type CreateUserBody,
   type DeleteUserQuery,
   type FreezeQuery,
   type UpdateUserBody,
@@ -21,13 +27,46 @@ import { UsersService } from './users.service.ts';
 @ApiTags('users')
 @Controller('users')
 export class UsersController {
-  constructor(private readonly users: UsersService) {}
+  constructor(
+    private readonly users: UsersService,
+    private readonly issuing: AccountIssuing,
+  ) {}
 
   @Get()
   @Permission('admin')
   @Answers('List accounts', pageOf(userResponseSchema))
   list(@Query({ schema: usersQuery }) query: UsersQuery) {
     return this.users.list(query);
+  }
+
+  @Post()
+  @Permission('admin')
+  @Answers(
+    'Create an active account; the answer shows its one-time password, once',
+    createdUserSchema,
+    {
+      refuses: ['username_taken', 'rate_limited'],
+    },
+  )
+  create(
+    @FromCaller() caller: Caller,
+    @Body({ schema: createUserBody }) body: CreateUserBody,
+    @IdempotencyKey() key: string | undefined,
+  ) {
+    return this.issuing.create(caller, body, key);
+  }
+
+  @Post(':id/reset-password')
+  @Permission('admin')
+  @SessionOnly()
+  @Answers(
+    'Give an account a one-time password; its sessions and access tokens end',
+    oneTimePasswordSchema,
+    { refuses: ['cannot_change_self', 'rate_limited'] },
+  )
+  @HttpCode(200)
+  resetPassword(@FromCaller() caller: Caller, @IdPath() id: number) {
+    return this.issuing.resetPassword(caller, id);
   }
 
   @Get(':id')
@@ -39,7 +78,7 @@ export class UsersController {
 
   @Put(':id')
   @Permission('admin')
-  @Answers('Change the role of an account', userResponseSchema, {
+  @Answers('Change the role of an account, or whether it is of the demo', userResponseSchema, {
     refuses: ['cannot_change_self', 'last_administrator'],
   })
   update(

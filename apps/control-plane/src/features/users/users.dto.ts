@@ -3,6 +3,7 @@ import { ROLES } from '../../platform/access/caller.ts';
 import { idField, timeField } from '../../platform/http/answer-fields.ts';
 import { booleanFilter, listQuery } from '../../platform/http/list-query.ts';
 import { USER_STATUSES } from './user-transitions.ts';
+import { newUsername } from './username.ts';
 import type { User } from './user.entity.ts';
 
 export const usersQuery = listQuery({
@@ -11,6 +12,7 @@ export const usersQuery = listQuery({
   filters: {
     status: z.enum(['pending', 'active', 'rejected', 'frozen']).optional(),
     role: z.enum(['admin', 'user']).optional(),
+    is_demo: booleanFilter.optional(),
   },
 });
 export type UsersQuery = z.output<typeof usersQuery>;
@@ -26,8 +28,23 @@ export const deleteUserQuery = z.strictObject({
 });
 export type DeleteUserQuery = z.output<typeof deleteUserQuery>;
 
-export const updateUserBody = z.strictObject({ role: z.enum(['admin', 'user']) });
+export const updateUserBody = z
+  .strictObject({
+    role: z.enum(['admin', 'user']).optional(),
+    is_demo: z.boolean().optional().describe('Made by the demo'),
+  })
+  .refine((body) => body.role !== undefined || body.is_demo !== undefined, {
+    path: ['role'],
+    message: 'say what to change',
+  });
 export type UpdateUserBody = z.output<typeof updateUserBody>;
+
+export const createUserBody = z.strictObject({
+  username: newUsername,
+  role: z.enum(['admin', 'user']).default('user'),
+  is_demo: z.boolean().optional().describe('Made by the demo'),
+});
+export type CreateUserBody = z.output<typeof createUserBody>;
 
 export const userResponseSchema = z
   .object({
@@ -35,11 +52,28 @@ export const userResponseSchema = z
     username: z.string(),
     role: z.enum(ROLES),
     status: z.enum(USER_STATUSES),
+    is_demo: z.boolean().describe('Made by the demo; `npm run seed -- close-demo` deletes it'),
     created_at: timeField,
     updated_at: timeField,
   })
   .meta({ id: 'User' });
 export type UserResponse = z.output<typeof userResponseSchema>;
+
+const oneTime = {
+  one_time_password: z
+    .string()
+    .nullable()
+    .describe(
+      'Shown this once; null when the call is a repeat. Its owner sets another before anything else',
+    ),
+  one_time_until: timeField.describe('When it ceases to be good'),
+};
+export const createdUserSchema = userResponseSchema.extend(oneTime).meta({ id: 'CreatedUser' });
+export type CreatedUser = z.output<typeof createdUserSchema>;
+export const oneTimePasswordSchema = z
+  .object({ id: idField, ...oneTime })
+  .meta({ id: 'OneTimePassword' });
+export type OneTimePassword = z.output<typeof oneTimePasswordSchema>;
 
 export function toUserResponse(row: User): UserResponse {
   return {
@@ -47,6 +81,7 @@ export function toUserResponse(row: User): UserResponse {
     username: row.username,
     role: row.role,
     status: row.status,
+    is_demo: row.isDemo,
     created_at: row.createdAt.toISOString(),
     updated_at: row.updatedAt.toISOString(),
   };

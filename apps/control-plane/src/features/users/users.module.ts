@@ -6,6 +6,8 @@ import { LiveStateModule } from '../live-state/live-state.module.ts';
 import { SubscriptionsModule } from '../subscriptions/subscriptions.module.ts';
 import { WalletModule } from '../wallet/wallet.module.ts';
 import { AccountClosing } from './account-closing.ts';
+import { PasswordsModule } from '../auth/passwords.module.ts';
+import { AccountIssuing } from './account-issuing.service.ts';
 import { AccountsService } from './accounts.service.ts';
 import { User } from './user.entity.ts';
 import { UsersController } from './users.controller.ts';
@@ -19,9 +21,10 @@ import { UsersService } from './users.service.ts';
     SubscriptionsModule,
     KeysModule,
     LiveStateModule,
+    PasswordsModule,
   ],
   controllers: [UsersController],
-  providers: [UsersService, AccountsService, AccountClosing],
+  providers: [UsersService, AccountsService, AccountClosing, AccountIssuing],
   exports: [AccountsService],
 })
 export class UsersModule {}

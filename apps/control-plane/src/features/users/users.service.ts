@@ -39,6 +39,8 @@ export class UsersService {
     if (query.status !== undefined)
       builder.andWhere('user.status = :status', { status: query.status });
     if (query.role !== undefined) builder.andWhere('user.role = :role', { role: query.role });
+    if (query.is_demo !== undefined)
+      builder.andWhere('user.isDemo = :isDemo', { isDemo: query.is_demo });
     return readPage(builder, query, {
       columns: SORT_COLUMNS,
       search: ['user.username'],
@@ -85,17 +87,18 @@ export class UsersService {
     });
   }
 
-  async update(caller: Caller, id: number, { role }: UpdateUserBody): Promise<UserResponse> {
+  async update(caller: Caller, id: number, body: UpdateUserBody): Promise<UserResponse> {
     return this.transactions.run(async (tx) => {
       const row =
-        role === 'user' ? await this.lockForDemotion(tx, caller, id) : await this.lock(tx, id);
-      if (row.role === role) return toUserResponse(row);
-      const saved = await tx.getRepository(User).save({ ...row, role });
+        body.role === 'user' ? await this.lockForDemotion(tx, caller, id) : await this.lock(tx, id);
+      const after = { role: body.role ?? row.role, isDemo: body.is_demo ?? row.isDemo };
+      if (row.role === after.role && row.isDemo === after.isDemo) return toUserResponse(row);
+      const saved = await tx.getRepository(User).save({ ...row, ...after });
       this.activity.record(tx, caller, {
         action: 'user.update',
         target: { kind: 'user', id },
-        before: { role: row.role },
-        after: { role },
+        before: { role: row.role, is_demo: row.isDemo },
+        after: { role: after.role, is_demo: after.isDemo },
       });
       return toUserResponse(saved);
     });

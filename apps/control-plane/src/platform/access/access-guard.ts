@@ -6,7 +6,7 @@ import { Refusal } from '../http/refusal.ts';
 import { visitorOf } from '../http/visitor.ts';
 import { AccessTokens, isAccessToken } from './access-tokens.ts';
 import { setCaller, type Identity, type Role } from './caller.ts';
-import { PERMISSION, SESSION_ONLY, type PermissionLevel } from './permission.ts';
+import { ONE_TIME_PASSWORD, PERMISSION, SESSION_ONLY, type PermissionLevel } from './permission.ts';
 import { refuseForeignOrigin, sessionCookie } from './session-cookie.ts';
 import { Sessions } from './sessions.ts';
 
@@ -36,6 +36,8 @@ export class AccessGuard implements CanActivate {
     );
     if (isSessionOnly && identity.credential.kind === 'access_token')
       throw new Refusal('session_needed');
+    if (identity.mustChangePassword && !this.reflector.getAllAndOverride(ONE_TIME_PASSWORD, places))
+      throw new Refusal('password_change_needed');
     const role = roleWithin(identity, { level, isReading: READING_METHODS.has(request.method) });
     setCaller(request, { ...visitorOf(request), ...identity, role });
     return true;

@@ -66,6 +66,7 @@ export class AccessTokens {
       username: row.username,
       role: row.role,
       credential: { kind: 'access_token', id: row.id, scope: row.scope },
+      mustChangePassword: false,
     };
   }
 }

@@ -20,6 +20,8 @@ export interface Identity {
   username: string;
   role: Role;
   credential: Credential;
+  /** Signed in with a one-time password: nothing but another password is open. */
+  mustChangePassword: boolean;
 }
 
 /** The signed-in account behind a request. Its `role` is what this request may act as: a token may narrow it. */

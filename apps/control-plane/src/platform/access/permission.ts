@@ -12,3 +12,8 @@ export const SESSION_ONLY = 'tollgate:session-only';
 
 /** Beside routes that an access token never reaches: a leaked one must not change a password, make another token or end its owner's sessions. */
 export const SessionOnly = (): CustomDecorator => SetMetadata(SESSION_ONLY, true);
+
+export const ONE_TIME_PASSWORD = 'tollgate:one-time-password';
+
+/** Beside the few routes that a session with a one-time password reaches. */
+export const OpenToOneTimePassword = (): CustomDecorator => SetMetadata(ONE_TIME_PASSWORD, true);

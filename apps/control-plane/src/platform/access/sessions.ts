@@ -20,6 +20,7 @@ const sessionRow = z.object({
   role: z.enum(ROLES),
   status: z.string(),
   session_version: z.number(),
+  is_one_time: z.boolean(),
   sid: z.string().nullable(),
   is_stale: z.boolean().nullable(),
 });
@@ -68,7 +69,7 @@ export class Sessions {
     if (!claimed) throw new Refusal('unauthenticated');
     const { userId, version, sid } = claimed;
     const rows: unknown[] = await this.dataSource.query(
-      `SELECT u.username, u.role, u.status, u.session_version, s.sid,
+      `SELECT u.username, u.role, u.status, u.session_version, u.one_time_until IS NOT NULL AS is_one_time, s.sid,
          s.last_seen_at < now() - make_interval(secs => $3) AS is_stale
        FROM users u LEFT JOIN sessions s ON s.sid = $2 AND s.user_id = u.id AND s.ended_at IS NULL AND s.expires_at > now()
        WHERE u.id = $1`,
@@ -84,6 +85,7 @@ export class Sessions {
       username: row.username,
       role: row.role,
       credential: { kind: 'session', sid, version },
+      mustChangePassword: row.is_one_time,
     };
   }
 

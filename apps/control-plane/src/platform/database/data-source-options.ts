@@ -28,6 +28,7 @@ import { BooksProofs1795324506281 } from './migrations/1795324506281-books-proof
 import { DeadLetterResolutions1795324000000 } from './migrations/1795324000000-dead-letter-resolutions.ts';
 import { ReadsMoreThanSent1795323618335 } from './migrations/1795323618335-reads-more-than-sent.ts';
 import { WalletPayouts1795325457961 } from './migrations/1795325457961-wallet-payouts.ts';
+import { OneTimePasswords1795324758784 } from './migrations/1795324758784-one-time-passwords.ts';
 
 const CONNECT_TIMEOUT_MS = 5_000;
 /** No statement of a request runs this long; a stuck one must not hold row locks for ever. */
@@ -71,6 +72,7 @@ export function dataSourceOptions(config: Pick<Config, 'DATABASE_URL' | 'DATABAS
       DeadLetterResolutions1795324000000,
       ReadsMoreThanSent1795323618335,
       WalletPayouts1795325457961,
+      OneTimePasswords1795324758784,
     ],
     migrationsTableName: 'migrations',
     // An idle connection that PostgreSQL drops must not take the process with it.

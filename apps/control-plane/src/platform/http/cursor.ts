@@ -9,6 +9,7 @@ export interface CursorPage<T> {
   data: T[];
   /** null on the last page. */
   next_cursor: string | null;
+  has_more: boolean;
 }
 
 /** The query of a log read by cursor: `cursor`, `page_size` and the given filters. */
@@ -30,6 +31,7 @@ export function cursorPageOf<T extends z.ZodType>(row: T) {
   return z.object({
     data: z.array(row),
     next_cursor: z.string().nullable().describe('null on the last page'),
+    has_more: z.boolean().describe('A further page exists'),
   });
 }
 
@@ -56,6 +58,7 @@ export function toCursorPage<Row, Out>(
   return {
     data: shown.map(options.map),
     next_cursor: hasMore ? encodeCursor(options.keyOf(last)) : null,
+    has_more: hasMore,
   };
 }
 

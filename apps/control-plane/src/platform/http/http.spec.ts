@@ -28,8 +28,8 @@ describe('refusals', () => {
         rawBody: 'username=root',
         headers: { 'content-type': 'application/x-www-form-urlencoded' },
       },
-      400,
-      'invalid_request',
+      415,
+      'unsupported_media_type',
     ],
     [
       'a body beyond the limit',

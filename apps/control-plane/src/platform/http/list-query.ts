@@ -19,6 +19,7 @@ export interface Page<T> {
   page: number;
   page_size: number;
   total: number;
+  has_more: boolean;
 }
 
 /** The answer of a paged list. */
@@ -28,6 +29,7 @@ export function pageOf<T extends z.ZodType>(row: T) {
     page: z.int(),
     page_size: z.int(),
     total: z.int().describe('Rows of all pages'),
+    has_more: z.boolean().describe('A further page exists'),
   });
 }
 
@@ -92,7 +94,9 @@ export async function readPage<Row extends ObjectLiteral, Out, Sort extends stri
     .skip((query.page - 1) * query.page_size)
     .take(query.page_size)
     .getManyAndCount();
-  return { data: rows.map(options.map), page: query.page, page_size: query.page_size, total };
+  const { page, page_size } = query;
+  const has_more = page * page_size < total;
+  return { data: rows.map(options.map), page, page_size, total, has_more };
 }
 
 /** Text of a caller inside LIKE matches itself only. */

@@ -23,6 +23,7 @@ export const REFUSALS = {
   account_rejected: { status: 403, title: 'The account was rejected' },
   account_frozen: { status: 403, title: 'The account is frozen' },
   forbidden: { status: 403, title: 'This needs administrator rights' },
+  password_change_needed: { status: 403, title: 'Set a password of your own first' },
   token_scope: { status: 403, title: 'The scope of this access token does not allow this' },
   session_needed: { status: 403, title: 'Access tokens cannot do this; sign in' },
   origin_not_allowed: { status: 403, title: 'This origin may not use the session cookie' },

@@ -1,11 +1,11 @@
 import { Global, Module } from '@nestjs/common';
 import { APP_INTERCEPTOR } from '@nestjs/core';
 import { Idempotency } from './idempotency.ts';
-import { ReplayHeader } from './replay-header.ts';
+import { AnswerHeaders } from './answer-headers.ts';
 
 @Global()
 @Module({
-  providers: [Idempotency, { provide: APP_INTERCEPTOR, useClass: ReplayHeader }],
+  providers: [Idempotency, { provide: APP_INTERCEPTOR, useClass: AnswerHeaders }],
   exports: [Idempotency],
 })
 export class IdempotencyModule {}

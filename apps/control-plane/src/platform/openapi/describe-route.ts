@@ -101,12 +101,11 @@ function codesOf({ parameters, requestBody }: Operation, route: RouteEntry): Ref
     ...(requestBody || parameters.length > 0 || route.permission !== 'public'
       ? (['invalid_request'] as const)
       : []),
-    ...(requestBody
-      ? (['malformed_json', 'body_too_large', 'unsupported_media_type'] as const)
-      : []),
+    ...(requestBody ? (['malformed_json', 'body_too_large'] as const) : []),
     ...(route.permission === 'public'
       ? []
-      : (['unauthenticated', 'forbidden', 'token_scope'] as const)),
+      : (['unauthenticated', 'forbidden', 'token_scope', 'password_change_needed'] as const)),
+    ...(isChange ? (['unsupported_media_type'] as const) : []),
     ...(route.isSessionOnly ? (['session_needed'] as const) : []),
     ...(isChange && route.permission !== 'public' ? (['origin_not_allowed'] as const) : []),
     ...(['id', 'rid', 'sid', 'node_id'].some(takes) ||

@@ -43,6 +43,8 @@ async function accounts(): Promise<void> {
     `POST /users/${user.id}/freeze?drain=true`,
     `POST /users/${user.id}/unfreeze`,
   );
+  const made = await go('POST /users', { username: 'made' });
+  await goAll(`POST /users/${made.id}/reset-password`, `DELETE /users/${made.id}`);
   await go(`PUT /users/${user.id}`, { role: 'admin' });
   const token = await plane.login('walker', PASSWORD);
   await go('GET /auth/me', undefined, token);
@@ -52,8 +54,8 @@ async function accounts(): Promise<void> {
     token,
   );
   await go('GET /auth/tokens', undefined, changed.token);
-  const made = await go('POST /auth/tokens', { name: 'ci', scope: 'read' }, changed.token);
-  await go(`DELETE /auth/tokens/${made.id}`, undefined, changed.token);
+  const script = await go('POST /auth/tokens', { name: 'ci', scope: 'read' }, changed.token);
+  await go(`DELETE /auth/tokens/${script.id}`, undefined, changed.token);
   await plane.login('walker', `${PASSWORD} staple`);
   const { data } = await go('GET /auth/sessions', undefined, changed.token);
   const other = data.find((row: { is_current: boolean }) => !row.is_current);
@@ -133,6 +135,7 @@ async function moneyAndKeys(modelId: number): Promise<void> {
     expires_at: new Date(Date.now() + 60_000).toISOString(),
     ip_allowlist: '10.0.0.0/8',
   });
+  await go(`POST /keys/${key.id}/rotate`);
   await go('POST /playground/key', { key_id: key.id });
   await goAll(
     `GET /previews/purchase?model_id=${modelId}&tokens=10`,

@@ -1,0 +1,91 @@
+import { availableParallelism } from 'node:os';
+import { Worker } from 'node:worker_threads';
+
+/** One hash takes a core for some 30 ms. On larger machines half the cores are left to everything else. */
+const THREADS = Math.max(2, Math.min(4, Math.floor(availableParallelism() / 2)));
+/** At 30 ms each, the last in line waits about two seconds; later ones are refused with a time to come back. */
+const WAITING_MAX = 64 * THREADS;
+
+export interface Argon2Job {
+  message: string;
+  nonce: Buffer;
+  memory: number;
+  passes: number;
+  parallelism: number;
+  tagLength: number;
+}
+
+interface Pending {
+  job: Argon2Job;
+  resolve: (tag: Buffer) => void;
+  reject: (error: Error) => void;
+}
+
+/** More hashes are waited for than can be made soon. */
+export class HashingBusy extends Error {}
+
+/** Runs in the thread. Plain JavaScript, because it is the same from sources and from what was built of them. */
+const PROGRAM = `
+const { argon2Sync } = require('node:crypto');
+const { parentPort } = require('node:worker_threads');
+parentPort.on('message', (job) => {
+  try {
+    parentPort.postMessage({ tag: argon2Sync('argon2id', job) });
+  } catch (error) {
+    parentPort.postMessage({ error: String(error) });
+  }
+});
+`;
+
+/** argon2 in threads of its own. In the thread pool that Node shares, a flood of sign-ins would keep DNS, files and with them PostgreSQL waiting. */
+export class Argon2Threads {
+  private readonly waiting: Pending[] = [];
+  private readonly idle: Worker[] = [];
+  private started = 0;
+
+  /** Throws HashingBusy when too many wait already. */
+  derive(job: Argon2Job): Promise<Buffer> {
+    if (this.waiting.length >= WAITING_MAX) return Promise.reject(new HashingBusy());
+    return new Promise((resolve, reject) => {
+      this.waiting.push({ job, resolve, reject });
+      this.next();
+    });
+  }
+
+  private next(): void {
+    const worker = this.idle.pop() ?? this.startOne();
+    if (!worker) return;
+    const pending = this.waiting.shift();
+    if (pending) this.run(worker, pending);
+    else this.idle.push(worker);
+  }
+
+  private startOne(): Worker | undefined {
+    if (this.started >= THREADS) return undefined;
+    this.started += 1;
+    const worker = new Worker(PROGRAM, { eval: true });
+    // Idle threads keep no process alive.
+    worker.unref();
+    return worker;
+  }
+
+  private run(worker: Worker, { job, resolve, reject }: Pending): void {
+    worker.ref();
+    const onMessage = ({ tag, error }: { tag?: Uint8Array; error?: string }): void => {
+      worker.off('error', onError);
+      worker.unref();
+      this.idle.push(worker);
+      if (tag) resolve(Buffer.from(tag));
+      else reject(new Error(error));
+      this.next();
+    };
+    const onError = (error: Error): void => {
+      worker.off('message', onMessage);
+      this.started -= 1;
+      reject(error);
+      this.next();
+    };
+    worker.once('message', onMessage).once('error', onError);
+    worker.postMessage(job);
+  }
+}

@@ -1,0 +1,42 @@
+import {
+  HttpStatus,
+  Injectable,
+  type CallHandler,
+  type ExecutionContext,
+  type NestInterceptor,
+} from '@nestjs/common';
+import type { Request, Response } from 'express';
+import { tap, type Observable } from 'rxjs';
+import { RouteTable } from '../access/route-table.ts';
+import { isReplayed } from './idempotency.ts';
+
+const REPLAYED_HEADER = 'Idempotent-Replayed';
+
+/** Tells a repeat from the first call, and where what was created is (RFC 9110 15.3.2). */
+@Injectable()
+export class AnswerHeaders implements NestInterceptor {
+  constructor(private readonly routes: RouteTable) {}
+
+  intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
+    const request = context.switchToHttp().getRequest<Request>();
+    const response = context.switchToHttp().getResponse<Response>();
+    return next.handle().pipe(
+      tap((answer) => {
+        if (isReplayed(answer)) response.setHeader(REPLAYED_HEADER, 'true');
+        const location = this.locationOf(request, response, answer);
+        if (location !== undefined) response.setHeader('Location', location);
+      }),
+    );
+  }
+
+  /** Of what a collection created, where its members can be read. */
+  private locationOf(request: Request, response: Response, answer: unknown): string | undefined {
+    const id: unknown = Object(answer).id;
+    if (response.statusCode !== HttpStatus.CREATED || typeof id !== 'number') return undefined;
+    const [, prefix = '', first = '', ...rest] = request.path.split('/');
+    const isOfCollection = rest.length === 0 || rest[1] === 'rotate';
+    if (!isOfCollection || !this.routes.methodsAt(`/${first}/${id}`).includes('GET'))
+      return undefined;
+    return `/${prefix}/${first}/${id}`;
+  }
+}
