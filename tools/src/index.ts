@@ -45,4 +45,6 @@ export {
   nodeEnvironment,
   type Backends,
 } from './stack/app-process.ts';
+export { seedDemo } from './seed/demo.ts';
+export { closeDemo, playFirstMinute, prepareFirstMinute } from './seed/first-minute.ts';
 export { drawSecrets, type Secrets } from './stack/secrets.ts';

@@ -6,6 +6,7 @@ import { AdminClient } from '../admin-client.ts';
 import { withLock } from '../process/checkout-lock.mjs';
 import { readLivePid, removePidFile, writePidFile } from '../process/pid-file.ts';
 import { CHAT_MODEL, EMBEDDING_MODEL, seedDemo } from '../seed/demo.ts';
+import { playFirstMinute, prepareFirstMinute } from '../seed/first-minute.ts';
 import { describeStart } from '../stack/describe-start.ts';
 import { loadSecrets, type Secrets } from '../stack/secrets.ts';
 import { ADMIN_USERNAME } from '../stack/apps.ts';
@@ -19,28 +20,37 @@ const DEMO_USERNAME = 'demo';
 /** Set in the background process of `--detach`, which reports over its IPC channel. */
 const BACKGROUND = 'TOLLGATE_BACKGROUND';
 const RESTORE_NODES = '--restore-nodes';
+const NO_TRAFFIC = '--no-traffic';
 const NPM_STOP = '"npm stop"';
 const LOG_TAIL_LINES = 30;
 
 /** `npm start [-- --detach]`: runs the whole product until a signal; with --detach returns when it is ready. */
 export async function start(args: readonly string[]): Promise<number> {
-  const unknown = args.filter((arg) => !['--detach', RESTORE_NODES].includes(arg));
+  const unknown = args.filter((arg) => !['--detach', RESTORE_NODES, NO_TRAFFIC].includes(arg));
   if (unknown.length > 0)
     throw new Error(
-      `npm start has no option ${unknown.join(' ')}.\n  Fix: npm start [-- --detach] [--restore-nodes]`,
+      `npm start has no option ${unknown.join(' ')}.\n  Fix: npm start [-- --detach] [--restore-nodes] [--no-traffic]`,
     );
   if (args.includes('--detach')) return startInBackground(args);
   if (!(await becomeSupervisor())) return sayRunning();
-  return superviseUntilSignal(prepareDemo, { restoresNodes: args.includes(RESTORE_NODES) });
+  return superviseUntilSignal(prepareDemo, {
+    restoresNodes: args.includes(RESTORE_NODES),
+    playsFirstMinute: !args.includes(NO_TRAFFIC),
+  });
 }
 
 /** Starts everything, has `prepare` finish it, prints what it returns, then waits for Ctrl-C or SIGTERM. */
 export async function superviseUntilSignal(
   prepare: (stack: Stack, secrets: Secrets) => Promise<string>,
-  options: Pick<StackSettings, 'nodeOptions' | 'restoresNodes'> = {},
+  {
+    playsFirstMinute = false,
+    ...options
+  }: Pick<StackSettings, 'nodeOptions' | 'restoresNodes'> & { playsFirstMinute?: boolean } = {},
 ): Promise<number> {
   const progress = new Progress(process.env[BACKGROUND] ? background : process.stdout);
   let stack: Stack | undefined;
+  let isStopping = false;
+  let firstMinute: Promise<void> | undefined;
   const signalled = new Promise<void>((resolve) => {
     // Before there is a stack, our end alone stops everything: the watchdog sees it.
     const onSignal = (): void => (stack ? resolve() : process.exit(130));
@@ -50,11 +60,16 @@ export async function superviseUntilSignal(
     const secrets = loadSecrets(STATE_FOLDER);
     const started = await startStack({ stateFolder: STATE_FOLDER, secrets, progress, ...options });
     stack = started;
+    const isNew = readStartFile(STATE_FOLDER) === undefined;
     announce(await progress.step('Demo', () => prepare(started, secrets)));
+    if (isNew && playsFirstMinute) firstMinute = playDemo(started, secrets, () => isStopping);
     await signalled;
     console.log('Stopping ...');
     return 0;
   } finally {
+    isStopping = true;
+    // Its requests in flight end with the nodes; they are not waited for.
+    void firstMinute;
     await stack?.stop();
     removePidFile(runFolder(STATE_FOLDER), SUPERVISOR, process.pid);
   }
@@ -105,6 +120,21 @@ export async function prepareDemo(stack: Stack, secrets: Secrets): Promise<strin
   writeStartFile(STATE_FOLDER, content);
   const notes = describeStandings(stack.standings).map((line) => `  ${line}\n`);
   return `${describeStart(content, process.env[BACKGROUND] ? NPM_STOP : `Ctrl-C or ${NPM_STOP}`)}${notes.join('')}`;
+}
+
+/** Only after a first start: what is seen then is a picture of use, not of emptiness; later starts are quiet. Nothing depends on it. */
+async function playDemo(
+  { adminUrl, baseUrl, upstreamUrl }: Stack,
+  secrets: Secrets,
+  isStopping: () => boolean,
+): Promise<void> {
+  try {
+    const admin = await new AdminClient(adminUrl).login(ADMIN_USERNAME, secrets.adminPassword);
+    const demo = { admin, baseUrl, upstreamUrl, password: secrets.userPassword };
+    await playFirstMinute(demo, await prepareFirstMinute(demo), isStopping);
+  } catch (error) {
+    if (!isStopping()) console.log(`The demo's first requests were cut short: ${String(error)}`);
+  }
 }
 
 /** The background process logs its steps and reports them to the command that waits for it. */

@@ -8,7 +8,7 @@ export const EMBEDDING_MODEL = 'demo-embedding';
 const WALLET_AMOUNT = '100';
 const TOKENS = 1_000_000;
 /** What the models are called at the demo upstream; it chooses its behaviour by this name. */
-const UPSTREAM_MODEL = 'demo-ok';
+export const UPSTREAM_MODEL = 'demo-ok';
 
 /**
  * What `npm start` shows: one user with money, a chat model with a route of each protocol, an embedding model, subscriptions and a key.
@@ -118,6 +118,7 @@ async function ensureUser(
     matches: (row) => row.username === username,
     create: () => new AdminClient(admin.baseUrl).register(username, password),
   });
+  await admin.call('PUT', `/users/${userId}`, { is_demo: true });
   await unlessDone(() => admin.approve(userId));
   await admin.adminRecharge({
     userId,

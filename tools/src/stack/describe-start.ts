@@ -21,6 +21,7 @@ Tollgate is ready:  ${baseUrl}   (open it in a browser)
     API key         ${apiKey}
   Demo upstream     ${upstreamUrl}
   Sandbox payments are on: wallet/recharge credits at once.
+  After a first start the demo sends some 300 requests for a minute, then it is quiet. "npm run seed -- close-demo" deletes its accounts.
 
 Try it:
 
