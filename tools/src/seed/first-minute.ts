@@ -109,7 +109,7 @@ async function welcome({ admin, password }: Demonstration, guest: Guest): Promis
   });
   const client = await admin.login(guest.name, password);
   for (const name of guest.models) {
-    const [model] = (await admin.list(`/models?q=${name}`)).filter((row) => row.name === name);
+    const model = (await admin.list(`/models?q=${name}`)).find((row) => row.name === name);
     await unlessDone(() => client.subscribe({ model_id: Number(model?.id), tokens: guest.tokens }));
   }
   return (await client.createKey({ name: 'service', allowed_models: '*', rpm: 0 })).key;

@@ -86,6 +86,7 @@ export class Argon2Threads {
       this.next();
     };
     worker.once('message', onMessage).once('error', onError);
+    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread, not a window
     worker.postMessage(job);
   }
 }

@@ -1,5 +1,4 @@
 import {
-  HttpStatus,
   Injectable,
   type CallHandler,
   type ExecutionContext,
@@ -10,6 +9,7 @@ import { tap, type Observable } from 'rxjs';
 import { RouteTable } from '../access/route-table.ts';
 import { isReplayed } from './idempotency.ts';
 
+const CREATED = 201;
 const REPLAYED_HEADER = 'Idempotent-Replayed';
 
 /** Tells a repeat from the first call, and where what was created is (RFC 9110 15.3.2). */
@@ -32,7 +32,7 @@ export class AnswerHeaders implements NestInterceptor {
   /** Of what a collection created, where its members can be read. */
   private locationOf(request: Request, response: Response, answer: unknown): string | undefined {
     const id: unknown = Object(answer).id;
-    if (response.statusCode !== HttpStatus.CREATED || typeof id !== 'number') return undefined;
+    if (response.statusCode !== CREATED || typeof id !== 'number') return undefined;
     const [, prefix = '', first = '', ...rest] = request.path.split('/');
     const isOfCollection = rest.length === 0 || rest[1] === 'rotate';
     if (!isOfCollection || !this.routes.methodsAt(`/${first}/${id}`).includes('GET'))
