@@ -346,6 +346,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/admin-api/keys/{id}/rotate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Make another key like this one, which stays good until the overlap ends */
+        post: operations["Keys_rotate"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/admin-api/keys/{id}": {
         parameters: {
             query?: never;
@@ -1289,7 +1306,25 @@ export interface paths {
         /** List accounts */
         get: operations["Users_list"];
         put?: never;
-        post?: never;
+        /** Create an active account; the answer shows its one-time password, once */
+        post: operations["Users_create"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin-api/users/{id}/reset-password": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Give an account a one-time password; its sessions and access tokens end */
+        post: operations["Users_resetPassword"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1305,7 +1340,7 @@ export interface paths {
         };
         /** One account */
         get: operations["Users_get"];
-        /** Change the role of an account */
+        /** Change the role of an account, or whether it is of the demo */
         put: operations["Users_update"];
         post?: never;
         /** Delete an account; `forfeit` gives up the money and tokens it holds */
@@ -1723,6 +1758,8 @@ export interface components {
             expires_at: string | null;
             /** @description Addresses or CIDR ranges separated by commas; empty = any */
             ip_allowlist: string;
+            /** @description The key that this one was made to replace */
+            replaces_id: number | null;
             /**
              * Format: date-time
              * @description ISO 8601, UTC
@@ -1733,8 +1770,8 @@ export interface components {
              * @description ISO 8601, UTC
              */
             updated_at: string;
-            /** @description The key itself, shown this once */
-            key: string;
+            /** @description The key itself, shown this once; null when the call is a repeat */
+            key: string | null;
         };
         CreatedProxyNode: {
             id: number;
@@ -1765,6 +1802,33 @@ export interface components {
             workers: components["schemas"]["Worker"][];
             /** @description NODE_CREDENTIAL of the node, shown this once */
             credential: string;
+        };
+        CreatedUser: {
+            id: number;
+            username: string;
+            /** @enum {string} */
+            role: "admin" | "user";
+            /** @enum {string} */
+            status: "pending" | "active" | "rejected" | "frozen" | "deleted";
+            /** @description Made by the demo; `npm run seed -- close-demo` deletes it */
+            is_demo: boolean;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            updated_at: string;
+            /** @description Shown this once; null when the call is a repeat. Its owner sets another before anything else */
+            one_time_password: string | null;
+            /**
+             * Format: date-time
+             * @description When it ceases to be good
+             */
+            one_time_until: string;
         };
         Dashboard: {
             /**
@@ -1963,6 +2027,8 @@ export interface components {
             expires_at: string | null;
             /** @description Addresses or CIDR ranges separated by commas; empty = any */
             ip_allowlist: string;
+            /** @description The key that this one was made to replace */
+            replaces_id: number | null;
             /**
              * Format: date-time
              * @description ISO 8601, UTC
@@ -2082,6 +2148,16 @@ export interface components {
             held: number | null;
             /** @description null = live; else the moment of the books, read because Redis does not answer */
             as_of: string | null;
+        };
+        OneTimePassword: {
+            id: number;
+            /** @description Shown this once; null when the call is a repeat. Its owner sets another before anything else */
+            one_time_password: string | null;
+            /**
+             * Format: date-time
+             * @description When it ceases to be good
+             */
+            one_time_until: string;
         };
         Payment: {
             id: number;
@@ -2338,6 +2414,8 @@ export interface components {
                 /** @enum {string} */
                 role: "admin" | "user";
             };
+            /** @description The password is a one-time one: set another before anything else */
+            password_change_needed: boolean;
         };
         SessionEntry: {
             /** Format: uuid */
@@ -2862,6 +2940,8 @@ export interface components {
             role: "admin" | "user";
             /** @enum {string} */
             status: "pending" | "active" | "rejected" | "frozen" | "deleted";
+            /** @description Made by the demo; `npm run seed -- close-demo` deletes it */
+            is_demo: boolean;
             /**
              * Format: date-time
              * @description ISO 8601, UTC
@@ -2946,7 +3026,7 @@ export interface components {
             status: number;
             detail: string;
             /** @enum {string} */
-            code: "invalid_request" | "malformed_json" | "invalid_cursor" | "not_found" | "method_not_allowed" | "body_too_large" | "unsupported_media_type" | "rate_limited" | "too_many_streams" | "service_unavailable" | "internal_error" | "unauthenticated" | "invalid_credentials" | "account_pending" | "account_rejected" | "account_frozen" | "forbidden" | "token_scope" | "session_needed" | "origin_not_allowed" | "wrong_password" | "limit_reached" | "registration_limit" | "username_taken" | "invalid_transition" | "cannot_change_self" | "last_administrator" | "account_not_empty" | "insufficient_funds" | "payment_provider_failed" | "payment_mismatch" | "invalid_signature" | "payments_not_configured" | "correction_limit" | "balance_limit" | "idempotency_in_progress" | "idempotency_key_reused" | "dead_letter_resolved" | "dead_letter_unsound" | "model_name_taken" | "model_has_subscribers" | "model_not_priced" | "free_tokens_limit" | "model_off_shelf" | "already_subscribed" | "not_subscribed" | "subscription_closing" | "token_limit" | "statistics_range" | "upstream_name_taken" | "upstream_in_use" | "snapshot_unreadable" | "node_name_taken";
+            code: "invalid_request" | "malformed_json" | "invalid_cursor" | "not_found" | "method_not_allowed" | "precondition_failed" | "body_too_large" | "unsupported_media_type" | "rate_limited" | "too_many_streams" | "service_unavailable" | "internal_error" | "unauthenticated" | "invalid_credentials" | "account_pending" | "account_rejected" | "account_frozen" | "forbidden" | "password_change_needed" | "token_scope" | "session_needed" | "origin_not_allowed" | "wrong_password" | "limit_reached" | "registration_limit" | "username_taken" | "invalid_transition" | "cannot_change_self" | "last_administrator" | "account_not_empty" | "insufficient_funds" | "payment_provider_failed" | "payment_mismatch" | "invalid_signature" | "payments_not_configured" | "correction_limit" | "balance_limit" | "idempotency_in_progress" | "idempotency_key_reused" | "dead_letter_resolved" | "dead_letter_unsound" | "model_name_taken" | "model_has_subscribers" | "model_not_priced" | "free_tokens_limit" | "model_off_shelf" | "already_subscribed" | "not_subscribed" | "subscription_closing" | "token_limit" | "statistics_range" | "upstream_name_taken" | "upstream_in_use" | "snapshot_unreadable" | "node_name_taken";
             errors: {
                 field: string;
                 message: string;
@@ -2998,6 +3078,15 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
+        /** @description `cannot_change_self`: Nobody freezes, deletes or demotes himself */
+        cannot_change_self: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
         /**
          * @description `cannot_change_self`: Nobody freezes, deletes or demotes himself
          *
@@ -3037,8 +3126,10 @@ export interface components {
          * @description `forbidden`: This needs administrator rights
          *
          *     `token_scope`: The scope of this access token does not allow this
+         *
+         *     `password_change_needed`: Set a password of your own first
          */
-        "forbidden.token_scope": {
+        "forbidden.token_scope.password_change_needed": {
             headers: {
                 [name: string]: unknown;
             };
@@ -3050,10 +3141,12 @@ export interface components {
          * @description `forbidden`: This needs administrator rights
          *
          *     `token_scope`: The scope of this access token does not allow this
+         *
+         *     `password_change_needed`: Set a password of your own first
          *
          *     `origin_not_allowed`: This origin may not use the session cookie
          */
-        "forbidden.token_scope.origin_not_allowed": {
+        "forbidden.token_scope.password_change_needed.origin_not_allowed": {
             headers: {
                 [name: string]: unknown;
             };
@@ -3065,12 +3158,14 @@ export interface components {
          * @description `forbidden`: This needs administrator rights
          *
          *     `token_scope`: The scope of this access token does not allow this
+         *
+         *     `password_change_needed`: Set a password of your own first
          *
          *     `session_needed`: Access tokens cannot do this; sign in
          *
          *     `origin_not_allowed`: This origin may not use the session cookie
          */
-        "forbidden.token_scope.session_needed.origin_not_allowed": {
+        "forbidden.token_scope.password_change_needed.session_needed.origin_not_allowed": {
             headers: {
                 [name: string]: unknown;
             };
@@ -3082,6 +3177,8 @@ export interface components {
          * @description `forbidden`: This needs administrator rights
          *
          *     `token_scope`: The scope of this access token does not allow this
+         *
+         *     `password_change_needed`: Set a password of your own first
          *
          *     `session_needed`: Access tokens cannot do this; sign in
          *
@@ -3089,7 +3186,7 @@ export interface components {
          *
          *     `wrong_password`: The current password is wrong
          */
-        "forbidden.token_scope.session_needed.origin_not_allowed.wrong_password": {
+        "forbidden.token_scope.password_change_needed.session_needed.origin_not_allowed.wrong_password": {
             headers: {
                 [name: string]: unknown;
             };
@@ -3204,6 +3301,19 @@ export interface components {
          *     `balance_limit`: The balance would exceed what a wallet can hold
          */
         "idempotency_in_progress.payments_not_configured.balance_limit": {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /**
+         * @description `idempotency_in_progress`: A request with this Idempotency-Key is still in progress
+         *
+         *     `username_taken`: The username is taken
+         */
+        "idempotency_in_progress.username_taken": {
             headers: {
                 [name: string]: unknown;
             };
@@ -3431,6 +3541,15 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
+        /** @description `precondition_failed`: The record has changed since it was read */
+        precondition_failed: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
         /** @description `rate_limited`: Too many attempts */
         rate_limited: {
             headers: {
@@ -3440,8 +3559,12 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description `registration_limit`: Too many registrations from this address */
-        registration_limit: {
+        /**
+         * @description `registration_limit`: Too many registrations from this address
+         *
+         *     `rate_limited`: Too many attempts
+         */
+        "registration_limit.rate_limited": {
             headers: {
                 [name: string]: unknown;
             };
@@ -3615,12 +3738,14 @@ export interface operations {
                         data: components["schemas"]["ActivityEntry"][];
                         /** @description null on the last page */
                         next_cursor: string | null;
+                        /** @description A further page exists */
+                        has_more: boolean;
                     };
                 };
             };
             400: components["responses"]["invalid_request.invalid_cursor"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };
@@ -3656,12 +3781,14 @@ export interface operations {
                         page_size: number;
                         /** @description Rows of all pages */
                         total: number;
+                        /** @description A further page exists */
+                        has_more: boolean;
                     };
                 };
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };
@@ -3738,7 +3865,7 @@ export interface operations {
             409: components["responses"]["username_taken"];
             413: components["responses"]["body_too_large"];
             415: components["responses"]["unsupported_media_type"];
-            429: components["responses"]["registration_limit"];
+            429: components["responses"]["registration_limit.rate_limited"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };
@@ -3769,12 +3896,13 @@ export interface operations {
                          * @description ISO 8601, UTC
                          */
                         created_at: string;
+                        password_change_needed: boolean;
                     };
                 };
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };
@@ -3805,7 +3933,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request.malformed_json"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope.session_needed.origin_not_allowed.wrong_password"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed.session_needed.origin_not_allowed.wrong_password"];
             413: components["responses"]["body_too_large"];
             415: components["responses"]["unsupported_media_type"];
             429: components["responses"]["rate_limited"];
@@ -3842,7 +3970,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request.malformed_json"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope.session_needed.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed.session_needed.origin_not_allowed"];
             413: components["responses"]["body_too_large"];
             415: components["responses"]["unsupported_media_type"];
             default: components["responses"]["internal_error.service_unavailable"];
@@ -3877,12 +4005,14 @@ export interface operations {
                         page_size: number;
                         /** @description Rows of all pages */
                         total: number;
+                        /** @description A further page exists */
+                        has_more: boolean;
                     };
                 };
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed"];
             404: components["responses"]["not_found"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
@@ -3907,8 +4037,9 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope.session_needed.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed.session_needed.origin_not_allowed"];
             404: components["responses"]["not_found"];
+            415: components["responses"]["unsupported_media_type"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };
@@ -3941,12 +4072,14 @@ export interface operations {
                         page_size: number;
                         /** @description Rows of all pages */
                         total: number;
+                        /** @description A further page exists */
+                        has_more: boolean;
                     };
                 };
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed"];
             404: components["responses"]["not_found"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
@@ -3987,7 +4120,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request.malformed_json"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope.session_needed.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed.session_needed.origin_not_allowed"];
             409: components["responses"]["idempotency_in_progress.limit_reached"];
             413: components["responses"]["body_too_large"];
             415: components["responses"]["unsupported_media_type"];
@@ -4015,8 +4148,9 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope.session_needed.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed.session_needed.origin_not_allowed"];
             404: components["responses"]["not_found"];
+            415: components["responses"]["unsupported_media_type"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };
@@ -4040,7 +4174,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };
@@ -4064,7 +4198,8 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
+            415: components["responses"]["unsupported_media_type"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };
@@ -4088,7 +4223,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };
@@ -4114,7 +4249,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed"];
             404: components["responses"]["not_found"];
             429: components["responses"]["too_many_streams"];
             default: components["responses"]["internal_error.service_unavailable"];
@@ -4140,7 +4275,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };
@@ -4164,7 +4299,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };
@@ -4198,12 +4333,14 @@ export interface operations {
                         page_size: number;
                         /** @description Rows of all pages */
                         total: number;
+                        /** @description A further page exists */
+                        has_more: boolean;
                     };
                 };
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed"];
             404: components["responses"]["not_found"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
@@ -4211,7 +4348,10 @@ export interface operations {
     Keys_create: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Makes a retry within 24 hours answer what the first call answered */
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -4241,10 +4381,56 @@ export interface operations {
             };
             400: components["responses"]["invalid_request.malformed_json"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
             404: components["responses"]["not_found"];
+            409: components["responses"]["idempotency_in_progress.limit_reached"];
             413: components["responses"]["body_too_large"];
             415: components["responses"]["unsupported_media_type"];
+            422: components["responses"]["idempotency_key_reused"];
+            default: components["responses"]["internal_error.service_unavailable"];
+        };
+    };
+    Keys_rotate: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Makes a retry within 24 hours answer what the first call answered */
+                "Idempotency-Key"?: string;
+            };
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": {
+                    /**
+                     * @description How long the old key stays good
+                     * @default 1440
+                     */
+                    overlap_minutes?: number;
+                };
+            };
+        };
+        responses: {
+            /** @description Created */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CreatedKey"];
+                };
+            };
+            400: components["responses"]["invalid_request.malformed_json"];
+            401: components["responses"]["unauthenticated"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
+            404: components["responses"]["not_found"];
+            409: components["responses"]["idempotency_in_progress.limit_reached"];
+            413: components["responses"]["body_too_large"];
+            415: components["responses"]["unsupported_media_type"];
+            422: components["responses"]["idempotency_key_reused"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };
@@ -4270,7 +4456,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed"];
             404: components["responses"]["not_found"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
@@ -4278,7 +4464,10 @@ export interface operations {
     Keys_update: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The `ETag` under which the record was read: it is changed only if it still has it */
+                "If-Match"?: string;
+            };
             path: {
                 id: number;
             };
@@ -4309,8 +4498,9 @@ export interface operations {
             };
             400: components["responses"]["invalid_request.malformed_json"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
             404: components["responses"]["not_found"];
+            412: components["responses"]["precondition_failed"];
             413: components["responses"]["body_too_large"];
             415: components["responses"]["unsupported_media_type"];
             default: components["responses"]["internal_error.service_unavailable"];
@@ -4338,8 +4528,9 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
             404: components["responses"]["not_found"];
+            415: components["responses"]["unsupported_media_type"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };
@@ -4365,7 +4556,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed"];
             404: components["responses"]["not_found"];
             503: components["responses"]["service_unavailable"];
             default: components["responses"]["internal_error.service_unavailable"];
@@ -4393,8 +4584,9 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
             404: components["responses"]["not_found"];
+            415: components["responses"]["unsupported_media_type"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };
@@ -4422,8 +4614,9 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
             404: components["responses"]["not_found"];
+            415: components["responses"]["unsupported_media_type"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };
@@ -4456,12 +4649,14 @@ export interface operations {
                         page_size: number;
                         /** @description Rows of all pages */
                         total: number;
+                        /** @description A further page exists */
+                        has_more: boolean;
                     };
                 };
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed"];
             404: components["responses"]["not_found"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
@@ -4500,7 +4695,7 @@ export interface operations {
             400: components["responses"]["invalid_request.malformed_json"];
             401: components["responses"]["unauthenticated"];
             402: components["responses"]["insufficient_funds"];
-            403: components["responses"]["forbidden.token_scope.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
             404: components["responses"]["not_found"];
             409: components["responses"]["idempotency_in_progress.already_subscribed.subscription_closing.token_limit.free_tokens_limit"];
             413: components["responses"]["body_too_large"];
@@ -4541,7 +4736,7 @@ export interface operations {
             400: components["responses"]["invalid_request.malformed_json"];
             401: components["responses"]["unauthenticated"];
             402: components["responses"]["insufficient_funds"];
-            403: components["responses"]["forbidden.token_scope.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
             404: components["responses"]["not_found.not_subscribed"];
             409: components["responses"]["idempotency_in_progress.model_off_shelf.token_limit.free_tokens_limit"];
             413: components["responses"]["body_too_large"];
@@ -4595,7 +4790,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request.malformed_json"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
             404: components["responses"]["not_found.not_subscribed"];
             409: components["responses"]["idempotency_in_progress"];
             413: components["responses"]["body_too_large"];
@@ -4633,7 +4828,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request.malformed_json"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
             404: components["responses"]["not_found.not_subscribed"];
             413: components["responses"]["body_too_large"];
             415: components["responses"]["unsupported_media_type"];
@@ -4662,7 +4857,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed"];
             404: components["responses"]["not_found"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
@@ -4670,7 +4865,10 @@ export interface operations {
     Models_update: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The `ETag` under which the record was read: it is changed only if it still has it */
+                "If-Match"?: string;
+            };
             path: {
                 id: number;
             };
@@ -4720,9 +4918,10 @@ export interface operations {
             };
             400: components["responses"]["invalid_request.malformed_json"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
             404: components["responses"]["not_found"];
             409: components["responses"]["model_name_taken"];
+            412: components["responses"]["precondition_failed"];
             413: components["responses"]["body_too_large"];
             415: components["responses"]["unsupported_media_type"];
             default: components["responses"]["internal_error.service_unavailable"];
@@ -4750,9 +4949,10 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
             404: components["responses"]["not_found"];
             409: components["responses"]["model_has_subscribers"];
+            415: components["responses"]["unsupported_media_type"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };
@@ -4786,12 +4986,14 @@ export interface operations {
                         page_size: number;
                         /** @description Rows of all pages */
                         total: number;
+                        /** @description A further page exists */
+                        has_more: boolean;
                     };
                 };
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };
@@ -4858,7 +5060,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request.malformed_json"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
             409: components["responses"]["model_name_taken.model_not_priced"];
             413: components["responses"]["body_too_large"];
             415: components["responses"]["unsupported_media_type"];
@@ -4894,12 +5096,14 @@ export interface operations {
                         page_size: number;
                         /** @description Rows of all pages */
                         total: number;
+                        /** @description A further page exists */
+                        has_more: boolean;
                     };
                 };
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };
@@ -4933,12 +5137,14 @@ export interface operations {
                         page_size: number;
                         /** @description Rows of all pages */
                         total: number;
+                        /** @description A further page exists */
+                        has_more: boolean;
                     };
                 };
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };
@@ -4978,7 +5184,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request.malformed_json"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
             404: components["responses"]["not_found"];
             413: components["responses"]["body_too_large"];
             415: components["responses"]["unsupported_media_type"];
@@ -5007,9 +5213,10 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
             404: components["responses"]["not_found"];
             409: components["responses"]["model_not_priced"];
+            415: components["responses"]["unsupported_media_type"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };
@@ -5035,8 +5242,9 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
             404: components["responses"]["not_found"];
+            415: components["responses"]["unsupported_media_type"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };
@@ -5070,7 +5278,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request.malformed_json"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
             404: components["responses"]["not_found"];
             409: components["responses"]["idempotency_in_progress.payments_not_configured.balance_limit"];
             413: components["responses"]["body_too_large"];
@@ -5107,7 +5315,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request.malformed_json"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope.session_needed.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed.session_needed.origin_not_allowed"];
             404: components["responses"]["not_found"];
             413: components["responses"]["body_too_large"];
             415: components["responses"]["unsupported_media_type"];
@@ -5141,7 +5349,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed"];
             404: components["responses"]["not_found"];
             409: components["responses"]["model_off_shelf.model_not_priced.token_limit"];
             default: components["responses"]["internal_error.service_unavailable"];
@@ -5171,7 +5379,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed"];
             404: components["responses"]["not_found.not_subscribed"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
@@ -5202,7 +5410,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed"];
             404: components["responses"]["not_found"];
             409: components["responses"]["model_not_priced.token_limit"];
             default: components["responses"]["internal_error.service_unavailable"];
@@ -5239,7 +5447,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed"];
             404: components["responses"]["not_found"];
             409: components["responses"]["token_limit"];
             default: components["responses"]["internal_error.service_unavailable"];
@@ -5274,12 +5482,14 @@ export interface operations {
                         page_size: number;
                         /** @description Rows of all pages */
                         total: number;
+                        /** @description A further page exists */
+                        has_more: boolean;
                     };
                 };
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };
@@ -5310,7 +5520,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request.malformed_json"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
             409: components["responses"]["node_name_taken"];
             413: components["responses"]["body_too_large"];
             415: components["responses"]["unsupported_media_type"];
@@ -5337,7 +5547,8 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
+            415: components["responses"]["unsupported_media_type"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };
@@ -5363,7 +5574,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed"];
             404: components["responses"]["not_found"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
@@ -5371,7 +5582,10 @@ export interface operations {
     ProxyNodes_update: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The `ETag` under which the record was read: it is changed only if it still has it */
+                "If-Match"?: string;
+            };
             path: {
                 id: number;
             };
@@ -5397,9 +5611,10 @@ export interface operations {
             };
             400: components["responses"]["invalid_request.malformed_json"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
             404: components["responses"]["not_found"];
             409: components["responses"]["node_name_taken"];
+            412: components["responses"]["precondition_failed"];
             413: components["responses"]["body_too_large"];
             415: components["responses"]["unsupported_media_type"];
             default: components["responses"]["internal_error.service_unavailable"];
@@ -5425,8 +5640,9 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
             404: components["responses"]["not_found"];
+            415: components["responses"]["unsupported_media_type"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };
@@ -5458,7 +5674,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request.malformed_json"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
             404: components["responses"]["not_found"];
             413: components["responses"]["body_too_large"];
             415: components["responses"]["unsupported_media_type"];
@@ -5487,8 +5703,9 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
             404: components["responses"]["not_found"];
+            415: components["responses"]["unsupported_media_type"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };
@@ -5514,7 +5731,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed"];
             404: components["responses"]["not_found"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
@@ -5543,8 +5760,9 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
             404: components["responses"]["not_found"];
+            415: components["responses"]["unsupported_media_type"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };
@@ -5572,8 +5790,9 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
             404: components["responses"]["not_found"];
+            415: components["responses"]["unsupported_media_type"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };
@@ -5606,8 +5825,9 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
             404: components["responses"]["not_found"];
+            415: components["responses"]["unsupported_media_type"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };
@@ -5633,7 +5853,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed"];
             404: components["responses"]["not_found"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
@@ -5660,7 +5880,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed"];
             404: components["responses"]["not_found"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
@@ -5690,7 +5910,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed"];
             404: components["responses"]["not_found"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
@@ -5717,7 +5937,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed"];
             404: components["responses"]["not_found"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
@@ -5753,8 +5973,9 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
             404: components["responses"]["not_found"];
+            415: components["responses"]["unsupported_media_type"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };
@@ -5789,12 +6010,14 @@ export interface operations {
                         page_size: number;
                         /** @description Rows of all pages */
                         total: number;
+                        /** @description A further page exists */
+                        has_more: boolean;
                     };
                 };
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };
@@ -5832,7 +6055,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request.malformed_json"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
             413: components["responses"]["body_too_large"];
             415: components["responses"]["unsupported_media_type"];
             default: components["responses"]["internal_error.service_unavailable"];
@@ -5863,7 +6086,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed"];
             404: components["responses"]["not_found"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
@@ -5890,7 +6113,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed"];
             404: components["responses"]["not_found"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
@@ -5898,7 +6121,10 @@ export interface operations {
     Routing_update: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The `ETag` under which the record was read: it is changed only if it still has it */
+                "If-Match"?: string;
+            };
             path: {
                 id: number;
             };
@@ -5931,8 +6157,9 @@ export interface operations {
             };
             400: components["responses"]["invalid_request.malformed_json"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
             404: components["responses"]["not_found"];
+            412: components["responses"]["precondition_failed"];
             413: components["responses"]["body_too_large"];
             415: components["responses"]["unsupported_media_type"];
             default: components["responses"]["internal_error.service_unavailable"];
@@ -5958,8 +6185,9 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
             404: components["responses"]["not_found"];
+            415: components["responses"]["unsupported_media_type"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };
@@ -5986,7 +6214,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };
@@ -6018,12 +6246,14 @@ export interface operations {
                         page_size: number;
                         /** @description Rows of all pages */
                         total: number;
+                        /** @description A further page exists */
+                        has_more: boolean;
                     };
                 };
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };
@@ -6049,7 +6279,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed"];
             404: components["responses"]["not_found"];
             409: components["responses"]["snapshot_unreadable"];
             default: components["responses"]["internal_error.service_unavailable"];
@@ -6085,7 +6315,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed"];
             404: components["responses"]["not_found"];
             409: components["responses"]["snapshot_unreadable"];
             default: components["responses"]["internal_error.service_unavailable"];
@@ -6119,9 +6349,10 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
             404: components["responses"]["not_found"];
             409: components["responses"]["snapshot_unreadable"];
+            415: components["responses"]["unsupported_media_type"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };
@@ -6150,7 +6381,8 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
+            415: components["responses"]["unsupported_media_type"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };
@@ -6184,12 +6416,14 @@ export interface operations {
                         page_size: number;
                         /** @description Rows of all pages */
                         total: number;
+                        /** @description A further page exists */
+                        has_more: boolean;
                     };
                 };
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };
@@ -6233,7 +6467,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request.malformed_json"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
             409: components["responses"]["upstream_name_taken"];
             413: components["responses"]["body_too_large"];
             415: components["responses"]["unsupported_media_type"];
@@ -6262,7 +6496,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed"];
             404: components["responses"]["not_found"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
@@ -6270,7 +6504,10 @@ export interface operations {
     Upstreams_update: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The `ETag` under which the record was read: it is changed only if it still has it */
+                "If-Match"?: string;
+            };
             path: {
                 id: number;
             };
@@ -6309,9 +6546,10 @@ export interface operations {
             };
             400: components["responses"]["invalid_request.malformed_json"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
             404: components["responses"]["not_found"];
             409: components["responses"]["upstream_name_taken"];
+            412: components["responses"]["precondition_failed"];
             413: components["responses"]["body_too_large"];
             415: components["responses"]["unsupported_media_type"];
             default: components["responses"]["internal_error.service_unavailable"];
@@ -6337,9 +6575,10 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
             404: components["responses"]["not_found"];
             409: components["responses"]["upstream_in_use"];
+            415: components["responses"]["unsupported_media_type"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };
@@ -6374,7 +6613,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request.malformed_json"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
             404: components["responses"]["not_found"];
             413: components["responses"]["body_too_large"];
             415: components["responses"]["unsupported_media_type"];
@@ -6415,13 +6654,15 @@ export interface operations {
                         data: components["schemas"]["UsageLog"][];
                         /** @description null on the last page */
                         next_cursor: string | null;
+                        /** @description A further page exists */
+                        has_more: boolean;
                     };
                     "text/csv": string;
                 };
             };
             400: components["responses"]["invalid_request.invalid_cursor"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed"];
             404: components["responses"]["not_found"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
@@ -6448,7 +6689,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed"];
             404: components["responses"]["not_found"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
@@ -6477,7 +6718,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed"];
             404: components["responses"]["not_found"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
@@ -6513,7 +6754,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request.statistics_range"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed"];
             404: components["responses"]["not_found"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
@@ -6548,12 +6789,14 @@ export interface operations {
                         page_size: number;
                         /** @description Rows of all pages */
                         total: number;
+                        /** @description A further page exists */
+                        has_more: boolean;
                     };
                 };
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed"];
             404: components["responses"]["not_found"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
@@ -6599,7 +6842,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request.malformed_json"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
             404: components["responses"]["not_found"];
             409: components["responses"]["dead_letter_resolved.dead_letter_unsound"];
             413: components["responses"]["body_too_large"];
@@ -6636,7 +6879,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request.malformed_json"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
             404: components["responses"]["not_found"];
             409: components["responses"]["dead_letter_resolved"];
             413: components["responses"]["body_too_large"];
@@ -6655,6 +6898,7 @@ export interface operations {
                 q?: string;
                 status?: "pending" | "active" | "rejected" | "frozen";
                 role?: "admin" | "user";
+                is_demo?: "true" | "false";
             };
             header?: never;
             path?: never;
@@ -6674,12 +6918,89 @@ export interface operations {
                         page_size: number;
                         /** @description Rows of all pages */
                         total: number;
+                        /** @description A further page exists */
+                        has_more: boolean;
                     };
                 };
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed"];
+            default: components["responses"]["internal_error.service_unavailable"];
+        };
+    };
+    Users_create: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Makes a retry within 24 hours answer what the first call answered */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    username: string;
+                    /**
+                     * @default user
+                     * @enum {string}
+                     */
+                    role?: "admin" | "user";
+                    /** @description Made by the demo */
+                    is_demo?: boolean;
+                };
+            };
+        };
+        responses: {
+            /** @description Created */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CreatedUser"];
+                };
+            };
+            400: components["responses"]["invalid_request.malformed_json"];
+            401: components["responses"]["unauthenticated"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
+            409: components["responses"]["idempotency_in_progress.username_taken"];
+            413: components["responses"]["body_too_large"];
+            415: components["responses"]["unsupported_media_type"];
+            422: components["responses"]["idempotency_key_reused"];
+            429: components["responses"]["rate_limited"];
+            default: components["responses"]["internal_error.service_unavailable"];
+        };
+    };
+    Users_resetPassword: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OneTimePassword"];
+                };
+            };
+            400: components["responses"]["invalid_request"];
+            401: components["responses"]["unauthenticated"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed.session_needed.origin_not_allowed"];
+            404: components["responses"]["not_found"];
+            409: components["responses"]["cannot_change_self"];
+            415: components["responses"]["unsupported_media_type"];
+            429: components["responses"]["rate_limited"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };
@@ -6705,7 +7026,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed"];
             404: components["responses"]["not_found"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
@@ -6713,7 +7034,10 @@ export interface operations {
     Users_update: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The `ETag` under which the record was read: it is changed only if it still has it */
+                "If-Match"?: string;
+            };
             path: {
                 id: number;
             };
@@ -6723,7 +7047,9 @@ export interface operations {
             content: {
                 "application/json": {
                     /** @enum {string} */
-                    role: "admin" | "user";
+                    role?: "admin" | "user";
+                    /** @description Made by the demo */
+                    is_demo?: boolean;
                 };
             };
         };
@@ -6739,9 +7065,10 @@ export interface operations {
             };
             400: components["responses"]["invalid_request.malformed_json"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
             404: components["responses"]["not_found"];
             409: components["responses"]["cannot_change_self.last_administrator"];
+            412: components["responses"]["precondition_failed"];
             413: components["responses"]["body_too_large"];
             415: components["responses"]["unsupported_media_type"];
             default: components["responses"]["internal_error.service_unavailable"];
@@ -6770,9 +7097,10 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
             404: components["responses"]["not_found"];
             409: components["responses"]["account_not_empty.invalid_transition.cannot_change_self.last_administrator"];
+            415: components["responses"]["unsupported_media_type"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };
@@ -6798,9 +7126,10 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
             404: components["responses"]["not_found"];
             409: components["responses"]["invalid_transition"];
+            415: components["responses"]["unsupported_media_type"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };
@@ -6826,9 +7155,10 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
             404: components["responses"]["not_found"];
             409: components["responses"]["invalid_transition"];
+            415: components["responses"]["unsupported_media_type"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };
@@ -6856,9 +7186,10 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
             404: components["responses"]["not_found"];
             409: components["responses"]["invalid_transition.cannot_change_self.last_administrator"];
+            415: components["responses"]["unsupported_media_type"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };
@@ -6884,9 +7215,10 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
             404: components["responses"]["not_found"];
             409: components["responses"]["invalid_transition"];
+            415: components["responses"]["unsupported_media_type"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };
@@ -6912,7 +7244,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed"];
             404: components["responses"]["not_found"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
@@ -6950,13 +7282,15 @@ export interface operations {
                         page_size: number;
                         /** @description Rows of all pages */
                         total: number;
+                        /** @description A further page exists */
+                        has_more: boolean;
                     };
                     "text/csv": string;
                 };
             };
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed"];
             404: components["responses"]["not_found"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
@@ -6993,7 +7327,7 @@ export interface operations {
             400: components["responses"]["invalid_request.malformed_json"];
             401: components["responses"]["unauthenticated"];
             402: components["responses"]["insufficient_funds"];
-            403: components["responses"]["forbidden.token_scope.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
             404: components["responses"]["not_found"];
             409: components["responses"]["idempotency_in_progress.balance_limit.correction_limit"];
             413: components["responses"]["body_too_large"];
@@ -7034,7 +7368,7 @@ export interface operations {
             400: components["responses"]["invalid_request.malformed_json"];
             401: components["responses"]["unauthenticated"];
             402: components["responses"]["insufficient_funds"];
-            403: components["responses"]["forbidden.token_scope.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
             404: components["responses"]["not_found"];
             409: components["responses"]["idempotency_in_progress.correction_limit"];
             413: components["responses"]["body_too_large"];
@@ -7083,7 +7417,7 @@ export interface operations {
             };
             400: components["responses"]["invalid_request.malformed_json"];
             401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope.origin_not_allowed"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
             404: components["responses"]["not_found"];
             409: components["responses"]["idempotency_in_progress.balance_limit"];
             413: components["responses"]["body_too_large"];

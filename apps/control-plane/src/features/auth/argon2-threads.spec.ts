@@ -32,7 +32,7 @@ test('a bounded number waits, the rest is refused at once, and all that waited i
   expect(count('busy')).toBeGreaterThan(100);
   expect(count('done')).toBeGreaterThanOrEqual(50);
   await expect(threads.derive(job())).resolves.toHaveLength(32);
-}, 60_000);
+}, 180_000);
 
 test('the thread pool that Node shares stays free meanwhile', async () => {
   const threads = new Argon2Threads();
@@ -44,7 +44,7 @@ test('the thread pool that Node shares stays free meanwhile', async () => {
   order.push('read');
   await flood;
   expect(order).toEqual(['read', 'hashed']);
-}, 60_000);
+}, 180_000);
 
 test('a job that argon2 refuses fails alone', async () => {
   const threads = new Argon2Threads();

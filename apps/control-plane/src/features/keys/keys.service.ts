@@ -6,6 +6,7 @@ import { CONFIG, type Config } from '../../config.ts';
 import { AccountScope } from '../../platform/access/account-scope.ts';
 import type { Caller } from '../../platform/access/caller.ts';
 import { Transactions } from '../../platform/database/transactions.ts';
+import { refuseStale } from '../../platform/http/entity-tag.ts';
 import { readPage, type Page } from '../../platform/http/list-query.ts';
 import { invalidField, noSuch, Refusal } from '../../platform/http/refusal.ts';
 import { Idempotency, type IdempotentRequest } from '../../platform/idempotency/idempotency.ts';
@@ -217,6 +218,7 @@ export class KeysService {
   ): Promise<KeyResponse> {
     return this.transactions.run(async (tx) => {
       const row = await this.lock(tx, caller, id);
+      refuseStale(caller, row);
       const before = toKeyResponse(row);
       const after = toKeyResponse(
         await tx.getRepository(ApiKeyRow).save({ ...row, ...columns, revision: row.revision + 1 }),

@@ -4,6 +4,7 @@ import { In, IsNull, Repository, type EntityManager } from 'typeorm';
 import type { Caller } from '../../platform/access/caller.ts';
 import { isUniqueViolation } from '../../platform/database/database-errors.ts';
 import { Transactions } from '../../platform/database/transactions.ts';
+import { refuseStale } from '../../platform/http/entity-tag.ts';
 import { readPage, type Page } from '../../platform/http/list-query.ts';
 import { noSuch, Refusal } from '../../platform/http/refusal.ts';
 import { ActivityService } from '../activity/activity.service.ts';
@@ -148,6 +149,7 @@ export class ModelsService {
     return this.saving(async (tx) => {
       const row = await this.lock(tx, id, 'pessimistic_write');
       await check?.(tx);
+      refuseStale(caller, row);
       const before = toModelResponse(row);
       const after = toModelResponse(await tx.getRepository(ModelRow).save({ ...row, ...columns }));
       this.activity.record(tx, caller, { action, target: { kind: 'model', id }, before, after });

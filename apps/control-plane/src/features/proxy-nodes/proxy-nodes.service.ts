@@ -7,6 +7,7 @@ import { IsNull, Repository, type EntityManager } from 'typeorm';
 import type { Caller } from '../../platform/access/caller.ts';
 import { isUniqueViolation } from '../../platform/database/database-errors.ts';
 import { afterCommit, Transactions } from '../../platform/database/transactions.ts';
+import { refuseStale } from '../../platform/http/entity-tag.ts';
 import { readPage, type Page } from '../../platform/http/list-query.ts';
 import { noSuch, Refusal } from '../../platform/http/refusal.ts';
 import { ActivityService } from '../activity/activity.service.ts';
@@ -150,6 +151,7 @@ export class ProxyNodesService {
   ): Promise<NodeResponse> {
     return this.saving(async (tx) => {
       const row = await this.lock(tx, id);
+      refuseStale(caller, row);
       return toNodeResponse(
         await this.store(tx, caller, action, row, next(row)),
         this.registry.watch,

@@ -5,6 +5,7 @@ import { Repository, type EntityManager } from 'typeorm';
 import { z } from 'zod';
 import type { Caller } from '../../platform/access/caller.ts';
 import { Transactions } from '../../platform/database/transactions.ts';
+import { refuseStale } from '../../platform/http/entity-tag.ts';
 import { readPage, type Page } from '../../platform/http/list-query.ts';
 import { invalidField, noSuch } from '../../platform/http/refusal.ts';
 import { ActivityService } from '../activity/activity.service.ts';
@@ -77,6 +78,7 @@ export class RoutingService {
   async update(caller: Caller, id: number, body: UpdateRoute): Promise<RouteResponse> {
     return this.transactions.run(async (tx) => {
       const row = await this.lock(tx, id);
+      refuseStale(caller, row);
       const before = toRouteResponse(row);
       const next = { ...row, ...columnsOf(body) };
       if (next.modelId !== row.modelId || next.upstreamId !== row.upstreamId)

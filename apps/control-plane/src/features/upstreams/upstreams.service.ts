@@ -13,6 +13,7 @@ import { CONFIG, type Config } from '../../config.ts';
 import type { Caller } from '../../platform/access/caller.ts';
 import { isUniqueViolation } from '../../platform/database/database-errors.ts';
 import { Transactions } from '../../platform/database/transactions.ts';
+import { refuseStale } from '../../platform/http/entity-tag.ts';
 import { readPage, type Page } from '../../platform/http/list-query.ts';
 import { invalidField, noSuch, Refusal } from '../../platform/http/refusal.ts';
 import { ActivityService } from '../activity/activity.service.ts';
@@ -88,6 +89,7 @@ export class UpstreamsService {
     const columns = this.columnsOf(body);
     return this.saving(async (tx) => {
       const row = await this.lock(tx, id);
+      refuseStale(caller, row);
       const before = toUpstreamResponse(row);
       if (body.protocol === 'anthropic') await this.refuseWhileEmbedding(tx, id);
       const next = { ...row, ...columns };

@@ -3,6 +3,7 @@ import { InjectRepository } from '@nestjs/typeorm';
 import type { EntityManager, Repository } from 'typeorm';
 import type { Caller } from '../../platform/access/caller.ts';
 import { Transactions } from '../../platform/database/transactions.ts';
+import { refuseStale } from '../../platform/http/entity-tag.ts';
 import { readPage, type Page } from '../../platform/http/list-query.ts';
 import { noSuch, Refusal } from '../../platform/http/refusal.ts';
 import { ActivityService } from '../activity/activity.service.ts';
@@ -91,6 +92,7 @@ export class UsersService {
     return this.transactions.run(async (tx) => {
       const row =
         body.role === 'user' ? await this.lockForDemotion(tx, caller, id) : await this.lock(tx, id);
+      refuseStale(caller, row);
       const after = { role: body.role ?? row.role, isDemo: body.is_demo ?? row.isDemo };
       if (row.role === after.role && row.isDemo === after.isDemo) return toUserResponse(row);
       const saved = await tx.getRepository(User).save({ ...row, ...after });

@@ -39,7 +39,8 @@ export class AccessGuard implements CanActivate {
     if (identity.mustChangePassword && !this.reflector.getAllAndOverride(ONE_TIME_PASSWORD, places))
       throw new Refusal('password_change_needed');
     const role = roleWithin(identity, { level, isReading: READING_METHODS.has(request.method) });
-    setCaller(request, { ...visitorOf(request), ...identity, role });
+    const ifMatch = request.method === 'PUT' ? request.header('if-match') : undefined;
+    setCaller(request, { ...visitorOf(request), ...identity, role, ifMatch });
     return true;
   }
 

@@ -25,7 +25,10 @@ export interface Identity {
 }
 
 /** The signed-in account behind a request. Its `role` is what this request may act as: a token may narrow it. */
-export interface Caller extends Visitor, Identity {}
+export interface Caller extends Visitor, Identity {
+  /** Of a PUT: change only what has this tag. */
+  ifMatch?: string | undefined;
+}
 
 const callers = new WeakMap<Request, Caller>();
 

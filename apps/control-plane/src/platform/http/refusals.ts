@@ -9,6 +9,7 @@ export const REFUSALS = {
   invalid_cursor: { status: 400, title: 'The cursor is not one this list gave out' },
   not_found: { status: 404, title: 'There is nothing here' },
   method_not_allowed: { status: 405, title: 'This path does not know that method' },
+  precondition_failed: { status: 412, title: 'The record has changed since it was read' },
   body_too_large: { status: 413, title: 'The body is too large' },
   unsupported_media_type: { status: 415, title: 'The body must be application/json' },
   rate_limited: { status: 429, title: 'Too many attempts' },

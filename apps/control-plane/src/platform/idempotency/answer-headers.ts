@@ -6,13 +6,15 @@ import {
 } from '@nestjs/common';
 import type { Request, Response } from 'express';
 import { tap, type Observable } from 'rxjs';
+import { entityTagOf } from '../http/entity-tag.ts';
 import { RouteTable } from '../access/route-table.ts';
 import { isReplayed } from './idempotency.ts';
 
 const CREATED = 201;
+const TAGGED_METHODS = new Set(['GET', 'HEAD', 'PUT']);
 const REPLAYED_HEADER = 'Idempotent-Replayed';
 
-/** Tells a repeat from the first call, and where what was created is (RFC 9110 15.3.2). */
+/** Tells a repeat from the first call, which state of a record is shown, and where what was created is (RFC 9110 15.3.2). */
 @Injectable()
 export class AnswerHeaders implements NestInterceptor {
   constructor(private readonly routes: RouteTable) {}
@@ -23,6 +25,8 @@ export class AnswerHeaders implements NestInterceptor {
     return next.handle().pipe(
       tap((answer) => {
         if (isReplayed(answer)) response.setHeader(REPLAYED_HEADER, 'true');
+        const tag = TAGGED_METHODS.has(request.method) ? entityTagOf(answer) : undefined;
+        if (tag !== undefined) response.setHeader('ETag', tag);
         const location = this.locationOf(request, response, answer);
         if (location !== undefined) response.setHeader('Location', location);
       }),

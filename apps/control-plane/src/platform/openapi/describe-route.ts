@@ -37,7 +37,10 @@ export function describeRoute(
     [verb]: {
       ...described,
       summary: route.answers?.summary ?? '',
-      parameters: described.parameters.map(describeParameter),
+      parameters: [
+        ...described.parameters.map(describeParameter),
+        ...(route.method === 'PUT' ? [IF_MATCH] : []),
+      ],
       ...describeBody(described.requestBody),
       responses: {
         ...successOf(described, route, book),
@@ -50,6 +53,14 @@ export function describeRoute(
     },
   });
 }
+
+const IF_MATCH = {
+  name: 'If-Match',
+  in: 'header',
+  required: false,
+  schema: { type: 'string' },
+  description: 'The `ETag` under which the record was read: it is changed only if it still has it',
+};
 
 function describeParameter(described: z.output<typeof parameter>) {
   if (described.in !== 'path') return described;
@@ -106,6 +117,7 @@ function codesOf({ parameters, requestBody }: Operation, route: RouteEntry): Ref
       ? []
       : (['unauthenticated', 'forbidden', 'token_scope', 'password_change_needed'] as const)),
     ...(isChange ? (['unsupported_media_type'] as const) : []),
+    ...(route.method === 'PUT' ? (['precondition_failed'] as const) : []),
     ...(route.isSessionOnly ? (['session_needed'] as const) : []),
     ...(isChange && route.permission !== 'public' ? (['origin_not_allowed'] as const) : []),
     ...(['id', 'rid', 'sid', 'node_id'].some(takes) ||

@@ -30,6 +30,7 @@ const TAGS: Readonly<Record<string, string>> = {
   search: 'For the command palette',
   'first steps': 'What is left to do before the first call',
   events: 'What happens, as it happens',
+  'dead letters': 'Usage that could not be booked, for a person to decide',
   books: 'Whether all books agree, and when that was last proven',
   alerts: 'What an operator should know',
   activity: 'Who changed what',
