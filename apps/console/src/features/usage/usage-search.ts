@@ -1,5 +1,5 @@
 import type { UsageFilter } from '../../api/usage.ts';
-import { optional, useSearchState, withDefault, z } from '../../ui/search-state.ts';
+import { optional, useSearchState, withDefault, z, type SearchOf } from '../../ui/search-state.ts';
 
 const id = z.coerce.number().check(z.int(), z.positive());
 
@@ -26,7 +26,7 @@ const schema = z.object({
   cursor: optional(z.string()),
 });
 
-export type UsageSearch = z.output<typeof schema>;
+export type UsageSearch = SearchOf<typeof schema>;
 
 export function useUsageSearch() {
   return useSearchState(schema);

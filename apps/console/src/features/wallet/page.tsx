@@ -26,6 +26,7 @@ const KINDS = [
   'renew',
   'auto_recharge',
   'refund',
+  'payout',
   'forfeit',
   'adjustment',
 ] as const;

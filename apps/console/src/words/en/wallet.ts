@@ -25,6 +25,7 @@ export const wallet = {
     renew: 'Tokens bought',
     auto_recharge: 'Auto-recharge',
     refund: 'Refund',
+    payout: 'Payout',
     forfeit: 'Forfeited',
     adjustment: 'Adjustment',
   },

@@ -27,6 +27,7 @@ export const wallet: typeof en.wallet = {
     renew: '购买 tokens',
     auto_recharge: '自动续购',
     refund: '退款',
+    payout: '提现',
     forfeit: '放弃',
     adjustment: '调整',
   },
