@@ -15,10 +15,20 @@ export const paths = {
   playground: (search: Search = {}) => `/playground${buildSearch(search)}`,
   settings: () => '/settings',
   admin: () => '/admin',
+  adminUsers: (search: Search = {}) => `/admin/users${buildSearch(search)}`,
   adminUser: (id: number) => `/admin/users/${id}`,
+  adminModels: (search: Search = {}) => `/admin/models${buildSearch(search)}`,
   adminModel: (id: number) => `/admin/models/${id}`,
+  adminUpstreams: (search: Search = {}) => `/admin/upstreams${buildSearch(search)}`,
   adminUpstream: (id: number) => `/admin/upstreams/${id}`,
+  adminRouting: (search: Search = {}) => `/admin/routing${buildSearch(search)}`,
+  adminNodes: () => '/admin/nodes',
   adminNode: (name: string) => `/admin/nodes/${encodeURIComponent(name)}`,
+  adminSnapshots: () => '/admin/snapshots',
+  adminSnapshot: (version: number) => `/admin/snapshots/${version}`,
+  adminAlerts: () => '/admin/alerts',
+  adminActivity: () => '/admin/activity',
+  adminBooks: () => '/admin/books',
 } as const;
 
 /** Of the console itself, e.g. `https://gateway.example.com/tollgate/`: index.html names it when it is served. */

@@ -41,4 +41,24 @@ export const userPages: readonly PageEntry[] = [
 /** Pages of administrators. */
 export const adminPages: readonly PageEntry[] = [
   { path: '/admin', load: () => import('./features/admin-overview/page.tsx') },
+  { path: '/admin/users', load: () => import('./features/admin-users/page.tsx') },
+  { path: '/admin/users/$id', load: () => import('./features/admin-users/user-page.tsx') },
+  { path: '/admin/models', load: () => import('./features/admin-models/page.tsx') },
+  { path: '/admin/models/$id', load: () => import('./features/admin-models/model-page.tsx') },
+  { path: '/admin/upstreams', load: () => import('./features/admin-upstreams/page.tsx') },
+  {
+    path: '/admin/upstreams/$id',
+    load: () => import('./features/admin-upstreams/upstream-page.tsx'),
+  },
+  { path: '/admin/routing', load: () => import('./features/admin-routing/page.tsx') },
+  { path: '/admin/nodes', load: () => import('./features/admin-nodes/page.tsx') },
+  { path: '/admin/nodes/$id', load: () => import('./features/admin-nodes/node-page.tsx') },
+  { path: '/admin/snapshots', load: () => import('./features/admin-snapshots/page.tsx') },
+  {
+    path: '/admin/snapshots/$version',
+    load: () => import('./features/admin-snapshots/snapshot-page.tsx'),
+  },
+  { path: '/admin/alerts', load: () => import('./features/admin-alerts/page.tsx') },
+  { path: '/admin/activity', load: () => import('./features/admin-activity/page.tsx') },
+  { path: '/admin/books', load: () => import('./features/admin-books/page.tsx') },
 ];

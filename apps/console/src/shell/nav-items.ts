@@ -1,12 +1,20 @@
 import {
+  Bell,
+  BookCheck,
   Boxes,
   ChartColumn,
   FlaskConical,
   House,
   KeyRound,
+  History,
+  Layers,
   LayoutDashboard,
+  Plug,
+  Server,
   Settings,
+  Users,
   Wallet,
+  Waypoints,
   type LucideIcon,
 } from 'lucide-react';
 import { paths } from '../paths.ts';
@@ -30,5 +38,14 @@ export const userItems: readonly NavItem[] = [
 ];
 
 export const adminItems: readonly NavItem[] = [
-  { to: paths.admin(), icon: LayoutDashboard, label: (words) => words.shell.nav.overview },
+  { to: paths.admin(), icon: LayoutDashboard, label: (words) => words.admin.overview.title },
+  { to: paths.adminUsers(), icon: Users, label: (words) => words.admin.users.title },
+  { to: paths.adminModels(), icon: Boxes, label: (words) => words.admin.models.title },
+  { to: paths.adminUpstreams(), icon: Plug, label: (words) => words.admin.upstreams.title },
+  { to: paths.adminRouting(), icon: Waypoints, label: (words) => words.admin.routing.title },
+  { to: paths.adminNodes(), icon: Server, label: (words) => words.admin.nodes.title },
+  { to: paths.adminSnapshots(), icon: Layers, label: (words) => words.admin.snapshots.title },
+  { to: paths.adminAlerts(), icon: Bell, label: (words) => words.admin.alerts.title },
+  { to: paths.adminActivity(), icon: History, label: (words) => words.admin.activity.title },
+  { to: paths.adminBooks(), icon: BookCheck, label: (words) => words.admin.books.title },
 ];

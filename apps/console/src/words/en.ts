@@ -1,4 +1,5 @@
 import { access } from './en/access.ts';
+import { admin } from './en/admin.ts';
 import { general } from './en/general.ts';
 import { failures } from './en/failures.ts';
 import { keys } from './en/keys.ts';
@@ -13,6 +14,7 @@ import { wallet } from './en/wallet.ts';
 /** The one catalogue, in English; `zh.ts` has the same entries. A page adds one file to both folders and one line here. */
 export const en = {
   access,
+  admin,
   failures,
   general,
   keys,

@@ -1,5 +1,6 @@
 import type { en } from './en.ts';
 import { access } from './zh/access.ts';
+import { admin } from './zh/admin.ts';
 import { general } from './zh/general.ts';
 import { failures } from './zh/failures.ts';
 import { keys } from './zh/keys.ts';
@@ -13,6 +14,7 @@ import { wallet } from './zh/wallet.ts';
 
 export const zh: typeof en = {
   access,
+  admin,
   failures,
   general,
   keys,

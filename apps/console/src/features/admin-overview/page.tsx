@@ -1,7 +1,148 @@
-import { Page as Frame } from '../../ui/page.tsx';
-import { useWords } from '../../words/words.ts';
+import { useQuery, type UseQueryResult } from '@tanstack/react-query';
+import { dashboardQuery } from '../../api/admin.ts';
+import type { Shape } from '../../api/client.ts';
+import { useLive } from '../../api/stream.ts';
+import { requestsQuery, statisticsQuery } from '../../api/usage.ts';
+import { paths } from '../../paths.ts';
+import { ButtonLink, TextLink } from '../../ui/button.tsx';
+import { Count, Money } from '../../ui/figures.tsx';
+import { formatCount, formatMoney, formatPercent, formatShort } from '../../ui/format.ts';
+import { Freshness } from '../../ui/freshness.tsx';
+import { Page as Frame, Panel } from '../../ui/page.tsx';
+import { Sparkline } from '../../ui/sparkline.tsx';
+import { EmptyState, Loaded, Skeleton } from '../../ui/states.tsx';
+import { Tile, Tiles } from '../../ui/tile.tsx';
+import { TimeRangePicker, useRangeChange, useTimeRange } from '../../ui/time-range.tsx';
+import { useSpeech, useWords } from '../../words/words.ts';
+import { AlertsTable } from '../admin-alerts/page.tsx';
+import { RequestsTable } from '../usage/requests-table.tsx';
+import { UsageChart } from '../usage/usage-chart.tsx';
+import { InstallationSteps } from './installation-steps.tsx';
+
+type Dashboard = Shape<'Dashboard'>;
 
 export function Page() {
-  const { shell } = useWords();
-  return <Frame title={shell.nav.overview}>{null}</Frame>;
+  const { words, locale } = useSpeech();
+  const { overview } = words.admin;
+  const live = useLive();
+  const range = useTimeRange();
+  const zoom = useRangeChange();
+  const dashboard = useQuery({ ...dashboardQuery, ...live });
+  const statistics = useQuery({ ...statisticsQuery({ group_by: 'model' }, range), ...live });
+  const pending = dashboard.data?.users.pending ?? 0;
+  return (
+    <Frame title={overview.title} purpose={overview.purpose} bar={<TimeRangePicker />}>
+      <InstallationSteps />
+      {pending > 0 && (
+        <Panel>
+          <div className="flex flex-wrap items-center gap-3">
+            <p className="min-w-0 flex-1 font-medium">
+              {overview.pendingUsers(formatCount(pending, locale))}
+            </p>
+            <ButtonLink to={paths.adminUsers({ status: 'pending' })} look="primary" size="small">
+              {overview.review}
+            </ButtonLink>
+          </div>
+        </Panel>
+      )}
+      <Loaded of={dashboard} skeleton={<Skeleton rows={3} />}>
+        {(found) => <DashboardTiles of={found} />}
+      </Loaded>
+      <Panel title={overview.traffic} note={<Freshness of={statistics} />}>
+        <Loaded of={statistics} skeleton={<Skeleton rows={8} className="h-[228px]" />}>
+          {(found) => <UsageChart of={found} measure="requests" onZoom={zoom} />}
+        </Loaded>
+      </Panel>
+      <OpenAlerts of={dashboard} />
+      <NewestRequests />
+    </Frame>
+  );
+}
+
+function DashboardTiles({ of: { today, money, nodes, snapshot, hours } }: { of: Dashboard }) {
+  const { words, locale } = useSpeech();
+  const { overview } = words.admin;
+  const share = today.requests === 0 ? 0 : today.errors / today.requests;
+  return (
+    <Tiles>
+      <Tile
+        label={overview.requests}
+        figure={<Count count={today.requests} />}
+        note={overview.errorShare(formatPercent(share, locale))}
+      >
+        <Sparkline values={hours.map(({ requests }) => requests)} />
+      </Tile>
+      <Tile
+        label={overview.tokens}
+        figure={<Count count={today.charge} />}
+        note={overview.inputOutput(
+          formatShort(today.input_tokens, locale),
+          formatShort(today.output_tokens, locale),
+        )}
+      >
+        <Sparkline values={hours.map(({ charge }) => charge)} />
+      </Tile>
+      <Tile
+        label={overview.revenue}
+        figure={<Money amount={money.revenue} currency={money.currency} />}
+        note={overview.wallets(formatMoney(money.wallets, { currency: money.currency, locale }))}
+      />
+      <Tile
+        label={overview.fleet}
+        figure={`${formatCount(nodes.online, locale)} / ${formatCount(nodes.total, locale)}`}
+        note={
+          snapshot.version === null
+            ? overview.unpublished
+            : overview.version(formatCount(snapshot.version, locale))
+        }
+      />
+    </Tiles>
+  );
+}
+
+function OpenAlerts({ of: dashboard }: { of: UseQueryResult<Dashboard> }) {
+  const { admin } = useWords();
+  const { overview } = admin;
+  return (
+    <Panel
+      title={overview.openAlerts}
+      isFlush
+      actions={<TextLink to={paths.adminAlerts()}>{overview.allAlerts}</TextLink>}
+    >
+      <Loaded of={dashboard}>
+        {({ alerts }) => (
+          <AlertsTable
+            rows={alerts.newest.filter(({ status }) => status === 'open')}
+            empty={<EmptyState title={overview.noAlerts} />}
+          />
+        )}
+      </Loaded>
+    </Panel>
+  );
+}
+
+function NewestRequests() {
+  const { admin } = useWords();
+  const { overview } = admin;
+  const found = useQuery({
+    ...requestsQuery({ page_size: 10 }, { name: '24h', interval: 'hour' }),
+    ...useLive(),
+  });
+  return (
+    <Panel
+      title={overview.newest}
+      isFlush
+      actions={<TextLink to={paths.usage()}>{overview.allRequests}</TextLink>}
+    >
+      <Loaded of={found}>
+        {({ data }) => (
+          <RequestsTable
+            rows={data}
+            show={['user', 'upstream', 'node']}
+            empty={<EmptyState title={overview.noTraffic} />}
+          />
+        )}
+      </Loaded>
+    </Panel>
+  );
 }

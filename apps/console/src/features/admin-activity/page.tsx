@@ -1,0 +1,132 @@
+import { useQuery } from '@tanstack/react-query';
+import { History } from 'lucide-react';
+import { activityQuery, type ActivityEntry } from '../../api/admin.ts';
+import { Button } from '../../ui/button.tsx';
+import { Page as Frame, Panel } from '../../ui/page.tsx';
+import { SearchBox } from '../../ui/search-box.tsx';
+import { optional, useSearchState, withDefault, z } from '../../ui/search-state.ts';
+import { EmptyState, Loaded } from '../../ui/states.tsx';
+import { Table, type Column } from '../../ui/table.tsx';
+import { Ago } from '../../ui/time.tsx';
+import { useWords } from '../../words/words.ts';
+
+const search = z.object({ action: withDefault(z.string(), ''), cursor: optional(z.string()) });
+
+export function Page() {
+  const { admin } = useWords();
+  const { activity } = admin;
+  const [{ action, cursor }, change] = useSearchState(search);
+  const list = useQuery(
+    activityQuery({ ...(action !== '' && { action }), ...(cursor !== undefined && { cursor }) }),
+  );
+  return (
+    <Frame
+      title={activity.title}
+      purpose={activity.purpose}
+      bar={
+        <SearchBox
+          label={activity.filter}
+          value={action}
+          onSearch={(text) => change({ action: text, cursor: undefined })}
+        />
+      }
+    >
+      <Panel isFlush>
+        <Loaded of={list}>
+          {({ data, next_cursor: next }) => (
+            <>
+              <ActivityTable rows={data} isFiltered={action !== ''} />
+              <footer className="flex justify-end gap-2 border-t border-line px-4 py-2">
+                {cursor !== undefined && (
+                  <Button size="small" onClick={() => change({ cursor: undefined })}>
+                    {activity.newest}
+                  </Button>
+                )}
+                {next !== null && (
+                  <Button size="small" onClick={() => change({ cursor: next })}>
+                    {activity.older}
+                  </Button>
+                )}
+              </footer>
+            </>
+          )}
+        </Loaded>
+      </Panel>
+    </Frame>
+  );
+}
+
+function ActivityTable({
+  rows,
+  isFiltered,
+}: {
+  rows: readonly ActivityEntry[];
+  isFiltered: boolean;
+}) {
+  const { admin } = useWords();
+  const { activity } = admin;
+  const columns: Column<ActivityEntry>[] = [
+    { id: 'at', header: activity.at, cell: ({ at }) => <Ago at={at} /> },
+    {
+      id: 'who',
+      header: activity.who,
+      cell: ({ actor_name: name }) => <span className="foreign">{name ?? activity.system}</span>,
+    },
+    { id: 'what', header: activity.what, cell: ({ action }) => <code>{action}</code> },
+    {
+      id: 'target',
+      header: activity.target,
+      from: 'sm',
+      cell: ({ target_kind: kind, target_id: id }) => (
+        <span className="foreign">{id === null ? kind : `${kind} ${id}`}</span>
+      ),
+    },
+    {
+      id: 'address',
+      header: activity.address,
+      from: 'lg',
+      cell: ({ address }) => <code className="foreign">{address ?? '–'}</code>,
+    },
+    { id: 'change', header: '', cell: (entry) => <Change of={entry} /> },
+  ];
+  return (
+    <Table
+      label={activity.title}
+      columns={columns}
+      rows={rows}
+      rowId={({ id }) => id}
+      empty={
+        <EmptyState
+          icon={<History aria-hidden />}
+          title={isFiltered ? activity.noMatch : activity.empty}
+        />
+      }
+    />
+  );
+}
+
+/** Before and after, as they were recorded. */
+function Change({ of: { before, after } }: { of: ActivityEntry }) {
+  const { admin } = useWords();
+  const { activity } = admin;
+  const sides = [
+    { name: activity.before, value: before },
+    { name: activity.after, value: after },
+  ].filter(({ value }) => value !== null && value !== undefined);
+  if (sides.length === 0) return null;
+  return (
+    <details>
+      <summary className="cursor-pointer rounded-sm text-accent">{activity.details}</summary>
+      <div className="grid gap-2 py-2 md:grid-cols-2">
+        {sides.map(({ name, value }) => (
+          <div key={name} className="min-w-0">
+            <p className="text-tiny text-text-3">{name}</p>
+            <pre className="foreign max-w-md overflow-x-auto rounded-md bg-sunken p-2 text-tiny">
+              {JSON.stringify(value, null, 2)}
+            </pre>
+          </div>
+        ))}
+      </div>
+    </details>
+  );
+}

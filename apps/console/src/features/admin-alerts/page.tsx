@@ -1,0 +1,120 @@
+import { useQuery } from '@tanstack/react-query';
+import { BellOff } from 'lucide-react';
+import { ADMIN_PAGE_SIZE, alertsQuery, type Alert } from '../../api/admin.ts';
+import { useLive } from '../../api/stream.ts';
+import { Freshness } from '../../ui/freshness.tsx';
+import { Page as Frame, Panel } from '../../ui/page.tsx';
+import { Pager } from '../../ui/pager.tsx';
+import { pageNumber, useSearchState, withDefault, z } from '../../ui/search-state.ts';
+import { Segments } from '../../ui/segments.tsx';
+import { EmptyState, Loaded } from '../../ui/states.tsx';
+import { Table, type Column } from '../../ui/table.tsx';
+import { Ago } from '../../ui/time.tsx';
+import { useWords } from '../../words/words.ts';
+import { SeverityBadge } from './severity.tsx';
+
+const search = z.object({
+  status: withDefault(z.enum(['open', 'resolved']), 'open'),
+  page: pageNumber,
+});
+
+export function Page() {
+  const { admin } = useWords();
+  const { alerts } = admin;
+  const [{ status, page }, change] = useSearchState(search);
+  const list = useQuery({ ...alertsQuery({ page, status }), ...useLive() });
+  return (
+    <Frame
+      title={alerts.title}
+      purpose={alerts.purpose}
+      bar={
+        <>
+          <Segments
+            label={alerts.title}
+            value={status}
+            options={[
+              { value: 'open', label: alerts.open },
+              { value: 'resolved', label: alerts.resolved },
+            ]}
+            onChange={(value) => change({ status: value, page: undefined })}
+          />
+          <span className="ml-auto">
+            <Freshness of={list} />
+          </span>
+        </>
+      }
+    >
+      <Panel isFlush>
+        <Loaded of={list}>
+          {({ data, total }) => (
+            <>
+              <AlertsTable
+                rows={data}
+                empty={
+                  status === 'open' ? (
+                    <EmptyState icon={<BellOff aria-hidden />} title={alerts.empty}>
+                      {alerts.emptyText}
+                    </EmptyState>
+                  ) : (
+                    <EmptyState title={alerts.emptyPast} />
+                  )
+                }
+              />
+              <Pager
+                page={page}
+                pageSize={ADMIN_PAGE_SIZE}
+                total={total}
+                onPage={(value) => change({ page: value })}
+              />
+            </>
+          )}
+        </Loaded>
+      </Panel>
+    </Frame>
+  );
+}
+
+export function AlertsTable({ rows, empty }: { rows: readonly Alert[]; empty: React.ReactNode }) {
+  const { admin } = useWords();
+  const { alerts } = admin;
+  const columns: Column<Alert>[] = [
+    {
+      id: 'severity',
+      header: alerts.severity,
+      cell: ({ severity }) => <SeverityBadge of={severity} />,
+    },
+    {
+      id: 'message',
+      header: alerts.message,
+      cell: ({ message, rule, subject }) => (
+        <>
+          <span className="foreign line-clamp-2">{message}</span>
+          <code className="foreign block text-tiny text-text-3">
+            {rule} · {subject}
+          </code>
+        </>
+      ),
+    },
+    {
+      id: 'raised',
+      header: alerts.raised,
+      from: 'sm',
+      cell: ({ raised_at: at }) => <Ago at={at} />,
+    },
+    {
+      id: 'ended',
+      header: alerts.ended,
+      from: 'md',
+      cell: ({ resolved_at: at }) => (at === null ? '–' : <Ago at={at} />),
+    },
+  ];
+  return (
+    <Table
+      label={alerts.title}
+      columns={columns}
+      rows={rows}
+      rowId={({ id }) => id}
+      empty={empty}
+    />
+  );
+}

@@ -1,0 +1,119 @@
+import { useQuery } from '@tanstack/react-query';
+import { booksQuery, runBooks, type Books } from '../../api/admin.ts';
+import { LIVE } from '../../api/live.ts';
+import { useAct } from '../../ui/act.ts';
+import { Badge } from '../../ui/badge.tsx';
+import { Button } from '../../ui/button.tsx';
+import { Count, Duration } from '../../ui/figures.tsx';
+import { Page as Frame, Panel } from '../../ui/page.tsx';
+import { Loaded } from '../../ui/states.tsx';
+import { Table, type Column } from '../../ui/table.tsx';
+import { Tile, Tiles } from '../../ui/tile.tsx';
+import { Ago } from '../../ui/time.tsx';
+import { useWords } from '../../words/words.ts';
+import { DeadLetters } from './dead-letters.tsx';
+
+type Check = Books['checks'][number];
+
+export function Page() {
+  const { admin } = useWords();
+  const { books } = admin;
+  const found = useQuery({ ...booksQuery, ...LIVE });
+  const { isBusy, run } = useAct({ act: () => runBooks(), done: () => books.started });
+  const isRunning = (found.data?.running_since ?? null) !== null;
+  return (
+    <Frame
+      title={books.title}
+      purpose={books.purpose}
+      actions={
+        <Button look="primary" isBusy={isBusy || isRunning} onClick={() => run(undefined)}>
+          {books.run}
+        </Button>
+      }
+    >
+      <Loaded of={found}>
+        {(state) => (
+          <>
+            <Tiles>
+              <Tile
+                label={books.check}
+                figure={`${state.checks.filter((check) => check.is_sound === true).length} / ${state.checks.length}`}
+                note={
+                  state.running_since === null ? undefined : (
+                    <>
+                      {books.running} <Ago at={state.running_since} />
+                    </>
+                  )
+                }
+              />
+              <Tile
+                label={books.deadLetters}
+                figure={<Count count={state.dead_letters} isWhole />}
+              />
+              <Tile
+                label={books.backlog}
+                figure={
+                  state.waiting_jobs === null ? '–' : <Count count={state.waiting_jobs} isWhole />
+                }
+              />
+            </Tiles>
+            <Panel isFlush>
+              <ChecksTable rows={state.checks} />
+            </Panel>
+          </>
+        )}
+      </Loaded>
+      <DeadLetters />
+    </Frame>
+  );
+}
+
+function CheckState({ of: { is_sound: isSound } }: { of: Check }) {
+  const { admin } = useWords();
+  const { books } = admin;
+  if (isSound === null) return <Badge tone="off">{books.unknown}</Badge>;
+  return <Badge tone={isSound ? 'good' : 'bad'}>{isSound ? books.sound : books.broken}</Badge>;
+}
+
+function ChecksTable({ rows }: { rows: readonly Check[] }) {
+  const { admin } = useWords();
+  const { books } = admin;
+  const columns: Column<Check>[] = [
+    {
+      id: 'check',
+      header: books.check,
+      cell: ({ name, says, example }) => (
+        <>
+          <span className="font-medium">{name}</span>
+          <span className="block text-text-2">{says}</span>
+          {example !== null && (
+            <pre className="foreign mt-1 overflow-x-auto rounded-md bg-sunken p-2 text-tiny">
+              {books.example}: {JSON.stringify(example)}
+            </pre>
+          )}
+        </>
+      ),
+    },
+    { id: 'state', header: books.sound, cell: (check) => <CheckState of={check} /> },
+    {
+      id: 'problems',
+      header: books.problems,
+      align: 'right',
+      cell: ({ problems }) => <Count count={problems} isWhole />,
+    },
+    {
+      id: 'proven',
+      header: books.proven,
+      from: 'md',
+      cell: ({ proven_at: at }) => (at === null ? '–' : <Ago at={at} />),
+    },
+    {
+      id: 'took',
+      header: books.took,
+      align: 'right',
+      from: 'md',
+      cell: ({ duration_ms: ms }) => <Duration ms={ms} />,
+    },
+  ];
+  return <Table label={books.title} columns={columns} rows={rows} rowId={({ name }) => name} />;
+}

@@ -1,0 +1,150 @@
+import {
+  createModel,
+  deleteModel,
+  updateModel,
+  type Model,
+  type ModelSettings,
+} from '../../api/admin.ts';
+import { FormDialog, ConfirmDialog } from '../../ui/confirm-dialog.tsx';
+import { CheckField, SelectField, TextField } from '../../ui/field.tsx';
+import type { FormValues } from '../../ui/form.tsx';
+import { useWords } from '../../words/words.ts';
+import { PriceFields, priceOf } from './price-fields.tsx';
+
+interface DialogProps {
+  isOpen: boolean;
+  onClose: () => void;
+}
+
+export function CreateModelDialog({ isOpen, onClose }: DialogProps) {
+  const { admin } = useWords();
+  const { models } = admin;
+  return (
+    <FormDialog
+      title={models.add}
+      verb={models.add}
+      isOpen={isOpen}
+      onClose={onClose}
+      act={(values) =>
+        createModel({
+          ...settingsOf(values),
+          ...(values.price_per_million ? { price: priceOf(values) } : {}),
+          is_on_shelf: values.is_on_shelf === 'on',
+        })
+      }
+      done={({ name }) => models.created(name)}
+    >
+      <ModelFields />
+      <PriceFields />
+      <CheckField name="is_on_shelf" label={models.sellNow} defaultChecked />
+    </FormDialog>
+  );
+}
+
+export function EditModelDialog({ of: model, isOpen, onClose }: DialogProps & { of: Model }) {
+  const { admin, general } = useWords();
+  const { models } = admin;
+  return (
+    <FormDialog
+      title={models.edit}
+      purpose={model.name}
+      verb={general.save}
+      isOpen={isOpen}
+      onClose={onClose}
+      act={(values) => updateModel(model.id, settingsOf(values))}
+      done={() => models.saved}
+    >
+      <ModelFields of={model} />
+    </FormDialog>
+  );
+}
+
+export function DeleteModelDialog({
+  of: model,
+  isOpen,
+  onClose,
+  onDeleted,
+}: DialogProps & { of: Model; onDeleted: () => void }) {
+  const { admin } = useWords();
+  const { models } = admin;
+  return (
+    <ConfirmDialog
+      title={`${models.remove}: ${model.name}`}
+      text={models.removeText}
+      verb={models.remove}
+      isOpen={isOpen}
+      onClose={onClose}
+      act={({ refund }) => deleteModel(model.id, refund === 'on')}
+      done={() => models.removed(model.name)}
+      onDone={onDeleted}
+    >
+      <CheckField name="refund" label={models.refund} help={models.refundHelp} />
+    </ConfirmDialog>
+  );
+}
+
+function ModelFields({ of: model }: { of?: Model }) {
+  const { admin } = useWords();
+  const { models } = admin;
+  const count = { inputMode: 'numeric', pattern: '[0-9]*', autoComplete: 'off' } as const;
+  return (
+    <>
+      <TextField
+        name="name"
+        label={models.name}
+        help={models.nameHelp}
+        defaultValue={model?.name}
+        required
+        autoComplete="off"
+      />
+      <TextField
+        name="display_name"
+        label={models.displayName}
+        defaultValue={model?.display_name}
+        autoComplete="off"
+      />
+      <div className="grid grid-cols-2 gap-3 max-sm:grid-cols-1">
+        <SelectField
+          name="kind"
+          label={models.kind}
+          defaultValue={model?.kind ?? 'chat'}
+          options={[
+            { value: 'chat', label: models.kinds.chat },
+            { value: 'embedding', label: models.kinds.embedding },
+          ]}
+        />
+        <TextField
+          name="owned_by"
+          label={models.ownedBy}
+          defaultValue={model?.owned_by}
+          autoComplete="off"
+        />
+        <TextField
+          name="context_window"
+          label={models.context}
+          defaultValue={model?.context_window ?? ''}
+          {...count}
+        />
+        <TextField
+          name="max_output_tokens"
+          label={models.maxOutput}
+          defaultValue={model?.max_output_tokens ?? ''}
+          {...count}
+        />
+      </div>
+    </>
+  );
+}
+
+function settingsOf(values: FormValues): ModelSettings {
+  const count = (name: string): number | null =>
+    values[name] === undefined || values[name] === '' ? null : Number(values[name]);
+  return {
+    name: values.name ?? '',
+    ...(values.display_name ? { display_name: values.display_name } : {}),
+    ...(values.owned_by ? { owned_by: values.owned_by } : {}),
+    kind: values.kind === 'embedding' ? 'embedding' : 'chat',
+    context_window: count('context_window'),
+    max_output_tokens: count('max_output_tokens'),
+  };
+}

@@ -1,0 +1,129 @@
+import { useQuery } from '@tanstack/react-query';
+import { useNavigate, useParams } from '@tanstack/react-router';
+import { useState } from 'react';
+import { modelQuery, shelve, type Model, type Price } from '../../api/admin.ts';
+import { pricesQuery } from '../../api/models.ts';
+import { paths } from '../../paths.ts';
+import { useAct } from '../../ui/act.ts';
+import { Button } from '../../ui/button.tsx';
+import { ConfirmDialog } from '../../ui/confirm-dialog.tsx';
+import { Count } from '../../ui/figures.tsx';
+import { Facts, Page as Frame, Panel } from '../../ui/page.tsx';
+import { Loaded } from '../../ui/states.tsx';
+import { useNow } from '../../ui/time.tsx';
+import { useWords } from '../../words/words.ts';
+import { RoutesTable } from '../admin-routing/routes-table.tsx';
+import { DeleteModelDialog, EditModelDialog } from './model-dialogs.tsx';
+import { PriceTimeline } from './price-timeline.tsx';
+import { SetPriceDialog } from './set-price.tsx';
+import { ShelfBadge } from './shelf-badge.tsx';
+
+export function Page() {
+  const { admin } = useWords();
+  const { id = '' } = useParams({ strict: false });
+  const found = useQuery(modelQuery(Number(id)));
+  if (found.data) return <ModelPage of={found.data} />;
+  return (
+    <Frame
+      title={admin.users.model}
+      parent={{ to: paths.adminModels(), label: admin.models.title }}
+    >
+      <Panel>
+        <Loaded of={found}>{() => null}</Loaded>
+      </Panel>
+    </Frame>
+  );
+}
+
+type Open = 'edit' | 'price' | 'withdraw' | 'delete' | undefined;
+
+function ModelPage({ of: model }: { of: Model }) {
+  const { admin } = useWords();
+  const { models } = admin;
+  const navigate = useNavigate();
+  const [open, setOpen] = useState<Open>();
+  const close = (): void => setOpen(undefined);
+  const prices = useQuery(pricesQuery(model.id));
+  const inForce = priceInForce(prices.data?.data ?? [], useNow());
+  const sell = useAct({
+    act: () => shelve(model.id, true),
+    done: () => models.saved,
+  });
+  return (
+    <Frame
+      title={model.name}
+      parent={{ to: paths.adminModels(), label: models.title }}
+      actions={
+        <>
+          {model.is_on_shelf ? (
+            <Button onClick={() => setOpen('withdraw')}>{models.withdraw}</Button>
+          ) : (
+            <Button
+              look="primary"
+              isBusy={sell.isBusy}
+              blockedBy={inForce ? undefined : models.noPrice}
+              onClick={() => sell.run(undefined)}
+            >
+              {models.sell}
+            </Button>
+          )}
+          <Button onClick={() => setOpen('price')}>{models.newPrice}</Button>
+          <Button onClick={() => setOpen('edit')}>{models.edit}</Button>
+          <Button look="danger" onClick={() => setOpen('delete')}>
+            {models.remove}
+          </Button>
+        </>
+      }
+    >
+      <ModelFacts of={model} />
+      <Panel title={models.prices} isFlush>
+        <Loaded of={prices}>{({ data }) => <PriceTimeline rows={data} inForce={inForce} />}</Loaded>
+      </Panel>
+      <Panel title={models.routes} isFlush>
+        <RoutesTable modelId={model.id} empty={models.noRoutes} />
+      </Panel>
+      <EditModelDialog of={model} isOpen={open === 'edit'} onClose={close} />
+      <SetPriceDialog of={model} inForce={inForce} isOpen={open === 'price'} onClose={close} />
+      <ConfirmDialog
+        title={`${models.withdraw}: ${model.name}`}
+        text={models.withdrawText}
+        verb={models.withdraw}
+        isOpen={open === 'withdraw'}
+        onClose={close}
+        act={() => shelve(model.id, false)}
+        done={() => models.saved}
+      />
+      <DeleteModelDialog
+        of={model}
+        isOpen={open === 'delete'}
+        onClose={close}
+        onDeleted={() => void navigate({ to: paths.adminModels() })}
+      />
+    </Frame>
+  );
+}
+
+function ModelFacts({ of: model }: { of: Model }) {
+  const { admin } = useWords();
+  const { models } = admin;
+  const count = (value: number | null) => (value === null ? '–' : <Count count={value} isWhole />);
+  return (
+    <Panel>
+      <Facts
+        facts={[
+          { name: models.shelf, value: <ShelfBadge of={model} /> },
+          { name: models.displayName, value: model.display_name },
+          { name: models.kind, value: models.kinds[model.kind] },
+          { name: models.ownedBy, value: model.owned_by },
+          { name: models.context, value: count(model.context_window) },
+          { name: models.maxOutput, value: count(model.max_output_tokens) },
+        ]}
+      />
+    </Panel>
+  );
+}
+
+/** Of versions, newest first: the first that has begun. */
+function priceInForce(prices: readonly Price[], now: number): Price | undefined {
+  return prices.find(({ effective_at: at }) => Date.parse(at) <= now);
+}

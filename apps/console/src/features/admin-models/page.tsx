@@ -1,0 +1,156 @@
+import { useQuery } from '@tanstack/react-query';
+import { Boxes, Plus } from 'lucide-react';
+import { useState } from 'react';
+import { catalogueQuery, type Model } from '../../api/admin.ts';
+import { paths } from '../../paths.ts';
+import { Button, TextLink } from '../../ui/button.tsx';
+import { SelectFilter } from '../../ui/field.tsx';
+import { Count } from '../../ui/figures.tsx';
+import { Page as Frame, Panel } from '../../ui/page.tsx';
+import { Pager } from '../../ui/pager.tsx';
+import { SearchBox } from '../../ui/search-box.tsx';
+import { optional, pageNumber, useSearchState, withDefault, z } from '../../ui/search-state.ts';
+import { EmptyState, Loaded } from '../../ui/states.tsx';
+import { Table, type Column } from '../../ui/table.tsx';
+import { useWords } from '../../words/words.ts';
+import { CreateModelDialog } from './model-dialogs.tsx';
+import { ShelfBadge } from './shelf-badge.tsx';
+
+const search = z.object({
+  q: withDefault(z.string(), ''),
+  shelf: optional(z.enum(['true', 'false'])),
+  page: pageNumber,
+  create: optional(z.literal('1')),
+});
+
+export function Page() {
+  const { admin } = useWords();
+  const { models } = admin;
+  const [{ q, shelf, page, create }, change] = useSearchState(search);
+  const [isCreating, setCreating] = useState(create === '1');
+  const list = useQuery(
+    catalogueQuery({ page, ...(q !== '' && { q }), ...(shelf && { is_on_shelf: shelf }) }),
+  );
+  const add = (
+    <Button
+      look="primary"
+      icon={<Plus aria-hidden className="size-4" />}
+      onClick={() => setCreating(true)}
+    >
+      {models.add}
+    </Button>
+  );
+  return (
+    <Frame
+      title={models.title}
+      purpose={models.purpose}
+      actions={add}
+      bar={
+        <>
+          <SearchBox
+            label={models.search}
+            value={q}
+            onSearch={(text) => change({ q: text, page: undefined })}
+          />
+          <SelectFilter
+            label={models.shelf}
+            value={shelf ?? ''}
+            onChange={(value) => change({ shelf: value, page: undefined })}
+            options={[
+              { value: '', label: models.all },
+              { value: 'true', label: models.onShelf },
+              { value: 'false', label: models.offShelf },
+            ]}
+          />
+        </>
+      }
+    >
+      <Panel isFlush>
+        <Loaded of={list}>
+          {({ data, total, page_size: size }) => (
+            <>
+              <ModelsTable
+                rows={data}
+                empty={
+                  q !== '' || shelf !== undefined ? (
+                    <EmptyState title={models.noMatch} />
+                  ) : (
+                    <EmptyState icon={<Boxes aria-hidden />} title={models.empty} action={add}>
+                      {models.emptyText}
+                    </EmptyState>
+                  )
+                }
+              />
+              <Pager
+                page={page}
+                pageSize={size}
+                total={total}
+                onPage={(value) => change({ page: value })}
+              />
+            </>
+          )}
+        </Loaded>
+      </Panel>
+      <CreateModelDialog
+        isOpen={isCreating}
+        onClose={() => {
+          setCreating(false);
+          change({ create: undefined });
+        }}
+      />
+    </Frame>
+  );
+}
+
+function ModelsTable({ rows, empty }: { rows: readonly Model[]; empty: React.ReactNode }) {
+  const { admin } = useWords();
+  const { models } = admin;
+  const columns: Column<Model>[] = [
+    {
+      id: 'name',
+      header: models.name,
+      cell: (model) => (
+        <>
+          <TextLink to={paths.adminModel(model.id)} className="foreign">
+            {model.name}
+          </TextLink>
+          {model.display_name !== model.name && (
+            <span className="foreign block text-tiny text-text-3">{model.display_name}</span>
+          )}
+        </>
+      ),
+    },
+    { id: 'shelf', header: models.shelf, cell: (model) => <ShelfBadge of={model} /> },
+    { id: 'kind', header: models.kind, from: 'sm', cell: ({ kind }) => models.kinds[kind] },
+    {
+      id: 'owner',
+      header: models.ownedBy,
+      from: 'lg',
+      cell: ({ owned_by: owner }) => <span className="foreign">{owner}</span>,
+    },
+    {
+      id: 'context',
+      header: models.context,
+      align: 'right',
+      from: 'md',
+      cell: ({ context_window: count }) => (count === null ? '–' : <Count count={count} />),
+    },
+    {
+      id: 'output',
+      header: models.maxOutput,
+      align: 'right',
+      from: 'md',
+      cell: ({ max_output_tokens: count }) => (count === null ? '–' : <Count count={count} />),
+    },
+  ];
+  return (
+    <Table
+      label={models.title}
+      columns={columns}
+      rows={rows}
+      rowId={({ id }) => id}
+      rowTo={({ id }) => paths.adminModel(id)}
+      empty={empty}
+    />
+  );
+}

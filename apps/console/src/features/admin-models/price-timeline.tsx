@@ -1,0 +1,61 @@
+import type { Price } from '../../api/admin.ts';
+import { Badge } from '../../ui/badge.tsx';
+import { Money } from '../../ui/figures.tsx';
+import { EmptyState } from '../../ui/states.tsx';
+import { Table, type Column } from '../../ui/table.tsx';
+import { Exact } from '../../ui/time.tsx';
+import { useWords } from '../../words/words.ts';
+
+/** Price versions, newest first; which one is in force, which are planned, which are past. */
+export function PriceTimeline({
+  rows,
+  inForce,
+}: {
+  rows: readonly Price[];
+  inForce: Price | undefined;
+}) {
+  const { admin } = useWords();
+  const { models } = admin;
+  const state = (price: Price) => {
+    if (price.id === inForce?.id) return <Badge tone="good">{models.inForce}</Badge>;
+    const isPlanned =
+      inForce === undefined || Date.parse(price.effective_at) > Date.parse(inForce.effective_at);
+    return isPlanned ? (
+      <Badge tone="accent">{models.planned}</Badge>
+    ) : (
+      <Badge tone="off">{models.past}</Badge>
+    );
+  };
+  const weight = (id: string, header: string, pick: (price: Price) => string): Column<Price> => ({
+    id,
+    header,
+    align: 'right',
+    from: 'md',
+    cell: (price) => <span className="tabular">{pick(price)}</span>,
+  });
+  const columns: Column<Price>[] = [
+    { id: 'state', header: models.shelf, cell: state },
+    { id: 'from', header: models.from, cell: ({ effective_at: at }) => <Exact at={at} /> },
+    {
+      id: 'price',
+      header: models.price,
+      align: 'right',
+      cell: ({ price_per_million: amount, currency }) => (
+        <Money amount={amount} currency={currency} />
+      ),
+    },
+    weight('input', models.weightInput, (price) => price.weight_input),
+    weight('output', models.weightOutput, (price) => price.weight_output),
+    weight('read', models.weightCacheRead, (price) => price.weight_cache_read),
+    weight('write', models.weightCacheWrite, (price) => price.weight_cache_write),
+  ];
+  return (
+    <Table
+      label={models.prices}
+      columns={columns}
+      rows={rows}
+      rowId={({ id }) => id}
+      empty={<EmptyState title={models.noPrice} />}
+    />
+  );
+}

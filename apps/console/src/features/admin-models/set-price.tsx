@@ -1,0 +1,98 @@
+import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { priceChangeQuery, setPrice, type Model, type Price } from '../../api/admin.ts';
+import { notify } from '../../shell/toasts.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
+import { TextField } from '../../ui/field.tsx';
+import { ActForm } from '../../ui/form.tsx';
+import { formatMoney } from '../../ui/format.ts';
+import { useSpeech, useWords } from '../../words/words.ts';
+import { PriceFields, priceOf } from './price-fields.tsx';
+
+const AMOUNT = /^\d+(\.\d{1,6})?$/;
+
+/** A new price, now or later; says what it means for an example request before it is set. */
+export function SetPriceDialog({
+  of: model,
+  inForce,
+  isOpen,
+  onClose,
+}: {
+  of: Model;
+  inForce: Price | undefined;
+  isOpen: boolean;
+  onClose: () => void;
+}) {
+  const { admin } = useWords();
+  const { models } = admin;
+  const [values, setValues] = useState<Readonly<Record<string, string>>>({});
+  const readForm = (form: HTMLFormElement | null): void => {
+    if (!form) return;
+    const entries = [...new FormData(form).entries()];
+    setValues(Object.fromEntries(entries.map(([name, value]) => [name, String(value)])));
+  };
+  return (
+    <Dialog title={models.newPrice} purpose={model.name} isOpen={isOpen} onClose={onClose}>
+      {({ close, markChanged }) => (
+        <ActForm
+          verb={models.newPrice}
+          act={(typed) =>
+            setPrice({
+              model_id: model.id,
+              ...priceOf(typed),
+              ...(typed.effective_at
+                ? { effective_at: new Date(typed.effective_at).toISOString() }
+                : {}),
+            })
+          }
+          onDone={() => {
+            notify({ title: models.priceSet });
+            close();
+          }}
+          onChanged={markChanged}
+          onCancel={close}
+        >
+          <div
+            className="flex flex-col gap-4"
+            onInput={(event) => readForm(event.currentTarget.closest('form'))}
+          >
+            <PriceFields of={inForce} />
+            <TextField
+              name="effective_at"
+              label={models.from}
+              help={models.fromHelp}
+              type="datetime-local"
+            />
+          </div>
+          <PriceEffect modelId={model.id} values={values} />
+        </ActForm>
+      )}
+    </Dialog>
+  );
+}
+
+function PriceEffect({
+  modelId,
+  values,
+}: {
+  modelId: number;
+  values: Readonly<Record<string, string>>;
+}) {
+  const { words, locale } = useSpeech();
+  const { models } = words.admin;
+  const isPrice = AMOUNT.test(values.price_per_million ?? '');
+  const { data } = useQuery({
+    ...priceChangeQuery(modelId, priceOf(values)),
+    enabled: isPrice,
+  });
+  if (!isPrice || !data) return null;
+  const money = (amount: string): string =>
+    formatMoney(amount, { currency: data.currency, locale });
+  return (
+    <p role="status" className="rounded-md bg-sunken px-3 py-2 text-table text-text-2">
+      {data.before === null
+        ? models.effectNew(money(data.after.cost))
+        : models.effect(money(data.before.cost), money(data.after.cost))}
+    </p>
+  );
+}

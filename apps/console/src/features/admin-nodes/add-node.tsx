@@ -1,0 +1,49 @@
+import { useState } from 'react';
+import { createNode } from '../../api/admin.ts';
+import { CopyMainButton } from '../../ui/copy.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
+import { TextField } from '../../ui/field.tsx';
+import { ActForm } from '../../ui/form.tsx';
+import { useWords } from '../../words/words.ts';
+
+export function AddNodeDialog({ isOpen, onClose }: { isOpen: boolean; onClose: () => void }) {
+  const { admin } = useWords();
+  const { nodes } = admin;
+  const [credential, setCredential] = useState<string>();
+  return (
+    <Dialog
+      title={nodes.add}
+      purpose={credential === undefined ? undefined : nodes.credential}
+      isOpen={isOpen}
+      onClose={() => {
+        setCredential(undefined);
+        onClose();
+      }}
+    >
+      {({ close, markChanged }) =>
+        credential === undefined ? (
+          <ActForm
+            verb={nodes.add}
+            act={({ name = '' }) => createNode(name)}
+            onDone={(created) => setCredential(created.credential)}
+            onChanged={markChanged}
+            onCancel={close}
+          >
+            <TextField
+              name="name"
+              label={nodes.name}
+              help={nodes.nameHelp}
+              required
+              autoComplete="off"
+            />
+          </ActForm>
+        ) : (
+          <div className="flex flex-wrap items-center gap-3 rounded-md border border-line bg-sunken p-3">
+            <code className="foreign min-w-0 flex-1 basis-64">{credential}</code>
+            <CopyMainButton text={credential} label={nodes.copyCredential} />
+          </div>
+        )
+      }
+    </Dialog>
+  );
+}

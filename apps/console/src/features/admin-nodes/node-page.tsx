@@ -1,0 +1,215 @@
+import { useQuery } from '@tanstack/react-query';
+import { useNavigate, useParams } from '@tanstack/react-router';
+import { useState } from 'react';
+import {
+  deleteNode,
+  nodesQuery,
+  nodeTablesQuery,
+  setNodeStopped,
+  toggleNode,
+  type ProxyNode,
+} from '../../api/admin.ts';
+import type { Shape } from '../../api/client.ts';
+import { useLive } from '../../api/stream.ts';
+import { paths } from '../../paths.ts';
+import { useAct } from '../../ui/act.ts';
+import { Button } from '../../ui/button.tsx';
+import { ConfirmDialog } from '../../ui/confirm-dialog.tsx';
+import { CopyText } from '../../ui/copy.tsx';
+import { Count } from '../../ui/figures.tsx';
+import { formatCount } from '../../ui/format.ts';
+import { Facts, Page as Frame, Panel } from '../../ui/page.tsx';
+import { EmptyState, Loaded } from '../../ui/states.tsx';
+import { Table, type Column } from '../../ui/table.tsx';
+import { Ago, Exact } from '../../ui/time.tsx';
+import { useSpeech, useWords } from '../../words/words.ts';
+import { NodeState } from './node-state.tsx';
+import { NodeVersion } from './node-version.tsx';
+
+export function Page() {
+  const { admin } = useWords();
+  const { nodes } = admin;
+  const { id = '' } = useParams({ strict: false });
+  const list = useQuery({ ...nodesQuery, ...useLive() });
+  const node = list.data?.data.find((row) => row.id === Number(id));
+  const newest = Math.max(0, ...(list.data?.data ?? []).map(({ version }) => version ?? 0));
+  if (node) return <NodePage of={node} newest={newest} />;
+  return (
+    <Frame title={nodes.name} parent={{ to: paths.adminNodes(), label: nodes.title }}>
+      <Panel>
+        <Loaded of={list}>{() => <EmptyState title={nodes.notFound} />}</Loaded>
+      </Panel>
+    </Frame>
+  );
+}
+
+function NodePage({ of: node, newest }: { of: ProxyNode; newest: number }) {
+  const { admin } = useWords();
+  const { nodes } = admin;
+  return (
+    <Frame
+      title={node.name}
+      parent={{ to: paths.adminNodes(), label: nodes.title }}
+      actions={<NodeActs of={node} />}
+    >
+      <Panel>
+        <Facts
+          facts={[
+            { name: nodes.state, value: <NodeState of={node} /> },
+            { name: nodes.version, value: <NodeVersion version={node.version} newest={newest} /> },
+            { name: nodes.streams, value: <Count count={node.in_flight} isWhole /> },
+            { name: nodes.backlog, value: <Count count={node.unacknowledged} isWhole /> },
+            {
+              name: nodes.seen,
+              value: node.last_seen_at === null ? '–' : <Ago at={node.last_seen_at} />,
+            },
+            ...(node.url === null
+              ? []
+              : [{ name: 'URL', value: <CopyText text={node.url} label="URL" /> }]),
+          ]}
+        />
+      </Panel>
+      <Panel title={nodes.workers} isFlush>
+        <WorkersTable of={node} />
+      </Panel>
+      <Panel title={nodes.tables} isFlush>
+        <NodeTables of={node} />
+      </Panel>
+    </Frame>
+  );
+}
+
+function NodeActs({ of: node }: { of: ProxyNode }) {
+  const { words, locale } = useSpeech();
+  const { nodes } = words.admin;
+  const navigate = useNavigate();
+  const [open, setOpen] = useState<'stop' | 'delete'>();
+  const close = (): void => setOpen(undefined);
+  const toggle = useAct({
+    act: (isEnabled: boolean) => toggleNode(node.id, isEnabled),
+    done: ({ name, enabled }) =>
+      nodes.changed(name, enabled ? nodes.states.online : nodes.states.disabled),
+  });
+  const start = useAct({
+    act: () => setNodeStopped(node.id, false),
+    done: () => nodes.changed(node.name, nodes.states.online),
+  });
+  return (
+    <>
+      {node.stopped ? (
+        <Button look="primary" isBusy={start.isBusy} onClick={() => start.run(undefined)}>
+          {nodes.start}
+        </Button>
+      ) : (
+        <Button onClick={() => setOpen('stop')}>{nodes.stop}</Button>
+      )}
+      <Button isBusy={toggle.isBusy} onClick={() => toggle.run(!node.enabled)}>
+        {node.enabled ? nodes.disable : nodes.enable}
+      </Button>
+      <Button look="danger" onClick={() => setOpen('delete')}>
+        {nodes.remove}
+      </Button>
+      <ConfirmDialog
+        title={`${nodes.stop}: ${node.name}`}
+        text={nodes.stopText(formatCount(node.in_flight, locale))}
+        verb={nodes.stop}
+        isOpen={open === 'stop'}
+        onClose={close}
+        act={() => setNodeStopped(node.id, true)}
+        done={() => nodes.changed(node.name, nodes.states.stopped)}
+      />
+      <ConfirmDialog
+        title={`${nodes.remove}: ${node.name}`}
+        text={nodes.removeText}
+        verb={nodes.remove}
+        isOpen={open === 'delete'}
+        onClose={close}
+        act={() => deleteNode(node.id)}
+        done={() => nodes.removed(node.name)}
+        onDone={() => void navigate({ to: paths.adminNodes() })}
+      />
+    </>
+  );
+}
+
+function WorkersTable({ of: { workers } }: { of: ProxyNode }) {
+  const { admin } = useWords();
+  const { nodes } = admin;
+  const columns: Column<Shape<'Worker'>>[] = [
+    { id: 'worker', header: nodes.worker, cell: ({ worker }) => worker },
+    { id: 'state', header: nodes.state, cell: (worker) => <NodeState of={worker} /> },
+    {
+      id: 'software',
+      header: nodes.software,
+      from: 'sm',
+      cell: ({ software }) => <code className="foreign">{software}</code>,
+    },
+    {
+      id: 'started',
+      header: nodes.started,
+      from: 'md',
+      cell: ({ started_at: at }) => <Exact at={at} />,
+    },
+    {
+      id: 'streams',
+      header: nodes.streams,
+      align: 'right',
+      cell: ({ in_flight: count }) => <Count count={count} isWhole />,
+    },
+  ];
+  return (
+    <Table
+      label={nodes.workers}
+      columns={columns}
+      rows={workers}
+      rowId={({ worker }) => worker}
+      empty={<EmptyState title={nodes.states.offline} />}
+    />
+  );
+}
+
+interface TableRow {
+  id: string;
+  table: string;
+  worker: number;
+  entries: number;
+  limit: number | null;
+}
+
+function NodeTables({ of: node }: { of: ProxyNode }) {
+  const { admin } = useWords();
+  const { nodes } = admin;
+  const found = useQuery({ ...nodeTablesQuery(node.id), enabled: node.state !== 'offline' });
+  if (node.state === 'offline') return <EmptyState title={nodes.states.offline} />;
+  const columns: Column<TableRow>[] = [
+    { id: 'table', header: nodes.table, cell: ({ table }) => <code>{table}</code> },
+    { id: 'worker', header: nodes.worker, align: 'right', cell: ({ worker }) => worker },
+    {
+      id: 'entries',
+      header: nodes.entries,
+      align: 'right',
+      cell: ({ entries }) => <Count count={entries} isWhole />,
+    },
+    {
+      id: 'limit',
+      header: nodes.limit,
+      align: 'right',
+      cell: ({ limit }) => (limit === null ? '–' : <Count count={limit} isWhole />),
+    },
+  ];
+  return (
+    <Loaded of={found}>
+      {({ nodes: workers }) => (
+        <Table
+          label={nodes.tables}
+          columns={columns}
+          rows={workers.flatMap(({ worker, tables }) =>
+            tables.map((row) => ({ ...row, worker, id: `${worker} ${row.table}` })),
+          )}
+          rowId={({ id }) => id}
+          empty={<EmptyState title={nodes.states.offline} />}
+        />
+      )}
+    </Loaded>
+  );
+}

@@ -1,0 +1,142 @@
+import { useQuery } from '@tanstack/react-query';
+import { Plus, RefreshCw, Server } from 'lucide-react';
+import { useState } from 'react';
+import { configCheckQuery, nodesQuery, type ProxyNode } from '../../api/admin.ts';
+import { useLive } from '../../api/stream.ts';
+import { paths } from '../../paths.ts';
+import { Badge } from '../../ui/badge.tsx';
+import { Button, TextLink } from '../../ui/button.tsx';
+import { Count } from '../../ui/figures.tsx';
+import { Freshness } from '../../ui/freshness.tsx';
+import { Page as Frame, Panel } from '../../ui/page.tsx';
+import { EmptyState, Loaded } from '../../ui/states.tsx';
+import { Table, type Column } from '../../ui/table.tsx';
+import { Ago } from '../../ui/time.tsx';
+import { useWords } from '../../words/words.ts';
+import { AddNodeDialog } from './add-node.tsx';
+import { NodeState } from './node-state.tsx';
+import { NodeVersion } from './node-version.tsx';
+import { SyncDialog } from './sync-dialog.tsx';
+
+export function Page() {
+  const { admin } = useWords();
+  const { nodes } = admin;
+  const [open, setOpen] = useState<'add' | 'sync'>();
+  const list = useQuery({ ...nodesQuery, ...useLive() });
+  return (
+    <Frame
+      title={nodes.title}
+      purpose={nodes.purpose}
+      actions={
+        <>
+          <Button icon={<Plus aria-hidden className="size-4" />} onClick={() => setOpen('add')}>
+            {nodes.add}
+          </Button>
+          <Button
+            look="primary"
+            icon={<RefreshCw aria-hidden className="size-4" />}
+            onClick={() => setOpen('sync')}
+          >
+            {nodes.sync}
+          </Button>
+        </>
+      }
+      bar={
+        <span className="ml-auto">
+          <Freshness of={list} />
+        </span>
+      }
+    >
+      <Panel isFlush>
+        <Loaded of={list}>{({ data }) => <NodesTable rows={data} />}</Loaded>
+      </Panel>
+      <ConfigurationCheck />
+      {open === 'sync' && <SyncDialog onClose={() => setOpen(undefined)} />}
+      <AddNodeDialog isOpen={open === 'add'} onClose={() => setOpen(undefined)} />
+    </Frame>
+  );
+}
+
+function NodesTable({ rows }: { rows: readonly ProxyNode[] }) {
+  const { admin } = useWords();
+  const { nodes } = admin;
+  const newest = Math.max(0, ...rows.map(({ version }) => version ?? 0));
+  const columns: Column<ProxyNode>[] = [
+    {
+      id: 'name',
+      header: nodes.name,
+      cell: ({ id, name }) => (
+        <TextLink to={paths.adminNode(id)} className="foreign">
+          {name}
+        </TextLink>
+      ),
+    },
+    { id: 'state', header: nodes.state, cell: (node) => <NodeState of={node} /> },
+    {
+      id: 'version',
+      header: nodes.version,
+      cell: ({ version }) => <NodeVersion version={version} newest={newest} />,
+    },
+    {
+      id: 'streams',
+      header: nodes.streams,
+      align: 'right',
+      cell: ({ in_flight: count }) => <Count count={count} isWhole />,
+    },
+    {
+      id: 'backlog',
+      header: nodes.backlog,
+      align: 'right',
+      from: 'sm',
+      cell: ({ unacknowledged: count }) => <Count count={count} isWhole />,
+    },
+    {
+      id: 'seen',
+      header: nodes.seen,
+      from: 'md',
+      cell: ({ last_seen_at: at }) => (at === null ? '–' : <Ago at={at} />),
+    },
+  ];
+  return (
+    <Table
+      label={nodes.title}
+      columns={columns}
+      rows={rows}
+      rowId={({ id }) => id}
+      rowTo={({ id }) => paths.adminNode(id)}
+      empty={
+        <EmptyState icon={<Server aria-hidden />} title={nodes.empty}>
+          {nodes.emptyText}
+        </EmptyState>
+      }
+    />
+  );
+}
+
+function ConfigurationCheck() {
+  const { admin } = useWords();
+  const { nodes, alerts } = admin;
+  const check = useQuery(configCheckQuery);
+  return (
+    <Panel title={nodes.check}>
+      <Loaded of={check}>
+        {({ problems }) =>
+          problems.length === 0 ? (
+            <p className="text-text-2">{nodes.checkOk}</p>
+          ) : (
+            <ul className="flex flex-col gap-2">
+              {problems.map(({ code, severity, subject, message }) => (
+                <li key={`${code} ${subject.kind} ${subject.id}`} className="flex gap-2">
+                  <Badge tone={severity === 'error' ? 'bad' : 'warn'}>
+                    {severity === 'error' ? alerts.severities.critical : alerts.severities.warning}
+                  </Badge>
+                  <span className="foreign min-w-0">{message}</span>
+                </li>
+              ))}
+            </ul>
+          )
+        }
+      </Loaded>
+    </Panel>
+  );
+}

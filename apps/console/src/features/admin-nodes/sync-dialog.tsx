@@ -1,0 +1,101 @@
+import { useMutation, useQuery } from '@tanstack/react-query';
+import { CircleCheck, CircleDashed } from 'lucide-react';
+import { useEffect, useRef, useState } from 'react';
+import { nodesQuery, publish, type ProxyNode } from '../../api/admin.ts';
+import { Dialog } from '../../ui/dialog.tsx';
+import { formatCount, formatDuration } from '../../ui/format.ts';
+import { FailureState, Skeleton } from '../../ui/states.tsx';
+import { useSpeech } from '../../words/words.ts';
+import { NodeState } from './node-state.tsx';
+
+/** Often enough to see each acknowledgement arrive by itself. */
+const LOOK_MS = 250;
+
+/** Publishes, then shows each node's acknowledgement as it arrives. */
+export function SyncDialog({ onClose }: { onClose: () => void }) {
+  const { words, locale } = useSpeech();
+  const { nodes } = words.admin;
+  const { mutate, data, error } = useMutation({
+    mutationFn: async () => {
+      const startedAt = Date.now();
+      return { ...(await publish()), startedAt };
+    },
+  });
+  useEffect(() => mutate(), [mutate]);
+  return (
+    <Dialog
+      title={nodes.syncTitle}
+      purpose={data ? nodes.syncText(formatCount(data.version, locale)) : undefined}
+      isOpen
+      onClose={onClose}
+    >
+      {() =>
+        data ? (
+          <Acknowledgements version={data.version} startedAt={data.startedAt} />
+        ) : error ? (
+          <FailureState error={error} onRetry={() => mutate()} />
+        ) : (
+          <Skeleton />
+        )
+      }
+    </Dialog>
+  );
+}
+
+function Acknowledgements({ version, startedAt }: { version: number; startedAt: number }) {
+  const { data } = useQuery({ ...nodesQuery, refetchInterval: LOOK_MS });
+  const seenAt = useRef(new Map<number, number>());
+  for (const { id, version: own } of data?.data ?? [])
+    if ((own ?? 0) >= version && !seenAt.current.has(id)) seenAt.current.set(id, Date.now());
+  return (
+    <ul aria-live="polite" className="flex flex-col">
+      {(data?.data ?? []).map((node) => (
+        <Acknowledgement
+          key={node.id}
+          of={node}
+          version={version}
+          afterMs={(seenAt.current.get(node.id) ?? startedAt) - startedAt}
+        />
+      ))}
+    </ul>
+  );
+}
+
+function Acknowledgement({
+  of: node,
+  version,
+  afterMs,
+}: {
+  of: ProxyNode;
+  version: number;
+  afterMs: number;
+}) {
+  const { words, locale } = useSpeech();
+  const { nodes } = words.admin;
+  const [first] = useState(node.version ?? 0);
+  const hasIt = (node.version ?? 0) >= version;
+  const refused = node.workers.find((worker) => worker.refused !== null)?.refused;
+  const isAway = node.state === 'offline';
+  return (
+    <li className="flex flex-wrap items-center gap-x-3 gap-y-1 border-t border-line py-2 first:border-t-0">
+      {hasIt ? (
+        <CircleCheck aria-hidden className="size-4 text-good" />
+      ) : (
+        <CircleDashed aria-hidden className="size-4 text-text-3" />
+      )}
+      <span className="foreign font-medium">{node.name}</span>
+      <NodeState of={node} />
+      <span className="foreign ml-auto text-table text-text-2">
+        {hasIt
+          ? first >= version
+            ? nodes.current
+            : nodes.acknowledged(formatDuration(afterMs, locale))
+          : refused !== undefined && refused !== null
+            ? `${nodes.refused}: ${refused}`
+            : isAway
+              ? nodes.notWaiting(nodes.states[node.state])
+              : nodes.waiting}
+      </span>
+    </li>
+  );
+}

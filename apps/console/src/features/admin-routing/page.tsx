@@ -1,0 +1,53 @@
+import { Plus } from 'lucide-react';
+import { useState } from 'react';
+import { Button } from '../../ui/button.tsx';
+import { Page as Frame, Panel } from '../../ui/page.tsx';
+import { optional, useSearchState, withDefault, z } from '../../ui/search-state.ts';
+import { useWords } from '../../words/words.ts';
+import { RoutingPicture } from './picture.tsx';
+import { RouteDialog } from './route-dialog.tsx';
+import { RoutesTable } from './routes-table.tsx';
+import { Simulation } from './simulation.tsx';
+
+const search = z.object({
+  model: optional(z.coerce.number()),
+  protocol: withDefault(z.enum(['chat', 'messages', 'responses', 'embeddings']), 'chat'),
+  create: optional(z.literal('1')),
+});
+
+export function Page() {
+  const { admin } = useWords();
+  const { routing } = admin;
+  const [{ model, protocol, create }, change] = useSearchState(search);
+  const [isCreating, setCreating] = useState(create === '1');
+  return (
+    <Frame
+      title={routing.title}
+      purpose={routing.purpose}
+      actions={
+        <Button
+          look="primary"
+          icon={<Plus aria-hidden className="size-4" />}
+          onClick={() => setCreating(true)}
+        >
+          {routing.add}
+        </Button>
+      }
+    >
+      <Panel title={routing.picture} note={routing.pictureHint}>
+        <RoutingPicture />
+      </Panel>
+      <Simulation modelId={model} protocol={protocol} onChange={change} />
+      <Panel isFlush>
+        <RoutesTable empty={routing.emptyText} />
+      </Panel>
+      <RouteDialog
+        isOpen={isCreating}
+        onClose={() => {
+          setCreating(false);
+          change({ create: undefined });
+        }}
+      />
+    </Frame>
+  );
+}

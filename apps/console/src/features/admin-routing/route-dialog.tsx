@@ -1,0 +1,75 @@
+import { createRoute, updateRoute, type Route } from '../../api/admin.ts';
+import { FormDialog } from '../../ui/confirm-dialog.tsx';
+import { SelectField, TextField } from '../../ui/field.tsx';
+import { useWords } from '../../words/words.ts';
+import { useNames } from './use-names.ts';
+
+export function RouteDialog({
+  of: route,
+  isOpen,
+  onClose,
+}: {
+  of?: Route;
+  isOpen: boolean;
+  onClose: () => void;
+}) {
+  const { admin, general } = useWords();
+  const { routing } = admin;
+  const { models, upstreams } = useNames();
+  const options = (of: ReadonlyMap<number, { id: number; name: string }>) =>
+    [...of.values()].map(({ id, name }) => ({ value: String(id), label: name }));
+  const whole = { inputMode: 'numeric', pattern: '[0-9]*', autoComplete: 'off' } as const;
+  return (
+    <FormDialog
+      title={route ? routing.edit : routing.add}
+      verb={route ? general.save : routing.add}
+      isOpen={isOpen}
+      onClose={onClose}
+      act={(values) => {
+        const settings = {
+          model_id: Number(values.model_id),
+          upstream_id: Number(values.upstream_id),
+          ...(values.upstream_model ? { upstream_model: values.upstream_model } : {}),
+          priority: Number(values.priority),
+          weight: Number(values.weight),
+        };
+        return route ? updateRoute(route.id, settings) : createRoute(settings);
+      }}
+      done={() => routing.saved}
+    >
+      <SelectField
+        name="model_id"
+        label={routing.model}
+        defaultValue={route?.model_id}
+        options={options(models)}
+      />
+      <SelectField
+        name="upstream_id"
+        label={routing.upstream}
+        defaultValue={route?.upstream_id}
+        options={options(upstreams)}
+      />
+      <TextField
+        name="upstream_model"
+        label={routing.upstreamModel}
+        help={routing.upstreamModelHelp}
+        defaultValue={route?.upstream_model}
+        autoComplete="off"
+      />
+      <TextField
+        name="priority"
+        label={routing.tier}
+        help={routing.tierHelp}
+        defaultValue={route?.priority ?? 1}
+        {...whole}
+      />
+      <TextField
+        name="weight"
+        label={routing.weight}
+        help={routing.weightHelp}
+        defaultValue={route?.weight ?? 1}
+        {...whole}
+      />
+    </FormDialog>
+  );
+}

@@ -1,0 +1,146 @@
+import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { deleteRoute, routesQuery, updateRoute, type Route } from '../../api/admin.ts';
+import { paths } from '../../paths.ts';
+import { useAct } from '../../ui/act.ts';
+import { Badge } from '../../ui/badge.tsx';
+import { Button, TextLink } from '../../ui/button.tsx';
+import { ConfirmDialog } from '../../ui/confirm-dialog.tsx';
+import { EmptyState, Loaded } from '../../ui/states.tsx';
+import { Table, type Column } from '../../ui/table.tsx';
+import { useWords, type Words } from '../../words/words.ts';
+import { RouteDialog } from './route-dialog.tsx';
+import { useNames, type Names } from './use-names.ts';
+
+/** Routes by model and tier; all of them, or those of one model or upstream. */
+export function RoutesTable({
+  modelId,
+  upstreamId,
+  empty,
+}: {
+  modelId?: number;
+  upstreamId?: number;
+  empty: string;
+}) {
+  const words = useWords();
+  const names = useNames();
+  const list = useQuery(routesQuery);
+  const isShown = (route: Route): boolean =>
+    (modelId === undefined || route.model_id === modelId) &&
+    (upstreamId === undefined || route.upstream_id === upstreamId);
+  return (
+    <Loaded of={list}>
+      {({ data }) => (
+        <Table
+          label={words.admin.routing.title}
+          columns={[
+            ...nameColumns(words, names, modelId === undefined, upstreamId === undefined),
+            ...settingColumns(words),
+            { id: 'acts', header: '', align: 'right', cell: (route) => <RouteActs of={route} /> },
+          ]}
+          rows={data.filter(isShown).toSorted(byModelAndTier(names))}
+          rowId={({ id }) => id}
+          empty={<EmptyState title={empty} />}
+        />
+      )}
+    </Loaded>
+  );
+}
+
+function byModelAndTier({ models }: Names): (a: Route, b: Route) => number {
+  const name = (route: Route): string => models.get(route.model_id)?.name ?? '';
+  return (a, b) => name(a).localeCompare(name(b)) || a.priority - b.priority || b.weight - a.weight;
+}
+
+function nameColumns(
+  { admin: { routing } }: Words,
+  { models, upstreams }: Names,
+  withModel: boolean,
+  withUpstream: boolean,
+): Column<Route>[] {
+  const model: Column<Route> = {
+    id: 'model',
+    header: routing.model,
+    cell: ({ model_id: id }) => (
+      <TextLink to={paths.adminModel(id)} className="foreign">
+        {models.get(id)?.name ?? String(id)}
+      </TextLink>
+    ),
+  };
+  const upstream: Column<Route> = {
+    id: 'upstream',
+    header: routing.upstream,
+    cell: ({ upstream_id: id, upstream_model: name }) => (
+      <>
+        <TextLink to={paths.adminUpstream(id)} className="foreign">
+          {upstreams.get(id)?.name ?? String(id)}
+        </TextLink>
+        <code className="foreign block text-tiny text-text-3">{name}</code>
+      </>
+    ),
+  };
+  return [...(withModel ? [model] : []), ...(withUpstream ? [upstream] : [])];
+}
+
+function settingColumns({ admin: { routing } }: Words): Column<Route>[] {
+  return [
+    { id: 'tier', header: routing.tier, align: 'right', cell: ({ priority }) => priority },
+    { id: 'weight', header: routing.weight, align: 'right', cell: ({ weight }) => weight },
+    {
+      id: 'state',
+      header: routing.state,
+      from: 'sm',
+      cell: ({ enabled }) => (
+        <Badge tone={enabled ? 'good' : 'off'}>
+          {enabled ? routing.enabled : routing.disabled}
+        </Badge>
+      ),
+    },
+  ];
+}
+
+function RouteActs({ of: route }: { of: Route }) {
+  const { admin } = useWords();
+  const { routing } = admin;
+  const [open, setOpen] = useState<'edit' | 'delete'>();
+  const close = (): void => setOpen(undefined);
+  const toggle = useAct({
+    act: () => updateRoute(route.id, { enabled: !route.enabled }),
+    done: () => routing.saved,
+  });
+  return (
+    <span className="inline-flex gap-2">
+      <Button
+        size="small"
+        className="max-md:hidden"
+        isBusy={toggle.isBusy}
+        onClick={() => toggle.run(undefined)}
+      >
+        {route.enabled ? routing.disable : routing.enable}
+      </Button>
+      <Button size="small" onClick={() => setOpen('edit')}>
+        {routing.edit}
+      </Button>
+      <Button
+        size="small"
+        look="danger"
+        className="max-md:hidden"
+        onClick={() => setOpen('delete')}
+      >
+        {routing.remove}
+      </Button>
+      {open === 'edit' && <RouteDialog of={route} isOpen onClose={close} />}
+      {open === 'delete' && (
+        <ConfirmDialog
+          title={routing.remove}
+          text={routing.removeText}
+          verb={routing.remove}
+          isOpen
+          onClose={close}
+          act={() => deleteRoute(route.id)}
+          done={() => routing.removed}
+        />
+      )}
+    </span>
+  );
+}

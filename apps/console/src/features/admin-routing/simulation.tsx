@@ -1,0 +1,115 @@
+import { useQuery } from '@tanstack/react-query';
+import { simulationQuery, type CallerProtocol } from '../../api/admin.ts';
+import type { Shape } from '../../api/client.ts';
+import { Badge } from '../../ui/badge.tsx';
+import { SelectFilter } from '../../ui/field.tsx';
+import { formatPercent } from '../../ui/format.ts';
+import { Panel } from '../../ui/page.tsx';
+import { EmptyState, Loaded } from '../../ui/states.tsx';
+import { Table, type Column } from '../../ui/table.tsx';
+import { useSpeech } from '../../words/words.ts';
+import { useNames } from './use-names.ts';
+
+const CALLERS = ['chat', 'messages', 'responses', 'embeddings'] as const;
+type Found = Shape<'RoutingSimulation'>;
+type SimulatedRoute = Found['routes'][number];
+
+/** Asks the server where a request of this model and protocol would go now. */
+export function Simulation({
+  modelId,
+  protocol,
+  onChange,
+}: {
+  modelId: number | undefined;
+  protocol: CallerProtocol;
+  onChange: (patch: { model?: string; protocol?: string }) => void;
+}) {
+  const { words } = useSpeech();
+  const { routing } = words.admin;
+  const { models } = useNames();
+  const chosen = modelId ?? [...models.keys()][0];
+  const found = useQuery({
+    ...simulationQuery(chosen ?? 0, protocol),
+    enabled: chosen !== undefined,
+  });
+  if (chosen === undefined) return null;
+  return (
+    <Panel
+      title={routing.simulate}
+      isFlush
+      actions={
+        <>
+          <SelectFilter
+            label={routing.model}
+            value={String(chosen)}
+            onChange={(value) => onChange({ model: value })}
+            options={[...models.values()].map(({ id, name }) => ({
+              value: String(id),
+              label: name,
+            }))}
+          />
+          <SelectFilter
+            label={routing.protocol}
+            value={protocol}
+            onChange={(value) => onChange({ protocol: value })}
+            options={CALLERS.map((value) => ({ value, label: routing.callers[value] }))}
+          />
+        </>
+      }
+    >
+      <Loaded of={found}>{(answer) => <SimulatedRoutes of={answer} />}</Loaded>
+    </Panel>
+  );
+}
+
+function SimulatedRoutes({ of: answer }: { of: Found }) {
+  const { words, locale } = useSpeech();
+  const { routing } = words.admin;
+  const columns: Column<SimulatedRoute>[] = [
+    {
+      id: 'order',
+      header: routing.order,
+      align: 'right',
+      cell: ({ order, excluded_by: excluded }) => (excluded === null ? order : '–'),
+    },
+    {
+      id: 'upstream',
+      header: routing.upstream,
+      cell: ({ upstream, upstream_model: model, is_translated: isTranslated }) => (
+        <>
+          <span className="foreign font-medium">{upstream}</span>
+          <code className="foreign block text-tiny text-text-3">
+            {model}
+            {isTranslated && ` · ${routing.translated}`}
+          </code>
+        </>
+      ),
+    },
+    {
+      id: 'share',
+      header: routing.share,
+      align: 'right',
+      cell: ({ share }) => formatPercent(share, locale),
+    },
+    {
+      id: 'state',
+      header: routing.state,
+      from: 'sm',
+      cell: ({ excluded_by: excluded }) =>
+        excluded === null ? (
+          <Badge tone="good">{routing.enabled}</Badge>
+        ) : (
+          <Badge tone="warn">{routing.excluded[excluded]}</Badge>
+        ),
+    },
+  ];
+  return (
+    <Table
+      label={routing.simulate}
+      columns={columns}
+      rows={answer.routes}
+      rowId={({ route_id: id }) => id}
+      empty={<EmptyState title={routing.notServable}>{answer.reason ?? ''}</EmptyState>}
+    />
+  );
+}

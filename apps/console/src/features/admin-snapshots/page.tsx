@@ -1,0 +1,141 @@
+import { useQuery } from '@tanstack/react-query';
+import { GitCompare, Layers } from 'lucide-react';
+import { useState } from 'react';
+import {
+  ADMIN_PAGE_SIZE,
+  rollBack,
+  snapshotsQuery,
+  unpin,
+  type Snapshot,
+} from '../../api/admin.ts';
+import { paths } from '../../paths.ts';
+import { useAct } from '../../ui/act.ts';
+import { Badge } from '../../ui/badge.tsx';
+import { Button, ButtonLink } from '../../ui/button.tsx';
+import { ConfirmDialog } from '../../ui/confirm-dialog.tsx';
+import { formatCount } from '../../ui/format.ts';
+import { Page as Frame, Panel } from '../../ui/page.tsx';
+import { Pager } from '../../ui/pager.tsx';
+import { pageNumber, useSearchState, z } from '../../ui/search-state.ts';
+import { EmptyState, Loaded } from '../../ui/states.tsx';
+import { Table, type Column } from '../../ui/table.tsx';
+import { Ago } from '../../ui/time.tsx';
+import { useSpeech, useWords } from '../../words/words.ts';
+
+const search = z.object({ page: pageNumber });
+
+export function Page() {
+  const { admin } = useWords();
+  const { snapshots } = admin;
+  const [{ page }, change] = useSearchState(search);
+  const list = useQuery(snapshotsQuery(page));
+  const isPinned = list.data?.data.some(({ pinned }) => pinned) ?? false;
+  return (
+    <Frame title={snapshots.title} purpose={snapshots.purpose}>
+      {isPinned && <PinnedNote />}
+      <Panel isFlush>
+        <Loaded of={list}>
+          {({ data, total }) => (
+            <>
+              <SnapshotsTable rows={data} />
+              <Pager
+                page={page}
+                pageSize={ADMIN_PAGE_SIZE}
+                total={total}
+                onPage={(value) => change({ page: value })}
+              />
+            </>
+          )}
+        </Loaded>
+      </Panel>
+    </Frame>
+  );
+}
+
+function PinnedNote() {
+  const { admin } = useWords();
+  const { snapshots } = admin;
+  const { isBusy, run } = useAct({ act: () => unpin(), done: () => snapshots.unpinned });
+  return (
+    <Panel>
+      <div className="flex flex-wrap items-center gap-3">
+        <Badge tone="warn">{snapshots.pinned}</Badge>
+        <p className="min-w-0 flex-1 text-text-2">{snapshots.unpinText}</p>
+        <Button look="primary" isBusy={isBusy} onClick={() => run(undefined)}>
+          {snapshots.unpin}
+        </Button>
+      </div>
+    </Panel>
+  );
+}
+
+function SnapshotsTable({ rows }: { rows: readonly Snapshot[] }) {
+  const { words, locale } = useSpeech();
+  const { snapshots } = words.admin;
+  const columns: Column<Snapshot>[] = [
+    {
+      id: 'version',
+      header: snapshots.version,
+      cell: ({ version, pinned, rollback_of: of }) => (
+        <span className="flex flex-wrap items-center gap-2">
+          <span className="tabular font-medium">{formatCount(version, locale)}</span>
+          {pinned && <Badge tone="warn">{snapshots.pinned}</Badge>}
+          {of !== null && (
+            <Badge tone="accent">{snapshots.rollbackOf(formatCount(of, locale))}</Badge>
+          )}
+        </span>
+      ),
+    },
+    { id: 'at', header: snapshots.at, cell: ({ created_at: at }) => <Ago at={at} /> },
+    {
+      id: 'acts',
+      header: '',
+      align: 'right',
+      cell: (row) => (
+        <span className="inline-flex gap-2">
+          <ButtonLink
+            size="small"
+            to={paths.adminSnapshot(row.version)}
+            icon={<GitCompare aria-hidden className="size-4" />}
+          >
+            {snapshots.show}
+          </ButtonLink>
+          <RollBack of={row} />
+        </span>
+      ),
+    },
+  ];
+  return (
+    <Table
+      label={snapshots.title}
+      columns={columns}
+      rows={rows}
+      rowId={({ version }) => version}
+      empty={<EmptyState icon={<Layers aria-hidden />} title={snapshots.empty} />}
+    />
+  );
+}
+
+function RollBack({ of: { version } }: { of: Snapshot }) {
+  const { words, locale } = useSpeech();
+  const { snapshots } = words.admin;
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <>
+      <Button size="small" onClick={() => setOpen(true)}>
+        {snapshots.rollBack}
+      </Button>
+      {isOpen && (
+        <ConfirmDialog
+          title={snapshots.rollBackTitle(formatCount(version, locale))}
+          text={snapshots.rollBackText}
+          verb={snapshots.rollBack}
+          isOpen
+          onClose={() => setOpen(false)}
+          act={() => rollBack(version)}
+          done={(answer) => snapshots.rolledBack(formatCount(answer.version, locale))}
+        />
+      )}
+    </>
+  );
+}

@@ -1,0 +1,95 @@
+import { useQuery } from '@tanstack/react-query';
+import { useParams } from '@tanstack/react-router';
+import { snapshotDiffQuery, type SnapshotKindDiff } from '../../api/admin.ts';
+import { isRefused } from '../../api/failure.ts';
+import { paths } from '../../paths.ts';
+import { formatCount } from '../../ui/format.ts';
+import { Page as Frame, Panel } from '../../ui/page.tsx';
+import { EmptyState, Loaded } from '../../ui/states.tsx';
+import { useSpeech, useWords } from '../../words/words.ts';
+
+const KINDS = ['models', 'upstreams', 'routes'] as const;
+
+/** What a version changed, against the one before. */
+export function Page() {
+  const { words, locale } = useSpeech();
+  const { snapshots } = words.admin;
+  const { version = '' } = useParams({ strict: false });
+  const diff = useQuery(snapshotDiffQuery(Number(version)));
+  const isFirst = isRefused(diff.error, 'not_found') || Number(version) <= 1;
+  return (
+    <Frame
+      title={`${snapshots.version} ${formatCount(Number(version), locale)}`}
+      parent={{ to: paths.adminSnapshots(), label: snapshots.title }}
+    >
+      {isFirst ? (
+        <Panel>
+          <EmptyState title={snapshots.firstVersion} />
+        </Panel>
+      ) : (
+        <Loaded of={diff}>
+          {(found) =>
+            KINDS.every((kind) => isEmpty(found[kind])) ? (
+              <Panel>
+                <EmptyState title={snapshots.noChange} />
+              </Panel>
+            ) : (
+              KINDS.filter((kind) => !isEmpty(found[kind])).map((kind) => (
+                <Panel key={kind} title={snapshots.kinds[kind]}>
+                  <KindDiff of={found[kind]} />
+                </Panel>
+              ))
+            )
+          }
+        </Loaded>
+      )}
+    </Frame>
+  );
+}
+
+function isEmpty({ added, removed, changed }: SnapshotKindDiff): boolean {
+  return added.length + removed.length + changed.length === 0;
+}
+
+function KindDiff({ of: { added, removed, changed } }: { of: SnapshotKindDiff }) {
+  const { admin } = useWords();
+  const { snapshots } = admin;
+  return (
+    <ul className="flex flex-col gap-2">
+      {added.map(({ id, name }) => (
+        <Line key={`a${id}`} verb={snapshots.added} name={name} className="text-good" />
+      ))}
+      {removed.map(({ id, name }) => (
+        <Line key={`r${id}`} verb={snapshots.removed} name={name} className="text-bad" />
+      ))}
+      {changed.map(({ id, name, changes }) => (
+        <li key={`c${id}`}>
+          <p>
+            <span className="font-medium text-accent">{snapshots.changed}</span>{' '}
+            <span className="foreign font-medium">{name}</span>
+          </p>
+          <ul className="mt-1 flex flex-col gap-0.5 border-l border-line pl-3 text-table text-text-2">
+            {changes.map(({ path, from, to }) => (
+              <li key={path} className="foreign">
+                <code>{path}</code>: {textOf(from)} → {textOf(to)}
+              </li>
+            ))}
+          </ul>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function Line({ verb, name, className }: { verb: string; name: string; className: string }) {
+  return (
+    <li>
+      <span className={`font-medium ${className}`}>{verb}</span>{' '}
+      <span className="foreign font-medium">{name}</span>
+    </li>
+  );
+}
+
+function textOf(value: unknown): string {
+  return value === undefined ? '–' : JSON.stringify(value);
+}

@@ -1,0 +1,154 @@
+import { useMutation } from '@tanstack/react-query';
+import { CircleAlert, CircleCheck } from 'lucide-react';
+import {
+  createUpstream,
+  testUpstream,
+  updateUpstream,
+  type ConnectionTest,
+  type Upstream,
+} from '../../api/admin.ts';
+import { failureOf } from '../../api/failure.ts';
+import { Button } from '../../ui/button.tsx';
+import { FormDialog } from '../../ui/confirm-dialog.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
+import { SelectField, TextField } from '../../ui/field.tsx';
+import { formatCount, formatDuration } from '../../ui/format.ts';
+import { useSpeech, useWords } from '../../words/words.ts';
+
+export function UpstreamDialog({
+  of: upstream,
+  isOpen,
+  onClose,
+}: {
+  of?: Upstream;
+  isOpen: boolean;
+  onClose: () => void;
+}) {
+  const { admin, general } = useWords();
+  const { upstreams } = admin;
+  return (
+    <FormDialog
+      title={upstream ? upstreams.edit : upstreams.add}
+      purpose={upstream?.name}
+      verb={upstream ? general.save : upstreams.add}
+      isOpen={isOpen}
+      onClose={onClose}
+      act={({ name = '', protocol, base_url = '', api_key = '' }) => {
+        const settings = {
+          name,
+          protocol: protocol === 'anthropic' ? ('anthropic' as const) : ('openai' as const),
+          base_url,
+          ...(api_key === '' ? {} : { api_key }),
+        };
+        return upstream ? updateUpstream(upstream.id, settings) : createUpstream(settings);
+      }}
+      done={({ name }) => (upstream ? upstreams.saved : upstreams.created(name))}
+    >
+      <TextField
+        name="name"
+        label={upstreams.name}
+        defaultValue={upstream?.name}
+        required
+        autoComplete="off"
+      />
+      <SelectField
+        name="protocol"
+        label={upstreams.protocol}
+        defaultValue={upstream?.protocol ?? 'openai'}
+        options={[
+          { value: 'openai', label: upstreams.protocols.openai },
+          { value: 'anthropic', label: upstreams.protocols.anthropic },
+        ]}
+      />
+      <TextField
+        name="base_url"
+        label={upstreams.baseUrl}
+        help={upstreams.baseUrlHelp}
+        defaultValue={upstream?.base_url}
+        type="url"
+        required
+        autoComplete="off"
+      />
+      <TextField
+        name="api_key"
+        label={upstreams.key}
+        help={upstream?.has_api_key ? upstreams.keyKept : upstreams.keyHelp}
+        type="password"
+        autoComplete="new-password"
+      />
+    </FormDialog>
+  );
+}
+
+export function TestDialog({
+  of: upstream,
+  isOpen,
+  onClose,
+}: {
+  of: Upstream;
+  isOpen: boolean;
+  onClose: () => void;
+}) {
+  const { admin } = useWords();
+  const { upstreams } = admin;
+  const words = useWords();
+  const { mutate, data, error, isPending } = useMutation({
+    mutationFn: (model: string) => testUpstream(upstream.id, model),
+  });
+  const failure = error === null ? undefined : failureOf(error, words);
+  return (
+    <Dialog title={upstreams.test} purpose={upstream.name} isOpen={isOpen} onClose={onClose}>
+      {() => (
+        <form
+          className="flex flex-col gap-4"
+          onSubmit={(event) => {
+            event.preventDefault();
+            mutate(String(new FormData(event.currentTarget).get('model') ?? ''));
+          }}
+        >
+          <p className="text-text-2">{upstreams.testText}</p>
+          <TextField
+            name="model"
+            label={upstreams.testModel}
+            help={upstreams.testModelHelp}
+            autoComplete="off"
+          />
+          <div role="status">
+            {data && <TestResult of={data} />}
+            {failure && <p className="foreign text-bad">{failure.detail ?? failure.title}</p>}
+          </div>
+          <div className="flex justify-end">
+            <Button type="submit" look="primary" isBusy={isPending}>
+              {upstreams.test}
+            </Button>
+          </div>
+        </form>
+      )}
+    </Dialog>
+  );
+}
+
+function TestResult({ of: result }: { of: ConnectionTest }) {
+  const { words, locale } = useSpeech();
+  const { upstreams } = words.admin;
+  const took = formatDuration(result.duration_ms, locale);
+  const tokens = (count: number | null): string =>
+    count === null ? '–' : formatCount(count, locale);
+  return (
+    <div className="flex gap-2 rounded-md bg-sunken px-3 py-2 text-table">
+      {result.ok ? (
+        <CircleCheck aria-hidden className="mt-px size-4 shrink-0 text-good" />
+      ) : (
+        <CircleAlert aria-hidden className="mt-px size-4 shrink-0 text-bad" />
+      )}
+      <div className="foreign min-w-0">
+        <p className="font-medium">{result.ok ? upstreams.testOk(took) : upstreams.testFailed}</p>
+        <p className="text-text-2">
+          {result.error
+            ? result.error.message
+            : upstreams.testTokens(tokens(result.input_tokens), tokens(result.output_tokens))}
+        </p>
+      </div>
+    </div>
+  );
+}

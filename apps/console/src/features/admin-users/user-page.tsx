@@ -1,0 +1,80 @@
+import { useQuery } from '@tanstack/react-query';
+import { useParams } from '@tanstack/react-router';
+import { userQuery, type User } from '../../api/admin.ts';
+import { walletQuery } from '../../api/wallet.ts';
+import { paths } from '../../paths.ts';
+import { CopyText } from '../../ui/copy.tsx';
+import { Money } from '../../ui/figures.tsx';
+import { Facts, Page as Frame, Panel } from '../../ui/page.tsx';
+import { useSearchState, withDefault, z } from '../../ui/search-state.ts';
+import { Loaded } from '../../ui/states.tsx';
+import { Tabs } from '../../ui/tabs.tsx';
+import { Exact } from '../../ui/time.tsx';
+import { useWords } from '../../words/words.ts';
+import { UserActs } from './user-acts.tsx';
+import { UserKeys, UserLedger, UserRequests, UserSubscriptions } from './user-tabs.tsx';
+import { UserStatus } from './user-status.tsx';
+
+const TABS = ['subscriptions', 'keys', 'usage', 'ledger'] as const;
+const search = z.object({ tab: withDefault(z.enum(TABS), 'subscriptions') });
+
+export function Page() {
+  const { admin } = useWords();
+  const { id = '' } = useParams({ strict: false });
+  const found = useQuery(userQuery(Number(id)));
+  if (found.data) return <UserPage of={found.data} />;
+  return (
+    <Frame title={admin.users.name} parent={{ to: paths.adminUsers(), label: admin.users.title }}>
+      <Panel>
+        <Loaded of={found}>{() => null}</Loaded>
+      </Panel>
+    </Frame>
+  );
+}
+
+function UserPage({ of: user }: { of: User }) {
+  const { admin } = useWords();
+  const { users } = admin;
+  const [{ tab }, change] = useSearchState(search);
+  const { data: wallet } = useQuery(walletQuery(user.id));
+  return (
+    <Frame
+      title={user.username}
+      parent={{ to: paths.adminUsers(), label: users.title }}
+      actions={<UserActs of={user} />}
+    >
+      <Panel>
+        <Facts
+          facts={[
+            { name: users.status, value: <UserStatus of={user} /> },
+            { name: users.role, value: users.roles[user.role] },
+            {
+              name: users.wallet,
+              value: wallet ? <Money amount={wallet.balance} currency={wallet.currency} /> : '–',
+            },
+            { name: users.created, value: <Exact at={user.created_at} /> },
+            { name: 'ID', value: <CopyText text={String(user.id)} label="ID" /> },
+          ]}
+        />
+      </Panel>
+      <Tabs
+        open={tab}
+        onOpen={(next) => change({ tab: next })}
+        tabs={[
+          {
+            id: 'subscriptions',
+            label: users.subscriptionsTab,
+            content: <UserSubscriptions userId={user.id} />,
+          },
+          { id: 'keys', label: users.keysTab, content: <UserKeys userId={user.id} /> },
+          { id: 'usage', label: users.usageTab, content: <UserRequests userId={user.id} /> },
+          {
+            id: 'ledger',
+            label: users.ledgerTab,
+            content: <UserLedger userId={user.id} currency={wallet?.currency ?? ''} />,
+          },
+        ]}
+      />
+    </Frame>
+  );
+}

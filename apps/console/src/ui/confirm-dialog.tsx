@@ -1,0 +1,88 @@
+import type { ReactNode } from 'react';
+import { notify } from '../shell/toasts.tsx';
+import { Dialog } from './dialog.tsx';
+import { ActForm, type FormValues } from './form.tsx';
+
+/** Asks before an act that has consequences, and says them. */
+export function ConfirmDialog<Answer>({
+  title,
+  text,
+  verb,
+  isOpen,
+  onClose,
+  act,
+  done,
+  onDone,
+  children,
+}: {
+  title: string;
+  text: ReactNode;
+  verb: string;
+  isOpen: boolean;
+  onClose: () => void;
+  act: (values: FormValues) => Promise<Answer>;
+  done: (answer: Answer) => string;
+  onDone?: (answer: Answer) => void;
+  children?: ReactNode;
+}) {
+  return (
+    <Dialog title={title} isOpen={isOpen} onClose={onClose}>
+      {({ close }) => (
+        <ActForm
+          verb={verb}
+          look="danger"
+          act={act}
+          onDone={(answer) => {
+            notify({ title: done(answer) });
+            close();
+            onDone?.(answer);
+          }}
+          onCancel={close}
+        >
+          <p className="text-text-2">{text}</p>
+          {children}
+        </ActForm>
+      )}
+    </Dialog>
+  );
+}
+
+/** A form in a dialog that is opened, saved and closed. */
+export function FormDialog<Answer>({
+  title,
+  purpose,
+  verb,
+  isOpen,
+  onClose,
+  act,
+  done,
+  children,
+}: {
+  title: string;
+  purpose?: ReactNode;
+  verb: string;
+  isOpen: boolean;
+  onClose: () => void;
+  act: (values: FormValues) => Promise<Answer>;
+  done: (answer: Answer) => string;
+  children: ReactNode;
+}) {
+  return (
+    <Dialog title={title} purpose={purpose} isOpen={isOpen} onClose={onClose}>
+      {({ close, markChanged }) => (
+        <ActForm
+          verb={verb}
+          act={act}
+          onDone={(answer) => {
+            notify({ title: done(answer) });
+            close();
+          }}
+          onChanged={markChanged}
+          onCancel={close}
+        >
+          {children}
+        </ActForm>
+      )}
+    </Dialog>
+  );
+}
