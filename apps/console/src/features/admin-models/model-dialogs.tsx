@@ -4,7 +4,7 @@ import {
   updateModel,
   type Model,
   type ModelSettings,
-} from '../../api/admin.ts';
+} from '../../api/catalogue.ts';
 import { FormDialog, ConfirmDialog } from '../../ui/confirm-dialog.tsx';
 import { CheckField, SelectField, TextField } from '../../ui/field.tsx';
 import type { FormValues } from '../../ui/form.tsx';

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useParams } from '@tanstack/react-router';
 import { useState } from 'react';
-import { modelQuery, shelve, type Model, type Price } from '../../api/admin.ts';
+import { modelQuery, shelve, type Model, type Price } from '../../api/catalogue.ts';
 import { pricesQuery } from '../../api/models.ts';
 import { paths } from '../../paths.ts';
 import { useAct } from '../../ui/act.ts';

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { Boxes, Plus } from 'lucide-react';
 import { useState } from 'react';
-import { catalogueQuery, type Model } from '../../api/admin.ts';
+import { catalogueQuery, type Model } from '../../api/catalogue.ts';
 import { paths } from '../../paths.ts';
 import { Button, TextLink } from '../../ui/button.tsx';
 import { SelectFilter } from '../../ui/field.tsx';
@@ -52,15 +52,9 @@ export function Page() {
             value={q}
             onSearch={(text) => change({ q: text, page: undefined })}
           />
-          <SelectFilter
-            label={models.shelf}
-            value={shelf ?? ''}
+          <ShelfFilter
+            value={shelf}
             onChange={(value) => change({ shelf: value, page: undefined })}
-            options={[
-              { value: '', label: models.all },
-              { value: 'true', label: models.onShelf },
-              { value: 'false', label: models.offShelf },
-            ]}
           />
         </>
       }
@@ -99,6 +93,29 @@ export function Page() {
         }}
       />
     </Frame>
+  );
+}
+
+function ShelfFilter({
+  value,
+  onChange,
+}: {
+  value: string | undefined;
+  onChange: (value: string) => void;
+}) {
+  const { admin } = useWords();
+  const { models } = admin;
+  return (
+    <SelectFilter
+      label={models.shelf}
+      value={value ?? ''}
+      onChange={onChange}
+      options={[
+        { value: '', label: models.all },
+        { value: 'true', label: models.onShelf },
+        { value: 'false', label: models.offShelf },
+      ]}
+    />
   );
 }
 

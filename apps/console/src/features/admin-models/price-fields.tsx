@@ -1,4 +1,4 @@
-import type { Price, PriceSettings } from '../../api/admin.ts';
+import type { Price, PriceSettings } from '../../api/catalogue.ts';
 import { CheckField, TextField } from '../../ui/field.tsx';
 import type { FormValues } from '../../ui/form.tsx';
 import { useWords } from '../../words/words.ts';

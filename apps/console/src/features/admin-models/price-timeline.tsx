@@ -1,4 +1,4 @@
-import type { Price } from '../../api/admin.ts';
+import type { Price } from '../../api/catalogue.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Money } from '../../ui/figures.tsx';
 import { EmptyState } from '../../ui/states.tsx';

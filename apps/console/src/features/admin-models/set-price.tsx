@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import { priceChangeQuery, setPrice, type Model, type Price } from '../../api/admin.ts';
+import { priceChangeQuery, setPrice, type Model, type Price } from '../../api/catalogue.ts';
 import { notify } from '../../shell/toasts.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { TextField } from '../../ui/field.tsx';

@@ -1,4 +1,4 @@
-import type { Model } from '../../api/admin.ts';
+import type { Model } from '../../api/catalogue.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { useWords } from '../../words/words.ts';
 

@@ -1,5 +1,5 @@
 import { useState } from 'react';
-import { createNode } from '../../api/admin.ts';
+import { createNode } from '../../api/fleet.ts';
 import { CopyMainButton } from '../../ui/copy.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { TextField } from '../../ui/field.tsx';

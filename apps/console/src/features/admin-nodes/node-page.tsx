@@ -8,7 +8,7 @@ import {
   setNodeStopped,
   toggleNode,
   type ProxyNode,
-} from '../../api/admin.ts';
+} from '../../api/fleet.ts';
 import type { Shape } from '../../api/client.ts';
 import { useLive } from '../../api/stream.ts';
 import { paths } from '../../paths.ts';
@@ -65,7 +65,12 @@ function NodePage({ of: node, newest }: { of: ProxyNode; newest: number }) {
             },
             ...(node.url === null
               ? []
-              : [{ name: 'URL', value: <CopyText text={node.url} label="URL" /> }]),
+              : [
+                  {
+                    name: nodes.address,
+                    value: <CopyText text={node.url} label={nodes.address} />,
+                  },
+                ]),
           ]}
         />
       </Panel>

@@ -1,4 +1,4 @@
-import type { ProxyNode } from '../../api/admin.ts';
+import type { ProxyNode } from '../../api/fleet.ts';
 import { Badge, type Tone } from '../../ui/badge.tsx';
 import { useWords } from '../../words/words.ts';
 

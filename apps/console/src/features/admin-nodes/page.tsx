@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { Plus, RefreshCw, Server } from 'lucide-react';
 import { useState } from 'react';
-import { configCheckQuery, nodesQuery, type ProxyNode } from '../../api/admin.ts';
+import { configCheckQuery, nodesQuery, type ProxyNode } from '../../api/fleet.ts';
 import { useLive } from '../../api/stream.ts';
 import { paths } from '../../paths.ts';
 import { Badge } from '../../ui/badge.tsx';

@@ -1,7 +1,7 @@
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { CircleCheck, CircleDashed } from 'lucide-react';
-import { useEffect, useRef, useState } from 'react';
-import { nodesQuery, publish, type ProxyNode } from '../../api/admin.ts';
+import { useEffect, useState } from 'react';
+import { nodesQuery, publish, type ProxyNode } from '../../api/fleet.ts';
 import { Dialog } from '../../ui/dialog.tsx';
 import { formatCount, formatDuration } from '../../ui/format.ts';
 import { FailureState, Skeleton } from '../../ui/states.tsx';
@@ -44,18 +44,10 @@ export function SyncDialog({ onClose }: { onClose: () => void }) {
 
 function Acknowledgements({ version, startedAt }: { version: number; startedAt: number }) {
   const { data } = useQuery({ ...nodesQuery, refetchInterval: LOOK_MS });
-  const seenAt = useRef(new Map<number, number>());
-  for (const { id, version: own } of data?.data ?? [])
-    if ((own ?? 0) >= version && !seenAt.current.has(id)) seenAt.current.set(id, Date.now());
   return (
     <ul aria-live="polite" className="flex flex-col">
       {(data?.data ?? []).map((node) => (
-        <Acknowledgement
-          key={node.id}
-          of={node}
-          version={version}
-          afterMs={(seenAt.current.get(node.id) ?? startedAt) - startedAt}
-        />
+        <Acknowledgement key={node.id} of={node} version={version} startedAt={startedAt} />
       ))}
     </ul>
   );
@@ -64,11 +56,11 @@ function Acknowledgements({ version, startedAt }: { version: number; startedAt: 
 function Acknowledgement({
   of: node,
   version,
-  afterMs,
+  startedAt,
 }: {
   of: ProxyNode;
   version: number;
-  afterMs: number;
+  startedAt: number;
 }) {
   const { words, locale } = useSpeech();
   const { nodes } = words.admin;
@@ -89,7 +81,11 @@ function Acknowledgement({
         {hasIt
           ? first >= version
             ? nodes.current
-            : nodes.acknowledged(formatDuration(afterMs, locale))
+            : node.applied_at === null
+              ? nodes.current
+              : nodes.acknowledged(
+                  formatDuration(Math.max(0, Date.parse(node.applied_at) - startedAt), locale),
+                )
           : refused !== undefined && refused !== null
             ? `${nodes.refused}: ${refused}`
             : isAway

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import { routesQuery, type Route } from '../../api/admin.ts';
+import { routesQuery, type Route } from '../../api/upstreams.ts';
 import { statisticsQuery } from '../../api/usage.ts';
 import { useWords } from '../../words/words.ts';
 import { useNames } from './use-names.ts';

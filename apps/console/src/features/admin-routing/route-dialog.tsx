@@ -1,4 +1,4 @@
-import { createRoute, updateRoute, type Route } from '../../api/admin.ts';
+import { createRoute, updateRoute, type Route } from '../../api/upstreams.ts';
 import { FormDialog } from '../../ui/confirm-dialog.tsx';
 import { SelectField, TextField } from '../../ui/field.tsx';
 import { useWords } from '../../words/words.ts';

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import { deleteRoute, routesQuery, updateRoute, type Route } from '../../api/admin.ts';
+import { deleteRoute, routesQuery, updateRoute, type Route } from '../../api/upstreams.ts';
 import { paths } from '../../paths.ts';
 import { useAct } from '../../ui/act.ts';
 import { Badge } from '../../ui/badge.tsx';

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import { simulationQuery, type CallerProtocol } from '../../api/admin.ts';
+import { simulationQuery, type CallerProtocol } from '../../api/upstreams.ts';
 import type { Shape } from '../../api/client.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { SelectFilter } from '../../ui/field.tsx';

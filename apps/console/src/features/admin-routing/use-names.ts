@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { useMemo } from 'react';
-import { catalogueQuery, upstreamsQuery, type Model, type Upstream } from '../../api/admin.ts';
+import { catalogueQuery, type Model } from '../../api/catalogue.ts';
+import { upstreamsQuery, type Upstream } from '../../api/upstreams.ts';
 
 export interface Names {
   models: ReadonlyMap<number, Model>;

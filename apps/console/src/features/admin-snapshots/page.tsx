@@ -1,13 +1,8 @@
 import { useQuery } from '@tanstack/react-query';
 import { GitCompare, Layers } from 'lucide-react';
 import { useState } from 'react';
-import {
-  ADMIN_PAGE_SIZE,
-  rollBack,
-  snapshotsQuery,
-  unpin,
-  type Snapshot,
-} from '../../api/admin.ts';
+import { ADMIN_PAGE_SIZE } from '../../api/admin.ts';
+import { rollBack, snapshotsQuery, unpin, type Snapshot } from '../../api/fleet.ts';
 import { paths } from '../../paths.ts';
 import { useAct } from '../../ui/act.ts';
 import { Badge } from '../../ui/badge.tsx';

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
-import { snapshotDiffQuery, type SnapshotKindDiff } from '../../api/admin.ts';
+import { snapshotDiffQuery, type SnapshotKindDiff } from '../../api/fleet.ts';
 import { isRefused } from '../../api/failure.ts';
 import { paths } from '../../paths.ts';
 import { formatCount } from '../../ui/format.ts';

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { Plug, Plus } from 'lucide-react';
 import { useState } from 'react';
-import { upstreamsQuery, type Upstream } from '../../api/admin.ts';
+import { upstreamsQuery, type Upstream } from '../../api/upstreams.ts';
 import { paths } from '../../paths.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Button, TextLink } from '../../ui/button.tsx';

@@ -6,7 +6,7 @@ import {
   updateUpstream,
   type ConnectionTest,
   type Upstream,
-} from '../../api/admin.ts';
+} from '../../api/upstreams.ts';
 import { failureOf } from '../../api/failure.ts';
 import { Button } from '../../ui/button.tsx';
 import { FormDialog } from '../../ui/confirm-dialog.tsx';

@@ -7,7 +7,7 @@ import {
   updateUpstream,
   upstreamQuery,
   type Upstream,
-} from '../../api/admin.ts';
+} from '../../api/upstreams.ts';
 import { requestsQuery, statisticsQuery } from '../../api/usage.ts';
 import { paths } from '../../paths.ts';
 import { useAct } from '../../ui/act.ts';

@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { Users } from 'lucide-react';
-import { ADMIN_PAGE_SIZE, moveUser, usersQuery, type User } from '../../api/admin.ts';
+import { moveUser, usersQuery, type User } from '../../api/users.ts';
+import { ADMIN_PAGE_SIZE } from '../../api/admin.ts';
 import { paths } from '../../paths.ts';
 import { useAct } from '../../ui/act.ts';
 import { Button, TextLink } from '../../ui/button.tsx';

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
-import { deleteUser, moveUser, rechargeUser, setRole, type User } from '../../api/admin.ts';
+import { deleteUser, moveUser, rechargeUser, setRole, type User } from '../../api/users.ts';
 import { newIdempotencyKey } from '../../api/client.ts';
 import { keysQuery } from '../../api/keys.ts';
 import { subscriptionsQuery } from '../../api/models.ts';

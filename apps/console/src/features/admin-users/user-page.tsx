@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
-import { userQuery, type User } from '../../api/admin.ts';
+import { userQuery, type User } from '../../api/users.ts';
 import { walletQuery } from '../../api/wallet.ts';
 import { paths } from '../../paths.ts';
 import { CopyText } from '../../ui/copy.tsx';
@@ -53,7 +53,7 @@ function UserPage({ of: user }: { of: User }) {
               value: wallet ? <Money amount={wallet.balance} currency={wallet.currency} /> : '–',
             },
             { name: users.created, value: <Exact at={user.created_at} /> },
-            { name: 'ID', value: <CopyText text={String(user.id)} label="ID" /> },
+            { name: users.id, value: <CopyText text={String(user.id)} label={users.id} /> },
           ]}
         />
       </Panel>

@@ -1,4 +1,4 @@
-import type { User } from '../../api/admin.ts';
+import type { User } from '../../api/users.ts';
 import { Badge, type Tone } from '../../ui/badge.tsx';
 import { useWords } from '../../words/words.ts';
 

@@ -29,6 +29,7 @@ const KINDS = [
   'payout',
   'forfeit',
   'adjustment',
+  'payout',
 ] as const;
 const search = z.object({
   kind: optional(z.enum(KINDS)),

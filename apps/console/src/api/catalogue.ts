@@ -1,0 +1,92 @@
+import { keepPreviousData, queryOptions } from '@tanstack/react-query';
+import { client, dataOf, type Shape } from './client.ts';
+
+/** Enough for everything of a kind that a person reads on one page; the server's most. */
+const WHOLE_LIST = 100;
+
+export type Model = Shape<'Model'>;
+
+export type Price = Shape<'Price'>;
+
+export const catalogueQuery = (query: {
+  page?: number;
+  q?: string;
+  is_on_shelf?: 'true' | 'false';
+}) =>
+  queryOptions({
+    queryKey: ['catalogue', query],
+    queryFn: () =>
+      dataOf(
+        client.GET('/admin-api/models', {
+          params: { query: { ...query, page_size: WHOLE_LIST, sort: 'name' } },
+        }),
+      ),
+    placeholderData: keepPreviousData,
+  });
+
+export const modelQuery = (id: number) =>
+  queryOptions({
+    queryKey: ['catalogue', id],
+    queryFn: () => dataOf(client.GET('/admin-api/models/{id}', { params: { path: { id } } })),
+  });
+
+export interface ModelSettings {
+  name: string;
+  display_name?: string;
+  kind?: Model['kind'];
+  owned_by?: string;
+  context_window?: number | null;
+  max_output_tokens?: number | null;
+}
+
+export interface PriceSettings {
+  price_per_million: string;
+  weight_input: string;
+  weight_output: string;
+  weight_cache_read: string;
+  weight_cache_write: string;
+  free?: boolean;
+}
+
+export function createModel(
+  body: ModelSettings & { price?: PriceSettings; is_on_shelf?: boolean },
+) {
+  return dataOf(client.POST('/admin-api/models', { body }));
+}
+
+export function updateModel(id: number, body: Partial<ModelSettings>) {
+  return dataOf(client.PUT('/admin-api/models/{id}', { params: { path: { id } }, body }));
+}
+
+export function shelve(id: number, isOnShelf: boolean) {
+  const params = { params: { path: { id } } };
+  return isOnShelf
+    ? dataOf(client.POST('/admin-api/models/{id}/enable', params))
+    : dataOf(client.POST('/admin-api/models/{id}/disable', params));
+}
+
+export function deleteModel(id: number, isRefund: boolean) {
+  const query = isRefund ? ({ refund: 'true' } as const) : {};
+  return dataOf(client.DELETE('/admin-api/models/{id}', { params: { path: { id }, query } }));
+}
+
+export function setPrice(body: PriceSettings & { model_id: number; effective_at?: string }) {
+  return dataOf(client.POST('/admin-api/models/pricing', { body }));
+}
+
+/** An example request of 10,000 input and 1,000 output tokens at the price in force and at another one. */
+export const priceChangeQuery = (modelId: number, price: PriceSettings) =>
+  queryOptions({
+    queryKey: ['price-change', modelId, price],
+    queryFn: () => {
+      const { free: _, ...weights } = price;
+      return dataOf(
+        client.GET('/admin-api/previews/price-change', {
+          params: {
+            query: { model_id: modelId, input_tokens: 10_000, output_tokens: 1_000, ...weights },
+          },
+        }),
+      );
+    },
+    retry: false,
+  });

@@ -1,0 +1,98 @@
+import { keepPreviousData, queryOptions } from '@tanstack/react-query';
+import { ADMIN_PAGE_SIZE } from './admin.ts';
+import { client, dataOf, type Shape } from './client.ts';
+
+/** Enough for everything of a kind that a person reads on one page; the server's most. */
+const WHOLE_LIST = 100;
+
+export type ProxyNode = Shape<'ProxyNode'>;
+
+export type Snapshot = Shape<'Snapshot'>;
+
+export type SnapshotKindDiff = Shape<'SnapshotKindDiff'>;
+
+export const nodesQuery = queryOptions({
+  queryKey: ['nodes'],
+  queryFn: () =>
+    dataOf(
+      client.GET('/admin-api/proxy-nodes', {
+        params: { query: { page_size: WHOLE_LIST, sort: 'name' } },
+      }),
+    ),
+});
+
+export const nodeTablesQuery = (nodeId: number) =>
+  queryOptions({
+    queryKey: ['fleet', 'tables', nodeId],
+    queryFn: () =>
+      dataOf(client.GET('/admin-api/proxy/stats', { params: { query: { node_id: nodeId } } })),
+  });
+
+export function toggleNode(id: number, isEnabled: boolean) {
+  return dataOf(
+    client.POST('/admin-api/proxy-nodes/{id}/toggle', {
+      params: { path: { id } },
+      body: { enabled: isEnabled },
+    }),
+  );
+}
+
+export function setNodeStopped(id: number, isStopped: boolean) {
+  const params = { params: { query: { node_id: id } } };
+  return isStopped
+    ? dataOf(client.POST('/admin-api/proxy/stop', params))
+    : dataOf(client.POST('/admin-api/proxy/start', params));
+}
+
+export function deleteNode(id: number) {
+  return dataOf(client.DELETE('/admin-api/proxy-nodes/{id}', { params: { path: { id } } }));
+}
+
+export function createNode(name: string) {
+  return dataOf(client.POST('/admin-api/proxy-nodes', { body: { name } }));
+}
+
+/** Publishes without waiting: the nodes' acknowledgements are read from the list as they arrive. */
+export function publish() {
+  return dataOf(client.POST('/admin-api/proxy/sync-config'));
+}
+
+export const configCheckQuery = queryOptions({
+  queryKey: ['fleet', 'config-check'],
+  queryFn: () => dataOf(client.GET('/admin-api/proxy/config-check')),
+});
+
+export const snapshotsQuery = (page: number) =>
+  queryOptions({
+    queryKey: ['snapshots', page],
+    queryFn: () =>
+      dataOf(
+        client.GET('/admin-api/snapshots', {
+          params: { query: { page, page_size: ADMIN_PAGE_SIZE, sort: '-version' } },
+        }),
+      ),
+    placeholderData: keepPreviousData,
+  });
+
+/** From the version before to this one. */
+export const snapshotDiffQuery = (version: number) =>
+  queryOptions({
+    queryKey: ['snapshots', 'diff', version],
+    queryFn: () =>
+      dataOf(
+        client.GET('/admin-api/snapshots/{id}/diff', {
+          params: { path: { id: version - 1 }, query: { to: version } },
+        }),
+      ),
+    retry: false,
+  });
+
+export function rollBack(version: number) {
+  return dataOf(
+    client.POST('/admin-api/snapshots/{id}/rollback', { params: { path: { id: version } } }),
+  );
+}
+
+export function unpin() {
+  return dataOf(client.POST('/admin-api/snapshots/unpin'));
+}

@@ -1,0 +1,101 @@
+import { queryOptions } from '@tanstack/react-query';
+import { client, dataOf, type Shape } from './client.ts';
+
+/** Enough for everything of a kind that a person reads on one page; the server's most. */
+const WHOLE_LIST = 100;
+
+export type Upstream = Shape<'Upstream'>;
+
+export type Route = Shape<'Route'>;
+
+export type ConnectionTest = Shape<'ConnectionTest'>;
+
+export type CallerProtocol = Shape<'RoutingSimulation'>['protocol'];
+
+export const upstreamsQuery = queryOptions({
+  queryKey: ['upstreams'],
+  queryFn: () =>
+    dataOf(
+      client.GET('/admin-api/upstreams', {
+        params: { query: { page_size: WHOLE_LIST, sort: 'name' } },
+      }),
+    ),
+});
+
+export const upstreamQuery = (id: number) =>
+  queryOptions({
+    queryKey: ['upstreams', id],
+    queryFn: () => dataOf(client.GET('/admin-api/upstreams/{id}', { params: { path: { id } } })),
+  });
+
+export interface UpstreamSettings {
+  name: string;
+  protocol: Upstream['protocol'];
+  base_url: string;
+  /** Left out: the stored key is kept. */
+  api_key?: string;
+  enabled?: boolean;
+}
+
+export function createUpstream(body: UpstreamSettings) {
+  return dataOf(client.POST('/admin-api/upstreams', { body }));
+}
+
+export function updateUpstream(id: number, body: Partial<UpstreamSettings>) {
+  return dataOf(client.PUT('/admin-api/upstreams/{id}', { params: { path: { id } }, body }));
+}
+
+export function deleteUpstream(id: number) {
+  return dataOf(client.DELETE('/admin-api/upstreams/{id}', { params: { path: { id } } }));
+}
+
+export function testUpstream(id: number, model: string) {
+  return dataOf(
+    client.POST('/admin-api/upstreams/{id}/test', {
+      params: { path: { id } },
+      body: model === '' ? {} : { model },
+    }),
+  );
+}
+
+export const routesQuery = queryOptions({
+  queryKey: ['routes'],
+  queryFn: () =>
+    dataOf(
+      client.GET('/admin-api/routing', {
+        params: { query: { page_size: WHOLE_LIST, sort: 'priority' } },
+      }),
+    ),
+});
+
+export interface RouteSettings {
+  model_id: number;
+  upstream_id: number;
+  upstream_model?: string;
+  priority: number;
+  weight: number;
+  enabled?: boolean;
+}
+
+export function createRoute(body: RouteSettings) {
+  return dataOf(client.POST('/admin-api/routing', { body }));
+}
+
+export function updateRoute(id: number, body: Partial<RouteSettings>) {
+  return dataOf(client.PUT('/admin-api/routing/{id}', { params: { path: { id } }, body }));
+}
+
+export function deleteRoute(id: number) {
+  return dataOf(client.DELETE('/admin-api/routing/{id}', { params: { path: { id } } }));
+}
+
+export const simulationQuery = (modelId: number, protocol: CallerProtocol) =>
+  queryOptions({
+    queryKey: ['routes', 'simulation', modelId, protocol],
+    queryFn: () =>
+      dataOf(
+        client.GET('/admin-api/routing/simulation', {
+          params: { query: { model_id: modelId, protocol } },
+        }),
+      ),
+  });

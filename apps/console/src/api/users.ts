@@ -1,0 +1,57 @@
+import { keepPreviousData, queryOptions } from '@tanstack/react-query';
+import { ADMIN_PAGE_SIZE } from './admin.ts';
+import { client, dataOf, type Shape } from './client.ts';
+
+export type User = Shape<'User'>;
+
+export const usersQuery = (query: {
+  page?: number;
+  q?: string;
+  status?: Exclude<User['status'], 'deleted'>;
+}) =>
+  queryOptions({
+    queryKey: ['users', query],
+    queryFn: () =>
+      dataOf(
+        client.GET('/admin-api/users', {
+          params: { query: { ...query, page_size: ADMIN_PAGE_SIZE, sort: '-created_at' } },
+        }),
+      ),
+    placeholderData: keepPreviousData,
+  });
+
+export const userQuery = (id: number) =>
+  queryOptions({
+    queryKey: ['users', id],
+    queryFn: () => dataOf(client.GET('/admin-api/users/{id}', { params: { path: { id } } })),
+  });
+
+export function moveUser(id: number, move: 'approve' | 'reject' | 'freeze' | 'unfreeze') {
+  return dataOf(client.POST(`/admin-api/users/{id}/${move}`, { params: { path: { id } } }));
+}
+
+export function deleteUser(id: number, isForfeit: boolean) {
+  const query = isForfeit ? ({ forfeit: 'true' } as const) : {};
+  return dataOf(client.DELETE('/admin-api/users/{id}', { params: { path: { id }, query } }));
+}
+
+export function setRole(id: number, role: User['role']) {
+  return dataOf(client.PUT('/admin-api/users/{id}', { params: { path: { id } }, body: { role } }));
+}
+
+export function rechargeUser({
+  idempotencyKey,
+  ...body
+}: {
+  user_id: number;
+  amount: string;
+  note: string;
+  idempotencyKey: string;
+}) {
+  return dataOf(
+    client.POST('/admin-api/wallet/admin-recharge', {
+      params: { header: { 'Idempotency-Key': idempotencyKey } },
+      body,
+    }),
+  );
+}
