@@ -65,15 +65,7 @@ export function Page() {
             <>
               <ModelsTable
                 rows={data}
-                empty={
-                  q !== '' || shelf !== undefined ? (
-                    <EmptyState title={models.noMatch} />
-                  ) : (
-                    <EmptyState icon={<Boxes aria-hidden />} title={models.empty} action={add}>
-                      {models.emptyText}
-                    </EmptyState>
-                  )
-                }
+                empty={<NoModels isFiltered={q !== '' || shelf !== undefined} action={add} />}
               />
               <Pager
                 page={page}
@@ -93,6 +85,17 @@ export function Page() {
         }}
       />
     </Frame>
+  );
+}
+
+function NoModels({ isFiltered, action }: { isFiltered: boolean; action: React.ReactNode }) {
+  const { admin } = useWords();
+  const { models } = admin;
+  if (isFiltered) return <EmptyState title={models.noMatch} />;
+  return (
+    <EmptyState icon={<Boxes aria-hidden />} title={models.empty} action={action}>
+      {models.emptyText}
+    </EmptyState>
   );
 }
 
