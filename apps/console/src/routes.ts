@@ -52,7 +52,7 @@ export const adminPages: readonly PageEntry[] = [
   },
   { path: '/admin/routing', load: () => import('./features/admin-routing/page.tsx') },
   { path: '/admin/nodes', load: () => import('./features/admin-nodes/page.tsx') },
-  { path: '/admin/nodes/$id', load: () => import('./features/admin-nodes/node-page.tsx') },
+  { path: '/admin/nodes/$name', load: () => import('./features/admin-nodes/node-page.tsx') },
   { path: '/admin/snapshots', load: () => import('./features/admin-snapshots/page.tsx') },
   {
     path: '/admin/snapshots/$version',

@@ -29,9 +29,9 @@ import { NodeVersion } from './node-version.tsx';
 export function Page() {
   const { admin } = useWords();
   const { nodes } = admin;
-  const { id = '' } = useParams({ strict: false });
+  const { name = '' } = useParams({ strict: false });
   const list = useQuery({ ...nodesQuery, ...useLive() });
-  const node = list.data?.data.find((row) => row.id === Number(id));
+  const node = list.data?.data.find((row) => row.name === name);
   const newest = Math.max(0, ...(list.data?.data ?? []).map(({ version }) => version ?? 0));
   if (node) return <NodePage of={node} newest={newest} />;
   return (

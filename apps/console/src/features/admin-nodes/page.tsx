@@ -65,8 +65,8 @@ function NodesTable({ rows }: { rows: readonly ProxyNode[] }) {
     {
       id: 'name',
       header: nodes.name,
-      cell: ({ id, name }) => (
-        <TextLink to={paths.adminNode(id)} className="foreign">
+      cell: ({ name }) => (
+        <TextLink to={paths.adminNode(name)} className="foreign">
           {name}
         </TextLink>
       ),
@@ -103,7 +103,7 @@ function NodesTable({ rows }: { rows: readonly ProxyNode[] }) {
       columns={columns}
       rows={rows}
       rowId={({ id }) => id}
-      rowTo={({ id }) => paths.adminNode(id)}
+      rowTo={({ name }) => paths.adminNode(name)}
       empty={
         <EmptyState icon={<Server aria-hidden />} title={nodes.empty}>
           {nodes.emptyText}

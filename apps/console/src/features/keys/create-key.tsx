@@ -58,6 +58,8 @@ export function CreateKeyDialog({
 
 function CreatedKeyView({ created, onDone }: { created: CreatedKey; onDone: () => void }) {
   const { keys } = useWords();
+  // Null only when the same form is answered a second time: a secret is never stored for a repeat.
+  const secret = created.key ?? keys.secretGone;
   const { data: subscriptions } = useQuery(subscriptionsQuery(created.user_id));
   const allowed = created.allowed_models.split(',')[0];
   const model =
@@ -68,11 +70,11 @@ function CreatedKeyView({ created, onDone }: { created: CreatedKey; onDone: () =
     <div className="flex flex-col gap-4">
       <div className="flex flex-wrap items-center gap-3 rounded-md border border-line bg-sunken p-3">
         <code className="foreign min-w-0 flex-1 basis-64" data-testid="secret">
-          {created.key}
+          {secret}
         </code>
-        <CopyMainButton text={created.key} label={keys.copyKey} />
+        <CopyMainButton text={secret} label={keys.copyKey} />
       </div>
-      <SnippetTabs secret={created.key} model={model} />
+      <SnippetTabs secret={secret} model={model} />
       <div className="flex flex-wrap items-center justify-between gap-3 border-t border-line pt-4">
         <FirstCall userId={created.user_id} keyId={created.id} onLeave={onDone} />
         <Button onClick={onDone}>{keys.done}</Button>

@@ -48,6 +48,7 @@ export const keys = {
   createdTitle: 'Copy the key now',
   createdText: 'It is shown this once. The server keeps only a fingerprint.',
   copyKey: 'Copy key',
+  secretGone: 'Shown before; it cannot be shown again',
   useIt: 'Use it',
   done: 'Done',
   firstCall: 'Waiting for the first call with this key',

@@ -49,6 +49,7 @@ export const keys: typeof en.keys = {
   createdTitle: '请立即复制密钥',
   createdText: '密钥只显示这一次,服务器仅保存其指纹。',
   copyKey: '复制密钥',
+  secretGone: '此前已显示,无法再次显示',
   useIt: '开始使用',
   done: '完成',
   firstCall: '等待使用此密钥的第一次调用',
