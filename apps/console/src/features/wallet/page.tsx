@@ -26,7 +26,6 @@ const KINDS = [
   'renew',
   'auto_recharge',
   'refund',
-  'payout',
   'forfeit',
   'adjustment',
   'payout',

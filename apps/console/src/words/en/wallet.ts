@@ -28,7 +28,6 @@ export const wallet = {
     payout: 'Payout',
     forfeit: 'Forfeited',
     adjustment: 'Adjustment',
-    payout: 'Pay-out',
   },
   emptyTitle: 'Nothing has moved yet',
   emptyText: 'Recharge the wallet, then buy tokens of a model.',

@@ -30,7 +30,6 @@ export const wallet: typeof en.wallet = {
     payout: '提现',
     forfeit: '放弃',
     adjustment: '调整',
-    payout: '提现',
   },
   emptyTitle: '还没有变动',
   emptyText: '先为钱包充值,再购买模型的 tokens。',
