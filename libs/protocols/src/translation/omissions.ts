@@ -66,7 +66,7 @@ export const OMISSIONS: readonly Omission[] = [
   {
     direction: 'chat to messages',
     part: 'request',
-    feature: 'fields nobody knows',
+    feature: 'unknown fields',
     outcome: 'dropped: only same-protocol routes pass them',
   },
   {
@@ -86,7 +86,7 @@ export const OMISSIONS: readonly Omission[] = [
     direction: 'messages to chat',
     part: 'request',
     feature:
-      '`top_k`, `context_management`, `service_tier`, `speed`, `container`, `inference_geo`, `diagnostics`, `cache_control`, `fallbacks`, betas, fields nobody knows',
+      '`top_k`, `context_management`, `service_tier`, `speed`, `container`, `inference_geo`, `diagnostics`, `cache_control`, `fallbacks`, betas, unknown fields',
     outcome: 'dropped: no counterpart; only same-protocol routes pass them',
   },
   {
