@@ -27,7 +27,7 @@ const binFolder = path.join(root, 'node_modules', '.bin');
 const stampFile = path.join(root, 'node_modules', '.tollgate-install');
 const node = path.join(binFolder, 'node');
 
-/** Something the reader can mend, and how. */
+/** A problem that the reader can fix, and how. */
 class Unusable extends Error {
   /**
    * @param {string} problem

@@ -24,16 +24,16 @@ const STEPS: readonly Step[] = [
     look: () => run('oxfmt', ['--check']),
     fix: 'Run npm run format.',
   },
-  { name: 'types', look: () => run('tsc', ['-b']), fix: 'Mend the types named above.' },
+  { name: 'types', look: () => run('tsc', ['-b']), fix: 'Fix the types named above.' },
   {
     name: 'test types',
     look: () => run('tsc', ['-p', 'tsconfig.tests.json']),
-    fix: 'Mend the types named above; specs are checked apart from what they test.',
+    fix: 'Fix the types named above; specs are type-checked separately.',
   },
   {
     name: 'lint',
     look: () => run('oxlint', ['--type-aware']),
-    fix: 'Mend the lines named above; node_modules/.bin/oxlint --fix mends some by itself.',
+    fix: 'Fix the lines named above; node_modules/.bin/oxlint --fix fixes some of them.',
   },
   {
     name: 'planted lint',
@@ -48,7 +48,7 @@ const STEPS: readonly Step[] = [
   {
     name: 'planted imports',
     look: lookAtPlantedImports,
-    fix: `Mend the rule in ${IMPORT_RULES}, or plant a violation of the new one in tools/check/planted.`,
+    fix: `Fix the rule in ${IMPORT_RULES}, or plant a violation of the new one in tools/check/planted.`,
   },
   {
     name: 'dead code',

@@ -17,7 +17,7 @@ export function sessionPath(environment: Environment): string {
   );
 }
 
-/** Undefined when nobody signed in, or the file is not one of ours. */
+/** Undefined when no session is stored, or the file is not one of ours. */
 export function readSession(environment: Environment): SavedSession | undefined {
   try {
     return saved.safeParse(JSON.parse(readFileSync(sessionPath(environment), 'utf8'))).data;

@@ -19,7 +19,7 @@ const USAGE = `Runs on the server, against DATABASE_URL.
   rebuild-totals              recomputes the usage totals of all accounts from the roll-ups; booking waits meanwhile
   dead-letters                lists usage events that could not be booked, one JSON object a line; SHARDS as the control plane has it
   book-dead-letter <id> [fields]    books one, with the fields of its payload that a JSON object replaces; --although-day-was-dropped
-                              books it although single requests of its day are gone, so that nothing tells whether it was charged before
+                              books it although the retention has dropped its day and no record shows whether it was already charged
   dismiss-dead-letter <id> <note>   closes one without booking it
 `;
 

@@ -34,9 +34,7 @@ const networkList = () =>
 
 /** Every environment variable the control plane reads; docs/configuration.md is written from these descriptions. */
 export const configSchema = z.object({
-  DATABASE_URL: z
-    .url({ protocol: /^postgres(ql)?$/ })
-    .describe('PostgreSQL connection URL: the books.'),
+  DATABASE_URL: z.url({ protocol: /^postgres(ql)?$/ }).describe('PostgreSQL connection URL.'),
   DATABASE_POOL_MAX: count(20, 1000).describe('Connections to PostgreSQL this process may hold.'),
   REDIS_URL: z
     .string()
@@ -88,9 +86,7 @@ export const configSchema = z.object({
   PAYMENTS: z
     .enum(['none', 'sandbox', 'stripe'])
     .default('none')
-    .describe(
-      'Provider behind wallet/recharge. sandbox credits at once and is for trying things out.',
-    ),
+    .describe('Payment provider of wallet/recharge. sandbox credits at once and is for tests.'),
   STRIPE_SECRET_KEY: z
     .string()
     .min(1)
@@ -154,7 +150,7 @@ export const configSchema = z.object({
     .max(36_500)
     .default(400)
     .describe(
-      'Days for which single requests stay in usage logs; 0 keeps them for ever. Statistics and ledgers always stay.',
+      'Days for which usage logs keep each request; 0 keeps them without limit. Statistics and ledgers are always kept.',
     ),
   BOOTSTRAP_ADMIN_USERNAME: z
     .string()
@@ -238,7 +234,7 @@ function refuseSharedSecrets(config: Config): void {
   }
 }
 
-/** A webhook without a secret would let anyone credit himself (security S29). */
+/** A webhook without a secret would let anyone credit their own wallet (security S29). */
 function refuseUnsignedPayments(config: Config): void {
   if (config.PAYMENTS !== 'stripe') return;
   const missing = (

@@ -26,7 +26,7 @@ async function main(): Promise<void> {
 }
 
 main().catch((error: unknown) => {
-  // The logger may not exist yet; a wrong setting is told in plain words, without a stack.
+  // The logger may not exist yet; an invalid setting is reported as plain text, without a stack.
   process.stderr.write(
     error instanceof InvalidConfig
       ? `The control plane cannot start:\n${error.message}\n`

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 /**
- * How the demo upstream shall behave for one request. Chosen, later wins, by
+ * How the demo upstream behaves for one request. Chosen, later wins, by
  * the model name (`demo-slow`, `anything:dies`), the header `x-demo-mode`, and the last directive in a user text
  * (`@demo mode=stalls tokens=40 delay=5`), so that tests can steer it through a node that forwards no client header.
  * Modes on `-first` act before any content: `stalls-first` before the head of the answer, `stalls-start` after it. `reset-reused` cuts every request

@@ -103,7 +103,7 @@ test.each([
   ['429', 429],
   ['500', 500],
   ['529', 529],
-])('answers %s when told to', async (mode, status) => {
+])('answers %s in the mode for it', async (mode, status) => {
   expect(
     (await ask('/messages', { model: `demo:${mode}`, max_tokens: 5, messages: [] }, mode)).status,
   ).toBe(status);
@@ -136,7 +136,7 @@ test.each([
     { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'x', content: 'done' }] },
   ],
 ])(
-  'as an agent on %s calls the tool it is told to, once, and then answers in words',
+  'as an agent on %s calls the requested tool once, and then answers in words',
   async (protocol, path, result) => {
     const args = Buffer.from('{"path":"a.txt"}').toString('base64url');
     const tools = ['first', 'second'].map((name) =>

@@ -148,7 +148,7 @@ test('passes each streamed event on when it comes, and the headers before the fi
   await reader.cancel();
 });
 
-test('tells the node at once when a client hangs up', async () => {
+test('closes the request to the node at once when a client hangs up', async () => {
   let hungUp: Promise<unknown> = Promise.resolve();
   const node = await backend((_, response) => {
     hungUp = once(response, 'close');

@@ -156,7 +156,7 @@ function mayGoElsewhere(error: unknown, request: IncomingMessage): boolean {
   return error instanceof NeverConnected && !request.destroyed;
 }
 
-/** A path that climbs is resolved before it is routed, as whoever is behind resolves it too: `/v1/../x` is not the proxy interface. */
+/** A path that climbs is resolved before it is routed, as the service behind resolves it too: `/v1/../x` is not the proxy interface. */
 const CLIMBING = /\/(?:\.|%2e){1,2}(?:[/?]|$)/i;
 
 /** A request line may hold a whole URL (RFC 9112 3.2.2); what is routed and passed on is its path. Returns the path without the query. */

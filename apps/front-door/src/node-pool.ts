@@ -54,7 +54,7 @@ export class NodePool {
     );
   }
 
-  /** Told by a request that could not connect: nobody else shall try before the next look says so. */
+  /** Called by a request that could not connect: no other request tries the node before the next health check. */
   markUnreachable(node: ProxyNode): void {
     this.set(node, false);
   }

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 
-/** RFC 9110 7.6.1: for one connection only, never passed on. Transfer-Encoding is apart: it tells how the body is framed. */
+/** RFC 9110 7.6.1: for one connection only, never passed on. Transfer-Encoding is separate: it states how the body is framed. */
 const HOP_BY_HOP = [
   'connection',
   'proxy-connection',

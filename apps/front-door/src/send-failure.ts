@@ -4,7 +4,7 @@ import { clientError, errorShapeOf, type ClientErrorCode } from '@tollgate/proto
 
 const RETRY_AFTER_SECONDS = 1;
 
-/** What the front door itself answers, when nobody behind it does. `error`: the same in the words of the proxy interface. */
+/** What the front door itself answers when no service behind it does. `error`: the same in the words of the proxy interface. */
 const FAILURES = {
   no_node_ready: {
     status: 503,
@@ -21,7 +21,7 @@ const FAILURES = {
   bad_gateway: {
     status: 502,
     title: 'Bad Gateway',
-    detail: 'The service broke off before it answered.',
+    detail: 'The service closed the connection before it answered.',
     error: 'upstream_error',
   },
 } as const satisfies Record<
@@ -32,7 +32,7 @@ export type FailureCode = keyof typeof FAILURES;
 
 /**
  * In the shape of the interface that was called: the protocol's of a node's path, else problem+json (RFC 9457). `nodePath`: undefined for the control plane's.
- * Once an answer has begun it cannot be replaced: then the connection ends, so that nobody takes half of it for the whole.
+ * Once an answer has begun it cannot be replaced: then the connection ends, so that no client mistakes half of it for the whole.
  */
 export function sendFailure(
   response: ServerResponse,

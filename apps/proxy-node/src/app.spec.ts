@@ -84,7 +84,7 @@ describe('who may ask', () => {
     }
   });
 
-  test('a stranger is told neither that his body is malformed nor that a model is unknown', async () => {
+  test('a caller without a valid key learns neither that the body is malformed nor that a model is unknown', async () => {
     const stranger = { authorization: `Bearer sk-tg-7-${'B'.repeat(43)}` };
     for (const body of [
       '{"broken',
@@ -127,7 +127,7 @@ describe('who may ask', () => {
 });
 
 describe('limits and funds', () => {
-  test('exactly N requests of an rpm of N pass; the next is told exactly when to come back', async () => {
+  test('exactly N requests of an rpm of N pass; the next one gets the exact time to retry', async () => {
     const { key } = await node.putKey({ rpm: 3 });
     const send = () =>
       node.post('/v1/chat/completions', chat(), { authorization: `Bearer ${key}` });
@@ -252,7 +252,7 @@ describe('what is refused', () => {
     expect(status).toBe(413);
   });
 
-  test('a stranger is turned away before a large body is read or decoded, a customer is told what is wrong with it', async () => {
+  test('a caller without a valid key is refused before a large body is read or decoded; a customer gets the error in it', async () => {
     const { hostname, port } = new URL(node.url);
     for (const [path, framing] of [
       ['chat/completions', 'content-length: 90000'],
@@ -262,7 +262,7 @@ describe('what is refused', () => {
     ]) {
       const answerTo = (key: string) =>
         new Promise<string>((resolve, reject) => {
-          // The headers alone: whoever waits for the body does not answer.
+          // The headers alone: a server that waits for the body does not answer.
           const socket = connect(Number(port), hostname, () =>
             socket.write(
               `POST /v1/${path} HTTP/1.1\r\nhost: x\r\nx-api-key: ${key}\r\n${framing}\r\n\r\n`,
@@ -306,7 +306,7 @@ describe('what is refused', () => {
     expect((await node.post('/v1/chat/completions', chat())).status).toBe(200);
     const large = chat({ padding: 'x'.repeat(70_000) });
     expect((await node.post('/v1/chat/completions', large)).status).toBe(429);
-    // It has subscribed to nothing: what it is told shows that its body was read.
+    // It has subscribed to nothing: the refusal shows that its body was read.
     expect(
       (await node.post('/v1/chat/completions', large, { authorization: `Bearer ${other.key}` }))
         .status,
@@ -315,7 +315,7 @@ describe('what is refused', () => {
     await until(async () => (await node.post('/v1/chat/completions', large)).status === 200);
   });
 
-  test('unknown paths are 404, other methods 405, encodings nobody knows 415', async () => {
+  test('unknown paths are 404, other methods 405, unknown encodings 415', async () => {
     expect((await fetch(`${node.url}/v1/nothing`)).status).toBe(404);
     const wrong = await fetch(`${node.url}/v1/chat/completions`);
     expect([wrong.status, wrong.headers.get('allow')]).toEqual([405, 'POST']);
@@ -496,7 +496,7 @@ describe('lists and small answers', () => {
     expect(await metrics.text()).toContain('gen_ai_client_operation_duration_seconds');
   });
 
-  test('a node that is stopped answers 503 and fails readiness, and serves again when told', async () => {
+  test('a node that is stopped answers 503 and fails readiness, and serves again when it is started', async () => {
     await node.fleet.setDesired('node-test', { state: 'stopped' });
     await until(async () => (await fetch(`${node.url}/readyz`)).status === 503);
     const response = await node.post('/v1/chat/completions', chat());

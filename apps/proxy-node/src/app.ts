@@ -82,7 +82,7 @@ function serveModel(app: Hono<Env>, parts: AppParts, path: string, protocol: Cli
   onlyMethod(app, parts, path, 'POST');
 }
 
-/** Told by the header a proxy passes on; `upgrade` itself ends at the next hop. */
+/** Detected by the header that a proxy passes on; `upgrade` itself ends at the next hop. */
 function refuseWebSockets(app: Hono<Env>, parts: AppParts, path: string): void {
   app.get(path, (context, next) =>
     context.req.header('sec-websocket-key') === undefined

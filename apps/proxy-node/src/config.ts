@@ -107,18 +107,18 @@ export const configSchema = z.object({
   STREAM_SLICE_OUTPUT_TOKENS: count(4_096).describe(
     'Output tokens a stream holds at first and per extension.',
   ),
-  HOLD_LEASE_MS: count(60_000).describe('A hold nobody renews for this long is reaped.'),
+  HOLD_LEASE_MS: count(60_000).describe('A hold that is not renewed for this long is reaped.'),
   KEEP_ALIVE_MS: count(10_000).describe(
     'Silence after which a stream gets a keep-alive; clients and proxies give up after 15 s and more.',
   ),
   JSON_DRAIN_MS: count(120_000).describe(
-    'A JSON answer whose client has left is read on for this long, so that it is charged what its provider reports.',
+    'A JSON answer whose client has disconnected is read for this long, so that the charge is what its provider reports.',
   ),
   STREAM_DRAIN_MS: count(30_000).describe(
-    'A stream whose client has left is read on for this long, unless closing it ends what its provider bills.',
+    'A stream whose client has disconnected is read for this long, unless closing it stops the provider from billing it.',
   ),
   STREAM_DRAIN_TOKENS: count(4_096).describe(
-    'And for at most this many more output tokens: what a client that left can still cost.',
+    'A stream whose client has disconnected is read for at most this many more output tokens.',
   ),
   ATTEMPTS_MAX: count(3).describe('Upstreams tried for one request.'),
   ANSWER_BYTES_MAX: count(64 * 1024 * 1024).describe(

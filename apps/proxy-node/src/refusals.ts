@@ -2,7 +2,7 @@ import type { ClientErrorCode } from '@tollgate/protocols';
 
 /**
  * Every expected no of a node: which client error it is (libs/protocols knows its status and words in each protocol), the public text, and a
- * finer code where clients are told one. The operator's text goes to the log only.
+ * finer code where clients receive one. The operator's text goes to the log only.
  */
 export interface RefusalRow {
   error: ClientErrorCode;

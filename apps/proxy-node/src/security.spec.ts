@@ -6,7 +6,7 @@ import { startLocalUpstream, type LocalUpstream } from './testing/local-upstream
 import { startNodeUnderTest, UPSTREAM_KEY, type NodeUnderTest } from './testing/node-under-test.ts';
 import { guardedConnector } from './upstream/guarded-connector.ts';
 
-/** The attacks of the threat model that a node must bear by itself, by number. Those told beside one part of it stand in that part's spec. */
+/** The attacks of the threat model that a node must bear by itself, by number. Attacks on a single part are in that part's spec. */
 let node: NodeUnderTest;
 let upstream: LocalUpstream;
 let model: SnapshotModel;
@@ -299,7 +299,7 @@ describe('who may call', () => {
     }
   });
 
-  test('S24, S46: a key names its account, and whoever writes another account into it has no key', async () => {
+  test('S24, S46: a key names its account, and a key with another account written into it is not valid', async () => {
     const { key } = issueApiKey(8);
     const moved = node.apiKey.replace(/^sk-tg-[0-9a-z]+-/, key.slice(0, key.indexOf('-', 6) + 1));
     expect(parseApiKey(moved)?.accountId).toBe(8);

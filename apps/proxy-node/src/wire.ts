@@ -77,7 +77,7 @@ export interface RunningNode {
 
 /**
  * The only place where parts are made and joined. With a `primary` others serve on the same port already, so this one joins them only when it can
- * serve too, or when the fleet has had time to say that it shall not.
+ * serve too, or when the fleet has had time to report that it must not.
  */
 export async function startNode(
   config: Config,
@@ -90,7 +90,7 @@ export async function startNode(
   await Promise.all(
     [redis.hot, redis.plain].map((connection) =>
       redisReady(connection, REDIS_WAIT_MS).catch(() =>
-        log.warn({ wait_ms: REDIS_WAIT_MS }, 'Redis is not there yet; starting without it'),
+        log.warn({ wait_ms: REDIS_WAIT_MS }, 'Redis does not answer yet; starting without it'),
       ),
     ),
   );
@@ -177,7 +177,7 @@ function openConnections(config: Config, log: Logger): Connections {
     openRedis(url, {
       role,
       name: `${config.NODE_NAME}:${config.NODE_WORKER}:${role}`,
-      onError: (error) => log.warn({ err: error, role }, 'Redis connection'),
+      onError: (error) => log.warn({ err: error, role }, 'Redis connection error'),
     });
   return {
     hot: open('hot'),

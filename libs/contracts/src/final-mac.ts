@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 
 /**
- * A node signs its finals, because what passes through Redis on its way to PostgreSQL could be written there by somebody else.
+ * A node signs its finals, because what passes through Redis on its way to PostgreSQL could be written there by an attacker.
  * The MAC is the last member of the payload's JSON text, so that every place the payload passes hands it on unread.
  */
 const MAC_TAIL = /,"mac":"([0-9a-f]{64})"\}$/;

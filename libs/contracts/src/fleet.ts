@@ -13,12 +13,12 @@ export type NodeState = (typeof NODE_STATES)[number];
 /** An installation has a few dozen upstreams; of more the longest failing ones are reported. */
 export const REPORTED_UPSTREAMS_MAX = 256;
 
-/** What a node process tells the fleet every heartbeat, and at once after applying a snapshot. One per worker process. */
+/** What a node process reports to the fleet every heartbeat, and at once after applying a snapshot. One per worker process. */
 export const nodeReportSchema = z.strictObject({
   /** Stable name of the node, unique in the fleet. */
   name: z.string().min(1).max(128),
   worker: z.number().int().nonnegative(),
-  /** New at each process start; tells a restart from a continuation. */
+  /** New at each process start; distinguishes a restart from a continuation. */
   instance: z.uuid(),
   /** Address clients can reach directly, as configured; may be null behind a load balancer. */
   url: z.url().nullable(),

@@ -48,7 +48,7 @@ test.each(
     unacknowledged: 0,
     software: 'other',
   } satisfies Omit<NodeReport, 'proof' | keyof typeof later>),
-)('nobody without the credential can alter its %s', (field, value) => {
+)('its %s cannot be altered without the credential', (field, value) => {
   expect(isReportProven({ ...report, [field]: value }, KEY)).toBe(false);
 });
 

@@ -3,7 +3,7 @@ import type { NodeReport } from './fleet.ts';
 
 type ProvenReport = Omit<NodeReport, 'proof'>;
 
-/** Every word of a report, in the order that is signed: somebody who can only write Redis must not be able to alter one of them. */
+/** Every word of a report, in the order that is signed: an attacker who can only write Redis must not be able to alter one of them. */
 const PROVEN_FIELDS = [
   'name',
   'worker',

@@ -1,7 +1,7 @@
 import ipaddr from 'ipaddr.js';
 
 /**
- * The one policy of where the product may connect to on somebody's word (security S1-S5): upstream base URLs at save, and the very
+ * The one policy of where the product may connect to on a user's request (security S1-S5): upstream base URLs at save, and the very
  * address a node dials. Both ends use this file, so a name that resolves elsewhere later (DNS rebinding) meets the same rule.
  */
 export interface OutboundPolicy {

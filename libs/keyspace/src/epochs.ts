@@ -23,7 +23,7 @@ export class Epochs {
     return this.#redis.get(keys.epoch(shard));
   }
 
-  /** Lets the records of a shard be written by a cache that sees rebuilds, and by nobody else, until `set`. */
+  /** Lets the records of a shard be written by a cache that sees rebuilds, and by no other writer, until `set`. */
   async beginRebuild(shard: string, token: string): Promise<void> {
     await this.set(shard, `${REBUILDING}${token}`);
   }

@@ -120,7 +120,7 @@ export class FleetStore {
     return (await this.#sortReports(age)).fresh;
   }
 
-  /** As `listReports`, and removes the others. For the control plane alone: nobody else may decide that a node is forgotten. */
+  /** As `listReports`, and removes the others. Only for the control plane: no other process may decide that a node is forgotten. */
   async pruneReports(age: ReportAge): Promise<NodeReport[]> {
     const { fresh, others } = await this.#sortReports(age);
     if (others.length > 0) await this.#redis.hdel(keys.nodes, ...others);
@@ -135,13 +135,13 @@ export class FleetStore {
     if (addresses.length > 0) await this.#redis.hdel(keys.nodes, ...addresses);
   }
 
-  /** Stores what a node should do and tells it at once. */
+  /** Stores the desired state of a node and notifies it at once. */
   async setDesired(name: string, desired: DesiredNodeState): Promise<void> {
     await this.#redis.hset(keys.desired, name, JSON.stringify(desired));
     await this.announce({ kind: 'desired', node: name });
   }
 
-  /** Null for a node nobody has decided about yet. */
+  /** Null for a node without a desired state. */
   async getDesired(name: string): Promise<DesiredNodeState | null> {
     const text = await this.#redis.hget(keys.desired, name);
     return text === null ? null : readJson(text, desiredNodeStateSchema);

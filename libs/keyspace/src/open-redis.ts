@@ -20,7 +20,7 @@ export interface OpenRedisOptions {
   role: ConnectionRole;
   /** Shown in CLIENT LIST. */
   name: string;
-  /** Told of every connection error; reconnecting goes on for ever. */
+  /** Called on every connection error; reconnecting is repeated without limit. */
   onError: (error: Error) => void;
 }
 
@@ -46,7 +46,7 @@ export function openRedis(url: string, { role, name, onError }: OpenRedisOptions
   return connection;
 }
 
-/** Whether a command sent now has somebody to answer it; of a cluster, at least one primary. */
+/** Whether a command sent now can be answered; of a cluster, by at least one primary. */
 export function isRedisReachable(connection: RedisConnection): boolean {
   if (!(connection instanceof Cluster)) return connection.status === 'ready';
   // `wait`: nothing was asked of this primary yet, so it was not connected to.
@@ -56,7 +56,7 @@ export function isRedisReachable(connection: RedisConnection): boolean {
   );
 }
 
-/** How ioredis says that nobody answered: the connection broke or was not there, or the time was over. */
+/** How ioredis reports a missing answer: the connection broke or did not exist, or the command timed out. */
 const UNANSWERED =
   /^(?:Too many Cluster redirections\. Last error: (?:\w+: )?)?(?:Connection is closed|Command timed out|Command aborted due to connection close|Reached the max retries per request|Stream isn't writeable|Cluster isn't ready|Cluster is ended|Failed to refresh slots cache|None of startup nodes is available)/;
 
@@ -169,7 +169,7 @@ function roleOptions(role: ConnectionRole): Options {
     enableReadyCheck: true,
     enableOfflineQueue: waits,
     enableAutoPipelining: role === 'hot',
-    // 0 fails what was sent the moment the connection breaks: it may have run, and whoever sent it decides whether to repeat it.
+    // 0 fails what was sent the moment the connection breaks: it may have run, and its sender decides whether to repeat it.
     // BullMQ insists on null, and a blocking call is simply made again.
     maxRetriesPerRequest: waits ? null : 0,
     autoResendUnfulfilledCommands: waits,
@@ -188,7 +188,7 @@ function clusterOptions(redisOptions: Options): ClusterOptions & { redisOptions:
     enableAutoPipelining,
     enableReadyCheck: true,
     clusterRetryStrategy: reconnectDelayMs,
-    // A primary that comes back is connected to at once, not with the next command: whoever watches its return has something to say again.
+    // A primary that comes back is connected to at once, not with the next command: the listener for its return has writes to replay.
     clusterNodeRetryStrategy: reconnectDelayMs,
     scaleReads: 'master',
     // Slots move on failover: notice within seconds even when no MOVED answer says so.

@@ -319,7 +319,7 @@ export const recordChecks: Checks = {
     assert.equal(
       (await store.relay(shard, POLL)).kind,
       'held_elsewhere',
-      'nobody gives up the lease of another',
+      'only the owner of a lease can give it up',
     );
     await store.releaseRelay(shard, { owner: 'b', relayedIds: [] });
     assert.equal((await store.relay(shard, POLL)).kind, 'leased');

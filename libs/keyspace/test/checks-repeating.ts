@@ -16,7 +16,7 @@ import {
   type Tenant,
 } from './world.ts';
 
-/** What a Redis that lost the end of what it wrote is told of withdrawals that the books know. */
+/** Withdrawals of the ledger that are replayed to a Redis that lost its last writes. */
 export const repeatingChecks: Checks = {
   'a withdrawal that Redis has lost is taken again, once': async (world) => {
     const tenant = await world.tenant();

@@ -100,7 +100,7 @@ export const windowChecks: Checks = {
     await admitted(tenant);
   },
 
-  'a clock that was a window ahead or more and is set right denies nobody until that time comes: it costs one window more':
+  'a clock that was a window ahead or more and is set right denies no key until that time: it costs one extra window':
     async (world) => {
       const tenant = await world.tenant();
       await openAccount(tenant, { rpm: 2, rpd: 100 });

@@ -98,7 +98,7 @@ test.each(['SIGKILL', 'SIGSTOP'] as const)(
   30_000,
 );
 
-test('a primary that comes back is connected to without anybody asking, and its return is told', async () => {
+test('a primary that comes back is connected to without a command, and its return is reported', async () => {
   const returns: number[] = [];
   const stop = onRedisReturn(cluster, () => returns.push(performance.now()));
   await first.kill('SIGKILL');

@@ -95,7 +95,7 @@ describe('the library', () => {
     await admitted(tenant);
   });
 
-  test('refuses writes to nobody but admissions and publications when memory runs out', async () => {
+  test('refuses only admissions and publications when memory runs out', async () => {
     const flags = JSON.stringify(
       await world.redis.function('LIST', 'LIBRARYNAME', world.source.library),
     );

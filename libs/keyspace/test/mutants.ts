@@ -44,7 +44,7 @@ const CHECKS = {
 const services = await startServices({ postgres: false });
 const admin = openRedis(services.redisUrl, { role: 'plain', name: 'mutants', onError: () => {} });
 await redisReady(admin, 10_000);
-// A mutant may loop for ever: Redis answers others after this time, and the function is ended, which is noticed.
+// A mutant may loop without end: Redis answers others after this time, and the function is ended, which is noticed.
 await admin.config('SET', 'busy-reply-threshold', '300');
 const watchdog = setInterval(() => void admin.function('KILL').catch(() => {}), 500);
 try {

@@ -52,7 +52,7 @@ test('a sentinel that accepts and never answers is passed over for the next one'
   }
 }, 30_000);
 
-test('a connection leaves a primary that was replaced while it was merely silent, and tells of the return', async () => {
+test('a connection leaves a primary that was replaced while it was merely unresponsive, and reports the return', async () => {
   const connection = await open(services.redisUrl);
   // Its connections are broken when it is promoted.
   const second = await open(directUrl('redis-2'), 'blocking');

@@ -33,7 +33,7 @@ test('no error that Redis answers with is taken for silence', async () => {
   await redis.set('text', 'a');
   expect(await errorOf(redis.hget('text', 'field'))).toMatchObject({ name: 'ReplyError' });
   expect(isUnanswered(await errorOf(redis.hget('text', 'field')))).toBe(false);
-  expect(isUnanswered(await errorOf(redis.fcall('nobody', 0)))).toBe(false);
+  expect(isUnanswered(await errorOf(redis.fcall('missing', 0)))).toBe(false);
 });
 
 async function errorOf(call: Promise<unknown>): Promise<unknown> {

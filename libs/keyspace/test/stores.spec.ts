@@ -118,7 +118,7 @@ describe('the fleet store', () => {
     expect(await store.fetchSnapshot(4)).toMatchObject({ kind: 'refused' });
   });
 
-  test('tells its listeners what is announced, also after their connection broke, and drops what it cannot read', async () => {
+  test('passes announcements to its listeners, also after their connection broke, and drops what it cannot read', async () => {
     const store = newStore();
     const subscriber = await open('subscriber');
     const heard: FleetMessage[] = [];
@@ -167,7 +167,7 @@ describe('the fleet store', () => {
     expect(await names(5_000)).toEqual(['node-2:0']);
   });
 
-  test('keeps what a node should do, and knows nothing of a node nobody decided about', async () => {
+  test('keeps the desired state of a node, and has none for an undecided node', async () => {
     const store = newStore();
     expect(await store.getDesired('node-1')).toBeNull();
     await store.setDesired('node-1', { state: 'stopped' });
@@ -207,7 +207,7 @@ describe('the fleet store', () => {
 });
 
 describe('acknowledgements', () => {
-  test('reach the worker they are for, in order, and the loop ends when it is told to', async () => {
+  test('reach the worker they are for, in order, and the loop ends when it is stopped', async () => {
     const acknowledgements = new Acknowledgements({ redis, mac });
     const rids = [randomUUID(), randomUUID(), randomUUID()];
     await acknowledgements.push('node-1:0', [

@@ -51,7 +51,7 @@ export interface Tenant {
   rid: (ageMs?: number) => string;
 }
 
-/** An outbox that forgets nothing would be read for ever. */
+/** An outbox that drops nothing would be read without end. */
 const DRAIN_POLLS_MAX = 20;
 
 let lastShard = 0;

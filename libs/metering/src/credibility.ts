@@ -20,7 +20,7 @@ const OVERRUN_TOKENS = 16;
 /** What a request gave its upstream to read, and allowed it to generate. Plain tokens. */
 export interface UsageBounds {
   /**
-   * At least the request's bytes: an upstream may read as prompt what we do not (fields of its own, the first of two keys), and whoever finds
+   * At least the request's bytes: an upstream may read as prompt what we do not (fields of its own, the first of two keys), and an attacker who finds
    * such a place must not have the report of it doubted. null: part of the prompt is elsewhere (documents by URL, server tools).
    */
   promptTokens: number | null;

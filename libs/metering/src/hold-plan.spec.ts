@@ -192,7 +192,7 @@ describe('planHold', () => {
     ).toBe(50);
   });
 
-  test('a report is judged by the whole request: text in a place nobody counted must not make it incredible, and so free', () => {
+  test('a report is judged by the whole request: text in a place that was not counted must not make it implausible, and so free', () => {
     expect(
       planHold({ ask: ask({ raw: { byteLength: 1_000_000 } }), model: CHAT, price: PLAIN }),
     ).toMatchObject({ promptBound: 132, bounds: { promptTokens: 1_000_000 } });

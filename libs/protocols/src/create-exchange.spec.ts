@@ -21,7 +21,7 @@ const BODIES: Record<
           },
         ],
       },
-      'an image nobody can read': {
+      'an unreadable image': {
         messages: [
           { role: 'user', content: [{ type: 'image_url', image_url: { url: 'nowhere' } }] },
         ],

@@ -112,7 +112,7 @@ export type JsonReading =
   /** 200 that carries an error, HTML, or nothing readable: nothing was delivered. */
   | { kind: 'error'; error: UpstreamError };
 
-/** Told about every piece of generated text (content, reasoning, tool arguments), to be counted when the upstream reports no usage. */
+/** Called with every piece of generated text (content, reasoning, tool arguments), to be counted when the upstream reports no usage. */
 export interface StreamSink {
   output(text: string): void;
 }

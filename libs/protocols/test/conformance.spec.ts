@@ -13,7 +13,7 @@ import type { Recording } from './fixtures.ts';
 /** Every recorded answer as the upstream's, through every exchange that can carry it. Cut at odd places, so that no test depends on chunk borders. */
 const CUTS = [1, 7, 64, 3, 1024];
 
-/** Two messages run together by whoever saved it; as one stream it is against the protocol. */
+/** Two messages that were joined when the recording was saved; as one stream it is against the protocol. */
 const isSpliced = ({ file }: Recording): boolean => file.includes('spliced-message-start');
 
 const answers = recordings(
@@ -240,7 +240,7 @@ describeRecorded('translated: recorded answers for /v1/responses', () => {
   );
 });
 
-/** The usage the client was told, read back into normal form. */
+/** The usage the client received, read back into normal form. */
 function toldUsage(
   client: 'chat' | 'messages',
   body: Buffer,

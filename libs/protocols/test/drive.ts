@@ -27,7 +27,7 @@ export function exchangeOf(
 export interface Driven {
   text: string;
   reader: StreamReader;
-  /** Everything the sink was told, joined. */
+  /** Everything the sink received, joined. */
   generated: string;
 }
 

@@ -20,13 +20,13 @@ function fill(room: BodyRoom, accountId: number): { inside: RoomOfRequest[]; ref
   }
 }
 
-test('one account fills half of the room at most, and is told that it is its own doing', () => {
+test('one account fills half of the room at most, and its refusal names the account as the cause', () => {
   const { inside, refused } = fill(new BodyRoom(LARGEST), 1);
   expect(inside.length).toBe(8);
   expect(refused).toBe('uploads_exceeded');
 });
 
-test('whoever comes later finds room, until it is really full', () => {
+test('later accounts get room until it is full', () => {
   const room = new BodyRoom(LARGEST);
   const counts = [1, 2, 3, 4, 5, 6, 7].map((account) => fill(room, account));
   expect(counts.map(({ inside }) => inside.length)).toEqual([8, 4, 2, 1, 1, 0, 0]);

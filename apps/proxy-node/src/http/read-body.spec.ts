@@ -3,7 +3,7 @@ import { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
 import { ClientGone, readBody } from './read-body.ts';
 
-test('a client who left before his body was asked for is gone, not waited for', async () => {
+test('a client that disconnected before its body was requested is not waited for', async () => {
   const incoming = new IncomingMessage(new Socket());
   incoming.headers['content-length'] = '1000000';
   incoming.destroy();

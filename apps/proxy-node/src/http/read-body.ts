@@ -27,7 +27,7 @@ export function mayBeLarge({
 
 /**
  * Reads a request body once into one buffer. The limit is checked while reading, so a chunked body without a length meets it too (CVE-2026-44456),
- * and again on the decoded size (security S36). `take` is told of what a body that may be large will keep, and may refuse: of an announced size
+ * and again on the decoded size (security S36). `take` gets the number of bytes that a possibly large body will occupy, and may refuse: of an announced size
  * at once, so that some come through where not all can. Throws Refusal; ClientGone when the client left.
  */
 export async function readBody(
@@ -62,7 +62,7 @@ function readRaw(
   { bytesMax, take }: { bytesMax: number; take: TakeRoom },
 ): Promise<Buffer> {
   return new Promise((resolve, reject) => {
-    // The client may have left while his key was judged: nothing more would ever be heard of him.
+    // The client may have disconnected while its key was checked: no further event would arrive.
     if (incoming.destroyed) return reject(new ClientGone());
     const chunks: Buffer[] = [];
     let bytes = 0;

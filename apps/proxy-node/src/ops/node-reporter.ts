@@ -40,7 +40,7 @@ export interface NodeReporterParts {
   log: Logger;
 }
 
-/** Tells the fleet how this node is, and does what the fleet wants of it. While Redis is away the last known wish stays in force. */
+/** Reports the state of this node to the fleet and applies its desired state. While Redis is away the last known desired state applies. */
 export class NodeReporter {
   readonly #parts: NodeReporterParts;
   readonly #credentialHash: string;
@@ -69,12 +69,12 @@ export class NodeReporter {
       this.#follow(await fleet.getDesired(identity.name));
       this.#isFailing = false;
     } catch (error) {
-      if (!this.#isFailing) log.warn({ err: error }, 'the fleet cannot be told how this node is');
+      if (!this.#isFailing) log.warn({ err: error }, 'the node report cannot be written');
       this.#isFailing = true;
     }
   }
 
-  /** A node nobody has decided about is not part of the fleet yet: it waits for its registration. */
+  /** A node without a desired state is not part of the fleet yet: it waits for its registration. */
   #follow(desired: DesiredNodeState | null): void {
     const { gate, log } = this.#parts;
     const before = gate.closure;

@@ -3,7 +3,7 @@ import type { SnapshotFollower } from '../snapshot/snapshot-follower.ts';
 import type { Gate } from './gate.ts';
 import type { Metrics } from './metrics.ts';
 
-/** What the node tells those who run it. */
+/** What the node reports to its operators. */
 export class Operations {
   readonly gate: Gate;
   readonly log: Logger;

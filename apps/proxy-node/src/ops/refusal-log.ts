@@ -13,7 +13,7 @@ export interface Refused {
 /** A model without a route is named once a minute, however many ask for it. */
 const REPEAT_MS = 60_000;
 
-/** Where a refused request can be found: counted by status and code, in the log by its id at level debug. What the operator must mend is a warning. */
+/** Where a refused request can be found: counted by status and code, in the log by its id at level debug. A refusal that the operator must fix is a warning. */
 export class RefusalLog {
   readonly #log: Logger;
   readonly #count: (refused: Pick<Refused, 'status' | 'code'>) => void;

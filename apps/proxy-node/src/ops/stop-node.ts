@@ -22,7 +22,7 @@ export interface StopParts {
 
 /** Time for usage to reach PostgreSQL before the process ends; what is left stays in the journal, which the next process settles. */
 const HAND_OVER_MS = 5_000;
-/** Time for cut answers to be counted and told. */
+/** Time for cut answers to be counted and reported. */
 const CUT_MS = 2_000;
 const FLUSH_MS = 500;
 
@@ -55,7 +55,7 @@ export async function stopNode({
   // The last bytes of the last answers are still on their way.
   await Promise.race([closed, delay(FLUSH_MS, undefined, { ref: false })]);
   server.closeAllConnections();
-  // Whoever was still sending its request had not been admitted.
+  // Requests that were still being received had not been admitted.
   await gate.drain(CUT_MS);
   await closed;
   reporter.stop();

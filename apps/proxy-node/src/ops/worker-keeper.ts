@@ -74,7 +74,7 @@ export class WorkerKeeper {
         failures === 0 ? 0 : Math.min(RETRY_MIN_MS * 2 ** (failures - 1), RETRY_MAX_MS);
       log.error(
         { index, pid: worker.pid, reason, wait_ms: waitMs },
-        'a worker is gone and is started again',
+        'a worker exited and is restarted',
       );
       await delay(waitMs, undefined, { signal }).catch(() => undefined);
     }

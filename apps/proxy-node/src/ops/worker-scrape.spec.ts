@@ -65,7 +65,7 @@ test('a worker that hangs is left out, one that is gone is not waited for', asyn
   expect(performance.now() - startedAt).toBeLessThan(900);
 });
 
-test('a primary that is silent is told of, not waited for without end', async () => {
+test('a primary that does not answer is an error, not waited for without end', async () => {
   const scrape = joinScrapes({ send: () => true, on: () => undefined }, () => expositionOf(0, 1));
   await expect(scrape()).rejects.toThrow('does not answer');
 });

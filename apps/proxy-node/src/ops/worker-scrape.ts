@@ -5,9 +5,9 @@ type ScrapeMessage =
   /** A worker was scraped and wants everybody's figures; `gathered` answers it. */
   | { scrape: 'wanted'; id: number }
   | { scrape: 'gathered'; id: number; text: string }
-  /** The primary asks each worker for its own; `told` answers it. */
+  /** The primary asks each worker for its own; `answered` answers it. */
   | { scrape: 'asked'; id: number }
-  | { scrape: 'told'; id: number; text: string };
+  | { scrape: 'answered'; id: number; text: string };
 
 /** One end of the channel to another process. */
 export interface ScrapePort {
@@ -43,7 +43,7 @@ export class ScrapeGatherer {
           this.#ready.has(from) &&
           from.send({ scrape: 'gathered', id: message.id, text } satisfies ScrapeMessage),
       );
-    else if (message.scrape === 'told') this.#told(from, message);
+    else if (message.scrape === 'answered') this.#answered(from, message);
   }
 
   /** A worker is gone. */
@@ -66,7 +66,7 @@ export class ScrapeGatherer {
     return joinExpositions([...this.#ready].flatMap((worker) => texts.get(worker) ?? []));
   }
 
-  #told(from: ScrapePort, { id, text }: { id: number; text: string }): void {
+  #answered(from: ScrapePort, { id, text }: { id: number; text: string }): void {
     const open = this.#open.get(id);
     if (!open) return;
     open.texts.set(from, text);
@@ -75,7 +75,7 @@ export class ScrapeGatherer {
 }
 
 /**
- * A worker's side: tells the primary its own figures whenever it asks. The function given back answers a scrape with those of all workers;
+ * A worker's side: sends its own figures to the primary whenever it asks. The function given back answers a scrape with those of all workers;
  * it rejects when the primary does not answer.
  */
 export function joinScrapes(
@@ -88,7 +88,7 @@ export function joinScrapes(
     if (!isScrapeMessage(message)) return;
     if (message.scrape === 'asked')
       void own().then((text) =>
-        primary.send({ scrape: 'told', id: message.id, text } satisfies ScrapeMessage),
+        primary.send({ scrape: 'answered', id: message.id, text } satisfies ScrapeMessage),
       );
     else if (message.scrape === 'gathered') waiting.get(message.id)?.(message.text);
   });

@@ -23,7 +23,7 @@ export interface AdmissionLimits {
   sliceOutputTokens: number;
 }
 
-/** One admitted request: who, at which price, with which hold. Whoever holds this must settle. */
+/** One admitted request: who, at which price, with which hold. The holder of this must settle it. */
 export interface Admitted {
   readonly accountId: number;
   readonly keyId: number;

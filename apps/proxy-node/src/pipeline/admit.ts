@@ -149,7 +149,7 @@ export class Admitter {
     return access;
   }
 
-  /** The caller's account, known before anything of his is read. Without Redis that of a key which fail-open may serve. Throws as `access` does. */
+  /** The caller's account, known before the body is read. Without Redis that of a key which fail-open may serve. Throws as `access` does. */
   async accountOf(keys: Keys, addressHex: string): Promise<number> {
     const access = await this.#access(keys, addressHex);
     if (access !== null) return access.accountId;

@@ -35,7 +35,7 @@ export interface MeterContext {
 
 /** Passes one request's answer to the client and counts it on the way. One per request; attempts come one after the other. */
 export interface AnswerMeter {
-  /** A new attempt: what an earlier one generated is forgotten, as nobody saw it. */
+  /** A new attempt: what an earlier one generated is dropped, as no client received it. */
   begin(): StreamSink;
   /** When the client leaves, reads the answer on for its usage, or closes it where that ends the bill; keeps the client's connection alive while the upstream is silent. */
   watch(flight: Flight): void;
@@ -47,7 +47,7 @@ export interface AnswerMeter {
   readonly isStopped: boolean;
   /** What the attempt under way may have cost the installation, by our own count. */
   costSoFar(): AttemptCost;
-  /** The request failed for good after its stream had begun: tells the client in the stream. */
+  /** The request failed for good after its stream had begun: reports the error in the stream. */
   fail(error: unknown): void;
   /** The node stops and waits no longer: ends the answer now, in its protocol's words. */
   cut(): void;

@@ -27,7 +27,7 @@ export function authenticate(headers: IncomingHttpHeaders): Credentials {
   return [decoy(text)];
 }
 
-/** A key that was never issued takes the way of an unknown one, so that answer and time tell nobody which it was (security S9). */
+/** A key that was never issued takes the way of an unknown one, so that response and timing do not disclose which it was (security S9). */
 function decoy(text: string): ParsedApiKey {
   const hash = createHash('sha256').update(text).digest('hex');
   return { accountId: Number.parseInt(hash.slice(0, 8), 16) + 1, hash };

@@ -314,7 +314,7 @@ describe('hidden reasoning', () => {
   const REASONING = 17_000;
   const VISIBLE = 'the answer';
 
-  /** Thinks unseen for `silentMs`, says two words, and tells its usage when asked to end. */
+  /** Thinks unseen for `silentMs`, sends two words, and reports its usage when asked to end. */
   const reasoner = (silentMs: number, ends: () => Promise<void>) => (response: ServerResponse) => {
     sse(response).write(START);
     setTimeout(() => {

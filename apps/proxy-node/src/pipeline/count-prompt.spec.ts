@@ -16,7 +16,7 @@ test('a prompt is counted as its tokens', async () => {
 
 test('a prompt that is too long by its bytes alone is not even put together', async () => {
   const text = (): string => {
-    throw new Error('nobody may ask for the text');
+    throw new Error('the text must not be read');
   };
   expect(await countPrompt({ textBytes: 128_001, text }, 1_000)).toBeGreaterThan(1_000);
 });

@@ -2,7 +2,7 @@ import { BYTES_PER_TOKEN_MAX, countTokensGently } from '@tollgate/metering';
 import type { PromptFacts } from '@tollgate/protocols';
 import { nextTurn } from '../next-turn.ts';
 
-/** About what the largest context windows hold. Whoever sends more text than any model reads must not have all of it tokenised: the rest stands with its bytes. */
+/** About what the largest context windows hold. More text than any model reads must not be tokenised in full: the rest is counted by its bytes. */
 export const TOKENISED_CHARS_MAX = 4 * 1024 * 1024;
 
 /**

@@ -56,7 +56,7 @@ const ask = (model: SnapshotModel, more: object = {}, headers: Record<string, st
   );
 
 describe('another model that stands in', () => {
-  test('answers in its own name and is charged alone; the receipt tells where the request was before', async () => {
+  test('answers in its own name and is charged alone; the receipt names the model that was tried before', async () => {
     const model = await modelThat(500);
     const before = await node.settledBalance(other);
     const response = await ask(model);
@@ -92,7 +92,7 @@ describe('another model that stands in', () => {
     expect(statuses).toEqual([200, 200, 429]);
   });
 
-  test('takes what is too long for the first, where it is told to', async () => {
+  test('takes prompts that are too long for the first model, where it is configured to', async () => {
     const model = await modelThat(400, { body: OVERFLOW, on: ['overflow'] });
     expect((await ask(model)).status).toBe(200);
     const without = await modelThat(400, { body: OVERFLOW, on: ['error', 'rest'] });

@@ -93,7 +93,7 @@ interface Attack {
   times?: number;
 }
 
-/** Sends one body many times at once on a small balance; tells the statuses and what was left. */
+/** Sends one body many times at once on a small balance; returns the statuses and the remaining balance. */
 async function attack({
   path,
   body,

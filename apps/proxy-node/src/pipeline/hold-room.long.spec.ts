@@ -24,7 +24,7 @@ function readThrough(
     },
     isBoundHeld: () => heldTokens >= boundTokens,
   };
-  const room = new HoldRoom({ hold, usage, told: () => null });
+  const room = new HoldRoom({ hold, usage, reported: () => null });
   for (const { text, bytes } of events) {
     for (let left = bytes; left > 0;) {
       const taken = room.take(left);
@@ -69,9 +69,11 @@ describe('HoldRoom', () => {
     expect(readThrough(events, 100, 100).tokens).toBe(100);
     const hold = { room: () => 0, isBoundHeld: () => true };
     expect(
-      new HoldRoom({ hold, usage: () => ({ ...NO_USAGE, output: 100 }), told: () => null }).take(
-        350,
-      ),
+      new HoldRoom({
+        hold,
+        usage: () => ({ ...NO_USAGE, output: 100 }),
+        reported: () => null,
+      }).take(350),
     ).toBe(350);
   });
 
@@ -89,7 +91,7 @@ describe('HoldRoom', () => {
     const room = new HoldRoom({
       hold,
       usage: () => reported ?? NO_USAGE,
-      told: () => ({ usage: reported, hasFinish: false }),
+      reported: () => ({ usage: reported, hasFinish: false }),
     });
     expect(room.take(5_000)).toBe(5_000);
     reported = { ...NO_USAGE, input: 10_000 };
@@ -97,11 +99,11 @@ describe('HoldRoom', () => {
   });
 
   test('what follows the finish is read without room for it, unless it is more of the answer', () => {
-    const told = { usage: null, hasFinish: true };
+    const report = { usage: null, hasFinish: true };
     const room = new HoldRoom({
       hold: { room: () => -1, isBoundHeld: () => false },
       usage: () => NO_USAGE,
-      told: () => told,
+      reported: () => report,
     });
     expect(room.take(300)).toBe(300);
     expect(room.take(5_000)).toBe(512);
@@ -128,7 +130,7 @@ describe('HoldRoom', () => {
     const room = new HoldRoom({
       hold,
       usage: () => ({ ...NO_USAGE, output: counter.tokensIfEnded }),
-      told: () => null,
+      reported: () => null,
     });
     for (let left = 100 * word.bytes; left > 0;) {
       const taken = room.take(left);

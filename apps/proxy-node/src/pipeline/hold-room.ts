@@ -12,8 +12,8 @@ export interface RoomParts {
   hold: Pick<HoldHandle, 'room' | 'isBoundHeld'>;
   /** Not below what would be charged if the stream ended now. */
   usage: () => TokenUsage;
-  /** What the upstream has told so far. */
-  told: () => Pick<StreamReader, 'usage' | 'hasFinish'> | null;
+  /** What the upstream has reported so far. */
+  reported: () => Pick<StreamReader, 'usage' | 'hasFinish'> | null;
 }
 
 /**
@@ -57,7 +57,7 @@ export class HoldRoom {
     if (this.#covers(bytes)) return bytes;
     if (this.#sureTokens < Math.max(this.#lookBelow, this.#stepBytes)) this.#look();
     if (this.#covers(bytes)) return bytes;
-    // Nothing more is generated: what is left must not wait for tokens, and be told a second finish when there are none. Unless it is not true.
+    // Nothing more is generated: the rest must not wait for tokens, nor get a second finish when there are none. The upstream may still generate after a finish.
     if (this.#hasFinish && !this.#isFinishFalse) return Math.min(bytes, PIECE_BYTES);
     return Math.min(bytes, this.#pieceBytes());
   }
@@ -85,13 +85,13 @@ export class HoldRoom {
   }
 
   get #hasFinish(): boolean {
-    return this.#parts.told()?.hasFinish ?? false;
+    return this.#parts.reported()?.hasFinish ?? false;
   }
 
   /** The prompt may be dearer than what the hold took for it. */
   #isPromptNews(): boolean {
     const known = this.#known;
-    const reported = this.#parts.told()?.usage ?? null;
+    const reported = this.#parts.reported()?.usage ?? null;
     if (reported === known) return false;
     this.#known = reported;
     return (

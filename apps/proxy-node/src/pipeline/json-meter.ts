@@ -10,7 +10,7 @@ import type { Tally } from './tally.ts';
 
 /**
  * A whole JSON answer: read to its end, judged, then sent. Its hold covers its full bound, so there is nothing to count before. A client that leaves does
- * not end it: the provider bills the answer whether or not somebody reads it, so it is read for its usage.
+ * not end it: the provider bills the answer whether or not the client reads it, so it is read for its usage.
  */
 export class JsonMeter implements AnswerMeter {
   readonly #context: MeterContext;
@@ -105,11 +105,11 @@ export class JsonMeter implements AnswerMeter {
     if (!this.#flight || this.#drain.isOn) return;
     if (this.#isRevoked || !this.#flight.isSent()) return this.#giveUp('the client left');
     this.#drain.begin(drain.jsonMs, () => this.#giveUp('the client left'));
-    // From here on nobody but the books will see the answer: a node that is killed meanwhile leaves the prompt in its journal.
+    // From here on the answer is read only for its usage: a node that is killed meanwhile leaves the prompt in its journal.
     hold.count(() => this.#tally.soFar({ usage: null, isFinal: false }));
   }
 
-  /** A client that is still there gets its answer; nobody else may keep the upstream at work for a key that was disabled. */
+  /** A client that is still there gets its answer; a disconnected client must not keep the upstream at work for a disabled key. */
   #revoke(): void {
     this.#isRevoked = true;
     if (this.#drain.isOn) this.#giveUp('access was withdrawn');
@@ -117,7 +117,7 @@ export class JsonMeter implements AnswerMeter {
 
   #giveUp(reason: string): void {
     this.#flight?.abort(reason);
-    // An aborted call says nothing more to whoever reads its body.
+    // An aborted call sends no further event to the reader of its body.
     this.#rejectBody?.(gatewayFailure('overloaded', reason, { evidence: 'given_up' }));
   }
 

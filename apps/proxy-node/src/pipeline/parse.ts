@@ -54,7 +54,7 @@ export function routesFor(
   return { ask, model, candidates, ...termsOf({ ask, price, candidates }) };
 }
 
-/** A request that no route's protocol has words for is the caller's to mend: told before it counts, holds or leaves a usage row. */
+/** A request that no route's protocol can express is the caller's error: it is refused before it is counted, takes a hold or leaves a usage row. */
 function refuseUncarried(ask: Ask, candidates: CandidateGroups): void {
   let first: Error | null = null;
   for (const group of candidates) {

@@ -377,7 +377,7 @@ describe('a request that reaches no upstream', () => {
     expect(foreign.requests).toHaveLength(0);
   });
 
-  test('because all rest is told so and when to come back, and its final says which were passed over', async () => {
+  test('because all routes rest gets that reason and a time to retry, and its final lists the skipped routes', async () => {
     const upstream = await upstreamOf((reply) => json(reply, {}, 500));
     const model = await node.addModel([{ baseUrl: upstream.baseUrl }]);
     for (let failure = 0; failure < 5; failure++)

@@ -44,7 +44,7 @@ export interface PipelineParts {
   log: Logger;
   node: string;
   limits: PipelineLimits;
-  /** Told of every request that was admitted and has ended. */
+  /** Called for every request that was admitted and has ended. */
   onFinal: (final: UsageFinal, asked: Asked) => void;
   refusals: RefusalLog;
   newRid: () => string;
@@ -92,7 +92,7 @@ export class Pipeline {
     }
   }
 
-  /** The node stops and its drain time is over: every answer ends now, told in its own protocol and billed for what was delivered. */
+  /** The node stops and its drain time is over: every answer ends now with an error in its own protocol and is billed for what was delivered. */
   cut(): void {
     this.#isCut = true;
     for (const answer of this.#running) answer.cut();
@@ -190,7 +190,7 @@ export class Pipeline {
     const { request, undelivered } = turn;
     const metered = (): Metered => nothing(this.#outcomeOf(error), request.reply);
     if (request.reply.isStarted && undelivered) {
-      // The stream had begun with a keep-alive; the failure can only be told inside it.
+      // The stream had begun with a keep-alive; the failure can only be reported inside it.
       try {
         this.#settle(turn, metered());
       } finally {
@@ -205,7 +205,7 @@ export class Pipeline {
     }
   }
 
-  /** A stranger must not learn from a 400 or 404 what only a caller may know: the key is judged before the mistake is told. */
+  /** A caller without a valid key must not learn anything from a 400 or 404: the key is checked before the error is reported. */
   async #afterAccess(credentials: Credentials, addressHex: string, error: unknown): Promise<never> {
     if (!(error instanceof ClientGone))
       await this.#parts.admitter.accountOf(credentials, addressHex);

@@ -6,7 +6,7 @@ import type { Ask } from '@tollgate/protocols';
 const SESSION_HEADERS = ['x-claude-code-session-id', 'session-id', 'session_id'] as const;
 /** Providers cache no prompt below about 1,024 tokens, so what begins alike for so many bytes is what can be found again. */
 const CACHED_PREFIX_BYTES = 4_096;
-/** The longest a provider keeps a prompt cache that nobody asks for. */
+/** The longest that a provider keeps an unused prompt cache. */
 const REMEMBER_MS = 3_600_000;
 const SESSIONS_MAX = 20_000;
 
@@ -43,7 +43,7 @@ export class SessionAffinity {
 
 /**
  * The session a request belongs to, as its client names it, else by what its body begins with; null for a short body that names none.
- * Always of one account and model: nobody can steer, or learn of, another's sessions.
+ * Always of one account and model: no account can steer or observe the sessions of another.
  */
 export function sessionOf({
   accountId,

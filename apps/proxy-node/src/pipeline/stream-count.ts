@@ -28,7 +28,7 @@ export class StreamCount {
     this.#room = new HoldRoom({
       hold: context.hold,
       usage: () => this.#tally.ifEnded(this.#reported()),
-      told: reader,
+      reported: reader,
     });
     this.sink = { output: (text) => this.#generated(text) };
   }

@@ -116,7 +116,7 @@ test('behaviour 23: keeps a silent messages stream alive with a ping', async () 
   expect(await node.settledBalance(model)).toBe(1_000_000 - 7);
 });
 
-test('behaviour 24: an upstream that fails after a keep-alive is told in the stream', async () => {
+test('behaviour 24: the failure of an upstream after a keep-alive is reported in the stream', async () => {
   const upstream = await upstreamOf((response) =>
     later(900, () =>
       response
@@ -226,7 +226,7 @@ test.each([
   ['chat', '/v1/chat/completions', { stream_options: { include_usage: true } }],
   ['messages', '/v1/messages', { max_tokens: 1_000 }],
 ])(
-  'a %s client whose upstream reports no usage is told what it is charged',
+  'a %s client whose upstream reports no usage gets the charged usage',
   async (_protocol, path, fields) => {
     const words = Array.from({ length: 30 }, (_, index) =>
       chunk({ content: `untokenisable${index}` }),
@@ -253,7 +253,7 @@ test.each([
   ['chat', '/v1/chat/completions', { stream_options: { include_usage: true } }],
   ['messages', '/v1/messages', { max_tokens: 1_000 }],
 ])(
-  'a %s client whose stream ends with its balance is told what it is charged',
+  'a %s client whose stream ends with its balance gets the charged usage',
   async (_protocol, path, fields) => {
     const upstream = await upstreamOf((response) => {
       sse(response).write(START);

@@ -97,7 +97,7 @@ export class StreamMeter implements AnswerMeter, Ticking {
   fail(error: unknown): void {
     const { reply } = this.#context;
     const cause = error instanceof UpstreamFailure ? error.error : upstreamError('server');
-    // A reader that has read an error itself says nothing twice: what it made of the error is told now.
+    // A reader that has read an error itself does not report it twice: its version of the error is sent now.
     const last = this.#reader?.fail(cause);
     reply.write(last?.byteLength ? last : this.#untold);
     reply.end();
@@ -165,7 +165,7 @@ export class StreamMeter implements AnswerMeter, Ticking {
       this.#broke(gatewayFailure('server', 'The upstream ended its answer early.'));
   }
 
-  /** Routes what the reader gave: on to the client, into the preamble, or back as a failure while nobody has seen anything. */
+  /** Routes what the reader gave: on to the client, into the preamble, or back as a failure while the client has received nothing. */
   #pass(reader: StreamReader, bytes: Uint8Array): void {
     if (reader.state === 'failed' && !reader.hasContent && !this.#isCommitted) {
       this.#untold = bytes;
@@ -237,7 +237,7 @@ export class StreamMeter implements AnswerMeter, Ticking {
     return this.#drain.isOn && !this.#isOver && !hasFinish && this.#count.isDrained;
   }
 
-  /** `last`: what the client gets once its usage is counted and journalled; told what is charged, it may tell the client. */
+  /** `last`: what the client gets once its usage is counted and journalled; it gets the charge and may report it to the client. */
   #over(
     outcome: Outcome,
     {

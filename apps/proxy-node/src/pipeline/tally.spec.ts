@@ -41,7 +41,7 @@ test('S27: a report of nothing at all is no report: the request is charged by ou
   });
 });
 
-test('images count where nobody reported the prompt: leaving before the report does not make them free', async () => {
+test('images count when the upstream reported no prompt: disconnecting before the report does not make them free', async () => {
   expect(
     (await tallyOf({ imageCount: 3 }).atEnd({ usage: null, isFinal: false })).usage.input,
   ).toBe(1 + 3 * 85);

@@ -45,7 +45,7 @@ export const NOTHING_COUNTED: Counted = {
 };
 
 /**
- * The gateway's own count of one attempt, beside what the upstream reports. The prompt is only tokenised when somebody asks: a request whose
+ * The gateway's own count of one attempt, beside what the upstream reports. The prompt is only tokenised on demand: a request whose
  * usage is reported never pays for it.
  */
 export class Tally {
@@ -99,7 +99,7 @@ export class Tally {
   }
 
   /**
-   * What `atEnd` would charge if the answer ended here, or more. For holds, which must cover it: until the upstream has told its prompt figure, and
+   * What `atEnd` would charge if the answer ended here, or more. For holds, which must cover it: until the upstream has reported its prompt tokens, and
    * many do at the end only, the prompt stands with all the hold took for it, less what its text has too many bytes.
    */
   ifEnded(reported: Reported): TokenUsage {

@@ -151,7 +151,7 @@ function simpleFold(name: string): string {
   return name.toLowerCase().replaceAll('\u212a', 'k').replaceAll('\u017f', 's');
 }
 
-/** The members of an object, told from the items of an array by their class. */
+/** The members of an object, distinguished from the items of an array by their class. */
 class MemberList extends Array<readonly [string, unknown]> {}
 
 export function isMembers(value: unknown): value is Members {

@@ -102,7 +102,7 @@ describe('an upstream that takes its time', () => {
     expect(charged).toBeGreaterThan(2);
   });
 
-  test('and trickles for ever is cut at the total deadline', async () => {
+  test('and trickles without end is cut at the total deadline', async () => {
     const { text } = await ask(
       (response) => {
         sse(response).write(BEGIN);
@@ -230,7 +230,7 @@ describe('an upstream that compresses unasked', () => {
     ).toMatchObject({ status: 502, charged: 0 });
   });
 
-  test('an encoding nobody knows is 502', async () => {
+  test('an unknown encoding is 502', async () => {
     expect(
       (
         await ask(

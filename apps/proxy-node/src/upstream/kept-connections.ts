@@ -6,7 +6,7 @@ const used = new WeakSet<object>();
 let waiting: Listener | null = null;
 
 /**
- * To be called from `onRequestStart`: tells at once whether the request goes out on a connection that has carried another. undici does not tell
+ * To be called from `onRequestStart`: reports at once whether the request goes out on a connection that has carried another. undici does not report
  * a handler its connection, but publishes it right after `onRequestStart`, before anything else can run.
  */
 export function onConnection(listener: Listener): void {

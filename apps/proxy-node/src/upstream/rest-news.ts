@@ -6,7 +6,7 @@ type RestMessage = Extract<FleetMessage, { kind: 'rest' | 'recovered' }>;
 /** A rest that is over sooner is over before the word of it is of use. */
 const WORTH_TELLING_MS = 2_000;
 
-/** Tells the other workers of the fleet which routes fail and which have recovered, and hears it from them. A lost word costs each a few failures. */
+/** Announces to the other workers of the fleet which routes fail and which have recovered, and receives their announcements. A lost announcement costs each worker a few failures. */
 export class RestNews {
   readonly #announce: (message: FleetMessage) => void;
   readonly #by: string;

@@ -41,7 +41,7 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Ticking {
   readonly #startedAt = monotonicMs();
   #controller: Dispatcher.DispatchController | null = null;
   #consumer: BodyConsumer | null = null;
-  /** Chunks nobody can use yet: read together with the headers, before there is a consumer, or given back by it. */
+  /** Chunks without a consumer yet: read together with the headers, before there is a consumer, or given back by it. */
   #waiting: Buffer[] = [];
   #decoder: Transform | undefined;
   #bytes = 0;
@@ -67,7 +67,7 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Ticking {
     this.#ticker = ticker;
     this.#bytesMax = bytesMax;
     this.answered = this.#settleHead.promise;
-    // Nobody may be waiting when the client leaves first.
+    // No caller may be waiting when the client disconnects first.
     this.answered.catch(() => undefined);
     ticker.add(this);
   }
@@ -243,7 +243,7 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Ticking {
     this.#report();
   }
 
-  /** Tells the consumer the ending, once there are both and everything before it was read. */
+  /** Passes the ending to the consumer, once there are both and everything before it was read. */
   #report(): void {
     if (!this.#consumer || this.#waiting.length > 0 || this.#outcome === 'open' || this.#hasEnded)
       return;

@@ -208,7 +208,7 @@ export class Checkpointer {
   }
 
   /**
-   * Takes a hold anew that Redis lost, so that nobody else spends its tokens meanwhile. Only while its lease cannot have run out: a hold that may have
+   * Takes a hold again that Redis lost, so that no other request spends its tokens meanwhile. Only while its lease cannot have run out: a hold that may have
    * been reaped before the loss has a charge in PostgreSQL already, and its final must go there. Not a checkpoint, which alone looks at key and
    * account: the next one comes when it would have come.
    */

@@ -128,7 +128,7 @@ export class FailOpen {
     if (this.#unseen.size === 0)
       this.#options.log.warn(
         { account_id: seen.accountId, allowance_tokens: this.#options.allowanceTokens },
-        'Redis is away: requests are admitted by this node alone, within their allowance',
+        'Redis does not answer: this node admits requests on its own, within the fail-open allowance',
       );
     this.#unseen.set(rid, { subscriptionId: seen.subscriptionId, tokens: 0 });
     this.#count(rid, tokens);
@@ -148,7 +148,7 @@ export class FailOpen {
     if (this.#unseen.delete(rid) && this.#unseen.size === 0)
       this.#options.log.warn(
         { admissions: this.#admissions },
-        'Redis has everything that was used without it',
+        'all usage that was admitted without Redis is settled',
       );
   }
 

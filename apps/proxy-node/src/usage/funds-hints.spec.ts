@@ -10,47 +10,47 @@ function hints({ isRefusing = false } = {}) {
   const jobs: UsageJob[] = [];
   const add = (job: UsageJob): Promise<void> =>
     isRefusing ? Promise.reject(new Error('Redis is away')) : Promise.resolve(void jobs.push(job));
-  const told = new FundsHints({
+  const reporter = new FundsHints({
     queue: { add, close: () => Promise.resolve() },
     log: { debug: () => undefined },
     now: () => clock.now,
   });
-  return { told, jobs, clock };
+  return { reporter, jobs, clock };
 }
 const of = (accountId: number): FundsHint => ({ accountId, modelId: 1 });
 
 test('refusals of a moment travel together, each subscription once', async () => {
-  const { told, jobs } = hints();
-  for (const id of [1, 2, 1, 1, 2]) told.note(of(id));
+  const { reporter, jobs } = hints();
+  for (const id of [1, 2, 1, 1, 2]) reporter.note(of(id));
   await delay(AFTER_COLLECTING_MS);
   expect(jobs).toEqual([{ events: [], refusedForFunds: [of(1), of(2)] }]);
 });
 
-test('a subscription is told of again after a second, not before', async () => {
-  const { told, jobs, clock } = hints();
-  told.note(of(1));
+test('a subscription is reported again after a second, not before', async () => {
+  const { reporter, jobs, clock } = hints();
+  reporter.note(of(1));
   await delay(AFTER_COLLECTING_MS);
   clock.now = 999;
-  told.note(of(1));
+  reporter.note(of(1));
   await delay(AFTER_COLLECTING_MS);
   expect(jobs).toHaveLength(1);
   clock.now = 1_000;
-  told.note(of(1));
+  reporter.note(of(1));
   await delay(AFTER_COLLECTING_MS);
   expect(jobs).toHaveLength(2);
 });
 
 test('a storm of refusals stays one job of bounded size', async () => {
-  const { told, jobs } = hints();
-  for (let id = 1; id <= 50_000; id += 1) told.note(of(id));
+  const { reporter, jobs } = hints();
+  for (let id = 1; id <= 50_000; id += 1) reporter.note(of(id));
   await delay(AFTER_COLLECTING_MS);
   expect(jobs.map((job) => job.refusedForFunds?.length)).toEqual([200]);
 });
 
 test('a queue that takes nothing is no reason to fail', async () => {
-  const { told } = hints({ isRefusing: true });
-  told.note(of(1));
+  const { reporter } = hints({ isRefusing: true });
+  reporter.note(of(1));
   await delay(AFTER_COLLECTING_MS);
-  told.note(of(2));
+  reporter.note(of(2));
   await delay(AFTER_COLLECTING_MS);
 });

@@ -3,12 +3,12 @@ import type { UsageQueue } from './usage-queue.ts';
 
 /** Several refusals of a moment travel in one job. */
 const COLLECT_MS = 50;
-/** A subscription is told of at most once in this time: whoever calls without funds mostly calls again at once. */
+/** A subscription is reported at most once in this time: a caller without funds usually calls again at once. */
 const QUIET_MS = 1_000;
 /** One job's worth. More subscriptions out of funds in one moment wait for their next refusal, or for the sweep. */
 const WAITING_MAX = 200;
 /** Remembered subscriptions; forgetting one early costs one more hint. */
-const TOLD_MAX = 10_000;
+const REPORTED_MAX = 10_000;
 
 export interface FundsHint {
   accountId: number;
@@ -16,15 +16,15 @@ export interface FundsHint {
 }
 
 /**
- * Tells the control plane whose requests were refused for want of tokens, so that auto-recharge looks at once. Only hints: bounded, deduplicated,
+ * Reports to the control plane which subscriptions had requests refused for lack of tokens, so that auto-recharge evaluates them at once. Only hints: bounded, deduplicated,
  * and lost when the queue does not take them, because settles, credits and a sweep look too.
  */
 export class FundsHints {
   readonly #queue: UsageQueue;
   readonly #log: Pick<Logger, 'debug'>;
   readonly #now: () => number;
-  /** When each subscription was last told of, oldest first. */
-  readonly #told = new Map<string, number>();
+  /** When each subscription was last reported, oldest first. */
+  readonly #reported = new Map<string, number>();
   #waiting: FundsHint[] = [];
   #timer: NodeJS.Timeout | undefined;
 
@@ -47,7 +47,7 @@ export class FundsHints {
     const subscription = `${hint.accountId}:${hint.modelId}`;
     const now = this.#now();
     if (
-      now - (this.#told.get(subscription) ?? -Infinity) < QUIET_MS ||
+      now - (this.#reported.get(subscription) ?? -Infinity) < QUIET_MS ||
       this.#waiting.length >= WAITING_MAX
     )
       return;
@@ -61,10 +61,10 @@ export class FundsHints {
   }
 
   #remember(subscription: string, now: number): void {
-    this.#told.delete(subscription);
-    this.#told.set(subscription, now);
-    const [oldest] = this.#told.keys();
-    if (this.#told.size > TOLD_MAX && oldest !== undefined) this.#told.delete(oldest);
+    this.#reported.delete(subscription);
+    this.#reported.set(subscription, now);
+    const [oldest] = this.#reported.keys();
+    if (this.#reported.size > REPORTED_MAX && oldest !== undefined) this.#reported.delete(oldest);
   }
 
   async #send(): Promise<void> {
@@ -74,7 +74,7 @@ export class FundsHints {
     try {
       await this.#queue.add({ events: [], refusedForFunds });
     } catch (error) {
-      this.#log.debug({ error }, 'refusals for funds could not be told');
+      this.#log.debug({ error }, 'refusals for funds could not be reported');
     }
   }
 }

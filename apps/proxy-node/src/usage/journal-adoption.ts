@@ -80,7 +80,7 @@ function lockOf(folder: string, log: AdoptionOptions['log']): JournalLock | unde
   try {
     return tryLock(folder);
   } catch (error) {
-    log.warn({ error, folder }, 'a journal could not be locked and is left alone');
+    log.warn({ error, folder }, 'a journal could not be locked and is not adopted');
     return undefined;
   }
 }

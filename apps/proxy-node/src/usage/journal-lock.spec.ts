@@ -123,7 +123,7 @@ describe('a lock of an earlier release', () => {
     expect(own.startsWith(`${process.pid} `)).toBe(true);
     lock?.release();
     expect(existsSync(join(folder, 'lock'))).toBe(false);
-    // Whoever holds lock.db is known to be gone; a node of an earlier release has none.
+    // The last holder of lock.db is known to have exited; a node of an earlier release has none.
     rmSync(join(folder, 'lock.db'));
     mark(own);
     expect(isTaken()).toBe(false);

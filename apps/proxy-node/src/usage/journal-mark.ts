@@ -32,7 +32,7 @@ export function readMark(folder: string): string | undefined {
 
 /**
  * Removes a mark whose owner is gone; to be called while the kernel's lock is held. False while an owner of an earlier release lives, or may live.
- * `earlier`: the mark of whoever held the kernel's lock last, who is known to be gone.
+ * `earlier`: the mark of the last holder of the kernel lock, which is known to have exited.
  */
 export function clearMark(folder: string, earlier: string | undefined): boolean {
   const isLeft = (text: string | undefined): boolean =>

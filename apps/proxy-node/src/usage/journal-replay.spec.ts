@@ -28,7 +28,7 @@ function holdOf(rid: string): OpenHold {
   };
 }
 
-/** What happened to one request, and how far it is told. */
+/** What happened to one request, and how much of it the journal has. */
 interface Story {
   hold: OpenHold;
   lines: { text: string; kind: 'A' | 'C' | 'F' | 'K'; output: number }[];
@@ -70,7 +70,7 @@ const story = fc
     return { hold, lines };
   });
 
-/** Several stories told at once, each in its own order. */
+/** Several stories interleaved, each in its own order. */
 const journal = fc
   .tuple(fc.array(story, { minLength: 1, maxLength: 5 }), fc.infiniteStream(fc.nat()))
   .map(([stories, turns]) => {
@@ -104,10 +104,10 @@ describe('journal replay', () => {
             bytes.subarray(0, Math.floor(bytes.length * share)).toString('utf8'),
           );
           let room = Math.floor(bytes.length * share);
-          const told = order.filter(({ line }) => (room -= Buffer.byteLength(line.text)) >= 0);
+          const kept = order.filter(({ line }) => (room -= Buffer.byteLength(line.text)) >= 0);
           expect(replay.unreadable).toBeLessThanOrEqual(1);
           for (const { hold } of stories) {
-            const lines = told.filter(({ rid }) => rid === hold.rid).map(({ line }) => line);
+            const lines = kept.filter(({ rid }) => rid === hold.rid).map(({ line }) => line);
             const final = lines.find(({ kind }) => kind === 'F');
             expect(replay.finals.get(hold.rid)?.final.output_tokens).toBe(final?.output);
             expect(replay.finals.get(hold.rid)?.acknowledgedAtMs ?? null).toBe(
@@ -117,7 +117,7 @@ describe('journal replay', () => {
             expect(replay.lost.get(hold.rid)?.counts[3]).toBe(counted);
           }
           expect(replay.lost.size + replay.finals.size).toBe(
-            new Set(told.map(({ rid }) => rid)).size,
+            new Set(kept.map(({ rid }) => rid)).size,
           );
         },
       ),

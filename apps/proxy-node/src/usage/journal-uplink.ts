@@ -32,7 +32,7 @@ export interface JournalUplinkOptions {
 
 /**
  * Hands finals that Redis can no longer take to the control plane, which books them in PostgreSQL first: after Redis lost its data, or when a final is
- * older than Redis' memory of settlements. Repeats until it is told that they are booked; booking twice is impossible.
+ * older than Redis' memory of settlements. Repeats until the control plane confirms that they are booked; booking twice is impossible.
  */
 export class JournalUplink {
   readonly #options: JournalUplinkOptions;

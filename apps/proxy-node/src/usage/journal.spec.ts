@@ -65,7 +65,7 @@ describe('Journal', () => {
     third.journal.close();
   });
 
-  test('tells after the write, in one write for all lines of a tick', async () => {
+  test('calls back after the write, in one write for all lines of a tick', async () => {
     const { journal } = await Journal.open({ folder, log: silent });
     const [one, two] = [hold(), hold()];
     const seen: number[] = [];

@@ -187,13 +187,13 @@ export class Journal {
   #makeRoom(bytes: number): boolean {
     try {
       this.#file.allocate(bytes + this.#keptBytes + SPARE_BYTES);
-      if (this.#isRoomShort) this.#log.warn('the journal has room again');
+      if (this.#isRoomShort) this.#log.warn('the journal has free space again');
       this.#isRoomShort = false;
     } catch (error) {
       if (!this.#isRoomShort)
         this.#log.error(
           { error },
-          'journal cannot be written: new requests are refused until there is room for their finals',
+          'journal cannot be written: new requests are refused until there is space for their finals',
         );
       this.#isRoomShort = true;
     }
@@ -245,7 +245,7 @@ export class Journal {
     for (const place of distrusted) this.onCarry(place);
     try {
       this.sync();
-      this.#log.warn('the journal goes on in a new file');
+      this.#log.warn('the journal continues in a new file');
     } catch {
       for (const place of distrusted) this.#distrusted.add(place);
     }

@@ -32,7 +32,7 @@ export async function openJournals(options: RequestBooksOptions): Promise<Opened
     } catch (error) {
       // The disk is full: no request is admitted until it is not, and the next start replays the same files, which changes nothing.
       adopted.release();
-      log.error({ error }, 'earlier journals stay until they could be written anew');
+      log.error({ error }, 'earlier journals could not be rewritten and are kept');
     }
   };
   return { journal: opened.journal, adopted, retire };

@@ -15,7 +15,7 @@ const POLL_MIN_MS = 5;
 const POLL_MAX_MS = 500;
 /** After a settle of this node, so that one look finds several. */
 const WAKE_MS = 20;
-/** A shard another node should have is tried this seldom: it is for the case that nobody takes it. */
+/** The interval at which this node tries a shard that another node should relay, in case no node does. */
 const FALLBACK_MS = 30_000;
 const FALLBACK_KEEP_MS = 10_000;
 const RETRY_MS = 1_000;
@@ -270,7 +270,7 @@ export class Relay {
       }
     } catch (error) {
       // They are still in their outboxes and are read again.
-      this.#options.log.warn({ error }, 'usage could not be queued and is tried again');
+      this.#options.log.warn({ error }, 'usage could not be queued; trying again');
       for (const { shard } of batch) this.#rest(shard, this.#jittered(RETRY_MS));
     }
   }

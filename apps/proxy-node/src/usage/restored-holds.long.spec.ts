@@ -71,7 +71,7 @@ async function balance(): Promise<{ balance: number; held: number; running: numb
 }
 
 describe('a running request whose hold Redis has lost', () => {
-  test('gets it back once the shard is filled again, so that nobody else spends its tokens, and is settled there', async () => {
+  test('gets it back once the shard is filled again, so that no other request spends its tokens, and is settled there', async () => {
     const node = await open();
     const hold = await admit(world, { accountId, wantTokens: 1_000 });
     const handle = node.open(hold);

@@ -8,7 +8,7 @@ import { Settler } from './settler.ts';
 
 type Answer = SettleReply | 'lost';
 
-/** A settler before a Redis that answers as told, one answer a call, then `duplicate`. */
+/** A settler with a Redis that answers as scripted, one answer a call, then `duplicate`. */
 class Bench {
   readonly asked: SettleRequest[] = [];
   readonly acknowledged: string[] = [];

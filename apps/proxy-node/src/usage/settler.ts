@@ -57,7 +57,7 @@ export interface SettlerOptions {
   onSettled: (final: PendingFinal) => void;
   /**
    * Redis cannot take this final: its shard lost its data (`epoch`), or the marker of its settlement may have expired (`age`). Called once for each;
-   * whoever hands it to the control plane says so with `booked`. Until then it stays in the journal and is offered to Redis again.
+   * the uplink that hands it to the control plane reports it with `booked`. Until then it stays in the journal and is offered to Redis again.
    */
   onFenced: (final: PendingFinal, by: FencedBy) => void;
 }
@@ -173,7 +173,7 @@ export class Settler {
       entry.reEmit = true;
       entry.failures += 1;
       if (entry.failures === 1)
-        this.#options.log.warn({ error, rid: entry.rid }, 'settle failed and is tried again');
+        this.#options.log.warn({ error, rid: entry.rid }, 'settlement failed; trying again');
       this.#postpone(
         entry,
         this.#jittered(
@@ -212,7 +212,7 @@ export class Settler {
     entry.state = 'settled';
     entry.failures = 0;
     entry.fencedBy = null;
-    // A duplicate that was not asked to be emitted again may rest on an event nobody has seen leave: asked again on the first sweep.
+    // A duplicate that was not asked to be emitted again may rest on an event that was never seen to leave the outbox: the first sweep asks again.
     const wait =
       reply.kind === 'duplicate' && !entry.reEmit
         ? 0

@@ -11,7 +11,7 @@ export interface StoreRoomOptions {
   log: Pick<Logger, 'warn' | 'info'>;
 }
 
-/** Whether Redis has room for more work. An outbox that nobody empties fills it; so do too many subscriptions for its size. */
+/** Whether Redis has room for more work. An outbox that is not emptied fills it; so do too many subscriptions for its size. */
 export class StoreRoom {
   readonly #options: StoreRoomOptions;
   readonly #timer: NodeJS.Timeout;
@@ -34,7 +34,9 @@ export class StoreRoom {
     if (isFull !== this.#isFull)
       this.#options.log.warn(
         { use },
-        isFull ? 'Redis is nearly full: no new requests are admitted' : 'Redis has room again',
+        isFull
+          ? 'Redis is nearly full: no new requests are admitted'
+          : 'Redis has free memory again',
       );
     this.#isFull = isFull;
   }

@@ -16,7 +16,7 @@ export type KillPoint =
   | 'before_acknowledged_journalled'
   | 'never';
 
-/** How the process is told what to do, as JSON in TASK. */
+/** The task of the process, as JSON in TASK. */
 export interface BooksTask {
   redisUrl: string;
   dataDir: string;

@@ -3038,11 +3038,11 @@ export interface components {
         /**
          * @description `account_not_empty`: The account still holds money or tokens
          *
-         *     `invalid_transition`: The present state does not allow this
+         *     `invalid_transition`: The current state does not allow this change
          *
-         *     `cannot_change_self`: Nobody freezes, deletes or demotes himself
+         *     `cannot_change_self`: Administrators cannot freeze, delete or demote their own account
          *
-         *     `last_administrator`: The last administrator must stay
+         *     `last_administrator`: The last administrator cannot be removed
          */
         "account_not_empty.invalid_transition.cannot_change_self.last_administrator": {
             headers: {
@@ -3053,7 +3053,7 @@ export interface components {
             };
         };
         /**
-         * @description `account_pending`: The account waits for approval
+         * @description `account_pending`: The account is waiting for approval
          *
          *     `account_rejected`: The account was rejected
          *
@@ -3088,9 +3088,9 @@ export interface components {
             };
         };
         /**
-         * @description `cannot_change_self`: Nobody freezes, deletes or demotes himself
+         * @description `cannot_change_self`: Administrators cannot freeze, delete or demote their own account
          *
-         *     `last_administrator`: The last administrator must stay
+         *     `last_administrator`: The last administrator cannot be removed
          */
         "cannot_change_self.last_administrator": {
             headers: {
@@ -3100,7 +3100,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description `dead_letter_resolved`: This dead letter is resolved already */
+        /** @description `dead_letter_resolved`: This dead letter is already resolved */
         dead_letter_resolved: {
             headers: {
                 [name: string]: unknown;
@@ -3110,7 +3110,7 @@ export interface components {
             };
         };
         /**
-         * @description `dead_letter_resolved`: This dead letter is resolved already
+         * @description `dead_letter_resolved`: This dead letter is already resolved
          *
          *     `dead_letter_unsound`: The event cannot be booked as it is
          */
@@ -3240,7 +3240,7 @@ export interface components {
          *
          *     `balance_limit`: The balance would exceed what a wallet can hold
          *
-         *     `correction_limit`: The amount is beyond what one correction may move
+         *     `correction_limit`: The amount exceeds the limit of one correction
          */
         "idempotency_in_progress.balance_limit.correction_limit": {
             headers: {
@@ -3253,7 +3253,7 @@ export interface components {
         /**
          * @description `idempotency_in_progress`: A request with this Idempotency-Key is still in progress
          *
-         *     `correction_limit`: The amount is beyond what one correction may move
+         *     `correction_limit`: The amount exceeds the limit of one correction
          */
         "idempotency_in_progress.correction_limit": {
             headers: {
@@ -3266,7 +3266,7 @@ export interface components {
         /**
          * @description `idempotency_in_progress`: A request with this Idempotency-Key is still in progress
          *
-         *     `limit_reached`: The account has as many of these as it may
+         *     `limit_reached`: The account has reached its limit for this kind of resource
          */
         "idempotency_in_progress.limit_reached": {
             headers: {
@@ -3330,7 +3330,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description `insufficient_funds`: The wallet does not hold enough */
+        /** @description `insufficient_funds`: The wallet balance is too low */
         insufficient_funds: {
             headers: {
                 [name: string]: unknown;
@@ -3340,9 +3340,9 @@ export interface components {
             };
         };
         /**
-         * @description `internal_error`: Something went wrong on our side
+         * @description `internal_error`: The server failed to handle the request
          *
-         *     `service_unavailable`: A service this one needs does not answer
+         *     `service_unavailable`: A required service does not answer
          */
         "internal_error.service_unavailable": {
             headers: {
@@ -3373,7 +3373,7 @@ export interface components {
         /**
          * @description `invalid_request`: The request is not valid
          *
-         *     `invalid_cursor`: The cursor is not one this list gave out
+         *     `invalid_cursor`: The cursor was not issued by this list
          */
         "invalid_request.invalid_cursor": {
             headers: {
@@ -3409,7 +3409,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description `invalid_transition`: The present state does not allow this */
+        /** @description `invalid_transition`: The current state does not allow this change */
         invalid_transition: {
             headers: {
                 [name: string]: unknown;
@@ -3419,11 +3419,11 @@ export interface components {
             };
         };
         /**
-         * @description `invalid_transition`: The present state does not allow this
+         * @description `invalid_transition`: The current state does not allow this change
          *
-         *     `cannot_change_self`: Nobody freezes, deletes or demotes himself
+         *     `cannot_change_self`: Administrators cannot freeze, delete or demote their own account
          *
-         *     `last_administrator`: The last administrator must stay
+         *     `last_administrator`: The last administrator cannot be removed
          */
         "invalid_transition.cannot_change_self.last_administrator": {
             headers: {
@@ -3510,7 +3510,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description `not_found`: There is nothing here */
+        /** @description `not_found`: The resource does not exist */
         not_found: {
             headers: {
                 [name: string]: unknown;
@@ -3520,7 +3520,7 @@ export interface components {
             };
         };
         /**
-         * @description `not_found`: There is nothing here
+         * @description `not_found`: The resource does not exist
          *
          *     `not_subscribed`: The account is not subscribed to this model
          */
@@ -3572,7 +3572,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description `service_unavailable`: A service this one needs does not answer */
+        /** @description `service_unavailable`: A required service does not answer */
         service_unavailable: {
             headers: {
                 [name: string]: unknown;
@@ -3608,7 +3608,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description `unauthenticated`: A valid session is needed */
+        /** @description `unauthenticated`: A valid session or access token is required */
         unauthenticated: {
             headers: {
                 [name: string]: unknown;
@@ -6821,11 +6821,11 @@ export interface operations {
                         [key: string]: unknown;
                     };
                     /**
-                     * @description Book it although single requests of its day were dropped after the retention, so that nothing tells whether it was charged before
+                     * @description Book it although the retention has dropped the requests of its day, so that no record shows whether it was already charged
                      * @default false
                      */
                     although_day_was_dropped?: boolean;
-                    /** @description Why, for whoever reads it later */
+                    /** @description The reason, for later readers */
                     note?: string;
                 };
             };
@@ -6862,7 +6862,7 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @description Why, for whoever reads it later */
+                    /** @description The reason, for later readers */
                     note: string;
                 };
             };

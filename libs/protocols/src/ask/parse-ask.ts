@@ -57,7 +57,7 @@ export function parseAsk(protocol: ClientProtocol, raw: Uint8Array): Ask {
   };
 }
 
-/** With several fields of one role set, nobody knows which one the upstream reads. */
+/** With several fields of one role set, it is unknown which one the upstream reads. */
 function largest(fields: readonly FoundField[], role: 'limit' | 'count'): number | null {
   const values = fields.filter((field) => field.role === role).map(({ value }) => Number(value));
   return values.length === 0 ? null : Math.max(...values);

@@ -105,7 +105,7 @@ function tallyPrompt(protocol: ClientProtocol, body: JsonRecord, texts: string[]
 
 /**
  * Where parts may stand: in this very list, in a list further inside, or nowhere. Whatever else says it is an image or a file, as a tool's
- * schema or arguments may, is JSON the model reads as text: taken for a part it would be a prompt nobody counts.
+ * schema or arguments may, is JSON the model reads as text: taken for a part it would be a prompt that is not counted.
  */
 type Parts = 'items' | 'inside' | 'none';
 /** Lists of parts within messages, system blocks, tool results and documents. */
@@ -139,7 +139,7 @@ const STRUCTURE_NAMES = new Map(
 /** No vendor's type or role is longer; what is, is text in disguise. */
 const WRAPPING_CHARS_MAX = 64;
 
-/** Every string and key counts, also of parts nobody knows yet: the bound may be too high, never too low. */
+/** Every string and key counts, also of unknown parts: the bound may be too high, never too low. */
 function walk(value: unknown, tally: Tally, parts: Parts): void {
   if (typeof value === 'string') addText(value, tally);
   else if (typeof value === 'number' || typeof value === 'boolean') addText(String(value), tally);
@@ -224,7 +224,7 @@ const URL_START = /^(?:https?|gs|s3|data|file):/i;
 /** Values of a part looked at for a reference; real parts have a handful. */
 const REFERENCE_DEPTH_MAX = 4;
 
-/** Whether a part of a kind nobody knows names input that is not in it: by an address, or by the id of a file. */
+/** Whether a part of an unknown kind names input that is not in it: by an address, or by the id of a file. */
 function refersElsewhere(value: unknown, depth = 0): boolean {
   if (typeof value === 'string') return URL_START.test(value);
   if (depth >= REFERENCE_DEPTH_MAX || !isRecord(value)) return false;

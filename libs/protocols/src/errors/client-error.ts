@@ -90,7 +90,7 @@ export function clientError(protocol: ClientProtocol, error: ClientError): Clien
   return {
     status: protocol === 'messages' ? words.anthropic.status : words.openai.status,
     headers: words.shouldRetry === undefined ? {} : { 'x-should-retry': String(words.shouldRetry) },
-    // OpenAI's own shape has no place for the id; beside `error` it disturbs no client and helps whoever reads a log.
+    // OpenAI's own shape has no place for the id; beside `error` it disturbs no client and helps readers of a log.
     body: jsonBytes({ ...clientErrorBody(protocol, error), request_id: error.requestId }),
   };
 }

@@ -33,7 +33,7 @@ export function isContextOverflow(message: string, code: string | null): boolean
   return OVERFLOW_PHRASES.some((phrase) => lower.includes(phrase));
 }
 
-/** `prompt is too long: N tokens > M maximum`, as far as the message tells the numbers; the message itself behind the marker where it does not. */
+/** `prompt is too long: N tokens > M maximum`, as far as the message contains the numbers; the message itself behind the marker where it does not. */
 export function tooLongMessage(message: string): string {
   if (message.toLowerCase().includes('prompt is too long')) return message;
   const maximum =

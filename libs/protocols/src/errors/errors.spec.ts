@@ -219,7 +219,7 @@ describe('upstream errors', () => {
     },
   );
 
-  test('an error inside a 200 is told from an answer', () => {
+  test('an error inside a 200 is distinguished from an answer', () => {
     expect(readInBandError({ choices: [], usage: null })).toBeNull();
     expect(readInBandError({ error: null, choices: [] })).toBeNull();
     expect(readInBandError({ error: { code: 429, message: 'slow down' } })?.kind).toBe(

@@ -23,7 +23,7 @@ export const NEUTRAL_MESSAGES: Record<Kind, string> = {
 };
 
 /** Kinds whose cause lies in the request, so that the upstream's words help the caller. */
-const TOLD: ReadonlySet<Kind> = new Set([
+const PASSED_ON: ReadonlySet<Kind> = new Set([
   'invalid_request',
   'context_overflow',
   'too_large',
@@ -127,14 +127,16 @@ function describe(
   words: Words,
   facts: { status: number | null; retryAfterMs: number | null; secrets: readonly string[] },
 ): UpstreamError {
-  const isTold = TOLD.has(kind) && words.message !== '';
+  const isPassedOn = PASSED_ON.has(kind) && words.message !== '';
   const isOwnCode =
     words.code !== null && !/^\d+$/.test(words.code) && words.code !== 'invalid_request_error';
   return upstreamError(kind, {
-    ...(isTold ? { message: redact(words.message, facts.secrets) } : {}),
-    param: TOLD.has(kind) && words.param !== null ? redact(words.param, facts.secrets) : null,
+    ...(isPassedOn ? { message: redact(words.message, facts.secrets) } : {}),
+    param: PASSED_ON.has(kind) && words.param !== null ? redact(words.param, facts.secrets) : null,
     code:
-      TOLD.has(kind) && isOwnCode && words.code !== null ? redact(words.code, facts.secrets) : null,
+      PASSED_ON.has(kind) && isOwnCode && words.code !== null
+        ? redact(words.code, facts.secrets)
+        : null,
     upstreamStatus: facts.status,
     retryAfterMs: facts.retryAfterMs,
   });

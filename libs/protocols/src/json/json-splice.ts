@@ -7,7 +7,7 @@ export interface Patch {
   text: string;
 }
 
-/** What shall become of an object's members: a JSON text sets the value (appending the member when it is missing), null removes it. */
+/** The edits of an object's members: a JSON text sets the value (appending the member when it is missing), null removes it. */
 export type MemberEdits = Readonly<Record<string, string | null>>;
 
 /** The patches that turn an object into its edited twin. They never overlap, and touch no byte outside the named members and their commas. */

@@ -21,7 +21,7 @@ export interface MessageState {
   /** The text or thinking block now open; a tool's block is open instead when a tool of `tools` is. */
   readonly open: { readonly kind: TextKind; readonly index: number } | null;
   readonly tools: readonly StreamedTool[];
-  /** Text that came while a tool's arguments were unfinished: blocks never overlap, so it is told after them. */
+  /** Text that came while a tool's arguments were unfinished: blocks never overlap, so it is sent after them. */
   readonly held: readonly { readonly kind: TextKind; readonly text: string }[];
   readonly finish: string | null;
   readonly refusal: string;
@@ -44,7 +44,7 @@ export function startMessage(id: string, model: string): MessageState {
   };
 }
 
-/** One chat chunk as the Anthropic events that say the same (docs/design/protocols.md#stream-from-chat-to-messages). Only the first choice is told; there is never another. */
+/** One chat chunk as the equivalent Anthropic events (docs/design/protocols.md#stream-from-chat-to-messages). Only the first choice is translated; there is never another. */
 export function messageStep(
   state: MessageState,
   chunk: JsonRecord,
@@ -115,7 +115,7 @@ function started(state: MessageState, events: Events): MessageState {
   return { ...state, isStarted: true };
 }
 
-/** A change of kind closes one block, opens the next, and then tells the delta that caused it (LiteLLM#25321 lost it). */
+/** A change of kind closes one block, opens the next, and then sends the delta that caused it (LiteLLM#25321 lost it). */
 function withText(
   state: MessageState,
   piece: { kind: TextKind; text: string },
@@ -153,7 +153,7 @@ function closedText(state: MessageState, events: Events): MessageState {
   return { ...state, open: null };
 }
 
-/** Tells the first unfinished tool as it comes; the next one begins when its arguments are whole, so interleaved deltas never mix (behaviour 18). */
+/** Streams the first unfinished tool as it arrives; the next one begins when its arguments are whole, so interleaved deltas never mix (behaviour 18). */
 function advanceTools(state: MessageState, events: Events): MessageState {
   let next = state;
   for (;;) {
@@ -173,7 +173,7 @@ function closedTools(state: MessageState, events: Events): MessageState {
   );
 }
 
-/** Opens the tool's block if need be, and tells the arguments the client has not got. */
+/** Opens the tool's block if need be, and sends the arguments that the client has not received. */
 function toldTool(state: MessageState, at: number, events: Events): MessageState {
   const tool = state.tools[at];
   if (!tool) return state;

@@ -10,7 +10,7 @@ export interface StreamedTool {
   /** Arguments so far, and how much of them the client has. */
   readonly args: string;
   readonly sent: number;
-  /** The content block it is told in; null while it waits its turn. */
+  /** The content block it is sent in; null while it waits its turn. */
   readonly block: number | null;
   readonly isClosed: boolean;
 }
@@ -66,7 +66,7 @@ function findTool(
   return isNext ? -1 : tools.length - 1;
 }
 
-/** Under the index of a known tool: a new id once the known one's arguments are whole or not begun, or, where nobody has ids, more arguments after whole ones. */
+/** Under the index of a known tool: a new id once the known one's arguments are whole or not begun, or, when no call has an id, more arguments after complete ones. */
 function isAnother(known: StreamedTool, id: string | null, args: string): boolean {
   if (id === null || known.id === null)
     return id === null && known.id === null && args.trim() !== '' && isComplete(known);

@@ -143,12 +143,12 @@ function composed(
     initial: { message, response },
     step: (state, chunk) => {
       const [next, events] = messageStep(state.message, chunk);
-      const [told, told_events] = fold(state.response, events);
-      return [{ message: next, response: told }, told_events];
+      const [response, responseEvents] = fold(state.response, events);
+      return [{ message: next, response }, responseEvents];
     },
     finish: (state, end) => {
-      const [told, events] = fold(state.response, finishMessage(state.message, end));
-      return [...events, ...finishResponse(told, end)];
+      const [response, events] = fold(state.response, finishMessage(state.message, end));
+      return [...events, ...finishResponse(response, end)];
     },
     failure: (state, body) => failResponse(state.response, body),
   };
@@ -159,13 +159,13 @@ function fold(
   events: readonly JsonRecord[],
 ): readonly [ResponseState, JsonRecord[]] {
   let next = state;
-  const told: JsonRecord[] = [];
+  const translated: JsonRecord[] = [];
   for (const event of events) {
     const [after, more] = responseStep(next, event);
     next = after;
-    told.push(...more);
+    translated.push(...more);
   }
-  return [next, told];
+  return [next, translated];
 }
 
 function readCompletion(body: Uint8Array, start: ResponseState): JsonReading {

@@ -212,7 +212,7 @@ describe('/v1/responses request', () => {
     });
   });
 
-  test('a tool loop of the AI SDK goes on, though it refers to reasoning and text that nobody stored', () => {
+  test('a tool loop of the AI SDK continues, though it refers to reasoning and text that were not stored', () => {
     const input = [
       { role: 'user', content: 'x' },
       { type: 'item_reference', id: 'rs_1' },
@@ -384,7 +384,7 @@ describe.each([
   ['openai', CHAT_STREAM],
   ['anthropic', MESSAGES_STREAM],
 ] as const)('/v1/responses stream from an %s upstream', (dialect, upstream) => {
-  test('tells reasoning, text and calls as items, numbers every event, and ends with response.completed', () => {
+  test('sends reasoning, text and calls as items, numbers every event, and ends with response.completed', () => {
     const { text, reader } = drive(open(dialect), upstream, [5, 17]);
     const events = jsonEvents(text);
     expect(wireEvents(text).map(({ name }) => name)).toEqual(events.map(({ type }) => type));
@@ -428,7 +428,7 @@ describe.each([
     ]);
     const said = (type: string): string =>
       events
-        .filter((told) => told.type === type)
+        .filter((event) => event.type === type)
         .map(({ delta }) => delta)
         .join('');
     expect([

@@ -159,7 +159,7 @@ function grow(state: ResponseState, draft: ItemDraft, delta: JsonRecord): Step {
       return numbered(next, [
         { type: 'response.function_call_arguments.delta', ...at, delta: said },
       ]);
-    // Its text is inside JSON that is not whole yet: told at the end.
+    // Its text is inside JSON that is not complete yet: sent at the end.
     case 'custom_tool_call':
       return [next, []];
   }

@@ -203,7 +203,7 @@ describe('chat -> chat stream', () => {
     },
   );
 
-  test('behaviour 9: where the upstream reports no usage the client is told what is charged', () => {
+  test('behaviour 9: where the upstream reports no usage the client gets the charged usage', () => {
     const reader = withUsage().openStream({ output: () => undefined });
     reader.push(Buffer.from(ROLE + HELLO + STOP + DONE));
     const text = Buffer.from(reader.close({ ...NO_USAGE, input: 11, output: 3 })).toString();

@@ -14,7 +14,7 @@ export interface Actor {
   requestId: string | null;
 }
 
-/** Work nobody asked for by a request: workers, the command line, the first start. */
+/** Work without a request: workers, the command line, the first start. */
 export const SYSTEM: Actor = { userId: null, username: 'system', address: null, requestId: null };
 
 export interface Activity {

@@ -1,4 +1,4 @@
-/** What an operator is told about, with how bad it is. A rule is raised and resolved by the feature that watches the thing. */
+/** The rules that alert an operator, with their severity. The feature that watches a condition raises and resolves its alert. */
 export const ALERT_RULES = {
   node_offline: 'warning',
   node_refuses_snapshot: 'critical',

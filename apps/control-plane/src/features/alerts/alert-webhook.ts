@@ -29,7 +29,7 @@ const claimedRow = z.object({
 type Claimed = z.output<typeof claimedRow>;
 
 /**
- * Tells the operator's own systems of alerts as they are raised and resolved: at least once, in JSON,
+ * Notifies the operator's own systems of alerts as they are raised and resolved: at least once, in JSON,
  * signed `x-tollgate-signature: t=<unix seconds>,v1=<hex HMAC-SHA256 of "<t>.<body>">`. Any 2xx ends a delivery.
  */
 @Injectable()

@@ -12,7 +12,7 @@ import {
 import { Alert } from './alert.entity.ts';
 import type { AlertList, AlertResponse } from './alerts.dto.ts';
 
-/** Nobody reads more; the dashboard must not become slow when everything is on fire. */
+/** The most alerts the dashboard lists; it must stay fast when many alerts are open. */
 const OPEN_COUNTED_MAX = 1_000;
 const NEWEST = 5;
 

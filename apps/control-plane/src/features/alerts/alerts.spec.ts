@@ -79,7 +79,7 @@ test('one alert is open per rule and subject, however often and by however many 
 });
 
 describe('the webhook', () => {
-  test('is told once, with a signature, when an alert is raised and when it is resolved', async () => {
+  test('is notified once, with a signature, when an alert is raised and when it is resolved', async () => {
     for (const message of ['first', 'second'])
       await alerts.raise(plane.dataSource.manager, { ...overdraft(2), message });
     await eventually(async () =>
@@ -118,7 +118,7 @@ describe('the webhook', () => {
   });
 });
 
-test('low balance is told at a tenth of the last purchase, and ends with the next one or with auto-recharge', async () => {
+test('a low balance raises an alert at a tenth of the last purchase, and the next one or auto-recharge resolves it', async () => {
   const { id: userId, token } = await plane.createUser('spender');
   const { body: model } = await plane.call('POST', '/models', {
     token: plane.adminToken,

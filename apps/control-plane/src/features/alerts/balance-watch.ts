@@ -83,7 +83,7 @@ export class BalanceWatch implements OnApplicationBootstrap, OnApplicationShutdo
         await this.alerts.raise(tx, {
           rule: 'low_balance',
           subject,
-          message: `${balance} of ${bought} tokens last bought are left`,
+          message: `${balance} of the ${bought} tokens of the last purchase are left`,
           detail,
         });
       }

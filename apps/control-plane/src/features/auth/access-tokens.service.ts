@@ -53,7 +53,7 @@ export class AccessTokensService {
     });
   }
 
-  /** Always for the caller's own account: a token made for somebody else would act in their name. */
+  /** Always for the caller's own account: a token made for another account would act in its name. */
   async create(
     caller: Caller,
     body: CreateAccessToken,

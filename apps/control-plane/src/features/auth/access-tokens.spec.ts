@@ -59,7 +59,7 @@ describe('a token', () => {
     expect((await go(session, 'GET', '/auth/tokens')).body.total).toBe(1);
   });
 
-  test('lasts 90 days unless told otherwise, never more than 366, and ends when it expires', async () => {
+  test('lasts 90 days by default, never more than 366, and ends when it expires', async () => {
     const { token: session } = await user();
     const days = (count: number) => new Date(Date.now() + count * 86_400_000).toISOString();
     const made = await make(session);

@@ -15,7 +15,7 @@ const LIMITS = {
   pair: { attemptsMax: 10, seconds: 15 * MINUTE_S },
   /** One address guessing at many names. */
   address: { attemptsMax: 100, seconds: 15 * MINUTE_S },
-  /** Many addresses guessing at one name. Does not apply where the owner signed in before, so nobody can lock him out (security S40). */
+  /** Many addresses guessing at one name. Does not apply where the owner signed in before, so an attacker cannot lock the owner out (security S40). */
   name: { attemptsMax: 100, seconds: 15 * MINUTE_S },
 } as const;
 const FAMILIAR_DAYS = 90;

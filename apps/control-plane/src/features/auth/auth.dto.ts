@@ -5,7 +5,7 @@ import { newUsername } from '../users/username.ts';
 import { USER_STATUSES } from '../users/user-transitions.ts';
 
 const newPassword = z.string().min(8).max(1024);
-/** What somebody types when signing in may be anything short. */
+/** A sign-in accepts any short text. */
 const givenUsername = z.string().min(1).max(256).normalize('NFKC');
 const givenPassword = z.string().min(1).max(1024);
 

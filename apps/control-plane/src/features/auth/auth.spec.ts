@@ -32,7 +32,7 @@ describe('signing in', () => {
     });
   });
 
-  test('tells an unknown user and a wrong password apart in nothing but the request id', async () => {
+  test('answers an unknown user and a wrong password alike, except for the request id', async () => {
     const [unknown, wrong] = await Promise.all(
       ['nobody', 'root'].map((username) =>
         plane.call('POST', '/auth/login', {
@@ -233,7 +233,7 @@ describe('guessing (S40)', () => {
   const guess = (username: string, address: string, password = 'wrong password') =>
     plane.call('POST', '/auth/login', { body: { username, password }, headers: from(address) });
 
-  test('one address gets ten tries at one name, in parallel too, and the owner still comes in from his', async () => {
+  test('one address gets ten tries at one name, in parallel too, and the owner can still sign in from another', async () => {
     await plane.createUser('victor');
     const answers = await Promise.all(
       Array.from({ length: 30 }, () => guess('victor', '198.51.100.7')),

@@ -35,7 +35,7 @@ export class FirstAdministrator implements OnApplicationBootstrap {
         role: 'admin',
         status: 'active',
       });
-      // Without a live record his own keys would be refused.
+      // Without a live record the keys of this account would be refused.
       await this.liveState.accountChanged(tx, account.userId);
       this.activity.record(tx, SYSTEM, {
         action: 'user.bootstrap',

@@ -26,7 +26,7 @@ export class BooksAudit implements OnApplicationBootstrap, BeforeApplicationShut
     everyMs: LOOK_MS,
     retryMs: LOOK_MS,
     work: () => this.runIfDue(),
-    onFailing: (error) => this.logger.warn(error, 'the books cannot be audited; trying again'),
+    onFailing: (error) => this.logger.warn(error, 'the ledger audit failed; trying again'),
   });
 
   constructor(
@@ -51,7 +51,7 @@ export class BooksAudit implements OnApplicationBootstrap, BeforeApplicationShut
     );
     if (rows.length === 0) return false;
     this.running = this.audit()
-      .catch((error: unknown) => this.logger.warn(error, 'the audit of the books was cut short'))
+      .catch((error: unknown) => this.logger.warn(error, 'the ledger audit was interrupted'))
       .finally(() => (this.running = undefined));
     return true;
   }

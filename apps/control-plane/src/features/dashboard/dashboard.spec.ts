@@ -55,7 +55,7 @@ test('sums up users, nodes, traffic from totals, money and alerts in one answer'
   ).toBe(403);
 });
 
-test('counts tokens up to what JSON tells exactly', async () => {
+test('counts tokens up to the largest integer that JSON represents exactly', async () => {
   const { body: model } = await plane.call('POST', '/models', {
     token: plane.adminToken,
     body: { name: 'free', price: { price_per_million: 0, free: true }, is_on_shelf: true },

@@ -16,7 +16,7 @@ import { ShardFiller } from './shard-filler.ts';
 
 const LOOK_MS = 1_000;
 const RETRY_MS = 200;
-/** Shards looked at each second, in turn; a missing epoch in one makes all be looked at. Reading 64 keys a second for ever would be a third of the fleet's idle budget. */
+/** Shards checked each second, in turn; a missing epoch in one makes the control plane check all of them. Reading 64 keys every second would use a third of the fleet's idle budget. */
 const SHARDS_PER_LOOK = 4;
 /** First half of the advisory lock's two numbers; the second is the shard's index. */
 const SHARD_LOCK = 7_001_003;
@@ -110,7 +110,7 @@ export class EpochsService implements OnApplicationBootstrap, OnApplicationShutd
       await this.alerts.raise(this.dataSource.manager, {
         rule: 'redis_data_lost',
         subject,
-        message: `Redis lost the data of shard ${shard}; it is being filled again from the books`,
+        message: `Redis lost the data of shard ${shard}; it is being filled again from PostgreSQL`,
       });
     }
     const epoch = randomUUID();

@@ -4,7 +4,7 @@ import { DataSource, type EntityManager } from 'typeorm';
 import { z } from 'zod';
 import { CONFIG, type Config } from '../../config.ts';
 
-/** First half of the advisory lock's two numbers; the second is the shard's index. Shared by whoever books usage, exclusive for who changes the epoch. */
+/** First half of the advisory lock's two numbers; the second is the shard's index. Booking usage takes it shared; changing the epoch takes it exclusively. */
 const EPOCH_LOCK = 7_001_004;
 const epochRow = z.object({ shard: z.string(), epoch: z.string() });
 
@@ -27,7 +27,7 @@ export class ShardEpochs {
     return shardOf(accountId, this.config.SHARDS);
   }
 
-  /** Keeps the epochs of these accounts' shards as they are until the transaction ends. `alone`: nobody else books usage of them meanwhile. Call it first. */
+  /** Keeps the epochs of these accounts' shards as they are until the transaction ends. `alone`: no other process books usage of them meanwhile. Call it first. */
   async hold(
     tx: EntityManager,
     accountIds: readonly number[],

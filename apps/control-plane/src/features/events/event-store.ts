@@ -3,7 +3,7 @@ import { DataSource } from 'typeorm';
 import { z } from 'zod';
 import type { EventPosition } from './event-position.ts';
 
-/** A reader that was away longer is told to read anew. */
+/** A reader that was away longer gets `reset` and reads again. */
 const KEPT_MINUTES = 15;
 /** Rows deleted in one statement: it must not hold up anything. */
 const FORGOTTEN_MAX = 50_000;

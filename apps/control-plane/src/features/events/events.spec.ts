@@ -69,7 +69,7 @@ const raise = (subject: string) =>
     message: `of ${subject}`,
   });
 
-describe('what a stream tells', () => {
+describe('the events of a stream', () => {
   test('a booked request, the balance it leaves and the wallet, as they commit', async () => {
     const parts = await subscribed();
     const reader = await read(parts.account.token);

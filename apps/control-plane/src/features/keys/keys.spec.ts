@@ -163,7 +163,7 @@ describe('changing', () => {
   });
 });
 
-test('a user lists his own keys, an administrator all or those of one account', async () => {
+test('a user lists their own keys, an administrator all or those of one account', async () => {
   await create({ name: 'findable' });
   const ownerKeys = (await as(owner)('GET', '/keys?page_size=100')).body.data;
   expect(new Set(ownerKeys.map((key: { user_id: number }) => key.user_id))).toEqual(

@@ -73,7 +73,7 @@ export class LiveRebuildService {
     for (let afterId = 0; ;) {
       const rows = await read({ shards: this.config.SHARDS, index, afterId, limit: PAGE });
       const writes = rows.map(put);
-      // All of them are waited for together: a rejection nobody waits for ends the process, and Redis may go away between two.
+      // All of them are waited for together: an unhandled rejection ends the process, and Redis may go away between two.
       for (const reply of await Promise.all(writes.map(({ write }) => write))) refuseFenced(reply);
       count += rows.length;
       if (rows.length < PAGE) return count;

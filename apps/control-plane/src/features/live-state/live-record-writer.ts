@@ -24,7 +24,7 @@ export interface Withdrawn {
 export interface LiveListeners {
   /** Credits of this subscription have reached Redis. */
   credited?: (subscriptionId: number) => Promise<void>;
-  /** Must be idempotent: told again until it succeeds. */
+  /** Must be idempotent: repeated until it succeeds. */
   withdrawn?: (withdrawn: Withdrawn) => Promise<void>;
 }
 

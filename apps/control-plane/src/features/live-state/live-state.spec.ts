@@ -158,7 +158,7 @@ test('a process that died after its commit is repaired by the sweep of any other
   });
 });
 
-test('a Redis that lost the end of its file is told again of closings and reopenings, those without a token too', async () => {
+test('closings and reopenings are replayed to a Redis that lost the end of its file, also those without a token', async () => {
   const [account, closed, reopened] = [
     await books.account('0'),
     await books.model('1'),

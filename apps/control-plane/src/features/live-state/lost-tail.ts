@@ -80,7 +80,7 @@ export class LostTail implements OnApplicationBootstrap, OnApplicationShutdown {
         rows.map(({ id }) => id),
       );
     } catch (error) {
-      this.logger.warn(error, 'what Redis may have lost cannot be repeated yet');
+      this.logger.warn(error, 'writes that Redis may have lost cannot be replayed yet');
       this.retry = setTimeout(() => void this.repeat(seconds, sinceMs), RETRY_MS).unref();
     }
   }

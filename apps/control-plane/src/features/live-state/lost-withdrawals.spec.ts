@@ -75,7 +75,7 @@ test('nor when the account had closed, reopened and closed it again, and bought 
   expect(await books.violations()).toEqual({});
 }, 60_000);
 
-test('a Redis that lost nothing is told of withdrawals again without effect', async () => {
+test('replaying withdrawals to a Redis that lost nothing has no effect', async () => {
   const [account, model] = [await books.account('100'), await books.model('1')];
   await post('/models/subscribe', account, { model_id: model.id, tokens: 1_000_000 });
   await post('/models/unsubscribe', account, { model_id: model.id });

@@ -20,7 +20,7 @@ const modelRow = z.object({ id: z.number(), name: z.string() });
 
 /**
  * Raises and resolves `model_not_priced`: models for sale at a zero that no administrator declared. They come from releases in which every
- * model began on the shelf at no price. By level, not by event: whoever put it there, and whatever ended it. Replicas that look at the same time raise one alert.
+ * model began on the shelf at no price. It checks the state, not events: it does not matter who put the model there, or what ended it. Replicas that look at the same time raise one alert.
  */
 @Injectable()
 export class PriceWatch implements OnApplicationBootstrap, OnApplicationShutdown {

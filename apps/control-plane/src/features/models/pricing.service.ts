@@ -13,7 +13,7 @@ import { ModelRow } from './model.entity.ts';
 import type { FirstPrice, PriceList, PriceResponse, PriceTag, SetPrice } from './models.dto.ts';
 import { PriceVersionRow } from './price-version.entity.ts';
 
-/** Clocks of callers differ a little; further back, a price would change what requests were already told. */
+/** Clocks of callers differ a little; further back, a price would change charges that were already reported to callers. */
 const PAST_TOLERANCE_MS = 60_000;
 /** The newest version not after now, per model. */
 const IN_FORCE = `price.id = (SELECT p.id FROM price_versions p WHERE p.model_id = price.model_id AND p.effective_at <= now() ORDER BY p.effective_at DESC, p.id DESC LIMIT 1)`;

@@ -26,7 +26,7 @@ export type PaymentNotice =
   /** Nothing that moves money here. */
   | { kind: 'other' };
 
-/** Whoever takes the money. Refuses an amount it cannot take with `invalidField('amount', ...)`. */
+/** The service that takes the money. Refuses an amount it cannot take with `invalidField('amount', ...)`. */
 export interface PaymentProvider {
   readonly name: string;
   open(request: PaymentRequest): Promise<OpenedPayment>;

@@ -89,7 +89,7 @@ export class PaymentsService {
       where: { provider: providerName, providerReference: notice.reference },
       lock: { mode: 'pessimistic_write' },
     });
-    // Not ours (one Stripe account may serve several shops), or told before.
+    // Not ours (one Stripe account may serve several shops), or already reported.
     if (!payment || payment.status === 'paid') return;
     const target = { kind: 'payment', id: payment.id };
     const actor: Actor = { ...SYSTEM, username: providerName };
@@ -100,7 +100,7 @@ export class PaymentsService {
     }
     if (notice.amount !== payment.amount || notice.currency !== payment.currency) {
       throw new Refusal('payment_mismatch', {
-        cause: `payment ${payment.id}: asked ${payment.amount} ${payment.currency}, told ${notice.amount} ${notice.currency}`,
+        cause: `payment ${payment.id}: requested ${payment.amount} ${payment.currency}, reported ${notice.amount} ${notice.currency}`,
       });
     }
     await this.credit(tx, payment, actor);

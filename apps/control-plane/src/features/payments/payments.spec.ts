@@ -244,7 +244,7 @@ describe('recharging through Stripe', () => {
     });
   });
 
-  test('a provider that fails is 503, tells no secret and leaves no payment behind', async () => {
+  test('a provider that fails is 503, discloses no secret and leaves no payment behind', async () => {
     stripeServer.failWith = {
       status: 401,
       body: {

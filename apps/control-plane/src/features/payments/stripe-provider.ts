@@ -113,7 +113,7 @@ export class StripeProvider implements PaymentProvider {
   }
 }
 
-/** A completed session of a delayed method is not paid yet: its money is told by a later notice. */
+/** A completed session of a delayed method is not paid yet: a later notice reports the payment. */
 function toNotice({
   id,
   payment_status,

@@ -42,7 +42,7 @@ export interface JudgedFinals {
 }
 
 /**
- * Tells the finals that nodes wrote from those that somebody else put into Redis. A final with a MAC must be signed with its node's credential:
+ * Distinguishes the finals that nodes wrote from forged ones in Redis. A final with a MAC must be signed with its node's credential:
  * the node's own, or the fleet's where it has none. One without is believed only of a registered node that does not sign yet, by its last proven
  * report, or that began before it did, at most a day ago.
  */

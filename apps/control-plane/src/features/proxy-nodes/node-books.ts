@@ -24,7 +24,7 @@ const idRow = z.object({ id: z.number(), name: z.string() });
 
 export interface KnownFleet {
   nodes: ReadonlyMap<string, KnownNode>;
-  /** Names of deleted nodes that nobody has brought back. */
+  /** Names of deleted nodes that are not restored. */
   removedNames: ReadonlySet<string>;
 }
 
@@ -58,7 +58,7 @@ export class NodeBooks {
     };
   }
 
-  /** Nobody changes these nodes until `tx` ends. */
+  /** Locks these nodes until `tx` ends. */
   async hold(tx: EntityManager, names: readonly string[]): Promise<void> {
     await tx.query('SELECT id FROM proxy_nodes WHERE name = ANY($1) ORDER BY id FOR SHARE', [
       names,
@@ -90,7 +90,7 @@ export class NodeBooks {
     );
   }
 
-  /** Forgets self-registered nodes that stayed away, without a tombstone; never one that somebody disabled or stopped, for it would come back serving. Answers who they were. */
+  /** Forgets self-registered nodes that stayed away, without a tombstone; never one that an administrator disabled or stopped, because it would return as serving. Returns the removed nodes. */
   async removeForgotten(tx: EntityManager): Promise<{ id: number; name: string }[]> {
     const [rows]: [unknown[], number] = await tx.query(
       `DELETE FROM proxy_nodes WHERE is_self_registered AND enabled AND NOT stopped AND deleted_at IS NULL AND coalesce(last_seen_at, created_at) < now() - interval '${SELF_REGISTERED_SILENCE}' RETURNING id, name`,

@@ -6,7 +6,7 @@ import { FleetStore } from '@tollgate/keyspace';
 import { NodeRegistry } from './node-registry.ts';
 import type { DumpQuery } from './proxy-nodes.dto.ts';
 
-/** A node answers from memory; one that takes longer than this is stuck, and the caller is told so. */
+/** A node answers from memory; one that takes longer than this is stuck, and the caller gets an error. */
 const WAIT_MS = 2_000;
 const LOOK_MS = 50;
 

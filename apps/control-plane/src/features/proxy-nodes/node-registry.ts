@@ -35,7 +35,7 @@ const REMOVE_FORGOTTEN_MS = 60_000;
 const REPORT_KEPT_MS = 24 * 3_600_000;
 
 /**
- * Follows the fleet: reads what nodes report, believes only what is proven, registers newcomers, tells nodes what is wanted of them
+ * Follows the fleet: reads what nodes report, believes only what is proven, registers new nodes, writes the desired state of each node
  * and operators what is wrong. Every replica runs it; all it writes is idempotent.
  */
 @Injectable()
@@ -43,7 +43,7 @@ export class NodeRegistry implements OnApplicationBootstrap, OnApplicationShutdo
   readonly watch: NodeWatch;
   private readonly logger = new Logger('fleet');
   private readonly fleetCredentialHash: string;
-  private readonly told = new Map<string, boolean>();
+  private readonly reported = new Map<string, boolean>();
   private readonly loop = new BackgroundLoop({
     everyMs: POLL_MS,
     retryMs: RETRY_MS,
@@ -112,7 +112,7 @@ export class NodeRegistry implements OnApplicationBootstrap, OnApplicationShutdo
   }
 
   /**
-   * Writes what is wanted of each node where Redis says otherwise, and tells the nodes. Also what heals a Redis that lost it. Written while the nodes are
+   * Writes the desired state of each node where Redis differs, and notifies the nodes. This also repairs a Redis that lost it. Written while the nodes are
    * held: a change that commits meanwhile writes its own wish afterwards, so an older one never comes last.
    */
   private async writeDesired(known: KnownFleet, reports: readonly NodeReport[]): Promise<void> {
@@ -187,7 +187,7 @@ export class NodeRegistry implements OnApplicationBootstrap, OnApplicationShutdo
     return this.books.fleet();
   }
 
-  /** Reports with a right proof; a wrong one is ignored and told, once per name until a right one arrives. */
+  /** Reports with a valid proof. An invalid report is ignored and raises an alert, once per name until a valid one arrives. */
   private async believed(reports: readonly NodeReport[], known: KnownFleet): Promise<NodeReport[]> {
     const accepted: NodeReport[] = [];
     for (const report of reports) {
@@ -199,7 +199,7 @@ export class NodeRegistry implements OnApplicationBootstrap, OnApplicationShutdo
         'bad_node_proof',
         subject,
         verdict.kind === 'unproven',
-        `Somebody reports as node ${report.name} without its credential; the report is ignored`,
+        `A report for node ${report.name} lacks a valid credential and is ignored`,
       );
     }
     return accepted;
@@ -246,10 +246,10 @@ export class NodeRegistry implements OnApplicationBootstrap, OnApplicationShutdo
     message: string,
   ): Promise<void> {
     const key = `${rule} ${subject}`;
-    if (this.told.get(key) === isWrong) return;
+    if (this.reported.get(key) === isWrong) return;
     if (isWrong) await this.alerts.raise(this.dataSource.manager, { rule, subject, message });
     else await this.alerts.resolve(this.dataSource.manager, { rule, subject });
-    this.told.set(key, isWrong);
+    this.reported.set(key, isWrong);
   }
 
   private async sweep(reports: readonly NodeReport[], known: KnownFleet): Promise<void> {

@@ -27,7 +27,7 @@ export interface SeenWorker {
 
 export type ReportVerdict =
   | { kind: 'accepted'; nodeId: number }
-  /** Proven with the fleet credential, and nobody by that name is known: a node that registers itself. */
+  /** Proven with the fleet credential under an unknown name: a node that registers itself. */
   | { kind: 'newcomer' }
   /** By that name a node was deleted; only an administrator brings it back. */
   | { kind: 'removed' }

@@ -49,7 +49,7 @@ afterAll(async () => {
 });
 
 describe('registration', () => {
-  test('a holder of the fleet credential registers itself and is told to serve', async () => {
+  test('a holder of the fleet credential registers itself and is set to serve', async () => {
     await startNode('self');
     const node = await isRegistered('self');
     expect(node).toMatchObject({
@@ -62,7 +62,7 @@ describe('registration', () => {
     await removed(node);
   });
 
-  test('a report with a wrong proof is ignored and told; the right one ends the alert', async () => {
+  test('a report with an invalid proof is ignored and raises an alert; a valid one resolves it', async () => {
     const impostor = await startNode('victim', { credential: 'x'.repeat(40) });
     await eventually(async () =>
       expect((await admin('GET', '/admin/alerts?rule=bad_node_proof')).body).toMatchObject({

@@ -159,7 +159,7 @@ export class ProxyNodesService {
     });
   }
 
-  /** Saves, records, and tells the node at once; the registry repeats the telling until Redis has it. */
+  /** Saves, records, and notifies the node at once; the registry repeats this until Redis has it. */
   private async store(
     tx: EntityManager,
     caller: Caller,

@@ -51,7 +51,7 @@ afterAll(async () => {
   await plane?.stop();
 });
 
-test('an upstream a worker leaves alone is told at once, and that it answers again, too', async () => {
+test('an upstream that a worker rests raises an alert at once, and its recovery resolves it', async () => {
   sees({ failures_in_row: 4, open_for_ms: 0 });
   await resolved();
   sees({ failures_in_row: 5, open_for_ms: 5_000 });
@@ -63,14 +63,14 @@ test('an upstream a worker leaves alone is told at once, and that it answers aga
   await resolved();
 }, 90_000);
 
-test('one that nobody has tried since its breaker ended is no longer told to fail', async () => {
+test('the alert of an upstream that no worker has tried since its breaker ended is resolved', async () => {
   sees({ failures_in_row: 5, open_for_ms: 5_000 });
   await raised();
   sees({ failures_in_row: 5, open_for_ms: 0 });
   await resolved();
 }, 90_000);
 
-test('one that was configured anew, so that its node has forgotten what it did, is no longer told to fail', async () => {
+test('the alert of an upstream that was reconfigured, so that its node has no history of it, is resolved', async () => {
   sees({ failures_in_row: 7, open_for_ms: 20_000 });
   await raised();
   sees(null);

@@ -17,7 +17,7 @@ const RETRY_MS = 5_000;
 const WATCH_LOCK = 7_001_005;
 /** What opens a node's circuit breaker. */
 const FAILURES_IN_ROW = 5;
-/** Between the end of a breaker's time and the probe's failure, which opens it again, the alert stays. An upstream nobody has tried for so long is no longer known to fail. */
+/** Between the end of a breaker's time and the probe's failure, which opens it again, the alert stays. An upstream that no worker has tried for so long is no longer known to fail. */
 const PROBE_TIME = '10 seconds';
 
 const nameRow = z.object({ id: z.number(), name: z.string() });
@@ -70,7 +70,7 @@ export class UpstreamWatch implements OnApplicationBootstrap, OnApplicationShutd
           detail: { workers },
         });
       }
-      // A worker of an earlier release, which reports nothing of it, may be the one that has given it up: then only time tells.
+      // A worker of an earlier release, which does not report rests, may be the one that rests it: then only the elapsed time decides.
       const over: unknown[] = await tx.query(
         `SELECT subject FROM alerts WHERE rule = 'upstream_failing' AND resolved_at IS NULL AND (($2 AND NOT subject = ANY($1)) OR last_seen_at < now() - interval '${PROBE_TIME}')`,
         [failing.map((each) => subjectOf(each.upstreamId)), isWhole],

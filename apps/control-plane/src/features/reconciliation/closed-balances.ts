@@ -38,7 +38,7 @@ export class ClosedBalances implements OnApplicationBootstrap, OnApplicationShut
     retryMs: RETRY_MS,
     work: async () => void (await this.look()),
     onFailing: (error) =>
-      this.logger.warn(error, 'closed subscriptions cannot be looked at; trying again'),
+      this.logger.warn(error, 'closed subscriptions cannot be checked; trying again'),
   });
 
   constructor(

@@ -69,7 +69,7 @@ describe('balances in Redis', () => {
 
   test('that differ from the books only by what is on its way are left alone', async () => {
     const { account, model, id } = await subscribed(1_000);
-    // An event in the outbox that nobody relays: Redis has debited it, PostgreSQL does not know.
+    // An event in the outbox that is never relayed: Redis has debited it, PostgreSQL has not.
     await plane.app
       .get(REDIS)
       .xadd(`${keysOf(plane, account.id, model.id).split(':')[0]}:outbox`, '*', 'rid', 'x');

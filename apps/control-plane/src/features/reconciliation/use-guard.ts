@@ -33,7 +33,7 @@ type Used = SubscriptionRef & { id: number };
 
 /**
  * Compares with the books what was just used: a balance in Redis above what they justify is taken down within seconds (alert `drift`), a live record
- * of a key or account that is not its row is written anew (alert `redis_tampered`). Whoever can write Redis gains seconds of use, and is seen.
+ * of a key or account that is not its row is written anew (alert `redis_tampered`). An attacker who can write Redis gains seconds of use and is detected.
  */
 @Injectable()
 export class UseGuard implements OnApplicationBootstrap, OnApplicationShutdown {
@@ -49,7 +49,7 @@ export class UseGuard implements OnApplicationBootstrap, OnApplicationShutdown {
     retryMs: RETRY_MS,
     work: () => this.turn(),
     onFailing: (error) =>
-      this.logger.warn(error, 'what was used cannot be compared with the books'),
+      this.logger.warn(error, 'used balances cannot be compared with the ledger'),
   });
 
   constructor(

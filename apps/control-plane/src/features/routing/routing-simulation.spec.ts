@@ -65,12 +65,12 @@ test('routes come in the order nodes try them: tier, own protocol, share by weig
   ]);
 });
 
-test('a model without a route, and one nobody has, say so', async () => {
+test('a model without a route and an unknown model are reported', async () => {
   const { id } = await go('POST', '/models', { name: 'unrouted' });
   expect(await go('GET', `/routing/simulation?model_id=${id}`)).toMatchObject({
     is_servable: false,
     reason: 'The model is off the shelf',
   });
-  expect((await go('GET', '/routing/simulation?model=nobody-has-it')).code).toBe('not_found');
+  expect((await go('GET', '/routing/simulation?model=unknown-model')).code).toBe('not_found');
   expect((await go('GET', '/routing/simulation')).code).toBe('invalid_request');
 });

@@ -12,7 +12,7 @@ import { toSafeInteger } from '../../platform/database/columns.ts';
 import { beforeCommit } from '../../platform/database/transactions.ts';
 import { readRoutingRows } from './read-routing-rows.ts';
 
-/** Older versions are forgotten: a document is a few kilobytes to megabytes, and nobody rolls back a thousand changes. */
+/** Older versions are forgotten: a document is a few kilobytes to megabytes, and a rollback of a thousand changes is not expected. */
 const VERSIONS_KEPT = 1000;
 
 const version = z.string().transform(toSafeInteger);

@@ -85,7 +85,7 @@ describe('publication', () => {
   });
 
   test('takes up a change whose process died right after the commit', async () => {
-    // What is left behind is exactly this: the row and the raised change_seq, and nobody scheduled to publish.
+    // What is left behind is exactly this: the row and the raised change_seq, and no publication scheduled.
     await plane.dataSource.query(`UPDATE upstreams SET name = 'renamed' WHERE id = $1`, [
       upstreamId,
     ]);

@@ -22,7 +22,7 @@ const SWEEP_ROWS = 1_000;
 /** A refused purchase is tried again after 30 s, 1, 2, 4 ... minutes; one that only lacked money also at the next look when the wallet could pay. */
 const BACKOFF_FIRST = '30 seconds';
 const BACKOFF_DOUBLINGS_MAX = 7;
-/** A need of more purchases than this is bought at once: a tiny amount under a huge threshold must not keep the books busy for ever. */
+/** A need of more purchases than this is bought at once: a tiny amount under a huge threshold must not cause endless purchases. */
 const SINGLE_PURCHASES_MAX = 10;
 
 const integer = z.union([z.string(), z.number()]).transform(toSafeInteger);
@@ -73,7 +73,7 @@ export class AutoRechargeService implements OnApplicationBootstrap, BeforeApplic
     everyMs: SWEEP_EVERY_MS,
     retryMs: SWEEP_EVERY_MS,
     work: () => this.sweep(),
-    onFailing: (error) => this.logger.warn(error, 'subscriptions in need cannot be looked for'),
+    onFailing: (error) => this.logger.warn(error, 'the auto-recharge sweep failed'),
   });
 
   constructor(
@@ -98,7 +98,7 @@ export class AutoRechargeService implements OnApplicationBootstrap, BeforeApplic
     await this.running;
   }
 
-  /** Looks at these subscriptions soon. Returns at once: whoever settles or credits does not wait for a purchase. */
+  /** Evaluates these subscriptions soon. Returns at once: settlements and credits do not wait for a purchase. */
   consider(subscriptionIds: Iterable<number>): void {
     for (const id of subscriptionIds) this.waiting.add(id);
     if (this.waiting.size > 0)
@@ -148,7 +148,7 @@ export class AutoRechargeService implements OnApplicationBootstrap, BeforeApplic
     if (failures.length > 0)
       this.logger.warn(
         failures[0],
-        `${failures.length} subscriptions could not be considered; this is why the first was not`,
+        `${failures.length} subscriptions could not be evaluated for auto-recharge; this is the first error`,
       );
   }
 
@@ -192,7 +192,7 @@ export class AutoRechargeService implements OnApplicationBootstrap, BeforeApplic
   private async backOff(candidate: Candidate, refusal: Refusal): Promise<void> {
     const reason =
       refusal.code === 'insufficient_funds'
-        ? `the wallet does not hold enough for ${candidate.amount} tokens`
+        ? `the wallet balance is too low for ${candidate.amount} tokens`
         : refusal.message;
     await this.transactions.run(async (tx) => {
       await tx.query(

@@ -215,7 +215,7 @@ test('one that cannot be recharged keeps no other from being served in the same 
     await subscribed('10', { threshold: 100, amount: 0 }),
     await subscribed('10', { threshold: 100, amount: 0 }),
   ];
-  // `stuck` fails as a lost connection or a bug would, `refused` for what the caller may be told: no subscription counts more than 2^53 tokens.
+  // `stuck` fails as a lost connection or a bug would, `refused` with an error that the caller may see: no subscription counts more than 2^53 tokens.
   await books.query(
     'UPDATE subscriptions SET auto_recharge_threshold = 2000, auto_recharge_amount = CASE WHEN id = $1 THEN 9007199254740991 ELSE 5000 END, credit_seq = CASE WHEN id = $2 THEN 0 ELSE 1 END WHERE id = ANY($3)',
     [refused.id, stuck.id, [stuck.id, refused.id, served.id]],

@@ -9,7 +9,7 @@ import { safeIntegerColumn } from '../../platform/database/columns.ts';
 
 export type SubscriptionStatus = 'active' | 'closing' | 'closed';
 
-/** One row per (user, model) for ever. Tokens are charged tokens. */
+/** One permanent row per (user, model). Tokens are charged tokens. */
 @Entity('subscriptions')
 export class SubscriptionRow {
   @PrimaryGeneratedColumn()

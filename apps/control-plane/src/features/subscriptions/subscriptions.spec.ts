@@ -294,6 +294,6 @@ describe('models/my', () => {
   });
 });
 
-test('every ledger balances, lots equal balances and nobody was refunded more than he paid', async () => {
+test('every ledger balances, lots equal balances and no account was refunded more than it paid', async () => {
   expect(await books.violations()).toEqual({});
 });

@@ -183,7 +183,7 @@ test('any sequence of subscriptions, renewals, withdrawals, prices and usage end
         running: 0,
         creditSeq: Number(row.credit_seq),
       });
-      // Whoever has left has been refunded everything.
+      // Every account that unsubscribed has been refunded in full.
       if (row.status === 'closed') expect(Number(row.balance)).toBe(0);
       expect(await books.violations()).toEqual({});
     }),

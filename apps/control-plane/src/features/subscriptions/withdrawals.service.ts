@@ -152,7 +152,7 @@ export class WithdrawalsService {
   }
 }
 
-/** Ids of a subscription's withdrawals rise whatever the clocks of the control planes say: Redis tells by them which ones it has lost. */
+/** Ids of a subscription's withdrawals rise whatever the clocks of the control planes say: by them Redis detects which ones it has lost. */
 function withdrawalIdAfter(previous: string | null): string {
   const previousMs =
     previous === null ? 0 : Number.parseInt(previous.slice(0, 8) + previous.slice(9, 13), 16);

@@ -167,8 +167,8 @@ function faultOf({ status, text }: GuardedAnswer, secret: string): Failure | nul
     return usageOf(text)
       ? null
       : { kind: 'unreadable', message: 'The answer is none of this protocol, or reports no usage' };
-  const told = secret === '' ? text : text.replaceAll(secret, '***');
-  return { kind: 'refused', message: told.slice(0, MESSAGE_CHARS_MAX) || `It answered ${status}` };
+  const shown = secret === '' ? text : text.replaceAll(secret, '***');
+  return { kind: 'refused', message: shown.slice(0, MESSAGE_CHARS_MAX) || `It answered ${status}` };
 }
 
 function usageOf(text: string): z.output<typeof reported>['usage'] | undefined {

@@ -97,7 +97,7 @@ test('a refusal is shown without our key (S14); a redirect is not followed (S4);
   expect(await run(id, { model: 'page' })).toMatchObject({ error: { kind: 'unreadable' } });
 });
 
-test('an address that nothing listens on, and a private one, are told apart', async () => {
+test('an address that nothing listens on and a private one get different results', async () => {
   expect(await run(await upstream('openai', 'http://127.0.0.1:8999/v1'))).toMatchObject({
     ok: false,
     status: null,

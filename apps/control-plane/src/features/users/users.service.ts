@@ -142,7 +142,7 @@ export class UsersService {
       order: { id: 'ASC' },
       lock: { mode: 'pessimistic_write' },
     });
-    // The caller may have lost his rights while waiting for the locks.
+    // The caller may have lost the administrator role while waiting for the locks.
     if (!administrators.some((row) => row.id === caller.userId)) throw new Refusal('forbidden');
     const row = await this.lock(tx, id);
     if (id === caller.userId)

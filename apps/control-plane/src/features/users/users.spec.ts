@@ -81,7 +81,7 @@ describe('the life of an account', () => {
     ).toBe(201);
   });
 
-  test('an id that does not exist is told with its kind', async () => {
+  test('the refusal of an unknown id names its kind', async () => {
     for (const [path, kind] of [
       ['users', 'account'],
       ['keys', 'key'],
@@ -224,7 +224,7 @@ describe('what hangs on an account', () => {
 });
 
 describe('administrators', () => {
-  test('nobody freezes, deletes or demotes himself, and the last one stays', async () => {
+  test('administrators cannot freeze, delete or demote their own account, and the last one cannot be removed', async () => {
     const self = (await plane.call('GET', '/auth/me', { token: plane.adminToken })).body.id;
     const attempts = () =>
       Promise.all([
@@ -256,7 +256,7 @@ describe('administrators', () => {
     expect(answers.map((answer) => answer.status).sort((a, b) => a - b)).toEqual([200, 403]);
   });
 
-  test('a demoted administrator loses his rights with the next request (S17)', async () => {
+  test('a demoted administrator loses the role with the next request (S17)', async () => {
     const { id, token } = await plane.createUser('brief');
     await asAdmin('PUT', `/users/${id}`, { role: 'admin' });
     expect((await plane.call('GET', '/users', { token })).status).toBe(200);

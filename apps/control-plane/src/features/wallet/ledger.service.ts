@@ -123,7 +123,7 @@ export class LedgerService {
       throw new Refusal('insufficient_funds', {
         detail: `This costs ${formatAmount(-amount)}; the wallet holds ${formatAmount(row.balance)}`,
       });
-    // A refund nobody could refuse: it comes out of the queue, and all usage would wait behind it.
+    // A refund must not be refused: it comes from the queue, and all usage would wait behind it.
     if (row.kind === 'wallet' && balance > WALLET_MAX && kind !== 'refund')
       throw new Refusal('balance_limit');
     row.balance = balance;

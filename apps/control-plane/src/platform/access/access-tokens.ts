@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { Refusal } from '../http/refusal.ts';
 import { ROLES, TOKEN_SCOPES, type Identity } from './caller.ts';
 
-/** Tells an access token from a session's; also what scanners for leaked secrets look for. */
+/** Distinguishes an access token from a session token; scanners for leaked secrets also look for it. */
 const PREFIX = 'tgp_';
 const TOKEN = /^tgp_[A-Za-z0-9_-]{43}$/;
 const SECRET_BYTES = 32;

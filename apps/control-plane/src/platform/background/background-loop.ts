@@ -3,13 +3,13 @@ export interface BackgroundWork {
   /** Pause after a failure; often shorter, so that what is down at start costs little. */
   retryMs: number;
   work: () => Promise<void>;
-  /** Told when a run of failures begins, not at each one. */
+  /** Called when a run of failures begins, not at each one. */
   onFailing: (error: unknown) => void | Promise<void>;
-  /** Told after the first success and after each run of failures: what an earlier process left behind ends here too. */
+  /** Called after the first success and after each run of failures: what an earlier process left behind ends here too. */
   onWorking?: () => void | Promise<void>;
 }
 
-/** Does a piece of work for ever, one run at a time, with a pause in between. */
+/** Repeats a piece of work until it is stopped, one run at a time, with a pause in between. */
 export class BackgroundLoop {
   private timer: NodeJS.Timeout | undefined;
   private dueAtMs = Infinity;

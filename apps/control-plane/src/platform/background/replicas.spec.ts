@@ -47,7 +47,7 @@ interface SingletonJob {
   /** Of its advisory lock. */
   lock: number;
   run: (app: NestExpressApplication) => Promise<unknown>;
-  /** Somebody else's lock on this table keeps a round from ending. */
+  /** A foreign lock on this table keeps a round from ending. */
   table: string;
   /** Gives it something to do; answers whether that is done. */
   prepare: () => Promise<() => Promise<boolean>>;

@@ -108,7 +108,7 @@ describe('the page', () => {
     expect(headers['content-security-policy']).toBe("default-src 'none'; frame-ancestors 'none'");
   });
 
-  test('programs that ask for JSON are told that there is nothing', async () => {
+  test('programs that ask for JSON get 404', async () => {
     const { status } = await ask('/keys', { headers: { accept: 'application/json' } });
     expect(status).toBe(404);
   });

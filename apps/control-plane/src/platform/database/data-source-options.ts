@@ -31,7 +31,7 @@ import { WalletPayouts1795325457961 } from './migrations/1795325457961-wallet-pa
 import { OneTimePasswords1795324758784 } from './migrations/1795324758784-one-time-passwords.ts';
 
 const CONNECT_TIMEOUT_MS = 5_000;
-/** No statement of a request runs this long; a stuck one must not hold row locks for ever. */
+/** No statement of a request runs this long; a stuck one must not hold row locks without end. */
 const STATEMENT_TIMEOUT_MS = 30_000;
 const IDLE_IN_TRANSACTION_TIMEOUT_MS = 30_000;
 

@@ -155,7 +155,7 @@ test('a server that drops every connection, in a transaction or idle, costs the 
   expect(await read(1)).toBe(0);
 });
 
-test('tells a taken name and an unreachable database from other errors', async () => {
+test('distinguishes a taken name and an unreachable database from other errors', async () => {
   const taken = await dataSource
     .query('INSERT INTO notes (id) VALUES (1)')
     .catch((error: unknown) => error);

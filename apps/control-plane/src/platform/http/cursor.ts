@@ -47,7 +47,7 @@ export function decodeCursor<T>(cursor: string, schema: z.ZodType<T>): T {
   return parsed.data;
 }
 
-/** Read `pageSize + 1` rows and pass them here: the extra one tells that there is a next page. */
+/** Read `pageSize + 1` rows and pass them here: the extra one shows that a next page exists. */
 export function toCursorPage<Row, Out>(
   rows: Row[],
   options: { pageSize: number; keyOf: (row: Row) => unknown; map: (row: Row) => Out },

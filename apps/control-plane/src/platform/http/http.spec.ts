@@ -63,7 +63,7 @@ describe('refusals', () => {
     });
   });
 
-  test('a failure of ours tells nothing of itself (S8)', async () => {
+  test('an internal error discloses no detail (S8)', async () => {
     await plane.dataSource.query('ALTER TABLE users RENAME COLUMN username TO hidden');
     try {
       const answer = await plane.call('POST', '/auth/login', {
@@ -72,7 +72,7 @@ describe('refusals', () => {
       expect(answer.body).toMatchObject({
         status: 500,
         code: 'internal_error',
-        detail: 'Something went wrong on our side',
+        detail: 'The server failed to handle the request',
       });
       expect(JSON.stringify(answer.body)).not.toMatch(/column|select|username|secret-word/i);
     } finally {
@@ -194,7 +194,7 @@ describe('what is wrong with a field', () => {
     ]);
   });
 
-  test('a date alone is its begin in UTC; what is neither date nor time is told with an example', async () => {
+  test('a date alone is its begin in UTC; the refusal of any other text gives an example', async () => {
     const { body: key } = await plane.call('POST', '/keys', {
       token: plane.adminToken,
       body: { name: 'dated', expires_at: '2099-02-01' },

@@ -43,7 +43,7 @@ export class ProblemFilter implements ExceptionFilter {
         },
         'refused',
       );
-    // Half an export was sent: only a broken connection tells the reader so.
+    // Part of an export was sent: only a broken connection signals the failure to the reader.
     if (response.headersSent) response.destroy();
     else sendProblem(request, response, refusal);
   }
@@ -60,7 +60,7 @@ function refuseRoute({ method, path }: Request, response: Response, routes: Rout
   const methods = routes.methodsAt(path);
   if (methods.length === 0 || methods.includes(method)) return new Refusal('not_found');
   response.setHeader('allow', methods.join(', '));
-  return new Refusal('method_not_allowed', { detail: `This path knows ${methods.join(', ')}` });
+  return new Refusal('method_not_allowed', { detail: `This path supports ${methods.join(', ')}` });
 }
 
 /** Last in line: paths no route and no prefix knows. */

@@ -6,21 +6,21 @@ export const REFUSALS = {
   // The request itself
   invalid_request: { status: 400, title: 'The request is not valid' },
   malformed_json: { status: 400, title: 'The body is not valid JSON' },
-  invalid_cursor: { status: 400, title: 'The cursor is not one this list gave out' },
-  not_found: { status: 404, title: 'There is nothing here' },
-  method_not_allowed: { status: 405, title: 'This path does not know that method' },
+  invalid_cursor: { status: 400, title: 'The cursor was not issued by this list' },
+  not_found: { status: 404, title: 'The resource does not exist' },
+  method_not_allowed: { status: 405, title: 'This path does not support this method' },
   precondition_failed: { status: 412, title: 'The record has changed since it was read' },
   body_too_large: { status: 413, title: 'The body is too large' },
   unsupported_media_type: { status: 415, title: 'The body must be application/json' },
   rate_limited: { status: 429, title: 'Too many attempts' },
   too_many_streams: { status: 429, title: 'Too many streams of events are open' },
-  service_unavailable: { status: 503, title: 'A service this one needs does not answer' },
-  internal_error: { status: 500, title: 'Something went wrong on our side' },
+  service_unavailable: { status: 503, title: 'A required service does not answer' },
+  internal_error: { status: 500, title: 'The server failed to handle the request' },
 
   // Access
-  unauthenticated: { status: 401, title: 'A valid session is needed' },
+  unauthenticated: { status: 401, title: 'A valid session or access token is required' },
   invalid_credentials: { status: 401, title: 'Unknown username or wrong password' },
-  account_pending: { status: 403, title: 'The account waits for approval' },
+  account_pending: { status: 403, title: 'The account is waiting for approval' },
   account_rejected: { status: 403, title: 'The account was rejected' },
   account_frozen: { status: 403, title: 'The account is frozen' },
   forbidden: { status: 403, title: 'This needs administrator rights' },
@@ -29,23 +29,23 @@ export const REFUSALS = {
   session_needed: { status: 403, title: 'Access tokens cannot do this; sign in' },
   origin_not_allowed: { status: 403, title: 'This origin may not use the session cookie' },
   wrong_password: { status: 403, title: 'The current password is wrong' },
-  limit_reached: { status: 409, title: 'The account has as many of these as it may' },
+  limit_reached: { status: 409, title: 'The account has reached its limit for this kind of resource' },
   registration_limit: { status: 429, title: 'Too many registrations from this address' },
 
   // Users
   username_taken: { status: 409, title: 'The username is taken' },
-  invalid_transition: { status: 409, title: 'The present state does not allow this' },
-  cannot_change_self: { status: 409, title: 'Nobody freezes, deletes or demotes himself' },
-  last_administrator: { status: 409, title: 'The last administrator must stay' },
+  invalid_transition: { status: 409, title: 'The current state does not allow this change' },
+  cannot_change_self: { status: 409, title: 'Administrators cannot freeze, delete or demote their own account' },
+  last_administrator: { status: 409, title: 'The last administrator cannot be removed' },
   account_not_empty: { status: 409, title: 'The account still holds money or tokens' },
 
   // Money
-  insufficient_funds: { status: 402, title: 'The wallet does not hold enough' },
+  insufficient_funds: { status: 402, title: 'The wallet balance is too low' },
   payment_provider_failed: { status: 503, title: 'The payment provider does not answer' },
-  payment_mismatch: { status: 400, title: 'What was paid is not what was asked for' },
-  invalid_signature: { status: 400, title: 'The signature does not prove this notice' },
+  payment_mismatch: { status: 400, title: 'The paid amount differs from the requested amount' },
+  invalid_signature: { status: 400, title: 'The signature of this notice is not valid' },
   payments_not_configured: { status: 409, title: 'No payment provider is configured' },
-  correction_limit: { status: 409, title: 'The amount is beyond what one correction may move' },
+  correction_limit: { status: 409, title: 'The amount exceeds the limit of one correction' },
   balance_limit: { status: 409, title: 'The balance would exceed what a wallet can hold' },
   idempotency_in_progress: {
     status: 409,
@@ -54,7 +54,7 @@ export const REFUSALS = {
   idempotency_key_reused: { status: 422, title: 'This Idempotency-Key was used with another body' },
 
   // Usage
-  dead_letter_resolved: { status: 409, title: 'This dead letter is resolved already' },
+  dead_letter_resolved: { status: 409, title: 'This dead letter is already resolved' },
   dead_letter_unsound: { status: 409, title: 'The event cannot be booked as it is' },
 
   // Models, subscriptions, keys

@@ -118,7 +118,7 @@ function withoutSecrets(answer: object, secrets: readonly string[] = []): object
   return { ...answer, ...Object.fromEntries(secrets.map((name) => [name, null])) };
 }
 
-/** `@IdempotencyKey() key: string | undefined`: the optional header, 1-255 visible ASCII characters. Whoever takes it is documented to take it. */
+/** `@IdempotencyKey() key: string | undefined`: the optional header, 1-255 visible ASCII characters. A route that takes it is documented to take it. */
 export const IdempotencyKey = createParamDecorator(
   (_: unknown, context: ExecutionContext): string | undefined => {
     const key = context.switchToHttp().getRequest<Request>().header('idempotency-key');

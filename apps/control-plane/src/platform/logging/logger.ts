@@ -16,7 +16,7 @@ const SECRET_NAMES = [
   'credential',
 ];
 
-/** Nest tells of every module and route it wires: a hundred lines nobody reads in a healthy start. */
+/** Nest logs every module and route it wires: a hundred lines of no use in a healthy start. */
 const BOOT_CONTEXTS = new Set<unknown>([
   'InstanceLoader',
   'RoutesResolver',

@@ -17,7 +17,7 @@ export interface AnswersNote {
 }
 
 interface AnswersOptions {
-  /** Codes of this route besides those every route of its kind has; specs fail on a code that is not told here. */
+  /** Codes of this route besides those every route of its kind has; specs fail on a code that is not listed here. */
   refuses?: readonly RefusalCode[];
   isAlsoCsv?: boolean;
 }

@@ -33,7 +33,7 @@ const operations = (): [name: string, operation: any][] =>
   );
 
 describe('the API document', () => {
-  test('is OpenAPI 3.1 and tells every route with its permission', () => {
+  test('is OpenAPI 3.1 and documents every route with its permission', () => {
     expect(document.openapi).toBe('3.1.0');
     const routes = plane.app
       .get(RouteTable)
@@ -75,16 +75,16 @@ describe('the API document', () => {
   });
 
   test('names every refusal somewhere, and none that is not in the table', () => {
-    const told = new Set(
+    const documented = new Set(
       Object.values<{ 'x-codes': string[] }>(document.components.responses).flatMap(
         (response) => response['x-codes'],
       ),
     );
-    // Of notices and of paths nobody knows, which are no routes of the interface.
+    // Codes of notices and of unknown paths, which are no routes of the interface.
     const elsewhere = ['payment_mismatch', 'invalid_signature', 'method_not_allowed'];
     expect(
       Object.keys(REFUSALS)
-        .filter((code) => !told.has(code))
+        .filter((code) => !documented.has(code))
         .toSorted(),
     ).toEqual(elsewhere.toSorted());
   });

@@ -13,7 +13,7 @@ interface OpenQueue {
   connection: RedisConnection;
 }
 
-/** Tells when a queue has done all that it had at a moment, by job ids: no clock is trusted. */
+/** Reports when a queue has finished all jobs it had at a given moment, by job ids: no clock is trusted. */
 @Injectable()
 export class QueueBacklog implements OnApplicationShutdown {
   private readonly logger = new Logger('queues');

@@ -13,7 +13,7 @@ import { CONFIG, queueUrlOf, type Config } from '../../config.ts';
 import { outageLog } from '../redis/outage-log.ts';
 import { freeStalledCheck } from './stalled-check.ts';
 
-/** Every queue somebody fills; each must have a processor, or the process does not start. */
+/** Every queue that is filled; each must have a processor, or the process does not start. */
 const QUEUES = [USAGE_QUEUE] as const;
 export type QueueName = (typeof QUEUES)[number];
 

@@ -125,7 +125,7 @@ describe('usage/logs', () => {
       expect((await get(`/usage/logs?${bad}`, parts.account.token)).status).toBe(400);
   });
 
-  test('an administrator finds the requests of a key whoever owns it, page by page', async () => {
+  test('an administrator finds the requests of a key of any owner, page by page', async () => {
     const parts = await subscribed();
     const { body: key } = await plane.call('POST', '/keys', {
       token: parts.account.token,

@@ -3,7 +3,7 @@ import { idField, timeField } from '../../../platform/http/answer-fields.ts';
 import { listQuery } from '../../../platform/http/list-query.ts';
 import { RESOLUTIONS } from './dead-letter.entity.ts';
 
-const note = z.string().trim().min(1).max(500).describe('Why, for whoever reads it later');
+const note = z.string().trim().min(1).max(500).describe('The reason, for later readers');
 
 export const deadLetterListSchema = listQuery({
   sorts: ['id', 'created_at'],
@@ -24,7 +24,7 @@ export const bookDeadLetterSchema = z.strictObject({
     .boolean()
     .default(false)
     .describe(
-      'Book it although single requests of its day were dropped after the retention, so that nothing tells whether it was charged before',
+      'Book it although the retention has dropped the requests of its day, so that no record shows whether it was already charged',
     ),
   note: note.optional(),
 });

@@ -198,7 +198,7 @@ describe('a poison event whose number is in the books', () => {
     async (when) => {
       const parts = await subscribed();
       const sound = usageEvent(70, parts);
-      // What a node knows that was killed on a full disk: less than Redis was told, under the same number.
+      // What a node knows that was killed on a full disk: less than Redis has, under the same number.
       const known = usageEvent(3, { ...parts, rid: sound.rid, delta: 70 });
       const repeated = { ...known, payload: splitFinal(known.payload).payload };
       if (when === 'before') {

@@ -4,7 +4,7 @@ import { z } from 'zod';
 
 const sender = z.object({ node: z.string() });
 
-/** Whom to tell what, by node worker (`<name>:<worker>`). Reads even poison events as far as they go; those without a sender have nobody waiting. */
+/** The acknowledgements to send, by node worker (`<name>:<worker>`). Reads even poison events as far as possible; no node waits for those without a sender. */
 export function acknowledgementsOf(
   events: readonly RelayedEvent[],
 ): Map<string, Acknowledgement[]> {

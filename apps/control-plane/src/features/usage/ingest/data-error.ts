@@ -4,7 +4,7 @@ import { z } from 'zod';
 const postgresError = z.object({ code: z.string().length(5) });
 
 /**
- * Whether PostgreSQL refused the data itself (class 22 data exception, class 23 integrity), so that a retry of the same batch would fail for ever.
+ * Whether PostgreSQL refused the data itself (class 22 data exception, class 23 integrity), so that every retry of the same batch would fail.
  * https://www.postgresql.org/docs/current/errcodes-appendix.html
  */
 export function isDataError(error: unknown): error is QueryFailedError {

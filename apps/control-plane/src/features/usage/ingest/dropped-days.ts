@@ -10,7 +10,7 @@ const markRow = z.object({ before: z.string() });
 
 /**
  * Which days of single requests are gone. A final of such a day may have been charged already, and the row that would tell is not there any
- * more: it is set aside for a person. Withdrawals are told apart by the token ledger, which keeps its entries.
+ * more: it is set aside for an administrator. Withdrawals are identified by the token ledger, which keeps its entries.
  */
 @Injectable()
 export class DroppedDays {

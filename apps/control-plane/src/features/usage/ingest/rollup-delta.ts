@@ -67,7 +67,7 @@ function inKeyOrder(byKey: ReadonlyMap<string, RollupDelta>): RollupDelta[] {
   return [...byKey.entries()].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row);
 }
 
-/** An error is what the caller could not use as an answer; his own hang-up or an empty balance is none. */
+/** An error is an outcome that gave the caller no usable answer; the caller's own hang-up or an empty balance is not an error. */
 function isError(final: Pick<UsageFinal, 'outcome' | 'status'>): boolean {
   return (
     final.status >= 400 ||

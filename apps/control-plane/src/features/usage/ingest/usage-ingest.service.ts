@@ -181,7 +181,7 @@ export class UsageIngest {
     if (event.seq === 0) await this.close(tx, subscription, event.payload);
   }
 
-  /** What is refunded to an account after its deletion is given up like the wallet was: nobody could spend it. */
+  /** A refund to an account after its deletion is forfeited like its wallet was, because it could not be spent. */
   private async forfeitOfDeleted(
     tx: EntityManager,
     { userId, reference, refund }: { userId: number; reference: string; refund: bigint },

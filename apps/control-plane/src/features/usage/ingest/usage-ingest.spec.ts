@@ -104,7 +104,7 @@ describe('a batch', () => {
     ]);
   });
 
-  test('tells each node worker what is in the books, also of duplicates and dead letters', async () => {
+  test('acknowledges to each node worker what is booked, also duplicates and dead letters', async () => {
     const parts = await subscribed(100);
     const [good, bad] = [
       usageEvent(1, { ...parts, final: { node: 'node-ack:3' } }),
@@ -125,7 +125,7 @@ describe('a batch', () => {
   });
 });
 
-test("jobs of the queue are booked and acknowledged, and one that is nobody's work does not stay", async () => {
+test('jobs of the queue are booked and acknowledged, and a job without events does not stay', async () => {
   const parts = await subscribed(100);
   const [connection, listening] = ['spec', 'spec-events'].map((name) =>
     openRedis(plane.services.redisUrl, { role: 'queue_worker', name, onError: () => undefined }),
@@ -186,7 +186,7 @@ describe('a withdrawal of more than the books have', () => {
     ['used before', { used: 30, surplus: 20, refunded: 90, overdraft: 20 }],
     ['never bought', { used: 0, surplus: 40, refunded: 100, overdraft: 40 }],
   ])(
-    'refunds what was paid for, books tokens that were %s as overdraft and tells',
+    'refunds what was paid for, books tokens that were %s as overdraft and raises an alert',
     async (_what, { used, surplus, refunded, overdraft }) => {
       const parts = await subscribed(100);
       await worker.process([usageEvent(used, parts)]);

@@ -47,7 +47,7 @@ const jobSchema = z
   })
   .catch({ events: [UNREADABLE], refusedForFunds: [] });
 
-/** Consumer of the usage queue: books a batch, tells the nodes, looks at auto-recharges. */
+/** Consumer of the usage queue: books a batch, sends acknowledgements to the nodes, evaluates auto-recharges. */
 @Injectable()
 export class UsageWorker implements OnModuleInit {
   private readonly logger = new Logger('usage-worker');

@@ -47,7 +47,7 @@ export class JournalService {
     for (const ofShard of shards.values())
       isNew += (await this.usage.ingest(ofShard.map(toEvent), { fromJournal: true })).length;
     this.logger.log(
-      `${upload.node} handed over ${finals.length} finals; ${isNew} were not in the books`,
+      `${upload.node} handed over ${finals.length} finals; ${isNew} were not booked before`,
     );
     return { booked: finals.map(({ rid }) => rid) };
   }

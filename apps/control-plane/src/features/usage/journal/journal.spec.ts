@@ -150,8 +150,11 @@ describe('the journal endpoint', () => {
     const parts = await subscribed(1_000);
     const final = usageEvent(40, parts);
     expect(
-      (await handOver([final], { credential: 'somebody else, with a credential of enough bytes' }))
-        .status,
+      (
+        await handOver([final], {
+          credential: 'another process, with a credential of enough bytes',
+        })
+      ).status,
     ).toBe(401);
     expect((await handOver([final], { spoil: ' ' })).status).toBe(401);
     expect((await handOver([final], { atMs: Date.now() - 3_600_000 })).status).toBe(401);
