@@ -3078,7 +3078,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description `cannot_change_self`: Nobody freezes, deletes or demotes himself */
+        /** @description `cannot_change_self`: Administrators cannot freeze, delete or demote their own account */
         cannot_change_self: {
             headers: {
                 [name: string]: unknown;

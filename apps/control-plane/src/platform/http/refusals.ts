@@ -29,13 +29,19 @@ export const REFUSALS = {
   session_needed: { status: 403, title: 'Access tokens cannot do this; sign in' },
   origin_not_allowed: { status: 403, title: 'This origin may not use the session cookie' },
   wrong_password: { status: 403, title: 'The current password is wrong' },
-  limit_reached: { status: 409, title: 'The account has reached its limit for this kind of resource' },
+  limit_reached: {
+    status: 409,
+    title: 'The account has reached its limit for this kind of resource',
+  },
   registration_limit: { status: 429, title: 'Too many registrations from this address' },
 
   // Users
   username_taken: { status: 409, title: 'The username is taken' },
   invalid_transition: { status: 409, title: 'The current state does not allow this change' },
-  cannot_change_self: { status: 409, title: 'Administrators cannot freeze, delete or demote their own account' },
+  cannot_change_self: {
+    status: 409,
+    title: 'Administrators cannot freeze, delete or demote their own account',
+  },
   last_administrator: { status: 409, title: 'The last administrator cannot be removed' },
   account_not_empty: { status: 409, title: 'The account still holds money or tokens' },
 
