@@ -12,7 +12,7 @@ export interface ResetParts {
   accounts: AccountsService;
 }
 
-/** There is no e-mail: whoever may run this on the server may reset any password. Answers the new one; undefined = no such account. All its sessions and access tokens end. */
+/** Tollgate sends no e-mail: an operator who can run this on the server can reset any password. Returns the new one; undefined = no such account. All its sessions and access tokens end. */
 export async function resetPassword(
   { dataSource, accounts }: ResetParts,
   username: string,
