@@ -179,7 +179,7 @@ test('the image of the control plane contains the console it serves', () => {
   );
 });
 
-test('pins every image, to the Node and pnpm the bootstrap pins, and runs the apps as nobody special', () => {
+test('pins every image, to the Node and pnpm the bootstrap pins, and runs the apps as an unprivileged user', () => {
   const images = [
     ...services.filter(([, { build }]) => !build).map(([, { image }]) => image),
     ...[...dockerfile.matchAll(/^FROM (\S+:\S+)/gm)].map(([, image]) => image as string),

@@ -55,7 +55,7 @@ export function errorReference(): string {
   return [HEAD, ...admin, PROXY_HEAD, ...proxy].join('');
 }
 
-/** What a node refuses, what is wrong with a request, and how upstreams fail, each as it is told to clients. */
+/** What a node refuses, what is wrong with a request, and how upstreams fail, each as clients receive it. */
 function wireErrors(): WireError[] {
   return [
     ...Object.values(PROXY).map((row: RefusalRow) => ({

@@ -6,15 +6,15 @@ import path from 'node:path';
 import { apiReference } from './api-reference.ts';
 import { errorReference } from './error-reference.ts';
 
-/** `npm run generate` mends each of these. That openapi.json is what the code says is checked where the code runs (openapi.spec.ts). */
+/** `npm run generate` repairs each of these. That openapi.json matches the code is checked where the code runs (openapi.spec.ts). */
 const root = path.join(import.meta.dirname, '../..');
 const read = (file: string): string => readFileSync(path.join(root, file), 'utf8');
 
-test('docs/api-reference.md tells every route of the API document', () => {
+test('docs/api-reference.md lists every route of the API document', () => {
   expect(read('docs/api-reference.md')).toBe(apiReference());
 });
 
-test('docs/errors.md tells every code of both interfaces', () => {
+test('docs/errors.md lists every code of both interfaces', () => {
   expect(read('docs/errors.md')).toBe(errorReference());
 });
 
@@ -46,7 +46,7 @@ test('docs/errors.md has every code that the sources of nodes and protocols put 
   );
 });
 
-test('docs/errors.md tells a code of the proxy interface once for each status it comes with', () => {
+test('docs/errors.md lists a code of the proxy interface once for each of its statuses', () => {
   const [, proxy = ''] = read('docs/errors.md').split('## Proxy interface');
   const named = [...proxy.matchAll(/^\| `(\w+)` \| (\d+)/gm)].map(
     ([, code, status]) => `${status} ${code}`,

@@ -197,3 +197,36 @@ test('every section that a link of the documentation names exists', () => {
     );
   expect(broken).toEqual([]);
 });
+
+/** Words of a style that readers with English as a second language cannot read quickly: CONTRIBUTING.md asks for plain technical English. */
+const QUAINT =
+  /\b(told|tells|nobody|whoever|somebody|himself|herself|his|shall|mend|mends|mended|mending|for ever|says again|lets? in|let down)\b/giu;
+
+function quaintWords(text: string): string[] {
+  // In quotes it is the Unix user of that name.
+  return text.replaceAll(/(['"`])nobody\1/g, '').match(QUAINT) ?? [];
+}
+
+test('documents, comments, texts and names are in plain technical English', () => {
+  const prose = tracked.filter(
+    (file) =>
+      /\.(md|ts|tsx|mjs|cjs|js|css|lua|sh|ya?ml|html)$/.test(file) &&
+      !/(^|\/)migrations\/|tidy\.spec\.ts$|^pnpm-lock\.yaml$/.test(file),
+  );
+  const found = prose.flatMap((file) =>
+    read(file)
+      .split('\n')
+      .flatMap((line, index) => quaintWords(line).map((word) => `${file}:${index + 1} ${word}`)),
+  );
+  expect(found).toEqual([]);
+  const planted = "// Nobody tells 'nobody' twice: whoever has mended his node shall be let in.";
+  expect(quaintWords(planted)).toEqual([
+    'Nobody',
+    'tells',
+    'whoever',
+    'mended',
+    'his',
+    'shall',
+    'let in',
+  ]);
+});

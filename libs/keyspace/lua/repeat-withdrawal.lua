@@ -10,7 +10,7 @@ local function repeat_withdrawal(KEYS, ARGV)
   local sub = redis.call('HMGET', KEYS[2], 'id', 'bal', 'wd')
   if sub[1] ~= ARGV[2] then return { 'NOT_FOUND' } end
   if sub[3] and sub[3] >= ARGV[3] then return { 'DUPLICATE' } end
-  -- Requests admitted since the loss may hold some of them: the balance then goes below zero, and they spend nobody's money but their account's.
+  -- Requests admitted since the loss may hold some of them: the balance then goes below zero, and they spend only their own account's money.
   local balance = tonumber(sub[2] or '0') - tokens
   redis.call('HSET', KEYS[2], 'bal', text(balance), 'wd', ARGV[3], 'taken', text(tokens))
   return { 'OK', text(balance) }

@@ -28,7 +28,7 @@ export interface LiveKey {
 
 export interface LiveAccount {
   accountId: number;
-  /** `active` lets in; any other word keeps out and is reported. `deleted` expires after 48 h. */
+  /** `active` admits; any other value refuses and is reported. `deleted` expires after 48 h. */
   status: string;
   drain: boolean;
   revision: number;

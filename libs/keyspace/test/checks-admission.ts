@@ -119,7 +119,7 @@ export const admissionChecks: Checks = {
     await refuses(tenant, {}, 'key_unknown');
   },
 
-  'a key lets in until the millisecond of its expiry': async (world) => {
+  'a key admits until the millisecond of its expiry': async (world) => {
     const tenant = await world.tenant();
     await openAccount(tenant);
     await putKey(tenant, { expiresAtMs: tenant.clock.now + 1_000, revision: 2 });

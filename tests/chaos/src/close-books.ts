@@ -11,7 +11,7 @@ import type { Tollgate } from '@tollgate/harness';
 import { tally, type Tally } from './tally.ts';
 import { waitForJournals } from './wait-for-journals.ts';
 
-/** A hold nobody renews is reaped after 60 s; its correction and a job's retry come after that. */
+/** A hold that is not renewed is reaped after 60 s; its correction and a job's retry come after that. */
 const DRAIN_MS = 150_000;
 
 /** What happened meanwhile that answers may have broken off by; undisturbed unless given. */

@@ -12,7 +12,7 @@ export interface FaultCount {
   count: number;
 }
 
-/** Strikes fault after fault, drawn from the seed, until told to stop. */
+/** Strikes fault after fault, drawn from the seed, until it is stopped. */
 export class FaultSchedule {
   readonly #stage: Stage;
   readonly #kinds: readonly FaultKind[];
@@ -22,7 +22,7 @@ export class FaultSchedule {
   /** By what is under a fault. */
   readonly #running = new Map<string, Promise<void>>();
   #strikes = 0;
-  /** Ends that nobody ordered, with the last words of the process. */
+  /** Unexpected exits, with the last output of the process. */
   readonly crashes: string[] = [];
   #failure: unknown;
 
@@ -50,7 +50,7 @@ export class FaultSchedule {
     return this.counts.reduce((sum, { count }) => sum + count, 0);
   }
 
-  /** Resolves when the last fault is mended; throws what could not be mended. */
+  /** Resolves when the last fault is repaired; throws what could not be repaired. */
   async run(untilMs: number): Promise<void> {
     while (Date.now() < untilMs && this.#failure === undefined) {
       await delay(this.#gapMs * (0.5 + this.#stage.random()));

@@ -33,7 +33,7 @@ export interface Fault {
   victim: string;
   /** Processes and ways under it, one fault at a time each. */
   parts: readonly string[];
-  /** Applies the fault and mends what it broke. */
+  /** Applies the fault and repairs what it broke. */
   strike: () => Promise<void>;
 }
 
@@ -149,21 +149,21 @@ function jump({ clock, tollgate, servers, random }: Stage): Fault {
 async function killAndRestart(stage: Stage, name: string, downMs: number): Promise<void> {
   await stage.tollgate.kill(name, 'SIGKILL');
   await delay(downMs);
-  await mend(stage, name);
+  await repair(stage, name);
 }
 
 async function pause(stage: Stage, name: string, pauseMs: number): Promise<void> {
   await stage.tollgate.kill(name, 'SIGSTOP');
   await delay(pauseMs);
   await stage.tollgate.kill(name, 'SIGCONT');
-  await mend(stage, name);
+  await repair(stage, name);
 }
 
 /** What a power cut leaves: the file ends anywhere, also inside a script's transaction. */
 async function cutAppendOnlyFile(stage: Stage, name: string, bytes: number): Promise<void> {
   await stage.tollgate.kill(name, 'SIGKILL');
   truncateAppendOnlyFile(stage.servers.folderOf(name), bytes);
-  await mend(stage, name);
+  await repair(stage, name);
 }
 
 /** `folder` is the server's `appendonlydir`; the server must be down. */
@@ -175,7 +175,7 @@ export function truncateAppendOnlyFile(folder: string, bytes: number): void {
   if (newest) truncateSync(newest, Math.max(0, statSync(newest).size - bytes));
 }
 
-/** Ours and BullMQ's: whoever calls one that is gone brings it back. */
+/** Ours and BullMQ's: a caller of a missing one loads it again. */
 async function loseFunctions({ servers }: Stage, name: string): Promise<void> {
   await servers.ask(name, 'FUNCTION', 'FLUSH');
   await servers.ask(name, 'SCRIPT', 'FLUSH');
@@ -185,10 +185,10 @@ async function loseFunctions({ servers }: Stage, name: string): Promise<void> {
 async function failOver(stage: Stage, primary: string): Promise<void> {
   await stage.tollgate.kill(primary, 'SIGKILL');
   await stage.servers.promoted(primary);
-  await mend(stage, primary);
+  await repair(stage, primary);
 }
 
-async function mend({ tollgate, servers }: Stage, name: string): Promise<void> {
+async function repair({ tollgate, servers }: Stage, name: string): Promise<void> {
   await revive(tollgate, name);
   if (servers.names.includes(name)) await servers.whole(name);
 }

@@ -39,7 +39,7 @@ const CALM_MS = 3_000;
 /** T7's two. */
 const REFUSED_WITHIN_MS = 1_000;
 const BACK_WITHIN_MS_PER_100_000 = 30_000;
-/** It is waited for longer than it may take, so that a slow one is told by its figures. */
+/** It is waited for longer than it may take, so that a slow one shows in its figures. */
 const WAITED_FOR_MS = 300_000;
 
 /** So many accounts, each with a key, a subscription and a lot, as the books would have them; Redis learns of them by its rebuild alone. */

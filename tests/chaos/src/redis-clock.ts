@@ -33,7 +33,7 @@ export class RedisClock {
     };
   }
 
-  /** Resolves when the server tells the shifted time. */
+  /** Resolves when the server returns the shifted time. */
   async shift(redisUrl: string, offsetS: number): Promise<void> {
     this.#write(offsetS);
     await withRedis(redisUrl, async (redis) => {

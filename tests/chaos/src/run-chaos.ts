@@ -44,7 +44,7 @@ export interface ChaosReport {
   drainedInMs: number;
 }
 
-/** Drives a fresh installation while its parts are struck, mends everything, waits for the books and compares them with the upstream's own record. */
+/** Drives a fresh installation while faults strike its parts, repairs everything, waits until all usage is booked, and compares the ledger with the upstream's own record. */
 export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
   const network = new Network();
   const clock = options.kinds.includes('clock') ? await RedisClock.make() : undefined;

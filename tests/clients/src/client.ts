@@ -1,4 +1,4 @@
-/** Where a client shall go, and what it shall say. */
+/** The address a client calls, and what it sends. */
 export interface Errand {
   /** Of the gateway, without `/v1`. */
   origin: string;

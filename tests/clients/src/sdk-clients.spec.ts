@@ -76,7 +76,7 @@ describe.each(CLIENTS)('$name', (client) => {
     },
   );
 
-  test('is told of a bad key once and does not ask again', async () => {
+  test('gets the error of a bad key once and does not retry', async () => {
     const { outcome, tap } = await overTheWire(
       scene,
       { model: client.protocol, prompt: PROMPT, apiKey: `${scene.key.slice(0, -4)}AAAA` },
@@ -115,7 +115,7 @@ test('an alias given in the administration interface serves at once, on the mode
 });
 
 test.each(CLIENTS)(
-  '$name is told of an empty balance and gives up',
+  '$name gets the error of an empty balance and gives up',
   async (client) => {
     const { outcome, tap } = (await withoutQuota.get(client)) as Journey;
     expect(refusedBy(client, outcome)).toEqual(

@@ -73,7 +73,7 @@ function usageFault(
 ): string | null {
   if (!wantsUsage)
     return all.some((event) => 'usage' in looseJson(event.data))
-      ? 'usage nobody asked for is shown'
+      ? 'usage is shown without a request for it'
       : null;
   if (usageChunks.length !== 1) return `${usageChunks.length} usage chunks`;
   if (usageChunks[0] !== all.at(-1)) return 'the usage chunk is not the last one';

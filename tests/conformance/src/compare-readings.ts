@@ -20,7 +20,7 @@ export function readingDifferences(
       direct.tools.map(({ name }) => name),
       translated.tools.map(({ name }) => name),
     ),
-    // A call the limit cut off is told as far as it came; each protocol's SDK makes of it what it can.
+    // A call that the limit cut off is compared as far as it came; each protocol's SDK makes of it what it can.
     ...(direct.finish === 'length'
       ? []
       : difference(
@@ -31,7 +31,7 @@ export function readingDifferences(
     ...difference('stop reason', finishOf(direct), translated.finish),
     ...(usage === null
       ? []
-      : difference('usage told', told(usage), translated.usage && told(translated.usage))),
+      : difference('usage', countsOf(usage), translated.usage && countsOf(translated.usage))),
   ];
 }
 
@@ -40,7 +40,7 @@ function finishOf({ finish, tools }: Reading): string {
   return finish ?? (tools.length > 0 ? 'tool_calls' : 'stop');
 }
 
-function told({ input, cacheRead, cacheWrite, output }: NormalUsage): object {
+function countsOf({ input, cacheRead, cacheWrite, output }: NormalUsage): object {
   return { input, cacheRead, cacheWrite, output };
 }
 

@@ -14,7 +14,7 @@ export function errorDifferences(
   ];
 }
 
-/** Refused credentials are the operator's trouble, never the caller's; what the caller did wrong stays his. */
+/** Refused credentials of an upstream are an operator's error, never the caller's; an error of the caller stays the caller's. */
 function statusDifferences(upstream: number, client: number): string[] {
   const isTheCallers = upstream === 400 || upstream === 422;
   const isFitting = isTheCallers

@@ -51,7 +51,7 @@ export function usageDifferences(
       : [];
   if (!row) return ['no usage row'];
   if (expected === null)
-    return row.basis === 'estimated' ? [] : [`usage nobody reported is booked as ${row.basis}`];
+    return row.basis === 'estimated' ? [] : [`unreported usage is booked as ${row.basis}`];
   const { input, cacheRead, cacheWrite, output } = expected;
   const booked = [
     row.input_tokens,

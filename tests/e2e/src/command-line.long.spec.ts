@@ -68,7 +68,7 @@ describe('before a login', () => {
     });
   });
 
-  test('a wrong password is told, and nothing is kept', async () => {
+  test('a wrong password is reported, and nothing is kept', async () => {
     const ended = await run(['login', 'admin', '--url', tollgate.adminUrl, '--password-stdin'], {
       stdin: 'wrong password\n',
     });
@@ -88,7 +88,7 @@ describe('before a login', () => {
     });
   });
 
-  test('a server that does not answer is told', async () => {
+  test('a server that does not answer is reported', async () => {
     expect(
       await run(['alerts', '--url', 'http://127.0.0.1:1'], { env: { TOLLGATE_TOKEN: 'x' } }),
     ).toMatchObject({ status: 2, stderr: expect.stringContaining('does not answer') });
@@ -125,7 +125,7 @@ describe('after a login', () => {
     });
   });
 
-  test('users are listed, approved, frozen and let in again; a move that is not allowed is told', async () => {
+  test('users are listed, approved, frozen and unfrozen; a change that is not allowed is reported', async () => {
     expect((await json('users', 'list', '--status', 'pending')).data).toMatchObject([
       { id: pendingId, username: 'petra' },
     ]);

@@ -10,7 +10,7 @@ import {
 } from '@tollgate/harness';
 import { z } from 'zod';
 
-/** Real nodes of two worker processes each, over real Redis and PostgreSQL: what an administrator is told must be what they run. */
+/** Real nodes of two worker processes each, over real Redis and PostgreSQL: the state that an administrator sees must be the state they run. */
 let tollgate: Tollgate;
 let model: RoutedModel;
 /** With one upstream, so that nothing hides its failure. */
@@ -62,7 +62,7 @@ async function outcomes(): Promise<Record<string, string>> {
     (await tollgate.admin.syncAll()).nodes.map((node) => [node.name, node.outcome]),
   );
 }
-/** 0 = nobody listens. */
+/** 0 = nothing listens. */
 async function chatStatus(
   nodeUrl: string | undefined,
   { prompt = '@demo tokens=2', of = model } = {},
@@ -173,7 +173,7 @@ test("workers' in-memory tables are shown without a secret", async () => {
   }
 });
 
-test('an upstream that a node has given up is told to the operator, until it answers again', async () => {
+test('an upstream that a node rests raises an alert, until it answers again', async () => {
   const alerts = async (): Promise<string[]> =>
     (await tollgate.admin.list('/admin/alerts?rule=upstream_failing')).map((alert) =>
       String(alert['subject']),

@@ -17,7 +17,7 @@ import { recordOf, settledRows, until } from './books.ts';
  * moment, and the books of the whole installation must close at the end.
  */
 const STREAMS_EACH = 10;
-/** Streams last 10 s when nobody ends them: longer than the wait for the first words and a checkpoint together. */
+/** Streams last 10 s when they are not ended: longer than the wait for the first words and a checkpoint together. */
 const TOKENS = 100;
 const DELAY_MS = 100;
 /** A checkpoint is never further away than 5 s; the rest is for a busy machine. */

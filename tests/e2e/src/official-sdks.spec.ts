@@ -73,7 +73,7 @@ describe.each(PATHS)('through the %s', (path) => {
     expect(before - (await balanceOf(tollgate, customer, chat.id))).toBe(data.usage?.total_tokens);
   });
 
-  test('chat completions stream without showing usage nobody asked for, and are charged exactly', async () => {
+  test('chat completions stream without usage that was not requested, and are charged exactly', async () => {
     const { data, response } = await openai(path)
       .chat.completions.create({ model: chat.name, stream: true, messages: say('@demo tokens=12') })
       .withResponse();
@@ -267,7 +267,7 @@ test('a disabled key is refused by every node on the very next request', async (
     ).rejects.toMatchObject({ status: 401 });
 });
 
-test('the first administrator may subscribe and call with a key of his own', async () => {
+test('the first administrator may subscribe and call with an own key', async () => {
   const { admin } = tollgate;
   await admin.call('POST', '/wallet/recharge', { amount: '10' });
   await admin.subscribe({ model_id: chat.id, tokens: 1_000 });

@@ -20,7 +20,7 @@ import { settledRows } from './books.ts';
 /** Cases of the threat model that only a whole installation can show. */
 const REGISTRATIONS = 3;
 const canary = (what: string): string => `canary-${what}-${randomBytes(9).toString('hex')}`;
-/** Nobody but their owner may ever meet one of these again. */
+/** Only their owner may ever see one of these again. */
 const secrets = {
   prompt: canary('prompt'),
   upstreamKey: canary('upstream'),
@@ -100,7 +100,7 @@ describe('S13: a secret stays with its owner', () => {
       await chat('hello', { apiKey: `${key.slice(0, -2)}xx` })
     ).text;
     places['the answer to an unknown model'] = (
-      await chat('hello', { named: 'nobody-has-this' })
+      await chat('hello', { named: 'unknown-model' })
     ).text;
     places['errors of the administration interface'] = String(
       (await refusal(login(customer.username, secrets.wrongPassword))).message,
@@ -226,7 +226,7 @@ test('S6: an address in the body or a header of a request leads nowhere', async 
   expect(await response.json()).toMatchObject({ usage: { completion_tokens: 2 } });
 });
 
-test('S39: no other origin is let in by a browser, on either interface', async () => {
+test('S39: no other origin is allowed to a browser, on either interface', async () => {
   for (const origin of ['https://elsewhere.example', 'null']) {
     for (const [url, token] of [
       [`${tollgate.nodeUrls[0]}/v1/models`, key],
@@ -288,7 +288,7 @@ test('S43: registering many accounts from one address is capped, and a new accou
     });
 });
 
-test('S45: nothing listens beyond the loopback address unless it is told to', async () => {
+test('S45: nothing listens beyond the loopback address unless configured to', async () => {
   const outside = Object.values(networkInterfaces())
     .flat()
     .find((one) => one !== undefined && !one.internal && one.family === 'IPv4')?.address;

@@ -65,7 +65,7 @@ export async function until(
   }
 }
 
-/** Status of a small request; 0 = nobody listens. */
+/** Status of a small request; 0 = nothing listens. */
 export async function chatStatus(
   origin: string,
   { key, model }: { key: string; model: { name: string } },

@@ -56,7 +56,7 @@ async function propagation({ nodes = 10, changes }: Settings): Promise<boolean> 
       );
     }
     say(
-      `revocation: ${revocations.requests} requests right after a key was disabled or a user frozen, ${revocations.admitted} let in`,
+      `revocation: ${revocations.requests} requests right after a key was disabled or a user frozen, ${revocations.admitted} admitted`,
     );
     return isInTime && revocations.admitted === 0;
   });

@@ -73,7 +73,7 @@ describe('two workers behind one port', () => {
     ]);
   });
 
-  test('a scrape of either tells the figures of both', async () => {
+  test('a scrape of either returns the figures of both', async () => {
     const load = new SteadyLoad([origin], scene);
     await until('a running load', () => load.records.length > 40);
     const completed = (await load.stop()).filter(({ ending }) => ending === 'completed').length;
@@ -118,7 +118,7 @@ describe('two workers behind one port', () => {
   }, 90_000);
 });
 
-describe('a node that is told to stop', () => {
+describe('a node that is asked to stop', () => {
   test('finishes a running stream and its books before it ends', async () => {
     let stopped: Promise<void> = Promise.resolve();
     const stream = await readStream('@demo tokens=20 delay=40', () => {

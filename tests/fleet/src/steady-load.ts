@@ -38,7 +38,7 @@ export async function setScene(tollgate: Tollgate): Promise<Scene> {
   return { customer, model, key };
 }
 
-/** Clients that go on until they are told to stop, and remember everything. */
+/** Clients that continue until they are stopped, and record everything. */
 export class SteadyLoad {
   readonly records: ClientRecord[] = [];
   readonly #clients: Promise<void>[];
@@ -102,7 +102,7 @@ export async function closeBooks(
       ...books,
     ];
     if (isSound(findings)) return;
-    // Records are written to Redis again after an outage: promised is not lost. What is lost stays lost, and is told.
+    // Records are written to Redis again after an outage: a promised record is not lost. A lost record stays lost, and is reported.
     if (Date.now() >= deadline) throw new Error(describeFindings(findings));
   }
 }

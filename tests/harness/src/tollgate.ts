@@ -15,7 +15,7 @@ import {
 import { startServices, type RedisKind, type Services } from './services.ts';
 
 const ADMIN_USERNAME = 'admin';
-/** Few, so that polling costs little on a small machine; more than one, so that shards are told apart. */
+/** Few, so that polling costs little on a small machine; more than one, so that mistakes between shards show. */
 const SHARDS = '4';
 const DRAIN_TIMEOUT_MS = '5000';
 

@@ -49,7 +49,7 @@ export function makeStandby(
   writeOwned(path.join(dataFolder, 'standby.signal'), '', dataFolder);
 }
 
-/** A file that goes while it is copied was not needed: the log knows of its end. Asynchronous, as whoever copies may have traffic to carry meanwhile. */
+/** A file that is deleted while it is copied is not needed: the log records its deletion. Asynchronous, because the copying process may serve traffic meanwhile. */
 async function copyFolder(from: string, to: string): Promise<void> {
   mkdirOwned(to, from);
   for (const entry of await readdir(from, { withFileTypes: true })) {

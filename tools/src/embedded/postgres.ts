@@ -36,7 +36,7 @@ export interface PostgresSettings {
   port: number;
   password: string;
   folders: ProcessFolders;
-  /** Data that nobody will miss after a power cut: no fsync. For tests. */
+  /** Data that may be lost in a power cut: no fsync. For tests. */
   isDisposable?: boolean;
   /** Names the process; `postgres` unless there are several. */
   name?: string;

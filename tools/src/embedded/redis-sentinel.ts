@@ -44,7 +44,7 @@ export function embeddedRedisSentinel({ ports, dataFolder, ...settings }: Sentin
     await primary.start();
     await replica.start();
     await sentinel.start();
-    // A sentinel that has not found the replica yet has nobody to promote.
+    // A sentinel that has not found the replica yet has no replica to promote.
     for (
       const deadline = Date.now() + READY_TIMEOUT_MS;
       (await ask(ports.sentinel, 'INFO sentinel\r\n', /status=(ok),[^\r]*slaves=1,/)) === undefined;

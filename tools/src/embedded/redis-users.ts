@@ -41,7 +41,7 @@ export function redisUrlsOf(url: string, operatorPassword: string): RedisUrls {
   return { controlPlane: as('control-plane'), node: as('node'), queue: as('bullmq') };
 }
 
-/** Of a Redis of somebody else, which has the one user that the address names. */
+/** Of an external Redis, which has the one user that the address names. */
 export function sameRedisUrl(url: string): RedisUrls {
   return { controlPlane: url, node: url, queue: url };
 }

@@ -135,7 +135,7 @@ function repairAppendOnlyFile(dataFolder: string, binary: RedisBinary): void {
     input: 'y\n',
     encoding: 'utf8',
   });
-  // With nothing to mend the checker may end before it was told "y": the write then fails, the check did not.
+  // With nothing to repair the checker may exit before it reads "y": the write then fails although the check succeeded.
   const isBroken =
     result.error !== undefined && (result.error as NodeJS.ErrnoException).code !== 'EPIPE';
   if (isBroken || result.status !== 0) {

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { identityOf } from './process-identity.mjs';
 import { terminate, type Termination } from './terminate.ts';
 
-/** One file per running process, so that whoever comes after a crash knows what is ours. */
+/** One file per running process, so that the next start after a crash knows which processes are ours. */
 export interface PidRecord {
   pid: number;
   /** As `identityOf` gives it; without a match the pid belongs to someone else by now. */

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 
 /**
- * A text that tells this run of a process from any other that gets the same pid later, or undefined when no such process runs.
+ * A text that distinguishes this run of a process from a later one with the same pid, or undefined when no such process runs.
  * Linux: boot id and start time (proc(5), field 22). macOS: start time from ps. A zombie counts as gone: it holds nothing.
  * @param {number} pid
  * @returns {string | undefined}

@@ -24,7 +24,7 @@ function setStanding(next: boolean): void {
   for (const listener of listeners) listener();
 }
 
-/** While the stream stands, what it tells of need not be asked for in turns. */
+/** While the stream is open, the data that it reports is not polled. */
 export function useLive(): { refetchInterval: number | false; refetchIntervalInBackground: false } {
   const stands = useSyncExternalStore(
     (listener) => {
@@ -36,7 +36,7 @@ export function useLive(): { refetchInterval: number | false; refetchIntervalInB
   return stands ? { ...LIVE, refetchInterval: false } : LIVE;
 }
 
-/** One stream for the whole console. The browser resumes it by itself; where it gives up, it is opened anew while somebody is signed in. */
+/** One stream for the whole console. The browser resumes it by itself; when the browser gives up, the console opens it again while a user is signed in. */
 export function followEvents(queries: QueryClient): () => void {
   const stale = new Set<string>();
   let source: EventSource | undefined;

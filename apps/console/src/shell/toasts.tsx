@@ -11,7 +11,7 @@ export interface Notice {
 
 const manager = Toast.createToastManager();
 
-/** Tells what was done, or why it was not; disappears by itself unless it is bad news. */
+/** Shows the result of an action, or why it failed; disappears by itself unless it is an error. */
 export function notify({ title, detail, isBad = false }: Notice): void {
   manager.add({
     title,

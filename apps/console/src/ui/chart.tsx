@@ -58,7 +58,7 @@ function Legend({
   );
 }
 
-/** The last thousand intervals at most: nobody listens to more. */
+/** The last thousand intervals at most: more are of no use in a screen reader. */
 const ROWS_MAX = 1_000;
 
 function ChartTable({

@@ -1,5 +1,5 @@
 /**
- * Breaks connections to PostgreSQL at every point of a checkout, in a process of its own: an error nobody hears ends it.
+ * Breaks connections to PostgreSQL at every point of a checkout, in a process of its own: an unhandled error ends it.
  * `node reset-during-checkout.ts DATABASE_URL`; says `survived` and how many connections it broke.
  */
 import { DataSource } from 'typeorm';

@@ -31,9 +31,9 @@ function differFromRows(table: string, keys: readonly string[]): string {
     ), sums AS (
       SELECT ${group}, ${SUMS.map((name) => `sum(${name}) AS ${name}`).join(', ')} FROM ${table} GROUP BY ${ordinals(keys.length + 1)}
     ), compared AS (
-      SELECT ${group}, row(${SUMS.map((name) => `r.${name}`).join(', ')}) AS told, row(${SUMS.map((name) => `s.${name}`).join(', ')}) AS kept FROM rows r FULL JOIN sums s USING (${group})
+      SELECT ${group}, row(${SUMS.map((name) => `r.${name}`).join(', ')}) AS summed, row(${SUMS.map((name) => `s.${name}`).join(', ')}) AS kept FROM rows r FULL JOIN sums s USING (${group})
     )
-    SELECT concat_ws(' ', ${group}) || format(' (${group}): rows %s, ${table} %s', told, kept) AS problem FROM compared WHERE told IS DISTINCT FROM kept`;
+    SELECT concat_ws(' ', ${group}) || format(' (${group}): rows %s, ${table} %s', summed, kept) AS problem FROM compared WHERE summed IS DISTINCT FROM kept`;
 }
 
 function daysDifferFromHours(

@@ -98,7 +98,7 @@ test('an answer that breaks off is a fault unless something was cut or killed, a
   expect(broken({ client, row: late, wereKilled: true })).toEqual([]);
 });
 
-test('a cut excuses neither a charge the upstream knows nothing of nor a request nobody answered', () => {
+test('a cut excuses neither a charge the upstream knows nothing of nor a request without an answer', () => {
   expect(
     broken({ client: { ...CLIENT, ending: 'refused', rid: null }, entries: [], wereCut: true }),
   ).toEqual(['nothing invented']);

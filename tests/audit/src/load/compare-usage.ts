@@ -51,9 +51,7 @@ export function compareUsage(witnesses: Witnesses): Finding[] {
     brokenFinding(of('broken'), attempts, witnesses),
     {
       name: 'unreached',
-      promise: witnesses.wereKilled
-        ? 'found nobody to answer: nothing to compare'
-        : 'none without a kill',
+      promise: witnesses.wereKilled ? 'reached no node: nothing to compare' : 'none without a kill',
       compared: of('unreached').length,
       problems: witnesses.wereKilled
         ? []

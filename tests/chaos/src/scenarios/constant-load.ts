@@ -23,7 +23,7 @@ export interface LoadSettings {
   pauseMs?: number;
 }
 
-/** Clients of a scene that go on until they are told to stop, and remember everything. */
+/** Clients of a scene that continue until they are stopped, and record everything. */
 export class ConstantLoad {
   readonly records: ClientRecord[] = [];
   readonly #scene: Scene;

@@ -3,7 +3,7 @@ import { z } from 'zod';
 
 /**
  * A provider of chat streams at an even pace: one token every `EVERY_MS`, as many as the user's text says, each chunk stamped with the moment it was written
- * (`system_fingerprint`, unix ms), so that whoever receives it knows how long it took. Argument: port. Prints a line once it listens.
+ * (`system_fingerprint`, unix ms), so that the receiver knows how long it took. Argument: port. Prints a line once it listens.
  */
 const EVERY_MS = 1_000;
 const PROMPT_TOKENS = 10;

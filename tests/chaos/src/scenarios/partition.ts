@@ -48,7 +48,7 @@ const PROBE: RequestPlan = {
   promptWords: 3,
   hangUpAtByte: null,
 };
-/** What is left beside the long streams' holds is little: whoever else spends from this balance meets its end. */
+/** What is left beside the long streams' holds is little: other requests that spend from this balance use it up. */
 const TIGHT_TOKENS = 1_200;
 
 interface Probe extends ClientRecord {
@@ -113,7 +113,7 @@ export async function partition({ times = 1, seconds, seed, log }: Order): Promi
   }
 }
 
-/** One customer with little left, his streams on the node that is cut off, and his other requests on both. */
+/** One customer with a small balance, with streams on the node that is cut off and other requests on both nodes. */
 async function cutOff(tollgate: Tollgate, network: Network, cutMs: number): Promise<Cut> {
   const [here = '', there = ''] = tollgate.nodeUrls;
   const model = await createRoutedModel(tollgate);
@@ -156,7 +156,7 @@ async function cutOff(tollgate: Tollgate, network: Network, cutMs: number): Prom
   return { cutAtMs, cutMs, heard, fenced, probes, greedy, modelId: model.id };
 }
 
-/** One request after the other until told to stop. */
+/** One request after the other until it is stopped. */
 async function repeat(target: Target, signal: AbortSignal): Promise<Probe[]> {
   const records = [];
   while (!signal.aborted) {

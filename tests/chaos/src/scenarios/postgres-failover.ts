@@ -16,7 +16,7 @@ import { inSeconds, promised, type Order, type Outcome } from './scenario.ts';
 
 const TIMES = 10;
 const CALM_MS = 2_000;
-/** What finding out and deciding takes whoever watches the servers. */
+/** The time a monitor of the servers takes to detect the failure and decide. */
 const DECISION_MIN_MS = 5_000;
 const DECISION_MAX_MS = 10_000;
 const WAIT_MS = 60_000;

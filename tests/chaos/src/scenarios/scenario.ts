@@ -38,7 +38,7 @@ export function notJudged(name: string, promise: string, reason: string): Findin
   return { name, promise, compared: 0, problems: [], notJudged: reason };
 }
 
-/** A node, or who measures it, that waits longer for a core is measured together with everything else the machine does: its times are told, not judged. */
+/** When a node, or the process that measures it, waits longer than this for a core, the measurement includes other load of the machine: its times are reported, not judged. */
 const WAITING_SHARE_MAX = 0.05;
 
 /** `waitingShare`: of the time, ready to run while others had the cores. */

@@ -34,7 +34,7 @@ const TOLERANCE_MS = 6_000;
 const HEADER_BYTE_EVERY_MS = 1_000;
 /** Far more than any buffer between upstream and client holds. */
 const ANSWER_TOKENS = 60_000;
-/** Whoever got more than this is one of them. */
+/** A client that got more than this is one of them. */
 const OTHERS_TOKENS_MAX = 1_000;
 /** A heap's own breathing, and what may wait in the node for a client that does not read: a few buffers, not the answer (about 12 MB). */
 const MEMORY_ELSE_MAX = 64 * 1_048_576;
@@ -102,7 +102,7 @@ export async function slowClients({
         ['drained', inSeconds(drainedInMs)],
       ],
       findings: [
-        promised('others served', 'nobody else is refused or broken off', {
+        promised('others served', 'no other client is refused or cut off', {
           compared: records.length,
           problems: failed,
         }),

@@ -34,7 +34,7 @@ export interface Scene {
 
 export interface Fault {
   name: string;
-  /** Undefined: nobody listens. */
+  /** Undefined: nothing listens. */
   act: ((scene: Scene) => void) | undefined;
   json: Expected;
   stream: Expected;

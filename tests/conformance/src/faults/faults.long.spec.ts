@@ -87,11 +87,11 @@ async function makeModels(): Promise<void> {
       })),
     ),
   );
-  const nobody = await startRawUpstream(() => undefined);
-  await nobody.close();
+  const closed = await startRawUpstream(() => undefined);
+  await closed.close();
   const models = await gateway.addModels(
     wanted.map(({ fault, at, speech }) => ({
-      url: `${fault.act ? upstream.origin : nobody.origin}/${at}/${speech}/v1`,
+      url: `${fault.act ? upstream.origin : closed.origin}/${at}/${speech}/v1`,
       protocol: speech,
       settings: DEADLINES,
     })),

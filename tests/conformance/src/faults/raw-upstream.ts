@@ -19,7 +19,7 @@ export async function startRawUpstream(
   const server = createServer({ allowHalfOpen: true }, (socket) => {
     sockets.add(socket);
     socket.on('close', () => sockets.delete(socket));
-    // Whoever is cut off in the middle has nothing to add.
+    // An upstream that is cut off in the middle sends nothing more.
     socket.on('error', () => socket.destroy());
     readRequest(socket, (request) => answer(socket, request));
   });

@@ -1,5 +1,5 @@
 import { expect } from '@jest/globals';
-import { invalid, NOBODY, refused, unknown, type EndpointCase } from './endpoint-case.ts';
+import { invalid, UNKNOWN_ID, refused, unknown, type EndpointCase } from './endpoint-case.ts';
 
 /** Signing in, users and wallets. */
 export const ACCOUNT_CASES = {
@@ -18,7 +18,7 @@ export const ACCOUNT_CASES = {
         answer: { token: expect.stringMatching(/^ey/), user: { id, username, role: 'user' } },
       };
     },
-    bad: () => invalid('password', { token: null, body: { username: 'somebody' } }),
+    bad: () => invalid('password', { token: null, body: { username: 'someone' } }),
   },
   'POST /auth/register': {
     // What registering gives is an account that may not come in: its right password is answered with why.
@@ -66,7 +66,7 @@ export const ACCOUNT_CASES = {
       status: 200,
       answer: { id, username, role: 'user', status: 'active' },
     }),
-    bad: () => unknown(`/users/${NOBODY}`),
+    bad: () => unknown(`/users/${UNKNOWN_ID}`),
   },
   'POST /users/{id}/approve': {
     access: 'admin',

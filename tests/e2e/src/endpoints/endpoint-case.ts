@@ -24,8 +24,8 @@ export interface EndpointCase {
   bad: Setting;
 }
 
-/** An id nobody has. */
-export const NOBODY = 999_999;
+/** An id that does not exist. */
+export const UNKNOWN_ID = 999_999;
 
 /** 400 that names what is wrong. */
 export function invalid(field: string, ask: Ask): Scene {

@@ -1,11 +1,11 @@
 import { expect } from '@jest/globals';
-import { invalid, NOBODY, refused, unknown, type EndpointCase } from './endpoint-case.ts';
+import { invalid, UNKNOWN_ID, refused, unknown, type EndpointCase } from './endpoint-case.ts';
 
 const NODES = ['node-1', 'node-2'];
 const named = (more: object) => ({
   nodes: expect.arrayContaining(NODES.map((name) => expect.objectContaining({ name, ...more }))),
 });
-const ofNobody = (path: string) => unknown(`${path}?node_id=${NOBODY}`);
+const ofUnknown = (path: string) => unknown(`${path}?node_id=${UNKNOWN_ID}`);
 
 /** Upstreams, routes and proxy nodes. */
 export const FLEET_CASES = {
@@ -59,7 +59,7 @@ export const FLEET_CASES = {
   'DELETE /upstreams/{id}': {
     access: 'admin',
     good: async ({ newUpstream }) => ({ path: `/upstreams/${await newUpstream()}`, status: 204 }),
-    bad: () => unknown(`/upstreams/${NOBODY}`),
+    bad: () => unknown(`/upstreams/${UNKNOWN_ID}`),
   },
 
   'GET /routing': {
@@ -112,7 +112,7 @@ export const FLEET_CASES = {
   'DELETE /routing/{id}': {
     access: 'admin',
     good: async ({ newRoute }) => ({ path: `/routing/${(await newRoute()).id}`, status: 204 }),
-    bad: () => unknown(`/routing/${NOBODY}`),
+    bad: () => unknown(`/routing/${UNKNOWN_ID}`),
   },
 
   'GET /proxy-nodes': {
@@ -146,7 +146,7 @@ export const FLEET_CASES = {
         answer: { id, state: 'offline', workers: [] },
       };
     },
-    bad: () => unknown(`/proxy-nodes/${NOBODY}`),
+    bad: () => unknown(`/proxy-nodes/${UNKNOWN_ID}`),
   },
   'PUT /proxy-nodes/{id}': {
     access: 'admin',
@@ -162,7 +162,7 @@ export const FLEET_CASES = {
   'DELETE /proxy-nodes/{id}': {
     access: 'admin',
     good: async ({ newNode }) => ({ path: `/proxy-nodes/${await newNode()}`, status: 204 }),
-    bad: () => unknown(`/proxy-nodes/${NOBODY}`),
+    bad: () => unknown(`/proxy-nodes/${UNKNOWN_ID}`),
   },
   'POST /proxy-nodes/{id}/toggle': {
     access: 'admin',
@@ -196,7 +196,7 @@ export const FLEET_CASES = {
       status: 200,
       answer: { nodes: [{ name: 'node-2', outcome: 'applied' }] },
     }),
-    bad: () => unknown(`/proxy-nodes/${NOBODY}/sync-config`),
+    bad: () => unknown(`/proxy-nodes/${UNKNOWN_ID}/sync-config`),
   },
 
   'GET /proxy/status': {
@@ -209,12 +209,12 @@ export const FLEET_CASES = {
         ...named({ state: 'online' }),
       },
     }),
-    bad: () => ofNobody('/proxy/status'),
+    bad: () => ofUnknown('/proxy/status'),
   },
   'POST /proxy/start': {
     access: 'admin',
     good: () => ({ status: 200, answer: named({ state: 'online' }) }),
-    bad: () => ofNobody('/proxy/start'),
+    bad: () => ofUnknown('/proxy/start'),
   },
   'POST /proxy/stop': {
     access: 'admin',
@@ -226,12 +226,12 @@ export const FLEET_CASES = {
         answer: { nodes: [{ id, stopped: true }] },
       };
     },
-    bad: () => ofNobody('/proxy/stop'),
+    bad: () => ofUnknown('/proxy/stop'),
   },
   'POST /proxy/reload': {
     access: 'admin',
     good: () => ({ status: 200, answer: { version: expect.any(Number), ...named({}) } }),
-    bad: () => ofNobody('/proxy/reload'),
+    bad: () => ofUnknown('/proxy/reload'),
   },
   'GET /proxy/config-check': {
     access: 'admin',
@@ -245,7 +245,7 @@ export const FLEET_CASES = {
           ]),
         },
       })),
-    bad: () => ofNobody('/proxy/config-check'),
+    bad: () => ofUnknown('/proxy/config-check'),
   },
   'GET /proxy/stats': {
     access: 'admin',
@@ -264,7 +264,7 @@ export const FLEET_CASES = {
         ],
       },
     }),
-    bad: () => ofNobody('/proxy/stats'),
+    bad: () => ofUnknown('/proxy/stats'),
   },
   'GET /proxy/health': {
     access: 'admin',
@@ -275,12 +275,12 @@ export const FLEET_CASES = {
         ...named({ state: 'online', healthy: expect.any(Boolean) }),
       },
     }),
-    bad: () => ofNobody('/proxy/health'),
+    bad: () => ofUnknown('/proxy/health'),
   },
   'POST /proxy/sync-config': {
     access: 'admin',
     good: () => ({ status: 200, answer: { version: expect.any(Number), ...named({}) } }),
-    bad: () => ofNobody('/proxy/sync-config'),
+    bad: () => ofUnknown('/proxy/sync-config'),
   },
   'GET /proxy/stats/dict': {
     access: 'admin',

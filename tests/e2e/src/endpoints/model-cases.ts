@@ -1,5 +1,5 @@
 import { expect } from '@jest/globals';
-import { invalid, NOBODY, refused, unknown, type EndpointCase } from './endpoint-case.ts';
+import { invalid, UNKNOWN_ID, refused, unknown, type EndpointCase } from './endpoint-case.ts';
 
 /** The catalogue, subscriptions and API keys. */
 export const MODEL_CASES = {
@@ -48,7 +48,7 @@ export const MODEL_CASES = {
         ],
       },
     }),
-    bad: ({ userToken }) => unknown(`/models/my?user_id=${NOBODY}`, { token: userToken }),
+    bad: ({ userToken }) => unknown(`/models/my?user_id=${UNKNOWN_ID}`, { token: userToken }),
   },
   'POST /models/subscribe': {
     access: 'user',
@@ -95,7 +95,7 @@ export const MODEL_CASES = {
       };
     },
     bad: ({ userToken }) =>
-      refused(404, 'not_subscribed', { token: userToken, body: { model_id: NOBODY } }),
+      refused(404, 'not_subscribed', { token: userToken, body: { model_id: UNKNOWN_ID } }),
   },
   'POST /models/renew': {
     access: 'user',
@@ -133,7 +133,7 @@ export const MODEL_CASES = {
       status: 200,
       answer: { is_on_shelf: false },
     }),
-    bad: () => unknown(`/models/${NOBODY}/disable`),
+    bad: () => unknown(`/models/${UNKNOWN_ID}/disable`),
   },
   'POST /models/{id}/enable': {
     access: 'admin',
@@ -143,7 +143,7 @@ export const MODEL_CASES = {
       status: 200,
       answer: { is_on_shelf: true },
     }),
-    bad: () => unknown(`/models/${NOBODY}/enable`),
+    bad: () => unknown(`/models/${UNKNOWN_ID}/enable`),
   },
   'DELETE /models/{id}': {
     access: 'admin',

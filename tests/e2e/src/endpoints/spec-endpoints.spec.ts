@@ -3,7 +3,7 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { until } from '../books.ts';
 import { ACCOUNT_CASES } from './account-cases.ts';
-import { NOBODY, type Ask, type EndpointCase, type Scene } from './endpoint-case.ts';
+import { UNKNOWN_ID, type Ask, type EndpointCase, type Scene } from './endpoint-case.ts';
 import { FLEET_CASES } from './fleet-cases.ts';
 import { MODEL_CASES } from './model-cases.ts';
 import { REPORT_CASES } from './report-cases.ts';
@@ -55,7 +55,7 @@ async function send(
 ): Promise<{ status: number; type: string | null; answer: unknown }> {
   const [method = '', own = ''] = endpoint.split(' ');
   const response = await fetch(
-    `${world.tollgate.adminUrl}/admin-api${route ?? own.replace('{id}', String(NOBODY))}`,
+    `${world.tollgate.adminUrl}/admin-api${route ?? own.replace('{id}', String(UNKNOWN_ID))}`,
     {
       method,
       headers: {

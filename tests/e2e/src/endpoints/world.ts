@@ -26,7 +26,7 @@ export interface World {
   userToken: string;
   password: string;
   unique: (word: string) => string;
-  /** A registered user; active unless told otherwise. */
+  /** A registered user; active unless stated otherwise. */
   newUser: (state?: 'pending' | 'active' | 'frozen') => Promise<{ id: number; username: string }>;
   newModel: () => Promise<number>;
   newUpstream: () => Promise<number>;

@@ -10,7 +10,7 @@ import { RequestsTable } from '../usage/requests-table.tsx';
 
 const SHOWN = 5;
 
-/** What failed last for want of an upstream; refusals of limits and funds are told above. */
+/** The latest requests that failed because of an upstream; refusals of limits and funds are shown above. */
 export function LastErrors({ range }: { range: TimeRange }) {
   const { overview } = useWords();
   const me = useMe();

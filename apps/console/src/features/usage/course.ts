@@ -6,7 +6,7 @@ export type CountMeasure = 'charge' | 'requests' | 'errors';
 export type LatencyMeasure = 'duration_ms' | 'first_token_ms';
 
 const STEP_MS = { hour: 3_600_000, day: 86_400_000 };
-/** As many as have colours that are told apart; the rest is one grey. */
+/** As many series as have distinct colours; the rest is one grey. */
 const SERIES_MAX = 7;
 
 export interface GroupTotals {

@@ -67,7 +67,7 @@ export class AccountIssuing {
     });
   }
 
-  /** Ends all sessions and access tokens of the account: whoever had its password has it no longer. */
+  /** Ends all sessions and access tokens of the account: a holder of its old password loses access. */
   async resetPassword(caller: Caller, id: number): Promise<OneTimePassword> {
     if (id === caller.userId) throw new Refusal('cannot_change_self');
     const known = await this.users.findOneBy({ id });

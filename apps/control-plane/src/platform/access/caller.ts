@@ -9,7 +9,7 @@ export type Role = (typeof ROLES)[number];
 export const TOKEN_SCOPES = ['read', 'write', 'admin'] as const;
 export type TokenScope = (typeof TOKEN_SCOPES)[number];
 
-/** What a request was let in by. `sid` is null for a session of the previous release, which has no row. */
+/** The credential that authenticated a request. `sid` is null for a session of the previous release, which has no row. */
 export type Credential =
   | { kind: 'session'; sid: string | null; version: number }
   | { kind: 'access_token'; id: number; scope: TokenScope };

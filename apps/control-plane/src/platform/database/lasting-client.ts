@@ -4,8 +4,8 @@ import pg from 'pg';
 const logger = new Logger('postgres');
 
 /**
- * A client that always has somebody to hear its errors. The pool listens while a client is idle and TypeORM while it is in use; between the two a
- * connection that breaks would be an error nobody hears, which ends the process.
+ * A client that always has a listener for its errors. The pool listens while a client is idle and TypeORM while it is in use; between the two a
+ * connection that breaks would be an unhandled error, which ends the process.
  */
 export class LastingClient extends pg.Client {
   constructor(config?: string | pg.ClientConfig) {

@@ -43,7 +43,7 @@ async function records(): Promise<Record<string, { path: string; changes: [objec
 }
 
 describe('If-Match on every PUT', () => {
-  test('changes what was read, refuses what somebody changed meanwhile, and changes nothing then', async () => {
+  test('changes what was read, and refuses without effect what changed meanwhile', async () => {
     const all = await records();
     const { paths } = plane.app.get(OpenApiDocument).read();
     const puts = Object.keys(paths).filter((path) => paths[path]?.put !== undefined);

@@ -14,7 +14,7 @@ const CREATED = 201;
 const TAGGED_METHODS = new Set(['GET', 'HEAD', 'PUT']);
 const REPLAYED_HEADER = 'Idempotent-Replayed';
 
-/** Tells a repeat from the first call, which state of a record is shown, and where what was created is (RFC 9110 15.3.2). */
+/** Headers that mark a repeated call, the version of a record, and the address of a created one (RFC 9110 15.3.2). */
 @Injectable()
 export class AnswerHeaders implements NestInterceptor {
   constructor(private readonly routes: RouteTable) {}
