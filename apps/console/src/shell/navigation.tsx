@@ -85,8 +85,8 @@ function NavLink({
       to={to}
       title={label(words)}
       onClick={onGo}
-      // The router marks every address above the present one, too; this marks the page alone.
-      activeProps={{ 'aria-current': undefined }}
+      // Without this the router marks every address above the present one, too.
+      activeOptions={{ exact: true, includeSearch: false }}
       {...(isActive && { 'aria-current': 'page' as const })}
       className="flex h-8 items-center gap-2.5 rounded-md px-2.5 font-medium text-text-2 hover:bg-sunken hover:text-text aria-[current=page]:bg-sunken aria-[current=page]:text-text"
     >

@@ -70,7 +70,7 @@ function SimulatedRoutes({ of: answer }: { of: Found }) {
       id: 'order',
       header: routing.order,
       align: 'right',
-      cell: ({ order, excluded_by: excluded }) => (excluded === null ? order : '–'),
+      cell: ({ order, excluded_by: excluded }) => (excluded === null ? order + 1 : '–'),
     },
     {
       id: 'upstream',
