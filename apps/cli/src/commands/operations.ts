@@ -169,7 +169,7 @@ function isSynced(answer: unknown): boolean {
 }
 
 function questionOf({ group, verb }: Operation, path: Readonly<Record<string, string>>): string {
-  return `${[group, verb, ...Object.values(path)].join(' ')}: this cannot be undone. Go on?`;
+  return `${[group, verb, ...Object.values(path)].join(' ')}: this cannot be undone. Continue?`;
 }
 
 /** Ids go into the address; nothing else is accepted there. */

@@ -28,7 +28,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The books can be read */
+        /** PostgreSQL can be read */
         get: operations["Health_ready"];
         put?: never;
         post?: never;
@@ -233,7 +233,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Each equality of the books, and when it was last proven */
+        /** Each equality between ledgers and balances, and when it was last proven */
         get: operations["Books_read"];
         put?: never;
         post?: never;
@@ -252,7 +252,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Begin an audit of the books, unless one runs */
+        /** Start an audit of ledgers and balances, unless one runs */
         post: operations["Books_run"];
         delete?: never;
         options?: never;
@@ -773,7 +773,7 @@ export interface paths {
         /** Rename a node or change its address */
         put: operations["ProxyNodes_update"];
         post?: never;
-        /** Remove a node; it cannot come back by itself */
+        /** Remove a node; it cannot register itself again */
         delete: operations["ProxyNodes_delete"];
         options?: never;
         head?: never;
@@ -1115,7 +1115,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Publish the books as they are now */
+        /** Publish the current configuration */
         post: operations["Snapshots_unpin"];
         delete?: never;
         options?: never;
@@ -1584,7 +1584,7 @@ export interface components {
             model: string;
             /** @enum {string} */
             status: "active" | "closing" | "closed";
-            /** @description By the books, at the moment of this answer */
+            /** @description According to the ledger, at the time of this response */
             tokens: number;
             auto_recharge_threshold: number | null;
             auto_recharge_amount: number | null;
@@ -1682,7 +1682,7 @@ export interface components {
             /** @description No problem is an error */
             ok: boolean;
             version: number | null;
-            /** @description Of the books as they are now */
+            /** @description Of the current configuration in PostgreSQL */
             checksum: string;
             published_checksum: string | null;
             pinned_version: number | null;
@@ -1925,7 +1925,7 @@ export interface components {
             reason: string;
             /** @enum {string} */
             status: "open" | "resolved";
-            /** @description duplicate: it was in the books already */
+            /** @description duplicate: it was already booked */
             resolution: ("booked" | "duplicate" | "dismissed") | null;
             /** @description Account that resolved it; null: the system */
             resolved_by: number | null;
@@ -2099,7 +2099,7 @@ export interface components {
             /** @description Tokens held for each document, file or other input that no byte of the request bounds, and for each use of a tool of the provider; null = the whole context window is held */
             unbounded_input_tokens: number | null;
             is_on_shelf: boolean;
-            /** @description It searches or reads by itself, so its usage may report more input than it was sent */
+            /** @description The model searches or reads on its own, so its usage may report more input than it was sent */
             reads_more_than_sent: boolean;
             /** @description What differs from the default when an upstream fails */
             failover: {
@@ -2146,7 +2146,7 @@ export interface components {
             is_on_shelf: boolean;
             /** @description By running requests; null while Redis does not answer */
             held: number | null;
-            /** @description null = live; else the moment of the books, read because Redis does not answer */
+            /** @description null = live; otherwise the time of the ledger balance, which is used while Redis does not answer */
             as_of: string | null;
         };
         OneTimePassword: {
@@ -2283,7 +2283,7 @@ export interface components {
             model: string;
             /** @enum {string} */
             status: "active" | "closing" | "closed";
-            /** @description By the books, at the moment of this answer */
+            /** @description According to the ledger, at the time of this response */
             tokens: number;
             auto_recharge_threshold: number | null;
             auto_recharge_amount: number | null;
@@ -2579,7 +2579,7 @@ export interface components {
             };
         } | {
             /**
-             * @description Events were missed and cannot be sent again: read anew what is shown
+             * @description Events were missed and cannot be sent again: reload the displayed data
              * @constant
              */
             event: "reset";
@@ -3004,7 +3004,7 @@ export interface components {
             /** @description Why the newest snapshot was refused */
             refused: string | null;
             in_flight: number;
-            /** @description Requests in its journal that the books have not confirmed */
+            /** @description Requests in its journal that the control plane has not acknowledged */
             unacknowledged: number;
             software: string;
             /**
@@ -4775,7 +4775,7 @@ export interface operations {
                     "application/json": {
                         model_id: number;
                         /**
-                         * @description `closing` while running requests still hold tokens or Redis does not answer; the rest follows by itself
+                         * @description `closing` while running requests still hold tokens or Redis does not answer; the rest follows automatically
                          * @enum {string}
                          */
                         status: "active" | "closing" | "closed";

@@ -111,5 +111,5 @@ export const request = {
   price: 'Price version',
   reasoning: 'Reasoning tokens',
   after: (time: string) => `after ${time}`,
-  notBooked: 'This request is not in the books yet. It appears here by itself once it has ended.',
+  notBooked: 'This request is not booked yet. It appears here once it has ended.',
 };

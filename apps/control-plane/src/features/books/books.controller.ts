@@ -13,14 +13,14 @@ export class BooksController {
 
   @Get()
   @Permission('admin')
-  @Answers('Each equality of the books, and when it was last proven', booksSchema)
+  @Answers('Each equality between ledgers and balances, and when it was last proven', booksSchema)
   read() {
     return this.books.read();
   }
 
   @Post('run')
   @Permission('admin')
-  @Answers('Begin an audit of the books, unless one runs', booksSchema)
+  @Answers('Start an audit of ledgers and balances, unless one runs', booksSchema)
   @HttpCode(200)
   run(@FromCaller() caller: Caller) {
     return this.books.run(caller);

@@ -77,5 +77,5 @@ export const EQUALITIES = {
 /** Compared with Redis by the reconciliation, which repairs what two readings agree on. */
 export const LIVE_BALANCES = {
   name: 'live_balances',
-  says: 'Each balance in Redis is what the books say it must be',
+  says: 'Each balance in Redis is what the ledger determines',
 } as const;

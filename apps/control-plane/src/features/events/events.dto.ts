@@ -43,7 +43,7 @@ export const streamEventSchema = z
     z.object({
       event: z
         .literal('reset')
-        .describe('Events were missed and cannot be sent again: read anew what is shown'),
+        .describe('Events were missed and cannot be sent again: reload the displayed data'),
       data: z.object({ at: timeField }),
     }),
     z.object({

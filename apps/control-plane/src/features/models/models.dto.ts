@@ -172,7 +172,7 @@ export const modelResponseSchema = z
     reads_more_than_sent: z
       .boolean()
       .describe(
-        'It searches or reads by itself, so its usage may report more input than it was sent',
+        'The model searches or reads on its own, so its usage may report more input than it was sent',
       ),
     failover: failoverSchema.describe('What differs from the default when an upstream fails'),
     created_at: timeField,

@@ -163,7 +163,7 @@ function publicationProblems({
     fleetProblem(
       'unpublished_changes',
       'warning',
-      'the books hold changes that are not published yet',
+      'PostgreSQL holds changes that are not published yet',
     ),
   ];
 }

@@ -17,7 +17,7 @@ const workerResponseSchema = z
     refused: z.string().nullable().describe('Why the newest snapshot was refused'),
     in_flight: countField,
     unacknowledged: countField.describe(
-      'Requests in its journal that the books have not confirmed',
+      'Requests in its journal that the control plane has not acknowledged',
     ),
     software: z.string(),
     started_at: timeField,
@@ -121,7 +121,7 @@ export const configCheckSchema = z
   .object({
     ok: z.boolean().describe('No problem is an error'),
     version: idField.nullable(),
-    checksum: z.string().describe('Of the books as they are now'),
+    checksum: z.string().describe('Of the current configuration in PostgreSQL'),
     published_checksum: z.string().nullable(),
     pinned_version: idField.nullable(),
     problems: z.array(foundProblem),

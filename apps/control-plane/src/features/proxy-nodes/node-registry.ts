@@ -219,7 +219,7 @@ export class NodeRegistry implements OnApplicationBootstrap, OnApplicationShutdo
       'settlement_backlog',
       `node:${node.id}`,
       unacknowledged > BACKLOG_MAX,
-      `Node ${node.name} holds ${unacknowledged} finals that are not in the books yet`,
+      `Node ${node.name} holds ${unacknowledged} finals that are not in PostgreSQL yet`,
     );
     // Workers of a node share one DATA_DIR.
     const setAside = Math.max(0, ...live.map((worker) => worker.report.journals_set_aside ?? 0));

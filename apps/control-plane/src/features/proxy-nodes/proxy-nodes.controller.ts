@@ -73,7 +73,7 @@ export class ProxyNodesController {
 
   @Delete(':id')
   @Permission('admin')
-  @AnswersNothing('Remove a node; it cannot come back by itself')
+  @AnswersNothing('Remove a node; it cannot register itself again')
   @HttpCode(204)
   async delete(@FromCaller() caller: Caller, @IdPath() id: number) {
     await this.nodes.delete(caller, id);

@@ -209,7 +209,7 @@ export class Reconciler implements OnApplicationBootstrap, OnApplicationShutdown
   }
 
   private async repair(id: number, tokens: number): Promise<void> {
-    const message = `Subscription ${id}: Redis was ${Math.abs(tokens)} tokens ${tokens > 0 ? 'below' : 'above'} the books; it has been repaired`;
+    const message = `Subscription ${id}: Redis was ${Math.abs(tokens)} tokens ${tokens > 0 ? 'below' : 'above'} the ledger; it has been repaired`;
     this.logger.error(message);
     await this.transactions.run(async (tx) => {
       await this.tokens.correctLive(tx, await this.tokens.lockOne(tx, id), {

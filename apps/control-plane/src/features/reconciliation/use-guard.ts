@@ -32,8 +32,8 @@ const FORGERY = { rule: 'redis_tampered', subject: 'records' } as const;
 type Used = SubscriptionRef & { id: number };
 
 /**
- * Compares with the books what was just used: a balance in Redis above what they justify is taken down within seconds (alert `drift`), a live record
- * of a key or account that is not its row is written anew (alert `redis_tampered`). An attacker who can write Redis gains seconds of use and is detected.
+ * Compares just-used balances with the ledger: a balance in Redis above the ledger is lowered within seconds (alert `drift`), a live record
+ * of a key or account that is not its row is rewritten (alert `redis_tampered`). An attacker who can write Redis gains seconds of use and is detected.
  */
 @Injectable()
 export class UseGuard implements OnApplicationBootstrap, OnApplicationShutdown {
@@ -98,7 +98,7 @@ export class UseGuard implements OnApplicationBootstrap, OnApplicationShutdown {
     const { manager } = this.dataSource;
     if (found.length > 0) {
       this.forgedAtMs = performance.now();
-      const message = `What stood in Redis did not come from the books: ${found.slice(0, 10).join('; ')}; it is written anew`;
+      const message = `Redis contained records that the control plane did not write: ${found.slice(0, 10).join('; ')}; they are rewritten`;
       this.logger.error(message);
       await this.alerts.raise(manager, { ...FORGERY, message, detail: { records: found } });
     } else if (this.forgedAtMs !== null && performance.now() - this.forgedAtMs > ALERTED_MS) {

@@ -40,7 +40,7 @@ const FORGERY = { rule: 'redis_tampered', subject: 'snapshot' } as const;
 const FAILURE = { rule: 'publication_failed', subject: 'fleet' } as const;
 
 /**
- * Brings changes of the books to the fleet: PostgreSQL first, then Redis, then the channel. Any replica may do it at any time;
+ * Publishes configuration changes to the fleet: PostgreSQL first, then Redis, then the channel. Any replica may do it at any time;
  * the lock on fleet_settings orders them, and an unchanged checksum publishes nothing.
  */
 @Injectable()
@@ -175,7 +175,7 @@ export class SnapshotPublisher implements OnApplicationBootstrap, OnApplicationS
     this.documentCheckedAtMs = Date.now();
     await this.alerts.raise(this.dataSource.manager, {
       ...FORGERY,
-      message: `${message}; it is written anew from PostgreSQL`,
+      message: `${message}; it is rewritten from PostgreSQL`,
     });
   }
 

@@ -63,7 +63,7 @@ export class SnapshotsController {
 
   @Post('unpin')
   @Permission('admin')
-  @Answers('Publish the books as they are now', unpinResponseSchema)
+  @Answers('Publish the current configuration', unpinResponseSchema)
   @HttpCode(200)
   unpin(@FromCaller() caller: Caller) {
     return this.snapshots.unpin(caller);

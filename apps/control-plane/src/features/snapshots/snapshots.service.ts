@@ -112,7 +112,7 @@ export class SnapshotsService {
     };
   }
 
-  /** Publishes the books as they are now. Without a pin it changes nothing. */
+  /** Publishes the current configuration. Without a pin it changes nothing. */
   async unpin(caller: Caller) {
     await this.transactions.run(async (tx) => {
       const { pinnedVersion } = await this.books.settings(tx, { isLocked: true });

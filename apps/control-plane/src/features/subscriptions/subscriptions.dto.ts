@@ -74,7 +74,7 @@ const subscriptionResponseSchema = z
     model_id: idField,
     model: z.string(),
     status: z.enum(SUBSCRIPTION_STATUSES),
-    tokens: tokensField.describe('By the books, at the moment of this answer'),
+    tokens: tokensField.describe('According to the ledger, at the time of this response'),
     auto_recharge_threshold: tokensField.nullable(),
     auto_recharge_amount: tokensField.nullable(),
     created_at: timeField,
@@ -102,7 +102,9 @@ export const myModelResponseSchema = subscriptionResponseSchema
     held: tokensField.nullable().describe('By running requests; null while Redis does not answer'),
     as_of: timeField
       .nullable()
-      .describe('null = live; else the moment of the books, read because Redis does not answer'),
+      .describe(
+        'null = live; otherwise the time of the ledger balance, which is used while Redis does not answer',
+      ),
   })
   .meta({ id: 'MyModel' });
 export type MyModelResponse = z.output<typeof myModelResponseSchema>;
@@ -112,7 +114,7 @@ export const unsubscribeResponseSchema = z.object({
   status: z
     .enum(SUBSCRIPTION_STATUSES)
     .describe(
-      '`closing` while running requests still hold tokens or Redis does not answer; the rest follows by itself',
+      '`closing` while running requests still hold tokens or Redis does not answer; the rest follows automatically',
     ),
   refunded_tokens: tokensField.describe(
     'What left the subscription now; tokens that running requests still hold are refunded as they are released',

@@ -19,10 +19,10 @@ export class HealthController {
     return { status: 'ok' as const };
   }
 
-  /** Ready = the books can be read. Redis may be down: reading and changing the books still works. */
+  /** Ready = PostgreSQL can be read. Redis may be down: reading and changing data in PostgreSQL still works. */
   @Get('readyz')
   @Permission('public')
-  @Answers('The books can be read', z.object({ status: z.literal('ready') }))
+  @Answers('PostgreSQL can be read', z.object({ status: z.literal('ready') }))
   async ready() {
     await this.dataSource.query('SELECT 1').catch(() => {
       throw new Refusal('service_unavailable', { retryAfterSeconds: 5 });

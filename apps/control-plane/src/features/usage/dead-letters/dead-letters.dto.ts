@@ -42,7 +42,7 @@ export const deadLetterResponseSchema = z
     payload: z.string().describe('As it arrived; the first 65,536 characters'),
     reason: z.string().describe('Why it could not be booked'),
     status: z.enum(['open', 'resolved']),
-    resolution: z.enum(RESOLUTIONS).nullable().describe('duplicate: it was in the books already'),
+    resolution: z.enum(RESOLUTIONS).nullable().describe('duplicate: it was already booked'),
     resolved_by: idField.nullable().describe('Account that resolved it; null: the system'),
     note: z.string().nullable(),
     created_at: timeField,
