@@ -356,6 +356,7 @@ class ModelRun {
       leaseMs: 600_000,
       relayedIds: this.#relayedIds,
     });
+    this.#model.lookAtClock();
     outbox.splice(0, this.#relayedIds.length);
     let bytes = 0;
     const fitting = outbox
