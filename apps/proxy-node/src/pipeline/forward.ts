@@ -17,7 +17,7 @@ import type { Candidate } from '../snapshot/routing-index.ts';
 import { RefusedFields } from '../upstream/refused-fields.ts';
 import type { Ticker } from '../upstream/ticker.ts';
 import { UpstreamCall, type AnswerHead, type CallDeadlines } from '../upstream/upstream-call.ts';
-import { gatewayFailure, isRoutesTrouble, UpstreamFailure } from '../upstream/upstream-failure.ts';
+import { gatewayFailure, isKeyRefused, isRoutesTrouble, UpstreamFailure } from '../upstream/upstream-failure.ts';
 import type { RouteRef, UpstreamHealth } from '../upstream/upstream-health.ts';
 import type { OpenUpstream, UpstreamPools } from '../upstream/upstream-pools.ts';
 
@@ -229,7 +229,12 @@ export class Forwarder {
       attempt.error = evidence === 'given_up' || evidence === 'stale' ? evidence : error.kind;
       if (error.upstreamStatus !== null) attempt.status = error.upstreamStatus;
       if (isRoutesTrouble(failure))
-        this.#health.failed(ref, { why: error.kind, retryAfterMs: error.retryAfterMs, now });
+        this.#health.failed(ref, {
+          why: error.kind,
+          isForAll: isKeyRefused(failure),
+          retryAfterMs: error.retryAfterMs,
+          now,
+        });
     };
   }
 }

@@ -241,3 +241,30 @@ describe('an upstream that compresses unasked', () => {
     ).toBe(502);
   });
 });
+
+describe('an upstream that refuses the gateway', () => {
+  /** Statuses of two requests, the second of which the upstream would answer. */
+  async function statusesAfter(refusal: number): Promise<number[]> {
+    const statuses = [refusal, 200];
+    const upstream = await startLocalUpstream((response) =>
+      response
+        .writeHead(statuses.shift() ?? 200, { 'content-type': 'application/json' })
+        .end(statuses.length === 0 ? COMPLETION : '{"error":{"message":"no"}}'),
+    );
+    upstreams.push(upstream);
+    const { name } = await node.addModel([{ baseUrl: upstream.baseUrl }]);
+    const body = { model: name, messages: [{ role: 'user', content: 'go' }] };
+    const first = await node.post('/v1/chat/completions', body);
+    const second = await node.post('/v1/chat/completions', body);
+    return [first.status, second.status];
+  }
+
+  test('rests at once when it refuses the key', async () => {
+    for (const refusal of [401, 402])
+      expect([refusal, ...(await statusesAfter(refusal))]).toEqual([refusal, 502, 503]);
+  });
+
+  test('serves on after a 403, which may be about one prompt', async () => {
+    expect(await statusesAfter(403)).toEqual([502, 200]);
+  });
+});

@@ -22,6 +22,8 @@ export interface Rest {
 /** A failed attempt, as far as it says something of its route. `why`: the kind of the failure. */
 export interface FailureSeen {
   readonly why: string;
+  /** Every other request would fail in the same way, as with a key that is refused: one failure is enough for a rest. */
+  readonly isForAll?: boolean;
   readonly retryAfterMs: number | null;
   readonly now: number;
 }
@@ -73,13 +75,13 @@ export class RouteRest {
   }
 
   /** The rest that begins with this failure; null when none does, or one has begun before. */
-  failed({ why, retryAfterMs, now }: FailureSeen): Rest | null {
+  failed({ why, isForAll = false, retryAfterMs, now }: FailureSeen): Rest | null {
     this.#why = why;
     const cooldown = this.#coolDown(cooldownOf(why, retryAfterMs), now);
     // A provider that says when to come back is not broken.
     if (why === 'rate_limited') return cooldown;
-    // A key that is refused is refused to the next request too, and a probe that fails has asked for all.
-    const isCertain = why === 'auth' || this.#restUntil > 0;
+    // A probe that fails has asked for all, too.
+    const isCertain = isForAll || this.#restUntil > 0;
     this.#failuresInRow = Math.max(this.#failuresInRow + 1, isCertain ? FAILURES_IN_ROW : 0);
     return this.#failuresInRow < FAILURES_IN_ROW ? cooldown : (this.#rest(now) ?? cooldown);
   }

@@ -81,6 +81,11 @@ export function isRoutesTrouble({ error, evidence }: UpstreamFailure): boolean {
   return error.kind === 'unreadable' ? evidence !== 'unknown' : isUpstreamsFault(error);
 }
 
+/** A 403 may be about the request alone, as where a provider moderates prompts: one caller's prompt takes the route from no other caller. */
+export function isKeyRefused({ error: { kind, upstreamStatus } }: UpstreamFailure): boolean {
+  return kind === 'auth' && upstreamStatus !== 403;
+}
+
 /** Whether the failure lies with the upstream, or with its single answer, rather than with the request. */
 function isUpstreamsFault({ kind }: UpstreamError): boolean {
   switch (kind) {

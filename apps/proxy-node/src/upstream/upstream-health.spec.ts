@@ -8,6 +8,7 @@ const NEIGHBOUR: RouteRef = { upstreamId: 1, routeId: 2 };
 
 interface Failures {
   why?: string;
+  isForAll?: boolean;
   retryAfterMs?: number | null;
   now?: number;
 }
@@ -15,10 +16,10 @@ interface Failures {
 function fail(
   health: UpstreamHealth,
   times: number,
-  { why = 'server', retryAfterMs = null, now = NOW }: Failures = {},
+  { why = 'server', isForAll = false, retryAfterMs = null, now = NOW }: Failures = {},
 ): void {
   for (let failure = 0; failure < times; failure++)
-    health.failed(ROUTE, { why, retryAfterMs, now });
+    health.failed(ROUTE, { why, isForAll, retryAfterMs, now });
 }
 
 /** One request that fails as a probe does: started, then failed and ended. */
@@ -90,7 +91,7 @@ describe('a route that fails', () => {
   test('rests at the first refusal of its key, and is shown as failing', () => {
     const health = new UpstreamHealth();
     health.started(ROUTE, NOW);
-    fail(health, 1, { why: 'auth' });
+    fail(health, 1, { why: 'auth', isForAll: true });
     expect(health.waitMs(ROUTE, NOW)).toBe(5_000);
     expect(health.dump(NOW)).toMatchObject([
       { upstream_id: 1, failures_in_row: 5, open_for_ms: 5_000 },
