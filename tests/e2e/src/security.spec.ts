@@ -88,9 +88,7 @@ describe('S13: a secret stays with its owner', () => {
     const { rid } = await chat('@demo tokens=3');
     await chat('@demo tokens=3', { stream: true });
     const failures = await Promise.all(
-      ['500', 'garbage', 'dies'].map((mode) =>
-        chat(`@demo mode=${mode}`, { named: failing.name }),
-      ),
+      ['500', 'garbage', 'dies'].map((mode) => chat(`@demo mode=${mode}`, { named: failing.name })),
     );
     // The last, because the route rests from here on.
     failures.push(await chat('@demo mode=401', { named: failing.name }));

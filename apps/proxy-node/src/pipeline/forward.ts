@@ -17,7 +17,12 @@ import type { Candidate } from '../snapshot/routing-index.ts';
 import { RefusedFields } from '../upstream/refused-fields.ts';
 import type { Ticker } from '../upstream/ticker.ts';
 import { UpstreamCall, type AnswerHead, type CallDeadlines } from '../upstream/upstream-call.ts';
-import { gatewayFailure, isKeyRefused, isRoutesTrouble, UpstreamFailure } from '../upstream/upstream-failure.ts';
+import {
+  gatewayFailure,
+  isKeyRefused,
+  isRoutesTrouble,
+  UpstreamFailure,
+} from '../upstream/upstream-failure.ts';
 import type { RouteRef, UpstreamHealth } from '../upstream/upstream-health.ts';
 import type { OpenUpstream, UpstreamPools } from '../upstream/upstream-pools.ts';
 
