@@ -9,6 +9,7 @@ import { loadConfig } from '../../config.ts';
 import { createApp } from '../../create-app.ts';
 import { AlertsService } from '../../features/alerts/alerts.service.ts';
 import { BalanceWatch } from '../../features/alerts/balance-watch.ts';
+import { TrustWatch } from '../../features/proxy-nodes/trust-watch.ts';
 import { UpstreamWatch } from '../../features/proxy-nodes/upstream-watch.ts';
 import { Reconciler } from '../../features/reconciliation/reconciler.service.ts';
 import { UsageWorker } from '../../features/usage/ingest/usage-worker.ts';
@@ -79,6 +80,19 @@ const JOBS: Record<string, SingletonJob> = {
         message: 'of before',
       });
       return async () => !(await isOpen('upstream:999'));
+    },
+  },
+  'trust-watch.ts': {
+    lock: 7_001_006,
+    run: (app) => app.get(TrustWatch, { strict: false }).look(),
+    table: 'upstreams',
+    prepare: async () => {
+      await plane.app.get(AlertsService, { strict: false }).raise(plane.dataSource.manager, {
+        rule: 'upstream_overruns',
+        subject: 'upstream:998',
+        message: 'of before',
+      });
+      return async () => !(await isOpen('upstream:998'));
     },
   },
   'reconciler.service.ts': {
