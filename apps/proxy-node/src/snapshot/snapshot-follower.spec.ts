@@ -102,6 +102,19 @@ describe('following snapshots', () => {
     expect(JSON.parse(await readFile(path(), 'utf8'))).toMatchObject({ version: 2 });
   });
 
+  test('reports a forgery of the version in use until it is gone, however often it looks', async () => {
+    shelf.put(1, published(1));
+    const follower = await follow();
+    const forged = { ...sealOf(published(1)), mac: 'forged' };
+    shelf.put(1, published(1), forged);
+    await follower.reload();
+    await follower.pull();
+    expect(follower.refused).toContain('seal is forged');
+    shelf.put(1, published(1));
+    await follower.pull();
+    expect([follower.refused, follower.current?.snapshot.version]).toEqual([null, 1]);
+  });
+
   test('starts from disk while Redis is away, and catches up when it returns', async () => {
     await new SnapshotFile(path(), { worker: 0 }).save(published(7), standing(7));
     shelf.isAway = true;

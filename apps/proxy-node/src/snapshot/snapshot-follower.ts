@@ -31,7 +31,7 @@ export class SnapshotFollower {
   #current: RoutingIndex | null = null;
   #standing: SnapshotStanding | null = null;
   #appliedAt = 0;
-  #refused: string | null = null;
+  #refused: { version: number; text: string } | null = null;
   #timer: NodeJS.Timeout | null = null;
   #pulling: Promise<void> | null = null;
   #isPullWanted = false;
@@ -78,7 +78,7 @@ export class SnapshotFollower {
   }
 
   get refused(): string | null {
-    return this.#refused;
+    return this.#refused?.text ?? null;
   }
 
   onApplied(listener: (index: RoutingIndex) => void): void {
@@ -132,7 +132,9 @@ export class SnapshotFollower {
   async #pullOnce(): Promise<void> {
     const version = await this.#source.currentVersion();
     if (version === null) return;
-    if (version === this.#current?.snapshot.version && !this.#isReloadWanted) {
+    // What was refused under the number of the version in use is judged again, so that the refusal stands as long as its reason.
+    const isWanted = this.#isReloadWanted || this.#refused?.version === version;
+    if (version === this.#current?.snapshot.version && !isWanted) {
       this.#refused = null;
       return;
     }
@@ -167,8 +169,8 @@ export class SnapshotFollower {
 
   #refuse(version: number, message: string): void {
     const text = `version ${version}: ${message}`.slice(0, 500);
-    if (text !== this.#refused)
+    if (text !== this.#refused?.text)
       this.#log.error({ version, message }, 'snapshot refused; serving the last good one');
-    this.#refused = text;
+    this.#refused = { version, text };
   }
 }
