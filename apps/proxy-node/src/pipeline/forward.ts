@@ -19,7 +19,7 @@ import type { Ticker } from '../upstream/ticker.ts';
 import { UpstreamCall, type AnswerHead, type CallDeadlines } from '../upstream/upstream-call.ts';
 import {
   gatewayFailure,
-  isKeyRefused,
+  seenOf,
   isRoutesTrouble,
   UpstreamFailure,
 } from '../upstream/upstream-failure.ts';
@@ -233,13 +233,7 @@ export class Forwarder {
       const { error, evidence } = failure;
       attempt.error = evidence === 'given_up' || evidence === 'stale' ? evidence : error.kind;
       if (error.upstreamStatus !== null) attempt.status = error.upstreamStatus;
-      if (isRoutesTrouble(failure))
-        this.#health.failed(ref, {
-          why: error.kind,
-          isForAll: isKeyRefused(failure),
-          retryAfterMs: error.retryAfterMs,
-          now,
-        });
+      if (isRoutesTrouble(failure)) this.#health.failed(ref, seenOf(failure, now));
     };
   }
 }

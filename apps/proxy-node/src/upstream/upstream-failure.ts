@@ -1,4 +1,5 @@
 import { upstreamError, type UpstreamError } from '@tollgate/protocols';
+import type { FailureSeen } from './route-rest.ts';
 
 /**
  * What is known of a failed attempt.
@@ -81,9 +82,11 @@ export function isRoutesTrouble({ error, evidence }: UpstreamFailure): boolean {
   return error.kind === 'unreadable' ? evidence !== 'unknown' : isUpstreamsFault(error);
 }
 
-/** A 403 may be about the request alone, as where a provider moderates prompts: one caller's prompt takes the route from no other caller. */
-export function isKeyRefused({ error: { kind, upstreamStatus } }: UpstreamFailure): boolean {
-  return kind === 'auth' && upstreamStatus !== 403;
+/** For the health of its route. A 403 may be about the request alone, as where a provider moderates prompts: one caller's prompt takes the route from no other caller. */
+export function seenOf({ error }: UpstreamFailure, now: number): FailureSeen {
+  const { kind, upstreamStatus, retryAfterMs } = error;
+  const isForAll = kind === 'auth' && upstreamStatus !== 403;
+  return { why: kind, isForAll, retryAfterMs, now };
 }
 
 /** Whether the failure lies with the upstream, or with its single answer, rather than with the request. */

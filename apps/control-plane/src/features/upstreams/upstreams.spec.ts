@@ -159,7 +159,7 @@ describe('routes', () => {
         priority: 0,
         weight: 1,
         enabled: true,
-        output_limit_field: 'max_tokens',
+        output_limit_field: 'auto',
       },
     });
     const { id } = created.body;

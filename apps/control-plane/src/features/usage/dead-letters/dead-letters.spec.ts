@@ -187,7 +187,7 @@ test('is listed, booked and dismissed without a running control plane', async ()
   expect(await run('dismiss-dead-letter', String(second.id), 'of a test')).toMatchObject([
     { resolution: 'dismissed' },
   ]);
-  await expect(run('book-dead-letter', String(first.id))).rejects.toThrow(/resolved already/);
+  await expect(run('book-dead-letter', String(first.id))).rejects.toThrow(/already resolved/);
   expect(await run('book-dead-letter')).toBeUndefined();
   expect(await balanceOf(parts)).toBe(930);
 });
