@@ -90,7 +90,7 @@ function addCommand(group: Command, operation: Operation): void {
   for (const name of operation.pathNames) command.argument(`<${name}>`, 'of what it is about');
   const positional = positionalOf(operation);
   if (positional) command.argument(`[${positional.name}]`, `same as --${kebab(positional.name)}`);
-  for (const field of operation.fields) addField(command, field);
+  for (const field of operation.fields) addField(command, field, operation);
   if (operation.fields.some(({ place }) => place === 'body'))
     command.option('--body <json>', 'the whole body: JSON, @file, or - for standard input');
   if (operation.takesIdempotencyKey)
@@ -105,7 +105,7 @@ function positionalOf({ method, fields }: Operation): Field | undefined {
     : undefined;
 }
 
-function addField(command: Command, field: Field): void {
+function addField(command: Command, field: Field, operation: Operation): void {
   const isFlag = field.place === 'query' && field.choices.join() === 'true,false';
   const value = isFlag ? '' : ` <${placeholderOf(field)}>`;
   const text = [
@@ -116,7 +116,7 @@ function addField(command: Command, field: Field): void {
   command.addOption(
     new Option(`--${kebab(field.name)}${value}`, text.filter((part) => part !== '').join('; ')),
   );
-  const short = SHORT[field.name];
+  const short = shortOf(field, operation);
   if (short !== undefined) command.addOption(new Option(`--${short}${value}`).hideHelp());
 }
 
@@ -145,7 +145,7 @@ async function run(operation: Operation, passed: unknown[], command: Command): P
   );
   const positional = positionalOf(operation);
   const fields = Object.fromEntries(
-    operation.fields.map((field) => [field.name, typedValue(field, options)]),
+    operation.fields.map((field) => [field.name, typedValue(field, operation, options)]),
   );
   const first = words[operation.pathNames.length];
   if (positional && first !== undefined) fields[positional.name] = first;
@@ -181,11 +181,18 @@ function pathValue(name: string, word: string): string {
   return word;
 }
 
+/** None where another field has that very name. */
+function shortOf({ name }: Field, { fields }: Operation): string | undefined {
+  const short = SHORT[name];
+  return fields.some((field) => field.name === short) ? undefined : short;
+}
+
 function typedValue(
-  { name }: Field,
+  field: Field,
+  operation: Operation,
   options: Readonly<Record<string, unknown>>,
 ): string | boolean | undefined {
-  const found = [name, SHORT[name]]
+  const found = [field.name, shortOf(field, operation)]
     .filter((candidate) => candidate !== undefined)
     .map((candidate) => options[camel(candidate)])
     .find((value) => value !== undefined);
