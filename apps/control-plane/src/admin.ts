@@ -11,10 +11,12 @@ import { runDeadLetterCommand } from './features/usage/dead-letters/dead-letter-
 import { DEAD_LETTER_ENTITIES } from './features/usage/dead-letters/offline-dead-letters.ts';
 import { User } from './features/users/user.entity.ts';
 import { dataSourceOptions } from './platform/database/data-source-options.ts';
+import { migrate } from './platform/database/migrate.ts';
 
 const USAGE = `Runs on the server, against DATABASE_URL.
 
   reset-password <username>   sets a new random password, prints it once and ends all sessions of the account
+  migrate                     brings the database to this release's schema; processes that start meanwhile wait for it
   verify-activity             recomputes the hash chain of the activity log; exit status 1 when it is broken
   rebuild-totals              recomputes the usage totals of all accounts from the roll-ups; booking waits meanwhile
   dead-letters                lists usage events that could not be booked, one JSON object a line; SHARDS as the control plane has it
@@ -34,6 +36,8 @@ async function main(): Promise<number> {
   switch (command) {
     case 'reset-password':
       return withDatabase((dataSource) => printNewPassword(dataSource, args));
+    case 'migrate':
+      return withDatabase(printMigrated);
     case 'verify-activity':
       return withDatabase(verifyActivity);
     case 'rebuild-totals':
@@ -72,6 +76,13 @@ async function verifyActivity(dataSource: DataSource): Promise<number> {
       : `The chain is broken at entry ${brokenAt}, after ${entries} good ones.\n`,
   );
   return brokenAt === null ? 0 : 1;
+}
+
+/** Several at once take turns; the later ones find nothing left to do. */
+async function printMigrated(dataSource: DataSource): Promise<number> {
+  await migrate(dataSource);
+  process.stdout.write('The database has the schema of this release.\n');
+  return 0;
 }
 
 async function printRebuiltTotals(dataSource: DataSource): Promise<number> {
