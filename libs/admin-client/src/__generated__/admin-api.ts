@@ -624,6 +624,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/admin-api/wallet/payments": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Payments through the payment provider, newest first */
+        get: operations["Payments_list"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/admin-api/wallet/recharge": {
         parameters: {
             query?: never;
@@ -1503,6 +1520,40 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/admin-api/subscriptions/{id}/lots": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Purchases of a subscription and what remains of each */
+        get: operations["SubscriptionHistory_readLots"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin-api/subscriptions/{id}/ledger": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Token ledger of a subscription, newest first */
+        get: operations["SubscriptionHistory_readEntries"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -2063,6 +2114,40 @@ export interface components {
                 resets_at: string | null;
             }[];
         };
+        ListedKey: {
+            id: number;
+            user_id: number;
+            name: string;
+            /** @description How the key begins, to tell keys apart */
+            key_prefix: string;
+            /** @description Model names with * wildcards, separated by commas; empty or * = everything the account subscribes to */
+            allowed_models: string;
+            /** @description Requests a minute; 0 = no limit */
+            rpm: number;
+            /** @description Requests an hour; 0 = no limit */
+            rph: number;
+            /** @description Requests a day; 0 = no limit */
+            rpd: number;
+            /** @enum {string} */
+            status: "enabled" | "disabled" | "deleted";
+            expires_at: string | null;
+            /** @description Addresses or CIDR ranges separated by commas; empty = any */
+            ip_allowlist: string;
+            /** @description The key that this one was made to replace */
+            replaces_id: number | null;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            updated_at: string;
+            /** @description When its latest booked request began; null = not used yet */
+            last_used_at: string | null;
+        };
         MarketModel: {
             id: number;
             /** @description What clients send as `model` */
@@ -2178,6 +2263,27 @@ export interface components {
              * @description ISO 8601, UTC
              */
             created_at: string;
+        };
+        PaymentEntry: {
+            id: number;
+            user_id: number;
+            provider: string;
+            /** @description The provider's own id; null until the provider gave one */
+            provider_reference: string | null;
+            /** @enum {string} */
+            status: "open" | "paid" | "failed";
+            /** @description Decimal text, at most 6 places */
+            amount: string;
+            /** @description ISO 4217 */
+            currency: string;
+            /** @description The account that started it */
+            created_by: number | null;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            created_at: string;
+            paid_at: string | null;
         };
         Percentiles: {
             p50: number | null;
@@ -2703,6 +2809,48 @@ export interface components {
              * @description ISO 8601, UTC
              */
             expires_at: string;
+        };
+        TokenEntry: {
+            id: number;
+            /** @enum {string} */
+            kind: "credit" | "usage" | "withdrawal" | "reconciliation";
+            /** @description Negative where tokens left the subscription */
+            tokens: number;
+            /** @description Charged tokens */
+            balance_after: number;
+            /** @description What moved them, e.g. `credit:3` = purchase number 3, `usage:…` = a batch of requests */
+            reference: string;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            created_at: string;
+        };
+        TokenLot: {
+            id: number;
+            /** @description Purchases of a subscription are numbered from 1 */
+            number: number;
+            /** @enum {string} */
+            kind: "subscribe" | "renew" | "auto_recharge" | "grant";
+            /** @description Bought */
+            tokens: number;
+            /** @description Charged tokens */
+            remaining: number;
+            /** @description By requests; usage takes the oldest lots first */
+            used: number;
+            /** @description Given back; withdrawals take the newest lots first */
+            withdrawn: number;
+            /** @description Decimal text, at most 6 places */
+            cost: string;
+            /** @description Of the cost */
+            refunded: string;
+            /** @description ISO 4217 */
+            currency: string;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            created_at: string;
         };
         Upstream: {
             id: number;
@@ -4328,7 +4476,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": {
-                        data: components["schemas"]["Key"][];
+                        data: components["schemas"]["ListedKey"][];
                         page: number;
                         page_size: number;
                         /** @description Rows of all pages */
@@ -4451,7 +4599,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Key"];
+                    "application/json": components["schemas"]["ListedKey"];
                 };
             };
             400: components["responses"]["invalid_request"];
@@ -5245,6 +5393,48 @@ export interface operations {
             403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
             404: components["responses"]["not_found"];
             415: components["responses"]["unsupported_media_type"];
+            default: components["responses"]["internal_error.service_unavailable"];
+        };
+    };
+    Payments_list: {
+        parameters: {
+            query?: {
+                page?: number;
+                page_size?: number;
+                /** @description A leading - sorts descending */
+                sort?: "id" | "-id" | "created_at" | "-created_at" | "amount" | "-amount";
+                /** @description Part of a name, any case */
+                q?: string;
+                user_id?: number;
+                status?: "open" | "paid" | "failed";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["PaymentEntry"][];
+                        page: number;
+                        page_size: number;
+                        /** @description Rows of all pages */
+                        total: number;
+                        /** @description A further page exists */
+                        has_more: boolean;
+                    };
+                };
+            };
+            400: components["responses"]["invalid_request"];
+            401: components["responses"]["unauthenticated"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed"];
+            404: components["responses"]["not_found"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };
@@ -7423,6 +7613,85 @@ export interface operations {
             413: components["responses"]["body_too_large"];
             415: components["responses"]["unsupported_media_type"];
             422: components["responses"]["idempotency_key_reused"];
+            default: components["responses"]["internal_error.service_unavailable"];
+        };
+    };
+    SubscriptionHistory_readLots: {
+        parameters: {
+            query?: {
+                /** @description `next_cursor` of the page before */
+                cursor?: string;
+                page_size?: number;
+            };
+            header?: never;
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["TokenLot"][];
+                        /** @description null on the last page */
+                        next_cursor: string | null;
+                        /** @description A further page exists */
+                        has_more: boolean;
+                    };
+                };
+            };
+            400: components["responses"]["invalid_request.invalid_cursor"];
+            401: components["responses"]["unauthenticated"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed"];
+            404: components["responses"]["not_found"];
+            default: components["responses"]["internal_error.service_unavailable"];
+        };
+    };
+    SubscriptionHistory_readEntries: {
+        parameters: {
+            query?: {
+                /** @description `next_cursor` of the page before */
+                cursor?: string;
+                page_size?: number;
+                kind?: "credit" | "usage" | "withdrawal" | "reconciliation";
+                from?: string;
+                to?: string;
+                format?: "json" | "csv";
+            };
+            header?: never;
+            path: {
+                id: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["TokenEntry"][];
+                        /** @description null on the last page */
+                        next_cursor: string | null;
+                        /** @description A further page exists */
+                        has_more: boolean;
+                    };
+                    "text/csv": string;
+                };
+            };
+            400: components["responses"]["invalid_request.invalid_cursor"];
+            401: components["responses"]["unauthenticated"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed"];
+            404: components["responses"]["not_found"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };

@@ -13,6 +13,7 @@ import {
   keyListSchema,
   keyResponseSchema,
   keyWindowsSchema,
+  listedKeySchema,
   rotateKeySchema,
   updateKeySchema,
   type CreateKey,
@@ -34,7 +35,7 @@ export class KeysController {
 
   @Get()
   @Permission('user')
-  @Answers('List keys; administrators see those of all accounts', pageOf(keyResponseSchema))
+  @Answers('List keys; administrators see those of all accounts', pageOf(listedKeySchema))
   list(@FromCaller() caller: Caller, @Query({ schema: keyListSchema }) query: KeyList) {
     return this.keys.list(caller, query);
   }
@@ -70,7 +71,7 @@ export class KeysController {
 
   @Get(':id')
   @Permission('user')
-  @Answers('One key', keyResponseSchema)
+  @Answers('One key', listedKeySchema)
   get(@FromCaller() caller: Caller, @IdPath() id: number) {
     return this.keys.get(caller, id);
   }

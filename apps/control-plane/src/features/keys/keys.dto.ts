@@ -93,6 +93,15 @@ export const keyResponseSchema = z
   .meta({ id: 'Key' });
 export type KeyResponse = z.output<typeof keyResponseSchema>;
 
+export const listedKeySchema = keyResponseSchema
+  .extend({
+    last_used_at: timeField
+      .nullable()
+      .describe('When its latest booked request began; null = not used yet'),
+  })
+  .meta({ id: 'ListedKey' });
+export type ListedKey = z.output<typeof listedKeySchema>;
+
 export const createdKeyResponseSchema = keyResponseSchema
   .extend({
     key: z

@@ -3,6 +3,7 @@ import { TypeOrmModule } from '@nestjs/typeorm';
 import { ActivityModule } from '../activity/activity.module.ts';
 import { LiveStateModule } from '../live-state/live-state.module.ts';
 import { ApiKeyRow } from './api-key.entity.ts';
+import { KeyLastUses } from './key-last-uses.service.ts';
 import { KeyWindowsService } from './key-windows.service.ts';
 import { KeysController } from './keys.controller.ts';
 import { KeysService } from './keys.service.ts';
@@ -11,7 +12,7 @@ import { TemporaryKeysService } from './temporary-keys.service.ts';
 @Module({
   imports: [TypeOrmModule.forFeature([ApiKeyRow]), LiveStateModule, ActivityModule],
   controllers: [KeysController],
-  providers: [KeysService, KeyWindowsService, TemporaryKeysService],
+  providers: [KeysService, KeyLastUses, KeyWindowsService, TemporaryKeysService],
   exports: [KeysService, TemporaryKeysService],
 })
 export class KeysModule {}

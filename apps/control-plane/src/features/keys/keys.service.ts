@@ -14,11 +14,13 @@ import { ActivityService } from '../activity/activity.service.ts';
 import { LiveStateService } from '../live-state/live-state.service.ts';
 import { isModelAllowed } from './allowed-models.ts';
 import { ApiKeyRow } from './api-key.entity.ts';
+import { KeyLastUses } from './key-last-uses.service.ts';
 import type {
   CreatedKeyResponse,
   CreateKey,
   KeyList,
   KeyResponse,
+  ListedKey,
   RotateKey,
   UpdateKey,
 } from './keys.dto.ts';
@@ -35,10 +37,11 @@ export class KeysService {
     private readonly liveState: LiveStateService,
     private readonly activity: ActivityService,
     private readonly idempotency: Idempotency,
+    private readonly lastUses: KeyLastUses,
     @Inject(CONFIG) private readonly config: Config,
   ) {}
 
-  async list(caller: Caller, query: KeyList): Promise<Page<KeyResponse>> {
+  async list(caller: Caller, query: KeyList): Promise<Page<ListedKey>> {
     const userId = await this.scope.resolveList(caller, query.user_id);
     const builder = this.keys
       .createQueryBuilder('key')
@@ -46,15 +49,18 @@ export class KeysService {
     if (userId !== undefined) builder.andWhere('key.userId = :userId', { userId });
     if (query.status !== undefined)
       builder.andWhere('key.status = :status', { status: query.status });
-    return readPage(builder, query, {
+    const page = await readPage(builder, query, {
       columns: { id: 'key.id', name: 'key.name', created_at: 'key.createdAt' },
       search: ['key.name', 'key.keyPrefix'],
       map: toKeyResponse,
     });
+    return { ...page, data: await this.lastUses.addTo(page.data) };
   }
 
-  async get(caller: Caller, id: number): Promise<KeyResponse> {
-    return (await this.find(caller, id)).response;
+  async get(caller: Caller, id: number): Promise<ListedKey> {
+    const [key] = await this.lastUses.addTo([(await this.find(caller, id)).response]);
+    if (!key) throw noSuch('key', id);
+    return key;
   }
 
   /** With what admission knows it by. */

@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { parseApiKey } from '@tollgate/contracts';
-import { booksOf, type TestAccount } from '../../testing/books-under-test.ts';
+import { booksOf, usageEvent, type TestAccount } from '../../testing/books-under-test.ts';
 import { startControlPlane, type ControlPlane } from '../../testing/control-plane-under-test.ts';
+import { uuidv7 } from '../../platform/http/visitor.ts';
+import { UsageWorker } from '../usage/ingest/usage-worker.ts';
 
 let plane: ControlPlane;
 let books: ReturnType<typeof booksOf>;
@@ -44,7 +46,10 @@ describe('creating', () => {
       ip_allowlist: '',
     });
     expect(key.startsWith(shown.key_prefix)).toBe(true);
-    expect((await as(owner)('GET', `/keys/${shown.id}`)).body).toEqual(shown);
+    expect((await as(owner)('GET', `/keys/${shown.id}`)).body).toEqual({
+      ...shown,
+      last_used_at: null,
+    });
     const [row] = await books.query('SELECT * FROM api_keys WHERE id = $1', [shown.id]);
     expect(row.key_hash).toBe(parseApiKey(key)?.hash);
     const dump = JSON.stringify([
@@ -182,4 +187,33 @@ test('a user lists their own keys, an administrator all or those of one account'
     ),
   ).toBe(true);
   expect(JSON.stringify(all)).not.toContain('"key":');
+});
+
+test('a key says when its latest request began, to its owner, and null before the first', async () => {
+  const [account, model] = [await books.account('1'), await books.model('1')];
+  await as(account)('POST', '/models/subscribe', { model_id: model.id, tokens: 1_000 });
+  const { id } = await books.subscription(account, model);
+  const [used, unused] = [
+    (await as(account)('POST', '/keys', { name: 'used' })).body,
+    (await as(account)('POST', '/keys', { name: 'unused' })).body,
+  ];
+  const latest = Date.now() - 3_600_000;
+  for (const at of [latest - 90_000_000, latest, latest - 5_000])
+    await plane.app.get(UsageWorker).process([
+      usageEvent(1, {
+        account,
+        model,
+        subscriptionId: id,
+        keyId: used.id,
+        rid: uuidv7(at),
+        final: { started_at: at },
+      }),
+    ]);
+  const { data } = (await as(account)('GET', '/keys')).body;
+  expect(data).toMatchObject([
+    { id: used.id, last_used_at: new Date(latest).toISOString() },
+    { id: unused.id, last_used_at: null },
+  ]);
+  const one = await as(account)('GET', `/keys/${used.id}`);
+  expect(one.body.last_used_at).toBe(new Date(latest).toISOString());
 });

@@ -1,9 +1,11 @@
 import {
   Body,
   Controller,
+  Get,
   Headers,
   HttpCode,
   Post,
+  Query,
   Req,
   type RawBodyRequest,
 } from '@nestjs/common';
@@ -13,13 +15,28 @@ import { FromCaller, type Caller } from '../../platform/access/caller.ts';
 import { Permission } from '../../platform/access/permission.ts';
 import { Answers } from '../../platform/openapi/answers.ts';
 import { IdempotencyKey } from '../../platform/idempotency/idempotency.ts';
-import { paymentResponseSchema, rechargeBody, type RechargeBody } from './payments.dto.ts';
+import { pageOf } from '../../platform/http/list-query.ts';
+import {
+  paymentEntrySchema,
+  paymentResponseSchema,
+  paymentsQuery,
+  rechargeBody,
+  type PaymentsQuery,
+  type RechargeBody,
+} from './payments.dto.ts';
 import { PaymentsService } from './payments.service.ts';
 
 @ApiTags('wallet')
 @Controller()
 export class PaymentsController {
   constructor(private readonly payments: PaymentsService) {}
+
+  @Get('wallet/payments')
+  @Permission('user')
+  @Answers('Payments through the payment provider, newest first', pageOf(paymentEntrySchema))
+  list(@FromCaller() caller: Caller, @Query({ schema: paymentsQuery }) query: PaymentsQuery) {
+    return this.payments.list(caller, query);
+  }
 
   @Post('wallet/recharge')
   @Permission('user')

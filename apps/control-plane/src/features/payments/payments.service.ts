@@ -1,21 +1,31 @@
 import { Inject, Injectable } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
 import { formatAmount, micros } from '@tollgate/money';
-import type { EntityManager } from 'typeorm';
+import type { EntityManager, Repository } from 'typeorm';
 import { CONFIG, type Config } from '../../config.ts';
 import { AccountScope } from '../../platform/access/account-scope.ts';
 import type { Caller } from '../../platform/access/caller.ts';
 import { Transactions } from '../../platform/database/transactions.ts';
+import { readPage, type Page } from '../../platform/http/list-query.ts';
 import { Refusal } from '../../platform/http/refusal.ts';
 import { Idempotency } from '../../platform/idempotency/idempotency.ts';
 import { ActivityService, SYSTEM, type Actor } from '../activity/activity.service.ts';
 import { LedgerService } from '../wallet/ledger.service.ts';
 import { PAYMENT_PROVIDER, type PaymentNotice, type PaymentProvider } from './payment-provider.ts';
 import { Payment } from './payment.entity.ts';
-import { toPaymentResponse, type PaymentResponse, type RechargeBody } from './payments.dto.ts';
+import {
+  toPaymentEntry,
+  toPaymentResponse,
+  type PaymentEntry,
+  type PaymentResponse,
+  type PaymentsQuery,
+  type RechargeBody,
+} from './payments.dto.ts';
 
 @Injectable()
 export class PaymentsService {
   constructor(
+    @InjectRepository(Payment) private readonly payments: Repository<Payment>,
     @Inject(PAYMENT_PROVIDER) private readonly provider: PaymentProvider | null,
     private readonly ledger: LedgerService,
     private readonly scope: AccountScope,
@@ -24,6 +34,20 @@ export class PaymentsService {
     private readonly activity: ActivityService,
     @Inject(CONFIG) private readonly config: Config,
   ) {}
+
+  async list(caller: Caller, query: PaymentsQuery): Promise<Page<PaymentEntry>> {
+    const userId = await this.scope.resolve(caller, query.user_id);
+    const builder = this.payments
+      .createQueryBuilder('payment')
+      .where('payment.userId = :userId', { userId });
+    if (query.status !== undefined)
+      builder.andWhere('payment.status = :status', { status: query.status });
+    return readPage(builder, query, {
+      columns: { id: 'payment.id', created_at: 'payment.createdAt', amount: 'payment.amount' },
+      search: ['payment.providerReference'],
+      map: toPaymentEntry,
+    });
+  }
 
   async recharge(
     caller: Caller,

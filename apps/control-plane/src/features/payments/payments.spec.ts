@@ -133,6 +133,24 @@ describe('recharging through Stripe', () => {
     ).toEqual([{ n: 1 }]);
   });
 
+  test('are listed with their state, to their own account alone', async () => {
+    const opened = (await recharge('3')).body;
+    const list = async (query: string, token = user.token) =>
+      plane.call('GET', `/wallet/payments?${query}`, { token });
+    expect((await list('page_size=1')).body.data).toMatchObject([
+      { id: opened.id, status: 'open', amount: '3', paid_at: null, created_by: user.id },
+    ]);
+    await notify(eventOf(stripeServer.sessions.at(-1)?.id ?? '', 300));
+    const [paid] = (await list('status=paid')).body.data;
+    expect(paid).toMatchObject({ id: opened.id, status: 'paid' });
+    expect(Date.parse(paid.paid_at)).toBeGreaterThanOrEqual(Date.parse(paid.created_at));
+    const stranger = await plane.createUser('passer-by');
+    expect((await list('', stranger.token)).body.total).toBe(0);
+    expect((await list(`user_id=${user.id}`, stranger.token)).status).toBe(404);
+    expect((await list(`user_id=${user.id}&status=open`, plane.adminToken)).status).toBe(200);
+    expect((await list('status=odd')).status).toBe(400);
+  });
+
   test('one Idempotency-Key opens one checkout', async () => {
     const sessions = stripeServer.sessions.length;
     const [first, second] = [

@@ -10,6 +10,8 @@ import { ModelRemovalService } from './model-removal.service.ts';
 import { PurchasesService } from './purchases.service.ts';
 import { RefundPreviewService } from './refund-preview.service.ts';
 import { SubscriptionRow } from './subscription.entity.ts';
+import { SubscriptionHistoryController } from './subscription-history.controller.ts';
+import { SubscriptionHistoryService } from './subscription-history.service.ts';
 import { SubscriptionsService } from './subscriptions.service.ts';
 import { TokenLedger } from './token-ledger.service.ts';
 import { WithdrawalsService } from './withdrawals.service.ts';
@@ -23,6 +25,7 @@ import { WithdrawalsService } from './withdrawals.service.ts';
     ActivityModule,
     AlertsModule,
   ],
+  controllers: [SubscriptionHistoryController],
   providers: [
     TokenLedger,
     PurchasesService,
@@ -31,6 +34,7 @@ import { WithdrawalsService } from './withdrawals.service.ts';
     WithdrawalsService,
     ModelRemovalService,
     RefundPreviewService,
+    SubscriptionHistoryService,
   ],
   exports: [
     TokenLedger,
@@ -39,6 +43,7 @@ import { WithdrawalsService } from './withdrawals.service.ts';
     WithdrawalsService,
     ModelRemovalService,
     RefundPreviewService,
+    SubscriptionHistoryService,
   ],
 })
 export class SubscriptionsModule {}

@@ -40,7 +40,15 @@ export function invalidField(field: string, message: string): Refusal {
 
 /** 404 of an id. The same words whether it never existed, is gone or is another account's (security S24). */
 export function noSuch(
-  kind: 'access token' | 'account' | 'key' | 'model' | 'node' | 'route' | 'upstream',
+  kind:
+    | 'access token'
+    | 'account'
+    | 'key'
+    | 'model'
+    | 'node'
+    | 'route'
+    | 'subscription'
+    | 'upstream',
   id: number,
 ): Refusal {
   return new Refusal('not_found', { detail: `There is no ${kind} ${id}` });

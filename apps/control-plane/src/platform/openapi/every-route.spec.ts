@@ -125,7 +125,16 @@ async function moneyAndKeys(modelId: number): Promise<void> {
   });
   await go('POST /models/renew', { model_id: modelId, tokens: 500 });
   await go('POST /models/set-auto-recharge', { model_id: modelId, threshold: null, amount: null });
-  await goAll('GET /models/my', 'GET /wallet', 'GET /wallet/logs', 'GET /wallet/logs?format=csv');
+  const subscription = (await go('GET /models/my')).data[0];
+  await goAll(
+    'GET /wallet',
+    'GET /wallet/logs',
+    'GET /wallet/logs?format=csv',
+    'GET /wallet/payments',
+    `GET /subscriptions/${subscription.id}/lots`,
+    `GET /subscriptions/${subscription.id}/ledger`,
+    `GET /subscriptions/${subscription.id}/ledger?format=csv`,
+  );
   const key = await go('POST /keys', {
     name: 'walked',
     allowed_models: 'walked,other-*',
