@@ -25,6 +25,7 @@ export interface NewModel {
   owned_by?: string;
   context_window?: number;
   max_output_tokens?: number;
+  default_output_tokens?: number;
   price?: NewPrice;
   /** Off when absent: a model needs a price to be for sale. */
   is_on_shelf?: boolean;
@@ -37,6 +38,8 @@ export interface NewPrice {
   weight_output?: string;
   weight_cache_read?: string;
   weight_cache_write?: string;
+  /** By premium, e.g. `server_tools=web_search`. */
+  multipliers?: Record<string, string>;
   /** Must be true for a price that charges nothing. */
   free?: boolean;
 }

@@ -54,7 +54,12 @@ export async function startGateway(env: Record<string, string> = {}): Promise<Ga
       const id = await tollgate.admin.createModel({
         name,
         kind,
-        price: { price_per_million: '0.01' },
+        context_window: 1_000_000,
+        default_output_tokens: 64_000,
+        price: {
+          price_per_million: '0.01',
+          multipliers: { 'server_tools=web_search': '1', 'server_tools=code_execution': '1' },
+        },
         is_on_shelf: true,
       });
       const upstream_id = await tollgate.admin.createUpstream({

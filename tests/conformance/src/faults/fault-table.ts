@@ -12,7 +12,10 @@ import {
   type Speech,
 } from './wire.ts';
 
-/** What the client must get: a whole answer, a status, or an error inside its stream. What must be charged: nothing, the report, our own count. */
+/** `max_tokens` of every request. */
+export const OUTPUT_LIMIT = 50;
+
+/** What the client must get: a whole answer, a status, or an error inside its stream. What must be charged: nothing, the report, our own count, a number. */
 export type Ending =
   | 'whole'
   | 'error event'
@@ -49,6 +52,7 @@ const WHOLE: Expected = ['whole', 'reported'];
 const CUT: Expected = ['error event', 'counted'];
 const LATE: Expected = ['timeout', 'nothing'];
 const COUNTED: Expected = ['whole', 'counted'];
+const CUT_TO_LIMIT: Expected = ['whole', 7 + OUTPUT_LIMIT];
 
 /** The whole answer, as JSON or events, with its head. */
 function right({ isStream, parts }: Scene, headers: Record<string, string> = {}): string {
@@ -416,8 +420,8 @@ const USAGES: readonly Fault[] = [
   {
     name: 'reports absurd usage',
     act: withUsage((speech) => usageOf(speech, { prompt: 7, output: 1e12 })),
-    json: COUNTED,
-    stream: COUNTED,
+    json: CUT_TO_LIMIT,
+    stream: CUT_TO_LIMIT,
   },
   {
     name: 'reports usage in words',

@@ -5,6 +5,7 @@ import { inLanes } from '../in-lanes.ts';
 import { usageRows, type UsageRow } from '../usage-rows.ts';
 import {
   FAULTS,
+  OUTPUT_LIMIT,
   SAID,
   type Charge,
   type Ending,
@@ -112,7 +113,7 @@ async function ask({ fault, speech, isStream, model }: Attempt): Promise<void> {
       body: JSON.stringify({
         model: model.name,
         stream: isStream,
-        max_tokens: 50,
+        max_tokens: OUTPUT_LIMIT,
         messages: [{ role: 'user', content: 'Count to five.' }],
       }),
     },

@@ -229,7 +229,11 @@ describe('sync', () => {
         ]),
       5_000,
     );
-    await admin('POST', '/models', { name: `for-sync`, price: { price_per_million: '1' } });
+    await admin('POST', '/models', {
+      name: 'for-sync',
+      price: { price_per_million: '1' },
+      is_on_shelf: true,
+    });
 
     const one = await admin('POST', `/proxy-nodes/${nodes[0]?.id}/sync-config`);
     expect(one).toMatchObject({
