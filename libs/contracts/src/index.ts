@@ -8,6 +8,8 @@ export * from './outbound-address.ts';
 export * from './premium.ts';
 export * from './sealed-secret.ts';
 export * from './telemetry.ts';
+export * from './token-classes.ts';
+export * from './token-fields.ts';
 export * from './token-usage.ts';
 export * from './usage-event.ts';
 export * from './version.ts';

@@ -1,26 +1,108 @@
-/**
- * Usage normal form (docs/design/protocols.md#usage): what the upstream reported, by arithmetic, in four disjoint billable classes.
- * All values are non-negative safe integers, in tokens.
- */
-export interface TokenUsage {
-  /** Prompt tokens that were neither read from nor written to a cache. */
-  input: number;
-  cacheRead: number;
-  /** All cache writes; 5-minute and 1-hour writes are priced alike. */
-  cacheWrite: number;
-  /** Every generated token, reasoning included. */
-  output: number;
-  /** Subset of `output`; informative, never billed a second time. */
-  reasoning: number;
-}
+import { TOKEN_CLASSES, type TokenClassRow } from './token-classes.ts';
+import type { TokenClass, TokenField } from './token-fields.ts';
 
-export const NO_USAGE: TokenUsage = Object.freeze({
-  input: 0,
-  cacheRead: 0,
-  cacheWrite: 0,
-  output: 0,
-  reasoning: 0,
-});
+type Row = (typeof TOKEN_CLASSES)[number];
+type OutputRow = Extract<Row, { side: 'output' }>;
+
+/**
+ * Usage normal form (docs/design/protocols.md#usage): what the upstream reported, by arithmetic. The charged classes share no token.
+ * All values are non-negative safe integers, in tokens; every class is present.
+ */
+export type TokenUsage = { [R in Row as R['key']]: number };
+export type UsageKey = keyof TokenUsage;
+/** What was generated. */
+export type OutputUsage = { [R in OutputRow as R['key']]: number };
+
+type UsageRow = TokenClassRow & { name: TokenClass; key: UsageKey; field: TokenField };
+export const USAGE_ROWS: readonly UsageRow[] = TOKEN_CLASSES.map((row) => ({
+  ...row,
+  field: `${row.name}_tokens`,
+}));
+export const USAGE_KEYS: readonly UsageKey[] = USAGE_ROWS.map(({ key }) => key);
+const PROMPT_KEYS = keysOf((row) => row.isCharged && row.side === 'prompt');
+const OUTPUT_KEYS = keysOf((row) => row.isCharged && row.side === 'output');
+/** An informative class and the class that counts its tokens as well. */
+const PARTS = USAGE_ROWS.filter((row) => !row.isCharged).map(
+  ({ key, parent }) => [key, keyOf(parent)] as const,
+);
+
+export const NO_USAGE: TokenUsage = Object.freeze(usageOf(() => 0));
+export const NO_OUTPUT: OutputUsage = Object.freeze(outputUpTo(NO_USAGE, 0));
 
 /** Where a charge comes from: the upstream's own report, or the gateway's count where it reported nothing. */
 export type ChargeBasis = 'reported' | 'estimated';
+
+/** Usage with a count for each class. */
+export function usageOf(countOf: (row: UsageRow) => number): TokenUsage {
+  return Object.fromEntries(USAGE_ROWS.map((row) => [row.key, countOf(row)])) as TokenUsage;
+}
+
+/** All that the upstream read. */
+export function promptTokensOf(usage: TokenUsage): number {
+  return sumOf(usage, PROMPT_KEYS);
+}
+
+/** All that the upstream generated. */
+export function outputTokensOf(usage: OutputUsage): number {
+  return sumOf(usage as TokenUsage, OUTPUT_KEYS);
+}
+
+/** The output of `usage`, at most `limit` tokens of it: the classes keep their tokens in the table's order, and no part is above its whole. */
+export function outputUpTo(usage: OutputUsage, limit: number): OutputUsage {
+  let left = limit;
+  const cut = usageOf(() => 0);
+  for (const key of OUTPUT_KEYS) {
+    cut[key] = Math.min((usage as TokenUsage)[key], left);
+    left -= cut[key];
+  }
+  for (const [key, parent] of PARTS) cut[key] = Math.min((usage as TokenUsage)[key], cut[parent]);
+  return Object.fromEntries(
+    USAGE_ROWS.filter(({ side }) => side === 'output').map(({ key }) => [key, cut[key]]),
+  ) as unknown as OutputUsage;
+}
+
+/** Whether both report the same prompt, class by class. */
+export function isSamePrompt(one: TokenUsage, other: TokenUsage): boolean {
+  return PROMPT_KEYS.every((key) => one[key] === other[key]);
+}
+
+/** The same with no informative class above its parent. */
+export function withSoundParts(usage: TokenUsage): TokenUsage {
+  const sound = { ...usage };
+  for (const [key, parent] of PARTS) sound[key] = Math.min(usage[key], usage[parent]);
+  return sound;
+}
+
+/** The token fields of a final. An optional class is present only where it was used. */
+export function tokenFieldsOf(usage: TokenUsage): FinalTokens {
+  const fields: Partial<Record<TokenField, number>> = {};
+  for (const { key, field, isOptional } of USAGE_ROWS)
+    if (!isOptional || usage[key] > 0) fields[field] = usage[key];
+  return fields as FinalTokens;
+}
+
+/** What a final says it used; a class that it does not name is 0. */
+export function usageOfFinal(final: Readonly<Partial<Record<TokenField, number>>>): TokenUsage {
+  return usageOf(({ field }) => final[field] ?? 0);
+}
+
+/** As in an event: the optional classes may be absent. */
+export type FinalTokens = {
+  [R in Exclude<Row, { isOptional: true }> as `${R['name']}_tokens`]: number;
+} & { [R in Extract<Row, { isOptional: true }> as `${R['name']}_tokens`]?: number | undefined };
+
+function sumOf(usage: TokenUsage, keys: readonly UsageKey[]): number {
+  let sum = 0;
+  for (const key of keys) sum += usage[key];
+  return sum;
+}
+
+function keysOf(isWanted: (row: UsageRow) => boolean): UsageKey[] {
+  return USAGE_ROWS.filter(isWanted).map(({ key }) => key);
+}
+
+function keyOf(name: string | null): UsageKey {
+  const row = USAGE_ROWS.find((candidate) => candidate.name === name);
+  if (!row) throw new Error(`there is no token class ${name}`);
+  return row.key;
+}

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { PREMIUMS_MAX, premiumSchema } from './premium.ts';
+import { tokenFields } from './token-fields.ts';
 
 /**
  * What travels outbox stream -> relay -> BullMQ -> worker. Events are deltas keyed (rid, seq): additive and order-free,
@@ -83,11 +84,7 @@ export const usageFinalSchema = z.strictObject({
   outcome: z.enum(OUTCOMES),
   /** Status the client saw. */
   status: integer,
-  input_tokens: tokens,
-  cache_read_tokens: tokens,
-  cache_write_tokens: tokens,
-  output_tokens: tokens,
-  reasoning_tokens: tokens,
+  ...tokenFields(tokens, tokens.optional()),
   /** Total charge of the request in charged tokens; the worker recomputes it from the counts and the price version. */
   charge: tokens,
   /** SHA-256 hex of the API key that the node was shown: a live record that only Redis knows gives itself away. Not kept. */

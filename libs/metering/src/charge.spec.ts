@@ -23,7 +23,10 @@ describe('chargeOf', () => {
       weight_cache_write: 1_250_000,
     };
     expect(
-      chargeOf({ input: 3, output: 2, cacheRead: 7, cacheWrite: 1, reasoning: 2 }, price),
+      chargeOf(
+        { ...NO_USAGE, input: 3, output: 2, cacheRead: 7, cacheWrite: 1, reasoning: 2 },
+        price,
+      ),
     ).toBe(Math.ceil(1.5 + 6 + 0.7 + 1.25));
   });
 
@@ -55,7 +58,7 @@ describe('chargeOf', () => {
         (input, output, cacheRead, cacheWrite, wi, wo, wr, ww) => {
           const charge = BigInt(
             chargeOf(
-              { input, output, cacheRead, cacheWrite, reasoning: 0 },
+              { ...NO_USAGE, input, output, cacheRead, cacheWrite },
               {
                 weight_input: wi,
                 weight_output: wo,
@@ -84,7 +87,7 @@ describe('outputPaidBy', () => {
         amount,
         fc.integer({ min: 1, max: 50_000_000 }),
         (chargedTokens, weight_output) => {
-          const paid = BigInt(outputPaidBy(chargedTokens, { weight_output }));
+          const paid = BigInt(outputPaidBy(chargedTokens, { ...PLAIN, weight_output }));
           const micros = BigInt(chargedTokens) * 1_000_000n;
           expect(
             paid * BigInt(weight_output) <= micros && (paid + 1n) * BigInt(weight_output) > micros,
@@ -95,7 +98,7 @@ describe('outputPaidBy', () => {
   });
 
   test('has no end where output is free', () => {
-    expect(outputPaidBy(0, { weight_output: 0 })).toBe(Infinity);
+    expect(outputPaidBy(0, { ...PLAIN, weight_output: 0 })).toBe(Infinity);
   });
 });
 

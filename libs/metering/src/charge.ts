@@ -1,41 +1,70 @@
-import type { TokenUsage } from '@tollgate/contracts';
+import {
+  USAGE_ROWS,
+  WEIGHT_FIELDS,
+  type ChargedClass,
+  type TokenUsage,
+  type WeightField,
+} from '@tollgate/contracts';
 import { divideCeil, divideFloor } from '@tollgate/money';
 import type { PriceVersion } from '@tollgate/snapshot';
 
 /** Weights are stored in millionths: weight 1 = 1_000_000. */
-const MICRO_WEIGHTS_PER_WEIGHT = 1_000_000n;
+const MICRO_WEIGHTS_PER_WEIGHT = 1_000_000;
 
-export type ChargeWeights = Pick<
-  PriceVersion,
-  'weight_input' | 'weight_output' | 'weight_cache_read' | 'weight_cache_write'
->;
+export type ChargeWeights = Pick<PriceVersion, WeightField>;
+
+/** The charged classes; `weights`: the field of its own weight, then that of its parent. */
+const CHARGED = USAGE_ROWS.filter((row) => row.isCharged).map(({ key, side, name, parent }) => ({
+  key,
+  side,
+  weights: [name, parent ?? name].map((of): WeightField => `weight_${of as ChargedClass}`) as [
+    WeightField,
+    WeightField,
+  ],
+}));
 
 /**
  * Charged tokens of one request: its tokens by class times the weights of its price version, rounded up once (docs/design/metering.md#deduction).
- * Reasoning is a part of `output` and is not billed a second time.
+ * Informative classes, such as reasoning, are part of a charged one and are not charged a second time.
  *
  * Throws RangeError when a count or weight is not a non-negative safe integer, or the charge is beyond one:
  * a charge that had lost a bit would never equal the other side's recomputation.
  */
 export function chargeOf(usage: TokenUsage, price: ChargeWeights): number {
-  const microTokens =
-    weighted(usage.input, price.weight_input) +
-    weighted(usage.output, price.weight_output) +
-    weighted(usage.cacheRead, price.weight_cache_read) +
-    weighted(usage.cacheWrite, price.weight_cache_write);
-  const charge = Number(divideCeil(microTokens, MICRO_WEIGHTS_PER_WEIGHT));
+  let microTokens = 0;
+  for (const { key, weights } of CHARGED)
+    microTokens += counted(usage[key]) * counted(weightOf(price, weights));
+  const upward = microTokens + MICRO_WEIGHTS_PER_WEIGHT - 1;
+  // No term is above the sum: where it is a safe integer, every step was exact.
+  if (Number.isSafeInteger(upward))
+    return (upward - (upward % MICRO_WEIGHTS_PER_WEIGHT)) / MICRO_WEIGHTS_PER_WEIGHT;
+  return largeChargeOf(usage, price);
+}
+
+function largeChargeOf(usage: TokenUsage, price: ChargeWeights): number {
+  const microTokens = CHARGED.reduce(
+    (sum, { key, weights }) => sum + BigInt(usage[key]) * BigInt(weightOf(price, weights)),
+    0n,
+  );
+  const charge = Number(divideCeil(microTokens, BigInt(MICRO_WEIGHTS_PER_WEIGHT)));
   if (!Number.isSafeInteger(charge)) throw new RangeError('the charge is beyond the safe integers');
   return charge;
 }
 
+/** The dearest weight of what an upstream reads or generates, in millionths: which class its tokens are of is not known before. */
+export function dearestWeight(price: ChargeWeights, side: 'prompt' | 'output'): number {
+  let dearest = 0;
+  for (const row of CHARGED)
+    if (row.side === side) dearest = Math.max(dearest, weightOf(price, row.weights));
+  return dearest;
+}
+
 /** Output tokens that so many charged tokens pay for, rounded down; below zero for a debt, Infinity where output is free. */
-export function outputPaidBy(
-  chargedTokens: number,
-  { weight_output }: Pick<ChargeWeights, 'weight_output'>,
-): number {
-  if (weight_output === 0) return Infinity;
+export function outputPaidBy(chargedTokens: number, price: ChargeWeights): number {
+  const weight = dearestWeight(price, 'output');
+  if (weight === 0) return Infinity;
   return Number(
-    divideFloor(BigInt(chargedTokens) * MICRO_WEIGHTS_PER_WEIGHT, BigInt(weight_output)),
+    divideFloor(BigInt(chargedTokens) * BigInt(MICRO_WEIGHTS_PER_WEIGHT), BigInt(weight)),
   );
 }
 
@@ -47,12 +76,21 @@ export function priceInForce<Price extends Pick<PriceVersion, 'effective_at'>>(
   return prices.findLast((price) => price.effective_at <= atMs);
 }
 
-function weighted(count: number, microWeight: number): bigint {
-  if (!isCount(count) || !isCount(microWeight))
-    throw new RangeError('counts and weights are non-negative safe integers');
-  return BigInt(count) * BigInt(microWeight);
+/** The same weights, each one that is set mapped. */
+export function mapWeights(price: ChargeWeights, map: (weight: number) => number): ChargeWeights {
+  const set = WEIGHT_FIELDS.filter((field) => price[field] !== undefined);
+  return Object.fromEntries(
+    set.map((field) => [field, map(price[field])]),
+  ) as unknown as ChargeWeights;
 }
 
-function isCount(value: number): boolean {
-  return Number.isSafeInteger(value) && value >= 0;
+/** A weight that is not set is the parent's. */
+function weightOf(price: ChargeWeights, [own, parent]: [WeightField, WeightField]): number {
+  return price[own] ?? price[parent];
+}
+
+function counted(value: number): number {
+  if (!Number.isSafeInteger(value) || value < 0)
+    throw new RangeError('counts and weights are non-negative safe integers');
+  return value;
 }

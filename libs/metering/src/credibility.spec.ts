@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { NO_USAGE } from '@tollgate/contracts';
+import { NO_USAGE, tokenFields, USAGE_KEYS, usageOfFinal } from '@tollgate/contracts';
 import fc from 'fast-check';
 import { chargeOf } from './charge.ts';
 import {
@@ -29,7 +29,7 @@ describe('judgeUsage', () => {
   test.each([-1, Number.NaN, 0.5, Number.POSITIVE_INFINITY, 2 ** 53])(
     'S27: bills nothing from a report of %p tokens',
     (broken) => {
-      for (const field of ['input', 'cacheRead', 'cacheWrite', 'output', 'reasoning'] as const)
+      for (const field of USAGE_KEYS)
         expect(judgeUsage({ ...NO_USAGE, [field]: broken }, BOUNDS)).toMatchObject({
           usage: null,
           doubt: 'not_a_count',
@@ -99,13 +99,9 @@ describe('judgeUsage', () => {
     const count = fc.oneof(fc.double(), fc.integer(), fc.maxSafeInteger());
     fc.assert(
       fc.property(
-        fc.record({
-          input: count,
-          cacheRead: count,
-          cacheWrite: count,
-          output: fc.integer({ max: 1_000_000 }),
-          reasoning: count,
-        }),
+        fc
+          .record({ ...tokenFields(count), output_tokens: fc.integer({ max: 1_000_000 }) })
+          .map(usageOfFinal),
         (reported) => {
           const { usage, isPromptCredible } = judgeUsage(reported, BOUNDS);
           if (usage && isPromptCredible) expect(chargeOf(usage, PLAIN)).toBeGreaterThanOrEqual(0);

@@ -1,4 +1,10 @@
-import type { TokenUsage } from '@tollgate/contracts';
+import {
+  outputTokensOf,
+  promptTokensOf,
+  USAGE_KEYS,
+  withSoundParts,
+  type TokenUsage,
+} from '@tollgate/contracts';
 
 /** Prompt text that providers add of their own: templates, instructions for tools. */
 const ADDED_PROMPT_TOKENS = 1_000;
@@ -62,15 +68,15 @@ export interface Judgement {
 
 /**
  * Judges what an upstream reports: usage from outside is untrusted, and a negative count would raise a balance. The prompt is compared with what was sent
- * and with the context window, the output with the limit that was given. `reasoning` is only informative: more of it than output is cut to the output, not
+ * and with the context window, the output with the limit that was given. An informative class (`reasoning`) above its parent is cut to it, not
  * refused (https://github.com/vercel/ai/issues/18614).
  */
 export function judgeUsage(usage: TokenUsage, bounds: UsageBounds): Judgement {
-  const { input, cacheRead, cacheWrite, output, reasoning } = usage;
-  const prompt = input + cacheRead + cacheWrite;
-  if (![input, cacheRead, cacheWrite, output, reasoning, prompt].every(isCount))
+  const prompt = promptTokensOf(usage);
+  const output = outputTokensOf(usage);
+  if (!USAGE_KEYS.every((key) => isCount(usage[key])) || !isCount(prompt) || !isCount(output))
     return { usage: null, isPromptCredible: false, doubt: 'not_a_count' };
-  const cut = { input, cacheRead, cacheWrite, output, reasoning: Math.min(reasoning, output) };
+  const cut = withSoundParts(usage);
   if (prompt > promptMax(bounds))
     return { usage: cut, isPromptCredible: false, doubt: 'prompt_beyond_bound' };
   return { usage: cut, isPromptCredible: true, doubt: doubtOfSize(prompt, output, bounds) };

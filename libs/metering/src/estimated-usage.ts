@@ -1,4 +1,4 @@
-import type { TokenUsage } from '@tollgate/contracts';
+import { NO_USAGE, type TokenUsage } from '@tollgate/contracts';
 
 /** The least any known provider counts for an inline image: an estimate must not charge for more than was sent. */
 const TOKENS_PER_IMAGE_MIN = 85;
@@ -17,10 +17,8 @@ export function estimateUsage({
   outputTokens: number;
 }): TokenUsage {
   return {
+    ...NO_USAGE,
     input: promptTextTokens + imageCount * TOKENS_PER_IMAGE_MIN,
-    cacheRead: 0,
-    cacheWrite: 0,
     output: outputTokens,
-    reasoning: 0,
   };
 }

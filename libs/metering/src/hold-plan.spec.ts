@@ -1,3 +1,4 @@
+import { NO_USAGE } from '@tollgate/contracts';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { chargeOf } from './charge.ts';
@@ -238,7 +239,7 @@ describe('planHold', () => {
             plan.bounds.outputTokens === 0 ? 0 : (draw[2] ?? 0) % (plan.bounds.outputTokens + 1);
           expect(
             chargeOf(
-              { input, cacheRead: read, cacheWrite: write, output, reasoning: 0 },
+              { ...NO_USAGE, input, cacheRead: read, cacheWrite: write, output },
               request.price,
             ),
           ).toBeLessThanOrEqual(plan.boundTokens);

@@ -1,6 +1,6 @@
 import { divideCeil, divideFloor } from '@tollgate/money';
 import type { SnapshotModel } from '@tollgate/snapshot';
-import type { ChargeWeights } from './charge.ts';
+import { dearestWeight, type ChargeWeights } from './charge.ts';
 import { heldFactor, type Overrun, type UsageBounds } from './credibility.ts';
 
 const MICRO = 1_000_000n;
@@ -82,7 +82,7 @@ export interface HoldPlan {
 
 /**
  * The hold of one request (docs/design/metering.md#hold-size). One byte of text is at most one token, as byte-level BPE cannot emit more
- * tokens than bytes; the dearest input class stands for the whole prompt, as only the upstream knows what it will read from a cache.
+ * tokens than bytes. The dearest class stands for the whole prompt, and for the whole output: only the upstream knows what it will read from a cache.
  * Rounded up, like the charge; amounts beyond the safe integers saturate, and then no balance covers them.
  */
 export function planHold(request: HoldRequest): HoldPlan {
@@ -92,8 +92,7 @@ export function planHold(request: HoldRequest): HoldPlan {
   const outputLimit = outputLimitOf(request);
   const outputTokens = BigInt(outputLimit) * BigInt(ask.choices);
   const factor = overrun ? heldFactor(overrun, saturate(outputTokens)) : 1;
-  const outputMicros = (tokens: bigint): bigint =>
-    tokens * BigInt(price.weight_output) * BigInt(factor);
+  const outputMicros = (tokens: bigint): bigint => tokens * dearestOutput(price) * BigInt(factor);
   const slice = smaller(BigInt(sliceOutputTokens), outputTokens);
   const firstTokens = smaller(BigInt(ask.choices), outputTokens);
   const boundTokens = chargedCeil(promptMicros + outputMicros(outputTokens));
@@ -131,7 +130,7 @@ export function planHold(request: HoldRequest): HoldPlan {
  */
 export function affordableOutput(request: HoldRequest, grantedTokens: number): number {
   const planned = outputLimitOf(request);
-  const microsPerStep = BigInt(request.ask.choices) * BigInt(request.price.weight_output);
+  const microsPerStep = BigInt(request.ask.choices) * dearestOutput(request.price);
   if (microsPerStep === 0n) return planned;
   const left = BigInt(grantedTokens) * MICRO - promptMicrosOf(request);
   return left <= 0n ? 0 : Math.min(planned, saturate(divideFloor(left, microsPerStep)));
@@ -144,7 +143,7 @@ export function affordableText(request: HoldRequest, chargedTokens: number): num
     BigInt(ask.choices),
     BigInt(outputLimitOf(request)) * BigInt(ask.choices),
   );
-  const left = BigInt(chargedTokens) * MICRO - firstTokens * BigInt(price.weight_output);
+  const left = BigInt(chargedTokens) * MICRO - firstTokens * dearestOutput(price);
   const microsPerToken = dearestInput(price);
   const least = promptMicrosOf({ ...request, exactTextTokens: 0 });
   if (microsPerToken === 0n || left >= mostPromptMicrosOf(request))
@@ -174,7 +173,7 @@ function promptMicrosOf(request: HoldRequest): bigint {
   const { ask, price } = request;
   return (
     promptTokensOf(request) * dearestInput(price) +
-    BigInt(ask.prompt.predictedBytes) * BigInt(price.weight_output)
+    BigInt(ask.prompt.predictedBytes) * dearestOutput(price)
   );
 }
 
@@ -224,7 +223,11 @@ function outputLimitOf({ ask, model }: HoldRequest): number {
 }
 
 function dearestInput(price: ChargeWeights): bigint {
-  return BigInt(Math.max(price.weight_input, price.weight_cache_read, price.weight_cache_write));
+  return BigInt(dearestWeight(price, 'prompt'));
+}
+
+function dearestOutput(price: ChargeWeights): bigint {
+  return BigInt(dearestWeight(price, 'output'));
 }
 
 function chargedCeil(microTokens: bigint): number {

@@ -1,3 +1,4 @@
+import { tokenFields, usageOfFinal, weightFields } from '@tollgate/contracts';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { chargeOf } from './charge.ts';
@@ -32,19 +33,8 @@ describe('premiumWeights', () => {
     const weight = fc.nat(20_000_000);
     fc.assert(
       fc.property(
-        fc.record({
-          weight_input: weight,
-          weight_output: weight,
-          weight_cache_read: weight,
-          weight_cache_write: weight,
-        }),
-        fc.record({
-          input: count,
-          output: count,
-          cacheRead: count,
-          cacheWrite: count,
-          reasoning: count,
-        }),
+        fc.record(weightFields(weight)),
+        fc.record(tokenFields(count)).map(usageOfFinal),
         fc.integer({ min: 1_000_000, max: 50_000_000 }),
         (price, usage, factor) => {
           const dearer = premiumWeights(price, { 'speed=fast': factor }, ['speed=fast']);

@@ -1,5 +1,5 @@
 import { divideCeil } from '@tollgate/money';
-import type { ChargeWeights } from './charge.ts';
+import { mapWeights, type ChargeWeights } from './charge.ts';
 
 const MICRO = 1_000_000n;
 
@@ -25,12 +25,7 @@ export function premiumWeights(
       throw new RangeError('a weight times its multipliers is beyond the safe integers');
     return Number(product);
   };
-  return {
-    weight_input: times(price.weight_input),
-    weight_output: times(price.weight_output),
-    weight_cache_read: times(price.weight_cache_read),
-    weight_cache_write: times(price.weight_cache_write),
-  };
+  return mapWeights(price, times);
 }
 
 function multiplierOf(multipliers: Multipliers, premium: string): number {

@@ -62,10 +62,7 @@ function toPriceVersion(row: PriceRow): PriceVersion {
   return {
     id: row.id,
     effective_at: row.effectiveAtMs,
-    weight_input: row.weightInput,
-    weight_output: row.weightOutput,
-    weight_cache_read: row.weightCacheRead,
-    weight_cache_write: row.weightCacheWrite,
+    ...row.weights,
     ...(Object.keys(row.multipliers).length > 0 && { multipliers: { ...row.multipliers } }),
   };
 }

@@ -1,7 +1,9 @@
+import type { WeightField } from '@tollgate/contracts';
 import type {
   FailoverSettings,
   MODEL_KINDS,
   LIMIT_FIELD_SETTINGS,
+  PriceVersion,
   UpstreamProtocol,
 } from './snapshot-document.ts';
 
@@ -31,16 +33,13 @@ export interface ModelRow {
   readsMoreThanSent: boolean;
 }
 
-/** Weights in millionths. */
 export interface PriceRow {
   id: number;
   modelId: number;
   /** Unix ms. */
   effectiveAtMs: number;
-  weightInput: number;
-  weightOutput: number;
-  weightCacheRead: number;
-  weightCacheWrite: number;
+  /** Weights in millionths, by class. A weight that is not set is absent: its parent's holds. */
+  weights: Pick<PriceVersion, WeightField>;
   /** Millionths by premium. */
   multipliers: Readonly<Record<string, number>>;
   /** It charges nothing, and no administrator declared it free. */

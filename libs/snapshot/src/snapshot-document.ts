@@ -1,4 +1,4 @@
-import { premiumSchema } from '@tollgate/contracts';
+import { premiumSchema, weightFields } from '@tollgate/contracts';
 import { z } from 'zod';
 
 /**
@@ -23,10 +23,8 @@ export const priceVersionSchema = z.strictObject({
   id,
   /** Unix ms; the version in force at admission is the last one not after it. */
   effective_at: z.number().int().nonnegative(),
-  weight_input: microWeight,
-  weight_output: microWeight,
-  weight_cache_read: microWeight,
-  weight_cache_write: microWeight,
+  /** Of a class added later, absent where its parent's weight holds, so that older nodes read the document. */
+  ...weightFields(microWeight, microWeight.optional()),
   /** Millionths by premium (`service_tier=priority`); absent without any, so that older nodes read the document. */
   multipliers: z.record(premiumSchema, microWeight).optional(),
 });

@@ -1,3 +1,4 @@
+import { weightFields } from '@tollgate/contracts';
 import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
@@ -42,10 +43,7 @@ const price = fc.record({
   id,
   modelId: id,
   effectiveAtMs: fc.integer({ min: 0, max: 4 }),
-  weightInput: weight,
-  weightOutput: weight,
-  weightCacheRead: weight,
-  weightCacheWrite: weight,
+  weights: fc.record(weightFields(weight)),
   multipliers: fc.dictionary(fc.constantFrom('speed=fast', 'service_tier=priority'), weight),
   isUndeclaredZero: fc.boolean(),
 });
@@ -123,10 +121,7 @@ describe('compileSnapshot', () => {
     const at = {
       modelId: 1,
       effectiveAtMs: 5,
-      weightInput: 1,
-      weightOutput: 1,
-      weightCacheRead: 1,
-      weightCacheWrite: 1,
+      weights: weightFields(1),
       multipliers: {},
       isUndeclaredZero: false,
     };
@@ -302,10 +297,7 @@ describe('findProblems', () => {
     id: 1,
     modelId: 1,
     effectiveAtMs: 0,
-    weightInput: 1,
-    weightOutput: 1,
-    weightCacheRead: 1,
-    weightCacheWrite: 1,
+    weights: weightFields(1),
     multipliers: {},
     isUndeclaredZero: false,
   };
@@ -459,10 +451,7 @@ test('aliases stand in the document of the model that has them; without any it i
     id: 1,
     modelId: 1,
     effectiveAtMs: 0,
-    weightInput: 1,
-    weightOutput: 1,
-    weightCacheRead: 1,
-    weightCacheWrite: 1,
+    weights: weightFields(1),
     multipliers: {},
     isUndeclaredZero: true,
   };

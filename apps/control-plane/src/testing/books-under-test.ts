@@ -1,22 +1,20 @@
 import { randomUUID } from 'node:crypto';
-import { hashCredential, signFinal, type RelayedEvent, type UsageFinal } from '@tollgate/contracts';
+import {
+  hashCredential,
+  NO_USAGE,
+  signFinal,
+  tokenFieldsOf,
+  type RelayedEvent,
+  type UsageFinal,
+} from '@tollgate/contracts';
 import { Epochs, LiveRecords, shardNames } from '@tollgate/keyspace';
+import { SUMMED_COLUMNS } from '../platform/database/summed-columns.ts';
 import { uuidv7 } from '../platform/http/visitor.ts';
 import { FLEET_CREDENTIAL, type ControlPlane } from './control-plane-under-test.ts';
 
 let sequence = 0;
 
-const SUMMED = [
-  'requests',
-  'errors',
-  'charge',
-  'input_tokens',
-  'cache_read_tokens',
-  'cache_write_tokens',
-  'output_tokens',
-  'duration_histogram[9]',
-  'first_token_histogram[8]',
-];
+const SUMMED = [...SUMMED_COLUMNS, 'duration_histogram[9]', 'first_token_histogram[8]'];
 
 /** Rows of a roll-up that differ from the sums of a finer one, some latency buckets included. */
 function differs(
@@ -184,11 +182,7 @@ export function usageEvent(
     attempts: [{ upstream_id: 1, status: 200, duration_ms: 120 }],
     outcome: 'completed',
     status: 200,
-    input_tokens: tokens,
-    cache_read_tokens: 0,
-    cache_write_tokens: 0,
-    output_tokens: 0,
-    reasoning_tokens: 0,
+    ...tokenFieldsOf({ ...NO_USAGE, input: tokens }),
     charge: tokens,
     basis: 'reported',
     started_at: Date.now(),

@@ -1,5 +1,5 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
-import type { UsageFinal } from '@tollgate/contracts';
+import { CHARGED_CLASSES, type UsageFinal } from '@tollgate/contracts';
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
 import type { Gate } from './gate.ts';
 
@@ -108,13 +108,9 @@ export class Metrics {
     );
     if (final.first_token_ms !== null && final.is_stream)
       this.#firstToken.observe({ gen_ai_request_model: model }, final.first_token_ms / 1000);
-    for (const [type, count] of [
-      ['input', final.input_tokens],
-      ['cache_read', final.cache_read_tokens],
-      ['cache_write', final.cache_write_tokens],
-      ['output', final.output_tokens],
-    ] as const) {
-      if (count > 0)
+    for (const type of CHARGED_CLASSES) {
+      const count = final[`${type}_tokens`];
+      if (count)
         this.#tokens.inc(
           { gen_ai_request_model: model, gen_ai_token_type: type, basis: final.basis },
           count,

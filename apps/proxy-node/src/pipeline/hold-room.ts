@@ -1,4 +1,4 @@
-import type { TokenUsage } from '@tollgate/contracts';
+import { isSamePrompt, outputTokensOf, type TokenUsage } from '@tollgate/contracts';
 import type { StreamReader } from '@tollgate/protocols';
 import type { HoldHandle } from '../usage/books.ts';
 
@@ -76,11 +76,11 @@ export class HoldRoom {
     if (this.#piecesSince > 0)
       this.#stepTokens = Math.ceil(
         Math.max(
-          (usage.output - this.#lookedOutput) / this.#piecesSince,
+          (outputTokensOf(usage) - this.#lookedOutput) / this.#piecesSince,
           this.#stepTokens * STEP_DECAY,
         ),
       );
-    this.#lookedOutput = usage.output;
+    this.#lookedOutput = outputTokensOf(usage);
     this.#piecesSince = 0;
   }
 
@@ -94,13 +94,7 @@ export class HoldRoom {
     const reported = this.#parts.reported()?.usage ?? null;
     if (reported === known) return false;
     this.#known = reported;
-    return (
-      !known ||
-      !reported ||
-      reported.input !== known.input ||
-      reported.cacheRead !== known.cacheRead ||
-      reported.cacheWrite !== known.cacheWrite
-    );
+    return !known || !reported || !isSamePrompt(reported, known);
   }
 
   /** Whatever tokens these bytes turn out to be. */

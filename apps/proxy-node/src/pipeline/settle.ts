@@ -1,4 +1,4 @@
-import { wasTried, type UsageFinal } from '@tollgate/contracts';
+import { tokenFieldsOf, wasTried, type UsageFinal } from '@tollgate/contracts';
 import { chargeOf } from '@tollgate/metering';
 import type { Admitted } from './admission.ts';
 import type { Metered } from './answer-meter.ts';
@@ -41,11 +41,7 @@ export function settle({
     attempts: attempts.slice(0, ATTEMPTS_SHOWN_MAX),
     outcome: metered.outcome,
     status: metered.status,
-    input_tokens: usage.input,
-    cache_read_tokens: usage.cacheRead,
-    cache_write_tokens: usage.cacheWrite,
-    output_tokens: usage.output,
-    reasoning_tokens: usage.reasoning,
+    ...tokenFieldsOf(usage),
     charge: chargeOf(usage, admitted.price),
     key_hash: admitted.keyHash,
     basis,

@@ -1,4 +1,14 @@
-import { NO_USAGE, type AttemptCost, type ChargeBasis, type TokenUsage } from '@tollgate/contracts';
+import {
+  NO_OUTPUT,
+  NO_USAGE,
+  outputTokensOf,
+  outputUpTo,
+  promptTokensOf,
+  type AttemptCost,
+  type ChargeBasis,
+  type OutputUsage,
+  type TokenUsage,
+} from '@tollgate/contracts';
 import {
   countTokens,
   countTokensGently,
@@ -91,10 +101,7 @@ export class Tally {
     if (!prompt) this.#startCountingPrompt();
     return {
       ...(prompt ?? (this.#textTokens === null ? NO_USAGE : this.#promptOf(this.#textTokens))),
-      ...(this.#outputReported(judged, reported) ?? {
-        output: this.#output.tokens,
-        reasoning: 0,
-      }),
+      ...(this.#outputReported(judged, reported) ?? textOutput(this.#output.tokens)),
     };
   }
 
@@ -108,10 +115,7 @@ export class Tally {
       ...NO_USAGE,
       input: this.#besideTextTokens + (this.#textTokens ?? this.#prompt.textBytes),
     };
-    const output = this.#outputReported(judged, reported) ?? {
-      output: this.#output.tokensIfEnded,
-      reasoning: 0,
-    };
+    const output = this.#outputReported(judged, reported) ?? textOutput(this.#output.tokensIfEnded);
     return { ...prompt, ...output };
   }
 
@@ -122,10 +126,10 @@ export class Tally {
 
   /** What an attempt that brought no answer may have cost the installation: at once and roughly, as the customer pays none of it. */
   costSoFar(reported: Reported): AttemptCost {
-    const { input, cacheRead, cacheWrite } =
+    const prompt =
       promptReported(this.#judged(reported)) ??
       this.#promptOf(this.#textTokens ?? Math.ceil(this.#prompt.textBytes / BYTES_PER_TOKEN));
-    return { input_tokens: input + cacheRead + cacheWrite, output_tokens: this.#output.tokens };
+    return { input_tokens: promptTokensOf(prompt), output_tokens: this.#output.tokens };
   }
 
   /**
@@ -136,7 +140,7 @@ export class Tally {
     const judged = this.#judged(reported);
     const prompt = promptReported(judged);
     const output = this.#outputReported(judged, reported);
-    const isBelowText = output !== null && this.#isBelowText(output.output);
+    const isBelowText = output !== null && this.#isBelowText(outputTokensOf(output));
     const usage = {
       ...(prompt ?? this.#promptOf(await this.#countPrompt())),
       ...(output && !isBelowText ? output : this.#outputCounted(isBelowText ? 0 : unseenTokens)),
@@ -146,7 +150,7 @@ export class Tally {
       basis: prompt && output && !isBelowText ? 'reported' : 'estimated',
       doubt: isBelowText ? 'output_below_text' : (judged?.doubt ?? null),
       overrun: overrunOf(
-        Math.max(judged?.usage?.output ?? 0, usage.output),
+        Math.max(judged?.usage ? outputTokensOf(judged.usage) : 0, outputTokensOf(usage)),
         this.#bounds.outputTokens,
       ),
     };
@@ -157,22 +161,17 @@ export class Tally {
   }
 
   /** As reported at the end, up to what was allowed or, where that is more, was delivered: the rest is the installation's cost. */
-  #outputReported(
-    judged: Judgement | null,
-    { isFinal }: Reported,
-  ): Pick<TokenUsage, 'output' | 'reasoning'> | null {
+  #outputReported(judged: Judgement | null, { isFinal }: Reported): OutputUsage | null {
     if (!isFinal || !judged?.usage) return null;
-    const { output, reasoning } = judged.usage;
     const limit = this.#bounds.outputTokens;
-    if (output <= limit) return { output, reasoning };
-    const charged = Math.min(output, Math.max(limit, this.#output.tokensIfEnded));
-    return { output: charged, reasoning: Math.min(reasoning, charged) };
+    const isWithin = outputTokensOf(judged.usage) <= limit;
+    return outputUpTo(judged.usage, isWithin ? limit : Math.max(limit, this.#output.tokensIfEnded));
   }
 
-  #outputCounted(unseenTokens: number): Pick<TokenUsage, 'output' | 'reasoning'> {
+  #outputCounted(unseenTokens: number): OutputUsage {
     const seen = this.#output.finish();
     const reasoning = Math.max(0, Math.min(unseenTokens, this.#bounds.outputTokens - seen));
-    return { output: seen + reasoning, reasoning };
+    return textOutput(seen + reasoning, reasoning);
   }
 
   #isBelowText(output: number): boolean {
@@ -213,6 +212,11 @@ function promptReported(judged: Judgement | null): TokenUsage | null {
 }
 
 /** Servers without accounting fill their usage with zeros: that is no report, and no reason to give the answer away. */
-function saysNothing({ input, cacheRead, cacheWrite, output }: TokenUsage): boolean {
-  return input + cacheRead + cacheWrite + output === 0;
+function saysNothing(usage: TokenUsage): boolean {
+  return promptTokensOf(usage) + outputTokensOf(usage) === 0;
+}
+
+/** Output as the gateway counts it: all of it text. */
+function textOutput(output: number, reasoning = 0): OutputUsage {
+  return { ...NO_OUTPUT, output, reasoning };
 }

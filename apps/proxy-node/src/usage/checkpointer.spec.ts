@@ -1,3 +1,4 @@
+import { NO_USAGE } from '@tollgate/contracts';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
 import type { CheckpointReply, CheckpointRequest, RestoreRequest } from '@tollgate/keyspace';
@@ -125,7 +126,7 @@ test('a stream that waits when Redis loses everything is restored as soon as its
   );
   try {
     const kept = checkpointer.keep({ ...HOLD });
-    kept.count(() => ({ input: 100, cacheRead: 0, cacheWrite: 0, output: 475, reasoning: 0 }));
+    kept.count(() => ({ ...NO_USAGE, input: 100, output: 475 }));
     await delay(150);
     const stops: string[] = [];
     kept.onStop((reason) => stops.push(reason));

@@ -1,4 +1,11 @@
-import { usageFinalSchema, withoutBadTelemetry, type TokenUsage } from '@tollgate/contracts';
+import {
+  USAGE_ROWS,
+  usageFinalSchema,
+  usageOf,
+  withoutBadTelemetry,
+  type TokenClass,
+  type TokenUsage,
+} from '@tollgate/contracts';
 import { priceVersionSchema } from '@tollgate/snapshot';
 import { crc32 } from 'node:zlib';
 import { z } from 'zod';
@@ -28,9 +35,12 @@ const openHoldSchema = z.object({
   startedAtMs: milliseconds,
   protocol: usageFinalSchema.shape.protocol,
 });
-/** input, cacheRead, cacheWrite, output, reasoning. */
-const countsSchema = z.tuple([count, count, count, count, count]);
-export type JournalledCounts = z.infer<typeof countsSchema>;
+/** By class; a class that is absent is 0. */
+export type JournalledCounts = Readonly<Partial<Record<TokenClass, number>>>;
+/** Of releases that wrote counts by their place. */
+const PLACES = ['input', 'cache_read', 'cache_write', 'output', 'reasoning'] as const;
+const placedCounts = z.tuple([count, count, count, count, count]);
+const countsSchema = z.union([z.record(z.string(), count), placedCounts]).transform(byClass);
 
 const lineSchema = z.discriminatedUnion('t', [
   z.object({ t: z.literal('A'), hold: openHoldSchema }),
@@ -92,24 +102,25 @@ export function decodeLine(text: string): JournalLine | undefined {
   }
 }
 
-export function toCounts({
-  input,
-  cacheRead,
-  cacheWrite,
-  output,
-  reasoning,
-}: TokenUsage): JournalledCounts {
-  return [input, cacheRead, cacheWrite, output, reasoning];
+export function toCounts(usage: TokenUsage): JournalledCounts {
+  const counts: Partial<Record<TokenClass, number>> = {};
+  for (const { key, name } of USAGE_ROWS) if (usage[key] > 0) counts[name] = usage[key];
+  return counts;
 }
 
-export function toUsage([
-  input,
-  cacheRead,
-  cacheWrite,
-  output,
-  reasoning,
-]: JournalledCounts): TokenUsage {
-  return { input, cacheRead, cacheWrite, output, reasoning };
+export function toUsage(counts: JournalledCounts): TokenUsage {
+  return usageOf(({ name }) => counts[name] ?? 0);
+}
+
+/** The higher count of each class. */
+export function raisedCounts(one: JournalledCounts, other: JournalledCounts): JournalledCounts {
+  const [usage, later] = [toUsage(one), toUsage(other)];
+  return toCounts(usageOf(({ key }) => Math.max(usage[key], later[key])));
+}
+
+function byClass(read: Record<string, number> | z.infer<typeof placedCounts>): JournalledCounts {
+  if (!Array.isArray(read)) return read;
+  return Object.fromEntries(PLACES.map((name, place) => [name, read[place] ?? 0]));
 }
 
 /** A whole line always ends in a line feed; JSON text never contains one. */

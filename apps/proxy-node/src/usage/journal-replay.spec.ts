@@ -1,8 +1,17 @@
+import { NO_USAGE } from '@tollgate/contracts';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { finalOf, PRICE, usageOf, uuidV7 } from '../../test/usage/metered-redis.ts';
 import type { OpenHold } from './books.ts';
-import { acknowledgedLine, admittedLine, countsLine, finalLine, toCounts } from './journal-line.ts';
+import {
+  acknowledgedLine,
+  admittedLine,
+  countsLine,
+  encodeLine,
+  finalLine,
+  toCounts,
+  toUsage,
+} from './journal-line.ts';
 import { emptyReplay, replayText, type Replay } from './journal-replay.ts';
 import { lostFinal } from './lost-final.ts';
 
@@ -114,7 +123,8 @@ describe('journal replay', () => {
               lines.some(({ kind }) => kind === 'K') ? STARTED_AT + 6_000 : null,
             );
             const counted = lines.length > 0 && !final ? (lines.at(-1)?.output ?? 0) : undefined;
-            expect(replay.lost.get(hold.rid)?.counts[3]).toBe(counted);
+            const lost = replay.lost.get(hold.rid);
+            expect(lost && toUsage(lost.counts).output).toBe(counted);
           }
           expect(replay.lost.size + replay.finals.size).toBe(
             new Set(kept.map(({ rid }) => rid)).size,
@@ -151,8 +161,8 @@ describe('journal replay', () => {
           expect(final).toEqual(whole.finals.get(rid)?.final);
         for (const [rid, { counts }] of damaged.lost) {
           const most =
-            whole.finals.get(rid)?.final.output_tokens ?? whole.lost.get(rid)?.counts[3] ?? -1;
-          expect(counts[3]).toBeLessThanOrEqual(most);
+            whole.finals.get(rid)?.final.output_tokens ?? whole.lost.get(rid)?.counts.output ?? 0;
+          expect(counts.output ?? 0).toBeLessThanOrEqual(most);
         }
       }),
     );
@@ -180,9 +190,32 @@ describe('journal replay', () => {
 
   test('charges nothing for a lost request that had not been answered', () => {
     const hold = holdOf(uuidV7(STARTED_AT));
-    expect(
-      lostFinal({ hold, counts: [0, 0, 0, 0, 0], lastSeenAtMs: STARTED_AT }, 'node-1:0'),
-    ).toMatchObject({ charge: 0, status: 500 });
+    expect(lostFinal({ hold, counts: {}, lastSeenAtMs: STARTED_AT }, 'node-1:0')).toMatchObject({
+      charge: 0,
+      status: 500,
+    });
+  });
+});
+
+test('counts of a release that wrote them by their place are read', () => {
+  const hold = holdOf(uuidV7(STARTED_AT));
+  const replay = emptyReplay();
+  replayText(
+    replay,
+    admittedLine(hold) +
+      encodeLine(
+        JSON.stringify({ t: 'C', at: STARTED_AT + 10, counts: { [hold.rid]: [3, 5, 7, 11, 2] } }),
+      ) +
+      countsLine(STARTED_AT + 20, { [hold.rid]: { input: 4, output: 10 } }),
+  );
+  expect(replay).toMatchObject({ unreadable: 0 });
+  expect(toUsage(replay.lost.get(hold.rid)?.counts ?? {})).toEqual({
+    ...NO_USAGE,
+    input: 4,
+    cacheRead: 5,
+    cacheWrite: 7,
+    output: 11,
+    reasoning: 2,
   });
 });
 

@@ -1,6 +1,11 @@
 import type { UsageFinal } from '@tollgate/contracts';
 import type { OpenHold } from './books.ts';
-import { decodeLine, type JournalledCounts, type JournalLine } from './journal-line.ts';
+import {
+  decodeLine,
+  raisedCounts,
+  type JournalledCounts,
+  type JournalLine,
+} from './journal-line.ts';
 
 /** A request that was still running when its node died. */
 export interface LostHold {
@@ -55,7 +60,7 @@ function apply(replay: Replay, line: JournalLine): void {
       else if (!replay.finals.has(rid))
         replay.lost.set(rid, {
           hold: line.hold,
-          counts: [0, 0, 0, 0, 0],
+          counts: {},
           lastSeenAtMs: startedAtMs,
         });
       return;
@@ -88,13 +93,6 @@ function apply(replay: Replay, line: JournalLine): void {
 
 function raise(lost: LostHold | undefined, counts: JournalledCounts, atMs: number): void {
   if (!lost) return;
-  const [input, cacheRead, cacheWrite, output, reasoning] = lost.counts;
-  lost.counts = [
-    Math.max(input, counts[0]),
-    Math.max(cacheRead, counts[1]),
-    Math.max(cacheWrite, counts[2]),
-    Math.max(output, counts[3]),
-    Math.max(reasoning, counts[4]),
-  ];
+  lost.counts = raisedCounts(lost.counts, counts);
   lost.lastSeenAtMs = Math.max(lost.lastSeenAtMs, atMs);
 }

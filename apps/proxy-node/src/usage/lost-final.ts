@@ -1,4 +1,4 @@
-import type { UsageFinal } from '@tollgate/contracts';
+import { tokenFieldsOf, type UsageFinal } from '@tollgate/contracts';
 import { chargeOf } from '@tollgate/metering';
 import { toUsage } from './journal-line.ts';
 import type { LostHold } from './journal-replay.ts';
@@ -10,7 +10,7 @@ const DURATION_MS_MAX = 86_400_000;
 /** The final of a request whose node died under it: charged for what the journal had counted, at most 100 ms of the stream less than was delivered. */
 export function lostFinal({ hold, counts, lastSeenAtMs }: LostHold, node: string): UsageFinal {
   const usage = toUsage(counts);
-  const wasAnswered = counts.some((tokens) => tokens > 0);
+  const wasAnswered = Object.values(counts).some((tokens) => tokens > 0);
   return {
     kind: 'usage',
     account_id: hold.accountId,
@@ -25,11 +25,7 @@ export function lostFinal({ hold, counts, lastSeenAtMs }: LostHold, node: string
     attempts: [],
     outcome: 'node_lost',
     status: wasAnswered ? STATUS_OK : STATUS_UNANSWERED,
-    input_tokens: usage.input,
-    cache_read_tokens: usage.cacheRead,
-    cache_write_tokens: usage.cacheWrite,
-    output_tokens: usage.output,
-    reasoning_tokens: usage.reasoning,
+    ...tokenFieldsOf(usage),
     charge: chargeOf(usage, hold.price),
     basis: 'estimated',
     ...(hold.price.premiums && { premiums: hold.price.premiums }),

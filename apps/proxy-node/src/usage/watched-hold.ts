@@ -1,4 +1,4 @@
-import { NO_USAGE, type TokenUsage } from '@tollgate/contracts';
+import { NO_USAGE, outputTokensOf, promptTokensOf, type TokenUsage } from '@tollgate/contracts';
 import { chargeOf } from '@tollgate/metering';
 import type { Logger } from 'pino';
 import type { OpenHold } from './books.ts';
@@ -55,8 +55,8 @@ export function countAgain(watched: Watched, log: Pick<Logger, 'warn'>): boolean
   watched.charged = Math.max(charged, charge);
   const isRisen =
     watched.charged > charged ||
-    usage.input > watched.usage.input ||
-    usage.output > watched.usage.output;
+    promptTokensOf(usage) > promptTokensOf(watched.usage) ||
+    outputTokensOf(usage) > outputTokensOf(watched.usage);
   watched.usage = usage;
   return isRisen;
 }

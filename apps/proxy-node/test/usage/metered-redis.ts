@@ -1,5 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import { createControlPlaneMac, type TokenUsage, type UsageFinal } from '@tollgate/contracts';
+import {
+  createControlPlaneMac,
+  NO_USAGE,
+  tokenFieldsOf,
+  type TokenUsage,
+  type UsageFinal,
+} from '@tollgate/contracts';
 import { chargeOf } from '@tollgate/metering';
 import {
   Acknowledgements,
@@ -192,11 +198,7 @@ export function finalOf(
     attempts: [],
     outcome,
     status: 200,
-    input_tokens: usage.input,
-    cache_read_tokens: usage.cacheRead,
-    cache_write_tokens: usage.cacheWrite,
-    output_tokens: usage.output,
-    reasoning_tokens: usage.reasoning,
+    ...tokenFieldsOf(usage),
     charge: chargeOf(usage, hold.price),
     basis: 'reported',
     started_at: hold.startedAtMs,
@@ -206,7 +208,7 @@ export function finalOf(
 }
 
 export function usageOf(input: number, output: number): TokenUsage {
-  return { input, cacheRead: 0, cacheWrite: 0, output, reasoning: 0 };
+  return { ...NO_USAGE, input, output };
 }
 
 export function uuidV7(atMs: number): string {

@@ -2301,11 +2301,11 @@ export interface components {
             /** @description Decimal text, at most 6 places */
             weight_input: string;
             /** @description Decimal text, at most 6 places */
-            weight_output: string;
-            /** @description Decimal text, at most 6 places */
             weight_cache_read: string;
             /** @description Decimal text, at most 6 places */
             weight_cache_write: string;
+            /** @description Decimal text, at most 6 places */
+            weight_output: string;
             /** @description By dearer service, such as service_tier=priority: times the ordinary charge */
             multipliers: {
                 [key: string]: string;
@@ -2342,11 +2342,11 @@ export interface components {
             /** @description Decimal text, at most 6 places */
             weight_input: string;
             /** @description Decimal text, at most 6 places */
-            weight_output: string;
-            /** @description Decimal text, at most 6 places */
             weight_cache_read: string;
             /** @description Decimal text, at most 6 places */
             weight_cache_write: string;
+            /** @description Decimal text, at most 6 places */
+            weight_output: string;
             /** @description By dearer service, such as service_tier=priority: times the ordinary charge */
             multipliers: {
                 [key: string]: string;
@@ -2609,9 +2609,9 @@ export interface components {
                         id: number;
                         effective_at: number;
                         weight_input: number;
-                        weight_output: number;
                         weight_cache_read: number;
                         weight_cache_write: number;
+                        weight_output: number;
                         multipliers?: {
                             [key: string]: number;
                         };
@@ -5184,9 +5184,9 @@ export interface operations {
                     price?: {
                         price_per_million: string | number;
                         weight_input?: string | number;
-                        weight_output?: string | number;
                         weight_cache_read?: string | number;
                         weight_cache_write?: string | number;
+                        weight_output?: string | number;
                         multipliers?: {
                             [key: string]: string | number;
                         };
@@ -5309,9 +5309,9 @@ export interface operations {
                     model_id: number;
                     price_per_million: string | number;
                     weight_input?: string | number;
-                    weight_output?: string | number;
                     weight_cache_read?: string | number;
                     weight_cache_write?: string | number;
+                    weight_output?: string | number;
                     multipliers?: {
                         [key: string]: string | number;
                     };
@@ -5616,9 +5616,9 @@ export interface operations {
                 output_tokens?: number;
                 price_per_million?: string | number;
                 weight_input?: string | number;
-                weight_output?: string | number;
                 weight_cache_read?: string | number;
                 weight_cache_write?: string | number;
+                weight_output?: string | number;
             };
             header?: never;
             path?: never;

@@ -1,3 +1,4 @@
+import { NO_USAGE } from '@tollgate/contracts';
 import { describe, expect, test } from '@jest/globals';
 import { drive, exchangeOf, jsonEvents, RID, wireEvents } from '../../test/drive.ts';
 import type { Exchange } from '../exchange.ts';
@@ -235,7 +236,7 @@ describe('messages -> chat stream', () => {
       ),
     );
     const text = Buffer.from(
-      reader.finishEarly({ input: 5, cacheRead: 3, cacheWrite: 0, output: 1, reasoning: 0 }),
+      reader.finishEarly({ ...NO_USAGE, input: 5, cacheRead: 3, output: 1 }),
     ).toString();
     // What message_start reported is not the end's report: the output must be counted, or it would be free.
     expect([reader.state, reader.isUsageFinal]).toEqual(['finished', false]);

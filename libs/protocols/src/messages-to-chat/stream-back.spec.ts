@@ -1,3 +1,4 @@
+import { NO_USAGE } from '@tollgate/contracts';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { drive, exchangeOf, jsonEvents, RID, wireEvents } from '../../test/drive.ts';
@@ -399,9 +400,7 @@ describe('chat -> messages stream', () => {
     const before = Buffer.from(
       reader.push(Buffer.from(ROLE + HELLO + tool(0, { id: 'a', name: 'f', args: '{"x"' }))),
     ).toString();
-    const after = Buffer.from(
-      reader.finishEarly({ input: 5, cacheRead: 0, cacheWrite: 0, output: 1, reasoning: 0 }),
-    ).toString();
+    const after = Buffer.from(reader.finishEarly({ ...NO_USAGE, input: 5, output: 1 })).toString();
     expect(jsonEvents(after)).toMatchObject([
       { type: 'content_block_stop', index: 1 },
       { delta: { stop_reason: 'max_tokens' }, usage: { input_tokens: 5, output_tokens: 1 } },

@@ -1,3 +1,4 @@
+import { NO_USAGE } from '@tollgate/contracts';
 import { describe, expect, test } from '@jest/globals';
 import { drive, exchangeOf, jsonEvents, RID, wireEvents } from '../../test/drive.ts';
 import type { Loose } from '../../test/drive.ts';
@@ -504,7 +505,7 @@ describe.each([
     reader.push(Buffer.from(upstream.slice(0, upstream.indexOf('lo'))));
     const events = jsonEvents(
       Buffer.from(
-        reader.finishEarly({ input: 5, cacheRead: 3, cacheWrite: 0, output: 1, reasoning: 0 }),
+        reader.finishEarly({ ...NO_USAGE, input: 5, cacheRead: 3, output: 1 }),
       ).toString(),
     );
     expect(events.at(-1)).toMatchObject({

@@ -1,4 +1,4 @@
-import type { TokenUsage } from '@tollgate/contracts';
+import { NO_USAGE, outputTokensOf, promptTokensOf, type TokenUsage } from '@tollgate/contracts';
 import { isRecord, record } from '../json/json-guard.ts';
 import type { JsonRecord } from '../json/json-guard.ts';
 import { tokenCount, UNREADABLE } from './token-count.ts';
@@ -29,6 +29,7 @@ export function readChatUsage(value: unknown): TokenUsage | null {
     else output += unexplained;
   }
   return {
+    ...NO_USAGE,
     input,
     cacheRead: cached,
     cacheWrite: written,
@@ -85,11 +86,12 @@ function readFigures(usage: JsonRecord): Figures | null {
 
 /** Usage as a chat-completions client expects it: cache counts are inside `prompt_tokens`. */
 export function toChatUsage(usage: TokenUsage): JsonRecord {
-  const prompt = usage.input + usage.cacheRead + usage.cacheWrite;
+  const prompt = promptTokensOf(usage);
+  const completion = outputTokensOf(usage);
   return {
     prompt_tokens: prompt,
-    completion_tokens: usage.output,
-    total_tokens: prompt + usage.output,
+    completion_tokens: completion,
+    total_tokens: prompt + completion,
     prompt_tokens_details: { cached_tokens: usage.cacheRead, cache_write_tokens: usage.cacheWrite },
     completion_tokens_details: { reasoning_tokens: usage.reasoning },
   };

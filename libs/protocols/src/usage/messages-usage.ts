@@ -1,4 +1,4 @@
-import type { TokenUsage } from '@tollgate/contracts';
+import { NO_USAGE, outputTokensOf, type TokenUsage } from '@tollgate/contracts';
 import { isRecord, record } from '../json/json-guard.ts';
 import type { JsonRecord } from '../json/json-guard.ts';
 import { tokenCount, UNREADABLE } from './token-count.ts';
@@ -24,6 +24,7 @@ export function readMessagesUsage(value: unknown): TokenUsage | null {
   if (write5m === UNREADABLE || write1h === UNREADABLE || thinking === UNREADABLE) return null;
   if (input === null && output === null) return null;
   return {
+    ...NO_USAGE,
     input: input ?? 0,
     cacheRead: cacheRead ?? 0,
     cacheWrite: cacheWrite ?? (write5m ?? 0) + (write1h ?? 0),
@@ -46,7 +47,7 @@ export function toMessagesUsage(usage: TokenUsage): JsonRecord {
     input_tokens: usage.input,
     cache_creation_input_tokens: usage.cacheWrite,
     cache_read_input_tokens: usage.cacheRead,
-    output_tokens: usage.output,
+    output_tokens: outputTokensOf(usage),
     ...(usage.reasoning > 0 ? { output_tokens_details: { thinking_tokens: usage.reasoning } } : {}),
   };
 }

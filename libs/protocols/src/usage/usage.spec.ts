@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import type { TokenUsage } from '@tollgate/contracts';
+import { NO_USAGE, type TokenUsage } from '@tollgate/contracts';
 import fc from 'fast-check';
 import { describeRecorded, readFixture, recordings } from '../../test/fixtures.ts';
 import { isRecord, record, records } from '../json/json-guard.ts';
@@ -23,7 +23,7 @@ const usage = (
   cacheWrite: number,
   output: number,
   reasoning: number,
-): TokenUsage => ({ input, cacheRead, cacheWrite, output, reasoning });
+): TokenUsage => ({ ...NO_USAGE, input, cacheRead, cacheWrite, output, reasoning });
 
 describe('chat usage in normal form', () => {
   test.each([
@@ -157,7 +157,7 @@ describe('usage for clients', () => {
   const anyUsage = fc
     .record({ input: fc.nat(), cacheRead: fc.nat(), cacheWrite: fc.nat(), output: fc.nat() })
     .chain((counts) =>
-      fc.nat({ max: counts.output }).map((reasoning) => ({ ...counts, reasoning })),
+      fc.nat({ max: counts.output }).map((reasoning) => ({ ...NO_USAGE, ...counts, reasoning })),
     );
 
   test('behaviour 12: prompt_tokens is input plus both caches, and the round trip is the identity', () => {

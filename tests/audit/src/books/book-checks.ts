@@ -1,3 +1,5 @@
+import { CHARGED_ROWS, CHARGED_TOKEN_FIELDS } from '@tollgate/contracts';
+
 /** What must hold in PostgreSQL at any moment. `problems` selects one text per violation; `compared` counts what was looked at. */
 export interface BookCheck {
   name: string;
@@ -8,22 +10,13 @@ export interface BookCheck {
 }
 
 const CHARGED = `u.kind IN ('usage', 'reap')`;
-const SUMS = [
-  'requests',
-  'charge',
-  'input_tokens',
-  'cache_read_tokens',
-  'cache_write_tokens',
-  'output_tokens',
-];
+const SUMS = ['requests', 'charge', ...CHARGED_TOKEN_FIELDS];
 const DAY_SUMS = [...SUMS, 'errors'];
 
 /** `keys` are columns that the roll-up and usage_events share. */
 function differFromRows(table: string, keys: readonly string[]): string {
   const group = ['hour', ...keys].join(', ');
-  const tokens = ['input_tokens', 'cache_read_tokens', 'cache_write_tokens', 'output_tokens'].map(
-    (name) => `sum(coalesce(u.${name}, 0)) AS ${name}`,
-  );
+  const tokens = CHARGED_TOKEN_FIELDS.map((name) => `sum(coalesce(u.${name}, 0)) AS ${name}`);
   return `
     WITH rows AS (
       SELECT date_trunc('hour', u.started_at, 'UTC') AS hour, ${keys.map((key) => `u.${key}`).join(', ')}, count(DISTINCT u.rid)::numeric AS requests, sum(u.delta) AS charge, ${tokens.join(', ')}
@@ -34,6 +27,11 @@ function differFromRows(table: string, keys: readonly string[]): string {
       SELECT ${group}, row(${SUMS.map((name) => `r.${name}`).join(', ')}) AS summed, row(${SUMS.map((name) => `s.${name}`).join(', ')}) AS kept FROM rows r FULL JOIN sums s USING (${group})
     )
     SELECT concat_ws(' ', ${group}) || format(' (${group}): rows %s, ${table} %s', summed, kept) AS problem FROM compared WHERE summed IS DISTINCT FROM kept`;
+}
+
+/** A weight that is not set is the parent's. */
+function weighted({ name, parent }: (typeof CHARGED_ROWS)[number]): string {
+  return `coalesce(u.${name}_tokens, 0)::numeric * coalesce(p.weight_${name}, p.weight_${parent ?? name})`;
 }
 
 function daysDifferFromHours(
@@ -129,8 +127,7 @@ export const BOOK_CHECKS: readonly BookCheck[] = [
     problems: `
       SELECT format('request %s: charged %s, its tokens cost %s', u.rid, u.charge, c.charge) AS problem
       FROM usage_events u JOIN price_versions p ON p.id = u.price_version_id,
-      LATERAL (SELECT ceil((u.input_tokens::numeric * p.weight_input + u.output_tokens * p.weight_output
-        + u.cache_read_tokens * p.weight_cache_read + u.cache_write_tokens * p.weight_cache_write) / 1000000) AS charge) c
+      LATERAL (SELECT ceil((${CHARGED_ROWS.map(weighted).join(' + ')}) / 1000000) AS charge) c
       WHERE u.kind = 'usage' AND u.charge <> c.charge`,
   },
   {

@@ -1,12 +1,4 @@
-const SUMMED = [
-  'requests',
-  'errors',
-  'charge',
-  'input_tokens',
-  'cache_read_tokens',
-  'cache_write_tokens',
-  'output_tokens',
-];
+import { SUMMED_COLUMNS } from '../../platform/database/summed-columns.ts';
 
 /** Rows of a roll-up that differ from the sums of a finer one. */
 function differs(
@@ -16,8 +8,8 @@ function differs(
 ): string {
   const group = [period, ...keys].join(', ');
   return `
-    SELECT * FROM (SELECT ${group}, row(${SUMMED.map((name) => `sum(${name})`).join(', ')}) AS sums FROM (${finer}) f GROUP BY ${group}) f
-      FULL JOIN (SELECT ${group}, row(${SUMMED.map((name) => `(${name})::numeric`).join(', ')}) AS sums FROM ${table}) t USING (${group})
+    SELECT * FROM (SELECT ${group}, row(${SUMMED_COLUMNS.map((name) => `sum(${name})`).join(', ')}) AS sums FROM (${finer}) f GROUP BY ${group}) f
+      FULL JOIN (SELECT ${group}, row(${SUMMED_COLUMNS.map((name) => `(${name})::numeric`).join(', ')}) AS sums FROM ${table}) t USING (${group})
     WHERE f.sums IS DISTINCT FROM t.sums`;
 }
 

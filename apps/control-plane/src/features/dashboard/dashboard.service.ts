@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import type { NodeState } from '@tollgate/contracts';
+import { USAGE_ROWS, type NodeState } from '@tollgate/contracts';
 import { formatAmount } from '@tollgate/money';
 import { DataSource } from 'typeorm';
 import { z } from 'zod';
@@ -42,8 +42,13 @@ const tokensRow = z.object({ count: integer, tokens: integer });
 
 const SUM =
   'coalesce(sum(requests), 0)::bigint AS requests, coalesce(sum(errors), 0)::bigint AS errors, coalesce(sum(charge), 0)::bigint AS charge';
+/** All charged classes of what upstreams read or generated. */
+function sumOfSide(side: 'prompt' | 'output'): string {
+  const fields = USAGE_ROWS.filter((row) => row.isCharged && row.side === side);
+  return `coalesce(sum(${fields.map(({ field }) => field).join(' + ')}), 0)::bigint`;
+}
 /** Totals are kept in the transaction of each debit, so these few rows stand for all requests. */
-const TODAY = `SELECT ${SUM}, coalesce(sum(input_tokens + cache_read_tokens + cache_write_tokens), 0)::bigint AS input_tokens, coalesce(sum(output_tokens), 0)::bigint AS output_tokens
+const TODAY = `SELECT ${SUM}, ${sumOfSide('prompt')} AS input_tokens, ${sumOfSide('output')} AS output_tokens
   FROM usage_totals WHERE hour >= date_trunc('day', now())`;
 const BY_HOUR = `SELECT slot AS hour, ${SUM} FROM generate_series(date_trunc('hour', now()) - interval '${HOURS - 1} hours', date_trunc('hour', now()), '1 hour') slot
   LEFT JOIN (SELECT * FROM usage_totals WHERE hour > date_trunc('hour', now()) - interval '${HOURS} hours') recent ON recent.hour = slot GROUP BY slot ORDER BY slot`;

@@ -1,4 +1,4 @@
-import { premiumSchema } from '@tollgate/contracts';
+import { premiumSchema, weightFields } from '@tollgate/contracts';
 import { MODEL_KINDS, failoverSchema } from '@tollgate/snapshot';
 import { z } from 'zod';
 import {
@@ -73,7 +73,7 @@ export type MarketList = z.infer<typeof marketSchema>;
 
 /** Far above any tariff, and low enough that a charge stays an exact integer. */
 const WEIGHT_MAX = 1_000_000_000_000n;
-const weight = decimal.refine((value) => value <= WEIGHT_MAX, 'must be at most 1000000').optional();
+const weight = decimal.refine((value) => value <= WEIGHT_MAX, 'must be at most 1000000');
 
 /** A thousandfold price is a typing error. */
 const MULTIPLIER_MAX = 1_000_000_000n;
@@ -95,10 +95,7 @@ const multipliers = z
 const priceFields = {
   /** Currency units per million charged tokens. */
   price_per_million: decimal,
-  weight_input: weight,
-  weight_output: weight,
-  weight_cache_read: weight,
-  weight_cache_write: weight,
+  ...weightFields(weight.optional(), weight.nullable().optional()),
   multipliers: multipliers.optional(),
   /** Must be true for a price that charges nothing, and only there: a forgotten digit gives nothing away. */
   free: z.boolean().optional(),
@@ -184,10 +181,7 @@ export type ModelResponse = z.output<typeof modelResponseSchema>;
 const tag = {
   price_per_million: amountText.describe('Currency units per million charged tokens'),
   currency: currencyField,
-  weight_input: amountText,
-  weight_output: amountText,
-  weight_cache_read: amountText,
-  weight_cache_write: amountText,
+  ...weightFields(amountText, amountText.nullable().describe('null: as its parent class')),
   multipliers: z
     .record(z.string(), amountText)
     .describe('By dearer service, such as service_tier=priority: times the ordinary charge'),

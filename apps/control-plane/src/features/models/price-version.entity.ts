@@ -1,5 +1,16 @@
+import { WEIGHT_FIELDS, type weightFields } from '@tollgate/contracts';
 import { Column, CreateDateColumn, Entity, PrimaryGeneratedColumn } from 'typeorm';
 import { bigintColumn, safeIntegerColumn } from '../../platform/database/columns.ts';
+
+/** Weights in millionths, one column for each charged class; null where the parent's weight holds. */
+export type PriceWeightValues = ReturnType<typeof weightFields<number, number | null>>;
+
+class PriceWeights {}
+for (const name of WEIGHT_FIELDS)
+  Column({ type: 'bigint', transformer: safeIntegerColumn, nullable: true })(
+    PriceWeights.prototype,
+    name,
+  );
 
 /** Immutable: the database refuses updates and deletes. */
 @Entity('price_versions')
@@ -14,18 +25,8 @@ export class PriceVersionRow {
   @Column({ name: 'price_per_million', type: 'bigint', transformer: bigintColumn })
   pricePerMillion: bigint;
 
-  /** Weights in millionths. */
-  @Column({ name: 'weight_input', type: 'bigint', transformer: safeIntegerColumn })
-  weightInput: number;
-
-  @Column({ name: 'weight_output', type: 'bigint', transformer: safeIntegerColumn })
-  weightOutput: number;
-
-  @Column({ name: 'weight_cache_read', type: 'bigint', transformer: safeIntegerColumn })
-  weightCacheRead: number;
-
-  @Column({ name: 'weight_cache_write', type: 'bigint', transformer: safeIntegerColumn })
-  weightCacheWrite: number;
+  @Column(() => PriceWeights, { prefix: false })
+  weights: PriceWeightValues;
 
   /** Declared to charge nothing. False with a price of zero: of a release before declarations, so the model counts as not priced. */
   @Column({ name: 'is_free', type: 'boolean' })

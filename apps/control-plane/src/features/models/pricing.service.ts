@@ -1,5 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
+import { mapFields, WEIGHT_FIELDS, weightFields, type WeightField } from '@tollgate/contracts';
 import { formatAmount, micros, type Micros } from '@tollgate/money';
 import { IsNull, Repository, type EntityManager } from 'typeorm';
 import { CONFIG, type Config } from '../../config.ts';
@@ -11,7 +12,7 @@ import { ActivityService } from '../activity/activity.service.ts';
 import { SnapshotsService } from '../snapshots/snapshots.service.ts';
 import { ModelRow } from './model.entity.ts';
 import type { FirstPrice, PriceList, PriceResponse, PriceTag, SetPrice } from './models.dto.ts';
-import { PriceVersionRow } from './price-version.entity.ts';
+import { PriceVersionRow, type PriceWeightValues } from './price-version.entity.ts';
 
 /** Clocks of callers differ a little; further back, a price would change charges that were already reported to callers. */
 const PAST_TOLERANCE_MS = 60_000;
@@ -141,13 +142,24 @@ function toTag(row: PriceVersionRow, currency: string): PriceTag {
   return {
     price_per_million: formatAmount(row.pricePerMillion),
     currency,
-    weight_input: formatAmount(BigInt(row.weightInput)),
-    weight_output: formatAmount(BigInt(row.weightOutput)),
-    weight_cache_read: formatAmount(BigInt(row.weightCacheRead)),
-    weight_cache_write: formatAmount(BigInt(row.weightCacheWrite)),
+    ...weightTexts(row.weights),
     multipliers: mapValues(row.multipliers, (value) => formatAmount(BigInt(value))),
     free: row.isFree,
   };
+}
+
+function weightTexts(weights: PriceWeightValues): Pick<PriceTag, WeightField> {
+  return mapFields(WEIGHT_FIELDS, weights, (weight) =>
+    weight === null ? null : formatAmount(BigInt(weight)),
+  ) as Pick<PriceTag, WeightField>;
+}
+
+/** 1 where none is given; of an optional class none, so that its parent's holds. */
+function weightsOf(body: Pick<FirstPrice, WeightField>): PriceWeightValues {
+  const absent: PriceWeightValues = weightFields(1_000_000, null);
+  return mapFields(WEIGHT_FIELDS, body, (weight, name) =>
+    weight === undefined || weight === null ? absent[name] : Number(weight),
+  ) as PriceWeightValues;
 }
 
 /** A moment at or before now becomes the database's own now: its clock decides what is in force. */
@@ -163,10 +175,7 @@ function columnsOf(body: FirstPrice): Partial<PriceVersionRow> {
   return {
     pricePerMillion: body.price_per_million,
     isFree: body.free ?? false,
-    weightInput: Number(body.weight_input ?? 1_000_000n),
-    weightOutput: Number(body.weight_output ?? 1_000_000n),
-    weightCacheRead: Number(body.weight_cache_read ?? 1_000_000n),
-    weightCacheWrite: Number(body.weight_cache_write ?? 1_000_000n),
+    weights: weightsOf(body),
     multipliers: mapValues(body.multipliers ?? {}, Number),
   };
 }

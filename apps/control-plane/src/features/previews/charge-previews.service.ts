@@ -1,4 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
+import { WEIGHT_FIELDS, weightFields } from '@tollgate/contracts';
 import { divideCeil, formatAmount, MICROS_PER_UNIT, parseAmount } from '@tollgate/money';
 import { CONFIG, type Config } from '../../config.ts';
 import { noSuch, Refusal } from '../../platform/http/refusal.ts';
@@ -19,18 +20,9 @@ type Price = Omit<PriceTag, 'currency' | 'free' | 'multipliers'>;
 
 const UNPRICED: Price = {
   price_per_million: '0',
-  weight_input: '1',
-  weight_output: '1',
-  weight_cache_read: '1',
-  weight_cache_write: '1',
+  ...weightFields('1', null),
 };
-const PRICE_FIELDS = [
-  'price_per_million',
-  'weight_input',
-  'weight_output',
-  'weight_cache_read',
-  'weight_cache_write',
-] as const;
+const PRICE_FIELDS = ['price_per_million', ...WEIGHT_FIELDS] as const;
 
 /** What an example request would cost, at the price in force and at another. */
 @Injectable()

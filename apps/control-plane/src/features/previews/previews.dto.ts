@@ -1,3 +1,4 @@
+import { CHARGED_CLASSES, chargedTokenFields, weightFields } from '@tollgate/contracts';
 import { z } from 'zod';
 import {
   amountText,
@@ -15,10 +16,7 @@ const CLASS_TOKENS_MAX = 1_000_000_000;
 const classTokens = z.coerce.number().int().min(0).max(CLASS_TOKENS_MAX).default(0);
 const exampleRequest = {
   model_id: idFilter,
-  input_tokens: classTokens,
-  cache_read_tokens: classTokens,
-  cache_write_tokens: classTokens,
-  output_tokens: classTokens,
+  ...chargedTokenFields(classTokens),
 };
 
 export const purchaseQuery = z
@@ -52,10 +50,7 @@ const weight = amountQuery
 export const priceChangeQuery = z.strictObject({
   ...exampleRequest,
   price_per_million: amountQuery.optional(),
-  weight_input: weight,
-  weight_output: weight,
-  weight_cache_read: weight,
-  weight_cache_write: weight,
+  ...weightFields(weight),
 });
 export type PriceChangeQuery = z.output<typeof priceChangeQuery>;
 
@@ -98,7 +93,7 @@ export const refundPreviewSchema = z
 export type RefundPreview = z.output<typeof refundPreviewSchema>;
 
 const line = z.object({
-  class: z.enum(['input', 'cache_read', 'cache_write', 'output']),
+  class: z.enum(CHARGED_CLASSES),
   tokens: countField,
   weight: amountText,
   charged: amountText.describe('tokens x weight, exact'),

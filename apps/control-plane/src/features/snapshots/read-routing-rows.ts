@@ -1,3 +1,4 @@
+import { WEIGHT_FIELDS, weightFields } from '@tollgate/contracts';
 import {
   MODEL_KINDS,
   LIMIT_FIELD_SETTINGS,
@@ -36,10 +37,7 @@ const routingRows = z.strictObject({
       id,
       modelId: id,
       effectiveAtMs: count,
-      weightInput: count,
-      weightOutput: count,
-      weightCacheRead: count,
-      weightCacheWrite: count,
+      weights: z.strictObject(weightFields(count, count.optional())),
       multipliers: z.record(z.string(), count),
       isUndeclaredZero: z.boolean(),
     }),
@@ -85,7 +83,7 @@ SELECT
    FROM models WHERE deleted_at IS NULL) AS models,
   (SELECT coalesce(jsonb_agg(jsonb_build_object(
      'id', price.id, 'modelId', price.model_id, 'effectiveAtMs', greatest(0, floor(extract(epoch FROM price.effective_at) * 1000))::bigint,
-     'weightInput', price.weight_input, 'weightOutput', price.weight_output, 'weightCacheRead', price.weight_cache_read, 'weightCacheWrite', price.weight_cache_write, 'multipliers', price.multipliers, 'isUndeclaredZero', NOT price.is_free AND (price.price_per_million = 0 OR price.weight_input + price.weight_output = 0))), '[]')
+     'weights', jsonb_strip_nulls(jsonb_build_object(${WEIGHT_FIELDS.map((name) => `'${name}', price.${name}`).join(', ')})), 'multipliers', price.multipliers, 'isUndeclaredZero', NOT price.is_free AND (price.price_per_million = 0 OR price.weight_input + price.weight_output = 0))), '[]')
    FROM price_versions price JOIN models ON models.id = price.model_id AND models.deleted_at IS NULL) AS prices,
   (SELECT coalesce(jsonb_agg(jsonb_build_object(
      'id', id, 'name', name, 'protocol', protocol, 'baseUrl', base_url, 'sealedApiKey', sealed_api_key, 'headers', headers,

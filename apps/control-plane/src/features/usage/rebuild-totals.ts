@@ -1,5 +1,6 @@
 import type { DataSource } from 'typeorm';
-import { FILL_USAGE_TOTALS, LOCK_ROLLUPS } from '../../platform/database/fill-usage-totals.ts';
+import { fillUsageTotals, LOCK_ROLLUPS } from '../../platform/database/fill-usage-totals.ts';
+import { SUMMED_COLUMNS } from '../../platform/database/summed-columns.ts';
 import { Transactions } from '../../platform/database/transactions.ts';
 
 /**
@@ -13,7 +14,7 @@ export function rebuildTotals(dataSource: DataSource): Promise<{ hours: number; 
       ${LOCK_ROLLUPS}
       DELETE FROM usage_totals;
       DELETE FROM usage_totals_daily;
-      ${FILL_USAGE_TOTALS}`);
+      ${fillUsageTotals(SUMMED_COLUMNS)}`);
     const [rows] = await tx.query(
       'SELECT (SELECT count(*)::int FROM usage_totals) AS hours, (SELECT count(*)::int FROM usage_totals_daily) AS days',
     );

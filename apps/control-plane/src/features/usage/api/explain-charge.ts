@@ -1,44 +1,39 @@
-import { premiumWeights } from '@tollgate/metering';
+import {
+  CHARGED_ROWS,
+  mapFields,
+  WEIGHT_FIELDS,
+  type ChargedTokenField,
+  type WeightField,
+} from '@tollgate/contracts';
+import { premiumWeights, type ChargeWeights } from '@tollgate/metering';
 import { formatAmount, parseAmount } from '@tollgate/money';
 import type { PriceResponse, PriceTag } from '../../models/models.dto.ts';
 import type { UsageLogRow } from './usage-log-row.ts';
 import type { UsageReceipt } from './usage-answers.ts';
 
 /** Tokens by class: of a request, or of an example. */
-interface TokensByClass {
-  input_tokens: number | null;
-  cache_read_tokens: number | null;
-  cache_write_tokens: number | null;
-  output_tokens: number | null;
-}
+type TokensByClass = Readonly<Record<ChargedTokenField, number | null>>;
+type Weights = Pick<PriceTag, WeightField>;
 
-type Weights = Pick<
-  PriceTag,
-  'weight_input' | 'weight_output' | 'weight_cache_read' | 'weight_cache_write'
->;
-
-/** The arithmetic of a charge, step by step and exact: the lines and their sum, before the one rounding up. */
+/** The arithmetic of a charge, step by step and exact: the lines and their sum, before the one rounding up. An optional class has a line where it was used. */
 export function chargeLines(
   tokens: TokensByClass,
   price: Weights,
 ): Pick<UsageReceipt, 'lines'> & { sumMicros: bigint } {
-  const classes = [
-    { class: 'input', tokens: tokens.input_tokens, weight: price.weight_input },
-    { class: 'cache_read', tokens: tokens.cache_read_tokens, weight: price.weight_cache_read },
-    { class: 'cache_write', tokens: tokens.cache_write_tokens, weight: price.weight_cache_write },
-    { class: 'output', tokens: tokens.output_tokens, weight: price.weight_output },
-  ] as const;
-  const lines = classes.map(({ class: name, tokens: count, weight }) => ({
+  const lines = CHARGED_ROWS.map(({ name, parent }) => ({
     class: name,
-    tokens: count ?? 0,
-    weight,
-    charged: formatAmount(microTokens(count ?? 0, weight)),
+    tokens: tokens[`${name}_tokens`] ?? 0,
+    weight: price[`weight_${name}`] ?? price[`weight_${parent ?? name}`] ?? '0',
   }));
-  const sumMicros = classes.reduce(
-    (total, { tokens: count, weight }) => total + microTokens(count ?? 0, weight),
-    0n,
-  );
-  return { lines, sumMicros };
+  const sumMicros = lines.reduce((sum, line) => sum + microTokens(line.tokens, line.weight), 0n);
+  const shown = lines.filter((line, index) => !CHARGED_ROWS[index]?.isOptional || line.tokens > 0);
+  return {
+    lines: shown.map((line) => ({
+      ...line,
+      charged: formatAmount(microTokens(line.tokens, line.weight)),
+    })),
+    sumMicros,
+  };
 }
 
 export function explainCharge(
@@ -62,26 +57,19 @@ export function explainCharge(
 /** The weights as the node and the worker multiplied them. */
 function multipliedTag(price: PriceResponse, premiums: readonly string[]): Weights {
   const micro = (decimal: string): number => Number(parseAmount(decimal));
-  const text = (weight: number): string => formatAmount(BigInt(weight));
   const multipliers = Object.entries(price.multipliers).map(
     ([premium, factor]): [string, number] => [premium, micro(factor)],
   );
-  const weights = premiumWeights(
-    {
-      weight_input: micro(price.weight_input),
-      weight_output: micro(price.weight_output),
-      weight_cache_read: micro(price.weight_cache_read),
-      weight_cache_write: micro(price.weight_cache_write),
-    },
-    Object.fromEntries(multipliers),
-    premiums,
-  );
-  return {
-    weight_input: text(weights.weight_input),
-    weight_output: text(weights.weight_output),
-    weight_cache_read: text(weights.weight_cache_read),
-    weight_cache_write: text(weights.weight_cache_write),
-  };
+  const set = Object.fromEntries(
+    WEIGHT_FIELDS.flatMap((name) => {
+      const weight = price[name];
+      return weight === null ? [] : [[name, micro(weight)]];
+    }),
+  ) as unknown as ChargeWeights;
+  const weights = premiumWeights(set, Object.fromEntries(multipliers), premiums);
+  return mapFields(WEIGHT_FIELDS, weights, (weight) =>
+    weight === undefined ? null : formatAmount(BigInt(weight)),
+  ) as Weights;
 }
 
 function multiplied(price: PriceResponse, premiums: readonly string[]): string {

@@ -1,16 +1,9 @@
+import { CHARGED_TOKEN_FIELDS } from '@tollgate/contracts';
 import type { CsvCell } from '../../../platform/http/csv.ts';
 import type { StatisticsRow } from './usage-answers.ts';
 import type { Group } from './usage.dto.ts';
 
-export const STATISTICS_SUMS = [
-  'requests',
-  'errors',
-  'input_tokens',
-  'cache_read_tokens',
-  'cache_write_tokens',
-  'output_tokens',
-  'charge',
-] as const;
+export const STATISTICS_SUMS = ['requests', 'errors', ...CHARGED_TOKEN_FIELDS, 'charge'] as const;
 const TIMES = ['duration_ms', 'first_token_ms'] as const;
 const PERCENTILES = ['p50', 'p90', 'p95', 'p99'] as const;
 

@@ -1,4 +1,10 @@
-import { OUTCOMES, routeAttemptSchema } from '@tollgate/contracts';
+import {
+  CHARGED_CLASSES,
+  chargedTokenFields,
+  OUTCOMES,
+  routeAttemptSchema,
+  tokenFields,
+} from '@tollgate/contracts';
 import { z } from 'zod';
 import {
   amountText,
@@ -31,11 +37,7 @@ const logged = {
     ),
   outcome: z.enum(OUTCOMES).nullable(),
   status: z.int().nullable().describe('What the client saw'),
-  input_tokens: tokens,
-  cache_read_tokens: tokens,
-  cache_write_tokens: tokens,
-  output_tokens: tokens,
-  reasoning_tokens: tokens,
+  ...tokenFields(tokens),
   charge: tokensField,
   basis: z.enum(['reported', 'estimated']),
   premiums: z
@@ -50,7 +52,7 @@ export const usageLogResponseSchema = z.object(logged).meta({ id: 'UsageLog' });
 export type UsageLogResponse = z.output<typeof usageLogResponseSchema>;
 
 const receiptLine = z.object({
-  class: z.enum(['input', 'cache_read', 'cache_write', 'output']),
+  class: z.enum(CHARGED_CLASSES),
   tokens: countField,
   weight: amountText,
   charged: amountText.describe('tokens x weight, exact'),
@@ -100,10 +102,7 @@ const statisticsRowSchema = z
     upstream: group.name,
     requests: countField,
     errors: countField,
-    input_tokens: countField,
-    cache_read_tokens: countField,
-    cache_write_tokens: countField,
-    output_tokens: countField,
+    ...chargedTokenFields(countField),
     charge: tokensField,
     duration_ms: percentiles,
     first_token_ms: percentiles,

@@ -1,4 +1,10 @@
-import { OUTCOMES, routeAttemptSchema } from '@tollgate/contracts';
+import {
+  mapFields,
+  OUTCOMES,
+  routeAttemptSchema,
+  TOKEN_FIELDS,
+  tokenFields,
+} from '@tollgate/contracts';
 import { z } from 'zod';
 import { toSafeInteger } from '../../../platform/database/columns.ts';
 import type { UsageLogResponse } from './usage-answers.ts';
@@ -28,11 +34,7 @@ export const usageLogRow = z.object({
   attempts: z.array(routeAttemptSchema).nullable(),
   outcome: z.enum(OUTCOMES).nullable(),
   status: z.number().nullable(),
-  input_tokens: tokens,
-  cache_read_tokens: tokens,
-  cache_write_tokens: tokens,
-  output_tokens: tokens,
-  reasoning_tokens: tokens,
+  ...tokenFields(tokens),
   started_at: z.date(),
   first_token_ms: z.number().nullable(),
   duration_ms: z.number().nullable(),
@@ -58,11 +60,7 @@ export function toUsageLogResponse(row: UsageLogRow): UsageLogResponse {
     route: row.attempts ?? [],
     outcome: row.outcome,
     status: row.status,
-    input_tokens: row.input_tokens,
-    cache_read_tokens: row.cache_read_tokens,
-    cache_write_tokens: row.cache_write_tokens,
-    output_tokens: row.output_tokens,
-    reasoning_tokens: row.reasoning_tokens,
+    ...mapFields(TOKEN_FIELDS, row, (count) => count),
     charge: row.charge ?? row.delta,
     basis: row.basis ?? 'estimated',
     premiums: row.premiums ?? [],

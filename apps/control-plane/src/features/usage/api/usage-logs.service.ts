@@ -1,4 +1,5 @@
 import { Injectable, type StreamableFile } from '@nestjs/common';
+import { TOKEN_FIELDS } from '@tollgate/contracts';
 import { DataSource } from 'typeorm';
 import { z } from 'zod';
 import { AccountScope } from '../../../platform/access/account-scope.ts';
@@ -30,11 +31,7 @@ const CSV_COLUMNS = [
   'upstream',
   'outcome',
   'status',
-  'input_tokens',
-  'cache_read_tokens',
-  'cache_write_tokens',
-  'output_tokens',
-  'reasoning_tokens',
+  ...TOKEN_FIELDS,
   'charge',
   'basis',
   'price_version_id',

@@ -1,4 +1,5 @@
 import { Injectable, type StreamableFile } from '@nestjs/common';
+import { CHARGED_TOKEN_FIELDS, mapFields } from '@tollgate/contracts';
 import { DataSource } from 'typeorm';
 import { AccountScope } from '../../../platform/access/account-scope.ts';
 import type { Caller } from '../../../platform/access/caller.ts';
@@ -206,10 +207,7 @@ function toStatisticsRow(row: unknown, group: Group | undefined): StatisticsRow 
     }),
     requests: row.requests,
     errors: row.errors,
-    input_tokens: row.input_tokens,
-    cache_read_tokens: row.cache_read_tokens,
-    cache_write_tokens: row.cache_write_tokens,
-    output_tokens: row.output_tokens,
+    ...mapFields(CHARGED_TOKEN_FIELDS, row, (count) => count),
     charge: row.charge,
     duration_ms: toPercentiles(row.durations),
     first_token_ms: toPercentiles(row.first_tokens),

@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { usageOfFinal, WEIGHT_FIELDS, weightFields } from '@tollgate/contracts';
 import { chargeOf, premiumWeights, type ChargeWeights, type Multipliers } from '@tollgate/metering';
 import { DataSource } from 'typeorm';
 import { z } from 'zod';
@@ -22,14 +23,12 @@ interface BatchFacts {
 }
 
 const weight = z.string().transform(toSafeInteger);
+const optionalWeight = weight.nullable().transform((value) => value ?? undefined);
 const subscriptionRow = z.object({ id: z.number(), user_id: z.number(), model_id: z.number() });
 const priceRow = z.object({
   id: z.number(),
   model_id: z.number(),
-  weight_input: weight,
-  weight_output: weight,
-  weight_cache_read: weight,
-  weight_cache_write: weight,
+  ...weightFields(weight, optionalWeight),
   multipliers: z.record(z.string(), z.number()),
 });
 
@@ -66,15 +65,11 @@ export class KnownFacts {
     if (!price || price.modelId !== payload.model_id)
       return 'the price version does not belong to the model';
     if (payload.kind === 'reap') return null;
-    const usage = {
-      input: payload.input_tokens,
-      cacheRead: payload.cache_read_tokens,
-      cacheWrite: payload.cache_write_tokens,
-      output: payload.output_tokens,
-      reasoning: payload.reasoning_tokens,
-    };
     return chargeMismatch(payload.charge, () =>
-      chargeOf(usage, premiumWeights(price, price.multipliers, payload.premiums ?? [])),
+      chargeOf(
+        usageOfFinal(payload),
+        premiumWeights(price, price.multipliers, payload.premiums ?? []),
+      ),
     );
   }
 
@@ -90,7 +85,7 @@ export class KnownFacts {
 
   private async readPrices(ids: number[]): Promise<[number, KnownPrice][]> {
     const rows: unknown[] = await this.dataSource.query(
-      'SELECT id, model_id, weight_input, weight_output, weight_cache_read, weight_cache_write, multipliers FROM price_versions WHERE id = ANY($1::int[])',
+      `SELECT id, model_id, ${WEIGHT_FIELDS.join(', ')}, multipliers FROM price_versions WHERE id = ANY($1::int[])`,
       [ids],
     );
     return rows

@@ -1,4 +1,5 @@
-import type { UsageFinal } from '@tollgate/contracts';
+import { CHARGED_TOKEN_FIELDS, chargedTokenFields, type UsageFinal } from '@tollgate/contracts';
+import { SUMMED_COLUMNS, type SummedColumn } from '../../../platform/database/summed-columns.ts';
 import { bucketOf, emptyHistogram } from '../histogram.ts';
 import type { ReadEvent } from './read-event.ts';
 
@@ -13,13 +14,7 @@ export interface RollupDelta {
   keyId: number;
   modelId: number;
   upstreamId: number;
-  requests: number;
-  errors: number;
-  charge: number;
-  input: number;
-  cacheRead: number;
-  cacheWrite: number;
-  output: number;
+  sums: Record<SummedColumn, number>;
   duration: number[];
   firstToken: number[];
 }
@@ -79,34 +74,22 @@ function isError(final: Pick<UsageFinal, 'outcome' | 'status'>): boolean {
 }
 
 function addReap(row: RollupDelta, charge: number, sign: 1 | -1): void {
-  row.requests += sign;
-  row.errors += sign;
-  row.charge += sign * charge;
+  row.sums.requests += sign;
+  row.sums.errors += sign;
+  row.sums.charge += sign * charge;
 }
 
 function addFinal(row: RollupDelta, final: UsageFinal, { unreadable }: ReadEvent): void {
-  row.requests += 1;
-  row.errors += isError(final) ? 1 : 0;
-  row.charge += final.charge;
-  row.input += final.input_tokens;
-  row.cacheRead += final.cache_read_tokens;
-  row.cacheWrite += final.cache_write_tokens;
-  row.output += final.output_tokens;
+  row.sums.requests += 1;
+  row.sums.errors += isError(final) ? 1 : 0;
+  row.sums.charge += final.charge;
+  for (const name of CHARGED_TOKEN_FIELDS) row.sums[name] += final[name] ?? 0;
   if (!unreadable.includes('duration_ms')) count(row.duration, final.duration_ms);
   if (final.first_token_ms !== null) count(row.firstToken, final.first_token_ms);
 }
 
 function addDelta(row: RollupDelta, delta: RollupDelta): void {
-  for (const sum of [
-    'requests',
-    'errors',
-    'charge',
-    'input',
-    'cacheRead',
-    'cacheWrite',
-    'output',
-  ] as const)
-    row[sum] += delta[sum];
+  for (const name of SUMMED_COLUMNS) row.sums[name] += delta.sums[name];
   for (const histogram of ['duration', 'firstToken'] as const)
     row[histogram] = row[histogram].map((value, bucket) => value + (delta[histogram][bucket] ?? 0));
 }
@@ -137,13 +120,7 @@ function rowIn(
     keyId: who.key_id,
     modelId: who.model_id,
     upstreamId,
-    requests: 0,
-    errors: 0,
-    charge: 0,
-    input: 0,
-    cacheRead: 0,
-    cacheWrite: 0,
-    output: 0,
+    sums: { requests: 0, errors: 0, charge: 0, ...chargedTokenFields(0) },
     duration: emptyHistogram(),
     firstToken: emptyHistogram(),
   };

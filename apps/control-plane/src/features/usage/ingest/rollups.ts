@@ -1,4 +1,5 @@
 import type { EntityManager } from 'typeorm';
+import { SUMMED_COLUMNS } from '../../../platform/database/summed-columns.ts';
 import { beforeCommit } from '../../../platform/database/transactions.ts';
 import { BUCKET_COUNT } from '../histogram.ts';
 import type { ReadEvent } from './read-event.ts';
@@ -13,16 +14,6 @@ const KEYS = {
   model_id: (row: RollupDelta) => row.modelId,
   upstream_id: (row: RollupDelta) => row.upstreamId,
 };
-const SUMS = {
-  requests: (row: RollupDelta) => row.requests,
-  errors: (row: RollupDelta) => row.errors,
-  charge: (row: RollupDelta) => row.charge,
-  input_tokens: (row: RollupDelta) => row.input,
-  cache_read_tokens: (row: RollupDelta) => row.cacheRead,
-  cache_write_tokens: (row: RollupDelta) => row.cacheWrite,
-  output_tokens: (row: RollupDelta) => row.output,
-};
-const SUM_NAMES = Object.keys(SUMS);
 const HISTOGRAMS = ['duration_histogram', 'first_token_histogram'] as const;
 
 interface RollupTable {
@@ -71,8 +62,8 @@ function upsertInto({
   period,
   keys,
 }: RollupTable): (tx: EntityManager, deltas: readonly RollupDelta[]) => Promise<void> {
-  const columns = [period.column, ...keys, ...SUM_NAMES];
-  const types = [period.type, ...keys.map(() => 'int'), ...SUM_NAMES.map(() => 'bigint')];
+  const columns = [period.column, ...keys, ...SUMMED_COLUMNS];
+  const types = [period.type, ...keys.map(() => 'int'), ...SUMMED_COLUMNS.map(() => 'bigint')];
   const bucketsOf = (parameter: number): string =>
     `($${parameter}::bigint[])[(r.n - 1) * ${BUCKET_COUNT} + 1 : r.n * ${BUCKET_COUNT}]`;
   const sql = `
@@ -81,13 +72,13 @@ function upsertInto({
     FROM unnest(${types.map((type, index) => `$${index + 1}::${type}[]`).join(', ')}) WITH ORDINALITY AS r(${columns.join(', ')}, n)
     ORDER BY r.n
     ON CONFLICT (${[period.column, ...keys].join(', ')}) DO UPDATE SET
-      ${SUM_NAMES.map((sum) => `${sum} = kept.${sum} + excluded.${sum}`).join(', ')},
+      ${SUMMED_COLUMNS.map((sum) => `${sum} = kept.${sum} + excluded.${sum}`).join(', ')},
       ${HISTOGRAMS.map((column) => `${column} = ARRAY(SELECT h.a + h.b FROM unnest(kept.${column}, excluded.${column}) WITH ORDINALITY AS h(a, b, n) ORDER BY h.n)`).join(', ')}`;
   return async (tx, deltas) => {
     await tx.query(sql, [
       deltas.map((row) => period.textOf(row.periodMs)),
       ...keys.map((key) => deltas.map(KEYS[key])),
-      ...Object.values(SUMS).map((sumOf) => deltas.map(sumOf)),
+      ...SUMMED_COLUMNS.map((name) => deltas.map((row) => row.sums[name])),
       deltas.flatMap((row) => row.duration),
       deltas.flatMap((row) => row.firstToken),
     ]);

@@ -1,4 +1,4 @@
-import type { UsageFinal, UsagePayload } from '@tollgate/contracts';
+import { TOKEN_FIELDS, type UsageFinal, type UsagePayload } from '@tollgate/contracts';
 import type { ReadEvent } from './read-event.ts';
 
 type Cell = string | number | boolean | null;
@@ -44,15 +44,11 @@ const COLUMNS: readonly Column[] = [
   { name: 'attempts', type: 'jsonb', of: final((payload) => JSON.stringify(payload.attempts)) },
   { name: 'outcome', type: 'text', of: (read) => outcomeOf(read.event.payload) },
   { name: 'status', type: 'integer', of: final((payload) => payload.status) },
-  { name: 'input_tokens', type: 'bigint', of: final((payload) => payload.input_tokens) },
-  { name: 'cache_read_tokens', type: 'bigint', of: final((payload) => payload.cache_read_tokens) },
-  {
-    name: 'cache_write_tokens',
+  ...TOKEN_FIELDS.map((name) => ({
+    name,
     type: 'bigint',
-    of: final((payload) => payload.cache_write_tokens),
-  },
-  { name: 'output_tokens', type: 'bigint', of: final((payload) => payload.output_tokens) },
-  { name: 'reasoning_tokens', type: 'bigint', of: final((payload) => payload.reasoning_tokens) },
+    of: final((payload) => payload[name] ?? 0),
+  })),
   // Out of the rid, never the payload's own figure: a reap knows no other, and its correction must land in the same hour.
   { name: 'started_at', type: 'timestamptz', of: (read) => new Date(read.beganAtMs).toISOString() },
   { name: 'first_token_ms', type: 'integer', of: final((payload) => payload.first_token_ms) },

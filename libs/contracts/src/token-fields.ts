@@ -1,0 +1,77 @@
+import { TOKEN_CLASSES, type TokenClassRow } from './token-classes.ts';
+
+type Row = (typeof TOKEN_CLASSES)[number];
+type ChargedRow = Extract<Row, { isCharged: true }>;
+export type TokenClass = Row['name'];
+export type ChargedClass = ChargedRow['name'];
+/** Of an event, a usage row, an answer. */
+export type TokenField = `${TokenClass}_tokens`;
+export type ChargedTokenField = `${ChargedClass}_tokens`;
+/** Of a price version. */
+export type WeightField = `weight_${ChargedClass}`;
+
+type PerField<Rows extends Row, Prefix extends string, Suffix extends string, Own, Optional> = {
+  [R in Rows as `${Prefix}${R['name']}${Suffix}`]: R['isOptional'] extends true ? Optional : Own;
+};
+
+const ROWS: readonly (TokenClassRow & { name: TokenClass })[] = TOKEN_CLASSES;
+export const TOKEN_FIELDS: readonly TokenField[] = ROWS.map(tokenField);
+export const CHARGED_ROWS = ROWS.filter((row) => row.isCharged) as readonly (TokenClassRow & {
+  name: ChargedClass;
+  parent: ChargedClass | null;
+})[];
+export const CHARGED_CLASSES = CHARGED_ROWS.map(({ name }) => name);
+export const CHARGED_TOKEN_FIELDS = CHARGED_ROWS.map(tokenField) as ChargedTokenField[];
+export const WEIGHT_FIELDS = CHARGED_ROWS.map(weightField);
+
+/** One field `<name>_tokens` for each class, in the table's order; `optional` for the classes that may be absent. */
+export function tokenFields<Own, Optional = Own>(
+  own: Own,
+  optional: Own | Optional = own,
+): PerField<Row, '', '_tokens', Own, Optional> {
+  return fieldsOf(ROWS, tokenField, (row) => (row.isOptional ? optional : own)) as never;
+}
+
+/** As `tokenFields`, of the charged classes alone. */
+export function chargedTokenFields<Own, Optional = Own>(
+  own: Own,
+  optional: Own | Optional = own,
+): PerField<ChargedRow, '', '_tokens', Own, Optional> {
+  return fieldsOf(CHARGED_ROWS, tokenField, (row) => (row.isOptional ? optional : own)) as never;
+}
+
+/** One field `weight_<name>` for each charged class; `optional` where the parent's weight may hold. */
+export function weightFields<Own, Optional = Own>(
+  own: Own,
+  optional: Own | Optional = own,
+): PerField<ChargedRow, 'weight_', '', Own, Optional> {
+  return fieldsOf(CHARGED_ROWS, weightField, (row) => (row.isOptional ? optional : own)) as never;
+}
+
+/** These fields of a row, an answer or a query, each mapped. */
+export function mapFields<Source, Field extends keyof Source & string, To>(
+  fields: readonly Field[],
+  from: Source,
+  map: (value: Source[Field], field: Field) => To,
+): Record<Field, To> {
+  return Object.fromEntries(fields.map((field) => [field, map(from[field], field)])) as Record<
+    Field,
+    To
+  >;
+}
+
+function fieldsOf<Value>(
+  rows: readonly TokenClassRow[],
+  nameOf: (row: TokenClassRow) => string,
+  valueOf: (row: TokenClassRow) => Value,
+): Record<string, Value> {
+  return Object.fromEntries(rows.map((row) => [nameOf(row), valueOf(row)]));
+}
+
+function tokenField({ name }: TokenClassRow): TokenField {
+  return `${name as TokenClass}_tokens`;
+}
+
+function weightField({ name }: TokenClassRow): WeightField {
+  return `weight_${name as ChargedClass}`;
+}
