@@ -61,7 +61,7 @@ function wireErrors(): WireError[] {
     ...Object.values(PROXY).map((row: RefusalRow) => ({
       error: row.error,
       vendorCode: row.vendorCode,
-      text: row.message,
+      text: typeof row.message === 'string' ? row.message : Object.values(row.message).join(' '),
     })),
     ...Object.entries(INVALID_REQUEST_CODES).map(([code, text]) => ({
       error: 'invalid_request' as const,

@@ -20,7 +20,10 @@ let model: SnapshotModel;
 const USAGE = { prompt_tokens: 3, completion_tokens: 1, total_tokens: 4 };
 
 beforeAll(async () => {
-  node = await startNodeUnderTest({ BODY_BYTES_MAX: '100000' });
+  node = await startNodeUnderTest({
+    BODY_BYTES_MAX: '100000',
+    CORS_ORIGINS: 'https://app.example',
+  });
   upstream = await startLocalUpstream((response) => {
     response.writeHead(200, { 'content-type': 'application/json' });
     response.end(
@@ -123,6 +126,66 @@ describe('who may ask', () => {
       revision: 3,
     });
     expect((await send(node.apiKey)).status).toBe(200);
+  });
+});
+
+describe('who is asking', () => {
+  const TRACE = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
+
+  test("the caller's id stands beside the gateway's, and both go upstream with its trace and its user agent", async () => {
+    const { status, headers } = await node.post('/v1/chat/completions', chat(), {
+      'x-request-id': 'job-17',
+      traceparent: TRACE,
+      'user-agent': 'an-agent/2',
+      cookie: 'secret=1',
+    });
+    expect(status).toBe(200);
+    const rid = headers.get('x-request-id');
+    expect([headers.get('request-id'), headers.get('x-client-request-id')]).toEqual([
+      rid,
+      'job-17',
+    ]);
+    const sent = upstream.requests.at(-1)?.incoming.headers;
+    expect(sent).toMatchObject({
+      'x-request-id': rid,
+      'x-client-request-id': 'job-17',
+      traceparent: TRACE,
+    });
+    expect(sent?.['user-agent']).toMatch(/^tollgate\/[\d.]+ an-agent\/2$/);
+    expect(sent).not.toHaveProperty('cookie');
+  });
+
+  test('an error carries the id that the caller gave, too', async () => {
+    const { headers } = await node.post('/v1/messages', '{', { 'x-request-id': 'job-18' });
+    expect(headers.get('x-client-request-id')).toBe('job-18');
+  });
+
+  test('a page of an allowed origin may call every path and read errors; another one gets no permission', async () => {
+    const ask = (path: string, method: string, origin: string) =>
+      fetch(`${node.url}${path}`, {
+        method,
+        headers: {
+          origin,
+          ...(method === 'OPTIONS' && {
+            'access-control-request-method': 'POST',
+            'access-control-request-headers': 'authorization, content-type',
+          }),
+        },
+      });
+    for (const path of ['/v1/chat/completions', '/v1/messages', '/v1/models/a/b']) {
+      const preflight = await ask(path, 'OPTIONS', 'https://app.example');
+      expect([path, preflight.status]).toEqual([path, 204]);
+      expect(preflight.headers.get('access-control-allow-headers')).toBe(
+        'authorization, content-type',
+      );
+    }
+    const refused = await ask('/v1/models', 'GET', 'https://app.example');
+    expect(refused.status).toBe(401);
+    expect(refused.headers.get('access-control-allow-origin')).toBe('https://app.example');
+    expect(refused.headers.get('access-control-expose-headers')).toContain('x-request-id');
+    const stranger = await ask('/v1/models', 'OPTIONS', 'https://evil.example');
+    expect(stranger.status).toBe(405);
+    expect(stranger.headers.get('access-control-allow-origin')).toBeNull();
   });
 });
 
@@ -230,7 +293,7 @@ describe('what is refused', () => {
     );
   });
 
-  test('S37: a body over the limit is 413, with a length or chunked, and its connection ends', async () => {
+  test('S37: a body over the limit is 413, with a length or chunked', async () => {
     const big = JSON.stringify(chat({ padding: 'x'.repeat(200_000) }));
     expect((await node.post('/v1/chat/completions', big)).status).toBe(413);
     const status = await new Promise<number | undefined>((resolve, reject) => {

@@ -9,7 +9,9 @@ import type { CountingLane } from './endpoints/counting-lane.ts';
 import { getModel, listModels, type ModelsRequest } from './endpoints/models.ts';
 import type { BodyRoom } from './http/body-room.ts';
 import { clientAddressHex, type AddressRange } from './http/client-address.ts';
+import { callerRequestId } from './http/caller-ids.ts';
 import { ClientReply } from './http/client-reply.ts';
+import type { Cors } from './http/cors.ts';
 import { ClientGone } from './http/read-body.ts';
 import { isExpected, sendError } from './http/send-error.ts';
 import type { Operations } from './ops/operations.ts';
@@ -28,6 +30,7 @@ export interface AppParts {
   bodies: BodyRoom;
   bodyBytesMax: number;
   counting: CountingLane;
+  cors: Cors;
 }
 
 type Env = { Bindings: HttpBindings };
@@ -37,6 +40,7 @@ type Edge = Omit<ClientRequest, 'protocol'> & { outgoing: ServerResponse };
 export function createApp(parts: AppParts): Hono<Env> {
   const app = new Hono<Env>();
   const { operations } = parts;
+  app.options('/v1/*', (context, next) => answerPreflight(context.env, parts) ?? next());
   serveModel(app, parts, '/v1/chat/completions', 'chat');
   serveModel(app, parts, '/v1/messages', 'messages');
   serveModel(app, parts, '/v1/embeddings', 'embeddings');
@@ -72,6 +76,16 @@ export function createApp(parts: AppParts): Hono<Env> {
   app.get('/metrics', (context) => operations.metrics(context.req.header('authorization')));
   app.notFound((context) => refuse(context, parts, new Refusal('not_found')));
   return app;
+}
+
+function answerPreflight(
+  { incoming, outgoing }: HttpBindings,
+  { cors }: AppParts,
+): Response | null {
+  const headers = cors.preflight(incoming.method, incoming.headers);
+  if (!headers) return null;
+  outgoing.writeHead(204, headers).end();
+  return RESPONSE_ALREADY_SENT;
 }
 
 function serveModel(app: Hono<Env>, parts: AppParts, path: string, protocol: ClientProtocol): void {
@@ -137,16 +151,21 @@ function refuse(context: Context<Env>, parts: AppParts, refusal: Refusal): Respo
 
 function edgeOf(
   { incoming, outgoing }: { incoming: IncomingMessage; outgoing: ServerResponse },
-  { newRid, trustedProxies, clientStallMs }: AppParts,
+  { newRid, trustedProxies, clientStallMs, cors }: AppParts,
 ): Edge {
   const rid = newRid();
   const [path = '/'] = (incoming.url ?? '/').split('?', 1);
+  const callerId = callerRequestId(incoming.headers);
+  const reply = new ClientReply(outgoing, { rid, stallMs: clientStallMs });
+  reply.addHeaders(cors.headersFor(incoming.headers));
+  if (callerId !== null) reply.addHeaders({ 'x-client-request-id': callerId });
   return {
     rid,
+    callerId,
     shape: errorShapeOf(path),
     incoming,
     outgoing,
-    reply: new ClientReply(outgoing, { rid, stallMs: clientStallMs }),
+    reply,
     addressHex: clientAddressHex(incoming, trustedProxies),
     receivedAtMs: Date.now(),
     receivedMonotonicMs: monotonicMs(),

@@ -8,6 +8,43 @@ import { z } from 'zod';
 const count = (fallback: number) => z.coerce.number().int().positive().default(fallback);
 const secret = z.string().min(16);
 
+/** What clients need beside the body: ids, waits, limits, and what became of the request. */
+const CORS_EXPOSED_DEFAULT = [
+  'x-request-id',
+  'request-id',
+  'x-client-request-id',
+  'retry-after',
+  'x-should-retry',
+  'x-ratelimit-limit-requests',
+  'x-ratelimit-remaining-requests',
+  'x-ratelimit-reset-requests',
+  'ratelimit',
+  'ratelimit-policy',
+  'x-tollgate-dropped',
+  'x-tollgate-upstream',
+];
+
+/** A comma-separated list; a part that `item` refuses stops the process. */
+const listOf = (item: z.ZodType<string, string>) =>
+  z
+    .string()
+    .transform((text) =>
+      text
+        .split(',')
+        .map((part) => part.trim())
+        .filter((part) => part !== ''),
+    )
+    .pipe(z.array(item));
+const origin = z.union([
+  z.literal('*'),
+  z
+    .string()
+    .refine(
+      (text) => URL.canParse(text) && new URL(text).origin === text,
+      'must be origins such as https://app.example, or *',
+    ),
+]);
+
 export const configSchema = z.object({
   REDIS_URL: z
     .string()
@@ -77,6 +114,14 @@ export const configSchema = z.object({
     .describe(
       'CIDR list of proxies whose X-Forwarded-For is believed; empty = the peer is the caller.',
     ),
+  CORS_ORIGINS: listOf(origin)
+    .default([])
+    .describe(
+      'Origins whose pages may call /v1 from a browser, comma-separated, or *; empty = none. A page that calls the gateway shows its key to its users.',
+    ),
+  CORS_EXPOSED_HEADERS: listOf(z.string().regex(/^[\w-]+$/, 'must be names of headers'))
+    .default([...CORS_EXPOSED_DEFAULT])
+    .describe('Headers of an answer that such pages may read, comma-separated.'),
   LOG_LEVEL: z
     .enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'])
     .default('info')

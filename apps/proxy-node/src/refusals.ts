@@ -1,4 +1,7 @@
-import type { ClientErrorCode } from '@tollgate/protocols';
+import type { ClientErrorCode, ErrorShape } from '@tollgate/protocols';
+
+/** Text fit for the client: the same in both shapes, or in each vendor's own words, by which SDKs and LiteLLM tell errors apart. */
+export type PublicText = string | Readonly<Record<ErrorShape, string>>;
 
 /**
  * Every expected no of a node: which client error it is (libs/protocols knows its status and words in each protocol), the public text, and a
@@ -6,12 +9,18 @@ import type { ClientErrorCode } from '@tollgate/protocols';
  */
 export interface RefusalRow {
   error: ClientErrorCode;
-  message: string;
+  message: PublicText;
   vendorCode?: string;
 }
 
 export const REFUSALS = {
-  invalid_api_key: { error: 'invalid_api_key', message: 'The API key is missing or not valid.' },
+  invalid_api_key: {
+    error: 'invalid_api_key',
+    message: {
+      chat: 'Incorrect API key provided: it is missing or not valid.',
+      messages: 'invalid x-api-key: the API key is missing or not valid.',
+    },
+  },
   account_frozen: { error: 'account_frozen', message: 'This account is not active.' },
   ip_not_allowed: {
     error: 'ip_not_allowed',
@@ -23,7 +32,7 @@ export const REFUSALS = {
   },
   model_not_found: {
     error: 'model_not_found',
-    message: 'The model does not exist or the account is not subscribed to it.',
+    message: modelNotFoundText('…'),
   },
   not_found: { error: 'not_found', message: 'There is nothing at this path.' },
   method_not_allowed: {
@@ -68,7 +77,7 @@ export const REFUSALS = {
   },
   rate_limited: {
     error: 'rate_limit_exceeded',
-    message: 'The request limit of this API key is reached.',
+    message: 'Rate limit reached: the API key has no more requests for now.',
   },
   concurrency_exceeded: {
     error: 'rate_limit_exceeded',
@@ -86,7 +95,11 @@ export const REFUSALS = {
   },
   balance_too_low: {
     error: 'insufficient_quota',
-    message: 'The token balance for this model is too low for this request.',
+    message: {
+      chat: 'You exceeded your current quota: the token balance for this model is too low for this request.',
+      messages:
+        'Your credit balance is too low: the token balance for this model is too low for this request.',
+    },
   },
   metering_unavailable: {
     error: 'unavailable',
@@ -111,7 +124,7 @@ const RETRY_AFTER_SECONDS_MAX = 60;
 
 export class Refusal extends Error {
   readonly code: RefusalCode;
-  readonly publicText: string;
+  readonly #text: PublicText;
   readonly param: string | null;
   readonly headers: Readonly<Record<string, string>>;
   /** What it is about, for the operator's log alone. */
@@ -126,7 +139,7 @@ export class Refusal extends Error {
       headers = {},
       about = null,
     }: {
-      detail?: string;
+      detail?: PublicText;
       param?: string | null;
       headers?: Record<string, string>;
       about?: string | null;
@@ -134,11 +147,28 @@ export class Refusal extends Error {
   ) {
     super(code);
     this.code = code;
-    this.publicText = detail ?? REFUSALS[code].message;
+    this.#text = detail ?? REFUSALS[code].message;
     this.param = param;
     this.headers = headers;
     this.about = about;
   }
+
+  publicText(shape: ErrorShape): string {
+    return typeof this.#text === 'string' ? this.#text : this.#text[shape];
+  }
+}
+
+/** `name`: as the request has it. A model that exists and one that does not are refused alike. */
+export function modelNotFound(name: string): Refusal {
+  return new Refusal('model_not_found', { param: 'model', detail: modelNotFoundText(name) });
+}
+
+/** Claude Code recognises `model: name`, LiteLLM and others OpenAI's sentence. */
+function modelNotFoundText(name: string): PublicText {
+  return {
+    chat: `The model \`${name}\` does not exist or you do not have access to it.`,
+    messages: `model: ${name} does not exist or the account is not subscribed to it`,
+  };
 }
 
 /** `Retry-After` for an exact wait, capped; says not to retry at all when the cap would mislead. */

@@ -33,6 +33,7 @@ import { createApp } from './app.ts';
 import { workerCount, type Config } from './config.ts';
 import { BodyRoom } from './http/body-room.ts';
 import { parseRanges } from './http/client-address.ts';
+import { Cors } from './http/cors.ts';
 import { createHttpServer, listen } from './http/server.ts';
 import { fleetListener } from './ops/fleet-listener.ts';
 import { Gate } from './ops/gate.ts';
@@ -336,6 +337,7 @@ function createServing({
     trustedProxies: parseRanges(config.TRUSTED_PROXIES),
     clientStallMs: config.CLIENT_STALL_TIMEOUT_MS,
     bodyBytesMax: config.BODY_BYTES_MAX,
+    cors: new Cors({ origins: config.CORS_ORIGINS, exposed: config.CORS_EXPOSED_HEADERS }),
   });
   return { app, operations, gate, pipeline, pools, health, restNews, trust, affinity, denials };
 }

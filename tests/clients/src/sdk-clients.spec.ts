@@ -1,5 +1,7 @@
+import Anthropic from '@anthropic-ai/sdk';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { wordsUpTo } from '@tollgate/demo-upstream';
+import OpenAI from 'openai';
 import type { Client, Conversation } from './client.ts';
 import {
   aiAnthropic,
@@ -10,6 +12,7 @@ import {
 import { anthropic } from './drivers/anthropic.ts';
 import { invokeAnthropic, langchainAnthropic, langchainOpenai } from './drivers/langchain.ts';
 import { openaiChat, openaiResponses } from './drivers/openai.ts';
+import { errorCases, type ErrorCase } from './error-cases.ts';
 import { booked, overTheWire, setScene, type Scene } from './scene.ts';
 
 /** The client libraries people use, as published, streaming a tool call through a real node from an upstream of their own and of the other protocol. */
@@ -127,3 +130,41 @@ test.each(CLIENTS)(
   },
   30_000,
 );
+
+describe('what the official SDKs raise', () => {
+  let cases: ErrorCase[];
+  beforeAll(async () => {
+    cases = await errorCases(scene);
+  }, 30_000);
+  const raisedBy = async (call: PromiseLike<unknown>): Promise<object> =>
+    call.then(
+      () => ({ served: true }),
+      (error: unknown) => {
+        const { constructor, status } = error as { constructor: { name: string }; status: number };
+        return { status, exception: constructor.name };
+      },
+    );
+  const named = ({ status, exception }: ErrorCase['openai']): object => ({ status, exception });
+
+  test('openai: the typed exception of each error', async () => {
+    const baseURL = `${scene.tollgate.nodeUrls[0]}/v1`;
+    for (const { name, apiKey, model, prompt, more, openai } of cases) {
+      const client = new OpenAI({ baseURL, apiKey, maxRetries: 0 });
+      const messages = [{ role: 'user' as const, content: prompt }];
+      const raised = await raisedBy(client.chat.completions.create({ model, messages, ...more }));
+      expect([name, raised]).toEqual([name, named(openai)]);
+    }
+  });
+
+  test('@anthropic-ai/sdk: the typed exception of each error', async () => {
+    const baseURL = scene.tollgate.nodeUrls[0];
+    for (const { name, apiKey, model, prompt, more, anthropic: expected } of cases) {
+      const client = new Anthropic({ baseURL, apiKey, maxRetries: 0 });
+      const messages = [{ role: 'user' as const, content: prompt }];
+      const raised = await raisedBy(
+        client.messages.create({ model, messages, ...more, max_tokens: 5 }),
+      );
+      expect([name, raised]).toEqual([name, named(expected)]);
+    }
+  });
+});

@@ -5,7 +5,7 @@ import type { RoomOfRequest } from '../http/body-room.ts';
 import { readBody } from '../http/read-body.ts';
 import type { Admitter } from '../pipeline/admit.ts';
 import { authenticate } from '../pipeline/authenticate.ts';
-import { modelNotFound } from '../pipeline/parse.ts';
+import { modelNotFound } from '../refusals.ts';
 import type { CountingLane } from './counting-lane.ts';
 import type { RoutingIndex } from '../snapshot/routing-index.ts';
 

@@ -3,7 +3,7 @@ import { InvalidRequest } from '@tollgate/protocols';
 import type { SnapshotModel } from '@tollgate/snapshot';
 import type { Admitter } from '../pipeline/admit.ts';
 import { authenticate } from '../pipeline/authenticate.ts';
-import { modelNotFound } from '../pipeline/parse.ts';
+import { modelNotFound } from '../refusals.ts';
 import type { RoutingIndex } from '../snapshot/routing-index.ts';
 
 export interface ModelsRequest {

@@ -64,8 +64,7 @@ export class BodyRoom {
   }
 }
 
-/** The connection closes with the answer: the body is not worth reading. */
-const HEADERS = { ...retryHeaders(RETRY_MS), connection: 'close' };
+const HEADERS = retryHeaders(RETRY_MS);
 
 function tooManyOfOne(): Refusal {
   return new Refusal('uploads_exceeded', { headers: HEADERS });

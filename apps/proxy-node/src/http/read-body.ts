@@ -73,8 +73,9 @@ function readRaw(
         take(chunk.length);
         chunks.push(chunk);
       } catch (error) {
+        // What is left is discarded as it comes.
         incoming.off('data', onData);
-        incoming.pause();
+        incoming.resume();
         reject(error);
       }
     };
@@ -90,11 +91,13 @@ function readRaw(
   });
 }
 
-/** The connection closes with the answer: what is left of the body is not worth reading. */
+/**
+ * The rest of the body is read and discarded, for as long as a whole request may take: a connection that closed under a client that is still
+ * sending would be reset, and the client, or a proxy before it, would report a broken connection instead of the 413 and send the body again.
+ */
 function tooLarge(bytesMax: number): Refusal {
   return new Refusal('body_too_large', {
     detail: `The request body is larger than ${bytesMax} bytes.`,
-    headers: { connection: 'close' },
   });
 }
 

@@ -19,7 +19,7 @@ export function sendError(
   error: unknown,
   { rid, shape }: { rid: string; shape: ErrorShape },
 ): { status: number; code: string } {
-  const { described, headers } = describe(error, rid);
+  const { described, headers } = describe(error, { rid, shape });
   const response = clientError(shape, described);
   reply.addHeaders({ ...response.headers, ...headers });
   reply.send(response.status, response.body);
@@ -39,7 +39,7 @@ export function isExpected(error: unknown): boolean {
 
 function describe(
   error: unknown,
-  requestId: string,
+  { rid: requestId, shape }: { rid: string; shape: ErrorShape },
 ): { described: ClientError; headers: Readonly<Record<string, string>> } {
   if (error instanceof InvalidRequest) {
     return {
@@ -66,7 +66,7 @@ function describe(
   return {
     described: {
       code: row.error,
-      message: refusal.publicText,
+      message: refusal.publicText(shape),
       param: refusal.param,
       vendorCode: row.vendorCode ?? null,
       requestId,

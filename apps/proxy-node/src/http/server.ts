@@ -23,6 +23,8 @@ export function createHttpServer(
     fetch: app.fetch,
     // Nothing here is rendered through web Responses, and other libraries must keep the platform's own.
     overrideGlobalObjects: false,
+    // It resets a client that is still sending half a second after an early answer. Node discards the rest of a body; `requestTimeout` bounds it.
+    autoCleanupIncoming: false,
     serverOptions: {
       maxHeaderSize: limits.headerBytesMax,
       headersTimeout: limits.headerTimeoutMs,

@@ -3,6 +3,8 @@ import type { Logger } from 'pino';
 /** A request that was answered with an error before its first byte. */
 export interface Refused {
   readonly rid: string;
+  /** The caller's own id of the request. */
+  readonly callerId: string | null;
   readonly status: number;
   /** As a chat client reads it (docs/errors.md); never an upstream's own word. */
   readonly code: string;
@@ -35,9 +37,9 @@ export class RefusalLog {
     this.#now = now;
   }
 
-  note({ rid, status, code, about }: Refused): void {
+  note({ rid, callerId, status, code, about }: Refused): void {
     this.#count({ status, code });
-    this.#log.debug({ rid, status, code }, 'a request was refused');
+    this.#log.debug({ rid, caller_id: callerId, status, code }, 'a request was refused');
     if (about !== null) this.#warn(about);
   }
 

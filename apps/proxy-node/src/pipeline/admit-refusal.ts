@@ -1,5 +1,5 @@
 import type { AccessDenied, AdmitReply, InquiryReply } from '@tollgate/keyspace';
-import { Refusal, retryHeaders } from '../refusals.ts';
+import { modelNotFound, Refusal, retryHeaders } from '../refusals.ts';
 import { rateLimitHeaders } from './rate-limit-headers.ts';
 
 /** Model lists and token counts that a key may ask for in a minute, whatever its rpm: a coding agent counts 25 prompts at once. */
@@ -14,14 +14,15 @@ export function isKeyDenied(reply: AdmitReply): boolean {
   );
 }
 
-export function admitRefusal(reply: AdmitReply): Refusal {
+/** `modelName`: as the request names it. */
+export function admitRefusal(reply: AdmitReply, modelName: string): Refusal {
   switch (reply.kind) {
     case 'not_subscribed':
     case 'subscription_closing':
-      return new Refusal('model_not_found', { param: 'model' });
+      return modelNotFound(modelName);
     case 'rate_limited':
       return new Refusal('rate_limited', {
-        detail: `The key's limit of requests per ${WINDOW_WORDS[reply.window]} is reached; try again in ${Math.ceil(reply.retryAfterMs / 1000)} s.`,
+        detail: `Rate limit reached: the key's limit of requests per ${WINDOW_WORDS[reply.window]} is reached; try again in ${Math.ceil(reply.retryAfterMs / 1000)} s.`,
         headers: {
           ...rateLimitHeaders(reply.windows, reply.retryAfterMs),
           ...retryHeaders(reply.retryAfterMs),
@@ -48,7 +49,7 @@ export function tooManyInquiries({
 }: Extract<InquiryReply, { kind: 'rate_limited' }>): Refusal {
   const [{ limit } = { limit: INQUIRIES_PER_MINUTE }] = windows;
   return new Refusal('rate_limited', {
-    detail: `The key has asked for ${limit} model lists and token counts within a minute; try again in ${Math.ceil(retryAfterMs / 1000)} s.`,
+    detail: `Rate limit reached: the key has asked for ${limit} model lists and token counts within a minute; try again in ${Math.ceil(retryAfterMs / 1000)} s.`,
     headers: retryHeaders(retryAfterMs),
   });
 }

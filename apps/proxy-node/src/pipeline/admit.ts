@@ -92,8 +92,7 @@ export class Admitter {
         trial.reply.balance - (trial.reply.kind === 'tokens_held' ? trial.reply.held : 0),
       );
       const exactTextTokens = await countPrompt(admission.ask.prompt, textTokensMax);
-      if (exactTextTokens > textTokensMax)
-        throw this.#refused(trial.key, trial.reply, admission.model.id);
+      if (exactTextTokens > textTokensMax) throw this.#refused(trial.key, trial.reply, admission);
       request = { ...request, exactTextTokens };
       plan = planHold(request);
       trial = await this.#try([trial.key], admission, price, plan);
@@ -101,7 +100,7 @@ export class Admitter {
     const { key, reply } = trial;
     if (reply === null) return this.#admitAlone([key], admission, { request, plan, price });
     if (reply.kind !== 'admitted' && (reply.kind !== 'duplicate' || reply.state !== 'open'))
-      throw this.#refused(key, reply, admission.model.id);
+      throw this.#refused(key, reply, admission);
     const windows = reply.kind === 'admitted' ? reply.windows : [];
     return this.#open(key, admission, { request, plan, price, granted: reply, windows });
   }
@@ -268,10 +267,10 @@ export class Admitter {
     };
   }
 
-  #refused(key: ParsedApiKey, reply: AdmitReply, modelId: number): Refusal {
-    const refusal = admitRefusal(reply);
+  #refused(key: ParsedApiKey, reply: AdmitReply, { ask, model }: Admission): Refusal {
+    const refusal = admitRefusal(reply, ask.model);
     if (reply.kind === 'balance_too_low' || reply.kind === 'tokens_held')
-      this.#books.refusedForFunds({ accountId: key.accountId, modelId });
+      this.#books.refusedForFunds({ accountId: key.accountId, modelId: model.id });
     if (reply.kind === 'rate_limited')
       this.#denials.set(key.hash, {
         refusal,

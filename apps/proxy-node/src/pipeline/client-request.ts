@@ -5,6 +5,8 @@ import type { ClientReply } from '../http/client-reply.ts';
 /** A request as it arrived, before anything of it is read. */
 export interface ClientRequest {
   readonly rid: string;
+  /** The id that the caller gave the request; null without one. */
+  readonly callerId: string | null;
   readonly protocol: ClientProtocol;
   readonly shape: ErrorShape;
   readonly incoming: IncomingMessage;

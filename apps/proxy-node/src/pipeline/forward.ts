@@ -10,8 +10,9 @@ import {
   type StreamReader,
   type StreamSink,
 } from '@tollgate/protocols';
-import type { UsageFinal } from '@tollgate/contracts';
+import { VERSION, type UsageFinal } from '@tollgate/contracts';
 import { stopsBillingOnClose } from '@tollgate/snapshot';
+import { passedIdentity } from '../http/caller-ids.ts';
 import { monotonicMs } from '../monotonic-ms.ts';
 import type { Candidate } from '../snapshot/routing-index.ts';
 import { RefusedFields } from '../upstream/refused-fields.ts';
@@ -25,6 +26,8 @@ import {
 } from '../upstream/upstream-failure.ts';
 import type { RouteRef, UpstreamHealth } from '../upstream/upstream-health.ts';
 import type { OpenUpstream, UpstreamPools } from '../upstream/upstream-pools.ts';
+
+const USER_AGENT = `tollgate/${VERSION}`;
 
 export type RouteAttempt = UsageFinal['attempts'][number];
 
@@ -260,7 +263,7 @@ function requestHeaders(
     accept: outbound.ask.isStream ? 'text/event-stream' : 'application/json',
     // Compression would have the upstream hold events back, and costs both sides more than it saves between data centres.
     'accept-encoding': 'identity',
-    'user-agent': 'tollgate',
+    ...passedIdentity(outbound.clientHeaders, USER_AGENT),
     'x-request-id': outbound.rid,
   };
 }

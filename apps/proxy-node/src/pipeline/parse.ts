@@ -4,7 +4,7 @@ import { findUnsupported, parseAsk, type Ask, type ClientProtocol } from '@tollg
 import type { SnapshotModel } from '@tollgate/snapshot';
 import type { TakeRoom } from '../http/body-room.ts';
 import { readBody } from '../http/read-body.ts';
-import { Refusal } from '../refusals.ts';
+import { modelNotFound, Refusal } from '../refusals.ts';
 import type { CandidateGroups, RoutingIndex } from '../snapshot/routing-index.ts';
 import { termsOf, type Terms } from './premiums.ts';
 
@@ -68,14 +68,6 @@ function refuseUncarried(ask: Ask, candidates: CandidateGroups): void {
     }
   }
   if (first) throw first;
-}
-
-/** The Anthropic wording is just `model: name`, which Claude Code recognises (docs/design/protocols.md#errors). */
-export function modelNotFound(name: string): Refusal {
-  return new Refusal('model_not_found', {
-    param: 'model',
-    detail: `model: ${name} does not exist or the account is not subscribed to it`,
-  });
 }
 
 function noRoute(index: RoutingIndex, model: SnapshotModel, protocol: ClientProtocol): Refusal {

@@ -261,7 +261,7 @@ export class Pipeline {
 
   #settle({ request, asked, admitted, attempts }: Turn, metered: Metered): void {
     const { log, node, trust, onFinal } = this.#parts;
-    const { rid, receivedAtMs, receivedMonotonicMs } = request;
+    const { rid, callerId, receivedAtMs, receivedMonotonicMs } = request;
     const final = settle({
       admitted,
       asked,
@@ -274,15 +274,25 @@ export class Pipeline {
     trust.note({ rid, upstreamId: final.upstream_id }, metered.counted, monotonicMs());
     // Where all rest, the log said so when they began to.
     const isUpstreams = final.outcome.startsWith('upstream_') && attempts.some(wasTried);
-    if (isUpstreams) log.warn({ rid, outcome: final.outcome, attempts }, 'upstream request failed');
+    if (isUpstreams)
+      log.warn(
+        { rid, caller_id: callerId, outcome: final.outcome, attempts },
+        'upstream request failed',
+      );
     onFinal(final, asked);
   }
 
-  #refuse({ reply, rid, shape }: ClientRequest, error: unknown): void {
+  #refuse({ reply, rid, callerId, shape }: ClientRequest, error: unknown): void {
     const { log, refusals } = this.#parts;
     if (error instanceof ClientGone) return;
     if (!isExpected(error)) log.error({ err: error, rid }, 'request failed unexpectedly');
     const { status, code } = sendError(reply, error, { rid, shape });
-    refusals.note({ rid, status, code, about: error instanceof Refusal ? error.about : null });
+    refusals.note({
+      rid,
+      callerId,
+      status,
+      code,
+      about: error instanceof Refusal ? error.about : null,
+    });
   }
 }

@@ -1,6 +1,6 @@
 import type { ClientProtocol, UpstreamError } from '../exchange.ts';
 import { jsonBytes } from '../json/json-guard.ts';
-import { tooLongMessage } from './context-overflow.ts';
+import { contextLengthMessage, tooLongMessage } from './context-overflow.ts';
 
 /** Every way a request is refused or fails, in both vendors' words (docs/design/protocols.md#errors). Statuses and types are read by the SDKs' retry rules. */
 interface VendorWords {
@@ -30,15 +30,17 @@ function entry(
 }
 
 const INVALID = 'invalid_request_error';
+const DENIED = 'permission_error';
 
 export const CLIENT_ERRORS = {
   invalid_request: entry([400, INVALID, 'invalid_value'], [400, INVALID]),
   unsupported: entry([400, INVALID, 'unsupported_parameter'], [400, INVALID]),
   context_overflow: entry([400, INVALID, 'context_length_exceeded'], [400, INVALID]),
   invalid_api_key: entry([401, INVALID, 'invalid_api_key'], [401, 'authentication_error'], false),
-  account_frozen: entry([403, INVALID, 'account_frozen'], [403, 'permission_error'], false),
-  ip_not_allowed: entry([403, INVALID, 'ip_not_allowed'], [403, 'permission_error'], false),
-  model_not_allowed: entry([403, INVALID, 'model_not_allowed'], [403, 'permission_error']),
+  // LiteLLM takes every error of the type `invalid_request_error` for a 400, but for a key and a model that are named in OpenAI's words.
+  account_frozen: entry([403, DENIED, 'account_frozen'], [403, DENIED], false),
+  ip_not_allowed: entry([403, DENIED, 'ip_not_allowed'], [403, DENIED], false),
+  model_not_allowed: entry([403, DENIED, 'model_not_allowed'], [403, DENIED]),
   model_not_found: entry([404, INVALID, 'model_not_found'], [404, 'not_found_error']),
   not_found: entry([404, INVALID, 'not_found'], [404, 'not_found_error']),
   method_not_allowed: entry([405, INVALID, 'method_not_allowed'], [405, INVALID]),
@@ -98,14 +100,14 @@ export function clientError(protocol: ClientProtocol, error: ClientError): Clien
 /** The JSON of the error alone: what a stream's error event carries too. */
 export function clientErrorBody(protocol: ClientProtocol, error: ClientError): object {
   const { openai, anthropic } = CLIENT_ERRORS[error.code];
+  const isOverflow = error.code === 'context_overflow';
   if (protocol === 'messages') {
-    const message =
-      error.code === 'context_overflow' ? tooLongMessage(error.message) : error.message;
+    const message = isOverflow ? tooLongMessage(error.message) : error.message;
     return { type: 'error', error: { type: anthropic.type, message }, request_id: error.requestId };
   }
   return {
     error: {
-      message: error.message,
+      message: isOverflow ? contextLengthMessage(error.message) : error.message,
       type: openai.type,
       param: error.param ?? null,
       code: error.vendorCode ?? openai.code,

@@ -36,13 +36,30 @@ export function isContextOverflow(message: string, code: string | null): boolean
 /** `prompt is too long: N tokens > M maximum`, as far as the message contains the numbers; the message itself behind the marker where it does not. */
 export function tooLongMessage(message: string): string {
   if (message.toLowerCase().includes('prompt is too long')) return message;
+  const { maximum, requested } = numbersOf(message);
+  if (maximum && requested) return `prompt is too long: ${requested} tokens > ${maximum} maximum`;
+  return `prompt is too long: ${message}`;
+}
+
+/** The same in OpenAI's words, which LiteLLM looks for: `This model's maximum context length is M tokens. However, your messages resulted in N tokens.` */
+export function contextLengthMessage(message: string): string {
+  if (message.toLowerCase().includes("this model's maximum context length is")) return message;
+  const { maximum, requested } = numbersOf(message);
+  if (maximum && requested)
+    return `This model's maximum context length is ${maximum} tokens. However, your messages resulted in ${requested} tokens. Please reduce the length of the messages.`;
+  return `This model's maximum context length is exceeded: ${message}`;
+}
+
+function numbersOf(message: string): {
+  maximum: string | undefined;
+  requested: string | undefined;
+} {
   const maximum =
     /(?:context length|prompt length|context window|tokens allowed)\D{0,12}(\d{3,12})/i.exec(
       message,
     )?.[1] ?? /(\d{3,12}) maximum/i.exec(message)?.[1];
-  const requested = /(?:requested|contains|resulted in|token count)\D{0,12}(\d{3,12})/i.exec(
-    message,
-  )?.[1];
-  if (maximum && requested) return `prompt is too long: ${requested} tokens > ${maximum} maximum`;
-  return `prompt is too long: ${message}`;
+  const requested =
+    /(?:requested|contains|resulted in|token count)\D{0,12}(\d{3,12})/i.exec(message)?.[1] ??
+    /too long: (\d{3,12}) tokens/i.exec(message)?.[1];
+  return { maximum, requested };
 }

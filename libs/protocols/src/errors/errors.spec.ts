@@ -183,38 +183,44 @@ describe('upstream errors', () => {
   });
 
   test.each([
-    [
-      'prompt is too long: 3333404 tokens > 200000 maximum',
-      'prompt is too long: 3333404 tokens > 200000 maximum',
-    ],
-    [
-      "This model's maximum context length is 1048565 tokens. However, you requested 1250025 tokens (1250025 in the messages, 0 in the completion).",
-      'prompt is too long: 1250025 tokens > 1048565 maximum',
-    ],
-    [
-      "This endpoint's maximum context length is 200000 tokens. However, you requested about 2500021 tokens (2500021 of text input).",
-      'prompt is too long: 2500021 tokens > 200000 maximum',
-    ],
-    [
-      'Prompt contains 40960 tokens and 0 draft tokens, too large for model with 32768 maximum context length',
-      'prompt is too long: 40960 tokens > 32768 maximum',
-    ],
-    [
-      'prompt too long; exceeded max context length by 1119046 tokens',
-      'prompt is too long: prompt too long; exceeded max context length by 1119046 tokens',
-    ],
+    {
+      said: 'prompt is too long: 3333404 tokens > 200000 maximum',
+      messages: 'prompt is too long: 3333404 tokens > 200000 maximum',
+      chat: "This model's maximum context length is 200000 tokens. However, your messages resulted in 3333404 tokens. Please reduce the length of the messages.",
+    },
+    {
+      said: "This model's maximum context length is 1048565 tokens. However, you requested 1250025 tokens (1250025 in the messages, 0 in the completion).",
+      messages: 'prompt is too long: 1250025 tokens > 1048565 maximum',
+      chat: "This model's maximum context length is 1048565 tokens. However, you requested 1250025 tokens (1250025 in the messages, 0 in the completion).",
+    },
+    {
+      said: "This endpoint's maximum context length is 200000 tokens. However, you requested about 2500021 tokens (2500021 of text input).",
+      messages: 'prompt is too long: 2500021 tokens > 200000 maximum',
+      chat: "This model's maximum context length is 200000 tokens. However, your messages resulted in 2500021 tokens. Please reduce the length of the messages.",
+    },
+    {
+      said: 'Prompt contains 40960 tokens and 0 draft tokens, too large for model with 32768 maximum context length',
+      messages: 'prompt is too long: 40960 tokens > 32768 maximum',
+      chat: "This model's maximum context length is 32768 tokens. However, your messages resulted in 40960 tokens. Please reduce the length of the messages.",
+    },
+    {
+      said: 'prompt too long; exceeded max context length by 1119046 tokens',
+      messages:
+        'prompt is too long: prompt too long; exceeded max context length by 1119046 tokens',
+      chat: "This model's maximum context length is exceeded: prompt too long; exceeded max context length by 1119046 tokens",
+    },
   ])(
-    'behaviour 26: context overflow "%s" is worded for each protocol\'s clients',
-    (message, worded) => {
-      const error = read(400, { error: { message } });
+    'behaviour 26: context overflow "$said" is worded for each protocol\'s clients',
+    ({ said, messages, chat }) => {
+      const error = read(400, { error: { message: said } });
       expect(error.kind).toBe('context_overflow');
       expect(shown('messages', error)).toMatchObject({
         status: 400,
-        body: { error: { type: 'invalid_request_error', message: worded } },
+        body: { error: { type: 'invalid_request_error', message: messages } },
       });
       expect(shown('chat', error)).toMatchObject({
         status: 400,
-        body: { error: { code: 'context_length_exceeded', message } },
+        body: { error: { code: 'context_length_exceeded', message: chat } },
       });
     },
   );

@@ -1,0 +1,28 @@
+import type { IncomingHttpHeaders } from 'node:http';
+
+/** Visible ASCII of a length that logs can take; another id is ignored. */
+const CALLER_ID = /^[\x21-\x7e]{1,128}$/;
+/** W3C Trace Context, section 3.2; version ff and ids of zeros are not valid. */
+const TRACEPARENT = /^(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/;
+const USER_AGENT_CHARS_MAX = 256;
+
+/** The caller's own id of the request: `x-client-request-id` (OpenAI's name for it), else `x-request-id`; null without a usable one. */
+export function callerRequestId(headers: IncomingHttpHeaders): string | null {
+  const given = [headers['x-client-request-id'], headers['x-request-id']];
+  return given.find((id): id is string => typeof id === 'string' && CALLER_ID.test(id)) ?? null;
+}
+
+/** What of the caller's own names reaches an upstream: the id it gave, its trace, and its user agent behind `own`. */
+export function passedIdentity(headers: IncomingHttpHeaders, own: string): Record<string, string> {
+  const callerId = callerRequestId(headers);
+  const { traceparent, 'user-agent': agent = '' } = headers;
+  const seenAgent = agent
+    .replace(/[^\x20-\x7e]/g, '')
+    .slice(0, USER_AGENT_CHARS_MAX)
+    .trim();
+  return {
+    'user-agent': seenAgent === '' ? own : `${own} ${seenAgent}`,
+    ...(callerId !== null && { 'x-client-request-id': callerId }),
+    ...(typeof traceparent === 'string' && TRACEPARENT.test(traceparent) && { traceparent }),
+  };
+}

@@ -1,0 +1,52 @@
+import type { IncomingHttpHeaders } from 'node:http';
+
+const PREFLIGHT_SECONDS = 600;
+const METHODS = 'GET, HEAD, POST';
+/** A header that names nothing but header names; anything else is not repeated to the browser. */
+const HEADER_NAMES = /^[\w!#$%&'*+.^`|~-]+(?: *, *[\w!#$%&'*+.^`|~-]+)*$/;
+
+type Headers = Readonly<Record<string, string>>;
+const NONE: Headers = {};
+
+/**
+ * Cross-origin calls of browsers (Fetch standard, CORS protocol). Without an origin in the setting no answer carries a header of it, so every browser
+ * keeps to its own origin. Credentials are never allowed: a key comes in a header that the page itself sets.
+ */
+export class Cors {
+  readonly #origins: ReadonlySet<string>;
+  readonly #exposed: string;
+
+  /** `origins`: exact, such as `https://app.example`, or `*` for every one. `exposed`: names of headers that pages may read. */
+  constructor({ origins, exposed }: { origins: readonly string[]; exposed: readonly string[] }) {
+    this.#origins = new Set(origins);
+    this.#exposed = exposed.join(', ');
+  }
+
+  /** For every answer to a request with these headers; none where its origin is not allowed. */
+  headersFor({ origin }: IncomingHttpHeaders): Headers {
+    if (this.#origins.size === 0) return NONE;
+    const isAny = this.#origins.has('*');
+    // The answer depends on the origin, also for those that get no permission: a cache must not give it to another one.
+    const vary: Headers = isAny ? NONE : { vary: 'Origin' };
+    if (origin === undefined || !(isAny || this.#origins.has(origin))) return vary;
+    return {
+      ...vary,
+      'access-control-allow-origin': isAny ? '*' : origin,
+      'access-control-expose-headers': this.#exposed,
+    };
+  }
+
+  /** The answer to a preflight of an allowed origin; null for any other request. */
+  preflight(method: string | undefined, headers: IncomingHttpHeaders): Headers | null {
+    if (method !== 'OPTIONS' || headers['access-control-request-method'] === undefined) return null;
+    const allowed = this.headersFor(headers);
+    if (allowed['access-control-allow-origin'] === undefined) return null;
+    const names = headers['access-control-request-headers'] ?? '';
+    return {
+      ...allowed,
+      'access-control-allow-methods': METHODS,
+      ...(HEADER_NAMES.test(names) && { 'access-control-allow-headers': names }),
+      'access-control-max-age': String(PREFLIGHT_SECONDS),
+    };
+  }
+}

@@ -1,0 +1,108 @@
+import {
+  createCustomer,
+  createRoutedModel,
+  subscribeWithKey,
+  type RoutedModel,
+} from '@tollgate/harness';
+import type { Scene } from './scene.ts';
+
+/** One request that fails, and what a client of each protocol raises for it. */
+export interface ErrorCase {
+  readonly name: string;
+  readonly apiKey: string;
+  readonly model: string;
+  readonly prompt: string;
+  /** Beside model and prompt. */
+  readonly more?: { readonly temperature: number };
+  readonly openai: Raised;
+  readonly anthropic: Raised;
+}
+
+export interface Raised {
+  readonly status: number;
+  /** Of the official SDKs, the same in Node and Python. */
+  readonly exception: string;
+  /** Of LiteLLM, which goes by words. */
+  readonly litellm: string;
+}
+
+const TOKENS = 1_000_000;
+const PROMPT = 'hello @demo tokens=1';
+
+const both = (
+  status: number,
+  exception: string,
+  litellm = exception,
+): Pick<ErrorCase, 'openai' | 'anthropic'> => ({
+  openai: { status, exception, litellm },
+  anthropic: { status, exception, litellm },
+});
+
+/** Every way in which a client learns of an error before the first byte, with the keys and the model it takes; the scene's own routes stay untouched. */
+export async function errorCases({ tollgate, key, poorKey, models }: Scene): Promise<ErrorCase[]> {
+  const customer = await createCustomer(tollgate);
+  const model: RoutedModel = await createRoutedModel(tollgate);
+  const good = await subscribeWithKey(customer, { modelIds: [model.id], tokens: TOKENS });
+  const keyWith = async (change: object): Promise<string> =>
+    (await customer.client.createKey({ name: JSON.stringify(change), ...change })).key;
+  const narrow = await keyWith({ allowed_models: 'another-*' });
+  const spent = await keyWith({ rpm: 1 });
+  await tollgate.admin.syncAll();
+  await spend(tollgate.nodeUrls[0] ?? '', spent, model.name);
+  const asked = { apiKey: good, model: model.name, prompt: PROMPT };
+  return [
+    {
+      ...asked,
+      name: 'a bad key',
+      apiKey: `${key.slice(0, -4)}AAAA`,
+      ...both(401, 'AuthenticationError'),
+    },
+    {
+      ...asked,
+      name: 'a model outside the key',
+      apiKey: narrow,
+      openai: { status: 403, exception: 'PermissionDeniedError', litellm: 'APIError' },
+      anthropic: { status: 403, exception: 'PermissionDeniedError', litellm: 'APIError' },
+    },
+    { ...asked, name: 'an unknown model', model: 'no-such-model', ...both(404, 'NotFoundError') },
+    { ...asked, name: 'a wrong field', more: { temperature: 3 }, ...both(400, 'BadRequestError') },
+    {
+      ...asked,
+      name: 'a prompt over the context window',
+      prompt: '@demo mode=overflow',
+      ...both(400, 'BadRequestError', 'ContextWindowExceededError'),
+    },
+    { ...asked, name: 'the limit of the key', apiKey: spent, ...both(429, 'RateLimitError') },
+    {
+      ...asked,
+      name: 'an empty balance',
+      apiKey: poorKey,
+      model: models.openai.name,
+      openai: { status: 429, exception: 'RateLimitError', litellm: 'RateLimitError' },
+      anthropic: { status: 402, exception: 'PaymentRequiredError', litellm: 'APIError' },
+    },
+    {
+      ...asked,
+      name: 'an upstream that fails',
+      prompt: '@demo mode=500',
+      openai: { status: 502, exception: 'InternalServerError', litellm: 'BadGatewayError' },
+      anthropic: { status: 500, exception: 'InternalServerError', litellm: 'InternalServerError' },
+    },
+    {
+      ...asked,
+      name: 'an upstream that is overloaded',
+      prompt: '@demo mode=529',
+      openai: { status: 503, exception: 'InternalServerError', litellm: 'ServiceUnavailableError' },
+      anthropic: { status: 529, exception: 'InternalServerError', litellm: 'InternalServerError' },
+    },
+  ];
+}
+
+async function spend(origin: string, apiKey: string, model: string): Promise<void> {
+  const { status } = await fetch(`${origin}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model, messages: [{ role: 'user', content: PROMPT }] }),
+  });
+  if (status !== 200) throw new Error(`the key's one request was answered ${status}`);
+}
