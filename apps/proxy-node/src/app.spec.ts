@@ -430,6 +430,7 @@ describe('lists and small answers', () => {
       created_at: '2026-01-01T00:00:00.000Z',
       max_input_tokens: null,
       max_tokens: null,
+      callable: true,
     });
     const one = await fetch(`${node.url}/v1/models/team/model-a`, {
       headers: { 'x-api-key': node.apiKey },
@@ -474,6 +475,64 @@ describe('lists and small answers', () => {
     });
     const { data } = (await get('/v1/models')) as { data: { id: string }[] };
     expect(data.map(({ id }) => id)).not.toContain('latest');
+  });
+
+  test('lists every subscription, and of each whether this key can call it; `callable` filters', async () => {
+    const to = [{ baseUrl: upstream.baseUrl }];
+    const closed = await node.addModel(to, { name: 'own/closed', is_on_shelf: false });
+    const unrouted = await node.addModel([], { name: 'own/unrouted' });
+    const later = await node.addModel(to, { name: 'own/later' });
+    const open = await node.addModel(to, { name: 'own/open' });
+    const { key } = await node.putKey({ allowedModels: 'own/*, !own' });
+    const bearer = { authorization: `Bearer ${key}` };
+    const list = async (query: string) =>
+      (
+        (await (await fetch(`${node.url}/v1/models${query}`, { headers: bearer })).json()) as {
+          data: { id: string; callable: boolean }[];
+        }
+      ).data;
+    const all = new Map((await list('')).map(({ id, callable }) => [id, callable]));
+    for (const { name, callable } of [
+      { ...closed, callable: false },
+      { ...unrouted, callable: false },
+      { ...later, callable: true },
+      { ...open, callable: true },
+      { ...model, callable: false },
+    ]) {
+      expect([name, all.get(name)]).toEqual([name, callable]);
+      const { status } = await node.post('/v1/chat/completions', chat({ model: name }), bearer);
+      expect([name, status === 200]).toEqual([name, callable]);
+    }
+    expect((await list('?callable=true')).map(({ id }) => id)).toEqual(['own/later', 'own/open']);
+    expect((await list('?callable=false')).map(({ id }) => id)).not.toContain('own/open');
+    const { status } = await fetch(`${node.url}/v1/models?callable=yes`, { headers: bearer });
+    expect(status).toBe(400);
+  });
+
+  test("the model list refuses in the caller's protocol", async () => {
+    const ask = async (headers: Record<string, string>) =>
+      (await (
+        await fetch(`${node.url}/v1/models/none`, {
+          headers: { 'x-api-key': node.apiKey, ...headers },
+        })
+      ).json()) as Errors;
+    expect(await ask({ 'anthropic-version': '2023-06-01' })).toMatchObject({
+      type: 'error',
+      error: { type: 'not_found_error' },
+    });
+    expect(await ask({})).toMatchObject({ error: { code: 'model_not_found', param: 'model' } });
+  });
+
+  test('a trailing slash names the same path, and a path that is not served says what is', async () => {
+    const headers = { authorization: `Bearer ${node.apiKey}` };
+    expect((await node.post('/v1/chat/completions/', chat())).status).toBe(200);
+    expect((await fetch(`${node.url}/v1/models/`, { headers })).status).toBe(200);
+    const one = await fetch(`${node.url}/v1/models/team/model-a/`, { headers });
+    expect(await one.json()).toMatchObject({ id: 'team/model-a' });
+    const { error } = await bodyOf(await node.post('/v1/images/generations', chat()));
+    expect(error.message).toContain('POST /v1/chat/completions, POST /v1/messages');
+    expect(error.message).toContain('GET /v1/models, GET /v1/models/{name}');
+    expect(error.message).not.toContain('GET /v1/responses');
   });
 
   test('pages the list for Anthropic clients only', async () => {

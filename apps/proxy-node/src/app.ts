@@ -38,7 +38,8 @@ type Edge = Omit<ClientRequest, 'protocol'> & { outgoing: ServerResponse };
 
 /** Paths to what answers them. Answers are written to the socket's own response: nothing here builds a web Response but to say so. */
 export function createApp(parts: AppParts): Hono<Env> {
-  const app = new Hono<Env>();
+  // A trailing slash names the same path.
+  const app = new Hono<Env>({ strict: false });
   const { operations } = parts;
   app.options('/v1/*', (context, next) => answerPreflight(context.env, parts) ?? next());
   serveModel(app, parts, '/v1/chat/completions', 'chat');
@@ -74,8 +75,19 @@ export function createApp(parts: AppParts): Hono<Env> {
     return context.json(readiness, readiness.ready ? 200 : 503);
   });
   app.get('/metrics', (context) => operations.metrics(context.req.header('authorization')));
-  app.notFound((context) => refuse(context, parts, new Refusal('not_found')));
+  const notFound = `There is nothing at this path. Served: ${servedPaths(app).join(', ')}.`;
+  app.notFound((context) => refuse(context, parts, new Refusal('not_found', { detail: notFound })));
   return app;
+}
+
+/** Of the interface of models, for those who call another path of it. */
+function servedPaths({ routes }: Hono<Env>): string[] {
+  const posts = new Set(routes.filter(({ method }) => method === 'POST').map(({ path }) => path));
+  const served = routes
+    .filter(({ method, path }) => method === 'POST' || (method === 'GET' && !posts.has(path)))
+    .filter(({ path }) => path.startsWith('/v1/'))
+    .map(({ method, path }) => `${method} ${path.replace(/:(\w+)(?:\{.*\})?/, '{$1}')}`);
+  return [...new Set(served)];
 }
 
 function answerPreflight(
@@ -162,7 +174,7 @@ function edgeOf(
   return {
     rid,
     callerId,
-    shape: errorShapeOf(path),
+    shape: errorShapeOf(path, incoming.headers),
     incoming,
     outgoing,
     reply,

@@ -32,9 +32,12 @@ export const REFUSALS = {
   },
   model_not_found: {
     error: 'model_not_found',
-    message: modelNotFoundText('…'),
+    message: modelNotFoundText('NAME'),
   },
-  not_found: { error: 'not_found', message: 'There is nothing at this path.' },
+  not_found: {
+    error: 'not_found',
+    message: 'There is nothing at this path; the message lists what is served.',
+  },
   method_not_allowed: {
     error: 'method_not_allowed',
     message: 'This path does not answer this method.',

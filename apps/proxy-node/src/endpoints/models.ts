@@ -1,4 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import { isModelAllowed } from '@tollgate/keyspace';
+import { priceInForce } from '@tollgate/metering';
 import { InvalidRequest } from '@tollgate/protocols';
 import type { SnapshotModel } from '@tollgate/snapshot';
 import type { Admitter } from '../pipeline/admit.ts';
@@ -13,16 +15,26 @@ export interface ModelsRequest {
   index: RoutingIndex;
 }
 
+/** A subscription of the account, and whether the presented key may call its model now. */
+interface Listed {
+  readonly model: SnapshotModel;
+  readonly isCallable: boolean;
+}
+
 /** Anthropic's own page sizes. */
 const PAGE_LIMIT_DEFAULT = 20;
 const PAGE_LIMIT_MAX = 1_000;
 
 /**
- * `GET /v1/models`: every model the account is subscribed to, in one shape both vendors' SDKs read (docs/design/protocols.md#models-list). Paged only for callers that
- * send `anthropic-version`: OpenAI's list has no pages.
+ * `GET /v1/models`: every model the account is subscribed to, in one shape both vendors' SDKs read (docs/design/protocols.md#models-list). `callable` of an entry:
+ * the key may call it, it is for sale and has a route; `?callable=true` (or `false`) lists only such. Paged only for callers that send `anthropic-version`: OpenAI's
+ * list has no pages.
  */
 export async function listModels(admitter: Admitter, request: ModelsRequest): Promise<object> {
-  const models = await subscribedModels(admitter, request);
+  const wanted = callableOf(request.query);
+  const models = (await subscribedModels(admitter, request)).filter(
+    ({ isCallable }) => wanted === null || isCallable === wanted,
+  );
   const page =
     request.headers['anthropic-version'] === undefined
       ? { models, hasMore: false }
@@ -31,8 +43,8 @@ export async function listModels(admitter: Admitter, request: ModelsRequest): Pr
     object: 'list',
     data: page.models.map(toModelResponse),
     has_more: page.hasMore,
-    first_id: page.models[0]?.name ?? null,
-    last_id: page.models.at(-1)?.name ?? null,
+    first_id: page.models[0]?.model.name ?? null,
+    last_id: page.models.at(-1)?.model.name ?? null,
   };
 }
 
@@ -42,28 +54,50 @@ export async function getModel(
   request: ModelsRequest & { name: string },
 ): Promise<object> {
   const id = request.index.modelNamed(request.name)?.id;
-  const model = (await subscribedModels(admitter, request)).find(
-    (subscribed) => subscribed.id === id,
-  );
-  if (!model) throw modelNotFound(request.name);
-  return toModelResponse(model);
+  const listed = (await subscribedModels(admitter, request)).find(({ model }) => model.id === id);
+  if (!listed) throw modelNotFound(request.name);
+  return toModelResponse(listed);
 }
 
 async function subscribedModels(
   admitter: Admitter,
   { headers, addressHex, index }: ModelsRequest,
-): Promise<SnapshotModel[]> {
-  const { subscribedModelIds } = await admitter.inquire(authenticate(headers), addressHex);
+): Promise<Listed[]> {
+  const { subscribedModelIds, allowedModels } = await admitter.inquire(
+    authenticate(headers),
+    addressHex,
+  );
   return subscribedModelIds
     .map((id) => index.modelById(id))
     .filter((model) => model !== undefined)
-    .sort((one, other) => (one.name < other.name ? -1 : 1));
+    .sort((one, other) => (one.name < other.name ? -1 : 1))
+    .map((model) => ({
+      model,
+      isCallable:
+        model.is_on_shelf &&
+        index.hasRoutes(model.id) &&
+        isModelAllowed(allowedModels, model.name) &&
+        priceInForce(model.prices, Date.now()) !== undefined,
+    }));
+}
+
+function callableOf(query: URLSearchParams): boolean | null {
+  switch (query.get('callable')) {
+    case null:
+      return null;
+    case 'true':
+      return true;
+    case 'false':
+      return false;
+    default:
+      throw new InvalidRequest('callable: must be true or false', { param: 'callable' });
+  }
 }
 
 function pageOf(
-  models: readonly SnapshotModel[],
+  models: readonly Listed[],
   query: URLSearchParams,
-): { models: readonly SnapshotModel[]; hasMore: boolean } {
+): { models: readonly Listed[]; hasMore: boolean } {
   const limit = limitOf(query.get('limit'));
   const before = query.get('before_id');
   const after = query.get('after_id');
@@ -75,8 +109,8 @@ function pageOf(
   return { models: models.slice(start, start + limit), hasMore: start + limit < models.length };
 }
 
-function positionOf(models: readonly SnapshotModel[], param: string, name: string): number {
-  const position = models.findIndex((model) => model.name === name);
+function positionOf(models: readonly Listed[], param: string, name: string): number {
+  const position = models.findIndex(({ model }) => model.name === name);
   if (position < 0)
     throw new InvalidRequest(`${param}: there is no such model in the list`, { param });
   return position;
@@ -92,7 +126,7 @@ function limitOf(text: string | null): number {
   return limit;
 }
 
-function toModelResponse(model: SnapshotModel): object {
+function toModelResponse({ model, isCallable }: Listed): object {
   return {
     id: model.name,
     object: 'model',
@@ -104,5 +138,6 @@ function toModelResponse(model: SnapshotModel): object {
     created_at: new Date(model.created * 1000).toISOString(),
     max_input_tokens: model.context_window,
     max_tokens: model.max_output_tokens,
+    callable: isCallable,
   };
 }
