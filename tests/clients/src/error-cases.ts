@@ -93,7 +93,7 @@ export async function errorCases({ tollgate, key, poorKey, models }: Scene): Pro
       name: 'an upstream that is overloaded',
       prompt: '@demo mode=529',
       openai: { status: 503, exception: 'InternalServerError', litellm: 'ServiceUnavailableError' },
-      anthropic: { status: 529, exception: 'InternalServerError', litellm: 'InternalServerError' },
+      anthropic: { status: 529, exception: 'OverloadedError', litellm: 'InternalServerError' },
     },
   ];
 }
