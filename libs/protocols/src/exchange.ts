@@ -49,6 +49,9 @@ export interface PromptFacts {
 /** Every finer code of a refused request, and what it says; docs/errors.md is written from it. */
 export const INVALID_REQUEST_CODES = {
   invalid_value: 'A field has a value that is not accepted; `param` names it.',
+  invalid_type: 'A number is expected where the request has something else; `param` names it.',
+  integer_below_min_value: 'A limit or count is too small; `param` names it.',
+  integer_above_max_value: 'A limit or count is too large; `param` names it.',
   missing_required_parameter: 'A field is missing; `param` names it.',
   invalid_json: 'The body is not a JSON object, or holds more than is read.',
   duplicate_field: 'A field is given more than once; `param` names it.',

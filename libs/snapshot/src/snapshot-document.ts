@@ -45,6 +45,8 @@ export const failoverSchema = z.strictObject({
   first_byte_timeout_ms: milliseconds.optional(),
   /** Streams: time to the first content, instead of the upstream's. */
   first_token_timeout_ms: milliseconds.optional(),
+  /** Streams: the longest silence between two pieces of the answer, instead of the upstream's. */
+  idle_timeout_ms: milliseconds.optional(),
   /** Streams: a second upstream is asked once the first is slower than 95 of 100 first tokens were. Absent: never. */
   hedge: z
     .strictObject({

@@ -43,7 +43,7 @@ export function messagesDifference({ upstream, client, model }: Changed): string
     : `event ${at} changed: ${given[at]?.raw.slice(0, 200)} -> ${got[at]?.raw.slice(0, 200)}`;
 }
 
-/** A chat stream: model values, role and id of the first chunk, usage removed or moved right before [DONE]. */
+/** A chat stream: model values, id of the first chunk, role in the first chunk of a choice only, usage removed or moved right before [DONE]. */
 export function chatDifference(
   { upstream, client, model }: Changed,
   wantsUsage: boolean,
@@ -98,7 +98,12 @@ function chunkDifference(
   const got = looseJson(twin?.data ?? '');
   const inWords = `chunk changed: ${event.raw.slice(0, 300)} -> ${twin?.raw.slice(0, 300)}`;
   const isPlain =
-    !('usage' in given) && !isFirst && given.id && given.model !== undefined && given.choices;
+    !('usage' in given) &&
+    !isFirst &&
+    given.id &&
+    given.model !== undefined &&
+    given.choices &&
+    !given.choices.some((choice: Loose) => choice.delta?.role);
   if (isPlain)
     return differsInModelOnly(
       { upstream: event.raw, client: twin?.raw ?? '', model },
@@ -114,11 +119,14 @@ const ALWAYS_OPEN = new Set(['model', 'usage']);
 /** What a nameless chunk is lent. */
 const LENT = new Set(['model', 'usage', 'id', 'created', 'object']);
 
+const ROLE = new Set(['role']);
+
 /** A chunk without the members that may change, in any order where some were added. */
 function core(chunk: Loose, isLent: boolean): Loose {
-  const choices = (chunk.choices ?? []).map((choice: Loose) =>
-    isLent ? { ...choice, delta: sorted({ ...choice.delta, role: 'assistant' }) } : choice,
-  );
+  const choices = (chunk.choices ?? []).map((choice: Loose) => ({
+    ...choice,
+    delta: sorted(choice.delta ?? {}, ROLE),
+  }));
   return { ...sorted({ ...chunk, choices: [] }, isLent ? LENT : ALWAYS_OPEN), choices };
 }
 
@@ -134,8 +142,12 @@ function identityFault(got: readonly TextEvent[], model: string): string | null 
   const chunks = got.map(({ data }) => looseJson(data));
   if (chunks.some((chunk) => chunk.model !== model)) return 'a chunk has another model name';
   if (chunks.some(({ id }) => typeof id !== 'string' || id === '')) return 'a chunk has no id';
-  const first = chunks.map(({ choices }) => choices[0]).find((choice) => choice?.delta);
-  return first === undefined || first.delta?.role ? null : 'the first chunk has no role';
+  const deltas = chunks.flatMap(({ choices }) => choices ?? []).filter(({ delta }) => delta);
+  const spoken = new Map<unknown, number>();
+  for (const { index, delta } of deltas)
+    spoken.set(index, (spoken.get(index) ?? 0) + (delta.role ? 1 : 0));
+  if (deltas[0] && !deltas[0].delta.role) return 'the first chunk has no role';
+  return [...spoken.values()].every((times) => times === 1) ? null : 'role stands more than once';
 }
 
 /** Whether cutting one model value out of each leaves the same text. */

@@ -91,6 +91,21 @@ describe('an upstream that takes its time', () => {
       });
   });
 
+  test('and thinks in silence lives on its keep-alives, past the time its first content may take', async () => {
+    const { status, text, charged } = await ask(
+      (response) => {
+        sse(response).write(': ping\n\n');
+        const pings = setInterval(() => response.write(': ping\n\n'), 100);
+        setTimeout(() => {
+          clearInterval(pings);
+          response.end(WHOLE);
+        }, 900);
+      },
+      { isStream: true, overrides: QUICK },
+    );
+    expect([status, text.endsWith('data: [DONE]\n\n'), charged]).toEqual([200, true, 5]);
+  });
+
   test('and falls silent in the middle ends as an error in the stream, billed for what was delivered', async () => {
     const { status, text, charged } = await ask((response) => void sse(response).write(BEGIN), {
       isStream: true,

@@ -12,7 +12,9 @@ export interface CallDeadlines {
   firstByteMs: number | null;
   /** Start to first content, streams only: a JSON answer comes whole or not at all. */
   firstTokenMs: number | null;
-  /** Between two pieces of the body. */
+  /** Pieces without content, such as keep-alives, begin `firstTokenMs` anew. */
+  isKeptByKeepAlives: boolean;
+  /** Between two pieces of the body. Before the first content `firstTokenMs` applies where it is longer. */
   idleMs: number;
   totalMs: number;
 }
@@ -128,16 +130,23 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Ticking {
   }
 
   tick(now: number): void {
-    const { firstByteMs, firstTokenMs, idleMs, totalMs } = this.#deadlines;
+    const { firstByteMs, firstTokenMs, isKeptByKeepAlives, totalMs } = this.#deadlines;
     if (now - this.#startedAt > totalMs)
       return this.#close(timeout('The upstream did not finish in time.'));
     if (firstByteMs !== null && this.#bytes === 0 && now - this.#startedAt > firstByteMs)
       return this.#close(timeout('The upstream did not answer in time.'));
-    if (firstTokenMs !== null && !this.#isContentSeen && now - this.#startedAt > firstTokenMs)
+    const tokenAwaitedFrom = isKeptByKeepAlives ? this.#lastByteAt : this.#startedAt;
+    if (firstTokenMs !== null && !this.#isContentSeen && now - tokenAwaitedFrom > firstTokenMs)
       return this.#close(timeout('The upstream did not begin to answer in time.'));
     // While the client is the slow side the upstream is not idle.
-    if (this.#bytes > 0 && !this.#isPaused && now - this.#lastByteAt > idleMs)
+    if (this.#bytes > 0 && !this.#isPaused && now - this.#lastByteAt > this.#idleMs)
       this.#close(timeout('The upstream fell silent.'));
+  }
+
+  /** A model may think in silence before its first content. */
+  get #idleMs(): number {
+    const { firstTokenMs, idleMs } = this.#deadlines;
+    return this.#isContentSeen ? idleMs : Math.max(idleMs, firstTokenMs ?? 0);
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {

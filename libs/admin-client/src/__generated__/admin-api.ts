@@ -2192,6 +2192,7 @@ export interface components {
                 replay?: "safe" | "always" | "never";
                 first_byte_timeout_ms?: number;
                 first_token_timeout_ms?: number;
+                idle_timeout_ms?: number;
                 hedge?: {
                     max_percent: number;
                     max_tokens_per_hour: number;
@@ -2595,6 +2596,7 @@ export interface components {
                         replay?: "safe" | "always" | "never";
                         first_byte_timeout_ms?: number;
                         first_token_timeout_ms?: number;
+                        idle_timeout_ms?: number;
                         hedge?: {
                             max_percent: number;
                             max_tokens_per_hour: number;
@@ -5042,6 +5044,7 @@ export interface operations {
                         replay?: "safe" | "always" | "never";
                         first_byte_timeout_ms?: number;
                         first_token_timeout_ms?: number;
+                        idle_timeout_ms?: number;
                         hedge?: {
                             max_percent: number;
                             max_tokens_per_hour: number;
@@ -5172,6 +5175,7 @@ export interface operations {
                         replay?: "safe" | "always" | "never";
                         first_byte_timeout_ms?: number;
                         first_token_timeout_ms?: number;
+                        idle_timeout_ms?: number;
                         hedge?: {
                             max_percent: number;
                             max_tokens_per_hour: number;

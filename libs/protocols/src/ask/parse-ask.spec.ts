@@ -373,6 +373,20 @@ describe('prompt facts', () => {
     expect(sized(part).unboundedInputs).toBe(0);
   });
 
+  test('content that is an object counts as its JSON text, and as the part that some upstreams would take it for', () => {
+    const lone = (content: object) =>
+      parse('chat', { model: 'm', messages: [{ role: 'tool', content }] }).prompt;
+    const result = { type: 'report', text: LONG };
+    expect(lone(result).text()).toContain(JSON.stringify(result));
+    expect(lone(result)).toMatchObject({ imageCount: 0, unboundedInputs: 0 });
+    const inline = { type: 'image_url', image_url: { url: `data:image/png;base64,${LONG}` } };
+    expect(lone(inline).imageCount).toBe(1);
+    expect(lone(inline).textBytes).toBeGreaterThan(LONG.length);
+    expect(lone({ type: 'file', file: { file_id: 'f' } }).unboundedInputs).toBe(1);
+    expect(lone({ Type: 'file', file: {} }).unboundedInputs).toBe(1);
+    expect(lone({ file_id: 'f' }).unboundedInputs).toBe(1);
+  });
+
   test('stored input that a field names is unbounded, as is an answer in sound that the provider keeps', () => {
     const unbounded = (protocol: ClientProtocol, body: object): number =>
       parse(protocol, { model: 'm', ...body }).prompt.unboundedInputs;

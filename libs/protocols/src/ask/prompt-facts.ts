@@ -1,5 +1,6 @@
 import type { ClientProtocol, PromptFacts } from '../exchange.ts';
 import { FIELD_TABLES } from '../fields/field-tables.ts';
+import { foldName } from '../fields/fold-name.ts';
 import type { FoundField, ServerTool } from '../fields/found-field.ts';
 import { refuseVariant } from '../fields/read-fields.ts';
 import { isRecord, list, record, text } from '../json/json-guard.ts';
@@ -171,8 +172,20 @@ function walkRecord(value: JsonRecord, tally: Tally, parts: Parts): void {
     else addText(key, tally);
     if (key === 'role' && typeof item === 'string' && item.length <= WRAPPING_CHARS_MAX)
       tally.textBytes += Buffer.byteLength(item);
+    else if (parts !== 'none' && PART_LISTS.has(key) && isRecord(item)) addLone(item, tally);
     else walk(item, tally, parts !== 'none' && PART_LISTS.has(key) ? 'items' : 'none');
   }
+}
+
+/** A lone object where parts stand is read as text by a translation, and as a part, however its type is spelled, by some upstreams: it counts as both. */
+function addLone(item: JsonRecord, tally: Tally): void {
+  const member = (name: string): unknown =>
+    Object.entries(item).find(([key]) => foldName(key) === name)?.[1];
+  addText(JSON.stringify(item), tally);
+  const type = text(member('type'));
+  if (type !== null && IMAGE_PARTS.has(type)) addImage(item, tally);
+  const isUnbounded = type !== null && (UNBOUNDED_PARTS.has(type) || AUDIO_PARTS.has(type));
+  if (isUnbounded || member('file_id') !== undefined) tally.unboundedInputs += 1;
 }
 
 /** What marks a message or part and is no text of it. */

@@ -23,9 +23,11 @@ function listOf(item: z.ZodType) {
   });
 }
 
+/** A lone object is what some tool runners send as a result: it is read as its JSON text. */
 const content = z.union([
   z.string(),
   listOf(z.union([z.string(), z.looseObject({ type: z.string() })])),
+  z.looseObject({}),
 ]);
 const model = z.string().min(1).max(256);
 

@@ -1,13 +1,15 @@
 import { InvalidRequest } from '../exchange.ts';
 import { isRecord, list, nonEmpty, record, text } from '../json/json-guard.ts';
 import type { JsonRecord } from '../json/json-guard.ts';
+import { contentValue } from '../translation/content-value.ts';
 import { unsupported } from '../translation/unsupported.ts';
 
 /** https://platform.claude.com/docs/en/build-with-claude/vision */
 const IMAGE_TYPES = new Set(['image/jpeg', 'image/png', 'image/gif', 'image/webp']);
 
 /** A chat message's content as content blocks. Empty texts are dropped: Anthropic refuses them. */
-export function contentBlocks(content: unknown, param: string): JsonRecord[] {
+export function contentBlocks(value: unknown, param: string): JsonRecord[] {
+  const content = contentValue(value);
   if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: content }];
   return list(content).flatMap((part, index) => partBlocks(part, `${param}[${index}]`));
 }

@@ -87,10 +87,15 @@ function assistantBlocks(message: JsonRecord, param: string): JsonRecord[] {
   );
   return [
     ...records(message['thinking_blocks']).filter(isReusable),
-    ...contentBlocks(message['content'], `${param}.content`),
+    ...contentBlocks(message['content'], `${param}.content`).filter(saysSomething),
     ...(refusal === null ? [] : [{ type: 'text', text: refusal }]),
     ...calls,
   ];
+}
+
+/** Anthropic refuses a text of blanks; models write one beside their tool calls. */
+function saysSomething(block: JsonRecord): boolean {
+  return block['type'] !== 'text' || text(block['text'])?.trim() !== '';
 }
 
 function toolUse(call: JsonRecord, param: string): JsonRecord {

@@ -48,6 +48,52 @@ describe('chat -> messages request: what is said becomes', () => {
       },
     ],
     [
+      'content that is an object: its JSON text',
+      {
+        messages: [
+          { role: 'assistant', tool_calls: [call('c1', '{}')] },
+          { role: 'tool', tool_call_id: 'c1', content: { degrees: 20 } },
+        ],
+      },
+      {
+        messages: [
+          { role: 'assistant', content: [{ type: 'tool_use', id: 'c1', name: 'f', input: {} }] },
+          {
+            role: 'user',
+            content: [
+              {
+                type: 'tool_result',
+                tool_use_id: 'c1',
+                content: [{ type: 'text', text: '{"degrees":20}' }],
+              },
+            ],
+          },
+        ],
+      },
+    ],
+    [
+      'an assistant text of blanks beside a call: nothing, as Anthropic refuses it',
+      {
+        messages: [HI, { role: 'assistant', content: '\n\n', tool_calls: [call('c1', '{}')] }],
+      },
+      {
+        messages: [
+          HI_TURN,
+          { role: 'assistant', content: [{ type: 'tool_use', id: 'c1', name: 'f', input: {} }] },
+        ],
+      },
+    ],
+    [
+      'tools without a type: functions, wrapped or not',
+      { tools: [{ function: { name: 'f', description: 'd' } }, { name: 'g', parameters: {} }] },
+      {
+        tools: [
+          { name: 'f', description: 'd', input_schema: { type: 'object', properties: {} } },
+          { name: 'g', input_schema: { type: 'object', properties: {} } },
+        ],
+      },
+    ],
+    [
       'a later system message: text of the user turn',
       { messages: [HI, { role: 'system', content: 'now' }] },
       {

@@ -19,9 +19,10 @@ export function messagesTools(body: JsonRecord): JsonRecord {
 }
 
 function messagesTool(tool: JsonRecord, param: string): JsonRecord {
-  if (tool['type'] !== 'function')
+  if ((tool['type'] ?? 'function') !== 'function')
     throw unsupported(`a tool of type "${String(tool['type'])}"`, `${param}.type`);
-  const fn = record(tool['function']);
+  // Without a type some clients leave the wrapping out too.
+  const fn = isRecord(tool['function']) ? tool['function'] : tool;
   const description = nonEmpty(fn['description']);
   const cache = tool['cache_control'] ?? fn['cache_control'];
   return {

@@ -155,6 +155,23 @@ test.each<[ClientProtocol, string, unknown[]]>([
   ['messages', 'thinking.budget_tokens', [0.5, '5', 2 ** 53, {}]],
   ['chat', 'reasoning.max_tokens', ['5', 1.5]],
 ])('%s refuses %s when it is not a count', (protocol, path, values) => {
-  for (const value of values)
-    expect(refusal(protocol, at(path, value))).toEqual(['invalid_value', path]);
+  for (const value of values) {
+    const [code, param] = refusal(protocol, at(path, value)) ?? [];
+    expect(param).toBe(path);
+    expect(code).toBe(codeOf(value));
+  }
+});
+
+function codeOf(value: unknown): string {
+  if (typeof value !== 'number' || !Number.isInteger(value)) return 'invalid_type';
+  return value < 1 ? 'integer_below_min_value' : 'integer_above_max_value';
+}
+
+test("a limit that is too small is refused in OpenAI's words", () => {
+  expect(() => readFields('chat', { max_tokens: 0 })).toThrow(
+    "Invalid 'max_tokens': integer below minimum value. Expected a value >= 1, but got 0 instead.",
+  );
+  expect(() => readFields('chat', { max_tokens: '5' })).toThrow(
+    "Invalid type for 'max_tokens': expected an integer, but got a string instead.",
+  );
 });

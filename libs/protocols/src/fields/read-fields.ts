@@ -26,7 +26,7 @@ export function readFields(protocol: ClientProtocol, body: JsonRecord): FoundFie
   const found: FoundField[] = [];
   const tree = fieldTree(protocol);
   readMembers(body, { node: tree, path: [], found, tree });
-  for (const { role, path, value } of found) checkCount(protocol, role, path, value);
+  for (const field of found) checkCount(protocol, field);
   return found;
 }
 
@@ -89,25 +89,42 @@ function readEnvelope(value: unknown, { node, path, found, tree }: Place): void 
 
 function checkCount(
   protocol: ClientProtocol,
-  role: FieldRole,
-  path: readonly string[],
-  value: unknown,
+  { role, path, value }: Pick<FoundField, 'role' | 'path' | 'value'>,
 ): void {
   const param = path.join('.');
-  if (role === 'limit') refuseUnless(isWithin(value, LIMIT_MIN[protocol]), param, 'a limit');
-  if (role === 'count')
-    refuseUnless(isWithin(value, 1, CHOICES_MAX), param, `1 to ${CHOICES_MAX} choices`);
+  if (role === 'limit') refuseUnlessWithin(value, param, { min: LIMIT_MIN[protocol] });
+  if (role === 'count') refuseUnlessWithin(value, param, { min: 1, max: CHOICES_MAX });
   // Negative budgets have a meaning with some providers (Gemini: as many as the model likes); the limit holds all the same.
-  if (role === 'budget')
-    refuseUnless(isWithin(value, Number.MIN_SAFE_INTEGER), param, 'a number of tokens');
+  if (role === 'budget') refuseUnlessWithin(value, param, { min: Number.MIN_SAFE_INTEGER });
 }
 
-function isWithin(value: unknown, min: number, max = Number.MAX_SAFE_INTEGER): boolean {
-  return typeof value === 'number' && Number.isSafeInteger(value) && value >= min && value <= max;
+/** In OpenAI's words and codes, which clients tell apart. */
+function refuseUnlessWithin(
+  value: unknown,
+  param: string,
+  { min, max = Number.MAX_SAFE_INTEGER }: { min: number; max?: number },
+): void {
+  if (typeof value !== 'number' || !Number.isInteger(value))
+    throw new InvalidRequest(
+      `Invalid type for '${param}': expected an integer, but got ${kindOf(value)} instead.`,
+      { param, code: 'invalid_type' },
+    );
+  if (value < min)
+    throw new InvalidRequest(
+      `Invalid '${param}': integer below minimum value. Expected a value >= ${min}, but got ${value} instead.`,
+      { param, code: 'integer_below_min_value' },
+    );
+  if (value > max)
+    throw new InvalidRequest(
+      `Invalid '${param}': integer above maximum value. Expected a value <= ${max}, but got ${value} instead.`,
+      { param, code: 'integer_above_max_value' },
+    );
 }
 
-function refuseUnless(isGood: boolean, param: string, expected: string): void {
-  if (!isGood) throw new InvalidRequest(`${param}: expected ${expected}, as an integer`, { param });
+function kindOf(value: unknown): string {
+  if (Array.isArray(value)) return 'an array';
+  if (typeof value === 'number') return 'a decimal number';
+  return typeof value === 'object' ? 'an object' : `a ${typeof value}`;
 }
 
 function foreign(path: readonly string[]): InvalidRequest {

@@ -1,13 +1,15 @@
 import { InvalidRequest } from '../exchange.ts';
 import { isRecord, list, nonEmpty, record, records, text } from '../json/json-guard.ts';
 import type { JsonRecord } from '../json/json-guard.ts';
+import { contentValue } from '../translation/content-value.ts';
 import { unsupported } from '../translation/unsupported.ts';
 
 /** Claude Code's attribution block changes with every request: left in, it would defeat the upstream's prefix cache (docs/design/protocols.md#coding-clients). */
 const BILLING_HEADER = 'x-anthropic-billing-header:';
 
 /** Content of a user or system message as chat parts; a string becomes one text part. Empty texts are dropped. */
-export function contentParts(content: unknown, param: string): JsonRecord[] {
+export function contentParts(value: unknown, param: string): JsonRecord[] {
+  const content = contentValue(value);
   if (typeof content === 'string') return textPart(content);
   return list(content).flatMap((block, index) => blockParts(block, `${param}[${index}]`));
 }

@@ -1,6 +1,7 @@
 import { list, nonEmpty, record, records, text } from '../json/json-guard.ts';
 import type { JsonRecord } from '../json/json-guard.ts';
 import { chatToolId } from '../translation/tool-ids.ts';
+import { contentValue } from '../translation/content-value.ts';
 import { unsupported } from '../translation/unsupported.ts';
 import { blockParts, chatContent, contentParts, systemText } from './content-parts.ts';
 
@@ -26,7 +27,9 @@ export function chatMessages(
     const param = `messages[${index}]`;
     const role = text(message['role']);
     if (role === 'assistant')
-      converted.push(...assistantMessages(message['content'], `${param}.content`, options));
+      assistantMessages(message['content'], `${param}.content`, options).forEach((turn) =>
+        addAssistant(converted, turn),
+      );
     else if (role === 'user') addUser(converted, message['content'], `${param}.content`);
     // Many upstreams take a system message at the beginning only ("System message must be at the beginning"), so its text speaks as the user's.
     else if (role === 'system')
@@ -38,8 +41,33 @@ export function chatMessages(
   return converted;
 }
 
+/** Neighbouring assistant turns become one: results must follow the message that holds their calls, and chat refuses calls without results behind them. */
+export function addAssistant(converted: JsonRecord[], turn: JsonRecord): void {
+  const last = converted.at(-1);
+  if (last?.['role'] !== 'assistant') {
+    converted.push(turn);
+    return;
+  }
+  const calls = [...list(last['tool_calls']), ...list(turn['tool_calls'])];
+  const content = joinedLines(last['content'], turn['content']);
+  const reasoning = joinedLines(last['reasoning_content'], turn['reasoning_content']);
+  const blocks = [...list(last['thinking_blocks']), ...list(turn['thinking_blocks'])];
+  converted[converted.length - 1] = {
+    role: 'assistant',
+    content,
+    ...(reasoning === null ? {} : { reasoning_content: reasoning }),
+    ...(blocks.length === 0 ? {} : { thinking_blocks: blocks }),
+    ...(calls.length === 0 ? {} : { tool_calls: calls }),
+  };
+}
+
+function joinedLines(...texts: readonly unknown[]): string | null {
+  return nonEmpty(texts.flatMap((value) => nonEmpty(value) ?? []).join('\n'));
+}
+
 /** Tool results stand right behind the assistant's calls, before any other content of the turn; their images follow in a user message, for tool messages hold text only. */
-function addUser(converted: JsonRecord[], content: unknown, param: string): void {
+function addUser(converted: JsonRecord[], value: unknown, param: string): void {
+  const content = contentValue(value);
   const blocks = list(content);
   const isResult = (block: unknown): boolean => record(block)['type'] === 'tool_result';
   const shown: JsonRecord[] = [];
@@ -101,10 +129,11 @@ function toolMessage(
 }
 
 function assistantMessages(
-  content: unknown,
+  value: unknown,
   param: string,
   { returnsReasoning }: ConversationOptions,
 ): JsonRecord[] {
+  const content = contentValue(value);
   if (typeof content === 'string') return content === '' ? [] : [{ role: 'assistant', content }];
   const blocks = records(content);
   const unknown = blocks.findIndex(

@@ -11,10 +11,15 @@ export interface MessageFrame {
   /** The name the client asked for. */
   model: string;
   usage: TokenUsage;
+  /** As `MessageState.refusalType`. */
+  refusalType?: 'text' | 'refusal';
 }
 
 /** A chat completion's first choice as an Anthropic message (docs/design/protocols.md#stream-from-chat-to-messages). */
-export function toMessage(completion: JsonRecord, { id, model, usage }: MessageFrame): JsonRecord {
+export function toMessage(
+  completion: JsonRecord,
+  { id, model, usage, refusalType = 'text' }: MessageFrame,
+): JsonRecord {
   const [choice = {}] = records(completion['choices']);
   const message = record(choice['message']);
   const { text: answer, thinking } = chatText(message);
@@ -23,7 +28,7 @@ export function toMessage(completion: JsonRecord, { id, model, usage }: MessageF
   const content = [
     ...(thinking === '' ? [] : [{ type: 'thinking', thinking, signature: '' }]),
     ...(answer === '' ? [] : [{ type: 'text', text: answer }]),
-    ...(refusal === null ? [] : [{ type: 'text', text: refusal }]),
+    ...(refusal === null ? [] : [{ type: refusalType, text: refusal }]),
     ...calls,
   ];
   return {

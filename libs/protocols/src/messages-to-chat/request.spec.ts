@@ -37,6 +37,35 @@ describe('messages -> chat request: what is said becomes', () => {
       { messages: [{ role: 'system', content: 'be brief' }, HI] },
     ],
     [
+      'assistant turns in a row: one message, so that results follow all of their calls',
+      {
+        messages: [
+          HI,
+          { role: 'assistant', content: [{ type: 'text', text: 'a' }, use('toolu_1')] },
+          { role: 'assistant', content: [{ type: 'text', text: 'b' }, use('toolu_2')] },
+          {
+            role: 'user',
+            content: [
+              { type: 'tool_result', tool_use_id: 'toolu_1', content: { degrees: 20 } },
+              { type: 'tool_result', tool_use_id: 'toolu_2', content: 'x' },
+            ],
+          },
+        ],
+      },
+      {
+        messages: [
+          HI,
+          {
+            role: 'assistant',
+            content: 'a\nb',
+            tool_calls: [toolCall('toolu_1'), toolCall('toolu_2')],
+          },
+          { role: 'tool', tool_call_id: 'toolu_1', content: '{"degrees":20}' },
+          { role: 'tool', tool_call_id: 'toolu_2', content: 'x' },
+        ],
+      },
+    ],
+    [
       'behaviour 5: system blocks, without the billing header',
       {
         system: [

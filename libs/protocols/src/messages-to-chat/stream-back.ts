@@ -10,11 +10,13 @@ import { refusalDetails } from './message-back.ts';
 import { isComplete, withToolDelta } from './tool-calls.ts';
 import type { StreamedTool } from './tool-calls.ts';
 
-type TextKind = 'text' | 'thinking';
+type TextKind = 'text' | 'thinking' | 'refusal';
 
 export interface MessageState {
   readonly id: string;
   readonly model: string;
+  /** What a refusal's block is called: messages has no type for it, /v1/responses does. */
+  readonly refusalType: 'text' | 'refusal';
   readonly isStarted: boolean;
   /** Content blocks so far: indexes are contiguous from 0 (behaviour 17). */
   readonly blockCount: number;
@@ -30,10 +32,15 @@ export interface MessageState {
 /** Client events of one step, in order. */
 type Events = JsonRecord[];
 
-export function startMessage(id: string, model: string): MessageState {
+export function startMessage(
+  id: string,
+  model: string,
+  refusalType: MessageState['refusalType'] = 'text',
+): MessageState {
   return {
     id,
     model,
+    refusalType,
     isStarted: false,
     blockCount: 0,
     open: null,
@@ -62,7 +69,7 @@ export function messageStep(
   next = withText(next, { kind: 'text', text: answer }, events);
   next = withText(
     { ...next, refusal: next.refusal + refusal },
-    { kind: 'text', text: refusal },
+    { kind: next.refusalType, text: refusal },
     events,
   );
   const calls = isRecord(delta['function_call'])
@@ -130,9 +137,9 @@ function withText(
       ? free
       : openedText(closedText(free, events), piece.kind, events);
   const delta =
-    piece.kind === 'text'
-      ? { type: 'text_delta', text: piece.text }
-      : { type: 'thinking_delta', thinking: piece.text };
+    piece.kind === 'thinking'
+      ? { type: 'thinking_delta', thinking: piece.text }
+      : { type: 'text_delta', text: piece.text };
   events.push({ type: 'content_block_delta', index: opened.open?.index ?? 0, delta });
   return opened;
 }
@@ -140,9 +147,9 @@ function withText(
 function openedText(state: MessageState, kind: TextKind, events: Events): MessageState {
   const index = state.blockCount;
   const content_block =
-    kind === 'text'
-      ? { type: 'text', text: '' }
-      : { type: 'thinking', thinking: '', signature: '' };
+    kind === 'thinking'
+      ? { type: 'thinking', thinking: '', signature: '' }
+      : { type: kind, text: '' };
   events.push({ type: 'content_block_start', index, content_block });
   return { ...state, open: { kind, index }, blockCount: index + 1 };
 }

@@ -60,7 +60,7 @@ export function responsesToChatExchange({
       : {}),
   };
   const start = startOf(ask, idSeed, tools);
-  const translation = composed(startMessage(start.frame.identity.id, ask.model), start);
+  const translation = composed(startMessage(start.frame.identity.id, ask.model, 'refusal'), start);
   return {
     path: '/chat/completions',
     requestBody: jsonBytes(body),
@@ -179,6 +179,7 @@ function readCompletion(body: Uint8Array, start: ResponseState): JsonReading {
     id: start.frame.identity.id,
     model: start.frame.model,
     usage: usage ?? NO_USAGE,
+    refusalType: 'refusal',
   });
   const outputText = records(answer['choices'])
     .map((choice) => generatedText(record(choice['message'])))

@@ -2,6 +2,8 @@ import { InvalidRequest } from '../exchange.ts';
 import { list, nonEmpty, record, records, text } from '../json/json-guard.ts';
 import type { JsonRecord } from '../json/json-guard.ts';
 import { chatContent } from '../messages-to-chat/content-parts.ts';
+import { addAssistant } from '../messages-to-chat/conversation.ts';
+import { contentValue } from '../translation/content-value.ts';
 import { unsealThinking } from '../translation/sealed-thinking.ts';
 import { unsupported, unsupportedHere } from '../translation/unsupported.ts';
 import { flatName } from './tool-registry.ts';
@@ -78,17 +80,15 @@ function addMessage(turn: Turn, item: JsonRecord, param: string): void {
       param: `${param}.role`,
       code: 'missing_required_parameter',
     });
-  const content =
-    typeof item['content'] === 'string'
-      ? item['content']
-      : contentParts(list(item['content']), `${param}.content`);
+  const said = contentValue(item['content']);
+  const content = typeof said === 'string' ? said : contentParts(list(said), `${param}.content`);
   if (role !== 'assistant')
     turn.messages.push({
       role,
       content: typeof content === 'string' ? content : chatContent(content),
     });
   else
-    turn.messages.push({
+    addAssistant(turn.messages, {
       role,
       content: typeof content === 'string' ? content : joinedText(content),
       ...takeThoughts(turn),
@@ -104,20 +104,12 @@ function addCall(turn: Turn, item: JsonRecord, args: string): void {
       arguments: args,
     },
   };
-  const last = turn.messages.at(-1);
-  if (last?.['role'] !== 'assistant') {
-    turn.messages.push({
-      role: 'assistant',
-      content: null,
-      tool_calls: [call],
-      ...takeThoughts(turn),
-    });
-    return;
-  }
-  turn.messages[turn.messages.length - 1] = {
-    ...last,
-    tool_calls: [...list(last['tool_calls']), call],
-  };
+  addAssistant(turn.messages, {
+    role: 'assistant',
+    content: null,
+    tool_calls: [call],
+    ...takeThoughts(turn),
+  });
 }
 
 /** Of a past turn: the readable summary, and, where this gateway sealed it, an Anthropic model's own signed thinking. */
@@ -149,7 +141,8 @@ function callId(item: JsonRecord, param: string): string {
   return id;
 }
 
-function outputContent(output: unknown, param: string): string | JsonRecord[] {
+function outputContent(value: unknown, param: string): string | JsonRecord[] {
+  const output = contentValue(value);
   return typeof output === 'string' ? output : contentParts(list(output), param);
 }
 

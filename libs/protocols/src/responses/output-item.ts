@@ -22,6 +22,8 @@ export function draftItem(
   { id, tools }: { id: string; tools: readonly RegisteredTool[] },
 ): ItemDraft | null {
   const draft = { text: '', signature: '', block, tool: null };
+  if (block['type'] === 'refusal')
+    return { ...draft, id: `msg_${id}`, kind: 'refusal', text: text(block['text']) ?? '' };
   if (block['type'] === 'text')
     return { ...draft, id: `msg_${id}`, kind: 'message', text: text(block['text']) ?? '' };
   if (block['type'] === 'thinking' || block['type'] === 'redacted_thinking') {
@@ -38,6 +40,16 @@ export function draftItem(
   return tool?.kind === 'custom'
     ? { ...draft, id: `ctc_${id}`, kind: 'custom_tool_call', tool }
     : { ...draft, id: `fc_${id}`, kind: 'function_call', tool };
+}
+
+/** The draft of a block that has ended: a call whose input never came in deltas has it in its start (programmatic tool calling), or takes none. */
+export function closedDraft(draft: ItemDraft): ItemDraft {
+  const isCall = draft.kind === 'function_call' || draft.kind === 'custom_tool_call';
+  if (!isCall || draft.text !== '') return draft;
+  const input = record(draft.block['input']);
+  const isEmpty = Object.keys(input).length === 0;
+  if (isEmpty && draft.kind === 'custom_tool_call') return draft;
+  return { ...draft, text: isEmpty ? '{}' : JSON.stringify(input) };
 }
 
 /** The item as it stands: `in_progress` when its block opens, `completed` when it is whole. */
@@ -66,7 +78,7 @@ export function outputItem(draft: ItemDraft, status: 'in_progress' | 'completed'
         id,
         type: 'function_call',
         status,
-        arguments: isWhole ? draft.text || '{}' : '',
+        arguments: isWhole ? draft.text : '',
         ...callOf(draft),
       };
     case 'custom_tool_call':

@@ -237,11 +237,29 @@ describe('/v1/responses request', () => {
     expect(toChat({ input }).messages).toEqual([{ role: 'user', content: 'a\nb\nc' }]);
   });
 
-  test('web search, which Codex offers to every provider, is not passed on', () => {
-    expect(toChat({ tools: [{ type: 'web_search' }, weather] }).tools).toHaveLength(1);
-    expect(toChat({ tools: [{ type: 'web_search' }], tool_choice: 'auto' })).not.toHaveProperty(
-      'tool_choice',
-    );
+  test('an assistant item behind a call joins it: results must follow the message of their calls', () => {
+    const input = [
+      { type: 'function_call', call_id: 'c1', name: 'weather', arguments: '{}' },
+      { role: 'assistant', content: [{ type: 'output_text', text: 'wait' }] },
+      { type: 'function_call', call_id: 'c2', name: 'weather', arguments: '{}' },
+      { type: 'function_call_output', call_id: 'c1', output: { degrees: 20 } },
+    ];
+    expect(toChat({ input }).messages).toEqual([
+      {
+        role: 'assistant',
+        content: 'wait',
+        tool_calls: [
+          { id: 'c1', type: 'function', function: { name: 'weather', arguments: '{}' } },
+          { id: 'c2', type: 'function', function: { name: 'weather', arguments: '{}' } },
+        ],
+      },
+      { role: 'tool', tool_call_id: 'c1', content: '{"degrees":20}' },
+    ]);
+  });
+
+  test('a tool without a type is a function', () => {
+    const { type: _, ...typeless } = weather;
+    expect(toChat({ tools: [typeless] }).tools).toEqual(toChat({ tools: [weather] }).tools);
   });
 
   test('a JSON schema and tool choices', () => {
@@ -277,10 +295,8 @@ describe('/v1/responses request', () => {
     [{ conversation: 'c' }, 'conversation'],
     [{ background: true }, 'background'],
     [{ tools: [{ type: 'file_search' }] }, 'tools[0].type'],
-    [
-      { tools: [weather, { type: 'web_search' }], tool_choice: { type: 'web_search' } },
-      'tool_choice',
-    ],
+    [{ tools: [weather, { type: 'web_search' }] }, 'tools[1].type: a tool of type "web_search"'],
+    [{ tools: [weather], tool_choice: { type: 'web_search' } }, 'tool_choice'],
     [
       {
         input: [
@@ -520,6 +536,76 @@ describe.each([
 });
 
 describe('/v1/responses', () => {
+  const deltasOf = (events: Loose[], type: string): string[] =>
+    events.filter((item) => item.type === `response.${type}.delta`).map(({ delta }) => delta);
+
+  test('a tool input that arrives whole in content_block_start is the arguments of the call, delta included', () => {
+    const upstream =
+      event('message_start', ',"message":{"id":"m","content":[],"usage":{"input_tokens":5}}') +
+      event(
+        'content_block_start',
+        ',"index":0,"content_block":{"type":"tool_use","id":"c1","name":"weather","input":{"p":1}}',
+      ) +
+      event('content_block_stop', ',"index":0') +
+      event(
+        'content_block_start',
+        ',"index":1,"content_block":{"type":"tool_use","id":"c2","name":"apply_patch","input":{"input":"*** Begin"}}',
+      ) +
+      event('content_block_stop', ',"index":1') +
+      event('message_delta', ',"delta":{"stop_reason":"tool_use"},"usage":{"output_tokens":9}') +
+      event('message_stop');
+    const { text, generated } = drive(open('anthropic'), upstream);
+    const events = jsonEvents(text);
+    expect(deltasOf(events, 'function_call_arguments')).toEqual(['{"p":1}']);
+    expect(deltasOf(events, 'custom_tool_call_input')).toEqual(['*** Begin']);
+    expect(events.at(-1).response.output).toMatchObject([
+      { type: 'function_call', arguments: '{"p":1}' },
+      { type: 'custom_tool_call', input: '*** Begin' },
+    ]);
+    expect(generated).toContain('{"p":1}');
+  });
+
+  test('a call without arguments has the delta {}, whatever the upstream speaks', () => {
+    const call = { index: 0, id: 'c1', type: 'function', function: { name: 'weather' } };
+    const streams = {
+      openai: chunk({ tool_calls: [call] }) + chunk({}, 'tool_calls') + 'data: [DONE]\n\n',
+      anthropic:
+        event('message_start', ',"message":{"id":"m","content":[],"usage":{}}') +
+        event(
+          'content_block_start',
+          ',"index":0,"content_block":{"type":"tool_use","id":"c1","name":"weather","input":{}}',
+        ) +
+        event('content_block_stop', ',"index":0') +
+        event('message_delta', ',"delta":{"stop_reason":"tool_use"},"usage":{"output_tokens":9}') +
+        event('message_stop'),
+    };
+    for (const dialect of ['openai', 'anthropic'] as const) {
+      const events = jsonEvents(drive(open(dialect), streams[dialect]).text);
+      expect(deltasOf(events, 'function_call_arguments')).toEqual(['{}']);
+      expect(events.at(-1).response.output).toMatchObject([{ arguments: '{}', call_id: 'c1' }]);
+    }
+  });
+
+  test('a refusal of a chat upstream is a refusal part, streamed or whole', () => {
+    const stream =
+      chunk({ role: 'assistant', content: '', refusal: 'Not ' }) +
+      chunk({ refusal: 'this.' }) +
+      chunk({}, 'stop') +
+      'data: [DONE]\n\n';
+    const events = jsonEvents(drive(open('openai'), stream).text);
+    expect(deltasOf(events, 'refusal')).toEqual(['Not ', 'this.']);
+    const part = { type: 'refusal', refusal: 'Not this.' };
+    expect(events.at(-1).response.output).toMatchObject([{ type: 'message', content: [part] }]);
+    const message = { role: 'assistant', content: null, refusal: 'Not this.' };
+    const reading = exchangeOf('responses', 'openai', { model: 'alias', input: 'hi' }).readJson(
+      Buffer.from(JSON.stringify({ choices: [{ index: 0, message, finish_reason: 'stop' }] })),
+    );
+    const whole: Loose =
+      reading.kind === 'answer' ? JSON.parse(Buffer.from(reading.body).toString()) : reading;
+    expect(whole.output).toMatchObject([{ type: 'message', content: [part] }]);
+    expect(whole.output).toHaveLength(1);
+  });
+
   test("an Anthropic model's signed thinking goes through encrypted_content and returns as it was (behaviour 29)", () => {
     const { output } = jsonEvents(drive(open('anthropic'), MESSAGES_STREAM).text).at(-1).response;
     const input = [

@@ -1,7 +1,14 @@
 import type { TokenUsage } from '@tollgate/contracts';
 import { nonEmpty, record, text } from '../json/json-guard.ts';
 import type { JsonRecord } from '../json/json-guard.ts';
-import { contentPart, customInput, draftItem, outputItem, summaryPart } from './output-item.ts';
+import {
+  closedDraft,
+  contentPart,
+  customInput,
+  draftItem,
+  outputItem,
+  summaryPart,
+} from './output-item.ts';
 import type { ItemDraft } from './output-item.ts';
 import { endedResponse, responseObject } from './response-object.ts';
 import type { ResponseFrame } from './response-object.ts';
@@ -165,14 +172,27 @@ function grow(state: ResponseState, draft: ItemDraft, delta: JsonRecord): Step {
   }
 }
 
-function closeItem(state: ResponseState, draft: ItemDraft): Step {
+function closeItem(state: ResponseState, open: ItemDraft): Step {
   const output_index = state.output.length;
+  const draft = closedDraft(open);
   const item = outputItem(draft, 'completed');
   const events = [
+    ...unsentArguments(open, draft, { item_id: draft.id, output_index }),
     ...doneEvents(draft, { item_id: draft.id, output_index }),
     { type: 'response.output_item.done', output_index, item },
   ];
   return numbered({ ...state, draft: null, output: [...state.output, item] }, events);
+}
+
+/** Clients build a call's arguments from their deltas. */
+function unsentArguments(
+  open: ItemDraft,
+  { kind, text: whole }: ItemDraft,
+  at: { item_id: string; output_index: number },
+): JsonRecord[] {
+  return kind === 'function_call' && open.text === ''
+    ? [{ type: 'response.function_call_arguments.delta', ...at, delta: whole }]
+    : [];
 }
 
 function doneEvents(draft: ItemDraft, at: { item_id: string; output_index: number }): JsonRecord[] {
@@ -204,7 +224,7 @@ function doneEvents(draft: ItemDraft, at: { item_id: string; output_index: numbe
         {
           type: 'response.function_call_arguments.done',
           ...at,
-          arguments: said || '{}',
+          arguments: said,
           name: draft.tool?.name ?? draft.block['name'],
         },
       ];

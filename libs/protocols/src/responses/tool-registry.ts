@@ -16,15 +16,11 @@ export interface RegisteredTool {
   definition: JsonRecord;
 }
 
-/** Codex offers it with every request, whatever the provider: a model that does not get it works on without. */
-const UNOFFERED = new Set<unknown>(['web_search', 'web_search_preview']);
-
 /** All tools of a request; Codex groups them in namespaces, which neither chat nor messages know. Throws `InvalidRequest` for hosted tools. */
 export function registerTools(tools: unknown): RegisteredTool[] {
   return list(tools).flatMap((item, index) => {
     const tool = record(item);
     const param = `tools[${index}]`;
-    if (UNOFFERED.has(tool['type'])) return [];
     if (tool['type'] !== 'namespace') return [registered(tool, null, param)];
     const namespace = text(tool['name']) ?? '';
     return list(tool['tools']).map((inner, at) =>
@@ -34,7 +30,7 @@ export function registerTools(tools: unknown): RegisteredTool[] {
 }
 
 function registered(tool: JsonRecord, namespace: string | null, param: string): RegisteredTool {
-  const { type } = tool;
+  const type = tool['type'] ?? 'function';
   if (type !== 'function' && type !== 'custom')
     throw unsupported(`a tool of type "${String(type)}"`, `${param}.type`);
   const name = text(tool['name']) ?? '';

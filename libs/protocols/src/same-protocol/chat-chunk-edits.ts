@@ -28,15 +28,15 @@ export interface EditedChunk {
 /** What must change in an event's bytes. `layout` is null when nothing must, as it was not looked for. */
 export function editChunk(event: SseEvent, chunk: JsonRecord, edits: ChunkEdits): EditedChunk {
   const wanted = topEdits(chunk, edits);
-  const roleless = choicesWithoutRole(chunk, edits.choicesWithRole);
-  if (roleless.length === 0 && Object.keys(wanted).length === 0)
+  const roles = roleEdits(chunk, edits.choicesWithRole);
+  if (roles.length === 0 && Object.keys(wanted).length === 0)
     return { bytes: event.raw, layout: null, patches: [] };
   const { bytes, start } = chunkBytes(event);
   const layout = layoutObject(bytes, start);
   return {
     bytes,
     layout,
-    patches: layout ? [...editObject(layout, wanted), ...rolePatches(bytes, layout, roleless)] : [],
+    patches: layout ? [...editObject(layout, wanted), ...rolePatches(bytes, layout, roles)] : [],
   };
 }
 
@@ -57,28 +57,37 @@ function topEdits(
   return edits;
 }
 
-/** Positions of the choices that speak for the first time without saying who (the official SDK throws "missing role"). */
-function choicesWithoutRole(chunk: JsonRecord, known: Set<unknown>): number[] {
-  const positions: number[] = [];
-  list(chunk['choices']).forEach((choice, position) => {
-    const { index = 0, delta } = record(choice);
-    if (known.has(index) || !isRecord(delta)) return;
-    known.add(index);
-    if (nonEmpty(delta['role']) === null) positions.push(position);
-  });
-  return positions;
+interface RoleEdit {
+  /** Of the choice in its chunk. */
+  position: number;
+  /** JSON text of the role; null takes it out. */
+  role: string | null;
 }
 
-function rolePatches(bytes: Uint8Array, layout: JsonLayout, positions: readonly number[]): Patch[] {
+/** A choice says who speaks in its first delta, where the official SDK throws "missing role" without it, and in no other: LangChain joins the repetitions. */
+function roleEdits(chunk: JsonRecord, known: Set<unknown>): RoleEdit[] {
+  const edits: RoleEdit[] = [];
+  list(chunk['choices']).forEach((choice, position) => {
+    const { index = 0, delta } = record(choice);
+    if (!isRecord(delta)) return;
+    const hasRole = nonEmpty(delta['role']) !== null;
+    if (known.has(index) === hasRole)
+      edits.push({ position, role: hasRole ? null : '"assistant"' });
+    known.add(index);
+  });
+  return edits;
+}
+
+function rolePatches(bytes: Uint8Array, layout: JsonLayout, edits: readonly RoleEdit[]): Patch[] {
   const choices = findMember(layout, 'choices');
-  if (!choices || positions.length === 0) return [];
+  if (!choices || edits.length === 0) return [];
   const elements = layoutArray(bytes, choices.valueStart);
-  return positions.flatMap((position) => {
+  return edits.flatMap(({ position, role }) => {
     const element = elements[position];
     const choice = element && layoutObject(bytes, element.start);
     const delta = choice && findMember(choice, 'delta');
     const inner = delta && layoutObject(bytes, delta.valueStart);
-    return inner ? editObject(inner, { role: '"assistant"' }) : [];
+    return inner ? editObject(inner, { role }) : [];
   });
 }
 

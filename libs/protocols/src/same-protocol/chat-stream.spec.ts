@@ -93,6 +93,20 @@ describe('chat -> chat stream', () => {
     expect(Buffer.from(out)).toEqual(bytes);
   });
 
+  test('role appears once, also where the upstream says it in every chunk or in none', () => {
+    for (const role of ['"role":"assistant",', '']) {
+      const said = ['a', 'b', 'c'].map((text) => chunk(delta(`{${role}"content":"${text}"}`)));
+      const { text } = drive(plain(), said.join('') + STOP + DONE);
+      const deltas = jsonEvents(text).map(({ choices }) => choices[0].delta);
+      expect(deltas).toEqual([
+        { role: 'assistant', content: 'a' },
+        { content: 'b' },
+        { content: 'c' },
+        {},
+      ]);
+    }
+  });
+
   test('whatever the chunks hold and however they are cut, each says what it said, under the alias and without usage', () => {
     const words = fc.string({
       unit: fc.constantFrom(

@@ -132,6 +132,7 @@ export class ChatStream extends StreamHandler {
   }
 
   private write(event: SseEvent, chunk: JsonRecord, out: ByteOutput): void {
+    const choicesBefore = this.choicesWithRole.size;
     const { bytes, layout, patches } = this.edit(
       event,
       chunk,
@@ -139,8 +140,10 @@ export class ChatStream extends StreamHandler {
     );
     out.add(applyPatches(bytes, patches));
     const learned = layout ?? layoutObject(bytes, bytes.indexOf('{'));
+    // The next chunk of a choice must not say again who speaks, as its first did.
+    const isFirst = this.choicesWithRole.size > choicesBefore;
     this.template =
-      learned && bytes === event.raw
+      learned && bytes === event.raw && !isFirst
         ? ChunkTemplate.of(bytes, chunk, { layout: learned, patches })
         : null;
   }

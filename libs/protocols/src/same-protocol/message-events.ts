@@ -59,7 +59,7 @@ function blockEvents(block: JsonRecord, index: number): TypedRecord[] {
 /** Blocks that clients build from deltas start empty; all others come whole in their start event. */
 function unfold(block: JsonRecord): { empty: JsonRecord; deltas: JsonRecord[] } {
   const type = text(block['type']);
-  if (type === 'text')
+  if (type === 'text' || type === 'refusal')
     return {
       empty: { ...block, text: '' },
       deltas: [{ type: 'text_delta', text: block['text'] ?? '' }],

@@ -51,12 +51,18 @@ export class MessagesTap implements StreamTap {
 /** A tool's name is generated; a server tool's result is input. */
 function blockStartText(block: JsonRecord): string {
   const type = text(block['type']) ?? '';
-  if (type.endsWith('tool_use')) return text(block['name']) ?? '';
+  if (type.endsWith('tool_use')) return (text(block['name']) ?? '') + wholeInput(block);
   return type === 'text'
     ? (text(block['text']) ?? '')
     : type === 'thinking'
       ? (text(block['thinking']) ?? '')
       : '';
+}
+
+/** Programmatic tool calling has all of a call's input in its start. */
+function wholeInput(block: JsonRecord): string {
+  const input = record(block['input']);
+  return Object.keys(input).length === 0 ? '' : JSON.stringify(input);
 }
 
 function deltaText(delta: JsonRecord): string {

@@ -176,12 +176,6 @@ export const OMISSIONS: readonly Omission[] = [
   {
     direction: 'responses to chat or messages',
     part: 'request',
-    feature: 'tools `web_search`, `web_search_preview`',
-    outcome: 'not offered to the model; forcing them by `tool_choice` is refused',
-  },
-  {
-    direction: 'responses to chat or messages',
-    part: 'request',
     feature:
       '`include`, `metadata`, `prompt_cache_key`, `client_metadata`, `service_tier`, `truncation`, `text.verbosity`, `reasoning.summary`, `max_tool_calls`, `stream_options`',
     outcome: 'dropped; `metadata` is echoed',

@@ -54,14 +54,19 @@ function readFigures(usage: JsonRecord): Figures | null {
   const prompt = tokenCount(usage['prompt_tokens']);
   const completion = tokenCount(usage['completion_tokens']);
   const total = tokenCount(usage['total_tokens']);
-  // DeepSeek, Hugging Face and Mistral have names of their own.
+  // DeepSeek, Moonshot and Hugging Face, Mistral and LiteLLM have names of their own.
   const cached = tokenCount(
     promptDetails['cached_tokens'],
     usage['prompt_cache_hit_tokens'],
     usage['cached_tokens'],
     usage['num_cached_tokens'],
+    usage['cache_read_input_tokens'],
   );
-  const written = tokenCount(promptDetails['cache_write_tokens']);
+  const written = tokenCount(
+    promptDetails['cache_write_tokens'],
+    promptDetails['cache_creation_tokens'],
+    usage['cache_creation_input_tokens'],
+  );
   const reasoning = tokenCount(completionDetails['reasoning_tokens'], usage['reasoning_tokens']);
   const promptAudio = tokenCount(promptDetails['audio_tokens']);
   if (

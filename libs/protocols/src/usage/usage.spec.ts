@@ -75,6 +75,11 @@ describe('chat usage in normal form', () => {
       usage(1, 69, 0, 12, 0),
     ],
     [
+      "LiteLLM's names of both caches",
+      chat(100, 5, 105, { cache_read_input_tokens: 60, cache_creation_input_tokens: 30 }),
+      usage(10, 60, 30, 5, 0),
+    ],
+    [
       'reasoning above completion is only clamped',
       chat(10, 6000, 6010, details(0, 6001)),
       usage(10, 0, 0, 6000, 6000),

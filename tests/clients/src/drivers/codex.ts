@@ -10,6 +10,7 @@ const configFor = (origin: string, model: string, extra: string): string => `
 # guide: codex
 model = "${model}"
 model_provider = "tollgate"
+web_search = "disabled"
 
 [model_providers.tollgate]
 name = "Tollgate"

@@ -33,6 +33,7 @@ const timeoutMs = z.int().min(1).max(TIMEOUT_MS_MAX);
 const failoverFields = failoverSchema.extend({
   first_byte_timeout_ms: timeoutMs.optional(),
   first_token_timeout_ms: timeoutMs.optional(),
+  idle_timeout_ms: timeoutMs.optional(),
 });
 
 const modelFields = {
