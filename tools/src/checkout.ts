@@ -9,8 +9,9 @@ export const BIN_FOLDER = path.join(ROOT, 'node_modules', '.bin');
 
 export type AppName = 'control-plane' | 'proxy-node' | 'front-door' | 'demo-upstream';
 
-export function appEntry(app: AppName): string {
-  return path.join(ROOT, 'apps', app, 'dist', 'main.js');
+/** `checkout`: another one's build, for comparisons. */
+export function appEntry(app: AppName, checkout: string = ROOT): string {
+  return path.join(checkout, 'apps', app, 'dist', 'main.js');
 }
 
 /** For what is downloaded once and shared by all checkouts. Falls back to this checkout when the home folder cannot be written. */

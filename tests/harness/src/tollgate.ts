@@ -33,6 +33,8 @@ export interface TollgateOptions {
   redisEnv?: Readonly<Record<string, string>>;
   /** Environment of one process alone, for tests that cut its way to PostgreSQL and Redis. Asked once per control plane and node. */
   route?: (process: string, services: Services) => Promise<Readonly<Record<string, string>>>;
+  /** Root of the checkout whose build runs, for comparisons; this one unless given. */
+  checkout?: string;
   /** Added to the environment of every app. */
   env?: Readonly<Record<string, string>>;
 }
@@ -157,6 +159,7 @@ async function layOut(
   backends: Backends,
   { frontDoor = false, ...options }: TollgateOptions,
 ): Promise<Fleet> {
+  const { checkout } = options;
   const { folders, folder } = services;
   const { base } = backends;
   const ports = new PortsOnce();
@@ -166,6 +169,7 @@ async function layOut(
     app: 'demo-upstream',
     port: upstreamPort,
     folders,
+    checkout,
     env: { ...base, RECORD_FILE: path.join(folder, 'demo-upstream.jsonl') },
   });
   const setting: Setting = {
@@ -196,6 +200,7 @@ async function layOut(
         app: 'front-door',
         port: frontDoorPort,
         folders,
+        checkout,
         env: { ...base, CONTROL_PLANE_URL: adminUrl, PROXY_URLS: nodeUrls.join(',') },
       }),
     );
@@ -228,7 +233,7 @@ async function layOutControlPlanes({
   services: { folders },
   backends,
   ports,
-  options: { controlPlanes = 1 },
+  options: { controlPlanes = 1, checkout },
   routed,
 }: Setting): Promise<Placed[]> {
   const admin = { username: ADMIN_USERNAME, password: backends.secrets.adminPassword };
@@ -243,6 +248,7 @@ async function layOutControlPlanes({
         app: 'control-plane',
         port,
         folders,
+        checkout,
         env: controlPlaneEnvironment(await routed(name), admin),
       }),
     });
@@ -251,7 +257,12 @@ async function layOutControlPlanes({
 }
 
 async function layOutNodes(
-  { services: { folders, folder }, ports, options: { nodes = 2, workers = 1 }, routed }: Setting,
+  {
+    services: { folders, folder },
+    ports,
+    options: { nodes = 2, workers = 1, checkout },
+    routed,
+  }: Setting,
   adminUrls: readonly string[],
 ): Promise<Placed[]> {
   const placed: Placed[] = [];
@@ -272,7 +283,7 @@ async function layOutNodes(
       });
       placed.push({
         url: local(port),
-        process: appProcess({ name, app: 'proxy-node', port, folders, env }),
+        process: appProcess({ name, app: 'proxy-node', port, folders, env, checkout }),
       });
     }
   }

@@ -23,6 +23,8 @@ export interface AppSettings {
   folders: ProcessFolders;
   /** Options for Node itself, e.g. `--watch`. */
   nodeOptions?: readonly string[];
+  /** Root of the checkout whose build runs; this one unless given. */
+  checkout?: string | undefined;
   /** `/readyz` waits until it serves; `/healthz` only until it lives. */
   readyPath?: '/readyz' | '/healthz';
   /** In place of `readyPath`. */
@@ -37,6 +39,7 @@ export function appProcess({
   env,
   folders,
   nodeOptions = [],
+  checkout,
   readyPath = '/readyz',
   isReady = () => answers(`http://127.0.0.1:${port}${readyPath}`),
 }: AppSettings): ManagedProcess {
@@ -44,7 +47,7 @@ export function appProcess({
     {
       name,
       command: process.execPath,
-      args: [...nodeOptions, appEntry(app)],
+      args: [...nodeOptions, appEntry(app, checkout)],
       cwd: '/',
       env: { NODE_COMPILE_CACHE: COMPILE_CACHE, HOST: '127.0.0.1', ...env, PORT: String(port) },
       stop: STOP,

@@ -1,0 +1,144 @@
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { availableParallelism, cpus, loadavg } from 'node:os';
+import path from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import { describeFigures, medianOf, type Figure } from './hotpath/figures.ts';
+import { BenchInstallation, NODE, startFloor } from './hotpath/installation.ts';
+import { describeProfile } from './hotpath/profile.ts';
+import { run, SCENES, type SceneName } from './hotpath/run.ts';
+
+const ROOT = path.resolve(import.meta.dirname, '..', '..');
+const STATE = path.join(ROOT, '.tollgate', 'bench');
+const RESULTS = path.join(ROOT, 'bench', 'results');
+const BASELINE = path.join(RESULTS, 'baseline.json');
+/** What `--check` measures, in a few minutes. */
+const CHECKED: readonly SceneName[] = ['requests', 'door', 'cold'];
+const WORSE_MAX = 1.15;
+const PROFILE_SECONDS = 8;
+const USAGE = `npm run bench -- hot-path [scene ...]   of ${Object.keys(SCENES).join(', ')}; all by default
+  --rounds N        repetitions, 5 by default
+  --write NAME      keeps the figures as bench/results/NAME.json, and as Markdown
+  --compare REF     another commit side by side, from a build of its own
+  --check           against bench/results/baseline.json: fails when a CPU ratio is 15 % worse
+  --profile KIND    json or stream: CPU by stage, and the hottest functions`;
+
+/** CPU, latency and memory of the hot path beside a bare proxy; docs/performance.md has the method. */
+export async function benchHotPath(args: readonly string[]): Promise<void> {
+  const { values, positionals } = parseArgs({
+    args: [...args],
+    allowPositionals: true,
+    options: {
+      rounds: { type: 'string', default: '5' },
+      write: { type: 'string' },
+      compare: { type: 'string' },
+      check: { type: 'boolean', default: false },
+      profile: { type: 'string' },
+      help: { type: 'boolean', short: 'h', default: false },
+    },
+  });
+  const unknown = positionals.filter((name) => !(name in SCENES));
+  if (values.help || unknown.length > 0) return say(USAGE, unknown.length > 0 ? 1 : 0);
+  if (values.profile !== undefined) return profile(values.profile === 'stream');
+  const named = positionals as SceneName[];
+  const scenes =
+    named.length > 0 ? named : values.check ? CHECKED : (Object.keys(SCENES) as SceneName[]);
+  const other = values.compare === undefined ? null : checkOut(values.compare);
+  try {
+    const checkouts = new Map([['this build', ROOT]]);
+    if (other !== null) checkouts.set(values.compare ?? '', other);
+    const sets = await run({ scenes, rounds: Number(values.rounds), checkouts });
+    report(sets, values.write);
+    if (values.check) judge(sets.get('this build') ?? []);
+  } finally {
+    if (other !== null)
+      execFileSync('git', ['worktree', 'remove', '--force', other], { cwd: ROOT });
+  }
+}
+
+function say(text: string, status = 0): void {
+  process.stdout.write(`${text}\n`);
+  process.exitCode = status;
+}
+
+/** A worktree of the commit, installed and built by its own tools. */
+function checkOut(ref: string): string {
+  const folder = path.join(STATE, 'compared');
+  rmSync(folder, { recursive: true, force: true });
+  execFileSync('git', ['worktree', 'prune'], { cwd: ROOT });
+  execFileSync('git', ['worktree', 'add', '--detach', folder, ref], {
+    cwd: ROOT,
+    stdio: 'inherit',
+  });
+  execFileSync('npm', ['run', 'build'], { cwd: folder, stdio: ['ignore', 2, 2] });
+  return folder;
+}
+
+function report(sets: ReadonlyMap<string, readonly Figure[]>, name: string | undefined): void {
+  const table = describeFigures(sets);
+  const about = {
+    at: new Date().toISOString(),
+    commit: execFileSync('git', ['rev-parse', '--short', 'HEAD'], {
+      cwd: ROOT,
+      encoding: 'utf8',
+    }).trim(),
+    machine: `${availableParallelism()} cores, ${cpus()[0]?.model ?? 'unknown'}, Node ${process.version}`,
+    loadAverage: loadavg().map((load) => Math.round(load * 10) / 10),
+  };
+  say(table);
+  const folder = name === undefined ? STATE : RESULTS;
+  mkdirSync(folder, { recursive: true });
+  const file = path.join(folder, name ?? 'last');
+  writeFileSync(
+    `${file}.json`,
+    `${JSON.stringify({ ...about, sets: Object.fromEntries(sets) }, null, 2)}\n`,
+  );
+  writeFileSync(
+    `${file}.md`,
+    `${about.at}, ${about.commit}, ${about.machine}, load ${about.loadAverage.join(' ')}. Median (least-most). The books were audited and close.\n\n${table}\n`,
+  );
+}
+
+interface Stored {
+  sets: Record<string, Figure[]>;
+}
+
+/** Fails on a CPU ratio that is clearly worse than the stored one; latency depends on the machine and is not judged. */
+function judge(figures: readonly Figure[]): void {
+  const stored = (JSON.parse(readFileSync(BASELINE, 'utf8')) as Stored).sets['this build'] ?? [];
+  const judged = figures.filter(({ isCpuRatio }) => isCpuRatio);
+  const worse = judged.flatMap(({ name, samples }) => {
+    const before = stored.find((figure) => figure.name === name);
+    if (!before) return [];
+    const [was, is] = [medianOf(before.samples), medianOf(samples)];
+    return is > was * WORSE_MAX ? [`${name}: ${is.toFixed(2)} x bare, was ${was.toFixed(2)}`] : [];
+  });
+  if (worse.length === 0)
+    return say(`\n${judged.length} CPU ratios are no more than 15 % worse than the baseline.`);
+  say(`\nMore than 15 % worse than the baseline:\n${worse.join('\n')}`, 1);
+}
+
+async function profile(isStream: boolean): Promise<void> {
+  const file = path.join(STATE, `${isStream ? 'stream' : 'json'}.cpuprofile`);
+  mkdirSync(STATE, { recursive: true });
+  rmSync(file, { force: true });
+  const floor = await startFloor();
+  const installation = await BenchInstallation.start({
+    checkout: ROOT,
+    upstreamUrl: floor.upstream.url,
+    profile: file,
+  });
+  try {
+    await installation.warmUp();
+    process.kill(installation.pidOf(NODE), 'SIGUSR2');
+    const { requests } = await installation.load({ isStream, seconds: PROFILE_SECONDS });
+    process.kill(installation.pidOf(NODE), 'SIGUSR2');
+    await delay(2_000);
+    say(`${describeProfile(file, requests)}\nThe whole profile: ${file}`);
+    await installation.audit();
+  } finally {
+    floor.stop();
+    await installation.stop();
+  }
+}

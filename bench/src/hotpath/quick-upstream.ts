@@ -1,0 +1,78 @@
+import { createServer, type ServerResponse } from 'node:http';
+
+/**
+ * An upstream that costs little, so that a measurement of a proxy measures the proxy. Prints its port.
+ * The model's name in the body chooses the answer: `bench-whole` (a stream in one write, or JSON), `bench-events` (a stream, a write an event, 5 ms apart),
+ * `bench-slow` (a stream, its first event after 50 ms, then one each 50 ms).
+ */
+const EVENTS = 64;
+const EVENT_PAUSE_MS = 5;
+const SLOW_PAUSE_MS = 50;
+const SLOW_EVENTS = 20;
+const head = { id: 'chatcmpl-bench', created: 1_767_225_600, model: 'bench-upstream' };
+const usage = { prompt_tokens: 12, completion_tokens: EVENTS, total_tokens: 12 + EVENTS };
+const json = Buffer.from(
+  JSON.stringify({
+    ...head,
+    object: 'chat.completion',
+    choices: [
+      {
+        index: 0,
+        message: { role: 'assistant', content: 'word '.repeat(EVENTS) },
+        finish_reason: 'stop',
+      },
+    ],
+    usage,
+  }),
+);
+const chunk = (delta: unknown, finish: string | null = null): string =>
+  `data: ${JSON.stringify({ ...head, object: 'chat.completion.chunk', choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`;
+
+function eventsOf(words: number): string[] {
+  return [
+    chunk({ role: 'assistant', content: '' }),
+    ...Array.from({ length: words }, () => chunk({ content: ' word' })),
+    chunk({}, 'stop'),
+    `data: ${JSON.stringify({ ...head, object: 'chat.completion.chunk', choices: [], usage })}\n\n`,
+    'data: [DONE]\n\n',
+  ];
+}
+const events = eventsOf(EVENTS - 4);
+const slowEvents = eventsOf(SLOW_EVENTS);
+const sse = Buffer.from(events.join(''));
+
+function answerWhole(response: ServerResponse, isStream: boolean): void {
+  const body = isStream ? sse : json;
+  response.writeHead(200, {
+    'content-type': isStream ? 'text/event-stream' : 'application/json',
+    'content-length': body.length,
+  });
+  response.end(body);
+}
+
+function answerPaced(response: ServerResponse, parts: readonly string[], pauseMs: number): void {
+  response.writeHead(200, { 'content-type': 'text/event-stream' });
+  let next = 0;
+  const timer = setInterval(() => {
+    if (response.destroyed) return clearInterval(timer);
+    response.write(parts[next]);
+    next += 1;
+    if (next < parts.length) return;
+    clearInterval(timer);
+    response.end();
+  }, pauseMs);
+}
+
+const server = createServer((request, response) => {
+  const chunks: Buffer[] = [];
+  request.on('data', (bytes: Buffer) => chunks.push(bytes));
+  request.on('end', () => {
+    const body = chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks);
+    if (body.includes('"bench-events"')) return answerPaced(response, events, EVENT_PAUSE_MS);
+    if (body.includes('"bench-slow"')) return answerPaced(response, slowEvents, SLOW_PAUSE_MS);
+    return answerWhole(response, body.includes('"stream":true'));
+  });
+});
+server.listen(0, '127.0.0.1', 4_096, () =>
+  process.stdout.write(`${(server.address() as { port: number }).port}\n`),
+);

@@ -1,0 +1,59 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { memoryMb } from '../cpu.ts';
+import { NODE } from '../installation.ts';
+import type { Scene } from './scene.ts';
+
+const STARTS = 3;
+const BACKLOG_SECONDS = 8;
+const POLL_MS = 10;
+
+/** From the start of a node's process until it listens and until it serves. */
+export const start: Scene = async ({ subjects }) => {
+  for (let round = 0; round < STARTS; round += 1)
+    for (const { installation, figures } of subjects) {
+      await installation.tollgate.kill(NODE, 'SIGTERM');
+      const startedAt = performance.now();
+      const [listeningMs] = await Promise.all([
+        firstAnswer(`${installation.nodeUrl}/healthz`, startedAt),
+        installation.restartNode(),
+      ]);
+      figures.add('node start: listens', 'ms', listeningMs);
+      figures.add('node start: serves', 'ms', performance.now() - startedAt);
+      figures.add(
+        'memory of a node right after its start',
+        'MB',
+        memoryMb(installation.pidOf(NODE)),
+      );
+    }
+};
+
+async function firstAnswer(url: string, startedAt: number): Promise<number> {
+  for (;;) {
+    const isThere = await fetch(url).then(
+      () => true,
+      () => false,
+    );
+    if (isThere) return performance.now() - startedAt;
+    await delay(POLL_MS);
+  }
+}
+
+/** How fast usage that waits is booked: the control plane is away while requests are served, then drains what they left. */
+export const booking: Scene = async ({ subjects }) => {
+  for (const { installation, figures } of subjects) {
+    // In order: jobs of a killed worker would wait for their lock to expire.
+    await installation.tollgate.kill('control-plane', 'SIGTERM');
+    const { requests } = await installation.load({ seconds: BACKLOG_SECONDS });
+    await installation.restartControlPlane();
+    const clock = installation.clock('control-plane', 'postgres');
+    const startedAt = performance.now();
+    await installation.audit();
+    const seconds = (performance.now() - startedAt) / 1_000;
+    figures.add('booking a backlog: records', 'a second', requests / seconds);
+    figures.add(
+      'booking a backlog: CPU of control plane and PostgreSQL a record',
+      'us',
+      clock.lap() / requests,
+    );
+  }
+};

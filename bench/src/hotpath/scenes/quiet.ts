@@ -1,0 +1,144 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Redis } from 'ioredis';
+import { load } from '../bench-process.ts';
+import { memoryMb } from '../cpu.ts';
+import { NODE } from '../installation.ts';
+import type { Scene, Subject } from './scene.ts';
+
+const SETTLE_MS = 3_000;
+const IDLE_SECONDS = 15;
+const WATCH_SECONDS = 10;
+const TOP_COMMANDS = 12;
+const PER_SECOND = 100;
+const STREAMS_PER_SECOND = 50;
+const LOW_SECONDS = 8;
+const LOW_ROUNDS = 3;
+const PROCESSES = [NODE, 'control-plane', 'front-door', 'redis', 'postgres'];
+
+/** An installation that has nothing to do: what it costs, and what it occupies. */
+export const idle: Scene = async ({ subjects }) => {
+  await delay(SETTLE_MS);
+  for (const { installation, figures } of subjects) {
+    const clocks = PROCESSES.map((name) => ({ name, clock: installation.clock(name) }));
+    await delay(IDLE_SECONDS * 1_000);
+    for (const { name, clock } of clocks)
+      figures.add(`idle: CPU of ${name}`, '% of a core', clock.lap() / IDLE_SECONDS / 10_000);
+    // After the CPU, as watching costs Redis some.
+    figures.add(
+      'idle: commands sent to Redis',
+      'a second',
+      (await commandsSent(installation.redis)) / WATCH_SECONDS,
+    );
+    for (const name of PROCESSES)
+      figures.add(`memory of ${name}`, 'MB', memoryMb(installation.pidOf(name)));
+  }
+};
+
+/** Without those that functions and scripts run inside Redis. */
+async function commandsSent(redis: Redis): Promise<number> {
+  const watcher = await redis.monitor();
+  let sent = 0;
+  const byName = new Map<string, number>();
+  watcher.on('monitor', (_time: string, args: string[], source: string) => {
+    if (source === 'lua') return;
+    sent += 1;
+    const name = `${args[0]} ${args[1]?.replace(/_[0-9a-f]+$/, '') ?? ''}`.replace(/s\d+/, 'sNN');
+    byName.set(name, (byName.get(name) ?? 0) + 1);
+  });
+  await delay(WATCH_SECONDS * 1_000);
+  watcher.disconnect();
+  const top = [...byName].sort(([, a], [, b]) => b - a).slice(0, TOP_COMMANDS);
+  for (const [name, count] of top)
+    process.stderr.write(`  ${(count / WATCH_SECONDS).toFixed(1)}/s ${name}\n`);
+  return sent;
+}
+
+/** CPU of all processes at a low rate, where nothing comes in batches by itself. */
+export const quiet: Scene = async ({ subjects }) => {
+  for (let round = 0; round < LOW_ROUNDS; round += 1)
+    for (const subject of subjects) {
+      await low(subject, { name: '100 JSON a second', isStream: false, perSecond: PER_SECOND });
+      await low(subject, {
+        name: '50 streams a second',
+        isStream: true,
+        perSecond: STREAMS_PER_SECOND,
+      });
+    }
+};
+
+async function low(
+  { installation, figures }: Subject,
+  order: { name: string; isStream: boolean; perSecond: number },
+): Promise<void> {
+  const clocks = [NODE, 'control-plane', 'redis', 'postgres'].map((name) => ({
+    name,
+    clock: installation.clock(name),
+  }));
+  const done = await installation.load({ ...order, connections: 8, seconds: LOW_SECONDS });
+  let sum = 0;
+  for (const { name, clock } of clocks) {
+    const micros = clock.lap() / done.requests;
+    sum += micros;
+    figures.add(`${order.name}: CPU of ${name} a request`, 'us', micros);
+  }
+  figures.add(`${order.name}: CPU of all processes a request`, 'us', sum);
+}
+
+const BURST = 150;
+const ONE_SUBSCRIPTION = 256;
+
+/** Many at once: when does each hear its first token; and is a caller refused who has no more open than it may have. */
+export const burst: Scene = async ({ subjects, floor, rounds }) => {
+  const order = {
+    model: 'bench-slow',
+    isStream: true,
+    connections: BURST,
+    requestsMax: BURST,
+    seconds: 30,
+  };
+  for (let round = 0; round < rounds; round += 1) {
+    const direct = await load({ ...order, url: floor.upstream.url, keys: ['none'] });
+    for (const { installation, figures } of subjects) {
+      const own = await installation.load(order);
+      figures.add(
+        'burst of 150 streams: first token beyond direct, p50',
+        'ms',
+        own.firstP50Ms - direct.firstP50Ms,
+      );
+      figures.add(
+        'burst of 150 streams: first token beyond direct, p99',
+        'ms',
+        own.firstP99Ms - direct.firstP99Ms,
+      );
+      const crowd = await installation.load({
+        keys: installation.keys.slice(0, 1),
+        connections: ONE_SUBSCRIPTION,
+        seconds: 3,
+      });
+      const refused = Object.values(crowd.refused).reduce((sum, count) => sum + count, 0);
+      figures.add(
+        '256 connections of one subscription: refused',
+        '%',
+        (refused / crowd.requests) * 100,
+      );
+      await installation.audit();
+    }
+  }
+};
+
+const RATE = 500;
+const WINDOW_SECONDS = 4;
+const WINDOWS = 9;
+
+/** Latency at a steady rate beside the bare proxy. Reported, never judged: it depends on what else the machine does. */
+export const latency: Scene = async ({ subjects, floor }) => {
+  const order = { perSecond: RATE, connections: 32, seconds: WINDOW_SECONDS };
+  for (let window = 0; window < WINDOWS; window += 1) {
+    const bare = await load({ ...order, url: floor.bare.url, keys: ['none'] });
+    for (const { installation, figures } of subjects) {
+      const own = await installation.load(order);
+      figures.add('500 a second: added latency, p50', 'ms', own.p50Ms - bare.p50Ms);
+      figures.add('500 a second: added latency, p99', 'ms', own.p99Ms - bare.p99Ms);
+    }
+  }
+};

@@ -1,0 +1,116 @@
+import type { Redis } from 'ioredis';
+import { load } from '../bench-process.ts';
+import { startBare } from '../installation.ts';
+import { CpuClock } from '../cpu.ts';
+import type { LoadOrder } from '../load-order.ts';
+import type { Scene, Stage, Subject } from './scene.ts';
+
+type Kind = Partial<LoadOrder> & { name: string; seconds: number };
+
+const KINDS: readonly Kind[] = [
+  { name: 'JSON', seconds: 3 },
+  { name: 'stream in one write', isStream: true, seconds: 3 },
+  { name: 'stream event by event', isStream: true, model: 'bench-events', seconds: 5 },
+];
+const BODIES: readonly Kind[] = [
+  { name: 'JSON of 100 KB', promptBytes: 100_000, connections: 8, seconds: 3 },
+  { name: 'JSON of 1 MB', promptBytes: 1_000_000, connections: 4, seconds: 3 },
+];
+const BARE_SECONDS = 2;
+const COLD_REQUESTS = 1_000;
+const COLD_ROUNDS = 3;
+
+/** CPU a request of a warm node, of Redis, and of all processes until the books have it, beside the bare proxy in the same round. */
+export const requests: Scene = (stage) => inRounds(stage, KINDS);
+
+/** The same for large prompts. */
+export const bodies: Scene = (stage) => inRounds(stage, BODIES);
+
+async function inRounds(stage: Stage, kinds: readonly Kind[]): Promise<void> {
+  for (let round = 0; round < stage.rounds; round += 1)
+    for (const kind of kinds) {
+      const bareMicros = await measureBare(stage, kind);
+      for (const subject of stage.subjects) await measure(subject, kind, bareMicros);
+    }
+}
+
+async function measureBare({ floor, subjects }: Stage, kind: Kind): Promise<number> {
+  const clock = new CpuClock(floor.bare.pid);
+  const seconds = kind.model === 'bench-events' ? kind.seconds : BARE_SECONDS;
+  const { requests: done } = await load({ ...kind, seconds, url: floor.bare.url, keys: ['none'] });
+  const micros = clock.lap() / done;
+  for (const { figures } of subjects)
+    figures.add(`${kind.name}: bare proxy, CPU a request`, 'us', micros);
+  return micros;
+}
+
+async function measure(
+  { installation, figures }: Subject,
+  kind: Kind,
+  bareMicros: number,
+): Promise<void> {
+  const node = installation.clock('node-1');
+  const redis = installation.clock('redis');
+  const all = installation.clockOfAll();
+  const calls = await callsOf(installation.redis);
+  const report = await installation.load(kind);
+  const micros = node.lap() / report.requests;
+  figures.addRatio(`${kind.name}: node`, micros / bareMicros);
+  figures.add(`${kind.name}: node, CPU a request`, 'us', micros);
+  // The rest of the work comes after the answer: it is waited for, so that nothing is left out.
+  await installation.audit();
+  figures.addRatio(`${kind.name}: all processes`, all.lap() / report.requests / bareMicros);
+  figures.add(`${kind.name}: Redis, CPU a request`, 'us', redis.lap() / report.requests);
+  const sent = (await callsOf(installation.redis)) - calls;
+  figures.add(`${kind.name}: calls of Redis`, 'a request', sent / report.requests);
+  figures.add(`${kind.name}: refused`, '%', (sumOf(report.refused) / report.requests) * 100);
+}
+
+/** Node and bare proxy right after their start, every time with fresh processes. */
+export const cold: Scene = async ({ subjects, floor }) => {
+  const kind = { requestsMax: COLD_REQUESTS, seconds: 60 };
+  for (let round = 0; round < COLD_ROUNDS; round += 1) {
+    const fresh = await startBare(floor.upstream.url);
+    const clock = new CpuClock(fresh.pid);
+    await load({ ...kind, url: fresh.url, keys: ['none'] });
+    const bareMicros = clock.lap() / COLD_REQUESTS;
+    fresh.stop();
+    for (const { installation, figures } of subjects) {
+      await installation.restartNode();
+      const node = installation.clock('node-1');
+      await installation.load(kind);
+      const micros = node.lap() / COLD_REQUESTS;
+      figures.addRatio('JSON, first 1,000 requests: node', micros / bareMicros);
+      figures.add('JSON, first 1,000 requests: node, CPU a request', 'us', micros);
+    }
+  }
+};
+
+/** What the front door adds, JSON and streams. */
+export const door: Scene = async (stage) => {
+  for (let round = 0; round < stage.rounds; round += 1)
+    for (const kind of KINDS.slice(0, 2)) {
+      const bareMicros = await measureBare(stage, kind);
+      for (const { installation, figures } of stage.subjects) {
+        const clock = installation.clock('front-door');
+        const done = await load({
+          ...kind,
+          url: installation.frontDoorUrl,
+          keys: installation.keys,
+        });
+        const micros = clock.lap() / done.requests;
+        figures.addRatio(`${kind.name}: front door`, micros / bareMicros);
+        figures.add(`${kind.name}: front door, CPU a request`, 'us', micros);
+      }
+    }
+};
+
+function sumOf(counts: Readonly<Record<string, number>>): number {
+  return Object.values(counts).reduce((sum, count) => sum + count, 0);
+}
+
+/** Commands that Redis ran, those inside functions and scripts included. */
+export async function callsOf(redis: Redis): Promise<number> {
+  const text = await redis.info('stats');
+  return Number(/total_commands_processed:(\d+)/.exec(text)?.[1] ?? 0);
+}
