@@ -110,7 +110,7 @@ function sumOf(counts: Readonly<Record<string, number>>): number {
 }
 
 /** Commands that Redis ran, those inside functions and scripts included. */
-export async function callsOf(redis: Redis): Promise<number> {
+async function callsOf(redis: Redis): Promise<number> {
   const text = await redis.info('stats');
   return Number(/total_commands_processed:(\d+)/.exec(text)?.[1] ?? 0);
 }
