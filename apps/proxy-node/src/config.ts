@@ -170,6 +170,18 @@ export const configSchema = z.object({
     'Largest upstream answer after decoding; caps compression bombs.',
   ),
   ERROR_BYTES_MAX: count(64 * 1024).describe('Bytes read of an upstream error body.'),
+  RECHARGE_WAIT_MS: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(10_000)
+    .default(2_000)
+    .describe(
+      'A request or a stream waits this long for a purchase of auto-recharge that is due; 0 = not at all.',
+    ),
+  RECHARGE_WAITERS_MAX: count(256).describe(
+    'Requests that wait for a purchase at once; one subscription has a quarter of them. More are refused with 429 at once.',
+  ),
   DENY_CACHE_MAX: count(10_000).describe(
     'Keys whose rate denial is remembered, at most 1 s, to keep a 429 storm off Redis.',
   ),

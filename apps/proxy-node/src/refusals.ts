@@ -96,6 +96,11 @@ export const REFUSALS = {
     error: 'tokens_held',
     message: 'Running requests hold the tokens this one needs; try again shortly.',
   },
+  recharge_pending: {
+    error: 'tokens_held',
+    message: 'Auto-recharge is buying the tokens this request needs; try again shortly.',
+    vendorCode: 'recharge_pending',
+  },
   balance_too_low: {
     error: 'insufficient_quota',
     message: {

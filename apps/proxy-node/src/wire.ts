@@ -50,6 +50,7 @@ import { DenyCache } from './pipeline/deny-cache.ts';
 import { Failover } from './pipeline/failover.ts';
 import { Forwarder } from './pipeline/forward.ts';
 import { Pipeline } from './pipeline/pipeline.ts';
+import { RechargeWaits } from './pipeline/recharge-waits.ts';
 import { ReasoningRates } from './pipeline/reasoning-rates.ts';
 import { SessionAffinity } from './pipeline/session-affinity.ts';
 import { SnapshotFile } from './snapshot/snapshot-file.ts';
@@ -214,6 +215,7 @@ function openBooks({ config, store, fleet, redis, mac, log }: BooksParts): Promi
     controlPlaneUrl: config.CONTROL_PLANE_URL,
     credential: config.NODE_CREDENTIAL,
     memoryUse: () => memoryUse(redis.plain),
+    rechargeWaitMs: config.RECHARGE_WAIT_MS,
     failOpenTokens: Math.floor(config.FAIL_OPEN_TOKENS / workerCount(config)),
     peers: async () =>
       (await fleet.listReports({ nowMs: Date.now(), ageMaxMs: PEER_AGE_MAX_MS }))
@@ -265,6 +267,11 @@ function createServing({
   const affinity = new SessionAffinity();
   const ticker = new Ticker();
   const denials = new DenyCache(config.DENY_CACHE_MAX);
+  const waits = new RechargeWaits({
+    waitMs: config.RECHARGE_WAIT_MS,
+    waitersMax: config.RECHARGE_WAITERS_MAX,
+    hint: (hint) => books.refusedForFunds(hint),
+  });
   const metrics = new Metrics({
     credential: config.NODE_CREDENTIAL,
     worker: config.NODE_WORKER,
@@ -277,6 +284,7 @@ function createServing({
     store,
     books,
     denials,
+    waits,
     limits: {
       concurrencyMax: config.CONCURRENCY_PER_SUBSCRIPTION_MAX,
       leaseMs: config.HOLD_LEASE_MS,
@@ -339,7 +347,19 @@ function createServing({
     bodyBytesMax: config.BODY_BYTES_MAX,
     cors: new Cors({ origins: config.CORS_ORIGINS, exposed: config.CORS_EXPOSED_HEADERS }),
   });
-  return { app, operations, gate, pipeline, pools, health, restNews, trust, affinity, denials };
+  return {
+    app,
+    operations,
+    gate,
+    pipeline,
+    pools,
+    health,
+    restNews,
+    trust,
+    affinity,
+    denials,
+    waits,
+  };
 }
 
 function noteRest(
@@ -379,7 +399,7 @@ function followFleet({
   serving,
   log,
 }: FleetParts): NodeReporter {
-  const { gate, pools, health, trust, restNews, affinity, denials } = serving;
+  const { gate, pools, health, trust, restNews, affinity, denials, waits } = serving;
   const identity = {
     name: config.NODE_NAME,
     worker: config.NODE_WORKER,
@@ -415,6 +435,8 @@ function followFleet({
     affinity,
     denials,
     denialsMax: config.DENY_CACHE_MAX,
+    waits,
+    waitersMax: config.RECHARGE_WAITERS_MAX,
   });
   const listener = fleetListener({
     name: config.NODE_NAME,
@@ -422,6 +444,7 @@ function followFleet({
     reporter,
     dump: (request) => fleet.writeDump(composeDump(tables, request, identity)),
     keyChanged: (keyHash) => denials.forget(keyHash),
+    subscriptionChanged: (subscription) => waits.changed(subscription),
     rest: (message) => restNews.hear(message, health, monotonicMs()),
     log,
   });

@@ -152,10 +152,16 @@ export interface RelayedEvent {
   delta: string;
   payload: string;
 }
+/** A subscription whose tokens did not do for a request. `neededTokens`: what the request needs at the least, in charged tokens. */
+export interface FundsHint {
+  accountId: number;
+  modelId: number;
+  neededTokens: number;
+}
 export interface UsageJob {
   events: RelayedEvent[];
   /** Whose requests were refused for want of tokens, so that auto-recharge looks at them at once. A hint: losing one only means the next settle or sweep looks. */
-  refusedForFunds?: { accountId: number; modelId: number }[];
+  refusedForFunds?: FundsHint[];
 }
 export const USAGE_QUEUE = 'usage';
 /** Acknowledgements are per (rid, seq): acknowledging the rid alone would let a reap make a node forget an unsettled final (docs/design/metering.md#events). */

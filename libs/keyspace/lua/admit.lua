@@ -3,10 +3,13 @@
 -- ARGV 1 epoch  2 rid  3 account id  4 model id  5 model name  6 price version id  7 want tokens  8 min tokens
 --      9 address (32 hex or '')  10 concurrency max (0 = none)  11 lease ms  12 node  13 now (tests only)
 --      14 '1' = not counted in the windows: the request was counted when another model was to answer it
+--      15 '1' = less than want would shorten the output: not while a purchase is due that brings all of it
 -- Returns OK, granted, available, key id, subscription id, generation, expiry of the key (ms or 0), (window, limit, remaining, reset ms)...
 --      or DUPLICATE, state, granted, key id, subscription id, generation
 --      or RATE_LIMITED, window, retry ms, (window, limit, remaining, reset ms)...
---      or CONCURRENCY_EXCEEDED | BALANCE_TOO_LOW, balance, subscription id | TOKENS_HELD, balance, held
+--      or CONCURRENCY_EXCEEDED | BALANCE_TOO_LOW, balance, subscription id, due | TOKENS_HELD, balance, held, due
+--      or RECHARGE_DUE: a purchase that is due makes the request fit
+--      (due: tokens that auto-recharge is due to buy, 0 when none)
 --      or FENCED | NOT_SUBSCRIBED | SUBSCRIPTION_CLOSING | MODEL_NOT_ALLOWED | a refusal of caller.lua
 local function admit(KEYS, ARGV)
   if redis.call('GET', KEYS[1]) ~= ARGV[1] then return { 'FENCED' } end
@@ -21,7 +24,7 @@ local function admit(KEYS, ARGV)
   if refused then return refused end
   if not model_allowed(key[6], ARGV[5]) then return { 'MODEL_NOT_ALLOWED' } end
 
-  local sub = redis.call('HMGET', KEYS[4], 'st', 'bal', 'held', 'conc', 'gen', 'id')
+  local sub = redis.call('HMGET', KEYS[4], 'st', 'bal', 'held', 'conc', 'gen', 'id', 'rthr', 'ramt')
   if sub[1] == 'closing' then return { 'SUBSCRIPTION_CLOSING' } end
   if sub[1] ~= 'active' then return { 'NOT_SUBSCRIBED' } end
   local balance, held, running = tonumber(sub[2]), tonumber(sub[3]), tonumber(sub[4])
@@ -36,9 +39,13 @@ local function admit(KEYS, ARGV)
 
   local available = balance - held
   local grant = math.min(want, available)
-  if grant < min then
-    if balance < min then return { 'BALANCE_TOO_LOW', text(balance), sub[6] } end
-    return { 'TOKENS_HELD', text(balance), text(held) }
+  if grant < min or (grant < want and ARGV[15] == '1') then
+    local bought = purchase_due(sub[7], sub[8], available, balance, min)
+    if bought > 0 and available + bought >= (grant < min and min or want) then
+      return { 'RECHARGE_DUE' }
+    end
+    if balance + bought < min then return { 'BALANCE_TOO_LOW', text(balance), sub[6], text(bought) } end
+    if grant < min then return { 'TOKENS_HELD', text(balance), text(held), text(bought) } end
   end
 
   local granted = text(grant)

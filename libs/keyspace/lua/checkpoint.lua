@@ -1,7 +1,7 @@
 -- A running stream's word: used so far, lease renewed, hold extended by what fits.
 -- KEYS 1 epoch  2 key  3 account  4 subscription  5 hold  6 holds
 -- ARGV 1 epoch  2 rid  3 account id  4 model id  5 used tokens  6 extend tokens  7 lease ms  8 now (tests only)
--- Returns OK, held by this hold, extended | STOP, held by this hold | GONE, reaped|done|none | FENCED
+-- Returns OK, held by this hold, extended, 1 when a purchase is due that would bring more (else 0) | STOP, held by this hold | GONE, reaped|done|none | FENCED
 local function checkpoint(KEYS, ARGV)
   if redis.call('GET', KEYS[1]) ~= ARGV[1] then return { 'FENCED' } end
   local used, extend, lease_ms = natural(ARGV[5]), natural(ARGV[6]), natural(ARGV[7])
@@ -10,18 +10,20 @@ local function checkpoint(KEYS, ARGV)
   if hold[1] ~= 'open' then return { 'GONE', hold[1] or 'none' } end
   if hold[5] ~= ARGV[3] or hold[6] ~= ARGV[4] then return invalid('checkpoint: the hold belongs to another subscription') end
 
-  local sub = redis.call('HMGET', KEYS[4], 'st', 'drain', 'gen', 'bal', 'held')
+  local sub = redis.call('HMGET', KEYS[4], 'st', 'drain', 'gen', 'bal', 'held', 'rthr', 'ramt')
   local may_run = lets_run(redis.call('HMGET', KEYS[2], 'st', 'drain'), 'enabled')
     and lets_run(redis.call('HMGET', KEYS[3], 'st', 'drain'), 'active') and lets_run(sub, 'active')
-  local amount, extended = tonumber(hold[2]), 0
+  local amount, extended, is_due = tonumber(hold[2]), 0, 0
   -- A hold taken before the subscription was last opened ends with what it has: the tokens here now are others.
   if may_run and hold[4] == sub[3] then
-    extended = math.max(0, math.min(extend, tonumber(sub[4]) - tonumber(sub[5])))
+    local balance, held = tonumber(sub[4]), tonumber(sub[5])
+    extended = math.max(0, math.min(extend, balance - held))
+    if extended < extend and purchase_due(sub[6], sub[7], balance - held - extended, balance, 0) > 0 then is_due = 1 end
   end
 
   if extended > 0 then redis.call('HSET', KEYS[4], 'held', text(tonumber(sub[5]) + extended)) end
   redis.call('HSET', KEYS[5], 'used', text(math.max(used, tonumber(hold[3]))), 'amt', text(amount + extended))
   redis.call('ZADD', KEYS[6], 'XX', text(clock(ARGV[8]) + lease_ms), ARGV[2])
   if not may_run then return { 'STOP', text(amount) } end
-  return { 'OK', text(amount + extended), text(extended) }
+  return { 'OK', text(amount + extended), text(extended), text(is_due) }
 end

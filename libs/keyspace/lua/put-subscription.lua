@@ -3,6 +3,7 @@
 -- KEYS 1 epoch  2 subscription  3 subscribed models
 -- ARGV 1 epoch  2 model id  3 subscription id  4 status  5 generation  6 drain (1 or 0)  7 rev  8 withdrawal id or ''
 --      9 opening balance  10 opening credit seq (both 0 but when a lost shard is rebuilt)
+--      11 threshold and 12 amount of auto-recharge (amount 0 = not armed)
 -- Returns OK | STALE | FENCED
 local STATUS_RANK = { active = 1, closing = 2, closed = 3 }
 
@@ -10,7 +11,8 @@ local function put_subscription(KEYS, ARGV)
   if redis.call('GET', KEYS[1]) ~= ARGV[1] then return { 'FENCED' } end
   local status, drain, generation, rev = ARGV[4], ARGV[6], natural(ARGV[5]), natural(ARGV[7])
   local balance, credit_seq = integer(ARGV[9]), natural(ARGV[10])
-  if not STATUS_RANK[status] or not generation or generation < 1 or not rev or not balance or not credit_seq then
+  local threshold, amount = natural(ARGV[11]), natural(ARGV[12])
+  if not STATUS_RANK[status] or not generation or generation < 1 or not rev or not balance or not credit_seq or not threshold or not amount then
     return invalid('subscription record')
   end
   local sub = redis.call('HMGET', KEYS[2], 'st', 'gen', 'rev', 'drain', 'bal', 'cseq', 'wd')
@@ -19,6 +21,11 @@ local function put_subscription(KEYS, ARGV)
   if generation == known_generation and STATUS_RANK[status] < STATUS_RANK[sub[1]] then status, drain = sub[1], sub[4] end
 
   redis.call('HSET', KEYS[2], 'id', ARGV[3], 'st', status, 'gen', text(generation), 'drain', drain, 'rev', text(rev))
+  if amount > 0 then
+    redis.call('HSET', KEYS[2], 'rthr', text(threshold), 'ramt', text(amount))
+  else
+    redis.call('HDEL', KEYS[2], 'rthr', 'ramt')
+  end
   -- The last withdrawal is remembered after reopening: holds from before it still release into it.
   -- Books that are there and know of none have lost it, with the end of what Redis wrote: repeat_withdrawal takes the tokens and notes it.
   if ARGV[8] ~= '' and not sub[7] and not sub[6] then redis.call('HSET', KEYS[2], 'wd', ARGV[8]) end

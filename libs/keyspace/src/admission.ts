@@ -23,6 +23,8 @@ export interface AdmitRequest {
   node: string;
   /** False for a request that was counted in the key's windows when another model was to answer it. True by default. */
   isCounted?: boolean;
+  /** Less than `wantTokens` would shorten the output: `recharge_due` instead, while a purchase is due that brings all of it. False by default. */
+  isWhole?: boolean;
 }
 
 export type RateWindow = 'rpm' | 'rph' | 'rpd';
@@ -62,10 +64,12 @@ export type AdmitReply =
   | { kind: 'concurrency_exceeded'; limit: number }
   /** By the window that needs longest: after retryAfterMs, and not a millisecond before, the request fits every window. */
   | { kind: 'rate_limited'; window: RateWindow; retryAfterMs: number; windows: WindowState[] }
-  /** `balance` itself is below minTokens. */
-  | { kind: 'balance_too_low'; balance: number; subscriptionId: number }
+  /** `balance` itself is below minTokens. `dueTokens`: what auto-recharge is due to buy; it does not make the request fit. */
+  | { kind: 'balance_too_low'; balance: number; subscriptionId: number; dueTokens: number }
   /** The balance would do, other holds are in the way. */
-  | { kind: 'tokens_held'; balance: number; held: number }
+  | { kind: 'tokens_held'; balance: number; held: number; dueTokens: number }
+  /** Auto-recharge is armed and due, and what it buys makes the request fit. */
+  | { kind: 'recharge_due' }
   | { kind: 'fenced' };
 
 export type AccessDenied =
@@ -103,7 +107,8 @@ export interface CheckpointRequest extends HoldRef {
   leaseMs: number;
 }
 export type CheckpointReply =
-  | { kind: 'ok'; heldTokens: number; extendedTokens: number }
+  /** `isRechargeDue`: less than asked was there, and auto-recharge is due to buy more. */
+  | { kind: 'ok'; heldTokens: number; extendedTokens: number; isRechargeDue: boolean }
   /** Key, account or subscription no longer allows it and drain is off: end the stream. */
   | { kind: 'stop'; heldTokens: number }
   | { kind: 'gone'; state: 'reaped' | 'done' | 'none' }

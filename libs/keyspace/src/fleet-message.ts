@@ -5,21 +5,22 @@ const node = z.string().max(128);
 
 /** A day: what a worker obeys itself. */
 const REST_MS_MAX = 86_400_000;
-const routeId = z.number().int().positive();
+const rowId = z.number().int().positive();
 
 const fleetMessageSchema = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('snapshot'), version: z.number().int().positive() }),
   z.object({ kind: z.literal('reload'), node: node.nullable() }),
   z.object({ kind: z.literal('desired'), node }),
   z.object({ kind: z.literal('key_changed'), key_hash: z.string().length(64) }),
+  z.object({ kind: z.literal('subscription_changed'), account_id: rowId, model_id: rowId }),
   z.object({
     kind: z.literal('rest'),
     by: node,
-    route_id: routeId,
+    route_id: rowId,
     rest_ms: z.number().int().positive().max(REST_MS_MAX),
     is_providers: z.boolean(),
   }),
-  z.object({ kind: z.literal('recovered'), by: node, route_id: routeId }),
+  z.object({ kind: z.literal('recovered'), by: node, route_id: rowId }),
   z.object({
     kind: z.literal('dump'),
     node: node.nullable(),

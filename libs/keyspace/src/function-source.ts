@@ -2,7 +2,16 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 
 /** Chunks before functions, each after what it uses. */
-const SHARED = ['values', 'windows', 'globs', 'addresses', 'caller', 'events', 'records'] as const;
+const SHARED = [
+  'values',
+  'windows',
+  'globs',
+  'addresses',
+  'caller',
+  'events',
+  'records',
+  'recharge',
+] as const;
 
 /** `allow-oom` for all that frees memory or must not wait for it: a full Redis can still settle, relay and freeze, but admits nothing. */
 const FUNCTIONS = {

@@ -45,6 +45,8 @@ export interface LiveSubscription {
   revision: number;
   /** Of the last withdrawal, so that a rebuilt shard still withdraws what older holds release. */
   withdrawalId: string | null;
+  /** While it is armed: switched on, and no purchase of it was refused since. Charged tokens. */
+  autoRecharge?: { threshold: number; amount: number } | null;
   /** Rebuild of a lost shard only: used where Redis has no books for this subscription. `balance` = balance less overdraft. */
   opening?: { balance: number; creditSeq: number };
 }
@@ -63,7 +65,6 @@ export interface SubscriptionBooks extends SubscriptionRef {
   held: number;
   /** Requests running now. */
   running: number;
-  /** Last credit applied. */
   creditSeq: number;
 }
 
@@ -137,7 +138,7 @@ export class LiveRecords {
   }
 
   putSubscription(record: LiveSubscription): Promise<PutReply> {
-    const { accountId, modelId, opening = { balance: 0, creditSeq: 0 } } = record;
+    const { accountId, modelId, autoRecharge, opening = { balance: 0, creditSeq: 0 } } = record;
     const shard = shardOf(accountId, this.#shards);
     const args = [
       ...[
@@ -153,6 +154,7 @@ export class LiveRecords {
         opening.balance,
         natural(opening.creditSeq, 'creditSeq'),
       ],
+      ...[autoRecharge?.threshold ?? 0, autoRecharge?.amount ?? 0],
     ];
     return this.#put(
       shard,

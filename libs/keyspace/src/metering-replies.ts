@@ -39,6 +39,7 @@ export function toAdmitReply(
     'RATE_LIMITED',
     'BALANCE_TOO_LOW',
     'TOKENS_HELD',
+    'RECHARGE_DUE',
     ...DENIED,
   );
   switch (word) {
@@ -80,16 +81,23 @@ export function toAdmitReply(
         windows: reader.all(toWindowState),
       };
     case 'BALANCE_TOO_LOW':
-      return {
-        kind: 'balance_too_low',
-        balance: reader.integer(),
-        subscriptionId: reader.integer(),
-      };
     case 'TOKENS_HELD':
-      return { kind: 'tokens_held', balance: reader.integer(), held: reader.integer() };
+    case 'RECHARGE_DUE':
+      return toFundsReply(word, reader);
     default:
       return toAccessDenied(word, reader);
   }
+}
+
+function toFundsReply(
+  word: 'BALANCE_TOO_LOW' | 'TOKENS_HELD' | 'RECHARGE_DUE',
+  reader: ReplyReader,
+): AdmitReply {
+  if (word === 'RECHARGE_DUE') return { kind: 'recharge_due' };
+  const [balance, second, dueTokens] = [reader.integer(), reader.integer(), reader.integer()];
+  return word === 'BALANCE_TOO_LOW'
+    ? { kind: 'balance_too_low', balance, subscriptionId: second, dueTokens }
+    : { kind: 'tokens_held', balance, held: second, dueTokens };
 }
 
 export function toInquiryReply(reply: unknown): InquiryReply {
@@ -120,7 +128,12 @@ export function toCheckpointReply(reply: unknown): CheckpointReply {
   const reader = new ReplyReader(reply);
   switch (reader.oneOf('OK', 'STOP', 'GONE', 'FENCED')) {
     case 'OK':
-      return { kind: 'ok', heldTokens: reader.integer(), extendedTokens: reader.integer() };
+      return {
+        kind: 'ok',
+        heldTokens: reader.integer(),
+        extendedTokens: reader.integer(),
+        isRechargeDue: reader.integer() === 1,
+      };
     case 'STOP':
       return { kind: 'stop', heldTokens: reader.integer() };
     case 'GONE':

@@ -273,6 +273,7 @@ export const admissionChecks: Checks = {
       kind: 'tokens_held',
       balance: 130,
       held: 130,
+      dueTokens: 0,
     });
     assert.equal(
       (await tenant.store.admit(request(tenant, { wantTokens: 130, minTokens: 130 }))).kind,
@@ -281,9 +282,59 @@ export const admissionChecks: Checks = {
     );
     assert.deepEqual(
       await tenant.store.admit(request(tenant, { wantTokens: 200, minTokens: 131 })),
-      { kind: 'balance_too_low', balance: 130, subscriptionId: SUBSCRIPTION_ID },
+      { kind: 'balance_too_low', balance: 130, subscriptionId: SUBSCRIPTION_ID, dueTokens: 0 },
     );
   },
+
+  'a request that a due purchase would cover is answered so; above the threshold no hold and no output limit causes a purchase':
+    async (world) => {
+      const tenant = await world.tenant();
+      await openAccount(tenant, { tokens: 130 });
+      await admitted(tenant);
+      const ask = async (changes: Parameters<typeof request>[1]) => {
+        const reply = await tenant.store.admit(request(tenant, changes));
+        return reply.kind === 'admitted' ? reply.grantedTokens : reply.kind;
+      };
+      let revision = 1;
+      const arm = (threshold: number, amount: number) =>
+        putSubscription(tenant, {
+          autoRecharge: { threshold, amount },
+          revision: (revision += 1),
+        });
+      const before = await books(tenant);
+      // 130 tokens, 100 of them held: 30 are available.
+      await arm(30, 50);
+      assert.equal(await ask({ wantTokens: 80, minTokens: 80 }), 'recharge_due');
+      assert.equal(await ask({ wantTokens: 81, minTokens: 81 }), 'tokens_held');
+      assert.equal(
+        await ask({ wantTokens: 180, minTokens: 180 }),
+        'tokens_held',
+        'with what is held',
+      );
+      assert.equal(await ask({ wantTokens: 181, minTokens: 181 }), 'balance_too_low');
+      assert.equal(await ask({ wantTokens: 80, minTokens: 10, isWhole: true }), 'recharge_due');
+      await arm(129, 50);
+      assert.equal(await ask({ wantTokens: 130, minTokens: 130 }), 'recharge_due', 'two purchases');
+      assert.equal(await ask({ wantTokens: 131, minTokens: 131 }), 'tokens_held');
+      await arm(29, 50);
+      assert.equal(
+        await ask({ wantTokens: 80, minTokens: 80 }),
+        'tokens_held',
+        'above the threshold the hold of another request causes no purchase',
+      );
+      await arm(29, 101);
+      assert.equal(
+        await ask({ wantTokens: 131, minTokens: 131 }),
+        'recharge_due',
+        'the balance itself is too low for it',
+      );
+      assert.equal(await ask({ wantTokens: 132, minTokens: 132 }), 'tokens_held');
+      await putSubscription(tenant, { revision: (revision += 1) });
+      assert.equal(await ask({ wantTokens: 131, minTokens: 131 }), 'balance_too_low');
+      assert.deepEqual(await books(tenant), before);
+      await arm(29, 50);
+      assert.equal(await ask({ wantTokens: 31, minTokens: 10, isWhole: true }), 30, 'shortened');
+    },
 
   'a model that costs nothing needs no balance': async (world) => {
     const tenant = await world.tenant();

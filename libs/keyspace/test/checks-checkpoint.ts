@@ -13,6 +13,28 @@ import {
 } from './world.ts';
 
 export const checkpointChecks: Checks = {
+  'a checkpoint that is given less than it asks says whether auto-recharge is due to buy more':
+    async (world) => {
+      const tenant = await world.tenant();
+      await openAccount(tenant, { tokens: 250 });
+      const rid = await admitted(tenant);
+      const extend = async (extendTokens: number) => {
+        const reply = await checkpoint(tenant, rid, { extendTokens });
+        return reply.kind === 'ok' && [reply.extendedTokens, reply.isRechargeDue];
+      };
+      assert.deepEqual(await extend(50), [50, false]);
+      await putSubscription(tenant, {
+        autoRecharge: { threshold: 0, amount: 10 },
+        revision: 2,
+      });
+      assert.deepEqual(await extend(50), [50, false], 'all it asks for is there');
+      assert.deepEqual(await extend(60), [50, true]);
+      assert.deepEqual(await extend(60), [0, true]);
+      assert.deepEqual(await extend(0), [0, false]);
+      await putSubscription(tenant, { revision: 3 });
+      assert.deepEqual(await extend(60), [0, false], 'not armed any more');
+    },
+
   'a checkpoint renews the lease and extends the hold by what fits': async (world) => {
     const tenant = await world.tenant();
     await openAccount(tenant, { tokens: 250 });
@@ -21,16 +43,19 @@ export const checkpointChecks: Checks = {
       kind: 'ok',
       heldTokens: 200,
       extendedTokens: 100,
+      isRechargeDue: false,
     });
     assert.deepEqual(await checkpoint(tenant, rid, { extendTokens: 100 }), {
       kind: 'ok',
       heldTokens: 250,
       extendedTokens: 50,
+      isRechargeDue: false,
     });
     assert.deepEqual(await checkpoint(tenant, rid, { extendTokens: 100 }), {
       kind: 'ok',
       heldTokens: 250,
       extendedTokens: 0,
+      isRechargeDue: false,
     });
     assert.deepEqual(await books(tenant), {
       balance: 250,

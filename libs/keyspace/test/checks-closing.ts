@@ -166,6 +166,7 @@ export const closingChecks: Checks = {
         kind: 'ok',
         heldTokens: 100,
         extendedTokens: 0,
+        isRechargeDue: false,
       });
       const current = await admitted(tenant);
       await drain(tenant);

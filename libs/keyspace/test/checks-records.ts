@@ -114,7 +114,7 @@ export const recordChecks: Checks = {
         /invalid/,
       );
     }
-    const sub = ['e1', MODEL_ID, 9, 'active', 1, 0, 1, '', 0, 0];
+    const sub = ['e1', MODEL_ID, 9, 'active', 1, 0, 1, '', 0, 0, 0, 0];
     for (const [position, bad] of [
       [3, 'odd'],
       [4, '0'],
@@ -122,6 +122,9 @@ export const recordChecks: Checks = {
       [6, '-1'],
       [8, '1.5'],
       [9, '-1'],
+      [10, '-1'],
+      [11, '1.5'],
+      [11, ''],
     ] as const) {
       await assert.rejects(
         library.call(

@@ -57,6 +57,7 @@ export const settlementChecks: Checks = {
         kind: 'balance_too_low',
         balance: -30,
         subscriptionId: SUBSCRIPTION_ID,
+        dueTokens: 0,
       });
       await credit(tenant, 2, 50);
       assert.equal((await books(tenant))?.balance, 20);

@@ -67,6 +67,7 @@ const REACHED = [
     'rate_limited',
     'balance_too_low',
     'tokens_held',
+    'recharge_due',
   ].map((kind) => `admit:${kind}`),
   ...['ok', 'stop', 'gone'].map((kind) => `checkpoint:${kind}`),
   ...['restored', 'gone'].map((kind) => `restore:${kind}`),

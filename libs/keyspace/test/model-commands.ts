@@ -35,6 +35,7 @@ export type Command =
       drain: boolean;
       step: number;
       opening: number;
+      autoRecharge: { threshold: number; amount: number } | null;
     }
   | { type: 'credit'; sub: number; how: 'next' | 'again' | 'gap'; delta: number }
   | {
@@ -47,6 +48,7 @@ export type Command =
       address: number;
       modelName: number;
       leaseMs: number;
+      isWhole: boolean;
     }
   | { type: 'access'; key: number; address: number }
   | { type: 'checkpoint'; rid: Pick; used: number; extend: number; leaseMs: number }
@@ -147,6 +149,10 @@ const commands: { weight: number; arbitrary: fc.Arbitrary<Command> }[] = [
         drain,
         step,
         opening: fc.constantFrom(0, 700),
+        autoRecharge: fc.oneof(
+          fc.constant(null),
+          fc.record({ threshold: fc.nat(900), amount: fc.integer({ min: 1, max: 900 }) }),
+        ),
       },
     }),
   },
@@ -184,6 +190,7 @@ const commands: { weight: number; arbitrary: fc.Arbitrary<Command> }[] = [
         address: fc.nat(4),
         modelName: fc.constantFrom(0, 0, 1),
         leaseMs,
+        isWhole: fc.boolean(),
       },
     }),
   },

@@ -84,6 +84,7 @@ class ModelRun {
         drain: false,
         step: 1,
         opening: 0,
+        autoRecharge: null,
       });
       await this.step({ type: 'credit', sub, how: 'next', delta: 2_000 });
     }
@@ -265,6 +266,7 @@ class ModelRun {
         drain: command.drain,
         revision: this.#nextRevision(command.step),
         withdrawalId: null,
+        autoRecharge: command.autoRecharge,
       },
       opening: { balance: command.opening, creditSeq: command.opening === 0 ? 0 : 5 },
     };
@@ -294,6 +296,7 @@ class ModelRun {
         addressHex: addressHex(address),
       },
       ...{ concurrencyMax: command.concurrencyMax, leaseMs: command.leaseMs },
+      isWhole: command.isWhole,
     };
     const want = this.#model.admit(request, address);
     if (want.kind === 'admitted')

@@ -36,7 +36,10 @@ export interface ModelHold extends HoldRef {
 }
 
 export interface ModelSubscription {
-  record: Pick<LiveSubscription, 'id' | 'status' | 'generation' | 'drain' | 'revision'> | null;
+  record: Pick<
+    LiveSubscription,
+    'id' | 'status' | 'generation' | 'drain' | 'revision' | 'autoRecharge'
+  > | null;
   balance: number;
   held: number;
   running: number;
@@ -214,11 +217,21 @@ export class ReferenceModel {
     const windows = this.windowsOf(request.keyHash);
     const full = windows.denial(key, this.now);
     if (full) return { kind: 'rate_limited', ...full };
-    const grantedTokens = Math.min(request.wantTokens, sub.balance - sub.held);
-    if (sub.balance < request.minTokens)
-      return { kind: 'balance_too_low', balance: sub.balance, subscriptionId: sub.record.id };
-    if (grantedTokens < request.minTokens)
-      return { kind: 'tokens_held', balance: sub.balance, held: sub.held };
+    const { balance, held } = sub;
+    const { minTokens, wantTokens } = request;
+    const grantedTokens = Math.min(wantTokens, balance - held);
+    const bought = boughtSoon(sub, minTokens);
+    const needed = request.isWhole && grantedTokens >= minTokens ? wantTokens : minTokens;
+    if (bought > 0 && balance - held < needed && balance - held + bought >= needed)
+      return { kind: 'recharge_due' };
+    if (balance + bought < minTokens)
+      return {
+        kind: 'balance_too_low',
+        balance,
+        subscriptionId: sub.record.id,
+        dueTokens: bought,
+      };
+    if (grantedTokens < minTokens) return { kind: 'tokens_held', balance, held, dueTokens: bought };
     windows.count(key, this.now);
     sub.held += grantedTokens;
     sub.running += 1;
@@ -274,7 +287,9 @@ export class ReferenceModel {
       : 0;
     hold.amount += extendedTokens;
     sub.held += extendedTokens;
-    return { kind: 'ok', heldTokens: hold.amount, extendedTokens };
+    const isRechargeDue =
+      isOfNow && extendedTokens < request.extendTokens && boughtSoon(sub, 0) > 0;
+    return { kind: 'ok', heldTokens: hold.amount, extendedTokens, isRechargeDue };
   }
 
   restore(request: RestoreRequest): RestoreReply {
@@ -431,6 +446,15 @@ export class ReferenceModel {
     this.holds.set(rid, hold);
     return hold;
   }
+}
+
+/** One purchase after the other until the level is above the threshold; one where the balance alone is below the least. */
+function boughtSoon({ record, balance, held }: ModelSubscription, leastTokens: number): number {
+  if (!record?.autoRecharge) return 0;
+  const { threshold, amount } = record.autoRecharge;
+  let bought = 0;
+  while (balance - held + bought <= threshold) bought += amount;
+  return bought === 0 && balance < leastTokens ? amount : bought;
 }
 
 function reapPayload(

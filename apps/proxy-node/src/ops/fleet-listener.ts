@@ -10,6 +10,7 @@ export interface FleetListenerParts {
   dump: (request: Extract<FleetMessage, { kind: 'dump' }>) => Promise<void>;
   /** Whatever is remembered of this API key is out of date. */
   keyChanged: (keyHash: string) => void;
+  subscriptionChanged: (subscription: { accountId: number; modelId: number }) => void;
   /** Another worker has seen a route fail, or answer again. */
   rest: (message: Extract<FleetMessage, { kind: 'rest' | 'recovered' }>) => void;
   log: Logger;
@@ -22,6 +23,7 @@ export function fleetListener({
   reporter,
   dump,
   keyChanged,
+  subscriptionChanged,
   rest,
   log,
 }: FleetListenerParts): (message: FleetMessage) => void {
@@ -38,6 +40,8 @@ export function fleetListener({
         return;
       case 'key_changed':
         return keyChanged(message.key_hash);
+      case 'subscription_changed':
+        return subscriptionChanged({ accountId: message.account_id, modelId: message.model_id });
       case 'rest':
       case 'recovered':
         return rest(message);

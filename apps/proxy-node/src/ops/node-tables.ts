@@ -1,5 +1,6 @@
 import { monotonicMs } from '../monotonic-ms.ts';
 import type { DenyCache } from '../pipeline/deny-cache.ts';
+import type { RechargeWaits } from '../pipeline/recharge-waits.ts';
 import type { SessionAffinity } from '../pipeline/session-affinity.ts';
 import type { SnapshotFollower } from '../snapshot/snapshot-follower.ts';
 import type { UpstreamHealth } from '../upstream/upstream-health.ts';
@@ -16,6 +17,8 @@ export function nodeTables({
   affinity,
   denials,
   denialsMax,
+  waits,
+  waitersMax,
 }: {
   follower: SnapshotFollower;
   health: UpstreamHealth;
@@ -23,6 +26,8 @@ export function nodeTables({
   affinity: SessionAffinity;
   denials: DenyCache;
   denialsMax: number;
+  waits: RechargeWaits;
+  waitersMax: number;
 }): DumpTables {
   const document = () => follower.current?.snapshot.document;
   return {
@@ -60,6 +65,7 @@ export function nodeTables({
         })),
     },
     sessions: { entries: () => affinity.size, limit: affinity.sessionsMax, rows: () => [] },
+    recharge_waits: { entries: () => waits.size, limit: waitersMax, rows: () => [] },
     rate_denials: { entries: () => denials.size, limit: denialsMax, rows: () => [] },
   };
 }

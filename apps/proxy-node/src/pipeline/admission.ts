@@ -8,6 +8,7 @@ import type {
 import type { HoldPlan, Overrun } from '@tollgate/metering';
 import type { Ask } from '@tollgate/protocols';
 import type { SnapshotModel } from '@tollgate/snapshot';
+import type { ClientReply } from '../http/client-reply.ts';
 import type { ChargedPrice, HoldHandle } from '../usage/books.ts';
 
 /** The part of `MeteringStore` admission needs. */
@@ -46,6 +47,8 @@ export interface Admission {
   ask: Ask;
   model: SnapshotModel;
   price: ChargedPrice;
+  /** Whose request it is: it waits for tokens only while its client is there. */
+  client: Pick<ClientReply, 'isGone' | 'onGone'>;
   /** False for a request that the key's windows have counted already. True by default. */
   isCounted?: boolean;
   /** How an upstream that may serve the request overruns its limits; null where none does. The hold covers it. */

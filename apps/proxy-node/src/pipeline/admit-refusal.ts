@@ -1,6 +1,7 @@
 import type { AccessDenied, AdmitReply, InquiryReply } from '@tollgate/keyspace';
 import { modelNotFound, Refusal, retryHeaders } from '../refusals.ts';
 import { rateLimitHeaders } from './rate-limit-headers.ts';
+import { rechargePending } from './recharge-waits.ts';
 
 /** Model lists and token counts that a key may ask for in a minute, whatever its rpm: a coding agent counts 25 prompts at once. */
 export const INQUIRIES_PER_MINUTE = 60;
@@ -32,6 +33,8 @@ export function admitRefusal(reply: AdmitReply, modelName: string): Refusal {
       return new Refusal('concurrency_exceeded', { headers: retryHeaders(HELD_RETRY_MS) });
     case 'tokens_held':
       return new Refusal('tokens_held', { headers: retryHeaders(HELD_RETRY_MS) });
+    case 'recharge_due':
+      return rechargePending();
     case 'balance_too_low':
       return new Refusal('balance_too_low');
     case 'fenced':

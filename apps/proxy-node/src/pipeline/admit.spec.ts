@@ -7,6 +7,11 @@ import type { Books } from '../usage/books.ts';
 import { FailOpen } from '../usage/fail-open.ts';
 import { Admitter } from './admit.ts';
 import { DenyCache } from './deny-cache.ts';
+import { RechargeWaits } from './recharge-waits.ts';
+
+const CLIENT = { isGone: false, onGone: () => undefined };
+const waits = (): RechargeWaits =>
+  new RechargeWaits({ waitMs: 0, waitersMax: 1, hint: () => undefined });
 
 /** As ioredis names what Redis answered with an error. */
 class ReplyError extends Error {}
@@ -77,6 +82,7 @@ async function refusedWith(
     store,
     books,
     denials: new DenyCache(1),
+    waits: waits(),
     limits: { concurrencyMax: 1, leaseMs: 1, sliceOutputTokens: 1 },
     node: 'n',
     log: pino({ level: 'silent' }),
@@ -86,6 +92,7 @@ async function refusedWith(
       rid: 'r',
       receivedAtMs: 1,
       addressHex: '',
+      client: CLIENT,
       ask,
       model: MODEL,
       overrun: null,
@@ -96,13 +103,17 @@ async function refusedWith(
 }
 
 test('a request that no count of its prompt could pay for is refused without tokenising it', async () => {
-  expect(await refusedWith({ kind: 'balance_too_low', balance: 500, subscriptionId: 1 })).toEqual({
+  expect(
+    await refusedWith({ kind: 'balance_too_low', balance: 500, subscriptionId: 1, dueTokens: 0 }),
+  ).toEqual({
     code: 'balance_too_low',
     asked: 1,
     isTokenised: false,
     hinted: 1,
   });
-  expect(await refusedWith({ kind: 'tokens_held', balance: 200_000, held: 199_500 })).toEqual({
+  expect(
+    await refusedWith({ kind: 'tokens_held', balance: 200_000, held: 199_500, dueTokens: 0 }),
+  ).toEqual({
     code: 'tokens_held',
     asked: 1,
     isTokenised: false,
@@ -111,14 +122,30 @@ test('a request that no count of its prompt could pay for is refused without tok
 });
 
 test('a prompt whose count is above the balance is refused without a second question', async () => {
-  expect(await refusedWith({ kind: 'balance_too_low', balance: 5_000, subscriptionId: 1 })).toEqual(
-    { code: 'balance_too_low', asked: 1, isTokenised: true, hinted: 1 },
-  );
+  expect(
+    await refusedWith({ kind: 'balance_too_low', balance: 5_000, subscriptionId: 1, dueTokens: 0 }),
+  ).toEqual({ code: 'balance_too_low', asked: 1, isTokenised: true, hinted: 1 });
+});
+
+test('a prompt whose count a due purchase may cover is counted and asked about again', async () => {
+  expect(
+    await refusedWith({
+      kind: 'balance_too_low',
+      balance: 500,
+      subscriptionId: 1,
+      dueTokens: WORDS,
+    }),
+  ).toEqual({ code: 'balance_too_low', asked: 2, isTokenised: true, hinted: 1 });
 });
 
 test('a prompt whose count may fit is asked about again', async () => {
   expect(
-    await refusedWith({ kind: 'balance_too_low', balance: WORDS + 100, subscriptionId: 1 }),
+    await refusedWith({
+      kind: 'balance_too_low',
+      balance: WORDS + 100,
+      subscriptionId: 1,
+      dueTokens: 0,
+    }),
   ).toEqual({ code: 'balance_too_low', asked: 2, isTokenised: true, hinted: 1 });
 });
 
@@ -169,6 +196,7 @@ describe('what Redis said of a key last stands for it alone', () => {
       store: { admit: next, access: next, inquire: next },
       books,
       denials: new DenyCache(1),
+      waits: waits(),
       limits: { concurrencyMax: 1, leaseMs: 1, sliceOutputTokens: 1 },
       node: 'n',
       log: pino({ level: 'silent' }),
@@ -187,6 +215,7 @@ describe('what Redis said of a key last stands for it alone', () => {
               rid: `r${answers.length}`,
               receivedAtMs: 1,
               addressHex: 'a',
+              client: CLIENT,
               ask,
               model: MODEL,
               overrun: null,
@@ -248,7 +277,7 @@ describe('what Redis said of a key last stands for it alone', () => {
     expect(
       await after(
         ADMITTED,
-        { kind: 'balance_too_low', balance: 4_200, subscriptionId: 9 },
+        { kind: 'balance_too_low', balance: 4_200, subscriptionId: 9, dueTokens: 0 },
         SILENCE,
       ),
     ).toEqual({ codes: ['served', 'metering_unavailable'], isKnown: false, alone: 0 });

@@ -1,33 +1,20 @@
 import type { ParsedApiKey } from '@tollgate/contracts';
-import {
-  isUnanswered,
-  type AccessReply,
-  type AccessRequest,
-  type AdmitReply,
-  type InquiryReply,
-  type WindowState,
-} from '@tollgate/keyspace';
+import type { AdmitReply, WindowState } from '@tollgate/keyspace';
 import { affordableText, planHold, type HoldPlan, type HoldRequest } from '@tollgate/metering';
 import type { Logger } from 'pino';
 import { monotonicMs } from '../monotonic-ms.ts';
 import { Refusal } from '../refusals.ts';
 import type { Books, ChargedPrice } from '../usage/books.ts';
 import type { Admission, AdmissionLimits, AdmissionStore, Admitted } from './admission.ts';
-import {
-  accessRefusal,
-  admitRefusal,
-  INQUIRIES_PER_MINUTE,
-  isKeyDenied,
-  tooManyInquiries,
-  unavailable,
-} from './admit-refusal.ts';
+import { admitRefusal, isKeyDenied, unavailable } from './admit-refusal.ts';
+import { CallerAccess, unanswered } from './caller-access.ts';
 import { countPrompt } from './count-prompt.ts';
 import type { DenyCache } from './deny-cache.ts';
 import { judgedBy, outputLimitFor } from './output-limit.ts';
 import { rateLimitHeaders } from './rate-limit-headers.ts';
+import { rechargePending, type RechargeWaits } from './recharge-waits.ts';
 
 type Keys = readonly ParsedApiKey[];
-type Access = Extract<AccessReply, { kind: 'allowed' }> & { accountId: number };
 type Granted = Pick<
   Extract<AdmitReply, { kind: 'admitted' | 'duplicate' }>,
   'keyId' | 'subscriptionId' | 'generation' | 'grantedTokens' | 'epoch'
@@ -43,6 +30,8 @@ export class Admitter {
   readonly #store: AdmissionStore;
   readonly #books: Books;
   readonly #denials: DenyCache;
+  readonly #waits: RechargeWaits;
+  readonly #access: CallerAccess;
   readonly #limits: AdmissionLimits;
   readonly #node: string;
   readonly #log: Logger;
@@ -51,6 +40,7 @@ export class Admitter {
     store,
     books,
     denials,
+    waits,
     limits,
     node,
     log,
@@ -58,6 +48,7 @@ export class Admitter {
     store: AdmissionStore;
     books: Books;
     denials: DenyCache;
+    waits: RechargeWaits;
     limits: AdmissionLimits;
     node: string;
     log: Logger;
@@ -65,6 +56,8 @@ export class Admitter {
     this.#store = store;
     this.#books = books;
     this.#denials = denials;
+    this.#waits = waits;
+    this.#access = new CallerAccess({ store, failOpen: books.failOpen, log });
     this.#limits = limits;
     this.#node = node;
     this.#log = log;
@@ -75,34 +68,62 @@ export class Admitter {
     const refusal = this.#books.refusal();
     if (refusal !== null && refusal !== 'redis_away') throw unavailable();
     const { price } = admission;
-    let request: HoldRequest = {
+    const request: HoldRequest = {
       ask: admission.ask,
       model: admission.model,
       price,
       sliceOutputTokens: this.#limits.sliceOutputTokens,
       overrun: admission.overrun,
     };
-    let plan = planHold(request);
     if (refusal === 'redis_away')
-      return this.#admitAlone(keys, admission, { request, plan, price });
-    let trial = await this.#try(keys, admission, price, plan);
+      return this.#admitAlone(keys, admission, { request, plan: planHold(request), price });
+    const { key, reply, ...planned } = await this.#tryForFunds(keys, admission, request);
+    if (reply === null) return this.#admitAlone([key], admission, { ...planned, price });
+    if (reply.kind !== 'admitted' && (reply.kind !== 'duplicate' || reply.state !== 'open'))
+      throw this.#refused(key, reply, admission, planned.plan);
+    const windows = reply.kind === 'admitted' ? reply.windows : [];
+    return this.#open(key, admission, { ...planned, price, granted: reply, windows });
+  }
+
+  /** Where the bound of the prompt's bytes does not fit, its exact count is asked about; where a due purchase makes it fit, it is waited for, once. */
+  async #tryForFunds(
+    keys: Keys,
+    admission: Admission,
+    bounded: HoldRequest,
+  ): Promise<Trial & { request: HoldRequest; plan: HoldPlan }> {
+    let request = bounded;
+    let plan = planHold(request);
+    let trial = await this.#try(keys, admission, plan);
+    const isWaiting = trial.reply?.kind === 'recharge_due';
+    if (isWaiting) trial = await this.#waitForTokens(trial.key, admission, plan);
     if (trial.reply?.kind === 'balance_too_low' || trial.reply?.kind === 'tokens_held') {
-      const textTokensMax = affordableText(
-        request,
-        trial.reply.balance - (trial.reply.kind === 'tokens_held' ? trial.reply.held : 0),
-      );
+      const { balance, dueTokens } = trial.reply;
+      const held = trial.reply.kind === 'tokens_held' ? trial.reply.held : 0;
+      const textTokensMax = affordableText(request, balance - held + dueTokens);
       const exactTextTokens = await countPrompt(admission.ask.prompt, textTokensMax);
-      if (exactTextTokens > textTokensMax) throw this.#refused(trial.key, trial.reply, admission);
+      if (exactTextTokens > textTokensMax)
+        throw this.#refused(trial.key, trial.reply, admission, plan);
       request = { ...request, exactTextTokens };
       plan = planHold(request);
-      trial = await this.#try([trial.key], admission, price, plan);
+      trial = await this.#try([trial.key], admission, plan);
+      if (!isWaiting && trial.reply?.kind === 'recharge_due')
+        trial = await this.#waitForTokens(trial.key, admission, plan);
     }
-    const { key, reply } = trial;
-    if (reply === null) return this.#admitAlone([key], admission, { request, plan, price });
-    if (reply.kind !== 'admitted' && (reply.kind !== 'duplicate' || reply.state !== 'open'))
-      throw this.#refused(key, reply, admission);
-    const windows = reply.kind === 'admitted' ? reply.windows : [];
-    return this.#open(key, admission, { request, plan, price, granted: reply, windows });
+    return { ...trial, request, plan };
+  }
+
+  async #waitForTokens(key: ParsedApiKey, admission: Admission, plan: HoldPlan): Promise<Trial> {
+    const hint = {
+      accountId: key.accountId,
+      modelId: admission.model.id,
+      neededTokens: plan.minTokens,
+    };
+    const trial = await this.#waits.until(hint, admission.client, async () => {
+      const again = await this.#try([key], admission, plan);
+      return again.reply?.kind === 'recharge_due' ? undefined : again;
+    });
+    if (!trial) throw rechargePending();
+    return trial;
   }
 
   /** Without Redis: refused, unless fail-open is on and may take it. */
@@ -139,54 +160,17 @@ export class Admitter {
     else failOpen.forget(keyHash);
   }
 
-  /** Who the caller is and what they may use, counted in the window of inquiries and without admitting anything. Throws the same refusals as `admit`. */
-  async inquire(keys: Keys, addressHex: string): Promise<Access> {
-    const access = await this.#access(keys, addressHex, (request) =>
-      this.#store.inquire({ ...request, limitAtLeast: INQUIRIES_PER_MINUTE }),
-    );
-    if (access === null) throw unavailable();
-    return access;
+  /** See `CallerAccess`. */
+  inquire(keys: Keys, addressHex: string): ReturnType<CallerAccess['inquire']> {
+    return this.#access.inquire(keys, addressHex);
   }
 
-  /** The caller's account, known before the body is read. Without Redis that of a key which fail-open may serve. Throws as `access` does. */
-  async accountOf(keys: Keys, addressHex: string): Promise<number> {
-    const access = await this.#access(keys, addressHex);
-    if (access !== null) return access.accountId;
-    const known = keys.find(({ hash }) =>
-      this.#books.failOpen.knows({ keyHash: hash, addressHex }),
-    );
-    if (!known) throw unavailable();
-    return known.accountId;
+  accountOf(keys: Keys, addressHex: string): Promise<number> {
+    return this.#access.accountOf(keys, addressHex);
   }
 
-  /** Null when Redis did not answer. */
-  async #access(
-    keys: Keys,
-    addressHex: string,
-    ask = (request: AccessRequest): Promise<InquiryReply> => this.#store.access(request),
-  ): Promise<Access | null> {
-    let denial: Refusal | undefined;
-    for (const { accountId, hash } of keys) {
-      const reply = await ask({ accountId, keyHash: hash, addressHex }).catch((error: unknown) =>
-        this.#unanswered(error),
-      );
-      if (reply === null) return null;
-      if (reply.kind === 'rate_limited') throw tooManyInquiries(reply);
-      if (reply.kind === 'allowed') return { ...reply, accountId };
-      this.#books.failOpen.forget(hash);
-      if (reply.kind === 'fenced') throw unavailable();
-      denial ??= accessRefusal(reply);
-    }
-    throw denial ?? new Refusal('invalid_api_key');
-  }
-
-  async #try(
-    keys: Keys,
-    admission: Admission,
-    price: ChargedPrice,
-    plan: HoldPlan,
-  ): Promise<Trial> {
-    const { rid, addressHex, model, isCounted = true } = admission;
+  async #try(keys: Keys, admission: Admission, plan: HoldPlan): Promise<Trial> {
+    const { rid, addressHex, ask, model, price, isCounted = true } = admission;
     let first: Trial | undefined;
     for (const key of keys) {
       const remembered = isCounted ? this.#denials.get(key.hash, monotonicMs()) : undefined;
@@ -206,8 +190,9 @@ export class Admitter {
           leaseMs: this.#limits.leaseMs,
           node: this.#node,
           isCounted,
+          isWhole: !ask.isStream,
         })
-        .catch((error: unknown) => this.#unanswered(error));
+        .catch((error: unknown) => unanswered(error, this.#log));
       if (reply !== null) this.#remember(key, admission, reply);
       const trial = { key, reply };
       if (reply === null || !isKeyDenied(reply)) return trial;
@@ -267,10 +252,19 @@ export class Admitter {
     };
   }
 
-  #refused(key: ParsedApiKey, reply: AdmitReply, { ask, model }: Admission): Refusal {
+  #refused(
+    key: ParsedApiKey,
+    reply: AdmitReply,
+    { ask, model }: Admission,
+    { minTokens }: HoldPlan,
+  ): Refusal {
     const refusal = admitRefusal(reply, ask.model);
     if (reply.kind === 'balance_too_low' || reply.kind === 'tokens_held')
-      this.#books.refusedForFunds({ accountId: key.accountId, modelId: model.id });
+      this.#books.refusedForFunds({
+        accountId: key.accountId,
+        modelId: model.id,
+        neededTokens: minTokens,
+      });
     if (reply.kind === 'rate_limited')
       this.#denials.set(key.hash, {
         refusal,
@@ -278,18 +272,5 @@ export class Admitter {
         now: monotonicMs(),
       });
     return refusal;
-  }
-
-  /** Only silence may be stood in for. A Redis that answers with an error (out of memory, too few replicas) has said no. */
-  #unanswered(error: unknown): null {
-    const isSilent = isUnanswered(error);
-    this.#log.error(
-      { err: error },
-      isSilent
-        ? 'admission failed: Redis did not answer'
-        : 'admission failed: Redis answered with an error',
-    );
-    if (!isSilent) throw unavailable();
-    return null;
   }
 }

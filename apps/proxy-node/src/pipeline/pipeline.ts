@@ -119,6 +119,7 @@ export class Pipeline {
       rid,
       receivedAtMs,
       addressHex,
+      client: request.reply,
       ask: asked.ask,
       model: asked.model,
       price: asked.price,
@@ -158,20 +159,11 @@ export class Pipeline {
       const other = askedOf(asked, name, (ask) => routesFor(ask, { index, receivedAtMs }));
       if (!other) continue;
       const rid = newRid();
-      const { ask, model, price } = other;
       const overrun = trust.overrunOf(other.candidates, monotonicMs());
+      const place = { rid, receivedAtMs, addressHex, client: reply };
       // The key's windows have counted this request already. A model that refuses it leaves the others to be tried.
       const admitted = await admitter
-        .admit(credentials, {
-          rid,
-          receivedAtMs,
-          addressHex,
-          ask,
-          model,
-          price,
-          overrun,
-          isCounted: false,
-        })
+        .admit(credentials, { ...other, ...place, overrun, isCounted: false })
         .catch(() => null);
       if (!admitted) continue;
       reply.addHeaders({ 'x-request-id': rid, 'request-id': rid });

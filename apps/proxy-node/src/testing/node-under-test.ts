@@ -21,6 +21,7 @@ import {
   redisReady,
   shardNames,
   type LiveKey,
+  type LiveSubscription,
   type RedisConnection,
   type SubscriptionBooks,
 } from '@tollgate/keyspace';
@@ -212,6 +213,45 @@ export class NodeUnderTest {
       });
     await until(() => this.#isServing(this.#version));
     return model;
+  }
+
+  /** Credits tokens to the account's subscription, as a purchase does. */
+  async credit({ id }: SnapshotModel, seq: number, tokens: number): Promise<void> {
+    await this.#store.credit({
+      accountId: ACCOUNT_ID,
+      modelId: id,
+      subscriptionId: id,
+      seq,
+      deltaTokens: tokens,
+    });
+    await this.#announceSubscription(id);
+  }
+
+  /** Auto-recharge of the account's subscription; null = not armed. */
+  async arm(
+    { id }: SnapshotModel,
+    autoRecharge: LiveSubscription['autoRecharge'] = null,
+  ): Promise<void> {
+    await this.live.putSubscription({
+      accountId: ACCOUNT_ID,
+      modelId: id,
+      id,
+      status: 'active',
+      generation: 1,
+      drain: false,
+      revision: 1,
+      withdrawalId: null,
+      autoRecharge,
+    });
+    await this.#announceSubscription(id);
+  }
+
+  #announceSubscription(modelId: number): Promise<void> {
+    return this.fleet.announce({
+      kind: 'subscription_changed',
+      account_id: ACCOUNT_ID,
+      model_id: modelId,
+    });
   }
 
   /** As the control plane does: the document as it is now, sealed. */

@@ -1,4 +1,4 @@
-import type { TokenUsage, UsageFinal } from '@tollgate/contracts';
+import type { FundsHint, TokenUsage, UsageFinal } from '@tollgate/contracts';
 import type { PriceVersion } from '@tollgate/snapshot';
 import type { FailOpen } from './fail-open.ts';
 
@@ -10,8 +10,8 @@ export interface Books {
   refusal(): 'metering_unavailable' | 'redis_away' | 'backlog_full' | null;
   /** What may be admitted while Redis does not answer; off unless the operator turned it on. */
   readonly failOpen: Pick<FailOpen, 'isOn' | 'remember' | 'forget' | 'knows' | 'admit'>;
-  /** A request was refused for want of tokens: auto-recharge may look at once. Returns at once. */
-  refusedForFunds(subscription: { accountId: number; modelId: number }): void;
+  /** A request is refused, or waits, for want of tokens: auto-recharge may look at once. Returns at once. */
+  refusedForFunds(hint: FundsHint): void;
 }
 
 /** A price version with its weights as this request is charged by them. */

@@ -29,6 +29,7 @@ const HOLD: OpenHold = {
 function checkpointerOver(
   metering: Partial<CheckpointerOptions['metering']>,
   now: () => number,
+  onRechargeDue: CheckpointerOptions['onRechargeDue'] = () => undefined,
 ): Checkpointer {
   const never = (): never => {
     throw new Error('not expected');
@@ -41,6 +42,8 @@ function checkpointerOver(
     leaseMs: 60_000,
     onCounted: () => undefined,
     node: 'node-1:0',
+    rechargeWaitMs: 2_000,
+    onRechargeDue,
     onRestoring: (hold, epoch) => {
       hold.epoch = epoch;
       return true;
@@ -61,10 +64,10 @@ test('a stream that begins to wait while its lease is being renewed gets its sli
     const grown = new Promise<void>((resolve) => kept.grow(resolve));
     await delay(50);
     expect(asked.map(({ extendTokens }) => extendTokens)).toEqual([0]);
-    asked[0]?.answer({ kind: 'ok', heldTokens: 1_000, extendedTokens: 0 });
+    asked[0]?.answer({ kind: 'ok', heldTokens: 1_000, extendedTokens: 0, isRechargeDue: false });
     await eventually('the slice is asked for', () => asked.length === 2);
     expect(asked[1]?.extendTokens).toBe(500);
-    asked[1]?.answer({ kind: 'ok', heldTokens: 1_500, extendedTokens: 500 });
+    asked[1]?.answer({ kind: 'ok', heldTokens: 1_500, extendedTokens: 500, isRechargeDue: false });
     await grown;
   } finally {
     checkpointer.close();
@@ -80,7 +83,7 @@ test('a restored hold is asked about when it would have been without the loss: a
       checkpoint: () =>
         Promise.resolve(
           ++asked === 1
-            ? { kind: 'ok', heldTokens: 1_000, extendedTokens: 0 }
+            ? { kind: 'ok', heldTokens: 1_000, extendedTokens: 0, isRechargeDue: false }
             : { kind: 'stop', heldTokens: 1_000 },
         ),
       epochOf: () => Promise.resolve(epoch),
@@ -113,7 +116,12 @@ test('a stream that waits when Redis loses everything is restored as soon as its
       checkpoint: ({ epoch: of, extendTokens }) =>
         Promise.resolve(
           of === 'e2'
-            ? { kind: 'ok', heldTokens: 1_000 + extendTokens, extendedTokens: extendTokens }
+            ? {
+                kind: 'ok',
+                heldTokens: 1_000 + extendTokens,
+                extendedTokens: extendTokens,
+                isRechargeDue: false,
+              }
             : { kind: 'fenced' },
         ),
       epochOf: () => Promise.resolve(epoch),
@@ -148,6 +156,59 @@ test('a stream that waits when Redis loses everything is restored as soon as its
       },
     ]);
     expect(stops).toEqual([]);
+  } finally {
+    checkpointer.close();
+  }
+});
+
+test('a stream that waits while a purchase is due is given two seconds for it, asked about twice a second', async () => {
+  let now = 0;
+  let bought = 0;
+  let isArmed = true;
+  const askedAt: number[] = [];
+  let hints = 0;
+  const checkpointer = checkpointerOver(
+    {
+      checkpoint: ({ extendTokens }) => {
+        askedAt.push(now);
+        const extendedTokens = Math.min(bought, extendTokens);
+        const isRechargeDue = isArmed && extendedTokens < extendTokens;
+        return Promise.resolve({
+          kind: 'ok',
+          heldTokens: 1_000 + extendedTokens,
+          extendedTokens,
+          isRechargeDue,
+        });
+      },
+    },
+    () => now,
+    () => void (hints += 1),
+  );
+  try {
+    const outcomeOf = (rid: string): Promise<string> => {
+      const kept = checkpointer.keep({ ...HOLD, rid });
+      return new Promise((resolve) => {
+        kept.onStop(resolve);
+        kept.grow(() => resolve('grown'));
+      });
+    };
+    const served = outcomeOf('served');
+    await delay(50);
+    expect([askedAt, hints]).toEqual([[0], 1]);
+    now = 499;
+    await delay(150);
+    expect(askedAt).toEqual([0]);
+    bought = 10;
+    now = 500;
+    expect(await served).toBe('grown');
+    bought = 0;
+    const unserved = outcomeOf('unserved');
+    await delay(50);
+    for (now = 1_000; now <= 2_500; now += 500) await delay(150);
+    expect(await unserved).toBe('balance_exhausted');
+    expect(askedAt.length).toBeLessThanOrEqual(8);
+    isArmed = false;
+    expect(await outcomeOf('not armed')).toBe('balance_exhausted');
   } finally {
     checkpointer.close();
   }

@@ -38,6 +38,10 @@ export interface CheckpointerOptions {
   node: string;
   /** Called right before a hold is restored in this epoch: from then on the request belongs there. False when it must not be. */
   onRestoring: (hold: OpenHold, epoch: string) => boolean;
+  /** A stream whose hold is used up waits this long for a purchase of auto-recharge. */
+  rechargeWaitMs: number;
+  /** A hold could not grow by all it asked for, and auto-recharge is due to buy more. */
+  onRechargeDue: (hold: OpenHold) => void;
 }
 
 /** A hold that is kept; `release` ends it. */
@@ -77,7 +81,10 @@ export class Checkpointer {
       count: (source) => void (watched.source = source),
       room: (usage) => outputPaidBy(watched.heldTokens - chargeOf(usage, hold.price), hold.price),
       isBoundHeld: () => watched.heldTokens >= hold.boundTokens,
-      grow: (listener) => this.#grow(watched, listener),
+      grow: (listener) => {
+        watched.waitsSinceMs = this.#options.now();
+        this.#grow(watched, listener);
+      },
       onStop: (listener) => {
         watched.onStop = listener;
         if (watched.stopped) listener(watched.stopped);
@@ -184,10 +191,8 @@ export class Checkpointer {
     switch (reply.kind) {
       case 'ok':
         this.#noteHeld(watched, { heldTokens: reply.heldTokens, askedAtMs });
-        this.#noteExtension(watched, {
-          askedTokens: extendTokens,
-          extendedTokens: reply.extendedTokens,
-        });
+        if (reply.isRechargeDue) this.#options.onRechargeDue(watched.hold);
+        this.#noteExtension(watched, { askedTokens: extendTokens, ...reply });
         return;
       case 'stop':
         watched.renewedAtMs = askedAtMs;
@@ -217,7 +222,7 @@ export class Checkpointer {
     if (reply?.kind === 'restored') {
       this.#lostEpochs.delete(watched.hold.epoch);
       this.#noteHeld(watched, { heldTokens: reply.heldTokens, askedAtMs });
-      this.#noteExtension(watched, { askedTokens: 0, extendedTokens: 0 });
+      this.#noteExtension(watched, { askedTokens: 0, extendedTokens: 0, isRechargeDue: false });
     } else if (reply?.kind === 'fenced') {
       this.lost(watched.hold.epoch);
     } else if (reply?.kind === 'gone' && (reply.state === 'reaped' || watched.onGrown)) {
@@ -260,16 +265,22 @@ export class Checkpointer {
     return this.#options.now() - renewedAtMs >= FENCE_AFTER_LEASES * this.#options.leaseMs;
   }
 
-  /** A stream that waits goes on with what it got, however little, and ends when that is nothing. */
+  /** A stream that waits goes on with what it got, however little. It ends when that is nothing, unless a purchase is due: that it is given time for. */
   #noteExtension(
     watched: Watched,
-    { askedTokens, extendedTokens }: { askedTokens: number; extendedTokens: number },
+    {
+      askedTokens,
+      extendedTokens,
+      isRechargeDue,
+    }: { askedTokens: number; extendedTokens: number; isRechargeDue: boolean },
   ): void {
     const { onGrown } = watched;
     if (askedTokens > 0 && extendedTokens === askedTokens) watched.nextExtensionAtMs = 0;
     if (!onGrown) return;
     // The lease was just being renewed when the stream began to wait.
     if (askedTokens === 0) return this.#grow(watched, onGrown);
+    const waitedMs = this.#options.now() - watched.waitsSinceMs;
+    if (extendedTokens === 0 && isRechargeDue && waitedMs < this.#options.rechargeWaitMs) return;
     watched.onGrown = null;
     if (extendedTokens > 0) onGrown();
     else this.#stop(watched, 'balance_exhausted');

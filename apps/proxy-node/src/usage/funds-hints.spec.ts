@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { UsageJob } from '@tollgate/contracts';
+import type { FundsHint, UsageJob } from '@tollgate/contracts';
 import { expect, test } from '@jest/globals';
-import { FundsHints, type FundsHint } from './funds-hints.ts';
+import { FundsHints } from './funds-hints.ts';
 
 const AFTER_COLLECTING_MS = 120;
 
@@ -17,7 +17,11 @@ function hints({ isRefusing = false } = {}) {
   });
   return { reporter, jobs, clock };
 }
-const of = (accountId: number): FundsHint => ({ accountId, modelId: 1 });
+const of = (accountId: number, neededTokens = 10): FundsHint => ({
+  accountId,
+  modelId: 1,
+  neededTokens,
+});
 
 test('refusals of a moment travel together, each subscription once', async () => {
   const { reporter, jobs } = hints();
@@ -38,6 +42,17 @@ test('a subscription is reported again after a second, not before', async () => 
   reporter.note(of(1));
   await delay(AFTER_COLLECTING_MS);
   expect(jobs).toHaveLength(2);
+});
+
+test('one that needs more is reported at once', async () => {
+  const { reporter, jobs } = hints();
+  reporter.note(of(1));
+  reporter.note(of(1, 20));
+  reporter.note(of(1, 15));
+  await delay(AFTER_COLLECTING_MS);
+  reporter.note(of(1, 19));
+  await delay(AFTER_COLLECTING_MS);
+  expect(jobs).toEqual([{ events: [], refusedForFunds: [of(1, 20)] }]);
 });
 
 test('a storm of refusals stays one job of bounded size', async () => {

@@ -1,19 +1,15 @@
+import type { FundsHint } from '@tollgate/contracts';
 import type { Logger } from 'pino';
 import type { UsageQueue } from './usage-queue.ts';
 
 /** Several refusals of a moment travel in one job. */
 const COLLECT_MS = 50;
-/** A subscription is reported at most once in this time: a caller without funds usually calls again at once. */
+/** A subscription is reported at most once in this time, unless a request needs more: a caller without funds usually calls again at once. */
 const QUIET_MS = 1_000;
 /** One job's worth. More subscriptions out of funds in one moment wait for their next refusal, or for the sweep. */
 const WAITING_MAX = 200;
 /** Remembered subscriptions; forgetting one early costs one more hint. */
 const REPORTED_MAX = 10_000;
-
-export interface FundsHint {
-  accountId: number;
-  modelId: number;
-}
 
 /**
  * Reports to the control plane which subscriptions had requests refused for lack of tokens, so that auto-recharge evaluates them at once. Only hints: bounded, deduplicated,
@@ -23,9 +19,9 @@ export class FundsHints {
   readonly #queue: UsageQueue;
   readonly #log: Pick<Logger, 'debug'>;
   readonly #now: () => number;
-  /** When each subscription was last reported, oldest first. */
-  readonly #reported = new Map<string, number>();
-  #waiting: FundsHint[] = [];
+  /** When each subscription was last reported, and with which need, oldest first. */
+  readonly #reported = new Map<string, { atMs: number; neededTokens: number }>();
+  #waiting = new Map<string, FundsHint>();
   #timer: NodeJS.Timeout | undefined;
 
   constructor({
@@ -46,13 +42,11 @@ export class FundsHints {
   note(hint: FundsHint): void {
     const subscription = `${hint.accountId}:${hint.modelId}`;
     const now = this.#now();
-    if (
-      now - (this.#reported.get(subscription) ?? -Infinity) < QUIET_MS ||
-      this.#waiting.length >= WAITING_MAX
-    )
-      return;
-    this.#remember(subscription, now);
-    this.#waiting.push(hint);
+    const last = this.#reported.get(subscription);
+    const isQuiet = last && now - last.atMs < QUIET_MS && hint.neededTokens <= last.neededTokens;
+    if (isQuiet || (this.#waiting.size >= WAITING_MAX && !this.#waiting.has(subscription))) return;
+    this.#remember(subscription, { atMs: now, neededTokens: hint.neededTokens });
+    this.#waiting.set(subscription, hint);
     this.#timer ??= setTimeout(() => void this.#send(), COLLECT_MS).unref();
   }
 
@@ -60,17 +54,17 @@ export class FundsHints {
     clearTimeout(this.#timer);
   }
 
-  #remember(subscription: string, now: number): void {
+  #remember(subscription: string, report: { atMs: number; neededTokens: number }): void {
     this.#reported.delete(subscription);
-    this.#reported.set(subscription, now);
+    this.#reported.set(subscription, report);
     const [oldest] = this.#reported.keys();
     if (this.#reported.size > REPORTED_MAX && oldest !== undefined) this.#reported.delete(oldest);
   }
 
   async #send(): Promise<void> {
     this.#timer = undefined;
-    const refusedForFunds = this.#waiting;
-    this.#waiting = [];
+    const refusedForFunds = [...this.#waiting.values()];
+    this.#waiting = new Map();
     try {
       await this.#queue.add({ events: [], refusedForFunds });
     } catch (error) {

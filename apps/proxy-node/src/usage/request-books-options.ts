@@ -34,6 +34,8 @@ export interface RequestBooksOptions {
   monotonicNow?: () => number;
   random?: () => number;
   backlogMax?: number;
+  /** How long a stream waits for a purchase of auto-recharge that is due; 0 = not at all. */
+  rechargeWaitMs?: number;
   /** Of `FailOpen`; 0 = off. */
   failOpenTokens?: number;
 }

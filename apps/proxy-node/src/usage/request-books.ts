@@ -1,12 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { UsageFinal } from '@tollgate/contracts';
+import type { FundsHint, UsageFinal } from '@tollgate/contracts';
 import { isRedisReachable, nodeAddress, onRedisReturn } from '@tollgate/keyspace';
 import { monotonicMs } from '../monotonic-ms.ts';
 import { AcknowledgedLog } from './acknowledged-log.ts';
 import type { Books, HoldHandle, OpenHold } from './books.ts';
 import { Checkpointer } from './checkpointer.ts';
 import { FailOpen } from './fail-open.ts';
-import { FundsHints, type FundsHint } from './funds-hints.ts';
+import { FundsHints } from './funds-hints.ts';
 import { acknowledgedLine, finalLine } from './journal-line.ts';
 import type { AdoptedRequests } from './journal-adoption.ts';
 import type { Journal } from './journal.ts';
@@ -104,6 +104,9 @@ export class RequestBooks implements Books {
       node: address,
       onCounted: (counts) => this.#open.noteCounts(counts),
       onRestoring: (hold, epoch) => this.#open.moveTo(hold, epoch),
+      rechargeWaitMs: options.rechargeWaitMs ?? 0,
+      onRechargeDue: ({ accountId, modelId }) =>
+        this.#hints.note({ accountId, modelId, neededTokens: 0 }),
     });
     this.#stopWatching = onRedisReturn(options.redis, () => this.#settler.replay());
     this.#consuming = options.acknowledgements
@@ -174,8 +177,8 @@ export class RequestBooks implements Books {
     return refusal === 'redis_away' && this.failOpen.knowsAny() ? null : refusal;
   }
 
-  refusedForFunds(subscription: FundsHint): void {
-    this.#hints.note(subscription);
+  refusedForFunds(hint: FundsHint): void {
+    this.#hints.note(hint);
   }
 
   open(hold: OpenHold): HoldHandle {

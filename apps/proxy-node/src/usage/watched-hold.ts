@@ -14,6 +14,7 @@ export interface Watched {
   heldTokens: number;
   /** The stream waits until its hold has grown. */
   onGrown: (() => void) | null;
+  waitsSinceMs: number;
   inFlight: boolean;
   /** Last time Redis was asked about it. */
   askedAtMs: number;
@@ -36,6 +37,7 @@ export function watchedHold(
     charged: 0,
     heldTokens: hold.grantedTokens,
     onGrown: null,
+    waitsSinceMs: Number.NEGATIVE_INFINITY,
     inFlight: false,
     askedAtMs: Number.NEGATIVE_INFINITY,
     nextCheckpointAtMs,

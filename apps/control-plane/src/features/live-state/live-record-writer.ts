@@ -79,6 +79,11 @@ export class LiveRecordWriter {
       await this.records.putSubscription({ ...row, accountId: row.userId, withdrawalId: null }),
     );
     const credited = await this.applyCredits(row);
+    await this.fleet.announce({
+      kind: 'subscription_changed',
+      account_id: row.userId,
+      model_id: row.modelId,
+    });
     if (row.status === 'closing' && row.withdrawalId !== null)
       await this.withdraw({ ...row, withdrawalId: row.withdrawalId });
     if (credited) for (const { credited: tell } of this.listeners) await tell?.(row.id);

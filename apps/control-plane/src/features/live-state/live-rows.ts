@@ -52,6 +52,8 @@ const subscriptionRow = z
     balance: integer,
     overdraft: integer,
     credit_seq: integer,
+    armed_threshold: integer.nullable(),
+    armed_amount: integer.nullable(),
   })
   .transform((row) => ({
     id: row.id,
@@ -65,6 +67,10 @@ const subscriptionRow = z
     balance: row.balance,
     overdraft: row.overdraft,
     creditSeq: row.credit_seq,
+    autoRecharge:
+      row.armed_threshold === null || row.armed_amount === null
+        ? null
+        : { threshold: row.armed_threshold, amount: row.armed_amount },
   }));
 
 const creditRow = z.object({ seq: integer, delta: integer });
@@ -76,8 +82,11 @@ export type SubscriptionLiveRow = z.output<typeof subscriptionRow>;
 const ACCOUNTS = 'SELECT id, status, drain, revision FROM users';
 const KEYS =
   'SELECT id, user_id, key_hash, status, expires_at, rpm, rph, rpd, allowed_models, ip_allowlist, drain, revision FROM api_keys';
-const SUBSCRIPTIONS =
-  'SELECT id, user_id, model_id, status, generation, drain, revision, withdrawal_id, balance, overdraft, credit_seq FROM subscriptions';
+/** Nodes may rely on auto-recharge: it is on, and no purchase was refused since. */
+const IS_ARMED = 'auto_recharge_amount > 0 AND auto_recharge_retry_at IS NULL';
+const SUBSCRIPTIONS = `SELECT id, user_id, model_id, status, generation, drain, revision, withdrawal_id, balance, overdraft, credit_seq,
+   CASE WHEN ${IS_ARMED} THEN least(auto_recharge_threshold, 9007199254740991) END AS armed_threshold,
+   CASE WHEN ${IS_ARMED} THEN least(auto_recharge_amount, 9007199254740991) END AS armed_amount FROM subscriptions`;
 
 /** Which rows: by id, or the next ones of a shard (account id mod shards) after an id. */
 type Which = readonly number[] | { shards: number; index: number; afterId: number; limit: number };

@@ -4,6 +4,7 @@ import {
   type BeforeApplicationShutdown,
   type OnApplicationBootstrap,
 } from '@nestjs/common';
+import type { FundsHint } from '@tollgate/contracts';
 import { DataSource, type EntityManager } from 'typeorm';
 import { z } from 'zod';
 import { BackgroundLoop } from '../../platform/background/background-loop.ts';
@@ -13,6 +14,8 @@ import { Refusal } from '../../platform/http/refusal.ts';
 import { AlertsService } from '../alerts/alerts.service.ts';
 import { LiveBalances, type LiveBalance } from '../live-state/live-balances.ts';
 import { LiveRecordWriter } from '../live-state/live-record-writer.ts';
+import { LiveStateService } from '../live-state/live-state.service.ts';
+import { LedgerService } from '../wallet/ledger.service.ts';
 import { PurchasesService } from './purchases.service.ts';
 import { TokenLedger } from './token-ledger.service.ts';
 
@@ -34,6 +37,7 @@ const candidateRow = z
     auto_recharge_threshold: integer,
     auto_recharge_amount: integer,
     affordable: integer,
+    is_held_back: z.boolean(),
   })
   .transform((row) => ({
     id: row.id,
@@ -42,13 +46,15 @@ const candidateRow = z
     threshold: row.auto_recharge_threshold,
     amount: row.auto_recharge_amount,
     affordable: row.affordable,
+    isHeldBack: row.is_held_back,
   }));
 type Candidate = z.output<typeof candidateRow>;
 
 /** Subscriptions that may be recharged now: switched on, usable, and not backing off unless for want of money that the wallet has by now. */
 const CANDIDATES = `
   SELECT s.id, s.user_id, s.model_id, s.auto_recharge_threshold, s.auto_recharge_amount,
-    least(9007199254740991, coalesce(floor(coalesce(w.balance, 0) * 1000000::numeric / nullif(s.auto_recharge_amount::numeric * p.price_per_million, 0)), 9007199254740991))::bigint AS affordable
+    least(9007199254740991, coalesce(floor(coalesce(w.balance, 0) * 1000000::numeric / nullif(s.auto_recharge_amount::numeric * p.price_per_million, 0)), 9007199254740991))::bigint AS affordable,
+    s.auto_recharge_retry_at IS NOT NULL AS is_held_back
   FROM subscriptions s
     JOIN users u ON u.id = s.user_id AND u.status = 'active'
     JOIN models m ON m.id = s.model_id AND m.is_on_shelf AND m.deleted_at IS NULL
@@ -66,7 +72,8 @@ const CANDIDATES = `
 @Injectable()
 export class AutoRechargeService implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly logger = new Logger('auto-recharge');
-  private readonly waiting = new Set<number>();
+  /** Subscription -> what a request of it needs at the least, 0 when none is known to wait. */
+  private readonly waiting = new Map<number, number>();
   private running: Promise<void> | undefined;
   private isStopping = false;
   private readonly loop = new BackgroundLoop({
@@ -83,9 +90,12 @@ export class AutoRechargeService implements OnApplicationBootstrap, BeforeApplic
     private readonly purchases: PurchasesService,
     private readonly tokens: TokenLedger,
     private readonly alerts: AlertsService,
+    private readonly liveState: LiveStateService,
+    ledger: LedgerService,
     writer: LiveRecordWriter,
   ) {
     writer.listen({ credited: async (subscriptionId) => this.consider([subscriptionId]) });
+    ledger.onWalletCredited((userId) => this.rearm(userId));
   }
 
   onApplicationBootstrap(): void {
@@ -99,20 +109,48 @@ export class AutoRechargeService implements OnApplicationBootstrap, BeforeApplic
   }
 
   /** Evaluates these subscriptions soon. Returns at once: settlements and credits do not wait for a purchase. */
-  consider(subscriptionIds: Iterable<number>): void {
-    for (const id of subscriptionIds) this.waiting.add(id);
+  consider(subscriptionIds: Iterable<number>, neededTokens = 0): void {
+    for (const id of subscriptionIds)
+      this.waiting.set(id, Math.max(neededTokens, this.waiting.get(id) ?? 0));
     if (this.waiting.size > 0)
       this.running ??= this.work().finally(() => (this.running = undefined));
   }
 
-  /** The same for subscriptions a node refused a request of, known by account and model. */
-  async considerRefused(refused: readonly { accountId: number; modelId: number }[]): Promise<void> {
+  /** The same for subscriptions of which a request waits for tokens at a node or was refused there, known by account and model. */
+  async considerRefused(refused: readonly FundsHint[]): Promise<void> {
     if (refused.length === 0) return;
-    const rows: { id: number }[] = await this.dataSource.query(
-      'SELECT s.id FROM subscriptions s JOIN unnest($1::bigint[], $2::bigint[]) AS r(user_id, model_id) ON s.user_id = r.user_id AND s.model_id = r.model_id WHERE s.auto_recharge_amount > 0',
-      [refused.map((one) => one.accountId), refused.map((one) => one.modelId)],
+    const rows: { id: number; needed: string }[] = await this.dataSource.query(
+      `SELECT s.id, r.needed FROM subscriptions s JOIN unnest($1::bigint[], $2::bigint[], $3::bigint[]) AS r(user_id, model_id, needed)
+         ON s.user_id = r.user_id AND s.model_id = r.model_id WHERE s.auto_recharge_amount > 0`,
+      [
+        refused.map((one) => one.accountId),
+        refused.map((one) => one.modelId),
+        refused.map((one) => one.neededTokens),
+      ],
     );
-    this.consider(rows.map((row) => row.id));
+    for (const { id, needed } of rows) this.consider([id], Number(needed));
+  }
+
+  /** Money has come into a wallet: what was held back for want of it may be bought again, and nodes wait for it again. */
+  private async rearm(userId: number): Promise<void> {
+    const ids = await this.transactions.run(async (tx) => {
+      const rows: { id: number }[] = await tx.query(
+        `SELECT id FROM subscriptions WHERE user_id = $1 AND auto_recharge_retry_at IS NOT NULL AND auto_recharge_refusal = 'insufficient_funds'
+         ORDER BY id FOR UPDATE`,
+        [userId],
+      );
+      for (const { id } of rows) await this.arm(tx, id);
+      return rows.map(({ id }) => id);
+    });
+    this.consider(ids);
+  }
+
+  private async arm(tx: EntityManager, subscriptionId: number): Promise<void> {
+    await tx.query(
+      'UPDATE subscriptions SET auto_recharge_retry_at = NULL, revision = revision + 1 WHERE id = $1',
+      [subscriptionId],
+    );
+    await this.liveState.subscriptionChanged(tx, subscriptionId);
   }
 
   /** Resolves when nothing is left to look at. */
@@ -130,18 +168,18 @@ export class AutoRechargeService implements OnApplicationBootstrap, BeforeApplic
 
   private async work(): Promise<void> {
     while (this.waiting.size > 0 && !this.isStopping) {
-      const ids = [...this.waiting];
+      const needs = new Map(this.waiting);
       this.waiting.clear();
-      await this.considerAll(ids);
+      await this.considerAll(needs);
     }
   }
 
   /** One that fails costs the others nothing. Its need is still there; the sweep finds it again. */
-  private async considerAll(ids: number[]): Promise<void> {
+  private async considerAll(needs: ReadonlyMap<number, number>): Promise<void> {
     const failures: unknown[] = [];
     try {
-      for (const row of await this.candidates(ids))
-        await this.considerOne(row).catch((error: unknown) => failures.push(error));
+      for (const row of await this.candidates([...needs.keys()]))
+        await this.considerOne(row, needs).catch((error: unknown) => failures.push(error));
     } catch (error) {
       failures.push(error);
     }
@@ -156,12 +194,12 @@ export class AutoRechargeService implements OnApplicationBootstrap, BeforeApplic
     return this.dataSource.query(`${CANDIDATES} AND s.id = ANY($1::int[])`, [ids]);
   }
 
-  private async considerOne(row: unknown): Promise<void> {
+  private async considerOne(row: unknown, needs: ReadonlyMap<number, number>): Promise<void> {
     const candidate = candidateRow.parse(row);
     const live = (await this.liveBalances.read(candidate.userId, [candidate.modelId]))?.get(
       candidate.modelId,
     );
-    if (!live || live.balance - live.held > candidate.threshold) return;
+    if (!live || !isDue(candidate, live, needs.get(candidate.id) ?? 0)) return;
     try {
       await this.transactions.run((tx) => this.buy(tx, candidate, live));
     } catch (error) {
@@ -179,10 +217,10 @@ export class AutoRechargeService implements OnApplicationBootstrap, BeforeApplic
       kind: 'auto_recharge',
       actorUserId: null,
     });
-    await tx.query(
-      'UPDATE subscriptions SET auto_recharge_failures = 0, auto_recharge_retry_at = NULL WHERE id = $1',
-      [candidate.id],
-    );
+    await tx.query('UPDATE subscriptions SET auto_recharge_failures = 0 WHERE id = $1', [
+      candidate.id,
+    ]);
+    if (candidate.isHeldBack) await this.arm(tx, candidate.id);
     await this.alerts.resolve(tx, {
       rule: 'auto_recharge_failed',
       subject: `subscription:${candidate.id}`,
@@ -197,10 +235,13 @@ export class AutoRechargeService implements OnApplicationBootstrap, BeforeApplic
     await this.transactions.run(async (tx) => {
       await tx.query(
         `UPDATE subscriptions SET auto_recharge_failures = auto_recharge_failures + 1, auto_recharge_refusal = $2,
-           auto_recharge_retry_at = now() + interval '${BACKOFF_FIRST}' * power(2, least(auto_recharge_failures, ${BACKOFF_DOUBLINGS_MAX}))
+           auto_recharge_retry_at = now() + interval '${BACKOFF_FIRST}' * power(2, least(auto_recharge_failures, ${BACKOFF_DOUBLINGS_MAX})),
+           revision = revision + 1
          WHERE id = $1`,
         [candidate.id, refusal.code],
       );
+      // Nodes stop waiting for it.
+      await this.liveState.subscriptionChanged(tx, candidate.id);
       const message = `Subscription ${candidate.id} of user ${candidate.userId} could not be recharged: ${reason}`;
       await this.alerts.raise(tx, {
         rule: 'auto_recharge_failed',
@@ -210,6 +251,19 @@ export class AutoRechargeService implements OnApplicationBootstrap, BeforeApplic
       });
     });
   }
+}
+
+/**
+ * Due is a purchase while `balance - held` is at or below the threshold; and one where the balance itself is below what a request needs at the
+ * least, which would be refused without end. What holds take of a larger balance causes none (docs/decisions/0012).
+ */
+function isDue(
+  { threshold, amount }: Candidate,
+  { balance, held }: LiveBalance,
+  neededTokens: number,
+): boolean {
+  if (balance - held <= threshold) return true;
+  return balance < neededTokens && neededTokens <= balance - held + amount;
 }
 
 /** One `amount`; where many would be needed, as many as bring the subscription above its threshold or as the wallet pays for. */

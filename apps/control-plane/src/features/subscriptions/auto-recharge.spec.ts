@@ -178,7 +178,6 @@ test('a wallet too small raises an alert and backs off; once it is filled the pu
   await services[0]?.idle();
   expect((await books.subscription(one.account, one.model)).auto_recharge_failures).toBe(1);
   await books.asAdmin('POST', '/wallet/admin-recharge', { user_id: one.account.id, amount: '1' });
-  await services[0]?.sweep();
   await eventually(async () =>
     expect(await books.live(one.account, one.model)).toMatchObject({ balance: 1_000_000 }),
   );
@@ -251,12 +250,59 @@ test('a refusal for funds is looked at though nothing settles: held tokens count
   const one = await subscribed('10', { threshold: 100, amount: 5_000 });
   await hold(one, 950);
   await services[0]?.considerRefused([
-    { accountId: one.account.id, modelId: one.model.id },
-    { accountId: 999_999, modelId: 1 },
+    { accountId: one.account.id, modelId: one.model.id, neededTokens: 0 },
+    { accountId: 999_999, modelId: 1, neededTokens: 0 },
   ]);
   await eventually(async () =>
     expect(await books.live(one.account, one.model)).toMatchObject({ balance: 6_000, held: 950 }),
   );
+});
+
+test('above the threshold only a balance below what a request needs at the least is a need; what holds take is none', async () => {
+  const one = await subscribed('10', { threshold: 10, amount: 5_000 });
+  const refuse = async (neededTokens: number): Promise<number> => {
+    const [accountId, modelId] = [one.account.id, one.model.id];
+    await services[0]?.considerRefused([{ accountId, modelId, neededTokens }]);
+    await services[0]?.idle();
+    return purchases(one.id);
+  };
+  await hold(one, 900);
+  expect(await refuse(1_000)).toBe(0);
+  expect(await refuse(5_101)).toBe(0);
+  expect(await refuse(1_001)).toBe(1);
+  await eventually(async () =>
+    expect(await books.live(one.account, one.model)).toMatchObject({ balance: 6_000, held: 900 }),
+  );
+  expect(await refuse(1_001)).toBe(1);
+});
+
+test('the live record says whether auto-recharge is armed: from the setting, to the refusal of a purchase, to money in the wallet', async () => {
+  const one = await subscribed('10', { threshold: 0, amount: 0 }, 1);
+  const armed = async () => {
+    const fields = await plane.app
+      .get(REDIS)
+      .hmget(keysOf(plane, one.account.id, one.model.id), 'rthr', 'ramt');
+    return fields.map((field: string | null) => (field === null ? null : Number(field)));
+  };
+  const set = (threshold: number, amount: number) =>
+    post('/models/set-auto-recharge', one.account.token, {
+      model_id: one.model.id,
+      threshold,
+      amount,
+    });
+  expect(await armed()).toEqual([null, null]);
+  await set(0, 20_000_000);
+  expect(await armed()).toEqual([0, 20_000_000]);
+  await set(5, 20_000_000);
+  await services[0]?.idle();
+  await eventually(async () => expect(await armed()).toEqual([null, null]));
+  await books.asAdmin('POST', '/wallet/admin-recharge', { user_id: one.account.id, amount: '20' });
+  await eventually(async () =>
+    expect(await books.live(one.account, one.model)).toMatchObject({ balance: 20_000_001 }),
+  );
+  expect(await armed()).toEqual([5, 20_000_000]);
+  await set(0, 0);
+  expect(await armed()).toEqual([null, null]);
 });
 
 test('frozen accounts and models off the shelf are not recharged', async () => {

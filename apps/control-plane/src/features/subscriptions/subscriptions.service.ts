@@ -151,8 +151,10 @@ export class SubscriptionsService {
         autoRechargeAmount: body.amount,
         autoRechargeRetryAt: null,
         autoRechargeFailures: 0,
+        revision: before.revision + 1,
       };
       const after = await tx.getRepository(SubscriptionRow).save({ ...before, ...columns });
+      await this.liveState.subscriptionChanged(tx, after.id);
       this.reconsider(tx, after.id);
       const model = (await this.models.namesOf([after.modelId])).get(after.modelId)?.name ?? '';
       const target = { kind: 'subscription', id: after.id };

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { formatAmount, micros, type Micros } from '@tollgate/money';
 import type { EntityManager } from 'typeorm';
 import { z } from 'zod';
+import { afterCommit } from '../../platform/database/transactions.ts';
 import { Refusal } from '../../platform/http/refusal.ts';
 
 export type HouseAccount = 'payments' | 'revenue' | 'grants' | 'overdraft';
@@ -47,6 +48,13 @@ type AccountRow = z.infer<typeof accountRow>;
 /** The double-entry books. Append-only and balanced: the database enforces both, this class never gives it a reason to. */
 @Injectable()
 export class LedgerService {
+  private readonly creditListeners: ((userId: number) => Promise<void>)[] = [];
+
+  /** Called after the commit that brought money into a wallet. */
+  onWalletCredited(listener: (userId: number) => Promise<void>): void {
+    this.creditListeners.push(listener);
+  }
+
   /**
    * Posts one transaction inside `tx`. Throws insufficient_funds (402) when a wallet would fall below zero.
    * @returns undefined when (kind, reference) was posted before, or when nothing moves.
@@ -73,6 +81,7 @@ export class LedgerService {
           amount,
         }),
       });
+    this.announceCredits(tx, entries);
     return { id, balances };
   }
 
@@ -80,6 +89,13 @@ export class LedgerService {
   async walletForUpdate(tx: EntityManager, userId: number): Promise<Micros> {
     const wallet: LedgerAccountRef = { kind: 'wallet', userId };
     return micros(find(await this.lock(tx, [wallet]), wallet).balance);
+  }
+
+  private announceCredits(tx: EntityManager, entries: Posting['entries']): void {
+    for (const { account, amount } of entries) {
+      if (account.kind !== 'wallet' || amount <= 0n) continue;
+      for (const listener of this.creditListeners) afterCommit(tx, () => listener(account.userId));
+    }
   }
 
   private async open(tx: EntityManager, posting: Posting): Promise<number | undefined> {

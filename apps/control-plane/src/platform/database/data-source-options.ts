@@ -30,6 +30,7 @@ import { ReadsMoreThanSent1795323618335 } from './migrations/1795323618335-reads
 import { WalletPayouts1795325457961 } from './migrations/1795325457961-wallet-payouts.ts';
 import { OneTimePasswords1795324758784 } from './migrations/1795324758784-one-time-passwords.ts';
 import { TokenEntriesNewest1795330200000 } from './migrations/1795330200000-token-entries-newest.ts';
+import { ArmedRecharges1795332000000 } from './migrations/1795332000000-armed-recharges.ts';
 
 const CONNECT_TIMEOUT_MS = 5_000;
 /** No statement of a request runs this long; a stuck one must not hold row locks without end. */
@@ -75,6 +76,7 @@ export function dataSourceOptions(config: Pick<Config, 'DATABASE_URL' | 'DATABAS
       WalletPayouts1795325457961,
       OneTimePasswords1795324758784,
       TokenEntriesNewest1795330200000,
+      ArmedRecharges1795332000000,
     ],
     migrationsTableName: 'migrations',
     // An idle connection that PostgreSQL drops must not take the process with it.

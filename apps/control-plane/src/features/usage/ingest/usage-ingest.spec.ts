@@ -137,7 +137,9 @@ test('jobs of the queue are booked and acknowledged, and a job without events do
     const jobs = [
       await queue.add('usage', {
         events: [usageEvent(40, parts)],
-        refusedForFunds: [{ accountId: parts.account.id, modelId: parts.model.id }],
+        refusedForFunds: [
+          { accountId: parts.account.id, modelId: parts.model.id, neededTokens: 1 },
+        ],
       }),
       await queue.add('usage', 'nonsense'),
     ];

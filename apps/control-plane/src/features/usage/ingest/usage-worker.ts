@@ -42,7 +42,14 @@ const jobSchema = z
   .object({
     events: z.array(relayedSchema.catch(UNREADABLE)),
     refusedForFunds: z
-      .array(z.object({ accountId: z.number().int(), modelId: z.number().int() }))
+      .array(
+        z.object({
+          accountId: z.number().int(),
+          modelId: z.number().int(),
+          // A node of an earlier release does not say.
+          neededTokens: z.number().int().min(0).catch(0),
+        }),
+      )
       .catch([]),
   })
   .catch({ events: [UNREADABLE], refusedForFunds: [] });
