@@ -11,6 +11,7 @@ const config: Config = {
   moduleNameMapper: {
     '^@tollgate/(money|contracts|snapshot|metering|protocols|keyspace|admin-client)$':
       '<rootDir>/libs/$1/src/index.ts',
+    '^@tollgate/metering/token-counter$': '<rootDir>/libs/metering/src/token-counter.ts',
     '^@tollgate/demo-upstream$': '<rootDir>/apps/demo-upstream/src/index.ts',
     '^@tollgate/(tools)$': '<rootDir>/$1/src/index.ts',
     '^@tollgate/(harness)$': '<rootDir>/tests/$1/src/index.ts',

@@ -3,4 +3,3 @@ export * from './credibility.ts';
 export * from './estimated-usage.ts';
 export * from './hold-plan.ts';
 export * from './premium-price.ts';
-export * from './token-counter.ts';

@@ -1,6 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import { chmodSync, mkdtempSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import path from 'node:path';
 import {
   embeddedPostgres,
@@ -8,21 +6,20 @@ import {
   embeddedRedisCluster,
   embeddedRedisSentinel,
   findFreePort,
-  isReachable,
   postgresUrl,
   redisClusterUrl,
   redisSentinelUrl,
   redisUrl,
   redisUrlsOf,
   resolveRedis,
-  serviceUser,
-  sharedFolder,
   startWatchdog,
   type ManagedProcess,
   type ProcessFolders,
   type RedisUrls,
 } from '@tollgate/tools';
 import pg from 'pg';
+import { copyPrepared, type PreparedPostgres } from './prepared-postgres.ts';
+import { temporaryFolder } from './temporary-folder.ts';
 
 const PRIMARIES = 3;
 
@@ -54,8 +51,8 @@ export interface Services {
 }
 
 export interface ServicesOptions {
-  /** False leaves PostgreSQL out. */
-  postgres?: boolean;
+  /** False leaves PostgreSQL out; a prepared database is copied instead of making an empty one. */
+  postgres?: boolean | PreparedPostgres;
   /** False leaves Redis out; true = what TOLLGATE_TEST_REDIS names, else `single`. */
   redis?: boolean | RedisKind;
   /** Added to the environment of a single Redis. */
@@ -74,7 +71,8 @@ export async function startServices({
   const folder = temporaryFolder();
   const folders = { run: path.join(folder, 'run'), logs: path.join(folder, 'logs') };
   const watchdog = startWatchdog(folders.run, folder);
-  const password = randomBytes(18).toString('base64url');
+  const prepared = typeof postgres === 'object' ? postgres : undefined;
+  const password = prepared?.password ?? randomBytes(18).toString('base64url');
   const database = await unusedPostgres(folder, folders, password);
   const redisKind = typeof redis === 'string' ? redis : usualKind();
   const store = await UNUSED_STORES[redisKind](folder, folders, password, redisEnv);
@@ -83,6 +81,7 @@ export async function startServices({
     await watchdog.release();
   };
   try {
+    if (prepared) copyPrepared(prepared, database.dataFolder);
     await Promise.all([postgres && database.process.start(), redis && store.start()]);
   } catch (error) {
     await stop();
@@ -116,23 +115,18 @@ function usualKind(): RedisKind {
 }
 
 /** PostgreSQL of a root user runs as another user, who must be able to reach the folder. */
-function temporaryFolder(): string {
-  const base = isReachable(path.join(tmpdir(), 'x'), serviceUser()) ? tmpdir() : sharedFolder();
-  const folder = mkdtempSync(path.join(base, 'tollgate-test-'));
-  chmodSync(folder, 0o755);
-  return folder;
-}
-
 async function unusedPostgres(
   folder: string,
   folders: ProcessFolders,
   password: string,
-): Promise<{ process: ManagedProcess; port: number }> {
+): Promise<{ process: ManagedProcess; port: number; dataFolder: string }> {
   const port = await findFreePort();
+  const dataFolder = path.join(folder, 'postgres');
   return {
     port,
+    dataFolder,
     process: embeddedPostgres({
-      dataFolder: path.join(folder, 'postgres'),
+      dataFolder,
       port,
       password,
       folders,

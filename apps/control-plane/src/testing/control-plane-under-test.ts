@@ -9,6 +9,7 @@ import { createApp } from '../create-app.ts';
 import { createPino } from '../platform/logging/logger.ts';
 import { OpenApiDocument } from '../platform/openapi/openapi-document.ts';
 import { DocumentCheck } from './document-check.ts';
+import { migratedPostgres } from './postgres-under-test.ts';
 
 export interface Answer {
   status: number;
@@ -52,7 +53,7 @@ export async function startControlPlane(
   overrides: Record<string, string> = {},
   options: ServicesOptions = {},
 ): Promise<ControlPlane> {
-  const services = await startServices(options);
+  const services = await startServices({ postgres: await migratedPostgres(), ...options });
   try {
     return await startOn(services, overrides);
   } catch (error) {

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { countTokensGently } from '@tollgate/metering';
+import { countTokensGently } from '@tollgate/metering/token-counter';
 import { parseCountTokens } from '@tollgate/protocols';
 import type { RoomOfRequest } from '../http/body-room.ts';
 import { readBody } from '../http/read-body.ts';

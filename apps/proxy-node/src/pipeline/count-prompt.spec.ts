@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { countTokens } from '@tollgate/metering';
+import { countTokens } from '@tollgate/metering/token-counter';
 import { countPrompt, TOKENISED_CHARS_MAX } from './count-prompt.ts';
 
 const promptOf = (whole: string): { textBytes: number; text: () => string } => ({

@@ -1,4 +1,4 @@
-import { BYTES_PER_TOKEN_MAX, countTokensGently } from '@tollgate/metering';
+import { BYTES_PER_TOKEN_MAX, countTokensGently } from '@tollgate/metering/token-counter';
 import type { PromptFacts } from '@tollgate/protocols';
 import { nextTurn } from '../next-turn.ts';
 

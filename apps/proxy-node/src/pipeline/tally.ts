@@ -10,20 +10,18 @@ import {
   type TokenUsage,
 } from '@tollgate/contracts';
 import {
-  countTokens,
-  countTokensGently,
   estimateUsage,
   isOutputBelowText,
   isOutputWorthACount,
   judgeUsage,
   overrunOf,
-  TokenCounter,
   type Doubt,
   type HoldPlan,
   type Judgement,
   type Overrun,
   type UsageBounds,
 } from '@tollgate/metering';
+import { countTokens, countTokensGently, TokenCounter } from '@tollgate/metering/token-counter';
 import type { PromptFacts } from '@tollgate/protocols';
 import { nextTurn } from '../next-turn.ts';
 

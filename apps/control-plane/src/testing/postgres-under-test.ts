@@ -1,0 +1,22 @@
+import { readdirSync } from 'node:fs';
+import path from 'node:path';
+import { preparedKey, preparedPostgres, type PreparedPostgres } from '@tollgate/harness';
+import { DataSource } from 'typeorm';
+import { dataSourceOptions } from '../platform/database/data-source-options.ts';
+import { migrate } from '../platform/database/migrate.ts';
+
+const SCHEMA_FOLDER = path.join(import.meta.dirname, '..', 'platform', 'database');
+
+/** A database with this release's schema, so that each suite copies it instead of running every migration. */
+export function migratedPostgres(): Promise<PreparedPostgres> {
+  const files = readdirSync(SCHEMA_FOLDER, { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.ts'))
+    .toSorted()
+    .map((file) => path.join(SCHEMA_FOLDER, file));
+  return preparedPostgres(preparedKey(files), async (databaseUrl) => {
+    const dataSource = await new DataSource(
+      dataSourceOptions({ DATABASE_URL: databaseUrl, DATABASE_POOL_MAX: 2 }),
+    ).initialize();
+    await migrate(dataSource).finally(() => dataSource.destroy());
+  });
+}

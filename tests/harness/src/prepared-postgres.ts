@@ -1,0 +1,93 @@
+import { execFileSync } from 'node:child_process';
+import { createHash, randomBytes } from 'node:crypto';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import path from 'node:path';
+import { embeddedPostgres, findFreePort, postgresUrl } from '@tollgate/tools';
+import { temporaryBase } from './temporary-folder.ts';
+
+const KEPT_MS = 24 * 60 * 60 * 1_000;
+
+/** The data folder of a stopped PostgreSQL, to be copied, and the password of its user. */
+export interface PreparedPostgres {
+  dataFolder: string;
+  password: string;
+}
+
+/** A name for a prepared database: the same as long as the files, the Node.js release and the day are, as schemas have partitions by day. */
+export function preparedKey(files: readonly string[]): string {
+  const hash = createHash('sha256').update(process.version).update(new Date().toDateString());
+  for (const file of files) hash.update(file).update(readFileSync(file));
+  return hash.digest('hex').slice(0, 16);
+}
+
+/**
+ * The prepared database of this key, kept between runs. Without one, `fill` writes to a new database, which is then stopped. Suites that start side by side
+ * may each make one; the first to finish is kept.
+ */
+export async function preparedPostgres(
+  key: string,
+  fill: (databaseUrl: string) => Promise<void>,
+): Promise<PreparedPostgres> {
+  const kept = path.join(temporaryBase(), `${ownPrefix()}${key}`);
+  if (!existsSync(kept)) await make(kept, fill);
+  return {
+    dataFolder: path.join(kept, 'data'),
+    password: readFileSync(path.join(kept, 'password'), 'utf8'),
+  };
+}
+
+/** Copies a prepared database, with owners and modes, to a data folder that does not exist yet. */
+export function copyPrepared({ dataFolder }: PreparedPostgres, target: string): void {
+  mkdirSync(path.dirname(target), { recursive: true });
+  execFileSync('cp', ['-Rp', dataFolder, target]);
+}
+
+async function make(kept: string, fill: (databaseUrl: string) => Promise<void>): Promise<void> {
+  removeOld(path.dirname(kept), ownPrefix());
+  const aside = mkdtempSync(`${kept}.`);
+  chmodSync(aside, 0o755);
+  const password = randomBytes(18).toString('base64url');
+  const port = await findFreePort();
+  const folders = { run: path.join(aside, 'run'), logs: path.join(aside, 'logs') };
+  const server = embeddedPostgres({
+    dataFolder: path.join(aside, 'data'),
+    port,
+    password,
+    folders,
+  });
+  try {
+    await server.start();
+    await fill(postgresUrl({ port, password }));
+    await server.stop();
+    writeFileSync(path.join(aside, 'password'), password, { mode: 0o600 });
+    renameSync(aside, kept);
+  } catch (error) {
+    await server.stop();
+    rmSync(aside, { recursive: true, force: true });
+    if (!existsSync(kept)) throw error;
+  }
+}
+
+/** Each user has their own: PostgreSQL refuses a data folder of another owner. */
+function ownPrefix(): string {
+  return `tollgate-prepared-${process.getuid?.() ?? 0}-`;
+}
+
+function removeOld(folder: string, prefix: string): void {
+  for (const name of readdirSync(folder).filter((entry) => entry.startsWith(prefix))) {
+    const target = path.join(folder, name);
+    const { mtimeMs } = statSync(target, { throwIfNoEntry: false }) ?? { mtimeMs: Date.now() };
+    if (Date.now() - mtimeMs > KEPT_MS) rmSync(target, { recursive: true, force: true });
+  }
+}
