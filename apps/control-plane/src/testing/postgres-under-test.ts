@@ -17,6 +17,7 @@ export function migratedPostgres(): Promise<PreparedPostgres> {
     const dataSource = await new DataSource(
       dataSourceOptions({ DATABASE_URL: databaseUrl, DATABASE_POOL_MAX: 2 }),
     ).initialize();
-    await migrate(dataSource).finally(() => dataSource.destroy());
+    await migrate(dataSource);
+    await dataSource.destroy();
   });
 }
