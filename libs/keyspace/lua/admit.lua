@@ -4,6 +4,7 @@
 --      9 address (32 hex or '')  10 concurrency max (0 = none)  11 lease ms  12 node  13 now (tests only)
 --      14 '1' = not counted in the windows: the request was counted when another model was to answer it
 --      15 '1' = less than want would shorten the output: not while a purchase is due that brings all of it
+--      16 '1' = takes at most half of what is free; where min is more than that, min and half of the rest
 -- Returns OK, granted, available, key id, subscription id, generation, expiry of the key (ms or 0), (window, limit, remaining, reset ms)...
 --      or DUPLICATE, state, granted, key id, subscription id, generation
 --      or RATE_LIMITED, window, retry ms, (window, limit, remaining, reset ms)...
@@ -46,6 +47,10 @@ local function admit(KEYS, ARGV)
     end
     if balance + bought < min then return { 'BALANCE_TOO_LOW', text(balance), sub[6], text(bought) } end
     if grant < min then return { 'TOKENS_HELD', text(balance), text(held), text(bought) } end
+  end
+  if ARGV[16] == '1' then
+    local half = math.floor(available / 2)
+    grant = math.min(want, min <= half and half or min + math.floor((available - min) / 2))
   end
 
   local granted = text(grant)

@@ -25,6 +25,8 @@ export interface AdmitRequest {
   isCounted?: boolean;
   /** Less than `wantTokens` would shorten the output: `recharge_due` instead, while a purchase is due that brings all of it. False by default. */
   isWhole?: boolean;
+  /** Takes at most half of what is free; where `minTokens` is more than that, it and half of the rest. False by default. */
+  leavesHalf?: boolean;
 }
 
 export type RateWindow = 'rpm' | 'rph' | 'rpd';

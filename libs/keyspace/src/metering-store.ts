@@ -87,6 +87,7 @@ export class MeteringStore {
           this.#now(),
           request.isCounted === false ? '1' : '',
           request.isWhole === true ? '1' : '',
+          request.leavesHalf ? '1' : '',
         ]),
         { epoch, concurrencyMax: request.concurrencyMax },
       ),

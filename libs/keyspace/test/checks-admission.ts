@@ -335,6 +335,22 @@ export const admissionChecks: Checks = {
       await arm(29, 50);
       assert.equal(await ask({ wantTokens: 31, minTokens: 10, isWhole: true }), 30, 'shortened');
     },
+  'a request that leaves half takes half of what is free, and at least its minimum': async (
+    world,
+  ) => {
+    const tenant = await world.tenant();
+    await openAccount(tenant, { tokens: 201 });
+    const granted = async (wantTokens: number, minTokens: number): Promise<number | string> => {
+      const asked = request(tenant, { wantTokens, minTokens, leavesHalf: true });
+      const reply = await tenant.store.admit(asked);
+      return reply.kind === 'admitted' ? reply.grantedTokens : reply.kind;
+    };
+    assert.equal(await granted(1_000, 10), 100, 'half of 201');
+    assert.equal(await granted(20, 10), 20, 'what it wants, of 101');
+    assert.equal(await granted(1_000, 61), 71, 'of 81 the minimum and half of the rest');
+    assert.equal(await granted(1_000, 11), 'tokens_held', 'of 10');
+    assert.deepEqual(await books(tenant), { balance: 201, held: 191, running: 3, status: 'active' });
+  },
 
   'a model that costs nothing needs no balance': async (world) => {
     const tenant = await world.tenant();

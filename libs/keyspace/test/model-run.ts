@@ -293,6 +293,7 @@ class ModelRun {
       ...{
         wantTokens: Math.max(command.want, command.min),
         minTokens: command.min,
+        leavesHalf: command.want % 2 === 1,
         addressHex: addressHex(address),
       },
       ...{ concurrencyMax: command.concurrencyMax, leaseMs: command.leaseMs },

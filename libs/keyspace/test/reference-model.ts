@@ -219,9 +219,9 @@ export class ReferenceModel {
     if (full) return { kind: 'rate_limited', ...full };
     const { balance, held } = sub;
     const { minTokens, wantTokens } = request;
-    const grantedTokens = Math.min(wantTokens, balance - held);
+    const coveredTokens = Math.min(wantTokens, balance - held);
     const bought = boughtSoon(sub, minTokens);
-    const needed = request.isWhole && grantedTokens >= minTokens ? wantTokens : minTokens;
+    const needed = request.isWhole && coveredTokens >= minTokens ? wantTokens : minTokens;
     if (bought > 0 && balance - held < needed && balance - held + bought >= needed)
       return { kind: 'recharge_due' };
     if (balance + bought < minTokens)
@@ -231,7 +231,10 @@ export class ReferenceModel {
         subscriptionId: sub.record.id,
         dueTokens: bought,
       };
-    if (grantedTokens < minTokens) return { kind: 'tokens_held', balance, held, dueTokens: bought };
+    if (coveredTokens < minTokens) return { kind: 'tokens_held', balance, held, dueTokens: bought };
+    const grantedTokens = request.leavesHalf
+      ? Math.min(wantTokens, halfOf(balance - held, minTokens))
+      : coveredTokens;
     windows.count(key, this.now);
     sub.held += grantedTokens;
     sub.running += 1;
@@ -505,4 +508,9 @@ function isAllowed(allowedModels: string, name: string): boolean {
 
 function escaped(text: string): string {
   return text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
+}
+
+function halfOf(free: number, minTokens: number): number {
+  const half = Math.floor(free / 2);
+  return minTokens <= half ? half : minTokens + Math.floor((free - minTokens) / 2);
 }

@@ -17,7 +17,7 @@ export { readChatUsage, toChatUsage } from './usage/chat-usage.ts';
 export { readMessagesUsage, toMessagesUsage } from './usage/messages-usage.ts';
 export { toResponsesUsage } from './usage/responses-usage.ts';
 export { canExchange, createExchange, findUnsupported } from './create-exchange.ts';
-export { refusedField, withoutRefused } from './translation/refused-fields.ts';
+export { knownRefusals, refusedField, withoutRefused } from './translation/refused-fields.ts';
 export type { RefusableField } from './translation/refused-fields.ts';
 export { isReasoningModel } from './translation/chat-model.ts';
 export { premiumAsked } from './fields/premium-fields.ts';

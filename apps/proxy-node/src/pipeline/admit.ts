@@ -10,7 +10,7 @@ import { admitRefusal, isKeyDenied, unavailable } from './admit-refusal.ts';
 import { CallerAccess, unanswered } from './caller-access.ts';
 import { countPrompt } from './count-prompt.ts';
 import type { DenyCache } from './deny-cache.ts';
-import { judgedBy, outputLimitFor } from './output-limit.ts';
+import { judgedBy, leavesHalf, outputLimitFor } from './output-limit.ts';
 import { rateLimitHeaders } from './rate-limit-headers.ts';
 import { rechargePending, type RechargeWaits } from './recharge-waits.ts';
 
@@ -191,6 +191,7 @@ export class Admitter {
           node: this.#node,
           isCounted,
           isWhole: !ask.isStream,
+          leavesHalf: leavesHalf(admission),
         })
         .catch((error: unknown) => unanswered(error, this.#log));
       if (reply !== null) this.#remember(key, admission, reply);

@@ -21,6 +21,11 @@ export async function outputLimitFor(
   return plan.outputLimit;
 }
 
+/** A JSON request without a limit would hold its model's default in full: on a small balance nothing could run beside it. */
+export function leavesHalf({ ask, model }: Pick<HoldRequest, 'model'> & { ask: Ask }): boolean {
+  return !ask.isStream && ask.outputLimit === null && model.kind !== 'embedding';
+}
+
 /** A report is judged by the limit that goes upstream, not by the one that was asked for. */
 export function judgedBy(plan: HoldPlan, ask: Ask, outputLimit: number | null): HoldPlan {
   if (outputLimit === null || outputLimit === plan.outputLimit) return plan;

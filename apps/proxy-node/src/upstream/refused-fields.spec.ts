@@ -85,6 +85,25 @@ describe('a field that the model of a route refuses', () => {
     expect(await node.settledBalance(model)).toBe(1_000_000 - 14);
   });
 
+  test('may be the role of instructions: developer becomes system', async () => {
+    const upstream = await startLocalUpstream((response, body) => {
+      const isRefused = body.includes('"developer"');
+      const message = 'messages[0].role: unknown variant `developer`, expected one of `system`';
+      response
+        .writeHead(isRefused ? 400 : 200, { 'content-type': 'application/json' })
+        .end(isRefused ? JSON.stringify({ error: { message } }) : ANSWER);
+    });
+    upstreams.push(upstream);
+    const model = await node.addModel([{ baseUrl: upstream.baseUrl }]);
+    const messages = [{ role: 'developer', content: 'be brief' }];
+    expect((await ask(model, { messages })).status).toBe(200);
+    expect((await ask(model, { messages })).status).toBe(200);
+    const roles = upstream.requests.map(
+      ({ body }) => (JSON.parse(body) as { messages: { role: string }[] }).messages[0]?.role,
+    );
+    expect(roles).toEqual(['developer', 'system', 'system']);
+  });
+
   test('is the caller’s error when the upstream refuses the limit under both names', async () => {
     const { upstream, model } = await modelRefusing('max_tokens', 'max_completion_tokens', 'n');
     expect((await ask(model, { n: 1 })).status).toBe(400);

@@ -1,24 +1,36 @@
-import { refusedField, type RefusableField } from '@tollgate/protocols';
+import { knownRefusals, refusedField, type RefusableField } from '@tollgate/protocols';
 import type { SnapshotRoute } from '@tollgate/snapshot';
 import type { UpstreamFailure } from './upstream-failure.ts';
 
 /** More routes than any installation has; beyond them all is learned anew. */
 const ROUTES_MAX = 10_000;
-const NONE: ReadonlySet<RefusableField> = new Set();
-const OLD_LIMIT: ReadonlySet<RefusableField> = new Set(['max_tokens']);
 
 /** What models have refused of requests, by route: learned from an upstream's own words, so that one request a field pays for it. */
 export class RefusedFields {
+  /** By limit field and model. */
+  readonly #known = new Map<string, ReadonlySet<RefusableField>>();
   readonly #learned = new Map<string, Set<RefusableField>>();
 
-  /** A route that is set to `max_completion_tokens` leads to a model that refuses the older name, until the upstream says otherwise. */
+  /** What is known of the route's model by its name and its setting, and what was learned. A limit field that was refused counts more than the setting. */
   of(route: SnapshotRoute): ReadonlySet<RefusableField> {
     const learned = this.#learned.get(keyOf(route));
-    const isNewLimit = route.output_limit_field === 'max_completion_tokens';
-    if (!learned) return isNewLimit ? OLD_LIMIT : NONE;
-    return isNewLimit && !learned.has('max_completion_tokens')
-      ? new Set([...learned, ...OLD_LIMIT])
-      : learned;
+    const known = this.#knownOf(route);
+    if (!learned) return known;
+    const isOldLimitKnown = learned.has('max_completion_tokens') && !learned.has('max_tokens');
+    const all = new Set([...known, ...learned]);
+    if (isOldLimitKnown) all.delete('max_tokens');
+    return all;
+  }
+
+  #knownOf({ upstream_model: model, output_limit_field: limitField }: SnapshotRoute): ReadonlySet<RefusableField> {
+    const key = `${limitField}/${model}`;
+    let known = this.#known.get(key);
+    if (!known) {
+      if (this.#known.size >= ROUTES_MAX) this.#known.clear();
+      const oldLimit = limitField === 'max_completion_tokens' ? (['max_tokens'] as const) : [];
+      this.#known.set(key, (known = new Set([...oldLimit, ...knownRefusals(model)])));
+    }
+    return known;
   }
 
   /** The field that a repetition would do without; null when the failure names none. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { readUpstreamError } from '../errors/upstream-error.ts';
-import { refusedField, withoutRefused, type RefusableField } from './refused-fields.ts';
+import { knownRefusals, refusedField, withoutRefused, type RefusableField } from './refused-fields.ts';
 
 const refusal = (error: object): string | null =>
   refusedField(
@@ -23,6 +23,22 @@ describe('refusedField', () => {
     ],
     ["Unsupported parameter: 'stop' is not supported with this model.", {}, 'stop'],
     ['`top_p` is deprecated for this model.', { type: 'invalid_request_error' }, 'top_p'],
+    [
+      'Failed to deserialize the JSON body into the target type: messages[0].role: unknown variant `developer`, expected one of `system`, `user`, `assistant`, `tool` at line 1 column 40',
+      {},
+      'developer',
+    ],
+    [
+      "Input tag 'developer' found using 'role' does not match any of the expected tags: 'system', 'user'",
+      {},
+      'developer',
+    ],
+    [
+      "Unsupported value: 'messages[0].role' does not support 'system' with this model.",
+      { param: 'messages[0].role', code: 'unsupported_value' },
+      'system',
+    ],
+    ["'system' is too long", {}, null],
     ['temperature must be at most 2', { param: 'temperature', code: 'invalid_value' }, null],
     ["Unsupported parameter: 'tools' is not supported.", { param: 'tools' }, null],
     ["'constructor' is not supported", {}, null],
@@ -32,6 +48,18 @@ describe('refusedField', () => {
 });
 
 describe('withoutRefused', () => {
+  test('lets instructions speak in a role that the model knows, and changes no other byte', () => {
+    const body =
+      '{"messages": [ {"role" : "developer", "content":"say \\"developer\\""},{"content":"developer","role":"user"},{"role":"system","content":"s"}]}';
+    const spoken = body.replace(': "developer"', ': "system"');
+    expect(adapted(body, 'developer')).toBe(spoken);
+    expect(adapted(body, ...knownRefusals('deepseek-chat'))).toBe(spoken);
+    const mini = adapted(body, ...knownRefusals('o1-mini'));
+    expect(mini).toBe(spoken.replaceAll(/("role" ?: ?)"system"/g, '$1"user"'));
+    for (const model of ['gpt-5', 'o3', 'a-name-unknown'])
+      expect(adapted(body, ...knownRefusals(model))).toBe(body);
+  });
+
   test('moves an output limit to its other name and changes no other byte', () => {
     expect(adapted('{ "model":"m",  "max_tokens": 12 , "n":1}', 'max_tokens')).toBe(
       '{ "model":"m",  "n":1,"max_completion_tokens":12}',
