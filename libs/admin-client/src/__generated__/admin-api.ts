@@ -547,7 +547,7 @@ export interface paths {
         /** List the catalogue */
         get: operations["Models_list"];
         put?: never;
-        /** Add a model, with its price and on the shelf if asked for; without, it is not for sale */
+        /** Add a model, with its price and on the shelf if asked for; without, it is not for sale. What is left out comes from its family, where the name is known */
         post: operations["Models_create"];
         delete?: never;
         options?: never;
@@ -584,6 +584,24 @@ export interface paths {
         put?: never;
         /** Set a price, now or from a moment to come */
         post: operations["Models_setPrice"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin-api/models/families": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What is known of common models by their names */
+        get: operations["Models_families"];
+        /** Import a table of model families in place of the one in use; models that exist keep what they have */
+        put: operations["Models_importFamilies"];
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -2212,6 +2230,27 @@ export interface components {
              * @description ISO 8601, UTC
              */
             updated_at: string;
+        };
+        ModelFamilies: {
+            /** @constant */
+            format: 1;
+            source: string;
+            /** Format: date */
+            date: string;
+            families: {
+                family: string;
+                owned_by: string;
+                names: string[];
+                /** @enum {string} */
+                kind: "chat" | "embedding";
+                context_window: number | null;
+                max_output_tokens: number | null;
+                default_output_tokens: number | null;
+                input: ("text" | "image" | "document" | "audio" | "video" | "embedding")[];
+                output: ("text" | "image" | "document" | "audio" | "video" | "embedding")[];
+            }[];
+            /** @description null = the table of this release */
+            imported_at: string | null;
         };
         MyModel: {
             id: number;
@@ -5338,6 +5377,82 @@ export interface operations {
             401: components["responses"]["unauthenticated"];
             403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
             404: components["responses"]["not_found"];
+            413: components["responses"]["body_too_large"];
+            415: components["responses"]["unsupported_media_type"];
+            default: components["responses"]["internal_error.service_unavailable"];
+        };
+    };
+    Models_families: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ModelFamilies"];
+                };
+            };
+            400: components["responses"]["invalid_request"];
+            401: components["responses"]["unauthenticated"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed"];
+            default: components["responses"]["internal_error.service_unavailable"];
+        };
+    };
+    Models_importFamilies: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `ETag` under which the record was read: it is changed only if it still has it */
+                "If-Match"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @enum {number} */
+                    format: 1;
+                    source: string;
+                    /** Format: date */
+                    date: string;
+                    families: {
+                        family: string;
+                        owned_by: string;
+                        names: string[];
+                        /** @enum {string} */
+                        kind: "chat" | "embedding";
+                        context_window: number | null;
+                        max_output_tokens: number | null;
+                        default_output_tokens: number | null;
+                        input: ("text" | "image" | "document" | "audio" | "video" | "embedding")[];
+                        output: ("text" | "image" | "document" | "audio" | "video" | "embedding")[];
+                    }[];
+                };
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ModelFamilies"];
+                };
+            };
+            400: components["responses"]["invalid_request.malformed_json"];
+            401: components["responses"]["unauthenticated"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
+            412: components["responses"]["precondition_failed"];
             413: components["responses"]["body_too_large"];
             415: components["responses"]["unsupported_media_type"];
             default: components["responses"]["internal_error.service_unavailable"];

@@ -1,6 +1,11 @@
 import { describe, expect, test } from '@jest/globals';
 import { readUpstreamError } from '../errors/upstream-error.ts';
-import { knownRefusals, refusedField, withoutRefused, type RefusableField } from './refused-fields.ts';
+import {
+  knownRefusals,
+  refusedField,
+  withoutRefused,
+  type RefusableField,
+} from './refused-fields.ts';
 
 const refusal = (error: object): string | null =>
   refusedField(

@@ -5,10 +5,13 @@ import { Permission } from '../../platform/access/permission.ts';
 import { pageOf } from '../../platform/http/list-query.ts';
 import { Answers } from '../../platform/openapi/answers.ts';
 import { IdPath } from '../../platform/http/id-path.ts';
+import { modelFamilyTableSchema, type ModelFamilyTable } from './model-families.ts';
+import { ModelFamiliesService } from './model-families.service.ts';
 import {
   createModelSchema,
   marketResponseSchema,
   marketSchema,
+  modelFamiliesResponseSchema,
   modelListSchema,
   modelResponseSchema,
   priceListSchema,
@@ -31,6 +34,7 @@ export class ModelsController {
   constructor(
     private readonly models: ModelsService,
     private readonly pricing: PricingService,
+    private readonly modelFamilies: ModelFamiliesService,
   ) {}
 
   @Get()
@@ -43,7 +47,7 @@ export class ModelsController {
   @Post()
   @Permission('admin')
   @Answers(
-    'Add a model, with its price and on the shelf if asked for; without, it is not for sale',
+    'Add a model, with its price and on the shelf if asked for; without, it is not for sale. What is left out comes from its family, where the name is known',
     modelResponseSchema,
     { refuses: ['model_name_taken', 'model_not_priced'] },
   )
@@ -72,6 +76,26 @@ export class ModelsController {
   })
   setPrice(@FromCaller() caller: Caller, @Body({ schema: setPriceSchema }) body: SetPrice) {
     return this.pricing.set(caller, body);
+  }
+
+  @Get('families')
+  @Permission('admin')
+  @Answers('What is known of common models by their names', modelFamiliesResponseSchema)
+  families() {
+    return this.modelFamilies.table();
+  }
+
+  @Put('families')
+  @Permission('admin')
+  @Answers(
+    'Import a table of model families in place of the one in use; models that exist keep what they have',
+    modelFamiliesResponseSchema,
+  )
+  importFamilies(
+    @FromCaller() caller: Caller,
+    @Body({ schema: modelFamilyTableSchema }) body: ModelFamilyTable,
+  ) {
+    return this.modelFamilies.import(caller, body);
   }
 
   @Get(':id')

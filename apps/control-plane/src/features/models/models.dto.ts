@@ -9,6 +9,7 @@ import {
 } from '../../platform/http/answer-fields.ts';
 import { booleanFilter, idFilter, listQuery, momentField } from '../../platform/http/list-query.ts';
 import { decimal } from './decimal.ts';
+import { modelFamilyTableSchema } from './model-families.ts';
 
 const id = z.number().int().positive().max(2_147_483_647);
 /** Names stand in `allowed_models`, so commas, stars and blanks would be read as something else. */
@@ -208,3 +209,8 @@ export type MarketResponse = z.output<typeof marketResponseSchema>;
 
 export const removeModelSchema = z.strictObject({ refund: booleanFilter.optional() });
 export type RemoveModel = z.infer<typeof removeModelSchema>;
+
+export const modelFamiliesResponseSchema = modelFamilyTableSchema
+  .extend({ imported_at: timeField.nullable().describe('null = the table of this release') })
+  .meta({ id: 'ModelFamilies' });
+export type ModelFamiliesResponse = z.output<typeof modelFamiliesResponseSchema>;

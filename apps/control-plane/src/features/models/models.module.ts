@@ -4,6 +4,8 @@ import { ActivityModule } from '../activity/activity.module.ts';
 import { AlertsModule } from '../alerts/alerts.module.ts';
 import { SnapshotsModule } from '../snapshots/snapshots.module.ts';
 import { ModelRow } from './model.entity.ts';
+import { ModelFamiliesRow } from './model-families.entity.ts';
+import { ModelFamiliesService } from './model-families.service.ts';
 import { ModelsService } from './models.service.ts';
 import { PriceVersionRow } from './price-version.entity.ts';
 import { PriceWatch } from './price-watch.ts';
@@ -12,12 +14,12 @@ import { PricingService } from './pricing.service.ts';
 /** The catalogue without its routes: those live in ModelsApiModule, because some of them are about subscriptions. */
 @Module({
   imports: [
-    TypeOrmModule.forFeature([ModelRow, PriceVersionRow]),
+    TypeOrmModule.forFeature([ModelRow, PriceVersionRow, ModelFamiliesRow]),
     SnapshotsModule,
     ActivityModule,
     AlertsModule,
   ],
-  providers: [ModelsService, PricingService, PriceWatch],
-  exports: [ModelsService, PricingService],
+  providers: [ModelsService, PricingService, ModelFamiliesService, PriceWatch],
+  exports: [ModelsService, PricingService, ModelFamiliesService],
 })
 export class ModelsModule {}

@@ -10,6 +10,8 @@ import { noSuch, Refusal } from '../../platform/http/refusal.ts';
 import { ActivityService } from '../activity/activity.service.ts';
 import { SnapshotsService } from '../snapshots/snapshots.service.ts';
 import { ModelRow } from './model.entity.ts';
+import { ModelFamiliesService } from './model-families.service.ts';
+import type { ModelFamily } from './model-families.ts';
 import type {
   CreateModel,
   MarketList,
@@ -29,6 +31,7 @@ export class ModelsService {
     private readonly pricing: PricingService,
     private readonly snapshots: SnapshotsService,
     private readonly activity: ActivityService,
+    private readonly families: ModelFamiliesService,
   ) {}
 
   list(query: ModelList): Promise<Page<ModelResponse>> {
@@ -70,7 +73,12 @@ export class ModelsService {
   create(caller: Caller, body: CreateModel): Promise<ModelResponse> {
     return this.saving(async (tx) => {
       const repository = tx.getRepository(ModelRow);
-      const columns = { displayName: body.name, isOnShelf: false, ...columnsOf(body) };
+      const columns = {
+        displayName: body.name,
+        isOnShelf: false,
+        ...columnsOfFamily(await this.families.of(tx, body.name)),
+        ...columnsOf(body),
+      };
       const inserted = await repository.insert(columns);
       const id: number = inserted.identifiers[0]?.['id'];
       if (body.price) await this.pricing.setFirst(tx, caller, { modelId: id, price: body.price });
@@ -208,6 +216,18 @@ function columnsOf(body: UpdateModel): Partial<ModelRow> {
       unboundedInputTokens: body.unbounded_input_tokens,
     }),
     ...(body.failover !== undefined && { failover: body.failover }),
+  };
+}
+
+/** What a model has where its creator says nothing else. */
+function columnsOfFamily(family: ModelFamily | null): Partial<ModelRow> {
+  if (!family) return {};
+  return {
+    kind: family.kind,
+    ownedBy: family.owned_by,
+    contextWindow: family.context_window,
+    maxOutputTokens: family.max_output_tokens,
+    defaultOutputTokens: family.default_output_tokens,
   };
 }
 

@@ -53,6 +53,31 @@ describe('the catalogue', () => {
     });
   });
 
+  test('of a known name needs nothing typed; what is given counts more, and an import refreshes the table', async () => {
+    const create = async (name: string, more: object = {}) =>
+      (await books.asAdmin('POST', '/models', { name, ...more })).body;
+    expect(await create('claude-haiku-4-5-20251001', { max_output_tokens: 9_000 })).toMatchObject({
+      owned_by: 'anthropic',
+      context_window: 200_000,
+      max_output_tokens: 9_000,
+      default_output_tokens: 16_000,
+    });
+    const shipped = (await books.asAdmin('GET', '/models/families')).body;
+    expect(shipped).toMatchObject({ format: 1, imported_at: null });
+    const [first] = shipped.families;
+    const { imported_at: _, ...table } = shipped;
+    const family = { ...first, family: 'new', names: ['new-model'], context_window: 77_000 };
+    const { status, body } = await books.asAdmin('PUT', '/models/families', {
+      ...table,
+      families: [family],
+    });
+    expect([status, body.families]).toEqual([200, [family]]);
+    expect(body.imported_at).not.toBeNull();
+    expect(await create('new-model-2')).toMatchObject({ context_window: 77_000 });
+    expect(await create('claude-haiku-4-5')).toMatchObject({ context_window: null });
+    await books.query('DELETE FROM model_families');
+  });
+
   test('a name is taken once, and free again after deletion', async () => {
     const { body } = await books.asAdmin('POST', '/models', { name: 'twice' });
     expect(await books.asAdmin('POST', '/models', { name: 'twice' })).toMatchObject({

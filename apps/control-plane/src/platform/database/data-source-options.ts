@@ -29,6 +29,7 @@ import { DeadLetterResolutions1795324000000 } from './migrations/1795324000000-d
 import { ReadsMoreThanSent1795323618335 } from './migrations/1795323618335-reads-more-than-sent.ts';
 import { WalletPayouts1795325457961 } from './migrations/1795325457961-wallet-payouts.ts';
 import { OneTimePasswords1795324758784 } from './migrations/1795324758784-one-time-passwords.ts';
+import { ModelFamilies1795332600000 } from './migrations/1795332600000-model-families.ts';
 import { TokenEntriesNewest1795330200000 } from './migrations/1795330200000-token-entries-newest.ts';
 import { ArmedRecharges1795332000000 } from './migrations/1795332000000-armed-recharges.ts';
 
@@ -77,6 +78,7 @@ export function dataSourceOptions(config: Pick<Config, 'DATABASE_URL' | 'DATABAS
       OneTimePasswords1795324758784,
       TokenEntriesNewest1795330200000,
       ArmedRecharges1795332000000,
+      ModelFamilies1795332600000,
     ],
     migrationsTableName: 'migrations',
     // An idle connection that PostgreSQL drops must not take the process with it.

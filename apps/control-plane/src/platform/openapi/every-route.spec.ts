@@ -72,6 +72,8 @@ async function catalogue(): Promise<{ modelId: number; routeId: number; upstream
     reads_more_than_sent: true,
   });
   await go(`PUT /models/${modelId}`, { description: 'For walking' });
+  const { imported_at: _, ...families } = await go('GET /models/families');
+  await go('PUT /models/families', families);
   await go('POST /models/pricing', {
     model_id: modelId,
     price_per_million: '2.5',

@@ -1,0 +1,70 @@
+import { readFileSync } from 'node:fs';
+import { MODEL_KINDS } from '@tollgate/snapshot';
+import { z } from 'zod';
+
+const TOKENS_MAX = 100_000_000;
+const FAMILIES_MAX = 1_000;
+const NAMES_MAX = 50;
+const tokens = z.int().min(1).max(TOKENS_MAX).nullable();
+const MODALITIES = ['text', 'image', 'document', 'audio', 'video', 'embedding'] as const;
+const modalities = z.array(z.enum(MODALITIES)).min(1).max(MODALITIES.length);
+
+const familySchema = z
+  .strictObject({
+    family: z.string().min(1).max(128),
+    owned_by: z.string().trim().min(1).max(128),
+    /** Names and what they may be continued by: `gpt-5` is also `gpt-5-mini` and `gpt-5.1`, not `gpt-50`. The longest that fits decides. */
+    names: z.array(z.string().min(1).max(256)).min(1).max(NAMES_MAX),
+    kind: z.enum(MODEL_KINDS),
+    context_window: tokens,
+    max_output_tokens: tokens,
+    default_output_tokens: tokens,
+    input: modalities,
+    output: modalities,
+  })
+  .refine(
+    ({ max_output_tokens: max, default_output_tokens: given }) =>
+      max === null || given === null || given <= max,
+    { path: ['default_output_tokens'], message: 'must not exceed max_output_tokens' },
+  );
+export type ModelFamily = z.infer<typeof familySchema>;
+
+/** What is known of common models by their names. Tokens; null where it is not known. */
+export const modelFamilyTableSchema = z.strictObject({
+  format: z.literal(1),
+  /** Where the figures come from. */
+  source: z.string().min(1).max(1_000),
+  /** Of the figures. */
+  date: z.iso.date(),
+  families: z.array(familySchema).min(1).max(FAMILIES_MAX),
+});
+export type ModelFamilyTable = z.infer<typeof modelFamilyTableSchema>;
+
+/** The table that comes with this release: `apps/control-plane/data/model-families.json`. */
+export function shippedFamilies(): ModelFamilyTable {
+  const file = new URL('../../../data/model-families.json', import.meta.url);
+  return modelFamilyTableSchema.parse(JSON.parse(readFileSync(file, 'utf8')));
+}
+
+/** The family of a model by its name, in any case and behind the names of providers (`anthropic/`, `us.anthropic.`); null where none fits. */
+export function familyOf(table: ModelFamilyTable, name: string): ModelFamily | null {
+  const plain = name.toLowerCase();
+  let best: { family: ModelFamily; length: number } | null = null;
+  for (const family of table.families)
+    for (const known of family.names)
+      if (known.length > (best?.length ?? 0) && stands(plain, known.toLowerCase()))
+        best = { family, length: known.length };
+  return best?.family ?? null;
+}
+
+const LETTER_OR_DIGIT = /[a-z0-9]/;
+
+/** At the beginning or behind a provider, and not continued by a letter or digit. */
+function stands(name: string, known: string): boolean {
+  for (let at = name.indexOf(known); at !== -1; at = name.indexOf(known, at + 1)) {
+    const before = at === 0 ? '/' : name.charAt(at - 1);
+    const after = name.charAt(at + known.length);
+    if ((before === '/' || before === '.') && !LETTER_OR_DIGIT.test(after)) return true;
+  }
+  return false;
+}
