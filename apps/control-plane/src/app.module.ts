@@ -9,6 +9,7 @@ import { EpochsModule } from './features/epochs/epochs.module.ts';
 import { EventsModule } from './features/events/events.module.ts';
 import { FirstStepsModule } from './features/first-steps/first-steps.module.ts';
 import { KeysModule } from './features/keys/keys.module.ts';
+import { FiguresModule } from './features/metrics/figures.module.ts';
 import { ModelsApiModule } from './features/models/models-api.module.ts';
 import { PaymentsModule } from './features/payments/payments.module.ts';
 import { PlaygroundModule } from './features/playground/playground.module.ts';
@@ -28,6 +29,7 @@ import { DatabaseModule } from './platform/database/database.module.ts';
 import { HousekeepingModule } from './platform/housekeeping/housekeeping.module.ts';
 import { HttpModule } from './platform/http/http.module.ts';
 import { IdempotencyModule } from './platform/idempotency/idempotency.module.ts';
+import { MetricsModule } from './platform/metrics/metrics.module.ts';
 import { QueuesModule } from './platform/queues/queues.module.ts';
 import { OpenApiModule } from './platform/openapi/openapi.module.ts';
 import { RedisModule } from './platform/redis/redis.module.ts';
@@ -38,6 +40,7 @@ const PLATFORM: NonNullable<DynamicModule['imports']> = [
   RedisModule,
   HousekeepingModule,
   QueuesModule,
+  MetricsModule,
   AccessModule,
   HttpModule,
   IdempotencyModule,
@@ -54,6 +57,7 @@ const FEATURES: NonNullable<DynamicModule['imports']> = [
   DashboardModule,
   EpochsModule,
   EventsModule,
+  FiguresModule,
   FirstStepsModule,
   KeysModule,
   ModelsApiModule,

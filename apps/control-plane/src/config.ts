@@ -69,6 +69,9 @@ export const configSchema = z.object({
   FLEET_CREDENTIAL: secret().describe(
     'Lets a proxy node register itself by its first heartbeat; at least 32 bytes.',
   ),
+  METRICS_CREDENTIAL: secret()
+    .optional()
+    .describe('What Prometheus presents to read /metrics; FLEET_CREDENTIAL unless given.'),
   HOST: z.string().default('127.0.0.1').describe('Address to listen on.'),
   PORT: z.coerce
     .number()
@@ -227,6 +230,9 @@ function refuseSharedSecrets(config: Config): void {
     { name: 'JWT_SECRET', value: config.JWT_SECRET },
     { name: 'ENCRYPTION_KEY', value: config.ENCRYPTION_KEY },
     { name: 'FLEET_CREDENTIAL', value: config.FLEET_CREDENTIAL },
+    ...(config.METRICS_CREDENTIAL === undefined
+      ? []
+      : [{ name: 'METRICS_CREDENTIAL', value: config.METRICS_CREDENTIAL }]),
   ].map(({ name, value }) => ({ name, bytes: derivedKey(value, 'compare') }));
   for (const [index, one] of secrets.entries()) {
     const twin = secrets.slice(index + 1).find((other) => timingSafeEqual(one.bytes, other.bytes));

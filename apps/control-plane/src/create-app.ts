@@ -10,11 +10,18 @@ import { answerUnknownPath, nameBodyError } from './platform/http/problem-filter
 import { identifyRequest } from './platform/http/visitor.ts';
 import { requestLog } from './platform/http/request-log.ts';
 import { securityHeaders } from './platform/http/security-headers.ts';
+import { Metrics } from './platform/metrics/metrics.ts';
 import { OpenApiDocument } from './platform/openapi/openapi-document.ts';
 import { StructuredLogger } from './platform/logging/logger.ts';
 
 export const ADMIN_PREFIX = 'admin-api';
-export const OUTSIDE_PREFIX = ['healthz', 'readyz', 'webhooks/{*path}', 'internal/{*path}'];
+export const OUTSIDE_PREFIX = [
+  'healthz',
+  'readyz',
+  'metrics',
+  'webhooks/{*path}',
+  'internal/{*path}',
+];
 /** The largest legitimate body is an upstream with many headers; far below this. */
 const BODY_BYTES_MAX = '256kb';
 
@@ -31,7 +38,7 @@ export async function createApp(config: Config, pino: Pino): Promise<NestExpress
   app.set('query parser', 'simple');
   app.disable('x-powered-by');
   app.disable('etag');
-  app.use(identifyRequest, requestLog(pino), securityHeaders);
+  app.use(identifyRequest, requestLog(pino, app.get(Metrics)), securityHeaders);
   app.use(`/${ADMIN_PREFIX}`, refuseOtherBodies);
   app.useBodyParser('json', { limit: BODY_BYTES_MAX, inflate: false });
   app.use(nameBodyError);

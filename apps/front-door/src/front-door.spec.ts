@@ -98,8 +98,8 @@ test('a path that climbs out of the proxy interface does not reach a node, which
         .on('error', reject)
         .end();
     });
-  for (const path of ['/v1/../metrics', '/v1/%2e%2E/metrics', '/v1/./.%2e/metrics'])
-    expect(await ask(path)).toBe('control-plane GET /metrics');
+  for (const path of ['/v1/../admin', '/v1/%2e%2E/admin', '/v1/./.%2e/admin'])
+    expect(await ask(path)).toBe('control-plane GET /admin');
   expect(await ask('/v1/models/a..b?x=/../y')).toBe('node GET /v1/models/a..b?x=/../y');
   expect(await ask('/admin-api/../v1/models')).toBe('node GET /v1/models');
 });
@@ -113,7 +113,10 @@ test.each([
   '//internal/journal',
   '/x/%2e%2e/internal/journal',
   '/internal%2Fjournal',
-])('S56: %s, which is for nodes, is closed to everybody else', async (path) => {
+  '/metrics',
+  '/Metrics/',
+  '/x/%2e%2e/metrics',
+])('S56: %s, which is for nodes and operators, is closed to everybody else', async (path) => {
   const { hostname, port } = new URL(
     (await frontDoor({ nodes: [await named('node')], controlPlane: await named('plane') })).url,
   );

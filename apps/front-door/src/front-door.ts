@@ -57,12 +57,12 @@ export function createFrontDoor(
   return { server, pool, close: (drainTimeoutMs) => close(server, pool, drainTimeoutMs) };
 }
 
-/** For nodes, which reach the control plane directly. However it is written: a router behind may fold case, decode or join slashes. */
+/** For nodes and Prometheus, which reach the control plane directly. However it is written: a router behind may fold case, decode or join slashes. */
 function isInternal(pathname: string): boolean {
   const read = decodedPath(pathname)
     .toLowerCase()
     .replace(/[/\\]+/g, '/');
-  return read.startsWith('/internal') || read.includes('/../internal');
+  return /(?:^|\/\.\.)\/(?:internal|metrics$|metrics\/)/.test(read);
 }
 
 /** Decoded until nothing is left to decode; undecodable text stays as it is. */

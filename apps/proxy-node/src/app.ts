@@ -74,7 +74,12 @@ export function createApp(parts: AppParts): Hono<Env> {
     const readiness = operations.readiness();
     return context.json(readiness, readiness.ready ? 200 : 503);
   });
-  app.get('/metrics', (context) => operations.metrics(context.req.header('authorization')));
+  app.get('/metrics', (context) =>
+    operations.metrics({
+      authorization: context.req.header('authorization'),
+      accept: context.req.header('accept'),
+    }),
+  );
   const notFound = `There is nothing at this path. Served: ${servedPaths(app).join(', ')}.`;
   app.notFound((context) => refuse(context, parts, new Refusal('not_found', { detail: notFound })));
   return app;
@@ -102,7 +107,9 @@ function answerPreflight(
 
 function serveModel(app: Hono<Env>, parts: AppParts, path: string, protocol: ClientProtocol): void {
   app.post(path, async (context) => {
-    await parts.pipeline.serve({ ...edgeOf(context.env, parts), protocol });
+    const edge = edgeOf(context.env, parts);
+    await parts.pipeline.serve({ ...edge, protocol });
+    noteServed(parts, edge, path);
     return RESPONSE_ALREADY_SENT;
   });
   onlyMethod(app, parts, path, 'POST');
@@ -138,6 +145,7 @@ function answer(
         parts.operations.log.error({ err: error, rid: edge.rid }, 'request failed unexpectedly');
       sendError(edge.reply, error, edge);
     }
+    noteServed(parts, edge, path);
     return RESPONSE_ALREADY_SENT;
   });
   onlyMethod(app, parts, path, method);
@@ -158,7 +166,23 @@ function onlyMethod(app: Hono<Env>, parts: AppParts, path: string, method: strin
 function refuse(context: Context<Env>, parts: AppParts, refusal: Refusal): Response {
   const edge = edgeOf(context.env, parts);
   sendError(edge.reply, refusal, edge);
+  noteServed(parts, edge, NO_ROUTE);
   return RESPONSE_ALREADY_SENT;
+}
+
+/** For all paths that are none: a caller must not make labels. */
+const NO_ROUTE = '_none';
+const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
+
+function noteServed({ operations }: AppParts, edge: Edge, route: string): void {
+  const { method = '' } = edge.incoming;
+  operations.served({
+    rid: edge.rid,
+    method: METHODS.has(method) ? method : '_OTHER',
+    route,
+    status: edge.reply.status,
+    durationMs: monotonicMs() - edge.receivedMonotonicMs,
+  });
 }
 
 function edgeOf(

@@ -66,8 +66,12 @@ export const configSchema = z.object({
     .describe(
       'A second key that is read as well, while ENCRYPTION_KEY is changed on one process after the other.',
     ),
-  NODE_CREDENTIAL: secret.describe(
-    "This node's credential, or the fleet's; proves its reports and guards /metrics.",
+  NODE_CREDENTIAL: secret.describe("This node's credential, or the fleet's; proves its reports."),
+  METRICS_CREDENTIAL: secret
+    .optional()
+    .describe('What Prometheus presents to read /metrics; NODE_CREDENTIAL unless given.'),
+  METRICS_MODELS_MAX: count(100).describe(
+    'Models with metrics of their own; requests to further ones are counted together as _other.',
   ),
   NODE_NAME: z
     .string()

@@ -273,12 +273,17 @@ function createServing({
     hint: (hint) => books.refusedForFunds(hint),
   });
   const metrics = new Metrics({
-    credential: config.NODE_CREDENTIAL,
+    credential: config.METRICS_CREDENTIAL ?? config.NODE_CREDENTIAL,
     worker: config.NODE_WORKER,
-    gate,
-    unacknowledged: () => books.state.unacknowledged,
-    failOpen: () => books.failOpen.state,
-    snapshotVersion: () => follower.current?.snapshot.version ?? 0,
+    modelsMax: config.METRICS_MODELS_MAX,
+    readings: {
+      gate,
+      isReady: () => gate.isReady && books.unreadiness === null,
+      books: () => books.state,
+      failOpen: () => books.failOpen.state,
+      snapshotVersion: () => follower.current?.snapshot.version ?? 0,
+      upstreams: () => health.dump(monotonicMs()),
+    },
   });
   const admitter = new Admitter({
     store,
@@ -320,7 +325,7 @@ function createServing({
       },
     },
     newRid: randomUUIDv7,
-    onFinal: (final, { model }) => metrics.ended(final, model.name),
+    onFinal: (rid, final, { model }) => metrics.ended(rid, final, model.name),
     refusals: new RefusalLog({
       log,
       count: (refused) => metrics.refused(refused),

@@ -19,3 +19,4 @@ export * from './lost-withdrawals.ts';
 export * from './memory-use.ts';
 export * from './metering-store.ts';
 export * from './open-redis.ts';
+export * from './waiting-usage.ts';

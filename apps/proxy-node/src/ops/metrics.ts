@@ -1,82 +1,97 @@
-import { createHash, timingSafeEqual } from 'node:crypto';
-import { CHARGED_CLASSES, type UsageFinal } from '@tollgate/contracts';
-import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
+import { bears, BoundedLabel, negotiate, type UsageFinal } from '@tollgate/contracts';
+import { Gauge, Registry, collectDefaultMetrics, type OpenMetricsContentType } from 'prom-client';
 import type { Gate } from './gate.ts';
+import { RequestMetrics, type Served } from './request-metrics.ts';
 
-const LATENCY_SECONDS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300];
-const DENIED = 'Metrics need the credential of this node: Authorization: Bearer NODE_CREDENTIAL\n';
-const OPERATIONS: Record<UsageFinal['protocol'], string> = {
-  chat: 'chat',
-  messages: 'chat',
-  responses: 'chat',
-  embeddings: 'embeddings',
-};
+const DENIED =
+  'Metrics need METRICS_CREDENTIAL, or without one the credential of this node: Authorization: Bearer NODE_CREDENTIAL\n';
+const UPSTREAMS_MAX = 200;
 
-/** What an operator watches, under OpenTelemetry's GenAI names where it has one. Labels are bounded: models and upstreams, never keys or accounts; and `worker` on all, as each counts from its own start. */
+interface UpstreamFigures {
+  upstream_id: number;
+  in_flight: number;
+  latency_ms: number;
+  open_for_ms: number;
+}
+
+/** What the figures of this moment are read from. */
+export interface Readings {
+  gate: Gate;
+  isReady: () => boolean;
+  books: () => { unacknowledged: number; journalsSetAside: number };
+  failOpen: () => { admissions: number; tokens: number };
+  snapshotVersion: () => number;
+  upstreams: () => readonly UpstreamFigures[];
+}
+
+/** What an operator watches. The label `worker` is on all, as each counts from its own start. */
 export class Metrics {
-  readonly #registry = new Registry();
-  readonly #credentialDigest: Buffer;
-  readonly #duration = new Histogram({
-    name: 'gen_ai_client_operation_duration_seconds',
-    help: 'Duration of admitted requests.',
-    labelNames: ['gen_ai_operation_name', 'gen_ai_request_model', 'outcome'],
-    buckets: LATENCY_SECONDS,
-    registers: [this.#registry],
-  });
-  readonly #firstToken = new Histogram({
-    name: 'gen_ai_server_time_to_first_token_seconds',
-    help: 'Time to the first content.',
-    labelNames: ['gen_ai_request_model'],
-    buckets: LATENCY_SECONDS,
-    registers: [this.#registry],
-  });
-  readonly #tokens = new Counter({
-    name: 'gen_ai_client_token_usage_total',
-    help: 'Tokens by class.',
-    labelNames: ['gen_ai_request_model', 'gen_ai_token_type', 'basis'],
-    registers: [this.#registry],
-  });
-  readonly #attempts = new Counter({
-    name: 'tollgate_upstream_attempts_total',
-    help: 'Attempts at upstreams by result.',
-    labelNames: ['upstream_id', 'result'],
-    registers: [this.#registry],
-  });
-  readonly #unpaid = new Counter({
-    name: 'tollgate_unpaid_attempt_tokens_total',
-    help: 'Estimated tokens of attempts that providers may bill and no customer pays.',
-    labelNames: ['upstream_id', 'gen_ai_token_type'],
-    registers: [this.#registry],
-  });
-  readonly #refusals = new Counter({
-    name: 'tollgate_refusals_total',
-    help: 'Requests refused or failed before their first byte, by status and code.',
-    labelNames: ['status', 'code'],
-    registers: [this.#registry],
-  });
+  readonly #registry = new Registry<OpenMetricsContentType>();
+  readonly #credential: string;
+  readonly #requests: RequestMetrics;
 
   constructor({
     credential,
     worker,
-    gate,
-    unacknowledged,
-    failOpen,
-    snapshotVersion,
+    modelsMax,
+    readings,
   }: {
     credential: string;
     worker: number;
-    gate: Gate;
-    unacknowledged: () => number;
-    failOpen: () => { admissions: number; tokens: number };
-    snapshotVersion: () => number;
+    modelsMax: number;
+    readings: Readings;
   }) {
-    this.#credentialDigest = digest(credential);
+    this.#credential = credential;
+    this.#registry.setContentType(Registry.OPENMETRICS_CONTENT_TYPE);
     this.#registry.setDefaultLabels({ worker: String(worker) });
+    this.#requests = new RequestMetrics(this.#registry, { modelsMax });
+    this.#process(readings);
+    this.#upstreams(readings);
+    collectDefaultMetrics({ register: this.#registry });
+  }
+
+  ended(rid: string, final: UsageFinal, model: string): void {
+    this.#requests.ended(rid, final, model);
+  }
+
+  served(served: Served): void {
+    this.#requests.served(served);
+  }
+
+  refused(refused: { status: number; code: string }): void {
+    this.#requests.refused(refused);
+  }
+
+  /** Of this process, in OpenMetrics' format. */
+  text(): Promise<string> {
+    return this.#registry.metrics();
+  }
+
+  /** 401 without the credential: who scrapes sees model names and load. `scrape` gives the text to answer with. */
+  async respond(
+    { authorization, accept }: Record<'authorization' | 'accept', string | undefined>,
+    scrape: () => Promise<string>,
+  ): Promise<Response> {
+    if (!bears(authorization, this.#credential))
+      return new Response(DENIED, {
+        status: 401,
+        headers: { 'www-authenticate': 'Bearer', 'content-type': 'text/plain; charset=utf-8' },
+      });
+    const { contentType, text } = negotiate(accept, await scrape());
+    return new Response(text, { headers: { 'content-type': contentType } });
+  }
+
+  #process({ gate, isReady, books, failOpen, snapshotVersion }: Readings): void {
     this.#gauge('tollgate_requests_in_flight', 'Requests being served.', () => gate.inFlight);
     this.#gauge(
       'tollgate_unacknowledged_finals',
       'Finals PostgreSQL has not acknowledged.',
-      unacknowledged,
+      () => books().unacknowledged,
+    );
+    this.#gauge(
+      'tollgate_journals_set_aside',
+      'Journal files that could not be read whole and wait for a person.',
+      () => books().journalsSetAside,
     );
     this.#gauge(
       'tollgate_fail_open_admissions',
@@ -93,61 +108,25 @@ export class Metrics {
       'Version of the routing document in use.',
       snapshotVersion,
     );
-    this.#gauge('tollgate_ready', '1 when the node takes requests.', () => Number(gate.isReady));
-    collectDefaultMetrics({ register: this.#registry });
+    this.#gauge('tollgate_ready', '1 when the node takes requests.', () => Number(isReady()));
   }
 
-  ended(final: UsageFinal, model: string): void {
-    this.#duration.observe(
-      {
-        gen_ai_operation_name: OPERATIONS[final.protocol],
-        gen_ai_request_model: model,
-        outcome: final.outcome,
-      },
-      final.duration_ms / 1000,
+  #upstreams({ upstreams }: Readings): void {
+    this.#upstreamGauge(
+      'tollgate_upstream_resting_seconds',
+      'How long the upstream is still left alone after failures; 0 when it is asked.',
+      () => upstreams().map((each) => [each.upstream_id, each.open_for_ms / 1000]),
     );
-    if (final.first_token_ms !== null && final.is_stream)
-      this.#firstToken.observe({ gen_ai_request_model: model }, final.first_token_ms / 1000);
-    for (const type of CHARGED_CLASSES) {
-      const count = final[`${type}_tokens`];
-      if (count)
-        this.#tokens.inc(
-          { gen_ai_request_model: model, gen_ai_token_type: type, basis: final.basis },
-          count,
-        );
-    }
-    for (const { upstream_id: id, error, cost } of final.attempts) {
-      const upstream_id = String(id);
-      this.#attempts.inc({ upstream_id, result: error ?? 'ok' });
-      if (!cost) continue;
-      this.#unpaid.inc({ upstream_id, gen_ai_token_type: 'input' }, cost.input_tokens);
-      this.#unpaid.inc({ upstream_id, gen_ai_token_type: 'output' }, cost.output_tokens);
-    }
-  }
-
-  refused({ status, code }: { status: number; code: string }): void {
-    this.#refusals.inc({ status: String(status), code });
-  }
-
-  /** Of this process, in Prometheus' text format. */
-  text(): Promise<string> {
-    return this.#registry.metrics();
-  }
-
-  /** 401 without the node's credential: who scrapes sees model names and load. `scrape` gives the text to answer with. */
-  async respond(
-    authorization: string | undefined,
-    scrape: () => Promise<string>,
-  ): Promise<Response> {
-    const given = digest(authorization?.replace(/^Bearer +/i, '') ?? '');
-    if (!timingSafeEqual(given, this.#credentialDigest))
-      return new Response(DENIED, {
-        status: 401,
-        headers: { 'www-authenticate': 'Bearer', 'content-type': 'text/plain; charset=utf-8' },
-      });
-    return new Response(await scrape(), {
-      headers: { 'content-type': this.#registry.contentType },
-    });
+    this.#upstreamGauge(
+      'tollgate_upstream_requests_in_flight',
+      'Requests an upstream is answering.',
+      () => upstreams().map((each) => [each.upstream_id, each.in_flight]),
+    );
+    this.#upstreamGauge(
+      'tollgate_upstream_latency_seconds',
+      'Moving average of the time to the head of an answer.',
+      () => upstreams().map((each) => [each.upstream_id, each.latency_ms / 1000]),
+    );
   }
 
   #gauge(name: string, help: string, read: () => number): void {
@@ -161,8 +140,24 @@ export class Metrics {
       },
     });
   }
-}
 
-function digest(text: string): Buffer {
-  return createHash('sha256').update(text).digest();
+  /** The worst of the upstreams that share a label counts. */
+  #upstreamGauge(name: string, help: string, read: () => [id: number, value: number][]): void {
+    new Gauge({
+      name,
+      help,
+      labelNames: ['upstream_id'],
+      registers: [this.#registry],
+      collect() {
+        this.reset();
+        const labels = new BoundedLabel(UPSTREAMS_MAX);
+        const worst = new Map<string, number>();
+        for (const [id, value] of read()) {
+          const label = labels.of(String(id));
+          worst.set(label, Math.max(value, worst.get(label) ?? 0));
+        }
+        for (const [upstream_id, value] of worst) this.set({ upstream_id }, value);
+      },
+    });
+  }
 }

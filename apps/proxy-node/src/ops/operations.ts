@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import type { SnapshotFollower } from '../snapshot/snapshot-follower.ts';
 import type { Gate } from './gate.ts';
 import type { Metrics } from './metrics.ts';
+import type { Served } from './request-metrics.ts';
 
 /** What the node reports to its operators. */
 export class Operations {
@@ -52,7 +53,11 @@ export class Operations {
     };
   }
 
-  metrics(authorization: string | undefined): Promise<Response> {
-    return this.#metrics.respond(authorization, this.#scrape);
+  metrics(headers: Record<'authorization' | 'accept', string | undefined>): Promise<Response> {
+    return this.#metrics.respond(headers, this.#scrape);
+  }
+
+  served(served: Served): void {
+    this.#metrics.served(served);
   }
 }

@@ -1,3 +1,5 @@
+import { joinExpositions } from '@tollgate/contracts';
+
 /** Between a primary and its workers: a scrape reaches one worker, and is answered with what all of them count. */
 type ScrapeMessage =
   /** A worker has figures to tell, from now on. */
@@ -104,19 +106,6 @@ export function joinScrapes(
       waiting.delete(id);
     });
   };
-}
-
-/** Prometheus' text format of several processes as one: the samples of each metric beside each other, its two lines of description once. */
-export function joinExpositions(texts: readonly string[]): string {
-  const samplesOf = new Map<string, string[]>();
-  for (const family of texts.flatMap((text) => text.trim().split('\n\n'))) {
-    const [help = '', type = '', ...samples] = family.split('\n');
-    const description = `${help}\n${type}`;
-    const known = samplesOf.get(description);
-    if (known) known.push(...samples);
-    else samplesOf.set(description, samples);
-  }
-  return `${[...samplesOf].map(([description, samples]) => [description, ...samples].join('\n')).join('\n\n')}\n`;
 }
 
 /** Sent by this very program, so the name is enough. */

@@ -45,7 +45,7 @@ export interface PipelineParts {
   node: string;
   limits: PipelineLimits;
   /** Called for every request that was admitted and has ended. */
-  onFinal: (final: UsageFinal, asked: Asked) => void;
+  onFinal: (rid: string, final: UsageFinal, asked: Asked) => void;
   refusals: RefusalLog;
   newRid: () => string;
 }
@@ -271,7 +271,7 @@ export class Pipeline {
         { rid, caller_id: callerId, outcome: final.outcome, attempts },
         'upstream request failed',
       );
-    onFinal(final, asked);
+    onFinal(rid, final, asked);
   }
 
   #refuse({ reply, rid, callerId, shape }: ClientRequest, error: unknown): void {

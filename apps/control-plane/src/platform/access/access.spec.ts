@@ -7,7 +7,7 @@ import {
 import { RouteTable, type RouteEntry } from './route-table.ts';
 
 /** Prefixless paths of the process itself. */
-const OUTSIDE = new Set(['/healthz', '/readyz']);
+const OUTSIDE = new Set(['/healthz', '/readyz', '/metrics']);
 
 let plane: ControlPlane;
 let routes: RouteEntry[];

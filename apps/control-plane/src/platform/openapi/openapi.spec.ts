@@ -12,7 +12,7 @@ import { REFUSALS } from '../http/refusals.ts';
 
 const COMMITTED = path.join(import.meta.dirname, '../../../../../libs/admin-client/openapi.json');
 /** Not for callers of the interface: the document itself, its page, and what proves itself by other means than a session. */
-const LEFT_OUT = /^\/(openapi\.json|docs(\/.*)?|webhooks\/.*|internal\/.*)$/;
+const LEFT_OUT = /^\/(openapi\.json|docs(\/.*)?|webhooks\/.*|internal\/.*|metrics)$/;
 
 let plane: ControlPlane;
 // oxlint-disable-next-line typescript/no-explicit-any -- a document of any shape, looked at in places

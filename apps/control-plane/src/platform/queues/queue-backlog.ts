@@ -45,6 +45,22 @@ export class QueueBacklog implements OnApplicationShutdown {
     return [...jobs].every((job) => !undone.has(job));
   }
 
+  /** Jobs by state, and when the one that waits longest was added (Unix ms). */
+  async standing(
+    name: QueueName,
+  ): Promise<{ counts: Readonly<Record<string, number>>; oldestAtMs: number | null }> {
+    const { queue } = this.open(name);
+    try {
+      await queue.waitUntilReady();
+      const counts = await queue.getJobCounts(...UNDONE);
+      const [oldest] = await queue.getJobs(['wait'], 0, 0, true);
+      return { counts, oldestAtMs: oldest?.timestamp ?? null };
+    } catch (error) {
+      this.close(name);
+      throw error;
+    }
+  }
+
   private open(name: QueueName): OpenQueue {
     const known = this.opened.get(name);
     if (known) return known;

@@ -8,6 +8,7 @@ import { FinalProofs } from '../../proxy-nodes/final-proofs.ts';
 import { UseGuard } from '../../reconciliation/use-guard.ts';
 import { AutoRechargeService } from '../../subscriptions/auto-recharge.service.ts';
 import { acknowledgementsOf } from './acknowledgements-of.ts';
+import { BookedFigures } from './booked-figures.ts';
 import { UsageIngest } from './usage-ingest.service.ts';
 
 /** Jobs a process books at the same time; the database does the work, two cores are busy with four. */
@@ -67,6 +68,7 @@ export class UsageWorker implements OnModuleInit {
     private readonly acknowledgements: Acknowledgements,
     private readonly autoRecharge: AutoRechargeService,
     private readonly liveRecords: LiveRecordWriter,
+    private readonly figures: BookedFigures,
   ) {}
 
   onModuleInit(): void {
@@ -88,6 +90,7 @@ export class UsageWorker implements OnModuleInit {
   async process(events: readonly RelayedEvent[]): Promise<void> {
     const { believed, finals, forged } = await this.proofs.judge(events);
     const booked = await this.usage.ingest(believed, { fromJournal: false }, forged);
+    this.figures.note(booked);
     // Never a forged one: its node would forget the final whose number it took.
     await this.acknowledge(finals);
     this.guard.used(

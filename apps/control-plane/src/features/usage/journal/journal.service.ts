@@ -9,6 +9,7 @@ import { z } from 'zod';
 import { Refusal } from '../../../platform/http/refusal.ts';
 import { ShardEpochs } from '../../epochs/shard-epochs.ts';
 import { NodeRegistry } from '../../proxy-nodes/node-registry.ts';
+import { BookedFigures } from '../ingest/booked-figures.ts';
 import { UsageIngest } from '../ingest/usage-ingest.service.ts';
 
 /** A proof older than this is refused; repeating a younger one books nothing twice. */
@@ -34,6 +35,7 @@ export class JournalService {
     private readonly nodes: NodeRegistry,
     private readonly epochs: ShardEpochs,
     private readonly usage: UsageIngest,
+    private readonly figures: BookedFigures,
   ) {}
 
   /** Answers the request ids that are in the books now, dead letters included. Idempotent. */
@@ -44,8 +46,11 @@ export class JournalService {
     const { finals } = this.read(upload.body);
     const shards = Map.groupBy(finals, ({ payload }) => this.shardOf(payload));
     let isNew = 0;
-    for (const ofShard of shards.values())
-      isNew += (await this.usage.ingest(ofShard.map(toEvent), { fromJournal: true })).length;
+    for (const ofShard of shards.values()) {
+      const booked = await this.usage.ingest(ofShard.map(toEvent), { fromJournal: true });
+      this.figures.note(booked);
+      isNew += booked.length;
+    }
     this.logger.log(
       `${upload.node} handed over ${finals.length} finals; ${isNew} were not booked before`,
     );

@@ -1,0 +1,115 @@
+import { readFile } from 'node:fs/promises';
+import path from 'node:path';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { booksOf, usageEvent } from '../../testing/books-under-test.ts';
+import {
+  FLEET_CREDENTIAL,
+  startControlPlane,
+  type ControlPlane,
+} from '../../testing/control-plane-under-test.ts';
+import { UsageWorker } from '../usage/ingest/usage-worker.ts';
+
+let plane: ControlPlane;
+beforeAll(async () => {
+  plane = await startControlPlane();
+  await booksOf(plane).initialiseShards();
+}, 60_000);
+afterAll(() => plane?.stop());
+
+const scrape = async (accept = '*/*'): Promise<string> => {
+  const answer = await fetch(`${plane.url}/metrics`, {
+    headers: { authorization: `Bearer ${FLEET_CREDENTIAL}`, accept },
+  });
+  expect(answer.status).toBe(200);
+  return answer.text();
+};
+
+test('metrics are for the holder of the credential (S45)', async () => {
+  const denied = await fetch(`${plane.url}/metrics`);
+  expect([denied.status, denied.headers.get('www-authenticate')]).toEqual([401, 'Bearer']);
+  const wrong = { authorization: `Bearer ${FLEET_CREDENTIAL}x` };
+  expect((await fetch(`${plane.url}/metrics`, { headers: wrong })).status).toBe(401);
+});
+
+test('usage that was booked counts, with its lag and its request', async () => {
+  const books = booksOf(plane);
+  const [account, model] = [await books.account('1000'), await books.model('1')];
+  await plane.call('POST', '/models/subscribe', {
+    token: account.token,
+    body: { model_id: model.id, tokens: 1000 },
+  });
+  const subscriptionId = (await books.subscription(account, model)).id;
+  const event = usageEvent(40, { account, model, subscriptionId });
+  const worker = plane.app.get(UsageWorker);
+  // Twice: a duplicate is not counted again.
+  await worker.process([event]);
+  await worker.process([event]);
+  const text = await scrape('application/openmetrics-text');
+  expect(text).toContain('tollgate_charged_tokens_booked_total 40\n');
+  expect(text).toContain('tollgate_settlement_lag_seconds_count 1\n');
+  expect(text).toContain(`# {request_id="${event.rid}"}`);
+  expect(await scrape()).not.toContain('request_id');
+});
+
+test('an event that cannot be booked shows as a dead letter and as its alert; the ledger adds up to 0', async () => {
+  const value = (text: string, sample: string): number =>
+    Number(
+      text
+        .split('\n')
+        .find((line) => line.startsWith(`${sample} `))
+        ?.split(' ')[1],
+    );
+  const alert = 'tollgate_alerts_open{rule="dead_letter",severity="critical"}';
+  const before = await scrape();
+  expect([value(before, 'tollgate_dead_letters_open'), value(before, alert)]).toEqual([0, 0]);
+  const account = await booksOf(plane).account('0');
+  const model = { id: 999_999, name: 'none', priceId: 999_999 };
+  await plane.app
+    .get(UsageWorker)
+    .process([usageEvent(1, { account, model, subscriptionId: 999_999 })]);
+  const text = await scrape();
+  expect([value(text, 'tollgate_dead_letters_open'), value(text, alert)]).toEqual([1, 1]);
+  const money = [...text.matchAll(/^tollgate_ledger_balance\{.*\} (\S+)$/gm)];
+  expect(money.length).toBeGreaterThanOrEqual(4);
+  expect(money.reduce((sum, [, amount]) => sum + Number(amount), 0)).toBeCloseTo(0);
+});
+
+test('a route is counted as it is declared: neither an id nor an unknown path makes a label', async () => {
+  await plane.call('GET', '/users/31337', { token: plane.adminToken });
+  for (const path of ['/nothing-31337', '/admin-api/nothing-31337'])
+    await fetch(`${plane.url}${path}`);
+  const text = await scrape();
+  expect(text).toMatch(
+    /http_route="\/admin-api\/users\/:id",http_response_status_code="404"\} 1\n/,
+  );
+  expect(text).toMatch(/http_route="_none",http_response_status_code="404"\} 2\n/);
+  expect(text).not.toContain('31337');
+});
+
+test('docs/metrics.md lists every metric of a control plane, and no other', async () => {
+  const document = await readFile(
+    path.join(import.meta.dirname, '../../../../../docs/metrics.md'),
+    'utf8',
+  );
+  const section = document.split('## Of a control plane')[1] ?? '';
+  const listed = [...section.matchAll(/^\| `(\w+)` \|/gm)].map(([, name]) => name);
+  const exported = [...(await scrape()).matchAll(/^# TYPE (\w+) /gm)].map(([, name]) => name ?? '');
+  expect(exported.filter((name) => !/^(process|nodejs)_/.test(name)).toSorted()).toEqual(
+    listed.toSorted(),
+  );
+});
+
+test('while Redis is away a scrape leaves out what it holds, says so, and gives the rest', async () => {
+  const outbox = /^tollgate_outbox_events (\d+)$/m;
+  const standing = (text: string, name: string): boolean =>
+    text.includes(`tollgate_collector_success{collector="${name}"} 1\n`);
+  const before = await scrape();
+  expect(outbox.exec(before)?.[1]).toBe('0');
+  expect(standing(before, 'outbox') && standing(before, 'queue')).toBe(true);
+  await plane.services.redis.stop();
+  const text = await scrape();
+  expect(text).not.toMatch(outbox);
+  expect(standing(text, 'outbox')).toBe(false);
+  expect(standing(text, 'ledger')).toBe(true);
+  expect(text).toMatch(/^tollgate_dead_letters_open \d+$/m);
+});

@@ -1,0 +1,109 @@
+import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import { z } from 'zod';
+import { CONFIG, type Config } from '../../config.ts';
+import { Metrics } from '../../platform/metrics/metrics.ts';
+import { ALERT_RULES } from '../alerts/alert-rules.ts';
+
+/** Sums over all wallets need not be read for every scrape. */
+const MONEY_EVERY_MS = 30_000;
+const MICROS = 1e6;
+
+const alertRow = z.object({ rule: z.string(), count: z.coerce.number() });
+const waitingRow = z.object({ count: z.coerce.number(), age: z.coerce.number() });
+const moneyRow = z.object({ kind: z.string(), balance: z.coerce.number() });
+
+const ALERTS = 'SELECT rule, count(*) FROM alerts WHERE resolved_at IS NULL GROUP BY rule';
+const waiting = (table: string, open: string): string =>
+  `SELECT count(*), coalesce(extract(epoch FROM now() - min(created_at)), 0) AS age FROM ${table} WHERE ${open}`;
+const DEAD_LETTERS = waiting('usage_dead_letters', 'resolved_at IS NULL');
+const LIVE_WRITES = waiting('live_state_outbox', 'true');
+const MONEY = 'SELECT kind, sum(balance)::text AS balance FROM ledger_accounts GROUP BY kind';
+
+/** What the ledger and its watchers know: alerts, dead letters, writes that Redis still waits for, money. The same from every replica. */
+@Injectable()
+export class LedgerFigures implements OnModuleInit {
+  private moneyReadAtMs = Number.NEGATIVE_INFINITY;
+  private readonly alerts = this.metrics.gauge({
+    name: 'tollgate_alerts_open',
+    help: 'Open alerts of the control plane.',
+    labelNames: ['rule', 'severity'],
+  });
+  private readonly deadLetters = this.metrics.gauge({
+    name: 'tollgate_dead_letters_open',
+    help: 'Usage events that could not be booked and wait for an administrator.',
+  });
+  private readonly deadLetterAge = this.metrics.gauge({
+    name: 'tollgate_dead_letters_oldest_seconds',
+    help: 'Age of the oldest open dead letter; 0 without one.',
+  });
+  private readonly liveWrites = this.metrics.gauge({
+    name: 'tollgate_live_writes_waiting',
+    help: 'Changes of keys, accounts and subscriptions that are not in Redis yet.',
+  });
+  private readonly liveWriteAge = this.metrics.gauge({
+    name: 'tollgate_live_writes_oldest_seconds',
+    help: 'Age of the oldest change that is not in Redis yet; 0 without one.',
+  });
+  private readonly money = this.metrics.gauge({
+    name: 'tollgate_ledger_balance',
+    help: 'Sum of the ledger accounts of a kind, in units of the currency; all kinds add up to 0.',
+    labelNames: ['kind', 'currency'],
+  });
+
+  constructor(
+    private readonly metrics: Metrics,
+    private readonly dataSource: DataSource,
+    @Inject(CONFIG) private readonly config: Config,
+  ) {}
+
+  onModuleInit(): void {
+    const { alerts, deadLetters, deadLetterAge, liveWrites, liveWriteAge, money } = this;
+    this.metrics.collectWith({
+      name: 'ledger',
+      gauges: [alerts, deadLetters, deadLetterAge, liveWrites, liveWriteAge],
+      collect: async () => {
+        await this.readAlerts();
+        await this.readWaiting(DEAD_LETTERS, deadLetters, deadLetterAge);
+        await this.readWaiting(LIVE_WRITES, liveWrites, liveWriteAge);
+      },
+    });
+    this.metrics.collectWith({
+      name: 'money',
+      gauges: [money],
+      collect: () => this.readMoney(),
+    });
+  }
+
+  private async readAlerts(): Promise<void> {
+    const rows = await this.rows(ALERTS, alertRow);
+    const countOf = new Map(rows.map(({ rule, count }) => [rule, count]));
+    // Every rule has its series from the start, so that a first alert is an increase.
+    for (const [rule, severity] of Object.entries(ALERT_RULES))
+      this.alerts.set({ rule, severity }, countOf.get(rule) ?? 0);
+  }
+
+  private async readWaiting(
+    sql: string,
+    count: LedgerFigures['liveWrites'],
+    age: LedgerFigures['liveWriteAge'],
+  ): Promise<void> {
+    const [row] = await this.rows(sql, waitingRow);
+    count.set(row?.count ?? 0);
+    age.set(row?.age ?? 0);
+  }
+
+  private async readMoney(): Promise<void> {
+    const now = performance.now();
+    if (now - this.moneyReadAtMs < MONEY_EVERY_MS) return;
+    this.moneyReadAtMs = Number.NEGATIVE_INFINITY;
+    for (const { kind, balance } of await this.rows(MONEY, moneyRow))
+      this.money.set({ kind, currency: this.config.CURRENCY }, balance / MICROS);
+    this.moneyReadAtMs = now;
+  }
+
+  private async rows<T extends z.ZodType>(sql: string, schema: T): Promise<z.output<T>[]> {
+    const rows: unknown[] = await this.dataSource.query(sql);
+    return rows.map((row) => schema.parse(row));
+  }
+}

@@ -1,0 +1,42 @@
+import { Injectable } from '@nestjs/common';
+import { Metrics } from '../../../platform/metrics/metrics.ts';
+import type { ReadEvent } from './read-event.ts';
+
+const LAG_SECONDS = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3600, 86_400];
+
+/** What this process booked, and how long after its end each request was in the ledger. */
+@Injectable()
+export class BookedFigures {
+  private readonly events = this.metrics.counter({
+    name: 'tollgate_usage_events_booked_total',
+    help: 'Usage events booked by this process.',
+    labelNames: ['kind'],
+  });
+  private readonly tokens = this.metrics.counter({
+    name: 'tollgate_charged_tokens_booked_total',
+    help: 'Charged tokens of the requests booked by this process.',
+  });
+  private readonly lag = this.metrics.histogram({
+    name: 'tollgate_settlement_lag_seconds',
+    help: 'From the end of a request at its node to its booking in PostgreSQL.',
+    buckets: LAG_SECONDS,
+  });
+
+  constructor(private readonly metrics: Metrics) {}
+
+  note(booked: readonly ReadEvent[]): void {
+    const now = Date.now();
+    for (const { event } of booked) {
+      this.events.inc({ kind: event.payload.kind });
+      if (event.payload.kind !== 'usage') continue;
+      this.tokens.inc(event.payload.charge);
+      const endedAtMs = event.payload.started_at + event.payload.duration_ms;
+      this.lag.observe({
+        labels: {},
+        // Clocks differ by a little.
+        value: Math.max(0, now - endedAtMs) / 1000,
+        exemplarLabels: { request_id: event.rid },
+      });
+    }
+  }
+}

@@ -1,0 +1,19 @@
+/** What all further values of a label share. */
+export const OTHER_LABEL = '_other';
+
+/** Keeps a metric's label to a number of values, so that a scrape stays small whatever the installation holds: those seen first keep their own, the others share `_other`. */
+export class BoundedLabel {
+  readonly #known = new Set<string>();
+  readonly #max: number;
+
+  constructor(max: number) {
+    this.#max = max;
+  }
+
+  of(value: string): string {
+    if (this.#known.has(value)) return value;
+    if (this.#known.size >= this.#max) return OTHER_LABEL;
+    this.#known.add(value);
+    return value;
+  }
+}
