@@ -11,6 +11,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   dev: async () => (await import('./commands/dev.ts')).dev,
   build: async () => (await import('./commands/build.ts')).build,
   check: async () => (await import('./check.ts')).check,
+  'check:deploy': async () => (await import('./commands/check-deploy.ts')).checkDeploy,
   format: async () => (await import('./commands/format.ts')).format,
   doctor: async () => (await import('./commands/doctor.ts')).doctor,
   seed: async () => (await import('./commands/seed.ts')).seed,

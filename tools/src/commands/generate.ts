@@ -3,7 +3,7 @@ import path from 'node:path';
 import { build } from '../build.ts';
 import { ROOT } from '../checkout.ts';
 
-/** Everything that is committed but written from the code: the API document, its typed client, the references in docs/. In this order: each step reads what the one before wrote. */
+/** Everything that is committed but written from the code: the API document, its typed client, the references in docs/, Grafana's boards. In this order: each step reads what the one before wrote. */
 const STEPS: readonly { says: string; folder: string; run: readonly string[] }[] = [
   {
     says: 'libs/admin-client/openapi.json',
@@ -25,6 +25,7 @@ const STEPS: readonly { says: string; folder: string; run: readonly string[] }[]
     folder: '.',
     run: ['tools/check/write-references.ts'],
   },
+  { says: 'deploy/grafana', folder: '.', run: ['tools/check/write-boards.ts'] },
 ];
 
 export async function generate(): Promise<number> {

@@ -36,6 +36,35 @@ capabilities: { drop: [ALL] }
 {{- end }}
 {{- end -}}
 
+{{/* As secretEnv, of keys that the Secret need not have. */}}
+{{- define "tollgate.optionalSecretEnv" -}}
+{{- $secret := .secret -}}
+{{- range .keys }}
+- name: {{ . }}
+  valueFrom: { secretKeyRef: { name: {{ $secret }}, key: {{ . }}, optional: true } }
+{{- end }}
+{{- end -}}
+
+{{/* Node adds these authorities to its own, for PostgreSQL, Redis and upstreams. */}}
+{{- define "tollgate.caEnv" -}}
+{{- if .Values.extraCa.configMapName }}
+- name: NODE_EXTRA_CA_CERTS
+  value: /etc/tollgate/ca/{{ .Values.extraCa.key }}
+{{- end }}
+{{- end -}}
+
+{{- define "tollgate.caMount" -}}
+{{- if .Values.extraCa.configMapName }}
+- { name: ca, mountPath: /etc/tollgate/ca, readOnly: true }
+{{- end }}
+{{- end -}}
+
+{{- define "tollgate.caVolume" -}}
+{{- with .Values.extraCa.configMapName }}
+- { name: ca, configMap: { name: {{ . }} } }
+{{- end }}
+{{- end -}}
+
 {{- define "tollgate.extraEnv" -}}
 {{- range $name, $value := . }}
 - name: {{ $name }}

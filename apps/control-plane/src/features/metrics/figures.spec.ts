@@ -91,12 +91,16 @@ test('docs/metrics.md lists every metric of a control plane, and no other', asyn
     path.join(import.meta.dirname, '../../../../../docs/metrics.md'),
     'utf8',
   );
-  const section = document.split('## Of a control plane')[1] ?? '';
-  const listed = [...section.matchAll(/^\| `(\w+)` \|/gm)].map(([, name]) => name);
-  const exported = [...(await scrape()).matchAll(/^# TYPE (\w+) /gm)].map(([, name]) => name ?? '');
+  const [own = '', ofBoth = ''] =
+    document.split('## Of a control plane')[1]?.split('## Of both') ?? [];
+  const names = (text: string): string[] =>
+    [...text.matchAll(/^\| `(\w+)` \|/gm)].map(([, name]) => name ?? '');
+  const text = await scrape();
+  const exported = [...text.matchAll(/^# TYPE (\w+) /gm)].map(([, name]) => name ?? '');
   expect(exported.filter((name) => !/^(process|nodejs)_/.test(name)).toSorted()).toEqual(
-    listed.toSorted(),
+    names(own).toSorted(),
   );
+  expect(exported).toEqual(expect.arrayContaining(names(ofBoth)));
 });
 
 test('while Redis is away a scrape leaves out what it holds, says so, and gives the rest', async () => {

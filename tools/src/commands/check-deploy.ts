@@ -1,0 +1,119 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { spawnSync } from 'node:child_process';
+import { ROOT } from '../checkout.ts';
+import { CHART, valueTable } from '../deploy/chart-values.ts';
+import {
+  deployTools,
+  KUBERNETES_VERSION,
+  ToolMissing,
+  type DeployTools,
+} from '../deploy/deploy-tools.ts';
+import { writeSchemas } from '../deploy/kubernetes-schemas.ts';
+import { chartViolations, resourcesOf } from '../deploy/rendered-chart.ts';
+
+const PROMETHEUS = path.join(ROOT, 'deploy/prometheus');
+
+interface Look {
+  name: string;
+  /** Problems; none when it is fine. */
+  look: () => string[];
+}
+
+/** `npm run check:deploy`: chart, alert rules and their unit tests, with the tools that operators use. Installs them. Ends with `N passed, N failed`. */
+export async function checkDeploy(): Promise<number> {
+  const work = mkdtempSync(path.join(tmpdir(), 'tollgate-check-deploy-'));
+  try {
+    const tools = await deployTools();
+    const schemas = path.join(work, 'schemas');
+    console.log(`${writeSchemas(tools, schemas)} schemas of Kubernetes ${KUBERNETES_VERSION}`);
+    return report([...chartLooks(tools, { work, schemas }), ...ruleLooks(tools)]);
+  } catch (error) {
+    if (!(error instanceof ToolMissing)) throw error;
+    console.log(`${error.message}\n0 passed, 1 failed`);
+    return 1;
+  } finally {
+    rmSync(work, { recursive: true, force: true });
+  }
+}
+
+function report(looks: readonly Look[]): number {
+  let failed = 0;
+  for (const { name, look } of looks) {
+    const problems = look();
+    console.log(`${problems.length === 0 ? 'ok  ' : 'FAIL'}  ${name}`);
+    for (const problem of problems) console.log(`      ${problem}`);
+    if (problems.length > 0) failed += 1;
+  }
+  console.log(`${looks.length - failed} passed, ${failed} failed`);
+  return failed === 0 ? 0 : 1;
+}
+
+function chartLooks(
+  { helm, kubeconform }: DeployTools,
+  { work, schemas }: { work: string; schemas: string },
+): Look[] {
+  return valueTable().flatMap(({ name, files }) => {
+    const values = files.flatMap((file) => ['--values', file]);
+    const manifest = path.join(work, `${name}.yaml`);
+    return [
+      {
+        name: `chart, ${name}: helm lint`,
+        look: () => run(helm, ['lint', '--strict', CHART, ...values]).problems,
+      },
+      {
+        name: `chart, ${name}: Kubernetes ${KUBERNETES_VERSION} knows every field, pods are restricted, secrets are references`,
+        look: () => {
+          const { output, problems } = run(helm, [
+            'template',
+            'tollgate',
+            CHART,
+            '--kube-version',
+            KUBERNETES_VERSION,
+            ...values,
+          ]);
+          if (problems.length > 0) return problems;
+          writeFileSync(manifest, output);
+          const location = path.join(schemas, '{{.ResourceKind}}{{.KindSuffix}}.json');
+          return [
+            ...run(kubeconform, ['-strict', '-schema-location', location, manifest]).problems,
+            ...chartViolations(resourcesOf(output)),
+          ];
+        },
+      },
+    ];
+  });
+}
+
+function ruleLooks({ promtool }: DeployTools): Look[] {
+  const look = (name: string, args: readonly string[]): Look => ({
+    name,
+    look: () => run(promtool, args).problems,
+  });
+  return [
+    look('alert rules', ['check', 'rules', path.join(PROMETHEUS, 'tollgate.rules.yaml')]),
+    look('unit tests of the alert rules', [
+      'test',
+      'rules',
+      path.join(PROMETHEUS, 'tollgate.rules.test.yaml'),
+    ]),
+    look('configuration of Prometheus', [
+      'check',
+      'config',
+      '--syntax-only',
+      path.join(PROMETHEUS, 'prometheus.example.yaml'),
+    ]),
+  ];
+}
+
+function run(program: string, args: readonly string[]): { output: string; problems: string[] } {
+  const { status, stdout, stderr, error } = spawnSync(program, args, {
+    encoding: 'utf8',
+    maxBuffer: 64 * 1024 * 1024,
+  });
+  if (error) return { output: '', problems: [error.message] };
+  if (status === 0) return { output: stdout, problems: [] };
+  const lines = `${stdout}\n${stderr}`.split('\n').filter((line) => line.trim() !== '');
+  return { output: stdout, problems: lines.length > 0 ? lines : [`exit status ${status}`] };
+}

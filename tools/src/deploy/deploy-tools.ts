@@ -1,0 +1,113 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, readdirSync } from 'node:fs';
+import path from 'node:path';
+import { z } from 'zod';
+import { cacheFolder } from '../checkout.ts';
+import { debianFolder, downloadDebianPackages } from '../embedded/debian-packages.ts';
+
+/** Pinned: another version may judge otherwise. */
+const HELM = 'helm.sh/helm/v3/cmd/helm@v3.18.6';
+const KUBECONFORM = 'github.com/yannh/kubeconform/cmd/kubeconform@v0.7.0';
+const KUBERNETES = 'k8s.io/kubernetes@v1.31.0';
+const GATEWAY_API = 'sigs.k8s.io/gateway-api@v1.2.1';
+const PROMETHEUS = { name: 'prometheus', wanted: ['prometheus'], known: ['prometheus'] } as const;
+export const KUBERNETES_VERSION = '1.31.0';
+
+/** A tool that is missing and could not be installed, with what to do. */
+export class ToolMissing extends Error {}
+
+export interface DeployTools {
+  readonly helm: string;
+  readonly kubeconform: string;
+  readonly promtool: string;
+  /** Folder of the Kubernetes Go module, which has the OpenAPI documents of its API. */
+  readonly kubernetes: string;
+  readonly gatewayApi: string;
+}
+
+/** What is in the cache already, or in PATH; installs the rest through the Go module proxy and the distribution's packages. Throws ToolMissing. */
+export async function deployTools(): Promise<DeployTools> {
+  return {
+    helm: goProgram('helm', HELM),
+    kubeconform: goProgram('kubeconform', KUBECONFORM),
+    promtool: await promtool(),
+    kubernetes: goModule(KUBERNETES),
+    gatewayApi: goModule(GATEWAY_API),
+  };
+}
+
+function goProgram(name: string, versioned: string): string {
+  const version = versioned.split('@')[1] ?? '';
+  const folder = path.join(cacheFolder(), 'deploy-tools', version);
+  const program = path.join(folder, name);
+  if (existsSync(program)) return program;
+  const installed = goBinFolders()
+    .map((each) => path.join(each, name))
+    .find((each) => isOf(each, versioned));
+  if (installed !== undefined) return installed;
+  console.log(`Installing ${versioned} ...`);
+  mkdirSync(folder, { recursive: true });
+  go(['install', versioned], { GOBIN: folder });
+  return program;
+}
+
+/** Where `go install` puts programs. */
+function goBinFolders(): string[] {
+  const folder = go(['env', 'GOPATH']).trim();
+  return folder === '' ? [] : [path.join(folder, 'bin')];
+}
+
+/** https://pkg.go.dev/cmd/go#hdr-Print_Go_version */
+function isOf(program: string, versioned: string): boolean {
+  if (!existsSync(program)) return false;
+  const version = versioned.split('@')[1] ?? '';
+  const { stdout } = spawnSync('go', ['version', '-m', program], { encoding: 'utf8' });
+  return stdout.includes(`\t${version}\t`);
+}
+
+const downloaded = z.object({ Dir: z.string() });
+
+function goModule(versioned: string): string {
+  return downloaded.parse(JSON.parse(go(['mod', 'download', '-json', versioned]))).Dir;
+}
+
+function go(args: readonly string[], environment: Record<string, string> = {}): string {
+  try {
+    return execFileSync('go', args, {
+      cwd: cacheFolder(),
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: { ...process.env, GOFLAGS: '-mod=mod', ...environment },
+      maxBuffer: 64 * 1024 * 1024,
+    });
+  } catch (error) {
+    throw new ToolMissing(
+      `go ${args.join(' ')} failed: ${error instanceof Error ? error.message : String(error)}\n  Fix: Install Go 1.24 or newer and let it reach a module proxy.`,
+    );
+  }
+}
+
+async function promtool(): Promise<string> {
+  const inPath = (process.env.PATH ?? '')
+    .split(path.delimiter)
+    .map((folder) => path.join(folder, 'promtool'))
+    .find(existsSync);
+  if (inPath !== undefined) return inPath;
+  const program = path.join(debianFolder(PROMETHEUS), 'usr/bin/promtool');
+  if (existsSync(program)) return program;
+  console.log('Downloading promtool ...');
+  const problem = await downloadDebianPackages(PROMETHEUS);
+  if (problem !== undefined || !existsSync(program))
+    throw new ToolMissing(
+      `promtool is missing and could not be downloaded: ${problem ?? 'the package has none'}\n  Fix: Install Prometheus, so that promtool is in PATH.`,
+    );
+  return program;
+}
+
+/** Names of the OpenAPI documents in the Kubernetes module. */
+export function openApiDocuments(kubernetes: string): string[] {
+  const folder = path.join(kubernetes, 'api/openapi-spec/v3');
+  return readdirSync(folder)
+    .filter((name) => /^apis?__.*_openapi\.json$/.test(name))
+    .map((name) => path.join(folder, name));
+}
