@@ -15,6 +15,8 @@ export const paths = {
   playground: (search: Search = {}) => `/playground${buildSearch(search)}`,
   settings: () => '/settings',
   admin: () => '/admin',
+  adminUsage: (search: Search = {}) => `/admin/usage${buildSearch(search)}`,
+  adminRequest: (rid: string) => `/admin/usage/${encodeURIComponent(rid)}`,
   adminUsers: (search: Search = {}) => `/admin/users${buildSearch(search)}`,
   adminUser: (id: number) => `/admin/users/${id}`,
   adminModels: (search: Search = {}) => `/admin/models${buildSearch(search)}`,

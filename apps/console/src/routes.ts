@@ -41,6 +41,8 @@ export const userPages: readonly PageEntry[] = [
 /** Pages of administrators. */
 export const adminPages: readonly PageEntry[] = [
   { path: '/admin', load: () => import('./features/admin-overview/page.tsx') },
+  { path: '/admin/usage', load: () => import('./features/admin-usage/page.tsx') },
+  { path: '/admin/usage/$rid', load: () => import('./features/usage/request-page.tsx') },
   { path: '/admin/users', load: () => import('./features/admin-users/page.tsx') },
   { path: '/admin/users/$id', load: () => import('./features/admin-users/user-page.tsx') },
   { path: '/admin/models', load: () => import('./features/admin-models/page.tsx') },

@@ -1,25 +1,21 @@
 import { keepPreviousData, queryOptions } from '@tanstack/react-query';
 import { client, dataOf, type Shape } from './client.ts';
-
-/** Enough for everything of a kind that a person reads on one page; the server's most. */
-const WHOLE_LIST = 100;
+import { readWholeList } from './whole-list.ts';
 
 export type Model = Shape<'Model'>;
 
 export type Price = Shape<'Price'>;
 
-export const catalogueQuery = (query: {
-  page?: number;
-  q?: string;
-  is_on_shelf?: 'true' | 'false';
-}) =>
+export const catalogueQuery = (query: { q?: string; is_on_shelf?: 'true' | 'false' }) =>
   queryOptions({
     queryKey: ['catalogue', query],
     queryFn: () =>
-      dataOf(
-        client.GET('/admin-api/models', {
-          params: { query: { ...query, page_size: WHOLE_LIST, sort: 'name' } },
-        }),
+      readWholeList((paging) =>
+        dataOf(
+          client.GET('/admin-api/models', {
+            params: { query: { ...query, ...paging, sort: 'name' } },
+          }),
+        ),
       ),
     placeholderData: keepPreviousData,
   });

@@ -23,7 +23,10 @@ export async function dataOf<T>(
 
 /** Where an export is downloaded from: the browser fetches it as a file, with the session's cookie. */
 export function exportAddress(
-  path: '/admin-api/usage/logs' | '/admin-api/usage/statistics' | '/admin-api/wallet/logs',
+  path:
+    | '/admin-api/usage/logs'
+    | '/admin-api/wallet/logs'
+    | `/admin-api/subscriptions/${number}/ledger`,
   query: Readonly<Record<string, string | number | undefined>>,
 ): string {
   const pairs = Object.entries<string | number | undefined>({ ...query, format: 'csv' }).flatMap(

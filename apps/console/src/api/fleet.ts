@@ -1,9 +1,7 @@
 import { keepPreviousData, queryOptions } from '@tanstack/react-query';
 import { ADMIN_PAGE_SIZE } from './admin.ts';
 import { client, dataOf, type Shape } from './client.ts';
-
-/** Enough for everything of a kind that a person reads on one page; the server's most. */
-const WHOLE_LIST = 100;
+import { readWholeList } from './whole-list.ts';
 
 export type ProxyNode = Shape<'ProxyNode'>;
 
@@ -14,10 +12,10 @@ export type SnapshotKindDiff = Shape<'SnapshotKindDiff'>;
 export const nodesQuery = queryOptions({
   queryKey: ['nodes'],
   queryFn: () =>
-    dataOf(
-      client.GET('/admin-api/proxy-nodes', {
-        params: { query: { page_size: WHOLE_LIST, sort: 'name' } },
-      }),
+    readWholeList((paging) =>
+      dataOf(
+        client.GET('/admin-api/proxy-nodes', { params: { query: { ...paging, sort: 'name' } } }),
+      ),
     ),
 });
 

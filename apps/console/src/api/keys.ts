@@ -1,7 +1,7 @@
 import { queryOptions } from '@tanstack/react-query';
 import { client, dataOf, type Shape } from './client.ts';
 
-export type Key = Shape<'Key'>;
+export type Key = Shape<'ListedKey'>;
 export type CreatedKey = Shape<'CreatedKey'>;
 export const PAGE_SIZE = 50;
 

@@ -1,21 +1,21 @@
 import { queryOptions } from '@tanstack/react-query';
 import { client, dataOf, type Shape } from './client.ts';
+import { readWholeList } from './whole-list.ts';
 
 export type MarketModel = Shape<'MarketModel'>;
 export type MyModel = Shape<'MyModel'>;
 export type PriceTag = Shape<'PriceTag'>;
 
-/** More than any catalogue that one person reads; the server's most. */
-const WHOLE_LIST = 100;
-
-export const marketQuery = (query: { page?: number; q?: string; kind?: 'chat' | 'embedding' }) =>
+export const marketQuery = (query: { q?: string; kind?: 'chat' | 'embedding' }) =>
   queryOptions({
     queryKey: ['market', query],
     queryFn: () =>
-      dataOf(
-        client.GET('/admin-api/models/market', {
-          params: { query: { ...query, page_size: WHOLE_LIST, sort: 'name' } },
-        }),
+      readWholeList((paging) =>
+        dataOf(
+          client.GET('/admin-api/models/market', {
+            params: { query: { ...query, ...paging, sort: 'name' } },
+          }),
+        ),
       ),
   });
 
@@ -23,10 +23,10 @@ export const subscriptionsQuery = (userId: number) =>
   queryOptions({
     queryKey: ['subscriptions', userId],
     queryFn: async () => {
-      const { data } = await dataOf(
-        client.GET('/admin-api/models/my', {
-          params: { query: { user_id: userId, page_size: WHOLE_LIST } },
-        }),
+      const { data } = await readWholeList((paging) =>
+        dataOf(
+          client.GET('/admin-api/models/my', { params: { query: { user_id: userId, ...paging } } }),
+        ),
       );
       return data;
     },

@@ -15,6 +15,13 @@ export interface Call {
   messages: readonly Message[];
   signal: AbortSignal;
   onText: (text: string) => void;
+  /** The model's own counts, as they come. */
+  onTokens: (tokens: Partial<Tokens>) => void;
+}
+
+export interface Tokens {
+  input: number;
+  output: number;
 }
 
 /** What a call led to. */
@@ -50,8 +57,9 @@ export async function callModel(call: Call): Promise<Outcome> {
     return { requestId, problem: problemOf(await response.text(), response.status) };
   let problem: string | undefined;
   for await (const data of readEvents(response.body)) {
-    const { text, error } = partOf(data);
+    const { text, error, tokens } = partOf(data);
     if (text !== undefined) call.onText(text);
+    if (tokens !== undefined) call.onTokens(tokens);
     problem ??= error;
   }
   return { requestId, problem };
@@ -83,6 +91,7 @@ export function requestOf({
 interface Part {
   text?: string | undefined;
   error?: string | undefined;
+  tokens?: Partial<Tokens> | undefined;
 }
 
 /** Text of one event, of either protocol; events of other kinds have none. */
@@ -91,10 +100,23 @@ function partOf(data: string): Part {
   const event = parse(data);
   const delta = at(event, 'choices', '0', 'delta', 'content') ?? at(event, 'delta', 'text');
   const error = at(event, 'error', 'message');
+  const tokens = tokensOf(at(event, 'usage') ?? at(event, 'message', 'usage'));
   return {
     ...(typeof delta === 'string' && { text: delta }),
     ...(typeof error === 'string' && { error }),
+    ...(tokens !== undefined && { tokens }),
   };
+}
+
+/** Of either protocol; a count of zero output is only the beginning of an answer. */
+function tokensOf(usage: unknown): Partial<Tokens> | undefined {
+  const input = at(usage, 'prompt_tokens') ?? at(usage, 'input_tokens');
+  const output = at(usage, 'completion_tokens') ?? at(usage, 'output_tokens');
+  const tokens = {
+    ...(typeof input === 'number' && { input }),
+    ...(typeof output === 'number' && output > 0 && { output }),
+  };
+  return Object.keys(tokens).length === 0 ? undefined : tokens;
 }
 
 function problemOf(text: string, status: number): string {

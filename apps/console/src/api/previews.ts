@@ -15,6 +15,19 @@ export const purchasePreviewQuery = (query: {
     retry: false,
   });
 
+/** What a request of so many tokens is charged at the present price. */
+export const chargePreviewQuery = (query: {
+  model_id: number;
+  input_tokens: number;
+  output_tokens: number;
+}) =>
+  queryOptions({
+    queryKey: ['prices', 'charge', query],
+    queryFn: () => dataOf(client.GET('/admin-api/previews/charge', { params: { query } })),
+    placeholderData: keepPreviousData,
+    retry: false,
+  });
+
 /** What unsubscribing would give back now. */
 export const refundPreviewQuery = (query: { model_id: number; user_id: number }) =>
   queryOptions({

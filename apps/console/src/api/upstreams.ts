@@ -1,8 +1,6 @@
 import { queryOptions } from '@tanstack/react-query';
 import { client, dataOf, type Shape } from './client.ts';
-
-/** Enough for everything of a kind that a person reads on one page; the server's most. */
-const WHOLE_LIST = 100;
+import { readWholeList } from './whole-list.ts';
 
 export type Upstream = Shape<'Upstream'>;
 
@@ -15,10 +13,10 @@ export type CallerProtocol = Shape<'RoutingSimulation'>['protocol'];
 export const upstreamsQuery = queryOptions({
   queryKey: ['upstreams'],
   queryFn: () =>
-    dataOf(
-      client.GET('/admin-api/upstreams', {
-        params: { query: { page_size: WHOLE_LIST, sort: 'name' } },
-      }),
+    readWholeList((paging) =>
+      dataOf(
+        client.GET('/admin-api/upstreams', { params: { query: { ...paging, sort: 'name' } } }),
+      ),
     ),
 });
 
@@ -61,10 +59,10 @@ export function testUpstream(id: number, model: string) {
 export const routesQuery = queryOptions({
   queryKey: ['routes'],
   queryFn: () =>
-    dataOf(
-      client.GET('/admin-api/routing', {
-        params: { query: { page_size: WHOLE_LIST, sort: 'priority' } },
-      }),
+    readWholeList((paging) =>
+      dataOf(
+        client.GET('/admin-api/routing', { params: { query: { ...paging, sort: 'priority' } } }),
+      ),
     ),
 });
 

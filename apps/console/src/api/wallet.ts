@@ -2,6 +2,7 @@ import { keepPreviousData, queryOptions } from '@tanstack/react-query';
 import { client, dataOf, type Shape } from './client.ts';
 
 export type WalletEntry = Shape<'WalletEntry'>;
+export type Payment = Shape<'PaymentEntry'>;
 export type EntryKind = WalletEntry['kind'];
 export const ENTRIES_PAGE_SIZE = 50;
 
@@ -24,6 +25,18 @@ export const entriesQuery = (query: {
     queryFn: () =>
       dataOf(
         client.GET('/admin-api/wallet/logs', {
+          params: { query: { ...query, page_size: ENTRIES_PAGE_SIZE } },
+        }),
+      ),
+    placeholderData: keepPreviousData,
+  });
+
+export const paymentsQuery = (query: { user_id: number; page?: number }) =>
+  queryOptions({
+    queryKey: ['wallet', 'payments', query],
+    queryFn: () =>
+      dataOf(
+        client.GET('/admin-api/wallet/payments', {
           params: { query: { ...query, page_size: ENTRIES_PAGE_SIZE } },
         }),
       ),

@@ -39,6 +39,7 @@ export const userItems: readonly NavItem[] = [
 
 export const adminItems: readonly NavItem[] = [
   { to: paths.admin(), icon: LayoutDashboard, label: (words) => words.admin.overview.title },
+  { to: paths.adminUsage(), icon: ChartColumn, label: (words) => words.shell.nav.usage },
   { to: paths.adminUsers(), icon: Users, label: (words) => words.admin.users.title },
   { to: paths.adminModels(), icon: Boxes, label: (words) => words.admin.models.title },
   { to: paths.adminUpstreams(), icon: Plug, label: (words) => words.admin.upstreams.title },

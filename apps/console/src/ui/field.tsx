@@ -50,19 +50,6 @@ export function TextField({
   );
 }
 
-export function TextArea({
-  name,
-  label,
-  help,
-  ...rest
-}: FieldProps & Omit<ComponentProps<'textarea'>, 'name'>) {
-  return (
-    <Frame name={name} label={label} help={help}>
-      <Base.Control render={<textarea rows={4} {...rest} />} className={`${CONTROL} py-1.5`} />
-    </Frame>
-  );
-}
-
 export interface Option {
   value: string;
   label: string;

@@ -1,6 +1,6 @@
 import { useNavigate } from '@tanstack/react-router';
 import { ArrowDown, ArrowUp } from 'lucide-react';
-import type { MouseEvent, ReactNode } from 'react';
+import { lazy, Suspense, type MouseEvent, type ReactNode } from 'react';
 import { ScrollBox } from './scroll-box.tsx';
 import { recall } from '../shell/preferences.ts';
 import { useWords } from '../words/words.ts';
@@ -31,6 +31,12 @@ export interface TableProps<Row> {
   empty?: ReactNode;
 }
 
+/** A longer table draws only the rows near the window. */
+const WINDOWED_FROM = 200;
+const WindowedRows = lazy(async () => ({
+  default: (await import('./windowed-rows.tsx')).WindowedRows,
+}));
+
 const FROM = { sm: 'max-sm:hidden', md: 'max-md:hidden', lg: 'max-lg:hidden' } as const;
 
 /** The one table. Sorting and paging are the server's, so that lists of any length stay quick. */
@@ -50,9 +56,31 @@ export function Table<Row>({
   const open = (event: MouseEvent<HTMLElement>, row: Row): void => {
     if (rowTo && isPlainClick(event)) void navigate({ to: rowTo(row) });
   };
+  const rowOf = (row: Row, place?: RowPlace) => (
+    <tr
+      key={rowId(row)}
+      onClick={(event) => open(event, row)}
+      className={`${height} border-b border-line last:border-b-0 hover:bg-bg ${rowTo ? 'cursor-pointer' : ''}`}
+      {...(place && {
+        ref: place.measure,
+        'data-index': place.index,
+        'aria-rowindex': place.index + 2,
+      })}
+    >
+      {columns.map((column) => (
+        <td key={column.id} className={cellClass(column)}>
+          {column.cell(row)}
+        </td>
+      ))}
+    </tr>
+  );
   return (
     <ScrollBox label={label}>
-      <table className="w-full border-collapse text-table" aria-label={label}>
+      <table
+        className="w-full border-collapse text-table"
+        aria-label={label}
+        {...(rows.length > WINDOWED_FROM && { 'aria-rowcount': rows.length + 1 })}
+      >
         <thead>
           <tr className="border-b border-line">
             {columns.map((column) => (
@@ -60,24 +88,26 @@ export function Table<Row>({
             ))}
           </tr>
         </thead>
-        <tbody>
-          {rows.map((row) => (
-            <tr
-              key={rowId(row)}
-              onClick={(event) => open(event, row)}
-              className={`${height} border-b border-line last:border-b-0 hover:bg-bg ${rowTo ? 'cursor-pointer' : ''}`}
-            >
-              {columns.map((column) => (
-                <td key={column.id} className={cellClass(column)}>
-                  {column.cell(row)}
-                </td>
-              ))}
-            </tr>
-          ))}
-        </tbody>
+        {rows.length > WINDOWED_FROM ? (
+          <Suspense fallback={null}>
+            <WindowedRows
+              count={rows.length}
+              columns={columns.length}
+              row={(index, measure) => rowOf(rows[index] as Row, { index, measure })}
+            />
+          </Suspense>
+        ) : (
+          <tbody>{rows.map((row) => rowOf(row))}</tbody>
+        )}
       </table>
     </ScrollBox>
   );
+}
+
+/** Of a row among those that are drawn: which it is, and how its height is told. */
+interface RowPlace {
+  index: number;
+  measure: (element: HTMLElement | null) => void;
 }
 
 function cellClass<Row>({ align, from }: Column<Row>): string {

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { History } from 'lucide-react';
 import { activityQuery, type ActivityEntry } from '../../api/admin.ts';
-import { Button } from '../../ui/button.tsx';
+import { CursorPager } from '../../ui/cursor-pager.tsx';
 import { Page as Frame, Panel } from '../../ui/page.tsx';
 import { SearchBox } from '../../ui/search-box.tsx';
 import { optional, useSearchState, withDefault, z } from '../../ui/search-state.ts';
@@ -36,18 +36,11 @@ export function Page() {
           {({ data, next_cursor: next }) => (
             <>
               <ActivityTable rows={data} isFiltered={action !== ''} />
-              <footer className="flex justify-end gap-2 border-t border-line px-4 py-2">
-                {cursor !== undefined && (
-                  <Button size="small" onClick={() => change({ cursor: undefined })}>
-                    {activity.newest}
-                  </Button>
-                )}
-                {next !== null && (
-                  <Button size="small" onClick={() => change({ cursor: next })}>
-                    {activity.older}
-                  </Button>
-                )}
-              </footer>
+              <CursorPager
+                cursor={cursor}
+                next={next}
+                onCursor={(value) => change({ cursor: value })}
+              />
             </>
           )}
         </Loaded>

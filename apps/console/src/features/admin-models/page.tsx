@@ -7,9 +7,8 @@ import { Button, TextLink } from '../../ui/button.tsx';
 import { SelectFilter } from '../../ui/field.tsx';
 import { Count } from '../../ui/figures.tsx';
 import { Page as Frame, Panel } from '../../ui/page.tsx';
-import { Pager } from '../../ui/pager.tsx';
 import { SearchBox } from '../../ui/search-box.tsx';
-import { optional, pageNumber, useSearchState, withDefault, z } from '../../ui/search-state.ts';
+import { optional, useSearchState, withDefault, z } from '../../ui/search-state.ts';
 import { EmptyState, Loaded } from '../../ui/states.tsx';
 import { Table, type Column } from '../../ui/table.tsx';
 import { useWords } from '../../words/words.ts';
@@ -19,17 +18,16 @@ import { ShelfBadge } from './shelf-badge.tsx';
 const search = z.object({
   q: withDefault(z.string(), ''),
   shelf: optional(z.enum(['true', 'false'])),
-  page: pageNumber,
   create: optional(z.literal('1')),
 });
 
 export function Page() {
   const { admin } = useWords();
   const { models } = admin;
-  const [{ q, shelf, page, create }, change] = useSearchState(search);
+  const [{ q, shelf, create }, change] = useSearchState(search);
   const [isCreating, setCreating] = useState(create === '1');
   const list = useQuery(
-    catalogueQuery({ page, ...(q !== '' && { q }), ...(shelf && { is_on_shelf: shelf }) }),
+    catalogueQuery({ ...(q !== '' && { q }), ...(shelf && { is_on_shelf: shelf }) }),
   );
   const add = (
     <Button
@@ -47,33 +45,18 @@ export function Page() {
       actions={add}
       bar={
         <>
-          <SearchBox
-            label={models.search}
-            value={q}
-            onSearch={(text) => change({ q: text, page: undefined })}
-          />
-          <ShelfFilter
-            value={shelf}
-            onChange={(value) => change({ shelf: value, page: undefined })}
-          />
+          <SearchBox label={models.search} value={q} onSearch={(text) => change({ q: text })} />
+          <ShelfFilter value={shelf} onChange={(value) => change({ shelf: value })} />
         </>
       }
     >
       <Panel isFlush>
         <Loaded of={list}>
-          {({ data, total, page_size: size }) => (
-            <>
-              <ModelsTable
-                rows={data}
-                empty={<NoModels isFiltered={q !== '' || shelf !== undefined} action={add} />}
-              />
-              <Pager
-                page={page}
-                pageSize={size}
-                total={total}
-                onPage={(value) => change({ page: value })}
-              />
-            </>
+          {({ data }) => (
+            <ModelsTable
+              rows={data}
+              empty={<NoModels isFiltered={q !== '' || shelf !== undefined} action={add} />}
+            />
           )}
         </Loaded>
       </Panel>

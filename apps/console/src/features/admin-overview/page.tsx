@@ -132,7 +132,7 @@ function NewestRequests() {
     <Panel
       title={overview.newest}
       isFlush
-      actions={<TextLink to={paths.usage()}>{overview.allRequests}</TextLink>}
+      actions={<TextLink to={paths.adminUsage()}>{overview.allRequests}</TextLink>}
     >
       <Loaded of={found}>
         {({ data }) => (

@@ -10,7 +10,7 @@ import { Facts, Page as Frame, Panel } from '../../ui/page.tsx';
 import { optional, useSearchState, withDefault, z } from '../../ui/search-state.ts';
 import { Loaded } from '../../ui/states.tsx';
 import { Tabs } from '../../ui/tabs.tsx';
-import { Exact } from '../../ui/time.tsx';
+import { Ago, Exact } from '../../ui/time.tsx';
 import { useWords } from '../../words/words.ts';
 import { DeleteKeyDialog, EditKeyDialog, useToggleKey } from './key-acts.tsx';
 import { KeyLimits } from './key-limits.tsx';
@@ -111,6 +111,10 @@ function KeyFacts({ of: key }: { of: Key }) {
           { name: keys.key, value: <CopyText text={key.key_prefix} label={keys.key} /> },
           { name: keys.models, value: <AllowedModels allowed={key.allowed_models} /> },
           { name: keys.limits, value: <KeyLimits of={key} /> },
+          {
+            name: keys.lastUsed,
+            value: key.last_used_at === null ? keys.notUsed : <Ago at={key.last_used_at} />,
+          },
           {
             name: keys.expires,
             value: key.expires_at === null ? keys.expiresNever : <Exact at={key.expires_at} />,

@@ -8,7 +8,7 @@ import { TextLink } from '../../ui/button.tsx';
 import { Count } from '../../ui/figures.tsx';
 import { Table, type Column } from '../../ui/table.tsx';
 import { Ago } from '../../ui/time.tsx';
-import { useWords } from '../../words/words.ts';
+import { useWords, type Words } from '../../words/words.ts';
 import { KeyLimits } from './key-limits.tsx';
 import { KeyStatus } from './key-status.tsx';
 
@@ -43,9 +43,26 @@ export function KeysTable({
   onSort: (sort: string) => void;
   empty: ReactNode;
 }) {
-  const { keys } = useWords();
+  const words = useWords();
+  const { keys } = words;
   const use = useKeyUse();
-  const columns: Column<Key>[] = [
+  const columns = columnsOf(words, use);
+  return (
+    <Table
+      label={keys.title}
+      columns={columns}
+      rows={rows}
+      rowId={({ id }) => id}
+      rowTo={({ id }) => paths.key(id)}
+      sort={sort}
+      onSort={onSort}
+      empty={empty}
+    />
+  );
+}
+
+function columnsOf({ keys }: Words, use: ReadonlyMap<number, KeyUse>): Column<Key>[] {
+  return [
     {
       id: 'name',
       header: keys.name,
@@ -81,26 +98,22 @@ export function KeysTable({
       cell: ({ id }) => <Count count={use.get(id)?.charge ?? 0} />,
     },
     {
+      id: 'used',
+      header: keys.lastUsed,
+      align: 'right',
+      from: 'sm',
+      cell: ({ last_used_at: at }) =>
+        at === null ? <span className="text-text-3">{keys.notUsed}</span> : <Ago at={at} />,
+    },
+    {
       id: 'created',
       header: keys.created,
       sort: 'created_at',
       align: 'right',
-      from: 'sm',
+      from: 'md',
       cell: ({ created_at: at }) => <Ago at={at} />,
     },
   ];
-  return (
-    <Table
-      label={keys.title}
-      columns={columns}
-      rows={rows}
-      rowId={({ id }) => id}
-      rowTo={({ id }) => paths.key(id)}
-      sort={sort}
-      onSort={onSort}
-      empty={empty}
-    />
-  );
 }
 
 export function AllowedModels({ allowed }: { allowed: string }) {

@@ -34,7 +34,7 @@ function useChatModels() {
     ...mine,
     data: mine.data
       ?.filter(({ model_id: id, is_on_shelf: isOffered }) => isOffered && !embedding.has(id))
-      .map(({ model }) => model),
+      .map(({ model_id: id, model }) => ({ id, name: model })),
   };
 }
 
@@ -42,13 +42,24 @@ export function Page() {
   const { playground } = useWords();
   const [search, change] = useSearchState(schema);
   const models = useChatModels();
-  const model = models.data?.find((name) => name === search.model) ?? models.data?.[0] ?? '';
-  const choice: Choice = { model, protocol: search.protocol, keyId: search.key };
+  const model = models.data?.find(({ name }) => name === search.model) ?? models.data?.[0];
+  const choice: Choice = {
+    model: model?.name ?? '',
+    modelId: model?.id ?? 0,
+    protocol: search.protocol,
+    keyId: search.key,
+  };
   return (
     <Frame
       title={playground.title}
       purpose={playground.purpose}
-      bar={<ChoiceBar models={models.data ?? []} choice={choice} onChange={change} />}
+      bar={
+        <ChoiceBar
+          models={(models.data ?? []).map(({ name }) => name)}
+          choice={choice}
+          onChange={change}
+        />
+      }
     >
       <Loaded of={models}>
         {(names) =>
@@ -135,7 +146,7 @@ function Conversation({ choice }: { choice: Choice }) {
           )
         }
       >
-        <Turns turns={turns} isRunning={isRunning} />
+        <Turns turns={turns} isRunning={isRunning} modelId={choice.modelId} />
       </Panel>
       <Composer
         draft={draft}

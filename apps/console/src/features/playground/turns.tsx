@@ -6,10 +6,19 @@ import { TextLink } from '../../ui/button.tsx';
 import { formatCount } from '../../ui/format.ts';
 import { EmptyState } from '../../ui/states.tsx';
 import { useSpeech, useWords } from '../../words/words.ts';
-import type { Turn } from './use-conversation.ts';
+import { RunningCharge } from './running-charge.tsx';
+import type { Turn, TurnTokens } from './use-conversation.ts';
 
 /** What was said, and what each answer was charged. */
-export function Turns({ turns, isRunning }: { turns: readonly Turn[]; isRunning: boolean }) {
+export function Turns({
+  turns,
+  isRunning,
+  modelId,
+}: {
+  turns: readonly Turn[];
+  isRunning: boolean;
+  modelId: number;
+}) {
   const { playground } = useWords();
   if (turns.length === 0)
     return (
@@ -27,7 +36,11 @@ export function Turns({ turns, isRunning }: { turns: readonly Turn[]; isRunning:
               {turn.content}
             </p>
           ) : (
-            <Answer turn={turn} isLast={index === turns.length - 1} isRunning={isRunning} />
+            <Answer
+              turn={turn}
+              isAnswering={isRunning && index === turns.length - 1}
+              modelId={modelId}
+            />
           )}
         </li>
       ))}
@@ -36,16 +49,15 @@ export function Turns({ turns, isRunning }: { turns: readonly Turn[]; isRunning:
 }
 
 function Answer({
-  turn: { content, problem, requestId, isStopped = false },
-  isLast,
-  isRunning,
+  turn: { content, problem, requestId, isStopped = false, tokens },
+  isAnswering,
+  modelId,
 }: {
   turn: Turn;
-  isLast: boolean;
-  isRunning: boolean;
+  isAnswering: boolean;
+  modelId: number;
 }) {
   const { playground } = useWords();
-  const isAnswering = isLast && isRunning;
   return (
     <div className="flex flex-col gap-1.5">
       {content !== '' && <p className="foreign whitespace-pre-wrap">{content}</p>}
@@ -56,6 +68,7 @@ function Answer({
           className="size-2 animate-pulse rounded-full bg-accent"
         />
       )}
+      {isAnswering && tokens && <RunningCharge modelId={modelId} tokens={tokens} />}
       {problem !== undefined && (
         <p role="alert" className="foreign rounded-md bg-bad-soft px-3 py-2 text-bad">
           {problem}
@@ -63,7 +76,7 @@ function Answer({
       )}
       {isStopped && <p className="text-table text-text-3">{playground.stopped}</p>}
       {!isAnswering && requestId !== undefined && problem === undefined && (
-        <Charge requestId={requestId} />
+        <Charge requestId={requestId} tokens={tokens} />
       )}
     </div>
   );
@@ -72,7 +85,7 @@ function Answer({
 const ASK_MS = 500;
 
 /** The charge, once the request is booked. */
-function Charge({ requestId }: { requestId: string }) {
+function Charge({ requestId, tokens }: { requestId: string; tokens: TurnTokens | undefined }) {
   const { words, locale } = useSpeech();
   const { playground } = words;
   const { data } = useQuery({
@@ -80,7 +93,12 @@ function Charge({ requestId }: { requestId: string }) {
     refetchInterval: ({ state }) => (state.data ? false : ASK_MS),
   });
   return (
-    <p className="flex gap-3 text-table text-text-3">
+    <p className="flex flex-wrap gap-x-3 text-table text-text-3">
+      {tokens && (
+        <span className="tabular">
+          {playground.inOut(formatCount(tokens.input, locale), formatCount(tokens.output, locale))}
+        </span>
+      )}
       <span>
         {data ? playground.charged(formatCount(data.charge, locale)) : playground.counting}
       </span>

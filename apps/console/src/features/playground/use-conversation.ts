@@ -5,18 +5,25 @@ import {
   createTemporaryKey,
   type Message,
   type Protocol,
+  type Tokens,
 } from '../../api/playground.ts';
 import { useWords } from '../../words/words.ts';
+import { estimateTokens } from './estimate.ts';
 
 export interface Turn extends Message {
   /** Of an answer. */
   requestId?: string | undefined;
   problem?: string | undefined;
   isStopped?: boolean;
+  tokens?: TurnTokens;
 }
+
+/** Of one answer: estimated while it streams, then as the model counted them. */
+export type TurnTokens = Tokens;
 
 export interface Choice {
   model: string;
+  modelId: number;
   protocol: Protocol;
   keyId: number | undefined;
 }
@@ -49,9 +56,16 @@ export function useConversation() {
   const changeLast = (change: (turn: Turn) => Turn): void =>
     setTurns((old) => old.map((turn, index) => (index === old.length - 1 ? change(turn) : turn)));
 
+  const count = (tokens: Partial<Tokens>): void =>
+    changeLast((turn) => ({
+      ...turn,
+      tokens: { ...(turn.tokens ?? { input: 0, output: 0 }), ...tokens },
+    }));
+
   const send = async (text: string, { model, protocol, keyId }: Choice): Promise<void> => {
     const asked: Turn[] = [...spoken(turns), { role: 'user', content: text }];
-    setTurns([...asked, { role: 'assistant', content: '' }]);
+    const input = asked.reduce((sum, { content }) => sum + estimateTokens(content), 0);
+    setTurns([...asked, { role: 'assistant', content: '', tokens: { input, output: 0 } }]);
     setRunning(true);
     const controller = new AbortController();
     running.current = controller;
@@ -62,7 +76,8 @@ export function useConversation() {
         secret: await secretFor(keyId),
         messages: asked.map(({ role, content }) => ({ role, content })),
         signal: controller.signal,
-        onText: (part) => changeLast((turn) => ({ ...turn, content: turn.content + part })),
+        onText: (part) => changeLast((turn) => withText(turn, turn.content + part)),
+        onTokens: count,
       });
       changeLast((turn) => ({ ...turn, ...outcome }));
     } catch (error) {
@@ -82,6 +97,12 @@ export function useConversation() {
       setTurns([]);
     },
   };
+}
+
+/** An answer as far as it has come, with about as many tokens as it has. */
+function withText(turn: Turn, content: string): Turn {
+  const { input } = turn.tokens ?? { input: 0 };
+  return { ...turn, content, tokens: { input, output: estimateTokens(content) } };
 }
 
 /** What is said again to the model: answers that failed were none. */

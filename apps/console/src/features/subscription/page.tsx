@@ -7,15 +7,23 @@ import { useLive } from '../../api/stream.ts';
 import { paths } from '../../paths.ts';
 import { Button, ButtonLink } from '../../ui/button.tsx';
 import { Page as Frame, Panel } from '../../ui/page.tsx';
+import { optional, useSearchState, withDefault, z } from '../../ui/search-state.ts';
 import { EmptyState, Loaded } from '../../ui/states.tsx';
-import { TimeRangePicker } from '../../ui/time-range.tsx';
+import { Tabs } from '../../ui/tabs.tsx';
 import { useWords } from '../../words/words.ts';
 import { BuyDialog, type BuyTarget } from '../market/buy-dialog.tsx';
 import { AutoRechargeDialog } from './auto-recharge.tsx';
-import { SubscriptionLedger } from './ledger.tsx';
+import { Purchases } from './purchases.tsx';
 import { SubscriptionSummary } from './summary.tsx';
+import { ENTRY_KINDS, TokenLedger } from './token-ledger.tsx';
 import { UnsubscribeDialog } from './unsubscribe.tsx';
 import { SubscriptionUsage } from './usage.tsx';
+
+const search = z.object({
+  tab: withDefault(z.enum(['usage', 'purchases', 'ledger']), 'usage'),
+  kind: optional(z.enum(ENTRY_KINDS)),
+  cursor: optional(z.string()),
+});
 
 export function Page() {
   const { market, subscription } = useWords();
@@ -81,11 +89,9 @@ function SubscriptionPage({ of: row }: { of: MyModel }) {
           </Button>
         </>
       }
-      bar={<TimeRangePicker />}
     >
       <SubscriptionSummary of={row} price={model?.price ?? null} />
-      <SubscriptionUsage of={row} />
-      <SubscriptionLedger of={row} />
+      <SubscriptionTabs of={row} />
       <div>
         <Button look="danger" onClick={() => setOpen('unsubscribe')}>
           {subscription.unsubscribe}
@@ -100,5 +106,31 @@ function SubscriptionPage({ of: row }: { of: MyModel }) {
       />
       <UnsubscribeDialog of={row} isOpen={open === 'unsubscribe'} onClose={close} />
     </Frame>
+  );
+}
+
+function SubscriptionTabs({ of: row }: { of: MyModel }) {
+  const { subscription } = useWords();
+  const [{ tab, kind, cursor }, change] = useSearchState(search);
+  return (
+    <Tabs
+      open={tab}
+      onOpen={(next) => change({ tab: next, cursor: undefined })}
+      tabs={[
+        { id: 'usage', label: subscription.burnDown, content: <SubscriptionUsage of={row} /> },
+        {
+          id: 'purchases',
+          label: subscription.lots,
+          content: (
+            <Purchases of={row} cursor={cursor} onCursor={(next) => change({ cursor: next })} />
+          ),
+        },
+        {
+          id: 'ledger',
+          label: subscription.tokenLedger,
+          content: <TokenLedger of={row} kind={kind} cursor={cursor} onChange={change} />,
+        },
+      ]}
+    />
   );
 }

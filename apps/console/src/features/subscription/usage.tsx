@@ -5,7 +5,7 @@ import { statisticsQuery } from '../../api/usage.ts';
 import { Freshness } from '../../ui/freshness.tsx';
 import { Panel } from '../../ui/page.tsx';
 import { Loaded } from '../../ui/states.tsx';
-import { useRangeChange, useTimeRange } from '../../ui/time-range.tsx';
+import { TimeRangePicker, useRangeChange, useTimeRange } from '../../ui/time-range.tsx';
 import { useWords } from '../../words/words.ts';
 import { UsageChart } from '../usage/usage-chart.tsx';
 
@@ -18,7 +18,11 @@ export function SubscriptionUsage({ of: row }: { of: MyModel }) {
     ...useLive(),
   });
   return (
-    <Panel title={subscription.burnDown} note={<Freshness of={statistics} />}>
+    <Panel
+      title={subscription.burnDown}
+      note={<Freshness of={statistics} />}
+      actions={<TimeRangePicker />}
+    >
       <Loaded of={statistics}>
         {(found) => <UsageChart of={found} measure="charge" onZoom={zoom} />}
       </Loaded>

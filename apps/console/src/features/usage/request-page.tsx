@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import { useParams } from '@tanstack/react-router';
+import { useLocation, useParams } from '@tanstack/react-router';
 import { AdminRefusal } from '@tollgate/admin-client';
 import { receiptQuery, type UsageReceipt } from '../../api/usage.ts';
 import { paths } from '../../paths.ts';
@@ -18,12 +18,14 @@ const WAIT_MS = 2_000;
 export function Page() {
   const { request, usage } = useWords();
   const { rid = '' } = useParams({ strict: false });
+  const { pathname } = useLocation();
+  const list = pathname.startsWith(paths.admin()) ? paths.adminUsage() : paths.usage();
   const receipt = useQuery({
     ...receiptQuery(rid),
     refetchInterval: ({ state }) => (isMissing(state.error) ? WAIT_MS : false),
   });
   return (
-    <Frame title={request.title} parent={{ to: paths.usage(), label: usage.title }}>
+    <Frame title={request.title} parent={{ to: list, label: usage.title }}>
       {isMissing(receipt.error) ? (
         <Panel>
           <p role="status">{request.notBooked}</p>

@@ -1,9 +1,9 @@
 import { useQuery } from '@tanstack/react-query';
-import { ChevronRight, ChevronsLeft } from 'lucide-react';
 import { useLive } from '../../api/stream.ts';
 import { requestsQuery, type RequestsQuestion } from '../../api/usage.ts';
 import { paths } from '../../paths.ts';
-import { Button, ButtonLink } from '../../ui/button.tsx';
+import { ButtonLink } from '../../ui/button.tsx';
+import { CursorPager } from '../../ui/cursor-pager.tsx';
 import { Freshness } from '../../ui/freshness.tsx';
 import { Panel } from '../../ui/page.tsx';
 import type { TimeRange } from '../../ui/range-bounds.ts';
@@ -31,7 +31,6 @@ export function RequestsPanel({
     ...requestsQuery({ ...filter, cursor }, range),
     ...(cursor === undefined ? live : {}),
   });
-  const next = list.data?.next_cursor ?? undefined;
   return (
     <Panel
       title={usage.list}
@@ -54,25 +53,7 @@ export function RequestsPanel({
           />
         )}
       </Loaded>
-      {(cursor !== undefined || next !== undefined) && (
-        <footer className="flex justify-end gap-2 border-t border-line px-4 py-2">
-          {cursor !== undefined && (
-            <Button
-              size="small"
-              icon={<ChevronsLeft aria-hidden className="size-4" />}
-              onClick={() => onCursor(undefined)}
-            >
-              {usage.newest}
-            </Button>
-          )}
-          {next !== undefined && (
-            <Button size="small" onClick={() => onCursor(next)}>
-              {usage.older}
-              <ChevronRight aria-hidden className="size-4" />
-            </Button>
-          )}
-        </footer>
-      )}
+      <CursorPager cursor={cursor} next={list.data?.next_cursor} onCursor={onCursor} />
     </Panel>
   );
 }

@@ -1,12 +1,12 @@
 import type { ReactNode } from 'react';
 import type { UsageLog } from '../../api/usage.ts';
-import { paths } from '../../paths.ts';
 import { TextLink } from '../../ui/button.tsx';
 import { Count, Duration } from '../../ui/figures.tsx';
 import { Table, type Column } from '../../ui/table.tsx';
 import { Ago } from '../../ui/time.tsx';
 import { useWords, type Words } from '../../words/words.ts';
 import { OutcomeBadge } from './outcome.tsx';
+import { useRequestPath } from './request-path.ts';
 
 export type RequestColumn = 'key' | 'user' | 'upstream' | 'node';
 const OF_ACCOUNT: readonly RequestColumn[] = ['key'];
@@ -23,29 +23,30 @@ export function RequestsTable({
 }) {
   const words = useWords();
   const named = namedColumns(words);
+  const requestPath = useRequestPath();
   return (
     <Table
       label={words.usage.list}
       columns={[
-        ...firstColumns(words),
+        ...firstColumns(words, requestPath),
         ...show.map((column) => named[column]),
         ...figureColumns(words),
       ]}
       rows={rows}
       rowId={({ rid }) => rid}
-      rowTo={({ rid }) => paths.request(rid)}
+      rowTo={({ rid }) => requestPath(rid)}
       empty={empty}
     />
   );
 }
 
-function firstColumns({ usage }: Words): Column<UsageLog>[] {
+function firstColumns({ usage }: Words, requestPath: (rid: string) => string): Column<UsageLog>[] {
   return [
     {
       id: 'when',
       header: usage.when,
       cell: ({ rid, started_at: at }) => (
-        <TextLink to={paths.request(rid)}>
+        <TextLink to={requestPath(rid)}>
           <Ago at={at} />
         </TextLink>
       ),

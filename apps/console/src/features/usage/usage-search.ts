@@ -8,9 +8,11 @@ const schema = z.object({
     z.enum(['charge', 'requests', 'errors', 'duration_ms', 'first_token_ms']),
     'charge',
   ),
-  group: withDefault(z.enum(['model', 'key', 'upstream']), 'model'),
+  group: withDefault(z.enum(['model', 'key', 'user', 'upstream']), 'model'),
+  user_id: optional(id),
   model_id: optional(id),
   key_id: optional(id),
+  upstream_id: optional(id),
   outcome: optional(
     z.enum([
       'completed',
@@ -32,7 +34,17 @@ export function useUsageSearch() {
   return useSearchState(schema);
 }
 
-/** What of the address narrows usage down, for one account. */
-export function filterOf({ model_id, key_id }: UsageSearch, userId: number): UsageFilter {
-  return { user_id: userId, model_id, key_id };
+/** What of the address narrows usage down: for one account, or for all where there is no owner. */
+export function filterOf(
+  { user_id, model_id, key_id, upstream_id }: UsageSearch,
+  ownerId: number | undefined,
+): UsageFilter {
+  return { user_id: ownerId ?? user_id, model_id, key_id, upstream_id };
+}
+
+/** What sums may be grouped by: one account has one user. */
+export function groupsOf(ownerId: number | undefined): readonly UsageSearch['group'][] {
+  return ownerId === undefined
+    ? ['model', 'user', 'upstream', 'key']
+    : ['model', 'key', 'upstream'];
 }

@@ -13,10 +13,12 @@ import { Money } from '../../ui/figures.tsx';
 import { Freshness } from '../../ui/freshness.tsx';
 import { Page as Frame, Panel } from '../../ui/page.tsx';
 import { Pager } from '../../ui/pager.tsx';
-import { optional, pageNumber, useSearchState, z } from '../../ui/search-state.ts';
+import { optional, pageNumber, useSearchState, withDefault, z } from '../../ui/search-state.ts';
 import { EmptyState, Loaded } from '../../ui/states.tsx';
+import { Tabs } from '../../ui/tabs.tsx';
 import { useWords } from '../../words/words.ts';
 import { EntriesTable } from './entries-table.tsx';
+import { PaymentsPanel } from './payments-panel.tsx';
 import { RechargeDialog } from './recharge-dialog.tsx';
 
 const KINDS = [
@@ -31,6 +33,7 @@ const KINDS = [
   'payout',
 ] as const;
 const search = z.object({
+  tab: withDefault(z.enum(['movements', 'payments']), 'movements'),
   kind: optional(z.enum(KINDS)),
   page: pageNumber,
   recharge: optional(z.literal('1')),
@@ -40,7 +43,7 @@ export function Page() {
   const { wallet, general } = useWords();
   const me = useMe();
   const live = useLive();
-  const [{ kind, page, recharge }, change] = useSearchState(search);
+  const [{ kind, recharge }, change] = useSearchState(search);
   const [isPaying, setPaying] = useState(recharge === '1');
   const balance = useQuery({ ...walletQuery(me.id), ...live });
   const question = { user_id: me.id, ...(kind !== undefined && { kind }) };
@@ -68,7 +71,7 @@ export function Page() {
       }
     >
       <BalancePanel of={balance} />
-      <EntriesPanel userId={me.id} currency={currency} kind={kind} page={page} onChange={change} />
+      <WalletTabs userId={me.id} currency={currency} />
       <RechargeDialog
         userId={me.id}
         currency={currency}
@@ -79,6 +82,43 @@ export function Page() {
         }}
       />
     </Frame>
+  );
+}
+
+function WalletTabs({ userId, currency }: { userId: number; currency: string }) {
+  const { wallet } = useWords();
+  const [{ tab, kind, page }, change] = useSearchState(search);
+  return (
+    <Tabs
+      open={tab}
+      onOpen={(next) => change({ tab: next, page: undefined })}
+      tabs={[
+        {
+          id: 'movements',
+          label: wallet.ledger,
+          content: (
+            <EntriesPanel
+              userId={userId}
+              currency={currency}
+              kind={kind}
+              page={page}
+              onChange={change}
+            />
+          ),
+        },
+        {
+          id: 'payments',
+          label: wallet.payments,
+          content: (
+            <PaymentsPanel
+              userId={userId}
+              page={page}
+              onPage={(value) => change({ page: value })}
+            />
+          ),
+        },
+      ]}
+    />
   );
 }
 

@@ -114,8 +114,6 @@ export const adminFleet = {
     before: 'Before',
     after: 'After',
     details: 'Show before and after',
-    older: 'Older entries',
-    newest: 'Newest entries',
   },
   books: {
     title: 'Books',

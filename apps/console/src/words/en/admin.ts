@@ -1,3 +1,4 @@
+import { countOf } from '../plural.ts';
 import { adminFleet } from './admin-fleet.ts';
 
 export const admin = {
@@ -21,7 +22,8 @@ export const admin = {
     openAlerts: 'Open alerts',
     noAlerts: 'No open alert',
     allAlerts: 'All alerts',
-    pendingUsers: (count: string) => `${count} accounts wait for approval`,
+    pendingUsers: (count: string) =>
+      count === '1' ? '1 account waits for approval' : `${count} accounts wait for approval`,
     review: 'Review',
     steps: {
       title: 'First steps',
@@ -68,9 +70,9 @@ export const admin = {
     done: (name: string, status: string) => `${name} is ${status}`,
     ownAccount: 'Administrators cannot change their own account here',
     freezeText: (keys: string) =>
-      `${keys} keys stop with their next request, and sessions end at once. Running streams end within seconds. Balances stay.`,
+      `${countOf(keys, 'key')} stop${keys === '1' ? 's' : ''} with the next request, and sessions end at once. Running streams end within seconds. Balances stay.`,
     removeText: (balance: string, subscriptions: string) =>
-      `The account is closed for good. Its wallet holds ${balance}; it has ${subscriptions} subscriptions.`,
+      `The account is closed for good. Its wallet holds ${balance}; it has ${countOf(subscriptions, 'subscription')}.`,
     forfeit: 'Forfeit what is left',
     forfeitHelp:
       'Without it, an account with money or tokens cannot be deleted. The ledger records what was forfeited.',
@@ -175,7 +177,8 @@ export const admin = {
     saved: 'Changes saved',
     created: (name: string) => `${name} is added`,
     remove: 'Delete',
-    removeText: (routes: string) => `${routes} routes lead here.`,
+    removeText: (routes: string) =>
+      `${countOf(routes, 'route')} ${routes === '1' ? 'leads' : 'lead'} here.`,
     removed: (name: string) => `${name} is deleted`,
     test: 'Test connection',
     testText: 'Sends one small real request to the provider. It costs a few tokens there.',
@@ -183,7 +186,7 @@ export const admin = {
     testModelHelp: 'Empty: the model of its first route.',
     testOk: (ms: string) => `Answered in ${ms}`,
     testTokens: (input: string, output: string) =>
-      `${input} input and ${output} output tokens were used.`,
+      `${countOf(input, 'input token')} and ${countOf(output, 'output token')} were used.`,
     testFailed: 'The connection does not work',
     routes: 'Routes',
     limits: 'Time limits',

@@ -17,6 +17,8 @@ export const general = {
   of: (part: string, whole: string) => `${part} of ${whole}`,
   search: 'Search',
   clear: 'Clear filters',
+  newest: 'Newest',
+  older: 'Older',
   previous: 'Previous',
   next: 'Next',
   rows: (from: string, to: string, total: string) => `${from}–${to} of ${total}`,

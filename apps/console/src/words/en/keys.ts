@@ -1,3 +1,5 @@
+import { countOf } from '../plural.ts';
+
 export const keys = {
   title: 'API keys',
   purpose: 'A key lets a program call the models of this account.',
@@ -31,6 +33,8 @@ export const keys = {
   addressesHelp: 'Addresses or CIDR ranges, separated by commas. Empty: any.',
   anyAddress: 'Any address',
   created: 'Created',
+  lastUsed: 'Last used',
+  notUsed: 'Not yet',
   usage24: 'Requests, 24 h',
   tokens24: 'Tokens, 24 h',
   edit: 'Edit key',
@@ -44,7 +48,8 @@ export const keys = {
   removeTitle: (name: string) => `Delete ${name}`,
   removeText:
     'Programs that use this key are refused from their next request on. Running streams end within seconds. This cannot be undone.',
-  removeUsage: (requests: string) => `It served ${requests} requests in the last 24 hours.`,
+  removeUsage: (requests: string) =>
+    `It served ${countOf(requests, 'request')} in the last 24 hours.`,
   createdTitle: 'Copy the key now',
   createdText: 'It is shown this once. The server keeps only a fingerprint.',
   copyKey: 'Copy key',

@@ -1,3 +1,5 @@
+import { countOf } from '../plural.ts';
+
 export const market = {
   title: 'Models',
   purpose: 'Buy tokens of a model, then call it with any of your keys.',
@@ -43,8 +45,9 @@ export const market = {
   tooExpensive: 'The wallet does not hold enough',
   recharge: 'Recharge the wallet',
   nothingYet: 'Enter how much to buy',
-  bought: (tokens: string, model: string) => `${tokens} tokens of ${model} bought`,
-  worth: (requests: string) => `About ${requests} requests like "1,000 tokens in, 250 out"`,
+  bought: (tokens: string, model: string) => `${countOf(tokens, 'token')} of ${model} bought`,
+  worth: (requests: string) =>
+    `About ${countOf(requests, 'request')} like "1,000 tokens in, 250 out"`,
 };
 
 export const subscription = {
@@ -53,7 +56,7 @@ export const subscription = {
   held: 'Held by running requests',
   heldHelp: 'Set aside until they end; what they do not use comes back.',
   asOf: (time: string) => `As booked at ${time}: the live store does not answer`,
-  daysLeft: (days: string) => `About ${days} days at the pace of the last 24 hours`,
+  daysLeft: (days: string) => `About ${countOf(days, 'day')} at the pace of the last 24 hours`,
   lessThanDay: 'Less than a day at the pace of the last 24 hours',
   longLeft: 'More than a year at the pace of the last 24 hours',
   unused: 'Not used in the last 24 hours',
@@ -86,8 +89,31 @@ export const subscription = {
   keysAffected: 'Keys that may call it now',
   unsubscribed: (amount: string) => `Unsubscribed; ${amount} went back to the wallet`,
   burnDown: 'Tokens used',
-  ledger: 'Purchases and refunds',
-  ledgerEmpty: 'No purchases yet',
+  lots: 'Purchases',
+  lotsEmpty: 'No purchases yet',
+  purchaseKinds: {
+    subscribe: 'Subscription',
+    renew: 'Tokens bought',
+    auto_recharge: 'Auto-recharge',
+    grant: 'Grant',
+  },
+  lotTokens: 'Bought',
+  lotUsed: 'Used',
+  lotWithdrawn: 'Given back',
+  lotRemaining: 'Left',
+  lotCost: 'Cost',
+  lotRefunded: 'Refunded',
+  tokenLedger: 'Token ledger',
+  tokenLedgerEmpty: 'No tokens have moved yet',
+  entryKinds: {
+    credit: 'Purchase',
+    usage: 'Usage',
+    withdrawal: 'Given back',
+    reconciliation: 'Correction',
+  },
+  reference: 'Reference',
+  movedTokens: 'Tokens',
+  balanceAfter: 'Balance after',
   notSubscribed: 'You are not subscribed to this model',
   notSubscribedHelp: 'Find it in the list of models.',
   toMarket: 'See the models',

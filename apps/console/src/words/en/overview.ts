@@ -1,3 +1,5 @@
+import { countOf } from '../plural.ts';
+
 export const overview = {
   title: 'Overview',
   purpose: 'What is left, what was used, and what needs attention.',
@@ -35,7 +37,7 @@ export const overview = {
     subscribe: 'Subscribe to a model',
     subscribeText: 'Choose a model and buy tokens of it.',
     subscribeAct: 'See the models',
-    subscribed: (model: string, tokens: string) => `${tokens} tokens of ${model}`,
+    subscribed: (model: string, tokens: string) => `${countOf(tokens, 'token')} of ${model}`,
     key: 'Create a key',
     keyText: 'Programs identify themselves by it.',
     keyAct: 'Create key',
@@ -43,7 +45,7 @@ export const overview = {
     call: 'Make the first call',
     callText: 'Paste a snippet, or try it in the playground. This page notices.',
     callAct: 'Open the playground',
-    callDone: (tokens: string) => `The first call was charged ${tokens} tokens`,
+    callDone: (tokens: string) => `The first call was charged ${countOf(tokens, 'token')}`,
     done: 'Done',
   },
 };

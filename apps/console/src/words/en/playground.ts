@@ -1,3 +1,5 @@
+import { countOf } from '../plural.ts';
+
 export const playground = {
   title: 'Playground',
   purpose:
@@ -20,7 +22,10 @@ export const playground = {
   noModelsText: 'Subscribe to a model first.',
   toMarket: 'See the models',
   copyAsCode: 'Copy as code',
-  charged: (tokens: string) => `${tokens} tokens charged`,
+  charged: (tokens: string) => `${countOf(tokens, 'token')} charged`,
+  soFar: (input: string, output: string) => `About ${input} in, ${output} out so far`,
+  chargeSoFar: (tokens: string) => `about ${countOf(tokens, 'token')} charged`,
+  inOut: (input: string, output: string) => `${input} in, ${output} out`,
   counting: 'Counting the charge',
   seeRequest: 'See the request',
   stopped: 'Stopped',

@@ -1,6 +1,7 @@
 export const usage = {
   title: 'Usage',
   purpose: 'Every request with its route, its timing and its charge.',
+  purposeAll: 'Requests of all accounts, with their routes, timing and charges.',
   measures: {
     charge: 'Charged tokens',
     requests: 'Requests',
@@ -36,6 +37,8 @@ export const usage = {
   allOutcomes: 'All outcomes',
   allModels: 'All models',
   allKeys: 'All keys',
+  allUpstreams: 'All upstreams',
+  allUsers: 'All users',
   duration: 'Duration',
   firstToken: 'First token',
   upstream: 'Upstream',
@@ -43,8 +46,6 @@ export const usage = {
   emptyTitle: 'No requests here',
   emptyText: 'Requests appear by themselves, a moment after they end.',
   emptyFirst: 'Make a first call',
-  newest: 'Newest',
-  older: 'Older',
   outcomes: {
     completed: 'Completed',
     client_closed: 'Client hung up',

@@ -19,6 +19,8 @@ export const general: typeof en.general = {
   of: (part, whole) => `${part} / ${whole}`,
   search: '搜索',
   clear: '清除筛选',
+  newest: '最新',
+  older: '更早',
   previous: '上一页',
   next: '下一页',
   rows: (from, to, total) => `第 ${from}–${to} 条,共 ${total} 条`,

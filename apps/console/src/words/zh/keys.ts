@@ -33,6 +33,8 @@ export const keys: typeof en.keys = {
   addressesHelp: '地址或 CIDR 范围,以逗号分隔。留空表示任意地址。',
   anyAddress: '任意地址',
   created: '创建时间',
+  lastUsed: '上次使用',
+  notUsed: '尚未使用',
   usage24: '24 小时请求数',
   tokens24: '24 小时 tokens',
   edit: '编辑密钥',

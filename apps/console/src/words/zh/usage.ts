@@ -3,6 +3,7 @@ import type { en } from '../en.ts';
 export const usage: typeof en.usage = {
   title: '用量',
   purpose: '每个请求的路由、耗时与计费。',
+  purposeAll: '所有账户的请求及其路由、耗时与计费。',
   measures: {
     charge: '计费 tokens',
     requests: '请求数',
@@ -38,6 +39,8 @@ export const usage: typeof en.usage = {
   allOutcomes: '所有结果',
   allModels: '所有模型',
   allKeys: '所有密钥',
+  allUpstreams: '所有上游',
+  allUsers: '所有用户',
   duration: '耗时',
   firstToken: '首个 token',
   upstream: '上游',
@@ -45,8 +48,6 @@ export const usage: typeof en.usage = {
   emptyTitle: '这里没有请求',
   emptyText: '请求结束片刻后会自动出现。',
   emptyFirst: '进行第一次调用',
-  newest: '最新',
-  older: '更早',
   outcomes: {
     completed: '已完成',
     client_closed: '客户端断开',

@@ -1,0 +1,22 @@
+/** The server's most for one page. */
+const PAGE_SIZE = 100;
+/** Beyond so many rows nobody reads a list: filters are for that. */
+const PAGES_MAX = 20;
+
+interface Page<Row> {
+  data: Row[];
+  total: number;
+  has_more: boolean;
+}
+
+/** A list that a person sees as a whole, e.g. all routes: read page by page to its end, at most 2,000 rows. */
+export async function readWholeList<Row>(
+  read: (paging: { page: number; page_size: number }) => Promise<Page<Row>>,
+): Promise<{ data: Row[]; total: number }> {
+  const rows: Row[] = [];
+  for (let page = 1; ; page += 1) {
+    const { data, total, has_more: hasMore } = await read({ page, page_size: PAGE_SIZE });
+    rows.push(...data);
+    if (!hasMore || page === PAGES_MAX) return { data: rows, total };
+  }
+}

@@ -1,0 +1,116 @@
+import { useQuery } from '@tanstack/react-query';
+import { Download } from 'lucide-react';
+import { exportAddress } from '../../api/client.ts';
+import type { MyModel } from '../../api/models.ts';
+import { useLive } from '../../api/stream.ts';
+import {
+  tokenEntriesQuery,
+  type TokenEntry,
+  type TokenEntryKind,
+} from '../../api/subscription-history.ts';
+import type { Search } from '../../search.ts';
+import { CursorPager } from '../../ui/cursor-pager.tsx';
+import { DownloadLink } from '../../ui/download-link.tsx';
+import { SelectFilter } from '../../ui/field.tsx';
+import { Count } from '../../ui/figures.tsx';
+import { Panel } from '../../ui/page.tsx';
+import { EmptyState, Loaded } from '../../ui/states.tsx';
+import { Table, type Column } from '../../ui/table.tsx';
+import { Ago } from '../../ui/time.tsx';
+import { useWords, type Words } from '../../words/words.ts';
+
+export const ENTRY_KINDS = ['credit', 'usage', 'withdrawal', 'reconciliation'] as const;
+
+/** Every movement of the tokens of one subscription, with the balance after it. */
+export function TokenLedger({
+  of: row,
+  kind,
+  cursor,
+  onChange,
+}: {
+  of: MyModel;
+  kind: TokenEntryKind | undefined;
+  cursor: string | undefined;
+  onChange: (patch: Search) => void;
+}) {
+  const words = useWords();
+  const { subscription, wallet, general } = words;
+  const filter = kind === undefined ? {} : { kind };
+  const entries = useQuery({
+    ...tokenEntriesQuery(row.id, { ...filter, ...(cursor !== undefined && { cursor }) }),
+    ...useLive(),
+  });
+  return (
+    <Panel
+      title={subscription.tokenLedger}
+      isFlush
+      actions={
+        <>
+          <SelectFilter
+            label={wallet.what}
+            value={kind ?? ''}
+            onChange={(value) => onChange({ kind: value, cursor: undefined })}
+            options={[
+              { value: '', label: wallet.all },
+              ...ENTRY_KINDS.map((value) => ({ value, label: subscription.entryKinds[value] })),
+            ]}
+          />
+          <DownloadLink
+            href={exportAddress(`/admin-api/subscriptions/${row.id}/ledger`, filter)}
+            icon={<Download aria-hidden className="size-4" />}
+          >
+            {general.exportCsv}
+          </DownloadLink>
+        </>
+      }
+    >
+      <Loaded of={entries}>
+        {({ data, next_cursor: next }) => (
+          <>
+            <Table
+              label={subscription.tokenLedger}
+              columns={columnsOf(words)}
+              rows={data}
+              rowId={({ id }) => id}
+              empty={<EmptyState title={subscription.tokenLedgerEmpty} />}
+            />
+            <CursorPager
+              cursor={cursor}
+              next={next}
+              onCursor={(value) => onChange({ cursor: value })}
+            />
+          </>
+        )}
+      </Loaded>
+    </Panel>
+  );
+}
+
+function columnsOf({ subscription, wallet }: Words): Column<TokenEntry>[] {
+  return [
+    { id: 'when', header: wallet.when, cell: ({ created_at: at }) => <Ago at={at} /> },
+    { id: 'what', header: wallet.what, cell: ({ kind }) => subscription.entryKinds[kind] },
+    {
+      id: 'reference',
+      header: subscription.reference,
+      from: 'md',
+      cell: ({ reference }) => <code className="foreign text-tiny text-text-3">{reference}</code>,
+    },
+    {
+      id: 'tokens',
+      header: subscription.movedTokens,
+      align: 'right',
+      cell: ({ tokens }) => (
+        <span className={tokens > 0 ? 'text-good' : ''}>
+          <Count count={tokens} isWhole />
+        </span>
+      ),
+    },
+    {
+      id: 'balance',
+      header: subscription.balanceAfter,
+      align: 'right',
+      cell: ({ balance_after: balance }) => <Count count={balance} isWhole />,
+    },
+  ];
+}

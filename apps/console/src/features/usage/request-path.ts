@@ -1,0 +1,8 @@
+import { useLocation } from '@tanstack/react-router';
+import { paths } from '../../paths.ts';
+
+/** Where a request's page is: administrators stay in administration. */
+export function useRequestPath(): (rid: string) => string {
+  const { pathname } = useLocation();
+  return pathname.startsWith(paths.admin()) ? paths.adminRequest : paths.request;
+}

@@ -1,0 +1,128 @@
+import { useQuery } from '@tanstack/react-query';
+import { Download } from 'lucide-react';
+import { useRef } from 'react';
+import { exportAddress } from '../../api/client.ts';
+import { useLive } from '../../api/stream.ts';
+import { statisticsQuery, type UsageFilter } from '../../api/usage.ts';
+import { DownloadLink } from '../../ui/download-link.tsx';
+import { Freshness } from '../../ui/freshness.tsx';
+import { Page as Frame, Panel } from '../../ui/page.tsx';
+import { boundsOf } from '../../ui/range-bounds.ts';
+import { Segments } from '../../ui/segments.tsx';
+import { Loaded, Skeleton } from '../../ui/states.tsx';
+import { TimeRangePicker, useRangeChange, useTimeRange } from '../../ui/time-range.tsx';
+import { useWords } from '../../words/words.ts';
+import { FilterBar } from './filter-bar.tsx';
+import { RequestsPanel } from './requests-panel.tsx';
+import { TotalsTable } from './totals-table.tsx';
+import { isLatency, MEASURES, UsageChart, type Measure } from './usage-chart.tsx';
+import { filterOf, useUsageSearch, type UsageSearch } from './usage-search.ts';
+
+/** The chart, its table and the requests of one account, or of all (`ownerId` undefined). */
+export function UsageView({ ownerId }: { ownerId: number | undefined }) {
+  const { usage, general } = useWords();
+  const [search, change] = useUsageSearch();
+  const range = useTimeRange();
+  const list = useRef<HTMLDivElement>(null);
+  const filter = filterOf(search, ownerId);
+  return (
+    <Frame
+      title={usage.title}
+      purpose={ownerId === undefined ? usage.purposeAll : usage.purpose}
+      actions={
+        <DownloadLink
+          href={exportAddress('/admin-api/usage/logs', {
+            ...filter,
+            outcome: search.outcome,
+            ...boundsOf(range),
+          })}
+          icon={<Download aria-hidden className="size-4" />}
+        >
+          {general.exportCsv}
+        </DownloadLink>
+      }
+      bar={
+        <>
+          <TimeRangePicker />
+          <FilterBar search={search} onChange={change} ownerId={ownerId} />
+        </>
+      }
+    >
+      <ChartPanel
+        search={search}
+        onShow={(show) => change({ show })}
+        filter={filter}
+        onPick={() => list.current?.scrollIntoView({ behavior: 'smooth' })}
+      />
+      <div ref={list} className="scroll-mt-4">
+        <RequestsPanel
+          filter={{ ...filter, outcome: search.outcome }}
+          range={range}
+          cursor={search.cursor}
+          onCursor={(cursor) => change({ cursor })}
+          {...(ownerId === undefined && { show: ['user', 'upstream', 'node'] as const })}
+        />
+      </div>
+    </Frame>
+  );
+}
+
+/** The chart and, below it, its figures as a table. */
+function ChartPanel({
+  search,
+  onShow,
+  filter,
+  onPick,
+}: {
+  search: UsageSearch;
+  onShow: (measure: Measure) => void;
+  filter: UsageFilter;
+  onPick: () => void;
+}) {
+  const { usage } = useWords();
+  const range = useTimeRange();
+  const zoom = useRangeChange();
+  const grouped = useQuery({
+    ...statisticsQuery(
+      { ...filter, group_by: isLatency(search.show) ? undefined : search.group },
+      range,
+    ),
+    ...useLive(),
+  });
+  return (
+    <Panel
+      title={usage.measures[search.show]}
+      note={<Freshness of={grouped} />}
+      actions={
+        <Segments
+          label={usage.measure}
+          value={search.show}
+          onChange={onShow}
+          options={MEASURES.map((measure) => ({
+            value: measure,
+            label: usage.measures[measure],
+          }))}
+        />
+      }
+    >
+      <Loaded of={grouped} skeleton={<Skeleton rows={8} className="h-[228px]" />}>
+        {(statistics) => (
+          <UsageChart
+            of={statistics}
+            measure={search.show}
+            onZoom={zoom}
+            onPick={(from, to) => {
+              zoom(from, to);
+              onPick();
+            }}
+          />
+        )}
+      </Loaded>
+      {grouped.data && grouped.data.data.length > 0 && !isLatency(search.show) && (
+        <div className="-mx-4 mt-3 -mb-4 border-t border-line">
+          <TotalsTable of={grouped.data} />
+        </div>
+      )}
+    </Panel>
+  );
+}
