@@ -19,6 +19,7 @@ export const paths = {
   adminRequest: (rid: string) => `/admin/usage/${encodeURIComponent(rid)}`,
   adminUsers: (search: Search = {}) => `/admin/users${buildSearch(search)}`,
   adminUser: (id: number) => `/admin/users/${id}`,
+  adminKey: (id: number) => `/admin/keys/${id}`,
   adminModels: (search: Search = {}) => `/admin/models${buildSearch(search)}`,
   adminModel: (id: number) => `/admin/models/${id}`,
   adminUpstreams: (search: Search = {}) => `/admin/upstreams${buildSearch(search)}`,

@@ -45,6 +45,7 @@ export const adminPages: readonly PageEntry[] = [
   { path: '/admin/usage/$rid', load: () => import('./features/usage/request-page.tsx') },
   { path: '/admin/users', load: () => import('./features/admin-users/page.tsx') },
   { path: '/admin/users/$id', load: () => import('./features/admin-users/user-page.tsx') },
+  { path: '/admin/keys/$id', load: () => import('./features/keys/key-page.tsx') },
   { path: '/admin/models', load: () => import('./features/admin-models/page.tsx') },
   { path: '/admin/models/$id', load: () => import('./features/admin-models/model-page.tsx') },
   { path: '/admin/upstreams', load: () => import('./features/admin-upstreams/page.tsx') },

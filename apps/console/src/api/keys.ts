@@ -49,6 +49,16 @@ export function createKey(body: KeySettings & { user_id: number }) {
   return dataOf(client.POST('/admin-api/keys', { body }));
 }
 
+/** Another key like this one; the old one ends after the overlap. */
+export function rotateKey(id: number, overlapMinutes: number, idempotencyKey: string) {
+  return dataOf(
+    client.POST('/admin-api/keys/{id}/rotate', {
+      params: { path: { id }, header: { 'Idempotency-Key': idempotencyKey } },
+      body: { overlap_minutes: overlapMinutes },
+    }),
+  );
+}
+
 export function updateKey(id: number, body: KeySettings) {
   return dataOf(client.PUT('/admin-api/keys/{id}', { params: { path: { id } }, body }));
 }

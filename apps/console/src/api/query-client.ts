@@ -11,9 +11,10 @@ function noticeEndOfSession(error: unknown): void {
     queryClient.setQueryData(meQuery.queryKey, null);
 }
 
-/** What the server refuses stays refused; silence and 5xx may pass. */
+/** What the server refuses stays refused; a broken connection and 5xx may pass. Who has waited in vain for an answer once decides about waiting again. */
 function mayPass(error: unknown): boolean {
-  return !(error instanceof AdminRefusal) || error.status >= 500;
+  if (error instanceof AdminRefusal) return error.status >= 500;
+  return !(error instanceof DOMException && error.name === 'TimeoutError');
 }
 
 export const queryClient: QueryClient = new QueryClient({

@@ -1,5 +1,5 @@
 import { queryOptions } from '@tanstack/react-query';
-import { client, dataOf, type Shape } from './client.ts';
+import { client, dataOf, patientClient, type Shape } from './client.ts';
 import { readWholeList } from './whole-list.ts';
 
 export type Upstream = Shape<'Upstream'>;
@@ -49,7 +49,7 @@ export function deleteUpstream(id: number) {
 
 export function testUpstream(id: number, model: string) {
   return dataOf(
-    client.POST('/admin-api/upstreams/{id}/test', {
+    patientClient.POST('/admin-api/upstreams/{id}/test', {
       params: { path: { id } },
       body: model === '' ? {} : { model },
     }),

@@ -39,15 +39,44 @@ export function setRole(id: number, role: User['role']) {
   return dataOf(client.PUT('/admin-api/users/{id}', { params: { path: { id } }, body: { role } }));
 }
 
-export function rechargeUser({
-  idempotencyKey,
-  ...body
-}: {
+/** Made without registering; answers a one-time password. */
+export function createUser(body: { username: string; role: User['role'] }) {
+  return dataOf(client.POST('/admin-api/users', { body }));
+}
+
+/** Ends every session; answers a one-time password. */
+export function resetPassword(id: number) {
+  return dataOf(client.POST('/admin-api/users/{id}/reset-password', { params: { path: { id } } }));
+}
+
+interface WalletMovement {
   user_id: number;
   amount: string;
   note: string;
   idempotencyKey: string;
-}) {
+}
+
+/** `amount` below zero takes money out. */
+export function adjustWallet({ idempotencyKey, ...body }: WalletMovement) {
+  return dataOf(
+    client.POST('/admin-api/wallet/adjust', {
+      params: { header: { 'Idempotency-Key': idempotencyKey } },
+      body,
+    }),
+  );
+}
+
+/** Books money that was paid out by hand. */
+export function withdrawFromWallet({ idempotencyKey, ...body }: WalletMovement) {
+  return dataOf(
+    client.POST('/admin-api/wallet/withdraw', {
+      params: { header: { 'Idempotency-Key': idempotencyKey } },
+      body,
+    }),
+  );
+}
+
+export function rechargeUser({ idempotencyKey, ...body }: WalletMovement) {
   return dataOf(
     client.POST('/admin-api/wallet/admin-recharge', {
       params: { header: { 'Idempotency-Key': idempotencyKey } },

@@ -1,6 +1,6 @@
 /** The server's most for one page. */
 const PAGE_SIZE = 100;
-/** Beyond so many rows nobody reads a list: filters are for that. */
+/** A list of more rows is not read as a whole: filters are for that. */
 const PAGES_MAX = 20;
 
 interface Page<Row> {

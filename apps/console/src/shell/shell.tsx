@@ -3,6 +3,7 @@ import { Outlet, useLocation, useNavigate } from '@tanstack/react-router';
 import { useEffect } from 'react';
 import { meQuery } from '../api/session.ts';
 import { followEvents } from '../api/stream.ts';
+import { OwnPassword } from '../features/access/own-password.tsx';
 import { paths } from '../paths.ts';
 import { useWords } from '../words/words.ts';
 import { AccountMenu } from './account-menu.tsx';
@@ -23,9 +24,10 @@ export function Shell() {
     // oxlint-disable-next-line react/exhaustive-deps
   }, [hasEnded]);
   const queries = useQueryClient();
-  const isIn = me !== undefined && me !== null;
+  const isIn = me?.password_change_needed === false;
   useEffect(() => (isIn ? followEvents(queries) : undefined), [isIn, queries]);
   if (!me) return null;
+  if (me.password_change_needed) return <OwnPassword />;
   const isAdmin = me.role === 'admin';
   return (
     <div className="flex min-h-dvh">

@@ -13,6 +13,7 @@ export function ConfirmDialog<Answer>({
   act,
   done,
   onDone,
+  blockedBy,
   children,
 }: {
   title: string;
@@ -23,6 +24,8 @@ export function ConfirmDialog<Answer>({
   act: (values: FormValues) => Promise<Answer>;
   done: (answer: Answer) => string;
   onDone?: (answer: Answer) => void;
+  /** Why it cannot be done yet, e.g. because the name is not typed. */
+  blockedBy?: string | undefined;
   children?: ReactNode;
 }) {
   return (
@@ -38,6 +41,7 @@ export function ConfirmDialog<Answer>({
             onDone?.(answer);
           }}
           onCancel={close}
+          blockedBy={blockedBy}
         >
           <p className="text-text-2">{text}</p>
           {children}

@@ -104,7 +104,7 @@ export function Table<Row>({
   );
 }
 
-/** Of a row among those that are drawn: which it is, and how its height is told. */
+/** Of a row among those that are drawn: which it is, and what measures its height. */
 interface RowPlace {
   index: number;
   measure: (element: HTMLElement | null) => void;

@@ -1,8 +1,10 @@
 import { useQuery } from '@tanstack/react-query';
-import { Users } from 'lucide-react';
+import { UserPlus, Users } from 'lucide-react';
+import { useState } from 'react';
 import { moveUser, usersQuery, type User } from '../../api/users.ts';
 import { ADMIN_PAGE_SIZE } from '../../api/admin.ts';
 import { paths } from '../../paths.ts';
+import type { Search } from '../../search.ts';
 import { useAct } from '../../ui/act.ts';
 import { Button, TextLink } from '../../ui/button.tsx';
 import { SelectFilter } from '../../ui/field.tsx';
@@ -14,6 +16,7 @@ import { EmptyState, Loaded } from '../../ui/states.tsx';
 import { Table, type Column } from '../../ui/table.tsx';
 import { Ago } from '../../ui/time.tsx';
 import { useWords } from '../../words/words.ts';
+import { CreateUserDialog } from './one-time-password.tsx';
 import { UserStatus } from './user-status.tsx';
 
 const STATUSES = ['pending', 'active', 'rejected', 'frozen'] as const;
@@ -24,35 +27,28 @@ const search = z.object({
 });
 
 export function Page() {
-  const { admin, general } = useWords();
+  const { admin } = useWords();
   const { users } = admin;
   const [{ q, status, page }, change] = useSearchState(search);
   const list = useQuery(
     usersQuery({ page, ...(q !== '' && { q }), ...(status !== undefined && { status }) }),
   );
+  const [isCreating, setCreating] = useState(false);
   const isFiltered = q !== '' || status !== undefined;
   return (
     <Frame
       title={users.title}
       purpose={users.purpose}
-      bar={
-        <>
-          <SearchBox
-            label={users.search}
-            value={q}
-            onSearch={(text) => change({ q: text, page: undefined })}
-          />
-          <SelectFilter
-            label={users.status}
-            value={status ?? ''}
-            onChange={(value) => change({ status: value, page: undefined })}
-            options={[
-              { value: '', label: `${users.status}: ${general.all}` },
-              ...STATUSES.map((value) => ({ value, label: users.statuses[value] })),
-            ]}
-          />
-        </>
+      actions={
+        <Button
+          look="primary"
+          icon={<UserPlus aria-hidden className="size-4" />}
+          onClick={() => setCreating(true)}
+        >
+          {users.add}
+        </Button>
       }
+      bar={<UsersBar q={q} status={status} onChange={change} />}
     >
       <Panel isFlush>
         <Loaded of={list}>
@@ -80,7 +76,39 @@ export function Page() {
           )}
         </Loaded>
       </Panel>
+      <CreateUserDialog isOpen={isCreating} onClose={() => setCreating(false)} />
     </Frame>
+  );
+}
+
+function UsersBar({
+  q,
+  status,
+  onChange,
+}: {
+  q: string;
+  status: (typeof STATUSES)[number] | undefined;
+  onChange: (patch: Search) => void;
+}) {
+  const { admin, general } = useWords();
+  const { users } = admin;
+  return (
+    <>
+      <SearchBox
+        label={users.search}
+        value={q}
+        onSearch={(text) => onChange({ q: text, page: undefined })}
+      />
+      <SelectFilter
+        label={users.status}
+        value={status ?? ''}
+        onChange={(value) => onChange({ status: value, page: undefined })}
+        options={[
+          { value: '', label: `${users.status}: ${general.all}` },
+          ...STATUSES.map((value) => ({ value, label: users.statuses[value] })),
+        ]}
+      />
+    </>
   );
 }
 

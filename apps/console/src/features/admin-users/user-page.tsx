@@ -6,17 +6,22 @@ import { paths } from '../../paths.ts';
 import { CopyText } from '../../ui/copy.tsx';
 import { Money } from '../../ui/figures.tsx';
 import { Facts, Page as Frame, Panel } from '../../ui/page.tsx';
-import { useSearchState, withDefault, z } from '../../ui/search-state.ts';
+import { pageNumber, useSearchState, withDefault, z } from '../../ui/search-state.ts';
 import { Loaded } from '../../ui/states.tsx';
 import { Tabs } from '../../ui/tabs.tsx';
 import { Exact } from '../../ui/time.tsx';
 import { useWords } from '../../words/words.ts';
+import { PaymentsPanel } from '../wallet/payments-panel.tsx';
 import { UserActs } from './user-acts.tsx';
-import { UserKeys, UserLedger, UserRequests, UserSubscriptions } from './user-tabs.tsx';
 import { UserStatus } from './user-status.tsx';
+import { UserSubscriptions } from './user-subscriptions.tsx';
+import { UserKeys, UserLedger, UserRequests } from './user-tabs.tsx';
 
-const TABS = ['subscriptions', 'keys', 'usage', 'ledger'] as const;
-const search = z.object({ tab: withDefault(z.enum(TABS), 'subscriptions') });
+const TABS = ['subscriptions', 'keys', 'usage', 'ledger', 'payments'] as const;
+const search = z.object({
+  tab: withDefault(z.enum(TABS), 'subscriptions'),
+  page: pageNumber,
+});
 
 export function Page() {
   const { admin } = useWords();
@@ -35,7 +40,6 @@ export function Page() {
 function UserPage({ of: user }: { of: User }) {
   const { admin } = useWords();
   const { users } = admin;
-  const [{ tab }, change] = useSearchState(search);
   const { data: wallet } = useQuery(walletQuery(user.id));
   return (
     <Frame
@@ -57,24 +61,45 @@ function UserPage({ of: user }: { of: User }) {
           ]}
         />
       </Panel>
-      <Tabs
-        open={tab}
-        onOpen={(next) => change({ tab: next })}
-        tabs={[
-          {
-            id: 'subscriptions',
-            label: users.subscriptionsTab,
-            content: <UserSubscriptions userId={user.id} />,
-          },
-          { id: 'keys', label: users.keysTab, content: <UserKeys userId={user.id} /> },
-          { id: 'usage', label: users.usageTab, content: <UserRequests userId={user.id} /> },
-          {
-            id: 'ledger',
-            label: users.ledgerTab,
-            content: <UserLedger userId={user.id} currency={wallet?.currency ?? ''} />,
-          },
-        ]}
-      />
+      <UserTabs of={user} currency={wallet?.currency ?? ''} />
     </Frame>
+  );
+}
+
+/** Everything of an account, a kind at a time. */
+function UserTabs({ of: user, currency }: { of: User; currency: string }) {
+  const words = useWords();
+  const { users } = words.admin;
+  const [{ tab, page }, change] = useSearchState(search);
+  return (
+    <Tabs
+      open={tab}
+      onOpen={(next) => change({ tab: next, page: undefined })}
+      tabs={[
+        {
+          id: 'subscriptions',
+          label: users.subscriptionsTab,
+          content: <UserSubscriptions userId={user.id} />,
+        },
+        { id: 'keys', label: users.keysTab, content: <UserKeys userId={user.id} /> },
+        { id: 'usage', label: users.usageTab, content: <UserRequests userId={user.id} /> },
+        {
+          id: 'ledger',
+          label: users.ledgerTab,
+          content: <UserLedger userId={user.id} currency={currency} />,
+        },
+        {
+          id: 'payments',
+          label: words.wallet.payments,
+          content: (
+            <PaymentsPanel
+              userId={user.id}
+              page={page}
+              onPage={(value) => change({ page: value })}
+            />
+          ),
+        },
+      ]}
+    />
   );
 }

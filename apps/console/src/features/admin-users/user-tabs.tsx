@@ -1,17 +1,17 @@
 import { useQuery } from '@tanstack/react-query';
-import type { ReactNode } from 'react';
+import { Plus } from 'lucide-react';
+import { useState } from 'react';
 import { keysQuery, type Key } from '../../api/keys.ts';
-import { subscriptionsQuery, type MyModel } from '../../api/models.ts';
 import { requestsQuery } from '../../api/usage.ts';
 import { entriesQuery } from '../../api/wallet.ts';
 import { paths } from '../../paths.ts';
-import { TextLink } from '../../ui/button.tsx';
-import { Count } from '../../ui/figures.tsx';
+import { Button, TextLink } from '../../ui/button.tsx';
 import { Panel } from '../../ui/page.tsx';
 import { EmptyState, Loaded } from '../../ui/states.tsx';
 import { Table, type Column } from '../../ui/table.tsx';
 import { Ago } from '../../ui/time.tsx';
 import { useWords } from '../../words/words.ts';
+import { CreateKeyDialog } from '../keys/create-key.tsx';
 import { KeyLimits } from '../keys/key-limits.tsx';
 import { KeyStatus } from '../keys/key-status.tsx';
 import { RequestsTable } from '../usage/requests-table.tsx';
@@ -19,57 +19,28 @@ import { EntriesTable } from '../wallet/entries-table.tsx';
 
 const MONTH = { name: '30d', interval: 'day' } as const;
 
-export function UserSubscriptions({ userId }: { userId: number }) {
-  const { admin } = useWords();
-  const { users } = admin;
-  const found = useQuery(subscriptionsQuery(userId));
-  const columns: Column<MyModel>[] = [
-    { id: 'model', header: users.model, cell: ({ model }) => <Foreign>{model}</Foreign> },
-    {
-      id: 'tokens',
-      header: users.tokensLeft,
-      align: 'right',
-      cell: ({ tokens }) => <Count count={tokens} isWhole />,
-    },
-    {
-      id: 'held',
-      header: users.held,
-      align: 'right',
-      cell: ({ held }) => (held === null ? '–' : <Count count={held} isWhole />),
-    },
-  ];
-  return (
-    <Panel isFlush>
-      <Loaded of={found}>
-        {(rows) => (
-          <Table
-            label={users.subscriptionsTab}
-            columns={columns}
-            rows={rows}
-            rowId={({ id }) => id}
-            empty={<EmptyState title={users.noSubscriptions} />}
-          />
-        )}
-      </Loaded>
-    </Panel>
-  );
-}
-
 export function UserKeys({ userId }: { userId: number }) {
   const { admin, keys } = useWords();
   const found = useQuery(keysQuery({ user_id: userId }));
+  const [isCreating, setCreating] = useState(false);
   const columns: Column<Key>[] = [
     {
       id: 'name',
       header: keys.name,
       cell: (key) => (
-        <TextLink to={paths.key(key.id)} className="foreign">
+        <TextLink to={paths.adminKey(key.id)} className="foreign">
           {key.name}
         </TextLink>
       ),
     },
     { id: 'status', header: keys.status, cell: (key) => <KeyStatus of={key} /> },
     { id: 'limits', header: keys.limits, from: 'sm', cell: (key) => <KeyLimits of={key} /> },
+    {
+      id: 'used',
+      header: keys.lastUsed,
+      from: 'sm',
+      cell: ({ last_used_at: at }) => (at === null ? keys.notUsed : <Ago at={at} />),
+    },
     {
       id: 'created',
       header: keys.created,
@@ -78,7 +49,19 @@ export function UserKeys({ userId }: { userId: number }) {
     },
   ];
   return (
-    <Panel isFlush>
+    <Panel
+      title={keys.title}
+      isFlush
+      actions={
+        <Button
+          size="small"
+          icon={<Plus aria-hidden className="size-4" />}
+          onClick={() => setCreating(true)}
+        >
+          {keys.create}
+        </Button>
+      }
+    >
       <Loaded of={found}>
         {({ data }) => (
           <Table
@@ -86,20 +69,27 @@ export function UserKeys({ userId }: { userId: number }) {
             columns={columns}
             rows={data}
             rowId={({ id }) => id}
-            rowTo={({ id }) => paths.key(id)}
+            rowTo={({ id }) => paths.adminKey(id)}
             empty={<EmptyState title={admin.users.noKeys} />}
           />
         )}
       </Loaded>
+      <CreateKeyDialog userId={userId} isOpen={isCreating} onClose={() => setCreating(false)} />
     </Panel>
   );
 }
 
 export function UserRequests({ userId }: { userId: number }) {
-  const { usage } = useWords();
+  const { usage, admin } = useWords();
   const found = useQuery(requestsQuery({ user_id: userId }, MONTH));
   return (
-    <Panel isFlush>
+    <Panel
+      title={usage.list}
+      isFlush
+      actions={
+        <TextLink to={paths.adminUsage({ user_id: userId })}>{admin.overview.allRequests}</TextLink>
+      }
+    >
       <Loaded of={found}>
         {({ data }) => (
           <RequestsTable
@@ -129,8 +119,4 @@ export function UserLedger({ userId, currency }: { userId: number; currency: str
       </Loaded>
     </Panel>
   );
-}
-
-function Foreign({ children }: { children: ReactNode }) {
-  return <span className="foreign">{children}</span>;
 }

@@ -56,7 +56,8 @@ export function CreateKeyDialog({
   );
 }
 
-function CreatedKeyView({ created, onDone }: { created: CreatedKey; onDone: () => void }) {
+/** The secret, once, with snippets that use it, and the first call as it arrives. */
+export function CreatedKeyView({ created, onDone }: { created: CreatedKey; onDone: () => void }) {
   const { keys } = useWords();
   // Null only when the same form is answered a second time: a secret is never stored for a repeat.
   const secret = created.key ?? keys.secretGone;

@@ -1,11 +1,13 @@
 import { useQuery } from '@tanstack/react-query';
-import { useNavigate, useParams } from '@tanstack/react-router';
+import { useLocation, useNavigate, useParams } from '@tanstack/react-router';
+import { Ellipsis } from 'lucide-react';
 import { useState } from 'react';
 import { keyQuery, type Key } from '../../api/keys.ts';
 import { subscriptionsQuery } from '../../api/models.ts';
 import { paths } from '../../paths.ts';
 import { Button } from '../../ui/button.tsx';
 import { CopyText } from '../../ui/copy.tsx';
+import { Menu } from '../../ui/menu.tsx';
 import { Facts, Page as Frame, Panel } from '../../ui/page.tsx';
 import { optional, useSearchState, withDefault, z } from '../../ui/search-state.ts';
 import { Loaded } from '../../ui/states.tsx';
@@ -18,6 +20,7 @@ import { KeyStatus } from './key-status.tsx';
 import { KeyUsage } from './key-usage.tsx';
 import { KeyWindows } from './key-windows.tsx';
 import { AllowedModels } from './keys-table.tsx';
+import { RotateKeyDialog } from './rotate-key.tsx';
 import { SnippetTabs } from './snippet-tabs.tsx';
 
 const search = z.object({
@@ -40,28 +43,35 @@ export function Page() {
 }
 
 function KeyPage({ of: key }: { of: Key }) {
-  const { keys } = useWords();
+  const { keys, general } = useWords();
   const navigate = useNavigate();
   const [{ tab, cursor }, change] = useSearchState(search);
-  const [open, setOpen] = useState<'edit' | 'delete'>();
+  const [open, setOpen] = useState<'edit' | 'rotate' | 'delete'>();
   const { isBusy, toggle } = useToggleKey(key);
   const { data: subscriptions } = useQuery(subscriptionsQuery(key.user_id));
   const first = key.allowed_models.split(',')[0] ?? '';
   const model = first === '' || first.includes('*') ? subscriptions?.[0]?.model : first;
+  const parent = useKeyParent(key);
   const close = (): void => setOpen(undefined);
   return (
     <Frame
       title={key.name}
-      parent={{ to: paths.keys(), label: keys.title }}
+      parent={parent}
       actions={
         <>
           <Button isBusy={isBusy} onClick={toggle}>
             {key.status === 'enabled' ? keys.disable : keys.enable}
           </Button>
           <Button onClick={() => setOpen('edit')}>{keys.edit}</Button>
-          <Button look="danger" onClick={() => setOpen('delete')}>
-            {keys.remove}
-          </Button>
+          <Menu
+            trigger={
+              <Button icon={<Ellipsis aria-hidden className="size-4" />}>{general.more}</Button>
+            }
+            acts={[
+              { label: keys.rotate, onAct: () => setOpen('rotate') },
+              { label: keys.remove, isDanger: true, onAct: () => setOpen('delete') },
+            ]}
+          />
         </>
       }
     >
@@ -90,15 +100,25 @@ function KeyPage({ of: key }: { of: Key }) {
           },
         ]}
       />
+      <RotateKeyDialog of={key} isOpen={open === 'rotate'} onClose={close} />
       <EditKeyDialog of={key} isOpen={open === 'edit'} onClose={close} />
       <DeleteKeyDialog
         of={key}
         isOpen={open === 'delete'}
         onClose={close}
-        onDeleted={() => void navigate({ to: paths.keys() })}
+        onDeleted={() => void navigate({ to: parent.to })}
       />
     </Frame>
   );
+}
+
+/** Administrators come from the account's page and go back there. */
+function useKeyParent({ user_id: userId }: Key): { to: string; label: string } {
+  const { keys, admin } = useWords();
+  const { pathname } = useLocation();
+  return pathname.startsWith(paths.admin())
+    ? { to: paths.adminUser(userId), label: admin.users.name }
+    : { to: paths.keys(), label: keys.title };
 }
 
 function KeyFacts({ of: key }: { of: Key }) {

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import { useParams } from '@tanstack/react-router';
+import { useNavigate, useParams } from '@tanstack/react-router';
 import { useState } from 'react';
 import { marketQuery, subscriptionsQuery, type MyModel } from '../../api/models.ts';
 import { useMe } from '../../api/session.ts';
@@ -52,6 +52,7 @@ export function Page() {
 
 function SubscriptionPage({ of: row }: { of: MyModel }) {
   const { market, subscription } = useWords();
+  const navigate = useNavigate();
   const { data: offered } = useQuery(marketQuery({}));
   const model = offered?.data.find(({ id }) => id === row.model_id);
   const [buying, setBuying] = useState<BuyTarget>();
@@ -104,7 +105,12 @@ function SubscriptionPage({ of: row }: { of: MyModel }) {
         isOpen={open === 'auto'}
         onClose={close}
       />
-      <UnsubscribeDialog of={row} isOpen={open === 'unsubscribe'} onClose={close} />
+      <UnsubscribeDialog
+        of={row}
+        isOpen={open === 'unsubscribe'}
+        onClose={close}
+        onUnsubscribed={() => void navigate({ to: paths.market() })}
+      />
     </Frame>
   );
 }

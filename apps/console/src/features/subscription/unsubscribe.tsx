@@ -1,10 +1,8 @@
 import { useQuery } from '@tanstack/react-query';
-import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { newIdempotencyKey } from '../../api/client.ts';
 import { unsubscribe, type MyModel } from '../../api/models.ts';
 import { refundPreviewQuery } from '../../api/previews.ts';
-import { paths } from '../../paths.ts';
 import { notify } from '../../shell/toasts.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Count, Money } from '../../ui/figures.tsx';
@@ -19,25 +17,41 @@ export function UnsubscribeDialog({
   of: row,
   isOpen,
   onClose,
+  onUnsubscribed,
 }: {
   of: MyModel;
   isOpen: boolean;
   onClose: () => void;
+  /** Where to go on from there. */
+  onUnsubscribed?: () => void;
 }) {
   const { words } = useSpeech();
   const { subscription } = words;
   return (
     <Dialog title={subscription.unsubscribeTitle(row.model)} isOpen={isOpen} onClose={onClose}>
-      {({ close }) => <UnsubscribeForm of={row} onDone={close} />}
+      {({ close }) => (
+        <UnsubscribeForm
+          of={row}
+          onDone={(isUnsubscribed) => {
+            close();
+            if (isUnsubscribed) onUnsubscribed?.();
+          }}
+        />
+      )}
     </Dialog>
   );
 }
 
-function UnsubscribeForm({ of: row, onDone }: { of: MyModel; onDone: () => void }) {
+function UnsubscribeForm({
+  of: row,
+  onDone,
+}: {
+  of: MyModel;
+  onDone: (isUnsubscribed: boolean) => void;
+}) {
   const { words, locale } = useSpeech();
   const { subscription, market } = words;
   const preview = useQuery(refundPreviewQuery({ model_id: row.model_id, user_id: row.user_id }));
-  const navigate = useNavigate();
   const [idempotencyKey] = useState(newIdempotencyKey);
   return (
     <ActForm
@@ -46,10 +60,9 @@ function UnsubscribeForm({ of: row, onDone }: { of: MyModel; onDone: () => void 
       act={() => unsubscribe({ userId: row.user_id, modelId: row.model_id, idempotencyKey })}
       onDone={({ refunded_amount: amount, currency }) => {
         notify({ title: subscription.unsubscribed(formatMoney(amount, { currency, locale })) });
-        onDone();
-        void navigate({ to: paths.market() });
+        onDone(true);
       }}
-      onCancel={onDone}
+      onCancel={() => onDone(false)}
     >
       <p className="text-text-2">{subscription.unsubscribeText}</p>
       <Loaded of={preview}>

@@ -19,5 +19,9 @@ export const access = {
   ended: 'Your session has ended. Sign in to continue where you were.',
   show: 'Show password',
   hide: 'Hide password',
+  ownPassword: 'Set a password of your own',
+  ownPasswordText:
+    'You signed in with a one-time password. Set another; then everything else is open.',
+  oneTimePassword: 'One-time password',
   goToSignIn: 'Go to sign-in',
 };

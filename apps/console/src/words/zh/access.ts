@@ -19,5 +19,8 @@ export const access: typeof en.access = {
   ended: '会话已结束。请登录以继续刚才的操作。',
   show: '显示密码',
   hide: '隐藏密码',
+  ownPassword: '请设置您自己的密码',
+  ownPasswordText: '您使用一次性密码登录。设置新密码后即可使用全部功能。',
+  oneTimePassword: '一次性密码',
   goToSignIn: '前往登录',
 };

@@ -1,0 +1,112 @@
+import { useState, type ReactNode } from 'react';
+import { createUser, resetPassword, type User } from '../../api/users.ts';
+import { CopyMainButton } from '../../ui/copy.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
+import { SelectField, TextField } from '../../ui/field.tsx';
+import { ActForm, type FormValues } from '../../ui/form.tsx';
+import { formatExact } from '../../ui/time.tsx';
+import { useZone } from '../../ui/zone.tsx';
+import { useSpeech, useWords } from '../../words/words.ts';
+
+interface OneTime {
+  one_time_password: string | null;
+  one_time_until: string;
+}
+
+/** A form whose answer is a one-time password, shown this once. */
+function OneTimeDialog({
+  title,
+  verb,
+  isOpen,
+  onClose,
+  act,
+  children,
+}: {
+  title: string;
+  verb: string;
+  isOpen: boolean;
+  onClose: () => void;
+  act: (values: FormValues) => Promise<OneTime>;
+  children: ReactNode;
+}) {
+  const { words, locale } = useSpeech();
+  const { zone } = useZone();
+  const { users } = words.admin;
+  const [made, setMade] = useState<OneTime>();
+  const secret = made?.one_time_password ?? users.oneTimeGone;
+  return (
+    <Dialog
+      title={title}
+      purpose={made && users.oneTimeText(formatExact(made.one_time_until, { locale, zone }))}
+      isOpen={isOpen}
+      onClose={() => {
+        setMade(undefined);
+        onClose();
+      }}
+    >
+      {({ close, markChanged }) =>
+        made ? (
+          <div className="flex flex-wrap items-center gap-3 rounded-md border border-line bg-sunken p-3">
+            <code className="foreign min-w-0 flex-1 basis-48" data-testid="secret">
+              {secret}
+            </code>
+            <CopyMainButton text={secret} label={users.copyPassword} />
+          </div>
+        ) : (
+          <ActForm verb={verb} act={act} onDone={setMade} onChanged={markChanged} onCancel={close}>
+            {children}
+          </ActForm>
+        )
+      }
+    </Dialog>
+  );
+}
+
+/** An account without a registration: its owner signs in with a one-time password. */
+export function CreateUserDialog({ isOpen, onClose }: { isOpen: boolean; onClose: () => void }) {
+  const { admin, access } = useWords();
+  const { users } = admin;
+  return (
+    <OneTimeDialog
+      title={users.add}
+      verb={users.add}
+      isOpen={isOpen}
+      onClose={onClose}
+      act={({ username = '', role }) =>
+        createUser({ username, role: role === 'admin' ? 'admin' : 'user' })
+      }
+    >
+      <TextField
+        name="username"
+        label={access.username}
+        help={access.usernameHelp}
+        required
+        autoComplete="off"
+      />
+      <SelectField
+        name="role"
+        label={users.role}
+        options={(['user', 'admin'] as const).map((value) => ({
+          value,
+          label: users.roles[value],
+        }))}
+      />
+    </OneTimeDialog>
+  );
+}
+
+export function ResetPasswordDialog({ of: user, onClose }: { of: User; onClose: () => void }) {
+  const { admin } = useWords();
+  const { users } = admin;
+  return (
+    <OneTimeDialog
+      title={`${users.resetPassword}: ${user.username}`}
+      verb={users.resetPassword}
+      isOpen
+      onClose={onClose}
+      act={() => resetPassword(user.id)}
+    >
+      <p className="text-text-2">{users.resetText}</p>
+    </OneTimeDialog>
+  );
+}

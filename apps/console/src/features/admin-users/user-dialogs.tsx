@@ -1,0 +1,126 @@
+import { useQuery } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
+import { useState } from 'react';
+import { newIdempotencyKey } from '../../api/client.ts';
+import { keysQuery } from '../../api/keys.ts';
+import { subscriptionsQuery } from '../../api/models.ts';
+import {
+  adjustWallet,
+  deleteUser,
+  moveUser,
+  rechargeUser,
+  withdrawFromWallet,
+  type User,
+} from '../../api/users.ts';
+import { walletQuery } from '../../api/wallet.ts';
+import { paths } from '../../paths.ts';
+import { ConfirmDialog, FormDialog } from '../../ui/confirm-dialog.tsx';
+import { CheckField, TextField } from '../../ui/field.tsx';
+import { formatCount, formatMoney } from '../../ui/format.ts';
+import { useSpeech } from '../../words/words.ts';
+
+export type WalletAct = 'recharge' | 'adjust' | 'withdraw';
+const SEND = { recharge: rechargeUser, adjust: adjustWallet, withdraw: withdrawFromWallet };
+
+/** Money of an account that an administrator moves: in, corrected, or paid out by hand. */
+export function WalletDialog({
+  of: user,
+  act,
+  onClose,
+}: {
+  of: User;
+  act: WalletAct;
+  onClose: () => void;
+}) {
+  const { words, locale } = useSpeech();
+  const { users } = words.admin;
+  const { data: wallet } = useQuery(walletQuery(user.id));
+  const [idempotencyKey] = useState(newIdempotencyKey);
+  const holds = wallet && formatMoney(wallet.balance, { currency: wallet.currency, locale });
+  return (
+    <FormDialog
+      title={`${users[act]}: ${user.username}`}
+      purpose={holds === undefined ? undefined : users.holds(holds)}
+      verb={users[act]}
+      isOpen
+      onClose={onClose}
+      act={({ amount = '', note = '' }) =>
+        SEND[act]({ user_id: user.id, amount: amount.trim(), note, idempotencyKey })
+      }
+      done={({ balance, currency }) => users.recharged(formatMoney(balance, { currency, locale }))}
+    >
+      <TextField
+        name="amount"
+        label={users.amount}
+        {...(act === 'adjust' && { help: users.adjustHelp })}
+        unit={wallet?.currency}
+        inputMode="decimal"
+        required
+        autoComplete="off"
+      />
+      <TextField
+        name="note"
+        label={users.note}
+        help={act === 'withdraw' ? users.withdrawHelp : users.noteHelp}
+        required={act !== 'recharge'}
+        autoComplete="off"
+      />
+    </FormDialog>
+  );
+}
+
+export function FreezeUser({
+  of: user,
+  onClose,
+  done,
+}: {
+  of: User;
+  onClose: () => void;
+  done: (user: User) => string;
+}) {
+  const { words, locale } = useSpeech();
+  const { users } = words.admin;
+  const { data: keys } = useQuery(keysQuery({ user_id: user.id, status: 'enabled' }));
+  return (
+    <ConfirmDialog
+      title={`${users.freeze}: ${user.username}`}
+      text={users.freezeText(keys ? formatCount(keys.total, locale) : '–')}
+      verb={users.freeze}
+      isOpen
+      onClose={onClose}
+      act={() => moveUser(user.id, 'freeze')}
+      done={done}
+    />
+  );
+}
+
+export function DeleteUser({ of: user, onClose }: { of: User; onClose: () => void }) {
+  const { words, locale } = useSpeech();
+  const { users } = words.admin;
+  const navigate = useNavigate();
+  const { data: wallet } = useQuery(walletQuery(user.id));
+  const { data: subscriptions } = useQuery(subscriptionsQuery(user.id));
+  const [typed, setTyped] = useState('');
+  const balance = wallet ? formatMoney(wallet.balance, { currency: wallet.currency, locale }) : '–';
+  return (
+    <ConfirmDialog
+      title={`${users.remove}: ${user.username}`}
+      text={users.removeText(balance, formatCount(subscriptions?.length ?? 0, locale))}
+      verb={users.remove}
+      isOpen
+      onClose={onClose}
+      act={({ forfeit }) => deleteUser(user.id, forfeit === 'on')}
+      blockedBy={typed === user.username ? undefined : users.typeName(user.username)}
+      done={() => users.removed(user.username)}
+      onDone={() => void navigate({ to: paths.adminUsers() })}
+    >
+      <CheckField name="forfeit" label={users.forfeit} help={users.forfeitHelp} />
+      <TextField
+        name="confirmation"
+        label={users.typeName(user.username)}
+        autoComplete="off"
+        onChange={(event) => setTyped(event.currentTarget.value)}
+      />
+    </ConfirmDialog>
+  );
+}
