@@ -71,6 +71,24 @@ export const BOOK_CHECKS: readonly BookCheck[] = [
       WHERE a.balance <> coalesce(e.total, 0) OR a.balance <> coalesce(l.balance_after, 0)`,
   },
   {
+    name: 'payouts',
+    promise: 'paid back <= paid in; in the ledger once, and again once when failed',
+    compared: 'SELECT count(*) FROM payouts',
+    problems: `
+      SELECT format('payment %s: paid back %s of %s', p.id, sum(o.amount), p.amount) AS problem
+      FROM payments p JOIN payouts o ON o.payment_id = p.id WHERE o.status <> 'failed' GROUP BY p.id HAVING sum(o.amount) > p.amount
+      UNION ALL
+      SELECT format('payout %s (%s): amount %s, returned %s', o.id, o.status, o.amount, coalesce(e.amount, 0))
+      FROM payouts o
+      LEFT JOIN ledger_transactions t ON t.kind = 'payout_return' AND t.reference = 'payout:' || o.id
+      LEFT JOIN ledger_entries e ON e.transaction_id = t.id AND e.amount > 0
+      WHERE coalesce(e.amount, 0) <> CASE WHEN o.status = 'failed' THEN o.amount ELSE 0 END
+      UNION ALL
+      SELECT format('transaction %s: wallet %s, payouts %s', o.ledger_transaction_id, e.amount, sum(o.amount))
+      FROM payouts o JOIN ledger_entries e ON e.transaction_id = o.ledger_transaction_id AND e.amount < 0
+      GROUP BY o.ledger_transaction_id, e.amount HAVING sum(o.amount) <> -e.amount`,
+  },
+  {
     name: 'token balances',
     promise: 'balance == sum of entries == sum of lots',
     compared: 'SELECT count(*) FROM subscriptions',

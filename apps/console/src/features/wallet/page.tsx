@@ -31,6 +31,7 @@ const KINDS = [
   'forfeit',
   'adjustment',
   'payout',
+  'payout_return',
 ] as const;
 const search = z.object({
   tab: withDefault(z.enum(['movements', 'payments']), 'movements'),

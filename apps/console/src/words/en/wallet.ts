@@ -34,6 +34,7 @@ export const wallet = {
     auto_recharge: 'Auto-recharge',
     refund: 'Refund',
     payout: 'Payout',
+    payout_return: 'Payout that came back',
     forfeit: 'Forfeited',
     adjustment: 'Adjustment',
   },

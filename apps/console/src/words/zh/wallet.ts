@@ -36,6 +36,7 @@ export const wallet: typeof en.wallet = {
     auto_recharge: '自动续购',
     refund: '退款',
     payout: '提现',
+    payout_return: '提现退回',
     forfeit: '放弃',
     adjustment: '调整',
   },

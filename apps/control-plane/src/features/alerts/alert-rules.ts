@@ -17,6 +17,7 @@ export const ALERT_RULES = {
   overdraft: 'warning',
   low_balance: 'info',
   auto_recharge_failed: 'warning',
+  payout_unsettled: 'warning',
   model_not_priced: 'warning',
 } as const satisfies Record<string, AlertSeverity>;
 

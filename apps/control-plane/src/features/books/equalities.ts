@@ -30,6 +30,13 @@ export const EQUALITIES = {
     says: 'Each ledger balance is the sum of its entries',
     sql: 'SELECT a.id, a.kind, a.user_id FROM ledger_accounts a LEFT JOIN ledger_entries e ON e.ledger_account_id = a.id GROUP BY a.id HAVING a.balance <> coalesce(sum(e.amount), 0)',
   },
+  payouts: {
+    says: 'No payment is paid back beyond its amount, and each payout is in the ledger, the failed ones returned',
+    sql: `SELECT payment_id AS id FROM payouts JOIN payments p ON p.id = payment_id WHERE payouts.status <> 'failed' GROUP BY payment_id, p.amount HAVING sum(payouts.amount) > p.amount
+      UNION ALL SELECT o.ledger_transaction_id FROM payouts o JOIN ledger_entries e ON e.transaction_id = o.ledger_transaction_id AND e.amount < 0 GROUP BY o.ledger_transaction_id, e.amount HAVING sum(o.amount) <> -e.amount
+      UNION ALL SELECT o.id FROM payouts o LEFT JOIN ledger_transactions t ON t.kind = 'payout_return' AND t.reference = 'payout:' || o.id
+        LEFT JOIN ledger_entries e ON e.transaction_id = t.id AND e.amount > 0 WHERE CASE WHEN o.status = 'failed' THEN o.amount ELSE 0 END <> coalesce(e.amount, 0)`,
+  },
   token_balances: {
     says: 'Each token balance is the sum of its ledger entries',
     sql: 'SELECT s.id AS subscription_id FROM subscriptions s LEFT JOIN token_entries t ON t.subscription_id = s.id GROUP BY s.id HAVING s.balance <> coalesce(sum(t.delta), 0)',

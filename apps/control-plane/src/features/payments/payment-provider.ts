@@ -19,10 +19,26 @@ export interface OpenedPayment {
   isPaid: boolean;
 }
 
+/** Part of a paid payment, to go back to who paid it. */
+export interface PayBackRequest {
+  payoutId: number;
+  /** `OpenedPayment.reference` of the payment. */
+  paymentReference: string;
+  amount: Micros;
+  currency: string;
+}
+
+export type PaidBack =
+  | { kind: 'accepted'; reference: string }
+  /** For good: asking again would change nothing. `reason` is fit for administrators. */
+  | { kind: 'refused'; reason: string };
+
 /** What a provider says, later, about a payment it opened. Amounts are what was really paid. */
 export type PaymentNotice =
   | { kind: 'paid'; reference: string; amount: Micros; currency: string }
   | { kind: 'failed'; reference: string }
+  /** A payout that the provider had accepted has failed. `paymentReference` is of its payment. */
+  | { kind: 'payout_failed'; payoutId: number; paymentReference: string; reason: string }
   /** Nothing that moves money here. */
   | { kind: 'other' };
 
@@ -30,6 +46,10 @@ export type PaymentNotice =
 export interface PaymentProvider {
   readonly name: string;
   open(request: PaymentRequest): Promise<OpenedPayment>;
+  /** Pays back. However often it is called, one payout is paid back once. Throws while the outcome is not known: call it again. */
+  payBack(request: PayBackRequest): Promise<PaidBack>;
+  /** Throws invalidField('amount', ...) for an amount that falls between two of the provider's smallest units. */
+  refuseFraction(amount: Micros, currency: string): void;
   /** Reads a signed notice; throws Refusal invalid_signature unless it is genuine and fresh. Absent: this provider sends none. */
   readNotice?(rawBody: Buffer, signature: string | undefined): PaymentNotice;
 }

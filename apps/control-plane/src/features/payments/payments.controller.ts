@@ -11,6 +11,7 @@ import {
 } from '@nestjs/common';
 import { ApiExcludeEndpoint, ApiTags } from '@nestjs/swagger';
 import type { Request } from 'express';
+import { withdrawBody, type WithdrawBody } from '../wallet/wallet.dto.ts';
 import { FromCaller, type Caller } from '../../platform/access/caller.ts';
 import { Permission } from '../../platform/access/permission.ts';
 import { Answers } from '../../platform/openapi/answers.ts';
@@ -25,11 +26,16 @@ import {
   type RechargeBody,
 } from './payments.dto.ts';
 import { PaymentsService } from './payments.service.ts';
+import { payoutSchema, payoutsQuery, withdrawalSchema, type PayoutsQuery } from './payouts.dto.ts';
+import { PayoutsService } from './payouts.service.ts';
 
 @ApiTags('wallet')
 @Controller()
 export class PaymentsController {
-  constructor(private readonly payments: PaymentsService) {}
+  constructor(
+    private readonly payments: PaymentsService,
+    private readonly payouts: PayoutsService,
+  ) {}
 
   @Get('wallet/payments')
   @Permission('user')
@@ -49,6 +55,33 @@ export class PaymentsController {
     @Body({ schema: rechargeBody }) body: RechargeBody,
   ) {
     return this.payments.recharge(caller, key, body);
+  }
+
+  @Post('wallet/withdraw')
+  @Permission('admin')
+  @Answers('Pay money of a wallet out, by hand or through the payment provider', withdrawalSchema, {
+    refuses: [
+      'not_found',
+      'insufficient_funds',
+      'correction_limit',
+      'payments_not_configured',
+      'payout_limit',
+    ],
+  })
+  @HttpCode(200)
+  withdraw(
+    @FromCaller() caller: Caller,
+    @IdempotencyKey() key: string | undefined,
+    @Body({ schema: withdrawBody }) body: WithdrawBody,
+  ) {
+    return this.payouts.withdraw(caller, key, body);
+  }
+
+  @Get('wallet/payouts')
+  @Permission('user')
+  @Answers('Payouts through the payment provider, newest first', pageOf(payoutSchema))
+  payoutList(@FromCaller() caller: Caller, @Query({ schema: payoutsQuery }) query: PayoutsQuery) {
+    return this.payouts.list(caller, query);
   }
 
   /** Outside the prefix; proves itself by its signature over the raw body. */

@@ -2,21 +2,33 @@ import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { CONFIG, type Config } from '../../config.ts';
 import { ActivityModule } from '../activity/activity.module.ts';
+import { AlertsModule } from '../alerts/alerts.module.ts';
 import { WalletModule } from '../wallet/wallet.module.ts';
 import { PAYMENT_PROVIDER, type PaymentProvider } from './payment-provider.ts';
 import { Payment } from './payment.entity.ts';
 import { PaymentsController } from './payments.controller.ts';
+import { Payout } from './payout.entity.ts';
+import { PayoutSender } from './payout-sender.ts';
+import { PayoutsService } from './payouts.service.ts';
 import { PaymentsService } from './payments.service.ts';
 import { SandboxProvider } from './sandbox-provider.ts';
 import { StripeProvider } from './stripe-provider.ts';
 
 @Module({
-  imports: [TypeOrmModule.forFeature([Payment]), ActivityModule, WalletModule],
+  imports: [
+    TypeOrmModule.forFeature([Payment, Payout]),
+    ActivityModule,
+    AlertsModule,
+    WalletModule,
+  ],
   controllers: [PaymentsController],
   providers: [
     PaymentsService,
+    PayoutsService,
+    PayoutSender,
     { provide: PAYMENT_PROVIDER, inject: [CONFIG], useFactory: chooseProvider },
   ],
+  exports: [PayoutsService],
 })
 export class PaymentsModule {}
 

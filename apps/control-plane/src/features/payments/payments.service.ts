@@ -21,12 +21,14 @@ import {
   type PaymentsQuery,
   type RechargeBody,
 } from './payments.dto.ts';
+import { PayoutsService } from './payouts.service.ts';
 
 @Injectable()
 export class PaymentsService {
   constructor(
     @InjectRepository(Payment) private readonly payments: Repository<Payment>,
     @Inject(PAYMENT_PROVIDER) private readonly provider: PaymentProvider | null,
+    private readonly payouts: PayoutsService,
     private readonly ledger: LedgerService,
     private readonly scope: AccountScope,
     private readonly idempotency: Idempotency,
@@ -99,7 +101,8 @@ export class PaymentsService {
     const { provider } = this;
     if (provider?.name !== providerName || !provider.readNotice) throw new Refusal('not_found');
     const notice = provider.readNotice(rawBody, signature);
-    if (notice.kind !== 'other')
+    if (notice.kind === 'payout_failed') await this.payouts.failed(providerName, notice);
+    else if (notice.kind !== 'other')
       await this.transactions.run((tx) => this.apply(tx, providerName, notice));
     return { received: true };
   }
@@ -107,7 +110,7 @@ export class PaymentsService {
   private async apply(
     tx: EntityManager,
     providerName: string,
-    notice: Exclude<PaymentNotice, { kind: 'other' }>,
+    notice: Extract<PaymentNotice, { kind: 'paid' | 'failed' }>,
   ): Promise<void> {
     const payment = await tx.getRepository(Payment).findOne({
       where: { provider: providerName, providerReference: notice.reference },

@@ -1,5 +1,11 @@
 import { Injectable } from '@nestjs/common';
-import type { OpenedPayment, PaymentProvider, PaymentRequest } from './payment-provider.ts';
+import type {
+  OpenedPayment,
+  PaidBack,
+  PayBackRequest,
+  PaymentProvider,
+  PaymentRequest,
+} from './payment-provider.ts';
 
 /** Takes no money and says it did. For trying Tollgate out; exists only with PAYMENTS=sandbox. */
 @Injectable()
@@ -9,4 +15,10 @@ export class SandboxProvider implements PaymentProvider {
   async open({ paymentId }: PaymentRequest): Promise<OpenedPayment> {
     return { reference: `sandbox-${paymentId}`, checkoutUrl: null, isPaid: true };
   }
+
+  async payBack({ payoutId }: PayBackRequest): Promise<PaidBack> {
+    return { kind: 'accepted', reference: `sandbox-payout-${payoutId}` };
+  }
+
+  refuseFraction(): void {}
 }

@@ -1,9 +1,12 @@
+import type { Micros } from '@tollgate/money';
 import { Stripe } from 'stripe';
 import { z } from 'zod';
 import { Refusal, invalidField } from '../../platform/http/refusal.ts';
 import { fromMinorUnits, toMinorUnits } from './minor-units.ts';
 import type {
   OpenedPayment,
+  PaidBack,
+  PayBackRequest,
   PaymentNotice,
   PaymentProvider,
   PaymentRequest,
@@ -31,6 +34,18 @@ const session = z.object({
   currency: z.string().nullish(),
 });
 
+/** Tell our refunds from those of other shops and of people at Stripe's dashboard. */
+const PAYMENT_KEY = 'tollgate_payment';
+const PAYOUT_KEY = 'tollgate_payout';
+const REFUNDS_LISTED_MAX = 100;
+
+const refund = z.object({
+  id: z.string(),
+  status: z.string().nullish(),
+  failure_reason: z.string().nullish(),
+  metadata: z.record(z.string(), z.string()).nullish(),
+});
+
 /** Stripe Checkout. https://docs.stripe.com/payments/checkout/fulfillment */
 export class StripeProvider implements PaymentProvider {
   readonly name = 'stripe';
@@ -50,9 +65,7 @@ export class StripeProvider implements PaymentProvider {
   }
 
   async open({ paymentId, amount, currency }: PaymentRequest): Promise<OpenedPayment> {
-    const unitAmount = toMinorUnits(amount, currency);
-    if (unitAmount === undefined)
-      throw invalidField('amount', `must be a whole number of the smallest units of ${currency}`);
+    const unitAmount = minorUnits(amount, currency);
     const opened = await this.stripe.checkout.sessions
       .create({
         mode: 'payment',
@@ -82,6 +95,48 @@ export class StripeProvider implements PaymentProvider {
     return { reference: opened.id, checkoutUrl: opened.url, isPaid: false };
   }
 
+  refuseFraction(amount: Micros, currency: string): void {
+    minorUnits(amount, currency);
+  }
+
+  /** Refunds of a payment are looked through first: an idempotency key of Stripe is forgotten after a day. https://docs.stripe.com/api/refunds */
+  async payBack(request: PayBackRequest): Promise<PaidBack> {
+    try {
+      return toPaidBack(refund.parse(await this.refunded(request)));
+    } catch (error) {
+      if (error instanceof Stripe.errors.StripeInvalidRequestError)
+        return { kind: 'refused', reason: error.code ?? 'invalid_request' };
+      throw error;
+    }
+  }
+
+  private async refunded({
+    payoutId,
+    paymentReference,
+    amount,
+    currency,
+  }: PayBackRequest): Promise<unknown> {
+    const { checkout, refunds } = this.stripe;
+    const { payment_intent: intent } = await checkout.sessions.retrieve(paymentReference);
+    const paymentIntent = typeof intent === 'string' ? intent : intent?.id;
+    if (!paymentIntent) throw new Error('the checkout has no payment');
+    const metadata = { [PAYMENT_KEY]: paymentReference, [PAYOUT_KEY]: String(payoutId) };
+    const { data } = await refunds.list({
+      payment_intent: paymentIntent,
+      limit: REFUNDS_LISTED_MAX,
+    });
+    const known = data.find((each) =>
+      Object.entries(metadata).every(([key, value]) => each.metadata?.[key] === value),
+    );
+    return (
+      known ??
+      (await refunds.create(
+        { payment_intent: paymentIntent, amount: minorUnits(amount, currency), metadata },
+        { idempotencyKey: `tollgate-payout-${paymentReference}-${payoutId}` },
+      ))
+    );
+  }
+
   readNotice(rawBody: Buffer, signature: string | undefined): PaymentNotice {
     const event = this.verify(rawBody, signature);
     switch (event.type) {
@@ -91,6 +146,10 @@ export class StripeProvider implements PaymentProvider {
       case 'checkout.session.async_payment_failed':
       case 'checkout.session.expired':
         return { kind: 'failed', reference: session.parse(event.data.object).id };
+      case 'refund.failed':
+      case 'refund.updated':
+      case 'charge.refund.updated':
+        return toPayoutNotice(refund.parse(event.data.object));
       default:
         return { kind: 'other' };
     }
@@ -111,6 +170,29 @@ export class StripeProvider implements PaymentProvider {
       throw new Refusal('invalid_signature');
     }
   }
+}
+
+function minorUnits(amount: Micros, currency: string): number {
+  const units = toMinorUnits(amount, currency);
+  if (units === undefined)
+    throw invalidField('amount', `must be a whole number of the smallest units of ${currency}`);
+  return units;
+}
+
+/** A refund that is pending at a bank is accepted; a later notice says when it has failed. */
+function toPaidBack({ id, status, failure_reason: reason }: z.infer<typeof refund>): PaidBack {
+  return status === 'failed' || status === 'canceled'
+    ? { kind: 'refused', reason: reason ?? status }
+    : { kind: 'accepted', reference: id };
+}
+
+function toPayoutNotice(of: z.infer<typeof refund>): PaymentNotice {
+  const paid = toPaidBack(of);
+  const paymentReference = of.metadata?.[PAYMENT_KEY];
+  const payoutId = Number(of.metadata?.[PAYOUT_KEY]);
+  if (paid.kind === 'accepted' || !paymentReference || !Number.isSafeInteger(payoutId))
+    return { kind: 'other' };
+  return { kind: 'payout_failed', payoutId, paymentReference, reason: paid.reason };
 }
 
 /** A completed session of a delayed method is not paid yet: a later notice reports the payment. */

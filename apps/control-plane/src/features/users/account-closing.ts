@@ -7,6 +7,7 @@ import type { Actor } from '../activity/activity.service.ts';
 import { KeysService } from '../keys/keys.service.ts';
 import { LiveStateService } from '../live-state/live-state.service.ts';
 import { WithdrawalsService } from '../subscriptions/withdrawals.service.ts';
+import { PayoutsService } from '../payments/payouts.service.ts';
 import { LedgerService } from '../wallet/ledger.service.ts';
 
 export interface Closing {
@@ -21,6 +22,7 @@ export interface Closing {
 export class AccountClosing {
   constructor(
     private readonly ledger: LedgerService,
+    private readonly payouts: PayoutsService,
     private readonly withdrawals: WithdrawalsService,
     private readonly keys: KeysService,
     private readonly liveState: LiveStateService,
@@ -32,6 +34,11 @@ export class AccountClosing {
     // Subscriptions before the wallet: the order in which purchases lock them.
     const tokens = await this.withdrawals.tokensOf(tx, userId);
     await this.withdrawals.closeAll(tx, { userId }, drain);
+    const pending = await this.payouts.pendingOf(tx, userId);
+    if (pending > 0n)
+      throw new Refusal('account_not_empty', {
+        detail: `Payouts of ${formatAmount(pending)} ${this.config.CURRENCY} are on their way and may come back`,
+      });
     const balance = await this.ledger.walletForUpdate(tx, userId);
     if (!forfeit && (balance > 0n || tokens > 0))
       throw new Refusal('account_not_empty', { detail: this.refusalOf(balance, tokens) });

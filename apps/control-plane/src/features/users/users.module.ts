@@ -4,6 +4,7 @@ import { ActivityModule } from '../activity/activity.module.ts';
 import { KeysModule } from '../keys/keys.module.ts';
 import { LiveStateModule } from '../live-state/live-state.module.ts';
 import { SubscriptionsModule } from '../subscriptions/subscriptions.module.ts';
+import { PaymentsModule } from '../payments/payments.module.ts';
 import { WalletModule } from '../wallet/wallet.module.ts';
 import { AccountClosing } from './account-closing.ts';
 import { PasswordsModule } from '../auth/passwords.module.ts';
@@ -18,6 +19,7 @@ import { UsersService } from './users.service.ts';
     TypeOrmModule.forFeature([User]),
     ActivityModule,
     WalletModule,
+    PaymentsModule,
     SubscriptionsModule,
     KeysModule,
     LiveStateModule,

@@ -17,7 +17,8 @@ export type LedgerKind =
   | 'refund'
   | 'forfeit'
   | 'adjustment'
-  | 'payout';
+  | 'payout'
+  | 'payout_return';
 
 export interface Posting {
   kind: LedgerKind;

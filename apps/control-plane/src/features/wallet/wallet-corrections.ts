@@ -55,23 +55,31 @@ export class WalletCorrections {
   }
 
   /** Throws insufficient_funds when the wallet holds less. */
-  async withdraw(
+  async withdrawByHand(
     caller: Caller,
     key: string | undefined,
-    body: WithdrawBody,
+    body: Omit<WithdrawBody, 'to'>,
   ): Promise<WalletCorrection> {
     this.refuseBeyondLimit(body.amount);
     return this.idempotency.run(
       { userId: caller.userId, route: 'POST /wallet/withdraw', key, body, status: 200 },
-      (tx) =>
-        this.post(tx, caller, {
-          kind: 'payout',
-          against: 'payments',
-          userId: body.user_id,
-          amount: micros(-body.amount),
-          note: body.note,
-        }),
+      (tx) => this.payOut(tx, caller, body),
     );
+  }
+
+  /** Takes from the wallet what is paid out. Throws as `withdrawByHand`. */
+  payOut(
+    tx: EntityManager,
+    caller: Caller,
+    body: Omit<WithdrawBody, 'to'>,
+  ): Promise<WalletCorrection> {
+    return this.post(tx, caller, {
+      kind: 'payout',
+      against: 'payments',
+      userId: body.user_id,
+      amount: micros(-body.amount),
+      note: body.note,
+    });
   }
 
   private async post(
@@ -106,7 +114,7 @@ export class WalletCorrections {
     };
   }
 
-  private refuseBeyondLimit(amount: Micros): void {
+  refuseBeyondLimit(amount: Micros): void {
     const most = BigInt(this.config.WALLET_CORRECTION_MAX) * MICROS_PER_UNIT;
     if (amount > most || -amount > most)
       throw new Refusal('correction_limit', {

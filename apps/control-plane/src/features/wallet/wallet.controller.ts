@@ -16,16 +16,14 @@ import {
   walletLogsQuery,
   walletQuery,
   walletResponseSchema,
-  withdrawBody,
   type AdjustBody,
   type AdminRechargeBody,
   type WalletLogsQuery,
   type WalletQuery,
-  type WithdrawBody,
 } from './wallet.dto.ts';
 import { WalletService } from './wallet.service.ts';
 
-/** `POST wallet/recharge` is with the payments. */
+/** `POST wallet/recharge` and `POST wallet/withdraw` are with the payments. */
 @ApiTags('wallet')
 @Controller('wallet')
 export class WalletController {
@@ -63,20 +61,6 @@ export class WalletController {
     @Body({ schema: adjustBody }) body: AdjustBody,
   ) {
     return this.corrections.adjust(caller, key, body);
-  }
-
-  @Post('withdraw')
-  @Permission('admin')
-  @Answers('Book money of a wallet that was paid out by hand', walletCorrectionSchema, {
-    refuses: ['not_found', 'insufficient_funds', 'correction_limit'],
-  })
-  @HttpCode(200)
-  withdraw(
-    @FromCaller() caller: Caller,
-    @IdempotencyKey() key: string | undefined,
-    @Body({ schema: withdrawBody }) body: WithdrawBody,
-  ) {
-    return this.corrections.withdraw(caller, key, body);
   }
 
   @Post('admin-recharge')

@@ -20,6 +20,7 @@ const LEDGER_KINDS = [
   'forfeit',
   'adjustment',
   'payout',
+  'payout_return',
 ] as const;
 
 export const walletQuery = z.strictObject({ user_id: idFilter.optional() });
@@ -58,8 +59,14 @@ export type AdjustBody = z.output<typeof adjustBody>;
 export const withdrawBody = z.strictObject({
   user_id: z.number().int().positive().max(2_147_483_647),
   amount: positiveAmountField,
-  /** How the money was paid out, e.g. the reference of the bank transfer. */
+  /** How the money was paid out, e.g. the reference of the bank transfer; or why it is paid back. */
   note,
+  to: z
+    .enum(['hand', 'provider'])
+    .default('hand')
+    .describe(
+      '`hand` books money that was paid out elsewhere; `provider` pays back through the payment provider, at most what the account paid in there',
+    ),
 });
 export type WithdrawBody = z.output<typeof withdrawBody>;
 

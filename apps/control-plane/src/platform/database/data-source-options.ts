@@ -32,6 +32,7 @@ import { OneTimePasswords1795324758784 } from './migrations/1795324758784-one-ti
 import { ModelFamilies1795332600000 } from './migrations/1795332600000-model-families.ts';
 import { TokenEntriesNewest1795330200000 } from './migrations/1795330200000-token-entries-newest.ts';
 import { ArmedRecharges1795332000000 } from './migrations/1795332000000-armed-recharges.ts';
+import { ProviderPayouts1795333800000 } from './migrations/1795333800000-provider-payouts.ts';
 
 const CONNECT_TIMEOUT_MS = 5_000;
 /** No statement of a request runs this long; a stuck one must not hold row locks without end. */
@@ -79,6 +80,7 @@ export function dataSourceOptions(config: Pick<Config, 'DATABASE_URL' | 'DATABAS
       TokenEntriesNewest1795330200000,
       ArmedRecharges1795332000000,
       ModelFamilies1795332600000,
+      ProviderPayouts1795333800000,
     ],
     migrationsTableName: 'migrations',
     // An idle connection that PostgreSQL drops must not take the process with it.

@@ -51,6 +51,7 @@ export const REFUSALS = {
   payment_mismatch: { status: 400, title: 'The paid amount differs from the requested amount' },
   invalid_signature: { status: 400, title: 'The signature of this notice is not valid' },
   payments_not_configured: { status: 409, title: 'No payment provider is configured' },
+  payout_limit: { status: 409, title: 'The payment provider cannot pay back that much' },
   correction_limit: { status: 409, title: 'The amount exceeds the limit of one correction' },
   balance_limit: { status: 409, title: 'The balance would exceed what a wallet can hold' },
   idempotency_in_progress: {

@@ -119,6 +119,8 @@ async function moneyAndKeys(modelId: number): Promise<void> {
   await go('POST /wallet/adjust', { user_id: userId, amount: '-0.5', note: 'less was meant' });
   await go('POST /wallet/withdraw', { user_id: userId, amount: '1', note: 'transfer 1' });
   await go('POST /wallet/recharge', { amount: '7.25' });
+  await go('POST /wallet/withdraw', { user_id: userId, amount: '1', note: 'n', to: 'provider' });
+  await go('GET /wallet/payouts');
   await go('POST /models/subscribe', {
     model_id: modelId,
     tokens: 1000,

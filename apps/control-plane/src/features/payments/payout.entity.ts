@@ -1,0 +1,26 @@
+import { Column, CreateDateColumn, Entity, PrimaryGeneratedColumn } from 'typeorm';
+import { bigintColumn, safeIntegerColumn } from '../../platform/database/columns.ts';
+
+/** Part of a payment that its provider pays back to the payer. The wallet has given the money when the row is written. */
+@Entity('payouts')
+export class Payout {
+  @PrimaryGeneratedColumn() id: number;
+  @Column({ name: 'user_id', type: 'integer' }) userId: number;
+  @Column({ name: 'payment_id', type: 'integer' }) paymentId: number;
+  @Column({ name: 'ledger_transaction_id', type: 'bigint', transformer: safeIntegerColumn })
+  transactionId: number;
+  @Column({ type: 'text' }) provider: string;
+  @Column({ name: 'provider_reference', type: 'text', nullable: true }) providerReference:
+    | string
+    | null;
+  @Column({ type: 'bigint', transformer: bigintColumn }) amount: bigint;
+  @Column({ type: 'text' }) currency: string;
+  /** failed: the money is in the wallet again. */
+  @Column({ type: 'text' }) status: 'pending' | 'paid' | 'failed';
+  @Column({ type: 'integer' }) attempts: number;
+  @Column({ name: 'retry_at', type: 'timestamptz' }) retryAt: Date;
+  /** Of the last attempt; never the provider's own words about our account. */
+  @Column({ type: 'text', nullable: true }) failure: string | null;
+  @CreateDateColumn({ name: 'created_at', type: 'timestamptz' }) createdAt: Date;
+  @Column({ name: 'settled_at', type: 'timestamptz', nullable: true }) settledAt: Date | null;
+}

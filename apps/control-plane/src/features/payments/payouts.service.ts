@@ -1,0 +1,240 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { InjectRepository } from '@nestjs/typeorm';
+import { formatAmount, micros, type Micros } from '@tollgate/money';
+import { In, type EntityManager, type Repository } from 'typeorm';
+import { z } from 'zod';
+import { CONFIG, type Config } from '../../config.ts';
+import { AccountScope } from '../../platform/access/account-scope.ts';
+import type { Caller } from '../../platform/access/caller.ts';
+import { afterCommit, Transactions } from '../../platform/database/transactions.ts';
+import { readPage, type Page } from '../../platform/http/list-query.ts';
+import { Refusal } from '../../platform/http/refusal.ts';
+import { Idempotency } from '../../platform/idempotency/idempotency.ts';
+import { ActivityService, SYSTEM, type Actor } from '../activity/activity.service.ts';
+import { AlertsService } from '../alerts/alerts.service.ts';
+import { LedgerService } from '../wallet/ledger.service.ts';
+import { WalletCorrections } from '../wallet/wallet-corrections.ts';
+import type { WithdrawBody } from '../wallet/wallet.dto.ts';
+import {
+  PAYMENT_PROVIDER,
+  type PaidBack,
+  type PaymentNotice,
+  type PaymentProvider,
+} from './payment-provider.ts';
+import { Payment } from './payment.entity.ts';
+import { Payout } from './payout.entity.ts';
+import {
+  toPayoutResponse,
+  type PayoutResponse,
+  type PayoutsQuery,
+  type WalletWithdrawal,
+} from './payouts.dto.ts';
+
+/** Each part is a call of the provider. */
+const PAYMENTS_PER_WITHDRAWAL_MAX = 100;
+
+const sumRow = z.object({ payment_id: z.number(), amount: z.coerce.bigint() });
+
+interface Part {
+  paymentId: number;
+  amount: bigint;
+}
+
+/** Money that leaves a wallet. Through the provider it leaves the wallet first; what the provider does not pay comes back, once. */
+@Injectable()
+export class PayoutsService {
+  private readonly onAdded: (() => void)[] = [];
+
+  constructor(
+    @InjectRepository(Payout) private readonly payouts: Repository<Payout>,
+    @Inject(PAYMENT_PROVIDER) private readonly provider: PaymentProvider | null,
+    private readonly corrections: WalletCorrections,
+    private readonly ledger: LedgerService,
+    private readonly scope: AccountScope,
+    private readonly idempotency: Idempotency,
+    private readonly transactions: Transactions,
+    private readonly activity: ActivityService,
+    private readonly alerts: AlertsService,
+    @Inject(CONFIG) private readonly config: Config,
+  ) {}
+
+  /** Called after the commit that wrote payouts. */
+  listen(listener: () => void): void {
+    this.onAdded.push(listener);
+  }
+
+  async list(caller: Caller, query: PayoutsQuery): Promise<Page<PayoutResponse>> {
+    const userId = await this.scope.resolve(caller, query.user_id);
+    const builder = this.payouts
+      .createQueryBuilder('payout')
+      .where('payout.userId = :userId', { userId });
+    if (query.status !== undefined)
+      builder.andWhere('payout.status = :status', { status: query.status });
+    return readPage(builder, query, {
+      columns: { id: 'payout.id', created_at: 'payout.createdAt', amount: 'payout.amount' },
+      search: ['payout.providerReference'],
+      map: toPayoutResponse,
+    });
+  }
+
+  /** Throws insufficient_funds when the wallet holds less, payout_limit beyond what the account paid in through the provider. */
+  async withdraw(
+    caller: Caller,
+    key: string | undefined,
+    { to, ...body }: WithdrawBody,
+  ): Promise<WalletWithdrawal> {
+    if (to === 'hand')
+      return { ...(await this.corrections.withdrawByHand(caller, key, body)), payouts: [] };
+    const { provider } = this;
+    if (!provider) throw new Refusal('payments_not_configured');
+    this.corrections.refuseBeyondLimit(body.amount);
+    provider.refuseFraction(body.amount, this.config.CURRENCY);
+    const route = 'POST /wallet/withdraw';
+    const request = { userId: caller.userId, route, key, body: { ...body, to }, status: 200 };
+    return this.idempotency.run(request, async (tx) => {
+      // Payments before the wallet: the order in which a notice locks them.
+      const userId = await this.scope.resolve(caller, body.user_id);
+      const parts = await this.split(tx, { userId, provider: provider.name, amount: body.amount });
+      const correction = await this.corrections.payOut(tx, caller, body);
+      const payouts = await this.insert(tx, parts, {
+        userId,
+        provider: provider.name,
+        transactionId: correction.transaction_id,
+      });
+      afterCommit(tx, async () => this.onAdded.forEach((listener) => listener()));
+      return { ...correction, payouts: payouts.map(toPayoutResponse) };
+    });
+  }
+
+  /** What is on its way to the provider and may come back into the wallet. Micro-units. */
+  async pendingOf(tx: EntityManager, userId: number): Promise<Micros> {
+    const rows = await tx.getRepository(Payout).findBy({ userId, status: 'pending' });
+    return micros(rows.reduce((sum, { amount }) => sum + amount, 0n));
+  }
+
+  /** The provider's answer. Of a payout that is settled already it changes nothing. */
+  async settle(payoutId: number, paidBack: PaidBack): Promise<void> {
+    await this.transactions.run(async (tx) => {
+      const payout = await tx
+        .getRepository(Payout)
+        .findOne({ where: { id: payoutId }, lock: { mode: 'pessimistic_write' } });
+      if (payout?.status !== 'pending') return;
+      if (paidBack.kind === 'refused') return this.giveBack(tx, payout, paidBack.reason);
+      await this.end(tx, payout, {
+        status: 'paid',
+        providerReference: paidBack.reference,
+        failure: null,
+      });
+    });
+  }
+
+  /** A provider's later word about a payout that it had accepted. */
+  async failed(
+    provider: string,
+    { payoutId, paymentReference, reason }: Extract<PaymentNotice, { kind: 'payout_failed' }>,
+  ): Promise<void> {
+    await this.transactions.run(async (tx) => {
+      const payment = await tx
+        .getRepository(Payment)
+        .findOneBy({ provider, providerReference: paymentReference });
+      const payout = await tx
+        .getRepository(Payout)
+        .findOne({ where: { id: payoutId }, lock: { mode: 'pessimistic_write' } });
+      // Not ours, or returned already.
+      if (!payment || payout?.paymentId !== payment.id || payout.status === 'failed') return;
+      await this.giveBack(tx, payout, reason);
+    });
+  }
+
+  private async giveBack(tx: EntityManager, payout: Payout, reason: string): Promise<void> {
+    await this.ledger.post(tx, {
+      kind: 'payout_return',
+      reference: `payout:${payout.id}`,
+      actorUserId: null,
+      note: reason,
+      entries: [
+        { account: { kind: 'payments' }, amount: micros(-payout.amount) },
+        { account: { kind: 'wallet', userId: payout.userId }, amount: micros(payout.amount) },
+      ],
+    });
+    await this.end(tx, payout, { status: 'failed', failure: reason });
+  }
+
+  private async end(
+    tx: EntityManager,
+    payout: Payout,
+    change: Pick<Payout, 'status' | 'failure'> & Partial<Payout>,
+  ): Promise<void> {
+    await tx.getRepository(Payout).save({ ...payout, ...change, settledAt: new Date() });
+    await this.alerts.resolve(tx, { rule: 'payout_unsettled', subject: `payout:${payout.id}` });
+    const actor: Actor = { ...SYSTEM, username: payout.provider };
+    this.activity.record(tx, actor, {
+      action: `payout.${change.status}`,
+      target: { kind: 'payout', id: payout.id },
+      after: { user_id: payout.userId, amount: formatAmount(payout.amount) },
+    });
+  }
+
+  /** Newest payments first: a provider refunds an old one less surely. The payments stay locked, so that two withdrawals count each other. */
+  private async split(
+    tx: EntityManager,
+    { userId, provider, amount }: { userId: number; provider: string; amount: bigint },
+  ): Promise<Part[]> {
+    const currency = this.config.CURRENCY;
+    const payments = await tx.getRepository(Payment).find({
+      where: { userId, provider, currency, status: 'paid' },
+      order: { id: 'DESC' },
+      lock: { mode: 'pessimistic_write' },
+    });
+    const paidBack = await this.paidBack(
+      tx,
+      payments.map(({ id }) => id),
+    );
+    const parts: Part[] = [];
+    let rest = amount;
+    for (const payment of payments) {
+      const left = payment.amount - (paidBack.get(payment.id) ?? 0n);
+      const part = left < rest ? left : rest;
+      if (part > 0n) parts.push({ paymentId: payment.id, amount: part });
+      rest -= part;
+      if (rest === 0n || parts.length === PAYMENTS_PER_WITHDRAWAL_MAX) break;
+    }
+    if (rest > 0n)
+      throw new Refusal('payout_limit', {
+        detail: `The account has paid in ${formatAmount(micros(amount - rest))} ${currency} through ${provider} that can be paid back in one call (${PAYMENTS_PER_WITHDRAWAL_MAX} payments at the most); pay the rest out by hand`,
+      });
+    return parts;
+  }
+
+  private async paidBack(tx: EntityManager, paymentIds: number[]): Promise<Map<number, bigint>> {
+    const rows: unknown[] = await tx.query(
+      "SELECT payment_id, sum(amount)::text AS amount FROM payouts WHERE payment_id = ANY($1::int[]) AND status <> 'failed' GROUP BY payment_id",
+      [paymentIds],
+    );
+    return new Map(rows.map((row) => sumRow.parse(row)).map((row) => [row.payment_id, row.amount]));
+  }
+
+  private async insert(
+    tx: EntityManager,
+    parts: readonly Part[],
+    of: Pick<Payout, 'userId' | 'provider' | 'transactionId'>,
+  ): Promise<Payout[]> {
+    const repository = tx.getRepository(Payout);
+    const rows = await repository.save(
+      parts.map((part) =>
+        repository.create({
+          ...of,
+          ...part,
+          currency: this.config.CURRENCY,
+          status: 'pending',
+          attempts: 0,
+          retryAt: new Date(),
+          providerReference: null,
+          failure: null,
+          settledAt: null,
+        }),
+      ),
+    );
+    return repository.findBy({ id: In(rows.map(({ id }) => id)) });
+  }
+}
