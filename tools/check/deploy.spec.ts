@@ -193,6 +193,40 @@ test('pins every image, to the Node and pnpm the bootstrap pins, and runs the ap
   expect(dockerfile).toMatch(/^USER node$/m);
 });
 
+test.each(['control-plane', 'proxy-node'] as const)(
+  'the systemd unit of the %s starts an entry point that exists, with variables that it knows, as nobody special',
+  (app) => {
+    const unit = read(`deploy/systemd/tollgate-${app === 'proxy-node' ? 'node@' : app}.service`);
+    const started = [...unit.matchAll(/^Exec\w+=\S+ (\S+)/gm)].map(([, file = '']) => file);
+    expect(started).toContain(`apps/${app}/dist/main.js`);
+    for (const file of started)
+      expect(
+        existsSync(path.join(root, file.replace('/dist/', '/src/').replace(/js$/, 'ts'))),
+      ).toBe(true);
+    const schema = app === 'proxy-node' ? proxyNodeSchema : controlPlaneSchema;
+    const variables = [...unit.matchAll(/^Environment=(.*)$/gm)]
+      .flatMap(([, list = '']) => list.split(' '))
+      .map((entry) => entry.split('=')[0] ?? '');
+    expect(variables.filter((name) => name !== 'NODE_ENV' && !(name in schema.shape))).toEqual([]);
+    expect(unit).toMatch(/^User=tollgate$/m);
+    expect(unit).toMatch(/^CapabilityBoundingSet=$/m);
+  },
+);
+
+test('the front door of compose defines its snippets before it uses them, as Caddy reads from the top', () => {
+  const caddyfile = read('deploy/caddy/Caddyfile');
+  for (const [, name] of caddyfile.matchAll(/^\s*import (\w+)$/gm))
+    expect(caddyfile.indexOf(`(${name})`)).toBeLessThan(caddyfile.indexOf(`import ${name}`));
+});
+
+test('chart and images have the version of the packages', () => {
+  const { version } = z.object({ version: z.string() }).parse(JSON.parse(read('package.json')));
+  expect(parse(read('deploy/helm/tollgate/Chart.yaml'))).toMatchObject({
+    version,
+    appVersion: version,
+  });
+});
+
 test('has shell scripts that a shell can read', () => {
   for (const script of ['deploy/pack.sh', 'deploy/redis/start.sh', '.ci/run']) {
     expect(() =>

@@ -12,6 +12,7 @@ import {
 } from '../deploy/deploy-tools.ts';
 import { writeSchemas } from '../deploy/kubernetes-schemas.ts';
 import { chartViolations, resourcesOf } from '../deploy/rendered-chart.ts';
+import { hasSystemdAnalyze, unitProblems } from '../deploy/units.ts';
 
 const PROMETHEUS = path.join(ROOT, 'deploy/prometheus');
 
@@ -28,7 +29,7 @@ export async function checkDeploy(): Promise<number> {
     const tools = await deployTools();
     const schemas = path.join(work, 'schemas');
     console.log(`${writeSchemas(tools, schemas)} schemas of Kubernetes ${KUBERNETES_VERSION}`);
-    return report([...chartLooks(tools, { work, schemas }), ...ruleLooks(tools)]);
+    return report([...chartLooks(tools, { work, schemas }), ...ruleLooks(tools), ...unitLooks()]);
   } catch (error) {
     if (!(error instanceof ToolMissing)) throw error;
     console.log(`${error.message}\n0 passed, 1 failed`);
@@ -105,6 +106,12 @@ function ruleLooks({ promtool }: DeployTools): Look[] {
       path.join(PROMETHEUS, 'prometheus.example.yaml'),
     ]),
   ];
+}
+
+function unitLooks(): Look[] {
+  if (hasSystemdAnalyze()) return [{ name: 'systemd units', look: unitProblems }];
+  console.log('note  systemd-analyze is not here: the systemd units are not verified');
+  return [];
 }
 
 function run(program: string, args: readonly string[]): { output: string; problems: string[] } {
