@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { configSchema } from './config.ts';
 import { ActivityService } from './features/activity/activity.service.ts';
 import { resetPassword } from './features/auth/reset-password.ts';
+import { archiveUsage } from './features/usage/archive/archive-usage.ts';
 import { rebuildTotals } from './features/usage/rebuild-totals.ts';
 import { AccountsService } from './features/users/accounts.service.ts';
 import { runDeadLetterCommand } from './features/usage/dead-letters/dead-letter-commands.ts';
@@ -18,6 +19,8 @@ const USAGE = `Runs on the server, against DATABASE_URL.
   reset-password <username>   sets a new random password, prints it once and ends all sessions of the account
   migrate                     brings the database to this release's schema; processes that start meanwhile wait for it
   verify-activity             recomputes the hash chain of the activity log; exit status 1 when it is broken
+  export-usage <folder>       writes each finished day of single requests as a gzipped CSV file with a manifest and checksums; goes on where an
+                              interrupted one was; --dry-run lists the days it would write
   rebuild-totals              recomputes the usage totals of all accounts from the roll-ups; booking waits meanwhile
   dead-letters                lists usage events that could not be booked, one JSON object a line; SHARDS as the control plane has it
   book-dead-letter <id> [fields]    books one, with the fields of its payload that a JSON object replaces; --although-day-was-dropped
@@ -30,7 +33,10 @@ class UsageError extends Error {}
 async function main(): Promise<number> {
   const { positionals, values } = parseArgs({
     allowPositionals: true,
-    options: { 'although-day-was-dropped': { type: 'boolean', default: false } },
+    options: {
+      'although-day-was-dropped': { type: 'boolean', default: false },
+      'dry-run': { type: 'boolean', default: false },
+    },
   });
   const [command, ...args] = positionals;
   switch (command) {
@@ -40,6 +46,8 @@ async function main(): Promise<number> {
       return withDatabase(printMigrated);
     case 'verify-activity':
       return withDatabase(verifyActivity);
+    case 'export-usage':
+      return withDatabase((dataSource) => printExported(dataSource, args, values['dry-run']));
     case 'rebuild-totals':
       return withDatabase(printRebuiltTotals);
     case 'dead-letters':
@@ -82,6 +90,18 @@ async function verifyActivity(dataSource: DataSource): Promise<number> {
 async function printMigrated(dataSource: DataSource): Promise<number> {
   await migrate(dataSource);
   process.stdout.write('The database has the schema of this release.\n');
+  return 0;
+}
+
+/** One line a day, as it is done. */
+async function printExported(
+  dataSource: DataSource,
+  [folder, ...rest]: string[],
+  isDryRun: boolean,
+): Promise<number> {
+  if (folder === undefined || rest.length > 0) throw new UsageError(USAGE);
+  for await (const { day, rows, state } of archiveUsage(dataSource, { folder, isDryRun }))
+    process.stdout.write(`${day} ${rows} rows ${state}\n`);
   return 0;
 }
 

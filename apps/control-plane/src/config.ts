@@ -155,6 +155,12 @@ export const configSchema = z.object({
     .describe(
       'Days for which usage logs keep each request; 0 keeps them without limit. Statistics and ledgers are always kept.',
     ),
+  USAGE_ARCHIVE: z
+    .enum(['optional', 'required'])
+    .default('optional')
+    .describe(
+      'required: a day is dropped after USAGE_RETENTION_DAYS only once admin.js export-usage has exported all of it.',
+    ),
   BOOTSTRAP_ADMIN_USERNAME: z
     .string()
     .min(1)

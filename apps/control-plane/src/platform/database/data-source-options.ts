@@ -33,6 +33,7 @@ import { ModelFamilies1795332600000 } from './migrations/1795332600000-model-fam
 import { TokenEntriesNewest1795330200000 } from './migrations/1795330200000-token-entries-newest.ts';
 import { ArmedRecharges1795332000000 } from './migrations/1795332000000-armed-recharges.ts';
 import { ProviderPayouts1795333800000 } from './migrations/1795333800000-provider-payouts.ts';
+import { UsageArchives1795336000000 } from './migrations/1795336000000-usage-archives.ts';
 
 const CONNECT_TIMEOUT_MS = 5_000;
 /** No statement of a request runs this long; a stuck one must not hold row locks without end. */
@@ -81,6 +82,7 @@ export function dataSourceOptions(config: Pick<Config, 'DATABASE_URL' | 'DATABAS
       ArmedRecharges1795332000000,
       ModelFamilies1795332600000,
       ProviderPayouts1795333800000,
+      UsageArchives1795336000000,
     ],
     migrationsTableName: 'migrations',
     // An idle connection that PostgreSQL drops must not take the process with it.

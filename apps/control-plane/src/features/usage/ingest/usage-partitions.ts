@@ -1,5 +1,5 @@
 import { Inject, Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common';
-import { DataSource } from 'typeorm';
+import { DataSource, type EntityManager } from 'typeorm';
 import { CONFIG, type Config } from '../../../config.ts';
 import { Transactions } from '../../../platform/database/transactions.ts';
 import { DroppedDays } from './dropped-days.ts';
@@ -61,27 +61,56 @@ export class UsagePartitions implements OnApplicationBootstrap {
     const before = dayOf(limitMs);
     for (const { name } of rows) {
       const [, year, month, day] = PARTITION.exec(name) ?? [];
-      if (year !== undefined && `${year}-${month}-${day}` < before) await this.drop(name, before);
+      const date = `${year}-${month}-${day}`;
+      if (year !== undefined && date < before) await this.drop({ table: name, day: date }, before);
     }
     await this.transactions.run(async (tx) => {
-      const strays: unknown[] = await tx.query(
-        'SELECT 1 FROM usage_events_default WHERE day < $1 LIMIT 1',
+      const strays: { day: string }[] = await tx.query(
+        'SELECT DISTINCT day::text FROM usage_events_default WHERE day < $1',
         [before],
       );
       if (strays.length === 0) return;
+      for (const { day } of strays)
+        if (!(await this.mayGo(tx, { table: 'usage_events_default', day }))) return;
       await this.dropped.drop(tx, before);
       await tx.query('DELETE FROM usage_events_default WHERE day < $1', [before]);
     });
   }
 
   /** Two replicas that drop one partition at the same time fail on PostgreSQL's catalogue, in spite of IF EXISTS. */
-  private async drop(name: string, before: string): Promise<void> {
-    await this.transactions.run(async (tx) => {
+  private async drop(
+    { table, day }: { table: string; day: string },
+    before: string,
+  ): Promise<void> {
+    const isDropped = await this.transactions.run(async (tx) => {
       await tx.query('SELECT pg_advisory_xact_lock($1)', [MAINTENANCE_LOCK]);
+      if (!(await this.mayGo(tx, { table, day }))) return false;
       await this.dropped.drop(tx, before);
-      await tx.query(`DROP TABLE IF EXISTS ${name}`);
+      await tx.query(`DROP TABLE IF EXISTS ${table}`);
+      return true;
     });
-    this.logger.log(`dropped ${name}: it is older than the retention`);
+    if (isDropped) this.logger.log(`dropped ${table}: it is older than the retention`);
+  }
+
+  /** With USAGE_ARCHIVE=required a day goes only when all of its rows were exported; the lock keeps a late row from being lost in between. */
+  private async mayGo(
+    tx: EntityManager,
+    { table, day }: { table: string; day: string },
+  ): Promise<boolean> {
+    if (this.config.USAGE_ARCHIVE !== 'required') return true;
+    const isThere: unknown[] = await tx.query('SELECT 1 WHERE to_regclass($1) IS NOT NULL', [
+      table,
+    ]);
+    if (isThere.length === 0) return false;
+    await tx.query(`LOCK TABLE ${table} IN SHARE MODE`);
+    const unexported: unknown[] = await tx.query(
+      `SELECT 1 FROM (SELECT count(*) AS rows FROM usage_events WHERE day = $1) now
+       WHERE now.rows > 0 AND now.rows IS DISTINCT FROM (SELECT rows FROM usage_archives WHERE day = $1)`,
+      [day],
+    );
+    if (unexported.length > 0)
+      this.logger.warn(`${day} is older than the retention and waits for admin.js export-usage`);
+    return unexported.length === 0;
   }
 }
 

@@ -1,0 +1,130 @@
+import { createHash } from 'node:crypto';
+import {
+  mkdtempSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { gunzipSync } from 'node:zlib';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
+import { startControlPlane, type ControlPlane } from '../../../testing/control-plane-under-test.ts';
+import { UsagePartitions } from '../ingest/usage-partitions.ts';
+import { archiveUsage, type DayReport } from './archive-usage.ts';
+
+const DAY_MS = 86_400_000;
+let plane: ControlPlane;
+let folder: string;
+beforeAll(async () => {
+  plane = await startControlPlane({ USAGE_RETENTION_DAYS: '30', USAGE_ARCHIVE: 'required' });
+}, 60_000);
+afterAll(() => plane?.stop());
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+beforeEach(async () => {
+  folder = mkdtempSync(path.join(tmpdir(), 'tollgate-archive-'));
+  await plane.dataSource.query('DELETE FROM usage_events; DELETE FROM usage_archives');
+});
+
+const dayOf = (daysAgo: number): string =>
+  new Date(Date.now() - daysAgo * DAY_MS).toISOString().slice(0, 10);
+/** Requests of one day, whose node has a name that CSV must quote. */
+const book = (daysAgo: number, count: number): Promise<unknown> =>
+  plane.dataSource.query(
+    `INSERT INTO usage_events (day, rid, seq, kind, user_id, subscription_id, model_id, delta, node, started_at)
+     SELECT $1::date, gen_random_uuid(), 0, 'usage', 1, 1, 1, n, 'a "b", c', $1::date + interval '1 hour' FROM generate_series(1, $2::int) n`,
+    [dayOf(daysAgo), count],
+  );
+async function run(isDryRun = false): Promise<DayReport[]> {
+  const reports: DayReport[] = [];
+  for await (const report of archiveUsage(plane.dataSource, { folder, isDryRun }))
+    reports.push(report);
+  return reports;
+}
+const fileOf = (daysAgo: number): string => path.join(folder, `usage-${dayOf(daysAgo)}.csv.gz`);
+const linesOf = (daysAgo: number): string[] =>
+  gunzipSync(readFileSync(fileOf(daysAgo)))
+    .toString()
+    .trimEnd()
+    .split('\r\n');
+const manifest = () => JSON.parse(readFileSync(path.join(folder, 'manifest.json'), 'utf8'));
+const rowsLeft = async (daysAgo: number): Promise<number> => {
+  const [row] = await plane.dataSource.query(
+    'SELECT count(*)::int AS rows FROM usage_events WHERE day = $1',
+    [dayOf(daysAgo)],
+  );
+  return row.rows;
+};
+
+test('every row of every finished day is written once, beside its checksum; the running days are left for later', async () => {
+  // More than one page of the cursor.
+  await book(40, 5_003);
+  await book(39, 2);
+  await book(1, 7);
+  expect(await run()).toEqual([
+    { day: dayOf(40), rows: 5_003, state: 'written' },
+    { day: dayOf(39), rows: 2, state: 'written' },
+  ]);
+  const [header = '', ...lines] = linesOf(40);
+  const columns = header.split(',');
+  expect(columns).toEqual(expect.arrayContaining(['day', 'rid', 'charge', 'started_at']));
+  expect(lines).toHaveLength(5_003);
+  const at = columns.indexOf('delta');
+  const sum = lines.reduce((total, line) => total + Number(line.split(',')[at]), 0);
+  expect(sum).toBe((5_003 * 5_004) / 2);
+  expect(lines[0]).toContain('"a ""b"", c"');
+  const { days } = manifest();
+  for (const ago of [40, 39])
+    expect(days[dayOf(ago)].sha256).toBe(
+      createHash('sha256')
+        .update(readFileSync(fileOf(ago)))
+        .digest('hex'),
+    );
+});
+
+test('a dry run writes nothing, neither files nor notes', async () => {
+  await book(40, 3);
+  expect(await run(true)).toEqual([{ day: dayOf(40), rows: 3, state: 'pending' }]);
+  expect(readdirSync(folder)).toEqual([]);
+  expect(await plane.dataSource.query('SELECT * FROM usage_archives')).toEqual([]);
+});
+
+test('a repeated export changes nothing; one that was interrupted or whose file was damaged is completed', async () => {
+  await book(40, 3);
+  await book(39, 2);
+  const interrupted = archiveUsage(plane.dataSource, { folder, isDryRun: false });
+  await interrupted.next();
+  await interrupted.return(undefined);
+  writeFileSync(`${fileOf(39)}.part`, 'torn');
+  expect((await run()).map(({ state }) => state)).toEqual(['unchanged', 'written']);
+  const before = readFileSync(fileOf(40));
+  expect((await run()).map(({ state }) => state)).toEqual(['unchanged', 'unchanged']);
+  truncateSync(fileOf(40), 20);
+  expect((await run()).map(({ state }) => state)).toEqual(['written', 'unchanged']);
+  expect(readFileSync(fileOf(40))).toEqual(before);
+  expect(readdirSync(folder).filter((name) => name.endsWith('.part'))).toEqual([]);
+});
+
+test('a day goes only when all of its rows were exported, a late one included', async () => {
+  const partitions = plane.app.get(UsagePartitions);
+  await book(40, 3);
+  await partitions.maintain(Date.now());
+  expect(await rowsLeft(40)).toBe(3);
+  await run();
+  await book(40, 1);
+  await partitions.maintain(Date.now());
+  expect(await rowsLeft(40)).toBe(4);
+  expect(await run()).toEqual([{ day: dayOf(40), rows: 4, state: 'written' }]);
+  await partitions.maintain(Date.now());
+  expect(await rowsLeft(40)).toBe(0);
+  expect(linesOf(40)).toHaveLength(5);
+});
+
+test('a folder with a manifest of another program is refused and left as it is', async () => {
+  await book(40, 1);
+  writeFileSync(path.join(folder, 'manifest.json'), '{"format": 99}');
+  await expect(run()).rejects.toThrow('manifest.json is not a manifest of this release');
+  expect(readdirSync(folder)).toEqual(['manifest.json']);
+});
