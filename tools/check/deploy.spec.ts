@@ -194,7 +194,7 @@ test('pins every image, to the Node and pnpm the bootstrap pins, and runs the ap
 });
 
 test.each(['control-plane', 'proxy-node'] as const)(
-  'the systemd unit of the %s starts an entry point that exists, with variables that it knows, as nobody special',
+  'the systemd unit of the %s starts an entry point that exists, with variables that it knows, as an unprivileged user',
   (app) => {
     const unit = read(`deploy/systemd/tollgate-${app === 'proxy-node' ? 'node@' : app}.service`);
     const started = [...unit.matchAll(/^Exec\w+=\S+ (\S+)/gm)].map(([, file = '']) => file);

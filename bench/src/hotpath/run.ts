@@ -3,6 +3,7 @@ import { BenchInstallation, startFloor } from './installation.ts';
 import { bodies, cold, door, requests } from './scenes/requests.ts';
 import { booking, start } from './scenes/processes.ts';
 import { burst, idle, latency, quiet } from './scenes/quiet.ts';
+import { storage } from './scenes/storage.ts';
 import type { Scene, Subject } from './scenes/scene.ts';
 
 export const SCENES = {
@@ -16,6 +17,7 @@ export const SCENES = {
   latency,
   booking,
   start,
+  storage,
 } satisfies Record<string, Scene>;
 export type SceneName = keyof typeof SCENES;
 

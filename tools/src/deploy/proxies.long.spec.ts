@@ -127,7 +127,7 @@ describe.each(PROXIES)('$name', (proxy) => {
     ]);
   }, 30_000);
 
-  test('leads each path to who serves it, and nobody from outside to what is internal', async () => {
+  test('leads each path to the process that serves it, and no outside caller to what is internal', async () => {
     const ask = async (at: string, method = 'GET'): Promise<string> => {
       const response = await fetch(`${origin}${at}`, { method });
       return response.ok ? response.text() : String(response.status);

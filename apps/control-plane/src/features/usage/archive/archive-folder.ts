@@ -27,7 +27,7 @@ const manifestSchema = z.object({
 type Manifest = z.output<typeof manifestSchema>;
 export type ArchivedDay = Manifest['days'][string];
 
-export class ArchiveUnusable extends Error {}
+class ArchiveUnusable extends Error {}
 
 /**
  * A folder with one gzipped CSV file for each day and a manifest that names rows, size and SHA-256 of each. A file has its name only once it is whole

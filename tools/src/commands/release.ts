@@ -1,0 +1,100 @@
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { parseArgs } from 'node:util';
+import { ROOT, STATE_FOLDER } from '../checkout.ts';
+import { releaseChanges, ReleaseRefused, type FileChange } from '../release/changes.ts';
+
+const USAGE = 'npm run release -- VERSION [--dry-run]';
+const IMAGES = ['control-plane', 'proxy-node', 'demo-upstream'];
+
+/**
+ * `npm run release -- 1.2.3 [--dry-run]`: one number for packages, images and chart; the changelog's unreleased part becomes that of the version.
+ * Writes the files and a bill of materials; committing, tagging and pushing are left to a person.
+ */
+export async function release(args: readonly string[]): Promise<number> {
+  const { positionals, values } = parseArgs({
+    args: [...args],
+    allowPositionals: true,
+    options: { 'dry-run': { type: 'boolean', default: false } },
+  });
+  const [version, ...rest] = positionals;
+  if (version === undefined || rest.length > 0) throw new Error(USAGE);
+  const isDryRun = values['dry-run'];
+  if (!isDryRun && git('status', '--porcelain') !== '')
+    throw new Error('The checkout has changes.\n  Fix: Commit or stash them first.');
+  const changes = changesOf(version);
+  for (const change of changes) {
+    console.log(describe(change));
+    if (!isDryRun) writeFileSync(path.join(ROOT, change.file), change.after);
+  }
+  const bill = billOfMaterials();
+  console.log(`bill of materials: ${bill.components} components`);
+  if (!isDryRun) console.log(`wrote ${writeBill(version, bill.text)}`);
+  console.log(nextSteps(version, isDryRun));
+  return 0;
+}
+
+function changesOf(version: string): FileChange[] {
+  const files = git('ls-files', 'CHANGELOG.md', '*package.json', 'deploy/helm/*/Chart.yaml')
+    .split('\n')
+    .filter((file) => /(^|\/)(CHANGELOG\.md|package\.json|Chart\.yaml)$/.test(file));
+  const texts = new Map(files.map((file) => [file, readFileSync(path.join(ROOT, file), 'utf8')]));
+  try {
+    const date = new Date().toISOString().slice(0, 10);
+    return releaseChanges(texts, { version, date });
+  } catch (error) {
+    if (error instanceof ReleaseRefused)
+      throw new Error(`${error.message}\n  ${USAGE}`, { cause: error });
+    throw error;
+  }
+}
+
+/** The lines that change. */
+function describe({ file, before, after }: FileChange): string {
+  const known = new Set(before.split('\n'));
+  const added = after.split('\n').filter((line) => !known.has(line));
+  return [file, ...added.map((line) => `  + ${line.trim()}`)].join('\n');
+}
+
+/** CycloneDX, of what is shipped (`npm run sbom`). */
+function billOfMaterials(): { text: string; components: number } {
+  const text = execFileSync('npm', ['run', '--silent', 'sbom'], {
+    cwd: ROOT,
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'inherit'],
+    maxBuffer: 64 * 1024 * 1024,
+  });
+  const parsed: { components?: unknown[] } = JSON.parse(text);
+  const components = parsed.components?.length ?? 0;
+  if (components === 0) throw new Error('The bill of materials is empty.');
+  return { text, components };
+}
+
+function writeBill(version: string, text: string): string {
+  const folder = path.join(STATE_FOLDER, 'release');
+  mkdirSync(folder, { recursive: true });
+  const file = path.join(folder, `tollgate-${version}.cdx.json`);
+  writeFileSync(file, text);
+  return path.relative(ROOT, file);
+}
+
+function nextSteps(version: string, isDryRun: boolean): string {
+  if (isDryRun) return 'Nothing was written.';
+  const builds = IMAGES.map(
+    (image) =>
+      `  docker build -f deploy/Dockerfile --target ${image} -t tollgate/${image}:${version} .`,
+  );
+  return [
+    'Next:',
+    '  npm run generate && npm run check',
+    `  git commit -am "Release ${version}" && git tag v${version}`,
+    ...builds,
+    '  helm package deploy/helm/tollgate',
+    '  attach the bill of materials to the release',
+  ].join('\n');
+}
+
+function git(...args: string[]): string {
+  return execFileSync('git', args, { cwd: ROOT, encoding: 'utf8' }).trim();
+}
