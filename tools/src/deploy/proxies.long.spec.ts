@@ -140,7 +140,7 @@ describe.each(PROXIES)('$name', (proxy) => {
       expect(await ask(closed)).toBe('404');
   });
 
-  test('tells nodes the address that it sees, whatever the caller claims', async () => {
+  test('gives nodes the address that it sees, whatever the caller claims', async () => {
     const response = await fetch(`${origin}/v1/who`, {
       headers: { 'x-forwarded-for': '203.0.113.7', forwarded: 'for=203.0.113.7' },
     });
