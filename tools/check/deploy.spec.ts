@@ -228,7 +228,12 @@ test('chart and images have the version of the packages', () => {
 });
 
 test('has shell scripts that a shell can read', () => {
-  for (const script of ['deploy/pack.sh', 'deploy/redis/start.sh', '.ci/run']) {
+  for (const script of [
+    'deploy/pack.sh',
+    'deploy/build-image.sh',
+    'deploy/redis/start.sh',
+    '.ci/run',
+  ]) {
     expect(() =>
       execFileSync(script === '.ci/run' ? 'bash' : 'sh', ['-n', path.join(root, script)]),
     ).not.toThrow();

@@ -1,0 +1,93 @@
+import { existsSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { z } from 'zod';
+import { ROOT } from '../checkout.ts';
+
+/** Events of the bench's streams (bench/src/hotpath/quick-upstream.ts). */
+const BENCH_EVENTS = 64;
+
+const results = z.object({
+  at: z.string(),
+  sets: z.record(z.string(), z.array(z.object({ name: z.string(), samples: z.array(z.number()) }))),
+});
+
+/** What a request costs, as the bench measured it. CPU in microseconds, sizes in bytes. */
+export interface Measured {
+  nodeJsonUs: number;
+  nodeStreamUs: number;
+  nodeEventUs: number;
+  redisJsonUs: number;
+  redisStreamUs: number;
+  controlPlaneUs: number;
+  postgresUs: number;
+  /** What a request leaves in PostgreSQL; null until `npm run bench -- hot-path storage --write storage` has measured it. */
+  storage: Storage | null;
+  nodeBytes: number;
+}
+export interface Storage {
+  tableBytes: number;
+  walBytes: number;
+  commits: number;
+}
+
+/** Reads the figures that `npm run bench -- --write` kept. Throws when one is missing. */
+export function readMeasured(folder = path.join(ROOT, 'bench/results')): Measured {
+  const of = figuresOf(path.join(folder, 'baseline.json'));
+  const storageFile = path.join(folder, 'storage.json');
+  const nodeStreamUs = of('stream in one write: node, CPU a request');
+  const eventsUs = of('stream event by event: node, CPU a request') - nodeStreamUs;
+  return {
+    nodeJsonUs: of('JSON: node, CPU a request'),
+    nodeStreamUs,
+    nodeEventUs: eventsUs / BENCH_EVENTS,
+    redisJsonUs: of('JSON: Redis, CPU a request'),
+    redisStreamUs: of('stream event by event: Redis, CPU a request'),
+    ...bookingUs(of),
+    storage: existsSync(storageFile) ? storageOf(figuresOf(storageFile)) : null,
+    nodeBytes: of('memory of node-1') * 1e6,
+  };
+}
+
+type Figures = (name: string) => number;
+
+function figuresOf(file: string): Figures {
+  const { sets } = results.parse(JSON.parse(readFileSync(file, 'utf8')));
+  const samples = new Map(
+    Object.values(sets)
+      .flat()
+      .map((figure) => [figure.name, median(figure.samples)] as const),
+  );
+  return (name) => {
+    const figure = samples.get(name);
+    if (figure === undefined) throw new Error(`${file} has no figure "${name}"`);
+    return figure;
+  };
+}
+
+function storageOf(of: Figures): Storage {
+  return {
+    tableBytes: of('PostgreSQL: tables and indexes a request'),
+    walBytes: of('PostgreSQL: WAL a request'),
+    commits: of('PostgreSQL: commits a request'),
+  };
+}
+
+/** What all processes cost less node and Redis, shared as control plane and PostgreSQL share it at 100 requests a second. */
+function bookingUs(of: Figures): Pick<Measured, 'controlPlaneUs' | 'postgresUs'> {
+  const all = of('JSON: all processes') * of('JSON: bare proxy, CPU a request');
+  const both = all - of('JSON: node, CPU a request') - of('JSON: Redis, CPU a request');
+  const controlPlane = of('100 JSON a second: CPU of control-plane a request');
+  const postgres = of('100 JSON a second: CPU of postgres a request');
+  const share = controlPlane / (controlPlane + postgres);
+  return { controlPlaneUs: both * share, postgresUs: both * (1 - share) };
+}
+
+function median(samples: readonly number[]): number {
+  const sorted = samples.toSorted((a, b) => a - b);
+  const middle = Math.floor(sorted.length / 2);
+  const [low = Number.NaN, high = Number.NaN] = [
+    sorted[middle - 1 + (sorted.length % 2)],
+    sorted[middle],
+  ];
+  return (low + high) / 2;
+}
