@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { createReadStream, createWriteStream } from 'node:fs';
+import { createReadStream, createWriteStream, existsSync } from 'node:fs';
 import { mkdir, open, readFile, rename, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { Readable } from 'node:stream';
@@ -106,11 +106,8 @@ async function* lines(
 }
 
 async function readManifest(file: string): Promise<Manifest | null> {
-  const text = await readFile(file, 'utf8').catch((error: unknown) => {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null;
-    throw error;
-  });
-  if (text === null) return null;
+  if (!existsSync(file)) return null;
+  const text = await readFile(file, 'utf8');
   const parsed = manifestSchema.safeParse(parseJson(text));
   if (!parsed.success)
     throw new ArchiveUnusable(`${file} is not a manifest of this release; use another folder.`);
