@@ -59,3 +59,27 @@ export function judge({ path, text }: Source): string[] {
 }
 
 export const RULE_NAMES = RULES.map(({ name }) => name);
+
+/** Texts that both languages rightly share: names, and what is figures alone. */
+const SHARED =
+  /^(Tollgate|UTC|CSV|API|OpenAI( SDK)?|Anthropic( SDK)?|Claude Code|Codex|JSON|tokens|English|中文|[\W\d_]*)$/;
+
+/** Where a catalogue lacks an entry of the English one, has one too many, or says nothing or the same. */
+export function untranslated(english: object, other: object, place = ''): string[] {
+  const tooMany = Object.keys(other)
+    .filter((name) => !Object.hasOwn(english, name))
+    .map((name) => `${place}${name}`);
+  const missing = Object.entries(english).flatMap(([name, text]: [string, unknown]) => {
+    const said: unknown = Reflect.get(other, name);
+    if (typeof text === 'object' && text !== null)
+      return untranslated(text, Object(said), `${place}${name}.`);
+    const isSaid =
+      typeof said === typeof text && said !== '' && !(said === text && !isShared(String(text)));
+    return isSaid ? [] : [`${place}${name}`];
+  });
+  return [...missing, ...tooMany];
+}
+
+function isShared(text: string): boolean {
+  return SHARED.test(text) || /^[\w.-]+$/.test(text);
+}

@@ -19,6 +19,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   'test:clients': async () => program('test:clients', ['tests/clients/src/main.ts']),
   'test:fuzz': async () => program('test:fuzz', ['tests/fuzz/src/main.ts']),
   'test:console': async () => program('test:console', ['tests/console/src/main.ts']),
+  screenshots: async () => program('screenshots', ['tests/console/src/screenshots.ts']),
   'test:fleet': async () => program('test:fleet', ['tests/fleet/src/main.ts']),
   'test:chaos': async () => program('test:chaos', ['tests/chaos/src/main.ts']),
   'test:mutants': async () => program('test:mutants', ['libs/keyspace/test/mutants.ts']),

@@ -9,6 +9,7 @@ import {
   violationsOn,
   WITHOUT,
   type Stage,
+  type Visitor,
   type VisitorOptions,
 } from './stage.ts';
 
@@ -27,6 +28,33 @@ const userPaths = pathsIn(userPart);
 const adminPaths = pathsIn(adminPart);
 /** Markup, a change of direction, no space to break at: what others may put into a name. */
 const HOSTILE = `<img src=x onerror="document.title='owned'">\u202Eevil\u2066${'W'.repeat(60)}`;
+
+interface Interception {
+  fulfill: (answer: { status: number; contentType: string; body: string }) => Promise<void>;
+  abort: () => Promise<void>;
+}
+
+const problem =
+  (status: number, code: string) =>
+  (route: Interception): Promise<void> =>
+    route.fulfill({
+      status,
+      contentType: 'application/problem+json',
+      body: JSON.stringify({
+        status,
+        code,
+        title: code,
+        detail: code,
+        errors: [],
+        request_id: 'r',
+      }),
+    });
+
+const FAILURES: readonly [string, (route: Interception) => Promise<void>][] = [
+  ['500', problem(500, 'internal_error')],
+  ['429', problem(429, 'rate_limited')],
+  ['a broken connection', (route) => route.abort()],
+];
 
 (browser === undefined ? describe.skip : describe)(`every page${WITHOUT}`, () => {
   let stage: Stage;
@@ -63,6 +91,7 @@ const HOSTILE = `<img src=x onerror="document.title='owned'">\u202Eevil\u2066${'
       key: String(keys[0]?.id),
       user: String(made.id),
       name: 'node-1',
+      version: String((await tollgate.admin.list('/snapshots?page_size=1'))[0]?.version),
     });
   }, START_MS);
 
@@ -75,6 +104,7 @@ const HOSTILE = `<img src=x onerror="document.title='owned'">\u202Eevil\u2066${'
       .replace('/users/$id', `/users/${ids.user}`)
       .replace('$rid', ids.rid ?? '')
       .replace('$name', ids.name ?? '')
+      .replace('$version', ids.version ?? '')
       .replace(/\$\w+/, '1');
 
   /** Visits each address and lists what is wrong there. */
@@ -122,26 +152,97 @@ const HOSTILE = `<img src=x onerror="document.title='owned'">\u202Eevil\u2066${'
     ROUND_MS,
   );
 
-  test(
-    'says what to do when the interface fails, is silent, or asks to wait',
-    async () => {
-      const visitor = await stage.open({ credentials: customer });
-      const { page } = visitor;
-      const wrong: string[] = [];
-      for (const [name, answer] of FAILURES) {
-        await page.route('**/admin-api/**', (route) =>
-          route.request().url().includes('/auth/me') ? route.continue() : answer(route),
-        );
-        for (const pattern of userPaths) {
-          await page.goto(`${stage.address}${addressOf(pattern)}`);
-          const again = page.getByRole('button', { name: 'Try again' }).first();
-          await again.waitFor({ timeout: 15_000 }).catch(() => wrong.push(`${pattern}: ${name}`));
-        }
-        await page.unroute('**/admin-api/**');
+  /** Opens each page in a tab of its own, a few at a time, and lists those where `isWell` does not come true. */
+  const unwell = async (
+    visitor: Visitor,
+    patterns: readonly string[],
+    isWell: (page: Visitor['page']) => Promise<unknown>,
+    tabs = 4,
+  ): Promise<string[]> => {
+    const wrong: string[] = [];
+    const waiting = [...patterns];
+    const visitOne = async (): Promise<void> => {
+      for (let pattern = waiting.shift(); pattern !== undefined; pattern = waiting.shift()) {
+        const page = await visitor.context.newPage();
+        await page.goto(`${stage.address}${addressOf(pattern)}`);
+        const where = pattern;
+        await isWell(page).catch(() => wrong.push(where));
+        await page.close();
       }
-      expect(wrong).toEqual([]);
+    };
+    await Promise.all(Array.from({ length: tabs }, visitOne));
+    return wrong;
+  };
+  /** Every page with the account that sees it. */
+  const everyPage = () =>
+    [
+      [customer, userPaths],
+      [stage.tollgate.adminCredentials, adminPaths],
+    ] as const;
+  const offersAgain = (page: Visitor['page']) =>
+    page.getByRole('button', { name: 'Try again' }).first().waitFor({ timeout: 25_000 });
+
+  test.each(FAILURES)(
+    'says what to do when the interface answers with %s',
+    async (_, answer) => {
+      for (const [credentials, patterns] of everyPage()) {
+        const visitor = await stage.open({ credentials });
+        await interceptData(visitor, answer);
+        expect(await unwell(visitor, patterns, offersAgain)).toEqual([]);
+        await visitor.context.close();
+      }
     },
-    ROUND_MS * 2,
+    ROUND_MS,
+  );
+
+  test(
+    'says what to do when the interface never answers',
+    async () => {
+      for (const [credentials, patterns] of everyPage()) {
+        const visitor = await stage.open({ credentials });
+        await interceptData(visitor, async () => {});
+        expect(await unwell(visitor, patterns, offersAgain, patterns.length)).toEqual([]);
+        await visitor.context.close();
+      }
+    },
+    ROUND_MS,
+  );
+
+  test(
+    'leads to sign in, and back to the same address, when the session has ended',
+    async () => {
+      for (const [credentials, patterns] of everyPage()) {
+        const visitor = await stage.open({ credentials });
+        await interceptData(visitor, problem(401, 'unauthenticated'));
+        const isAtSignIn = async (page: Visitor['page']): Promise<void> => {
+          await page.getByRole('heading', { name: 'Sign in' }).waitFor({ timeout: 25_000 });
+          expect(new URL(page.url()).searchParams.get('next')).toBeTruthy();
+        };
+        expect(await unwell(visitor, patterns, isAtSignIn)).toEqual([]);
+        await visitor.context.close();
+      }
+    },
+    ROUND_MS,
+  );
+
+  test(
+    'is served with a content policy that allows no inline script or style and no other host',
+    async () => {
+      const answer = await fetch(stage.address, { headers: { accept: 'text/html' } });
+      const policy = answer.headers.get('content-security-policy') ?? '';
+      expect(policy).toMatch(/default-src 'none'/);
+      expect(policy).not.toMatch(/unsafe-inline|unsafe-eval|data:|https?:|\*/);
+      const { page } = await stage.open();
+      await page.goto(`${stage.address}/login`);
+      const ran = await page.evaluate<boolean>(`new Promise((resolve) => {
+        const script = document.createElement('script');
+        script.textContent = 'window.ran = true';
+        document.body.append(script);
+        setTimeout(() => resolve(window.ran === true), 50);
+      })`);
+      expect(ran).toBe(false);
+    },
+    START_MS,
   );
 
   test(
@@ -169,29 +270,12 @@ const HOSTILE = `<img src=x onerror="document.title='owned'">\u202Eevil\u2066${'
   );
 });
 
-interface Interception {
-  fulfill: (answer: { status: number; contentType: string; body: string }) => Promise<void>;
-  abort: () => Promise<void>;
+/** Everything but who is signed in: pages behind the shell need an account. */
+async function interceptData(
+  { context }: Visitor,
+  answer: (route: Interception) => Promise<void>,
+): Promise<void> {
+  await context.route('**/admin-api/**', (route) =>
+    route.request().url().includes('/auth/me') ? route.continue() : answer(route),
+  );
 }
-
-const problem =
-  (status: number, code: string) =>
-  (route: Interception): Promise<void> =>
-    route.fulfill({
-      status,
-      contentType: 'application/problem+json',
-      body: JSON.stringify({
-        status,
-        code,
-        title: code,
-        detail: code,
-        errors: [],
-        request_id: 'r',
-      }),
-    });
-
-const FAILURES: readonly [string, (route: Interception) => Promise<void>][] = [
-  ['500', problem(500, 'internal_error')],
-  ['429', problem(429, 'rate_limited')],
-  ['no answer', (route) => route.abort()],
-];

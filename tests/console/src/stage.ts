@@ -18,6 +18,8 @@ export interface VisitorOptions {
   width?: number;
   theme?: 'light' | 'dark';
   language?: 'en' | 'zh';
+  /** Of a proxy in front of the front door. */
+  address?: string;
 }
 
 /** One person at one browser, and everything the browser complained about. */
@@ -43,7 +45,7 @@ export async function startStage(): Promise<Stage> {
   return {
     tollgate,
     address,
-    open: (options = {}) => openVisitor(running, address, options),
+    open: (options = {}) => openVisitor(running, options.address ?? address, options),
     close: async () => {
       await running.close();
       await tollgate.stop();

@@ -19,7 +19,11 @@ export const installationStepsQuery = queryOptions({
   queryFn: () => dataOf(client.GET('/admin-api/admin/first-steps')),
 });
 
-export const alertsQuery = (query: { page?: number; status: 'open' | 'resolved' | 'all' }) =>
+export const alertsQuery = (query: {
+  page?: number;
+  status: 'open' | 'resolved' | 'all';
+  rule?: Alert['rule'];
+}) =>
   queryOptions({
     queryKey: ['alerts', query],
     queryFn: () =>

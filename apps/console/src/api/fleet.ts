@@ -55,6 +55,19 @@ export function publish() {
   return dataOf(client.POST('/admin-api/proxy/sync-config'));
 }
 
+/** Waits for the acknowledgement of one node, or says that it did not come. */
+export function syncNode(id: number) {
+  return dataOf(
+    client.POST('/admin-api/proxy-nodes/{id}/sync-config', { params: { path: { id } } }),
+  );
+}
+
+/** Which nodes are healthy, and why others are not. */
+export const fleetHealthQuery = queryOptions({
+  queryKey: ['fleet', 'health'],
+  queryFn: () => dataOf(client.GET('/admin-api/proxy/health')),
+});
+
 export const configCheckQuery = queryOptions({
   queryKey: ['fleet', 'config-check'],
   queryFn: () => dataOf(client.GET('/admin-api/proxy/config-check')),
@@ -83,6 +96,8 @@ export const snapshotDiffQuery = (version: number) =>
         }),
       ),
     retry: false,
+    // Before the first version there is none to compare with.
+    enabled: version > 1,
   });
 
 export function rollBack(version: number) {

@@ -16,8 +16,12 @@ export interface DialogProps {
   isOpen: boolean;
   onClose: () => void;
   width?: keyof typeof WIDTHS;
-  /** `markChanged`: from now on, closing asks first. */
-  children: (tools: { close: () => void; markChanged: () => void }) => ReactNode;
+  /** `markChanged`: from now on, closing asks first; `markSaved`: no longer. */
+  children: (tools: {
+    close: () => void;
+    markChanged: () => void;
+    markSaved: () => void;
+  }) => ReactNode;
 }
 
 /** A form or a view above the page. Escape closes it, focus returns to what opened it, and what was entered is not lost unasked. */
@@ -60,7 +64,11 @@ export function Dialog({
             </Base.Close>
           </header>
           <div className="overflow-y-auto px-5 py-4">
-            {children({ close, markChanged: () => setChanged(true) })}
+            {children({
+              close,
+              markChanged: () => setChanged(true),
+              markSaved: () => setChanged(false),
+            })}
           </div>
         </Base.Popup>
       </Base.Portal>

@@ -77,11 +77,16 @@ export function Panel({
 }
 
 /** Facts by name, e.g. the strip below the title of a detail page. */
-export function Facts({ facts }: { facts: readonly { name: string; value: ReactNode }[] }) {
+export function Facts({
+  facts,
+}: {
+  /** `isWide` for what does not fit beside the others, e.g. an address. */
+  facts: readonly { name: string; value: ReactNode; isWide?: boolean }[];
+}) {
   return (
     <dl className="grid grid-cols-[repeat(auto-fill,minmax(150px,1fr))] gap-x-6 gap-y-3">
-      {facts.map(({ name, value }) => (
-        <div key={name} className="min-w-0">
+      {facts.map(({ name, value, isWide = false }) => (
+        <div key={name} className={`min-w-0 ${isWide ? 'sm:col-span-2' : ''}`}>
           <dt className="text-table text-text-3">{name}</dt>
           <dd className="foreign mt-0.5">{value}</dd>
         </div>

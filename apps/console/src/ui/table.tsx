@@ -7,6 +7,7 @@ import { useWords } from '../words/words.ts';
 
 export interface Column<Row> {
   id: string;
+  /** Empty over buttons: screen readers hear "Actions". */
   header: string;
   cell: (row: Row) => ReactNode;
   /** Figures stand right. */
@@ -138,7 +139,7 @@ function HeaderCell<Row>({
   if (column.sort === undefined || !onSort)
     return (
       <th scope="col" className={className}>
-        {header}
+        {header === '' ? <span className="sr-only">{general.actions}</span> : header}
       </th>
     );
   const name = column.sort;

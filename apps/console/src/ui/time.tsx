@@ -47,7 +47,8 @@ export function formatRelative(
 export function Ago({ at }: { at: string }) {
   const { locale } = useSpeech();
   const { zone } = useZone();
-  const now = useNow();
+  // The watch here may be behind what has just happened there: "now", never "in 2 seconds".
+  const now = Math.max(useNow(), Date.parse(at));
   return (
     <time dateTime={at} title={formatExact(at, { locale, zone })} className="whitespace-nowrap">
       {formatRelative(at, { locale, now })}

@@ -1071,6 +1071,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/admin-api/routing/health": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Traffic, errors and latency of each route, and what nodes leave alone */
+        get: operations["Routing_readHealth"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/admin-api/routing/{id}": {
         parameters: {
             query?: never;
@@ -1945,6 +1962,10 @@ export interface components {
                 charge: number;
                 input_tokens: number;
                 output_tokens: number;
+                /** @description null = no request yet */
+                duration_p95_ms: number | null;
+                /** @description null = no stream yet */
+                first_token_p95_ms: number | null;
             };
             /** @description The last 24 */
             hours: {
@@ -1990,6 +2011,8 @@ export interface components {
                 version: number | null;
                 pinned_version: number | null;
             };
+            /** @description From the end of an answer to its booking: the median of the last 100 requests; null = none yet */
+            booking_lag_ms: number | null;
             alerts: {
                 open: number;
                 critical: number;
@@ -2556,6 +2579,33 @@ export interface components {
              * @description ISO 8601, UTC
              */
             updated_at: string;
+        };
+        RoutingHealth: {
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            as_of: string;
+            /** @description Of the last 24 hours, by model and the upstream that answered last */
+            traffic: {
+                model_id: number;
+                upstream_id: number;
+                requests: number;
+                errors: number;
+                /** @description Of the model's requests that reached an upstream */
+                share: number;
+                duration_p95_ms: number | null;
+                first_token_p95_ms: number | null;
+            }[];
+            /** @description Upstreams that failed their last requests, by worker */
+            failing: {
+                upstream_id: number;
+                node: string;
+                worker: number;
+                failures_in_row: number;
+                /** @description 0 = it is asked again */
+                rests_for_ms: number;
+            }[];
         };
         RoutingSimulation: {
             model_id: number;
@@ -6547,6 +6597,30 @@ export interface operations {
             401: components["responses"]["unauthenticated"];
             403: components["responses"]["forbidden.token_scope.password_change_needed"];
             404: components["responses"]["not_found"];
+            default: components["responses"]["internal_error.service_unavailable"];
+        };
+    };
+    Routing_readHealth: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RoutingHealth"];
+                };
+            };
+            400: components["responses"]["invalid_request"];
+            401: components["responses"]["unauthenticated"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };

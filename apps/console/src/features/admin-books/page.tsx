@@ -1,16 +1,17 @@
 import { useQuery } from '@tanstack/react-query';
-import { booksQuery, runBooks, type Books } from '../../api/admin.ts';
+import { alertsQuery, booksQuery, runBooks, type Books } from '../../api/admin.ts';
 import { LIVE } from '../../api/live.ts';
 import { useAct } from '../../ui/act.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Count, Duration } from '../../ui/figures.tsx';
 import { Page as Frame, Panel } from '../../ui/page.tsx';
-import { Loaded } from '../../ui/states.tsx';
+import { EmptyState, Loaded } from '../../ui/states.tsx';
 import { Table, type Column } from '../../ui/table.tsx';
 import { Tile, Tiles } from '../../ui/tile.tsx';
 import { Ago } from '../../ui/time.tsx';
 import { useWords } from '../../words/words.ts';
+import { AlertsTable } from '../admin-alerts/page.tsx';
 import { DeadLetters } from './dead-letters.tsx';
 
 type Check = Books['checks'][number];
@@ -36,7 +37,7 @@ export function Page() {
           <>
             <Tiles>
               <Tile
-                label={books.check}
+                label={books.hold}
                 figure={`${state.checks.filter((check) => check.is_sound === true).length} / ${state.checks.length}`}
                 note={
                   state.running_since === null ? undefined : (
@@ -64,7 +65,22 @@ export function Page() {
         )}
       </Loaded>
       <DeadLetters />
+      <Drifts />
     </Frame>
+  );
+}
+
+/** Times at which a ledger and a balance differed, and when that was over. */
+function Drifts() {
+  const { admin } = useWords();
+  const { books } = admin;
+  const drifts = useQuery(alertsQuery({ status: 'all', rule: 'drift' }));
+  return (
+    <Panel title={books.drifts} isFlush>
+      <Loaded of={drifts}>
+        {({ data }) => <AlertsTable rows={data} empty={<EmptyState title={books.noDrifts} />} />}
+      </Loaded>
+    </Panel>
   );
 }
 
@@ -87,7 +103,7 @@ function ChecksTable({ rows }: { rows: readonly Check[] }) {
           <span className="font-medium">{name}</span>
           <span className="block text-text-2">{says}</span>
           {example !== null && (
-            <pre className="foreign mt-1 overflow-x-auto rounded-md bg-sunken p-2 text-tiny">
+            <pre className="foreign mt-1 rounded-md bg-sunken p-2 text-tiny whitespace-pre-wrap">
               {books.example}: {JSON.stringify(example)}
             </pre>
           )}

@@ -20,12 +20,15 @@ export function AddNodeDialog({ isOpen, onClose }: { isOpen: boolean; onClose: (
         onClose();
       }}
     >
-      {({ close, markChanged }) =>
+      {({ close, markChanged, markSaved }) =>
         credential === undefined ? (
           <ActForm
             verb={nodes.add}
             act={({ name = '' }) => createNode(name)}
-            onDone={(created) => setCredential(created.credential)}
+            onDone={(created) => {
+              markSaved();
+              setCredential(created.credential);
+            }}
             onChanged={markChanged}
             onCancel={close}
           >

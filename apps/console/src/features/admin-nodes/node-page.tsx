@@ -1,11 +1,14 @@
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useParams } from '@tanstack/react-router';
+import { Ellipsis } from 'lucide-react';
 import { useState } from 'react';
 import {
   deleteNode,
+  fleetHealthQuery,
   nodesQuery,
   nodeTablesQuery,
   setNodeStopped,
+  syncNode,
   toggleNode,
   type ProxyNode,
 } from '../../api/fleet.ts';
@@ -18,6 +21,7 @@ import { ConfirmDialog } from '../../ui/confirm-dialog.tsx';
 import { CopyText } from '../../ui/copy.tsx';
 import { Count } from '../../ui/figures.tsx';
 import { formatCount } from '../../ui/format.ts';
+import { Menu } from '../../ui/menu.tsx';
 import { Facts, Page as Frame, Panel } from '../../ui/page.tsx';
 import { EmptyState, Loaded } from '../../ui/states.tsx';
 import { Table, type Column } from '../../ui/table.tsx';
@@ -69,11 +73,13 @@ function NodePage({ of: node, newest }: { of: ProxyNode; newest: number }) {
                   {
                     name: nodes.address,
                     value: <CopyText text={node.url} label={nodes.address} />,
+                    isWide: true,
                   },
                 ]),
           ]}
         />
       </Panel>
+      <NodeHealth id={node.id} />
       <Panel title={nodes.workers} isFlush>
         <WorkersTable of={node} />
       </Panel>
@@ -81,6 +87,22 @@ function NodePage({ of: node, newest }: { of: ProxyNode; newest: number }) {
         <NodeTables of={node} />
       </Panel>
     </Frame>
+  );
+}
+
+/** Why a node is not well, e.g. that its clock or its Redis is behind; nothing where it is. */
+function NodeHealth({ id }: { id: number }) {
+  const { data } = useQuery({ ...fleetHealthQuery, ...useLive() });
+  const health = data?.nodes.find((node) => node.id === id);
+  if (!health || health.healthy) return null;
+  return (
+    <section className="flex flex-col gap-1 rounded-md border border-line bg-warn-soft px-4 py-3">
+      {health.reasons.map((reason) => (
+        <p key={reason} className="foreign">
+          {reason}
+        </p>
+      ))}
+    </section>
   );
 }
 
@@ -95,6 +117,13 @@ function NodeActs({ of: node }: { of: ProxyNode }) {
     done: ({ name, enabled }) =>
       nodes.changed(name, enabled ? nodes.states.online : nodes.states.disabled),
   });
+  const sync = useAct({
+    act: () => syncNode(node.id),
+    done: ({ nodes: answers }) =>
+      answers.every(({ outcome }) => outcome === 'applied')
+        ? nodes.synced(node.name)
+        : nodes.notSynced(node.name),
+  });
   const start = useAct({
     act: () => setNodeStopped(node.id, false),
     done: () => nodes.changed(node.name, nodes.states.online),
@@ -108,12 +137,21 @@ function NodeActs({ of: node }: { of: ProxyNode }) {
       ) : (
         <Button onClick={() => setOpen('stop')}>{nodes.stop}</Button>
       )}
-      <Button isBusy={toggle.isBusy} onClick={() => toggle.run(!node.enabled)}>
-        {node.enabled ? nodes.disable : nodes.enable}
+      <Button isBusy={sync.isBusy} onClick={() => sync.run(undefined)}>
+        {nodes.syncOne}
       </Button>
-      <Button look="danger" onClick={() => setOpen('delete')}>
-        {nodes.remove}
-      </Button>
+      <Menu
+        trigger={
+          <Button icon={<Ellipsis aria-hidden className="size-4" />}>{words.general.more}</Button>
+        }
+        acts={[
+          {
+            label: node.enabled ? nodes.disable : nodes.enable,
+            onAct: () => toggle.run(!node.enabled),
+          },
+          { label: nodes.remove, isDanger: true, onAct: () => setOpen('delete') },
+        ]}
+      />
       <ConfirmDialog
         title={`${nodes.stop}: ${node.name}`}
         text={nodes.stopText(formatCount(node.in_flight, locale))}

@@ -6,7 +6,13 @@ import { requestsQuery, statisticsQuery } from '../../api/usage.ts';
 import { paths } from '../../paths.ts';
 import { ButtonLink, TextLink } from '../../ui/button.tsx';
 import { Count, Money } from '../../ui/figures.tsx';
-import { formatCount, formatMoney, formatPercent, formatShort } from '../../ui/format.ts';
+import {
+  formatCount,
+  formatDuration,
+  formatMoney,
+  formatPercent,
+  formatShort,
+} from '../../ui/format.ts';
 import { Freshness } from '../../ui/freshness.tsx';
 import { Page as Frame, Panel } from '../../ui/page.tsx';
 import { Sparkline } from '../../ui/sparkline.tsx';
@@ -59,16 +65,21 @@ export function Page() {
   );
 }
 
-function DashboardTiles({ of: { today, money, nodes, snapshot, hours } }: { of: Dashboard }) {
+function DashboardTiles({ of: dashboard }: { of: Dashboard }) {
+  const { today, money, nodes, snapshot, hours, booking_lag_ms: lag } = dashboard;
   const { words, locale } = useSpeech();
   const { overview } = words.admin;
+  const duration = (ms: number | null): string => (ms === null ? '–' : formatDuration(ms, locale));
   const share = today.requests === 0 ? 0 : today.errors / today.requests;
   return (
     <Tiles>
       <Tile
         label={overview.requests}
         figure={<Count count={today.requests} />}
-        note={overview.errorShare(formatPercent(share, locale))}
+        note={`${overview.errorShare(formatPercent(share, locale))} · ${overview.latency(
+          duration(today.duration_p95_ms),
+          duration(today.first_token_p95_ms),
+        )}`}
       >
         <Sparkline values={hours.map(({ requests }) => requests)} />
       </Tile>
@@ -91,9 +102,10 @@ function DashboardTiles({ of: { today, money, nodes, snapshot, hours } }: { of: 
         label={overview.fleet}
         figure={`${formatCount(nodes.online, locale)} / ${formatCount(nodes.total, locale)}`}
         note={
-          snapshot.version === null
+          (snapshot.version === null
             ? overview.unpublished
-            : overview.version(formatCount(snapshot.version, locale))
+            : overview.version(formatCount(snapshot.version, locale))) +
+          (lag === null ? '' : ` · ${overview.lag(duration(lag))}`)
         }
       />
     </Tiles>

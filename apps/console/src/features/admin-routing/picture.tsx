@@ -1,45 +1,45 @@
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { routesQuery, type Route } from '../../api/upstreams.ts';
-import { statisticsQuery } from '../../api/usage.ts';
 import { useWords } from '../../words/words.ts';
+import { useRouteHealth, type RouteState } from './use-health.ts';
 import { useNames } from './use-names.ts';
 
 const WIDTH = 960;
 const ROW = 36;
 const BOX = { width: 260, height: 26 };
 const EDGE = { least: 1.5, most: 14 };
-const DAY = { name: '24h', interval: 'hour' } as const;
-
-/** Requests of the last day by upstream: how wide its edges are. */
-function useTraffic(): ReadonlyMap<number, number> {
-  const { data } = useQuery(statisticsQuery({ group_by: 'upstream' }, DAY));
-  const sums = new Map<number, number>();
-  for (const { upstream_id: id, requests } of data?.data ?? [])
-    if (typeof id === 'number') sums.set(id, (sums.get(id) ?? 0) + requests);
-  return sums;
-}
+const STROKES: Readonly<Record<RouteState, string>> = {
+  unused: 'stroke-line-strong',
+  resting: 'stroke-bad',
+  failing: 'stroke-warn',
+  sound: 'stroke-accent',
+};
+const DASHES: Partial<Record<RouteState, string>> = { unused: '4 4', resting: '10 6' };
+/** The later the tier, the fainter. */
+const TIERS = ['opacity-80', 'opacity-50', 'opacity-30'] as const;
 
 /** Models left, upstreams right, an edge a route; the list below says the same to those who cannot see it. */
 export function RoutingPicture() {
   const { admin } = useWords();
   const { data } = useQuery(routesQuery);
   const names = useNames();
-  const traffic = useTraffic();
+  const health = useRouteHealth();
   const [pointed, setPointed] = useState<string>();
   const routes = data?.data ?? [];
   const models = [...new Set(routes.map(({ model_id: id }) => id))];
   const upstreams = [...new Set(routes.map(({ upstream_id: id }) => id))];
   if (routes.length === 0) return null;
   const height = Math.max(models.length, upstreams.length) * ROW + 8;
-  const most = Math.max(1, ...traffic.values());
+  const requestsOf = (route: Route): number => health.trafficOf(route)?.requests ?? 0;
+  const most = Math.max(1, ...routes.map(requestsOf));
   const yOf = (index: number, count: number): number => ((index + 0.5) * height) / count;
   const isDim = (route: Route): boolean =>
     pointed !== undefined &&
     pointed !== `m${route.model_id}` &&
     pointed !== `u${route.upstream_id}`;
   const widthOf = (route: Route): number =>
-    EDGE.least + ((traffic.get(route.upstream_id) ?? 0) / most) * (EDGE.most - EDGE.least);
+    EDGE.least + (requestsOf(route) / most) * (EDGE.most - EDGE.least);
   return (
     <div className="overflow-x-auto">
       <svg
@@ -51,15 +51,18 @@ export function RoutingPicture() {
         {routes.map((route) => {
           const from = yOf(models.indexOf(route.model_id), models.length);
           const to = yOf(upstreams.indexOf(route.upstream_id), upstreams.length);
-          const isUsed = route.enabled && (names.upstreams.get(route.upstream_id)?.enabled ?? true);
+          const state = health.stateOf(
+            route,
+            names.upstreams.get(route.upstream_id)?.enabled ?? true,
+          );
           return (
             <path
               key={route.id}
               d={`M${BOX.width} ${from} C ${WIDTH / 2} ${from}, ${WIDTH / 2} ${to}, ${WIDTH - BOX.width} ${to}`}
               fill="none"
               strokeWidth={widthOf(route)}
-              strokeDasharray={isUsed ? undefined : '4 4'}
-              className={`${isUsed ? 'stroke-accent' : 'stroke-line-strong'} ${isDim(route) ? 'opacity-10' : route.priority > 1 ? 'opacity-35' : 'opacity-70'}`}
+              strokeDasharray={DASHES[state]}
+              className={`${STROKES[state]} ${isDim(route) ? 'opacity-10' : TIERS[tierOf(route, routes)]}`}
             />
           );
         })}
@@ -84,6 +87,16 @@ export function RoutingPicture() {
       </svg>
     </div>
   );
+}
+
+/** 0 is asked first; tiers from the third on look alike. */
+function tierOf({ model_id: id, priority }: Route, routes: readonly Route[]): number {
+  const tiers = new Set(
+    routes
+      .filter((one) => one.model_id === id && one.priority < priority)
+      .map((one) => one.priority),
+  );
+  return Math.min(tiers.size, TIERS.length - 1);
 }
 
 const LETTERS_MAX = 34;

@@ -6,10 +6,13 @@ import { useAct } from '../../ui/act.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Button, TextLink } from '../../ui/button.tsx';
 import { ConfirmDialog } from '../../ui/confirm-dialog.tsx';
+import { Count, Duration } from '../../ui/figures.tsx';
+import { formatPercent } from '../../ui/format.ts';
 import { EmptyState, Loaded } from '../../ui/states.tsx';
 import { Table, type Column } from '../../ui/table.tsx';
-import { useWords, type Words } from '../../words/words.ts';
+import { useSpeech, useWords, type Speech, type Words } from '../../words/words.ts';
 import { RouteDialog } from './route-dialog.tsx';
+import { useRouteHealth, type RouteHealth } from './use-health.ts';
 import { useNames, type Names } from './use-names.ts';
 
 /** Routes by model and tier; all of them, or those of one model or upstream. */
@@ -22,9 +25,11 @@ export function RoutesTable({
   upstreamId?: number;
   empty: string;
 }) {
-  const words = useWords();
+  const speech = useSpeech();
+  const { words } = speech;
   const names = useNames();
   const list = useQuery(routesQuery);
+  const health = useRouteHealth();
   const isShown = (route: Route): boolean =>
     (modelId === undefined || route.model_id === modelId) &&
     (upstreamId === undefined || route.upstream_id === upstreamId);
@@ -36,6 +41,7 @@ export function RoutesTable({
           columns={[
             ...nameColumns(words, names, modelId === undefined, upstreamId === undefined),
             ...settingColumns(words),
+            ...healthColumns(speech, names, health),
             { id: 'acts', header: '', align: 'right', cell: (route) => <RouteActs of={route} /> },
           ]}
           rows={data.filter(isShown).toSorted(byModelAndTier(names))}
@@ -86,15 +92,48 @@ function settingColumns({ admin: { routing } }: Words): Column<Route>[] {
   return [
     { id: 'tier', header: routing.tier, align: 'right', cell: ({ priority }) => priority },
     { id: 'weight', header: routing.weight, align: 'right', cell: ({ weight }) => weight },
+  ];
+}
+
+const TONES = { unused: 'off', resting: 'bad', failing: 'warn', sound: 'good' } as const;
+
+/** The same as the picture says by width, colour and dashes. */
+function healthColumns(
+  { words, locale }: Speech,
+  { upstreams }: Names,
+  health: RouteHealth,
+): Column<Route>[] {
+  const { routing } = words.admin;
+  return [
+    {
+      id: 'share',
+      header: routing.share24,
+      align: 'right',
+      from: 'sm',
+      cell: (route) => formatPercent(health.trafficOf(route)?.share ?? 0, locale),
+    },
+    {
+      id: 'errors',
+      header: routing.errors24,
+      align: 'right',
+      from: 'lg',
+      cell: (route) => <Count count={health.trafficOf(route)?.errors ?? 0} />,
+    },
+    {
+      id: 'latency',
+      header: routing.p95,
+      align: 'right',
+      from: 'lg',
+      cell: (route) => <Duration ms={health.trafficOf(route)?.duration_p95_ms ?? null} />,
+    },
     {
       id: 'state',
       header: routing.state,
       from: 'sm',
-      cell: ({ enabled }) => (
-        <Badge tone={enabled ? 'good' : 'off'}>
-          {enabled ? routing.enabled : routing.disabled}
-        </Badge>
-      ),
+      cell: (route) => {
+        const state = health.stateOf(route, upstreams.get(route.upstream_id)?.enabled ?? true);
+        return <Badge tone={TONES[state]}>{routing.states[state]}</Badge>;
+      },
     },
   ];
 }

@@ -4,6 +4,7 @@ import { useState } from 'react';
 import { ADMIN_PAGE_SIZE } from '../../api/admin.ts';
 import { rollBack, snapshotsQuery, unpin, type Snapshot } from '../../api/fleet.ts';
 import { paths } from '../../paths.ts';
+import { AccountName } from '../admin-users/account-name.tsx';
 import { useAct } from '../../ui/act.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Button, ButtonLink } from '../../ui/button.tsx';
@@ -80,6 +81,12 @@ function SnapshotsTable({ rows }: { rows: readonly Snapshot[] }) {
           )}
         </span>
       ),
+    },
+    {
+      id: 'by',
+      header: snapshots.by,
+      from: 'sm',
+      cell: ({ created_by: id }) => (id === null ? snapshots.automatic : <AccountName id={id} />),
     },
     { id: 'at', header: snapshots.at, cell: ({ created_at: at }) => <Ago at={at} /> },
     {

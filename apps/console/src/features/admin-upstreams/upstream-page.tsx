@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useParams } from '@tanstack/react-router';
+import { Ellipsis } from 'lucide-react';
 import { useState } from 'react';
 import {
   deleteUpstream,
@@ -11,18 +12,22 @@ import {
 import { requestsQuery, statisticsQuery } from '../../api/usage.ts';
 import { paths } from '../../paths.ts';
 import { useAct } from '../../ui/act.ts';
-import { Button } from '../../ui/button.tsx';
+import { Button, TextLink } from '../../ui/button.tsx';
 import { ConfirmDialog } from '../../ui/confirm-dialog.tsx';
 import { CopyText } from '../../ui/copy.tsx';
 import { Duration } from '../../ui/figures.tsx';
 import { formatCount } from '../../ui/format.ts';
+import { Menu } from '../../ui/menu.tsx';
 import { Facts, Page as Frame, Panel } from '../../ui/page.tsx';
+import { useSearchState, withDefault, z } from '../../ui/search-state.ts';
+import { Segments } from '../../ui/segments.tsx';
 import { EmptyState, Loaded, Skeleton } from '../../ui/states.tsx';
 import { TimeRangePicker, useRangeChange, useTimeRange } from '../../ui/time-range.tsx';
 import { useSpeech, useWords } from '../../words/words.ts';
 import { RoutesTable } from '../admin-routing/routes-table.tsx';
 import { RequestsTable } from '../usage/requests-table.tsx';
-import { UsageChart } from '../usage/usage-chart.tsx';
+import { isLatency, UsageChart } from '../usage/usage-chart.tsx';
+import { UpstreamHealth } from './upstream-health.tsx';
 import { UpstreamState } from './page.tsx';
 import { TestDialog, UpstreamDialog } from './upstream-dialogs.tsx';
 
@@ -42,6 +47,9 @@ export function Page() {
     </Frame>
   );
 }
+
+const SHOWN = ['requests', 'errors', 'duration_ms', 'first_token_ms'] as const;
+const search = z.object({ show: withDefault(z.enum(SHOWN), 'requests') });
 
 type Open = 'edit' | 'test' | 'delete' | undefined;
 
@@ -66,18 +74,27 @@ function UpstreamPage({ of: upstream }: { of: Upstream }) {
           <Button look="primary" onClick={() => setOpen('test')}>
             {upstreams.test}
           </Button>
-          <Button isBusy={toggle.isBusy} onClick={() => toggle.run(undefined)}>
-            {upstream.enabled ? upstreams.disable : upstreams.enable}
-          </Button>
           <Button onClick={() => setOpen('edit')}>{upstreams.edit}</Button>
-          <Button look="danger" onClick={() => setOpen('delete')}>
-            {upstreams.remove}
-          </Button>
+          <Menu
+            trigger={
+              <Button icon={<Ellipsis aria-hidden className="size-4" />}>
+                {words.general.more}
+              </Button>
+            }
+            acts={[
+              {
+                label: upstream.enabled ? upstreams.disable : upstreams.enable,
+                onAct: () => toggle.run(undefined),
+              },
+              { label: upstreams.remove, isDanger: true, onAct: () => setOpen('delete') },
+            ]}
+          />
         </>
       }
       bar={<TimeRangePicker />}
     >
       <UpstreamFacts of={upstream} />
+      <UpstreamHealth id={upstream.id} />
       <UpstreamUsage id={upstream.id} />
       <Panel title={upstreams.routes} isFlush>
         <RoutesTable upstreamId={upstream.id} empty={words.admin.routing.empty} />
@@ -110,6 +127,7 @@ function UpstreamFacts({ of: upstream }: { of: Upstream }) {
           {
             name: upstreams.baseUrl,
             value: <CopyText text={upstream.base_url} label={upstreams.baseUrl} />,
+            isWide: true,
           },
           { name: upstreams.key, value: upstream.has_api_key ? upstreams.hasKey : upstreams.noKey },
           { name: upstreams.connect, value: <Duration ms={upstream.connect_timeout_ms} /> },
@@ -122,26 +140,51 @@ function UpstreamFacts({ of: upstream }: { of: Upstream }) {
   );
 }
 
+/** Requests of the range by model, and the last that failed here. */
 function UpstreamUsage({ id }: { id: number }) {
   const { admin, usage } = useWords();
+  const { upstreams } = admin;
   const range = useTimeRange();
   const zoom = useRangeChange();
-  const statistics = useQuery(statisticsQuery({ upstream_id: id, group_by: 'model' }, range));
-  const failed = useQuery(requestsQuery({ upstream_id: id, page_size: 10 }, range));
+  const [{ show }, change] = useSearchState(search);
+  const statistics = useQuery(
+    statisticsQuery({ upstream_id: id, group_by: isLatency(show) ? undefined : 'model' }, range),
+  );
+  const failed = useQuery(
+    requestsQuery({ upstream_id: id, outcome: 'upstream_failed', page_size: 10 }, range),
+  );
   return (
     <>
-      <Panel title={admin.upstreams.usage}>
+      <Panel
+        title={upstreams.usage}
+        actions={
+          <Segments
+            label={usage.measure}
+            value={show}
+            onChange={(value) => change({ show: value })}
+            options={SHOWN.map((value) => ({ value, label: usage.measures[value] }))}
+          />
+        }
+      >
         <Loaded of={statistics} skeleton={<Skeleton rows={8} className="h-[228px]" />}>
-          {(found) => <UsageChart of={found} measure="requests" onZoom={zoom} />}
+          {(found) => <UsageChart of={found} measure={show} onZoom={zoom} />}
         </Loaded>
       </Panel>
-      <Panel title={admin.overview.newest} isFlush>
+      <Panel
+        title={upstreams.lastFailures}
+        isFlush
+        actions={
+          <TextLink to={paths.adminUsage({ upstream_id: id })}>
+            {admin.overview.allRequests}
+          </TextLink>
+        }
+      >
         <Loaded of={failed}>
           {({ data }) => (
             <RequestsTable
               rows={data}
               show={['user', 'node']}
-              empty={<EmptyState title={usage.emptyChart} />}
+              empty={<EmptyState title={upstreams.noFailures} />}
             />
           )}
         </Loaded>

@@ -44,7 +44,7 @@ function OneTimeDialog({
         onClose();
       }}
     >
-      {({ close, markChanged }) =>
+      {({ close, markChanged, markSaved }) =>
         made ? (
           <div className="flex flex-wrap items-center gap-3 rounded-md border border-line bg-sunken p-3">
             <code className="foreign min-w-0 flex-1 basis-48" data-testid="secret">
@@ -53,7 +53,16 @@ function OneTimeDialog({
             <CopyMainButton text={secret} label={users.copyPassword} />
           </div>
         ) : (
-          <ActForm verb={verb} act={act} onDone={setMade} onChanged={markChanged} onCancel={close}>
+          <ActForm
+            verb={verb}
+            act={act}
+            onDone={(answer) => {
+              markSaved();
+              setMade(answer);
+            }}
+            onChanged={markChanged}
+            onCancel={close}
+          >
             {children}
           </ActForm>
         )

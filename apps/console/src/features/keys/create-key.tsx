@@ -37,14 +37,17 @@ export function CreateKeyDialog({
         onClose();
       }}
     >
-      {({ close, markChanged }) =>
+      {({ close, markChanged, markSaved }) =>
         created ? (
           <CreatedKeyView created={created} onDone={close} />
         ) : (
           <ActForm
             verb={keys.create}
             act={(values) => createKey({ ...settingsOf(values), user_id: userId })}
-            onDone={setCreated}
+            onDone={(answer) => {
+              markSaved();
+              setCreated(answer);
+            }}
             onChanged={markChanged}
             onCancel={close}
           >

@@ -50,16 +50,21 @@ export function PurchaseSummary({
 export function Line({
   name,
   isStrong = false,
+  id,
   children,
 }: {
   name: string;
   isStrong?: boolean;
+  /** For tests. */
+  id?: string;
   children: ReactNode;
 }) {
   return (
     <div className={`flex justify-between gap-4 ${isStrong ? 'font-semibold' : ''}`}>
       <dt className={isStrong ? '' : 'text-text-2'}>{name}</dt>
-      <dd className="text-right">{children}</dd>
+      <dd data-testid={id} className="text-right">
+        {children}
+      </dd>
     </div>
   );
 }

@@ -60,7 +60,7 @@ function Answer({
   const { playground } = useWords();
   return (
     <div className="flex flex-col gap-1.5">
-      {content !== '' && <p className="foreign whitespace-pre-wrap">{content}</p>}
+      {content !== '' && <p className="foreign whitespace-pre-wrap">{content.trimStart()}</p>}
       {isAnswering && content === '' && (
         <span
           role="status"

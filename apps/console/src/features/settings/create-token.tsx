@@ -22,7 +22,7 @@ export function CreateTokenDialog({ isOpen, onClose }: { isOpen: boolean; onClos
         onClose();
       }}
     >
-      {({ close, markChanged }) =>
+      {({ close, markChanged, markSaved }) =>
         created ? (
           // A repeated request answers the same token without its text.
           <div className="flex flex-col gap-4">
@@ -38,7 +38,14 @@ export function CreateTokenDialog({ isOpen, onClose }: { isOpen: boolean; onClos
             </div>
           </div>
         ) : (
-          <TokenForm onCreated={setCreated} onCancel={close} onChanged={markChanged} />
+          <TokenForm
+            onCreated={(token) => {
+              markSaved();
+              setCreated(token);
+            }}
+            onCancel={close}
+            onChanged={markChanged}
+          />
         )
       }
     </Dialog>

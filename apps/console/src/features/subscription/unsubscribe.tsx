@@ -71,7 +71,7 @@ function UnsubscribeForm({
             <Line name={subscription.refundTokens}>
               <Count count={refund.refunded_tokens} isWhole />
             </Line>
-            <Line name={subscription.refundAmount} isStrong>
+            <Line name={subscription.refundAmount} isStrong id="refund">
               <Money amount={refund.refunded_amount} currency={refund.currency} />
             </Line>
             {refund.held_tokens > 0 && (
@@ -82,7 +82,7 @@ function UnsubscribeForm({
             <Line name={subscription.keysAffected}>
               <Count count={refund.keys_affected} isWhole />
             </Line>
-            <Line name={market.balanceAfter}>
+            <Line name={market.balanceAfter} id="wallet-after">
               <Money amount={refund.wallet_after} currency={refund.currency} />
             </Line>
           </dl>

@@ -54,6 +54,7 @@ export function EntriesTable({
     },
     {
       id: 'balance',
+      from: 'sm',
       header: currency === '' ? wallet.balance : wallet.balanceIn(currency),
       align: 'right',
       cell: ({ balance_after: balance }) => <Amount amount={balance} digits={digits} />,

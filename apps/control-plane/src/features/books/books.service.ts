@@ -1,11 +1,10 @@
-import { Inject, Injectable, Logger } from '@nestjs/common';
+import { Injectable, Logger } from '@nestjs/common';
 import { USAGE_QUEUE } from '@tollgate/contracts';
-import { BULL_PREFIX, type RedisConnection } from '@tollgate/keyspace';
 import { DataSource } from 'typeorm';
 import { z } from 'zod';
 import type { Caller } from '../../platform/access/caller.ts';
 import { Transactions } from '../../platform/database/transactions.ts';
-import { REDIS } from '../../platform/redis/redis.module.ts';
+import { QueueBacklog } from '../../platform/queues/queue-backlog.ts';
 import { ActivityService } from '../activity/activity.service.ts';
 import { BooksAudit } from './books-audit.service.ts';
 import type { Books } from './books.dto.ts';
@@ -30,7 +29,7 @@ export class BooksService {
     private readonly audit: BooksAudit,
     private readonly transactions: Transactions,
     private readonly activity: ActivityService,
-    @Inject(REDIS) private readonly redis: RedisConnection,
+    private readonly backlog: QueueBacklog,
   ) {}
 
   /** Begins an audit, unless one runs; the answer says since when. */
@@ -64,13 +63,8 @@ export class BooksService {
   }
 
   private async waitingJobs(): Promise<number | null> {
-    const key = (part: string): string => `${BULL_PREFIX}:${USAGE_QUEUE}:${part}`;
     try {
-      const [waiting, active] = await Promise.all([
-        this.redis.llen(key('wait')),
-        this.redis.llen(key('active')),
-      ]);
-      return waiting + active;
+      return (await this.backlog.undone(USAGE_QUEUE)).size;
     } catch (error) {
       this.logger.warn(error, 'the queue cannot be counted');
       return null;

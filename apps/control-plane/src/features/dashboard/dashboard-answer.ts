@@ -30,7 +30,13 @@ export const dashboardSchema = z
       offline: countField,
     }),
     today: z
-      .object({ ...counts, input_tokens: countField, output_tokens: countField })
+      .object({
+        ...counts,
+        input_tokens: countField,
+        output_tokens: countField,
+        duration_p95_ms: countField.nullable().describe('null = no request yet'),
+        first_token_p95_ms: countField.nullable().describe('null = no stream yet'),
+      })
       .describe('Since midnight'),
     hours: z.array(z.object({ hour: timeField, ...counts })).describe('The last 24'),
     top_models: z.array(z.object({ model_id: idField, name: z.string(), ...counts })),
@@ -49,6 +55,11 @@ export const dashboardSchema = z
       tokens: tokensField.describe('At most 2^53 - 1: what JSON can tell exactly'),
     }),
     snapshot: z.object({ version: idField.nullable(), pinned_version: idField.nullable() }),
+    booking_lag_ms: countField
+      .nullable()
+      .describe(
+        'From the end of an answer to its booking: the median of the last 100 requests; null = none yet',
+      ),
     alerts: z.object({
       open: countField,
       critical: countField,

@@ -8,9 +8,12 @@ import { toSafeInteger } from '../../platform/database/columns.ts';
 import { AlertsService } from '../alerts/alerts.service.ts';
 import { ProxyNodesService } from '../proxy-nodes/proxy-nodes.service.ts';
 import { SnapshotBooks } from '../snapshots/snapshot-books.ts';
+import { parseHistogram, percentiles, sumHistograms } from '../usage/histogram.ts';
 import type { Dashboard } from './dashboard-answer.ts';
 
 const HOURS = 24;
+const NEWEST = 100;
+const P95 = [0.95];
 const NO_TRAFFIC = { requests: 0, errors: 0, charge: 0, input_tokens: 0, output_tokens: 0 };
 const TOP_MODELS = 10;
 
@@ -38,6 +41,11 @@ const moneyRow = z.object({
   kind: z.enum(['wallet', 'payments', 'revenue', 'grants', 'overdraft']),
   balance: z.string().transform(BigInt),
 });
+const latencyRow = z.object({
+  duration: z.string().transform(parseHistogram),
+  first_token: z.string().transform(parseHistogram),
+});
+const lagRow = z.object({ lag_ms: z.number().nullable() });
 const tokensRow = z.object({ count: integer, tokens: integer });
 
 const SUM =
@@ -55,6 +63,13 @@ const BY_HOUR = `SELECT slot AS hour, ${SUM} FROM generate_series(date_trunc('ho
 const BY_MODEL = `SELECT model_id, models.name, ${SUM} FROM usage_totals JOIN models ON models.id = model_id
   WHERE hour > date_trunc('hour', now()) - interval '${HOURS} hours' GROUP BY model_id, models.name ORDER BY sum(charge) DESC, sum(requests) DESC, model_id LIMIT ${TOP_MODELS}`;
 
+const TODAY_LATENCY = `SELECT array_to_string(duration_histogram, ',') AS duration, array_to_string(first_token_histogram, ',') AS first_token
+  FROM usage_totals WHERE hour >= date_trunc('day', now()) AND requests > 0`;
+/** A request id begins with the time of its request, so the newest are the last of the primary key. */
+const BOOKING_LAG = `SELECT round(1000 * percentile_cont(0.5) WITHIN GROUP (ORDER BY extract(epoch FROM created_at - started_at) - duration_ms / 1000.0))::int AS lag_ms
+  FROM (SELECT created_at, started_at, duration_ms FROM usage_events WHERE day >= (now() AT TIME ZONE 'UTC')::date - 1 AND kind = 'usage' AND duration_ms IS NOT NULL
+    ORDER BY day DESC, rid DESC LIMIT ${NEWEST}) newest`;
+
 /** Everything the first page of the console shows, in one answer. */
 @Injectable()
 export class DashboardService {
@@ -67,27 +82,43 @@ export class DashboardService {
   ) {}
 
   async read(): Promise<Dashboard> {
-    const [users, nodes, today, hours, topModels, money, subscriptions, latest, settings, alerts] =
-      await Promise.all([
-        this.users(),
-        this.nodesByState(),
-        this.rows(TODAY, trafficRow),
-        this.rows(BY_HOUR, hourRow),
-        this.rows(BY_MODEL, modelRow),
-        this.money(),
-        this.rows(
-          `SELECT count(*)::bigint AS count, least(coalesce(sum(balance), 0), ${Number.MAX_SAFE_INTEGER})::bigint AS tokens FROM subscriptions WHERE status = 'active'`,
-          tokensRow,
-        ),
-        this.books.latest(this.dataSource.manager),
-        this.books.settings(this.dataSource.manager, { isLocked: false }),
-        this.alerts.open(),
-      ]);
+    const [
+      users,
+      nodes,
+      today,
+      latency,
+      lag,
+      hours,
+      topModels,
+      money,
+      subscriptions,
+      latest,
+      settings,
+      alerts,
+    ] = await Promise.all([
+      this.users(),
+      this.nodesByState(),
+      this.rows(TODAY, trafficRow),
+      this.latencyToday(),
+      this.rows(BOOKING_LAG, lagRow),
+      this.rows(BY_HOUR, hourRow),
+      this.rows(BY_MODEL, modelRow),
+      this.money(),
+      this.rows(
+        `SELECT count(*)::bigint AS count, least(coalesce(sum(balance), 0), ${Number.MAX_SAFE_INTEGER})::bigint AS tokens FROM subscriptions WHERE status = 'active'`,
+        tokensRow,
+      ),
+      this.books.latest(this.dataSource.manager),
+      this.books.settings(this.dataSource.manager, { isLocked: false }),
+      this.alerts.open(),
+    ]);
     return {
       generated_at: new Date().toISOString(),
       users,
       nodes,
-      today: today[0] ?? NO_TRAFFIC,
+      today: { ...(today[0] ?? NO_TRAFFIC), ...latency },
+      // A clock of a node that runs ahead of the database's shows as nothing, not as less.
+      booking_lag_ms: lag[0]?.lag_ms == null ? null : Math.max(0, lag[0].lag_ms),
       hours: hours.map(({ hour, ...counts }) => ({ hour: hour.toISOString(), ...counts })),
       top_models: topModels,
       money,
@@ -98,6 +129,13 @@ export class DashboardService {
       snapshot: { version: latest?.version ?? null, pinned_version: settings.pinnedVersion },
       alerts,
     };
+  }
+
+  private async latencyToday() {
+    const rows = await this.rows(TODAY_LATENCY, latencyRow);
+    const p95 = (name: 'duration' | 'first_token'): number | null =>
+      percentiles(sumHistograms(rows.map((row) => row[name])), P95)[0] ?? null;
+    return { duration_p95_ms: p95('duration'), first_token_p95_ms: p95('first_token') };
   }
 
   private async users() {

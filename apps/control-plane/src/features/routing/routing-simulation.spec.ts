@@ -74,3 +74,27 @@ test('a model without a route and an unknown model are reported', async () => {
   expect((await go('GET', '/routing/simulation?model=unknown-model')).code).toBe('not_found');
   expect((await go('GET', '/routing/simulation')).code).toBe('invalid_request');
 });
+
+test('health says the share, errors and latency of each route in the last day, and what users may not read', async () => {
+  const model = await go('POST', '/models', { name: 'watched' });
+  const [busy, quiet] = [await upstream('busy', 'openai'), await upstream('quiet', 'openai')];
+  const add = (upstreamId: number, hoursAgo: number, requests: number, bucket: number) =>
+    plane.dataSource.query(
+      `INSERT INTO usage_totals (hour, model_id, upstream_id, requests, errors, charge, duration_histogram, first_token_histogram)
+       SELECT date_trunc('hour', now()) - make_interval(hours => $3), $1, $2, $4, 1, 0, h, h
+       FROM (SELECT array_agg(CASE WHEN b = $5 THEN $4 ELSE 0 END::bigint ORDER BY b) AS h FROM generate_series(0, 23) b) histogram`,
+      [model.id, upstreamId, hoursAgo, requests, bucket],
+    );
+  await add(busy, 0, 2, 0);
+  await add(busy, 3, 4, 0);
+  await add(quiet, 1, 2, 5);
+  await add(quiet, 30, 1_000, 5);
+  const { traffic, failing } = await go('GET', '/routing/health');
+  expect(failing).toEqual([]);
+  expect(traffic).toMatchObject([
+    { upstream_id: busy, requests: 6, errors: 2, share: 0.75, duration_p95_ms: 5 },
+    { upstream_id: quiet, requests: 2, errors: 1, share: 0.25, duration_p95_ms: 59 },
+  ]);
+  const { token } = await plane.createUser('curious');
+  expect((await plane.call('GET', '/routing/health', { token })).status).toBe(403);
+});

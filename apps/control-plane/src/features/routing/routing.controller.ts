@@ -14,6 +14,8 @@ import {
   type RouteList,
   type UpdateRoute,
 } from './routing.dto.ts';
+import { routingHealthSchema } from './routing-health.dto.ts';
+import { RoutingHealthService } from './routing-health.service.ts';
 import {
   routingSimulationSchema,
   simulationQuery,
@@ -28,6 +30,7 @@ export class RoutingController {
   constructor(
     private readonly routing: RoutingService,
     private readonly simulation: RoutingSimulationService,
+    private readonly health: RoutingHealthService,
   ) {}
 
   @Get()
@@ -51,6 +54,16 @@ export class RoutingController {
   })
   simulate(@Query({ schema: simulationQuery }) query: SimulationQuery) {
     return this.simulation.simulate(query);
+  }
+
+  @Get('health')
+  @Permission('admin')
+  @Answers(
+    'Traffic, errors and latency of each route, and what nodes leave alone',
+    routingHealthSchema,
+  )
+  readHealth() {
+    return this.health.read();
   }
 
   @Get(':id')

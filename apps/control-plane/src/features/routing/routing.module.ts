@@ -6,6 +6,7 @@ import { SnapshotsModule } from '../snapshots/snapshots.module.ts';
 import { UpstreamsModule } from '../upstreams/upstreams.module.ts';
 import { Route } from './route.entity.ts';
 import { RoutingController } from './routing.controller.ts';
+import { RoutingHealthService } from './routing-health.service.ts';
 import { RoutingSimulationService } from './routing-simulation.service.ts';
 import { RoutingService } from './routing.service.ts';
 
@@ -18,6 +19,6 @@ import { RoutingService } from './routing.service.ts';
     UpstreamsModule,
   ],
   controllers: [RoutingController],
-  providers: [RoutingService, RoutingSimulationService],
+  providers: [RoutingService, RoutingSimulationService, RoutingHealthService],
 })
 export class RoutingModule {}

@@ -17,6 +17,13 @@ export function emptyHistogram(): number[] {
   return new Array<number>(BUCKET_COUNT).fill(0);
 }
 
+/** Counts of several, bucket by bucket. */
+export function sumHistograms(histograms: readonly (readonly number[])[]): number[] {
+  return emptyHistogram().map((_, bucket) =>
+    histograms.reduce((sum, counts) => sum + (counts[bucket] ?? 0), 0),
+  );
+}
+
 const COMMA = ','.charCodeAt(0);
 const ZERO = '0'.charCodeAt(0);
 

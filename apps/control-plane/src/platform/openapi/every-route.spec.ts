@@ -102,6 +102,7 @@ async function catalogue(): Promise<{ modelId: number; routeId: number; upstream
   await go(`POST /upstreams/${upstreamId}/test`, { model: 'm' });
   await goAll(
     `GET /routing/simulation?model_id=${modelId}`,
+    'GET /routing/health',
     'GET /search?q=walk',
     'GET /first-steps',
     'GET /admin/first-steps',

@@ -1,0 +1,317 @@
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { createCustomer, createRoutedModel, subscribeWithKey } from '@tollgate/harness';
+import { browser, startStage, WITHOUT, type Stage, type Visitor } from './stage.ts';
+
+const START_MS = 120_000;
+const STORY_MS = 180_000;
+const MODEL = 'by-hand';
+
+(browser === undefined ? describe.skip : describe)(`an administrator${WITHOUT}`, () => {
+  let stage: Stage;
+  let visitor: Visitor;
+
+  beforeAll(async () => {
+    stage = await startStage();
+    visitor = await stage.open({ credentials: stage.tollgate.adminCredentials });
+  }, START_MS);
+
+  afterAll(() => stage?.close(), START_MS);
+
+  const button = (name: string) => visitor.page.getByRole('button', { name, exact: true });
+  // Notices are dialogs of their own.
+  const dialog = () => visitor.page.locator('[role=dialog]:not([data-type])');
+  const inDialog = (name: string) => dialog().getByRole('button', { name, exact: true });
+  const rowOf = (table: string, name: string) =>
+    visitor.page.getByRole('table', { name: table }).getByRole('row').filter({ hasText: name });
+  const call = async (url: string, secret: string): Promise<number> => {
+    const answer = await fetch(`${url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ model: MODEL, messages: [{ role: 'user', content: 'Hi' }] }),
+    });
+    await answer.text();
+    return answer.status;
+  };
+
+  test(
+    'connects an upstream, adds a model with a price and a route, and customers can call it',
+    async () => {
+      const { page } = visitor;
+      await visitor.go('/admin/upstreams');
+      await button('Add upstream').first().click();
+      await dialog().getByLabel('Name').fill('hand-made');
+      await dialog().getByLabel('Base address').fill(`${stage.tollgate.upstreamUrl}/v1`);
+      await dialog().getByLabel('API key').fill('demo-upstream-key');
+      await inDialog('Add upstream').click();
+      await page.getByText('hand-made is added').waitFor();
+
+      // The test of the connection makes a real call and says what it cost.
+      await page.getByRole('link', { name: 'hand-made' }).click();
+      await button('Test connection').click();
+      await dialog().getByLabel('Model at the provider').fill('demo-ok');
+      await inDialog('Test connection').click();
+      await dialog()
+        .getByText(/Answered in/)
+        .waitFor();
+      await dialog()
+        .getByText(/input tokens? and .* output tokens? were used/)
+        .waitFor();
+      await page.keyboard.press('Escape');
+
+      await visitor.go('/admin/models');
+      await button('Add model').first().click();
+      await dialog().getByLabel('Name', { exact: true }).fill(MODEL);
+      await dialog().getByLabel('Price per million').fill('2');
+      await inDialog('Add model').click();
+      await page.getByText(`${MODEL} is added`).waitFor();
+
+      await visitor.go('/admin/routing');
+      await button('Add route').first().click();
+      await dialog().getByLabel('Model', { exact: true }).selectOption({ label: MODEL });
+      await dialog().getByLabel('Upstream', { exact: true }).selectOption({ label: 'hand-made' });
+      await dialog().getByLabel('Name at the upstream').fill('demo-ok');
+      await inDialog('Add route').click();
+      await page.getByText('The route is saved').waitFor();
+
+      const [model] = await stage.tollgate.admin.list(`/models?q=${MODEL}`);
+      await stage.tollgate.admin.syncAll();
+      const customer = await createCustomer(stage.tollgate);
+      const secret = await subscribeWithKey(customer, { modelIds: [Number(model?.id)] });
+      expect(await call(stage.address, secret)).toBe(200);
+    },
+    STORY_MS,
+  );
+
+  test(
+    'plans a price and sees what it means before it is set',
+    async () => {
+      const { page } = visitor;
+      await visitor.go('/admin/models');
+      await page.getByRole('link', { name: MODEL }).click();
+      await button('Set price').first().click();
+      await dialog().getByLabel('Price per million').fill('4');
+      // Shown once the server has computed both sides.
+      const effect = await dialog()
+        .getByText(/costs .* today and .* then/)
+        .innerText();
+      const [today, then] = [...effect.matchAll(/USD\s([\d.]+)/g)].map(([, cost]) => Number(cost));
+      expect(then).toBeCloseTo(Number(today) * 2, 6);
+      await inDialog('Set price').click();
+      await page.getByText('The price is set').waitFor();
+      await page.getByText('In force').waitFor();
+      const prices = await stage.tollgate.admin.list(
+        `/models/pricing?sort=-effective_at&page_size=1`,
+      );
+      expect(prices[0]?.price_per_million).toBe('4');
+    },
+    STORY_MS,
+  );
+
+  test(
+    'sees the acknowledgement of each node arrive, and which node lags',
+    async () => {
+      const { page } = visitor;
+      const { kill } = stage.tollgate;
+      await visitor.go('/admin/routing');
+      await rowOf('Routing', MODEL).getByRole('button', { name: 'Edit' }).click();
+      await kill('node-2', 'SIGSTOP');
+      try {
+        await dialog().getByLabel('Weight').fill('7');
+        await inDialog('Save changes').click();
+        await page.getByText('The route is saved').waitFor();
+        await visitor.go('/admin/nodes');
+        await button('Sync all nodes').click();
+        const line = (node: string) => dialog().getByRole('listitem').filter({ hasText: node });
+        await line('node-1')
+          .getByText(/Acknowledged after|current/)
+          .waitFor();
+        await line('node-2').getByText('Waiting for its acknowledgement').waitFor();
+        await kill('node-2', 'SIGCONT');
+        await line('node-2')
+          .getByText(/Acknowledged after/)
+          .waitFor();
+      } finally {
+        await kill('node-2', 'SIGCONT');
+      }
+      await page.keyboard.press('Escape');
+    },
+    STORY_MS,
+  );
+
+  test(
+    'stops a node, starts it again, and sees one that died',
+    async () => {
+      const { page } = visitor;
+      const { kill, restart, nodeUrls } = stage.tollgate;
+      await visitor.go('/admin/nodes/node-1');
+      await button('Stop serving').click();
+      await inDialog('Stop serving').click();
+      await page.getByText('Stopped').first().waitFor();
+      expect(await call(nodeUrls[0] ?? '', 'sk-none')).toBe(503);
+      await button('Start serving').click();
+      await page.getByText('Online').first().waitFor();
+
+      await visitor.go('/admin/nodes');
+      await rowOf('Nodes', 'node-2').getByText('Online').waitFor();
+      await kill('node-2');
+      await rowOf('Nodes', 'node-2').getByText('Offline').waitFor({ timeout: 60_000 });
+      await restart('node-2');
+      await rowOf('Nodes', 'node-2').getByText('Online').waitFor({ timeout: 60_000 });
+    },
+    STORY_MS,
+  );
+
+  test(
+    'has the books proven, with nothing left to book',
+    async () => {
+      const { page } = visitor;
+      await visitor.go('/admin/books');
+      await button('Prove now').click();
+      const equalities = page.getByRole('table', { name: 'Books' });
+      await equalities.getByText('Not proven yet').first().waitFor({ state: 'detached' });
+      expect(await equalities.getByText('Does not hold').count()).toBe(0);
+      const { waiting_jobs: waiting } = Object(
+        await stage.tollgate.admin.call('GET', '/admin/books'),
+      );
+      expect(waiting).toBe(0);
+    },
+    STORY_MS,
+  );
+
+  test(
+    'rolls back to an earlier configuration, and lets publication go on',
+    async () => {
+      const { page } = visitor;
+      const weight = async () => {
+        const { routes } = Object(await newestDocument(stage));
+        return routes.at(-1)?.weight;
+      };
+      expect(await weight()).toBe(7);
+      await visitor.go('/admin/snapshots');
+      const rows = page.getByRole('table', { name: 'Configurations' }).getByRole('row');
+      // Row 0 is the heading, row 1 the newest, row 2 the one before the weight was changed.
+      await rows.nth(2).getByRole('button', { name: 'Roll back' }).click();
+      await dialog().getByText('Publication is pinned until it is unpinned').waitFor();
+      await inDialog('Roll back').click();
+      await page.getByText(/is published and pinned/).waitFor();
+      expect(await weight()).toBe(1);
+      await button('Unpin').click();
+      await page.getByText('Publication follows changes again').waitFor();
+      expect(await weight()).toBe(7);
+    },
+    STORY_MS,
+  );
+
+  test(
+    'approves an account, freezes it, and its next call is refused with the reason on its page',
+    async () => {
+      const { page } = visitor;
+      const password = 'a sentence to remember';
+      await stage.tollgate.admin.register('newcomer', password);
+      await visitor.go('/admin/users?status=pending');
+      await rowOf('Users', 'newcomer').getByRole('button', { name: 'Approve' }).click();
+      await page.getByText('newcomer is Active').waitFor();
+
+      const [user] = await stage.tollgate.admin.list('/users?q=newcomer');
+      const client = await stage.tollgate.admin.login('newcomer', password);
+      const { key } = await client.createKey({ name: 'k', allowed_models: '*', rpm: 0 });
+      await visitor.go(`/admin/users/${Number(user?.id)}`);
+      await button('More actions').click();
+      await page.getByRole('menuitem', { name: 'Freeze' }).click();
+      await dialog().getByText('1 key stops with the next request').waitFor();
+      await inDialog('Freeze').click();
+      await page.getByText('newcomer is Frozen').waitFor();
+      expect(await call(stage.address, key)).toBe(403);
+
+      const other = await stage.open();
+      await other.go('/login');
+      await other.page.getByLabel('Username').fill('newcomer');
+      await other.page.getByLabel('Password', { exact: true }).fill(password);
+      await other.page.keyboard.press('Enter');
+      await other.page.getByText('This account is frozen').waitFor();
+      await other.context.close();
+    },
+    STORY_MS,
+  );
+
+  test(
+    'makes an account, whose owner replaces the one-time password before anything else',
+    async () => {
+      await visitor.go('/admin/users');
+      await button('Add user').click();
+      await dialog().getByLabel('Username').fill('made-here');
+      await inDialog('Add user').click();
+      const secret = (await dialog().getByTestId('secret').textContent()) ?? '';
+      await visitor.page.keyboard.press('Escape');
+
+      const other = await stage.open({ credentials: { username: 'made-here', password: secret } });
+      await other.go('/keys');
+      await other.page.getByRole('heading', { name: 'Set a password of your own' }).waitFor();
+      await other.page.getByLabel('One-time password', { exact: true }).fill(secret);
+      await other.page.getByLabel('New password', { exact: true }).fill('another long sentence');
+      await other.page.keyboard.press('Enter');
+      await other.page.getByRole('heading', { name: 'API keys' }).waitFor();
+      await other.context.close();
+    },
+    STORY_MS,
+  );
+
+  test(
+    'a customer who unsubscribes gets back exactly what was shown',
+    async () => {
+      const { tollgate } = stage;
+      const model = await createRoutedModel(tollgate, { name: 'refunded', price_per_million: '3' });
+      await tollgate.admin.syncAll();
+      const customer = await createCustomer(tollgate, { amount: '10' });
+      await customer.client.subscribe({ model_id: model.id, tokens: 1_000_000 });
+      const other = await stage.open({
+        credentials: { username: customer.username, password: customer.password },
+      });
+      await other.go(`/models/${model.id}`);
+      await other.page.getByRole('button', { name: 'Unsubscribe' }).click();
+      const shown = other.page.locator('[role=dialog]:not([data-type])');
+      const amount = async (name: string): Promise<string> => {
+        const text = await shown.getByTestId(name).innerText();
+        return text.replace(/USD\s/, '');
+      };
+      await shown.getByText('Wallet after').waitFor();
+      const [refund, after] = [await amount('refund'), await amount('wallet-after')];
+      await shown.getByRole('button', { name: 'Unsubscribe' }).click();
+      await other.page.getByText(`Unsubscribed; USD ${refund} went back to the wallet`).waitFor();
+      const { balance } = Object(await customer.client.call('GET', '/wallet'));
+      expect(Number(balance)).toBe(Number(after));
+      const [entry] = await customer.client.list('/wallet/logs?kind=refund');
+      expect(Number(entry?.amount)).toBe(Number(refund));
+      await other.context.close();
+    },
+    STORY_MS,
+  );
+
+  test(
+    'a list of 250 upstreams draws the rows near the window, and scrolls to the last',
+    async () => {
+      const { page } = visitor;
+      for (let number = 0; number < 250; number += 1)
+        await stage.tollgate.admin.createUpstream({
+          name: `many-${String(number).padStart(3, '0')}`,
+          protocol: 'openai',
+          base_url: `${stage.tollgate.upstreamUrl}/v1`,
+          api_key: 'k',
+        });
+      await visitor.go('/admin/upstreams');
+      await page.getByRole('link', { name: 'many-000' }).waitFor();
+      const drawn = () => page.getByRole('link', { name: /^many-/ }).count();
+      expect(await drawn()).toBeLessThan(100);
+      await page.keyboard.press('End');
+      await page.getByRole('link', { name: 'many-249' }).waitFor();
+      expect(await drawn()).toBeLessThan(100);
+    },
+    STORY_MS,
+  );
+});
+
+async function newestDocument({ tollgate }: Stage): Promise<unknown> {
+  const [newest] = await tollgate.admin.list('/snapshots');
+  const detail = await tollgate.admin.call('GET', `/snapshots/${Number(newest?.version)}`);
+  return Reflect.get(Object(detail), 'document');
+}
