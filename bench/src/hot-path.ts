@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism, cpus, loadavg } from 'node:os';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -22,7 +22,7 @@ const USAGE = `npm run bench -- hot-path [scene ...]   of ${Object.keys(SCENES).
   --write NAME      keeps the figures as bench/results/NAME.json, and as Markdown
   --compare REF     another commit side by side, from a build of its own
   --check           against bench/results/baseline.json: fails when a CPU ratio is 15 % worse
-  --profile KIND    json or stream: CPU by stage, and the hottest functions`;
+  --profile KIND    json, stream or quiet: CPU by stage, and the hottest functions`;
 
 /** CPU, latency and memory of the hot path beside a bare proxy; docs/performance.md has the method. */
 export async function benchHotPath(args: readonly string[]): Promise<void> {
@@ -40,21 +40,15 @@ export async function benchHotPath(args: readonly string[]): Promise<void> {
   });
   const unknown = positionals.filter((name) => !(name in SCENES));
   if (values.help || unknown.length > 0) return say(USAGE, unknown.length > 0 ? 1 : 0);
-  if (values.profile !== undefined) return profile(values.profile === 'stream');
+  if (values.profile !== undefined) return profile(values.profile);
   const named = positionals as SceneName[];
   const scenes =
     named.length > 0 ? named : values.check ? CHECKED : (Object.keys(SCENES) as SceneName[]);
-  const other = values.compare === undefined ? null : checkOut(values.compare);
-  try {
-    const checkouts = new Map([['this build', ROOT]]);
-    if (other !== null) checkouts.set(values.compare ?? '', other);
-    const sets = await run({ scenes, rounds: Number(values.rounds), checkouts });
-    report(sets, values.write);
-    if (values.check) judge(sets.get('this build') ?? []);
-  } finally {
-    if (other !== null)
-      execFileSync('git', ['worktree', 'remove', '--force', other], { cwd: ROOT });
-  }
+  const checkouts = new Map([['this build', ROOT]]);
+  if (values.compare !== undefined) checkouts.set(values.compare, checkOut(values.compare));
+  const sets = await run({ scenes, rounds: Number(values.rounds), checkouts });
+  report(sets, values.write);
+  if (values.check) judge(sets.get('this build') ?? []);
 }
 
 function say(text: string, status = 0): void {
@@ -62,27 +56,28 @@ function say(text: string, status = 0): void {
   process.exitCode = status;
 }
 
-/** A worktree of the commit, installed and built by its own tools. */
+/** A worktree of the commit, installed and built by its own tools; kept for the next comparison with it. */
 function checkOut(ref: string): string {
-  const folder = path.join(STATE, 'compared');
-  rmSync(folder, { recursive: true, force: true });
-  execFileSync('git', ['worktree', 'prune'], { cwd: ROOT });
-  execFileSync('git', ['worktree', 'add', '--detach', folder, ref], {
-    cwd: ROOT,
-    stdio: 'inherit',
-  });
-  execFileSync('npm', ['run', 'build'], { cwd: folder, stdio: ['ignore', 2, 2] });
+  const commit = git('rev-parse', `${ref}^{commit}`);
+  const folder = path.join(STATE, 'compared', commit);
+  if (!existsSync(path.join(folder, 'apps', 'proxy-node', 'dist'))) {
+    rmSync(folder, { recursive: true, force: true });
+    git('worktree', 'prune');
+    git('worktree', 'add', '--detach', folder, commit);
+    execFileSync('npm', ['run', 'build'], { cwd: folder, stdio: ['ignore', 2, 2] });
+  }
   return folder;
+}
+
+function git(...args: readonly string[]): string {
+  return execFileSync('git', args, { cwd: ROOT, encoding: 'utf8' }).trim();
 }
 
 function report(sets: ReadonlyMap<string, readonly Figure[]>, name: string | undefined): void {
   const table = describeFigures(sets);
   const about = {
     at: new Date().toISOString(),
-    commit: execFileSync('git', ['rev-parse', '--short', 'HEAD'], {
-      cwd: ROOT,
-      encoding: 'utf8',
-    }).trim(),
+    commit: git('rev-parse', '--short', 'HEAD'),
     machine: `${availableParallelism()} cores, ${cpus()[0]?.model ?? 'unknown'}, Node ${process.version}`,
     loadAverage: loadavg().map((load) => Math.round(load * 10) / 10),
   };
@@ -119,8 +114,8 @@ function judge(figures: readonly Figure[]): void {
   say(`\nMore than 15 % worse than the baseline:\n${worse.join('\n')}`, 1);
 }
 
-async function profile(isStream: boolean): Promise<void> {
-  const file = path.join(STATE, `${isStream ? 'stream' : 'json'}.cpuprofile`);
+async function profile(kind: string): Promise<void> {
+  const file = path.join(STATE, `${kind}.cpuprofile`);
   mkdirSync(STATE, { recursive: true });
   rmSync(file, { force: true });
   const floor = await startFloor();
@@ -132,7 +127,11 @@ async function profile(isStream: boolean): Promise<void> {
   try {
     await installation.warmUp();
     process.kill(installation.pidOf(NODE), 'SIGUSR2');
-    const { requests } = await installation.load({ isStream, seconds: PROFILE_SECONDS });
+    const { requests } = await installation.load({
+      isStream: kind === 'stream',
+      perSecond: kind === 'quiet' ? 100 : null,
+      seconds: PROFILE_SECONDS,
+    });
     process.kill(installation.pidOf(NODE), 'SIGUSR2');
     await delay(2_000);
     say(`${describeProfile(file, requests)}\nThe whole profile: ${file}`);

@@ -108,6 +108,25 @@ describe('Relay', () => {
     );
   });
 
+  test('gathers what trickles into many shards into a few jobs, none of it waiting for long', async () => {
+    for (const account of [1, 2, 3]) await addAccount(world, account, 1_000_000);
+    const queue = new Kept();
+    const relay = await start('node-1:0', queue);
+    await eventually('has leases', async () => (await leases())['node-1:0'] === SHARDS);
+    let settled = 0;
+    for (const until = Date.now() + 1_000; Date.now() < until; settled += 1) {
+      const account = 1 + (settled % 3);
+      await settle(account);
+      relay.wake(account);
+      await delay(10);
+    }
+    const lastAt = Date.now();
+    await eventually('all arrived', () => queue.jobs.flat().length === settled);
+    expect(Date.now() - lastAt).toBeLessThan(1_000);
+    expect(settled).toBeGreaterThan(20);
+    expect(queue.jobs.length).toBeLessThanOrEqual(9);
+  }, 20_000);
+
   test('keeps events in the outbox until they are in the queue', async () => {
     for (const account of [1, 2, 3]) await addAccount(world, account, 1_000_000);
     const rids = await Promise.all([1, 2, 3, 1, 2, 3].map(settle));

@@ -1,37 +1,28 @@
 import type { RelayedEvent } from '@tollgate/contracts';
-import {
-  shardNames,
-  type HoldRef,
-  type RelayBatch,
-  type RelayReply,
-  type RelayRequest,
-} from '@tollgate/keyspace';
-import type { Logger } from 'pino';
-import type { UsageQueue } from './usage-queue.ts';
+import { shardNames, type RelayBatch } from '@tollgate/keyspace';
+import type { RelayOptions } from './relay-options.ts';
 
 const LEASE_MS = 10_000;
-/** A leased shard is looked at this often while events come, and up to this seldom while none do. */
-const POLL_MIN_MS = 5;
-const POLL_MAX_MS = 500;
-/** After a settle of this node, so that one look finds several. */
-const WAKE_MS = 20;
+/**
+ * All shards are looked at on one beat, so that what many shards have becomes one job, and one transaction: at a hundred requests a second,
+ * jobs of one event cost all processes ten times as much CPU. An outbox that holds more than one look may read is looked at again at once.
+ */
+const BEAT_MS = 200;
+/** A leased shard without events is looked at this seldom: another node may settle in it. */
+const POLL_MAX_MS = 600;
+/** The same while there is no other node: this one wakes the shard itself. Expired holds are looked for as well. */
+const POLL_MAX_ALONE_MS = 2_000;
 /** The interval at which this node tries a shard that another node should relay, in case no node does. */
 const FALLBACK_MS = 30_000;
 const FALLBACK_KEEP_MS = 10_000;
 const RETRY_MS = 1_000;
 const PEERS_INTERVAL_MS = 5_000;
-/** One job: so many events or so long, whichever comes first. One job an event costs 37.9 Redis commands, a batch of 200 costs 0.18 each. */
+/** One job: so many events, or all of a beat. One job an event costs 37.9 Redis commands, a batch of 200 costs 0.18 each. */
 const BATCH_EVENTS_MAX = 200;
+/** What was read is not kept waiting for a shard that does not answer. */
 const BATCH_WAIT_MS = 40;
 const BATCH_BYTES_MAX = 512 * 1024;
 const EXPIRED_HOLDS_MAX = 100;
-
-export interface OutboxPort {
-  relay(shard: string, request: RelayRequest): Promise<RelayReply>;
-  releaseRelay(shard: string, request: Pick<RelayRequest, 'owner' | 'relayedIds'>): Promise<void>;
-  reap(hold: HoldRef): Promise<unknown>;
-  shardOf(accountId: number): string;
-}
 
 interface Shard {
   readonly name: string;
@@ -44,19 +35,8 @@ interface Shard {
   keepUntilMs: number;
   /** Safely in the queue, to be deleted from the outbox with the next poll. */
   relayedIds: string[];
-}
-
-export interface RelayOptions {
-  outbox: OutboxPort;
-  queue: UsageQueue;
-  shards: number;
-  /** Unique per process, and this process's name among `peers`. */
-  owner: string;
-  /** Names of all live relays, in the same order everywhere; decides who should hold which shard. Empty = take what is free. */
-  peers: () => Promise<readonly string[]>;
-  log: Pick<Logger, 'warn' | 'debug'>;
-  now: () => number;
-  random: () => number;
+  /** The last look left entries in the outbox. */
+  hasMore: boolean;
 }
 
 /**
@@ -69,6 +49,8 @@ export class Relay {
   readonly #byName: Map<string, Shard>;
   #batch: { shard: Shard; entries: RelayedEvent[] }[] = [];
   #batchEvents = 0;
+  /** Looks under way. */
+  #looking = 0;
   #batchTimer: NodeJS.Timeout | undefined;
   #timer: NodeJS.Timeout | undefined;
   #peersTimer: NodeJS.Timeout | undefined;
@@ -83,10 +65,11 @@ export class Relay {
       index,
       isLeased: false,
       isBusy: false,
-      pollMs: POLL_MIN_MS,
+      pollMs: BEAT_MS,
       nextAtMs: 0,
       keepUntilMs: 0,
       relayedIds: [],
+      hasMore: false,
     }));
     this.#byName = new Map(this.#shards.map((shard) => [shard.name, shard]));
   }
@@ -101,7 +84,7 @@ export class Relay {
   wake(accountId: number): void {
     const shard = this.#byName.get(this.#options.outbox.shardOf(accountId));
     if (!shard?.isLeased) return;
-    const soon = this.#options.now() + WAKE_MS;
+    const soon = this.#nextBeat();
     if (shard.nextAtMs <= soon) return;
     shard.nextAtMs = soon;
     this.#schedule();
@@ -179,7 +162,12 @@ export class Relay {
     });
   }
 
+  #nextBeat(): number {
+    return (Math.floor(this.#options.now() / BEAT_MS) + 1) * BEAT_MS;
+  }
+
   async #visit(shard: Shard, now: number): Promise<void> {
+    this.#looking += 1;
     try {
       if (shard.isLeased && !this.#isMine(shard) && now >= shard.keepUntilMs)
         await this.#release(shard);
@@ -187,6 +175,9 @@ export class Relay {
     } catch (error) {
       this.#options.log.warn({ error, shard: shard.name }, 'relay poll failed');
       this.#rest(shard, this.#jittered(RETRY_MS));
+    } finally {
+      this.#looking -= 1;
+      if (this.#looking === 0) this.#send();
     }
   }
 
@@ -206,9 +197,7 @@ export class Relay {
       this.#rest(
         shard,
         this.#jittered(
-          this.#isMine(shard)
-            ? Math.min(RETRY_MS, Math.max(POLL_MIN_MS, reply.leaseMs))
-            : FALLBACK_MS,
+          this.#isMine(shard) ? Math.min(RETRY_MS, Math.max(BEAT_MS, reply.leaseMs)) : FALLBACK_MS,
         ),
       );
       return;
@@ -216,12 +205,12 @@ export class Relay {
     if (!shard.isLeased && !this.#isMine(shard)) shard.keepUntilMs = now() + FALLBACK_KEEP_MS;
     shard.isLeased = true;
     await this.#reapExpired(reply);
-    if (reply.entries.length > 0) this.#collect(shard, reply.entries);
-    else
-      this.#rest(
-        shard,
-        (shard.pollMs = Math.min(POLL_MAX_MS, Math.max(POLL_MIN_MS, shard.pollMs * 2))),
-      );
+    shard.hasMore = reply.outboxLength > reply.entries.length;
+    if (reply.entries.length > 0) return this.#collect(shard, reply.entries);
+    const isAlone = this.#peers.length <= 1;
+    shard.pollMs = Math.min(isAlone ? POLL_MAX_ALONE_MS : POLL_MAX_MS, shard.pollMs * 2);
+    shard.isBusy = false;
+    shard.nextAtMs = this.#nextBeat() + shard.pollMs - BEAT_MS;
   }
 
   async #reapExpired({ expiredHolds }: RelayBatch): Promise<void> {
@@ -265,8 +254,9 @@ export class Relay {
       await this.#options.queue.add({ events: batch.flatMap(({ entries }) => entries) });
       for (const { shard, entries } of batch) {
         shard.relayedIds = entries.map((entry) => entry.outboxId);
-        shard.pollMs = POLL_MIN_MS;
-        this.#rest(shard, 0);
+        shard.pollMs = BEAT_MS;
+        shard.isBusy = false;
+        shard.nextAtMs = shard.hasMore ? this.#options.now() : this.#nextBeat();
       }
     } catch (error) {
       // They are still in their outboxes and are read again.

@@ -1,7 +1,7 @@
 import type { Acknowledgements, RedisConnection } from '@tollgate/keyspace';
 import type { Logger } from 'pino';
 import type { MeteringPort } from './metering-port.ts';
-import type { OutboxPort } from './relay.ts';
+import type { OutboxPort } from './relay-options.ts';
 import type { UsageQueue } from './usage-queue.ts';
 
 export interface RequestBooksOptions {

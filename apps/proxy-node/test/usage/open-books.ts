@@ -1,5 +1,5 @@
 import { pino, type Logger } from 'pino';
-import type { OutboxPort } from '../../src/usage/relay.ts';
+import type { OutboxPort } from '../../src/usage/relay-options.ts';
 import { openUsageQueue, type UsageQueue } from '../../src/usage/usage-queue.ts';
 import type { RequestBooksOptions } from '../../src/usage/request-books-options.ts';
 import { RequestBooks } from '../../src/usage/request-books.ts';

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
 import { load } from '../bench-process.ts';
-import { memoryMb } from '../cpu.ts';
+import { CpuClock, memoryMb } from '../cpu.ts';
 import { NODE } from '../installation.ts';
 import type { Scene, Subject } from './scene.ts';
 
@@ -54,8 +54,20 @@ async function commandsSent(redis: Redis): Promise<number> {
 }
 
 /** CPU of all processes at a low rate, where nothing comes in batches by itself. */
-export const quiet: Scene = async ({ subjects }) => {
-  for (let round = 0; round < LOW_ROUNDS; round += 1)
+export const quiet: Scene = async ({ subjects, floor }) => {
+  for (let round = 0; round < LOW_ROUNDS; round += 1) {
+    // What the same wake-ups cost a proxy that does nothing else.
+    const clock = new CpuClock(floor.bare.pid);
+    const bare = await load({
+      url: floor.bare.url,
+      keys: ['none'],
+      perSecond: PER_SECOND,
+      connections: 8,
+      seconds: LOW_SECONDS,
+    });
+    const micros = clock.lap() / bare.requests;
+    for (const { figures } of subjects)
+      figures.add('100 JSON a second: CPU of the bare proxy a request', 'us', micros);
     for (const subject of subjects) {
       await low(subject, { name: '100 JSON a second', isStream: false, perSecond: PER_SECOND });
       await low(subject, {
@@ -64,6 +76,7 @@ export const quiet: Scene = async ({ subjects }) => {
         perSecond: STREAMS_PER_SECOND,
       });
     }
+  }
 };
 
 async function low(

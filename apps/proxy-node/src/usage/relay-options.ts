@@ -1,0 +1,23 @@
+import type { HoldRef, RelayReply, RelayRequest } from '@tollgate/keyspace';
+import type { Logger } from 'pino';
+import type { UsageQueue } from './usage-queue.ts';
+
+export interface OutboxPort {
+  relay(shard: string, request: RelayRequest): Promise<RelayReply>;
+  releaseRelay(shard: string, request: Pick<RelayRequest, 'owner' | 'relayedIds'>): Promise<void>;
+  reap(hold: HoldRef): Promise<unknown>;
+  shardOf(accountId: number): string;
+}
+
+export interface RelayOptions {
+  outbox: OutboxPort;
+  queue: UsageQueue;
+  shards: number;
+  /** Unique per process, and this process's name among `peers`. */
+  owner: string;
+  /** Names of all live relays, in the same order everywhere; decides who should hold which shard. Empty = take what is free. */
+  peers: () => Promise<readonly string[]>;
+  log: Pick<Logger, 'warn' | 'debug'>;
+  now: () => number;
+  random: () => number;
+}
