@@ -18,6 +18,11 @@ export interface AdmitRequest {
   addressHex: string;
   /** Requests of one subscription at a time; 0 = no limit. */
   concurrencyMax: number;
+  /**
+   * Requests of the subscription that have ended on this node and whose settlement was not sent to Redis yet: they do not count as running.
+   * Asked right before the call: a settlement that was sent before it has been counted by Redis then.
+   */
+  endedHere?: () => number;
   leaseMs: number;
   /** Node address `<name>:<worker>`; the worker sends acknowledgements there. */
   node: string;

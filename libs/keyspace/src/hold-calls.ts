@@ -8,7 +8,7 @@ export interface FunctionCall {
 }
 
 export function admitCall(shard: string, request: AdmitRequest): FunctionCall {
-  const { rid, accountId, modelId, keyHash, wantTokens, minTokens, concurrencyMax } = request;
+  const { rid, accountId, modelId, keyHash, wantTokens, minTokens } = request;
   parseNodeAddress(request.node);
   return {
     keys: [
@@ -26,11 +26,17 @@ export function admitCall(shard: string, request: AdmitRequest): FunctionCall {
       natural(wantTokens, 'wantTokens'),
       natural(minTokens, 'minTokens'),
       request.addressHex,
-      natural(concurrencyMax, 'concurrencyMax'),
+      concurrencyLimit(request),
       natural(request.leaseMs, 'leaseMs'),
       request.node,
     ],
   };
+}
+
+/** As Redis counts: it still counts what has ended on the node and was not settled. */
+function concurrencyLimit({ concurrencyMax, endedHere }: AdmitRequest): number {
+  const limit = natural(concurrencyMax, 'concurrencyMax');
+  return limit === 0 ? 0 : limit + (endedHere?.() ?? 0);
 }
 
 export function checkpointCall(shard: string, request: CheckpointRequest): FunctionCall {

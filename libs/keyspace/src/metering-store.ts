@@ -78,20 +78,21 @@ export class MeteringStore {
 
   admit(request: AdmitRequest): Promise<AdmitReply> {
     const shard = this.shardOf(request.accountId);
-    const call = admitCall(shard, request);
-    return this.#epochs.refreshingOnce(shard, async (epoch) =>
-      toAdmitReply(
-        await this.#library.call('admit', call.keys, [
-          epoch,
-          ...call.args,
-          this.#now(),
-          request.isCounted === false ? '1' : '',
-          request.isWhole === true ? '1' : '',
-          request.leavesHalf ? '1' : '',
-        ]),
-        { epoch, concurrencyMax: request.concurrencyMax },
-      ),
-    );
+    return this.#epochs.refreshingOnce(shard, async (epoch) => {
+      const call = admitCall(shard, request);
+      const args = [
+        epoch,
+        ...call.args,
+        this.#now(),
+        request.isCounted === false ? '1' : '',
+        request.isWhole === true ? '1' : '',
+        request.leavesHalf ? '1' : '',
+      ];
+      return toAdmitReply(await this.#library.call('admit', call.keys, args), {
+        epoch,
+        concurrencyMax: request.concurrencyMax,
+      });
+    });
   }
 
   access(request: AccessRequest): Promise<AccessReply> {

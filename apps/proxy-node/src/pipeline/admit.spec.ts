@@ -68,6 +68,7 @@ async function refusedWith(
       knows: () => false,
       admit: () => null,
     },
+    endedUnsent: () => 0,
     refusedForFunds: () => void (seen.hinted += 1),
   };
   const store = {
@@ -186,6 +187,7 @@ describe('what Redis said of a key last stands for it alone', () => {
       open: () => handle,
       refusal: () => null,
       failOpen,
+      endedUnsent: () => 0,
       refusedForFunds: () => undefined,
     };
     const next = (): Promise<never> => {

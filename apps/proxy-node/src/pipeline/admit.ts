@@ -187,6 +187,7 @@ export class Admitter {
           minTokens: plan.minTokens,
           addressHex,
           concurrencyMax: this.#limits.concurrencyMax,
+          endedHere: () => this.#books.endedUnsent({ accountId: key.accountId, modelId: model.id }),
           leaseMs: this.#limits.leaseMs,
           node: this.#node,
           isCounted,

@@ -10,6 +10,8 @@ export interface Books {
   refusal(): 'metering_unavailable' | 'redis_away' | 'backlog_full' | null;
   /** What may be admitted while Redis does not answer; off unless the operator turned it on. */
   readonly failOpen: Pick<FailOpen, 'isOn' | 'remember' | 'forget' | 'knows' | 'admit'>;
+  /** Requests of the subscription that have ended and whose settlement was not sent yet: to Redis they still run. */
+  endedUnsent(subscription: { accountId: number; modelId: number }): number;
   /** A request is refused, or waits, for want of tokens: auto-recharge may look at once. Returns at once. */
   refusedForFunds(hint: FundsHint): void;
 }

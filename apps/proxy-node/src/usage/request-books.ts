@@ -177,6 +177,10 @@ export class RequestBooks implements Books {
     return refusal === 'redis_away' && this.failOpen.knowsAny() ? null : refusal;
   }
 
+  endedUnsent(subscription: { accountId: number; modelId: number }): number {
+    return this.#settler.unsentOf(subscription);
+  }
+
   refusedForFunds(hint: FundsHint): void {
     this.#hints.note(hint);
   }

@@ -84,6 +84,35 @@ let bench: Bench;
 afterEach(() => bench.settler.close());
 
 describe('Settler', () => {
+  test('counts as ended what Redis was not asked to settle yet, and nothing that it may have settled', async () => {
+    bench = new Bench();
+    const subscription = { accountId: 1, modelId: 3 };
+    for (let index = 0; index < 130; index += 1) bench.add();
+    // All that may be in flight are: Redis counts those by itself.
+    expect(bench.settler.unsentOf(subscription)).toBe(2);
+    expect(bench.settler.unsentOf({ accountId: 1, modelId: 4 })).toBe(0);
+    bench.add(true);
+    expect(bench.settler.unsentOf(subscription)).toBe(2);
+    await eventually('all are settled', () => bench.settler.unsettled === 0);
+    expect(bench.settler.unsentOf(subscription)).toBe(0);
+  });
+
+  test('forgets an acknowledged final once, after its time, also when Redis returned meanwhile', async () => {
+    bench = new Bench(SETTLED('open'), SETTLED('open'));
+    const rid = bench.add();
+    await delay(10);
+    bench.settler.acknowledge([{ rid, seq: 0 }]);
+    bench.settler.replay();
+    await delay(10);
+    await bench.pass(14_000);
+    expect(bench.forgotten).toEqual([]);
+    await bench.pass(1_500);
+    expect(bench.forgotten).toEqual([rid]);
+    await bench.pass(20_000);
+    expect(bench.forgotten).toEqual([rid]);
+    expect(bench.settler.unacknowledged).toBe(0);
+  });
+
   test('does not take the acknowledgement of the reaper’s event for that of the final', async () => {
     bench = new Bench(SETTLED('reaped'));
     const rid = bench.add();

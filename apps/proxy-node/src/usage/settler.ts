@@ -2,7 +2,9 @@ import type { Acknowledgement, UsageFinal } from '@tollgate/contracts';
 import type { SettleReply } from '@tollgate/keyspace';
 import type { Logger } from 'pino';
 import type { JournalPlace } from './live-places.ts';
+import { KeptFinals } from './kept-finals.ts';
 import type { MeteringPort } from './metering-port.ts';
+import { UnsentFinals } from './unsent-finals.ts';
 
 /** Settles in flight at a time; Redis answers thousands a second, more would only queue in its socket. */
 const CONCURRENCY_MAX = 128;
@@ -32,7 +34,7 @@ export interface PendingFinal {
 }
 
 interface Entry extends PendingFinal {
-  state: 'waiting' | 'settling' | 'settled';
+  state: 'waiting' | 'settling' | 'settled' | 'forgotten';
   /** Which event carries this final: known from the reply, null while it is not. Acknowledging seq 0 of a reaped hold must not forget its final. */
   carriedBy: number | null;
   /** Acknowledged event numbers, while `carriedBy` is unknown. */
@@ -70,6 +72,10 @@ export class Settler {
   readonly #ready = new Set<Entry>();
   /** To be tried again at their `dueAtMs`. */
   readonly #later = new Set<Entry>();
+  /** Settled and not acknowledged. */
+  readonly #owed = new Set<Entry>();
+  readonly #kept = new KeptFinals<Entry>(KEEP_ACKNOWLEDGED_MS);
+  readonly #unsent = new UnsentFinals();
   #settling = 0;
   #acknowledged = 0;
   readonly #timer: NodeJS.Timeout;
@@ -87,6 +93,10 @@ export class Settler {
   /** Finals Redis has not taken. */
   get unsettled(): number {
     return this.#ready.size + this.#later.size + this.#settling;
+  }
+
+  unsentOf(subscription: { accountId: number; modelId: number }): number {
+    return this.#unsent.countOf(subscription);
   }
 
   finals(): Iterable<PendingFinal> {
@@ -147,6 +157,7 @@ export class Settler {
       entry.acknowledgedAtMs = this.#options.now();
       this.#options.onAcknowledged(entry, entry.carriedBy ?? 0);
       if (this.#later.delete(entry)) this.#forget(entry);
+      else if (this.#owed.delete(entry)) this.#kept.add(entry);
     }
   }
 
@@ -157,12 +168,14 @@ export class Settler {
   #enqueue(entry: Entry): void {
     entry.state = 'waiting';
     this.#later.delete(entry);
-    if (this.#settling < CONCURRENCY_MAX) void this.#settle(entry);
-    else this.#ready.add(entry);
+    this.#owed.delete(entry);
+    if (this.#settling < CONCURRENCY_MAX) return void this.#settle(entry);
+    this.#ready.add(entry);
+    if (isUnsent(entry)) this.#unsent.add(entry.final);
   }
 
   async #settle(entry: Entry): Promise<void> {
-    this.#ready.delete(entry);
+    if (this.#ready.delete(entry) && isUnsent(entry)) this.#unsent.remove(entry.final);
     entry.state = 'settling';
     this.#settling += 1;
     if (entry.reEmit) entry.seen.clear();
@@ -219,6 +232,8 @@ export class Settler {
         : Math.min(RE_EMIT_MAX_MS, RE_EMIT_FIRST_MS * 2 ** Math.min(entry.reEmits, 10));
     entry.dueAtMs = this.#options.now() + this.#jittered(wait);
     entry.reEmit = false;
+    if (entry.acknowledgedAtMs === null) this.#owed.add(entry);
+    else this.#kept.add(entry);
     this.#concludeAcknowledged(entry);
     this.#options.onSettled(entry);
   }
@@ -239,6 +254,8 @@ export class Settler {
     if (!entry.seen.has(seq)) return;
     entry.acknowledgedAtMs = this.#options.now();
     this.#acknowledged += 1;
+    this.#owed.delete(entry);
+    this.#kept.add(entry);
     this.#options.onAcknowledged(entry, seq);
   }
 
@@ -252,25 +269,20 @@ export class Settler {
   #sweep(): void {
     const now = this.#options.now();
     let reEmits = 0;
-    for (const entry of this.#entries.values()) {
-      if (entry.acknowledgedAtMs !== null) {
-        if (entry.state === 'settled' && now - entry.acknowledgedAtMs >= KEEP_ACKNOWLEDGED_MS)
-          this.#forget(entry);
-      } else if (
-        entry.state === 'settled' &&
-        entry.dueAtMs <= now &&
-        reEmits < RE_EMITS_PER_SWEEP
-      ) {
-        reEmits += 1;
-        entry.reEmits += 1;
-        entry.reEmit = true;
-        this.#enqueue(entry);
-      }
+    this.#kept.forgetDue(now, (entry) => this.#forget(entry));
+    for (const entry of this.#owed) {
+      if (reEmits >= RE_EMITS_PER_SWEEP) break;
+      if (entry.dueAtMs > now) continue;
+      reEmits += 1;
+      entry.reEmits += 1;
+      entry.reEmit = true;
+      this.#enqueue(entry);
     }
     for (const entry of this.#later) if (entry.dueAtMs <= now) this.#enqueue(entry);
   }
 
   #forget(entry: Entry): void {
+    entry.state = 'forgotten';
     this.#entries.delete(entry.rid);
     this.#acknowledged -= 1;
     this.#options.onForgotten(entry);
@@ -279,4 +291,9 @@ export class Settler {
   #jittered(ms: number): number {
     return ms * (0.75 + this.#options.random() / 2);
   }
+}
+
+/** Redis has surely not heard of it. */
+function isUnsent({ failures, reEmit }: Entry): boolean {
+  return failures === 0 && !reEmit;
 }

@@ -1,0 +1,35 @@
+interface Kept {
+  state: string;
+  acknowledgedAtMs: number | null;
+}
+
+/** Drop the part of the list that was passed only when it is this long: moving it each time would cost more. */
+const PASSED_MAX = 4_096;
+
+/** Finals that PostgreSQL has, in the order in which it said so; each is forgotten after its time without looking at the others. */
+export class KeptFinals<T extends Kept> {
+  readonly #keepMs: number;
+  #list: T[] = [];
+  #passed = 0;
+
+  constructor(keepMs: number) {
+    this.#keepMs = keepMs;
+  }
+
+  add(final: T): void {
+    this.#list.push(final);
+  }
+
+  /** Calls `forget` for those whose time is over. One that was settled again meanwhile is in the list twice: `forget` changes its state. */
+  forgetDue(now: number, forget: (final: T) => void): void {
+    for (; this.#passed < this.#list.length; this.#passed += 1) {
+      const final = this.#list[this.#passed] as T;
+      if (now - (final.acknowledgedAtMs ?? now) < this.#keepMs) break;
+      if (final.state === 'settled') forget(final);
+    }
+    if (this.#passed > PASSED_MAX) {
+      this.#list = this.#list.slice(this.#passed);
+      this.#passed = 0;
+    }
+  }
+}
