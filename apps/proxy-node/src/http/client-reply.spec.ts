@@ -47,6 +47,18 @@ test('a client that stops reading at the very end of its stream is cut', async (
   expect(await closed).toEqual({ isWhole: false });
 });
 
+test('a client that reads nothing is cut although it goes on sending', async () => {
+  const { closed } = await answeredWith((reply) => reply.send(200, BODY), 300);
+  const sending = setInterval(() => client.write('GET / HTTP/1.1\r\nhost: x\r\nx: '), 50);
+  try {
+    expect(await Promise.race([closed, delay(3_000, 'still open', { ref: false })])).toEqual({
+      isWhole: false,
+    });
+  } finally {
+    clearInterval(sending);
+  }
+});
+
 test('a client that reads slowly gets all of it, however long that takes', async () => {
   const { closed } = await answeredWith((reply) => reply.send(200, BODY), 1_500);
   let bytes = 0;

@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import { monotonicMs } from '../monotonic-ms.ts';
 
 /** The one way bytes reach a client. Written straight to the socket's response: no web stream stands between upstream and client. */
@@ -106,9 +107,30 @@ export class ClientReply {
     this.#outgoing.destroy();
   }
 
-  /** They may lie in the socket long after the request is over. Node's own time-out knows a client that reads slowly from one that does not. */
+  /**
+   * They may lie in the socket long after the request is over. A timer of its own looks whether they become fewer: Node's time-out of the socket
+   * begins anew with every byte that the client sends.
+   */
   #watchLastBytes(): void {
-    if (this.#outgoing.writableLength > 0)
-      this.#outgoing.setTimeout(this.#stallMs, () => this.cut());
+    const { socket, writableLength } = this.#outgoing;
+    if (writableLength === 0 || !socket) return;
+    let left = waitingBytes(socket);
+    let changedAtMs = monotonicMs();
+    const timer = setInterval(() => {
+      const now = monotonicMs();
+      const leftNow = waitingBytes(socket);
+      if (leftNow !== left) [left, changedAtMs] = [leftNow, now];
+      else if (now - changedAtMs >= this.#stallMs) this.cut();
+    }, this.#stallMs / LOOKS_PER_STALL).unref();
+    this.#outgoing.once('close', () => clearInterval(timer));
   }
+}
+
+/** A client that reads nothing is cut a quarter late at most. */
+const LOOKS_PER_STALL = 4;
+
+/** Bytes that the system has not taken yet. A single large write counts as a whole until its end in `writableLength`; the handle knows how much of it is left. */
+function waitingBytes(socket: Socket): number {
+  const { _handle: handle } = socket as Socket & { _handle?: { writeQueueSize?: number } | null };
+  return handle?.writeQueueSize ?? socket.writableLength;
 }
