@@ -5,6 +5,7 @@ import { errorShapeOf, type ClientProtocol } from '@tollgate/protocols';
 import { Hono, type Context } from 'hono';
 import { monotonicMs } from './monotonic-ms.ts';
 import { countTokensEndpoint } from './endpoints/count-tokens.ts';
+import type { CountRelay } from './endpoints/count-relay.ts';
 import type { CountingLane } from './endpoints/counting-lane.ts';
 import { getModel, listModels, type ModelsRequest } from './endpoints/models.ts';
 import type { BodyRoom } from './http/body-room.ts';
@@ -30,6 +31,7 @@ export interface AppParts {
   bodies: BodyRoom;
   bodyBytesMax: number;
   counting: CountingLane;
+  counts: CountRelay;
   cors: Cors;
 }
 
@@ -55,6 +57,7 @@ export function createApp(parts: AppParts): Hono<Env> {
       bytesMax: parts.bodyBytesMax,
       room,
       lane: parts.counting,
+      relay: parts.counts,
     }).finally(() => room.leave());
   });
   answer(app, parts, 'GET', '/v1/models', (edge) =>

@@ -28,6 +28,7 @@ import {
 } from '@tollgate/keyspace';
 import type { Logger } from 'pino';
 import { monotonicMs } from './monotonic-ms.ts';
+import { CountRelay } from './endpoints/count-relay.ts';
 import { CountingLane } from './endpoints/counting-lane.ts';
 import { createApp } from './app.ts';
 import { workerCount, type Config } from './config.ts';
@@ -344,6 +345,7 @@ function createServing({
     pipeline,
     bodies,
     counting: new CountingLane(),
+    counts: new CountRelay({ pools, ticker }),
     admitter,
     operations,
     newRid: randomUUIDv7,

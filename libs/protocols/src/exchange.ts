@@ -111,13 +111,22 @@ export interface Exchange {
 }
 
 export type JsonReading =
-  | { kind: 'answer'; body: Uint8Array; usage: TokenUsage | null; outputText: string }
+  | {
+      kind: 'answer';
+      body: Uint8Array;
+      usage: TokenUsage | null;
+      outputText: string;
+      /** Calls of tools in the output. */
+      calls: number;
+    }
   /** 200 that carries an error, HTML, or nothing readable: nothing was delivered. */
   | { kind: 'error'; error: UpstreamError };
 
 /** Called with every piece of generated text (content, reasoning, tool arguments), to be counted when the upstream reports no usage. */
 export interface StreamSink {
   output(text: string): void;
+  /** The model calls one more tool. */
+  call?(): void;
 }
 
 export interface StreamReader {

@@ -1,6 +1,8 @@
 export * from './exchange.ts';
 export { askForModel } from './ask/ask-for-model.ts';
 export { parseAsk, parseCountTokens } from './ask/parse-ask.ts';
+export { promptParts } from './ask/prompt-parts.ts';
+export type { PromptParts } from './ask/prompt-parts.ts';
 export {
   CLIENT_ERRORS,
   clientError,
@@ -20,6 +22,7 @@ export { canExchange, createExchange, findUnsupported } from './create-exchange.
 export { knownRefusals, refusedField, withoutRefused } from './translation/refused-fields.ts';
 export type { RefusableField } from './translation/refused-fields.ts';
 export { isReasoningModel } from './translation/chat-model.ts';
+export { countTokensRequest } from './same-protocol/messages-exchange.ts';
 export { premiumAsked } from './fields/premium-fields.ts';
 export type { FoundField } from './fields/found-field.ts';
 export { OMISSIONS, omissionTable } from './translation/omissions.ts';

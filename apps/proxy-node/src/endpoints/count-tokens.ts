@@ -1,19 +1,15 @@
 import type { IncomingMessage } from 'node:http';
+import { estimateFamily, estimatePrompt } from '@tollgate/metering';
 import { countTokensGently } from '@tollgate/metering/token-counter';
-import { parseCountTokens } from '@tollgate/protocols';
+import { parseCountTokens, promptParts, type Ask } from '@tollgate/protocols';
 import type { RoomOfRequest } from '../http/body-room.ts';
 import { readBody } from '../http/read-body.ts';
 import type { Admitter } from '../pipeline/admit.ts';
 import { authenticate } from '../pipeline/authenticate.ts';
 import { modelNotFound } from '../refusals.ts';
 import type { CountingLane } from './counting-lane.ts';
+import type { CountRelay } from './count-relay.ts';
 import type { RoutingIndex } from '../snapshot/routing-index.ts';
-
-/** What a provider's template adds to each message, and to the prompt as a whole; a token or two off is within what its users expect. */
-const TOKENS_PER_MESSAGE = 4;
-const TOKENS_PER_PROMPT = 3;
-/** An image of common size, as Anthropic's guide to vision counts it. */
-const TOKENS_PER_IMAGE = 1_600;
 
 /** The rest of a longer text is taken to be like its beginning: the answer is an estimate and free, and a whole 32 MB took 20 s of everybody's time. */
 const COUNTED_CHARS_MAX = 2 ** 19;
@@ -21,16 +17,21 @@ const COUNTED_CHARS_MAX = 2 ** 19;
 export interface CountRequest {
   incoming: IncomingMessage;
   addressHex: string;
+  rid: string;
   index: RoutingIndex;
   bytesMax: number;
   room: RoomOfRequest;
   lane: CountingLane;
+  relay: CountRelay;
 }
 
-/** `POST /v1/messages/count_tokens`: an estimate by our own tokenizer, free, in the window of inquiries (behaviour 33) and in the counting lane. */
+/**
+ * `POST /v1/messages/count_tokens`, free and in the window of inquiries (behaviour 33): the count of the model's own upstream where it has one, else an
+ * estimate by our own tokenizer, in the counting lane, with the coefficients of the model's family.
+ */
 export async function countTokensEndpoint(
   admitter: Admitter,
-  { incoming, addressHex, index, bytesMax, room, lane }: CountRequest,
+  { incoming, addressHex, rid, index, bytesMax, room, lane, relay }: CountRequest,
 ): Promise<{ input_tokens: number }> {
   // Before the body: a stranger must not make the node read and parse megabytes, nor learn of mistakes in them.
   const { accountId, subscribedModelIds } = await admitter.inquire(
@@ -38,30 +39,54 @@ export async function countTokensEndpoint(
     addressHex,
   );
   const body = await readBody(incoming, { bytesMax, take: room.takeFor(accountId) });
-  return lane.run(accountId, async (pause) => {
-    const { model: name, prompt } = parseCountTokens(body);
-    const model = index.modelNamed(name);
-    if (!model?.is_on_shelf || !subscribedModelIds.includes(model.id)) throw modelNotFound(name);
+  const ask = await lane.run(accountId, async (pause) => {
     await pause();
-    const text = prompt.text();
-    const chars = lane.grant(accountId, Math.min(text.length, COUNTED_CHARS_MAX));
-    return {
-      input_tokens:
-        (await tokensLike(text, chars, pause)) +
-        prompt.messageCount * TOKENS_PER_MESSAGE +
-        prompt.imageCount * TOKENS_PER_IMAGE +
-        TOKENS_PER_PROMPT,
-    };
+    return parseCountTokens(body);
+  });
+  const model = index.modelNamed(ask.model);
+  if (!model?.is_on_shelf || !subscribedModelIds.includes(model.id)) throw modelNotFound(ask.model);
+  const candidates = index.candidates(model.id, 'messages').flat();
+  const counted = await relay.count(candidates, {
+    accountId,
+    rid,
+    ask,
+    clientHeaders: incoming.headers,
+  });
+  if (counted !== null) return { input_tokens: counted };
+  const upstreamModel = candidates[0]?.route.upstream_model ?? model.name;
+  return lane.run(accountId, async (pause) => {
+    await pause();
+    return { input_tokens: await estimated(ask.body, upstreamModel, { accountId, lane, pause }) };
   });
 }
 
-/** Of the whole text, as if all of it were like its first `chars`. */
-async function tokensLike(
-  text: string,
-  chars: number,
-  pause: () => Promise<void>,
+async function estimated(
+  body: Ask['body'],
+  upstreamModel: string,
+  { accountId, lane, pause }: { accountId: number; lane: CountingLane; pause: () => Promise<void> },
 ): Promise<number> {
+  const { texts, tools, calls, ...rest } = promptParts('messages', body);
+  const pieces = [texts, tools, calls].map((piece) => piece.join('\n'));
+  const chars = pieces.reduce((sum, piece) => sum + piece.length, 0);
+  const share = lane.grant(accountId, Math.min(chars, COUNTED_CHARS_MAX)) / Math.max(1, chars);
+  const [textTokens, toolTokens, callTokens] = [
+    await tokensLike(pieces[0], share, pause),
+    await tokensLike(pieces[1], share, pause),
+    await tokensLike(pieces[2], share, pause),
+  ];
+  return estimatePrompt(estimateFamily(upstreamModel), {
+    ...rest,
+    textTokens,
+    toolTokens,
+    callTokens,
+    tools: tools.length,
+    calls: calls.length,
+  });
+}
+
+/** Of the whole text, as if all of it were like its first `share`. */
+async function tokensLike(text = '', share: number, pause: () => Promise<void>): Promise<number> {
   if (text === '') return 0;
-  const counted = await countTokensGently(text.slice(0, chars), pause);
-  return Math.round(counted * (text.length / chars));
+  const chars = Math.max(1, Math.floor(text.length * Math.min(1, share)));
+  return Math.round((await countTokensGently(text.slice(0, chars), pause)) * (text.length / chars));
 }

@@ -165,7 +165,7 @@ export class Failover {
     const cost = passing.costSoFar();
     const place = attempts.length;
     const flight = this.#forwarder.forward(candidate, outboundOf(delivery), {
-      sink: { output: (text) => counting?.output(text) },
+      sink: { output: (text) => counting?.output(text), call: () => counting?.call?.() },
       attempts,
       deadlines,
       isAnew,

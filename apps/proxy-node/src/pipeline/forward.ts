@@ -10,12 +10,12 @@ import {
   type StreamReader,
   type StreamSink,
 } from '@tollgate/protocols';
-import { VERSION, type UsageFinal } from '@tollgate/contracts';
+import type { UsageFinal } from '@tollgate/contracts';
 import { stopsBillingOnClose } from '@tollgate/snapshot';
-import { passedIdentity } from '../http/caller-ids.ts';
 import { monotonicMs } from '../monotonic-ms.ts';
 import type { Candidate } from '../snapshot/routing-index.ts';
 import { RefusedFields } from '../upstream/refused-fields.ts';
+import { requestHeaders, singleHeaders } from '../upstream/request-headers.ts';
 import type { Ticker } from '../upstream/ticker.ts';
 import { UpstreamCall, type AnswerHead, type CallDeadlines } from '../upstream/upstream-call.ts';
 import {
@@ -26,8 +26,6 @@ import {
 } from '../upstream/upstream-failure.ts';
 import type { RouteRef, UpstreamHealth } from '../upstream/upstream-health.ts';
 import type { OpenUpstream, UpstreamPools } from '../upstream/upstream-pools.ts';
-
-const USER_AGENT = `tollgate/${VERSION}`;
 
 export type RouteAttempt = UsageFinal['attempts'][number];
 
@@ -177,7 +175,12 @@ export class Forwarder {
     const request = {
       method: 'POST',
       path: `${target.pathPrefix}${exchange.path}`,
-      headers: requestHeaders(target, upstream.protocol, { exchange, outbound }),
+      headers: requestHeaders(target, upstream.protocol, {
+        protocolHeaders: exchange.requestHeaders,
+        isStream: outbound.ask.isStream,
+        clientHeaders: outbound.clientHeaders,
+        rid: outbound.rid,
+      }),
       body,
     } as const;
     if (isAnew) target.dispatchAnew(request, call);
@@ -243,38 +246,6 @@ export class Forwarder {
 
 function refOf({ route, upstream }: Candidate): RouteRef {
   return { routeId: route.id, upstreamId: upstream.id };
-}
-
-/** An allow-list: what is not named here stays with the gateway, above all the caller's authorization and cookies (security S31, S33). */
-function requestHeaders(
-  target: OpenUpstream,
-  protocol: Candidate['upstream']['protocol'],
-  { exchange, outbound }: { exchange: Exchange; outbound: Outbound },
-): Record<string, string> {
-  return {
-    ...target.headers,
-    ...exchange.requestHeaders,
-    ...(target.apiKey === null
-      ? {}
-      : protocol === 'anthropic'
-        ? { 'x-api-key': target.apiKey }
-        : { authorization: `Bearer ${target.apiKey}` }),
-    'content-type': 'application/json',
-    accept: outbound.ask.isStream ? 'text/event-stream' : 'application/json',
-    // Compression would have the upstream hold events back, and costs both sides more than it saves between data centres.
-    'accept-encoding': 'identity',
-    ...passedIdentity(outbound.clientHeaders, USER_AGENT),
-    'x-request-id': outbound.rid,
-  };
-}
-
-/** First value of each header; SDKs never repeat the ones an exchange looks at. */
-function singleHeaders(
-  headers: IncomingHttpHeaders | AnswerHead['headers'],
-): Record<string, string | undefined> {
-  return Object.fromEntries(
-    Object.entries(headers).map(([name, value]) => [name, Array.isArray(value) ? value[0] : value]),
-  );
 }
 
 /** The first `bytesMax` bytes of a body, or what came of it before it broke. */

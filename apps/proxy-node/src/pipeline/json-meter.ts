@@ -49,7 +49,12 @@ export class JsonMeter implements AnswerMeter {
     }
     answer.close(null);
     this.#tally.output(reading.outputText);
-    const counted = await this.#tally.atEnd({ usage: reading.usage, isFinal: true });
+    this.#tally.called(reading.calls);
+    const counted = await this.#tally.atEnd(
+      { usage: reading.usage, isFinal: true },
+      0,
+      (usage) => this.#context.hold.room(usage) >= 0,
+    );
     if (counted.basis === 'reported')
       reasoning.observe({
         tokens: counted.usage.output - reading.outputText.length,

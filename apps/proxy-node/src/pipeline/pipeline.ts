@@ -23,6 +23,7 @@ import { meter } from './meter.ts';
 import { AccessEnded, nothing, notServing, stopping } from './no-answer.ts';
 import { parse, routesFor, type Asked } from './parse.ts';
 import type { ReasoningRates } from './reasoning-rates.ts';
+import { CloserEstimate } from './closer-estimate.ts';
 import { droppedHeaders } from './premiums.ts';
 import { settle } from './settle.ts';
 import { Tally } from './tally.ts';
@@ -218,6 +219,7 @@ export class Pipeline {
           prompt: asked.ask.prompt,
           plan: admitted.plan,
           exactTextTokens: admitted.exactTextTokens,
+          closer: CloserEstimate.of(asked),
         }),
       ticker,
       receivedMonotonicMs,

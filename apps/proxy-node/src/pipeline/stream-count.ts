@@ -30,7 +30,10 @@ export class StreamCount {
       usage: () => this.#tally.ifEnded(this.#reported()),
       reported: reader,
     });
-    this.sink = { output: (text) => this.#generated(text) };
+    this.sink = {
+      output: (text) => this.#generated(text),
+      call: () => this.#tally.called(1),
+    };
   }
 
   /** What of a chunk reaches the client, and what must wait until the hold has grown. */
@@ -80,6 +83,7 @@ export class StreamCount {
     const counted = await this.#tally.atEnd(
       this.#reported(),
       this.#isUnseenCharged(outcome) ? this.#unseenTokens : 0,
+      (usage) => this.#context.hold.room(usage) >= 0,
     );
     if (outcome === 'completed' && counted.basis === 'reported')
       this.#context.reasoning.observe({

@@ -1,9 +1,12 @@
 import { expect, test } from '@jest/globals';
 import { NO_USAGE } from '@tollgate/contracts';
+import { estimateFamily } from '@tollgate/metering';
+import { CloserEstimate } from './closer-estimate.ts';
 import { Tally } from './tally.ts';
 
-const tallyOf = ({ imageCount = 0 } = {}) =>
+const tallyOf = ({ imageCount = 0, closer = null as CloserEstimate | null } = {}) =>
   new Tally({
+    closer,
     prompt: {
       textBytes: 5,
       messageCount: 1,
@@ -101,5 +104,30 @@ test('an incredible prompt figure does not take the output with it', async () =>
     usage: { input: 1, output: 60 },
     basis: 'estimated',
     doubt: 'prompt_beyond_bound',
+  });
+});
+
+test('without a report a known family is charged as its providers count, within the limit and only as far as the hold covers it', async () => {
+  const tools = ['{"name":"weather","parameters":{"type":"object"}}'];
+  const parts = { texts: ['hello'], tools, calls: [], messages: 1, images: [], pages: 0 };
+  const closer = new CloserEstimate(estimateFamily('claude-opus-5'), () => parts);
+  const missing = { usage: null, isFinal: false };
+  const ended = (fits: () => boolean) => {
+    const tally = tallyOf({ closer });
+    tally.output('weather{"city":"Berlin"}');
+    tally.called(1);
+    return tally.atEnd(missing, 0, fits);
+  };
+  const plain = (await ended(() => false)).usage;
+  const { usage, basis, overrun } = await ended(() => true);
+  expect(plain.input).toBe(1);
+  expect(usage.input).toBeGreaterThan(300);
+  expect(usage.output).toBeGreaterThan(plain.output + 20);
+  expect(usage.output).toBeLessThanOrEqual(100);
+  expect([basis, overrun]).toEqual(['estimated', null]);
+  const reported = { usage: { ...NO_USAGE, input: 7, output: 9 }, isFinal: true };
+  expect((await tallyOf({ closer }).atEnd(reported, 0, () => true)).usage).toMatchObject({
+    input: 7,
+    output: 9,
   });
 });

@@ -24,6 +24,7 @@ import {
 import { countTokens, countTokensGently, TokenCounter } from '@tollgate/metering/token-counter';
 import type { PromptFacts } from '@tollgate/protocols';
 import { nextTurn } from '../next-turn.ts';
+import type { CloserEstimate } from './closer-estimate.ts';
 
 /** Prompts up to this size are tokenised at once (about 2 ms); longer ones in batches beside other requests. */
 const PROMPT_AT_ONCE_BYTES = 16 * 1024;
@@ -65,21 +66,32 @@ export class Tally {
   /** Of the prompt's text; null until it is tokenised. */
   #textTokens: number | null;
   #isCountingPrompt = false;
+  #calls = 0;
+  readonly #closer: CloserEstimate | null;
 
   /** `plan`: of the hold. `exactTextTokens`: of the prompt, where admission has tokenised it. */
   constructor({
     prompt,
     plan,
     exactTextTokens = null,
+    closer = null,
   }: {
     prompt: PromptFacts;
     plan: Pick<HoldPlan, 'bounds' | 'besideTextTokens'>;
     exactTextTokens?: number | null;
+    /** Of the model's family; null where none is known. */
+    closer?: CloserEstimate | null;
   }) {
     this.#prompt = prompt;
     this.#bounds = plan.bounds;
     this.#besideTextTokens = plan.besideTextTokens;
     this.#textTokens = exactTextTokens;
+    this.#closer = closer;
+  }
+
+  /** So many more calls of tools were generated. */
+  called(calls: number): void {
+    this.#calls += calls;
   }
 
   output(text: string): void {
@@ -132,17 +144,24 @@ export class Tally {
 
   /**
    * What to charge now that the answer is over: the report where it is final and credible, else the upstream's prompt figure or ours, our count of the
-   * output, and `unseenTokens` of it that were generated without being shown, as far as the limit allows them.
+   * output, and `unseenTokens` of it that were generated without being shown, as far as the limit allows them. What is counted is what providers of the
+   * model's family would count, where that still `fits` the hold.
    */
-  async atEnd(reported: Reported, unseenTokens = 0): Promise<Counted> {
+  async atEnd(
+    reported: Reported,
+    unseenTokens = 0,
+    fits: (usage: TokenUsage) => boolean = () => false,
+  ): Promise<Counted> {
     const judged = this.#judged(reported);
     const prompt = promptReported(judged);
     const output = this.#outputReported(judged, reported);
     const isBelowText = output !== null && this.#isBelowText(outputTokensOf(output));
-    const usage = {
+    const plain = {
       ...(prompt ?? this.#promptOf(await this.#countPrompt())),
       ...(output && !isBelowText ? output : this.#outputCounted(isBelowText ? 0 : unseenTokens)),
     };
+    const closer = await this.#closerThan(plain, { prompt, output });
+    const usage = closer && fits(closer) ? closer : plain;
     return {
       usage,
       basis: prompt && output && !isBelowText ? 'reported' : 'estimated',
@@ -170,6 +189,21 @@ export class Tally {
     const seen = this.#output.finish();
     const reasoning = Math.max(0, Math.min(unseenTokens, this.#bounds.outputTokens - seen));
     return textOutput(seen + reasoning, reasoning);
+  }
+
+  /** Null where the upstream reported all of it, or the model's family is not known. A report below its own text stays with the plain count. */
+  async #closerThan(
+    plain: TokenUsage,
+    { prompt, output }: { prompt: TokenUsage | null; output: OutputUsage | null },
+  ): Promise<TokenUsage | null> {
+    if (this.#closer === null || (prompt && output)) return null;
+    const input = prompt ? plain.input : Math.max(plain.input, await this.#closer.promptTokens());
+    if (output) return { ...plain, input };
+    const seen = this.#output.finish();
+    const unseen = outputTokensOf(plain) - seen;
+    const limit = Math.max(this.#bounds.outputTokens, seen);
+    const counted = Math.min(this.#closer.outputTokens(seen, this.#calls) + unseen, limit);
+    return { ...plain, input, ...textOutput(counted, unseen) };
   }
 
   #isBelowText(output: number): boolean {

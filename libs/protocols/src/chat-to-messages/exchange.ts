@@ -6,7 +6,7 @@ import { COMMENT_EVENT, dataEvent, DONE_EVENT } from '../sse/sse-format.ts';
 import { EventStreamReader } from '../stream/event-stream-reader.ts';
 import { madeIdentity } from '../stream/made-identity.ts';
 import type { Identity } from '../stream/made-identity.ts';
-import { messageText } from '../tap/message-text.ts';
+import { messageCalls, messageText } from '../tap/message-text.ts';
 import { TRANSLATED_HEADERS } from '../translation/anthropic-headers.ts';
 import { TranslatedStream } from '../translation/translated-stream.ts';
 import type { StreamTranslation } from '../translation/translated-stream.ts';
@@ -49,6 +49,7 @@ function readMessage(body: Uint8Array, identity: Identity, model: string): JsonR
     body: jsonBytes(toCompletion(answer, { identity, model, usage: usage ?? NO_USAGE })),
     usage,
     outputText: records(answer['content']).map(messageText).join(''),
+    calls: messageCalls(records(answer['content'])),
   };
 }
 

@@ -6,7 +6,7 @@ import type { JsonRecord } from '../json/json-guard.ts';
 import { namedEvent, PING_EVENT } from '../sse/sse-format.ts';
 import { EventStreamReader } from '../stream/event-stream-reader.ts';
 import { madeIdentity } from '../stream/made-identity.ts';
-import { generatedText } from '../tap/chat-text.ts';
+import { callCount, generatedText } from '../tap/chat-text.ts';
 import { TranslatedStream } from '../translation/translated-stream.ts';
 import type { StreamTranslation } from '../translation/translated-stream.ts';
 import { readChatUsage } from '../usage/chat-usage.ts';
@@ -59,6 +59,7 @@ function readCompletion(body: Uint8Array, id: string, model: string): JsonReadin
     body: jsonBytes(toMessage(answer, { id, model, usage: usage ?? NO_USAGE })),
     usage,
     outputText,
+    calls: callCount(records(answer['choices'])),
   };
 }
 

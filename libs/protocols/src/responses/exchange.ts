@@ -13,8 +13,8 @@ import { messageBlockEvents } from '../same-protocol/message-events.ts';
 import { COMMENT_EVENT, namedEvent } from '../sse/sse-format.ts';
 import { EventStreamReader } from '../stream/event-stream-reader.ts';
 import { madeIdentity } from '../stream/made-identity.ts';
-import { generatedText } from '../tap/chat-text.ts';
-import { messageText } from '../tap/message-text.ts';
+import { callCount, generatedText } from '../tap/chat-text.ts';
+import { messageCalls, messageText } from '../tap/message-text.ts';
 import { TRANSLATED_HEADERS } from '../translation/anthropic-headers.ts';
 import { takesReasoningEffort, wantsReasoningBack } from '../translation/chat-model.ts';
 import { TranslatedStream } from '../translation/translated-stream.ts';
@@ -189,6 +189,7 @@ function readCompletion(body: Uint8Array, start: ResponseState): JsonReading {
     body: jsonBytes(wholeResponse(message, start, usage)),
     usage,
     outputText,
+    calls: callCount(records(answer['choices'])),
   };
 }
 
@@ -204,6 +205,7 @@ function readMessage(body: Uint8Array, start: ResponseState): JsonReading {
     body: jsonBytes(wholeResponse(answer, start, usage)),
     usage,
     outputText: records(answer['content']).map(messageText).join(''),
+    calls: messageCalls(records(answer['content'])),
   };
 }
 

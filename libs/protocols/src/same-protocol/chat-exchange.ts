@@ -4,7 +4,7 @@ import { editPaths } from '../json/edit-paths.ts';
 import { isRecord, parseJson, record, records } from '../json/json-guard.ts';
 import { applyPatches } from '../json/json-splice.ts';
 import { EventStreamReader } from '../stream/event-stream-reader.ts';
-import { generatedText } from '../tap/chat-text.ts';
+import { callCount, generatedText } from '../tap/chat-text.ts';
 import { readChatUsage } from '../usage/chat-usage.ts';
 import { ChatStream } from './chat-stream.ts';
 import { fieldEdits } from './field-edits.ts';
@@ -52,5 +52,6 @@ function readCompletion(body: Uint8Array, model: string): JsonReading {
     body: withModel(body, model),
     usage: readChatUsage(answer['usage']),
     outputText,
+    calls: callCount(records(answer['choices'])),
   };
 }

@@ -33,5 +33,6 @@ function readEmbeddings(body: Uint8Array, model: string): JsonReading {
     body: withModel(body, model),
     usage: readChatUsage(answer['usage']),
     outputText: '',
+    calls: 0,
   };
 }

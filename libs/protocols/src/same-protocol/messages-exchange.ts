@@ -1,10 +1,10 @@
 import { readInBandError, upstreamError } from '../errors/upstream-error.ts';
-import type { Exchange, ExchangeRequest, JsonReading, StreamSink } from '../exchange.ts';
+import type { Ask, Exchange, ExchangeRequest, JsonReading, StreamSink } from '../exchange.ts';
 import { editPaths } from '../json/edit-paths.ts';
 import { isRecord, parseJson, records } from '../json/json-guard.ts';
 import { applyPatches } from '../json/json-splice.ts';
 import { EventStreamReader } from '../stream/event-stream-reader.ts';
-import { messageText } from '../tap/message-text.ts';
+import { messageCalls, messageText } from '../tap/message-text.ts';
 import { readMessagesUsage } from '../usage/messages-usage.ts';
 import { fieldEdits } from './field-edits.ts';
 import { MessagesStream } from './messages-stream.ts';
@@ -17,17 +17,37 @@ const DEFAULT_VERSION = '2023-06-01';
 /** messages -> messages: the request's and the answer's own bytes, but for the closed list of docs/translation.md. Version and betas are forwarded as they are. */
 export function messagesExchange(request: ExchangeRequest): Exchange {
   const { ask, clientHeaders, idSeed } = request;
-  const beta = clientHeaders['anthropic-beta'];
   return {
     path: '/messages',
     requestBody: messagesRequest(request),
-    requestHeaders: {
-      'anthropic-version': clientHeaders['anthropic-version'] ?? DEFAULT_VERSION,
-      ...(beta === undefined ? {} : { 'anthropic-beta': beta }),
-    },
+    requestHeaders: versionHeaders(clientHeaders),
     readJson: (body) => readMessage(body, ask.model),
     openStream: (sink: StreamSink) =>
       new EventStreamReader(new MessagesStream({ model: ask.model, idSeed, sink })),
+  };
+}
+
+/** A count_tokens request for an upstream that counts by itself; answered `{"input_tokens": N}`. */
+export function countTokensRequest(
+  ask: Pick<Ask, 'raw' | 'layout' | 'body' | 'model'>,
+  { upstreamModel, clientHeaders }: Pick<ExchangeRequest, 'upstreamModel' | 'clientHeaders'>,
+): Pick<Exchange, 'path' | 'requestBody' | 'requestHeaders'> {
+  const model = { path: ['model'], text: JSON.stringify(upstreamModel) };
+  return {
+    path: '/messages/count_tokens',
+    requestBody: applyPatches(ask.raw, [
+      ...editPaths(ask.raw, ask.layout, [model]),
+      ...unsignedThinkingPatches(ask),
+    ]),
+    requestHeaders: versionHeaders(clientHeaders),
+  };
+}
+
+function versionHeaders(clientHeaders: ExchangeRequest['clientHeaders']): Record<string, string> {
+  const beta = clientHeaders['anthropic-beta'];
+  return {
+    'anthropic-version': clientHeaders['anthropic-version'] ?? DEFAULT_VERSION,
+    ...(beta === undefined ? {} : { 'anthropic-beta': beta }),
   };
 }
 
@@ -50,5 +70,6 @@ function readMessage(body: Uint8Array, model: string): JsonReading {
     body: withModel(body, model),
     usage: readMessagesUsage(answer['usage']),
     outputText: records(answer['content']).map(messageText).join(''),
+    calls: messageCalls(records(answer['content'])),
   };
 }

@@ -12,7 +12,11 @@ const BASE64 = /^[A-Za-z0-9+/_-]+={0,2}$/;
  * Cuts thinking blocks that Anthropic did not sign out of a conversation: it would refuse them, and they come from turns another vendor
  * answered (behaviour 29). Signed ones keep every byte. A message of nothing else goes as a whole.
  */
-export function unsignedThinkingPatches({ raw, layout, body }: Ask): Patch[] {
+export function unsignedThinkingPatches({
+  raw,
+  layout,
+  body,
+}: Pick<Ask, 'raw' | 'layout' | 'body'>): Patch[] {
   const messages = records(body['messages']);
   if (!messages.some(({ content }) => records(content).some(isUnsigned))) return [];
   const list = findMember(layout, 'messages');

@@ -1,6 +1,6 @@
 import type { TokenUsage } from '@tollgate/contracts';
 import type { StreamSink } from '../exchange.ts';
-import { isRecord, record, records } from '../json/json-guard.ts';
+import { isRecord, nonEmpty, record, records } from '../json/json-guard.ts';
 import type { JsonRecord } from '../json/json-guard.ts';
 import type { StreamTap } from '../stream/stream-handler.ts';
 import { readChatUsage } from '../usage/chat-usage.ts';
@@ -14,6 +14,8 @@ export class ChatTap implements StreamTap {
   hasContent = false;
   hasFinish = false;
   private readonly sink: StreamSink;
+  /** Calls so far, by choice and index. */
+  private readonly calls = new Set<string>();
 
   constructor(sink: StreamSink) {
     this.sink = sink;
@@ -27,9 +29,21 @@ export class ChatTap implements StreamTap {
       this.usage = readChatUsage(usage);
     }
     for (const choice of records(chunk['choices'])) {
-      this.generated(generatedText(record(choice['delta'])));
+      const delta = record(choice['delta']);
+      this.countCalls(choice['index'], delta);
+      this.generated(generatedText(delta));
       if (typeof choice['finish_reason'] === 'string' && choice['finish_reason'] !== '')
         this.hasFinish = true;
+    }
+  }
+
+  /** A call begins with a name; some upstreams repeat it. */
+  private countCalls(choice: unknown, delta: JsonRecord): void {
+    for (const call of records(delta['tool_calls'])) {
+      const key = `${String(choice)}/${String(call['index'] ?? call['id'])}`;
+      if (nonEmpty(record(call['function'])['name']) === null || this.calls.has(key)) continue;
+      this.calls.add(key);
+      this.sink.call?.();
     }
   }
 

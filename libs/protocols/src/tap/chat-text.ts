@@ -51,3 +51,10 @@ function callText(fn: JsonRecord, custom: JsonRecord): string {
     text(args) ?? (typeof args === 'object' && args !== null ? JSON.stringify(args) : '');
   return (text(fn['name']) ?? text(custom['name']) ?? '') + written;
 }
+
+/** Calls of tools in a whole answer's choices. */
+export function callCount(choices: readonly JsonRecord[]): number {
+  return choices
+    .map((choice) => records(record(choice['message'])['tool_calls']).length)
+    .reduce((sum, calls) => sum + calls, 0);
+}

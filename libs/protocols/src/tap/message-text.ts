@@ -9,3 +9,8 @@ export function messageText(block: JsonRecord): string {
   if (type === 'text') return text(block['text']) ?? '';
   return type === 'thinking' ? (text(block['thinking']) ?? '') : '';
 }
+
+/** Calls of the client's tools in a whole answer. */
+export function messageCalls(content: readonly JsonRecord[]): number {
+  return content.filter(({ type }) => type === 'tool_use').length;
+}

@@ -26,9 +26,11 @@ export class MessagesTap implements StreamTap {
       this.merge(event['usage']);
       this.hasLastUsage ||= isRecord(event['usage']) && this.usage !== null;
       if (typeof record(event['delta'])['stop_reason'] === 'string') this.hasFinish = true;
-    } else if (type === 'content_block_start')
-      this.generated(blockStartText(record(event['content_block'])));
-    else if (type === 'content_block_delta') this.generated(deltaText(record(event['delta'])));
+    } else if (type === 'content_block_start') {
+      const block = record(event['content_block']);
+      if (block['type'] === 'tool_use') this.sink.call?.();
+      this.generated(blockStartText(block));
+    } else if (type === 'content_block_delta') this.generated(deltaText(record(event['delta'])));
   }
 
   /** message_start's output figure is that of its beginning, however the stream ended. */

@@ -1,0 +1,127 @@
+import { createHash } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
+import { countTokensRequest, type Ask } from '@tollgate/protocols';
+import { monotonicMs } from '../monotonic-ms.ts';
+import type { Candidate } from '../snapshot/routing-index.ts';
+import { requestHeaders, singleHeaders } from '../upstream/request-headers.ts';
+import type { Ticker } from '../upstream/ticker.ts';
+import { UpstreamCall } from '../upstream/upstream-call.ts';
+import type { UpstreamPools } from '../upstream/upstream-pools.ts';
+
+/** A count is asked for before each turn of an agent: longer than this an estimate serves better. */
+const COUNT_MS = 5_000;
+const ANSWER_BYTES_MAX = 64 * 1024;
+/** Agents ask for the same count again; a body is counted by its hash, for one account. */
+const KEPT_MAX = 2_000;
+/** An upstream that could not count is not asked for this long. */
+const LEFT_ALONE_MS = 60_000;
+
+export interface Countable {
+  accountId: number;
+  rid: string;
+  ask: Pick<Ask, 'raw' | 'layout' | 'body' | 'model'>;
+  clientHeaders: IncomingHttpHeaders;
+}
+
+/** Token counts of upstreams that count by themselves: those that speak messages. Free, and no part of routing's health. */
+export class CountRelay {
+  readonly #pools: UpstreamPools;
+  readonly #ticker: Ticker;
+  readonly #kept = new Map<string, number>();
+  readonly #leftAloneUntil = new Map<number, number>();
+
+  constructor({ pools, ticker }: { pools: UpstreamPools; ticker: Ticker }) {
+    this.#pools = pools;
+    this.#ticker = ticker;
+  }
+
+  /** The count of the first of these routes whose upstream counts; null when it has none to give, for whatever reason. */
+  async count(candidates: readonly Candidate[], countable: Countable): Promise<number | null> {
+    const now = monotonicMs();
+    const candidate = candidates.find(
+      ({ upstream }) =>
+        upstream.protocol === 'anthropic' && (this.#leftAloneUntil.get(upstream.id) ?? 0) <= now,
+    );
+    if (!candidate) return null;
+    const key = keyOf(candidate, countable);
+    const known = this.#kept.get(key);
+    if (known !== undefined) return known;
+    const counted = await this.#ask(candidate, countable).catch(() => null);
+    if (counted === null) this.#leftAloneUntil.set(candidate.upstream.id, now + LEFT_ALONE_MS);
+    else this.#keep(key, counted);
+    return counted;
+  }
+
+  async #ask(
+    { route, upstream }: Candidate,
+    { ask, rid, clientHeaders }: Countable,
+  ): Promise<number | null> {
+    const target = this.#pools.open(upstream);
+    const request = countTokensRequest(ask, {
+      upstreamModel: route.upstream_model,
+      clientHeaders: singleHeaders(clientHeaders),
+    });
+    const call = new UpstreamCall({
+      deadlines: {
+        firstByteMs: COUNT_MS,
+        firstTokenMs: null,
+        isKeptByKeepAlives: false,
+        idleMs: COUNT_MS,
+        totalMs: COUNT_MS,
+      },
+      ticker: this.#ticker,
+      bytesMax: ANSWER_BYTES_MAX,
+    });
+    const { requestBody: bytes, requestHeaders: protocolHeaders, path } = request;
+    target.pool.dispatch(
+      {
+        method: 'POST',
+        path: `${target.pathPrefix}${path}`,
+        headers: requestHeaders(target, upstream.protocol, {
+          protocolHeaders,
+          isStream: false,
+          clientHeaders,
+          rid,
+        }),
+        body: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength),
+      },
+      call,
+    );
+    const { status } = await call.answered;
+    if (status === 200) return readCount(await wholeBody(call));
+    call.abort('the upstream does not count');
+    return null;
+  }
+
+  #keep(key: string, tokens: number): void {
+    const [oldest] = this.#kept.keys();
+    if (this.#kept.size >= KEPT_MAX && oldest !== undefined) this.#kept.delete(oldest);
+    this.#kept.set(key, tokens);
+  }
+}
+
+function keyOf({ route }: Candidate, { accountId, ask, clientHeaders }: Countable): string {
+  const head = [accountId, route.id, route.upstream_model, clientHeaders['anthropic-beta'] ?? ''];
+  return createHash('sha256')
+    .update(`${JSON.stringify(head)}\n`)
+    .update(ask.raw)
+    .digest('base64');
+}
+
+function wholeBody(call: UpstreamCall): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    call.consume({
+      data: (chunk) => void chunks.push(chunk),
+      end: () => resolve(Buffer.concat(chunks)),
+      failed: reject,
+    });
+  });
+}
+
+function readCount(body: Buffer): number | null {
+  const answer: unknown = JSON.parse(body.toString('utf8'));
+  if (typeof answer !== 'object' || answer === null || !('input_tokens' in answer)) return null;
+  const { input_tokens: tokens } = answer;
+  return typeof tokens === 'number' && Number.isSafeInteger(tokens) && tokens >= 0 ? tokens : null;
+}

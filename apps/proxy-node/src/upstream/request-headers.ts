@@ -1,0 +1,49 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { VERSION } from '@tollgate/contracts';
+import type { SnapshotUpstream } from '@tollgate/snapshot';
+import { passedIdentity } from '../http/caller-ids.ts';
+import type { OpenUpstream } from './upstream-pools.ts';
+
+const USER_AGENT = `tollgate/${VERSION}`;
+
+/** An allow-list: what is not named here stays with the gateway, above all the caller's authorization and cookies (security S31, S33). */
+export function requestHeaders(
+  target: OpenUpstream,
+  protocol: SnapshotUpstream['protocol'],
+  {
+    protocolHeaders,
+    isStream,
+    clientHeaders,
+    rid,
+  }: {
+    protocolHeaders: Readonly<Record<string, string>>;
+    isStream: boolean;
+    clientHeaders: IncomingHttpHeaders;
+    rid: string;
+  },
+): Record<string, string> {
+  return {
+    ...target.headers,
+    ...protocolHeaders,
+    ...(target.apiKey === null
+      ? {}
+      : protocol === 'anthropic'
+        ? { 'x-api-key': target.apiKey }
+        : { authorization: `Bearer ${target.apiKey}` }),
+    'content-type': 'application/json',
+    accept: isStream ? 'text/event-stream' : 'application/json',
+    // Compression would have the upstream hold events back, and costs both sides more than it saves between data centres.
+    'accept-encoding': 'identity',
+    ...passedIdentity(clientHeaders, USER_AGENT),
+    'x-request-id': rid,
+  };
+}
+
+/** First value of each header; SDKs never repeat the ones an exchange looks at. */
+export function singleHeaders(
+  headers: Record<string, string | string[] | undefined>,
+): Record<string, string | undefined> {
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [name, Array.isArray(value) ? value[0] : value]),
+  );
+}

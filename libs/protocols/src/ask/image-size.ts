@@ -1,0 +1,54 @@
+/** Pixels. */
+export interface ImageSize {
+  width: number;
+  height: number;
+}
+
+/** The head of an image that holds its size; a JPEG may have a preview before it. */
+const HEAD_CHARS = 128 * 1024;
+
+/** The size of a PNG, JPEG, GIF or WebP from its base64; null where it cannot be read. */
+export function imageSize(base64: string): ImageSize | null {
+  if (base64 === '') return null;
+  const bytes = Buffer.from(base64.slice(0, HEAD_CHARS), 'base64');
+  const size = png(bytes) ?? gif(bytes) ?? webp(bytes) ?? jpeg(bytes);
+  return size && size.width > 0 && size.height > 0 ? size : null;
+}
+
+function png(bytes: Buffer): ImageSize | null {
+  if (bytes.length < 24 || bytes.readUInt32BE(0) !== 0x89504e47) return null;
+  return { width: bytes.readUInt32BE(16), height: bytes.readUInt32BE(20) };
+}
+
+function gif(bytes: Buffer): ImageSize | null {
+  if (bytes.length < 10 || bytes.toString('latin1', 0, 3) !== 'GIF') return null;
+  return { width: bytes.readUInt16LE(6), height: bytes.readUInt16LE(8) };
+}
+
+/** https://developers.google.com/speed/webp/docs/riff_container */
+function webp(bytes: Buffer): ImageSize | null {
+  if (bytes.length < 30 || bytes.toString('latin1', 8, 12) !== 'WEBP') return null;
+  const form = bytes.toString('latin1', 12, 16);
+  if (form === 'VP8X')
+    return { width: 1 + bytes.readUIntLE(24, 3), height: 1 + bytes.readUIntLE(27, 3) };
+  if (form === 'VP8L') {
+    const bits = bytes.readUInt32LE(21);
+    return { width: 1 + (bits & 0x3fff), height: 1 + ((bits >>> 14) & 0x3fff) };
+  }
+  return form === 'VP8 '
+    ? { width: bytes.readUInt16LE(26) & 0x3fff, height: bytes.readUInt16LE(28) & 0x3fff }
+    : null;
+}
+
+/** Frames that hold a size: C0 to CF but for the tables C4, C8 and CC. */
+function jpeg(bytes: Buffer): ImageSize | null {
+  if (bytes.length < 4 || bytes.readUInt16BE(0) !== 0xffd8) return null;
+  for (let at = 2; at + 9 <= bytes.length;) {
+    const marker = bytes[at + 1] ?? 0;
+    if (bytes[at] !== 0xff) return null;
+    if (marker >= 0xc0 && marker <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(marker))
+      return { width: bytes.readUInt16BE(at + 7), height: bytes.readUInt16BE(at + 5) };
+    at += 2 + bytes.readUInt16BE(at + 2);
+  }
+  return null;
+}

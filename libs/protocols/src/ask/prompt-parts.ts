@@ -1,0 +1,102 @@
+import type { ClientProtocol } from '../exchange.ts';
+import { isRecord, list, nonEmpty, record, records, text } from '../json/json-guard.ts';
+import type { JsonRecord } from '../json/json-guard.ts';
+import { imageSize } from './image-size.ts';
+import type { ImageSize } from './image-size.ts';
+
+/** A prompt taken apart for an estimate of its tokens: pieces that providers render differently. */
+export interface PromptParts {
+  /** System prompt, messages and results. */
+  texts: string[];
+  /** Definitions of tools and of an output format, as JSON. */
+  tools: string[];
+  /** Names and arguments of the calls in the history. */
+  calls: string[];
+  /** Messages, the system prompt included. */
+  messages: number;
+  /** Null: the size is not in the request. */
+  images: (ImageSize | null)[];
+  /** Of PDFs in the request; one for a document that is elsewhere. */
+  pages: number;
+}
+
+/** Reads a body that was parsed; what is not known counts as text. */
+export function promptParts(protocol: ClientProtocol, body: JsonRecord): PromptParts {
+  const parts: PromptParts = {
+    texts: [],
+    tools: [],
+    calls: [],
+    messages: 0,
+    images: [],
+    pages: 0,
+  };
+  addInstructions(parts, body[protocol === 'responses' ? 'instructions' : 'system']);
+  const turns = protocol === 'responses' || protocol === 'embeddings' ? 'input' : 'messages';
+  if (typeof body[turns] === 'string') addMessage(parts, { content: body[turns] });
+  else for (const turn of list(body[turns])) addMessage(parts, record(turn));
+  for (const tool of records(body['tools']))
+    parts.tools.push(JSON.stringify(tool['function'] ?? tool));
+  const format = body['response_format'] ?? record(body['output_config'])['format'];
+  if (isRecord(format) && format['type'] === 'json_schema')
+    parts.tools.push(JSON.stringify(format['json_schema'] ?? format['schema']));
+  return parts;
+}
+
+function addInstructions(parts: PromptParts, system: unknown): void {
+  if (nonEmpty(system) === null && list(system).length === 0) return;
+  parts.messages += 1;
+  addContent(parts, system);
+}
+
+function addMessage(parts: PromptParts, message: JsonRecord): void {
+  parts.messages += 1;
+  addContent(parts, message['content'] ?? message['output']);
+  const called = records(message['tool_calls']).map((call) => record(call['function']));
+  for (const { name, arguments: args } of called) addCall(parts, name, args);
+  if (message['type'] === 'function_call') addCall(parts, message['name'], message['arguments']);
+}
+
+function addCall(parts: PromptParts, name: unknown, args: unknown): void {
+  const input = typeof args === 'string' ? args : JSON.stringify(args ?? {});
+  parts.calls.push(`${text(name) ?? ''} ${input}`);
+}
+
+function addContent(parts: PromptParts, content: unknown): void {
+  if (typeof content === 'string') parts.texts.push(content);
+  else if (isRecord(content)) parts.texts.push(JSON.stringify(content));
+  else for (const part of list(content)) addPart(parts, record(part));
+}
+
+function addPart(parts: PromptParts, part: JsonRecord): void {
+  const type = text(part['type']) ?? '';
+  if (type === 'image' || type === 'image_url' || type === 'input_image')
+    parts.images.push(imageSize(imageData(part)));
+  else if (type === 'document' || type === 'file' || type === 'input_file')
+    parts.pages += pagesOf(part);
+  else if (type === 'tool_use') addCall(parts, part['name'], part['input']);
+  else if (type === 'tool_result') addContent(parts, part['content']);
+  else parts.texts.push(nonEmpty(part['text']) ?? nonEmpty(part['thinking']) ?? '');
+}
+
+const DATA_URL = /^data:[^,]{0,128};base64,/;
+
+/** Base64 of an inline image; empty where it is elsewhere. */
+function imageData(part: JsonRecord): string {
+  const source = record(part['source']);
+  if (source['type'] === 'base64') return text(source['data']) ?? '';
+  const url = nonEmpty(part['image_url']) ?? nonEmpty(record(part['image_url'])['url']) ?? '';
+  return DATA_URL.test(url) ? url.slice(url.indexOf(',') + 1) : '';
+}
+
+const PAGE = /\/Type\s*\/Page[^s]/g;
+/** A PDF's pages are found in this much of it. */
+const PDF_CHARS_MAX = 8 * 2 ** 20;
+
+function pagesOf(part: JsonRecord): number {
+  const source = record(part['source']);
+  const file = text(record(part['file'])['file_data']) ?? text(part['file_data']);
+  const data = source['type'] === 'base64' ? text(source['data']) : file?.replace(DATA_URL, '');
+  if (!data) return 1;
+  const bytes = Buffer.from(data.slice(0, PDF_CHARS_MAX), 'base64').toString('latin1');
+  return Math.max(1, bytes.match(PAGE)?.length ?? 0);
+}
