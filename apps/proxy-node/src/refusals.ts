@@ -18,7 +18,8 @@ export const REFUSALS = {
     error: 'invalid_api_key',
     message: {
       chat: 'Incorrect API key provided: it is missing or not valid.',
-      messages: 'invalid x-api-key: the API key is missing or not valid.',
+      // Claude Code would hide a text with `x-api-key` behind "Not logged in"; LiteLLM looks for the first words.
+      messages: 'Invalid API Key: the API key is missing or not valid.',
     },
   },
   account_frozen: { error: 'account_frozen', message: 'This account is not active.' },
