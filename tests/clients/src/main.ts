@@ -2,12 +2,13 @@ import { spawn } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { cacheFolder } from '@tollgate/tools';
+import { preparePython } from './python-environment.ts';
 
 /** Hundreds of megabytes, so neither in the lockfile nor in `npm test`: fetched once into the download cache. */
 const CODING_CLIENTS = { '@anthropic-ai/claude-code': '2.1.329', '@openai/codex': '0.169.0' };
 const ROOT = path.resolve(import.meta.dirname, '../../..');
 
-/** `npm run test:clients [-- <jest arguments>]`: every client of docs/api-guide.md, Claude Code and Codex among them, against a real node. */
+/** `npm run test:clients [-- <jest arguments>]`: every client of docs/api-guide.md, Claude Code and Codex among them, and the Python clients, against a real node. */
 async function main(args: readonly string[]): Promise<number> {
   const folder = path.join(cacheFolder(), 'coding-clients');
   if (!isInstalled(folder)) {
@@ -24,6 +25,7 @@ async function main(args: readonly string[]): Promise<number> {
         'The coding clients could not be installed.\n  Fix: run it again with the network; `npm test` does not need them.',
       );
   }
+  const python = preparePython(path.join(cacheFolder(), 'python-clients'));
   const jest = [
     '--experimental-vm-modules',
     '--no-warnings',
@@ -34,7 +36,10 @@ async function main(args: readonly string[]): Promise<number> {
     '**/*.heavy.ts',
     '--runInBand',
   ];
-  return run(process.execPath, [...jest, ...args], { TOLLGATE_CODING_CLIENTS: folder });
+  return run(process.execPath, [...jest, ...args], {
+    TOLLGATE_CODING_CLIENTS: folder,
+    TOLLGATE_PYTHON_CLIENTS: python ?? '',
+  });
 }
 
 function isInstalled(folder: string): boolean {

@@ -1,0 +1,122 @@
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { wordsUpTo } from '@tollgate/demo-upstream';
+import { z } from 'zod';
+import { inFolder, run } from './drivers/command-line.ts';
+import { errorCases, type ErrorCase, type Raised } from './error-cases.ts';
+import { booked, overTheWire, setScene, type Scene } from './scene.ts';
+
+/** The Python client libraries people use, as published. `npm run test:clients` installs them; without Python they are left out, with a message. */
+const python = process.env['TOLLGATE_PYTHON_CLIENTS'] ?? '';
+const SCRIPT = path.resolve(import.meta.dirname, '../python/client.py');
+const OUTPUT_TOKENS = 7;
+const PROMPT = `What is the weather in Bern? @demo mode=agent tokens=${OUTPUT_TOKENS}`;
+const TIMEOUT_MS = 60_000;
+
+interface PythonClient {
+  readonly name: string;
+  /** It asks for a value in the form of a tool's input, in one request. */
+  readonly isOneRequest?: true;
+  /** Reads the prompt from a stream's first event alone: wrong with Anthropic itself too. */
+  readonly miscountsStreams?: true;
+}
+const CLIENTS: readonly PythonClient[] = [
+  { name: 'openai chat' },
+  { name: 'openai responses' },
+  { name: 'anthropic' },
+  { name: 'langchain-openai' },
+  { name: 'langchain-anthropic', miscountsStreams: true },
+  { name: 'instructor', isOneRequest: true },
+  { name: 'pydantic-ai' },
+  { name: 'litellm (openai)' },
+  { name: 'litellm (anthropic)' },
+  { name: 'openai-agents' },
+];
+
+const conversation = z.object({
+  text: z.string(),
+  tool_inputs: z.array(z.unknown()),
+  usage: z.object({ input: z.number(), output: z.number() }),
+});
+const raised = z.array(
+  z.object({ exception: z.string().nullable(), status: z.number().nullable() }),
+);
+
+async function runPython(args: readonly string[], env: Record<string, string>): Promise<unknown> {
+  const { code, stdout, stderr } = await inFolder((folder) =>
+    run({
+      program: python,
+      args: [SCRIPT, ...args],
+      // LiteLLM would fetch its table of prices, and send statistics, where it may.
+      env: { HOME: folder, LITELLM_LOCAL_MODEL_COST_MAP: 'True', ...env },
+      cwd: folder,
+      timeoutMs: TIMEOUT_MS,
+    }),
+  );
+  if (code !== 0) throw new Error(stderr);
+  return JSON.parse(stdout.trim().split('\n').at(-1) ?? '');
+}
+
+(python === '' ? describe.skip : describe)('Python', () => {
+  let scene: Scene;
+  let cases: ErrorCase[];
+  beforeAll(async () => {
+    scene = await setScene();
+    cases = await errorCases(scene);
+  }, 60_000);
+  afterAll(() => scene?.tollgate.stop(), 30_000);
+
+  describe.each(CLIENTS)('$name', ({ name, isOneRequest, miscountsStreams }) => {
+    test.each(['openai', 'anthropic'] as const)(
+      'runs its tool and shows the tokens that are booked, from an upstream of protocol %s',
+      async (model) => {
+        const { outcome, tap } = await overTheWire(scene, { model, prompt: PROMPT }, (errand) =>
+          runPython(['converse', name], {
+            ORIGIN: errand.origin,
+            API_KEY: errand.apiKey,
+            MODEL: errand.model,
+            PROMPT: errand.prompt,
+          }),
+        );
+        if (outcome.status === 'rejected') throw outcome.reason;
+        const { text, tool_inputs: inputs, usage } = conversation.parse(outcome.value);
+        expect(inputs).toEqual([{ city: 'Bern' }]);
+        expect(text).toBe(wordsUpTo(OUTPUT_TOKENS));
+        const requests = isOneRequest ? 1 : 2;
+        expect(tap.inference.map(({ status }) => status)).toEqual(Array(requests).fill(200));
+        const { outcomes, ...tokens } = await booked(scene, tap.inference);
+        expect(outcomes).toEqual(Array(requests).fill('completed, reported'));
+        expect(tokens.output).toBe(requests * OUTPUT_TOKENS);
+        if (!miscountsStreams) expect(usage).toEqual(tokens);
+      },
+      TIMEOUT_MS,
+    );
+  });
+
+  test.each<[string, (each: ErrorCase) => Raised, 'exception' | 'litellm']>([
+    ['openai', ({ openai }) => openai, 'exception'],
+    ['anthropic', ({ anthropic }) => anthropic, 'exception'],
+    ['litellm (openai)', ({ openai }) => openai, 'litellm'],
+    ['litellm (anthropic)', ({ anthropic }) => anthropic, 'litellm'],
+  ])(
+    '%s raises the typed exception of each error',
+    async (name, of, property) => {
+      const asked = cases.map(({ apiKey, model, prompt, more = {} }) => ({
+        api_key: apiKey,
+        model,
+        prompt,
+        more,
+      }));
+      const found = raised.parse(
+        await runPython(['fail', name], {
+          ORIGIN: scene.tollgate.nodeUrls[0] ?? '',
+          CASES: JSON.stringify(asked),
+        }),
+      );
+      expect(cases.map((each, place) => [each.name, found[place]?.exception])).toEqual(
+        cases.map((each) => [each.name, of(each)[property]]),
+      );
+    },
+    TIMEOUT_MS,
+  );
+});
