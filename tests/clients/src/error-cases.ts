@@ -46,7 +46,8 @@ export async function errorCases({ tollgate, key, poorKey, models }: Scene): Pro
   const keyWith = async (change: object): Promise<string> =>
     (await customer.client.createKey({ name: JSON.stringify(change), ...change })).key;
   const narrow = await keyWith({ allowed_models: 'another-*' });
-  const spent = await keyWith({ rpm: 1 });
+  // By the day: a minute would be over before a slow client asks.
+  const spent = await keyWith({ rpd: 1 });
   await tollgate.admin.syncAll();
   await spend(tollgate.nodeUrls[0] ?? '', spent, model.name);
   const asked = { apiKey: good, model: model.name, prompt: PROMPT };
@@ -62,7 +63,11 @@ export async function errorCases({ tollgate, key, poorKey, models }: Scene): Pro
       name: 'a model outside the key',
       apiKey: narrow,
       openai: { status: 403, exception: 'PermissionDeniedError', litellm: 'APIError' },
-      anthropic: { status: 403, exception: 'PermissionDeniedError', litellm: 'APIError' },
+      anthropic: {
+        status: 403,
+        exception: 'PermissionDeniedError',
+        litellm: 'PermissionDeniedError',
+      },
     },
     { ...asked, name: 'an unknown model', model: 'no-such-model', ...both(404, 'NotFoundError') },
     { ...asked, name: 'a wrong field', more: { temperature: 3 }, ...both(400, 'BadRequestError') },
@@ -79,7 +84,11 @@ export async function errorCases({ tollgate, key, poorKey, models }: Scene): Pro
       apiKey: poorKey,
       model: models.openai.name,
       openai: { status: 429, exception: 'RateLimitError', litellm: 'RateLimitError' },
-      anthropic: { status: 402, exception: 'PaymentRequiredError', litellm: 'APIError' },
+      anthropic: {
+        status: 402,
+        exception: 'PaymentRequiredError',
+        litellm: 'PaymentRequiredError',
+      },
     },
     {
       ...asked,
