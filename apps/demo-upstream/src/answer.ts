@@ -74,6 +74,10 @@ export async function answer(exchange: Exchange, dialect: Dialect): Promise<void
   }
 }
 
+function wordsFrom({ from, tokens }: Plan): string {
+  return wordsUpTo(from + tokens).slice(wordsUpTo(from).length);
+}
+
 function typeOf({ stream: isStream }: DemoRequest): string {
   return isStream ? 'text/event-stream' : 'application/json';
 }
@@ -135,7 +139,7 @@ async function json(exchange: Exchange, dialect: Dialect): Promise<void> {
   const body =
     plan.mode === 'garbage'
       ? '{"id": "cut o'
-      : JSON.stringify(dialect.json(exchange, wordsUpTo(plan.tokens)));
+      : JSON.stringify(dialect.json(exchange, wordsFrom(plan)));
   if (plan.mode === 'dies' || plan.mode === 'eof') {
     response.writeHead(200, {
       'content-type': 'application/json',
@@ -160,7 +164,7 @@ async function stream(exchange: Exchange, dialect: Dialect): Promise<void> {
     if (plan.delayMs > 0) await pause(plan.delayMs, gone);
     if (gone.aborted) break;
     entry.emitted += 1;
-    await write(exchange, dialect.token(exchange, wordAt(index)));
+    await write(exchange, dialect.token(exchange, wordAt(plan.from + index)));
   }
   if (gone.aborted) return record.close(entry, 'aborted');
   if (plan.mode === 'tools') await write(exchange, dialect.toolCall(exchange));

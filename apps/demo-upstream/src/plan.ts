@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { textOf } from './text-of.ts';
+import { wordsUpTo } from './words.ts';
 
 /**
  * How the demo upstream behaves for one request. Chosen, later wins, by
@@ -53,6 +55,8 @@ export interface Plan {
   mode: Mode;
   /** Output tokens to generate. */
   tokens: number;
+  /** Words of the answer that the request has already: they stand in an assistant message behind the directive, and the answer goes on after them. */
+  from: number;
   /** Pause before each output token. */
   delayMs: number;
   /** What mode `tools` calls. */
@@ -103,13 +107,25 @@ export function planFor(request: DemoRequest, modeHeader: string | undefined): P
   const mode =
     asMode(directive['mode']) ?? asMode(modeHeader) ?? modeOfModel(request.model) ?? 'ok';
   const limit = Math.max(0, request.max_completion_tokens ?? request.max_tokens ?? TOKENS_MAX);
-  const asked = Math.min(Number(directive['tokens'] ?? TOKENS_DEFAULT) || 0, TOKENS_MAX);
+  const whole = Math.min(Number(directive['tokens'] ?? TOKENS_DEFAULT) || 0, TOKENS_MAX);
+  const from = wordsSaid(request, whole);
+  const asked = whole - from;
   return {
     mode: mode === 'agent' ? modeOfAgent(request) : mode,
     tokens: mode === 'overlong' ? asked : Math.min(asked, limit),
+    from,
     delayMs: Number(directive['delay'] ?? (mode === 'slow' ? SLOW_DELAY_MS : 0)) || 0,
     call: mode === 'agent' ? callOf(request, directive) : CALL_DEFAULT,
   };
+}
+
+/** Of an answer that was cut off: its beginning, and at most an instruction, follow the directive. */
+function wordsSaid({ messages }: DemoRequest, whole: number): number {
+  const [said, ...others] = messages.slice(messages.findLastIndex(isDirecting) + 1);
+  if (said?.role !== 'assistant' || others.length > 1) return 0;
+  const text = textOf(said.content).trimEnd();
+  for (let count = 1; count < whole; count += 1) if (wordsUpTo(count) === text) return count;
+  return 0;
 }
 
 function modeOfAgent({ tools, messages }: DemoRequest): Mode {
@@ -164,15 +180,4 @@ function readDirective(request: DemoRequest): Record<string, string | undefined>
 
 function isDirecting({ role, content }: DemoRequest['messages'][number]): boolean {
   return role === 'user' && DIRECTIVE.test(textOf(content));
-}
-
-/** All text inside a content value: a string, or an array of parts with `text` or `content`. */
-export function textOf(content: unknown): string {
-  if (typeof content === 'string') return content;
-  if (Array.isArray(content)) return content.map(textOf).join('\n');
-  if (typeof content === 'object' && content !== null) {
-    const part = content as { text?: unknown; content?: unknown };
-    return textOf(part.text ?? part.content);
-  }
-  return '';
 }

@@ -26,6 +26,17 @@ test('emits exactly as many o200k tokens as words', () => {
   for (const count of [1, 7, 21, 100]) expect(countTokens(wordsUpTo(count))).toBe(count);
 });
 
+test('goes on after the words of an answer that was cut off, with an instruction behind them or without', async () => {
+  const said = { role: 'assistant', content: wordsUpTo(4) };
+  for (const rest of [[said], [said, { role: 'user', content: 'go on' }]]) {
+    const messages = [{ role: 'user', content: '@demo tokens=9' }, ...rest];
+    const answer = await ask('/chat/completions', { model: 'demo', messages }, 'rest');
+    const { choices } = (await answer.json()) as { choices: { message: { content: string } }[] };
+    expect(wordsUpTo(4) + choices[0]?.message.content).toBe(wordsUpTo(9));
+    expect(record.list('rest').at(-1)?.reported?.output).toBe(5);
+  }
+});
+
 test('streams chat with usage only when asked, and records what it reported', async () => {
   const text = await (
     await ask(

@@ -4,8 +4,8 @@ import { chatDialect } from './chat-dialect.ts';
 import { embeddingsAnswer, tokenArrayLength } from './embeddings.ts';
 import { messagesDialect } from './messages-dialect.ts';
 import { parseDemoRequest, planFor, type DemoRequest } from './plan.ts';
+import { promptTokens } from './prompt-tokens.ts';
 import { ProviderRecord } from './record.ts';
-import { promptTokens } from './words.ts';
 
 const BODY_BYTES_MAX = 64 * 1024 * 1024;
 

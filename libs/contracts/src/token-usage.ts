@@ -61,6 +61,13 @@ export function outputUpTo(usage: OutputUsage, limit: number): OutputUsage {
   ) as unknown as OutputUsage;
 }
 
+/** The same prompt, with the output of both. */
+export function withMoreOutput(usage: TokenUsage, more: OutputUsage): TokenUsage {
+  return usageOf(
+    ({ key, side }) => usage[key] + (side === 'output' ? (more as TokenUsage)[key] : 0),
+  );
+}
+
 /** Whether both report the same prompt, class by class. */
 export function isSamePrompt(one: TokenUsage, other: TokenUsage): boolean {
   return PROMPT_KEYS.every((key) => one[key] === other[key]);

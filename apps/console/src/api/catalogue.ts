@@ -33,6 +33,7 @@ export interface ModelSettings {
   owned_by?: string;
   context_window?: number | null;
   max_output_tokens?: number | null;
+  failover?: Model['failover'];
 }
 
 export interface PriceSettings {

@@ -96,6 +96,11 @@ export class ClientReply {
     return this.#stalledSince !== null && now - this.#stalledSince > this.#stallMs;
   }
 
+  endWith(bytes: Uint8Array): void {
+    this.write(bytes);
+    this.end();
+  }
+
   end(): void {
     if (this.isGone) return;
     this.#outgoing.end();

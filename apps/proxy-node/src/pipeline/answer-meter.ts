@@ -1,9 +1,10 @@
 import type { AttemptCost, Outcome } from '@tollgate/contracts';
-import type { StreamSink } from '@tollgate/protocols';
+import type { Delivered, StreamSink } from '@tollgate/protocols';
 import type { ClientReply } from '../http/client-reply.ts';
 import type { Ticker } from '../upstream/ticker.ts';
 import type { HoldHandle } from '../usage/books.ts';
 import type { DrainLimits } from './drain.ts';
+import type { Splice } from './splice.ts';
 import type { Answer, Flight } from './forward.ts';
 import type { ReasoningRate } from './reasoning-rates.ts';
 import type { Counted, Tally } from './tally.ts';
@@ -25,7 +26,10 @@ export interface Metered {
 export interface MeterContext {
   readonly reply: ClientReply;
   readonly hold: HoldHandle;
-  readonly createTally: () => Tally;
+  /** `splice`: of the attempt that continues a cut answer. */
+  readonly createTally: (splice: Splice | null) => Tally;
+  /** Of a stream that another upstream may continue; null for any other. */
+  readonly delivered: Delivered | null;
   readonly ticker: Ticker;
   readonly receivedMonotonicMs: number;
   readonly keepAliveMs: number;
@@ -39,7 +43,10 @@ export interface AnswerMeter {
   begin(): StreamSink;
   /** When the client leaves, reads the answer on for its usage, or closes it where that ends the bill; keeps the client's connection alive while the upstream is silent. */
   watch(flight: Flight): void;
-  /** Passes the answer on, all but its end. Throws UpstreamFailure only while the client has nothing of an answer, so that another upstream may be asked. */
+  /**
+   * Passes the answer on, all but its end. Throws UpstreamFailure while the client has nothing of an answer, so that another upstream may be asked, and
+   * CutAnswer where another one may continue what the client has.
+   */
   read(answer: Answer): Promise<Metered>;
   /** The client left and the attempt ended with this error: what the request is charged. */
   left(error: unknown): Promise<Metered>;

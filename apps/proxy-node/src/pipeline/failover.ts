@@ -1,49 +1,30 @@
-import type { IncomingHttpHeaders } from 'node:http';
-import type { AttemptCost } from '@tollgate/contracts';
 import { InvalidRequest, type StreamSink } from '@tollgate/protocols';
-import type { SnapshotModel } from '@tollgate/snapshot';
 import { monotonicMs } from '../monotonic-ms.ts';
 import type { Candidate } from '../snapshot/routing-index.ts';
-import { mayBeBilled, mayRepeat, UpstreamFailure } from '../upstream/upstream-failure.ts';
 import { Hedges } from '../upstream/hedges.ts';
+import { mayRepeat, UpstreamFailure } from '../upstream/upstream-failure.ts';
 import type { UpstreamHealth } from '../upstream/upstream-health.ts';
-import type { Admitted } from './admission.ts';
-import type { AnswerMeter, Metered } from './answer-meter.ts';
+import type { Metered } from './answer-meter.ts';
 import { deadlinesFor } from './attempt-deadlines.ts';
-import type { Forwarder, Outbound, RouteAttempt } from './forward.ts';
+import { CutAnswer } from './cut-answer.ts';
+import {
+  isWorthRepeating,
+  noteContinued,
+  noteCut,
+  noteFailure,
+  noteLost,
+  noteSkipped,
+  openTries,
+  outboundOf,
+  windowOf,
+  type Delivery,
+  type Tries,
+} from './delivery.ts';
+import type { Forwarder } from './forward.ts';
 import { raceForContent, type Runner } from './hedged-race.ts';
 import { AllRest } from './no-answer.ts';
-import type { Asked } from './parse.ts';
 import { route, type Choice } from './route.ts';
-import { sessionOf, type SessionAffinity } from './session-affinity.ts';
-
-/** One admitted request on its way to an answer. */
-export interface Delivery {
-  readonly rid: string;
-  readonly clientHeaders: IncomingHttpHeaders;
-  readonly asked: Asked;
-  readonly admitted: Admitted;
-  /** Filled as upstreams are tried. */
-  readonly attempts: RouteAttempt[];
-  readonly passing: AnswerMeter;
-  /** The client left, the node stops, or access was withdrawn: no further upstream is asked. */
-  readonly isOver: () => boolean;
-}
-
-/** What was tried so far. */
-interface Tries {
-  readonly session: string | null;
-  /** Routes that were asked, or have no words for the request. */
-  readonly tried: Set<number>;
-  readonly repeated: Set<number>;
-  /** Fields that a model refused, each of which is worth one repetition without it. */
-  readonly adapted: Set<string>;
-  /** Routes that were asked. A repetition on the same one is one of a kind and needs no place among them. */
-  asked: number;
-  /** Tokens: the prompt did not fit into so large a window, so that only a larger one is of use. */
-  windowMin: number;
-  last: { failure: UpstreamFailure; candidate: Candidate; durationMs: number } | null;
-}
+import type { SessionAffinity } from './session-affinity.ts';
 
 interface Attempt extends Runner {
   readonly candidate: Candidate;
@@ -56,9 +37,6 @@ interface Next {
   /** On a connection of its own. */
   readonly isAnew: boolean;
 }
-
-/** A connection that was refused within this may be accepted a moment later; one that takes longer has cost the caller enough. */
-const REFUSED_AT_ONCE_MS = 1_000;
 
 /** One upstream after the other, while the client has seen nothing of an answer and the model's `replay` allows it. */
 export class Failover {
@@ -87,15 +65,7 @@ export class Failover {
 
   /** Throws the last UpstreamFailure when no upstream answered. */
   async deliver(delivery: Delivery): Promise<Metered> {
-    const tries: Tries = {
-      session: sessionFor(delivery),
-      tried: new Set(),
-      repeated: new Set(),
-      adapted: new Set(),
-      asked: 0,
-      windowMin: -1,
-      last: null,
-    };
+    const tries = openTries(delivery);
     while (!delivery.isOver()) {
       const next = this.#next(delivery, tries);
       const startedAt = monotonicMs();
@@ -104,12 +74,66 @@ export class Failover {
       } catch (error) {
         // This route's protocol has no words for the request; another's has, or it had been refused before it was admitted.
         if (error instanceof InvalidRequest) continue;
+        if (error instanceof CutAnswer) return this.#continue(delivery, tries, error);
         if (!(error instanceof UpstreamFailure)) throw error;
         const durationMs = monotonicMs() - startedAt;
         noteFailure(delivery, tries, { failure: error, candidate: next.candidate, durationMs });
       }
     }
     throw tries.last?.failure ?? new AllRest(0);
+  }
+
+  /** One upstream after the other for the rest of an answer that broke off. Does not throw: the stream has begun, and ends with an error in it. */
+  async #continue(delivery: Delivery, tries: Tries, first: CutAnswer): Promise<Metered> {
+    let cut = first;
+    let { error } = first;
+    noteCut(delivery.attempts.at(-1));
+    while (!delivery.isOver()) {
+      const choice = tries.asked < this.#attemptsMax ? this.#choose(delivery, tries) : NO_MORE;
+      if (choice.kind !== 'candidate') break;
+      try {
+        const metered = await this.#attemptRest(delivery, tries, {
+          cut,
+          candidate: choice.candidate,
+        });
+        if (!metered) break;
+        noteContinued(delivery);
+        return metered;
+      } catch (failure) {
+        if (failure instanceof InvalidRequest) continue;
+        if (!(failure instanceof UpstreamFailure)) throw failure;
+        ({ error } = failure);
+        if (!(failure instanceof CutAnswer)) {
+          noteFailure(delivery, tries, { failure, candidate: choice.candidate, durationMs: 0 });
+          continue;
+        }
+        cut = failure;
+        noteContinued(delivery);
+        noteCut(delivery.attempts.at(-1));
+      }
+    }
+    return cut.giveUp(error);
+  }
+
+  /** Null when nothing is left of the limit. */
+  async #attemptRest(
+    delivery: Delivery,
+    tries: Tries,
+    { cut, candidate }: { cut: CutAnswer; candidate: Candidate },
+  ): Promise<Metered | null> {
+    const { asked, admitted, passing } = delivery;
+    const outputLimit = admitted.outputLimit ?? 0;
+    const rest = await cut.askOf(asked.ask, { candidate, outputLimit });
+    if (!rest) return null;
+    const forRest: Delivery = {
+      ...delivery,
+      asked: { ...asked, ask: rest.ask },
+      admitted: { ...admitted, outputLimit: rest.outputLimit },
+    };
+    const attempt = this.#start(forRest, tries, { candidate, isAnew: false });
+    attempt.win();
+    passing.watch(attempt.flight);
+    return passing.read(await attempt.flight.answer);
   }
 
   async #attempt(delivery: Delivery, tries: Tries, next: Next): Promise<Metered> {
@@ -128,6 +152,7 @@ export class Failover {
       won.runner.win();
       passing.watch(won.runner.flight);
     }
+    delivery.onAnswer(won.runner.candidate);
     this.#affinity.served(tries.session, won.runner.candidate.route.id, monotonicMs());
     const metered = await passing.read(won.answer);
     if (hedge && tries.asked === 1 && metered.firstTokenMs !== null)
@@ -230,64 +255,3 @@ export class Failover {
 }
 
 const NO_MORE: Choice = { kind: 'exhausted' };
-
-function noteLost(attempt: RouteAttempt | undefined, cost: AttemptCost): void {
-  if (!attempt) return;
-  attempt.cost = cost;
-  if (attempt.error === undefined || attempt.error === 'given_up') attempt.error = 'hedge_lost';
-}
-
-function noteFailure(delivery: Delivery, tries: Tries, last: NonNullable<Tries['last']>): void {
-  const { failure, candidate } = last;
-  const attempt = delivery.attempts.at(-1);
-  // What the gateway itself gave up is the request's own ending: its customer pays it.
-  if (attempt && mayBeBilled(failure) && failure.evidence !== 'given_up')
-    attempt.cost = delivery.passing.costSoFar();
-  if (failure.error.kind === 'context_overflow')
-    tries.windowMin = Math.max(tries.windowMin, windowOf(candidate, delivery.asked.model));
-  tries.last = last;
-}
-
-/** 0 where it is not known. */
-function windowOf({ route: { context_window: own } }: Candidate, model: SnapshotModel): number {
-  return own ?? model.context_window ?? 0;
-}
-
-/**
- * Whether the same route is asked once more when no other is left. By default only where nothing was sent: what an upstream has stated goes to
- * the client, whose SDK waits before it repeats. A model with `replay: always` repeats an answer that broke, too.
- */
-function isWorthRepeating(
-  { failure: { error, evidence }, durationMs }: NonNullable<Tries['last']>,
-  replay: NonNullable<SnapshotModel['failover']>['replay'],
-): boolean {
-  if (evidence === 'unsent') return error.kind === 'unreachable' && durationMs < REFUSED_AT_ONCE_MS;
-  const isBroken =
-    evidence === 'unknown' || evidence === 'contentless' || error.kind === 'unreadable';
-  return replay === 'always' && isBroken && error.kind !== 'timeout';
-}
-
-function noteSkipped(
-  attempts: RouteAttempt[],
-  { skipped }: Extract<Choice, { kind: 'resting' }>,
-): void {
-  for (const { upstreamId, routeId, reason } of skipped)
-    attempts.push({ upstream_id: upstreamId, route_id: routeId, error: reason, duration_ms: 0 });
-}
-
-function outboundOf({ rid, asked, admitted, clientHeaders }: Delivery): Outbound {
-  const { ask, dropped } = asked;
-  return { rid, ask, outputLimit: admitted.outputLimit, dropped, clientHeaders };
-}
-
-/** With one route there is nothing to choose. */
-function sessionFor({ asked, admitted, clientHeaders }: Delivery): string | null {
-  if (!asked.candidates.some((group) => group.length > 1)) return null;
-  const { ask, model } = asked;
-  return sessionOf({
-    accountId: admitted.accountId,
-    modelId: model.id,
-    headers: clientHeaders,
-    ask,
-  });
-}

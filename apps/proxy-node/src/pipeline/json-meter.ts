@@ -23,7 +23,7 @@ export class JsonMeter implements AnswerMeter {
 
   constructor(context: MeterContext) {
     this.#context = context;
-    this.#tally = context.createTally();
+    this.#tally = context.createTally(null);
     context.reply.onGone(() => this.#clientLeft());
     context.hold.onStop(() => this.#revoke());
   }

@@ -1,3 +1,4 @@
+import { deliveredOf } from '@tollgate/protocols';
 import { wasTried, type Outcome, type UsageFinal } from '@tollgate/contracts';
 import type { Logger } from 'pino';
 import { monotonicMs } from '../monotonic-ms.ts';
@@ -25,8 +26,9 @@ import { parse, routesFor, type Asked } from './parse.ts';
 import type { ReasoningRates } from './reasoning-rates.ts';
 import { CloserEstimate } from './closer-estimate.ts';
 import { droppedHeaders } from './premiums.ts';
+import { upstreamHeaders } from './upstream-headers.ts';
 import { settle } from './settle.ts';
-import { Tally } from './tally.ts';
+import { tallyOf } from './tally.ts';
 
 export interface PipelineLimits {
   bodyBytesMax: number;
@@ -214,13 +216,9 @@ export class Pipeline {
       isStream: asked.ask.isStream,
       reply,
       hold: admitted.hold,
-      createTally: () =>
-        new Tally({
-          prompt: asked.ask.prompt,
-          plan: admitted.plan,
-          exactTextTokens: admitted.exactTextTokens,
-          closer: CloserEstimate.of(asked),
-        }),
+      createTally: (splice) =>
+        tallyOf(asked.ask.prompt, { admitted, splice, closer: CloserEstimate.of(asked) }),
+      delivered: asked.model.failover?.continues ? deliveredOf(asked.ask) : null,
       ticker,
       receivedMonotonicMs,
       keepAliveMs: limits.keepAliveMs,
@@ -237,6 +235,7 @@ export class Pipeline {
         attempts,
         passing,
         isOver: () => reply.isGone || this.#isCut || passing.isStopped,
+        onAnswer: (by) => reply.addHeaders(upstreamHeaders(asked.model, by)),
       });
     } catch (error) {
       if (reply.isGone) return await passing.left(error);

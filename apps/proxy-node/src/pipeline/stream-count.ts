@@ -1,8 +1,14 @@
-import type { AttemptCost, Outcome, TokenUsage } from '@tollgate/contracts';
+import {
+  withMoreOutput,
+  type AttemptCost,
+  type Outcome,
+  type TokenUsage,
+} from '@tollgate/contracts';
 import type { StreamReader, StreamSink } from '@tollgate/protocols';
 import { monotonicMs } from '../monotonic-ms.ts';
 import type { MeterContext, Metered } from './answer-meter.ts';
 import { chargeOfLeft } from './charge-of-left.ts';
+import type { Splice } from './splice.ts';
 import type { Flight } from './forward.ts';
 import { HoldRoom } from './hold-room.ts';
 import { NOTHING_COUNTED, type Counted, type Tally } from './tally.ts';
@@ -12,6 +18,7 @@ const NO_REST = Buffer.alloc(0);
 /** What one attempt of a stream has generated, what its hold still covers of it, and what it is charged in the end. */
 export class StreamCount {
   readonly #tally: Tally;
+  readonly #splice: Splice | null;
   readonly sink: StreamSink;
   readonly #context: MeterContext;
   readonly #reader: () => StreamReader | null;
@@ -20,14 +27,19 @@ export class StreamCount {
   #contentAtMs: number | null = null;
   #drainedFromTokens = 0;
 
-  /** `reader`: of this attempt, once there is one. */
-  constructor(context: MeterContext, reader: () => StreamReader | null) {
+  /** `reader`: of this attempt, once there is one. `splice`: where it continues an answer, whose earlier usage then counts along. */
+  constructor(
+    context: MeterContext,
+    reader: () => StreamReader | null,
+    splice: Splice | null = null,
+  ) {
     this.#context = context;
     this.#reader = reader;
-    this.#tally = context.createTally();
+    this.#splice = splice;
+    this.#tally = context.createTally(splice);
     this.#room = new HoldRoom({
       hold: context.hold,
-      usage: () => this.#tally.ifEnded(this.#reported()),
+      usage: () => this.#whole(this.#tally.ifEnded(this.#reported())),
       reported: reader,
     });
     this.sink = {
@@ -55,7 +67,7 @@ export class StreamCount {
   }
 
   soFar(): TokenUsage {
-    return this.#tally.soFar(this.#reported());
+    return this.#whole(this.#tally.soFar(this.#reported()));
   }
 
   sawContent(): void {
@@ -85,6 +97,8 @@ export class StreamCount {
       this.#isUnseenCharged(outcome) ? this.#unseenTokens : 0,
       (usage) => this.#context.hold.room(usage) >= 0,
     );
+    // The first piece has no report of its own.
+    if (this.#splice) return { ...counted, usage: this.#whole(counted.usage), basis: 'estimated' };
     if (outcome === 'completed' && counted.basis === 'reported')
       this.#context.reasoning.observe({
         tokens: counted.usage.output - this.#tally.outputChars,
@@ -117,6 +131,11 @@ export class StreamCount {
 
   get #silentMs(): number {
     return (this.#contentAtMs ?? monotonicMs()) - this.#askedAtMs;
+  }
+
+  /** The customer pays the prompt of the first piece, and the output of both. */
+  #whole(usage: TokenUsage): TokenUsage {
+    return this.#splice ? withMoreOutput(this.#splice.charged, usage) : usage;
   }
 
   #generated(text: string): void {

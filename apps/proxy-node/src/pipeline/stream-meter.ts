@@ -1,23 +1,21 @@
 import type { AttemptCost, Outcome, TokenUsage } from '@tollgate/contracts';
-import {
-  upstreamError,
-  type StreamReader,
-  type StreamSink,
-  type UpstreamError,
-} from '@tollgate/protocols';
+import { ContinuedReader, upstreamError } from '@tollgate/protocols';
+import type { Delivered, StreamReader, StreamSink, UpstreamError } from '@tollgate/protocols';
 import { monotonicMs } from '../monotonic-ms.ts';
 import type { Ticking } from '../upstream/ticker.ts';
 import { gatewayFailure, UpstreamFailure } from '../upstream/upstream-failure.ts';
 import type { AnswerMeter, MeterContext, Metered } from './answer-meter.ts';
+import { CutAnswer } from './cut-answer.ts';
 import { Drain } from './drain.ts';
 import type { Answer, Flight } from './forward.ts';
-import { REVOKED, stopping } from './no-answer.ts';
-import { Preamble } from './preamble.ts';
+import { REVOKED } from './no-answer.ts';
+import type { Splice } from './splice.ts';
 import { StreamCount } from './stream-count.ts';
-import { failedOutcome, failureOf } from './stream-ending.ts';
+import { StreamOutlet } from './stream-outlet.ts';
+import { endOfCut, failedOutcome, failureOf, stopError, type StopReason } from './stream-ending.ts';
+import type { Counted } from './tally.ts';
 
 type LastBytes = (charged: TokenUsage) => Uint8Array;
-type StopReason = 'balance_exhausted' | 'access_revoked' | 'node_stopped';
 
 /**
  * Upstream bytes in, client bytes out, counted in between. Nothing is collected but the preamble: a slow client pauses the upstream's parser, and so
@@ -30,9 +28,7 @@ export class StreamMeter implements AnswerMeter, Ticking {
   #flight: Flight | null = null;
   #answer: Answer | null = null;
   #reader: StreamReader | null = null;
-  readonly #preamble = new Preamble();
-  /** Bytes of this reader reached the client: from here on no other upstream can take over. */
-  #isCommitted = false;
+  readonly #outlet: StreamOutlet;
   /** The error event of an attempt that was to be replaced. */
   #untold: Uint8Array = NO_BYTES;
   #isOver = false;
@@ -40,31 +36,40 @@ export class StreamMeter implements AnswerMeter, Ticking {
   /** The client has left and the answer is read on for its usage. */
   readonly #drain = new Drain();
   /** The upstream is not read on while the client takes nothing, or the hold covers nothing. */
-  #isBlocked = false;
   #isWaiting = false;
   #stopReason: StopReason | null = null;
   #rejectRead: ((failure: UpstreamFailure) => void) | null = null;
-  #lastWriteAt: number;
   #firstTokenMs: number | null = null;
+  /** Of this attempt. */
+  #isContentSeen = false;
+  /** Set while an attempt continues a cut answer. */
+  #splice: Splice | null = null;
 
   constructor(context: MeterContext) {
     this.#context = context;
     this.#count = new StreamCount(context, () => this.#reader);
-    this.#lastWriteAt = context.receivedMonotonicMs;
+    this.#outlet = new StreamOutlet(context, {
+      onBlocked: () => this.#answer?.call.pause(),
+      onFree: () => this.#readOn(),
+    });
     context.ticker.add(this);
     context.reply.onGone(() => this.#clientLeft());
     context.hold.onStop((reason) => this.#stop(reason));
   }
 
   begin(): StreamSink {
-    this.#count = new StreamCount(this.#context, () => this.#reader);
-    this.#preamble.take();
+    this.#count = new StreamCount(this.#context, () => this.#reader, this.#splice);
+    this.#isContentSeen = false;
+    this.#outlet.begin();
     return this.#count.sink;
   }
 
   watch(flight: Flight): void {
     this.#flight = flight;
-    this.#reader = flight.reader;
+    this.#reader =
+      flight.reader && this.#splice
+        ? new ContinuedReader(flight.reader, this.#splice)
+        : flight.reader;
     if (this.#context.reply.isGone) this.#clientLeft();
   }
 
@@ -95,12 +100,10 @@ export class StreamMeter implements AnswerMeter, Ticking {
   }
 
   fail(error: unknown): void {
-    const { reply } = this.#context;
     const cause = error instanceof UpstreamFailure ? error.error : upstreamError('server');
     // A reader that has read an error itself does not report it twice: its version of the error is sent now.
     const last = this.#reader?.fail(cause);
-    reply.write(last?.byteLength ? last : this.#untold);
-    reply.end();
+    this.#context.reply.endWith(last?.byteLength ? last : this.#untold);
   }
 
   left(error: unknown): Promise<Metered> {
@@ -108,8 +111,7 @@ export class StreamMeter implements AnswerMeter, Ticking {
   }
 
   cut(): void {
-    if (this.#answer) this.#stop('node_stopped');
-    else this.#flight?.abort('the node stops');
+    this.#stop('node_stopped');
   }
 
   close(): void {
@@ -122,19 +124,18 @@ export class StreamMeter implements AnswerMeter, Ticking {
     const { reply, keepAliveMs } = this.#context;
     if (reply.isGone) return;
     if (reply.isStalled(now)) return reply.cut();
-    if (this.#isOver || !this.#reader || reply.isBlocked || now - this.#lastWriteAt < keepAliveMs)
-      return;
-    // The preamble waits on: the upstream may still be replaced unseen.
-    reply.startStream();
-    this.#write(this.#reader.keepAlive());
+    const isQuiet = now - this.#outlet.lastWriteAt >= keepAliveMs;
+    if (!this.#isOver && this.#reader && !reply.isBlocked && isQuiet)
+      this.#outlet.keepAlive(this.#reader.keepAlive());
   }
 
   #data(chunk: Buffer): void {
     const reader = this.#reader;
     if (this.#isOver || !reader) return;
     const { bytes, rest } = this.#count.readCovered(reader, chunk);
-    if (this.#firstTokenMs === null && reader.hasContent) {
-      this.#firstTokenMs = monotonicMs() - this.#context.receivedMonotonicMs;
+    if (!this.#isContentSeen && reader.hasContent) {
+      this.#isContentSeen = true;
+      this.#firstTokenMs ??= monotonicMs() - this.#context.receivedMonotonicMs;
       this.#count.sawContent();
       this.#answer?.call.sawContent();
     }
@@ -154,29 +155,30 @@ export class StreamMeter implements AnswerMeter, Ticking {
   }
 
   #readOn(): void {
-    if (!this.#isWaiting && !this.#isBlocked) this.#answer?.call.resume();
+    if (!this.#isWaiting && !this.#outlet.isBlocked) this.#answer?.call.resume();
   }
 
   #upstreamEnded(): void {
     const reader = this.#reader;
     if (this.#isOver || !reader) return;
     this.#pass(reader, reader.end());
-    if (!this.#isOver)
+    if (!this.#isOver && this.#answer)
       this.#broke(gatewayFailure('server', 'The upstream ended its answer early.'));
   }
 
   /** Routes what the reader gave: on to the client, into the preamble, or back as a failure while the client has received nothing. */
   #pass(reader: StreamReader, bytes: Uint8Array): void {
-    if (reader.state === 'failed' && !reader.hasContent && !this.#isCommitted) {
+    const error = reader.state === 'failed' ? (reader.error ?? upstreamError('server')) : null;
+    if (error && !reader.hasContent && !this.#outlet.isCommitted) {
       this.#untold = bytes;
-      return this.#replaceable(reader.error ?? upstreamError('server'), 'stated');
+      return this.#reject(new UpstreamFailure(error, { evidence: 'stated' }));
     }
-    const isPreamble = !this.#isCommitted && !reader.hasContent && reader.state === 'running';
-    if (isPreamble && this.#preamble.keep(bytes)) return;
-    this.#commitPreamble();
-    if (bytes.byteLength > 0) this.#isCommitted = true;
-    if (reader.state === 'running') return this.#write(bytes);
-    if (reader.state === 'failed') return this.#over(failedOutcome(reader), { last: () => bytes });
+    if (error && this.#cutShort(bytes, error)) return;
+    const isPreamble = !reader.hasContent && reader.state === 'running';
+    if (isPreamble && this.#outlet.keepBack(bytes)) return;
+    this.#outlet.commitPreamble();
+    if (reader.state === 'running') return this.#outlet.write(bytes);
+    if (error) return this.#over(failedOutcome(reader), { last: () => bytes });
     this.#over('completed', { last: (usage) => Buffer.concat([bytes, reader.close(usage)]) });
   }
 
@@ -184,19 +186,39 @@ export class StreamMeter implements AnswerMeter, Ticking {
     const reader = this.#reader;
     if (this.#isOver || !reader) return;
     if (reader.hasFinish && reader.state === 'running') return this.#pass(reader, reader.end());
-    if (!this.#isCommitted && !reader.hasContent)
-      return this.#replaceable(failure.error, 'contentless');
-    this.#commitPreamble();
+    if (!this.#outlet.isCommitted && !reader.hasContent)
+      return this.#reject(new UpstreamFailure(failure.error, { evidence: 'contentless' }));
+    if (this.#cutShort(NO_BYTES, failure.error)) return;
+    this.#outlet.commitPreamble();
     const last = reader.fail(failure.error);
     this.#over(failedOutcome(reader), { last: () => last, failure });
   }
 
-  #replaceable(error: UpstreamError, evidence: 'stated' | 'contentless'): void {
-    const failure = new UpstreamFailure(error, { evidence });
+  #reject(failure: UpstreamFailure): void {
     this.#answer?.close(failure);
     this.#answer?.call.abort('the answer is of no use');
     this.#answer = null;
     this.#rejectRead?.(failure);
+  }
+
+  /** Whether another upstream may continue the answer: then `read` throws CutAnswer, and the client has `bytes` without its error event. */
+  #cutShort(bytes: Uint8Array, error: UpstreamError): boolean {
+    if (this.#stopReason || !this.#outlet.writeCut(bytes)) return false;
+    this.#reject(
+      new CutAnswer(error, {
+        delivered: this.#context.delivered as Delivered,
+        counted: this.#count.atEnd('upstream_interrupted'),
+        resume: (splice) => (this.#splice = splice),
+        end: (counted, last) => this.#endCut({ counted, error: last }),
+      }),
+    );
+    return true;
+  }
+
+  #endCut(last: { counted: Counted; error: UpstreamError }): Metered {
+    this.close();
+    const standing = { reader: this.#reader, stopReason: this.#stopReason };
+    return endOfCut(this.#context, { ...standing, firstTokenMs: this.#firstTokenMs }, last);
   }
 
   #stop(reason: StopReason): void {
@@ -204,10 +226,10 @@ export class StreamMeter implements AnswerMeter, Ticking {
     this.#stopReason = reason;
     if (this.#isOver || !reader) return;
     if (!this.#answer) return this.#flight?.abort('access has ended');
-    this.#commitPreamble();
+    this.#outlet.commitPreamble();
     if (reason === 'balance_exhausted')
       return this.#over(reason, { last: (usage) => reader.finishEarly(usage) });
-    const last = reader.fail(reason === 'node_stopped' ? stopping().error : REVOKED);
+    const last = reader.fail(stopError(reason) ?? REVOKED);
     this.#over(reason, { last: () => last });
   }
 
@@ -218,8 +240,7 @@ export class StreamMeter implements AnswerMeter, Ticking {
     this.#startCounting();
     this.#count.beginDrain();
     this.#drain.begin(this.#context.drain.streamMs, () => this.#leave());
-    this.#isBlocked = false;
-    this.#readOn();
+    this.#outlet.free();
   }
 
   #startCounting(): void {
@@ -228,8 +249,8 @@ export class StreamMeter implements AnswerMeter, Ticking {
   }
 
   #leave(): void {
-    if (this.#answer) this.#over('client_closed');
-    else this.#flight?.abort('the client left');
+    if (this.#answer) return this.#over('client_closed');
+    this.#flight?.abort('the client left');
   }
 
   /** What follows a finish is no more output, but the usage. */
@@ -261,38 +282,13 @@ export class StreamMeter implements AnswerMeter, Ticking {
     // A client that has left saw nothing of what came of its answer then.
     const isLeft = reply.isGone && outcome !== 'upstream_failed';
     const counted = await this.#count.atEnd(outcome);
-    const sendEnd = (): void => {
-      reply.write(last(counted.usage));
-      reply.end();
-    };
     return {
       outcome: isLeft ? 'client_closed' : outcome,
       counted,
       firstTokenMs: this.#firstTokenMs,
       status: reply.status,
-      sendEnd,
+      sendEnd: () => reply.endWith(last(counted.usage)),
     };
-  }
-
-  #commitPreamble(): void {
-    this.#context.reply.startStream();
-    for (const bytes of this.#preamble.take()) {
-      this.#isCommitted = true;
-      this.#write(bytes);
-    }
-  }
-
-  #write(bytes: Uint8Array): void {
-    const { reply } = this.#context;
-    if (bytes.byteLength === 0) return;
-    this.#lastWriteAt = monotonicMs();
-    if (reply.write(bytes) || this.#isBlocked) return;
-    this.#isBlocked = true;
-    this.#answer?.call.pause();
-    reply.onDrain(() => {
-      this.#isBlocked = false;
-      this.#readOn();
-    });
   }
 }
 

@@ -25,6 +25,8 @@ import { countTokens, countTokensGently, TokenCounter } from '@tollgate/metering
 import type { PromptFacts } from '@tollgate/protocols';
 import { nextTurn } from '../next-turn.ts';
 import type { CloserEstimate } from './closer-estimate.ts';
+import type { Admitted } from './admission.ts';
+import type { Splice } from './splice.ts';
 
 /** Prompts up to this size are tokenised at once (about 2 ms); longer ones in batches beside other requests. */
 const PROMPT_AT_ONCE_BYTES = 16 * 1024;
@@ -237,6 +239,35 @@ export class Tally {
       outputTokens: 0,
     });
   }
+}
+
+/** Of one attempt; of one that continues a cut answer for what it was asked itself. */
+export function tallyOf(
+  prompt: PromptFacts,
+  {
+    admitted: { plan, exactTextTokens },
+    splice,
+    closer,
+  }: {
+    admitted: Pick<Admitted, 'plan' | 'exactTextTokens'>;
+    splice: Splice | null;
+    closer: CloserEstimate | null;
+  },
+): Tally {
+  if (!splice) return new Tally({ prompt, plan, exactTextTokens, closer });
+  const { bounds, besideTextTokens } = plan;
+  const longerBytes = splice.prompt.textBytes - prompt.textBytes;
+  return new Tally({
+    prompt: splice.prompt,
+    plan: {
+      besideTextTokens,
+      bounds: {
+        ...bounds,
+        promptTokens: bounds.promptTokens === null ? null : bounds.promptTokens + longerBytes,
+        outputTokens: splice.outputTokens,
+      },
+    },
+  });
 }
 
 function promptReported(judged: Judgement | null): TokenUsage | null {

@@ -2255,6 +2255,8 @@ export interface components {
                     max_percent: number;
                     max_tokens_per_hour: number;
                 };
+                continues?: boolean;
+                names_upstream?: boolean;
                 fallbacks?: {
                     model: string;
                     on: ("error" | "overflow" | "rest")[];
@@ -2734,6 +2736,8 @@ export interface components {
                             max_percent: number;
                             max_tokens_per_hour: number;
                         };
+                        continues?: boolean;
+                        names_upstream?: boolean;
                         fallbacks?: {
                             model: string;
                             on: ("error" | "overflow" | "rest")[];
@@ -5198,6 +5202,8 @@ export interface operations {
                             max_percent: number;
                             max_tokens_per_hour: number;
                         };
+                        continues?: boolean;
+                        names_upstream?: boolean;
                         fallbacks?: {
                             model: string;
                             on: ("error" | "overflow" | "rest")[];
@@ -5329,6 +5335,8 @@ export interface operations {
                             max_percent: number;
                             max_tokens_per_hour: number;
                         };
+                        continues?: boolean;
+                        names_upstream?: boolean;
                         fallbacks?: {
                             model: string;
                             on: ("error" | "overflow" | "rest")[];

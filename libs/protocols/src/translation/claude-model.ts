@@ -8,6 +8,8 @@ export interface ClaudeModel {
   takesBothSampling: boolean;
   /** role "system" inside messages. */
   takesMidSystem: boolean;
+  /** An assistant message at the end, whose text the answer continues; known models only. */
+  takesPrefill: boolean;
 }
 
 /** `claude-opus-4-8`, `claude-haiku-4-5-20251001`, `anthropic/claude-3.7-sonnet`, `claude-3-haiku-20240307`, `claude-opus-5` */
@@ -23,12 +25,14 @@ export function claudeModel(name: string): ClaudeModel {
       takesSampling: true,
       takesBothSampling: true,
       takesMidSystem: false,
+      takesPrefill: false,
     };
   return {
     thinking: version >= 4.06 ? 'adaptive' : version >= 3.07 ? 'budget' : 'none',
     takesSampling: version < 4.07,
     takesBothSampling: version < 4.01,
     takesMidSystem: version >= 4.08,
+    takesPrefill: version < 4.06,
   };
 }
 

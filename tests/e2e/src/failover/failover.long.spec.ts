@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { ask, type Seen } from './ask.ts';
-import { FAULTS, type Fault } from './faults.ts';
+import { BREAKS, FAULTS, type Fault } from './faults.ts';
 import { startOutage } from './outage.ts';
 import { receiptOf, usedByWinner } from './receipt.ts';
 import { writeReport, type Outcome } from './report.ts';
@@ -8,17 +8,24 @@ import { PROTOCOLS, TwoUpstreams, type Protocol } from './two-upstreams.ts';
 
 /** The longest rest that the gateway gives a route by itself, and time for a request. */
 const REST_MS_MAX = 17_000;
-const POLICIES = { default: {}, safe: { replay: 'safe' } } as const;
+const POLICIES = {
+  default: {},
+  safe: { replay: 'safe' },
+  continues: { continues: true },
+} as const;
 type Policy = keyof typeof POLICIES;
+/** Tokens by which the gateway's count of a short prompt may differ from its provider's. */
+const PROMPT_TOLERANCE = 8;
 
 let two: TwoUpstreams;
 const outcomes: Outcome[] = [];
+const breaks: Outcome[] = [];
 
 beforeAll(async () => {
   two = await TwoUpstreams.start();
 }, 60_000);
 afterAll(async () => {
-  writeReport(outcomes);
+  writeReport(outcomes, breaks);
   await two?.tollgate.stop();
 });
 
@@ -29,11 +36,13 @@ interface Asked {
 }
 
 /** Each mode of the fault, in both protocols, JSON and stream; a model for each, as routes rest alone. */
-async function askAll({ name, modes, window }: Fault, policy: Policy): Promise<Asked[]> {
+async function askAll(
+  { name, modes, window }: Fault,
+  policy: Policy,
+  { into = outcomes, shapesOf = [false, true] }: { into?: Outcome[]; shapesOf?: boolean[] } = {},
+): Promise<Asked[]> {
   const shapes = modes.flatMap((mode) =>
-    PROTOCOLS.flatMap((protocol) =>
-      [false, true].map((isStream) => ({ mode, protocol, isStream })),
-    ),
+    PROTOCOLS.flatMap((protocol) => shapesOf.map((isStream) => ({ mode, protocol, isStream }))),
   );
   const models = await two.addModels(
     shapes.map(({ mode, protocol }) => ({
@@ -52,13 +61,19 @@ async function askAll({ name, modes, window }: Fault, policy: Policy): Promise<A
     name,
     policy,
     asked.map(({ seen }) => seen),
+    into,
   );
   return asked;
 }
 
-function note(fault: string, policy: string, seen: readonly Seen[]): void {
+function note(
+  fault: string,
+  policy: string,
+  seen: readonly Seen[],
+  into: Outcome[] = outcomes,
+): void {
   const lost = seen.filter(({ isWhole }) => !isWhole);
-  outcomes.push({
+  into.push({
     fault,
     policy,
     asked: seen.length,
@@ -94,6 +109,39 @@ describe.each(FAULTS)('$name, while a second upstream is sound', (fault) => {
     }
   }, 60_000);
 });
+
+describe.each(BREAKS)(
+  '$name in the middle of a stream, while a second upstream is sound',
+  (fault) => {
+    const inStreams = { into: breaks, shapesOf: [true] };
+
+    test('ends with an error, charged for what was delivered', async () => {
+      for (const { seen } of await askAll(fault, 'default', inStreams)) {
+        expect(seen).toMatchObject({ status: 200, isWhole: false, isFalseSuccess: false });
+        const { outcome, charge, route } = await receiptOf(two, seen.rid);
+        expect([outcome, route.length]).toEqual(['upstream_interrupted', 1]);
+        expect(charge).toBeGreaterThan(0);
+      }
+    }, 60_000);
+
+    test('with `continues` is one whole answer, charged as one', async () => {
+      for (const { seen, protocol } of await askAll(fault, 'continues', inStreams)) {
+        expect(seen).toMatchObject({ status: 200, isWhole: true });
+        const { outcome, charge, route } = await receiptOf(two, seen.rid);
+        expect(outcome).toBe('completed');
+        expect(route).toMatchObject([
+          { error: 'cut' },
+          { status: 200, cost: { output_tokens: 0 } },
+        ]);
+        const [model = ''] = await two.addModels([{ protocol, modes: ['ok'] }]);
+        const unbroken = await ask(two, { protocol, isStream: true, model });
+        const whole = await receiptOf(two, unbroken.rid);
+        // The prompt is counted by the gateway where its provider had not reported it yet.
+        expect(Math.abs(charge - whole.charge)).toBeLessThanOrEqual(PROMPT_TOLERANCE);
+      }
+    }, 60_000);
+  },
+);
 
 describe('a kept connection that the upstream has closed', () => {
   test.each(['default', 'safe'] as const)(

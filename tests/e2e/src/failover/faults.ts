@@ -10,6 +10,14 @@ export interface Fault {
   readonly window?: number;
 }
 
+/** Breaks in the middle of a stream's text, which a model may have another upstream continue. */
+export const BREAKS: readonly Fault[] = [
+  { name: 'reset', modes: ['dies'], isBilled: true },
+  { name: 'end without a finish', modes: ['eof'], isBilled: true },
+  { name: 'error event', modes: ['error-mid'], isBilled: true },
+  { name: 'silence', modes: ['stalls'], isBilled: true },
+];
+
 /** The faults that one request meets alone; those that need several requests have tests of their own. */
 export const FAULTS: readonly Fault[] = [
   { name: 'connection refused', modes: ['refused'], isBilled: false },

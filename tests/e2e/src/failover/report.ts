@@ -11,36 +11,50 @@ export interface Outcome {
   readonly firstByteMs: readonly number[];
 }
 
-const POLICIES = ['default', 'safe'] as const;
+const FAULTS_HEAD = [
+  'Fault of the first upstream',
+  'default',
+  '`replay: safe`',
+  'First byte (default)',
+];
+const BREAKS_HEAD = ['Break in the middle of a stream', 'default', '`continues: true`'];
 
 /** One line a fault: how many requests were saved, what the others saw, and when the first byte came. */
-function describeOutcomes(outcomes: readonly Outcome[]): string {
+function tableOf(
+  outcomes: readonly Outcome[],
+  {
+    head,
+    policies,
+    hasTimes,
+  }: { head: readonly string[]; policies: readonly string[]; hasTimes: boolean },
+): string[] {
   const faults = [...new Set(outcomes.map(({ fault }) => fault))];
   const lines = faults.map((fault) => {
-    const cells = POLICIES.map((policy) =>
+    const cells = policies.map((policy) =>
       cellOf(outcomes.find((each) => each.fault === fault && each.policy === policy)),
     );
     const times = outcomes.filter((each) => each.fault === fault && each.policy === 'default');
-    return `| ${fault} | ${cells.join(' | ')} | ${median(times.flatMap((each) => each.firstByteMs))} ms |`;
+    const time = `${median(times.flatMap((each) => each.firstByteMs))} ms`;
+    return `| ${[fault, ...cells, ...(hasTimes ? [time] : [])].join(' | ')} |`;
   });
   const saved = (policy: string): string => {
     const of = outcomes.filter((each) => each.policy === policy);
     const whole = of.filter((each) => each.saved === each.asked).length;
     return `${policy}: ${whole} of ${of.length} faults, ${sum(of, 'saved')} of ${sum(of, 'asked')} requests saved`;
   };
-  return [
-    '| Fault of the first upstream | default | `replay: safe` | First byte (default) |',
-    '| --- | --- | --- | --- |',
-    ...lines,
-    '',
-    ...POLICIES.map(saved),
-  ].join('\n');
+  const rule = head.map(() => '---');
+  return [head, rule].map((row) => `| ${row.join(' | ')} |`).concat(lines, '', policies.map(saved));
 }
 
 /** For `npm run test:failover`, which names the file. */
-export function writeReport(outcomes: readonly Outcome[]): void {
+export function writeReport(faults: readonly Outcome[], breaks: readonly Outcome[]): void {
   const file = process.env['TOLLGATE_FAILOVER_REPORT'];
-  if (file) writeFileSync(file, describeOutcomes(outcomes));
+  if (!file) return;
+  const tables = [
+    tableOf(faults, { head: FAULTS_HEAD, policies: ['default', 'safe'], hasTimes: true }),
+    tableOf(breaks, { head: BREAKS_HEAD, policies: ['default', 'continues'], hasTimes: false }),
+  ];
+  writeFileSync(file, tables.map((lines) => lines.join('\n')).join('\n\n'));
 }
 
 function cellOf(outcome: Outcome | undefined): string {

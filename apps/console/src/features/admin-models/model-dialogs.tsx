@@ -51,7 +51,7 @@ export function EditModelDialog({ of: model, isOpen, onClose }: DialogProps & { 
       verb={general.save}
       isOpen={isOpen}
       onClose={onClose}
-      act={(values) => updateModel(model.id, settingsOf(values))}
+      act={(values) => updateModel(model.id, settingsOf(values, model))}
       done={() => models.saved}
     >
       <ModelFields of={model} />
@@ -132,11 +132,23 @@ function ModelFields({ of: model }: { of?: Model }) {
           {...count}
         />
       </div>
+      <CheckField
+        name="continues"
+        label={models.continues}
+        help={models.continuesHelp}
+        defaultChecked={model?.failover.continues ?? false}
+      />
+      <CheckField
+        name="names_upstream"
+        label={models.namesUpstream}
+        help={models.namesUpstreamHelp}
+        defaultChecked={model?.failover.names_upstream ?? false}
+      />
     </>
   );
 }
 
-function settingsOf(values: FormValues): ModelSettings {
+function settingsOf(values: FormValues, model?: Model): ModelSettings {
   const count = (name: string): number | null =>
     values[name] === undefined || values[name] === '' ? null : Number(values[name]);
   return {
@@ -146,5 +158,16 @@ function settingsOf(values: FormValues): ModelSettings {
     kind: values.kind === 'embedding' ? 'embedding' : 'chat',
     context_window: count('context_window'),
     max_output_tokens: count('max_output_tokens'),
+    failover: failoverOf(values, model?.failover),
+  };
+}
+
+/** What the form has no field for stays as it is. */
+function failoverOf(values: FormValues, current: Model['failover'] = {}): Model['failover'] {
+  const { continues: _continues, names_upstream: _names, ...others } = current;
+  return {
+    ...others,
+    ...(values.continues === 'on' && { continues: true }),
+    ...(values.names_upstream === 'on' && { names_upstream: true }),
   };
 }

@@ -125,6 +125,11 @@ export const admin = {
     ownedBy: 'Owner',
     context: 'Context window',
     maxOutput: 'Maximum output',
+    continues: 'Continue broken streams',
+    continuesHelp:
+      'When a stream of plain text breaks off, another upstream continues it. The customer pays the prompt once; the second prompt is your cost.',
+    namesUpstream: 'Name the upstream in answers',
+    namesUpstreamHelp: 'Clients see the name in the header x-tollgate-upstream.',
     shelf: 'State',
     onShelf: 'For sale',
     offShelf: 'Not for sale',

@@ -1,0 +1,40 @@
+import { parseAsk } from '../ask/parse-ask.ts';
+import type { Ask, UpstreamDialect } from '../exchange.ts';
+import { jsonBytes, list } from '../json/json-guard.ts';
+import { claudeModel } from '../translation/claude-model.ts';
+
+const INSTRUCTION =
+  'Your answer above was cut off by a technical failure. Continue it exactly where it stops: begin with the very next character, repeat nothing of it, and do not mention the interruption.';
+
+export interface ContinuationAsk {
+  readonly ask: Ask;
+  /** White space at the end of the delivered text that a prefill may not have: the continuation is expected to repeat it. */
+  readonly trimmed: string;
+}
+
+/**
+ * The request that has another upstream continue `delivered`. Where the model takes a prefill (Claude before 4.6) the text stands last, as the beginning of
+ * its answer; elsewhere an instruction follows it.
+ */
+export function continuationAsk(
+  { protocol, body }: Ask,
+  {
+    delivered,
+    dialect,
+    upstreamModel,
+  }: { delivered: string; dialect: UpstreamDialect; upstreamModel: string },
+): ContinuationAsk {
+  const trimmedText = delivered.trimEnd();
+  const isPrefill =
+    trimmedText !== '' && dialect === 'anthropic' && claudeModel(upstreamModel).takesPrefill;
+  const content = isPrefill ? trimmedText : delivered;
+  const messages = [
+    ...list(body['messages']),
+    { role: 'assistant', content },
+    ...(isPrefill ? [] : [{ role: 'user', content: INSTRUCTION }]),
+  ];
+  return {
+    ask: parseAsk(protocol, jsonBytes({ ...body, messages })),
+    trimmed: delivered.slice(content.length),
+  };
+}

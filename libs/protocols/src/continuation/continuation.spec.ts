@@ -1,0 +1,445 @@
+import { describe, expect, test } from '@jest/globals';
+import { NO_USAGE, type TokenUsage } from '@tollgate/contracts';
+import fc from 'fast-check';
+import { exchangeOf, RID, wireEvents } from '../../test/drive.ts';
+import { parseAsk } from '../ask/parse-ask.ts';
+import { createExchange } from '../create-exchange.ts';
+import type { Ask, StreamReader, UpstreamDialect } from '../exchange.ts';
+import { record, records } from '../json/json-guard.ts';
+import type { JsonRecord } from '../json/json-guard.ts';
+import { continuationAsk } from './continuation-ask.ts';
+import { ContinuedReader } from './continued-reader.ts';
+import { deliveredOf, type Delivered } from './delivered.ts';
+
+type Client = 'chat' | 'messages';
+const CHARGED: TokenUsage = { ...NO_USAGE, input: 20, output: 6 };
+const SINK = { output: () => undefined };
+
+const askOf = (client: Client, more: object = {}): Ask =>
+  parseAsk(
+    client,
+    Buffer.from(
+      JSON.stringify({
+        model: 'alias',
+        stream: true,
+        max_tokens: 100,
+        messages: [{ role: 'user', content: 'hi' }],
+        ...(client === 'chat' && { stream_options: { include_usage: true } }),
+        ...more,
+      }),
+    ),
+  );
+
+const data = (value: object): string => `data: ${JSON.stringify(value)}\n\n`;
+const named = (type: string, value: object): string =>
+  `event: ${type}\n${data({ type, ...value })}`;
+
+/** An upstream's stream of these words; without `output` it breaks off after them. */
+function streamOf(
+  dialect: UpstreamDialect,
+  words: readonly string[],
+  { id, output, calls = false }: { id: string; output?: number; calls?: boolean },
+): string {
+  return dialect === 'openai'
+    ? chatStreamOf(words, { id, output, calls })
+    : messageStreamOf(words, { id, output, calls });
+}
+
+interface Shape {
+  id: string;
+  output: number | undefined;
+  calls: boolean;
+}
+
+function chatStreamOf(words: readonly string[], { id, output, calls }: Shape): string {
+  const chunk = (delta: object, finish: string | null = null): string =>
+    data({
+      id,
+      object: 'chat.completion.chunk',
+      created: 5,
+      model: 'real',
+      choices: [{ index: 0, delta, finish_reason: finish }],
+    });
+  const usage = { prompt_tokens: 44, completion_tokens: output, total_tokens: 44 + (output ?? 0) };
+  const call = {
+    index: 0,
+    id: 'call_1',
+    type: 'function',
+    function: { name: 'f', arguments: '{}' },
+  };
+  return [
+    chunk({ role: 'assistant', content: '' }),
+    ...words.map((content) => chunk({ content })),
+    ...(calls ? [chunk({ tool_calls: [call] })] : []),
+    ...(output === undefined
+      ? []
+      : [
+          chunk({}, calls ? 'tool_calls' : 'stop'),
+          data({
+            id,
+            object: 'chat.completion.chunk',
+            created: 5,
+            model: 'real',
+            choices: [],
+            usage,
+          }),
+          'data: [DONE]\n\n',
+        ]),
+  ].join('');
+}
+
+function messageStreamOf(words: readonly string[], { id, output, calls }: Shape): string {
+  const usage = { input_tokens: 44, output_tokens: 1 };
+  const message = { id, type: 'message', role: 'assistant', model: 'real', content: [], usage };
+  const call = { type: 'tool_use', id: 'toolu_1', name: 'f', input: {} };
+  const partial = { type: 'input_json_delta', partial_json: '{}' };
+  return [
+    named('message_start', { message }),
+    named('content_block_start', { index: 0, content_block: { type: 'text', text: '' } }),
+    ...words.map((text) =>
+      named('content_block_delta', { index: 0, delta: { type: 'text_delta', text } }),
+    ),
+    ...(output === undefined && !calls ? [] : [named('content_block_stop', { index: 0 })]),
+    ...(calls
+      ? [
+          named('content_block_start', { index: 1, content_block: call }),
+          named('content_block_delta', { index: 1, delta: partial }),
+          ...(output === undefined ? [] : [named('content_block_stop', { index: 1 })]),
+        ]
+      : []),
+    ...(output === undefined
+      ? []
+      : [
+          named('message_delta', {
+            delta: { stop_reason: calls ? 'tool_use' : 'end_turn', stop_sequence: null },
+            usage: { output_tokens: output },
+          }),
+          named('message_stop', {}),
+        ]),
+  ].join('');
+}
+
+function readerOf(ask: Ask, dialect: UpstreamDialect): StreamReader {
+  return createExchange({
+    ask,
+    dialect,
+    upstreamModel: 'real',
+    outputLimit: 50,
+    outputLimitField: 'max_tokens',
+    clientHeaders: {},
+    idSeed: RID,
+  }).openStream(SINK);
+}
+
+/** What the client has of a stream that broke off after these words. */
+function cutAfter(
+  ask: Ask,
+  dialect: UpstreamDialect,
+  words: readonly string[],
+): { text: string; delivered: Delivered } {
+  const delivered = deliveredOf(ask);
+  if (!delivered) throw new Error('it may not be continued');
+  const reader = readerOf(ask, dialect);
+  const bytes = [reader.push(Buffer.from(streamOf(dialect, words, { id: 'first' }))), reader.end()];
+  const said = bytes.map((each) => Buffer.from(delivered.observe(each)).toString());
+  return { text: said.join(''), delivered };
+}
+
+function continueWith(
+  ask: Ask,
+  {
+    delivered,
+    dialect,
+    upstreamModel = 'real',
+  }: { delivered: Delivered; dialect: UpstreamDialect; upstreamModel?: string },
+  stream: string,
+): string {
+  const rest = continuationAsk(ask, { delivered: delivered.text, dialect, upstreamModel });
+  const reader = new ContinuedReader(readerOf(rest.ask, dialect), {
+    delivered,
+    trimmed: rest.trimmed,
+    charged: CHARGED,
+  });
+  const bytes = [reader.push(Buffer.from(stream)), reader.end()];
+  const total = { ...CHARGED, output: CHARGED.output + (reader.usage?.output ?? 0) };
+  return Buffer.concat([...bytes, reader.close(total)]).toString();
+}
+
+interface Read {
+  text: string;
+  ids: unknown[];
+  roles: unknown[];
+  ends: unknown[];
+  output: unknown;
+}
+
+/** As a client reads it; throws where events of a message are out of place. */
+function read(client: Client, stream: string): Read {
+  const values = wireEvents(stream)
+    .filter((event) => event.data !== '[DONE]')
+    .map((event) => JSON.parse(event.data) as JsonRecord);
+  return client === 'chat' ? readChunks(values) : readMessage(values);
+}
+
+function readChunks(chunks: readonly JsonRecord[]): Read {
+  const choices = chunks.flatMap((chunk) => records(chunk['choices']));
+  const deltas = choices.map((choice) => record(choice['delta']));
+  return {
+    text: deltas.map((delta) => delta['content'] ?? '').join(''),
+    ids: [...new Set(chunks.map((chunk) => chunk['id']))],
+    roles: deltas.flatMap((delta) => delta['role'] ?? []),
+    ends: choices.flatMap((choice) => choice['finish_reason'] ?? []),
+    output: record(chunks.at(-1)?.['usage'])['completion_tokens'],
+  };
+}
+
+function readMessage(events: readonly JsonRecord[]): Read {
+  const found: Read = { text: '', ids: [], roles: [], ends: [], output: undefined };
+  let open: unknown = null;
+  let next = 0;
+  for (const event of events) {
+    const { type, index } = event;
+    if (type === 'message_start') {
+      const { id, role } = record(event['message']);
+      found.ids.push(id);
+      found.roles.push(role);
+    } else if (type === 'content_block_start') {
+      if (open !== null || index !== next) throw new Error(`block ${String(index)} out of place`);
+      open = index;
+      next += 1;
+    } else if (type === 'content_block_delta' || type === 'content_block_stop') {
+      if (index !== open)
+        throw new Error(`${type} of block ${String(index)}, open ${String(open)}`);
+      if (type === 'content_block_stop') open = null;
+      found.text += String(record(event['delta'])['text'] ?? '');
+    } else if (type === 'message_delta') {
+      if (open !== null) throw new Error('a block is still open');
+      found.ends.push(record(event['delta'])['stop_reason']);
+      found.output = record(event['usage'])['output_tokens'];
+    }
+  }
+  return found;
+}
+
+const words = fc.array(fc.string({ minLength: 1, maxLength: 8 }), { minLength: 1, maxLength: 6 });
+const dialect = fc.constantFrom<UpstreamDialect>('openai', 'anthropic');
+
+describe.each(['chat', 'messages'] as const)('a %s stream that is continued', (client) => {
+  test('reads as one answer, whatever both upstreams speak and wherever the first one broke off', () => {
+    fc.assert(
+      fc.property(words, words, dialect, dialect, (before, after, first, second) => {
+        const ask = askOf(client);
+        const { text, delivered } = cutAfter(ask, first, before);
+        const rest = continueWith(
+          ask,
+          { delivered, dialect: second },
+          streamOf(second, after, { id: 'second', output: 9 }),
+        );
+        expect(read(client, text + rest)).toEqual({
+          text: before.join('') + after.join(''),
+          ids: [expect.any(String)],
+          roles: ['assistant'],
+          ends: [client === 'chat' ? 'stop' : 'end_turn'],
+          output: CHARGED.output + 9,
+        });
+        expect(rest.startsWith(': ')).toBe(true);
+        expect(rest.includes('[DONE]')).toBe(client === 'chat');
+      }),
+    );
+  });
+
+  test('may be cut and continued again', () => {
+    const ask = askOf(client);
+    const { text, delivered } = cutAfter(ask, 'openai', ['one ']);
+    const again = continueWith(
+      ask,
+      { delivered, dialect: 'anthropic' },
+      streamOf('anthropic', ['two '], { id: 'second' }),
+    );
+    const said = Buffer.from(delivered.observe(Buffer.from(again))).toString();
+    expect(delivered.text).toBe('one two ');
+    const rest = continueWith(
+      ask,
+      { delivered, dialect: 'openai' },
+      streamOf('openai', ['three'], { id: 'third', output: 1 }),
+    );
+    expect(read(client, text + said + rest)).toMatchObject({
+      text: 'one two three',
+      roles: ['assistant'],
+    });
+  });
+
+  test.each(['openai', 'anthropic'] as const)(
+    'may call a tool in its rest, from an upstream of protocol %s',
+    (second) => {
+      const ask = askOf(client);
+      const { text, delivered } = cutAfter(ask, 'anthropic', ['let me look']);
+      const rest = continueWith(
+        ask,
+        { delivered, dialect: second },
+        streamOf(second, [' it up'], { id: 'second', output: 3, calls: true }),
+      );
+      expect(read(client, text + rest)).toMatchObject({
+        text: 'let me look it up',
+        ends: [client === 'chat' ? 'tool_calls' : 'tool_use'],
+      });
+    },
+  );
+
+  test.each(['openai', 'anthropic'] as const)(
+    'is not continued once a tool is called, from an upstream of protocol %s',
+    (first) => {
+      const ask = askOf(client);
+      const delivered = deliveredOf(ask);
+      const reader = readerOf(ask, first);
+      const bytes = reader.push(Buffer.from(streamOf(first, ['x'], { id: 'a', calls: true })));
+      delivered?.observe(bytes);
+      expect(delivered?.canBeContinued).toBe(false);
+    },
+  );
+
+  test('is not continued before its first word, nor after its finish', () => {
+    const ask = askOf(client);
+    expect(deliveredOf(ask)?.canBeContinued).toBe(false);
+    const { delivered } = cutAfter(ask, 'openai', ['x']);
+    expect(delivered.canBeContinued).toBe(true);
+    const finish =
+      client === 'chat'
+        ? data({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] })
+        : named('message_delta', { delta: { stop_reason: 'end_turn' }, usage: {} });
+    delivered.observe(Buffer.from(finish));
+    expect(delivered.canBeContinued).toBe(false);
+  });
+});
+
+describe('what is not continued', () => {
+  test.each<[Client, object]>([
+    ['chat', { response_format: { type: 'json_object' } }],
+    ['chat', { n: 2 }],
+    ['chat', { reasoning_effort: 'low' }],
+    ['chat', { logprobs: true }],
+    ['chat', { stream: false }],
+    ['messages', { output_config: { format: { type: 'json_schema', schema: {} } } }],
+    ['messages', { thinking: { type: 'enabled', budget_tokens: 50 } }],
+    ['messages', { thinking: { type: 'adaptive' } }],
+    [
+      'messages',
+      {
+        messages: [
+          { role: 'user', content: 'a' },
+          { role: 'assistant', content: '{' },
+        ],
+      },
+    ],
+  ])('%s %j', (client, more) => {
+    expect(deliveredOf(askOf(client, more))).toBeNull();
+  });
+
+  test.each([
+    ['thinking', { reasoning_content: 'hm' }],
+    ['a refusal', { refusal: 'no' }],
+    ['a part that is no text', { content: [{ type: 'thinking', thinking: 'hm' }] }],
+  ])('a chat answer with %s', (_what, delta) => {
+    const delivered = deliveredOf(askOf('chat'));
+    delivered?.observe(
+      Buffer.from(data({ id: 'a', choices: [{ index: 0, delta: { content: 'x' } }] })),
+    );
+    delivered?.observe(Buffer.from(data({ id: 'a', choices: [{ index: 0, delta }] })));
+    expect(delivered?.canBeContinued).toBe(false);
+  });
+
+  test('a message with thinking', () => {
+    const delivered = deliveredOf(askOf('messages'));
+    const block = { type: 'thinking', thinking: '', signature: '' };
+    delivered?.observe(
+      Buffer.from(
+        named('content_block_start', { index: 0, content_block: block }) +
+          named('content_block_stop', { index: 0 }) +
+          named('content_block_start', { index: 1, content_block: { type: 'text', text: 'x' } }),
+      ),
+    );
+    expect(delivered?.canBeContinued).toBe(false);
+  });
+});
+
+describe('the request for the rest', () => {
+  const bodyFor = (upstreamModel: string, delivered: string): JsonRecord[] => {
+    const { ask } = continuationAsk(askOf('messages'), {
+      delivered,
+      dialect: 'anthropic',
+      upstreamModel,
+    });
+    return records(ask.body['messages']);
+  };
+
+  test('is a prefill where the model takes one, without white space at its end, which the client does not get twice', () => {
+    const messages = bodyFor('claude-sonnet-4-5', 'one two \n');
+    expect(messages.at(-1)).toEqual({ role: 'assistant', content: 'one two' });
+    const ask = askOf('messages');
+    const { text, delivered } = cutAfter(ask, 'anthropic', ['one two \n']);
+    const rest = continueWith(
+      ask,
+      { delivered, dialect: 'anthropic', upstreamModel: 'claude-sonnet-4-5' },
+      streamOf('anthropic', [' ', '\n three'], { id: 'second', output: 2 }),
+    );
+    expect(read('messages', text + rest).text).toBe('one two \nthree');
+  });
+
+  test.each([['claude-opus-4-6'], ['another-model']])('is an instruction for %s', (model) => {
+    const messages = bodyFor(model, 'one two ');
+    expect(messages.slice(1)).toEqual([
+      { role: 'assistant', content: 'one two ' },
+      { role: 'user', content: expect.stringContaining('Continue it exactly where it stops') },
+    ]);
+  });
+
+  test('is an instruction for every chat upstream, also of a chat client', () => {
+    const { ask } = continuationAsk(askOf('chat'), {
+      delivered: 'one',
+      dialect: 'openai',
+      upstreamModel: 'claude-sonnet-4-5',
+    });
+    const exchange = exchangeOf('chat', 'openai', ask.body);
+    expect(Buffer.from(exchange.requestBody).toString()).toContain(
+      '"role":"assistant","content":"one"',
+    );
+    expect(records(ask.body['messages']).at(-1)?.['role']).toBe('user');
+  });
+});
+
+test('what the second upstream thinks first is dropped', () => {
+  const ask = askOf('messages');
+  const { text, delivered } = cutAfter(ask, 'anthropic', ['one ']);
+  const thinking = { type: 'thinking', thinking: '', signature: '' };
+  const stream = [
+    named('message_start', { message: { id: 'x', content: [], usage: { input_tokens: 1 } } }),
+    named('content_block_start', { index: 0, content_block: thinking }),
+    named('content_block_delta', { index: 0, delta: { type: 'thinking_delta', thinking: 'hm' } }),
+    named('content_block_stop', { index: 0 }),
+    named('content_block_start', { index: 1, content_block: { type: 'text', text: '' } }),
+    named('content_block_delta', { index: 1, delta: { type: 'text_delta', text: 'two' } }),
+    named('content_block_stop', { index: 1 }),
+    named('message_delta', { delta: { stop_reason: 'end_turn' }, usage: { output_tokens: 8 } }),
+    named('message_stop', {}),
+  ].join('');
+  const rest = continueWith(ask, { delivered, dialect: 'anthropic' }, stream);
+  expect(rest).not.toContain('hm');
+  expect(read('messages', text + rest)).toMatchObject({ text: 'one two', output: 14 });
+});
+
+test('a continuation that is cut at the limit ends in its protocol, its open block closed', () => {
+  const ask = askOf('messages');
+  const { text, delivered } = cutAfter(ask, 'openai', ['one']);
+  const { ask: restAsk } = continuationAsk(ask, {
+    delivered: delivered.text,
+    dialect: 'openai',
+    upstreamModel: 'real',
+  });
+  const reader = new ContinuedReader(readerOf(restAsk, 'openai'), {
+    delivered,
+    trimmed: '',
+    charged: CHARGED,
+  });
+  const rest = Buffer.from(reader.finishEarly({ ...CHARGED, output: 8 })).toString();
+  expect(read('messages', text + rest)).toMatchObject({ ends: ['max_tokens'], output: 8 });
+});

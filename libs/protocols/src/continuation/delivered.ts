@@ -1,0 +1,154 @@
+import type { Ask } from '../exchange.ts';
+import { isRecord, list, nonEmpty, parseJson, record, records, text } from '../json/json-guard.ts';
+import type { JsonRecord } from '../json/json-guard.ts';
+import { SseFramer, type SseEvent } from '../sse/sse-framer.ts';
+
+/**
+ * What the client has received of one stream, read from the client's own bytes, so that it is the same for every upstream. Only an answer that is a
+ * single plain text so far can be continued: no tool call, no thinking, no refusal, no second choice, and no finish.
+ */
+export class Delivered {
+  readonly protocol: 'chat' | 'messages';
+  /** Error events that were kept back. */
+  unsaid: Uint8Array = new Uint8Array();
+  #parts: string[] = [];
+  #isPlain = true;
+  #isFinished = false;
+  /** Of the first chat chunk: every later one must have it. */
+  identity: { id: unknown; created: unknown } | null = null;
+  /** Messages: the text block that is open, and the index after the last one. */
+  openBlock: number | null = null;
+  nextBlock = 0;
+
+  constructor(protocol: 'chat' | 'messages') {
+    this.protocol = protocol;
+  }
+
+  get text(): string {
+    if (this.#parts.length > 1) this.#parts = [this.#parts.join('')];
+    return this.#parts[0] ?? '';
+  }
+
+  get canBeContinued(): boolean {
+    return this.#isPlain && !this.#isFinished && this.#parts.length > 0;
+  }
+
+  /** `bytes`: whole events for the client. Returns them without an error event, which the client must not see while the answer may be continued. */
+  observe(bytes: Uint8Array): Uint8Array {
+    const events = new SseFramer().push(bytes);
+    const said = events.filter((event) => this.#reads(event));
+    if (said.length < events.length)
+      this.unsaid = bytesOf(events.filter((event) => !said.includes(event)));
+    return bytesOf(said);
+  }
+
+  /** False for an error. */
+  #reads({ data, isDone }: SseEvent): boolean {
+    const value = data === null || isDone ? undefined : parseJson(data);
+    if (!isRecord(value)) return true;
+    if (value['type'] === 'error' || isRecord(value['error'])) return false;
+    if (this.protocol === 'chat') this.#readChunk(value);
+    else this.#readMessageEvent(value);
+    return true;
+  }
+
+  #readChunk(chunk: JsonRecord): void {
+    this.identity ??= { id: chunk['id'], created: chunk['created'] };
+    const choices = records(chunk['choices']);
+    for (const { index, delta, finish_reason: finish } of choices) {
+      const said = record(delta);
+      if (nonEmpty(finish) !== null) this.#isFinished = true;
+      if ((index ?? 0) !== 0 || !isPlainDelta(said)) this.#isPlain = false;
+      this.#add(said['content']);
+    }
+  }
+
+  #readMessageEvent(event: JsonRecord): void {
+    const index = Number(event['index']);
+    switch (event['type']) {
+      case 'content_block_start': {
+        const block = record(event['content_block']);
+        if (block['type'] !== 'text') this.#isPlain = false;
+        this.openBlock = index;
+        this.nextBlock = index + 1;
+        return this.#add(block['text']);
+      }
+      case 'content_block_delta': {
+        const delta = record(event['delta']);
+        if (delta['type'] !== 'text_delta') this.#isPlain = false;
+        return this.#add(delta['text']);
+      }
+      case 'content_block_stop':
+        this.openBlock = null;
+        return;
+      case 'message_delta':
+        if (text(record(event['delta'])['stop_reason']) !== null) this.#isFinished = true;
+        return;
+    }
+  }
+
+  #add(piece: unknown): void {
+    const words = nonEmpty(piece);
+    if (words !== null) this.#parts.push(words);
+  }
+}
+
+function bytesOf(events: readonly SseEvent[]): Uint8Array {
+  return Buffer.concat(events.map(({ raw }) => raw));
+}
+
+function isPlainDelta(delta: JsonRecord): boolean {
+  const isText =
+    delta['content'] === null || ['string', 'undefined'].includes(typeof delta['content']);
+  return (
+    isText &&
+    Object.entries(delta).every(
+      ([name, value]) => name === 'role' || name === 'content' || isEmpty(value),
+    )
+  );
+}
+
+function isEmpty(value: unknown): boolean {
+  return (
+    value === null ||
+    value === undefined ||
+    value === '' ||
+    (Array.isArray(value) && value.length === 0)
+  );
+}
+
+/** What a stream of this request would deliver; null where its answer must not be continued: structured output, thinking, several choices, tools of the provider. */
+export function deliveredOf({
+  protocol,
+  body,
+  choices,
+  serverTools,
+  isStream,
+}: Ask): Delivered | null {
+  if (!isStream || choices !== 1 || serverTools.length > 0) return null;
+  if (protocol !== 'chat' && protocol !== 'messages') return null;
+  const last = record(list(body['messages']).at(-1));
+  // A prefill of the client's own: what follows it is no answer by itself.
+  if (last['role'] === 'assistant') return null;
+  const isRefused = protocol === 'chat' ? isStructuredChat(body) : isStructuredMessage(body);
+  return isRefused || asksForThinking(body) ? null : new Delivered(protocol);
+}
+
+function isStructuredChat(body: JsonRecord): boolean {
+  const format = record(body['response_format'])['type'];
+  return (format !== undefined && format !== 'text') || body['logprobs'] === true;
+}
+
+function isStructuredMessage(body: JsonRecord): boolean {
+  const format = record(body['output_config'])['format'] ?? body['output_format'];
+  return format !== undefined && format !== null;
+}
+
+function asksForThinking(body: JsonRecord): boolean {
+  const thinking = text(record(body['thinking'])['type']);
+  const effort = body['reasoning_effort'] ?? record(body['reasoning'])['effort'];
+  return (
+    (thinking !== null && thinking !== 'disabled') ||
+    (effort !== undefined && effort !== null && effort !== 'none')
+  );
+}
