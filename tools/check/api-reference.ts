@@ -61,6 +61,15 @@ const HEAD = `# API reference
 The administration interface, written by \`npm run generate\` from \`libs/admin-client/openapi.json\`, which is written from the code; tests keep all three equal. A running installation shows the same at \`/admin-api/docs\`.
 Every route that is not public takes \`Authorization: Bearer <token>\` from \`POST /admin-api/auth/login\`. **user**: an active account, for its own data; **admin**: administrators. Codes are explained in [errors.md](errors.md);
 besides those listed, any route may answer \`internal_error\` or \`service_unavailable\`.
+
+## Versions and deprecation
+
+\`info.version\` of the document is the version of the release; \`tollgate --version\` and the reports of nodes show the same. Versions follow semantic versioning (https://semver.org); before 1.0 a minor release counts as a major one.
+
+- Within a major version no route, field, parameter, value or code is renamed or removed, nothing that was accepted is refused except to repair a fault, and no new field of a body is required.
+- Routes, optional fields, fields of answers, values of enumerations and refusal codes may be added at any time. Clients ignore fields that they do not know and treat an unknown \`code\` by its status.
+- What will be removed is marked \`deprecated: true\` in the document and stands under *Deprecated* in the changelog, with its replacement, for at least one minor release and 90 days. It is removed only in a major release, under *Removed*.
+- Control planes, nodes, the command line and the console of one installation may be of neighbouring releases while it is upgraded: control planes first.
 `;
 
 /** The text of docs/api-reference.md. */

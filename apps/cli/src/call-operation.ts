@@ -52,10 +52,8 @@ export async function callOperation(
 
 function bodyOf(operation: Operation, { body, fields }: Typed): unknown {
   const own = valuesOf(operation, 'body', fields);
-  if (body === undefined) {
-    const takesBody = operation.fields.some(({ place }) => place === 'body');
-    return takesBody || Object.keys(own).length > 0 ? own : undefined;
-  }
+  if (body === undefined)
+    return operation.body === 'required' || Object.keys(own).length > 0 ? own : undefined;
   const given = parseJson(readBody(body), '--body');
   if (typeof given !== 'object' || given === null || Array.isArray(given))
     throw new UsageError('--body must be a JSON object.');

@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
+import type { AdminClient } from '@tollgate/admin-client';
 import { Command } from 'commander';
-import { parseValue } from './call-operation.ts';
+import { callOperation, parseValue } from './call-operation.ts';
 import { addOperationCommands } from './commands/operations.ts';
 import { addCompletionCommands, complete } from './commands/completion.ts';
 import { readOperations, type Field } from './operations.ts';
@@ -67,6 +68,23 @@ describe('values', () => {
     expect(() => parseValue(field({ kind: 'boolean' }), 'yes')).toThrow('must be true or false');
     expect(() => parseValue(field({ kind: 'json' }), '{')).toThrow('is not JSON');
   });
+});
+
+test('an optional body is left out unless something of it was typed', async () => {
+  const sent: { body?: unknown }[] = [];
+  const request = (_method: string, _path: string, init: { body?: unknown }) => {
+    sent.push(init);
+    return Promise.resolve({ data: {}, response: new Response() });
+  };
+  const client = { request } as unknown as AdminClient;
+  const call = async (words: string, fields: Record<string, string>): Promise<void> => {
+    for (const operation of operations.filter(({ group, verb }) => `${group} ${verb}` === words))
+      await callOperation(client, operation, { path: { id: '2' }, fields });
+  };
+  await call('nodes toggle', {});
+  await call('nodes toggle', { enabled: 'false' });
+  await call('keys create', {});
+  expect(sent.map(({ body }) => body)).toEqual([undefined, { enabled: false }, {}]);
 });
 
 describe('completion', () => {

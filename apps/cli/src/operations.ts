@@ -23,7 +23,10 @@ const operationShape = z.looseObject({
     .array(z.looseObject({ name: z.string(), in: z.string(), schema: schemaShape }))
     .default([]),
   requestBody: z
-    .looseObject({ content: z.record(z.string(), z.looseObject({ schema: schemaShape })) })
+    .looseObject({
+      required: z.boolean().default(false),
+      content: z.record(z.string(), z.looseObject({ schema: schemaShape })),
+    })
     .optional(),
   responses: z.record(
     z.string(),
@@ -59,6 +62,8 @@ export interface Operation {
   /** Placeholders of the path, in order. */
   pathNames: readonly string[];
   fields: readonly Field[];
+  /** Absent where the route takes none. An optional body is left out unless something of it was typed. */
+  body?: 'required' | 'optional';
   takesIdempotencyKey: boolean;
   /** The interface answers CSV when asked (`format=csv`). */
   hasCsv: boolean;
@@ -105,6 +110,7 @@ function toOperation(
     .filter((parameter) => parameter.in === 'query')
     .map(({ name: parameter, schema }) => toField('query', parameter, schema, false));
   const body = requestBody?.content['application/json']?.schema;
+  const isBodyRequired = requestBody?.required ?? false;
   const content = Object.keys(responses['200']?.content ?? {});
   return {
     group,
@@ -113,7 +119,11 @@ function toOperation(
     path,
     summary,
     pathNames: [...path.matchAll(/\{(\w+)\}/g)].map(([, placeholder = '']) => placeholder),
-    fields: [...query.filter(({ name: parameter }) => parameter !== 'format'), ...bodyFields(body)],
+    fields: [
+      ...query.filter(({ name: parameter }) => parameter !== 'format'),
+      ...bodyFields(body, isBodyRequired),
+    ],
+    ...(requestBody && { body: isBodyRequired ? 'required' : 'optional' }),
     takesIdempotencyKey: parameters.some((parameter) => parameter.name === 'Idempotency-Key'),
     hasCsv: query.some(
       ({ name: parameter, choices }) => parameter === 'format' && choices.includes('csv'),
@@ -123,10 +133,10 @@ function toOperation(
   };
 }
 
-function bodyFields(schema: Schema | undefined): Field[] {
+function bodyFields(schema: Schema | undefined, isBodyRequired: boolean): Field[] {
   const object = schema && [schema, ...(schema.anyOf ?? [])].find(({ properties }) => properties);
   return Object.entries(object?.properties ?? {}).map(([name, property]) =>
-    toField('body', name, property, object?.required?.includes(name) ?? false),
+    toField('body', name, property, isBodyRequired && !!object?.required?.includes(name)),
   );
 }
 

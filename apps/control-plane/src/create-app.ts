@@ -1,11 +1,14 @@
 import { NestFactory } from '@nestjs/core';
-import type { NestExpressApplication } from '@nestjs/platform-express';
+import { ExpressAdapter, type NestExpressApplication } from '@nestjs/platform-express';
+import express from 'express';
 import type { Logger as Pino } from 'pino';
 import { AppModule } from './app.module.ts';
 import type { Config } from './config.ts';
+import { RouteTable } from './platform/access/route-table.ts';
 import { BUILT_CONSOLE, readConsole } from './platform/console/console-files.ts';
 import { serveConsole } from './platform/console/serve-console.ts';
 import { refuseOtherBodies } from './platform/http/json-bodies.ts';
+import { refuseOtherMethods } from './platform/http/known-methods.ts';
 import { answerUnknownPath, nameBodyError } from './platform/http/problem-filter.ts';
 import { identifyRequest } from './platform/http/visitor.ts';
 import { requestLog } from './platform/http/request-log.ts';
@@ -22,12 +25,17 @@ export const OUTSIDE_PREFIX = [
   'webhooks/{*path}',
   'internal/{*path}',
 ];
+const OUTSIDE = new Set(OUTSIDE_PREFIX.map((path) => path.split('/')[0] ?? ''));
 /** The largest legitimate body is an upstream with many headers; far below this. */
 const BODY_BYTES_MAX = '256kb';
 
 /** The whole control plane, started but not yet listening. */
 export async function createApp(config: Config, pino: Pino): Promise<NestExpressApplication> {
-  const app = await NestFactory.create<NestExpressApplication>(AppModule.with(config), {
+  const server = express();
+  // Set first: the adapter makes the router, which keeps what was set until then.
+  server.set('case sensitive routing', true);
+  const adapter = new ExpressAdapter(server);
+  const app = await NestFactory.create<NestExpressApplication>(AppModule.with(config), adapter, {
     logger: new StructuredLogger(pino),
     // Only JSON is read: a form another site posts must not parse. Raw bodies are kept for signed webhooks.
     bodyParser: false,
@@ -39,6 +47,9 @@ export async function createApp(config: Config, pino: Pino): Promise<NestExpress
   app.disable('x-powered-by');
   app.disable('etag');
   app.use(identifyRequest, requestLog(pino, app.get(Metrics)), securityHeaders);
+  app.use(
+    refuseOtherMethods({ prefix: ADMIN_PREFIX, outside: OUTSIDE, routes: app.get(RouteTable) }),
+  );
   app.use(`/${ADMIN_PREFIX}`, refuseOtherBodies);
   app.useBodyParser('json', { limit: BODY_BYTES_MAX, inflate: false });
   app.use(nameBodyError);

@@ -7,6 +7,17 @@ import { z } from 'zod';
 export const NODE_ABILITIES = ['sealed_secret_v2', 'final_mac'] as const;
 export type NodeAbility = (typeof NODE_ABILITIES)[number];
 
+/** In-memory tables of a worker that administrators may look into. */
+export const NODE_TABLES = [
+  'models',
+  'routes',
+  'upstreams',
+  'upstream_health',
+  'sessions',
+  'rate_denials',
+] as const;
+export type NodeTable = (typeof NODE_TABLES)[number];
+
 export const NODE_STATES = ['online', 'draining', 'stopped', 'disabled', 'offline'] as const;
 export type NodeState = (typeof NODE_STATES)[number];
 

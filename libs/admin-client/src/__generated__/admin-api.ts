@@ -676,40 +676,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/admin-api/wallet/withdraw": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /** Pay money of a wallet out, by hand or through the payment provider */
-        post: operations["Payments_withdraw"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/admin-api/wallet/payouts": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** Payouts through the payment provider, newest first */
-        get: operations["Payments_payoutList"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/admin-api/playground/key": {
         parameters: {
             query?: never;
@@ -858,7 +824,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Enable or disable a node; flips without `enabled` */
+        /** Enable or disable a node; without a body it flips */
         post: operations["ProxyNodes_toggle"];
         delete?: never;
         options?: never;
@@ -1555,6 +1521,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/admin-api/wallet/withdraw": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Book money of a wallet that was paid out by hand */
+        post: operations["Wallet_withdraw"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/admin-api/wallet/admin-recharge": {
         parameters: {
             query?: never;
@@ -1657,7 +1640,7 @@ export interface components {
         Alert: {
             id: number;
             /** @enum {string} */
-            rule: "node_offline" | "node_refuses_snapshot" | "bad_node_proof" | "snapshot_pinned" | "publication_failed" | "upstream_failing" | "upstream_overruns" | "usage_doubted" | "settlement_backlog" | "journal_set_aside" | "dead_letter" | "drift" | "redis_tampered" | "redis_data_lost" | "overdraft" | "low_balance" | "auto_recharge_failed" | "payout_unsettled" | "model_not_priced";
+            rule: "node_offline" | "node_refuses_snapshot" | "bad_node_proof" | "snapshot_pinned" | "publication_failed" | "upstream_failing" | "upstream_overruns" | "usage_doubted" | "settlement_backlog" | "journal_set_aside" | "dead_letter" | "drift" | "redis_tampered" | "redis_data_lost" | "overdraft" | "low_balance" | "auto_recharge_failed" | "model_not_priced";
             /** @enum {string} */
             severity: "info" | "warning" | "critical";
             /** @description `<kind>:<id>`; one open alert per rule and subject */
@@ -1903,8 +1886,8 @@ export interface components {
             in_flight: number;
             unacknowledged: number;
             workers: components["schemas"]["Worker"][];
-            /** @description NODE_CREDENTIAL of the node, shown this once */
-            credential: string;
+            /** @description NODE_CREDENTIAL of the node, shown this once; null when the call is a repeat */
+            credential: string | null;
         };
         CreatedUser: {
             id: number;
@@ -2025,6 +2008,8 @@ export interface components {
             id: number;
             /** @description Request id, as it arrived */
             rid: string;
+            /** @description The same as `rid` */
+            request_id: string;
             seq: string;
             /** @description Charged tokens it takes from its subscription, as it arrived */
             delta: string;
@@ -2366,33 +2351,6 @@ export interface components {
              */
             created_at: string;
             paid_at: string | null;
-        };
-        Payout: {
-            id: number;
-            user_id: number;
-            /** @description The payment that is paid back */
-            payment_id: number;
-            /** @description Of the ledger, by which the wallet gave the money */
-            transaction_id: number;
-            provider: string;
-            provider_reference: string | null;
-            /**
-             * @description `paid`: the provider has accepted it; `failed`: the money is in the wallet again
-             * @enum {string}
-             */
-            status: "pending" | "paid" | "failed";
-            /** @description Decimal text, at most 6 places */
-            amount: string;
-            /** @description ISO 4217 */
-            currency: string;
-            /** @description Why the last attempt did not settle it */
-            failure: string | null;
-            /**
-             * Format: date-time
-             * @description ISO 8601, UTC
-             */
-            created_at: string;
-            settled_at: string | null;
         };
         Percentiles: {
             p50: number | null;
@@ -2939,8 +2897,8 @@ export interface components {
         };
         TemporaryKey: {
             id: number;
-            /** @description The key itself, shown this once */
-            key: string;
+            /** @description The key itself, shown this once; null when the call is a repeat */
+            key: string | null;
             allowed_models: string;
             rpm: number;
             /**
@@ -3035,6 +2993,11 @@ export interface components {
              */
             rid: string;
             /**
+             * Format: uuid
+             * @description The same as `rid`
+             */
+            request_id: string;
+            /**
              * Format: date-time
              * @description ISO 8601, UTC
              */
@@ -3093,6 +3056,11 @@ export interface components {
              * @description What the caller got as `x-request-id`
              */
             rid: string;
+            /**
+             * Format: uuid
+             * @description The same as `rid`
+             */
+            request_id: string;
             /**
              * Format: date-time
              * @description ISO 8601, UTC
@@ -3260,7 +3228,7 @@ export interface components {
             id: number;
             transaction_id: number;
             /** @enum {string} */
-            kind: "recharge" | "admin_recharge" | "subscribe" | "renew" | "auto_recharge" | "refund" | "forfeit" | "adjustment" | "payout" | "payout_return";
+            kind: "recharge" | "admin_recharge" | "subscribe" | "renew" | "auto_recharge" | "refund" | "forfeit" | "adjustment" | "payout";
             /** @description Negative where money left the wallet */
             amount: string;
             /** @description Decimal text, at most 6 places */
@@ -3274,18 +3242,6 @@ export interface components {
              * @description ISO 8601, UTC
              */
             created_at: string;
-        };
-        WalletWithdrawal: {
-            transaction_id: number;
-            user_id: number;
-            /** @description Decimal text, at most 6 places */
-            amount: string;
-            /** @description After it */
-            balance: string;
-            /** @description ISO 4217 */
-            currency: string;
-            /** @description One for each payment that is paid back; empty when paid out by hand */
-            payouts: components["schemas"]["Payout"][];
         };
         Worker: {
             worker: number;
@@ -3325,7 +3281,7 @@ export interface components {
             status: number;
             detail: string;
             /** @enum {string} */
-            code: "invalid_request" | "malformed_json" | "invalid_cursor" | "not_found" | "method_not_allowed" | "precondition_failed" | "body_too_large" | "unsupported_media_type" | "rate_limited" | "too_many_streams" | "service_unavailable" | "internal_error" | "unauthenticated" | "invalid_credentials" | "account_pending" | "account_rejected" | "account_frozen" | "forbidden" | "password_change_needed" | "token_scope" | "session_needed" | "origin_not_allowed" | "wrong_password" | "limit_reached" | "registration_limit" | "username_taken" | "invalid_transition" | "cannot_change_self" | "last_administrator" | "account_not_empty" | "insufficient_funds" | "payment_provider_failed" | "payment_mismatch" | "invalid_signature" | "payments_not_configured" | "payout_limit" | "correction_limit" | "balance_limit" | "idempotency_in_progress" | "idempotency_key_reused" | "dead_letter_resolved" | "dead_letter_unsound" | "model_name_taken" | "model_has_subscribers" | "model_not_priced" | "free_tokens_limit" | "model_off_shelf" | "already_subscribed" | "not_subscribed" | "subscription_closing" | "token_limit" | "statistics_range" | "upstream_name_taken" | "upstream_in_use" | "snapshot_unreadable" | "node_name_taken";
+            code: "invalid_request" | "malformed_json" | "invalid_cursor" | "not_found" | "method_not_allowed" | "precondition_failed" | "body_too_large" | "unsupported_media_type" | "rate_limited" | "too_many_streams" | "service_unavailable" | "internal_error" | "unauthenticated" | "invalid_credentials" | "account_pending" | "account_rejected" | "account_frozen" | "forbidden" | "password_change_needed" | "token_scope" | "session_needed" | "origin_not_allowed" | "wrong_password" | "limit_reached" | "registration_limit" | "username_taken" | "invalid_transition" | "cannot_change_self" | "last_administrator" | "account_not_empty" | "insufficient_funds" | "payment_provider_failed" | "payment_mismatch" | "invalid_signature" | "payments_not_configured" | "correction_limit" | "balance_limit" | "idempotency_in_progress" | "idempotency_key_reused" | "dead_letter_resolved" | "dead_letter_unsound" | "model_name_taken" | "model_has_subscribers" | "model_not_priced" | "free_tokens_limit" | "model_off_shelf" | "already_subscribed" | "not_subscribed" | "subscription_closing" | "token_limit" | "statistics_range" | "upstream_name_taken" | "route_exists" | "upstream_in_use" | "snapshot_unreadable" | "node_name_taken";
             errors: {
                 field: string;
                 message: string;
@@ -3553,12 +3509,8 @@ export interface components {
          * @description `idempotency_in_progress`: A request with this Idempotency-Key is still in progress
          *
          *     `correction_limit`: The amount exceeds the limit of one correction
-         *
-         *     `payments_not_configured`: No payment provider is configured
-         *
-         *     `payout_limit`: The payment provider cannot pay back that much
          */
-        "idempotency_in_progress.correction_limit.payments_not_configured.payout_limit": {
+        "idempotency_in_progress.correction_limit": {
             headers: {
                 [name: string]: unknown;
             };
@@ -3572,6 +3524,21 @@ export interface components {
          *     `limit_reached`: The account has reached its limit for this kind of resource
          */
         "idempotency_in_progress.limit_reached": {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /**
+         * @description `idempotency_in_progress`: A request with this Idempotency-Key is still in progress
+         *
+         *     `model_name_taken`: Another model has this name
+         *
+         *     `model_not_priced`: The model has no price in force; POST /models/pricing sets one, or declares it free
+         */
+        "idempotency_in_progress.model_name_taken.model_not_priced": {
             headers: {
                 [name: string]: unknown;
             };
@@ -3599,11 +3566,50 @@ export interface components {
         /**
          * @description `idempotency_in_progress`: A request with this Idempotency-Key is still in progress
          *
+         *     `node_name_taken`: Another node has this name
+         */
+        "idempotency_in_progress.node_name_taken": {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /**
+         * @description `idempotency_in_progress`: A request with this Idempotency-Key is still in progress
+         *
          *     `payments_not_configured`: No payment provider is configured
          *
          *     `balance_limit`: The balance would exceed what a wallet can hold
          */
         "idempotency_in_progress.payments_not_configured.balance_limit": {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /**
+         * @description `idempotency_in_progress`: A request with this Idempotency-Key is still in progress
+         *
+         *     `route_exists`: Another route leads from this model to the same model of this upstream
+         */
+        "idempotency_in_progress.route_exists": {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /**
+         * @description `idempotency_in_progress`: A request with this Idempotency-Key is still in progress
+         *
+         *     `upstream_name_taken`: Another upstream has this name
+         */
+        "idempotency_in_progress.upstream_name_taken": {
             headers: {
                 [name: string]: unknown;
             };
@@ -3754,19 +3760,6 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /**
-         * @description `model_name_taken`: Another model has this name
-         *
-         *     `model_not_priced`: The model has no price in force; POST /models/pricing sets one, or declares it free
-         */
-        "model_name_taken.model_not_priced": {
-            headers: {
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["Problem"];
-            };
-        };
         /** @description `model_not_priced`: The model has no price in force; POST /models/pricing sets one, or declares it free */
         model_not_priced: {
             headers: {
@@ -3868,6 +3861,15 @@ export interface components {
          *     `rate_limited`: Too many attempts
          */
         "registration_limit.rate_limited": {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description `route_exists`: Another route leads from this model to the same model of this upstream */
+        route_exists: {
             headers: {
                 [name: string]: unknown;
             };
@@ -5306,7 +5308,10 @@ export interface operations {
     Models_create: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Makes a retry within 24 hours answer what the first call answered */
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -5370,9 +5375,10 @@ export interface operations {
             400: components["responses"]["invalid_request.malformed_json"];
             401: components["responses"]["unauthenticated"];
             403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
-            409: components["responses"]["model_name_taken.model_not_priced"];
+            409: components["responses"]["idempotency_in_progress.model_name_taken.model_not_priced"];
             413: components["responses"]["body_too_large"];
             415: components["responses"]["unsupported_media_type"];
+            422: components["responses"]["idempotency_key_reused"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };
@@ -5460,7 +5466,10 @@ export interface operations {
     Models_setPrice: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Makes a retry within 24 hours answer what the first call answered */
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -5495,8 +5504,10 @@ export interface operations {
             401: components["responses"]["unauthenticated"];
             403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
             404: components["responses"]["not_found"];
+            409: components["responses"]["idempotency_in_progress"];
             413: components["responses"]["body_too_large"];
             415: components["responses"]["unsupported_media_type"];
+            422: components["responses"]["idempotency_key_reused"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };
@@ -5715,100 +5726,13 @@ export interface operations {
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };
-    Payments_withdraw: {
+    Playground_create: {
         parameters: {
             query?: never;
             header?: {
                 /** @description Makes a retry within 24 hours answer what the first call answered */
                 "Idempotency-Key"?: string;
             };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": {
-                    user_id: number;
-                    amount: string | number;
-                    note: string;
-                    /**
-                     * @description `hand` books money that was paid out elsewhere; `provider` pays back through the payment provider, at most what the account paid in there
-                     * @default hand
-                     * @enum {string}
-                     */
-                    to?: "hand" | "provider";
-                };
-            };
-        };
-        responses: {
-            /** @description Done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["WalletWithdrawal"];
-                };
-            };
-            400: components["responses"]["invalid_request.malformed_json"];
-            401: components["responses"]["unauthenticated"];
-            402: components["responses"]["insufficient_funds"];
-            403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
-            404: components["responses"]["not_found"];
-            409: components["responses"]["idempotency_in_progress.correction_limit.payments_not_configured.payout_limit"];
-            413: components["responses"]["body_too_large"];
-            415: components["responses"]["unsupported_media_type"];
-            422: components["responses"]["idempotency_key_reused"];
-            default: components["responses"]["internal_error.service_unavailable"];
-        };
-    };
-    Payments_payoutList: {
-        parameters: {
-            query?: {
-                page?: number;
-                page_size?: number;
-                /** @description A leading - sorts descending */
-                sort?: "id" | "-id" | "created_at" | "-created_at" | "amount" | "-amount";
-                /** @description Part of a name, any case */
-                q?: string;
-                user_id?: number;
-                /** @description `paid`: the provider has accepted it; `failed`: the money is in the wallet again */
-                status?: "pending" | "paid" | "failed";
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        data: components["schemas"]["Payout"][];
-                        page: number;
-                        page_size: number;
-                        /** @description Rows of all pages */
-                        total: number;
-                        /** @description A further page exists */
-                        has_more: boolean;
-                    };
-                };
-            };
-            400: components["responses"]["invalid_request"];
-            401: components["responses"]["unauthenticated"];
-            403: components["responses"]["forbidden.token_scope.password_change_needed"];
-            404: components["responses"]["not_found"];
-            default: components["responses"]["internal_error.service_unavailable"];
-        };
-    };
-    Playground_create: {
-        parameters: {
-            query?: never;
-            header?: never;
             path?: never;
             cookie?: never;
         };
@@ -5834,8 +5758,10 @@ export interface operations {
             401: components["responses"]["unauthenticated"];
             403: components["responses"]["forbidden.token_scope.password_change_needed.session_needed.origin_not_allowed"];
             404: components["responses"]["not_found"];
+            409: components["responses"]["idempotency_in_progress"];
             413: components["responses"]["body_too_large"];
             415: components["responses"]["unsupported_media_type"];
+            422: components["responses"]["idempotency_key_reused"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };
@@ -6013,7 +5939,10 @@ export interface operations {
     ProxyNodes_create: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Makes a retry within 24 hours answer what the first call answered */
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -6038,9 +5967,10 @@ export interface operations {
             400: components["responses"]["invalid_request.malformed_json"];
             401: components["responses"]["unauthenticated"];
             403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
-            409: components["responses"]["node_name_taken"];
+            409: components["responses"]["idempotency_in_progress.node_name_taken"];
             413: components["responses"]["body_too_large"];
             415: components["responses"]["unsupported_media_type"];
+            422: components["responses"]["idempotency_key_reused"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };
@@ -6175,7 +6105,7 @@ export interface operations {
         requestBody?: {
             content: {
                 "application/json": {
-                    enabled?: boolean;
+                    enabled: boolean;
                 };
             };
         };
@@ -6406,7 +6336,8 @@ export interface operations {
         parameters: {
             query?: {
                 node_id?: number;
-                table?: string;
+                /** @description Without it: the first table that a worker names */
+                table?: "models" | "routes" | "upstreams" | "upstream_health" | "sessions" | "rate_denials";
                 page?: number;
                 page_size?: number;
             };
@@ -6541,7 +6472,10 @@ export interface operations {
     Routing_create: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Makes a retry within 24 hours answer what the first call answered */
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -6573,8 +6507,11 @@ export interface operations {
             400: components["responses"]["invalid_request.malformed_json"];
             401: components["responses"]["unauthenticated"];
             403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
+            404: components["responses"]["not_found"];
+            409: components["responses"]["idempotency_in_progress.route_exists"];
             413: components["responses"]["body_too_large"];
             415: components["responses"]["unsupported_media_type"];
+            422: components["responses"]["idempotency_key_reused"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };
@@ -6700,6 +6637,7 @@ export interface operations {
             401: components["responses"]["unauthenticated"];
             403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
             404: components["responses"]["not_found"];
+            409: components["responses"]["route_exists"];
             412: components["responses"]["precondition_failed"];
             413: components["responses"]["body_too_large"];
             415: components["responses"]["unsupported_media_type"];
@@ -6971,7 +6909,10 @@ export interface operations {
     Upstreams_create: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Makes a retry within 24 hours answer what the first call answered */
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -7009,9 +6950,10 @@ export interface operations {
             400: components["responses"]["invalid_request.malformed_json"];
             401: components["responses"]["unauthenticated"];
             403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
-            409: components["responses"]["upstream_name_taken"];
+            409: components["responses"]["idempotency_in_progress.upstream_name_taken"];
             413: components["responses"]["body_too_large"];
             415: components["responses"]["unsupported_media_type"];
+            422: components["responses"]["idempotency_key_reused"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };
@@ -7168,6 +7110,8 @@ export interface operations {
                 cursor?: string;
                 page_size?: number;
                 rid?: string;
+                /** @description The same as `rid` */
+                request_id?: string;
                 user_id?: number;
                 key_id?: number;
                 model_id?: number;
@@ -7311,6 +7255,8 @@ export interface operations {
                 q?: string;
                 status?: "open" | "resolved" | "all";
                 rid?: string;
+                /** @description The same as `rid` */
+                request_id?: string;
             };
             header?: never;
             path?: never;
@@ -7800,7 +7746,7 @@ export interface operations {
                 /** @description Part of a name, any case */
                 q?: string;
                 user_id?: number;
-                kind?: "recharge" | "admin_recharge" | "subscribe" | "renew" | "auto_recharge" | "refund" | "forfeit" | "adjustment" | "payout" | "payout_return";
+                kind?: "recharge" | "admin_recharge" | "subscribe" | "renew" | "auto_recharge" | "refund" | "forfeit" | "adjustment" | "payout";
                 from?: string;
                 to?: string;
                 format?: "json" | "csv";
@@ -7871,6 +7817,47 @@ export interface operations {
             403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
             404: components["responses"]["not_found"];
             409: components["responses"]["idempotency_in_progress.balance_limit.correction_limit"];
+            413: components["responses"]["body_too_large"];
+            415: components["responses"]["unsupported_media_type"];
+            422: components["responses"]["idempotency_key_reused"];
+            default: components["responses"]["internal_error.service_unavailable"];
+        };
+    };
+    Wallet_withdraw: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Makes a retry within 24 hours answer what the first call answered */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    user_id: number;
+                    amount: string | number;
+                    note: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WalletCorrection"];
+                };
+            };
+            400: components["responses"]["invalid_request.malformed_json"];
+            401: components["responses"]["unauthenticated"];
+            402: components["responses"]["insufficient_funds"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
+            404: components["responses"]["not_found"];
+            409: components["responses"]["idempotency_in_progress.correction_limit"];
             413: components["responses"]["body_too_large"];
             415: components["responses"]["unsupported_media_type"];
             422: components["responses"]["idempotency_key_reused"];

@@ -7,7 +7,7 @@ import { ActForm } from '../../ui/form.tsx';
 import { useWords } from '../../words/words.ts';
 
 export function AddNodeDialog({ isOpen, onClose }: { isOpen: boolean; onClose: () => void }) {
-  const { admin } = useWords();
+  const { admin, keys } = useWords();
   const { nodes } = admin;
   const [credential, setCredential] = useState<string>();
   return (
@@ -27,7 +27,7 @@ export function AddNodeDialog({ isOpen, onClose }: { isOpen: boolean; onClose: (
             act={({ name = '' }) => createNode(name)}
             onDone={(created) => {
               markSaved();
-              setCredential(created.credential);
+              setCredential(created.credential ?? keys.secretGone);
             }}
             onChanged={markChanged}
             onCancel={close}

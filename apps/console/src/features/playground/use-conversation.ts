@@ -50,6 +50,8 @@ export function useConversation() {
     if (current && current.keyId === keyId && current.endsAt - SPARE_MS > Date.now())
       return current.secret;
     const { key, expires_at: end } = await createTemporaryKey(keyId);
+    // Null only for a repeat, which is asked for by a header that is not sent here.
+    if (key === null) throw new Error('the temporary key came without its secret');
     held.current = { keyId, secret: key, endsAt: Date.parse(end) };
     return key;
   };

@@ -160,7 +160,10 @@ export type CreateTemporaryKey = z.output<typeof createTemporaryKeySchema>;
 export const temporaryKeySchema = z
   .object({
     id: idField,
-    key: z.string().describe('The key itself, shown this once'),
+    key: z
+      .string()
+      .nullable()
+      .describe('The key itself, shown this once; null when the call is a repeat'),
     allowed_models: z.string(),
     rpm: z.int(),
     expires_at: timeField,

@@ -73,7 +73,7 @@ export class KeysService {
   /** A key of this very account. */
   async findOwn(userId: number, id: number): Promise<ApiKeyRow> {
     const row = await this.keys.findOneBy({ id, userId, status: Not('deleted') });
-    if (!row) throw noSuch('key', id);
+    if (!row) throw noSuch('key', id, 'key_id');
     return row;
   }
 

@@ -12,6 +12,7 @@ import type { Caller } from '../../platform/access/caller.ts';
 import { BackgroundLoop } from '../../platform/background/background-loop.ts';
 import { Transactions } from '../../platform/database/transactions.ts';
 import { Refusal } from '../../platform/http/refusal.ts';
+import { Idempotency } from '../../platform/idempotency/idempotency.ts';
 import { ActivityService } from '../activity/activity.service.ts';
 import { LiveStateService } from '../live-state/live-state.service.ts';
 import { ApiKeyRow } from './api-key.entity.ts';
@@ -42,6 +43,7 @@ export class TemporaryKeysService implements OnApplicationBootstrap, BeforeAppli
     private readonly transactions: Transactions,
     private readonly liveState: LiveStateService,
     private readonly activity: ActivityService,
+    private readonly idempotency: Idempotency,
   ) {}
 
   onApplicationBootstrap(): void {
@@ -53,13 +55,25 @@ export class TemporaryKeysService implements OnApplicationBootstrap, BeforeAppli
   }
 
   /** With the models of the caller's key `likeKeyId`, or all. The session's earlier one ends. */
-  async create(caller: Caller, likeKeyId: number | undefined): Promise<TemporaryKey> {
+  async create(
+    caller: Caller,
+    likeKeyId: number | undefined,
+    idempotencyKey: string | undefined,
+  ): Promise<TemporaryKey> {
     const sid = caller.credential.kind === 'session' ? caller.credential.sid : null;
     if (sid === null) throw new Refusal('session_needed', { detail: 'Sign in again first' });
     const like =
       likeKeyId === undefined ? undefined : await this.keys.findOwn(caller.userId, likeKeyId);
     const { key, hash, prefix } = issueApiKey(caller.userId);
-    return this.transactions.run(async (tx) => {
+    const request = {
+      userId: caller.userId,
+      route: 'POST /playground/key',
+      key: idempotencyKey,
+      body: { sid, key_id: likeKeyId },
+      status: 201,
+      secrets: ['key'],
+    };
+    return this.idempotency.run(request, async (tx) => {
       await this.scope.keep(tx, caller.userId);
       // Two tabs of one session at once: the second waits here and replaces the first one's.
       await tx.query('SELECT 1 FROM sessions WHERE sid = $1 FOR UPDATE', [sid]);

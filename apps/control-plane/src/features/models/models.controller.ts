@@ -3,6 +3,7 @@ import { ApiTags } from '@nestjs/swagger';
 import { FromCaller, type Caller } from '../../platform/access/caller.ts';
 import { Permission } from '../../platform/access/permission.ts';
 import { pageOf } from '../../platform/http/list-query.ts';
+import { IdempotencyKey } from '../../platform/idempotency/idempotency.ts';
 import { Answers } from '../../platform/openapi/answers.ts';
 import { IdPath } from '../../platform/http/id-path.ts';
 import { modelFamilyTableSchema, type ModelFamilyTable } from './model-families.ts';
@@ -51,8 +52,12 @@ export class ModelsController {
     modelResponseSchema,
     { refuses: ['model_name_taken', 'model_not_priced'] },
   )
-  create(@FromCaller() caller: Caller, @Body({ schema: createModelSchema }) body: CreateModel) {
-    return this.models.create(caller, body);
+  create(
+    @FromCaller() caller: Caller,
+    @Body({ schema: createModelSchema }) body: CreateModel,
+    @IdempotencyKey() idempotencyKey: string | undefined,
+  ) {
+    return this.models.create(caller, body, idempotencyKey);
   }
 
   @Get('market')
@@ -74,8 +79,12 @@ export class ModelsController {
   @Answers('Set a price, now or from a moment to come', priceResponseSchema, {
     refuses: ['not_found'],
   })
-  setPrice(@FromCaller() caller: Caller, @Body({ schema: setPriceSchema }) body: SetPrice) {
-    return this.pricing.set(caller, body);
+  setPrice(
+    @FromCaller() caller: Caller,
+    @Body({ schema: setPriceSchema }) body: SetPrice,
+    @IdempotencyKey() idempotencyKey: string | undefined,
+  ) {
+    return this.pricing.set(caller, body, idempotencyKey);
   }
 
   @Get('families')

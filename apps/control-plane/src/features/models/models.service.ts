@@ -2,11 +2,12 @@ import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { In, IsNull, Repository, type EntityManager } from 'typeorm';
 import type { Caller } from '../../platform/access/caller.ts';
-import { isUniqueViolation } from '../../platform/database/database-errors.ts';
+import { refuseTwins } from '../../platform/database/refuse-twins.ts';
 import { Transactions } from '../../platform/database/transactions.ts';
 import { refuseStale } from '../../platform/http/entity-tag.ts';
 import { readPage, type Page } from '../../platform/http/list-query.ts';
 import { noSuch, Refusal } from '../../platform/http/refusal.ts';
+import { Idempotency } from '../../platform/idempotency/idempotency.ts';
 import { ActivityService } from '../activity/activity.service.ts';
 import { SnapshotsService } from '../snapshots/snapshots.service.ts';
 import { ModelRow } from './model.entity.ts';
@@ -32,6 +33,7 @@ export class ModelsService {
     private readonly snapshots: SnapshotsService,
     private readonly activity: ActivityService,
     private readonly families: ModelFamiliesService,
+    private readonly idempotency: Idempotency,
   ) {}
 
   list(query: ModelList): Promise<Page<ModelResponse>> {
@@ -70,8 +72,9 @@ export class ModelsService {
     return toModelResponse(row);
   }
 
-  create(caller: Caller, body: CreateModel): Promise<ModelResponse> {
-    return this.saving(async (tx) => {
+  create(caller: Caller, body: CreateModel, key: string | undefined): Promise<ModelResponse> {
+    const request = { userId: caller.userId, route: 'POST /models', key, body, status: 201 };
+    const result = this.idempotency.run(request, async (tx) => {
       const repository = tx.getRepository(ModelRow);
       const columns = {
         displayName: body.name,
@@ -89,8 +92,10 @@ export class ModelsService {
         target: { kind: 'model', id },
         after,
       });
+      this.snapshots.changed(tx);
       return after;
     });
+    return refuseTwins(result, TAKEN);
   }
 
   update(caller: Caller, id: number, body: UpdateModel): Promise<ModelResponse> {
@@ -123,16 +128,16 @@ export class ModelsService {
     this.snapshots.changed(tx);
   }
 
-  /** Throws not_found. The lock keeps anyone from subscribing while the model is changed or removed. */
+  /** Throws not_found, with `field` where the id was named. The lock keeps anyone from subscribing while the model is changed or removed. */
   async lock(
     tx: EntityManager,
     id: number,
-    mode: 'pessimistic_write' | 'pessimistic_read',
+    { mode, field }: { mode: 'pessimistic_write' | 'pessimistic_read'; field?: string },
   ): Promise<ModelRow> {
     const row = await tx
       .getRepository(ModelRow)
       .findOne({ where: { id, deletedAt: IsNull() }, lock: { mode } });
-    if (!row) throw noSuch('model', id);
+    if (!row) throw noSuch('model', id, field);
     return row;
   }
 
@@ -154,15 +159,17 @@ export class ModelsService {
     columns: Partial<ModelRow>,
     check?: (tx: EntityManager) => Promise<void>,
   ): Promise<ModelResponse> {
-    return this.saving(async (tx) => {
-      const row = await this.lock(tx, id, 'pessimistic_write');
+    const result = this.transactions.run(async (tx) => {
+      const row = await this.lock(tx, id, { mode: 'pessimistic_write' });
       await check?.(tx);
       refuseStale(caller, row);
       const before = toModelResponse(row);
       const after = toModelResponse(await tx.getRepository(ModelRow).save({ ...row, ...columns }));
       this.activity.record(tx, caller, { action, target: { kind: 'model', id }, before, after });
+      this.snapshots.changed(tx);
       return after;
     });
+    return refuseTwins(result, TAKEN);
   }
 
   private async putOnShelf(tx: EntityManager, id: number): Promise<void> {
@@ -173,28 +180,16 @@ export class ModelsService {
   private async refuseUnpriced(tx: EntityManager, id: number): Promise<void> {
     if (!(await this.pricing.isPriced(tx, id))) throw new Refusal('model_not_priced');
   }
-
-  private async saving<T>(work: (tx: EntityManager) => Promise<T>): Promise<T> {
-    try {
-      return await this.transactions.run(async (tx) => {
-        const result = await work(tx);
-        this.snapshots.changed(tx);
-        return result;
-      });
-    } catch (error) {
-      if (isUniqueViolation(error, 'models_alias'))
-        throw new Refusal('model_name_taken', {
-          errors: [{ field: 'name', message: 'this name or one of the aliases is taken' }],
-        });
-      throw isUniqueViolation(error, 'models_name')
-        ? new Refusal('model_name_taken', { errors: [{ field: 'name', message: 'is taken' }] })
-        : error;
-    }
-  }
 }
 
 const SORT_COLUMNS = { id: 'model.id', name: 'model.name', created_at: 'model.createdAt' };
 const SEARCH_COLUMNS = ['model.name', 'model.displayName', 'model.ownedBy'];
+
+const nameTaken = () =>
+  new Refusal('model_name_taken', {
+    errors: [{ field: 'name', message: 'another model has this name or alias, in any case' }],
+  });
+const TAKEN = { models_name: nameTaken, models_alias: nameTaken };
 
 function columnsOf(body: UpdateModel): Partial<ModelRow> {
   return {

@@ -78,6 +78,21 @@ describe('the catalogue', () => {
     await books.query('DELETE FROM model_families');
   });
 
+  test('names of two models differ by more than case; a model may have its own name in another', async () => {
+    const { body } = await books.asAdmin('POST', '/models', {
+      name: 'Cased-Model',
+      aliases: ['cased-model', 'other-alias'],
+    });
+    for (const taken of [{ name: 'CASED-MODEL' }, { name: 'new', aliases: ['Other-Alias'] }])
+      expect(await books.asAdmin('POST', '/models', taken)).toMatchObject({
+        status: 409,
+        body: { code: 'model_name_taken', errors: [{ field: 'name' }] },
+      });
+    expect(await books.asAdmin('PUT', `/models/${body.id}`, { name: 'CASED-model' })).toMatchObject(
+      { status: 200 },
+    );
+  });
+
   test('a name is taken once, and free again after deletion', async () => {
     const { body } = await books.asAdmin('POST', '/models', { name: 'twice' });
     expect(await books.asAdmin('POST', '/models', { name: 'twice' })).toMatchObject({

@@ -5,9 +5,9 @@ import { formatAmount, micros, type Micros } from '@tollgate/money';
 import { IsNull, Repository, type EntityManager } from 'typeorm';
 import { CONFIG, type Config } from '../../config.ts';
 import type { Caller } from '../../platform/access/caller.ts';
-import { Transactions } from '../../platform/database/transactions.ts';
 import { readPage, type Page } from '../../platform/http/list-query.ts';
-import { invalidField, Refusal } from '../../platform/http/refusal.ts';
+import { invalidField, noSuch } from '../../platform/http/refusal.ts';
+import { Idempotency } from '../../platform/idempotency/idempotency.ts';
 import { ActivityService } from '../activity/activity.service.ts';
 import { SnapshotsService } from '../snapshots/snapshots.service.ts';
 import { ModelRow } from './model.entity.ts';
@@ -31,9 +31,9 @@ export const FOR_SALE_UNPRICED = `
 export class PricingService {
   constructor(
     @InjectRepository(PriceVersionRow) private readonly prices: Repository<PriceVersionRow>,
-    private readonly transactions: Transactions,
     private readonly snapshots: SnapshotsService,
     private readonly activity: ActivityService,
+    private readonly idempotency: Idempotency,
     @Inject(CONFIG) private readonly config: Config,
   ) {}
 
@@ -57,12 +57,14 @@ export class PricingService {
     });
   }
 
-  set(caller: Caller, body: SetPrice): Promise<PriceResponse> {
-    return this.transactions.run(async (tx) => {
+  set(caller: Caller, body: SetPrice, key: string | undefined): Promise<PriceResponse> {
+    const { userId } = caller;
+    const request = { userId, route: 'POST /models/pricing', key, body, status: 201 };
+    return this.idempotency.run(request, async (tx) => {
       const model = await tx
         .getRepository(ModelRow)
         .findOneBy({ id: body.model_id, deletedAt: IsNull() });
-      if (!model) throw new Refusal('not_found', { detail: 'There is no such model' });
+      if (!model) throw noSuch('model', body.model_id, 'model_id');
       const moment = effectiveAt(body.effective_at);
       return this.add(tx, caller, { ...columnsOf(body), ...moment, modelId: model.id });
     });

@@ -2,6 +2,7 @@ import { Body, Controller, Post } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { FromCaller, type Caller } from '../../platform/access/caller.ts';
 import { Permission, SessionOnly } from '../../platform/access/permission.ts';
+import { IdempotencyKey } from '../../platform/idempotency/idempotency.ts';
 import { Answers } from '../../platform/openapi/answers.ts';
 import {
   createTemporaryKeySchema,
@@ -26,7 +27,8 @@ export class PlaygroundController {
   create(
     @FromCaller() caller: Caller,
     @Body({ schema: createTemporaryKeySchema }) body: CreateTemporaryKey,
+    @IdempotencyKey() idempotencyKey: string | undefined,
   ) {
-    return this.keys.create(caller, body.key_id);
+    return this.keys.create(caller, body.key_id, idempotencyKey);
   }
 }

@@ -61,7 +61,7 @@ export class ChargePreviews {
 
   private async modelOf(id: number): Promise<{ model: string; price: PriceTag | undefined }> {
     const model = (await this.models.namesOf([id])).get(id);
-    if (!model) throw noSuch('model', id);
+    if (!model) throw noSuch('model', id, 'model_id');
     return { model: model.name, price: (await this.pricing.pricesInForce([id])).get(id) };
   }
 }

@@ -85,7 +85,7 @@ export class PurchasePreviews {
 
   private async modelOf(id: number): Promise<{ name: string; isOnShelf: boolean }> {
     const model = (await this.models.namesOf([id])).get(id);
-    if (!model) throw noSuch('model', id);
+    if (!model) throw noSuch('model', id, 'model_id');
     return model;
   }
 }

@@ -47,7 +47,10 @@ export type NodeResponse = z.output<typeof nodeResponseSchema>;
 export const createdNodeSchema = z
   .object({
     ...node,
-    credential: z.string().describe('NODE_CREDENTIAL of the node, shown this once'),
+    credential: z
+      .string()
+      .nullable()
+      .describe('NODE_CREDENTIAL of the node, shown this once; null when the call is a repeat'),
   })
   .meta({ id: 'CreatedProxyNode' });
 export type CreatedNode = z.output<typeof createdNodeSchema>;

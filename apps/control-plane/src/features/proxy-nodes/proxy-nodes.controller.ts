@@ -3,6 +3,7 @@ import { ApiTags } from '@nestjs/swagger';
 import { FromCaller, type Caller } from '../../platform/access/caller.ts';
 import { Permission } from '../../platform/access/permission.ts';
 import { pageOf } from '../../platform/http/list-query.ts';
+import { IdempotencyKey } from '../../platform/idempotency/idempotency.ts';
 import { Answers, AnswersNothing } from '../../platform/openapi/answers.ts';
 import { IdPath } from '../../platform/http/id-path.ts';
 import { createdNodeSchema, nodeResponseSchema, syncResultSchema } from './node-answers.ts';
@@ -39,8 +40,12 @@ export class ProxyNodesController {
   @Answers('Register a node; the answer shows its credential, once', createdNodeSchema, {
     refuses: ['node_name_taken'],
   })
-  create(@FromCaller() caller: Caller, @Body({ schema: createNodeSchema }) body: CreateNode) {
-    return this.nodes.create(caller, body);
+  create(
+    @FromCaller() caller: Caller,
+    @Body({ schema: createNodeSchema }) body: CreateNode,
+    @IdempotencyKey() idempotencyKey: string | undefined,
+  ) {
+    return this.nodes.create(caller, body, idempotencyKey);
   }
 
   @Post('sync-all')
@@ -81,7 +86,7 @@ export class ProxyNodesController {
 
   @Post(':id/toggle')
   @Permission('admin')
-  @Answers('Enable or disable a node; flips without `enabled`', nodeResponseSchema)
+  @Answers('Enable or disable a node; without a body it flips', nodeResponseSchema)
   @HttpCode(200)
   toggle(
     @FromCaller() caller: Caller,

@@ -1,3 +1,4 @@
+import { NODE_TABLES } from '@tollgate/contracts';
 import { z } from 'zod';
 import {
   booleanFilter,
@@ -25,8 +26,8 @@ export type CreateNode = z.infer<typeof createNodeSchema>;
 export const updateNodeSchema = z.strictObject({ name: name.optional(), url: url.optional() });
 export type UpdateNode = z.infer<typeof updateNodeSchema>;
 
-/** Flips without `enabled`; with it the call may be repeated. */
-export const toggleNodeSchema = z.strictObject({ enabled: z.boolean().optional() }).default({});
+/** No body flips the node; a body says which way, so that the call may be repeated. */
+export const toggleNodeSchema = z.strictObject({ enabled: z.boolean() }).optional();
 export type ToggleNode = z.infer<typeof toggleNodeSchema>;
 
 export const nodeListSchema = listQuery({
@@ -42,7 +43,7 @@ export type NodeScope = z.infer<typeof nodeScopeSchema>;
 
 export const dumpSchema = z.strictObject({
   node_id: idFilter.optional(),
-  table: z.string().min(1).max(64).optional(),
+  table: z.enum(NODE_TABLES).optional().describe('Without it: the first table that a worker names'),
   page: z.coerce.number().int().min(1).max(1_000_000).default(1),
   page_size: z.coerce.number().int().min(1).max(PAGE_SIZE_MAX).default(50),
 });

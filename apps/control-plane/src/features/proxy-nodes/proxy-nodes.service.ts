@@ -5,11 +5,12 @@ import { hashCredential, type NodeState } from '@tollgate/contracts';
 import { FleetStore } from '@tollgate/keyspace';
 import { IsNull, Repository, type EntityManager } from 'typeorm';
 import type { Caller } from '../../platform/access/caller.ts';
-import { isUniqueViolation } from '../../platform/database/database-errors.ts';
+import { refuseTwins } from '../../platform/database/refuse-twins.ts';
 import { afterCommit, Transactions } from '../../platform/database/transactions.ts';
 import { refuseStale } from '../../platform/http/entity-tag.ts';
 import { readPage, type Page } from '../../platform/http/list-query.ts';
 import { noSuch, Refusal } from '../../platform/http/refusal.ts';
+import { Idempotency } from '../../platform/idempotency/idempotency.ts';
 import { ActivityService } from '../activity/activity.service.ts';
 import { AlertsService } from '../alerts/alerts.service.ts';
 import { FleetSync } from './fleet-sync.ts';
@@ -29,6 +30,7 @@ export class ProxyNodesService {
     private readonly fleetSync: FleetSync,
     private readonly alerts: AlertsService,
     private readonly activity: ActivityService,
+    private readonly idempotency: Idempotency,
   ) {}
 
   list(query: NodeList): Promise<Page<NodeResponse>> {
@@ -52,9 +54,17 @@ export class ProxyNodesService {
   }
 
   /** The credential is answered once and kept as a hash only. */
-  async create(caller: Caller, body: CreateNode): Promise<CreatedNode> {
+  create(caller: Caller, body: CreateNode, key: string | undefined): Promise<CreatedNode> {
     const credential = `tg-node-${randomBytes(32).toString('base64url')}`;
-    const row = await this.saving(async (tx) => {
+    const request = {
+      userId: caller.userId,
+      route: 'POST /proxy-nodes',
+      key,
+      body,
+      status: 201,
+      secrets: ['credential'],
+    };
+    const result = this.idempotency.run(request, async (tx) => {
       const repository = tx.getRepository(ProxyNode);
       const inserted = await repository.insert({
         name: body.name,
@@ -69,9 +79,9 @@ export class ProxyNodesService {
         target: { kind: 'node', id: created.id },
         after: toNodeRecord(created),
       });
-      return created;
+      return { ...toNodeResponse(created, this.registry.watch), credential };
     });
-    return { ...toNodeResponse(row, this.registry.watch), credential };
+    return refuseTwins(result, TAKEN);
   }
 
   async update(caller: Caller, id: number, body: UpdateNode): Promise<NodeResponse> {
@@ -85,7 +95,7 @@ export class ProxyNodesService {
   toggle(caller: Caller, id: number, body: ToggleNode): Promise<NodeResponse> {
     return this.change(caller, id, 'node.toggle', (row) => ({
       ...row,
-      enabled: body.enabled ?? !row.enabled,
+      enabled: body?.enabled ?? !row.enabled,
     }));
   }
 
@@ -115,7 +125,7 @@ export class ProxyNodesService {
         order: { id: 'ASC' },
         lock: { mode: 'pessimistic_write' },
       });
-      if (nodeId !== undefined && targets.length === 0) throw noSuch('node', nodeId);
+      if (nodeId !== undefined && targets.length === 0) throw noSuch('node', nodeId, 'node_id');
       const changed = targets.filter((row) => row.stopped !== isStopped);
       for (const row of changed)
         await this.store(tx, caller, isStopped ? 'node.stop' : 'node.start', row, {
@@ -137,9 +147,9 @@ export class ProxyNodesService {
     return rows.map((row) => this.registry.watch.stateOf(row));
   }
 
-  /** The live nodes' rows; throws `not_found` when one is named that does not exist. */
+  /** The nodes' rows; throws `not_found` when `node_id` names one that does not exist. */
   async scope(nodeId?: number): Promise<ProxyNode[]> {
-    if (nodeId !== undefined) return [await this.find(nodeId)];
+    if (nodeId !== undefined) return [await this.find(nodeId, 'node_id')];
     return this.nodes.find({ where: { deletedAt: IsNull() }, order: { id: 'ASC' } });
   }
 
@@ -149,7 +159,7 @@ export class ProxyNodesService {
     action: string,
     next: (row: ProxyNode) => ProxyNode,
   ): Promise<NodeResponse> {
-    return this.saving(async (tx) => {
+    const result = this.transactions.run(async (tx) => {
       const row = await this.lock(tx, id);
       refuseStale(caller, row);
       return toNodeResponse(
@@ -157,6 +167,7 @@ export class ProxyNodesService {
         this.registry.watch,
       );
     });
+    return refuseTwins(result, TAKEN);
   }
 
   /** Saves, records, and notifies the node at once; the registry repeats this until Redis has it. */
@@ -180,9 +191,9 @@ export class ProxyNodesService {
     return after;
   }
 
-  private async find(id: number): Promise<ProxyNode> {
+  private async find(id: number, field?: string): Promise<ProxyNode> {
     const row = await this.nodes.findOneBy({ id, deletedAt: IsNull() });
-    if (!row) throw noSuch('node', id);
+    if (!row) throw noSuch('node', id, field);
     return row;
   }
 
@@ -193,14 +204,9 @@ export class ProxyNodesService {
     if (!row) throw noSuch('node', id);
     return row;
   }
-
-  private async saving<T>(work: (tx: EntityManager) => Promise<T>): Promise<T> {
-    try {
-      return await this.transactions.run(work);
-    } catch (error) {
-      throw isUniqueViolation(error, 'proxy_nodes_name')
-        ? new Refusal('node_name_taken', { errors: [{ field: 'name', message: 'is taken' }] })
-        : error;
-    }
-  }
 }
+
+const TAKEN = {
+  proxy_nodes_name: () =>
+    new Refusal('node_name_taken', { errors: [{ field: 'name', message: 'is taken' }] }),
+};

@@ -104,7 +104,7 @@ export class ProxyService {
   }
 
   async syncAndWait(caller: Caller, nodeId?: number): Promise<SyncResult> {
-    await this.nodes.scope(nodeId);
+    if (nodeId !== undefined) await this.nodes.get(nodeId);
     await this.record(caller, 'fleet.sync', nodeId);
     return this.nodes.sync(nodeId);
   }

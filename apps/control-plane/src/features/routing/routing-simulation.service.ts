@@ -74,8 +74,9 @@ export class RoutingSimulationService {
       [id ?? null, model ?? null],
     );
     if (rows[0] !== undefined) return modelRow.parse(rows[0]);
-    if (id !== undefined) throw noSuch('model', id);
-    throw new Refusal('not_found', { detail: `There is no model of that name` });
+    if (id !== undefined) throw noSuch('model', id, 'model_id');
+    const detail = 'There is no model of that name';
+    throw new Refusal('not_found', { detail, errors: [{ field: 'model', message: detail }] });
   }
 
   /** Upstreams that at least one worker leaves alone at present, with how many do. */

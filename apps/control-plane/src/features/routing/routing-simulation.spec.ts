@@ -65,6 +65,22 @@ test('routes come in the order nodes try them: tier, own protocol, share by weig
   ]);
 });
 
+test('a model has one route to the same model of an upstream', async () => {
+  const [one, other] = [await upstream('twins', 'openai'), await upstream('no-twins', 'openai')];
+  const { id: model_id } = await go('POST', '/models', { name: 'twin-routes' });
+  const route = { model_id, upstream_id: one };
+  const { id } = await go('POST', '/routing', route);
+  const twin = { code: 'route_exists', errors: [{ field: 'upstream_model' }] };
+  expect(await go('POST', '/routing', { ...route, priority: 3 })).toMatchObject(twin);
+  const elsewhere = await go('POST', '/routing', { ...route, upstream_id: other });
+  expect(await go('PUT', `/routing/${elsewhere.id}`, { upstream_id: one })).toMatchObject(twin);
+  expect(await go('PUT', `/routing/${id}`, { ...route, weight: 2 })).toMatchObject({ weight: 2 });
+  const tried = await Promise.all(
+    [1, 2, 3].map(() => go('POST', '/routing', { ...route, upstream_model: 'at-once' })),
+  );
+  expect(tried.filter(({ code }) => code === 'route_exists')).toHaveLength(2);
+});
+
 test('a model without a route and an unknown model are reported', async () => {
   const { id } = await go('POST', '/models', { name: 'unrouted' });
   expect(await go('GET', `/routing/simulation?model_id=${id}`)).toMatchObject({

@@ -3,6 +3,7 @@ import { ApiTags } from '@nestjs/swagger';
 import { FromCaller, type Caller } from '../../platform/access/caller.ts';
 import { Permission } from '../../platform/access/permission.ts';
 import { pageOf } from '../../platform/http/list-query.ts';
+import { IdempotencyKey } from '../../platform/idempotency/idempotency.ts';
 import { Answers, AnswersNothing } from '../../platform/openapi/answers.ts';
 import { IdPath } from '../../platform/http/id-path.ts';
 import {
@@ -42,9 +43,15 @@ export class RoutingController {
 
   @Post()
   @Permission('admin')
-  @Answers('Route a model to an upstream', routeResponseSchema)
-  create(@FromCaller() caller: Caller, @Body({ schema: createRouteSchema }) body: CreateRoute) {
-    return this.routing.create(caller, body);
+  @Answers('Route a model to an upstream', routeResponseSchema, {
+    refuses: ['not_found', 'route_exists'],
+  })
+  create(
+    @FromCaller() caller: Caller,
+    @Body({ schema: createRouteSchema }) body: CreateRoute,
+    @IdempotencyKey() idempotencyKey: string | undefined,
+  ) {
+    return this.routing.create(caller, body, idempotencyKey);
   }
 
   @Get('simulation')
@@ -75,7 +82,9 @@ export class RoutingController {
 
   @Put(':id')
   @Permission('admin')
-  @Answers('Change the given fields of a route', routeResponseSchema)
+  @Answers('Change the given fields of a route', routeResponseSchema, {
+    refuses: ['route_exists'],
+  })
   update(
     @FromCaller() caller: Caller,
     @IdPath() id: number,

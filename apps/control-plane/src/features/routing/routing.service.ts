@@ -4,10 +4,12 @@ import { MODEL_KINDS } from '@tollgate/snapshot';
 import { Repository, type EntityManager } from 'typeorm';
 import { z } from 'zod';
 import type { Caller } from '../../platform/access/caller.ts';
+import { refuseTwins } from '../../platform/database/refuse-twins.ts';
 import { Transactions } from '../../platform/database/transactions.ts';
 import { refuseStale } from '../../platform/http/entity-tag.ts';
 import { readPage, type Page } from '../../platform/http/list-query.ts';
-import { invalidField, noSuch } from '../../platform/http/refusal.ts';
+import { invalidField, noSuch, Refusal } from '../../platform/http/refusal.ts';
+import { Idempotency } from '../../platform/idempotency/idempotency.ts';
 import { ActivityService } from '../activity/activity.service.ts';
 import { SnapshotsService } from '../snapshots/snapshots.service.ts';
 import { UpstreamsService } from '../upstreams/upstreams.service.ts';
@@ -24,6 +26,7 @@ export class RoutingService {
     private readonly upstreams: UpstreamsService,
     private readonly snapshots: SnapshotsService,
     private readonly activity: ActivityService,
+    private readonly idempotency: Idempotency,
   ) {}
 
   list(query: RouteList): Promise<Page<RouteResponse>> {
@@ -52,8 +55,9 @@ export class RoutingService {
     return toRouteResponse(row);
   }
 
-  async create(caller: Caller, body: CreateRoute): Promise<RouteResponse> {
-    return this.transactions.run(async (tx) => {
+  async create(caller: Caller, body: CreateRoute, key: string | undefined): Promise<RouteResponse> {
+    const request = { userId: caller.userId, route: 'POST /routing', key, body, status: 201 };
+    const result = this.idempotency.run(request, async (tx) => {
       const model = await this.checkEnds(tx, {
         modelId: body.model_id,
         upstreamId: body.upstream_id,
@@ -73,10 +77,11 @@ export class RoutingService {
       this.snapshots.changed(tx);
       return after;
     });
+    return refuseTwins(result, TAKEN);
   }
 
   async update(caller: Caller, id: number, body: UpdateRoute): Promise<RouteResponse> {
-    return this.transactions.run(async (tx) => {
+    const result = this.transactions.run(async (tx) => {
       const row = await this.lock(tx, id);
       refuseStale(caller, row);
       const before = toRouteResponse(row);
@@ -93,6 +98,7 @@ export class RoutingService {
       this.snapshots.changed(tx);
       return after;
     });
+    return refuseTwins(result, TAKEN);
   }
 
   async delete(caller: Caller, id: number): Promise<void> {
@@ -126,14 +132,21 @@ export class RoutingService {
       [ends.modelId],
     );
     const model = modelFacts.safeParse(rows[0]);
-    if (!model.success) throw invalidField('model_id', 'there is no such model');
+    if (!model.success) throw noSuch('model', ends.modelId, 'model_id');
     const protocol = await this.upstreams.protocolOf(tx, ends.upstreamId);
-    if (protocol === undefined) throw invalidField('upstream_id', 'there is no such upstream');
+    if (protocol === undefined) throw noSuch('upstream', ends.upstreamId, 'upstream_id');
     if (model.data.kind === 'embedding' && protocol === 'anthropic')
       throw invalidField('upstream_id', 'the anthropic protocol has no embeddings');
     return model.data;
   }
 }
+
+const TAKEN = {
+  routes_twin: () =>
+    new Refusal('route_exists', {
+      errors: [{ field: 'upstream_model', message: 'this model is already routed to it there' }],
+    }),
+};
 
 function columnsOf(body: UpdateRoute): Partial<Route> {
   return {

@@ -17,7 +17,7 @@ export class ModelRemovalService {
   /** Throws model_has_subscribers unless `refund`. Refunds that take longer than the answer follow by themselves. */
   async remove(caller: Caller, id: number, { refund }: { refund: boolean }): Promise<void> {
     await this.transactions.run(async (tx) => {
-      const model = await this.models.lock(tx, id, 'pessimistic_write');
+      const model = await this.models.lock(tx, id, { mode: 'pessimistic_write' });
       const closed = await this.withdrawals.closeAll(tx, { modelId: id }, false);
       if (closed > 0 && !refund)
         throw new Refusal('model_has_subscribers', {

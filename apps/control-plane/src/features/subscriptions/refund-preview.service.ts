@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import type { Repository } from 'typeorm';
-import { Refusal } from '../../platform/http/refusal.ts';
 import { LiveBalances } from '../live-state/live-balances.ts';
+import { notSubscribed } from './not-subscribed.ts';
 import { SubscriptionRow } from './subscription.entity.ts';
 import { refundOf } from './token-lots.ts';
 
@@ -27,7 +27,7 @@ export class RefundPreviewService {
   /** Throws not_subscribed. */
   async of(userId: number, modelId: number): Promise<RefundPreview> {
     const row = await this.subscriptions.findOneBy({ userId, modelId });
-    if (!row || row.status === 'closed') throw new Refusal('not_subscribed');
+    if (!row || row.status === 'closed') throw notSubscribed();
     const live = (await this.liveBalances.read(userId, [modelId]))?.get(modelId);
     const held = live?.held ?? 0;
     const free = live ? live.balance - live.held : row.balance - row.overdraft;

@@ -14,6 +14,7 @@ import { LiveBalances, type LiveBalance } from '../live-state/live-balances.ts';
 import { LiveStateService } from '../live-state/live-state.service.ts';
 import { ModelsService } from '../models/models.service.ts';
 import { AutoRechargeService } from './auto-recharge.service.ts';
+import { notSubscribed } from './not-subscribed.ts';
 import { PurchasesService } from './purchases.service.ts';
 import { SubscriptionRow } from './subscription.entity.ts';
 import type {
@@ -91,8 +92,8 @@ export class SubscriptionsService {
       status: 201,
     };
     return this.idempotency.run(request, async (tx) => {
-      const model = await this.models.lock(tx, body.model_id, 'pessimistic_read');
-      if (!model.isOnShelf) throw noSuch('model', body.model_id);
+      const model = await this.lockModel(tx, body.model_id);
+      if (!model.isOnShelf) throw noSuch('model', body.model_id, 'model_id');
       const id = await this.open(tx, userId, body);
       const cost = await this.purchases.buy(tx, await this.tokens.lockOne(tx, id), {
         tokens: body.tokens,
@@ -119,12 +120,12 @@ export class SubscriptionsService {
       status: 200,
     };
     return this.idempotency.run(request, async (tx) => {
-      const model = await this.models.lock(tx, body.model_id, 'pessimistic_read');
+      const model = await this.lockModel(tx, body.model_id);
       const subscription = await this.tokens.lockOne(
         tx,
         (await this.findActive(tx, userId, body.model_id)).id,
       );
-      if (subscription.status !== 'active') throw new Refusal('not_subscribed');
+      if (subscription.status !== 'active') throw notSubscribed();
       if (!model.isOnShelf) throw new Refusal('model_off_shelf');
       const cost = await this.purchases.buy(tx, subscription, {
         tokens: body.tokens,
@@ -195,6 +196,10 @@ export class SubscriptionsService {
     throw new Refusal(present.status === 'closing' ? 'subscription_closing' : 'already_subscribed');
   }
 
+  private lockModel(tx: EntityManager, id: number) {
+    return this.models.lock(tx, id, { mode: 'pessimistic_read', field: 'model_id' });
+  }
+
   private async findActive(
     tx: EntityManager,
     userId: number,
@@ -205,7 +210,7 @@ export class SubscriptionsService {
     const row = await tx
       .getRepository(SubscriptionRow)
       .findOne({ where, ...(lock && { lock: { mode: lock } }) });
-    if (!row) throw new Refusal('not_subscribed');
+    if (!row) throw notSubscribed();
     return row;
   }
 

@@ -6,11 +6,11 @@ import { CONFIG, type Config } from '../../config.ts';
 import { AccountScope } from '../../platform/access/account-scope.ts';
 import type { Caller } from '../../platform/access/caller.ts';
 import { Transactions } from '../../platform/database/transactions.ts';
-import { Refusal } from '../../platform/http/refusal.ts';
 import { uuidv7 } from '../../platform/http/visitor.ts';
 import { Idempotency } from '../../platform/idempotency/idempotency.ts';
 import { ActivityService } from '../activity/activity.service.ts';
 import { LiveStateService } from '../live-state/live-state.service.ts';
+import { notSubscribed } from './not-subscribed.ts';
 import { SubscriptionRow } from './subscription.entity.ts';
 import type { Unsubscribe, UnsubscribeResponse } from './subscriptions.dto.ts';
 
@@ -55,7 +55,7 @@ export class WithdrawalsService {
         where: { userId, modelId: body.model_id },
         lock: { mode: 'pessimistic_write' },
       });
-      if (!row || row.status === 'closed') throw new Refusal('not_subscribed');
+      if (!row || row.status === 'closed') throw notSubscribed();
       if (row.status === 'closing' && row.withdrawalId !== null)
         return { id: row.withdrawalId, subscription_id: row.id };
       const id = withdrawalIdAfter(row.withdrawalId);

@@ -6,8 +6,10 @@ import {
   type OnApplicationShutdown,
 } from '@nestjs/common';
 import { SecretUnreadable, type SecretBox, type SecretPlace } from '@tollgate/contracts';
+import { createHmac } from 'node:crypto';
 import { DataSource } from 'typeorm';
 import { z } from 'zod';
+import { CONFIG, derivedKey, type Config } from '../../config.ts';
 import { BackgroundLoop } from '../../platform/background/background-loop.ts';
 import { Transactions } from '../../platform/database/transactions.ts';
 import { SECRET_BOX } from '../../platform/secrets/secrets.module.ts';
@@ -45,6 +47,7 @@ export class UpstreamSecrets implements OnApplicationBootstrap, OnApplicationShu
     private readonly nodes: NodeRegistry,
     private readonly snapshots: SnapshotsService,
     @Inject(SECRET_BOX) private readonly box: SecretBox,
+    @Inject(CONFIG) private readonly config: Config,
   ) {}
 
   onApplicationBootstrap(): void {
@@ -53,6 +56,12 @@ export class UpstreamSecrets implements OnApplicationBootstrap, OnApplicationShu
 
   onApplicationShutdown(): Promise<void> {
     return this.loop.stop();
+  }
+
+  /** Equal for equal keys, and of no use to find one: for comparing a repeated request with the first. */
+  fingerprint(apiKey: string): string {
+    const key = derivedKey(this.config.ENCRYPTION_KEY, 'upstream-fingerprint');
+    return createHmac('sha256', key).update(apiKey).digest('hex');
   }
 
   async seal(apiKey: string, place: SecretPlace): Promise<string> {

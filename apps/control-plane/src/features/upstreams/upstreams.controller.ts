@@ -3,6 +3,7 @@ import { ApiTags } from '@nestjs/swagger';
 import { FromCaller, type Caller } from '../../platform/access/caller.ts';
 import { Permission } from '../../platform/access/permission.ts';
 import { pageOf } from '../../platform/http/list-query.ts';
+import { IdempotencyKey } from '../../platform/idempotency/idempotency.ts';
 import { Answers, AnswersNothing } from '../../platform/openapi/answers.ts';
 import { IdPath } from '../../platform/http/id-path.ts';
 import {
@@ -43,8 +44,9 @@ export class UpstreamsController {
   create(
     @FromCaller() caller: Caller,
     @Body({ schema: createUpstreamSchema }) body: CreateUpstream,
+    @IdempotencyKey() idempotencyKey: string | undefined,
   ) {
-    return this.upstreams.create(caller, body);
+    return this.upstreams.create(caller, body, idempotencyKey);
   }
 
   @Get(':id')

@@ -11,11 +11,12 @@ import { stopsBillingOnClose, type UpstreamProtocol } from '@tollgate/snapshot';
 import { IsNull, Repository, type EntityManager } from 'typeorm';
 import { CONFIG, type Config } from '../../config.ts';
 import type { Caller } from '../../platform/access/caller.ts';
-import { isUniqueViolation } from '../../platform/database/database-errors.ts';
+import { refuseTwins } from '../../platform/database/refuse-twins.ts';
 import { Transactions } from '../../platform/database/transactions.ts';
 import { refuseStale } from '../../platform/http/entity-tag.ts';
 import { readPage, type Page } from '../../platform/http/list-query.ts';
 import { invalidField, noSuch, Refusal } from '../../platform/http/refusal.ts';
+import { Idempotency } from '../../platform/idempotency/idempotency.ts';
 import { ActivityService } from '../activity/activity.service.ts';
 import { SnapshotsService } from '../snapshots/snapshots.service.ts';
 import { UpstreamSecrets } from './upstream-secrets.ts';
@@ -37,6 +38,7 @@ export class UpstreamsService {
     private readonly snapshots: SnapshotsService,
     private readonly activity: ActivityService,
     private readonly secrets: UpstreamSecrets,
+    private readonly idempotency: Idempotency,
     @Inject(CONFIG) config: Config,
   ) {
     this.outbound = parseOutboundPolicy(config.UPSTREAM_ALLOW_PRIVATE.join(','));
@@ -63,9 +65,20 @@ export class UpstreamsService {
     return toUpstreamResponse(row);
   }
 
-  async create(caller: Caller, body: CreateUpstream): Promise<UpstreamResponse> {
+  async create(
+    caller: Caller,
+    body: CreateUpstream,
+    key: string | undefined,
+  ): Promise<UpstreamResponse> {
     const columns = { ...this.columnsOf(body), headers: body.headers ?? {} };
-    return this.saving(async (tx) => {
+    const request = {
+      userId: caller.userId,
+      route: 'POST /upstreams',
+      key,
+      body: { ...body, api_key: body.api_key && this.secrets.fingerprint(body.api_key) },
+      status: 201,
+    };
+    const result = this.idempotency.run(request, async (tx) => {
       const repository = tx.getRepository(Upstream);
       // The row comes first: the secret is sealed to its id.
       const inserted = await repository.insert(columns);
@@ -81,8 +94,10 @@ export class UpstreamsService {
         target: { kind: 'upstream', id },
         after,
       });
+      this.snapshots.changed(tx);
       return after;
     });
+    return refuseTwins(result, TAKEN);
   }
 
   async update(caller: Caller, id: number, body: UpdateUpstream): Promise<UpstreamResponse> {
@@ -139,17 +154,12 @@ export class UpstreamsService {
   }
 
   private async saving<T>(work: (tx: EntityManager) => Promise<T>): Promise<T> {
-    try {
-      return await this.transactions.run(async (tx) => {
-        const result = await work(tx);
-        this.snapshots.changed(tx);
-        return result;
-      });
-    } catch (error) {
-      throw isUniqueViolation(error, 'upstreams_name')
-        ? new Refusal('upstream_name_taken', { errors: [{ field: 'name', message: 'is taken' }] })
-        : error;
-    }
+    const result = this.transactions.run(async (tx) => {
+      const value = await work(tx);
+      this.snapshots.changed(tx);
+      return value;
+    });
+    return refuseTwins(result, TAKEN);
   }
 
   private async lock(tx: EntityManager, id: number): Promise<Upstream> {
@@ -216,6 +226,11 @@ export class UpstreamsService {
     return verdict.baseUrl;
   }
 }
+
+const TAKEN = {
+  upstreams_name: () =>
+    new Refusal('upstream_name_taken', { errors: [{ field: 'name', message: 'is taken' }] }),
+};
 
 function placeOf({ id, baseUrl }: Upstream): SecretPlace {
   return { upstreamId: id, baseUrl };

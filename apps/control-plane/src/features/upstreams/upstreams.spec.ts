@@ -184,10 +184,10 @@ describe('routes', () => {
   test('to what does not exist are refused by the name of the field', async () => {
     expect(
       await admin('POST', '/routing', { model_id: 999999, upstream_id: upstreamId }),
-    ).toMatchObject({ status: 400, body: { errors: [{ field: 'model_id' }] } });
+    ).toMatchObject({ status: 404, body: { errors: [{ field: 'model_id' }] } });
     expect(
       await admin('POST', '/routing', { model_id: modelId, upstream_id: 999999 }),
-    ).toMatchObject({ status: 400, body: { errors: [{ field: 'upstream_id' }] } });
+    ).toMatchObject({ status: 404, body: { errors: [{ field: 'upstream_id' }] } });
     expect(
       await admin('POST', '/routing', { model_id: modelId, upstream_id: upstreamId, weight: 0 }),
     ).toMatchObject({ status: 400, body: { errors: [{ field: 'weight' }] } });

@@ -14,7 +14,8 @@ export class AccountScope {
   /** The one account to act on. */
   async resolve(caller: Caller, userId?: number): Promise<number> {
     if (userId === undefined || userId === caller.userId) return caller.userId;
-    if (caller.role !== 'admin' || !(await this.exists(userId))) throw noSuch('account', userId);
+    if (caller.role !== 'admin' || !(await this.exists(userId)))
+      throw noSuch('account', userId, 'user_id');
     return userId;
   }
 
@@ -35,7 +36,7 @@ export class AccountScope {
       'SELECT 1 FROM users WHERE id = $1 AND deleted_at IS NULL FOR SHARE',
       [userId],
     );
-    if (rows.length === 0) throw noSuch('account', userId);
+    if (rows.length === 0) throw noSuch('account', userId, 'user_id');
   }
 
   private async exists(userId: number): Promise<boolean> {

@@ -24,6 +24,8 @@ const paths = z
 /** The live route table with permissions: for the access matrix test and the API document. */
 @Injectable()
 export class RouteTable implements OnApplicationBootstrap {
+  private found: RouteEntry[] | undefined;
+
   constructor(
     private readonly discovery: DiscoveryService,
     private readonly scanner: MetadataScanner,
@@ -36,6 +38,10 @@ export class RouteTable implements OnApplicationBootstrap {
 
   /** Throws when a route declares no permission. */
   routes(): RouteEntry[] {
+    return (this.found ??= this.find());
+  }
+
+  private find(): RouteEntry[] {
     return this.discovery.getControllers().flatMap(({ instance, metatype }) => {
       if (!metatype || typeof metatype !== 'function') return [];
       const prefixes = paths.parse(Reflect.getMetadata('path', metatype) ?? '');
@@ -46,9 +52,12 @@ export class RouteTable implements OnApplicationBootstrap {
     });
   }
 
-  /** Methods of the routes at a path, written as it is below the prefix; empty where there is none. HEAD is answered wherever GET is. */
+  /**
+   * Methods of the routes at a path, written as it is below the prefix; empty where there is none. A path that is declared as it is
+   * written belongs to no route with a parameter in its place. HEAD is answered wherever GET is.
+   */
   methodsAt(path: string): string[] {
-    const asked = path.split('/');
+    const asked = path.replace(/(?<=.)\/$/, '').split('/');
     const isHere = (route: RouteEntry): boolean => {
       const declared = route.path.split('/');
       return (
@@ -56,10 +65,11 @@ export class RouteTable implements OnApplicationBootstrap {
         declared.every((part, index) => part.startsWith(':') || part === asked[index])
       );
     };
+    const here = this.routes().filter(isHere);
+    const parameters = (route: RouteEntry): number => route.path.split('/:').length;
+    const fewest = Math.min(...here.map(parameters));
     const methods = new Set(
-      this.routes()
-        .filter(isHere)
-        .map((route) => route.method),
+      here.filter((route) => parameters(route) === fewest).map((route) => route.method),
     );
     return [
       ...(methods.has('GET') ? ['GET', 'HEAD'] : []),

@@ -28,6 +28,7 @@ import { BooksProofs1795324506281 } from './migrations/1795324506281-books-proof
 import { DeadLetterResolutions1795324000000 } from './migrations/1795324000000-dead-letter-resolutions.ts';
 import { ReadsMoreThanSent1795323618335 } from './migrations/1795323618335-reads-more-than-sent.ts';
 import { WalletPayouts1795325457961 } from './migrations/1795325457961-wallet-payouts.ts';
+import { Twins1795331309000 } from './migrations/1795331309000-twins.ts';
 import { OneTimePasswords1795324758784 } from './migrations/1795324758784-one-time-passwords.ts';
 import { ModelFamilies1795332600000 } from './migrations/1795332600000-model-families.ts';
 import { TokenEntriesNewest1795330200000 } from './migrations/1795330200000-token-entries-newest.ts';
@@ -83,6 +84,7 @@ export function dataSourceOptions(config: Pick<Config, 'DATABASE_URL' | 'DATABAS
       ModelFamilies1795332600000,
       ProviderPayouts1795333800000,
       UsageArchives1795336000000,
+      Twins1795331309000,
     ],
     migrationsTableName: 'migrations',
     // An idle connection that PostgreSQL drops must not take the process with it.

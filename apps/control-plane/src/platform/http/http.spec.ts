@@ -143,6 +143,12 @@ describe('a known path with another method', () => {
     ['GET', '/users/1/freeze', 'POST'],
     ['DELETE', '/usage/logs', 'GET, HEAD'],
     ['POST', '/wallet', 'GET, HEAD'],
+    ['PUT', '/models/market', 'GET, HEAD'],
+    ['GET', '/models/subscribe', 'POST'],
+    ['OPTIONS', '/proxy-nodes/sync-all', 'POST'],
+    ['DELETE', '/keys/', 'GET, HEAD, POST'],
+    ['GET', '/Users', null],
+    ['GET', '/../Admin-API/users', null],
     ['GET', '/proxy-nodes/sync-all/x', null],
     ['POST', '/admin-api/users', null],
   ])('%s %s: Allow is %s', async (method, path, allow) => {
@@ -156,6 +162,68 @@ describe('a known path with another method', () => {
       code: allow ? 'method_not_allowed' : 'not_found',
       allow,
     });
+  });
+});
+
+describe('an id that a body or a query names', () => {
+  test.each([
+    ['POST', '/routing', { model_id: 99_999, upstream_id: 1 }, 'model_id'],
+    ['POST', '/models/pricing', { model_id: 99_999, price_per_million: '1' }, 'model_id'],
+    ['POST', '/models/subscribe', { model_id: 99_999, tokens: 1 }, 'model_id'],
+    ['POST', '/models/unsubscribe', { model_id: 99_999 }, 'model_id'],
+    ['POST', '/models/renew', { model_id: 99_999, tokens: 1 }, 'model_id'],
+    [
+      'POST',
+      '/models/set-auto-recharge',
+      { model_id: 9, threshold: null, amount: null },
+      'model_id',
+    ],
+    ['POST', '/keys', { name: 'x', user_id: 99_999 }, 'user_id'],
+    ['POST', '/wallet/adjust', { user_id: 99_999, amount: '1', note: 'x' }, 'user_id'],
+    ['POST', '/playground/key', { key_id: 99_999 }, 'key_id'],
+    ['POST', '/proxy/stop?node_id=99999', undefined, 'node_id'],
+    ['GET', '/proxy/status?node_id=99999', undefined, 'node_id'],
+    ['GET', '/wallet?user_id=99999', undefined, 'user_id'],
+    ['GET', '/previews/refund?model_id=99999', undefined, 'model_id'],
+    ['GET', '/previews/charge?model_id=99999&input_tokens=1', undefined, 'model_id'],
+    ['GET', '/routing/simulation?model_id=99999', undefined, 'model_id'],
+  ])('%s %s is 404 and names the field when it is unknown', async (method, path, body, field) => {
+    const answer = await plane.call(method, path, {
+      token: plane.adminToken,
+      ...(body && { body }),
+    });
+    expect(answer.status).toBe(404);
+    expect(answer.body.errors).toEqual([{ field, message: expect.stringMatching(/./) }]);
+  });
+
+  test('a table that no node has is refused', async () => {
+    const { status, body } = await plane.call('GET', '/proxy/stats/dict?table=passwords', {
+      token: plane.adminToken,
+    });
+    expect({ status, errors: body.errors }).toMatchObject({
+      status: 400,
+      errors: [{ field: 'table' }],
+    });
+  });
+});
+
+describe('a toggle', () => {
+  test('flips without a body, obeys `enabled`, and refuses a body that does not say it', async () => {
+    const token = plane.adminToken;
+    const { body: node } = await plane.call('POST', '/proxy-nodes', {
+      token,
+      body: { name: 'flipped' },
+    });
+    const toggle = async (options: object) =>
+      (await plane.call('POST', `/proxy-nodes/${node.id}/toggle`, { token, ...options })).body;
+    expect(await toggle({})).toMatchObject({ enabled: false });
+    for (const body of [{}, { enabled: null }])
+      expect(await toggle({ body })).toMatchObject({
+        code: 'invalid_request',
+        errors: [{ field: 'enabled' }],
+      });
+    expect(await toggle({ body: { enabled: false } })).toMatchObject({ enabled: false });
+    expect(await toggle({})).toMatchObject({ enabled: true });
   });
 });
 

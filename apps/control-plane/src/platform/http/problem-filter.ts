@@ -7,7 +7,6 @@ import {
 } from '@nestjs/common';
 import type { NextFunction, Request, Response } from 'express';
 import { z } from 'zod';
-import { RouteTable } from '../access/route-table.ts';
 import { isConnectionFailure } from '../database/database-errors.ts';
 import { Refusal } from './refusal.ts';
 import type { RefusalCode } from './refusals.ts';
@@ -24,14 +23,10 @@ const httpError = z.object({
 export class ProblemFilter implements ExceptionFilter {
   private readonly logger = new Logger('http');
 
-  constructor(private readonly routes: RouteTable) {}
-
   catch(error: unknown, host: ArgumentsHost): void {
     const request = host.switchToHttp().getRequest<Request>();
     const response = host.switchToHttp().getResponse<Response>();
-    const refusal = isUnknownRoute(error)
-      ? refuseRoute(request, response, this.routes)
-      : toRefusal(error);
+    const refusal = toRefusal(error);
     if (refusal.status >= 500)
       this.logger.error(error, `request ${visitorOf(request).requestId} failed`);
     else if (refusal.cause !== undefined)
@@ -47,20 +42,6 @@ export class ProblemFilter implements ExceptionFilter {
     if (response.headersSent) response.destroy();
     else sendProblem(request, response, refusal);
   }
-}
-
-/** Our own 404 is a Refusal: an HttpException is the framework's, for a path and method without a route. */
-function isUnknownRoute(error: unknown): boolean {
-  return error instanceof HttpException && error.getStatus() === 404;
-}
-
-/** RFC 9110 15.5.6: a known path with another method is 405, with the methods it knows. */
-function refuseRoute({ method, path }: Request, response: Response, routes: RouteTable): Refusal {
-  // The framework's last handler is mounted at the prefix, so `path` is what follows it.
-  const methods = routes.methodsAt(path);
-  if (methods.length === 0 || methods.includes(method)) return new Refusal('not_found');
-  response.setHeader('allow', methods.join(', '));
-  return new Refusal('method_not_allowed', { detail: `This path supports ${methods.join(', ')}` });
 }
 
 /** Last in line: paths no route and no prefix knows. */

@@ -38,7 +38,7 @@ export function invalidField(field: string, message: string): Refusal {
   });
 }
 
-/** 404 of an id. The same words whether it never existed, is gone or is another account's (security S24). */
+/** 404 of an id; `field` is where a body or query names it. The same words whether it never existed, is gone or is another account's (security S24). */
 export function noSuch(
   kind:
     | 'access token'
@@ -50,6 +50,11 @@ export function noSuch(
     | 'subscription'
     | 'upstream',
   id: number,
+  field?: string,
 ): Refusal {
-  return new Refusal('not_found', { detail: `There is no ${kind} ${id}` });
+  const detail = `There is no ${kind} ${id}`;
+  return new Refusal('not_found', {
+    detail,
+    ...(field !== undefined && { errors: [{ field, message: detail }] }),
+  });
 }

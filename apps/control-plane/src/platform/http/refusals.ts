@@ -93,6 +93,10 @@ export const REFUSALS = {
 
   // Routing and the fleet
   upstream_name_taken: { status: 409, title: 'Another upstream has this name' },
+  route_exists: {
+    status: 409,
+    title: 'Another route leads from this model to the same model of this upstream',
+  },
   upstream_in_use: { status: 409, title: 'Routes still lead to this upstream' },
   snapshot_unreadable: { status: 409, title: 'This release cannot publish that snapshot' },
   node_name_taken: { status: 409, title: 'Another node has this name' },

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { RouteEntry } from '../access/route-table.ts';
 import { REFUSALS, type RefusalCode } from '../http/refusals.ts';
 import { IDEMPOTENCY_HEADER } from '../idempotency/idempotency.ts';
-import type { DocumentBook } from './document-book.ts';
+import { OPTIONAL, type DocumentBook } from './document-book.ts';
 
 /** Names of the two ways to show a session. */
 export const SECURITY = { bearer: 'bearer', cookie: 'cookie' } as const;
@@ -17,7 +17,7 @@ const operation = z.looseObject({
 });
 const optionalBody = z.looseObject({
   content: z.object({
-    'application/json': z.object({ schema: z.looseObject({ default: z.looseObject({}) }) }),
+    'application/json': z.object({ schema: z.looseObject({ [OPTIONAL]: z.literal(true) }) }),
   }),
 });
 type Operation = z.output<typeof operation>;
@@ -73,10 +73,13 @@ function describeParameter(described: z.output<typeof parameter>) {
   };
 }
 
-/** A body with a default may be left out. */
 function describeBody(found: unknown) {
-  const { success, data } = optionalBody.safeParse(found);
-  return success ? { requestBody: { ...data, required: false } } : {};
+  const { data } = optionalBody.safeParse(found);
+  if (!data) return {};
+  const { [OPTIONAL]: _, ...schema } = data.content['application/json'].schema;
+  return {
+    requestBody: { ...data, required: false, content: { 'application/json': { schema } } },
+  };
 }
 
 function successOf(described: Operation, { answers }: RouteEntry, book: DocumentBook) {

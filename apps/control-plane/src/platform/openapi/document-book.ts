@@ -1,6 +1,9 @@
 import { z } from 'zod';
 import { REFUSALS, type RefusalCode } from '../http/refusals.ts';
 
+/** Marks a schema that also accepts no value at all, until the route is described. */
+export const OPTIONAL = 'x-optional';
+
 type JsonSchema = Record<string, unknown>;
 
 const converted = z.object({
@@ -52,7 +55,8 @@ export class DocumentBook {
     );
     for (const [name, { id: _, ...definition }] of Object.entries($defs))
       this.schemas.set(name, definition);
-    return { schema: properties.it as never };
+    const isOptional = io === 'input' && schema.safeParse(undefined).success;
+    return { schema: { ...properties.it, ...(isOptional && { [OPTIONAL]: true }) } as never };
   }
 
   /** A refusal by one of `codes`, which share a status. */

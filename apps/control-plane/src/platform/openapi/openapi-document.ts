@@ -1,11 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import type { INestApplication } from '@nestjs/common';
 import { DocumentBuilder, SwaggerModule, type OpenAPIObject } from '@nestjs/swagger';
+import { VERSION } from '@tollgate/contracts';
 import { RouteTable } from '../access/route-table.ts';
 import { describeRoute, SECURITY } from './describe-route.ts';
 import { DocumentBook } from './document-book.ts';
 
-const VERSION = '1.0.0';
 const DESCRIPTION = `Users, wallets, models, keys, upstreams, routes and proxy nodes of a Tollgate installation.
 
 Sign in with \`POST /admin-api/auth/login\` and send the token as \`Authorization: Bearer\`. \`x-permission\` of a route says who may call it: \`public\`, \`user\` (an active account, for its own data) or \`admin\`.

@@ -32,9 +32,11 @@ export function selectRequests(
       which[name] === undefined ? [] : [`e.${name} = ${bind(which[name])}`],
     ),
     ...(days === undefined ? [] : [`e.day = ANY(${bind(days)}::date[])`]),
-    ...(which.rid === undefined
-      ? []
-      : [`e.day = ${bind(dayOf(new Date(uuidTimeMs(which.rid))))} AND e.rid = ${bind(which.rid)}`]),
+    ...[which.rid, which.request_id].flatMap((rid) =>
+      rid === undefined
+        ? []
+        : [`e.day = ${bind(dayOf(new Date(uuidTimeMs(rid))))} AND e.rid = ${bind(rid)}`],
+    ),
     ...(which.rids === undefined
       ? []
       : [

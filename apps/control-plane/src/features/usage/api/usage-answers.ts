@@ -18,6 +18,7 @@ import { priceResponseSchema } from '../../models/models.dto.ts';
 const tokens = z.int().nullable().describe('As counted; null while the node has not come back');
 const logged = {
   rid: z.uuid().describe('What the caller got as `x-request-id`'),
+  request_id: z.uuid().describe('The same as `rid`'),
   started_at: timeField,
   user_id: idField,
   username: z.string().nullable(),

@@ -45,6 +45,7 @@ export type UsageLogRow = z.output<typeof usageLogRow>;
 export function toUsageLogResponse(row: UsageLogRow): UsageLogResponse {
   return {
     rid: row.rid,
+    request_id: row.rid,
     started_at: row.started_at.toISOString(),
     user_id: row.user_id,
     username: row.username,

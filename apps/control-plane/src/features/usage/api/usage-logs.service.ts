@@ -37,6 +37,7 @@ const CSV_COLUMNS = [
   'price_version_id',
   'first_token_ms',
   'duration_ms',
+  'request_id',
 ] as const satisfies (keyof UsageLogResponse)[];
 
 @Injectable()

@@ -4,12 +4,14 @@ import { cursorQuery } from '../../../platform/http/cursor.ts';
 import { idFilter, momentField } from '../../../platform/http/list-query.ts';
 import { isRequestId } from '../ingest/read-event.ts';
 
+const requestId = z.string().refine(isRequestId, 'must be a request id');
 const moment = momentField.transform((text) => new Date(text));
 
 /** `from` is included, `to` is not. `format=csv` answers all matching requests as a file. */
 export const usageLogsSchema = cursorQuery({
   /** Of one request: what the caller got as `x-request-id`. */
-  rid: z.string().refine(isRequestId, 'must be a request id').optional(),
+  rid: requestId.optional(),
+  request_id: requestId.optional().describe('The same as `rid`'),
   user_id: idFilter.optional(),
   key_id: idFilter.optional(),
   model_id: idFilter.optional(),

@@ -11,6 +11,7 @@ export const deadLetterListSchema = listQuery({
   filters: {
     status: z.enum(['open', 'resolved', 'all']).default('open'),
     rid: z.string().max(200).optional(),
+    request_id: z.string().max(200).optional().describe('The same as `rid`'),
   },
 });
 export type DeadLetterList = z.infer<typeof deadLetterListSchema>;
@@ -37,6 +38,7 @@ export const deadLetterResponseSchema = z
   .object({
     id: idField,
     rid: z.string().describe('Request id, as it arrived'),
+    request_id: z.string().describe('The same as `rid`'),
     seq: z.string(),
     delta: z.string().describe('Charged tokens it takes from its subscription, as it arrived'),
     payload: z.string().describe('As it arrived; the first 65,536 characters'),

@@ -38,6 +38,8 @@ export class DeadLettersService {
         query.status === 'open' ? 'letter.resolvedAt IS NULL' : 'letter.resolvedAt IS NOT NULL',
       );
     if (query.rid !== undefined) builder.andWhere('letter.rid = :rid', { rid: query.rid });
+    if (query.request_id !== undefined)
+      builder.andWhere('letter.rid = :requestId', { requestId: query.request_id });
     return readPage(builder, query, {
       columns: { id: 'letter.id', created_at: 'letter.createdAt' },
       search: ['letter.reason', 'letter.rid'],
@@ -144,6 +146,7 @@ function toDeadLetterResponse(row: DeadLetterRow): DeadLetterResponse {
   return {
     id: row.id,
     rid: row.rid,
+    request_id: row.rid,
     seq: row.seq,
     delta: row.delta,
     payload: row.payload,
