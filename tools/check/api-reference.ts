@@ -21,9 +21,11 @@ const schema = z.looseObject({
     return z.record(z.string(), schema).optional();
   },
   required: z.array(z.string()).optional(),
+  'x-rules': z.array(z.string()).default([]),
 });
 type Schema = z.output<typeof schema>;
 const content = z.record(z.string(), z.object({ schema }));
+const bodyContent = z.object({ schema, example: z.unknown() });
 const response = z.object({
   $ref: z.string().optional(),
   content: content.optional(),
@@ -41,7 +43,9 @@ const operation = z.object({
       schema,
     }),
   ),
-  requestBody: z.object({ content }).optional(),
+  requestBody: z
+    .object({ content: z.object({ 'application/json': bodyContent }), required: z.boolean() })
+    .optional(),
   responses: z.record(z.string(), response),
   'x-permission': z.string(),
 });
@@ -96,7 +100,11 @@ function tagSection(
 
 function routeSection(document: ApiDocument, name: string, route: Operation): string {
   const success = Object.entries(route.responses).find(([status]) => status.startsWith('2'));
-  const body = route.requestBody?.content['application/json']?.schema;
+  const body = route.requestBody?.content['application/json'];
+  const rules = [
+    ...route.parameters.flatMap((parameter) => rulesOf(parameter.schema, parameter.name)),
+    ...(body ? rulesOf(body.schema, '') : []),
+  ];
   const codes = Object.entries(route.responses)
     .filter(([status]) => /^[45]/.test(status))
     .map(([status, { $ref }]) => `${status} ${codesOf(document, $ref).join(', ')}`);
@@ -105,11 +113,28 @@ function routeSection(document: ApiDocument, name: string, route: Operation): st
     ...(route.parameters.length > 0
       ? [`Parameters: ${route.parameters.map(parameterText).join(', ')}.`]
       : []),
-    ...(body ? [`Body: ${bodyText(body)}.`] : []),
+    ...(body
+      ? [
+          `Body${route.requestBody?.required ? '' : ' (may be left out)'}: ${bodyText(body.schema)}.`,
+          `Example: \`${JSON.stringify(body.example)}\`.`,
+        ]
+      : []),
+    ...(rules.length > 0 ? [`Rules: ${rules.join('; ')}.`] : []),
     `Answer: ${success?.[0] ?? ''}${answerText(success?.[1].content)}.`,
     ...(codes.length > 0 ? [`Refusals: ${codes.join('; ')}.`] : []),
   ];
   return `### ${name}\n\n${route.summary}.\n\n${lines.map((line) => `- ${line}`).join('\n')}\n`;
+}
+
+/** Rules that JSON Schema cannot express, each with its field. */
+function rulesOf(of: Schema, field: string): string[] {
+  const within = field === '' ? '' : `${field}.`;
+  const name = field === '' ? '' : `\`${field}\` `;
+  return [
+    ...of['x-rules'].map((rule) => `${name}${rule}`),
+    ...(of.anyOf ?? []).flatMap((one) => rulesOf(one, field)),
+    ...Object.entries(of.properties ?? {}).flatMap(([key, one]) => rulesOf(one, `${within}${key}`)),
+  ];
 }
 
 function codesOf(document: ApiDocument, ref: string | undefined): string[] {

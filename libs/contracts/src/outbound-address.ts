@@ -13,6 +13,21 @@ type AddressRange = readonly [ipaddr.IPv4 | ipaddr.IPv6, number];
 export type BaseUrlVerdict = { kind: 'ok'; baseUrl: string } | { kind: 'refused'; reason: string };
 
 const URL_CHARS_MAX = 2048;
+const RULES = {
+  length: `must not be longer than ${URL_CHARS_MAX} characters`,
+  characters: 'must be printable ASCII without spaces',
+  absolute: 'must be an absolute URL',
+  encrypted: 'must use https',
+  credentials: 'must not carry a user name or password',
+  suffix: 'must have neither query nor fragment',
+  host: 'the host must be written in its plain form',
+  address:
+    'leads to a private, local or reserved address that UPSTREAM_ALLOW_PRIVATE does not name',
+  port: 'no model provider answers on port',
+};
+/** What a base URL is refused for. A reason begins with one of these. */
+export const BASE_URL_RULES: readonly string[] = Object.values(RULES);
+
 /** Services that are never a model provider; an operator's range must not become a door to them. */
 const REFUSED_PORTS: ReadonlySet<number> = new Set([
   1433, 1521, 2049, 2181, 2375, 2376, 2379, 2380, 3306, 3389, 5432, 5672, 6379, 6380, 8500, 9042,
@@ -52,17 +67,15 @@ export function isAddressAllowed(
  * parser reads it: `0x7f.1`, `127.0.0.1.` or a look-alike in another script are refused rather than understood.
  */
 export function checkBaseUrl(text: string, policy: OutboundPolicy): BaseUrlVerdict {
-  if (text.length > URL_CHARS_MAX)
-    return refused(`must not be longer than ${URL_CHARS_MAX} characters`);
+  if (text.length > URL_CHARS_MAX) return refused(RULES.length);
   // The URL parser would silently drop tabs and newlines, and turn other scripts into punycode.
-  if (!/^[\x21-\x7e]+$/.test(text)) return refused('must be printable ASCII without spaces');
+  if (!/^[\x21-\x7e]+$/.test(text)) return refused(RULES.characters);
   const url = URL.parse(text);
-  if (!url) return refused('must be an absolute URL');
-  if (url.protocol !== 'https:' && url.protocol !== 'http:') return refused('must use https');
+  if (!url) return refused(RULES.absolute);
+  if (url.protocol !== 'https:' && url.protocol !== 'http:') return refused(RULES.encrypted);
   if (url.username !== '' || url.password !== '' || text.includes('@'))
-    return refused('must not carry a user name or password');
-  if (url.search !== '' || url.hash !== '' || /[?#\\]/.test(text))
-    return refused('must have neither query nor fragment');
+    return refused(RULES.credentials);
+  if (url.search !== '' || url.hash !== '' || /[?#\\]/.test(text)) return refused(RULES.suffix);
   const reason = hostRefusal(url, text, policy) ?? portRefusal(url);
   if (reason !== undefined) return refused(reason);
   return { kind: 'ok', baseUrl: url.href.replace(/\/+$/, '') };
@@ -71,24 +84,24 @@ export function checkBaseUrl(text: string, policy: OutboundPolicy): BaseUrlVerdi
 function hostRefusal(url: URL, text: string, policy: OutboundPolicy): string | undefined {
   const written = /^https?:\/\/(\[[^\]]*\]|[^/:]*)/i.exec(text)?.[1]?.toLowerCase();
   if (written !== url.hostname || url.hostname.endsWith('.'))
-    return `the host must be written in its plain form, "${url.hostname.replace(/\.+$/, '')}"`;
+    return `${RULES.host}, "${url.hostname.replace(/\.+$/, '')}"`;
   const isEncrypted = url.protocol === 'https:';
   const literal = url.hostname.replace(/^\[(.*)\]$/, '$1');
   if (ipaddr.isValid(literal)) {
     if (isAddressAllowed(literal, policy, { isEncrypted })) return undefined;
     return isAddressAllowed(literal, policy, { isEncrypted: true })
-      ? 'must use https'
-      : 'leads to a private, local or reserved address that UPSTREAM_ALLOW_PRIVATE does not name';
+      ? RULES.encrypted
+      : RULES.address;
   }
   if (
     /^(.*\.)?localhost$/.test(url.hostname) &&
     !isAddressAllowed('127.0.0.1', policy, { isEncrypted }) &&
     !isAddressAllowed('::1', policy, { isEncrypted })
   ) {
-    return 'leads to a private, local or reserved address that UPSTREAM_ALLOW_PRIVATE does not name';
+    return RULES.address;
   }
   // Where a name leads is judged when it is dialled; without a private range no unencrypted address could ever pass there.
-  return isEncrypted || policy.allowPrivate.length > 0 ? undefined : 'must use https';
+  return isEncrypted || policy.allowPrivate.length > 0 ? undefined : RULES.encrypted;
 }
 
 function portRefusal(url: URL): string | undefined {
@@ -96,7 +109,7 @@ function portRefusal(url: URL): string | undefined {
   const port = Number(url.port);
   const isRefused =
     REFUSED_PORTS.has(port) || (port <= PRIVILEGED_PORT_MAX && !WEB_PORTS.has(port));
-  return isRefused ? `port ${port} is not one a model provider answers on` : undefined;
+  return isRefused ? `${RULES.port} ${port}` : undefined;
 }
 
 function parseRange(entry: string): AddressRange {

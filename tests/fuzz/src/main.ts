@@ -11,15 +11,18 @@ import {
 import { z } from 'zod';
 import { installSchemathesis, runProgram } from './schemathesis.ts';
 
-const USAGE = `npm run test:fuzz [-- --seconds 300] [--seed 1] [--phases examples,coverage,fuzzing,stateful] [--only /admin-api/keys]
+const USAGE = `npm run test:fuzz [-- --examples 20] [--seconds 1200] [--seed 1] [--phases examples,coverage,fuzzing,stateful] [--only /admin-api/keys]
   Generates requests from the API document and judges every answer by it: no 5xx, documented statuses, types and headers,
-  schemas kept, wrong input refused, right input accepted, access required, nothing usable after it was deleted.`;
+  schemas kept, wrong input refused, right input accepted unless a stated rule refuses it, access required, nothing usable after it was deleted.`;
 const settingsSchema = z.object({
-  seconds: z.coerce.number().int().positive().default(300),
+  examples: z.coerce.number().int().positive().default(20),
+  seconds: z.coerce.number().int().positive().default(1200),
   seed: z.coerce.number().int().positive().default(1),
   phases: z.string().default('examples,coverage,fuzzing,stateful'),
   only: z.string().optional(),
 });
+
+const STATED_RULES = path.join(import.meta.dirname, 'stated_rules.py');
 
 /** Operations that end the run's own access, or never end. Each has specs of its own. */
 const LEFT_OUT = ['Auth_logout', 'Auth_password', 'Events_open', 'Sessions_end'];
@@ -42,7 +45,10 @@ async function main(args: readonly string[]): Promise<number> {
       headers: { authorization: `Bearer ${tollgate.admin.token}` },
     });
     writeFileSync(document, await answer.text());
-    return await runProgram(program, programArguments(settings, tollgate, document), folder);
+    return await runProgram(program, programArguments(settings, tollgate, document), {
+      cwd: folder,
+      env: { SCHEMATHESIS_HOOKS: STATED_RULES, TOLLGATE_API_DOCUMENT: document },
+    });
   } finally {
     await tollgate.stop();
     rmSync(folder, { recursive: true, force: true });
@@ -50,7 +56,7 @@ async function main(args: readonly string[]): Promise<number> {
 }
 
 function programArguments(
-  { seconds, seed, phases, only }: z.infer<typeof settingsSchema>,
+  { examples, seconds, seed, phases, only }: z.infer<typeof settingsSchema>,
   { adminUrl, admin }: Awaited<ReturnType<typeof startTollgate>>,
   document: string,
 ): string[] {
@@ -62,6 +68,7 @@ function programArguments(
     ...['--phases', phases],
     ...['--checks', 'all'],
     ...['--seed', String(seed)],
+    ...['--max-examples', String(examples)],
     ...['--max-time', String(seconds)],
     ...['--workers', '1'],
     '--continue-on-failure',
@@ -75,7 +82,7 @@ function parse(args: readonly string[]): z.infer<typeof settingsSchema> | undefi
     const option = { type: 'string' } as const;
     const { values } = parseArgs({
       args: [...args],
-      options: { seconds: option, seed: option, phases: option, only: option },
+      options: { examples: option, seconds: option, seed: option, phases: option, only: option },
     });
     return settingsSchema.safeParse(values).data;
   } catch {

@@ -26,9 +26,17 @@ export function installSchemathesis(): string {
 }
 
 /** Streams its output; answers its exit status: 0 when nothing is unexplained. */
-export function runProgram(program: string, args: readonly string[], cwd: string): Promise<number> {
+export function runProgram(
+  program: string,
+  args: readonly string[],
+  { cwd, env }: { cwd: string; env: Readonly<Record<string, string>> },
+): Promise<number> {
   return new Promise((resolve, reject) => {
-    const child = spawn(program, args, { cwd, stdio: ['ignore', 'inherit', 'inherit'] });
+    const child = spawn(program, args, {
+      cwd,
+      env: { ...process.env, ...env },
+      stdio: ['ignore', 'inherit', 'inherit'],
+    });
     for (const signal of ['SIGINT', 'SIGTERM'] as const)
       process.on(signal, () => child.kill(signal));
     child.on('error', reject);

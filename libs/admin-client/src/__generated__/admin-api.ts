@@ -4108,6 +4108,12 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "username": "ada",
+                 *       "password": "correct horse battery"
+                 *     }
+                 */
                 "application/json": {
                     username: string;
                     password: string;
@@ -4142,6 +4148,12 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "username": "ada",
+                 *       "password": "correct horse battery"
+                 *     }
+                 */
                 "application/json": {
                     username: string;
                     password: string;
@@ -4220,6 +4232,12 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "current_password": "correct horse battery",
+                 *       "new_password": "correct horse battery staple"
+                 *     }
+                 */
                 "application/json": {
                     current_password: string;
                     new_password: string;
@@ -4254,6 +4272,11 @@ export interface operations {
         };
         requestBody?: {
             content: {
+                /**
+                 * @example {
+                 *       "all": true
+                 *     }
+                 */
                 "application/json": {
                     /** @description End every session of the account */
                     all?: boolean;
@@ -4401,6 +4424,12 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "name": "nightly report",
+                 *       "scope": "read"
+                 *     }
+                 */
                 "application/json": {
                     name: string;
                     /**
@@ -4662,6 +4691,13 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "name": "backend",
+                 *       "allowed_models": "gpt-5,claude-*",
+                 *       "rpm": 600
+                 *     }
+                 */
                 "application/json": {
                     name: string;
                     allowed_models?: string;
@@ -4709,6 +4745,11 @@ export interface operations {
         };
         requestBody?: {
             content: {
+                /**
+                 * @example {
+                 *       "overlap_minutes": 60
+                 *     }
+                 */
                 "application/json": {
                     /**
                      * @description How long the old key stays good
@@ -4780,6 +4821,11 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "rpm": 1200
+                 *     }
+                 */
                 "application/json": {
                     name?: string;
                     allowed_models?: string;
@@ -4978,6 +5024,12 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "model_id": 1,
+                 *       "tokens": 1000000
+                 *     }
+                 */
                 "application/json": {
                     model_id: number;
                     tokens: number;
@@ -5021,6 +5073,12 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "model_id": 1,
+                 *       "tokens": 1000000
+                 *     }
+                 */
                 "application/json": {
                     model_id: number;
                     tokens: number;
@@ -5064,6 +5122,11 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "model_id": 1
+                 *     }
+                 */
                 "application/json": {
                     model_id: number;
                     user_id?: number;
@@ -5113,6 +5176,13 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "model_id": 1,
+                 *       "threshold": 100000,
+                 *       "amount": 1000000
+                 *     }
+                 */
                 "application/json": {
                     model_id: number;
                     threshold: number | null;
@@ -5181,6 +5251,12 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "description": "For long documents",
+                 *       "context_window": 400000
+                 *     }
+                 */
                 "application/json": {
                     name?: string;
                     aliases?: string[];
@@ -5317,6 +5393,16 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "name": "gpt-5",
+                 *       "price": {
+                 *         "price_per_million": "2.5",
+                 *         "weight_output": "4"
+                 *       },
+                 *       "is_on_shelf": true
+                 *     }
+                 */
                 "application/json": {
                     name: string;
                     aliases?: string[];
@@ -5475,6 +5561,13 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "model_id": 1,
+                 *       "price_per_million": "2.5",
+                 *       "weight_output": "4"
+                 *     }
+                 */
                 "application/json": {
                     model_id: number;
                     price_per_million: string | number;
@@ -5698,6 +5791,11 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "amount": "20"
+                 *     }
+                 */
                 "application/json": {
                     amount: string | number;
                     user_id?: number;
@@ -5738,6 +5836,7 @@ export interface operations {
         };
         requestBody?: {
             content: {
+                /** @example {} */
                 "application/json": {
                     /** @description One of your keys: the same models and, below 20 a minute, its limits */
                     key_id?: number;
@@ -5773,7 +5872,7 @@ export interface operations {
                 user_id?: number;
                 tokens?: number;
                 /** @description Money to spend; as many tokens as it buys */
-                amount?: string | number;
+                amount?: string;
             };
             header?: never;
             path?: never;
@@ -5867,11 +5966,11 @@ export interface operations {
                 cache_read_tokens?: number;
                 cache_write_tokens?: number;
                 output_tokens?: number;
-                price_per_million?: string | number;
-                weight_input?: string | number;
-                weight_cache_read?: string | number;
-                weight_cache_write?: string | number;
-                weight_output?: string | number;
+                price_per_million?: string;
+                weight_input?: string;
+                weight_cache_read?: string;
+                weight_cache_write?: string;
+                weight_output?: string;
             };
             header?: never;
             path?: never;
@@ -5948,6 +6047,11 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "name": "node-3"
+                 *     }
+                 */
                 "application/json": {
                     name: string;
                     url?: string | null;
@@ -6040,6 +6144,11 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "url": "https://node-3.example.com"
+                 *     }
+                 */
                 "application/json": {
                     name?: string;
                     url?: string | null;
@@ -6104,6 +6213,11 @@ export interface operations {
         };
         requestBody?: {
             content: {
+                /**
+                 * @example {
+                 *       "enabled": true
+                 *     }
+                 */
                 "application/json": {
                     enabled: boolean;
                 };
@@ -6481,6 +6595,15 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "model_id": 1,
+                 *       "upstream_id": 1,
+                 *       "upstream_model": "gpt-5-2025-08-07",
+                 *       "priority": 0,
+                 *       "weight": 3
+                 *     }
+                 */
                 "application/json": {
                     model_id: number;
                     upstream_id: number;
@@ -6610,6 +6733,12 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "priority": 1,
+                 *       "enabled": false
+                 *     }
+                 */
                 "application/json": {
                     model_id?: number;
                     upstream_id?: number;
@@ -6918,10 +7047,19 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "name": "openai",
+                 *       "protocol": "openai",
+                 *       "base_url": "https://api.openai.com/v1",
+                 *       "api_key": "sk-example"
+                 *     }
+                 */
                 "application/json": {
                     name: string;
                     /** @enum {string} */
                     protocol: "openai" | "anthropic";
+                    /** Format: uri */
                     base_url: string;
                     api_key?: string | null;
                     headers?: {
@@ -6998,10 +7136,16 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "max_concurrency": 200
+                 *     }
+                 */
                 "application/json": {
                     name?: string;
                     /** @enum {string} */
                     protocol?: "openai" | "anthropic";
+                    /** Format: uri */
                     base_url?: string;
                     api_key?: string | null;
                     headers?: {
@@ -7076,6 +7220,11 @@ export interface operations {
         };
         requestBody?: {
             content: {
+                /**
+                 * @example {
+                 *       "model": "gpt-5-mini"
+                 *     }
+                 */
                 "application/json": {
                     /** @description The upstream's own name of a model; that of its first route when absent */
                     model?: string;
@@ -7299,6 +7448,14 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "fields": {
+                 *         "charge": 120
+                 *       },
+                 *       "note": "The price version was wrong"
+                 *     }
+                 */
                 "application/json": {
                     /**
                      * @description Fields of the payload to replace, e.g. {"charge": 120}
@@ -7348,6 +7505,11 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "note": "A test of a node that was never in use"
+                 *     }
+                 */
                 "application/json": {
                     /** @description The reason, for later readers */
                     note: string;
@@ -7428,6 +7590,11 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "username": "ada"
+                 *     }
+                 */
                 "application/json": {
                     username: string;
                     /**
@@ -7532,6 +7699,11 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "role": "admin"
+                 *     }
+                 */
                 "application/json": {
                     /** @enum {string} */
                     role?: "admin" | "user";
@@ -7794,6 +7966,13 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "user_id": 1,
+                 *       "amount": "-0.5",
+                 *       "note": "Typing error in the recharge of 3 May"
+                 *     }
+                 */
                 "application/json": {
                     user_id: number;
                     amount: string | number;
@@ -7835,6 +8014,13 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "user_id": 1,
+                 *       "amount": "5",
+                 *       "note": "Bank transfer 4711"
+                 *     }
+                 */
                 "application/json": {
                     user_id: number;
                     amount: string | number;
@@ -7876,6 +8062,13 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "user_id": 1,
+                 *       "amount": "20",
+                 *       "note": "Welcome"
+                 *     }
+                 */
                 "application/json": {
                     user_id: number;
                     amount: string | number;

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { TOKEN_SCOPES } from '../../platform/access/caller.ts';
 import { idField, timeField } from '../../platform/http/answer-fields.ts';
-import { idFilter, listQuery, momentField } from '../../platform/http/list-query.ts';
+import { idFilter, IN_FUTURE, listQuery, momentField } from '../../platform/http/list-query.ts';
+import { trimmedText } from '../../platform/http/text-field.ts';
 import type { AccessTokenRow } from './access-token.entity.ts';
 
 const scope = z
@@ -18,13 +19,20 @@ export const accessTokensQuery = listQuery({
 });
 export type AccessTokensQuery = z.output<typeof accessTokensQuery>;
 
-export const createAccessTokenBody = z.strictObject({
-  name: z.string().trim().min(1).max(128),
-  scope,
-  expires_at: momentField
-    .optional()
-    .describe('At most 366 days ahead; 90 days from now when absent'),
-});
+export const LIFETIME_DAYS_MAX = 366;
+export const TOO_FAR = `must be at most ${LIFETIME_DAYS_MAX} days ahead`;
+export const ADMIN_IS_FOR_ADMINISTRATORS = 'admin is for administrators';
+
+export const createAccessTokenBody = z
+  .strictObject({
+    name: trimmedText(128),
+    scope: scope.meta({ 'x-rules': [ADMIN_IS_FOR_ADMINISTRATORS] }),
+    expires_at: momentField.optional().meta({
+      description: 'At most 366 days ahead; 90 days from now when absent',
+      'x-rules': [IN_FUTURE, TOO_FAR],
+    }),
+  })
+  .meta({ 'x-example': { name: 'nightly report', scope: 'read' } });
 export type CreateAccessToken = z.output<typeof createAccessTokenBody>;
 
 export const accessTokenSchema = z

@@ -5,12 +5,15 @@ import { AccountScope } from '../../platform/access/account-scope.ts';
 import { issueAccessToken } from '../../platform/access/access-tokens.ts';
 import type { Caller } from '../../platform/access/caller.ts';
 import { Transactions } from '../../platform/database/transactions.ts';
-import { readPage, type Page } from '../../platform/http/list-query.ts';
+import { IN_FUTURE, readPage, type Page } from '../../platform/http/list-query.ts';
 import { invalidField, noSuch, Refusal } from '../../platform/http/refusal.ts';
 import { Idempotency } from '../../platform/idempotency/idempotency.ts';
 import { ActivityService } from '../activity/activity.service.ts';
 import { AccessTokenRow } from './access-token.entity.ts';
 import {
+  ADMIN_IS_FOR_ADMINISTRATORS,
+  LIFETIME_DAYS_MAX,
+  TOO_FAR,
   toAccessToken,
   type AccessToken,
   type AccessTokensQuery,
@@ -20,7 +23,6 @@ import {
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 const LIFETIME_DAYS = 90;
-const LIFETIME_DAYS_MAX = 366;
 /** More than anybody has scripts; a bound, so that no account fills the table. */
 const TOKENS_MAX = 50;
 
@@ -60,7 +62,7 @@ export class AccessTokensService {
     key: string | undefined,
   ): Promise<CreatedAccessToken> {
     if (body.scope === 'admin' && caller.role !== 'admin')
-      throw invalidField('scope', 'admin is for administrators');
+      throw invalidField('scope', ADMIN_IS_FOR_ADMINISTRATORS);
     const expiresAt = expiryOf(body.expires_at);
     const issued = issueAccessToken();
     return this.idempotency.run(
@@ -133,8 +135,7 @@ export class AccessTokensService {
 function expiryOf(text: string | undefined): Date {
   if (text === undefined) return new Date(Date.now() + LIFETIME_DAYS * DAY_MS);
   const ahead = Date.parse(text) - Date.now();
-  if (ahead <= 0) throw invalidField('expires_at', 'must lie in the future');
-  if (ahead > LIFETIME_DAYS_MAX * DAY_MS)
-    throw invalidField('expires_at', `must be at most ${LIFETIME_DAYS_MAX} days ahead`);
+  if (ahead <= 0) throw invalidField('expires_at', IN_FUTURE);
+  if (ahead > LIFETIME_DAYS_MAX * DAY_MS) throw invalidField('expires_at', TOO_FAR);
   return new Date(text);
 }

@@ -9,20 +9,31 @@ const newPassword = z.string().min(8).max(1024);
 const givenUsername = z.string().min(1).max(256).normalize('NFKC');
 const givenPassword = z.string().min(1).max(1024);
 
-export const loginBody = z.strictObject({ username: givenUsername, password: givenPassword });
+export const loginBody = z
+  .strictObject({ username: givenUsername, password: givenPassword })
+  .meta({ 'x-example': { username: 'ada', password: 'correct horse battery' } });
 export type LoginBody = z.output<typeof loginBody>;
 
 /** `session=cookie` is for the console: the session goes into an HttpOnly cookie instead of the answer. */
 export const loginQuery = z.strictObject({ session: z.literal('cookie').optional() });
 export type LoginQuery = z.output<typeof loginQuery>;
 
-export const registerBody = z.strictObject({ username: newUsername, password: newPassword });
+export const registerBody = z
+  .strictObject({ username: newUsername, password: newPassword })
+  .meta({ 'x-example': { username: 'ada', password: 'correct horse battery' } });
 export type RegisterBody = z.output<typeof registerBody>;
 
-export const passwordBody = z.strictObject({
-  current_password: givenPassword,
-  new_password: newPassword,
-});
+export const passwordBody = z
+  .strictObject({
+    current_password: givenPassword,
+    new_password: newPassword,
+  })
+  .meta({
+    'x-example': {
+      current_password: 'correct horse battery',
+      new_password: 'correct horse battery staple',
+    },
+  });
 export type PasswordBody = z.output<typeof passwordBody>;
 
 const sessionUser = z.object({ id: idField, username: z.string(), role: z.enum(ROLES) });

@@ -15,7 +15,8 @@ export type SessionsQuery = z.output<typeof sessionsQuery>;
 /** Without a body, or without `all`, only the session of this request ends. */
 export const logoutBody = z
   .strictObject({ all: z.boolean().optional().describe('End every session of the account') })
-  .default({});
+  .default({})
+  .meta({ 'x-example': { all: true } });
 export type LogoutBody = z.output<typeof logoutBody>;
 
 export const sessionRowSchema = z

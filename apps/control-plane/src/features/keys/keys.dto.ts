@@ -1,7 +1,14 @@
 import { InvalidAllowlistEntry, normaliseAllowlist } from '@tollgate/keyspace';
 import { z } from 'zod';
 import { idField, timeField } from '../../platform/http/answer-fields.ts';
-import { booleanFilter, idFilter, listQuery, momentField } from '../../platform/http/list-query.ts';
+import {
+  booleanFilter,
+  idFilter,
+  IN_FUTURE,
+  listQuery,
+  momentField,
+} from '../../platform/http/list-query.ts';
+import { trimmedText } from '../../platform/http/text-field.ts';
 
 const INT4_MAX = 2_147_483_647;
 const ALLOWED_MODELS_CHARS_MAX = 8_192;
@@ -9,7 +16,7 @@ const ALLOWLIST_CHARS_MAX = 8_192;
 
 /** Requests; 0 = no limit. */
 const limit = z.number().int().min(0).max(INT4_MAX);
-const name = z.string().trim().min(1).max(128);
+const name = trimmedText(128);
 
 /** Model names with `*` wildcards, separated by commas; empty or `*` = everything the account subscribes to. */
 const allowedModels = z
@@ -34,28 +41,32 @@ const ipAllowlist = z
   .max(ALLOWLIST_CHARS_MAX)
   .refine(isAllowlist, 'must be addresses or CIDR ranges separated by commas');
 
-const expiresAt = momentField.nullable();
+const expiresAt = momentField.nullable().meta({ 'x-rules': [IN_FUTURE] });
 
 const limits = { rpm: limit.optional(), rph: limit.optional(), rpd: limit.optional() };
 
-export const createKeySchema = z.strictObject({
-  name,
-  allowed_models: allowedModels.optional(),
-  ...limits,
-  expires_at: expiresAt.optional(),
-  ip_allowlist: ipAllowlist.optional(),
-  /** Administrators: the account the key is for. */
-  user_id: z.number().int().positive().max(INT4_MAX).optional(),
-});
+export const createKeySchema = z
+  .strictObject({
+    name,
+    allowed_models: allowedModels.optional(),
+    ...limits,
+    expires_at: expiresAt.optional(),
+    ip_allowlist: ipAllowlist.optional(),
+    /** Administrators: the account the key is for. */
+    user_id: z.number().int().positive().max(INT4_MAX).optional(),
+  })
+  .meta({ 'x-example': { name: 'backend', allowed_models: 'gpt-5,claude-*', rpm: 600 } });
 export type CreateKey = z.infer<typeof createKeySchema>;
 
-export const updateKeySchema = z.strictObject({
-  name: name.optional(),
-  allowed_models: allowedModels.optional(),
-  ...limits,
-  expires_at: expiresAt.optional(),
-  ip_allowlist: ipAllowlist.optional(),
-});
+export const updateKeySchema = z
+  .strictObject({
+    name: name.optional(),
+    allowed_models: allowedModels.optional(),
+    ...limits,
+    expires_at: expiresAt.optional(),
+    ip_allowlist: ipAllowlist.optional(),
+  })
+  .meta({ 'x-example': { rpm: 1200 } });
 export type UpdateKey = z.infer<typeof updateKeySchema>;
 
 export const keyListSchema = listQuery({
@@ -124,7 +135,8 @@ export const rotateKeySchema = z
       .default(1_440)
       .describe('How long the old key stays good'),
   })
-  .default({ overlap_minutes: 1_440 });
+  .default({ overlap_minutes: 1_440 })
+  .meta({ 'x-example': { overlap_minutes: 60 } });
 export type RotateKey = z.output<typeof rotateKeySchema>;
 
 export const keyWindowsSchema = z
@@ -154,7 +166,8 @@ export const createTemporaryKeySchema = z
       .optional()
       .describe('One of your keys: the same models and, below 20 a minute, its limits'),
   })
-  .default({});
+  .default({})
+  .meta({ 'x-example': {} });
 export type CreateTemporaryKey = z.output<typeof createTemporaryKeySchema>;
 
 export const temporaryKeySchema = z

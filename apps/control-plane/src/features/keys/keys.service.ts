@@ -7,7 +7,7 @@ import { AccountScope } from '../../platform/access/account-scope.ts';
 import type { Caller } from '../../platform/access/caller.ts';
 import { Transactions } from '../../platform/database/transactions.ts';
 import { refuseStale } from '../../platform/http/entity-tag.ts';
-import { readPage, type Page } from '../../platform/http/list-query.ts';
+import { IN_FUTURE, readPage, type Page } from '../../platform/http/list-query.ts';
 import { invalidField, noSuch, Refusal } from '../../platform/http/refusal.ts';
 import { Idempotency, type IdempotentRequest } from '../../platform/idempotency/idempotency.ts';
 import { ActivityService } from '../activity/activity.service.ts';
@@ -250,7 +250,7 @@ export class KeysService {
 
 function columnsOf(body: UpdateKey): Partial<ApiKeyRow> {
   if (body.expires_at && Date.parse(body.expires_at) <= Date.now())
-    throw invalidField('expires_at', 'must lie in the future');
+    throw invalidField('expires_at', IN_FUTURE);
   return {
     ...(body.name !== undefined && { name: body.name }),
     ...(body.allowed_models !== undefined && { allowedModels: body.allowed_models }),

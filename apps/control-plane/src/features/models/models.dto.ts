@@ -7,9 +7,10 @@ import {
   idField,
   timeField,
 } from '../../platform/http/answer-fields.ts';
+import { decimalField } from '../../platform/http/amount-field.ts';
 import { booleanFilter, idFilter, listQuery, momentField } from '../../platform/http/list-query.ts';
-import { decimal } from './decimal.ts';
 import { modelFamilyTableSchema } from './model-families.ts';
+import { trimmedText } from '../../platform/http/text-field.ts';
 
 const id = z.number().int().positive().max(2_147_483_647);
 /** Names stand in `allowed_models`, so commas, stars and blanks would be read as something else. */
@@ -26,7 +27,8 @@ const ALIASES_MAX = 20;
 const aliases = z
   .array(name)
   .max(ALIASES_MAX)
-  .refine((names) => new Set(names).size === names.length, 'must not repeat a name');
+  .refine((names) => new Set(names).size === names.length, 'must not repeat a name')
+  .meta({ uniqueItems: true });
 
 /** Longer than any provider's own limit. */
 const TIMEOUT_MS_MAX = 3_600_000;
@@ -40,9 +42,9 @@ const failoverFields = failoverSchema.extend({
 const modelFields = {
   /** Replaces all aliases. */
   aliases: aliases.optional(),
-  display_name: z.string().trim().min(1).max(256).optional(),
+  display_name: trimmedText(256).optional(),
   kind: z.enum(MODEL_KINDS).optional(),
-  owned_by: z.string().trim().min(1).max(128).optional(),
+  owned_by: trimmedText(128).optional(),
   description: z.string().max(4_000).optional(),
   context_window: tokens.optional(),
   max_output_tokens: tokens.optional(),
@@ -56,7 +58,9 @@ const modelFields = {
   failover: failoverFields.optional(),
 };
 
-export const updateModelSchema = z.strictObject({ name: name.optional(), ...modelFields });
+export const updateModelSchema = z
+  .strictObject({ name: name.optional(), ...modelFields })
+  .meta({ 'x-example': { description: 'For long documents', context_window: 400_000 } });
 export type UpdateModel = z.infer<typeof updateModelSchema>;
 
 export const modelListSchema = listQuery({
@@ -75,7 +79,7 @@ export type MarketList = z.infer<typeof marketSchema>;
 
 /** Far above any tariff, and low enough that a charge stays an exact integer. */
 const WEIGHT_MAX = 1_000_000_000_000n;
-const weight = decimal.refine((value) => value <= WEIGHT_MAX, 'must be at most 1000000');
+const weight = decimalField.refine((value) => value <= WEIGHT_MAX, 'must be at most 1000000');
 
 /** A thousandfold price is a typing error. */
 const MULTIPLIER_MAX = 1_000_000_000n;
@@ -84,7 +88,7 @@ const MULTIPLIERS_MAX = 100;
 const multipliers = z
   .record(
     premiumSchema,
-    decimal.refine(
+    decimalField.refine(
       (value) => value > 0n && value <= MULTIPLIER_MAX,
       'must be above 0 and at most 1000',
     ),
@@ -96,7 +100,7 @@ const multipliers = z
 
 const priceFields = {
   /** Currency units per million charged tokens. */
-  price_per_million: decimal,
+  price_per_million: decimalField,
   ...weightFields(weight.optional(), weight.nullable().optional()),
   multipliers: multipliers.optional(),
   /** Must be true for a price that charges nothing, and only there: a forgotten digit gives nothing away. */
@@ -118,22 +122,37 @@ const FREE_IS_SAID = {
 const isFreeAsSaid = (price: PriceFields): boolean =>
   chargesNothing(price) === (price.free ?? false);
 
+export const NOT_PAST = 'must not lie in the past: what was served was priced';
+
 export const setPriceSchema = z
-  .strictObject({ model_id: id, ...priceFields, effective_at: momentField.optional() })
-  .refine(isFreeAsSaid, FREE_IS_SAID);
+  .strictObject({
+    model_id: id,
+    ...priceFields,
+    effective_at: momentField.optional().meta({ 'x-rules': [NOT_PAST] }),
+  })
+  .refine(isFreeAsSaid, FREE_IS_SAID)
+  .meta({ 'x-example': { model_id: 1, price_per_million: '2.5', weight_output: '4' } });
 export type SetPrice = z.infer<typeof setPriceSchema>;
 
 const firstPriceSchema = z.strictObject(priceFields).refine(isFreeAsSaid, FREE_IS_SAID);
 export type FirstPrice = z.infer<typeof firstPriceSchema>;
 
-export const createModelSchema = z.strictObject({
-  name,
-  ...modelFields,
-  /** In force at once. */
-  price: firstPriceSchema.optional(),
-  /** Without it a model starts off the shelf. */
-  is_on_shelf: z.boolean().optional(),
-});
+export const createModelSchema = z
+  .strictObject({
+    name,
+    ...modelFields,
+    /** In force at once. */
+    price: firstPriceSchema.optional(),
+    /** Without it a model starts off the shelf. */
+    is_on_shelf: z.boolean().optional(),
+  })
+  .meta({
+    'x-example': {
+      name: 'gpt-5',
+      price: { price_per_million: '2.5', weight_output: '4' },
+      is_on_shelf: true,
+    },
+  });
 export type CreateModel = z.infer<typeof createModelSchema>;
 
 export const priceListSchema = listQuery({

@@ -11,7 +11,14 @@ import { Idempotency } from '../../platform/idempotency/idempotency.ts';
 import { ActivityService } from '../activity/activity.service.ts';
 import { SnapshotsService } from '../snapshots/snapshots.service.ts';
 import { ModelRow } from './model.entity.ts';
-import type { FirstPrice, PriceList, PriceResponse, PriceTag, SetPrice } from './models.dto.ts';
+import {
+  NOT_PAST,
+  type FirstPrice,
+  type PriceList,
+  type PriceResponse,
+  type PriceTag,
+  type SetPrice,
+} from './models.dto.ts';
 import { PriceVersionRow, type PriceWeightValues } from './price-version.entity.ts';
 
 /** Clocks of callers differ a little; further back, a price would change charges that were already reported to callers. */
@@ -168,8 +175,7 @@ function weightsOf(body: Pick<FirstPrice, WeightField>): PriceWeightValues {
 function effectiveAt(text: string | undefined): Partial<PriceVersionRow> {
   const now = Date.now();
   const asked = text === undefined ? now : Date.parse(text);
-  if (asked < now - PAST_TOLERANCE_MS)
-    throw invalidField('effective_at', 'must not lie in the past: what was served was priced');
+  if (asked < now - PAST_TOLERANCE_MS) throw invalidField('effective_at', NOT_PAST);
   return asked > now ? { effectiveAt: new Date(asked) } : {};
 }
 

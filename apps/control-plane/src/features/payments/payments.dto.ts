@@ -10,11 +10,13 @@ import { positiveAmountField } from '../../platform/http/amount-field.ts';
 import { idFilter, listQuery } from '../../platform/http/list-query.ts';
 import type { Payment } from './payment.entity.ts';
 
-export const rechargeBody = z.strictObject({
-  amount: positiveAmountField,
-  /** Administrators only: whose wallet. */
-  user_id: z.number().int().positive().max(2_147_483_647).optional(),
-});
+export const rechargeBody = z
+  .strictObject({
+    amount: positiveAmountField,
+    /** Administrators only: whose wallet. */
+    user_id: z.number().int().positive().max(2_147_483_647).optional(),
+  })
+  .meta({ 'x-example': { amount: '20' } });
 export type RechargeBody = z.output<typeof rechargeBody>;
 
 const statusField = z.enum(['open', 'paid', 'failed']);

@@ -20,14 +20,21 @@ const url = z
   .max(2048)
   .nullable();
 
-export const createNodeSchema = z.strictObject({ name, url: url.optional() });
+export const createNodeSchema = z
+  .strictObject({ name, url: url.optional() })
+  .meta({ 'x-example': { name: 'node-3' } });
 export type CreateNode = z.infer<typeof createNodeSchema>;
 
-export const updateNodeSchema = z.strictObject({ name: name.optional(), url: url.optional() });
+export const updateNodeSchema = z
+  .strictObject({ name: name.optional(), url: url.optional() })
+  .meta({ 'x-example': { url: 'https://node-3.example.com' } });
 export type UpdateNode = z.infer<typeof updateNodeSchema>;
 
 /** No body flips the node; a body says which way, so that the call may be repeated. */
-export const toggleNodeSchema = z.strictObject({ enabled: z.boolean() }).optional();
+export const toggleNodeSchema = z
+  .strictObject({ enabled: z.boolean() })
+  .optional()
+  .meta({ 'x-example': { enabled: true } });
 export type ToggleNode = z.infer<typeof toggleNodeSchema>;
 
 export const nodeListSchema = listQuery({

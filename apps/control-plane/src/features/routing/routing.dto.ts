@@ -2,34 +2,49 @@ import { LIMIT_FIELD_SETTINGS } from '@tollgate/snapshot';
 import { z } from 'zod';
 import { idField, timeField } from '../../platform/http/answer-fields.ts';
 import { booleanFilter, idFilter, listQuery } from '../../platform/http/list-query.ts';
+import { trimmedText } from '../../platform/http/text-field.ts';
 
 const INTEGER_MAX = 2_147_483_647;
+/** The category Cc in ranges, which every reader of the document understands. */
+const CONTROL = String.raw`\u0000-\u001f\u007f-\u009f`;
+const PRINTABLE = `^[^${CONTROL}]*[^\\s${CONTROL}][^${CONTROL}]*$`;
 const id = z.number().int().min(1).max(INTEGER_MAX);
 
-export const createRouteSchema = z.strictObject({
-  model_id: id,
-  upstream_id: id,
-  /** The upstream's name of the model; the model's own name when omitted. Printable, since it is written into the upstream's request. */
-  upstream_model: z
-    .string()
-    .trim()
-    .min(1)
-    .max(256)
-    .regex(/^\P{Cc}+$/u, 'must not hold control characters')
-    .optional(),
-  /** Lowest first. */
-  priority: z.number().int().min(-1_000_000).max(1_000_000).optional(),
-  /** Share within its tier. */
-  weight: z.number().int().min(1).max(1_000_000).optional(),
-  enabled: z.boolean().optional(),
-  /** Where the default output limit goes; `auto` (the default): by the name of the model. */
-  output_limit_field: z.enum(LIMIT_FIELD_SETTINGS).optional(),
-  /** Tokens, where this route takes another number than its model says. */
-  context_window: z.number().int().min(1).max(100_000_000).nullable().optional(),
-});
+export const NO_EMBEDDINGS = 'the anthropic protocol has no embeddings';
+
+export const createRouteSchema = z
+  .strictObject({
+    model_id: id,
+    upstream_id: id.meta({ 'x-rules': [NO_EMBEDDINGS] }),
+    /** The upstream's name of the model; the model's own name when omitted. Printable, since it is written into the upstream's request. */
+    upstream_model: trimmedText(256)
+      .regex(new RegExp(PRINTABLE), 'must not hold control characters')
+      .meta({ pattern: PRINTABLE })
+      .optional(),
+    /** Lowest first. */
+    priority: z.number().int().min(-1_000_000).max(1_000_000).optional(),
+    /** Share within its tier. */
+    weight: z.number().int().min(1).max(1_000_000).optional(),
+    enabled: z.boolean().optional(),
+    /** Where the default output limit goes; `auto` (the default): by the name of the model. */
+    output_limit_field: z.enum(LIMIT_FIELD_SETTINGS).optional(),
+    /** Tokens, where this route takes another number than its model says. */
+    context_window: z.number().int().min(1).max(100_000_000).nullable().optional(),
+  })
+  .meta({
+    'x-example': {
+      model_id: 1,
+      upstream_id: 1,
+      upstream_model: 'gpt-5-2025-08-07',
+      priority: 0,
+      weight: 3,
+    },
+  });
 export type CreateRoute = z.infer<typeof createRouteSchema>;
 
-export const updateRouteSchema = createRouteSchema.partial();
+export const updateRouteSchema = createRouteSchema
+  .partial()
+  .meta({ 'x-example': { priority: 1, enabled: false } });
 export type UpdateRoute = z.infer<typeof updateRouteSchema>;
 
 export const routeListSchema = listQuery({

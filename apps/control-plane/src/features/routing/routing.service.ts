@@ -14,7 +14,13 @@ import { ActivityService } from '../activity/activity.service.ts';
 import { SnapshotsService } from '../snapshots/snapshots.service.ts';
 import { UpstreamsService } from '../upstreams/upstreams.service.ts';
 import { Route } from './route.entity.ts';
-import type { CreateRoute, RouteList, RouteResponse, UpdateRoute } from './routing.dto.ts';
+import {
+  NO_EMBEDDINGS,
+  type CreateRoute,
+  type RouteList,
+  type RouteResponse,
+  type UpdateRoute,
+} from './routing.dto.ts';
 
 const modelFacts = z.object({ name: z.string(), kind: z.enum(MODEL_KINDS) });
 
@@ -136,7 +142,7 @@ export class RoutingService {
     const protocol = await this.upstreams.protocolOf(tx, ends.upstreamId);
     if (protocol === undefined) throw noSuch('upstream', ends.upstreamId, 'upstream_id');
     if (model.data.kind === 'embedding' && protocol === 'anthropic')
-      throw invalidField('upstream_id', 'the anthropic protocol has no embeddings');
+      throw invalidField('upstream_id', NO_EMBEDDINGS);
     return model.data;
   }
 }

@@ -1,12 +1,8 @@
 import { z } from 'zod';
+import { trimmedText } from '../../platform/http/text-field.ts';
 
 export const searchQuery = z.strictObject({
-  q: z
-    .string()
-    .trim()
-    .min(1)
-    .max(200)
-    .describe('Part of a name, a key prefix, an id, or a request id'),
+  q: trimmedText(200).describe('Part of a name, a key prefix, an id, or a request id'),
 });
 export type SearchQuery = z.output<typeof searchQuery>;
 

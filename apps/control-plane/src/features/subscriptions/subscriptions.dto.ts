@@ -27,17 +27,22 @@ export const subscribeSchema = z
   .refine((body) => isBothOrNeither(body.auto_recharge_threshold, body.auto_recharge_amount), {
     path: ['auto_recharge_amount'],
     message: 'auto_recharge_threshold and auto_recharge_amount go together',
-  });
+  })
+  .meta({ 'x-example': { model_id: 1, tokens: 1_000_000 } });
 export type Subscribe = z.infer<typeof subscribeSchema>;
 
-export const renewSchema = z.strictObject({
-  model_id: id,
-  tokens: tokens.min(1),
-  user_id: id.optional(),
-});
+export const renewSchema = z
+  .strictObject({
+    model_id: id,
+    tokens: tokens.min(1),
+    user_id: id.optional(),
+  })
+  .meta({ 'x-example': { model_id: 1, tokens: 1_000_000 } });
 export type Renew = z.infer<typeof renewSchema>;
 
-export const unsubscribeSchema = z.strictObject({ model_id: id, user_id: id.optional() });
+export const unsubscribeSchema = z
+  .strictObject({ model_id: id, user_id: id.optional() })
+  .meta({ 'x-example': { model_id: 1 } });
 export type Unsubscribe = z.infer<typeof unsubscribeSchema>;
 
 /** `?drain=true` lets running streams finish. */
@@ -55,7 +60,8 @@ export const autoRechargeSchema = z
   .refine((body) => isBothOrNeither(body.threshold, body.amount), {
     path: ['amount'],
     message: 'threshold and amount go together',
-  });
+  })
+  .meta({ 'x-example': { model_id: 1, threshold: 100_000, amount: 1_000_000 } });
 export type SetAutoRecharge = z.infer<typeof autoRechargeSchema>;
 
 export const myModelsSchema = listQuery({

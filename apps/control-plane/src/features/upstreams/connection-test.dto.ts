@@ -1,18 +1,22 @@
 import { z } from 'zod';
 import { countField, idField } from '../../platform/http/answer-fields.ts';
+import { trimmedText } from '../../platform/http/text-field.ts';
+
+export const MODEL_IS_NEEDED = 'is required while no route leads to this upstream';
+export const KEY_UNREADABLE = 'the stored key cannot be opened; set it again';
 
 export const connectionTestBody = z
   .strictObject({
-    model: z
-      .string()
-      .trim()
-      .min(1)
-      .max(256)
+    model: trimmedText(256)
       .optional()
-      .describe("The upstream's own name of a model; that of its first route when absent"),
+      .meta({
+        description: "The upstream's own name of a model; that of its first route when absent",
+        'x-rules': [MODEL_IS_NEEDED, KEY_UNREADABLE],
+      }),
     kind: z.enum(['chat', 'embedding']).optional(),
   })
-  .default({});
+  .default({})
+  .meta({ 'x-example': { model: 'gpt-5-mini' } });
 export type ConnectionTestBody = z.output<typeof connectionTestBody>;
 
 export const connectionTestSchema = z

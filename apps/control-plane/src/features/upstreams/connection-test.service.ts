@@ -15,7 +15,12 @@ import { invalidField, noSuch } from '../../platform/http/refusal.ts';
 import { guardedRequest, type GuardedAnswer } from '../../platform/outbound/guarded-request.ts';
 import { SECRET_BOX } from '../../platform/secrets/secrets.module.ts';
 import { ActivityService } from '../activity/activity.service.ts';
-import type { ConnectionTest, ConnectionTestBody } from './connection-test.dto.ts';
+import {
+  MODEL_IS_NEEDED,
+  KEY_UNREADABLE,
+  type ConnectionTest,
+  type ConnectionTestBody,
+} from './connection-test.dto.ts';
 import { Upstream } from './upstream.entity.ts';
 
 const TIMEOUT_MS = 30_000;
@@ -76,8 +81,7 @@ export class ConnectionTestService {
       'SELECT r.upstream_model, m.kind FROM routes r JOIN models m ON m.id = r.model_id WHERE r.upstream_id = $1 AND ($2::text IS NULL OR m.kind = $2) ORDER BY r.priority, r.id LIMIT 1',
       [id, kind ?? null],
     );
-    if (rows[0] === undefined)
-      throw invalidField('model', 'is required while no route leads to this upstream');
+    if (rows[0] === undefined) throw invalidField('model', MODEL_IS_NEEDED);
     const routed = routedRow.parse(rows[0]);
     return { model: routed.upstream_model, kind: routed.kind };
   }
@@ -144,7 +148,7 @@ export class ConnectionTestService {
       return this.box.open(sealedApiKey, { upstreamId: id, baseUrl });
     } catch (error) {
       if (!(error instanceof SecretUnreadable)) throw error;
-      throw invalidField('api_key', 'the stored key cannot be opened; set it again');
+      throw invalidField('api_key', KEY_UNREADABLE);
     }
   }
 }

@@ -35,10 +35,15 @@ const CREDENTIAL_HEADERS: ReadonlySet<string> = new Set([
   'set-cookie',
 ]);
 
+const TOO_MANY = `at most ${HEADERS_MAX} headers`;
+const NOT_A_NAME = 'is not a header name in lower case';
+const FIXED = 'is written by the gateway itself';
+const CREDENTIAL = 'carries a credential: use api_key';
+
 function refusal(name: string): string | undefined {
-  if (!HEADER_NAME.test(name)) return 'is not a header name in lower case';
-  if (CONNECTION_HEADERS.has(name)) return 'is written by the gateway itself';
-  if (CREDENTIAL_HEADERS.has(name)) return 'carries a credential: use api_key';
+  if (!HEADER_NAME.test(name)) return NOT_A_NAME;
+  if (CONNECTION_HEADERS.has(name)) return FIXED;
+  if (CREDENTIAL_HEADERS.has(name)) return CREDENTIAL;
   return undefined;
 }
 
@@ -51,14 +56,11 @@ export const upstreamHeadersSchema = z
   .check((context) => {
     const names = Object.keys(context.value);
     if (names.length > HEADERS_MAX)
-      context.issues.push({
-        code: 'custom',
-        message: `at most ${HEADERS_MAX} headers`,
-        input: context.value,
-      });
+      context.issues.push({ code: 'custom', message: TOO_MANY, input: context.value });
     for (const name of names) {
       const message = refusal(name);
       if (message !== undefined)
         context.issues.push({ code: 'custom', message, path: [name], input: name });
     }
-  });
+  })
+  .meta({ maxProperties: HEADERS_MAX, 'x-rules': [TOO_MANY, NOT_A_NAME, FIXED, CREDENTIAL] });

@@ -1,7 +1,9 @@
+import { BASE_URL_RULES } from '@tollgate/contracts';
 import { UPSTREAM_PROTOCOLS } from '@tollgate/snapshot';
 import { z } from 'zod';
 import { idField, timeField } from '../../platform/http/answer-fields.ts';
 import { booleanFilter, listQuery } from '../../platform/http/list-query.ts';
+import { trimmedText } from '../../platform/http/text-field.ts';
 import { upstreamHeadersSchema } from './upstream-headers.ts';
 
 /** Longer than any provider's own limit; a column of PostgreSQL would take two billion. */
@@ -13,27 +15,45 @@ const apiKey = z
   .max(8192)
   .regex(/^[\x21-\x7e]+$/, 'must be printable ASCII without spaces');
 
-export const createUpstreamSchema = z.strictObject({
-  name: z.string().trim().min(1).max(128),
-  protocol: z.enum(UPSTREAM_PROTOCOLS),
-  /** Including the version segment, e.g. `https://api.openai.com/v1`. */
-  base_url: z.string().min(1),
-  /** Write-only. */
-  api_key: apiKey.nullable().optional(),
-  headers: upstreamHeadersSchema.optional(),
-  connect_timeout_ms: timeoutMs.optional(),
-  first_token_timeout_ms: timeoutMs.optional(),
-  idle_timeout_ms: timeoutMs.optional(),
-  total_timeout_ms: timeoutMs.optional(),
-  max_concurrency: z.number().int().min(1).max(1_000_000).nullable().optional(),
-  /** Null: what is known of the host. */
-  stops_billing_on_close: z.boolean().nullable().optional(),
-  enabled: z.boolean().optional(),
-});
+export const KEY_GIVEN_AGAIN = 'must be given again: the stored one cannot be opened';
+export const EMBEDDINGS_ARE_ROUTED =
+  'embedding models are routed here, and the anthropic protocol has no embeddings';
+
+export const createUpstreamSchema = z
+  .strictObject({
+    name: trimmedText(128),
+    protocol: z.enum(UPSTREAM_PROTOCOLS).meta({ 'x-rules': [EMBEDDINGS_ARE_ROUTED] }),
+    /** Including the version segment, e.g. `https://api.openai.com/v1`. */
+    base_url: z.string().min(1).max(2048).meta({ format: 'uri', 'x-rules': BASE_URL_RULES }),
+    /** Write-only. */
+    api_key: apiKey
+      .nullable()
+      .optional()
+      .meta({ 'x-rules': [KEY_GIVEN_AGAIN] }),
+    headers: upstreamHeadersSchema.optional(),
+    connect_timeout_ms: timeoutMs.optional(),
+    first_token_timeout_ms: timeoutMs.optional(),
+    idle_timeout_ms: timeoutMs.optional(),
+    total_timeout_ms: timeoutMs.optional(),
+    max_concurrency: z.number().int().min(1).max(1_000_000).nullable().optional(),
+    /** Null: what is known of the host. */
+    stops_billing_on_close: z.boolean().nullable().optional(),
+    enabled: z.boolean().optional(),
+  })
+  .meta({
+    'x-example': {
+      name: 'openai',
+      protocol: 'openai',
+      base_url: 'https://api.openai.com/v1',
+      api_key: 'sk-example',
+    },
+  });
 export type CreateUpstream = z.infer<typeof createUpstreamSchema>;
 
 /** `api_key`: omitted = kept, null = removed. */
-export const updateUpstreamSchema = createUpstreamSchema.partial();
+export const updateUpstreamSchema = createUpstreamSchema
+  .partial()
+  .meta({ 'x-example': { max_concurrency: 200 } });
 export type UpdateUpstream = z.infer<typeof updateUpstreamSchema>;
 
 export const upstreamListSchema = listQuery({

@@ -21,11 +21,13 @@ import { ActivityService } from '../activity/activity.service.ts';
 import { SnapshotsService } from '../snapshots/snapshots.service.ts';
 import { UpstreamSecrets } from './upstream-secrets.ts';
 import { Upstream } from './upstream.entity.ts';
-import type {
-  CreateUpstream,
-  UpdateUpstream,
-  UpstreamList,
-  UpstreamResponse,
+import {
+  EMBEDDINGS_ARE_ROUTED,
+  KEY_GIVEN_AGAIN,
+  type CreateUpstream,
+  type UpdateUpstream,
+  type UpstreamList,
+  type UpstreamResponse,
 } from './upstreams.dto.ts';
 
 @Injectable()
@@ -175,11 +177,7 @@ export class UpstreamsService {
       `SELECT 1 FROM routes JOIN models ON models.id = routes.model_id WHERE routes.upstream_id = $1 AND models.kind = 'embedding' LIMIT 1`,
       [id],
     );
-    if (routes.length > 0)
-      throw invalidField(
-        'protocol',
-        'embedding models are routed here, and the anthropic protocol has no embeddings',
-      );
+    if (routes.length > 0) throw invalidField('protocol', EMBEDDINGS_ARE_ROUTED);
   }
 
   /** `apiKey`: undefined keeps the one there is, null removes it. A key is bound to its address, so it is sealed again when that changes. */
@@ -195,7 +193,7 @@ export class UpstreamsService {
       return await this.secrets.move(row.sealedApiKey, placeOf(row), placeOf(next));
     } catch (error) {
       if (!(error instanceof SecretUnreadable)) throw error;
-      throw invalidField('api_key', 'must be given again: the stored one cannot be opened');
+      throw invalidField('api_key', KEY_GIVEN_AGAIN);
     }
   }
 

@@ -36,14 +36,18 @@ export const updateUserBody = z
   .refine((body) => body.role !== undefined || body.is_demo !== undefined, {
     path: ['role'],
     message: 'say what to change',
-  });
+  })
+  .meta({ minProperties: 1 })
+  .meta({ 'x-example': { role: 'admin' } });
 export type UpdateUserBody = z.output<typeof updateUserBody>;
 
-export const createUserBody = z.strictObject({
-  username: newUsername,
-  role: z.enum(['admin', 'user']).default('user'),
-  is_demo: z.boolean().optional().describe('Made by the demo'),
-});
+export const createUserBody = z
+  .strictObject({
+    username: newUsername,
+    role: z.enum(['admin', 'user']).default('user'),
+    is_demo: z.boolean().optional().describe('Made by the demo'),
+  })
+  .meta({ 'x-example': { username: 'ada' } });
 export type CreateUserBody = z.output<typeof createUserBody>;
 
 export const userResponseSchema = z

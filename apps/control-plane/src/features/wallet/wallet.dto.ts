@@ -8,6 +8,7 @@ import {
 } from '../../platform/http/answer-fields.ts';
 import { positiveAmountField, signedAmountField } from '../../platform/http/amount-field.ts';
 import { idFilter, listQuery, momentField } from '../../platform/http/list-query.ts';
+import { trimmedText } from '../../platform/http/text-field.ts';
 import type { LedgerEntry } from './ledger.entity.ts';
 
 const LEDGER_KINDS = [
@@ -40,20 +41,26 @@ export const walletLogsQuery = listQuery({
 });
 export type WalletLogsQuery = z.output<typeof walletLogsQuery>;
 
-export const adminRechargeBody = z.strictObject({
-  user_id: z.number().int().positive().max(2_147_483_647),
-  amount: positiveAmountField,
-  note: z.string().trim().max(500).optional(),
-});
+export const adminRechargeBody = z
+  .strictObject({
+    user_id: z.number().int().positive().max(2_147_483_647),
+    amount: positiveAmountField,
+    note: z.string().trim().max(500).optional(),
+  })
+  .meta({ 'x-example': { user_id: 1, amount: '20', note: 'Welcome' } });
 export type AdminRechargeBody = z.output<typeof adminRechargeBody>;
 
-const note = z.string().trim().min(1).max(500);
-export const adjustBody = z.strictObject({
-  user_id: z.number().int().positive().max(2_147_483_647),
-  /** Negative takes money out of the wallet. */
-  amount: signedAmountField,
-  note,
-});
+const note = trimmedText(500);
+export const adjustBody = z
+  .strictObject({
+    user_id: z.number().int().positive().max(2_147_483_647),
+    /** Negative takes money out of the wallet. */
+    amount: signedAmountField,
+    note,
+  })
+  .meta({
+    'x-example': { user_id: 1, amount: '-0.5', note: 'Typing error in the recharge of 3 May' },
+  });
 export type AdjustBody = z.output<typeof adjustBody>;
 
 export const withdrawBody = z.strictObject({
@@ -67,7 +74,7 @@ export const withdrawBody = z.strictObject({
     .describe(
       '`hand` books money that was paid out elsewhere; `provider` pays back through the payment provider, at most what the account paid in there',
     ),
-});
+}).meta({ 'x-example': { user_id: 1, amount: '5', note: 'Bank transfer 4711' } });
 export type WithdrawBody = z.output<typeof withdrawBody>;
 
 export const walletResponseSchema = z

@@ -1,5 +1,6 @@
 import type { ObjectLiteral, SelectQueryBuilder } from 'typeorm';
 import { z } from 'zod';
+import { trimmedText } from './text-field.ts';
 
 export const PAGE_SIZE_MAX = 100;
 const PAGE_SIZE = 20;
@@ -50,13 +51,7 @@ export function listQuery<const Sort extends string, Filters extends z.ZodRawSha
       .enum(directions as [Sort | `-${Sort}`, ...(Sort | `-${Sort}`)[]])
       .default(options.sort as never)
       .describe('A leading - sorts descending'),
-    q: z
-      .string()
-      .trim()
-      .min(1)
-      .max(SEARCH_CHARS_MAX)
-      .optional()
-      .describe('Part of a name, any case'),
+    q: trimmedText(SEARCH_CHARS_MAX).optional().describe('Part of a name, any case'),
     ...options.filters,
   });
 }
@@ -66,6 +61,8 @@ const MOMENT = 'must be a date or a time of ISO 8601, e.g. 2026-01-31 or 2026-01
 export const momentField = z
   .union([z.iso.datetime({ offset: true }), z.iso.date()], MOMENT)
   .transform((text) => new Date(text).toISOString());
+
+export const IN_FUTURE = 'must lie in the future';
 
 /** Filter values shared by several lists. */
 export const idFilter = z.coerce.number().int().positive().max(2_147_483_647);

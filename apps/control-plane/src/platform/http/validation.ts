@@ -12,6 +12,7 @@ interface Issue {
 
 const ERRORS_MAX = 50;
 
+export const UNSTORABLE = 'must be well-formed Unicode without NUL';
 export const UNKNOWN_PARAMETER = 'is not a known query parameter';
 const UNKNOWN_FIELD = 'is not a known field';
 
@@ -21,10 +22,7 @@ export class ValidationPipe extends StandardSchemaValidationPipe {
   override async transform<T>(value: T, metadata: ArgumentMetadata): Promise<T> {
     const unknown = metadata.type === 'query' ? UNKNOWN_PARAMETER : UNKNOWN_FIELD;
     const field = findUnstorableText(value);
-    if (field !== undefined)
-      throw toRefusal([
-        { field: field.join('.'), message: 'must be well-formed Unicode without NUL' },
-      ]);
+    if (field !== undefined) throw toRefusal([{ field: field.join('.'), message: UNSTORABLE }]);
     const { schema } = metadata;
     if (!schema || !this.toValidate(metadata)) return value;
     this.stripProtoKeys(value);

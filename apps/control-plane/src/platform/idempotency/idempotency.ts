@@ -122,8 +122,8 @@ function withoutSecrets(answer: object, secrets: readonly string[] = []): object
 export const IdempotencyKey = createParamDecorator(
   (_: unknown, context: ExecutionContext): string | undefined => {
     const key = context.switchToHttp().getRequest<Request>().header('idempotency-key');
-    if (key !== undefined && !/^[\x21-\x7e]{1,255}$/.test(key))
-      throw invalidField('Idempotency-Key', 'must be 1 to 255 visible ASCII characters');
+    if (key !== undefined && !/^[!-~]{1,255}$/.test(key))
+      throw invalidField(IDEMPOTENCY_HEADER, 'must be 1 to 255 visible ASCII characters');
     return key;
   },
   [documentHeader],
@@ -133,7 +133,7 @@ function documentHeader(target: object, method: string | symbol | undefined): vo
   const descriptor =
     method === undefined ? undefined : Object.getOwnPropertyDescriptor(target, method);
   if (method === undefined || !descriptor) return;
-  const schema = { type: 'string', minLength: 1, maxLength: 255 } as const;
+  const schema = { type: 'string', minLength: 1, maxLength: 255, pattern: '^[!-~]+$' } as const;
   ApiHeader({
     name: IDEMPOTENCY_HEADER,
     required: false,

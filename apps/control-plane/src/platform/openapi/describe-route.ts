@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { RouteEntry } from '../access/route-table.ts';
 import { REFUSALS, type RefusalCode } from '../http/refusals.ts';
 import { IDEMPOTENCY_HEADER } from '../idempotency/idempotency.ts';
-import { OPTIONAL, type DocumentBook } from './document-book.ts';
+import { EXAMPLE, OPTIONAL, type DocumentBook } from './document-book.ts';
 
 /** Names of the two ways to show a session. */
 export const SECURITY = { bearer: 'bearer', cookie: 'cookie' } as const;
@@ -15,10 +15,8 @@ const operation = z.looseObject({
   requestBody: z.unknown().optional(),
   responses: z.record(z.string(), z.looseObject({})),
 });
-const optionalBody = z.looseObject({
-  content: z.object({
-    'application/json': z.object({ schema: z.looseObject({ [OPTIONAL]: z.literal(true) }) }),
-  }),
+const jsonBody = z.looseObject({
+  content: z.object({ 'application/json': z.object({ schema: z.looseObject({}) }) }),
 });
 type Operation = z.output<typeof operation>;
 
@@ -74,11 +72,16 @@ function describeParameter(described: z.output<typeof parameter>) {
 }
 
 function describeBody(found: unknown) {
-  const { data } = optionalBody.safeParse(found);
+  const { data } = jsonBody.safeParse(found);
   if (!data) return {};
-  const { [OPTIONAL]: _, ...schema } = data.content['application/json'].schema;
+  const {
+    [OPTIONAL]: isOptional,
+    [EXAMPLE]: example,
+    ...schema
+  } = data.content['application/json'].schema;
+  const required = isOptional !== true;
   return {
-    requestBody: { ...data, required: false, content: { 'application/json': { schema } } },
+    requestBody: { ...data, required, content: { 'application/json': { schema, example } } },
   };
 }
 

@@ -29,7 +29,7 @@ const PAGE = `<!doctype html>
 `;
 
 /** No validator: it is a foreign service. */
-const SCRIPT = `SwaggerUIBundle({ url: 'openapi.json', dom_id: '#page', validatorUrl: null, deepLinking: true, docExpansion: 'none', filter: true, defaultModelsExpandDepth: 0, persistAuthorization: false });
+const SCRIPT = `SwaggerUIBundle({ url: 'openapi.json', dom_id: '#page', validatorUrl: null, deepLinking: true, docExpansion: 'none', filter: true, showExtensions: true, defaultModelsExpandDepth: 0, persistAuthorization: false });
 `;
 
 const assets = path.dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));

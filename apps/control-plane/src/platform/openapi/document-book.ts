@@ -3,6 +3,8 @@ import { REFUSALS, type RefusalCode } from '../http/refusals.ts';
 
 /** Marks a schema that also accepts no value at all, until the route is described. */
 export const OPTIONAL = 'x-optional';
+/** `.meta()` of a body: a value of it, for readers and for tests that are generated from the document. */
+export const EXAMPLE = 'x-example';
 
 type JsonSchema = Record<string, unknown>;
 
@@ -48,7 +50,10 @@ export class DocumentBook {
       target: 'draft-2020-12',
       io,
       unrepresentable: 'any',
-      override: ({ jsonSchema }) => simplify(jsonSchema),
+      override: ({ zodSchema, jsonSchema }) => {
+        simplify(jsonSchema);
+        stateRules(zodSchema, jsonSchema);
+      },
     });
     const { properties, $defs } = converted.parse(
       JSON.parse(JSON.stringify(whole).replaceAll('"#/$defs/', '"#/components/schemas/')),
@@ -85,6 +90,19 @@ function sorted(parts: ReadonlyMap<string, JsonSchema>): Record<string, never> {
       .toSorted(([a], [b]) => (a < b ? -1 : 1))
       .map(([name, part]) => [name, part as never]),
   );
+}
+
+const RULES = 'x-rules';
+
+/** Rules that JSON Schema cannot express stand in the document in their own words, which are those of the refusal. */
+function stateRules({ _zod: { def } }: z.core.$ZodType, schema: JsonSchema): void {
+  const stated = (def.checks ?? []).flatMap((check) => {
+    const { error } = check._zod.def;
+    const message = check._zod.def.check === 'custom' && error ? error({} as never) : undefined;
+    return typeof message === 'string' ? [message] : [];
+  });
+  const given = z.array(z.string()).default([]).parse(schema[RULES]);
+  if (stated.length + given.length > 0) schema[RULES] = [...new Set([...given, ...stated])];
 }
 
 /** Leaves out what only repeats: the pattern behind a format, and the bounds every JSON integer has. */

@@ -3,13 +3,14 @@ import type { INestApplication } from '@nestjs/common';
 import { DocumentBuilder, SwaggerModule, type OpenAPIObject } from '@nestjs/swagger';
 import { VERSION } from '@tollgate/contracts';
 import { RouteTable } from '../access/route-table.ts';
+import { UNSTORABLE } from '../http/validation.ts';
 import { describeRoute, SECURITY } from './describe-route.ts';
 import { DocumentBook } from './document-book.ts';
 
 const DESCRIPTION = `Users, wallets, models, keys, upstreams, routes and proxy nodes of a Tollgate installation.
 
 Sign in with \`POST /admin-api/auth/login\` and send the token as \`Authorization: Bearer\`. \`x-permission\` of a route says who may call it: \`public\`, \`user\` (an active account, for its own data) or \`admin\`.
-Money is decimal text, times are ISO 8601 UTC, unknown fields are refused, and every failure is problem+json (RFC 9457) with a \`code\`.`;
+Money is decimal text, times are ISO 8601 UTC, unknown fields are refused, and every failure is problem+json (RFC 9457) with a \`code\`. \`x-rules\` states what JSON Schema cannot, in the words of the refusal; those of the document hold everywhere.`;
 
 /** In the order in which they are shown. */
 const TAGS: Readonly<Record<string, string>> = {
@@ -78,7 +79,7 @@ export class OpenApiDocument {
     });
     for (const route of this.routes.routes()) describeRoute(document, { route, prefix, book });
     document.components = { ...document.components, ...book.components() };
-    this.document = document;
+    this.document = Object.assign(document, { 'x-rules': [UNSTORABLE] });
   }
 
   read(): OpenAPIObject {

@@ -8,7 +8,7 @@ import { invalidField, Refusal } from '../../../platform/http/refusal.ts';
 import { BUCKET_COUNT, parseHistogram, percentiles } from '../histogram.ts';
 import { STATISTICS_SUMS, statisticsCells, statisticsColumns } from './statistics-csv.ts';
 import type { Percentiles, StatisticsRow, UsageStatistics } from './usage-answers.ts';
-import type { Group, StatisticsQuery } from './usage.dto.ts';
+import { FROM_BEFORE_TO, type Group, type StatisticsQuery } from './usage.dto.ts';
 
 const HOUR_MS = 3_600_000;
 const INTERVAL_MS = { hour: HOUR_MS, day: 24 * HOUR_MS };
@@ -110,7 +110,7 @@ function periodOf({ from, to, interval }: StatisticsQuery): Period {
   const start =
     Math.floor((from?.getTime() ?? end - DEFAULT_INTERVALS[interval] * lengthMs) / lengthMs) *
     lengthMs;
-  if (start >= end) throw invalidField('from', 'must lie before to');
+  if (start >= end) throw invalidField('from', FROM_BEFORE_TO);
   if (end - start > INTERVALS_MAX * lengthMs)
     throw new Refusal('statistics_range', {
       detail: `At most ${INTERVALS_MAX} intervals at a time`,

@@ -4,7 +4,7 @@ import { cursorQuery } from '../../../platform/http/cursor.ts';
 import { idFilter, momentField } from '../../../platform/http/list-query.ts';
 import { isRequestId } from '../ingest/read-event.ts';
 
-const requestId = z.string().refine(isRequestId, 'must be a request id');
+const requestId = z.string().refine(isRequestId, 'must be a request id').meta({ format: 'uuid' });
 const moment = momentField.transform((text) => new Date(text));
 
 /** `from` is included, `to` is not. `format=csv` answers all matching requests as a file. */
@@ -29,8 +29,10 @@ const GROUPS = ['model', 'key', 'user', 'upstream'] as const;
 export type Group = (typeof GROUPS)[number];
 
 /** `format=csv` answers the same rows as a file, with a column for each percentile. */
+export const FROM_BEFORE_TO = 'must lie before to';
+
 export const statisticsSchema = z.strictObject({
-  from: moment.optional(),
+  from: moment.optional().meta({ 'x-rules': [FROM_BEFORE_TO] }),
   to: moment.optional(),
   interval: z.enum(['hour', 'day']).default('day'),
   group_by: z.enum(GROUPS).optional(),

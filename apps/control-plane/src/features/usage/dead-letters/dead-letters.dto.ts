@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import { idField, timeField } from '../../../platform/http/answer-fields.ts';
 import { listQuery } from '../../../platform/http/list-query.ts';
+import { trimmedText } from '../../../platform/http/text-field.ts';
 import { RESOLUTIONS } from './dead-letter.entity.ts';
 
-const note = z.string().trim().min(1).max(500).describe('The reason, for later readers');
+const note = trimmedText(500).describe('The reason, for later readers');
 
 export const deadLetterListSchema = listQuery({
   sorts: ['id', 'created_at'],
@@ -16,22 +17,26 @@ export const deadLetterListSchema = listQuery({
 });
 export type DeadLetterList = z.infer<typeof deadLetterListSchema>;
 
-export const bookDeadLetterSchema = z.strictObject({
-  fields: z
-    .record(z.string().max(64), z.unknown())
-    .default({})
-    .describe('Fields of the payload to replace, e.g. {"charge": 120}'),
-  although_day_was_dropped: z
-    .boolean()
-    .default(false)
-    .describe(
-      'Book it although the retention has dropped the requests of its day, so that no record shows whether it was already charged',
-    ),
-  note: note.optional(),
-});
+export const bookDeadLetterSchema = z
+  .strictObject({
+    fields: z
+      .record(z.string().max(64), z.unknown())
+      .default({})
+      .describe('Fields of the payload to replace, e.g. {"charge": 120}'),
+    although_day_was_dropped: z
+      .boolean()
+      .default(false)
+      .describe(
+        'Book it although the retention has dropped the requests of its day, so that no record shows whether it was already charged',
+      ),
+    note: note.optional(),
+  })
+  .meta({ 'x-example': { fields: { charge: 120 }, note: 'The price version was wrong' } });
 export type BookDeadLetter = z.output<typeof bookDeadLetterSchema>;
 
-export const dismissDeadLetterSchema = z.strictObject({ note });
+export const dismissDeadLetterSchema = z
+  .strictObject({ note })
+  .meta({ 'x-example': { note: 'A test of a node that was never in use' } });
 export type DismissDeadLetter = z.output<typeof dismissDeadLetterSchema>;
 
 export const deadLetterResponseSchema = z
