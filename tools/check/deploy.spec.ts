@@ -1,4 +1,5 @@
 import { expect, test } from '@jest/globals';
+import { createHash } from 'node:crypto';
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -38,8 +39,7 @@ function named(name: string): z.infer<typeof service> {
 
 /** Values as an operator's file would give them. */
 function filledIn(environment: Record<string, string>): Record<string, string> {
-  const secret = (name: string): string =>
-    Buffer.from(name.padEnd(32, '.')).subarray(0, 32).toString('base64url');
+  const secret = (name: string): string => createHash('sha256').update(name).digest('base64url');
   const value = (_: string, name: string, fallback: string | undefined): string =>
     fallback ?? secret(name);
   const filled = Object.entries(environment).map(([name, text]) => [

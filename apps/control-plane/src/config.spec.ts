@@ -1,12 +1,13 @@
+import { randomBytes } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
 import { configSchema, InvalidConfig, loadConfig } from './config.ts';
 
 const complete = {
   DATABASE_URL: 'postgres://localhost/tollgate',
   REDIS_URL: 'redis://localhost:6379',
-  JWT_SECRET: 'j'.repeat(43),
-  ENCRYPTION_KEY: Buffer.alloc(32, 1).toString('base64url'),
-  FLEET_CREDENTIAL: 'f'.repeat(43),
+  JWT_SECRET: randomBytes(32).toString('hex'),
+  ENCRYPTION_KEY: randomBytes(32).toString('base64url'),
+  FLEET_CREDENTIAL: randomBytes(32).toString('base64url'),
 };
 
 describe('the environment', () => {
@@ -36,7 +37,10 @@ describe('the environment', () => {
   test.each([
     ['JWT_SECRET', 'short'],
     ['JWT_SECRET', ''],
-    ['ENCRYPTION_KEY', Buffer.alloc(31).toString('base64url')],
+    ['JWT_SECRET', 'change-me-change-me-change-me-change-me-change-me'],
+    ['FLEET_CREDENTIAL', 'f'.repeat(64)],
+    ['ENCRYPTION_KEY', randomBytes(31).toString('base64url')],
+    ['ENCRYPTION_KEY', randomBytes(32).toString('hex')],
     ['DATABASE_URL', 'mysql://localhost/x'],
     ['REDIS_URL', 'http://localhost'],
     ['PORT', '70000'],

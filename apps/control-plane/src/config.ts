@@ -1,19 +1,17 @@
 import { hkdfSync, timingSafeEqual } from 'node:crypto';
+import { secretFault } from '@tollgate/contracts';
 import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
 
 /** Injection token of the validated settings: `@Inject(CONFIG) config: Config`. */
 export const CONFIG = Symbol('CONFIG');
 
-const SECRET_BYTES_MIN = 32;
-
 const secret = () =>
-  z
-    .string()
-    .refine(
-      (text) => Buffer.byteLength(text) >= SECRET_BYTES_MIN,
-      `must be at least ${SECRET_BYTES_MIN} bytes long`,
-    );
+  z.string().superRefine((text, context) => {
+    const fault = secretFault(text);
+    if (fault !== undefined) context.addIssue(fault);
+  });
+const encryptionKey = () => secret().regex(/^[A-Za-z0-9_-]{43}$/, 'must be 32 bytes in base64url');
 const count = (fallback: number, maximum: number) =>
   z.coerce.number().int().min(1).max(maximum).default(fallback);
 const list = () =>
@@ -51,23 +49,18 @@ export const configSchema = z.object({
     .optional()
     .describe('The same Redis as the user of the queue; REDIS_URL unless given.'),
   JWT_SECRET: secret().describe(
-    'Signs sessions of the administration interface; at least 32 bytes.',
+    'Signs sessions of the administration interface; 32 random bytes in base64url or hex.',
   ),
-  ENCRYPTION_KEY: z
-    .base64url()
-    .refine((text) => Buffer.from(text, 'base64url').length === 32, 'must be 32 bytes in base64url')
-    .describe(
-      '32 bytes in base64url; upstream secrets at rest and in Redis are sealed with keys derived from it. Proxy nodes need the same value.',
-    ),
-  ENCRYPTION_KEY_NEXT: z
-    .base64url()
-    .refine((text) => Buffer.from(text, 'base64url').length === 32, 'must be 32 bytes in base64url')
+  ENCRYPTION_KEY: encryptionKey().describe(
+    '32 bytes in base64url; upstream secrets at rest and in Redis are sealed with keys derived from it. Proxy nodes need the same value.',
+  ),
+  ENCRYPTION_KEY_NEXT: encryptionKey()
     .optional()
     .describe(
       'A second key that is read as well, while ENCRYPTION_KEY is changed on one process after the other.',
     ),
   FLEET_CREDENTIAL: secret().describe(
-    'Lets a proxy node register itself by its first heartbeat; at least 32 bytes.',
+    'Lets a proxy node register itself by its first heartbeat; 32 random bytes in base64url or hex.',
   ),
   METRICS_CREDENTIAL: secret()
     .optional()
@@ -179,7 +172,7 @@ export const configSchema = z.object({
     ),
   ALERT_WEBHOOK_SECRET: secret()
     .optional()
-    .describe('Signs what is sent to ALERT_WEBHOOK_URL; at least 32 bytes.'),
+    .describe('Signs what is sent to ALERT_WEBHOOK_URL; 32 random bytes in base64url or hex.'),
   LOG_LEVEL: z
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
     .default('info')

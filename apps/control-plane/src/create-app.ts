@@ -1,4 +1,5 @@
 import { NestFactory } from '@nestjs/core';
+import { refuseUnclearFraming } from '@tollgate/contracts';
 import { ExpressAdapter, type NestExpressApplication } from '@nestjs/platform-express';
 import express from 'express';
 import type { Logger as Pino } from 'pino';
@@ -42,6 +43,7 @@ export async function createApp(config: Config, pino: Pino): Promise<NestExpress
     rawBody: true,
     abortOnError: false,
   });
+  refuseUnclearFraming(app.getHttpServer());
   app.set('trust proxy', config.TRUSTED_PROXIES.length > 0 ? config.TRUSTED_PROXIES : false);
   app.set('query parser', 'simple');
   app.disable('x-powered-by');

@@ -1,4 +1,5 @@
 import 'reflect-metadata';
+import { randomBytes } from 'node:crypto';
 import {
   DiscoveryService,
   MetadataScanner,
@@ -17,9 +18,9 @@ import { OpenApiDocument } from './platform/openapi/openapi-document.ts';
 const CONFIG = {
   DATABASE_URL: 'postgres://localhost/none',
   REDIS_URL: 'redis://localhost:1',
-  JWT_SECRET: 'a'.repeat(32),
-  FLEET_CREDENTIAL: 'b'.repeat(32),
-  ENCRYPTION_KEY: Buffer.alloc(32).toString('base64url'),
+  JWT_SECRET: randomBytes(32).toString('base64url'),
+  FLEET_CREDENTIAL: randomBytes(32).toString('base64url'),
+  ENCRYPTION_KEY: randomBytes(32).toString('base64url'),
 };
 
 /** The API document, without a database or Redis. */

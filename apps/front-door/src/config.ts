@@ -1,3 +1,4 @@
+import { parseRanges } from '@tollgate/contracts';
 import { z } from 'zod';
 
 const urlList = z
@@ -20,6 +21,19 @@ export const configSchema = z.object({
   ),
   HOST: z.string().default('127.0.0.1').describe('Address to listen on.'),
   PORT: z.coerce.number().int().min(0).max(65_535).default(8080).describe('Port to listen on.'),
+  TRUSTED_PROXIES: z
+    .string()
+    .default('')
+    .refine(isRangeList, 'must be a comma-separated list of addresses or CIDR ranges')
+    .describe(
+      'Addresses or CIDR ranges of the reverse proxies in front; only their X-Forwarded-For and X-Forwarded-Proto count. Empty: the peer address counts.',
+    ),
+  CONNECT_FROM: z
+    .union([z.ipv4(), z.ipv6()])
+    .optional()
+    .describe(
+      'Address of this host that connections to nodes and the control plane come from, so that they can trust it alone.',
+    ),
   HEALTH_CHECK_MS: z.coerce
     .number()
     .int()
@@ -34,6 +48,15 @@ export const configSchema = z.object({
     .describe('Time running requests have to finish after SIGTERM.'),
 });
 export type Config = z.infer<typeof configSchema>;
+
+function isRangeList(text: string): boolean {
+  try {
+    parseRanges(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
 
 /** Throws an Error with one line per wrong variable. */
 export function loadConfig(environment: NodeJS.ProcessEnv): Config {

@@ -14,7 +14,7 @@ export class NeverConnected extends Error {}
  * into it: after a refused connection those bytes would be gone, and the request could not go to another target.
  */
 export class ConnectFirstAgent extends Agent {
-  constructor() {
+  constructor(private readonly localAddress: string | undefined) {
     super({ keepAlive: true, maxSockets: Infinity, maxFreeSockets: IDLE_SOCKETS_MAX });
   }
 
@@ -22,7 +22,12 @@ export class ConnectFirstAgent extends Agent {
     options: ClientRequestArgs,
     callback?: (error: Error | null, stream: Duplex) => void,
   ): null {
-    const socket = connect({ ...(options as NetConnectOpts), noDelay: true });
+    const { localAddress } = this;
+    const socket = connect({
+      ...(options as NetConnectOpts),
+      noDelay: true,
+      ...(localAddress !== undefined && { localAddress }),
+    });
     const settle = (error: Error | null): void => {
       socket.off('connect', onConnect).off('error', onError).off('timeout', onTimeout);
       socket.setTimeout(0);

@@ -49,15 +49,21 @@ async function closedAddress(): Promise<string> {
 async function frontDoor({
   nodes,
   controlPlane,
+  ...settings
 }: {
   nodes: string[];
   controlPlane?: string;
+  TRUSTED_PROXIES?: string;
+  CONNECT_FROM?: string;
 }): Promise<{ url: string; nodes: ReturnType<typeof createFrontDoor>['pool']['nodes'] }> {
   const door = createFrontDoor(
     {
       CONTROL_PLANE_URL: controlPlane ?? (await closedAddress()),
       PROXY_URLS: nodes,
       HEALTH_CHECK_MS: 50,
+      TRUSTED_PROXIES: '',
+      CONNECT_FROM: undefined,
+      ...settings,
     },
     () => {},
   );
@@ -185,6 +191,29 @@ test('S40: says who calls in X-Forwarded-For, whatever the client says', async (
   >;
   expect(seen['x-forwarded-for']).toBe('127.0.0.1');
   expect(JSON.stringify(seen)).not.toContain('203.0.113.9');
+});
+
+test('S40: a trusted proxy in front says who calls and that the connection is encrypted; no other does', async () => {
+  const node = await backend((incoming, response) =>
+    response.end(JSON.stringify(incoming.headers)),
+  );
+  const headers = {
+    'x-forwarded-for': '198.51.100.7, 203.0.113.9, 10.0.0.3',
+    'x-forwarded-proto': 'https',
+  };
+  const seenBehind = async (TRUSTED_PROXIES: string): Promise<unknown> => {
+    const { url } = await frontDoor({ nodes: [node], TRUSTED_PROXIES });
+    const answer = await fetch(`${url}/v1/models`, { headers });
+    return answer.json();
+  };
+  expect(await seenBehind('127.0.0.0/8, 10.0.0.0/8')).toMatchObject({
+    'x-forwarded-for': '203.0.113.9',
+    'x-forwarded-proto': 'https',
+  });
+  expect(await seenBehind('192.0.2.1')).toMatchObject({
+    'x-forwarded-for': '127.0.0.1',
+    'x-forwarded-proto': 'http',
+  });
 });
 
 test('S31: keeps hop-by-hop headers, and those a Connection header names, on their own connection', async () => {

@@ -1,4 +1,5 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { parseRanges, refuseUnclearFraming } from '@tollgate/contracts';
 import { createProxyServer } from 'httpxy';
 import type { Config } from './config.ts';
 import { ConnectFirstAgent, NeverConnected } from './connect-first-agent.ts';
@@ -21,7 +22,10 @@ export interface FrontDoor {
 
 /** One address for both interfaces: the proxy interface goes to a ready node, everything else to the control plane. Nothing is buffered or repeated. */
 export function createFrontDoor(
-  config: Pick<Config, 'CONTROL_PLANE_URL' | 'PROXY_URLS' | 'HEALTH_CHECK_MS'>,
+  config: Pick<
+    Config,
+    'CONTROL_PLANE_URL' | 'PROXY_URLS' | 'HEALTH_CHECK_MS' | 'TRUSTED_PROXIES' | 'CONNECT_FROM'
+  >,
   log: (line: string) => void,
 ): FrontDoor {
   const pool = new NodePool({
@@ -29,13 +33,14 @@ export function createFrontDoor(
     checkIntervalMs: config.HEALTH_CHECK_MS,
     log,
   });
-  const forward = createForward();
+  const forward = createForward(config.CONNECT_FROM);
+  const trusted = parseRanges(config.TRUSTED_PROXIES);
   const controlPlaneUrl = withoutSlash(config.CONTROL_PLANE_URL);
   const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const pathname = usePathForm(request);
     if (pathname === '/healthz') return sendStatus(response, 200, 'ok');
     if (pathname === '/readyz') return sendReadiness(response, pool);
-    cleanRequestHeaders(request);
+    cleanRequestHeaders(request, trusted);
     if (isInternal(pathname)) return sendStatus(response, 404, 'not found');
     if (isForNode(request.method, pathname)) return toNode(pool, forward, request, response);
     return toControlPlane(controlPlaneUrl, forward, request, response);
@@ -54,6 +59,7 @@ export function createFrontDoor(
       });
     },
   );
+  refuseUnclearFraming(server);
   return { server, pool, close: (drainTimeoutMs) => close(server, pool, drainTimeoutMs) };
 }
 
@@ -95,10 +101,10 @@ type Forward = (
 ) => Promise<void>;
 
 /** Resolves when the answer has ended, however it did; rejects when none can be given. */
-function createForward(): Forward {
+function createForward(localAddress: string | undefined): Forward {
   // No timeout: a stream may be silent for as long as node and client can bear it.
   const proxy = createProxyServer({
-    agent: new ConnectFirstAgent(),
+    agent: new ConnectFirstAgent(localAddress),
     xfwd: false,
     followRedirects: false,
   });

@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import { callerAddress, isTrustedProxy, type AddressRange } from '@tollgate/contracts';
 
 /** RFC 9110 7.6.1: for one connection only, never passed on. Transfer-Encoding is separate: it states how the body is framed. */
 const HOP_BY_HOP = [
@@ -11,7 +12,7 @@ const HOP_BY_HOP = [
   'proxy-authenticate',
   'proxy-authorization',
 ];
-/** What only the first trusted hop may say; a client's own words would let it pose as another address (security S40). */
+/** What only a trusted proxy may say; a client's own words would let it pose as another address (security S40). */
 const FORWARDED = [
   'forwarded',
   'x-forwarded-for',
@@ -24,14 +25,20 @@ const FORWARDED = [
 const NEVER_NAMED = new Set(['host', 'content-length', 'transfer-encoding', 'authorization']);
 
 /** Makes the request's headers fit to be passed on. Changes them in place, as the proxy library reads them from the request. */
-export function cleanRequestHeaders({ headers, socket }: IncomingMessage): void {
+export function cleanRequestHeaders(
+  { headers, socket }: IncomingMessage,
+  trusted: readonly AddressRange[],
+): void {
   const { host } = headers;
+  const peer = socket.remoteAddress ?? '';
+  const caller = callerAddress(peer, String(headers['x-forwarded-for'] ?? ''), trusted);
+  const isEncrypted = headers['x-forwarded-proto'] === 'https' && isTrustedProxy(peer, trusted);
   removeHopByHop(headers);
   for (const name of FORWARDED) delete headers[name];
   // The server has already answered 100-continue.
   delete headers.expect;
-  headers['x-forwarded-for'] = socket.remoteAddress ?? '';
-  headers['x-forwarded-proto'] = 'http';
+  headers['x-forwarded-for'] = caller;
+  headers['x-forwarded-proto'] = isEncrypted ? 'https' : 'http';
   if (host !== undefined) headers['x-forwarded-host'] = host;
 }
 

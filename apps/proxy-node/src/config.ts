@@ -1,4 +1,5 @@
 import { availableParallelism } from 'node:os';
+import { secretFault } from '@tollgate/contracts';
 import { z } from 'zod';
 
 /**
@@ -6,7 +7,11 @@ import { z } from 'zod';
  * Each limit names what breaks without it.
  */
 const count = (fallback: number) => z.coerce.number().int().positive().default(fallback);
-const secret = z.string().min(16);
+const secret = z.string().superRefine((text, context) => {
+  const fault = secretFault(text);
+  if (fault !== undefined) context.addIssue(fault);
+});
+const encryptionKey = secret.regex(/^[A-Za-z0-9_-]{43}$/, 'must be 32 bytes in base64url');
 
 /** What clients need beside the body: ids, waits, limits, and what became of the request. */
 const CORS_EXPOSED_DEFAULT = [
@@ -55,13 +60,10 @@ export const configSchema = z.object({
     .min(1)
     .optional()
     .describe('The same Redis as the user of the queue; REDIS_URL unless given.'),
-  ENCRYPTION_KEY: z
-    .string()
-    .regex(/^[A-Za-z0-9_-]{43}$/, 'must be 32 bytes in base64url')
-    .describe('32 bytes, base64url: opens the sealed upstream keys of the snapshot.'),
-  ENCRYPTION_KEY_NEXT: z
-    .string()
-    .regex(/^[A-Za-z0-9_-]{43}$/, 'must be 32 bytes in base64url')
+  ENCRYPTION_KEY: encryptionKey.describe(
+    '32 bytes, base64url: opens the sealed upstream keys of the snapshot.',
+  ),
+  ENCRYPTION_KEY_NEXT: encryptionKey
     .optional()
     .describe(
       'A second key that is read as well, while ENCRYPTION_KEY is changed on one process after the other.',

@@ -33,7 +33,7 @@ import { CountingLane } from './endpoints/counting-lane.ts';
 import { createApp } from './app.ts';
 import { workerCount, type Config } from './config.ts';
 import { BodyRoom } from './http/body-room.ts';
-import { parseRanges } from './http/client-address.ts';
+import { parseRanges } from '@tollgate/contracts';
 import { Cors } from './http/cors.ts';
 import { createHttpServer, listen } from './http/server.ts';
 import { fleetListener } from './ops/fleet-listener.ts';

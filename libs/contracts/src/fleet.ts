@@ -15,6 +15,7 @@ export const NODE_TABLES = [
   'upstream_health',
   'sessions',
   'rate_denials',
+  'recharge_waits',
 ] as const;
 export type NodeTable = (typeof NODE_TABLES)[number];
 

@@ -17,8 +17,9 @@ import { readStartFile, writeStartFile, type StartFile } from '../stack/start-fi
 import { SUPERVISOR, SUPERVISOR_STOP } from '../stack/supervisor.ts';
 
 const DEMO_USERNAME = 'demo';
-/** Set in the background process of `--detach`, which reports over its IPC channel. */
+/** Set in the background process of `--detach`, which reports over its IPC channel, to where its command writes. */
 const BACKGROUND = 'TOLLGATE_BACKGROUND';
+const OF_TERMINAL = 'of-terminal';
 const RESTORE_NODES = '--restore-nodes';
 const NO_TRAFFIC = '--no-traffic';
 const NPM_STOP = '"npm stop"';
@@ -119,7 +120,10 @@ export async function prepareDemo(stack: Stack, secrets: Secrets): Promise<strin
   };
   writeStartFile(STATE_FOLDER, content);
   const notes = describeStandings(stack.standings).map((line) => `  ${line}\n`);
-  return `${describeStart(content, process.env[BACKGROUND] ? NPM_STOP : `Ctrl-C or ${NPM_STOP}`)}${notes.join('')}`;
+  const background = process.env[BACKGROUND];
+  const stop = background ? NPM_STOP : `Ctrl-C or ${NPM_STOP}`;
+  const isTerminal = background ? background === OF_TERMINAL : process.stdout.isTTY;
+  return `${describeStart(content, stop, { isTerminal })}${notes.join('')}`;
 }
 
 /** Only after a first start: what is seen then is a picture of use, not of emptiness; later starts are quiet. Nothing depends on it. */
@@ -168,7 +172,7 @@ async function startInBackground(args: readonly string[]): Promise<number> {
     {
       stdio: ['ignore', log, log, 'ipc'],
       detached: true,
-      env: { ...process.env, [BACKGROUND]: '1' },
+      env: { ...process.env, [BACKGROUND]: process.stdout.isTTY ? OF_TERMINAL : 'of-other-output' },
     },
   );
   const ready = await new Promise<string | undefined>((resolve) => {

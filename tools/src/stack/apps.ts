@@ -3,6 +3,7 @@ import type { ManagedProcess, ProcessFolders } from '../process/managed-process.
 import {
   appProcess,
   controlPlaneEnvironment,
+  FRONT_DOOR_ADDRESS,
   nodeEnvironment,
   type Backends,
 } from './app-process.ts';
@@ -78,6 +79,8 @@ export function frontDoor({ settings, backends, ports, folders }: AppPlan): Mana
     env: {
       ...backends.base,
       HOST: process.env.HOST ?? '127.0.0.1',
+      TRUSTED_PROXIES: process.env.TRUSTED_PROXIES,
+      CONNECT_FROM: FRONT_DOOR_ADDRESS,
       CONTROL_PLANE_URL: local(ports.controlPlane),
       PROXY_URLS: ports.nodes.map(local).join(','),
     },

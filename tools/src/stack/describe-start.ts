@@ -4,7 +4,10 @@ import type { StartFile } from './start-file.ts';
 export function describeStart(
   { baseUrl, adminUrl, proxyUrls, admin, user, apiKey, chatModel, upstreamUrl }: StartFile,
   stop: string,
+  { isTerminal = process.stdout.isTTY }: { isTerminal?: boolean | undefined } = {},
 ): string {
+  // Other output may be kept: a pipe, a file, the log of a service.
+  const shown = (secret: string): string => (isTerminal ? secret : 'see .tollgate/start.json');
   const body = JSON.stringify({
     model: chatModel,
     stream: true,
@@ -15,10 +18,10 @@ Tollgate is ready:  ${baseUrl}   (open it in a browser)
 
   Administration    ${baseUrl}/admin-api   (directly: ${adminUrl})
     its routes      ${baseUrl}/admin-api/docs
-    administrator   ${admin.username} / ${admin.password}
-    demo user       ${user.username} / ${user.password}
+    administrator   ${admin.username} / ${shown(admin.password)}
+    demo user       ${user.username} / ${shown(user.password)}
   Proxy             ${baseUrl}/v1   (nodes: ${proxyUrls.join(', ')})
-    API key         ${apiKey}
+    API key         ${shown(apiKey)}
   Demo upstream     ${upstreamUrl}
   Sandbox payments are on: wallet/recharge credits at once.
   After a first start the demo sends some 300 requests for a minute, then it is quiet. "npm run seed -- close-demo" deletes its accounts.
@@ -26,7 +29,7 @@ Tollgate is ready:  ${baseUrl}   (open it in a browser)
 Try it:
 
   curl -N ${baseUrl}/v1/chat/completions \\
-    -H 'Authorization: Bearer ${apiKey}' -H 'Content-Type: application/json' \\
+    -H 'Authorization: Bearer ${isTerminal ? apiKey : '<API key>'}' -H 'Content-Type: application/json' \\
     -d '${body}'
 
 These values are kept in .tollgate/start.json, logs in .tollgate/logs. ${stop} stops everything.

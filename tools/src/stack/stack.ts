@@ -5,7 +5,7 @@ import type { ManagedProcess, ProcessFolders } from '../process/managed-process.
 import { reclaim } from '../process/pid-file.ts';
 import { supervise } from '../process/supervise.ts';
 import { awaitEarlierWatchdog, startWatchdog, type Watchdog } from '../process/watchdog.ts';
-import { LOOPBACK_RANGES, type Backends } from './app-process.ts';
+import { FRONT_DOOR_ADDRESS, LOOPBACK_RANGES, type Backends } from './app-process.ts';
 import {
   ADMIN_USERNAME,
   controlPlane,
@@ -243,7 +243,7 @@ function baseEnvironment(isEmbedded: boolean): Record<string, string | undefined
     DRAIN_TIMEOUT_MS,
     ...(isEmbedded ? { PAYMENTS: 'sandbox' } : {}),
   };
-  return { ...defaults, ...inherited, TRUSTED_PROXIES: LOOPBACK_RANGES };
+  return { ...defaults, ...inherited, TRUSTED_PROXIES: FRONT_DOOR_ADDRESS };
 }
 
 /** The address to print when the front door listens on all of them. */

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { expect, test } from '@jest/globals';
-import { clientAddressHex, parseRanges } from './client-address.ts';
+import { clientAddressHex } from './client-address.ts';
+import { parseRanges } from '@tollgate/contracts';
 
 const from = (remoteAddress: string, forwarded?: string) =>
   ({

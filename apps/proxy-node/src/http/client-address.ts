@@ -1,37 +1,15 @@
 import type { IncomingMessage } from 'node:http';
+import { callerAddress, type AddressRange } from '@tollgate/contracts';
 import { addressHex } from '@tollgate/keyspace';
-import ipaddr from 'ipaddr.js';
 
-type Address = ipaddr.IPv4 | ipaddr.IPv6;
-export type AddressRange = readonly [Address, number];
-
-/** Throws an Error naming the entry that is neither an address nor a range. */
-export function parseRanges(text: string): AddressRange[] {
-  return text
-    .split(',')
-    .map((entry) => entry.trim())
-    .filter(Boolean)
-    .map((entry) => {
-      if (!entry.includes('/'))
-        return [ipaddr.parse(entry), ipaddr.parse(entry).kind() === 'ipv4' ? 32 : 128];
-      return ipaddr.parseCIDR(entry);
-    });
-}
-
-/**
- * The caller's address as 32 hex digits (IPv4 mapped into IPv6), '' when unknown. X-Forwarded-For is read from the right and only as far
- * as trusted proxies wrote it: its left end is the caller's own invention (CVE-2026-110726).
- */
+/** The caller's address as 32 hex digits (IPv4 mapped into IPv6), '' when unknown. */
 export function clientAddressHex(
   incoming: IncomingMessage,
   trusted: readonly AddressRange[],
 ): string {
   const peer = incoming.socket.remoteAddress ?? '';
-  return rememberedHex(
-    trusted.length === 0
-      ? peer
-      : callerBehind(peer, String(incoming.headers['x-forwarded-for'] ?? '').split(','), trusted),
-  );
+  const forwardedFor = trusted.length === 0 ? '' : incoming.headers['x-forwarded-for'];
+  return rememberedHex(callerAddress(peer, String(forwardedFor ?? ''), trusted));
 }
 
 /** Callers come back: reading an address costs more than remembering it. Emptied when full, so that it cannot grow. */
@@ -45,19 +23,4 @@ function rememberedHex(address: string): string {
   const hex = addressHex(address);
   remembered.set(address, hex);
   return hex;
-}
-
-function callerBehind(peer: string, hops: string[], trusted: readonly AddressRange[]): string {
-  let address = peer;
-  for (let hop = hops.pop()?.trim(); hop && isTrusted(address, trusted); hop = hops.pop()?.trim())
-    address = hop;
-  return address;
-}
-
-function isTrusted(text: string, ranges: readonly AddressRange[]): boolean {
-  if (!ipaddr.isValid(text)) return false;
-  const address = ipaddr.process(text);
-  return ranges.some(
-    ([network, bits]) => network.kind() === address.kind() && address.match(network, bits),
-  );
 }

@@ -1,5 +1,6 @@
 import type { Server } from 'node:http';
 import { createAdaptorServer, type HttpBindings } from '@hono/node-server';
+import { refuseUnclearFraming } from '@tollgate/contracts';
 import type { Hono } from 'hono';
 
 export interface ServerLimits {
@@ -36,6 +37,7 @@ export function createHttpServer(
     },
   }) as Server;
   server.maxHeadersCount = HEADERS_MAX;
+  refuseUnclearFraming(server);
   return server;
 }
 

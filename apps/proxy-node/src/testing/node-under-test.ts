@@ -43,7 +43,7 @@ const INSTALLATION = randomUUID();
 const WEIGHT = 1_000_000;
 const READY_MS = 5_000;
 
-export const NODE_CREDENTIAL = 'a-credential-of-tests';
+export const NODE_CREDENTIAL = randomBytes(32).toString('base64url');
 export const UPSTREAM_KEY = 'sk-upstream-secret-0123456789';
 export const ACCOUNT_ID = 7;
 

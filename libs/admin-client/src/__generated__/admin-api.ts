@@ -676,6 +676,40 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/admin-api/wallet/withdraw": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Pay money of a wallet out, by hand or through the payment provider */
+        post: operations["Payments_withdraw"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/admin-api/wallet/payouts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Payouts through the payment provider, newest first */
+        get: operations["Payments_payoutList"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/admin-api/playground/key": {
         parameters: {
             query?: never;
@@ -1521,23 +1555,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/admin-api/wallet/withdraw": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /** Book money of a wallet that was paid out by hand */
-        post: operations["Wallet_withdraw"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/admin-api/wallet/admin-recharge": {
         parameters: {
             query?: never;
@@ -1640,7 +1657,7 @@ export interface components {
         Alert: {
             id: number;
             /** @enum {string} */
-            rule: "node_offline" | "node_refuses_snapshot" | "bad_node_proof" | "snapshot_pinned" | "publication_failed" | "upstream_failing" | "upstream_overruns" | "usage_doubted" | "settlement_backlog" | "journal_set_aside" | "dead_letter" | "drift" | "redis_tampered" | "redis_data_lost" | "overdraft" | "low_balance" | "auto_recharge_failed" | "model_not_priced";
+            rule: "node_offline" | "node_refuses_snapshot" | "bad_node_proof" | "snapshot_pinned" | "publication_failed" | "upstream_failing" | "upstream_overruns" | "usage_doubted" | "settlement_backlog" | "journal_set_aside" | "dead_letter" | "drift" | "redis_tampered" | "redis_data_lost" | "overdraft" | "low_balance" | "auto_recharge_failed" | "payout_unsettled" | "model_not_priced";
             /** @enum {string} */
             severity: "info" | "warning" | "critical";
             /** @description `<kind>:<id>`; one open alert per rule and subject */
@@ -2351,6 +2368,33 @@ export interface components {
              */
             created_at: string;
             paid_at: string | null;
+        };
+        Payout: {
+            id: number;
+            user_id: number;
+            /** @description The payment that is paid back */
+            payment_id: number;
+            /** @description Of the ledger, by which the wallet gave the money */
+            transaction_id: number;
+            provider: string;
+            provider_reference: string | null;
+            /**
+             * @description `paid`: the provider has accepted it; `failed`: the money is in the wallet again
+             * @enum {string}
+             */
+            status: "pending" | "paid" | "failed";
+            /** @description Decimal text, at most 6 places */
+            amount: string;
+            /** @description ISO 4217 */
+            currency: string;
+            /** @description Why the last attempt did not settle it */
+            failure: string | null;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            created_at: string;
+            settled_at: string | null;
         };
         Percentiles: {
             p50: number | null;
@@ -3228,7 +3272,7 @@ export interface components {
             id: number;
             transaction_id: number;
             /** @enum {string} */
-            kind: "recharge" | "admin_recharge" | "subscribe" | "renew" | "auto_recharge" | "refund" | "forfeit" | "adjustment" | "payout";
+            kind: "recharge" | "admin_recharge" | "subscribe" | "renew" | "auto_recharge" | "refund" | "forfeit" | "adjustment" | "payout" | "payout_return";
             /** @description Negative where money left the wallet */
             amount: string;
             /** @description Decimal text, at most 6 places */
@@ -3242,6 +3286,18 @@ export interface components {
              * @description ISO 8601, UTC
              */
             created_at: string;
+        };
+        WalletWithdrawal: {
+            transaction_id: number;
+            user_id: number;
+            /** @description Decimal text, at most 6 places */
+            amount: string;
+            /** @description After it */
+            balance: string;
+            /** @description ISO 4217 */
+            currency: string;
+            /** @description One for each payment that is paid back; empty when paid out by hand */
+            payouts: components["schemas"]["Payout"][];
         };
         Worker: {
             worker: number;
@@ -3281,7 +3337,7 @@ export interface components {
             status: number;
             detail: string;
             /** @enum {string} */
-            code: "invalid_request" | "malformed_json" | "invalid_cursor" | "not_found" | "method_not_allowed" | "precondition_failed" | "body_too_large" | "unsupported_media_type" | "rate_limited" | "too_many_streams" | "service_unavailable" | "internal_error" | "unauthenticated" | "invalid_credentials" | "account_pending" | "account_rejected" | "account_frozen" | "forbidden" | "password_change_needed" | "token_scope" | "session_needed" | "origin_not_allowed" | "wrong_password" | "limit_reached" | "registration_limit" | "username_taken" | "invalid_transition" | "cannot_change_self" | "last_administrator" | "account_not_empty" | "insufficient_funds" | "payment_provider_failed" | "payment_mismatch" | "invalid_signature" | "payments_not_configured" | "correction_limit" | "balance_limit" | "idempotency_in_progress" | "idempotency_key_reused" | "dead_letter_resolved" | "dead_letter_unsound" | "model_name_taken" | "model_has_subscribers" | "model_not_priced" | "free_tokens_limit" | "model_off_shelf" | "already_subscribed" | "not_subscribed" | "subscription_closing" | "token_limit" | "statistics_range" | "upstream_name_taken" | "route_exists" | "upstream_in_use" | "snapshot_unreadable" | "node_name_taken";
+            code: "invalid_request" | "malformed_json" | "invalid_cursor" | "not_found" | "method_not_allowed" | "precondition_failed" | "body_too_large" | "unsupported_media_type" | "rate_limited" | "too_many_streams" | "service_unavailable" | "internal_error" | "unauthenticated" | "invalid_credentials" | "account_pending" | "account_rejected" | "account_frozen" | "forbidden" | "password_change_needed" | "token_scope" | "session_needed" | "origin_not_allowed" | "wrong_password" | "limit_reached" | "registration_limit" | "username_taken" | "invalid_transition" | "cannot_change_self" | "last_administrator" | "account_not_empty" | "insufficient_funds" | "payment_provider_failed" | "payment_mismatch" | "invalid_signature" | "payments_not_configured" | "payout_limit" | "correction_limit" | "balance_limit" | "idempotency_in_progress" | "idempotency_key_reused" | "dead_letter_resolved" | "dead_letter_unsound" | "model_name_taken" | "model_has_subscribers" | "model_not_priced" | "free_tokens_limit" | "model_off_shelf" | "already_subscribed" | "not_subscribed" | "subscription_closing" | "token_limit" | "statistics_range" | "upstream_name_taken" | "route_exists" | "upstream_in_use" | "snapshot_unreadable" | "node_name_taken";
             errors: {
                 field: string;
                 message: string;
@@ -3509,8 +3565,12 @@ export interface components {
          * @description `idempotency_in_progress`: A request with this Idempotency-Key is still in progress
          *
          *     `correction_limit`: The amount exceeds the limit of one correction
+         *
+         *     `payments_not_configured`: No payment provider is configured
+         *
+         *     `payout_limit`: The payment provider cannot pay back that much
          */
-        "idempotency_in_progress.correction_limit": {
+        "idempotency_in_progress.correction_limit.payments_not_configured.payout_limit": {
             headers: {
                 [name: string]: unknown;
             };
@@ -5631,15 +5691,38 @@ export interface operations {
     Models_importFamilies: {
         parameters: {
             query?: never;
-            header?: {
-                /** @description The `ETag` under which the record was read: it is changed only if it still has it */
-                "If-Match"?: string;
-            };
+            header?: never;
             path?: never;
             cookie?: never;
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "format": 1,
+                 *       "source": "https://docs.example.com/models",
+                 *       "date": "2026-11-01",
+                 *       "families": [
+                 *         {
+                 *           "family": "example",
+                 *           "owned_by": "example",
+                 *           "names": [
+                 *             "example-1"
+                 *           ],
+                 *           "kind": "chat",
+                 *           "context_window": 200000,
+                 *           "max_output_tokens": 32000,
+                 *           "default_output_tokens": 16000,
+                 *           "input": [
+                 *             "text"
+                 *           ],
+                 *           "output": [
+                 *             "text"
+                 *           ]
+                 *         }
+                 *       ]
+                 *     }
+                 */
                 "application/json": {
                     /** @enum {number} */
                     format: 1;
@@ -5674,7 +5757,6 @@ export interface operations {
             400: components["responses"]["invalid_request.malformed_json"];
             401: components["responses"]["unauthenticated"];
             403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
-            412: components["responses"]["precondition_failed"];
             413: components["responses"]["body_too_large"];
             415: components["responses"]["unsupported_media_type"];
             default: components["responses"]["internal_error.service_unavailable"];
@@ -5821,6 +5903,103 @@ export interface operations {
             415: components["responses"]["unsupported_media_type"];
             422: components["responses"]["idempotency_key_reused"];
             503: components["responses"]["payment_provider_failed"];
+            default: components["responses"]["internal_error.service_unavailable"];
+        };
+    };
+    Payments_withdraw: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Makes a retry within 24 hours answer what the first call answered */
+                "Idempotency-Key"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "user_id": 1,
+                 *       "amount": "5",
+                 *       "note": "Bank transfer 4711"
+                 *     }
+                 */
+                "application/json": {
+                    user_id: number;
+                    amount: string | number;
+                    note: string;
+                    /**
+                     * @description `hand` books money that was paid out elsewhere; `provider` pays back through the payment provider, at most what the account paid in there
+                     * @default hand
+                     * @enum {string}
+                     */
+                    to?: "hand" | "provider";
+                };
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WalletWithdrawal"];
+                };
+            };
+            400: components["responses"]["invalid_request.malformed_json"];
+            401: components["responses"]["unauthenticated"];
+            402: components["responses"]["insufficient_funds"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
+            404: components["responses"]["not_found"];
+            409: components["responses"]["idempotency_in_progress.correction_limit.payments_not_configured.payout_limit"];
+            413: components["responses"]["body_too_large"];
+            415: components["responses"]["unsupported_media_type"];
+            422: components["responses"]["idempotency_key_reused"];
+            default: components["responses"]["internal_error.service_unavailable"];
+        };
+    };
+    Payments_payoutList: {
+        parameters: {
+            query?: {
+                page?: number;
+                page_size?: number;
+                /** @description A leading - sorts descending */
+                sort?: "id" | "-id" | "created_at" | "-created_at" | "amount" | "-amount";
+                /** @description Part of a name, any case */
+                q?: string;
+                user_id?: number;
+                /** @description `paid`: the provider has accepted it; `failed`: the money is in the wallet again */
+                status?: "pending" | "paid" | "failed";
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        data: components["schemas"]["Payout"][];
+                        page: number;
+                        page_size: number;
+                        /** @description Rows of all pages */
+                        total: number;
+                        /** @description A further page exists */
+                        has_more: boolean;
+                    };
+                };
+            };
+            400: components["responses"]["invalid_request"];
+            401: components["responses"]["unauthenticated"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed"];
+            404: components["responses"]["not_found"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };
@@ -6451,7 +6630,7 @@ export interface operations {
             query?: {
                 node_id?: number;
                 /** @description Without it: the first table that a worker names */
-                table?: "models" | "routes" | "upstreams" | "upstream_health" | "sessions" | "rate_denials";
+                table?: "models" | "routes" | "upstreams" | "upstream_health" | "sessions" | "rate_denials" | "recharge_waits";
                 page?: number;
                 page_size?: number;
             };
@@ -7918,7 +8097,7 @@ export interface operations {
                 /** @description Part of a name, any case */
                 q?: string;
                 user_id?: number;
-                kind?: "recharge" | "admin_recharge" | "subscribe" | "renew" | "auto_recharge" | "refund" | "forfeit" | "adjustment" | "payout";
+                kind?: "recharge" | "admin_recharge" | "subscribe" | "renew" | "auto_recharge" | "refund" | "forfeit" | "adjustment" | "payout" | "payout_return";
                 from?: string;
                 to?: string;
                 format?: "json" | "csv";
@@ -7996,54 +8175,6 @@ export interface operations {
             403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
             404: components["responses"]["not_found"];
             409: components["responses"]["idempotency_in_progress.balance_limit.correction_limit"];
-            413: components["responses"]["body_too_large"];
-            415: components["responses"]["unsupported_media_type"];
-            422: components["responses"]["idempotency_key_reused"];
-            default: components["responses"]["internal_error.service_unavailable"];
-        };
-    };
-    Wallet_withdraw: {
-        parameters: {
-            query?: never;
-            header?: {
-                /** @description Makes a retry within 24 hours answer what the first call answered */
-                "Idempotency-Key"?: string;
-            };
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                /**
-                 * @example {
-                 *       "user_id": 1,
-                 *       "amount": "5",
-                 *       "note": "Bank transfer 4711"
-                 *     }
-                 */
-                "application/json": {
-                    user_id: number;
-                    amount: string | number;
-                    note: string;
-                };
-            };
-        };
-        responses: {
-            /** @description Done */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": components["schemas"]["WalletCorrection"];
-                };
-            };
-            400: components["responses"]["invalid_request.malformed_json"];
-            401: components["responses"]["unauthenticated"];
-            402: components["responses"]["insufficient_funds"];
-            403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
-            404: components["responses"]["not_found"];
-            409: components["responses"]["idempotency_in_progress.correction_limit"];
             413: components["responses"]["body_too_large"];
             415: components["responses"]["unsupported_media_type"];
             422: components["responses"]["idempotency_key_reused"];

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { MODEL_KINDS } from '@tollgate/snapshot';
 import { z } from 'zod';
+import { trimmedText } from '../../platform/http/text-field.ts';
 
 const TOKENS_MAX = 100_000_000;
 const FAMILIES_MAX = 1_000;
@@ -12,7 +13,7 @@ const modalities = z.array(z.enum(MODALITIES)).min(1).max(MODALITIES.length);
 const familySchema = z
   .strictObject({
     family: z.string().min(1).max(128),
-    owned_by: z.string().trim().min(1).max(128),
+    owned_by: trimmedText(128),
     /** Names and what they may be continued by: `gpt-5` is also `gpt-5-mini` and `gpt-5.1`, not `gpt-50`. The longest that fits decides. */
     names: z.array(z.string().min(1).max(256)).min(1).max(NAMES_MAX),
     kind: z.enum(MODEL_KINDS),
@@ -30,14 +31,35 @@ const familySchema = z
 export type ModelFamily = z.infer<typeof familySchema>;
 
 /** What is known of common models by their names. Tokens; null where it is not known. */
-export const modelFamilyTableSchema = z.strictObject({
-  format: z.literal(1),
-  /** Where the figures come from. */
-  source: z.string().min(1).max(1_000),
-  /** Of the figures. */
-  date: z.iso.date(),
-  families: z.array(familySchema).min(1).max(FAMILIES_MAX),
-});
+export const modelFamilyTableSchema = z
+  .strictObject({
+    format: z.literal(1),
+    /** Where the figures come from. */
+    source: z.string().min(1).max(1_000),
+    /** Of the figures. */
+    date: z.iso.date(),
+    families: z.array(familySchema).min(1).max(FAMILIES_MAX),
+  })
+  .meta({
+    'x-example': {
+      format: 1,
+      source: 'https://docs.example.com/models',
+      date: '2026-11-01',
+      families: [
+        {
+          family: 'example',
+          owned_by: 'example',
+          names: ['example-1'],
+          kind: 'chat',
+          context_window: 200_000,
+          max_output_tokens: 32_000,
+          default_output_tokens: 16_000,
+          input: ['text'],
+          output: ['text'],
+        },
+      ],
+    },
+  });
 export type ModelFamilyTable = z.infer<typeof modelFamilyTableSchema>;
 
 /** The table that comes with this release: `apps/control-plane/data/model-families.json`. */

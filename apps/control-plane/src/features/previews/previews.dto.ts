@@ -19,16 +19,28 @@ const exampleRequest = {
   ...chargedTokenFields(classTokens),
 };
 
+const ONE_OF_BOTH = 'either tokens or amount, not both';
+export const SAY_TOKENS = 'this model is free; say how many tokens instead';
+
 export const purchaseQuery = z
   .strictObject({
     model_id: idFilter,
     user_id: idFilter.optional().describe('Administrators: the account that would buy'),
-    tokens: z.coerce.number().int().min(1).max(TOKENS_MAX).optional(),
-    amount: amountQuery.optional().describe('Money to spend; as many tokens as it buys'),
+    tokens: z.coerce
+      .number()
+      .int()
+      .min(1)
+      .max(TOKENS_MAX)
+      .optional()
+      .meta({ 'x-rules': [ONE_OF_BOTH] }),
+    amount: amountQuery.optional().meta({
+      description: 'Money to spend; as many tokens as it buys',
+      'x-rules': [SAY_TOKENS],
+    }),
   })
   .refine((query) => (query.tokens === undefined) !== (query.amount === undefined), {
     path: ['tokens'],
-    message: 'either tokens or amount, not both',
+    message: ONE_OF_BOTH,
   });
 export type PurchaseQuery = z.output<typeof purchaseQuery>;
 

@@ -18,7 +18,13 @@ import { RefundPreviewService } from '../subscriptions/refund-preview.service.ts
 import { SubscriptionsService } from '../subscriptions/subscriptions.service.ts';
 import { WalletService } from '../wallet/wallet.service.ts';
 import { boundedCost } from './bounded-cost.ts';
-import type { PurchasePreview, PurchaseQuery, RefundPreview, RefundQuery } from './previews.dto.ts';
+import {
+  SAY_TOKENS,
+  type PurchasePreview,
+  type PurchaseQuery,
+  type RefundPreview,
+  type RefundQuery,
+} from './previews.dto.ts';
 
 const TOKENS_MAX = 1_000_000_000_000n;
 
@@ -93,8 +99,7 @@ export class PurchasePreviews {
 /** The most tokens whose cost, rounded up, is within the amount. */
 function tokensFor(amount: bigint | undefined, pricePerMillion: Micros): bigint {
   if (amount === undefined) throw new Error('neither tokens nor amount');
-  if (pricePerMillion === 0n)
-    throw invalidField('amount', 'this model is free; say how many tokens instead');
+  if (pricePerMillion === 0n) throw invalidField('amount', SAY_TOKENS);
   const tokens = divideFloor(micros(amount) * TOKENS_PER_PRICE, pricePerMillion);
   return tokens > TOKENS_MAX ? TOKENS_MAX : tokens;
 }

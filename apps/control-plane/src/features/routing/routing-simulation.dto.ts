@@ -4,15 +4,22 @@ import { idFilter } from '../../platform/http/list-query.ts';
 
 const PROTOCOLS = ['chat', 'messages', 'embeddings', 'responses'] as const;
 
+const ONE_OF_BOTH = 'either model or model_id, not both';
+
 export const simulationQuery = z
   .strictObject({
     model_id: idFilter.optional(),
-    model: z.string().min(1).max(256).optional().describe('Its name or an alias'),
+    model: z
+      .string()
+      .min(1)
+      .max(256)
+      .optional()
+      .meta({ description: 'Its name or an alias', 'x-rules': [ONE_OF_BOTH] }),
     protocol: z.enum(PROTOCOLS).default('chat'),
   })
   .refine(({ model, model_id: id }) => (model === undefined) !== (id === undefined), {
     path: ['model'],
-    message: 'either model or model_id, not both',
+    message: ONE_OF_BOTH,
   });
 export type SimulationQuery = z.output<typeof simulationQuery>;
 

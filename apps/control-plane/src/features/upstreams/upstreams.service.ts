@@ -19,6 +19,7 @@ import { invalidField, noSuch, Refusal } from '../../platform/http/refusal.ts';
 import { Idempotency } from '../../platform/idempotency/idempotency.ts';
 import { ActivityService } from '../activity/activity.service.ts';
 import { SnapshotsService } from '../snapshots/snapshots.service.ts';
+import { isPlainAndPublic } from './plain-http.ts';
 import { UpstreamSecrets } from './upstream-secrets.ts';
 import { Upstream } from './upstream.entity.ts';
 import {
@@ -72,7 +73,7 @@ export class UpstreamsService {
     body: CreateUpstream,
     key: string | undefined,
   ): Promise<UpstreamResponse> {
-    const columns = { ...this.columnsOf(body), headers: body.headers ?? {} };
+    const columns = { ...(await this.columnsOf(body)), headers: body.headers ?? {} };
     const request = {
       userId: caller.userId,
       route: 'POST /upstreams',
@@ -103,7 +104,7 @@ export class UpstreamsService {
   }
 
   async update(caller: Caller, id: number, body: UpdateUpstream): Promise<UpstreamResponse> {
-    const columns = this.columnsOf(body);
+    const columns = await this.columnsOf(body);
     return this.saving(async (tx) => {
       const row = await this.lock(tx, id);
       refuseStale(caller, row);
@@ -198,11 +199,13 @@ export class UpstreamsService {
   }
 
   /** The given fields as columns; the secret is not among them. */
-  private columnsOf(body: UpdateUpstream): Partial<Upstream> {
+  private async columnsOf(body: UpdateUpstream): Promise<Partial<Upstream>> {
+    const baseUrl =
+      body.base_url === undefined ? undefined : await this.checkedBaseUrl(body.base_url);
     return {
       ...(body.name !== undefined && { name: body.name }),
       ...(body.protocol !== undefined && { protocol: body.protocol }),
-      ...(body.base_url !== undefined && { baseUrl: this.checkedBaseUrl(body.base_url) }),
+      ...(baseUrl !== undefined && { baseUrl }),
       ...(body.headers !== undefined && { headers: body.headers }),
       ...(body.connect_timeout_ms !== undefined && { connectTimeoutMs: body.connect_timeout_ms }),
       ...(body.first_token_timeout_ms !== undefined && {
@@ -218,9 +221,11 @@ export class UpstreamsService {
     };
   }
 
-  private checkedBaseUrl(text: string): string {
+  private async checkedBaseUrl(text: string): Promise<string> {
     const verdict = checkBaseUrl(text, this.outbound);
     if (verdict.kind === 'refused') throw invalidField('base_url', verdict.reason);
+    if (await isPlainAndPublic(verdict.baseUrl, this.outbound))
+      throw invalidField('base_url', 'must use https: the host is outside UPSTREAM_ALLOW_PRIVATE');
     return verdict.baseUrl;
   }
 }

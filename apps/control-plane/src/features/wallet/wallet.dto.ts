@@ -63,18 +63,20 @@ export const adjustBody = z
   });
 export type AdjustBody = z.output<typeof adjustBody>;
 
-export const withdrawBody = z.strictObject({
-  user_id: z.number().int().positive().max(2_147_483_647),
-  amount: positiveAmountField,
-  /** How the money was paid out, e.g. the reference of the bank transfer; or why it is paid back. */
-  note,
-  to: z
-    .enum(['hand', 'provider'])
-    .default('hand')
-    .describe(
-      '`hand` books money that was paid out elsewhere; `provider` pays back through the payment provider, at most what the account paid in there',
-    ),
-}).meta({ 'x-example': { user_id: 1, amount: '5', note: 'Bank transfer 4711' } });
+export const withdrawBody = z
+  .strictObject({
+    user_id: z.number().int().positive().max(2_147_483_647),
+    amount: positiveAmountField,
+    /** How the money was paid out, e.g. the reference of the bank transfer; or why it is paid back. */
+    note,
+    to: z
+      .enum(['hand', 'provider'])
+      .default('hand')
+      .describe(
+        '`hand` books money that was paid out elsewhere; `provider` pays back through the payment provider, at most what the account paid in there',
+      ),
+  })
+  .meta({ 'x-example': { user_id: 1, amount: '5', note: 'Bank transfer 4711' } });
 export type WithdrawBody = z.output<typeof withdrawBody>;
 
 export const walletResponseSchema = z

@@ -126,11 +126,11 @@ async function records(): Promise<Record<string, { path: string; changes: [objec
   };
 }
 
-describe('If-Match on every PUT', () => {
+describe('If-Match on every PUT of a record', () => {
   test('changes what was read, and refuses without effect what changed meanwhile', async () => {
     const all = await records();
     const { paths } = plane.app.get(OpenApiDocument).read();
-    const puts = Object.keys(paths).filter((path) => paths[path]?.put !== undefined);
+    const puts = Object.keys(paths).filter((path) => paths[path]?.put && path.endsWith('/{id}'));
     expect(Object.keys(all)).toHaveLength(puts.length);
     for (const [kind, { path, changes }] of Object.entries(all)) {
       const read = await go('GET', path);

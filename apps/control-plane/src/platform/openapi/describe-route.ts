@@ -37,7 +37,7 @@ export function describeRoute(
       summary: route.answers?.summary ?? '',
       parameters: [
         ...described.parameters.map(describeParameter),
-        ...(route.method === 'PUT' ? [IF_MATCH] : []),
+        ...(changesRecord(route) ? [IF_MATCH] : []),
       ],
       ...describeBody(described.requestBody),
       responses: {
@@ -59,6 +59,10 @@ const IF_MATCH = {
   schema: { type: 'string' },
   description: 'The `ETag` under which the record was read: it is changed only if it still has it',
 };
+
+function changesRecord({ method, path }: RouteEntry): boolean {
+  return method === 'PUT' && path.endsWith('/:id');
+}
 
 function describeParameter(described: z.output<typeof parameter>) {
   if (described.in !== 'path') return described;
@@ -123,7 +127,7 @@ function codesOf({ parameters, requestBody }: Operation, route: RouteEntry): Ref
       ? []
       : (['unauthenticated', 'forbidden', 'token_scope', 'password_change_needed'] as const)),
     ...(isChange ? (['unsupported_media_type'] as const) : []),
-    ...(route.method === 'PUT' ? (['precondition_failed'] as const) : []),
+    ...(changesRecord(route) ? (['precondition_failed'] as const) : []),
     ...(route.isSessionOnly ? (['session_needed'] as const) : []),
     ...(isChange && route.permission !== 'public' ? (['origin_not_allowed'] as const) : []),
     ...(['id', 'rid', 'sid', 'node_id'].some(takes) ||

@@ -51,7 +51,7 @@ export class DocumentBook {
       io,
       unrepresentable: 'any',
       override: ({ zodSchema, jsonSchema }) => {
-        simplify(jsonSchema);
+        simplify(jsonSchema, io);
         stateRules(zodSchema, jsonSchema);
       },
     });
@@ -95,19 +95,20 @@ function sorted(parts: ReadonlyMap<string, JsonSchema>): Record<string, never> {
 const RULES = 'x-rules';
 
 /** Rules that JSON Schema cannot express stand in the document in their own words, which are those of the refusal. */
-function stateRules({ _zod: { def } }: z.core.$ZodType, schema: JsonSchema): void {
-  const stated = (def.checks ?? []).flatMap((check) => {
-    const { error } = check._zod.def;
-    const message = check._zod.def.check === 'custom' && error ? error({} as never) : undefined;
+function stateRules(zodSchema: z.core.$ZodType, schema: JsonSchema): void {
+  const checks = zodSchema instanceof z.ZodType ? (zodSchema.def.checks ?? []) : [];
+  const stated = checks.flatMap((check) => {
+    const message = check instanceof z.ZodCustom ? check.def.error?.({} as never) : undefined;
     return typeof message === 'string' ? [message] : [];
   });
   const given = z.array(z.string()).default([]).parse(schema[RULES]);
   if (stated.length + given.length > 0) schema[RULES] = [...new Set([...given, ...stated])];
 }
 
-/** Leaves out what only repeats: the pattern behind a format, and the bounds every JSON integer has. */
-function simplify(schema: JsonSchema): void {
+/** Leaves out what only repeats: the pattern behind a format, and, of answers, the bounds every JSON integer has. */
+function simplify(schema: JsonSchema, io: 'input' | 'output'): void {
   if (schema['format'] !== undefined) delete schema['pattern'];
+  if (io === 'input') return;
   if (schema['maximum'] === Number.MAX_SAFE_INTEGER) delete schema['maximum'];
   if (schema['minimum'] === Number.MIN_SAFE_INTEGER) delete schema['minimum'];
 }

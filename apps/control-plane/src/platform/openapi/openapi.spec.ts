@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
+import { Ajv2020 } from 'ajv/dist/2020.js';
 import { describeApi } from '../../describe-api.ts';
 import {
   send,
@@ -63,6 +64,46 @@ describe('the API document', () => {
       );
     });
     expect(poor).toEqual([]);
+  });
+
+  test('has an example of every body, which fits its schema', () => {
+    const ajv = new Ajv2020({
+      strict: false,
+      formats: { 'date-time': true, date: true, uri: true },
+    });
+    const bodies = operations().flatMap(([name, { requestBody }]) =>
+      requestBody ? [{ name, ...requestBody.content['application/json'] }] : [],
+    );
+    expect(bodies.length).toBeGreaterThan(25);
+    const unfit = bodies.filter(
+      ({ schema, example }) => example === undefined || !ajv.validate(schema, example),
+    );
+    expect(unfit.map(({ name }) => name)).toEqual([]);
+  });
+
+  test('states rules of several fields, and those that text alone cannot say, in the words of the refusal', async () => {
+    const stated = (name: string): string =>
+      JSON.stringify(operations().find(([operation]) => operation === name)?.[1]);
+    const refusals: [method: string, path: string, body: object | undefined][] = [
+      ['POST', '/models/pricing', { model_id: 1, price_per_million: '0' }],
+      ['POST', '/models/subscribe', { model_id: 1, tokens: 1, auto_recharge_threshold: 1 }],
+      ['POST', '/keys', { name: 'x', expires_at: '2000-01-01' }],
+      ['POST', '/upstreams', { name: 'x', protocol: 'openai', base_url: 'here' }],
+      ['POST', '/wallet/adjust', { user_id: 1, amount: '0.0000001', note: 'x' }],
+      ['GET', '/routing/simulation?model=a&model_id=1', undefined],
+    ];
+    for (const [method, path, body] of refusals) {
+      const answer = await plane.call(method, path, {
+        token: plane.adminToken,
+        ...(body && { body }),
+      });
+      expect(answer.status).toBe(400);
+      for (const { message } of answer.body.errors)
+        expect([path, stated(`${method} /admin-api${path.split('?')[0]}`)]).toEqual([
+          path,
+          expect.stringContaining(message),
+        ]);
+    }
   });
 
   test('puts every route under a tag that is explained', () => {

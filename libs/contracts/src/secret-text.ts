@@ -1,0 +1,30 @@
+const BYTES_MIN = 32;
+/** 32 random bytes have about 30 values; as few as this does not happen by chance. */
+const DISTINCT_MIN = 12;
+/** Words of placeholders, long enough that random text does not hold one. */
+const PLACEHOLDER = /change|example|secret|password|placeholder|tollgate/i;
+const HEX = /^(?:[0-9a-f]{2})+$/i;
+const BASE64 = /^[A-Za-z0-9_+/-]+={0,2}$/;
+/** In front of credentials that the control plane issues to nodes. */
+const ISSUED_PREFIX = /^tg-node-/;
+
+/** Why a text cannot be a secret: 32 random bytes or more, in base64url or hex. Undefined when it can. The text itself is never repeated. */
+export function secretFault(text: string): string | undefined {
+  const bytes = bytesOf(text.replace(ISSUED_PREFIX, ''));
+  if (bytes.length < BYTES_MIN) return `must be ${BYTES_MIN} random bytes in base64url or hex`;
+  if (PLACEHOLDER.test(text) || new Set(bytes).size < DISTINCT_MIN || repeatsItself(text))
+    return `must be random, not an example: draw ${BYTES_MIN} bytes for it`;
+  return undefined;
+}
+
+function bytesOf(text: string): Buffer {
+  if (HEX.test(text)) return Buffer.from(text, 'hex');
+  return BASE64.test(text) ? Buffer.from(text, 'base64') : Buffer.alloc(0);
+}
+
+/** A short text written again and again. */
+function repeatsItself(text: string): boolean {
+  for (let length = 1; length <= text.length / 2; length += 1)
+    if (text === text.slice(0, length).repeat(text.length).slice(0, text.length)) return true;
+  return false;
+}
