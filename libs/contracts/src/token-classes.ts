@@ -58,4 +58,29 @@ export const TOKEN_CLASSES = [
     parent: 'output',
     isOptional: false,
   },
+  // Writes that a cache keeps for an hour; `cache_write` has all others.
+  {
+    name: 'cache_write_1h',
+    key: 'cacheWrite1h',
+    side: 'prompt',
+    isCharged: true,
+    parent: 'cache_write',
+    isOptional: true,
+  },
+  {
+    name: 'audio_input',
+    key: 'audioInput',
+    side: 'prompt',
+    isCharged: true,
+    parent: 'input',
+    isOptional: true,
+  },
+  {
+    name: 'audio_output',
+    key: 'audioOutput',
+    side: 'output',
+    isCharged: true,
+    parent: 'output',
+    isOptional: true,
+  },
 ] as const satisfies readonly TokenClassRow[];

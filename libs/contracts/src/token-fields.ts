@@ -10,6 +10,9 @@ export type ChargedTokenField = `${ChargedClass}_tokens`;
 /** Of a price version. */
 export type WeightField = `weight_${ChargedClass}`;
 
+/** Of every price version: a parent's weight among them. */
+export type OwnWeightField = `weight_${Extract<ChargedRow, { isOptional: false }>['name']}`;
+
 type PerField<Rows extends Row, Prefix extends string, Suffix extends string, Own, Optional> = {
   [R in Rows as `${Prefix}${R['name']}${Suffix}`]: R['isOptional'] extends true ? Optional : Own;
 };

@@ -89,7 +89,9 @@ export function tokenFieldsOf(usage: TokenUsage): FinalTokens {
 }
 
 /** What a final says it used; a class that it does not name is 0. */
-export function usageOfFinal(final: Readonly<Partial<Record<TokenField, number>>>): TokenUsage {
+export function usageOfFinal(
+  final: Readonly<Partial<Record<TokenField, number | undefined>>>,
+): TokenUsage {
   return usageOf(({ field }) => final[field] ?? 0);
 }
 

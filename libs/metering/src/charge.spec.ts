@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { NO_USAGE } from '@tollgate/contracts';
+import { NO_USAGE, tokenFields, usageOfFinal, weightFields } from '@tollgate/contracts';
 import fc from 'fast-check';
 import { chargeOf, outputPaidBy, priceInForce } from './charge.ts';
 
@@ -76,6 +76,42 @@ describe('chargeOf', () => {
         },
       ),
     );
+  });
+});
+
+describe('a class with a parent', () => {
+  const whole = fc.record(tokenFields(fc.nat(10_000_000))).map(usageOfFinal);
+  const weights = fc.record({ ...weightFields(fc.nat(50_000_000), fc.constant(undefined)) });
+
+  test("charges its parent's weight while it has none: no charge changes when its tokens are counted apart", () => {
+    fc.assert(
+      fc.property(whole, weights, (usage, price) => {
+        const together = {
+          ...usage,
+          input: usage.input + usage.audioInput,
+          audioInput: 0,
+          output: usage.output + usage.audioOutput,
+          audioOutput: 0,
+          cacheWrite: usage.cacheWrite + usage.cacheWrite1h,
+          cacheWrite1h: 0,
+        };
+        expect(chargeOf(usage, price)).toBe(chargeOf(together, price));
+      }),
+    );
+  });
+
+  test('charges its own weight once it has one, 0 included', () => {
+    const usage = { ...NO_USAGE, cacheWrite1h: 10, audioInput: 100, audioOutput: 1_000 };
+    const price = { ...PLAIN, weight_cache_write: 1_250_000, weight_output: 4_000_000 };
+    expect(chargeOf(usage, price)).toBe(Math.ceil(12.5) + 100 + 4_000);
+    expect(
+      chargeOf(usage, {
+        ...price,
+        weight_cache_write_1h: 2_000_000,
+        weight_audio_input: 0,
+        weight_audio_output: 8_000_000,
+      }),
+    ).toBe(20 + 0 + 8_000);
   });
 });
 

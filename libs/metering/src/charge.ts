@@ -1,7 +1,7 @@
 import {
   USAGE_ROWS,
   WEIGHT_FIELDS,
-  type ChargedClass,
+  type OwnWeightField,
   type TokenUsage,
   type WeightField,
 } from '@tollgate/contracts';
@@ -13,15 +13,14 @@ const MICRO_WEIGHTS_PER_WEIGHT = 1_000_000;
 
 export type ChargeWeights = Pick<PriceVersion, WeightField>;
 
-/** The charged classes; `weights`: the field of its own weight, then that of its parent. */
 const CHARGED = USAGE_ROWS.filter((row) => row.isCharged).map(({ key, side, name, parent }) => ({
   key,
   side,
-  weights: [name, parent ?? name].map((of): WeightField => `weight_${of as ChargedClass}`) as [
-    WeightField,
-    WeightField,
-  ],
+  weight: `weight_${name}` as WeightField,
+  /** Of every price version; its own where the class has no parent. */
+  parentWeight: `weight_${parent ?? name}` as OwnWeightField,
 }));
+type ChargedRow = (typeof CHARGED)[number];
 
 /**
  * Charged tokens of one request: its tokens by class times the weights of its price version, rounded up once (docs/design/metering.md#deduction).
@@ -32,8 +31,7 @@ const CHARGED = USAGE_ROWS.filter((row) => row.isCharged).map(({ key, side, name
  */
 export function chargeOf(usage: TokenUsage, price: ChargeWeights): number {
   let microTokens = 0;
-  for (const { key, weights } of CHARGED)
-    microTokens += counted(usage[key]) * counted(weightOf(price, weights));
+  for (const row of CHARGED) microTokens += counted(usage[row.key]) * counted(weightOf(price, row));
   const upward = microTokens + MICRO_WEIGHTS_PER_WEIGHT - 1;
   // No term is above the sum: where it is a safe integer, every step was exact.
   if (Number.isSafeInteger(upward))
@@ -43,7 +41,7 @@ export function chargeOf(usage: TokenUsage, price: ChargeWeights): number {
 
 function largeChargeOf(usage: TokenUsage, price: ChargeWeights): number {
   const microTokens = CHARGED.reduce(
-    (sum, { key, weights }) => sum + BigInt(usage[key]) * BigInt(weightOf(price, weights)),
+    (sum, row) => sum + BigInt(usage[row.key]) * BigInt(weightOf(price, row)),
     0n,
   );
   const charge = Number(divideCeil(microTokens, BigInt(MICRO_WEIGHTS_PER_WEIGHT)));
@@ -55,7 +53,7 @@ function largeChargeOf(usage: TokenUsage, price: ChargeWeights): number {
 export function dearestWeight(price: ChargeWeights, side: 'prompt' | 'output'): number {
   let dearest = 0;
   for (const row of CHARGED)
-    if (row.side === side) dearest = Math.max(dearest, weightOf(price, row.weights));
+    if (row.side === side) dearest = Math.max(dearest, weightOf(price, row));
   return dearest;
 }
 
@@ -78,15 +76,16 @@ export function priceInForce<Price extends Pick<PriceVersion, 'effective_at'>>(
 
 /** The same weights, each one that is set mapped. */
 export function mapWeights(price: ChargeWeights, map: (weight: number) => number): ChargeWeights {
-  const set = WEIGHT_FIELDS.filter((field) => price[field] !== undefined);
-  return Object.fromEntries(
-    set.map((field) => [field, map(price[field])]),
-  ) as unknown as ChargeWeights;
+  const set = WEIGHT_FIELDS.flatMap((field) => {
+    const weight = price[field];
+    return weight === undefined ? [] : [[field, map(weight)]];
+  });
+  return Object.fromEntries(set);
 }
 
 /** A weight that is not set is the parent's. */
-function weightOf(price: ChargeWeights, [own, parent]: [WeightField, WeightField]): number {
-  return price[own] ?? price[parent];
+function weightOf(price: ChargeWeights, { weight, parentWeight }: ChargedRow): number {
+  return price[weight] ?? price[parentWeight];
 }
 
 function counted(value: number): number {

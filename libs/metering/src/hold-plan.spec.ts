@@ -248,6 +248,32 @@ describe('planHold', () => {
     );
   });
 
+  test('takes the dearest class of the prompt and of the output', () => {
+    fc.assert(
+      fc.property(
+        holdRequest,
+        fc.nat(50_000_000),
+        fc.nat(50_000_000),
+        (request, audioInput, audioOutput) => {
+          const { price } = request;
+          const dearer = {
+            ...price,
+            weight_input: Math.max(price.weight_input, audioInput),
+            weight_output: Math.max(price.weight_output, audioOutput),
+          };
+          const withAudio = {
+            ...price,
+            weight_audio_input: audioInput,
+            weight_audio_output: audioOutput,
+          };
+          expect(planHold({ ...request, price: withAudio })).toEqual(
+            planHold({ ...request, price: dearer }),
+          );
+        },
+      ),
+    );
+  });
+
   test('orders its amounts and keeps them integers', () => {
     fc.assert(
       fc.property(holdRequest, (request) => {

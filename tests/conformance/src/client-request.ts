@@ -24,8 +24,13 @@ export function clientRequest({
   usage,
 }: Wanted): Record<string, unknown> {
   const { isStream, protocol, request } = recording;
-  const prompt = (usage?.input ?? 0) + (usage?.cacheRead ?? 0) + (usage?.cacheWrite ?? 0);
-  const outputMax = Math.max(OUTPUT_TOKENS_MIN, usage?.output ?? 0);
+  const prompt =
+    (usage?.input ?? 0) +
+    (usage?.cacheRead ?? 0) +
+    (usage?.cacheWrite ?? 0) +
+    (usage?.cacheWrite1h ?? 0) +
+    (usage?.audioInput ?? 0);
+  const outputMax = Math.max(OUTPUT_TOKENS_MIN, (usage?.output ?? 0) + (usage?.audioOutput ?? 0));
   const base =
     client === protocol && request ? request : minimalRequest(client, { prompt, outputMax });
   const { stream: _, stream_options: __, ...rest } = base;

@@ -40,8 +40,14 @@ function finishOf({ finish, tools }: Reading): string {
   return finish ?? (tools.length > 0 ? 'tool_calls' : 'stop');
 }
 
-function countsOf({ input, cacheRead, cacheWrite, output }: NormalUsage): object {
-  return { input, cacheRead, cacheWrite, output };
+/** What both protocols can say: chat has no 1-hour writes, messages no audio. */
+function countsOf(usage: NormalUsage): object {
+  return {
+    input: usage.input + usage.audioInput,
+    cacheRead: usage.cacheRead,
+    cacheWrite: usage.cacheWrite + usage.cacheWrite1h,
+    output: usage.output + usage.audioOutput,
+  };
 }
 
 function difference(what: string, expected: unknown, actual: unknown): string[] {

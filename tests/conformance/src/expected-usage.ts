@@ -8,6 +8,9 @@ export interface NormalUsage {
   cacheWrite: number;
   output: number;
   reasoning: number;
+  cacheWrite1h: number;
+  audioInput: number;
+  audioOutput: number;
 }
 
 /** What must be booked for a recording, by the arithmetic of the protocol notes, written here a second time. Null when it reports no usage. */
@@ -25,12 +28,16 @@ function ofMessages(usage: Loose): NormalUsage | null {
   if (usage.input_tokens === undefined && usage.output_tokens === undefined) return null;
   const output = usage.output_tokens ?? 0;
   const writes = usage.cache_creation ?? {};
+  const hour = writes.ephemeral_1h_input_tokens ?? 0;
+  const written =
+    usage.cache_creation_input_tokens ?? (writes.ephemeral_5m_input_tokens ?? 0) + hour;
   return {
     input: usage.input_tokens ?? 0,
     cacheRead: usage.cache_read_input_tokens ?? 0,
-    cacheWrite:
-      usage.cache_creation_input_tokens ??
-      (writes.ephemeral_5m_input_tokens ?? 0) + (writes.ephemeral_1h_input_tokens ?? 0),
+    cacheWrite: Math.max(0, written - hour),
+    cacheWrite1h: Math.min(written, hour),
+    audioInput: 0,
+    audioOutput: 0,
     output,
     reasoning: Math.min(output, usage.output_tokens_details?.thinking_tokens ?? 0),
   };
@@ -58,12 +65,17 @@ function ofChat(usage: Loose): NormalUsage | null {
     if (rest !== reasoning && rest === audio) input += rest;
     else output += rest;
   }
+  const audioInput = Math.min(audio, input);
+  const audioOutput = Math.min(usage.completion_tokens_details?.audio_tokens ?? 0, output);
   return {
-    input,
+    input: input - audioInput,
     cacheRead: cached,
     cacheWrite: written,
-    output,
-    reasoning: Math.min(reasoning, output),
+    output: output - audioOutput,
+    reasoning: Math.min(reasoning, output - audioOutput),
+    cacheWrite1h: 0,
+    audioInput,
+    audioOutput,
   };
 }
 

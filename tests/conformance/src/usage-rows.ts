@@ -14,9 +14,13 @@ export interface UsageRow {
   cache_read_tokens: number;
   cache_write_tokens: number;
   output_tokens: number;
+  cache_write_1h_tokens: number;
+  audio_input_tokens: number;
+  audio_output_tokens: number;
 }
 
-const QUERY = `SELECT rid::text, charge::int, basis, outcome, input_tokens::int, cache_read_tokens::int, cache_write_tokens::int, output_tokens::int
+const QUERY = `SELECT rid::text, charge::int, basis, outcome, input_tokens::int, cache_read_tokens::int, cache_write_tokens::int, output_tokens::int,
+  cache_write_1h_tokens::int, audio_input_tokens::int, audio_output_tokens::int
   FROM usage_events WHERE kind = 'usage' AND rid = ANY($1::uuid[])`;
 
 /** What was booked, by request id, once every request's row has arrived or the wait is over. */
@@ -52,16 +56,19 @@ export function usageDifferences(
   if (!row) return ['no usage row'];
   if (expected === null)
     return row.basis === 'estimated' ? [] : [`unreported usage is booked as ${row.basis}`];
-  const { input, cacheRead, cacheWrite, output } = expected;
+  const { input, cacheRead, cacheWrite, output, cacheWrite1h, audioInput, audioOutput } = expected;
   const booked = [
     row.input_tokens,
     row.cache_read_tokens,
     row.cache_write_tokens,
     row.output_tokens,
+    row.cache_write_1h_tokens,
+    row.audio_input_tokens,
+    row.audio_output_tokens,
   ];
-  const wanted = [input, cacheRead, cacheWrite, output];
+  const wanted = [input, cacheRead, cacheWrite, output, cacheWrite1h, audioInput, audioOutput];
   if (row.basis === 'reported' && booked.every((count, at) => count === wanted[at])) return [];
   return [
-    `booked ${row.basis} ${booked.join('/')} instead of ${wanted.join('/')} (input/read/write/output)`,
+    `booked ${row.basis} ${booked.join('/')} instead of ${wanted.join('/')} (input/read/write/output/write 1 h/audio in/audio out)`,
   ];
 }

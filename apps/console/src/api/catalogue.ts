@@ -42,6 +42,10 @@ export interface PriceSettings {
   weight_output: string;
   weight_cache_read: string;
   weight_cache_write: string;
+  /** null: the weight of the class it is part of. */
+  weight_cache_write_1h: string | null;
+  weight_audio_input: string | null;
+  weight_audio_output: string | null;
   free?: boolean;
 }
 
@@ -76,7 +80,10 @@ export const priceChangeQuery = (modelId: number, price: PriceSettings) =>
   queryOptions({
     queryKey: ['price-change', modelId, price],
     queryFn: () => {
-      const { free: _, ...weights } = price;
+      const { free: _, ...settings } = price;
+      const weights = Object.fromEntries(
+        Object.entries(settings).filter(([, value]) => value !== null),
+      );
       return dataOf(
         client.GET('/admin-api/previews/price-change', {
           params: {

@@ -12,7 +12,8 @@ export function readChatUsage(value: unknown): TokenUsage | null {
   if (!isRecord(value)) return null;
   const figures = readFigures(value);
   if (!figures) return null;
-  const { prompt, completion, total, cached, written, reasoning, promptAudio } = figures;
+  const { prompt, completion, total, cached, written, reasoning, promptAudio, completionAudio } =
+    figures;
 
   // Some report cached tokens beside the prompt instead of inside it (Azure-Grok): subtracting them would go negative.
   const readInside = cached <= prompt ? cached : 0;
@@ -28,13 +29,19 @@ export function readChatUsage(value: unknown): TokenUsage | null {
     // xAI leaves reasoning out of completion_tokens; Gemini's compatible endpoint leaves out thoughts without naming them.
     else output += unexplained;
   }
+  // Both counts are part of the text's: what a cache gave or took is not audio too.
+  const audioInput = Math.min(promptAudio, input);
+  const audioOutput = Math.min(completionAudio, output);
+  output -= audioOutput;
   return {
     ...NO_USAGE,
-    input,
+    input: input - audioInput,
     cacheRead: cached,
     cacheWrite: written,
     output,
     reasoning: Math.min(reasoning, output),
+    audioInput,
+    audioOutput,
   };
 }
 
@@ -46,6 +53,7 @@ interface Figures {
   written: number;
   reasoning: number;
   promptAudio: number;
+  completionAudio: number;
 }
 
 function readFigures(usage: JsonRecord): Figures | null {
@@ -69,6 +77,7 @@ function readFigures(usage: JsonRecord): Figures | null {
   );
   const reasoning = tokenCount(completionDetails['reasoning_tokens'], usage['reasoning_tokens']);
   const promptAudio = tokenCount(promptDetails['audio_tokens']);
+  const completionAudio = tokenCount(completionDetails['audio_tokens']);
   if (
     prompt === UNREADABLE ||
     completion === UNREADABLE ||
@@ -76,7 +85,8 @@ function readFigures(usage: JsonRecord): Figures | null {
     cached === UNREADABLE
   )
     return null;
-  if (written === UNREADABLE || reasoning === UNREADABLE || promptAudio === UNREADABLE) return null;
+  if (written === UNREADABLE || reasoning === UNREADABLE) return null;
+  if (promptAudio === UNREADABLE || completionAudio === UNREADABLE) return null;
   if (prompt === null && completion === null && total === null) return null;
   return {
     prompt: prompt ?? Math.max(0, (total ?? 0) - (completion ?? 0)),
@@ -86,10 +96,11 @@ function readFigures(usage: JsonRecord): Figures | null {
     written: written ?? 0,
     reasoning: reasoning ?? 0,
     promptAudio: promptAudio ?? 0,
+    completionAudio: completionAudio ?? 0,
   };
 }
 
-/** Usage as a chat-completions client expects it: cache counts are inside `prompt_tokens`. */
+/** Usage as a chat-completions client expects it: cache and audio counts are inside `prompt_tokens` and `completion_tokens`. */
 export function toChatUsage(usage: TokenUsage): JsonRecord {
   const prompt = promptTokensOf(usage);
   const completion = outputTokensOf(usage);
@@ -97,7 +108,14 @@ export function toChatUsage(usage: TokenUsage): JsonRecord {
     prompt_tokens: prompt,
     completion_tokens: completion,
     total_tokens: prompt + completion,
-    prompt_tokens_details: { cached_tokens: usage.cacheRead, cache_write_tokens: usage.cacheWrite },
-    completion_tokens_details: { reasoning_tokens: usage.reasoning },
+    prompt_tokens_details: {
+      cached_tokens: usage.cacheRead,
+      cache_write_tokens: usage.cacheWrite + usage.cacheWrite1h,
+      ...(usage.audioInput > 0 && { audio_tokens: usage.audioInput }),
+    },
+    completion_tokens_details: {
+      reasoning_tokens: usage.reasoning,
+      ...(usage.audioOutput > 0 && { audio_tokens: usage.audioOutput }),
+    },
   };
 }

@@ -23,11 +23,14 @@ export function readMessagesUsage(value: unknown): TokenUsage | null {
     return null;
   if (write5m === UNREADABLE || write1h === UNREADABLE || thinking === UNREADABLE) return null;
   if (input === null && output === null) return null;
+  const written = cacheWrite ?? (write5m ?? 0) + (write1h ?? 0);
+  const cacheWrite1h = Math.min(write1h ?? 0, written);
   return {
     ...NO_USAGE,
     input: input ?? 0,
     cacheRead: cacheRead ?? 0,
-    cacheWrite: cacheWrite ?? (write5m ?? 0) + (write1h ?? 0),
+    cacheWrite: written - cacheWrite1h,
+    cacheWrite1h,
     output: output ?? 0,
     reasoning: Math.min(thinking ?? 0, output ?? 0),
   };
@@ -44,9 +47,15 @@ export function mergeMessagesUsage(earlier: JsonRecord, later: unknown): JsonRec
 /** Usage as a messages client expects it. Cache counts are never null: clients add them up. */
 export function toMessagesUsage(usage: TokenUsage): JsonRecord {
   return {
-    input_tokens: usage.input,
-    cache_creation_input_tokens: usage.cacheWrite,
+    input_tokens: usage.input + usage.audioInput,
+    cache_creation_input_tokens: usage.cacheWrite + usage.cacheWrite1h,
     cache_read_input_tokens: usage.cacheRead,
+    ...(usage.cacheWrite1h > 0 && {
+      cache_creation: {
+        ephemeral_5m_input_tokens: usage.cacheWrite,
+        ephemeral_1h_input_tokens: usage.cacheWrite1h,
+      },
+    }),
     output_tokens: outputTokensOf(usage),
     ...(usage.reasoning > 0 ? { output_tokens_details: { thinking_tokens: usage.reasoning } } : {}),
   };

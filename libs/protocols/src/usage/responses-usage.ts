@@ -7,7 +7,10 @@ export function toResponsesUsage(usage: TokenUsage): JsonRecord {
   const output = outputTokensOf(usage);
   return {
     input_tokens: input,
-    input_tokens_details: { cached_tokens: usage.cacheRead, cache_write_tokens: usage.cacheWrite },
+    input_tokens_details: {
+      cached_tokens: usage.cacheRead,
+      cache_write_tokens: usage.cacheWrite + usage.cacheWrite1h,
+    },
     output_tokens: output,
     output_tokens_details: { reasoning_tokens: usage.reasoning },
     total_tokens: input + output,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { NO_USAGE, type TokenUsage } from '@tollgate/contracts';
+import { NO_USAGE, outputTokensOf, promptTokensOf, type TokenUsage } from '@tollgate/contracts';
 import fc from 'fast-check';
 import { describeRecorded, readFixture, recordings } from '../../test/fixtures.ts';
 import { isRecord, record, records } from '../json/json-guard.ts';
@@ -60,7 +60,7 @@ describe('chat usage in normal form', () => {
     [
       'Mistral audio of the prompt only in the total',
       chat(9, 248, 632, details(0, 0, { audio_tokens: 375 })),
-      usage(384, 0, 0, 248, 0),
+      { ...usage(9, 0, 0, 248, 0), audioInput: 375 },
     ],
     ['Gemini-compatible: an unexplained rest is output', chat(35, 12, 109), usage(35, 0, 0, 74, 0)],
     [
@@ -120,7 +120,7 @@ describe('messages usage in normal form', () => {
         output_tokens: 2,
         cache_creation: { ephemeral_5m_input_tokens: 3, ephemeral_1h_input_tokens: 4 },
       }),
-    ).toEqual(usage(1, 0, 7, 2, 0));
+    ).toEqual({ ...usage(1, 0, 3, 2, 0), cacheWrite1h: 4 });
   });
 
   test("behaviour 11: a stream's usage is message_start overridden by every non-null field of message_delta, also when input grew", () => {
@@ -158,22 +158,95 @@ describe('messages usage in normal form', () => {
   });
 });
 
+describe('audio and 1-hour writes', () => {
+  test('audio is taken out of the text it is reported within, prompt and output each', () => {
+    const reported = chat(1000, 500, 1500, {
+      prompt_tokens_details: { cached_tokens: 100, audio_tokens: 300 },
+      completion_tokens_details: { reasoning_tokens: 40, audio_tokens: 350 },
+    });
+    expect(readChatUsage(reported)).toEqual({
+      ...usage(600, 100, 0, 150, 40),
+      audioInput: 300,
+      audioOutput: 350,
+    });
+  });
+
+  test('more audio than text is cut to the text, and a broken figure makes the report unreadable', () => {
+    const read = readChatUsage(
+      chat(10, 5, 15, {
+        prompt_tokens_details: { cached_tokens: 8, audio_tokens: 10 },
+        completion_tokens_details: { audio_tokens: 9 },
+      }),
+    );
+    expect(read).toEqual({ ...usage(0, 8, 0, 0, 0), audioInput: 2, audioOutput: 5 });
+    expect(
+      readChatUsage(chat(10, 5, 15, { completion_tokens_details: { audio_tokens: -1 } })),
+    ).toBeNull();
+  });
+
+  test('1-hour writes are taken out of all writes, whether their sum is reported or not', () => {
+    const writes = { ephemeral_5m_input_tokens: 30, ephemeral_1h_input_tokens: 70 };
+    const expected = { ...usage(5, 0, 30, 2, 0), cacheWrite1h: 70 };
+    const tokens = { input_tokens: 5, output_tokens: 2, cache_creation: writes };
+    expect(readMessagesUsage(tokens)).toEqual(expected);
+    expect(readMessagesUsage({ ...tokens, cache_creation_input_tokens: 100 })).toEqual(expected);
+    expect(readMessagesUsage({ ...tokens, cache_creation_input_tokens: 50 })).toEqual({
+      ...usage(5, 0, 0, 2, 0),
+      cacheWrite1h: 50,
+    });
+  });
+
+  test('a stream keeps the 1-hour writes of its beginning', () => {
+    const start = {
+      input_tokens: 5,
+      output_tokens: 1,
+      cache_creation_input_tokens: 100,
+      cache_creation: { ephemeral_5m_input_tokens: 30, ephemeral_1h_input_tokens: 70 },
+    };
+    const merged = mergeMessagesUsage(start, {
+      output_tokens: 9,
+      cache_creation_input_tokens: 100,
+      cache_creation: null,
+    });
+    expect(readMessagesUsage(merged)).toEqual({ ...usage(5, 0, 30, 9, 0), cacheWrite1h: 70 });
+  });
+});
+
 describe('usage for clients', () => {
   const anyUsage = fc
-    .record({ input: fc.nat(), cacheRead: fc.nat(), cacheWrite: fc.nat(), output: fc.nat() })
+    .record({
+      input: fc.nat(),
+      cacheRead: fc.nat(),
+      cacheWrite: fc.nat(),
+      output: fc.nat(),
+      cacheWrite1h: fc.nat(),
+      audioInput: fc.nat(),
+      audioOutput: fc.nat(),
+    })
     .chain((counts) =>
       fc.nat({ max: counts.output }).map((reasoning) => ({ ...NO_USAGE, ...counts, reasoning })),
     );
 
-  test('behaviour 12: prompt_tokens is input plus both caches, and the round trip is the identity', () => {
+  test('behaviour 12: prompt_tokens is input plus both caches, and the round trip keeps what the protocol can say', () => {
     expect(toChatUsage(usage(10, 20, 30, 5, 1))).toMatchObject({
       prompt_tokens: 60,
       prompt_tokens_details: { cached_tokens: 20, cache_write_tokens: 30 },
     });
     fc.assert(
       fc.property(anyUsage, (given) => {
-        expect(readChatUsage(toChatUsage(given))).toEqual(given);
-        expect(readMessagesUsage(toMessagesUsage(given))).toEqual(given);
+        const { cacheWrite, cacheWrite1h, input, audioInput, output, audioOutput } = given;
+        expect(readChatUsage(toChatUsage(given))).toEqual({
+          ...given,
+          cacheWrite: cacheWrite + cacheWrite1h,
+          cacheWrite1h: 0,
+        });
+        expect(readMessagesUsage(toMessagesUsage(given))).toEqual({
+          ...given,
+          input: input + audioInput,
+          output: output + audioOutput,
+          audioInput: 0,
+          audioOutput: 0,
+        });
       }),
     );
   });
@@ -213,7 +286,7 @@ describeRecorded('recorded usage', () => {
       const cached = Number(record(raw['prompt_tokens_details'])['cached_tokens'] ?? 0);
       const isCacheBeside = cached > Number(raw['prompt_tokens']);
       expect(
-        read.input + read.output + read.cacheWrite + (isCacheBeside ? 0 : read.cacheRead),
+        promptTokensOf(read) + outputTokensOf(read) - (isCacheBeside ? read.cacheRead : 0),
       ).toBe(raw['total_tokens']);
     },
   );
@@ -233,7 +306,7 @@ describeRecorded('recorded usage', () => {
         continue;
       const read = isChat ? readChatUsage(raw) : readMessagesUsage(raw);
       if (!read) throw new Error(JSON.stringify(raw));
-      const input = read.input + read.cacheRead + read.cacheWrite;
+      const input = promptTokensOf(read);
       // Gemini's compatible endpoint leaves thoughts out of completion_tokens without naming them; the sample's authors do not add them back, docs/design/protocols.md#usage does.
       if (
         isChat &&

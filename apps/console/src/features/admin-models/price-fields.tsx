@@ -18,6 +18,23 @@ export function PriceFields({ of: price }: { of?: Price | undefined }) {
       value: price?.weight_cache_write,
     },
   ];
+  const optional = [
+    {
+      name: 'weight_cache_write_1h',
+      label: models.weightCacheWrite1h,
+      value: price?.weight_cache_write_1h,
+    },
+    {
+      name: 'weight_audio_input',
+      label: models.weightAudioInput,
+      value: price?.weight_audio_input,
+    },
+    {
+      name: 'weight_audio_output',
+      label: models.weightAudioOutput,
+      value: price?.weight_audio_output,
+    },
+  ];
   return (
     <>
       <TextField
@@ -39,8 +56,18 @@ export function PriceFields({ of: price }: { of?: Price | undefined }) {
               {...amount}
             />
           ))}
+          {optional.map(({ name, label, value }) => (
+            <TextField
+              key={name}
+              name={name}
+              label={label}
+              defaultValue={value ?? ''}
+              {...amount}
+            />
+          ))}
         </div>
         <p className="mt-1 text-table text-text-3">{models.weightHelp}</p>
+        <p className="mt-1 text-table text-text-3">{models.weightHelpParent}</p>
       </fieldset>
       <CheckField name="free" label={models.free} />
     </>
@@ -55,6 +82,9 @@ export function priceOf(values: FormValues): PriceSettings {
     weight_output: weight('weight_output'),
     weight_cache_read: weight('weight_cache_read'),
     weight_cache_write: weight('weight_cache_write'),
+    weight_cache_write_1h: values.weight_cache_write_1h || null,
+    weight_audio_input: values.weight_audio_input || null,
+    weight_audio_output: values.weight_audio_output || null,
     ...(values.free === 'on' ? { free: true } : {}),
   };
 }

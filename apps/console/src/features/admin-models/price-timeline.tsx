@@ -26,12 +26,16 @@ export function PriceTimeline({
       <Badge tone="off">{models.past}</Badge>
     );
   };
-  const weight = (id: string, header: string, pick: (price: Price) => string): Column<Price> => ({
+  const weight = (
+    id: string,
+    header: string,
+    pick: (price: Price) => string | null,
+  ): Column<Price> => ({
     id,
     header,
     align: 'right',
     from: 'md',
-    cell: (price) => <span className="tabular">{pick(price)}</span>,
+    cell: (price) => <span className="tabular">{pick(price) ?? '–'}</span>,
   });
   const columns: Column<Price>[] = [
     { id: 'state', header: models.shelf, cell: state },
@@ -48,6 +52,13 @@ export function PriceTimeline({
     weight('output', models.weightOutput, (price) => price.weight_output),
     weight('read', models.weightCacheRead, (price) => price.weight_cache_read),
     weight('write', models.weightCacheWrite, (price) => price.weight_cache_write),
+    ...(rows.some(hasOptionalWeight)
+      ? [
+          weight('write1h', models.weightCacheWrite1h, (price) => price.weight_cache_write_1h),
+          weight('audioIn', models.weightAudioInput, (price) => price.weight_audio_input),
+          weight('audioOut', models.weightAudioOutput, (price) => price.weight_audio_output),
+        ]
+      : []),
   ];
   return (
     <Table
@@ -57,5 +68,11 @@ export function PriceTimeline({
       rowId={({ id }) => id}
       empty={<EmptyState title={models.noPrice} />}
     />
+  );
+}
+
+function hasOptionalWeight(price: Price): boolean {
+  return [price.weight_cache_write_1h, price.weight_audio_input, price.weight_audio_output].some(
+    (weight) => weight !== null,
   );
 }

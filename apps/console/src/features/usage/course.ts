@@ -18,6 +18,9 @@ export interface GroupTotals {
   cache_read_tokens: number;
   cache_write_tokens: number;
   output_tokens: number;
+  cache_write_1h_tokens: number;
+  audio_input_tokens: number;
+  audio_output_tokens: number;
   charge: number;
 }
 
@@ -74,6 +77,9 @@ const MEASURES = [
   'cache_read_tokens',
   'cache_write_tokens',
   'output_tokens',
+  'cache_write_1h_tokens',
+  'audio_input_tokens',
+  'audio_output_tokens',
   'charge',
 ] as const;
 
@@ -87,6 +93,9 @@ function emptyTotals(id: number | null, name: string | null): GroupTotals {
     cache_read_tokens: 0,
     cache_write_tokens: 0,
     output_tokens: 0,
+    cache_write_1h_tokens: 0,
+    audio_input_tokens: 0,
+    audio_output_tokens: 0,
     charge: 0,
   };
 }

@@ -83,7 +83,7 @@ function figureColumns({ usage }: Words): Column<UsageLog>[] {
       ...right,
       id: 'output',
       header: usage.output,
-      cell: ({ output_tokens: count }) => <Tokens count={count} />,
+      cell: (row) => <Tokens count={outputOf(row)} />,
     },
     {
       id: 'charge',
@@ -109,7 +109,12 @@ function figureColumns({ usage }: Words): Column<UsageLog>[] {
 
 function inputOf(row: UsageLog): number | null {
   const { input_tokens: input, cache_read_tokens: read, cache_write_tokens: write } = row;
-  return input === null ? null : input + (read ?? 0) + (write ?? 0);
+  const { cache_write_1h_tokens: hour, audio_input_tokens: audio } = row;
+  return input === null ? null : input + (read ?? 0) + (write ?? 0) + (hour ?? 0) + (audio ?? 0);
+}
+
+function outputOf({ output_tokens: text, audio_output_tokens: audio }: UsageLog): number | null {
+  return text === null ? null : text + (audio ?? 0);
 }
 
 function Tokens({ count }: { count: number | null }) {

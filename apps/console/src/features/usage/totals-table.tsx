@@ -17,15 +17,16 @@ export function TotalsTable({
   const { usage } = useWords();
   const nameOf = useGroupName(statistics.group_by);
   const figure = (
-    id: keyof GroupTotals,
+    id: Exclude<keyof GroupTotals, 'id' | 'name'>,
     header: string,
     from?: 'sm' | 'md',
+    also?: 'audio_input_tokens' | 'audio_output_tokens',
   ): Column<GroupTotals> => ({
     id,
     header,
     align: 'right',
     ...(from && { from }),
-    cell: (group) => <Count count={Number(group[id])} isWhole />,
+    cell: (group) => <Count count={group[id] + (also ? group[also] : 0)} isWhole />,
   });
   const columns: Column<GroupTotals>[] = [
     {
@@ -42,9 +43,9 @@ export function TotalsTable({
     },
     figure('requests', usage.requests),
     figure('errors', usage.errors, 'sm'),
-    figure('input_tokens', usage.input, 'md'),
+    figure('input_tokens', usage.input, 'md', 'audio_input_tokens'),
     figure('cache_read_tokens', usage.cached, 'md'),
-    figure('output_tokens', usage.output, 'md'),
+    figure('output_tokens', usage.output, 'md', 'audio_output_tokens'),
     figure('charge', usage.charge),
   ];
   return (

@@ -161,6 +161,11 @@ export const admin = {
     weightOutput: 'Output',
     weightCacheRead: 'Cache read',
     weightCacheWrite: 'Cache write',
+    weightCacheWrite1h: 'Cache write, 1 hour',
+    weightAudioInput: 'Audio input',
+    weightAudioOutput: 'Audio output',
+    weightHelpParent:
+      'A 1-hour write or audio weight that is empty is that of cache write, input or output.',
     weightHelp: 'How many tokens of the balance one token of each class costs.',
     free: 'Free of charge',
     effect: (before: string, after: string) =>

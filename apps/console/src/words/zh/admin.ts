@@ -155,6 +155,10 @@ export const admin: typeof en.admin = {
     weightCacheRead: '缓存读取',
     weightCacheWrite: '缓存写入',
     weightHelp: '每类 tokens 消耗多少余额 tokens。',
+    weightCacheWrite1h: '缓存写入(1 小时)',
+    weightAudioInput: '音频输入',
+    weightAudioOutput: '音频输出',
+    weightHelpParent: '1 小时写入或音频的权重留空时,采用缓存写入、输入或输出的权重。',
     free: '免费',
     effect: (before, after) =>
       `一次 10,000 输入、1,000 输出 tokens 的请求,现在花费 ${before},之后花费 ${after}。`,

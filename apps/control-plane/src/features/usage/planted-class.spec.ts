@@ -1,0 +1,83 @@
+import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
+import type { ControlPlane } from '../../testing/control-plane-under-test.ts';
+
+/** All that a new class needs in code is its row in the table; its columns come with a migration. */
+const PLANTED = {
+  name: 'image_output',
+  key: 'imageOutput',
+  side: 'output',
+  isCharged: true,
+  parent: 'output',
+  isOptional: true,
+};
+const TABLE = '../../../../../libs/contracts/src/token-classes.ts';
+const { TOKEN_CLASSES } = await import('@tollgate/contracts');
+jest.resetModules();
+jest.unstable_mockModule(TABLE, () => ({ TOKEN_CLASSES: [...TOKEN_CLASSES, PLANTED] }));
+const { startControlPlane } = await import('../../testing/control-plane-under-test.ts');
+const { booksOf, usageEvent } = await import('../../testing/books-under-test.ts');
+const { UsageWorker } = await import('./ingest/usage-worker.ts');
+const { uuidv7 } = await import('../../platform/http/visitor.ts');
+
+let plane: ControlPlane;
+beforeAll(async () => {
+  plane = await startControlPlane();
+  await plane.dataSource.query(`
+    ALTER TABLE price_versions ADD COLUMN weight_image_output bigint;
+    ALTER TABLE usage_events ADD COLUMN image_output_tokens bigint;
+    ALTER TABLE usage_rollups ADD COLUMN image_output_tokens bigint NOT NULL DEFAULT 0;
+    ALTER TABLE usage_rollups_daily ADD COLUMN image_output_tokens bigint NOT NULL DEFAULT 0;
+    ALTER TABLE usage_totals ADD COLUMN image_output_tokens bigint NOT NULL DEFAULT 0;
+    ALTER TABLE usage_totals_daily ADD COLUMN image_output_tokens bigint NOT NULL DEFAULT 0`);
+  await booksOf(plane).initialiseShards();
+}, 60_000);
+afterAll(() => plane?.stop());
+
+test('a class planted in the table is priced, charged, booked, summed and explained', async () => {
+  const books = booksOf(plane);
+  const [account, model] = [await books.account('1000'), await books.model('1')];
+  const price = await plane.call('POST', '/models/pricing', {
+    token: plane.adminToken,
+    body: {
+      model_id: model.id,
+      price_per_million: '1',
+      weight_output: '2',
+      weight_image_output: '5',
+    },
+  });
+  expect(price).toMatchObject({ status: 201, body: { weight_image_output: '5' } });
+  await plane.call('POST', '/models/subscribe', {
+    token: account.token,
+    body: { model_id: model.id, tokens: 1_000_000 },
+  });
+  const subscriptionId: number = (await books.subscription(account, model)).id;
+  const planted: object = { output_tokens: 4, image_output_tokens: 3 };
+  const eventOf = (rid: string, priceId: number, charge: number) =>
+    usageEvent(charge, {
+      account,
+      model: { ...model, priceId },
+      subscriptionId,
+      rid,
+      final: { ...planted, input_tokens: 10, charge },
+    });
+  const [priced, unpriced] = [uuidv7(Date.now()), uuidv7(Date.now())];
+  await plane.app.get(UsageWorker).process([
+    eventOf(priced, price.body.id, 10 + 4 * 2 + 3 * 5),
+    // The first price of the model has no weight for it: the weight of output holds.
+    eventOf(unpriced, model.priceId, 10 + 4 + 3),
+  ]);
+
+  const read = async (path: string) =>
+    (await plane.call('GET', path, { token: account.token })).body;
+  expect((await read(`/usage/logs/${priced}/receipt`)).lines).toContainEqual({
+    class: 'image_output',
+    tokens: 3,
+    weight: '5',
+    charged: '15',
+  });
+  expect((await read(`/usage/logs/${unpriced}/receipt`)).charge).toBe(17);
+  expect((await read('/usage/statistics')).data).toMatchObject([
+    { output_tokens: 8, image_output_tokens: 6, charge: 50 },
+  ]);
+  expect(await books.violations()).toEqual({});
+});

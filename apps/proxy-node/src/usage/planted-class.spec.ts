@@ -1,0 +1,101 @@
+import { expect, jest, test } from '@jest/globals';
+
+const PLANTED = {
+  name: 'image_output',
+  key: 'imageOutput',
+  side: 'output',
+  isCharged: true,
+  parent: 'output',
+  isOptional: true,
+};
+const USED = new Map<string, number>(Object.entries({ input: 10, output: 4, image_output: 3 }));
+const TABLE = '../../../../libs/contracts/src/token-classes.ts';
+const { TOKEN_CLASSES } = await import('@tollgate/contracts');
+jest.resetModules();
+jest.unstable_mockModule(TABLE, () => ({ TOKEN_CLASSES: [...TOKEN_CLASSES, PLANTED] }));
+const { tokenFieldsOf, usageFinalSchema, usageOf } = await import('@tollgate/contracts');
+const { chargeOf, planHold } = await import('@tollgate/metering');
+const { priceVersionSchema } = await import('@tollgate/snapshot');
+const { Metrics } = await import('../ops/metrics.ts');
+const { admittedLine, countsLine, finalLine } = await import('./journal-line.ts');
+const { emptyReplay, replayText } = await import('./journal-replay.ts');
+const { lostFinal } = await import('./lost-final.ts');
+
+test('a class planted in the table is held for, charged, journalled, settled and shown in the metrics', async () => {
+  const usage = usageOf(({ name }) => USED.get(name) ?? 0);
+  const planted: object = { weight_image_output: 5_000_000 };
+  const price = priceVersionSchema.parse({
+    id: 1,
+    effective_at: 0,
+    weight_input: 1_000_000,
+    weight_output: 2_000_000,
+    weight_cache_read: 0,
+    weight_cache_write: 0,
+    ...planted,
+  });
+  expect(chargeOf(usage, price)).toBe(10 + 4 * 2 + 3 * 5);
+  const ask = {
+    isStream: false,
+    outputLimit: 100,
+    choices: 1,
+    prompt: {
+      textBytes: 0,
+      messageCount: 0,
+      imageCount: 0,
+      unboundedInputs: 0,
+      serverToolUses: 0,
+      otherBytes: 0,
+      predictedBytes: 0,
+    },
+  };
+  const model = {
+    kind: 'chat' as const,
+    context_window: null,
+    max_output_tokens: null,
+    unbounded_input_tokens: null,
+  };
+  expect(planHold({ ask, model, price }).boundTokens).toBe(100 * 5);
+
+  const hold = {
+    rid: '0198f3a4-0000-7000-8000-000000000001',
+    accountId: 1,
+    keyHash: 'a'.repeat(64),
+    keyId: 1,
+    modelId: 1,
+    subscriptionId: 1,
+    generation: 1,
+    epoch: 'e',
+    price,
+    grantedTokens: 500,
+    sliceTokens: 0,
+    boundTokens: 500,
+    isStream: true,
+    startedAtMs: 1_000,
+    protocol: 'chat' as const,
+  };
+  const replay = emptyReplay();
+  const counts = Object.fromEntries(USED);
+  replayText(replay, admittedLine(hold) + countsLine(hold.startedAtMs, { [hold.rid]: counts }));
+  const [lost] = replay.lost.values();
+  if (!lost) throw new Error('nothing was replayed');
+  const final = usageFinalSchema.parse(lostFinal(lost, 'node-1:0'));
+  expect(final).toMatchObject({ ...tokenFieldsOf(usage), image_output_tokens: 3, charge: 33 });
+  replayText(
+    replay,
+    finalLine({ atMs: 1, rid: hold.rid, epoch: 'e', payload: JSON.stringify(final) }),
+  );
+  expect(replay.finals.get(hold.rid)?.final).toEqual(final);
+
+  const metrics = new Metrics({
+    credential: 'c',
+    worker: 0,
+    gate: { inFlight: 0, isReady: true } as never,
+    unacknowledged: () => 0,
+    failOpen: () => ({ admissions: 0, tokens: 0 }),
+    snapshotVersion: () => 1,
+  });
+  metrics.ended(final, 'm');
+  expect(await metrics.text()).toMatch(
+    /gen_ai_client_token_usage_total\{[^}]*gen_ai_token_type="image_output"[^}]*\} 3/,
+  );
+});
