@@ -16,5 +16,6 @@ export * from './token-classes.ts';
 export * from './token-fields.ts';
 export * from './token-usage.ts';
 export * from './trusted-proxies.ts';
+export * from './upstream-protocols.ts';
 export * from './usage-event.ts';
 export * from './version.ts';

@@ -1,5 +1,5 @@
 import { createExchange, parseAsk } from '../src/index.ts';
-import type { ClientProtocol, Exchange, UpstreamDialect } from '../src/index.ts';
+import type { ClientProtocol, Exchange, UpstreamProtocol } from '../src/index.ts';
 
 /**
  * How fast stream bytes go through an exchange, and what one chat body costs to parse. Run: `node libs/protocols/bench/protocols.bench.ts`
@@ -21,13 +21,13 @@ const ASKS: Record<'chat' | 'messages', object> = {
 
 function exchange(
   protocol: ClientProtocol & ('chat' | 'messages'),
-  dialect: UpstreamDialect,
+  upstreamProtocol: UpstreamProtocol,
   upstreamModel = 'gpt-5-2025-08-07',
 ): Exchange {
   const ask = parseAsk(protocol, Buffer.from(JSON.stringify(ASKS[protocol])));
   return createExchange({
     ask,
-    dialect,
+    upstreamProtocol,
     upstreamModel,
     outputLimit: null,
     outputLimitField: 'max_tokens',

@@ -1,7 +1,8 @@
+import type { UpstreamProtocol } from '@tollgate/contracts';
 import { describe, expect, test } from '@jest/globals';
 import { parseAsk } from './ask/parse-ask.ts';
 import { createExchange, findUnsupported } from './create-exchange.ts';
-import { InvalidRequest, type ClientProtocol, type UpstreamDialect } from './exchange.ts';
+import { InvalidRequest, type ClientProtocol } from './exchange.ts';
 
 const USER = { role: 'user', content: 'hello' };
 const BODIES: Record<
@@ -55,12 +56,12 @@ const BODIES: Record<
     },
   },
 };
-const DIALECTS: readonly UpstreamDialect[] = ['openai', 'anthropic'];
+const DIALECTS: readonly UpstreamProtocol[] = ['openai', 'anthropic'];
 const CASES = Object.entries(BODIES).flatMap(([protocol, { base, odd }]) =>
-  DIALECTS.flatMap((dialect) =>
+  DIALECTS.flatMap((upstreamProtocol) =>
     Object.entries({ 'nothing odd': {}, ...odd }).map(([name, change]) => ({
       name,
-      dialect,
+      upstreamProtocol,
       protocol: protocol as ClientProtocol,
       body: { model: 'm', ...base, ...change },
     })),
@@ -68,29 +69,32 @@ const CASES = Object.entries(BODIES).flatMap(([protocol, { base, odd }]) =>
 );
 
 describe('what is found before a request is admitted is what its exchange would say', () => {
-  test.each(CASES)('$protocol before $dialect: $name', ({ protocol, dialect, body }) => {
-    const ask = parseAsk(protocol, Buffer.from(JSON.stringify(body)));
-    const found = findUnsupported(ask, { dialect, upstreamModel: 'real' });
-    expect(found).toEqual(
-      thrownBy(() =>
-        createExchange({
-          ask,
-          dialect,
-          upstreamModel: 'real',
-          outputLimit: 5,
-          outputLimitField: 'max_tokens',
-          clientHeaders: {},
-          idSeed: '01890a5d-ac96-774b-bcce-b302099a8057',
-        }),
-      ),
-    );
-  });
+  test.each(CASES)(
+    '$protocol before $upstreamProtocol: $name',
+    ({ protocol, upstreamProtocol, body }) => {
+      const ask = parseAsk(protocol, Buffer.from(JSON.stringify(body)));
+      const found = findUnsupported(ask, { upstreamProtocol, upstreamModel: 'real' });
+      expect(found).toEqual(
+        thrownBy(() =>
+          createExchange({
+            ask,
+            upstreamProtocol,
+            upstreamModel: 'real',
+            outputLimit: 5,
+            outputLimitField: 'max_tokens',
+            clientHeaders: {},
+            idSeed: '01890a5d-ac96-774b-bcce-b302099a8057',
+          }),
+        ),
+      );
+    },
+  );
 
   test('every odd request is refused by one pair at least, and by none of one protocol', () => {
     const refused = CASES.filter(
-      ({ protocol, dialect, body }) =>
+      ({ protocol, upstreamProtocol, body }) =>
         findUnsupported(parseAsk(protocol, Buffer.from(JSON.stringify(body))), {
-          dialect,
+          upstreamProtocol,
           upstreamModel: 'real',
         }) !== null,
     );
@@ -103,9 +107,9 @@ describe('what is found before a request is admitted is what its exchange would 
     );
     expect(
       refused.filter(
-        ({ protocol, dialect }) =>
-          (protocol === 'chat' && dialect === 'openai') ||
-          (protocol === 'messages' && dialect === 'anthropic'),
+        ({ protocol, upstreamProtocol }) =>
+          (protocol === 'chat' && upstreamProtocol === 'openai') ||
+          (protocol === 'messages' && upstreamProtocol === 'anthropic'),
       ),
     ).toEqual([]);
   });

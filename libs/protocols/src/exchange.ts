@@ -1,10 +1,9 @@
-import type { TokenUsage } from '@tollgate/contracts';
+import type { TokenUsage, UpstreamProtocol } from '@tollgate/contracts';
 import type { FoundField, ServerTool } from './fields/found-field.ts';
 import type { JsonLayout } from './json/json-layout.ts';
 
 /** Protocol the client speaks; names the endpoint. */
 export type ClientProtocol = 'chat' | 'messages' | 'embeddings' | 'responses';
-export type UpstreamDialect = 'openai' | 'anthropic';
 
 /** A request body, read once at the edge. `raw` is what passes through untouched; `body` is its parsed twin, never serialised again on same-protocol routes. */
 export interface Ask {
@@ -83,7 +82,7 @@ export class InvalidRequest extends Error {
 
 export interface ExchangeRequest {
   ask: Ask;
-  dialect: UpstreamDialect;
+  upstreamProtocol: UpstreamProtocol;
   upstreamModel: string;
   /** Granted output tokens of each choice, clamped by model and balance; null for embeddings. */
   outputLimit: number | null;

@@ -7,14 +7,14 @@ export const RID = '0193478e-7c00-7000-8000-0123456789ab';
 /** An exchange for a request given as a value or as JSON text. */
 export function exchangeOf(
   protocol: ClientProtocol,
-  dialect: 'openai' | 'anthropic',
+  upstreamProtocol: 'openai' | 'anthropic',
   body: object | string,
   overrides: Partial<ExchangeRequest> = {},
 ): Exchange {
   const raw = Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
   return createExchange({
     ask: parseAsk(protocol, raw),
-    dialect,
+    upstreamProtocol,
     upstreamModel: 'upstream-model',
     outputLimit: null,
     outputLimitField: 'max_tokens',

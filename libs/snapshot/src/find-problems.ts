@@ -1,3 +1,4 @@
+import { hasEmbeddings } from '@tollgate/contracts';
 import type { ModelRow, PriceRow, RouteRow, RoutingRows, UpstreamRow } from './routing-rows.ts';
 
 export type ProblemCode =
@@ -192,7 +193,7 @@ function routeProblems(
         `route ${route.id} leads to upstream "${upstream.name}", which is disabled`,
       ),
     );
-  if (model?.kind === 'embedding' && upstream?.protocol === 'anthropic') {
+  if (model?.kind === 'embedding' && upstream && !hasEmbeddings(upstream.protocol)) {
     found.push(
       problem(
         'embedding_route_to_anthropic',

@@ -1,10 +1,9 @@
-import type { WeightField } from '@tollgate/contracts';
+import type { UpstreamProtocol, WeightField } from '@tollgate/contracts';
 import type {
   FailoverSettings,
   MODEL_KINDS,
   LIMIT_FIELD_SETTINGS,
   PriceVersion,
-  UpstreamProtocol,
 } from './snapshot-document.ts';
 
 /** What the books say about routing, read in one consistent moment: the only input of `compileSnapshot` and `findProblems`. Deleted rows are left out. */

@@ -1,4 +1,4 @@
-import { premiumSchema, weightFields } from '@tollgate/contracts';
+import { premiumSchema, UPSTREAM_PROTOCOLS, weightFields } from '@tollgate/contracts';
 import { z } from 'zod';
 
 /**
@@ -12,8 +12,6 @@ const milliseconds = z.number().int().positive();
 /** Millionths: weight 1 = 1_000_000. */
 const microWeight = z.number().int().nonnegative().max(Number.MAX_SAFE_INTEGER);
 
-export const UPSTREAM_PROTOCOLS = ['openai', 'anthropic'] as const;
-export type UpstreamProtocol = (typeof UPSTREAM_PROTOCOLS)[number];
 export const OUTPUT_LIMIT_FIELDS = ['max_tokens', 'max_completion_tokens'] as const;
 /** As administrators set it; `auto`: by the name of the model. */
 export const LIMIT_FIELD_SETTINGS = ['auto', ...OUTPUT_LIMIT_FIELDS] as const;

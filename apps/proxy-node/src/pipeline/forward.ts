@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import {
   createExchange,
+  PROVIDERS,
   readUpstreamError,
   withoutRefused,
   type RefusableField,
@@ -108,7 +109,7 @@ export class Forwarder {
     const { ask, rid, outputLimit, dropped, clientHeaders } = outbound;
     const exchange = createExchange({
       ask,
-      dialect: upstream.protocol,
+      upstreamProtocol: upstream.protocol,
       upstreamModel: route.upstream_model,
       outputLimit,
       dropped,

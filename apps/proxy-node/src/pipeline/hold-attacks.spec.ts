@@ -37,9 +37,9 @@ afterAll(async () => {
 function answerGreedily(
   response: ServerResponse,
   body: string,
-  dialect: 'openai' | 'anthropic',
+  upstreamProtocol: 'openai' | 'anthropic',
 ): void {
-  const style = READERS[dialect].findLast(({ ignoresCase }) => ignoresCase);
+  const style = READERS[upstreamProtocol].findLast(({ ignoresCase }) => ignoresCase);
   const members = parseMembers(body);
   if (!style || !isMembers(members)) throw new Error('not a request');
   const { limit, choices } = readGreedily(members, style);
@@ -49,7 +49,7 @@ function answerGreedily(
   delivered += output;
   const text = 'word '.repeat(output);
   const answer =
-    dialect === 'openai'
+    upstreamProtocol === 'openai'
       ? {
           choices: [
             { index: 0, message: { role: 'assistant', content: text }, finish_reason: 'length' },

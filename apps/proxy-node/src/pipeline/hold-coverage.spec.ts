@@ -151,11 +151,11 @@ describe('what an upstream may produce is covered by the hold', () => {
           const plan = planHold({ ask, model: MODEL, price: PRICE });
           // As admission lowers the limit of a JSON request that cannot pay for all of it.
           const outputLimit = Math.min(plan.outputLimit, grant ?? Infinity);
-          for (const dialect of ['openai', 'anthropic'] as const) {
-            if (findUnsupported(ask, { dialect, upstreamModel: 'real' })) continue;
+          for (const upstreamProtocol of ['openai', 'anthropic'] as const) {
+            if (findUnsupported(ask, { upstreamProtocol, upstreamModel: 'real' })) continue;
             const { requestBody } = createExchange({
               ask,
-              dialect,
+              upstreamProtocol,
               upstreamModel: 'real',
               outputLimit,
               outputLimitField: 'max_tokens',
@@ -166,7 +166,7 @@ describe('what an upstream may produce is covered by the hold', () => {
             const members = parseMembers(sent);
             if (!isMembers(members)) throw new Error('no object was sent');
             judged += 1;
-            for (const style of READERS[dialect]) {
+            for (const style of READERS[upstreamProtocol]) {
               const { limit, choices } = readGreedily(members, style);
               expect({
                 style: style.name,

@@ -60,7 +60,7 @@ function refuseUncarried(ask: Ask, candidates: CandidateGroups): void {
   for (const group of candidates) {
     for (const { route, upstream } of group) {
       const unsupported = findUnsupported(ask, {
-        dialect: upstream.protocol,
+        upstreamProtocol: upstream.protocol,
         upstreamModel: route.upstream_model,
       });
       if (!unsupported) return;

@@ -1,8 +1,8 @@
 import { premiumWeights } from '@tollgate/metering';
-import { premiumAsked, type Ask, type FoundField } from '@tollgate/protocols';
+import { isNative, premiumAsked, type Ask, type FoundField } from '@tollgate/protocols';
 import type { PriceVersion } from '@tollgate/snapshot';
 import { Refusal } from '../refusals.ts';
-import { isNative, type CandidateGroups } from '../snapshot/routing-index.ts';
+import type { CandidateGroups } from '../snapshot/routing-index.ts';
 import type { ChargedPrice } from '../usage/books.ts';
 
 /** At which price a request runs, and which of its fields may not pass. */

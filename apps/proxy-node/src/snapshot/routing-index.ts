@@ -1,10 +1,9 @@
-import { canExchange, type ClientProtocol } from '@tollgate/protocols';
+import { canExchange, isNative, type ClientProtocol } from '@tollgate/protocols';
 import type {
   PublishedSnapshot,
   SnapshotModel,
   SnapshotRoute,
   SnapshotUpstream,
-  UpstreamProtocol,
 } from '@tollgate/snapshot';
 
 export interface Candidate {
@@ -14,18 +13,6 @@ export interface Candidate {
 
 /** Candidates to try in order of preference; within a group by weight and load. */
 export type CandidateGroups = readonly (readonly Candidate[])[];
-
-const NATIVE_DIALECT: Record<ClientProtocol, UpstreamProtocol | null> = {
-  chat: 'openai',
-  embeddings: 'openai',
-  messages: 'anthropic',
-  responses: null,
-};
-
-/** Whether requests of this protocol reach such an upstream with their own bytes. */
-export function isNative(protocol: ClientProtocol, dialect: UpstreamProtocol): boolean {
-  return NATIVE_DIALECT[protocol] === dialect;
-}
 
 /** One snapshot, arranged for lookups. Immutable: a newer snapshot makes a new index, and requests keep the one they began with. */
 export class RoutingIndex {
@@ -104,10 +91,8 @@ function candidatesOf(
 function groupsFor(tiers: readonly Candidate[][], protocol: ClientProtocol): CandidateGroups {
   return tiers.flatMap((tier) => {
     const served = tier.filter(({ upstream }) => canExchange(protocol, upstream.protocol));
-    const native = served.filter(({ upstream }) => upstream.protocol === NATIVE_DIALECT[protocol]);
-    const translated = served.filter(
-      ({ upstream }) => upstream.protocol !== NATIVE_DIALECT[protocol],
-    );
+    const native = served.filter(({ upstream }) => isNative(protocol, upstream.protocol));
+    const translated = served.filter(({ upstream }) => !isNative(protocol, upstream.protocol));
     return [native, translated].filter((group) => group.length > 0);
   });
 }

@@ -8,6 +8,7 @@ import {
   issueApiKey,
   parseApiKey,
   type NodeReport,
+  type UpstreamProtocol,
 } from '@tollgate/contracts';
 import { startServices, type Services } from '@tollgate/harness';
 import {
@@ -49,7 +50,7 @@ export const ACCOUNT_ID = 7;
 
 export interface UpstreamSpec {
   baseUrl: string;
-  protocol?: 'openai' | 'anthropic';
+  protocol?: UpstreamProtocol;
   priority?: number;
   /** `real-<id>` unless given. */
   upstreamModel?: string;

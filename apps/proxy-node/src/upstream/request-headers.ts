@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { VERSION } from '@tollgate/contracts';
+import { PROVIDERS } from '@tollgate/protocols';
 import type { SnapshotUpstream } from '@tollgate/snapshot';
 import { passedIdentity } from '../http/caller-ids.ts';
 import type { OpenUpstream } from './upstream-pools.ts';
@@ -25,11 +26,7 @@ export function requestHeaders(
   return {
     ...target.headers,
     ...protocolHeaders,
-    ...(target.apiKey === null
-      ? {}
-      : protocol === 'anthropic'
-        ? { 'x-api-key': target.apiKey }
-        : { authorization: `Bearer ${target.apiKey}` }),
+    ...(target.apiKey === null ? {} : PROVIDERS[protocol].credential(target.apiKey)),
     'content-type': 'application/json',
     accept: isStream ? 'text/event-stream' : 'application/json',
     // Compression would have the upstream hold events back, and costs both sides more than it saves between data centres.

@@ -3,6 +3,7 @@ import { readInBandError, upstreamError } from '../errors/upstream-error.ts';
 import type { Exchange, ExchangeRequest, JsonReading } from '../exchange.ts';
 import { isRecord, jsonBytes, parseJson, records } from '../json/json-guard.ts';
 import { COMMENT_EVENT, dataEvent, DONE_EVENT } from '../sse/sse-format.ts';
+import { anthropicAnswers } from '../providers/anthropic/answers.ts';
 import { EventStreamReader } from '../stream/event-stream-reader.ts';
 import { madeIdentity } from '../stream/made-identity.ts';
 import type { Identity } from '../stream/made-identity.ts';
@@ -32,7 +33,13 @@ export function chatToMessagesExchange({
     readJson: (body) => readMessage(body, identity, ask.model),
     openStream: (sink) =>
       new EventStreamReader(
-        new TranslatedStream({ protocol: 'chat', dialect: 'anthropic', translation, idSeed, sink }),
+        new TranslatedStream({
+          protocol: 'chat',
+          answers: anthropicAnswers,
+          translation,
+          idSeed,
+          sink,
+        }),
       ),
   };
 }

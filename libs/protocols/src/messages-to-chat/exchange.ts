@@ -4,6 +4,7 @@ import type { Exchange, ExchangeRequest, JsonReading } from '../exchange.ts';
 import { isRecord, jsonBytes, parseJson, record, records, text } from '../json/json-guard.ts';
 import type { JsonRecord } from '../json/json-guard.ts';
 import { namedEvent, PING_EVENT } from '../sse/sse-format.ts';
+import { openaiAnswers } from '../providers/openai/answers.ts';
 import { EventStreamReader } from '../stream/event-stream-reader.ts';
 import { madeIdentity } from '../stream/made-identity.ts';
 import { callCount, generatedText } from '../tap/chat-text.ts';
@@ -35,7 +36,7 @@ export function messagesToChatExchange({
       new EventStreamReader(
         new TranslatedStream({
           protocol: 'messages',
-          dialect: 'openai',
+          answers: openaiAnswers,
           translation: messageTranslation(id, ask.model),
           idSeed,
           sink,

@@ -11,6 +11,8 @@ import { finishMessage, messageStep, startMessage } from '../messages-to-chat/st
 import type { MessageState } from '../messages-to-chat/stream-back.ts';
 import { messageBlockEvents } from '../same-protocol/message-events.ts';
 import { COMMENT_EVENT, namedEvent } from '../sse/sse-format.ts';
+import { anthropicAnswers } from '../providers/anthropic/answers.ts';
+import { openaiAnswers } from '../providers/openai/answers.ts';
 import { EventStreamReader } from '../stream/event-stream-reader.ts';
 import { madeIdentity } from '../stream/made-identity.ts';
 import { callCount, generatedText } from '../tap/chat-text.ts';
@@ -70,7 +72,7 @@ export function responsesToChatExchange({
       new EventStreamReader(
         new TranslatedStream({
           protocol: 'responses',
-          dialect: 'openai',
+          answers: openaiAnswers,
           translation,
           idSeed,
           sink,
@@ -106,7 +108,7 @@ export function responsesToMessagesExchange({
       new EventStreamReader(
         new TranslatedStream({
           protocol: 'responses',
-          dialect: 'anthropic',
+          answers: anthropicAnswers,
           translation,
           idSeed,
           sink,

@@ -2,11 +2,16 @@ import { isRecord, nonEmpty, record, records, text } from '../json/json-guard.ts
 import type { JsonRecord } from '../json/json-guard.ts';
 import { unsupported, unsupportedHere } from '../translation/unsupported.ts';
 import { inputMessages } from './input-messages.ts';
-import { chatToolOf, flatName } from './tool-registry.ts';
+import { chatToolOf, flatName, registerTools } from './tool-registry.ts';
 import type { RegisteredTool } from './tool-registry.ts';
 
 /** State that would have to live at the gateway between calls. */
 const STATEFUL_FIELDS = ['previous_response_id', 'conversation', 'prompt'] as const;
+
+/** `toChatBody` with the tools that the body itself names. */
+export function chatBodyOf(body: JsonRecord): JsonRecord {
+  return toChatBody(body, registerTools(body['tools']));
+}
 
 /**
  * A /v1/responses request body in chat's words, as a chat client would send it: what an exchange for chat makes of it is then sent.

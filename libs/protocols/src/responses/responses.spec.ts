@@ -394,15 +394,20 @@ const MESSAGES_STREAM =
   ) +
   event('message_stop');
 
-const open = (dialect: 'openai' | 'anthropic'): Exchange =>
-  exchangeOf('responses', dialect, { model: 'alias', input: 'hi', stream: true, tools: TOOLS });
+const open = (upstreamProtocol: 'openai' | 'anthropic'): Exchange =>
+  exchangeOf('responses', upstreamProtocol, {
+    model: 'alias',
+    input: 'hi',
+    stream: true,
+    tools: TOOLS,
+  });
 
 describe.each([
   ['openai', CHAT_STREAM],
   ['anthropic', MESSAGES_STREAM],
-] as const)('/v1/responses stream from an %s upstream', (dialect, upstream) => {
+] as const)('/v1/responses stream from an %s upstream', (upstreamProtocol, upstream) => {
   test('sends reasoning, text and calls as items, numbers every event, and ends with response.completed', () => {
-    const { text, reader } = drive(open(dialect), upstream, [5, 17]);
+    const { text, reader } = drive(open(upstreamProtocol), upstream, [5, 17]);
     const events = jsonEvents(text);
     expect(wireEvents(text).map(({ name }) => name)).toEqual(events.map(({ type }) => type));
     expect(events.map(({ sequence_number: at }) => at)).toEqual(events.map((_, at) => at));
@@ -474,7 +479,7 @@ describe.each([
   });
 
   test('each item is opened, grown and closed in order, and never two at once', () => {
-    const types = jsonEvents(drive(open(dialect), upstream).text).map(({ type }) =>
+    const types = jsonEvents(drive(open(upstreamProtocol), upstream).text).map(({ type }) =>
       String(type).replace('response.', ''),
     );
     const runs = types.filter((type, at) => type !== types[at - 1]);
@@ -504,7 +509,10 @@ describe.each([
   });
 
   test('behaviour 24: a stream that breaks ends with response.failed, and no completion', () => {
-    const { text, reader } = drive(open(dialect), upstream.slice(0, upstream.indexOf('lo')));
+    const { text, reader } = drive(
+      open(upstreamProtocol),
+      upstream.slice(0, upstream.indexOf('lo')),
+    );
     expect(jsonEvents(text).at(-1)).toMatchObject({
       type: 'response.failed',
       response: {
@@ -517,7 +525,7 @@ describe.each([
   });
 
   test('a stream the gateway must end is incomplete for max_output_tokens', () => {
-    const reader = open(dialect).openStream({ output: () => undefined });
+    const reader = open(upstreamProtocol).openStream({ output: () => undefined });
     reader.push(Buffer.from(upstream.slice(0, upstream.indexOf('lo'))));
     const events = jsonEvents(
       Buffer.from(
@@ -579,8 +587,8 @@ describe('/v1/responses', () => {
         event('message_delta', ',"delta":{"stop_reason":"tool_use"},"usage":{"output_tokens":9}') +
         event('message_stop'),
     };
-    for (const dialect of ['openai', 'anthropic'] as const) {
-      const events = jsonEvents(drive(open(dialect), streams[dialect]).text);
+    for (const upstreamProtocol of ['openai', 'anthropic'] as const) {
+      const events = jsonEvents(drive(open(upstreamProtocol), streams[upstreamProtocol]).text);
       expect(deltasOf(events, 'function_call_arguments')).toEqual(['{}']);
       expect(events.at(-1).response.output).toMatchObject([{ arguments: '{}', call_id: 'c1' }]);
     }
@@ -663,8 +671,8 @@ describe('/v1/responses', () => {
       ],
       usage: { prompt_tokens: 8, completion_tokens: 9, total_tokens: 17 },
     };
-    const read = (dialect: 'openai' | 'anthropic', answer: object): Loose => {
-      const reading = exchangeOf('responses', dialect, ask).readJson(
+    const read = (upstreamProtocol: 'openai' | 'anthropic', answer: object): Loose => {
+      const reading = exchangeOf('responses', upstreamProtocol, ask).readJson(
         Buffer.from(JSON.stringify(answer)),
       );
       return reading.kind === 'answer' ? JSON.parse(Buffer.from(reading.body).toString()) : reading;

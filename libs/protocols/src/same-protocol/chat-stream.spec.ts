@@ -384,8 +384,8 @@ describe('chat -> chat stream', () => {
   });
 
   test('a stream that is ended before its first chunk still says who speaks', () => {
-    for (const dialect of ['openai', 'anthropic'] as const) {
-      const bytes = exchangeOf('chat', dialect, ASK)
+    for (const upstreamProtocol of ['openai', 'anthropic'] as const) {
+      const bytes = exchangeOf('chat', upstreamProtocol, ASK)
         .openStream({ output: () => undefined })
         .finishEarly(NO_USAGE);
       expect(jsonEvents(Buffer.from(bytes).toString())).toMatchObject([

@@ -1,16 +1,13 @@
 import type { TokenUsage } from '@tollgate/contracts';
 import { clientErrorBody, upstreamClientError } from '../errors/client-error.ts';
 import { readInBandError, upstreamError } from '../errors/upstream-error.ts';
-import type { ClientProtocol, StreamSink, UpstreamDialect, UpstreamError } from '../exchange.ts';
+import type { ClientProtocol, StreamSink, UpstreamError } from '../exchange.ts';
 import { isRecord, parseJson, record } from '../json/json-guard.ts';
 import type { JsonRecord } from '../json/json-guard.ts';
-import { completionEvents } from '../same-protocol/completion-events.ts';
-import { messageEvents } from '../same-protocol/message-events.ts';
+import type { ProviderAnswers } from '../providers/provider.ts';
 import type { ByteOutput } from '../sse/byte-output.ts';
 import type { SseEvent } from '../sse/sse-framer.ts';
 import { StreamHandler } from '../stream/stream-handler.ts';
-import { ChatTap } from '../tap/chat-tap.ts';
-import { MessagesTap } from '../tap/messages-tap.ts';
 
 /** One direction of translation, as pure functions over a state. */
 export interface StreamTranslation<S> {
@@ -29,7 +26,7 @@ export interface StreamTranslation<S> {
 
 export interface TranslatedStreamOptions<S> {
   protocol: ClientProtocol;
-  dialect: UpstreamDialect;
+  answers: ProviderAnswers;
   translation: StreamTranslation<S>;
   idSeed: string;
   sink: StreamSink;
@@ -38,14 +35,13 @@ export interface TranslatedStreamOptions<S> {
 /** Drives a translation: reads the upstream's events and taps usage. */
 export class TranslatedStream<S> extends StreamHandler {
   private readonly options: TranslatedStreamOptions<S>;
-  protected readonly tap: ChatTap | MessagesTap;
+  protected readonly tap: ReturnType<ProviderAnswers['openTap']>;
   private translated: S;
 
   constructor(options: TranslatedStreamOptions<S>) {
     super();
     this.options = options;
-    this.tap =
-      options.dialect === 'openai' ? new ChatTap(options.sink) : new MessagesTap(options.sink);
+    this.tap = options.answers.openTap(options.sink);
     this.translated = options.translation.initial;
   }
 
@@ -54,9 +50,7 @@ export class TranslatedStream<S> extends StreamHandler {
   }
 
   eventsOfWhole(answer: unknown): string {
-    return this.options.dialect === 'openai'
-      ? completionEvents(record(answer))
-      : messageEvents(record(answer));
+    return this.options.answers.eventsOfWhole(record(answer));
   }
 
   protected read(event: SseEvent, out: ByteOutput): void {
@@ -89,9 +83,8 @@ export class TranslatedStream<S> extends StreamHandler {
     this.writeFinish({ usage, isCutShort: true }, out);
   }
 
-  /** Chat's end mark; an Anthropic upstream that sends one has a message_stop of its own. */
   private onDone(out: ByteOutput): void {
-    if (this.options.dialect === 'openai') this.finish(out);
+    if (this.options.answers.isEndedByDone) this.finish(out);
   }
 
   private writeFinish(end: { usage: TokenUsage; isCutShort: boolean }, out: ByteOutput): void {

@@ -1,4 +1,6 @@
 import { Injectable } from '@nestjs/common';
+import { UPSTREAM_PROTOCOLS } from '@tollgate/contracts';
+import { canExchange, isNative } from '@tollgate/protocols';
 import { DataSource } from 'typeorm';
 import { z } from 'zod';
 import { noSuch, Refusal } from '../../platform/http/refusal.ts';
@@ -13,7 +15,7 @@ const routeRow = z.object({
   route_id: z.number(),
   upstream_id: z.number(),
   upstream: z.string(),
-  protocol: z.enum(['openai', 'anthropic']),
+  protocol: z.enum(UPSTREAM_PROTOCOLS),
   upstream_model: z.string(),
   priority: z.number(),
   weight: z.number(),
@@ -22,14 +24,6 @@ const routeRow = z.object({
 });
 type RouteRow = z.output<typeof routeRow>;
 const modelRow = z.object({ id: z.number(), name: z.string(), is_on_shelf: z.boolean() });
-
-/** The upstream protocol that a client protocol needs no translation for. */
-const NATIVE = {
-  chat: 'openai',
-  messages: 'anthropic',
-  embeddings: 'openai',
-  responses: 'openai',
-} as const;
 
 /** Where a request would go now: the routes of a model in the order in which nodes try them. Nodes decide by the snapshot they run and by what they see. */
 @Injectable()
@@ -94,7 +88,7 @@ export class RoutingSimulationService {
 /** By tier, lowest priority first; in a tier, routes of the caller's protocol before those that need translation. */
 function grouped(rows: readonly RouteRow[], protocol: SimulationQuery['protocol']): RouteRow[][] {
   const rank = (row: RouteRow): number =>
-    row.priority * 2 + (row.protocol === NATIVE[protocol] ? 0 : 1);
+    row.priority * 2 + (isNative(protocol, row.protocol) ? 0 : 1);
   const ranks = [...new Set(rows.map(rank))].toSorted((a, b) => a - b);
   return ranks.map((one) => rows.filter((row) => rank(row) === one));
 }
@@ -106,7 +100,7 @@ function exclusionOf(
 ): SimulatedRoute['excluded_by'] {
   if (!row.route_enabled) return 'route_disabled';
   if (!row.upstream_enabled) return 'upstream_disabled';
-  if (protocol === 'embeddings' && row.protocol !== 'openai') return 'protocol';
+  if (!canExchange(protocol, row.protocol)) return 'protocol';
   return resting.has(row.upstream_id) ? 'resting' : null;
 }
 
@@ -136,7 +130,7 @@ function describeGroup(
       priority: row.priority,
       weight: row.weight,
       order,
-      is_translated: row.protocol !== NATIVE[protocol],
+      is_translated: !isNative(protocol, row.protocol),
       excluded_by: excludedBy,
       resting_on_workers: resting.get(row.upstream_id) ?? 0,
       share: isNext && excludedBy === null ? row.weight / weights : 0,

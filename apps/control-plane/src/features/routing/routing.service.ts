@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
+import { hasEmbeddings } from '@tollgate/contracts';
 import { MODEL_KINDS } from '@tollgate/snapshot';
 import { Repository, type EntityManager } from 'typeorm';
 import { z } from 'zod';
@@ -141,7 +142,7 @@ export class RoutingService {
     if (!model.success) throw noSuch('model', ends.modelId, 'model_id');
     const protocol = await this.upstreams.protocolOf(tx, ends.upstreamId);
     if (protocol === undefined) throw noSuch('upstream', ends.upstreamId, 'upstream_id');
-    if (model.data.kind === 'embedding' && protocol === 'anthropic')
+    if (model.data.kind === 'embedding' && !hasEmbeddings(protocol))
       throw invalidField('upstream_id', NO_EMBEDDINGS);
     return model.data;
   }

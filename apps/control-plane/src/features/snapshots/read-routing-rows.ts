@@ -1,8 +1,7 @@
-import { WEIGHT_FIELDS, weightFields } from '@tollgate/contracts';
+import { UPSTREAM_PROTOCOLS, WEIGHT_FIELDS, weightFields } from '@tollgate/contracts';
 import {
   MODEL_KINDS,
   LIMIT_FIELD_SETTINGS,
-  UPSTREAM_PROTOCOLS,
   failoverSchema,
   type RoutingRows,
 } from '@tollgate/snapshot';

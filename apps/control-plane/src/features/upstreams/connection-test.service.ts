@@ -6,6 +6,7 @@ import {
   type OutboundPolicy,
   type SecretBox,
 } from '@tollgate/contracts';
+import { PROVIDERS } from '@tollgate/protocols';
 import { IsNull, Repository } from 'typeorm';
 import { z } from 'zod';
 import { CONFIG, type Config } from '../../config.ts';
@@ -25,10 +26,7 @@ import { Upstream } from './upstream.entity.ts';
 
 const TIMEOUT_MS = 30_000;
 const ANSWER_BYTES_MAX = 262_144;
-/** Some models refuse fewer; the tokens are billed by the provider. */
-const OUTPUT_TOKENS_MAX = 16;
 const MESSAGE_CHARS_MAX = 500;
-const ANTHROPIC_VERSION = '2023-06-01';
 
 const routedRow = z.object({ upstream_model: z.string(), kind: z.enum(['chat', 'embedding']) });
 /** OpenAI: https://platform.openai.com/docs/api-reference/chat/object, Anthropic: https://docs.anthropic.com/en/api/messages */
@@ -112,27 +110,16 @@ export class ConnectionTestService {
     { model, kind }: { model: string; kind: 'chat' | 'embedding' },
     secret: string,
   ): Promise<GuardedAnswer> {
-    const isAnthropic = row.protocol === 'anthropic';
-    const path =
-      kind === 'embedding' ? 'embeddings' : isAnthropic ? 'messages' : 'chat/completions';
-    const message = { role: 'user', content: 'Say ok.' };
-    const body =
-      kind === 'embedding'
-        ? { model, input: 'ok' }
-        : { model, messages: [message], max_tokens: OUTPUT_TOKENS_MAX };
-    const credential: Record<string, string> =
-      secret === ''
-        ? {}
-        : isAnthropic
-          ? { 'x-api-key': secret }
-          : { authorization: `Bearer ${secret}` };
-    return guardedRequest(new URL(`${row.baseUrl.replace(/\/+$/, '')}/${path}`), {
-      body: JSON.stringify(body),
+    const provider = PROVIDERS[row.protocol];
+    const probe = provider.probe(model, kind);
+    if (!probe) throw invalidField('model', `the ${row.protocol} protocol has no embeddings`);
+    return guardedRequest(new URL(`${row.baseUrl.replace(/\/+$/, '')}${probe.path}`), {
+      body: JSON.stringify(probe.body),
       headers: {
         'content-type': 'application/json',
         accept: 'application/json',
-        ...(isAnthropic ? { 'anthropic-version': ANTHROPIC_VERSION } : {}),
-        ...credential,
+        ...probe.headers,
+        ...(secret === '' ? {} : provider.credential(secret)),
         ...row.headers,
       },
       policy: this.policy,

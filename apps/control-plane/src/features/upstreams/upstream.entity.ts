@@ -1,4 +1,4 @@
-import type { UpstreamProtocol } from '@tollgate/snapshot';
+import type { UpstreamProtocol } from '@tollgate/contracts';
 import {
   Column,
   CreateDateColumn,

@@ -1,5 +1,4 @@
-import { BASE_URL_RULES } from '@tollgate/contracts';
-import { UPSTREAM_PROTOCOLS } from '@tollgate/snapshot';
+import { BASE_URL_RULES, UPSTREAM_PROTOCOLS } from '@tollgate/contracts';
 import { z } from 'zod';
 import { idField, timeField } from '../../platform/http/answer-fields.ts';
 import { booleanFilter, listQuery } from '../../platform/http/list-query.ts';

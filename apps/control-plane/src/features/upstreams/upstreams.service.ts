@@ -2,12 +2,14 @@ import { Inject, Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import {
   checkBaseUrl,
+  hasEmbeddings,
   parseOutboundPolicy,
   SecretUnreadable,
   type OutboundPolicy,
   type SecretPlace,
+  type UpstreamProtocol,
 } from '@tollgate/contracts';
-import { stopsBillingOnClose, type UpstreamProtocol } from '@tollgate/snapshot';
+import { stopsBillingOnClose } from '@tollgate/snapshot';
 import { IsNull, Repository, type EntityManager } from 'typeorm';
 import { CONFIG, type Config } from '../../config.ts';
 import type { Caller } from '../../platform/access/caller.ts';
@@ -109,7 +111,8 @@ export class UpstreamsService {
       const row = await this.lock(tx, id);
       refuseStale(caller, row);
       const before = toUpstreamResponse(row);
-      if (body.protocol === 'anthropic') await this.refuseWhileEmbedding(tx, id);
+      if (body.protocol !== undefined && !hasEmbeddings(body.protocol))
+        await this.refuseWhileEmbedding(tx, id);
       const next = { ...row, ...columns };
       const sealedApiKey = await this.sealedFor(next, row, body.api_key);
       const after = toUpstreamResponse(

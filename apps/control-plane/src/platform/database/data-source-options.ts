@@ -22,7 +22,7 @@ import { StreamEvents1795321759731 } from './migrations/1795321759731-stream-eve
 import { ModelFailover1795321446744 } from './migrations/1795321446744-model-failover.ts';
 import { DroppedDays1795323074722 } from './migrations/1795323074722-dropped-days.ts';
 import { RouteWindow1795323859912 } from './migrations/1795323859912-route-window.ts';
-import { AudioAndHourClasses1795332600000 } from './migrations/1795332600000-audio-and-hour-classes.ts';
+import { AudioAndHourClasses1795333200000 } from './migrations/1795333200000-audio-and-hour-classes.ts';
 import { LimitField1795325322799 } from './migrations/1795325322799-limit-field.ts';
 import { TemporaryKeys1795323279805 } from './migrations/1795323279805-temporary-keys.ts';
 import { BooksProofs1795324506281 } from './migrations/1795324506281-books-proofs.ts';
@@ -73,7 +73,7 @@ export function dataSourceOptions(config: Pick<Config, 'DATABASE_URL' | 'DATABAS
       ModelFailover1795321446744,
       DroppedDays1795323074722,
       RouteWindow1795323859912,
-      AudioAndHourClasses1795332600000,
+      AudioAndHourClasses1795333200000,
       LimitField1795325322799,
       TemporaryKeys1795323279805,
       BooksProofs1795324506281,

@@ -4,7 +4,7 @@ const CLASSES = ['cache_write_1h', 'audio_input', 'audio_output'];
 const ROLLUPS = ['usage_rollups', 'usage_rollups_daily', 'usage_totals', 'usage_totals_daily'];
 
 /** Audio and 1-hour cache writes become classes of their own. A weight of null is the parent's, so every price charges what it charged before. */
-export class AudioAndHourClasses1795332600000 implements MigrationInterface {
+export class AudioAndHourClasses1795333200000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     for (const name of CLASSES) {
       await runner.query(

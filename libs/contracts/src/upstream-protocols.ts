@@ -1,0 +1,13 @@
+/**
+ * The protocols that upstreams speak. A further one takes its line here, its folder in libs/protocols/src/providers, which `PROVIDERS` there names, and a
+ * migration of the constraint on upstreams.protocol.
+ */
+export const UPSTREAM_PROTOCOLS = ['openai', 'anthropic'] as const;
+export type UpstreamProtocol = (typeof UPSTREAM_PROTOCOLS)[number];
+
+/** Protocols that have embeddings. */
+const EMBEDDING_PROTOCOLS: ReadonlySet<UpstreamProtocol> = new Set(['openai']);
+
+export function hasEmbeddings(protocol: UpstreamProtocol): boolean {
+  return EMBEDDING_PROTOCOLS.has(protocol);
+}

@@ -1,0 +1,32 @@
+import { messagesToChatExchange } from '../../messages-to-chat/exchange.ts';
+import { toChatRequest } from '../../messages-to-chat/request.ts';
+import { responsesToChatExchange } from '../../responses/exchange.ts';
+import { chatBodyOf } from '../../responses/request.ts';
+import { chatExchange } from '../../same-protocol/chat-exchange.ts';
+import { embeddingsExchange } from '../../same-protocol/embeddings-exchange.ts';
+import { PROBE_MESSAGES, PROBE_OUTPUT_TOKENS } from '../probe.ts';
+import type { Provider } from '../provider.ts';
+
+/** OpenAI, and every server that is compatible with it. */
+export const openai: Provider = {
+  credential: (apiKey) => ({ authorization: `Bearer ${apiKey}` }),
+  exchanges: {
+    chat: { create: chatExchange, isNative: true },
+    embeddings: { create: embeddingsExchange, isNative: true },
+    messages: {
+      create: messagesToChatExchange,
+      isNative: false,
+      check: (body, upstreamModel) =>
+        toChatRequest(body, { upstreamModel, outputLimit: null, outputLimitField: 'max_tokens' }),
+    },
+    responses: { create: responsesToChatExchange, isNative: false, check: chatBodyOf },
+  },
+  probe: (model, kind) =>
+    kind === 'embedding'
+      ? { path: '/embeddings', body: { model, input: 'ok' }, headers: {} }
+      : {
+          path: '/chat/completions',
+          body: { model, messages: PROBE_MESSAGES, max_tokens: PROBE_OUTPUT_TOKENS },
+          headers: {},
+        },
+};

@@ -1,0 +1,39 @@
+import type { Ask, ClientProtocol, Exchange, ExchangeRequest, StreamSink } from '../exchange.ts';
+import type { JsonRecord } from '../json/json-guard.ts';
+import type { StreamTap } from '../stream/stream-handler.ts';
+
+/** One upstream protocol: all that differs between providers. `PROVIDERS` names each. */
+export interface Provider {
+  /** Headers that carry the upstream's key. */
+  credential(apiKey: string): Record<string, string>;
+  /** How clients are served, by the protocol they speak; absent where this protocol has no such endpoint. */
+  readonly exchanges: Readonly<Partial<Record<ClientProtocol, ProviderExchange>>>;
+  /** The smallest request of an upstream's connection test; null where the protocol has none of this kind. */
+  probe(model: string, kind: ProbeKind): Probe | null;
+}
+
+export interface ProviderExchange {
+  create(request: ExchangeRequest): Exchange;
+  /** Requests and answers keep their own bytes. */
+  readonly isNative: boolean;
+  /** The part of a translation that may find no words: throws `InvalidRequest`. */
+  check?(body: Ask['body'], upstreamModel: string): unknown;
+}
+
+export type ProbeKind = 'chat' | 'embedding';
+
+export interface Probe {
+  /** Appended to the upstream's base_url. */
+  readonly path: string;
+  readonly body: Readonly<JsonRecord>;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** How a translation reads the answers of a protocol. */
+export interface ProviderAnswers {
+  openTap(sink: StreamSink): StreamTap & { observe(event: JsonRecord): void };
+  /** The event stream that says the same as a JSON answer. */
+  eventsOfWhole(answer: JsonRecord): string;
+  /** `[DONE]` is the protocol's own end mark; elsewhere it is an addition of compatible servers. */
+  readonly isEndedByDone: boolean;
+}
