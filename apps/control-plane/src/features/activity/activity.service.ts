@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import { z } from 'zod';
+import { ADVISORY_LOCKS } from '../../platform/database/advisory-locks.ts';
 import { beforeCommit } from '../../platform/database/transactions.ts';
 import { canonicalJson } from '../../platform/idempotency/canonical-json.ts';
 import { maskSecrets } from './mask-secrets.ts';
@@ -32,7 +33,6 @@ export interface ChainVerdict {
   brokenAt: number | null;
 }
 
-const CHAIN_LOCK = 7_001_002;
 const GENESIS = '0'.repeat(64);
 const VERIFY_BATCH = 1_000;
 
@@ -84,7 +84,7 @@ export class ActivityService {
 
   private async append(tx: EntityManager, actor: Actor, activity: Activity): Promise<void> {
     // One writer at a time: each entry names its predecessor.
-    await tx.query('SELECT pg_advisory_xact_lock($1)', [CHAIN_LOCK]);
+    await tx.query('SELECT pg_advisory_xact_lock($1)', [ADVISORY_LOCKS.activityChain]);
     const last: { hash: string }[] = await tx.query(
       'SELECT hash FROM activity_log ORDER BY id DESC LIMIT 1',
     );

@@ -5,14 +5,13 @@ import {
   type OnApplicationShutdown,
 } from '@nestjs/common';
 import { z } from 'zod';
+import { ADVISORY_LOCKS } from '../../platform/database/advisory-locks.ts';
 import { BackgroundLoop } from '../../platform/background/background-loop.ts';
 import { Transactions } from '../../platform/database/transactions.ts';
 import { AlertsService } from './alerts.service.ts';
 
 const LOOK_MS = 60_000;
 const RETRY_MS = 5_000;
-/** One replica looks at a time. */
-const WATCH_LOCK = 7_001_004;
 /** New alerts a look; the next look brings the rest. */
 const RAISED_MAX = 500;
 
@@ -64,7 +63,7 @@ export class BalanceWatch implements OnApplicationBootstrap, OnApplicationShutdo
     await this.transactions.run(async (tx) => {
       const [lock]: { got: boolean }[] = await tx.query(
         'SELECT pg_try_advisory_xact_lock($1) AS got',
-        [WATCH_LOCK],
+        [ADVISORY_LOCKS.balanceWatch],
       );
       if (!lock?.got) return;
       const open = `SELECT subject FROM alerts WHERE rule = 'low_balance' AND resolved_at IS NULL`;

@@ -1,12 +1,11 @@
 import { Inject, Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common';
+import { ADVISORY_LOCKS } from '../../platform/database/advisory-locks.ts';
 import { CONFIG, type Config } from '../../config.ts';
 import { Transactions } from '../../platform/database/transactions.ts';
 import { ActivityService, SYSTEM } from '../activity/activity.service.ts';
 import { LiveStateService } from '../live-state/live-state.service.ts';
 import { AccountsService } from '../users/accounts.service.ts';
 import { Passwords } from './passwords.ts';
-
-const FIRST_ADMINISTRATOR_LOCK = 7_001_003;
 
 /** Creates the administrator named in the environment when there is none; of two replicas starting at once one does it (security S44). */
 @Injectable()
@@ -27,7 +26,7 @@ export class FirstAdministrator implements OnApplicationBootstrap {
     if (username === undefined || password === undefined) return;
     const passwordHash = await this.passwords.hash(password);
     await this.transactions.run(async (tx) => {
-      await tx.query('SELECT pg_advisory_xact_lock($1)', [FIRST_ADMINISTRATOR_LOCK]);
+      await tx.query('SELECT pg_advisory_xact_lock($1)', [ADVISORY_LOCKS.firstAdministrator]);
       if (await this.accounts.hasAdministrator(tx)) return;
       const account = await this.accounts.create(tx, {
         username,

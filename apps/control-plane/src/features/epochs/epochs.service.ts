@@ -8,6 +8,7 @@ import {
 } from '@nestjs/common';
 import { Epochs, shardNames } from '@tollgate/keyspace';
 import { DataSource, type QueryRunner } from 'typeorm';
+import { ADVISORY_LOCK_FAMILIES } from '../../platform/database/advisory-locks.ts';
 import { CONFIG, type Config } from '../../config.ts';
 import { BackgroundLoop } from '../../platform/background/background-loop.ts';
 import { AlertsService } from '../alerts/alerts.service.ts';
@@ -18,8 +19,6 @@ const LOOK_MS = 1_000;
 const RETRY_MS = 200;
 /** Shards checked each second, in turn; a missing epoch in one makes the control plane check all of them. Reading 64 keys every second would use a third of the fleet's idle budget. */
 const SHARDS_PER_LOOK = 4;
-/** First half of the advisory lock's two numbers; the second is the shard's index. */
-const SHARD_LOCK = 7_001_003;
 
 /**
  * Sees to it that every shard has its epoch. Without one all functions refuse (docs/design/metering.md#loss-of-redis-data): at the first start until the live records
@@ -125,7 +124,7 @@ export class EpochsService implements OnApplicationBootstrap, OnApplicationShutd
   /** Runs `work` unless another replica fills this shard already. A lost connection gives the lock back. */
   private async alone(shard: string, work: (runner: QueryRunner) => Promise<void>): Promise<void> {
     const runner = this.dataSource.createQueryRunner();
-    const lock = [SHARD_LOCK, this.shards.indexOf(shard)];
+    const lock = [ADVISORY_LOCK_FAMILIES.shardRebuild, this.shards.indexOf(shard)];
     try {
       const [row]: { got: boolean }[] = await runner.query(
         'SELECT pg_try_advisory_lock($1, $2) AS got',

@@ -2,10 +2,9 @@ import { Inject, Injectable } from '@nestjs/common';
 import { shardNames, shardOf } from '@tollgate/keyspace';
 import { DataSource, type EntityManager } from 'typeorm';
 import { z } from 'zod';
+import { ADVISORY_LOCK_FAMILIES } from '../../platform/database/advisory-locks.ts';
 import { CONFIG, type Config } from '../../config.ts';
 
-/** First half of the advisory lock's two numbers; the second is the shard's index. Booking usage takes it shared; changing the epoch takes it exclusively. */
-const EPOCH_LOCK = 7_001_004;
 const epochRow = z.object({ shard: z.string(), epoch: z.string() });
 
 /**
@@ -36,7 +35,7 @@ export class ShardEpochs {
     const shards = [...new Set(accountIds.map((id) => this.shardOf(id)))].sort();
     if (shards.length === 0) return new Map();
     await tx.query(
-      `SELECT pg_advisory_xact_lock${alone ? '' : '_shared'}(${EPOCH_LOCK}, i) FROM unnest($1::int[]) AS i`,
+      `SELECT pg_advisory_xact_lock${alone ? '' : '_shared'}(${ADVISORY_LOCK_FAMILIES.shardEpoch}, i) FROM unnest($1::int[]) AS i`,
       [shards.map((shard) => this.shards.indexOf(shard))],
     );
     // A statement of its own: it must see what the lock waited for.
@@ -53,7 +52,7 @@ export class ShardEpochs {
   async change(shard: string, epoch: string): Promise<void> {
     await this.dataSource.transaction(async (tx) => {
       await tx.query('SELECT pg_advisory_xact_lock($1, $2)', [
-        EPOCH_LOCK,
+        ADVISORY_LOCK_FAMILIES.shardEpoch,
         this.shards.indexOf(shard),
       ]);
       await tx.query(

@@ -1,5 +1,6 @@
 import { InvalidAllowlistEntry, normaliseAllowlist } from '@tollgate/keyspace';
 import { z } from 'zod';
+import { INTEGER_MAX } from '../../platform/database/integer-max.ts';
 import { idField, timeField } from '../../platform/http/answer-fields.ts';
 import {
   booleanFilter,
@@ -10,12 +11,11 @@ import {
 } from '../../platform/http/list-query.ts';
 import { trimmedText } from '../../platform/http/text-field.ts';
 
-const INT4_MAX = 2_147_483_647;
 const ALLOWED_MODELS_CHARS_MAX = 8_192;
 const ALLOWLIST_CHARS_MAX = 8_192;
 
 /** Requests; 0 = no limit. */
-const limit = z.number().int().min(0).max(INT4_MAX);
+const limit = z.number().int().min(0).max(INTEGER_MAX);
 const name = trimmedText(128);
 
 /** Model names with `*` wildcards, separated by commas; empty or `*` = everything the account subscribes to. */
@@ -53,7 +53,7 @@ export const createKeySchema = z
     expires_at: expiresAt.optional(),
     ip_allowlist: ipAllowlist.optional(),
     /** Administrators: the account the key is for. */
-    user_id: z.number().int().positive().max(INT4_MAX).optional(),
+    user_id: z.number().int().positive().max(INTEGER_MAX).optional(),
   })
   .meta({ 'x-example': { name: 'backend', allowed_models: 'gpt-5,claude-*', rpm: 600 } });
 export type CreateKey = z.infer<typeof createKeySchema>;
@@ -162,7 +162,7 @@ export const createTemporaryKeySchema = z
       .number()
       .int()
       .positive()
-      .max(INT4_MAX)
+      .max(INTEGER_MAX)
       .optional()
       .describe('One of your keys: the same models and, below 20 a minute, its limits'),
   })

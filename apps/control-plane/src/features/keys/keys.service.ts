@@ -2,6 +2,7 @@ import { Inject, Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { issueApiKey } from '@tollgate/contracts';
 import { IsNull, Not, Repository, type EntityManager } from 'typeorm';
+import { ADVISORY_LOCK_FAMILIES } from '../../platform/database/advisory-locks.ts';
 import { CONFIG, type Config } from '../../config.ts';
 import { AccountScope } from '../../platform/access/account-scope.ts';
 import type { Caller } from '../../platform/access/caller.ts';
@@ -24,9 +25,6 @@ import type {
   RotateKey,
   UpdateKey,
 } from './keys.dto.ts';
-
-/** Any number; with an account's id it names the lock. */
-const KEYS_LOCK = 7_001_030;
 
 @Injectable()
 export class KeysService {
@@ -163,7 +161,10 @@ export class KeysService {
 
   /** One key is made at a time for an account, so that of two calls at once the second sees what the first made. */
   private async keepBelowLimit(tx: EntityManager, userId: number): Promise<void> {
-    await tx.query('SELECT pg_advisory_xact_lock($1, $2)', [KEYS_LOCK, userId]);
+    await tx.query('SELECT pg_advisory_xact_lock($1, $2)', [
+      ADVISORY_LOCK_FAMILIES.keysOfAccount,
+      userId,
+    ]);
     const count = await tx
       .getRepository(ApiKeyRow)
       .countBy({ userId, status: Not('deleted'), playgroundSid: IsNull() });

@@ -1,6 +1,7 @@
 import { premiumSchema, weightFields } from '@tollgate/contracts';
 import { MODEL_KINDS, failoverSchema } from '@tollgate/snapshot';
 import { z } from 'zod';
+import { INTEGER_MAX } from '../../platform/database/integer-max.ts';
 import {
   amountText,
   currencyField,
@@ -12,7 +13,7 @@ import { booleanFilter, idFilter, listQuery, momentField } from '../../platform/
 import { modelFamilyTableSchema } from './model-families.ts';
 import { trimmedText } from '../../platform/http/text-field.ts';
 
-const id = z.number().int().positive().max(2_147_483_647);
+const id = z.number().int().positive().max(INTEGER_MAX);
 /** Names stand in `allowed_models`, so commas, stars and blanks would be read as something else. */
 const name = z
   .string()

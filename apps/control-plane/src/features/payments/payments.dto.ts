@@ -1,5 +1,6 @@
 import { formatAmount } from '@tollgate/money';
 import { z } from 'zod';
+import { INTEGER_MAX } from '../../platform/database/integer-max.ts';
 import {
   amountText,
   currencyField,
@@ -14,7 +15,7 @@ export const rechargeBody = z
   .strictObject({
     amount: positiveAmountField,
     /** Administrators only: whose wallet. */
-    user_id: z.number().int().positive().max(2_147_483_647).optional(),
+    user_id: z.number().int().positive().max(INTEGER_MAX).optional(),
   })
   .meta({ 'x-example': { amount: '20' } });
 export type RechargeBody = z.output<typeof rechargeBody>;

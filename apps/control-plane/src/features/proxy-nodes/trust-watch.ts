@@ -7,6 +7,7 @@ import {
 import type { NodeReport } from '@tollgate/contracts';
 import type { EntityManager } from 'typeorm';
 import { z } from 'zod';
+import { ADVISORY_LOCKS } from '../../platform/database/advisory-locks.ts';
 import { BackgroundLoop } from '../../platform/background/background-loop.ts';
 import { Transactions } from '../../platform/database/transactions.ts';
 import type { AlertRule } from '../alerts/alert-rules.ts';
@@ -15,8 +16,6 @@ import { NodeRegistry } from './node-registry.ts';
 
 const LOOK_MS = 5_000;
 const RETRY_MS = 5_000;
-/** One replica writes the alerts at a time. */
-const WATCH_LOCK = 7_001_006;
 /** One odd report is an accident; workers count the last hour or two. */
 const DOUBTS_MIN = 3;
 
@@ -63,7 +62,7 @@ export class TrustWatch implements OnApplicationBootstrap, OnApplicationShutdown
     await this.transactions.run(async (tx) => {
       const [lock]: { got: boolean }[] = await tx.query(
         'SELECT pg_try_advisory_xact_lock($1) AS got',
-        [WATCH_LOCK],
+        [ADVISORY_LOCKS.trustWatch],
       );
       if (!lock?.got) return;
       const doubted = pick(standings, ({ doubts }) => doubts >= DOUBTS_MIN);

@@ -5,6 +5,7 @@ import {
   type OnApplicationShutdown,
 } from '@nestjs/common';
 import { z } from 'zod';
+import { ADVISORY_LOCKS } from '../../platform/database/advisory-locks.ts';
 import { BackgroundLoop } from '../../platform/background/background-loop.ts';
 import { Transactions } from '../../platform/database/transactions.ts';
 import { AlertsService } from '../alerts/alerts.service.ts';
@@ -13,8 +14,6 @@ import { NodeRegistry } from './node-registry.ts';
 /** A worker reports a breaker that opens at once, and this finds it. */
 const LOOK_MS = 2_000;
 const RETRY_MS = 5_000;
-/** One replica writes the alerts at a time. */
-const WATCH_LOCK = 7_001_005;
 /** What opens a node's circuit breaker. */
 const FAILURES_IN_ROW = 5;
 /** Between the end of a breaker's time and the probe's failure, which opens it again, the alert stays. An upstream that no worker has tried for so long is no longer known to fail. */
@@ -53,7 +52,7 @@ export class UpstreamWatch implements OnApplicationBootstrap, OnApplicationShutd
     await this.transactions.run(async (tx) => {
       const [lock]: { got: boolean }[] = await tx.query(
         'SELECT pg_try_advisory_xact_lock($1) AS got',
-        [WATCH_LOCK],
+        [ADVISORY_LOCKS.upstreamWatch],
       );
       if (!lock?.got) return;
       const open = failing.filter((each) => each.isOpen);

@@ -9,6 +9,7 @@ import { USAGE_QUEUE } from '@tollgate/contracts';
 import { LiveRecords, type BooksMark, type SubscriptionRef } from '@tollgate/keyspace';
 import { DataSource } from 'typeorm';
 import { z } from 'zod';
+import { ADVISORY_LOCKS } from '../../platform/database/advisory-locks.ts';
 import { BackgroundLoop } from '../../platform/background/background-loop.ts';
 import { Transactions } from '../../platform/database/transactions.ts';
 import { QueueBacklog } from '../../platform/queues/queue-backlog.ts';
@@ -25,8 +26,6 @@ const PAUSE_MS = 5_000;
 /** Usage takes well under a second from Redis to PostgreSQL; with a longer backlog there is nothing to compare. */
 const BOOKED_WITHIN_MS = 20_000;
 const POLL_MS = 200;
-/** Any number; the same in every replica. */
-const RECONCILER_LOCK = 7_001_020;
 
 const positionRow = z.object({ id: z.number(), position: z.coerce.number() });
 const refRow = z
@@ -110,13 +109,13 @@ export class Reconciler implements OnApplicationBootstrap, OnApplicationShutdown
     try {
       const [row]: { got: boolean }[] = await runner.query(
         'SELECT pg_try_advisory_lock($1) AS got',
-        [RECONCILER_LOCK],
+        [ADVISORY_LOCKS.reconciliation],
       );
       if (!row?.got) return null;
       try {
         return await work();
       } finally {
-        await runner.query('SELECT pg_advisory_unlock($1)', [RECONCILER_LOCK]);
+        await runner.query('SELECT pg_advisory_unlock($1)', [ADVISORY_LOCKS.reconciliation]);
       }
     } finally {
       await runner.release();

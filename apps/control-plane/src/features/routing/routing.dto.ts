@@ -1,10 +1,10 @@
 import { LIMIT_FIELD_SETTINGS } from '@tollgate/snapshot';
 import { z } from 'zod';
+import { INTEGER_MAX } from '../../platform/database/integer-max.ts';
 import { idField, timeField } from '../../platform/http/answer-fields.ts';
 import { booleanFilter, idFilter, listQuery } from '../../platform/http/list-query.ts';
 import { trimmedText } from '../../platform/http/text-field.ts';
 
-const INTEGER_MAX = 2_147_483_647;
 /** The category Cc in ranges, which every reader of the document understands. */
 const CONTROL = String.raw`\u0000-\u001f\u007f-\u009f`;
 const PRINTABLE = `^[^${CONTROL}]*[^\\s${CONTROL}][^${CONTROL}]*$`;

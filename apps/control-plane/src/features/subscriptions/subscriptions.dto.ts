@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { INTEGER_MAX } from '../../platform/database/integer-max.ts';
 import {
   amountText,
   currencyField,
@@ -8,11 +9,10 @@ import {
 } from '../../platform/http/answer-fields.ts';
 import { booleanFilter, idFilter, listQuery } from '../../platform/http/list-query.ts';
 
-const INT4_MAX = 2_147_483_647;
 /** A purchase, threshold or amount; far below 2^53, so that sums of many stay exact. */
 const TOKENS_MAX = 1_000_000_000_000;
 
-const id = z.number().int().positive().max(INT4_MAX);
+const id = z.number().int().positive().max(INTEGER_MAX);
 const tokens = z.number().int().min(0).max(TOKENS_MAX);
 
 export const subscribeSchema = z

@@ -1,5 +1,6 @@
 import { formatAmount } from '@tollgate/money';
 import { z } from 'zod';
+import { INTEGER_MAX } from '../../platform/database/integer-max.ts';
 import {
   amountText,
   currencyField,
@@ -43,7 +44,7 @@ export type WalletLogsQuery = z.output<typeof walletLogsQuery>;
 
 export const adminRechargeBody = z
   .strictObject({
-    user_id: z.number().int().positive().max(2_147_483_647),
+    user_id: z.number().int().positive().max(INTEGER_MAX),
     amount: positiveAmountField,
     note: z.string().trim().max(500).optional(),
   })
@@ -53,7 +54,7 @@ export type AdminRechargeBody = z.output<typeof adminRechargeBody>;
 const note = trimmedText(500);
 export const adjustBody = z
   .strictObject({
-    user_id: z.number().int().positive().max(2_147_483_647),
+    user_id: z.number().int().positive().max(INTEGER_MAX),
     /** Negative takes money out of the wallet. */
     amount: signedAmountField,
     note,
@@ -65,7 +66,7 @@ export type AdjustBody = z.output<typeof adjustBody>;
 
 export const withdrawBody = z
   .strictObject({
-    user_id: z.number().int().positive().max(2_147_483_647),
+    user_id: z.number().int().positive().max(INTEGER_MAX),
     amount: positiveAmountField,
     /** How the money was paid out, e.g. the reference of the bank transfer; or why it is paid back. */
     note,

@@ -5,6 +5,7 @@ import type { NestExpressApplication } from '@nestjs/platform-express';
 import { USAGE_QUEUE, type UsageJob } from '@tollgate/contracts';
 import { BULL_PREFIX, openRedis } from '@tollgate/keyspace';
 import { Queue } from 'bullmq';
+import { ADVISORY_LOCKS } from '../database/advisory-locks.ts';
 import { loadConfig } from '../../config.ts';
 import { createApp } from '../../create-app.ts';
 import { AlertsService } from '../../features/alerts/alerts.service.ts';
@@ -60,7 +61,7 @@ const isOpen = async (subject: string): Promise<boolean> =>
 
 const JOBS: Record<string, SingletonJob> = {
   'balance-watch.ts': {
-    lock: 7_001_004,
+    lock: ADVISORY_LOCKS.balanceWatch,
     run: (app) => app.get(BalanceWatch, { strict: false }).look(),
     table: 'token_lots',
     prepare: async () => {
@@ -70,7 +71,7 @@ const JOBS: Record<string, SingletonJob> = {
     },
   },
   'upstream-watch.ts': {
-    lock: 7_001_005,
+    lock: ADVISORY_LOCKS.upstreamWatch,
     run: (app) => app.get(UpstreamWatch, { strict: false }).look(),
     table: 'upstreams',
     prepare: async () => {
@@ -83,7 +84,7 @@ const JOBS: Record<string, SingletonJob> = {
     },
   },
   'trust-watch.ts': {
-    lock: 7_001_006,
+    lock: ADVISORY_LOCKS.trustWatch,
     run: (app) => app.get(TrustWatch, { strict: false }).look(),
     table: 'upstreams',
     prepare: async () => {
@@ -96,7 +97,7 @@ const JOBS: Record<string, SingletonJob> = {
     },
   },
   'reconciler.service.ts': {
-    lock: 7_001_020,
+    lock: ADVISORY_LOCKS.reconciliation,
     run: (app) => app.get(Reconciler, { strict: false }).runAlone({ pauseMs: 10 }),
     table: 'subscriptions',
     prepare: async () => {

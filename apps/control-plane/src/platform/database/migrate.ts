@@ -1,7 +1,5 @@
 import { MigrationExecutor, type DataSource } from 'typeorm';
-
-/** Any fixed number: replicas that start together take turns, and the second finds nothing left to do. */
-const MIGRATION_LOCK = 7_001_001;
+import { ADVISORY_LOCKS } from './advisory-locks.ts';
 
 /**
  * Lock and migrations share one connection without a time limit: neither a migration of millions of rows nor the replicas that wait for it
@@ -11,11 +9,11 @@ export async function migrate(dataSource: DataSource): Promise<void> {
   const runner = dataSource.createQueryRunner();
   try {
     await runner.query('SET statement_timeout = 0');
-    await runner.query('SELECT pg_advisory_lock($1)', [MIGRATION_LOCK]);
+    await runner.query('SELECT pg_advisory_lock($1)', [ADVISORY_LOCKS.migrations]);
     const executor = new MigrationExecutor(dataSource, runner);
     executor.transaction = 'each';
     await executor.executePendingMigrations();
-    await runner.query('SELECT pg_advisory_unlock($1)', [MIGRATION_LOCK]);
+    await runner.query('SELECT pg_advisory_unlock($1)', [ADVISORY_LOCKS.migrations]);
     await runner.query('RESET statement_timeout');
   } finally {
     await runner.release();

@@ -1,14 +1,13 @@
 import { Param, type PipeTransform } from '@nestjs/common';
 import { z } from 'zod';
+import { INTEGER_MAX } from '../database/integer-max.ts';
 import { Refusal } from './refusal.ts';
-
-const ID_MAX = 2_147_483_647;
 
 /** An id that cannot exist is an unknown id: 404, not 400. */
 const parseId: PipeTransform<string, number> = {
   transform(text) {
     const id = /^[1-9]\d{0,9}$/.test(text) ? Number(text) : 0;
-    if (id < 1 || id > ID_MAX) throw new Refusal('not_found');
+    if (id < 1 || id > INTEGER_MAX) throw new Refusal('not_found');
     return id;
   },
 };

@@ -1,6 +1,7 @@
 import type { ObjectLiteral, SelectQueryBuilder } from 'typeorm';
 import { z } from 'zod';
 import { trimmedText } from './text-field.ts';
+import { INTEGER_MAX } from '../database/integer-max.ts';
 
 export const PAGE_SIZE_MAX = 100;
 const PAGE_SIZE = 20;
@@ -65,7 +66,7 @@ export const momentField = z
 export const IN_FUTURE = 'must lie in the future';
 
 /** Filter values shared by several lists. */
-export const idFilter = z.coerce.number().int().positive().max(2_147_483_647);
+export const idFilter = z.coerce.number().int().positive().max(INTEGER_MAX);
 export const booleanFilter = z.enum(['true', 'false']).transform((text) => text === 'true');
 
 /**

@@ -1,11 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { z } from 'zod';
+import { ADVISORY_LOCKS } from '../../../platform/database/advisory-locks.ts';
 import type { DeadLetter } from './dead-letters.ts';
 import type { ReadEvent } from './read-event.ts';
 
-/** Held shared by who books usage of a past day, alone by who drops days. */
-const DROPPED_DAYS_LOCK = 7_001_011;
 const markRow = z.object({ before: z.string() });
 
 /**
@@ -22,7 +21,7 @@ export class DroppedDays {
     const today = dayOf(Date.now());
     // The day before yesterday is the first that is ever dropped; a day is left for clocks that differ.
     if (events.every((read) => dayOf(read.beganAtMs) >= today)) return { kept: events, aside: [] };
-    await tx.query('SELECT pg_advisory_xact_lock_shared($1)', [DROPPED_DAYS_LOCK]);
+    await tx.query('SELECT pg_advisory_xact_lock_shared($1)', [ADVISORY_LOCKS.droppedDays]);
     const before = await this.before(tx);
     const isGone = ({ beganAtMs, event }: ReadEvent): boolean =>
       event.payload.kind !== 'withdraw' && dayOf(beganAtMs) < before;
@@ -37,7 +36,7 @@ export class DroppedDays {
 
   /** Before the days are dropped, in the same transaction. */
   async drop(tx: EntityManager, before: string): Promise<void> {
-    await tx.query('SELECT pg_advisory_xact_lock($1)', [DROPPED_DAYS_LOCK]);
+    await tx.query('SELECT pg_advisory_xact_lock($1)', [ADVISORY_LOCKS.droppedDays]);
     await tx.query('UPDATE usage_dropped_days SET before = greatest(before, $1::date)', [before]);
   }
 

@@ -3,6 +3,7 @@ import { usageOfFinal, WEIGHT_FIELDS, weightFields } from '@tollgate/contracts';
 import { chargeOf, premiumWeights, type ChargeWeights, type Multipliers } from '@tollgate/metering';
 import { DataSource } from 'typeorm';
 import { z } from 'zod';
+import { INTEGER_MAX } from '../../../platform/database/integer-max.ts';
 import { toSafeInteger } from '../../../platform/database/columns.ts';
 import type { ReadEvent } from './read-event.ts';
 
@@ -105,9 +106,6 @@ function chargeMismatch(claimed: number, recompute: () => number): string | null
     throw error;
   }
 }
-
-/** Ids PostgreSQL could hold; a larger one is unknown anyway. */
-const INTEGER_MAX = 2_147_483_647;
 
 /** From what is kept, and from PostgreSQL what is not. */
 async function gather<Value>(

@@ -1,5 +1,6 @@
 import { Inject, Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
+import { ADVISORY_LOCKS } from '../../../platform/database/advisory-locks.ts';
 import { CONFIG, type Config } from '../../../config.ts';
 import { Transactions } from '../../../platform/database/transactions.ts';
 import { DroppedDays } from './dropped-days.ts';
@@ -9,8 +10,6 @@ const DAY_MS = 86_400_000;
 /** Ahead, so that an hour's outage of maintenance costs nothing. Behind, for requests that began before the first start's midnight. */
 const DAYS_AHEAD = 7;
 const DAYS_BEHIND = 1;
-/** Any number; the same in every replica. */
-const MAINTENANCE_LOCK = 7_001_010;
 const PARTITION = /^usage_events_(\d{4})(\d{2})(\d{2})$/;
 
 /** One partition of usage_events a day (UTC): made ahead, dropped after the retention. Roll-ups and ledgers stay. */
@@ -41,7 +40,7 @@ export class UsagePartitions implements OnApplicationBootstrap {
   private async create(atMs: number): Promise<void> {
     const [from, to] = [dayOf(atMs), dayOf(atMs + DAY_MS)];
     await this.transactions.run(async (tx) => {
-      await tx.query('SELECT pg_advisory_xact_lock($1)', [MAINTENANCE_LOCK]);
+      await tx.query('SELECT pg_advisory_xact_lock($1)', [ADVISORY_LOCKS.usagePartitions]);
       // Rows that came before their partition live in the default one, where they stay as good as anywhere.
       const stray: unknown[] = await tx.query(
         'SELECT 1 FROM usage_events_default WHERE day = $1 LIMIT 1',
@@ -83,7 +82,7 @@ export class UsagePartitions implements OnApplicationBootstrap {
     before: string,
   ): Promise<void> {
     const isDropped = await this.transactions.run(async (tx) => {
-      await tx.query('SELECT pg_advisory_xact_lock($1)', [MAINTENANCE_LOCK]);
+      await tx.query('SELECT pg_advisory_xact_lock($1)', [ADVISORY_LOCKS.usagePartitions]);
       if (!(await this.mayGo(tx, { table, day }))) return false;
       await this.dropped.drop(tx, before);
       await tx.query(`DROP TABLE IF EXISTS ${table}`);

@@ -1,0 +1,28 @@
+/**
+ * Advisory locks of PostgreSQL, the same in every replica and every release: a release that numbered one anew would not wait for the one before.
+ * A lock of one number and a lock of two never meet.
+ */
+export const ADVISORY_LOCKS = {
+  /** Replicas that start together take turns, and the second finds nothing left to do. */
+  migrations: 7_001_001,
+  /** Each entry of the activity log names its predecessor. */
+  activityChain: 7_001_002,
+  firstAdministrator: 7_001_003,
+  balanceWatch: 7_001_004,
+  upstreamWatch: 7_001_005,
+  trustWatch: 7_001_006,
+  usagePartitions: 7_001_010,
+  /** Shared by bookings of past days; exclusive for the retention that drops days. */
+  droppedDays: 7_001_011,
+  reconciliation: 7_001_020,
+} as const;
+
+/** The first of two numbers; the second names what is locked. */
+export const ADVISORY_LOCK_FAMILIES = {
+  /** By the shard's index: one replica fills a shard at a time. */
+  shardRebuild: 7_001_003,
+  /** By the shard's index: shared by bookings of usage, exclusive for a change of epoch. */
+  shardEpoch: 7_001_004,
+  /** By the account's id: one key is made at a time. */
+  keysOfAccount: 7_001_030,
+} as const;
