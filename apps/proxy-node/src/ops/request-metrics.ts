@@ -157,7 +157,7 @@ export class RequestMetrics {
   ): void {
     if (final.first_token_ms === null) return;
     this.#firstToken.observe({ labels, value: final.first_token_ms / 1000, exemplarLabels });
-    const furtherTokens = final.output_tokens - 1;
+    const furtherTokens = tokensOf(final, 'output') - 1;
     if (furtherTokens < 1) return;
     const value = Math.max(0, final.duration_ms - final.first_token_ms) / 1000 / furtherTokens;
     this.#perToken.observe({ labels, value, exemplarLabels });

@@ -16,6 +16,7 @@ jest.unstable_mockModule(TABLE, () => ({ TOKEN_CLASSES: [...TOKEN_CLASSES, PLANT
 const { tokenFieldsOf, usageFinalSchema, usageOf } = await import('@tollgate/contracts');
 const { chargeOf, planHold } = await import('@tollgate/metering');
 const { priceVersionSchema } = await import('@tollgate/snapshot');
+const { Gate } = await import('../ops/gate.ts');
 const { Metrics } = await import('../ops/metrics.ts');
 const { admittedLine, countsLine, finalLine } = await import('./journal-line.ts');
 const { emptyReplay, replayText } = await import('./journal-replay.ts');
@@ -89,13 +90,18 @@ test('a class planted in the table is held for, charged, journalled, settled and
   const metrics = new Metrics({
     credential: 'c',
     worker: 0,
-    gate: { inFlight: 0, isReady: true } as never,
-    unacknowledged: () => 0,
-    failOpen: () => ({ admissions: 0, tokens: 0 }),
-    snapshotVersion: () => 1,
+    modelsMax: 100,
+    readings: {
+      gate: new Gate(() => null),
+      isReady: () => true,
+      books: () => ({ unacknowledged: 0, journalsSetAside: 0 }),
+      failOpen: () => ({ admissions: 0, tokens: 0 }),
+      snapshotVersion: () => 1,
+      upstreams: () => [],
+    },
   });
-  metrics.ended(final, 'm');
-  expect(await metrics.text()).toMatch(
-    /gen_ai_client_token_usage_total\{[^}]*gen_ai_token_type="image_output"[^}]*\} 3/,
-  );
+  metrics.ended(hold.rid, final, 'm');
+  const text = await metrics.text();
+  expect(text).toMatch(/tollgate_tokens_total\{[^}]*class="image_output"[^}]*\} 3/);
+  expect(text).toMatch(/gen_ai_client_token_usage_sum\{[^}]*gen_ai_token_type="output"[^}]*\} 7/);
 });
