@@ -128,7 +128,7 @@ function answered(row: Row, protocol: Protocol, body: Buffer) {
   );
   const exchange = createExchange({
     ask,
-    dialect: protocol === 'chat' ? 'openai' : 'anthropic',
+    upstreamProtocol: protocol === 'chat' ? 'openai' : 'anthropic',
     upstreamModel: 'm',
     outputLimit: null,
     outputLimitField: 'max_tokens',

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
-import { countTokensRequest, type Ask } from '@tollgate/protocols';
+import { countTokensRequest, isNative, type Ask } from '@tollgate/protocols';
 import { monotonicMs } from '../monotonic-ms.ts';
 import type { Candidate } from '../snapshot/routing-index.ts';
 import { requestHeaders, singleHeaders } from '../upstream/request-headers.ts';
@@ -40,7 +40,8 @@ export class CountRelay {
     const now = monotonicMs();
     const candidate = candidates.find(
       ({ upstream }) =>
-        upstream.protocol === 'anthropic' && (this.#leftAloneUntil.get(upstream.id) ?? 0) <= now,
+        isNative('messages', upstream.protocol) &&
+        (this.#leftAloneUntil.get(upstream.id) ?? 0) <= now,
     );
     if (!candidate) return null;
     const key = keyOf(candidate, countable);

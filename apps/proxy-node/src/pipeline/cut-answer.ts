@@ -47,7 +47,7 @@ export class CutAnswer extends UpstreamFailure {
     if (outputTokens < 1) return null;
     const { ask: rest, trimmed } = continuationAsk(ask, {
       delivered: this.#delivered.text,
-      dialect: upstream.protocol,
+      upstreamProtocol: upstream.protocol,
       upstreamModel: route.upstream_model,
     });
     const delivered = this.#delivered;

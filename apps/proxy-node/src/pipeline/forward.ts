@@ -1,7 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import {
   createExchange,
-  PROVIDERS,
   readUpstreamError,
   withoutRefused,
   type RefusableField,

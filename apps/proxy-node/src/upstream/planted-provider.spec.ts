@@ -25,6 +25,7 @@ const echo = {
             ),
             usage: { ...NO_USAGE, input: read, output: made },
             outputText: reply,
+            calls: 0,
           };
         },
         openStream: () => {

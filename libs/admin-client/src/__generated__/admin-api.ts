@@ -858,7 +858,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Enable or disable a node; flips without `enabled` */
+        /** Enable or disable a node; without a body it flips */
         post: operations["ProxyNodes_toggle"];
         delete?: never;
         options?: never;
@@ -1903,8 +1903,8 @@ export interface components {
             in_flight: number;
             unacknowledged: number;
             workers: components["schemas"]["Worker"][];
-            /** @description NODE_CREDENTIAL of the node, shown this once */
-            credential: string;
+            /** @description NODE_CREDENTIAL of the node, shown this once; null when the call is a repeat */
+            credential: string | null;
         };
         CreatedUser: {
             id: number;
@@ -2025,6 +2025,8 @@ export interface components {
             id: number;
             /** @description Request id, as it arrived */
             rid: string;
+            /** @description The same as `rid` */
+            request_id: string;
             seq: string;
             /** @description Charged tokens it takes from its subscription, as it arrived */
             delta: string;
@@ -2255,6 +2257,8 @@ export interface components {
                     max_percent: number;
                     max_tokens_per_hour: number;
                 };
+                continues?: boolean;
+                names_upstream?: boolean;
                 fallbacks?: {
                     model: string;
                     on: ("error" | "overflow" | "rest")[];
@@ -2746,6 +2750,8 @@ export interface components {
                             max_percent: number;
                             max_tokens_per_hour: number;
                         };
+                        continues?: boolean;
+                        names_upstream?: boolean;
                         fallbacks?: {
                             model: string;
                             on: ("error" | "overflow" | "rest")[];
@@ -2950,8 +2956,8 @@ export interface components {
         };
         TemporaryKey: {
             id: number;
-            /** @description The key itself, shown this once */
-            key: string;
+            /** @description The key itself, shown this once; null when the call is a repeat */
+            key: string | null;
             allowed_models: string;
             rpm: number;
             /**
@@ -3046,6 +3052,11 @@ export interface components {
              */
             rid: string;
             /**
+             * Format: uuid
+             * @description The same as `rid`
+             */
+            request_id: string;
+            /**
              * Format: date-time
              * @description ISO 8601, UTC
              */
@@ -3110,6 +3121,11 @@ export interface components {
              * @description What the caller got as `x-request-id`
              */
             rid: string;
+            /**
+             * Format: uuid
+             * @description The same as `rid`
+             */
+            request_id: string;
             /**
              * Format: date-time
              * @description ISO 8601, UTC
@@ -3351,7 +3367,7 @@ export interface components {
             status: number;
             detail: string;
             /** @enum {string} */
-            code: "invalid_request" | "malformed_json" | "invalid_cursor" | "not_found" | "method_not_allowed" | "precondition_failed" | "body_too_large" | "unsupported_media_type" | "rate_limited" | "too_many_streams" | "service_unavailable" | "internal_error" | "unauthenticated" | "invalid_credentials" | "account_pending" | "account_rejected" | "account_frozen" | "forbidden" | "password_change_needed" | "token_scope" | "session_needed" | "origin_not_allowed" | "wrong_password" | "limit_reached" | "registration_limit" | "username_taken" | "invalid_transition" | "cannot_change_self" | "last_administrator" | "account_not_empty" | "insufficient_funds" | "payment_provider_failed" | "payment_mismatch" | "invalid_signature" | "payments_not_configured" | "payout_limit" | "correction_limit" | "balance_limit" | "idempotency_in_progress" | "idempotency_key_reused" | "dead_letter_resolved" | "dead_letter_unsound" | "model_name_taken" | "model_has_subscribers" | "model_not_priced" | "free_tokens_limit" | "model_off_shelf" | "already_subscribed" | "not_subscribed" | "subscription_closing" | "token_limit" | "statistics_range" | "upstream_name_taken" | "upstream_in_use" | "snapshot_unreadable" | "node_name_taken";
+            code: "invalid_request" | "malformed_json" | "invalid_cursor" | "not_found" | "method_not_allowed" | "precondition_failed" | "body_too_large" | "unsupported_media_type" | "rate_limited" | "too_many_streams" | "service_unavailable" | "internal_error" | "unauthenticated" | "invalid_credentials" | "account_pending" | "account_rejected" | "account_frozen" | "forbidden" | "password_change_needed" | "token_scope" | "session_needed" | "origin_not_allowed" | "wrong_password" | "limit_reached" | "registration_limit" | "username_taken" | "invalid_transition" | "cannot_change_self" | "last_administrator" | "account_not_empty" | "insufficient_funds" | "payment_provider_failed" | "payment_mismatch" | "invalid_signature" | "payments_not_configured" | "payout_limit" | "correction_limit" | "balance_limit" | "idempotency_in_progress" | "idempotency_key_reused" | "dead_letter_resolved" | "dead_letter_unsound" | "model_name_taken" | "model_has_subscribers" | "model_not_priced" | "free_tokens_limit" | "model_off_shelf" | "already_subscribed" | "not_subscribed" | "subscription_closing" | "token_limit" | "statistics_range" | "upstream_name_taken" | "route_exists" | "upstream_in_use" | "snapshot_unreadable" | "node_name_taken";
             errors: {
                 field: string;
                 message: string;
@@ -3608,6 +3624,21 @@ export interface components {
         /**
          * @description `idempotency_in_progress`: A request with this Idempotency-Key is still in progress
          *
+         *     `model_name_taken`: Another model has this name
+         *
+         *     `model_not_priced`: The model has no price in force; POST /models/pricing sets one, or declares it free
+         */
+        "idempotency_in_progress.model_name_taken.model_not_priced": {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /**
+         * @description `idempotency_in_progress`: A request with this Idempotency-Key is still in progress
+         *
          *     `model_off_shelf`: The model is off the shelf
          *
          *     `token_limit`: The subscription would hold more tokens than can be counted exactly
@@ -3625,11 +3656,50 @@ export interface components {
         /**
          * @description `idempotency_in_progress`: A request with this Idempotency-Key is still in progress
          *
+         *     `node_name_taken`: Another node has this name
+         */
+        "idempotency_in_progress.node_name_taken": {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /**
+         * @description `idempotency_in_progress`: A request with this Idempotency-Key is still in progress
+         *
          *     `payments_not_configured`: No payment provider is configured
          *
          *     `balance_limit`: The balance would exceed what a wallet can hold
          */
         "idempotency_in_progress.payments_not_configured.balance_limit": {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /**
+         * @description `idempotency_in_progress`: A request with this Idempotency-Key is still in progress
+         *
+         *     `route_exists`: Another route leads from this model to the same model of this upstream
+         */
+        "idempotency_in_progress.route_exists": {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /**
+         * @description `idempotency_in_progress`: A request with this Idempotency-Key is still in progress
+         *
+         *     `upstream_name_taken`: Another upstream has this name
+         */
+        "idempotency_in_progress.upstream_name_taken": {
             headers: {
                 [name: string]: unknown;
             };
@@ -3780,19 +3850,6 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /**
-         * @description `model_name_taken`: Another model has this name
-         *
-         *     `model_not_priced`: The model has no price in force; POST /models/pricing sets one, or declares it free
-         */
-        "model_name_taken.model_not_priced": {
-            headers: {
-                [name: string]: unknown;
-            };
-            content: {
-                "application/problem+json": components["schemas"]["Problem"];
-            };
-        };
         /** @description `model_not_priced`: The model has no price in force; POST /models/pricing sets one, or declares it free */
         model_not_priced: {
             headers: {
@@ -3894,6 +3951,15 @@ export interface components {
          *     `rate_limited`: Too many attempts
          */
         "registration_limit.rate_limited": {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
+        /** @description `route_exists`: Another route leads from this model to the same model of this upstream */
+        route_exists: {
             headers: {
                 [name: string]: unknown;
             };
@@ -4132,6 +4198,12 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "username": "ada",
+                 *       "password": "correct horse battery"
+                 *     }
+                 */
                 "application/json": {
                     username: string;
                     password: string;
@@ -4166,6 +4238,12 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "username": "ada",
+                 *       "password": "correct horse battery"
+                 *     }
+                 */
                 "application/json": {
                     username: string;
                     password: string;
@@ -4244,6 +4322,12 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "current_password": "correct horse battery",
+                 *       "new_password": "correct horse battery staple"
+                 *     }
+                 */
                 "application/json": {
                     current_password: string;
                     new_password: string;
@@ -4278,6 +4362,11 @@ export interface operations {
         };
         requestBody?: {
             content: {
+                /**
+                 * @example {
+                 *       "all": true
+                 *     }
+                 */
                 "application/json": {
                     /** @description End every session of the account */
                     all?: boolean;
@@ -4425,6 +4514,12 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "name": "nightly report",
+                 *       "scope": "read"
+                 *     }
+                 */
                 "application/json": {
                     name: string;
                     /**
@@ -4686,6 +4781,13 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "name": "backend",
+                 *       "allowed_models": "gpt-5,claude-*",
+                 *       "rpm": 600
+                 *     }
+                 */
                 "application/json": {
                     name: string;
                     allowed_models?: string;
@@ -4733,6 +4835,11 @@ export interface operations {
         };
         requestBody?: {
             content: {
+                /**
+                 * @example {
+                 *       "overlap_minutes": 60
+                 *     }
+                 */
                 "application/json": {
                     /**
                      * @description How long the old key stays good
@@ -4804,6 +4911,11 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "rpm": 1200
+                 *     }
+                 */
                 "application/json": {
                     name?: string;
                     allowed_models?: string;
@@ -5002,6 +5114,12 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "model_id": 1,
+                 *       "tokens": 1000000
+                 *     }
+                 */
                 "application/json": {
                     model_id: number;
                     tokens: number;
@@ -5045,6 +5163,12 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "model_id": 1,
+                 *       "tokens": 1000000
+                 *     }
+                 */
                 "application/json": {
                     model_id: number;
                     tokens: number;
@@ -5088,6 +5212,11 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "model_id": 1
+                 *     }
+                 */
                 "application/json": {
                     model_id: number;
                     user_id?: number;
@@ -5137,6 +5266,13 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "model_id": 1,
+                 *       "threshold": 100000,
+                 *       "amount": 1000000
+                 *     }
+                 */
                 "application/json": {
                     model_id: number;
                     threshold: number | null;
@@ -5205,6 +5341,12 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "description": "For long documents",
+                 *       "context_window": 400000
+                 *     }
+                 */
                 "application/json": {
                     name?: string;
                     aliases?: string[];
@@ -5228,6 +5370,8 @@ export interface operations {
                             max_percent: number;
                             max_tokens_per_hour: number;
                         };
+                        continues?: boolean;
+                        names_upstream?: boolean;
                         fallbacks?: {
                             model: string;
                             on: ("error" | "overflow" | "rest")[];
@@ -5330,12 +5474,25 @@ export interface operations {
     Models_create: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Makes a retry within 24 hours answer what the first call answered */
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: never;
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "name": "gpt-5",
+                 *       "price": {
+                 *         "price_per_million": "2.5",
+                 *         "weight_output": "4"
+                 *       },
+                 *       "is_on_shelf": true
+                 *     }
+                 */
                 "application/json": {
                     name: string;
                     aliases?: string[];
@@ -5359,6 +5516,8 @@ export interface operations {
                             max_percent: number;
                             max_tokens_per_hour: number;
                         };
+                        continues?: boolean;
+                        names_upstream?: boolean;
                         fallbacks?: {
                             model: string;
                             on: ("error" | "overflow" | "rest")[];
@@ -5370,9 +5529,9 @@ export interface operations {
                         weight_cache_read?: string | number;
                         weight_cache_write?: string | number;
                         weight_output?: string | number;
-                        weight_cache_write_1h?: string | number | null;
-                        weight_audio_input?: string | number | null;
-                        weight_audio_output?: string | number | null;
+                        weight_cache_write_1h?: (string | number) | null;
+                        weight_audio_input?: (string | number) | null;
+                        weight_audio_output?: (string | number) | null;
                         multipliers?: {
                             [key: string]: string | number;
                         };
@@ -5395,9 +5554,10 @@ export interface operations {
             400: components["responses"]["invalid_request.malformed_json"];
             401: components["responses"]["unauthenticated"];
             403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
-            409: components["responses"]["model_name_taken.model_not_priced"];
+            409: components["responses"]["idempotency_in_progress.model_name_taken.model_not_priced"];
             413: components["responses"]["body_too_large"];
             415: components["responses"]["unsupported_media_type"];
+            422: components["responses"]["idempotency_key_reused"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };
@@ -5485,12 +5645,22 @@ export interface operations {
     Models_setPrice: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Makes a retry within 24 hours answer what the first call answered */
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: never;
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "model_id": 1,
+                 *       "price_per_million": "2.5",
+                 *       "weight_output": "4"
+                 *     }
+                 */
                 "application/json": {
                     model_id: number;
                     price_per_million: string | number;
@@ -5498,9 +5668,9 @@ export interface operations {
                     weight_cache_read?: string | number;
                     weight_cache_write?: string | number;
                     weight_output?: string | number;
-                    weight_cache_write_1h?: string | number | null;
-                    weight_audio_input?: string | number | null;
-                    weight_audio_output?: string | number | null;
+                    weight_cache_write_1h?: (string | number) | null;
+                    weight_audio_input?: (string | number) | null;
+                    weight_audio_output?: (string | number) | null;
                     multipliers?: {
                         [key: string]: string | number;
                     };
@@ -5523,8 +5693,10 @@ export interface operations {
             401: components["responses"]["unauthenticated"];
             403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
             404: components["responses"]["not_found"];
+            409: components["responses"]["idempotency_in_progress"];
             413: components["responses"]["body_too_large"];
             415: components["responses"]["unsupported_media_type"];
+            422: components["responses"]["idempotency_key_reused"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };
@@ -5555,15 +5727,38 @@ export interface operations {
     Models_importFamilies: {
         parameters: {
             query?: never;
-            header?: {
-                /** @description The `ETag` under which the record was read: it is changed only if it still has it */
-                "If-Match"?: string;
-            };
+            header?: never;
             path?: never;
             cookie?: never;
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "format": 1,
+                 *       "source": "https://docs.example.com/models",
+                 *       "date": "2026-11-01",
+                 *       "families": [
+                 *         {
+                 *           "family": "example",
+                 *           "owned_by": "example",
+                 *           "names": [
+                 *             "example-1"
+                 *           ],
+                 *           "kind": "chat",
+                 *           "context_window": 200000,
+                 *           "max_output_tokens": 32000,
+                 *           "default_output_tokens": 16000,
+                 *           "input": [
+                 *             "text"
+                 *           ],
+                 *           "output": [
+                 *             "text"
+                 *           ]
+                 *         }
+                 *       ]
+                 *     }
+                 */
                 "application/json": {
                     /** @enum {number} */
                     format: 1;
@@ -5598,7 +5793,6 @@ export interface operations {
             400: components["responses"]["invalid_request.malformed_json"];
             401: components["responses"]["unauthenticated"];
             403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
-            412: components["responses"]["precondition_failed"];
             413: components["responses"]["body_too_large"];
             415: components["responses"]["unsupported_media_type"];
             default: components["responses"]["internal_error.service_unavailable"];
@@ -5715,6 +5909,11 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "amount": "20"
+                 *     }
+                 */
                 "application/json": {
                     amount: string | number;
                     user_id?: number;
@@ -5755,6 +5954,13 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "user_id": 1,
+                 *       "amount": "5",
+                 *       "note": "Bank transfer 4711"
+                 *     }
+                 */
                 "application/json": {
                     user_id: number;
                     amount: string | number;
@@ -5836,12 +6042,16 @@ export interface operations {
     Playground_create: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Makes a retry within 24 hours answer what the first call answered */
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: never;
         };
         requestBody?: {
             content: {
+                /** @example {} */
                 "application/json": {
                     /** @description One of your keys: the same models and, below 20 a minute, its limits */
                     key_id?: number;
@@ -5862,8 +6072,10 @@ export interface operations {
             401: components["responses"]["unauthenticated"];
             403: components["responses"]["forbidden.token_scope.password_change_needed.session_needed.origin_not_allowed"];
             404: components["responses"]["not_found"];
+            409: components["responses"]["idempotency_in_progress"];
             413: components["responses"]["body_too_large"];
             415: components["responses"]["unsupported_media_type"];
+            422: components["responses"]["idempotency_key_reused"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };
@@ -5875,7 +6087,7 @@ export interface operations {
                 user_id?: number;
                 tokens?: number;
                 /** @description Money to spend; as many tokens as it buys */
-                amount?: string | number;
+                amount?: string;
             };
             header?: never;
             path?: never;
@@ -5975,14 +6187,14 @@ export interface operations {
                 cache_write_1h_tokens?: number;
                 audio_input_tokens?: number;
                 audio_output_tokens?: number;
-                price_per_million?: string | number;
-                weight_input?: string | number;
-                weight_cache_read?: string | number;
-                weight_cache_write?: string | number;
-                weight_output?: string | number;
-                weight_cache_write_1h?: string | number;
-                weight_audio_input?: string | number;
-                weight_audio_output?: string | number;
+                price_per_million?: string;
+                weight_input?: string;
+                weight_cache_read?: string;
+                weight_cache_write?: string;
+                weight_output?: string;
+                weight_cache_write_1h?: string;
+                weight_audio_input?: string;
+                weight_audio_output?: string;
             };
             header?: never;
             path?: never;
@@ -6050,12 +6262,20 @@ export interface operations {
     ProxyNodes_create: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Makes a retry within 24 hours answer what the first call answered */
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: never;
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "name": "node-3"
+                 *     }
+                 */
                 "application/json": {
                     name: string;
                     url?: string | null;
@@ -6075,9 +6295,10 @@ export interface operations {
             400: components["responses"]["invalid_request.malformed_json"];
             401: components["responses"]["unauthenticated"];
             403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
-            409: components["responses"]["node_name_taken"];
+            409: components["responses"]["idempotency_in_progress.node_name_taken"];
             413: components["responses"]["body_too_large"];
             415: components["responses"]["unsupported_media_type"];
+            422: components["responses"]["idempotency_key_reused"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };
@@ -6147,6 +6368,11 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "url": "https://node-3.example.com"
+                 *     }
+                 */
                 "application/json": {
                     name?: string;
                     url?: string | null;
@@ -6211,8 +6437,13 @@ export interface operations {
         };
         requestBody?: {
             content: {
+                /**
+                 * @example {
+                 *       "enabled": true
+                 *     }
+                 */
                 "application/json": {
-                    enabled?: boolean;
+                    enabled: boolean;
                 };
             };
         };
@@ -6443,7 +6674,8 @@ export interface operations {
         parameters: {
             query?: {
                 node_id?: number;
-                table?: string;
+                /** @description Without it: the first table that a worker names */
+                table?: "models" | "routes" | "upstreams" | "upstream_health" | "sessions" | "rate_denials" | "recharge_waits";
                 page?: number;
                 page_size?: number;
             };
@@ -6578,12 +6810,24 @@ export interface operations {
     Routing_create: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Makes a retry within 24 hours answer what the first call answered */
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: never;
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "model_id": 1,
+                 *       "upstream_id": 1,
+                 *       "upstream_model": "gpt-5-2025-08-07",
+                 *       "priority": 0,
+                 *       "weight": 3
+                 *     }
+                 */
                 "application/json": {
                     model_id: number;
                     upstream_id: number;
@@ -6610,8 +6854,11 @@ export interface operations {
             400: components["responses"]["invalid_request.malformed_json"];
             401: components["responses"]["unauthenticated"];
             403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
+            404: components["responses"]["not_found"];
+            409: components["responses"]["idempotency_in_progress.route_exists"];
             413: components["responses"]["body_too_large"];
             415: components["responses"]["unsupported_media_type"];
+            422: components["responses"]["idempotency_key_reused"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };
@@ -6710,6 +6957,12 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "priority": 1,
+                 *       "enabled": false
+                 *     }
+                 */
                 "application/json": {
                     model_id?: number;
                     upstream_id?: number;
@@ -6737,6 +6990,7 @@ export interface operations {
             401: components["responses"]["unauthenticated"];
             403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
             404: components["responses"]["not_found"];
+            409: components["responses"]["route_exists"];
             412: components["responses"]["precondition_failed"];
             413: components["responses"]["body_too_large"];
             415: components["responses"]["unsupported_media_type"];
@@ -7008,16 +7262,28 @@ export interface operations {
     Upstreams_create: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description Makes a retry within 24 hours answer what the first call answered */
+                "Idempotency-Key"?: string;
+            };
             path?: never;
             cookie?: never;
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "name": "main",
+                 *       "protocol": "openai",
+                 *       "base_url": "https://api.openai.com/v1",
+                 *       "api_key": "sk-example"
+                 *     }
+                 */
                 "application/json": {
                     name: string;
                     /** @enum {string} */
                     protocol: "openai" | "anthropic";
+                    /** Format: uri */
                     base_url: string;
                     api_key?: string | null;
                     headers?: {
@@ -7046,9 +7312,10 @@ export interface operations {
             400: components["responses"]["invalid_request.malformed_json"];
             401: components["responses"]["unauthenticated"];
             403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
-            409: components["responses"]["upstream_name_taken"];
+            409: components["responses"]["idempotency_in_progress.upstream_name_taken"];
             413: components["responses"]["body_too_large"];
             415: components["responses"]["unsupported_media_type"];
+            422: components["responses"]["idempotency_key_reused"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };
@@ -7093,10 +7360,16 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "max_concurrency": 200
+                 *     }
+                 */
                 "application/json": {
                     name?: string;
                     /** @enum {string} */
                     protocol?: "openai" | "anthropic";
+                    /** Format: uri */
                     base_url?: string;
                     api_key?: string | null;
                     headers?: {
@@ -7171,6 +7444,11 @@ export interface operations {
         };
         requestBody?: {
             content: {
+                /**
+                 * @example {
+                 *       "model": "gpt-5-mini"
+                 *     }
+                 */
                 "application/json": {
                     /** @description The upstream's own name of a model; that of its first route when absent */
                     model?: string;
@@ -7205,6 +7483,8 @@ export interface operations {
                 cursor?: string;
                 page_size?: number;
                 rid?: string;
+                /** @description The same as `rid` */
+                request_id?: string;
                 user_id?: number;
                 key_id?: number;
                 model_id?: number;
@@ -7348,6 +7628,8 @@ export interface operations {
                 q?: string;
                 status?: "open" | "resolved" | "all";
                 rid?: string;
+                /** @description The same as `rid` */
+                request_id?: string;
             };
             header?: never;
             path?: never;
@@ -7390,6 +7672,14 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "fields": {
+                 *         "charge": 120
+                 *       },
+                 *       "note": "The price version was wrong"
+                 *     }
+                 */
                 "application/json": {
                     /**
                      * @description Fields of the payload to replace, e.g. {"charge": 120}
@@ -7439,6 +7729,11 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "note": "A test of a node that was never in use"
+                 *     }
+                 */
                 "application/json": {
                     /** @description The reason, for later readers */
                     note: string;
@@ -7519,6 +7814,11 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "username": "ada"
+                 *     }
+                 */
                 "application/json": {
                     username: string;
                     /**
@@ -7623,6 +7923,11 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "role": "admin"
+                 *     }
+                 */
                 "application/json": {
                     /** @enum {string} */
                     role?: "admin" | "user";
@@ -7885,6 +8190,13 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "user_id": 1,
+                 *       "amount": "-0.5",
+                 *       "note": "Typing error in the recharge of 3 May"
+                 *     }
+                 */
                 "application/json": {
                     user_id: number;
                     amount: string | number;
@@ -7926,6 +8238,13 @@ export interface operations {
         };
         requestBody: {
             content: {
+                /**
+                 * @example {
+                 *       "user_id": 1,
+                 *       "amount": "20",
+                 *       "note": "Welcome"
+                 *     }
+                 */
                 "application/json": {
                     user_id: number;
                     amount: string | number;

@@ -1,5 +1,7 @@
+import type { UpstreamProtocol } from '@tollgate/contracts';
 import { parseAsk } from '../ask/parse-ask.ts';
-import type { Ask, UpstreamDialect } from '../exchange.ts';
+import type { Ask } from '../exchange.ts';
+import { isNative } from '../create-exchange.ts';
 import { jsonBytes, list } from '../json/json-guard.ts';
 import { claudeModel } from '../translation/claude-model.ts';
 
@@ -20,13 +22,15 @@ export function continuationAsk(
   { protocol, body }: Ask,
   {
     delivered,
-    dialect,
+    upstreamProtocol,
     upstreamModel,
-  }: { delivered: string; dialect: UpstreamDialect; upstreamModel: string },
+  }: { delivered: string; upstreamProtocol: UpstreamProtocol; upstreamModel: string },
 ): ContinuationAsk {
   const trimmedText = delivered.trimEnd();
   const isPrefill =
-    trimmedText !== '' && dialect === 'anthropic' && claudeModel(upstreamModel).takesPrefill;
+    trimmedText !== '' &&
+    isNative('messages', upstreamProtocol) &&
+    claudeModel(upstreamModel).takesPrefill;
   const content = isPrefill ? trimmedText : delivered;
   const messages = [
     ...list(body['messages']),

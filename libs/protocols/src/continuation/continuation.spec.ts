@@ -4,7 +4,8 @@ import fc from 'fast-check';
 import { exchangeOf, RID, wireEvents } from '../../test/drive.ts';
 import { parseAsk } from '../ask/parse-ask.ts';
 import { createExchange } from '../create-exchange.ts';
-import type { Ask, StreamReader, UpstreamDialect } from '../exchange.ts';
+import type { UpstreamProtocol } from '@tollgate/contracts';
+import type { Ask, StreamReader } from '../exchange.ts';
 import { record, records } from '../json/json-guard.ts';
 import type { JsonRecord } from '../json/json-guard.ts';
 import { continuationAsk } from './continuation-ask.ts';
@@ -36,11 +37,11 @@ const named = (type: string, value: object): string =>
 
 /** An upstream's stream of these words; without `output` it breaks off after them. */
 function streamOf(
-  dialect: UpstreamDialect,
+  upstreamProtocol: UpstreamProtocol,
   words: readonly string[],
   { id, output, calls = false }: { id: string; output?: number; calls?: boolean },
 ): string {
-  return dialect === 'openai'
+  return upstreamProtocol === 'openai'
     ? chatStreamOf(words, { id, output, calls })
     : messageStreamOf(words, { id, output, calls });
 }
@@ -119,10 +120,10 @@ function messageStreamOf(words: readonly string[], { id, output, calls }: Shape)
   ].join('');
 }
 
-function readerOf(ask: Ask, dialect: UpstreamDialect): StreamReader {
+function readerOf(ask: Ask, upstreamProtocol: UpstreamProtocol): StreamReader {
   return createExchange({
     ask,
-    dialect,
+    upstreamProtocol,
     upstreamModel: 'real',
     outputLimit: 50,
     outputLimitField: 'max_tokens',
@@ -134,13 +135,16 @@ function readerOf(ask: Ask, dialect: UpstreamDialect): StreamReader {
 /** What the client has of a stream that broke off after these words. */
 function cutAfter(
   ask: Ask,
-  dialect: UpstreamDialect,
+  upstreamProtocol: UpstreamProtocol,
   words: readonly string[],
 ): { text: string; delivered: Delivered } {
   const delivered = deliveredOf(ask);
   if (!delivered) throw new Error('it may not be continued');
-  const reader = readerOf(ask, dialect);
-  const bytes = [reader.push(Buffer.from(streamOf(dialect, words, { id: 'first' }))), reader.end()];
+  const reader = readerOf(ask, upstreamProtocol);
+  const bytes = [
+    reader.push(Buffer.from(streamOf(upstreamProtocol, words, { id: 'first' }))),
+    reader.end(),
+  ];
   const said = bytes.map((each) => Buffer.from(delivered.observe(each)).toString());
   return { text: said.join(''), delivered };
 }
@@ -149,13 +153,13 @@ function continueWith(
   ask: Ask,
   {
     delivered,
-    dialect,
+    upstreamProtocol,
     upstreamModel = 'real',
-  }: { delivered: Delivered; dialect: UpstreamDialect; upstreamModel?: string },
+  }: { delivered: Delivered; upstreamProtocol: UpstreamProtocol; upstreamModel?: string },
   stream: string,
 ): string {
-  const rest = continuationAsk(ask, { delivered: delivered.text, dialect, upstreamModel });
-  const reader = new ContinuedReader(readerOf(rest.ask, dialect), {
+  const rest = continuationAsk(ask, { delivered: delivered.text, upstreamProtocol, upstreamModel });
+  const reader = new ContinuedReader(readerOf(rest.ask, upstreamProtocol), {
     delivered,
     trimmed: rest.trimmed,
     charged: CHARGED,
@@ -222,29 +226,35 @@ function readMessage(events: readonly JsonRecord[]): Read {
 }
 
 const words = fc.array(fc.string({ minLength: 1, maxLength: 8 }), { minLength: 1, maxLength: 6 });
-const dialect = fc.constantFrom<UpstreamDialect>('openai', 'anthropic');
+const upstreamProtocol = fc.constantFrom<UpstreamProtocol>('openai', 'anthropic');
 
 describe.each(['chat', 'messages'] as const)('a %s stream that is continued', (client) => {
   test('reads as one answer, whatever both upstreams speak and wherever the first one broke off', () => {
     fc.assert(
-      fc.property(words, words, dialect, dialect, (before, after, first, second) => {
-        const ask = askOf(client);
-        const { text, delivered } = cutAfter(ask, first, before);
-        const rest = continueWith(
-          ask,
-          { delivered, dialect: second },
-          streamOf(second, after, { id: 'second', output: 9 }),
-        );
-        expect(read(client, text + rest)).toEqual({
-          text: before.join('') + after.join(''),
-          ids: [expect.any(String)],
-          roles: ['assistant'],
-          ends: [client === 'chat' ? 'stop' : 'end_turn'],
-          output: CHARGED.output + 9,
-        });
-        expect(rest.startsWith(': ')).toBe(true);
-        expect(rest.includes('[DONE]')).toBe(client === 'chat');
-      }),
+      fc.property(
+        words,
+        words,
+        upstreamProtocol,
+        upstreamProtocol,
+        (before, after, first, second) => {
+          const ask = askOf(client);
+          const { text, delivered } = cutAfter(ask, first, before);
+          const rest = continueWith(
+            ask,
+            { delivered, upstreamProtocol: second },
+            streamOf(second, after, { id: 'second', output: 9 }),
+          );
+          expect(read(client, text + rest)).toEqual({
+            text: before.join('') + after.join(''),
+            ids: [expect.any(String)],
+            roles: ['assistant'],
+            ends: [client === 'chat' ? 'stop' : 'end_turn'],
+            output: CHARGED.output + 9,
+          });
+          expect(rest.startsWith(': ')).toBe(true);
+          expect(rest.includes('[DONE]')).toBe(client === 'chat');
+        },
+      ),
     );
   });
 
@@ -253,14 +263,14 @@ describe.each(['chat', 'messages'] as const)('a %s stream that is continued', (c
     const { text, delivered } = cutAfter(ask, 'openai', ['one ']);
     const again = continueWith(
       ask,
-      { delivered, dialect: 'anthropic' },
+      { delivered, upstreamProtocol: 'anthropic' },
       streamOf('anthropic', ['two '], { id: 'second' }),
     );
     const said = Buffer.from(delivered.observe(Buffer.from(again))).toString();
     expect(delivered.text).toBe('one two ');
     const rest = continueWith(
       ask,
-      { delivered, dialect: 'openai' },
+      { delivered, upstreamProtocol: 'openai' },
       streamOf('openai', ['three'], { id: 'third', output: 1 }),
     );
     expect(read(client, text + said + rest)).toMatchObject({
@@ -276,7 +286,7 @@ describe.each(['chat', 'messages'] as const)('a %s stream that is continued', (c
       const { text, delivered } = cutAfter(ask, 'anthropic', ['let me look']);
       const rest = continueWith(
         ask,
-        { delivered, dialect: second },
+        { delivered, upstreamProtocol: second },
         streamOf(second, [' it up'], { id: 'second', output: 3, calls: true }),
       );
       expect(read(client, text + rest)).toMatchObject({
@@ -366,7 +376,7 @@ describe('the request for the rest', () => {
   const bodyFor = (upstreamModel: string, delivered: string): JsonRecord[] => {
     const { ask } = continuationAsk(askOf('messages'), {
       delivered,
-      dialect: 'anthropic',
+      upstreamProtocol: 'anthropic',
       upstreamModel,
     });
     return records(ask.body['messages']);
@@ -379,7 +389,7 @@ describe('the request for the rest', () => {
     const { text, delivered } = cutAfter(ask, 'anthropic', ['one two \n']);
     const rest = continueWith(
       ask,
-      { delivered, dialect: 'anthropic', upstreamModel: 'claude-sonnet-4-5' },
+      { delivered, upstreamProtocol: 'anthropic', upstreamModel: 'claude-sonnet-4-5' },
       streamOf('anthropic', [' ', '\n three'], { id: 'second', output: 2 }),
     );
     expect(read('messages', text + rest).text).toBe('one two \nthree');
@@ -396,7 +406,7 @@ describe('the request for the rest', () => {
   test('is an instruction for every chat upstream, also of a chat client', () => {
     const { ask } = continuationAsk(askOf('chat'), {
       delivered: 'one',
-      dialect: 'openai',
+      upstreamProtocol: 'openai',
       upstreamModel: 'claude-sonnet-4-5',
     });
     const exchange = exchangeOf('chat', 'openai', ask.body);
@@ -422,7 +432,7 @@ test('what the second upstream thinks first is dropped', () => {
     named('message_delta', { delta: { stop_reason: 'end_turn' }, usage: { output_tokens: 8 } }),
     named('message_stop', {}),
   ].join('');
-  const rest = continueWith(ask, { delivered, dialect: 'anthropic' }, stream);
+  const rest = continueWith(ask, { delivered, upstreamProtocol: 'anthropic' }, stream);
   expect(rest).not.toContain('hm');
   expect(read('messages', text + rest)).toMatchObject({ text: 'one two', output: 14 });
 });
@@ -432,7 +442,7 @@ test('a continuation that is cut at the limit ends in its protocol, its open blo
   const { text, delivered } = cutAfter(ask, 'openai', ['one']);
   const { ask: restAsk } = continuationAsk(ask, {
     delivered: delivered.text,
-    dialect: 'openai',
+    upstreamProtocol: 'openai',
     upstreamModel: 'real',
   });
   const reader = new ContinuedReader(readerOf(restAsk, 'openai'), {

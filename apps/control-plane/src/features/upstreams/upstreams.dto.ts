@@ -41,8 +41,8 @@ export const createUpstreamSchema = z
   })
   .meta({
     'x-example': {
-      name: 'openai',
-      protocol: 'openai',
+      name: 'main',
+      protocol: UPSTREAM_PROTOCOLS[0],
       base_url: 'https://api.openai.com/v1',
       api_key: 'sk-example',
     },
