@@ -122,7 +122,7 @@ describe('S13: a secret stays with its owner', () => {
     ]) {
       places[`GET ${path}`] = JSON.stringify(await tollgate.admin.call('GET', path));
     }
-    for (const table of ['models', 'routes', 'upstreams', 'breakers', 'denials'])
+    for (const table of ['models', 'routes', 'upstreams', 'upstream_health', 'rate_denials'])
       places[`the nodes' table ${table}`] = JSON.stringify(
         await tollgate.admin.call('GET', `/proxy/stats/dict?table=${table}`),
       );

@@ -28,6 +28,7 @@ export class DocumentCheck {
     validateSchema: false,
     formats: {
       'date-time': (text: string) => !Number.isNaN(Date.parse(text)),
+      date: /^\d{4}-\d{2}-\d{2}$/,
       uuid: true,
       uri: true,
     },

@@ -48,6 +48,9 @@ describe('the catalogue', () => {
       weight_output: '1',
       weight_cache_read: '1',
       weight_cache_write: '1',
+      weight_cache_write_1h: null,
+      weight_audio_input: null,
+      weight_audio_output: null,
       free: false,
       multipliers: {},
     });

@@ -33,7 +33,15 @@ export class ProviderPayouts1795333800000 implements MigrationInterface {
     `);
   }
 
-  async down(): Promise<void> {
-    throw new Error('payouts are part of the ledger and cannot be dropped');
+  /** Payouts are part of the ledger: they are dropped only where there are none. */
+  async down(runner: QueryRunner): Promise<void> {
+    await runner.query(`
+      DO $$ BEGIN
+        IF EXISTS (SELECT FROM payouts) THEN RAISE EXCEPTION 'payouts are part of the ledger and cannot be dropped'; END IF;
+      END $$;
+      DROP TABLE payouts;
+      ALTER TABLE ledger_transactions DROP CONSTRAINT ledger_transactions_kind_check;
+      ALTER TABLE ledger_transactions ADD CONSTRAINT ledger_transactions_kind_check CHECK (kind IN (${KINDS}));
+    `);
   }
 }
