@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { routesQuery, type Route } from '../../api/upstreams.ts';
+import { ScrollBox } from '../../ui/scroll-box.tsx';
 import { useWords } from '../../words/words.ts';
 import { useRouteHealth, type RouteState } from './use-health.ts';
 import { useNames } from './use-names.ts';
@@ -41,7 +42,7 @@ export function RoutingPicture() {
   const widthOf = (route: Route): number =>
     EDGE.least + (requestsOf(route) / most) * (EDGE.most - EDGE.least);
   return (
-    <div className="overflow-x-auto">
+    <ScrollBox label={admin.routing.picture}>
       <svg
         viewBox={`0 0 ${WIDTH} ${height}`}
         role="img"
@@ -85,7 +86,7 @@ export function RoutingPicture() {
           />
         ))}
       </svg>
-    </div>
+    </ScrollBox>
   );
 }
 

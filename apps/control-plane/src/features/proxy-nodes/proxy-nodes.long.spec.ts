@@ -71,7 +71,9 @@ describe('registration', () => {
       }),
     );
     expect(await nodeNamed('victim')).toBeUndefined();
-    expect(await fleet.getDesired('victim')).toEqual({ state: 'unknown' });
+    await eventually(async () =>
+      expect(await fleet.getDesired('victim')).toEqual({ state: 'unknown' }),
+    );
     impostor.stop();
     await startNode('victim');
     const node = await isRegistered('victim');
@@ -311,8 +313,8 @@ describe('in-memory tables', () => {
       key: `k${index}`,
       value: { n: index },
     }));
-    await startNode('memory', { tables: { breakers: rows, keys: [] } });
-    await startNode('memory', { worker: 1, tables: { breakers: [] } });
+    await startNode('memory', { tables: { upstream_health: rows, keys: [] } });
+    await startNode('memory', { worker: 1, tables: { upstream_health: [] } });
     const node = await isRegistered('memory');
     await eventually(async () => expect((await nodeNamed('memory')).workers).toHaveLength(2));
     expect((await admin('GET', `/proxy/stats?node_id=${node.id}`)).body).toMatchObject({
@@ -322,7 +324,7 @@ describe('in-memory tables', () => {
           worker: 0,
           outcome: 'answered',
           tables: [
-            { table: 'breakers', entries: 5 },
+            { table: 'upstream_health', entries: 5 },
             { table: 'keys', entries: 0 },
           ],
         },
@@ -331,10 +333,10 @@ describe('in-memory tables', () => {
     });
     const page = await admin(
       'GET',
-      `/proxy/stats/dict?node_id=${node.id}&table=breakers&page=2&page_size=2`,
+      `/proxy/stats/dict?node_id=${node.id}&table=upstream_health&page=2&page_size=2`,
     );
     expect(page.body).toMatchObject({
-      table: 'breakers',
+      table: 'upstream_health',
       page: 2,
       nodes: [
         { worker: 0, total: 5, rows: [{ key: 'k2' }, { key: 'k3' }] },
@@ -342,7 +344,7 @@ describe('in-memory tables', () => {
       ],
     });
     expect((await admin('GET', `/proxy/stats/dict?node_id=${node.id}`)).body.table).toBe(
-      'breakers',
+      'upstream_health',
     );
     await removed(node);
   });
