@@ -2,7 +2,8 @@ import { z } from 'zod';
 import type { Protocol, TwoUpstreams } from './two-upstreams.ts';
 
 const WORDS = 12;
-const PROMPT = `@demo tokens=${WORDS}`;
+/** A word in 5 ms: what breaks off in the middle has been read up to there. */
+const PROMPT = `@demo tokens=${WORDS} delay=5`;
 
 /** What a client saw of one request. */
 export interface Seen {
