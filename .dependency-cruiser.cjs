@@ -131,6 +131,16 @@ module.exports = {
       },
     },
     {
+      name: 'the-journal-stands-alone',
+      severity: 'error',
+      comment: 'What is written and how it is read back depends on no other part of the node.',
+      from: { path: at('apps/proxy-node/src/journal/'), pathNot: '\\.spec\\.ts$' },
+      to: {
+        path: at('apps/proxy-node/src/'),
+        pathNot: [at('apps/proxy-node/src/journal/'), 'src/monotonic-ms\\.ts$'],
+      },
+    },
+    {
       name: 'a-feature-uses-another-features-service-never-its-entity',
       severity: 'error',
       from: { path: at('apps/control-plane/src/features/([^/]+)/'), pathNot: '\\.spec\\.ts$' },

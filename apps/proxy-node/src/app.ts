@@ -16,7 +16,7 @@ import { ClientReply } from './http/client-reply.ts';
 import type { Cors } from './http/cors.ts';
 import { ClientGone } from './http/read-body.ts';
 import { isExpected, sendError } from './http/send-error.ts';
-import type { Operations } from './ops/operations.ts';
+import type { Operations } from './operations/operations.ts';
 import type { Admitter } from './pipeline/admit.ts';
 import type { ClientRequest } from './pipeline/client-request.ts';
 import type { Pipeline } from './pipeline/pipeline.ts';

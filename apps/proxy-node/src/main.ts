@@ -1,7 +1,7 @@
 import cluster from 'node:cluster';
 import { readConfig, workerCount, type Config } from './config.ts';
-import { createLog } from './ops/log.ts';
-import { keepWorkers, primaryOfThis } from './ops/primary.ts';
+import { createLog } from './operations/log.ts';
+import { keepWorkers, primaryOfThis } from './workers/primary.ts';
 import { startNode } from './wire.ts';
 
 const config = configOrExit();

@@ -4,7 +4,8 @@ import { affordableText, planHold, type HoldPlan, type HoldRequest } from '@toll
 import type { Logger } from 'pino';
 import { monotonicMs } from '../monotonic-ms.ts';
 import { Refusal } from '../refusals.ts';
-import type { Books, ChargedPrice } from '../usage/books.ts';
+import type { ChargedPrice } from '../journal/open-hold.ts';
+import type { Books } from '../usage/books.ts';
 import type { Admission, AdmissionLimits, AdmissionStore, Admitted } from './admission.ts';
 import { admitRefusal, isKeyDenied, unavailable } from './admit-refusal.ts';
 import { CallerAccess, unanswered } from './caller-access.ts';

@@ -3,7 +3,7 @@ import { isNative, premiumAsked, type Ask, type FoundField } from '@tollgate/pro
 import type { PriceVersion } from '@tollgate/snapshot';
 import { Refusal } from '../refusals.ts';
 import type { CandidateGroups } from '../snapshot/routing-index.ts';
-import type { ChargedPrice } from '../usage/books.ts';
+import type { ChargedPrice } from '../journal/open-hold.ts';
 
 /** At which price a request runs, and which of its fields may not pass. */
 export interface Terms {

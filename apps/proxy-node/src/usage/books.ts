@@ -1,5 +1,5 @@
 import type { FundsHint, TokenUsage, UsageFinal } from '@tollgate/contracts';
-import type { PriceVersion } from '@tollgate/snapshot';
+import type { OpenHold } from '../journal/open-hold.ts';
 import type { FailOpen } from './fail-open.ts';
 
 /** What the pipeline knows of metering: open a hold, count, settle. Implemented by the journal, the settler and the checkpointer of this folder. */
@@ -14,35 +14,6 @@ export interface Books {
   endedUnsent(subscription: { accountId: number; modelId: number }): number;
   /** A request is refused, or waits, for want of tokens: auto-recharge may look at once. Returns at once. */
   refusedForFunds(hint: FundsHint): void;
-}
-
-/** A price version with its weights as this request is charged by them. */
-export interface ChargedPrice extends Omit<PriceVersion, 'multipliers'> {
-  /** The dearer services that are in the weights. */
-  premiums?: string[] | undefined;
-}
-
-export interface OpenHold {
-  rid: string;
-  accountId: number;
-  keyHash: string;
-  keyId: number;
-  modelId: number;
-  subscriptionId: number;
-  /** Of the subscription when the hold was taken. */
-  generation: number;
-  /** Of the shard that holds: as `admit` answered it, later as the hold was restored in. Any other refuses what was held before. */
-  epoch: string;
-  /** In force at admission; travels through the journal, so that a lost request is charged by its own price. */
-  price: ChargedPrice;
-  /** What `admit` granted, in charged tokens. */
-  grantedTokens: number;
-  /** `HoldPlan.sliceTokens` and `HoldPlan.boundTokens`: a stream's hold grows by slices, beyond its bound only while the stream waits for it. */
-  sliceTokens: number;
-  boundTokens: number;
-  isStream: boolean;
-  startedAtMs: number;
-  protocol: UsageFinal['protocol'];
 }
 
 export interface HoldHandle {

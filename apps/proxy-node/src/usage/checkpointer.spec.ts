@@ -5,7 +5,7 @@ import type { CheckpointReply, CheckpointRequest, RestoreRequest } from '@tollga
 import { pino } from 'pino';
 import { eventually } from '../../test/usage/downstream.ts';
 import { PRICE } from '../../test/usage/metered-redis.ts';
-import type { OpenHold } from './books.ts';
+import type { OpenHold } from '../journal/open-hold.ts';
 import { Checkpointer, type CheckpointerOptions } from './checkpointer.ts';
 
 const HOLD: OpenHold = {

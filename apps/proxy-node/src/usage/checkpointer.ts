@@ -1,8 +1,9 @@
 import { chargeOf, outputPaidBy } from '@tollgate/metering';
 import type { CheckpointReply, RestoreReply } from '@tollgate/keyspace';
 import type { Logger } from 'pino';
-import type { HoldHandle, OpenHold } from './books.ts';
-import { toCounts, type JournalledCounts } from './journal-line.ts';
+import type { OpenHold } from '../journal/open-hold.ts';
+import type { HoldHandle } from './books.ts';
+import { toCounts, type JournalledCounts } from '../journal/journal-line.ts';
 import type { MeteringPort } from './metering-port.ts';
 import {
   countAgain,

@@ -1,10 +1,10 @@
 import type { UsageFinal } from '@tollgate/contracts';
 import type { Logger } from 'pino';
-import { otherJournalFolders, retireJournalFiles } from './journal-files.ts';
-import { readJournals } from './journal-reading.ts';
-import { tryLock, type JournalLock } from './journal-lock.ts';
-import type { Replay } from './journal-replay.ts';
-import { lostFinal } from './lost-final.ts';
+import { otherJournalFolders, retireJournalFiles } from '../journal/journal-files.ts';
+import { readJournals } from '../journal/journal-reading.ts';
+import { tryLock, type JournalLock } from '../journal/journal-lock.ts';
+import type { Replay } from '../journal/journal-replay.ts';
+import { lostFinal } from '../journal/lost-final.ts';
 import { KEEP_ACKNOWLEDGED_MS } from './settler.ts';
 
 export interface AdoptedFinal {

@@ -1,7 +1,7 @@
 import { nodeAddress } from '@tollgate/keyspace';
 import { adoptJournals, type AdoptedRequests } from './journal-adoption.ts';
-import { journalFolder } from './journal-files.ts';
-import { Journal } from './journal.ts';
+import { journalFolder } from '../journal/journal-files.ts';
+import { Journal } from '../journal/journal.ts';
 import type { RequestBooksOptions } from './request-books-options.ts';
 
 export interface OpenedJournals {

@@ -1,7 +1,7 @@
-import type { OpenHold } from './books.ts';
-import { admittedLine, countsLine, type JournalledCounts } from './journal-line.ts';
-import type { Journal } from './journal.ts';
-import type { JournalPlace } from './live-places.ts';
+import type { OpenHold } from '../journal/open-hold.ts';
+import { admittedLine, countsLine, type JournalledCounts } from '../journal/journal-line.ts';
+import type { Journal } from '../journal/journal.ts';
+import type { JournalPlace } from '../journal/live-places.ts';
 
 interface OpenRequest {
   hold: OpenHold;

@@ -16,11 +16,11 @@ jest.unstable_mockModule(TABLE, () => ({ TOKEN_CLASSES: [...TOKEN_CLASSES, PLANT
 const { tokenFieldsOf, usageFinalSchema, usageOf } = await import('@tollgate/contracts');
 const { chargeOf, planHold } = await import('@tollgate/metering');
 const { priceVersionSchema } = await import('@tollgate/snapshot');
-const { Gate } = await import('../ops/gate.ts');
-const { Metrics } = await import('../ops/metrics.ts');
-const { admittedLine, countsLine, finalLine } = await import('./journal-line.ts');
-const { emptyReplay, replayText } = await import('./journal-replay.ts');
-const { lostFinal } = await import('./lost-final.ts');
+const { Gate } = await import('../pipeline/gate.ts');
+const { Metrics } = await import('../operations/metrics.ts');
+const { admittedLine, countsLine, finalLine } = await import('../journal/journal-line.ts');
+const { emptyReplay, replayText } = await import('../journal/journal-replay.ts');
+const { lostFinal } = await import('../journal/lost-final.ts');
 
 test('a class planted in the table is held for, charged, journalled, settled and shown in the metrics', async () => {
   const usage = usageOf(({ name }) => USED.get(name) ?? 0);

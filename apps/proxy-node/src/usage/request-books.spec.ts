@@ -27,7 +27,7 @@ import {
   type MeteredRedis,
 } from '../../test/usage/metered-redis.ts';
 import { openBooks } from '../../test/usage/open-books.ts';
-import { encodeLine } from './journal-line.ts';
+import { encodeLine } from '../journal/journal-line.ts';
 import type { RequestBooks } from './request-books.ts';
 
 const TOKENS = 1_000_000;

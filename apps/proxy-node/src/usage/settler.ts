@@ -1,7 +1,7 @@
 import type { Acknowledgement, UsageFinal } from '@tollgate/contracts';
 import type { SettleReply } from '@tollgate/keyspace';
 import type { Logger } from 'pino';
-import type { JournalPlace } from './live-places.ts';
+import type { JournalPlace } from '../journal/live-places.ts';
 import { KeptFinals } from './kept-finals.ts';
 import type { MeteringPort } from './metering-port.ts';
 import { UnsentFinals } from './unsent-finals.ts';

@@ -1,7 +1,7 @@
 import { NO_USAGE, outputTokensOf, promptTokensOf, type TokenUsage } from '@tollgate/contracts';
 import { chargeOf } from '@tollgate/metering';
 import type { Logger } from 'pino';
-import type { OpenHold } from './books.ts';
+import type { OpenHold } from '../journal/open-hold.ts';
 
 export type StopReason = 'balance_exhausted' | 'access_revoked';
 

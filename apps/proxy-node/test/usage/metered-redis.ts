@@ -19,7 +19,7 @@ import {
   type RedisConnection,
 } from '@tollgate/keyspace';
 import type { PriceVersion } from '@tollgate/snapshot';
-import type { OpenHold } from '../../src/usage/books.ts';
+import type { OpenHold } from '../../src/journal/open-hold.ts';
 
 export const SHARDS = 4;
 export const MODEL_ID = 3;

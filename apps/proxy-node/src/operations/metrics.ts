@@ -1,6 +1,6 @@
 import { bears, BoundedLabel, negotiate, type UsageFinal } from '@tollgate/contracts';
 import { Gauge, Registry, collectDefaultMetrics, type OpenMetricsContentType } from 'prom-client';
-import type { Gate } from './gate.ts';
+import type { Gate } from '../pipeline/gate.ts';
 import { RequestMetrics, type Served } from './request-metrics.ts';
 
 const DENIED =

@@ -1,5 +1,5 @@
 import type { UsageFinal } from '@tollgate/contracts';
-import type { OpenHold } from './books.ts';
+import type { OpenHold } from './open-hold.ts';
 import {
   decodeLine,
   raisedCounts,

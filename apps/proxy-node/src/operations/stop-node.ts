@@ -3,8 +3,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { SnapshotFollower } from '../snapshot/snapshot-follower.ts';
 import type { UpstreamPools } from '../upstream/upstream-pools.ts';
-import type { Gate } from './gate.ts';
-import type { NodeReporter } from './node-reporter.ts';
+import type { Gate } from '../pipeline/gate.ts';
+import type { NodeReporter } from '../fleet/node-reporter.ts';
 
 export interface StopParts {
   server: Server;

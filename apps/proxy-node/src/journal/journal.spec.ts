@@ -7,7 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { eventually } from '../../test/usage/downstream.ts';
 import { silent } from '../../test/usage/open-books.ts';
 import { finalOf, PRICE, usageOf, uuidV7 } from '../../test/usage/metered-redis.ts';
-import type { OpenHold } from './books.ts';
+import type { OpenHold } from './open-hold.ts';
 import { journalFileNumbers, readJournalFile } from './journal-files.ts';
 import { acknowledgedLine, admittedLine, finalLine } from './journal-line.ts';
 import { Journal } from './journal.ts';

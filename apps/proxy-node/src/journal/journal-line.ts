@@ -9,7 +9,7 @@ import {
 import { priceVersionSchema } from '@tollgate/snapshot';
 import { crc32 } from 'node:zlib';
 import { z } from 'zod';
-import type { OpenHold } from './books.ts';
+import type { OpenHold } from './open-hold.ts';
 
 const count = z.number().int().nonnegative();
 const milliseconds = z.number().int().nonnegative();

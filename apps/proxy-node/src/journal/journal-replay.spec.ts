@@ -2,7 +2,7 @@ import { NO_USAGE } from '@tollgate/contracts';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { finalOf, PRICE, usageOf, uuidV7 } from '../../test/usage/metered-redis.ts';
-import type { OpenHold } from './books.ts';
+import type { OpenHold } from './open-hold.ts';
 import {
   acknowledgedLine,
   admittedLine,

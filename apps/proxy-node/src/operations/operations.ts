@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import type { SnapshotFollower } from '../snapshot/snapshot-follower.ts';
-import type { Gate } from './gate.ts';
+import type { Gate } from '../pipeline/gate.ts';
 import type { Metrics } from './metrics.ts';
 import type { Served } from './request-metrics.ts';
 

@@ -1,0 +1,32 @@
+import type { UsageFinal } from '@tollgate/contracts';
+import type { PriceVersion } from '@tollgate/snapshot';
+
+/** A price version with its weights as this request is charged by them. */
+export interface ChargedPrice extends Omit<PriceVersion, 'multipliers'> {
+  /** The dearer services that are in the weights. */
+  premiums?: string[] | undefined;
+}
+
+/** A request as the journal opens it: who pays, what is held for it, at which price. */
+export interface OpenHold {
+  rid: string;
+  accountId: number;
+  keyHash: string;
+  keyId: number;
+  modelId: number;
+  subscriptionId: number;
+  /** Of the subscription when the hold was taken. */
+  generation: number;
+  /** Of the shard that holds: as `admit` answered it, later as the hold was restored in. Any other refuses what was held before. */
+  epoch: string;
+  /** In force at admission; travels through the journal, so that a lost request is charged by its own price. */
+  price: ChargedPrice;
+  /** What `admit` granted, in charged tokens. */
+  grantedTokens: number;
+  /** `HoldPlan.sliceTokens` and `HoldPlan.boundTokens`: a stream's hold grows by slices, beyond its bound only while the stream waits for it. */
+  sliceTokens: number;
+  boundTokens: number;
+  isStream: boolean;
+  startedAtMs: number;
+  protocol: UsageFinal['protocol'];
+}
