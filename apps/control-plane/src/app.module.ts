@@ -4,6 +4,7 @@ import { ActivityModule } from './features/activity/activity.module.ts';
 import { AlertsModule } from './features/alerts/alerts.module.ts';
 import { AuthModule } from './features/auth/auth.module.ts';
 import { BooksModule } from './features/books/books.module.ts';
+import { CeilingsModule } from './features/ceilings/ceilings.module.ts';
 import { DashboardModule } from './features/dashboard/dashboard.module.ts';
 import { EpochsModule } from './features/epochs/epochs.module.ts';
 import { EventsModule } from './features/events/events.module.ts';
@@ -54,6 +55,7 @@ const FEATURES: NonNullable<DynamicModule['imports']> = [
   AlertsModule,
   AuthModule,
   BooksModule,
+  CeilingsModule,
   DashboardModule,
   EpochsModule,
   EventsModule,

@@ -51,6 +51,15 @@ export const activityQuery = (query: {
     placeholderData: keepPreviousData,
   });
 
+export const ceilingsQuery = queryOptions({
+  queryKey: ['ceilings'],
+  queryFn: () => dataOf(client.GET('/admin-api/admin/ceilings')),
+});
+
+export function setCeilings(body: { rpm: number; rph: number; rpd: number }) {
+  return dataOf(client.PUT('/admin-api/admin/ceilings', { body }));
+}
+
 export const booksQuery = queryOptions({
   queryKey: ['books'],
   queryFn: () => dataOf(client.GET('/admin-api/admin/books')),

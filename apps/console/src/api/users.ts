@@ -39,6 +39,14 @@ export function setRole(id: number, role: User['role']) {
   return dataOf(client.PUT('/admin-api/users/{id}', { params: { path: { id } }, body: { role } }));
 }
 
+/** Null = the installation's. */
+export function setAccountCeilings(
+  id: number,
+  body: Pick<User, 'rpm_ceiling' | 'rph_ceiling' | 'rpd_ceiling'>,
+) {
+  return dataOf(client.PUT('/admin-api/users/{id}', { params: { path: { id } }, body }));
+}
+
 /** Made without registering; answers a one-time password. */
 export function createUser(body: { username: string; role: User['role'] }) {
   return dataOf(client.POST('/admin-api/users', { body }));

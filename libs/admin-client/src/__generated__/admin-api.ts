@@ -260,6 +260,24 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/admin-api/admin/ceilings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What the request limits of keys are bounded by */
+        get: operations["Ceilings_get"];
+        /** Bound the request limits of keys of all accounts without own ceilings */
+        put: operations["Ceilings_update"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/admin-api/admin/dashboard": {
         parameters: {
             query?: never;
@@ -1739,6 +1757,19 @@ export interface components {
             /** @description null: nothing is used, or it lasts ten years and more */
             days_left_at_week_pace: number | null;
         };
+        Ceilings: {
+            /** @description Requests a minute that a key may have at most; 0 = no ceiling */
+            rpm: number;
+            /** @description Requests an hour; 0 = no ceiling */
+            rph: number;
+            /** @description Requests a day; 0 = no ceiling */
+            rpd: number;
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
+            updated_at: string;
+        };
         ChargeAtPrice: {
             /** @description Decimal text, at most 6 places */
             price_per_million: string;
@@ -1915,6 +1946,12 @@ export interface components {
             status: "pending" | "active" | "rejected" | "frozen" | "deleted";
             /** @description Made by the demo; `npm run seed -- close-demo` deletes it */
             is_demo: boolean;
+            /** @description Bounds this limit of the account's keys, also of those without one; 0 = no ceiling, null = the installation's */
+            rpm_ceiling: number | null;
+            /** @description Bounds this limit of the account's keys, also of those without one; 0 = no ceiling, null = the installation's */
+            rph_ceiling: number | null;
+            /** @description Bounds this limit of the account's keys, also of those without one; 0 = no ceiling, null = the installation's */
+            rpd_ceiling: number | null;
             /**
              * Format: date-time
              * @description ISO 8601, UTC
@@ -2207,6 +2244,12 @@ export interface components {
             updated_at: string;
             /** @description When its latest booked request began; null = not used yet */
             last_used_at: string | null;
+            /** @description Requests that are admitted: the own limits under the ceilings; 0 = no limit */
+            limits_in_force: {
+                rpm: number;
+                rph: number;
+                rpd: number;
+            };
         };
         MarketModel: {
             id: number;
@@ -3271,6 +3314,12 @@ export interface components {
             status: "pending" | "active" | "rejected" | "frozen" | "deleted";
             /** @description Made by the demo; `npm run seed -- close-demo` deletes it */
             is_demo: boolean;
+            /** @description Bounds this limit of the account's keys, also of those without one; 0 = no ceiling, null = the installation's */
+            rpm_ceiling: number | null;
+            /** @description Bounds this limit of the account's keys, also of those without one; 0 = no ceiling, null = the installation's */
+            rph_ceiling: number | null;
+            /** @description Bounds this limit of the account's keys, also of those without one; 0 = no ceiling, null = the installation's */
+            rpd_ceiling: number | null;
             /**
              * Format: date-time
              * @description ISO 8601, UTC
@@ -4623,6 +4672,69 @@ export interface operations {
             400: components["responses"]["invalid_request"];
             401: components["responses"]["unauthenticated"];
             403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
+            415: components["responses"]["unsupported_media_type"];
+            default: components["responses"]["internal_error.service_unavailable"];
+        };
+    };
+    Ceilings_get: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Ceilings"];
+                };
+            };
+            400: components["responses"]["invalid_request"];
+            401: components["responses"]["unauthenticated"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed"];
+            default: components["responses"]["internal_error.service_unavailable"];
+        };
+    };
+    Ceilings_update: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "rpm": 600
+                 *     }
+                 */
+                "application/json": {
+                    rpm?: number;
+                    rph?: number;
+                    rpd?: number;
+                };
+            };
+        };
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Ceilings"];
+                };
+            };
+            400: components["responses"]["invalid_request.malformed_json"];
+            401: components["responses"]["unauthenticated"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
+            413: components["responses"]["body_too_large"];
             415: components["responses"]["unsupported_media_type"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
@@ -7933,6 +8045,12 @@ export interface operations {
                     role?: "admin" | "user";
                     /** @description Made by the demo */
                     is_demo?: boolean;
+                    /** @description Bounds this limit of the account's keys, also of those without one; 0 = no ceiling, null = the installation's */
+                    rpm_ceiling?: number | null;
+                    /** @description Bounds this limit of the account's keys, also of those without one; 0 = no ceiling, null = the installation's */
+                    rph_ceiling?: number | null;
+                    /** @description Bounds this limit of the account's keys, also of those without one; 0 = no ceiling, null = the installation's */
+                    rpd_ceiling?: number | null;
                 };
             };
         };

@@ -16,6 +16,7 @@ import { EmptyState, Loaded } from '../../ui/states.tsx';
 import { Table, type Column } from '../../ui/table.tsx';
 import { Ago } from '../../ui/time.tsx';
 import { useWords } from '../../words/words.ts';
+import { InstallationCeilings } from './ceilings.tsx';
 import { CreateUserDialog } from './one-time-password.tsx';
 import { UserStatus } from './user-status.tsx';
 
@@ -34,19 +35,23 @@ export function Page() {
     usersQuery({ page, ...(q !== '' && { q }), ...(status !== undefined && { status }) }),
   );
   const [isCreating, setCreating] = useState(false);
+  const [hasCeilings, setCeilingsOpen] = useState(false);
   const isFiltered = q !== '' || status !== undefined;
   return (
     <Frame
       title={users.title}
       purpose={users.purpose}
       actions={
-        <Button
-          look="primary"
-          icon={<UserPlus aria-hidden className="size-4" />}
-          onClick={() => setCreating(true)}
-        >
-          {users.add}
-        </Button>
+        <>
+          <Button onClick={() => setCeilingsOpen(true)}>{users.ceilings}</Button>
+          <Button
+            look="primary"
+            icon={<UserPlus aria-hidden className="size-4" />}
+            onClick={() => setCreating(true)}
+          >
+            {users.add}
+          </Button>
+        </>
       }
       bar={<UsersBar q={q} status={status} onChange={change} />}
     >
@@ -76,6 +81,7 @@ export function Page() {
           )}
         </Loaded>
       </Panel>
+      {hasCeilings && <InstallationCeilings onClose={() => setCeilingsOpen(false)} />}
       <CreateUserDialog isOpen={isCreating} onClose={() => setCreating(false)} />
     </Frame>
   );

@@ -6,10 +6,11 @@ import { useAct } from '../../ui/act.ts';
 import { Button } from '../../ui/button.tsx';
 import { Menu, type MenuAct } from '../../ui/menu.tsx';
 import { useWords } from '../../words/words.ts';
+import { AccountCeilings } from './ceilings.tsx';
 import { ResetPasswordDialog } from './one-time-password.tsx';
 import { DeleteUser, FreezeUser, WalletDialog, type WalletAct } from './user-dialogs.tsx';
 
-type Open = WalletAct | 'freeze' | 'password' | 'delete' | undefined;
+type Open = WalletAct | 'ceilings' | 'freeze' | 'password' | 'delete' | undefined;
 
 /** What an administrator does with an account: what is next as a button, all else behind one. */
 export function UserActs({ of: user }: { of: User }) {
@@ -58,6 +59,7 @@ export function UserActs({ of: user }: { of: User }) {
         <WalletDialog of={user} act={open} onClose={close} />
       )}
       {open === 'freeze' && <FreezeUser of={user} onClose={close} done={done} />}
+      {open === 'ceilings' && <AccountCeilings of={user} onClose={close} />}
       {open === 'password' && <ResetPasswordDialog of={user} onClose={close} />}
       {open === 'delete' && <DeleteUser of={user} onClose={close} />}
     </>
@@ -82,6 +84,7 @@ function useMenuActs(user: User, open: (what: Open) => void): MenuAct[] {
     ...(hasWallet
       ? [entry(users.adjust, () => open('adjust')), entry(users.withdraw, () => open('withdraw'))]
       : []),
+    ...(hasWallet ? [entry(users.ceilings, () => open('ceilings'))] : []),
     ...(isActive && isOther
       ? [
           entry(users.resetPassword, () => open('password')),

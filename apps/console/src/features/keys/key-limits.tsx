@@ -2,8 +2,9 @@ import type { Key } from '../../api/keys.ts';
 import { formatCount } from '../../ui/format.ts';
 import { useSpeech } from '../../words/words.ts';
 
-/** The limits a key has, in short. */
-export function KeyLimits({ of: { rpm, rph, rpd } }: { of: Key }) {
+/** The limits of a key as they are in force, in short. */
+export function KeyLimits({ of: key }: { of: Key }) {
+  const { rpm, rph, rpd } = key.limits_in_force;
   const { words, locale } = useSpeech();
   const { keys, general } = words;
   const count = (value: number): string => formatCount(value, locale);

@@ -81,6 +81,12 @@ export const admin = {
     oneTimeGone: 'Shown before; reset it to get another',
     copyPassword: 'Copy password',
     subscribe: 'Subscribe to a model',
+    ceilings: 'Set ceilings',
+    ceilingsText:
+      'Bounds the request limits of every key, also of keys without one. 0 = no ceiling. Accounts may have others.',
+    accountCeilingsText:
+      "Bounds the request limits of the account's keys, also of keys without one. 0 = no ceiling; empty = that of the installation.",
+    ceilingsSet: 'The ceilings are in force',
     makeAdmin: 'Make administrator',
     makeUser: 'Make user',
     done: (name: string, status: string) => `${name} is ${status}`,

@@ -78,6 +78,11 @@ export const admin: typeof en.admin = {
     oneTimeGone: '已显示过;如需新的密码请重新重置',
     copyPassword: '复制密码',
     subscribe: '订阅模型',
+    ceilings: '设置请求上限',
+    ceilingsText: '限制每个密钥的请求数,包括没有限制的密钥。0 = 无上限。账户可以另设上限。',
+    accountCeilingsText:
+      '限制该账户密钥的请求数,包括没有限制的密钥。0 = 无上限;留空 = 使用全局上限。',
+    ceilingsSet: '上限已生效',
     makeAdmin: '设为管理员',
     makeUser: '设为普通用户',
     done: (name, status) => `${name}:${status}`,

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { z } from 'zod';
-import type { KeyResponse, ListedKey } from './keys.dto.ts';
+import type { KeyResponse } from './keys.dto.ts';
 
 /**
  * The day of the last use comes from the daily roll-ups, its hour from those of that day, and the moment from the requests of that hour:
@@ -30,15 +30,15 @@ const lastUse = z.object({ key_id: z.number(), at: z.date() });
 export class KeyLastUses {
   constructor(private readonly dataSource: DataSource) {}
 
-  async addTo(keys: readonly KeyResponse[]): Promise<ListedKey[]> {
-    if (keys.length === 0) return [];
+  /** By the ids of keys; without those that were not used yet. */
+  async of(keys: readonly KeyResponse[]): Promise<ReadonlyMap<number, string>> {
+    if (keys.length === 0) return new Map();
     const rows: unknown[] = await this.dataSource.query(LAST_USES, [
       [...new Set(keys.map((key) => key.user_id))],
       keys.map((key) => key.id),
     ]);
-    const uses = new Map(
+    return new Map(
       rows.map((row) => lastUse.parse(row)).map(({ key_id: id, at }) => [id, at.toISOString()]),
     );
-    return keys.map((key) => ({ ...key, last_used_at: uses.get(key.id) ?? null }));
   }
 }

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { KeyWindows } from '@tollgate/keyspace';
 import type { Caller } from '../../platform/access/caller.ts';
 import type { KeyWindowsResponse } from './keys.dto.ts';
+import { CeilingsService } from '../ceilings/ceilings.service.ts';
 import { KeysService } from './keys.service.ts';
 
 @Injectable()
@@ -9,18 +10,20 @@ export class KeyWindowsService {
   constructor(
     private readonly keys: KeysService,
     private readonly windows: KeyWindows,
+    private readonly ceilings: CeilingsService,
   ) {}
 
   /** Throws service_unavailable while Redis does not answer. */
   async read(caller: Caller, id: number): Promise<KeyWindowsResponse> {
     const { response, keyHash } = await this.keys.find(caller, id);
     const fills = await this.windows.read({ accountId: response.user_id, keyHash });
+    const limits = (await this.ceilings.inForce([id])).get(id) ?? response;
     const asOfMs = Date.now();
     return {
       key_id: id,
       as_of: new Date(asOfMs).toISOString(),
       windows: fills.map(({ window, used, resetMs }) => {
-        const limit = response[window];
+        const limit = limits[window];
         return {
           window,
           limit,

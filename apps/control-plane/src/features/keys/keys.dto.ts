@@ -10,6 +10,7 @@ import {
   momentField,
 } from '../../platform/http/list-query.ts';
 import { trimmedText } from '../../platform/http/text-field.ts';
+import { limitsInForceSchema } from '../ceilings/ceilings.dto.ts';
 
 const ALLOWED_MODELS_CHARS_MAX = 8_192;
 const ALLOWLIST_CHARS_MAX = 8_192;
@@ -109,6 +110,7 @@ export const listedKeySchema = keyResponseSchema
     last_used_at: timeField
       .nullable()
       .describe('When its latest booked request began; null = not used yet'),
+    limits_in_force: limitsInForceSchema,
   })
   .meta({ id: 'ListedKey' });
 export type ListedKey = z.output<typeof listedKeySchema>;

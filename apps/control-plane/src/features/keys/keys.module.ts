@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { ActivityModule } from '../activity/activity.module.ts';
+import { CeilingsModule } from '../ceilings/ceilings.module.ts';
 import { LiveStateModule } from '../live-state/live-state.module.ts';
 import { ApiKeyRow } from './api-key.entity.ts';
 import { KeyLastUses } from './key-last-uses.service.ts';
@@ -10,7 +11,7 @@ import { KeysService } from './keys.service.ts';
 import { TemporaryKeysService } from './temporary-keys.service.ts';
 
 @Module({
-  imports: [TypeOrmModule.forFeature([ApiKeyRow]), LiveStateModule, ActivityModule],
+  imports: [TypeOrmModule.forFeature([ApiKeyRow]), LiveStateModule, ActivityModule, CeilingsModule],
   controllers: [KeysController],
   providers: [KeysService, KeyLastUses, KeyWindowsService, TemporaryKeysService],
   exports: [KeysService, TemporaryKeysService],

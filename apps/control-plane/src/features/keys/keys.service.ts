@@ -8,13 +8,15 @@ import { AccountScope } from '../../platform/access/account-scope.ts';
 import type { Caller } from '../../platform/access/caller.ts';
 import { Transactions } from '../../platform/database/transactions.ts';
 import { refuseStale } from '../../platform/http/entity-tag.ts';
-import { IN_FUTURE, readPage, type Page } from '../../platform/http/list-query.ts';
-import { invalidField, noSuch, Refusal } from '../../platform/http/refusal.ts';
+import { readPage, type Page } from '../../platform/http/list-query.ts';
+import { noSuch, Refusal } from '../../platform/http/refusal.ts';
 import { Idempotency, type IdempotentRequest } from '../../platform/idempotency/idempotency.ts';
 import { ActivityService } from '../activity/activity.service.ts';
+import { CeilingsService } from '../ceilings/ceilings.service.ts';
 import { LiveStateService } from '../live-state/live-state.service.ts';
 import { isModelAllowed } from './allowed-models.ts';
 import { ApiKeyRow } from './api-key.entity.ts';
+import { columnsOf, toKeyResponse } from './key-columns.ts';
 import { KeyLastUses } from './key-last-uses.service.ts';
 import type {
   CreatedKeyResponse,
@@ -36,6 +38,7 @@ export class KeysService {
     private readonly activity: ActivityService,
     private readonly idempotency: Idempotency,
     private readonly lastUses: KeyLastUses,
+    private readonly ceilings: CeilingsService,
     @Inject(CONFIG) private readonly config: Config,
   ) {}
 
@@ -52,13 +55,26 @@ export class KeysService {
       search: ['key.name', 'key.keyPrefix'],
       map: toKeyResponse,
     });
-    return { ...page, data: await this.lastUses.addTo(page.data) };
+    return { ...page, data: await this.withUse(page.data) };
   }
 
   async get(caller: Caller, id: number): Promise<ListedKey> {
-    const [key] = await this.lastUses.addTo([(await this.find(caller, id)).response]);
+    const [key] = await this.withUse([(await this.find(caller, id)).response]);
     if (!key) throw noSuch('key', id);
     return key;
+  }
+
+  private async withUse(keys: readonly KeyResponse[]): Promise<ListedKey[]> {
+    const uses = await this.lastUses.of(keys);
+    const limits = await this.ceilings.inForce(keys.map(({ id }) => id));
+    return keys.map((key) => {
+      const { rpm, rph, rpd } = limits.get(key.id) ?? key;
+      return {
+        ...key,
+        last_used_at: uses.get(key.id) ?? null,
+        limits_in_force: { rpm, rph, rpd },
+      };
+    });
   }
 
   /** With what admission knows it by. */
@@ -90,9 +106,10 @@ export class KeysService {
     const userId = await this.scope.resolve(caller, body.user_id);
     const columns = { ...columnsOf(body), name: body.name };
     const request = this.request(caller, 'POST /keys', { key: idempotencyKey, body });
-    return this.idempotency.run(request, (tx) =>
-      this.issue(tx, caller, { userId, columns, action: 'key.create' }),
-    );
+    return this.idempotency.run(request, async (tx) => {
+      await this.ceilings.refuseAbove(tx, userId, columns);
+      return this.issue(tx, caller, { userId, columns, action: 'key.create' });
+    });
   }
 
   /** Another key like this one. This one stays good until the overlap ends, so that programs can be changed over one by one. */
@@ -143,6 +160,7 @@ export class KeysService {
     { userId, columns, action }: { userId: number; columns: Partial<ApiKeyRow>; action: string },
   ): Promise<CreatedKeyResponse> {
     await this.scope.keep(tx, userId);
+    await this.ceilings.keep(tx);
     await this.keepBelowLimit(tx, userId);
     const { key, hash, prefix } = issueApiKey(userId);
     const repository = tx.getRepository(ApiKeyRow);
@@ -226,6 +244,7 @@ export class KeysService {
     return this.transactions.run(async (tx) => {
       const row = await this.lock(tx, caller, id);
       refuseStale(caller, row);
+      await this.ceilings.refuseAbove(tx, row.userId, columns, row);
       const before = toKeyResponse(row);
       const after = toKeyResponse(
         await tx.getRepository(ApiKeyRow).save({ ...row, ...columns, revision: row.revision + 1 }),
@@ -247,39 +266,4 @@ export class KeysService {
   private isVisible(caller: Caller, row: ApiKeyRow): boolean {
     return row.status !== 'deleted' && this.scope.isReachable(caller, row.userId);
   }
-}
-
-function columnsOf(body: UpdateKey): Partial<ApiKeyRow> {
-  if (body.expires_at && Date.parse(body.expires_at) <= Date.now())
-    throw invalidField('expires_at', IN_FUTURE);
-  return {
-    ...(body.name !== undefined && { name: body.name }),
-    ...(body.allowed_models !== undefined && { allowedModels: body.allowed_models }),
-    ...(body.rpm !== undefined && { rpm: body.rpm }),
-    ...(body.rph !== undefined && { rph: body.rph }),
-    ...(body.rpd !== undefined && { rpd: body.rpd }),
-    ...(body.expires_at !== undefined && {
-      expiresAt: body.expires_at === null ? null : new Date(body.expires_at),
-    }),
-    ...(body.ip_allowlist !== undefined && { ipAllowlist: body.ip_allowlist }),
-  };
-}
-
-function toKeyResponse(row: ApiKeyRow): KeyResponse {
-  return {
-    id: row.id,
-    user_id: row.userId,
-    name: row.name,
-    key_prefix: row.keyPrefix,
-    allowed_models: row.allowedModels,
-    rpm: row.rpm,
-    rph: row.rph,
-    rpd: row.rpd,
-    status: row.status,
-    expires_at: row.expiresAt?.toISOString() ?? null,
-    ip_allowlist: row.ipAllowlist,
-    replaces_id: row.replacesId,
-    created_at: row.createdAt.toISOString(),
-    updated_at: row.updatedAt.toISOString(),
-  };
 }

@@ -49,6 +49,7 @@ describe('creating', () => {
     expect((await as(owner)('GET', `/keys/${shown.id}`)).body).toEqual({
       ...shown,
       last_used_at: null,
+      limits_in_force: { rpm: 60, rph: 600, rpd: 6000 },
     });
     const [row] = await books.query('SELECT * FROM api_keys WHERE id = $1', [shown.id]);
     expect(row.key_hash).toBe(parseApiKey(key)?.hash);

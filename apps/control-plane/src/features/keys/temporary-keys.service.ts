@@ -14,6 +14,7 @@ import { Transactions } from '../../platform/database/transactions.ts';
 import { Refusal } from '../../platform/http/refusal.ts';
 import { Idempotency } from '../../platform/idempotency/idempotency.ts';
 import { ActivityService } from '../activity/activity.service.ts';
+import { CeilingsService } from '../ceilings/ceilings.service.ts';
 import { LiveStateService } from '../live-state/live-state.service.ts';
 import { ApiKeyRow } from './api-key.entity.ts';
 import type { TemporaryKey } from './keys.dto.ts';
@@ -42,6 +43,7 @@ export class TemporaryKeysService implements OnApplicationBootstrap, BeforeAppli
     private readonly scope: AccountScope,
     private readonly transactions: Transactions,
     private readonly liveState: LiveStateService,
+    private readonly ceilings: CeilingsService,
     private readonly activity: ActivityService,
     private readonly idempotency: Idempotency,
   ) {}
@@ -75,6 +77,7 @@ export class TemporaryKeysService implements OnApplicationBootstrap, BeforeAppli
     };
     return this.idempotency.run(request, async (tx) => {
       await this.scope.keep(tx, caller.userId);
+      await this.ceilings.keep(tx);
       // Two tabs of one session at once: the second waits here and replaces the first one's.
       await tx.query('SELECT 1 FROM sessions WHERE sid = $1 FOR UPDATE', [sid]);
       await this.keys.deleteWhere(tx, 'playground_sid = $1', [sid]);

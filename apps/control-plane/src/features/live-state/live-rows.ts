@@ -80,8 +80,9 @@ export type KeyLiveRow = z.output<typeof keyRow>;
 export type SubscriptionLiveRow = z.output<typeof subscriptionRow>;
 
 const ACCOUNTS = 'SELECT id, status, drain, revision FROM users';
-const KEYS =
-  'SELECT id, user_id, key_hash, status, expires_at, rpm, rph, rpd, allowed_models, ip_allowlist, drain, revision FROM api_keys';
+/** Limits as they are in force: under the ceilings of account and installation. */
+const KEYS = `SELECT id, user_id, key_hash, status, expires_at, key_limits.rpm, key_limits.rph, key_limits.rpd, allowed_models, ip_allowlist, drain, revision
+   FROM api_keys JOIN key_limits ON key_limits.key_id = api_keys.id`;
 /** Nodes may rely on auto-recharge: it is on, and no purchase was refused since. */
 const IS_ARMED = 'auto_recharge_amount > 0 AND auto_recharge_retry_at IS NULL';
 const SUBSCRIPTIONS = `SELECT id, user_id, model_id, status, generation, drain, revision, withdrawal_id, balance, overdraft, credit_seq,

@@ -29,7 +29,14 @@ export class LiveStateService {
   }
 
   keyChanged(tx: EntityManager, keyId: number): Promise<void> {
-    return this.promise(tx, [{ kind: 'key', id: keyId }]);
+    return this.keysChanged(tx, [keyId]);
+  }
+
+  keysChanged(tx: EntityManager, keyIds: readonly number[]): Promise<void> {
+    return this.promise(
+      tx,
+      keyIds.map((id) => ({ kind: 'key', id })),
+    );
   }
 
   subscriptionChanged(tx: EntityManager, subscriptionId: number): Promise<void> {

@@ -46,6 +46,16 @@ export class User {
   @Column({ name: 'is_demo', type: 'boolean', default: false })
   isDemo: boolean;
 
+  /** Of the request limits of its keys; 0 = none, null = the installation's. */
+  @Column({ name: 'rpm_ceiling', type: 'integer', nullable: true })
+  rpmCeiling: number | null;
+
+  @Column({ name: 'rph_ceiling', type: 'integer', nullable: true })
+  rphCeiling: number | null;
+
+  @Column({ name: 'rpd_ceiling', type: 'integer', nullable: true })
+  rpdCeiling: number | null;
+
   @CreateDateColumn({ name: 'created_at', type: 'timestamptz' })
   createdAt: Date;
 

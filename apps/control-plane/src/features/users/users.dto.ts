@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { ROLES } from '../../platform/access/caller.ts';
 import { idField, timeField } from '../../platform/http/answer-fields.ts';
 import { booleanFilter, listQuery } from '../../platform/http/list-query.ts';
+import { accountCeilingField } from '../ceilings/ceilings.dto.ts';
 import { USER_STATUSES } from './user-transitions.ts';
 import { newUsername } from './username.ts';
 import type { User } from './user.entity.ts';
@@ -28,12 +29,18 @@ export const deleteUserQuery = z.strictObject({
 });
 export type DeleteUserQuery = z.output<typeof deleteUserQuery>;
 
+const CEILING =
+  "Bounds this limit of the account's keys, also of those without one; 0 = no ceiling, null = the installation's";
+
 export const updateUserBody = z
   .strictObject({
     role: z.enum(['admin', 'user']).optional(),
     is_demo: z.boolean().optional().describe('Made by the demo'),
+    rpm_ceiling: accountCeilingField.optional().describe(CEILING),
+    rph_ceiling: accountCeilingField.optional().describe(CEILING),
+    rpd_ceiling: accountCeilingField.optional().describe(CEILING),
   })
-  .refine((body) => body.role !== undefined || body.is_demo !== undefined, {
+  .refine((body) => Object.values(body).some((value) => value !== undefined), {
     path: ['role'],
     message: 'say what to change',
   })
@@ -57,6 +64,9 @@ export const userResponseSchema = z
     role: z.enum(ROLES),
     status: z.enum(USER_STATUSES),
     is_demo: z.boolean().describe('Made by the demo; `npm run seed -- close-demo` deletes it'),
+    rpm_ceiling: z.int().nullable().describe(CEILING),
+    rph_ceiling: z.int().nullable().describe(CEILING),
+    rpd_ceiling: z.int().nullable().describe(CEILING),
     created_at: timeField,
     updated_at: timeField,
   })
@@ -86,6 +96,9 @@ export function toUserResponse(row: User): UserResponse {
     role: row.role,
     status: row.status,
     is_demo: row.isDemo,
+    rpm_ceiling: row.rpmCeiling,
+    rph_ceiling: row.rphCeiling,
+    rpd_ceiling: row.rpdCeiling,
     created_at: row.createdAt.toISOString(),
     updated_at: row.updatedAt.toISOString(),
   };

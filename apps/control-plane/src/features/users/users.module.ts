@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { ActivityModule } from '../activity/activity.module.ts';
+import { CeilingsModule } from '../ceilings/ceilings.module.ts';
 import { KeysModule } from '../keys/keys.module.ts';
 import { LiveStateModule } from '../live-state/live-state.module.ts';
 import { SubscriptionsModule } from '../subscriptions/subscriptions.module.ts';
@@ -22,6 +23,7 @@ import { UsersService } from './users.service.ts';
     PaymentsModule,
     SubscriptionsModule,
     KeysModule,
+    CeilingsModule,
     LiveStateModule,
     PasswordsModule,
   ],

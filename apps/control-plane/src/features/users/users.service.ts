@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import type { EntityManager, Repository } from 'typeorm';
@@ -7,6 +8,7 @@ import { refuseStale } from '../../platform/http/entity-tag.ts';
 import { readPage, type Page } from '../../platform/http/list-query.ts';
 import { noSuch, Refusal } from '../../platform/http/refusal.ts';
 import { ActivityService } from '../activity/activity.service.ts';
+import { CeilingsService } from '../ceilings/ceilings.service.ts';
 import { AccountClosing } from './account-closing.ts';
 import { statusAfter, type UserMove } from './user-transitions.ts';
 import { User } from './user.entity.ts';
@@ -33,6 +35,7 @@ export class UsersService {
     private readonly transactions: Transactions,
     private readonly activity: ActivityService,
     private readonly closing: AccountClosing,
+    private readonly ceilings: CeilingsService,
   ) {}
 
   async list(query: UsersQuery): Promise<Page<UserResponse>> {
@@ -93,14 +96,24 @@ export class UsersService {
       const row =
         body.role === 'user' ? await this.lockForDemotion(tx, caller, id) : await this.lock(tx, id);
       refuseStale(caller, row);
-      const after = { role: body.role ?? row.role, isDemo: body.is_demo ?? row.isDemo };
-      if (row.role === after.role && row.isDemo === after.isDemo) return toUserResponse(row);
-      const saved = await tx.getRepository(User).save({ ...row, ...after });
+      const before = changeableOf(row);
+      const after = { ...before, ...definedOf(body) };
+      if (isDeepStrictEqual(before, after)) return toUserResponse(row);
+      const saved = await tx.getRepository(User).save({
+        ...row,
+        role: after.role,
+        isDemo: after.is_demo,
+        rpmCeiling: after.rpm_ceiling,
+        rphCeiling: after.rph_ceiling,
+        rpdCeiling: after.rpd_ceiling,
+      });
+      if (!isDeepStrictEqual(ceilingsOf(before), ceilingsOf(after)))
+        await this.ceilings.accountChanged(tx, id);
       this.activity.record(tx, caller, {
         action: 'user.update',
         target: { kind: 'user', id },
-        before: { role: row.role, is_demo: row.isDemo },
-        after: { role: after.role, is_demo: after.isDemo },
+        before,
+        after,
       });
       return toUserResponse(saved);
     });
@@ -157,4 +170,18 @@ export class UsersService {
     if (!row || row.deletedAt !== null) throw noSuch('account', id);
     return row;
   }
+}
+
+function changeableOf(row: User) {
+  const { role, is_demo, rpm_ceiling, rph_ceiling, rpd_ceiling } = toUserResponse(row);
+  return { role, is_demo, rpm_ceiling, rph_ceiling, rpd_ceiling };
+}
+
+function ceilingsOf({ rpm_ceiling, rph_ceiling, rpd_ceiling }: ReturnType<typeof changeableOf>) {
+  return { rpm_ceiling, rph_ceiling, rpd_ceiling };
+}
+
+/** Without what the body left out. */
+function definedOf(body: UpdateUserBody): Partial<ReturnType<typeof changeableOf>> {
+  return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== undefined));
 }

@@ -57,6 +57,9 @@ async function accounts(): Promise<void> {
   const script = await go('POST /auth/tokens', { name: 'ci', scope: 'read' }, changed.token);
   await go(`DELETE /auth/tokens/${script.id}`, undefined, changed.token);
   await plane.login('walker', `${PASSWORD} staple`);
+  await go(`PUT /users/${user.id}`, { rpm_ceiling: 60, rph_ceiling: 0, rpd_ceiling: null });
+  await go('PUT /admin/ceilings', { rpm: 1000 });
+  await go('GET /admin/ceilings');
   const { data } = await go('GET /auth/sessions', undefined, changed.token);
   const other = data.find((row: { is_current: boolean }) => !row.is_current);
   await go(`DELETE /auth/sessions/${other.sid}`, undefined, changed.token);

@@ -1,0 +1,121 @@
+import { Injectable } from '@nestjs/common';
+import { DataSource, type EntityManager } from 'typeorm';
+import { z } from 'zod';
+import type { Caller } from '../../platform/access/caller.ts';
+import { Transactions } from '../../platform/database/transactions.ts';
+import { invalidField } from '../../platform/http/refusal.ts';
+import { ActivityService } from '../activity/activity.service.ts';
+import { LiveStateService } from '../live-state/live-state.service.ts';
+import {
+  limitsInForceSchema,
+  REQUEST_WINDOWS,
+  type Ceilings,
+  type CeilingsBody,
+  type RequestLimits,
+} from './ceilings.dto.ts';
+
+const OWN = 'SELECT rpm, rph, rpd, updated_at FROM request_ceilings';
+const ownRow = limitsInForceSchema.extend({ updated_at: z.date() });
+const limitsOfKey = limitsInForceSchema.extend({ key_id: z.number() });
+
+/** Bounds of the request limits of keys: the account's where it has one, else the installation's. 0 = none. */
+@Injectable()
+export class CeilingsService {
+  constructor(
+    private readonly dataSource: DataSource,
+    private readonly transactions: Transactions,
+    private readonly liveState: LiveStateService,
+    private readonly activity: ActivityService,
+  ) {}
+
+  async read(): Promise<Ceilings> {
+    const [row]: unknown[] = await this.dataSource.query(OWN);
+    return toCeilings(row);
+  }
+
+  change(caller: Caller, body: CeilingsBody): Promise<Ceilings> {
+    return this.transactions.run(async (tx) => {
+      const [row]: unknown[] = await tx.query(`${OWN} FOR UPDATE`);
+      const before = toCeilings(row);
+      const { rpm, rph, rpd } = { ...before, ...body };
+      // TypeORM answers an UPDATE with its rows and their number.
+      const [[changed]]: [unknown[], number] = await tx.query(
+        'UPDATE request_ceilings SET rpm = $1, rph = $2, rpd = $3, updated_at = now() RETURNING rpm, rph, rpd, updated_at',
+        [rpm, rph, rpd],
+      );
+      const after = toCeilings(changed);
+      await this.rewriteKeys(
+        tx,
+        'SELECT id FROM users WHERE rpm_ceiling IS NULL OR rph_ceiling IS NULL OR rpd_ceiling IS NULL',
+      );
+      const target = { kind: 'ceilings', id: null };
+      this.activity.record(tx, caller, { action: 'ceilings.update', target, before, after });
+      return after;
+    });
+  }
+
+  /** The account's row has been changed in `tx`. */
+  accountChanged(tx: EntityManager, userId: number): Promise<void> {
+    return this.rewriteKeys(tx, 'SELECT $1::int', [userId]);
+  }
+
+  /** No ceiling of the installation changes until `tx` ends, so that a later change sees the key that `tx` inserts. */
+  async keep(tx: EntityManager): Promise<void> {
+    await tx.query('SELECT 1 FROM request_ceilings FOR SHARE');
+  }
+
+  /** Throws invalid_request, naming the first limit above its ceiling. A limit as it was may stay: its ceiling is in force. */
+  async refuseAbove(
+    tx: EntityManager,
+    userId: number,
+    limits: Partial<RequestLimits>,
+    was?: RequestLimits,
+  ): Promise<void> {
+    const changed = REQUEST_WINDOWS.filter((window) => limits[window] !== was?.[window]);
+    if (changed.every((window) => limits[window] === undefined)) return;
+    const rows: unknown[] = await tx.query(
+      `SELECT ${REQUEST_WINDOWS.map((window) => `coalesce(u.${window}_ceiling, c.${window}) AS ${window}`).join(', ')}
+       FROM users u CROSS JOIN request_ceilings c WHERE u.id = $1`,
+      [userId],
+    );
+    const ceilings = limitsInForceSchema.parse(rows[0]);
+    for (const window of changed)
+      if (ceilings[window] > 0 && (limits[window] ?? 0) > ceilings[window])
+        throw invalidField(window, `at most ${ceilings[window]}, the ceiling of the account`);
+  }
+
+  /** What admission counts against, by the ids of keys. */
+  async inForce(keyIds: readonly number[]): Promise<ReadonlyMap<number, RequestLimits>> {
+    const rows: unknown[] = await this.dataSource.query(
+      'SELECT key_id, rpm, rph, rpd FROM key_limits WHERE key_id = ANY($1::int[])',
+      [keyIds],
+    );
+    return new Map(
+      rows
+        .map((row) => limitsOfKey.parse(row))
+        .map(({ key_id: id, ...limits }) => [id, limits] as const),
+    );
+  }
+
+  /** Live records of deleted keys are kept for two days and compared with their rows until then. */
+  private async rewriteKeys(
+    tx: EntityManager,
+    accounts: string,
+    parameters: readonly unknown[] = [],
+  ): Promise<void> {
+    const [rows]: [{ id: number }[], number] = await tx.query(
+      `UPDATE api_keys SET revision = revision + 1 WHERE user_id IN (${accounts})
+         AND (status <> 'deleted' OR deleted_at > now() - interval '3 days') RETURNING id`,
+      [...parameters],
+    );
+    await this.liveState.keysChanged(
+      tx,
+      rows.map(({ id }) => id),
+    );
+  }
+}
+
+function toCeilings(row: unknown): Ceilings {
+  const { updated_at: at, ...limits } = ownRow.parse(row);
+  return { ...limits, updated_at: at.toISOString() };
+}

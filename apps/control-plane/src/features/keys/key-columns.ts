@@ -1,0 +1,39 @@
+import { IN_FUTURE } from '../../platform/http/list-query.ts';
+import { invalidField } from '../../platform/http/refusal.ts';
+import type { ApiKeyRow } from './api-key.entity.ts';
+import type { KeyResponse, UpdateKey } from './keys.dto.ts';
+
+export function columnsOf(body: UpdateKey): Partial<ApiKeyRow> {
+  if (body.expires_at && Date.parse(body.expires_at) <= Date.now())
+    throw invalidField('expires_at', IN_FUTURE);
+  return {
+    ...(body.name !== undefined && { name: body.name }),
+    ...(body.allowed_models !== undefined && { allowedModels: body.allowed_models }),
+    ...(body.rpm !== undefined && { rpm: body.rpm }),
+    ...(body.rph !== undefined && { rph: body.rph }),
+    ...(body.rpd !== undefined && { rpd: body.rpd }),
+    ...(body.expires_at !== undefined && {
+      expiresAt: body.expires_at === null ? null : new Date(body.expires_at),
+    }),
+    ...(body.ip_allowlist !== undefined && { ipAllowlist: body.ip_allowlist }),
+  };
+}
+
+export function toKeyResponse(row: ApiKeyRow): KeyResponse {
+  return {
+    id: row.id,
+    user_id: row.userId,
+    name: row.name,
+    key_prefix: row.keyPrefix,
+    allowed_models: row.allowedModels,
+    rpm: row.rpm,
+    rph: row.rph,
+    rpd: row.rpd,
+    status: row.status,
+    expires_at: row.expiresAt?.toISOString() ?? null,
+    ip_allowlist: row.ipAllowlist,
+    replaces_id: row.replacesId,
+    created_at: row.createdAt.toISOString(),
+    updated_at: row.updatedAt.toISOString(),
+  };
+}
