@@ -176,3 +176,6 @@ export interface UpstreamError {
   upstreamStatus: number | null;
   retryAfterMs: number | null;
 }
+
+/** What a code or a type of an error means. */
+export type ErrorWords = Readonly<Record<string, UpstreamError['kind']>>;

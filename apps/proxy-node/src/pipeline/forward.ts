@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import {
   createExchange,
+  PROVIDERS,
   readUpstreamError,
   withoutRefused,
   type RefusableField,
@@ -187,7 +188,7 @@ export class Forwarder {
     else target.pool.dispatch(request, call);
     const head = await call.answered;
     if (head.status >= 200 && head.status < 300) return head;
-    throw await this.#failureOf(call, head, target);
+    throw await this.#failureOf(call, head, { upstream, apiKey: target.apiKey });
   }
 
   #openUpstream(upstream: Candidate['upstream']): OpenUpstream {
@@ -205,7 +206,7 @@ export class Forwarder {
   async #failureOf(
     call: UpstreamCall,
     head: AnswerHead,
-    { apiKey }: OpenUpstream,
+    { upstream, apiKey }: Pick<Candidate, 'upstream'> & Pick<OpenUpstream, 'apiKey'>,
   ): Promise<UpstreamFailure> {
     const body = await collect(call, this.#limits.errorBytesMax);
     const error = readUpstreamError({
@@ -213,6 +214,7 @@ export class Forwarder {
       headers: singleHeaders(head.headers),
       body,
       secrets: apiKey === null ? [] : [apiKey],
+      words: PROVIDERS[upstream.protocol].errorWords,
     });
     return new UpstreamFailure(
       head.status < 400 ? { ...error, kind: 'server', upstreamStatus: head.status } : error,

@@ -1,44 +1,13 @@
 import { afterAll, beforeAll, expect, jest, test } from '@jest/globals';
-import type { Exchange, ExchangeRequest } from '@tollgate/protocols';
+import type { ServerResponse } from 'node:http';
+import type { SnapshotModel } from '@tollgate/snapshot';
 import type { LocalUpstream } from '../testing/local-upstream.ts';
 import type { NodeUnderTest } from '../testing/node-under-test.ts';
 
-/** A protocol of its own: no word of it is OpenAI's or Anthropic's. This is all that its folder needs to hold to serve chat clients. */
-const echo = {
-  credential: (apiKey: string) => ({ 'x-echo-key': apiKey }),
-  exchanges: {
-    chat: {
-      isNative: false,
-      create: ({ ask, upstreamModel }: ExchangeRequest): Exchange => ({
-        path: '/say',
-        requestBody: Buffer.from(
-          JSON.stringify({ engine: upstreamModel, said: ask.prompt.text() }),
-        ),
-        requestHeaders: { 'x-echo-version': '1' },
-        readJson: (body) => {
-          const { reply, read, made } = JSON.parse(Buffer.from(body).toString());
-          const message = { role: 'assistant', content: reply };
-          return {
-            kind: 'answer',
-            body: Buffer.from(
-              JSON.stringify({ model: ask.model, choices: [{ index: 0, message }] }),
-            ),
-            usage: { ...NO_USAGE, input: read, output: made },
-            outputText: reply,
-            calls: 0,
-          };
-        },
-        openStream: () => {
-          throw new Error('this test streams nothing');
-        },
-      }),
-    },
-  },
-  probe: () => null,
-};
-
-const { NO_USAGE, UPSTREAM_PROTOCOLS, hasEmbeddings } = await import('@tollgate/contracts');
+// A third provider is its folder and its registration: these two lines, which the types keep in step.
+const { UPSTREAM_PROTOCOLS, hasEmbeddings } = await import('@tollgate/contracts');
 const { PROVIDERS } = await import('@tollgate/protocols');
+const { echo } = await import('../../../../libs/protocols/test/planted-provider/echo.ts');
 jest.resetModules();
 jest.unstable_mockModule('../../../../libs/contracts/src/upstream-protocols.ts', () => ({
   UPSTREAM_PROTOCOLS: [...UPSTREAM_PROTOCOLS, 'echo'],
@@ -47,43 +16,86 @@ jest.unstable_mockModule('../../../../libs/contracts/src/upstream-protocols.ts',
 jest.unstable_mockModule('../../../../libs/protocols/src/providers/registry.ts', () => ({
   PROVIDERS: { ...PROVIDERS, echo },
 }));
-const { startNodeUnderTest, UPSTREAM_KEY } = await import('../testing/node-under-test.ts');
+const { startNodeUnderTest, UPSTREAM_KEY, until } = await import('../testing/node-under-test.ts');
 const { startLocalUpstream } = await import('../testing/local-upstream.ts');
+
+const TOKENS = 1_000_000;
+const words = { read: 11, made: 5 };
+const json = (response: ServerResponse, body: object, status = 200) =>
+  response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
 
 let node: NodeUnderTest;
 let upstream: LocalUpstream;
+let answer: (response: ServerResponse) => unknown;
 beforeAll(async () => {
   node = await startNodeUnderTest();
-  upstream = await startLocalUpstream((response) =>
-    response.end(JSON.stringify({ reply: 'hello there', read: 11, made: 5 })),
-  );
+  upstream = await startLocalUpstream((response) => void answer(response));
 });
 afterAll(async () => {
   await node?.stop();
   await upstream?.close();
 });
 
-test('a third upstream protocol takes its adapter and its registration: requests reach it and are charged', async () => {
-  const model = await node.addModel([{ baseUrl: upstream.baseUrl, protocol: 'echo' as never }]);
-  const ask = (path: string, body: object) =>
-    fetch(`${node.url}${path}`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${node.apiKey}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ model: model.name, ...body }),
-    });
-  const messages = [{ role: 'user', content: 'hi' }];
-  const answer = await ask('/v1/chat/completions', { messages });
-  expect(answer.status).toBe(200);
-  expect(await answer.json()).toMatchObject({
+const addModel = () => node.addModel([{ baseUrl: upstream.baseUrl, protocol: 'echo' as never }]);
+const ask = (model: SnapshotModel, more: object = {}, path = '/v1/chat/completions') =>
+  fetch(`${node.url}${path}`, {
+    method: 'POST',
+    // Without its end mark a stream would end too, after a time.
+    signal: AbortSignal.timeout(4_000),
+    headers: { authorization: `Bearer ${node.apiKey}`, 'content-type': 'application/json' },
+    body: JSON.stringify({
+      model: model.name,
+      messages: [{ role: 'user', content: 'hi' }],
+      ...more,
+    }),
+  });
+
+test("a third provider's JSON answer is translated, and charged by its own usage", async () => {
+  const model = await addModel();
+  answer = (response) => json(response, { reply: 'hello there', words });
+  const response = await ask(model);
+  expect(response.status).toBe(200);
+  expect(await response.json()).toMatchObject({
     model: model.name,
     choices: [{ message: { content: 'hello there' } }],
   });
-  expect(upstream.requests).toHaveLength(1);
-  const [{ incoming, body } = { incoming: null, body: '' }] = upstream.requests;
+  const { incoming, body } = upstream.requests.at(-1) ?? {};
   expect(incoming?.url).toMatch(/\/say$/);
   expect(incoming?.headers).toMatchObject({ 'x-echo-key': UPSTREAM_KEY, 'x-echo-version': '1' });
-  expect(JSON.parse(body)).toMatchObject({ said: 'hi' });
-  // It has no other endpoint: such requests have no route.
-  expect((await ask('/v1/messages', { messages, max_tokens: 5 })).status).toBe(400);
-  expect(upstream.requests).toHaveLength(1);
+  expect(JSON.parse(body ?? '')).toMatchObject({ said: 'hi' });
+  expect(await node.settledBalance(model)).toBe(TOKENS - 16);
+});
+
+test("a third provider's stream is read by its tap to its own end mark, and charged by its own usage", async () => {
+  const model = await addModel();
+  answer = (response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    response.write(`data: ${JSON.stringify({ reply: 'hello' })}\n\n`);
+    response.write(`data: ${JSON.stringify({ reply: ' there', words, over: true })}\n\n`);
+    // The connection stays open: only the end mark ends the answer.
+  };
+  const text = await (await ask(model, { stream: true })).text();
+  expect(text).toContain('"content":"hello"');
+  expect(text).toContain('"content":" there"');
+  expect(text.endsWith('data: [DONE]\n\n')).toBe(true);
+  expect(await node.settledBalance(model)).toBe(TOKENS - 16);
+});
+
+test("a third provider's error words decide what its failure means", async () => {
+  const model = await addModel();
+  answer = (response) => json(response, { error: { code: 'said_too_much', message: 'no' } }, 400);
+  const overflow = await ask(model);
+  expect(overflow.status).toBe(400);
+  expect(await overflow.json()).toMatchObject({ error: { code: 'context_length_exceeded' } });
+  answer = (response) => json(response, { error: { code: 'engine_tired', message: 'no' } });
+  const tired = await ask(model);
+  expect(tired.status).toBe(503);
+  await until(async () => (await node.settledBalance(model)) === TOKENS);
+});
+
+test('an endpoint that a third provider does not have has no route', async () => {
+  const model = await addModel();
+  const before = upstream.requests.length;
+  expect((await ask(model, { max_tokens: 5 }, '/v1/messages')).status).toBe(400);
+  expect(upstream.requests).toHaveLength(before);
 });

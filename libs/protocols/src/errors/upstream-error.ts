@@ -1,4 +1,4 @@
-import type { UpstreamError } from '../exchange.ts';
+import type { ErrorWords, UpstreamError } from '../exchange.ts';
 import { isRecord, list, nonEmpty, parseJson, record, text } from '../json/json-guard.ts';
 import type { JsonRecord } from '../json/json-guard.ts';
 import { isContextOverflow } from './context-overflow.ts';
@@ -46,13 +46,16 @@ export function upstreamError(
   };
 }
 
-export interface UpstreamFailure {
+/** An answer that is no 2xx. */
+export interface ErrorResponse {
   status: number;
   /** Lower-case names. */
   headers: Readonly<Record<string, string | undefined>>;
   body: Uint8Array;
   /** Secrets known by value (the upstream's key), to be cut out wherever they appear. */
   secrets?: readonly string[];
+  /** `Provider.errorWords` of its protocol. */
+  words?: ErrorWords | undefined;
 }
 
 /** Reads a non-2xx answer, whatever its shape: OpenAI, Azure, Mistral `detail`, numeric codes, plain text, HTML. */
@@ -61,9 +64,10 @@ export function readUpstreamError({
   headers,
   body,
   secrets = [],
-}: UpstreamFailure): UpstreamError {
+  words: own,
+}: ErrorResponse): UpstreamError {
   const words = wordsOf(parseJson(body));
-  return describe(kindOfStatus(status, words), words, {
+  return describe(kindOfOwn(words, own) ?? kindOfStatus(status, words), words, {
     status,
     retryAfterMs: retryAfterMs(headers),
     secrets,
@@ -71,7 +75,7 @@ export function readUpstreamError({
 }
 
 /** Reads an error inside a 2xx: a JSON body or a stream event. Null when the value is no error. */
-export function readInBandError(value: unknown): UpstreamError | null {
+export function readInBandError(value: unknown, own?: ErrorWords): UpstreamError | null {
   if (!isRecord(value)) return null;
   // vLLM says `object: "error"` and has no `error` member.
   const hasError =
@@ -81,7 +85,17 @@ export function readInBandError(value: unknown): UpstreamError | null {
     isBareDetail(value);
   if (!hasError) return null;
   const words = wordsOf(value);
-  return describe(kindOfWords(words), words, { status: null, retryAfterMs: null, secrets: [] });
+  return describe(kindOfOwn(words, own) ?? kindOfWords(words), words, {
+    status: null,
+    retryAfterMs: null,
+    secrets: [],
+  });
+}
+
+/** By a provider's own words, which come before all others. */
+function kindOfOwn({ code, type }: Words, own: ErrorWords = {}): Kind | null {
+  const word = [code, type].find((word) => word !== null && Object.hasOwn(own, word));
+  return (word != null && own[word]) || null;
 }
 
 /** FastAPI's shape, which has nothing else beside it. */

@@ -2,7 +2,7 @@ import { NO_USAGE } from '@tollgate/contracts';
 import type { TokenUsage } from '@tollgate/contracts';
 import { isRecord, nonEmpty, record, records, text } from '../json/json-guard.ts';
 import type { JsonRecord } from '../json/json-guard.ts';
-import { chatText } from '../tap/chat-text.ts';
+import { chatText } from '../providers/openai/chat-text.ts';
 import { stopReason } from '../translation/stop-reasons.ts';
 import { carryToolId } from '../translation/tool-ids.ts';
 import { toMessagesUsage } from '../usage/messages-usage.ts';

@@ -1,4 +1,12 @@
-import type { Ask, ClientProtocol, Exchange, ExchangeRequest, StreamSink } from '../exchange.ts';
+import type { TokenUsage } from '@tollgate/contracts';
+import type {
+  Ask,
+  ClientProtocol,
+  Exchange,
+  ExchangeRequest,
+  StreamSink,
+  ErrorWords,
+} from '../exchange.ts';
 import type { JsonRecord } from '../json/json-guard.ts';
 import type { StreamTap } from '../stream/stream-handler.ts';
 
@@ -10,6 +18,8 @@ export interface Provider {
   readonly exchanges: Readonly<Partial<Record<ClientProtocol, ProviderExchange>>>;
   /** The smallest request of an upstream's connection test; null where the protocol has none of this kind. */
   probe(model: string, kind: ProbeKind): Probe | null;
+  /** Codes and types of its errors that `errors/` does not know. */
+  readonly errorWords?: ErrorWords;
 }
 
 export interface ProviderExchange {
@@ -29,11 +39,26 @@ export interface Probe {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** How a translation reads the answers of a protocol. */
+/** How the answers of a protocol are read. */
 export interface ProviderAnswers {
   openTap(sink: StreamSink): StreamTap & { observe(event: JsonRecord): void };
+  /** Null when the JSON is no answer. */
+  readWhole(answer: JsonRecord): WholeAnswer | null;
   /** The event stream that says the same as a JSON answer. */
   eventsOfWhole(answer: JsonRecord): string;
+  /** The event that ends a stream, where the protocol has one. */
+  isEnd(event: JsonRecord): boolean;
   /** `[DONE]` is the protocol's own end mark; elsewhere it is an addition of compatible servers. */
   readonly isEndedByDone: boolean;
+  readonly errorWords?: ErrorWords;
+}
+
+/** What a JSON answer delivers, whatever its protocol. */
+export interface WholeAnswer {
+  /** Null when it reports none, or none that can be true. */
+  readonly usage: TokenUsage | null;
+  /** All generated text, to be counted where usage is missing. */
+  readonly outputText: string;
+  /** Calls of tools in the output. */
+  readonly calls: number;
 }

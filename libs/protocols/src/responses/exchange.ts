@@ -1,9 +1,8 @@
 import { NO_USAGE } from '@tollgate/contracts';
 import type { TokenUsage } from '@tollgate/contracts';
 import { toMessagesRequest } from '../chat-to-messages/request.ts';
-import { readInBandError, upstreamError } from '../errors/upstream-error.ts';
-import type { Ask, Exchange, ExchangeRequest, JsonReading } from '../exchange.ts';
-import { isRecord, jsonBytes, parseJson, record, records, text } from '../json/json-guard.ts';
+import type { Ask, Exchange, ExchangeRequest } from '../exchange.ts';
+import { jsonBytes, records, text } from '../json/json-guard.ts';
 import type { JsonRecord } from '../json/json-guard.ts';
 import { joinUserMessages } from '../messages-to-chat/conversation.ts';
 import { toMessage } from '../messages-to-chat/message-back.ts';
@@ -15,14 +14,11 @@ import { anthropicAnswers } from '../providers/anthropic/answers.ts';
 import { openaiAnswers } from '../providers/openai/answers.ts';
 import { EventStreamReader } from '../stream/event-stream-reader.ts';
 import { madeIdentity } from '../stream/made-identity.ts';
-import { callCount, generatedText } from '../tap/chat-text.ts';
-import { messageCalls, messageText } from '../tap/message-text.ts';
+import { readJson } from '../providers/read-json.ts';
 import { TRANSLATED_HEADERS } from '../translation/anthropic-headers.ts';
 import { takesReasoningEffort, wantsReasoningBack } from '../translation/chat-model.ts';
 import { TranslatedStream } from '../translation/translated-stream.ts';
 import type { StreamTranslation } from '../translation/translated-stream.ts';
-import { readChatUsage } from '../usage/chat-usage.ts';
-import { readMessagesUsage } from '../usage/messages-usage.ts';
 import {
   toChatBody,
   withOneSystemMessage,
@@ -67,7 +63,8 @@ export function responsesToChatExchange({
     path: '/chat/completions',
     requestBody: jsonBytes(body),
     requestHeaders: {},
-    readJson: (answer) => readCompletion(answer, start),
+    readJson: (body) =>
+      readJson(body, openaiAnswers, (answer, usage) => wholeOfCompletion(answer, start, usage)),
     openStream: (sink) =>
       new EventStreamReader(
         new TranslatedStream({
@@ -103,7 +100,10 @@ export function responsesToMessagesExchange({
       toMessagesRequest(toChatBody(ask.body, tools), { upstreamModel, outputLimit }),
     ),
     requestHeaders: TRANSLATED_HEADERS,
-    readJson: (answer) => readMessage(answer, start),
+    readJson: (body) =>
+      readJson(body, anthropicAnswers, (answer, usage) =>
+        jsonBytes(wholeResponse(answer, start, usage)),
+      ),
     openStream: (sink) =>
       new EventStreamReader(
         new TranslatedStream({
@@ -170,45 +170,19 @@ function fold(
   return [next, translated];
 }
 
-function readCompletion(body: Uint8Array, start: ResponseState): JsonReading {
-  const answer = parseJson(body);
-  const error = readInBandError(answer);
-  if (error) return { kind: 'error', error };
-  if (!isRecord(answer) || records(answer['choices']).length === 0)
-    return { kind: 'error', error: upstreamError('unreadable') };
-  const usage = readChatUsage(answer['usage']);
+function wholeOfCompletion(
+  answer: JsonRecord,
+  start: ResponseState,
+  usage: TokenUsage | null,
+): Uint8Array | null {
+  if (records(answer['choices']).length === 0) return null;
   const message = toMessage(answer, {
     id: start.frame.identity.id,
     model: start.frame.model,
     usage: usage ?? NO_USAGE,
     refusalType: 'refusal',
   });
-  const outputText = records(answer['choices'])
-    .map((choice) => generatedText(record(choice['message'])))
-    .join('');
-  return {
-    kind: 'answer',
-    body: jsonBytes(wholeResponse(message, start, usage)),
-    usage,
-    outputText,
-    calls: callCount(records(answer['choices'])),
-  };
-}
-
-function readMessage(body: Uint8Array, start: ResponseState): JsonReading {
-  const answer = parseJson(body);
-  const error = readInBandError(answer);
-  if (error) return { kind: 'error', error };
-  if (!isRecord(answer) || !Array.isArray(answer['content']))
-    return { kind: 'error', error: upstreamError('unreadable') };
-  const usage = readMessagesUsage(answer['usage']);
-  return {
-    kind: 'answer',
-    body: jsonBytes(wholeResponse(answer, start, usage)),
-    usage,
-    outputText: records(answer['content']).map(messageText).join(''),
-    calls: messageCalls(records(answer['content'])),
-  };
+  return jsonBytes(wholeResponse(message, start, usage));
 }
 
 /** The items a stream of the same message would have added up to: one code path for both. */

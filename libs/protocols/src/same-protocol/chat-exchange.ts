@@ -1,11 +1,10 @@
-import { readInBandError, upstreamError } from '../errors/upstream-error.ts';
-import type { Exchange, ExchangeRequest, JsonReading, StreamSink } from '../exchange.ts';
+import type { Exchange, ExchangeRequest, StreamSink } from '../exchange.ts';
 import { editPaths } from '../json/edit-paths.ts';
-import { isRecord, parseJson, record, records } from '../json/json-guard.ts';
+import { isRecord } from '../json/json-guard.ts';
 import { applyPatches } from '../json/json-splice.ts';
 import { EventStreamReader } from '../stream/event-stream-reader.ts';
-import { callCount, generatedText } from '../tap/chat-text.ts';
-import { readChatUsage } from '../usage/chat-usage.ts';
+import { openaiAnswers } from '../providers/openai/answers.ts';
+import { readJson } from '../providers/read-json.ts';
 import { ChatStream } from './chat-stream.ts';
 import { fieldEdits } from './field-edits.ts';
 import { withModel } from './with-model.ts';
@@ -17,7 +16,7 @@ export function chatExchange(request: ExchangeRequest): Exchange {
     path: '/chat/completions',
     requestBody: chatRequest(request),
     requestHeaders: {},
-    readJson: (body) => readCompletion(body, ask.model),
+    readJson: (body) => readJson(body, openaiAnswers, () => withModel(body, ask.model)),
     openStream: (sink: StreamSink) =>
       new EventStreamReader(
         new ChatStream({ model: ask.model, wantsStreamUsage: ask.wantsStreamUsage, idSeed, sink }),
@@ -36,22 +35,4 @@ function chatRequest(request: ExchangeRequest): Uint8Array {
         : { path: ['stream_options'], text: '{"include_usage":true}' },
     );
   return applyPatches(ask.raw, editPaths(ask.raw, ask.layout, edits));
-}
-
-function readCompletion(body: Uint8Array, model: string): JsonReading {
-  const answer = parseJson(body);
-  const error = readInBandError(answer);
-  if (error) return { kind: 'error', error };
-  if (!isRecord(answer) || !Array.isArray(answer['choices']))
-    return { kind: 'error', error: upstreamError('unreadable') };
-  const outputText = records(answer['choices'])
-    .map((choice) => generatedText(record(choice['message'])))
-    .join('');
-  return {
-    kind: 'answer',
-    body: withModel(body, model),
-    usage: readChatUsage(answer['usage']),
-    outputText,
-    calls: callCount(records(answer['choices'])),
-  };
 }

@@ -12,7 +12,7 @@ import type { SseEvent } from '../sse/sse-framer.ts';
 import { madeIdentity } from '../stream/made-identity.ts';
 import type { Identity } from '../stream/made-identity.ts';
 import { StreamHandler } from '../stream/stream-handler.ts';
-import { ChatTap } from '../tap/chat-tap.ts';
+import { ChatTap } from '../providers/openai/chat-tap.ts';
 import { toChatUsage } from '../usage/chat-usage.ts';
 import { editChunk } from './chat-chunk-edits.ts';
 import type { ChunkEdits, EditedChunk } from './chat-chunk-edits.ts';

@@ -5,7 +5,7 @@ import type { JsonLayout, JsonRange } from '../json/json-layout.ts';
 import { applyPatches } from '../json/json-splice.ts';
 import type { Patch } from '../json/json-splice.ts';
 import type { ByteOutput } from '../sse/byte-output.ts';
-import { generatedText } from '../tap/chat-text.ts';
+import { generatedText } from '../providers/openai/chat-text.ts';
 
 /**
  * Why this is fast: almost every chunk of a stream equals the one before it but for the generated text (and, with some vendors, a padding

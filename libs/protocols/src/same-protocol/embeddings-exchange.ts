@@ -1,9 +1,9 @@
-import { readInBandError, upstreamError } from '../errors/upstream-error.ts';
-import type { Exchange, ExchangeRequest, JsonReading } from '../exchange.ts';
+import type { Exchange, ExchangeRequest } from '../exchange.ts';
 import { editPaths } from '../json/edit-paths.ts';
-import { isRecord, parseJson } from '../json/json-guard.ts';
+import type { JsonRecord } from '../json/json-guard.ts';
 import { applyPatches } from '../json/json-splice.ts';
-import { readChatUsage } from '../usage/chat-usage.ts';
+import { readChatUsage } from '../providers/openai/chat-usage.ts';
+import { readJson } from '../providers/read-json.ts';
 import { fieldEdits } from './field-edits.ts';
 import { withModel } from './with-model.ts';
 
@@ -15,24 +15,14 @@ export function embeddingsExchange(request: ExchangeRequest): Exchange {
     path: '/embeddings',
     requestBody: applyPatches(ask.raw, editPaths(ask.raw, ask.layout, edits)),
     requestHeaders: {},
-    readJson: (body) => readEmbeddings(body, ask.model),
+    readJson: (body) => readJson(body, VECTORS, () => withModel(body, ask.model)),
     openStream: () => {
       throw new Error('Embeddings are never streamed: parseAsk says so.');
     },
   };
 }
 
-function readEmbeddings(body: Uint8Array, model: string): JsonReading {
-  const answer = parseJson(body);
-  const error = readInBandError(answer);
-  if (error) return { kind: 'error', error };
-  if (!isRecord(answer) || !Array.isArray(answer['data']))
-    return { kind: 'error', error: upstreamError('unreadable') };
-  return {
-    kind: 'answer',
-    body: withModel(body, model),
-    usage: readChatUsage(answer['usage']),
-    outputText: '',
-    calls: 0,
-  };
-}
+const VECTORS = {
+  readWhole: ({ data, usage }: JsonRecord) =>
+    Array.isArray(data) ? { usage: readChatUsage(usage), outputText: '', calls: 0 } : null,
+};

@@ -1,11 +1,9 @@
-import { readInBandError, upstreamError } from '../errors/upstream-error.ts';
-import type { Ask, Exchange, ExchangeRequest, JsonReading, StreamSink } from '../exchange.ts';
+import type { Ask, Exchange, ExchangeRequest, StreamSink } from '../exchange.ts';
 import { editPaths } from '../json/edit-paths.ts';
-import { isRecord, parseJson, records } from '../json/json-guard.ts';
 import { applyPatches } from '../json/json-splice.ts';
 import { EventStreamReader } from '../stream/event-stream-reader.ts';
-import { messageCalls, messageText } from '../tap/message-text.ts';
-import { readMessagesUsage } from '../usage/messages-usage.ts';
+import { anthropicAnswers } from '../providers/anthropic/answers.ts';
+import { readJson } from '../providers/read-json.ts';
 import { fieldEdits } from './field-edits.ts';
 import { MessagesStream } from './messages-stream.ts';
 import { unsignedThinkingPatches } from './unsigned-thinking.ts';
@@ -21,7 +19,7 @@ export function messagesExchange(request: ExchangeRequest): Exchange {
     path: '/messages',
     requestBody: messagesRequest(request),
     requestHeaders: versionHeaders(clientHeaders),
-    readJson: (body) => readMessage(body, ask.model),
+    readJson: (body) => readJson(body, anthropicAnswers, () => withModel(body, ask.model)),
     openStream: (sink: StreamSink) =>
       new EventStreamReader(new MessagesStream({ model: ask.model, idSeed, sink })),
   };
@@ -57,19 +55,4 @@ function messagesRequest(request: ExchangeRequest): Uint8Array {
     ...editPaths(ask.raw, ask.layout, fieldEdits(request, 'max_tokens')),
     ...unsignedThinkingPatches(ask),
   ]);
-}
-
-function readMessage(body: Uint8Array, model: string): JsonReading {
-  const answer = parseJson(body);
-  const error = readInBandError(answer);
-  if (error) return { kind: 'error', error };
-  if (!isRecord(answer) || !Array.isArray(answer['content']))
-    return { kind: 'error', error: upstreamError('unreadable') };
-  return {
-    kind: 'answer',
-    body: withModel(body, model),
-    usage: readMessagesUsage(answer['usage']),
-    outputText: records(answer['content']).map(messageText).join(''),
-    calls: messageCalls(records(answer['content'])),
-  };
 }

@@ -13,7 +13,7 @@ import type { TypedRecord } from '../sse/sse-format.ts';
 import type { SseEvent } from '../sse/sse-framer.ts';
 import { madeIdentity } from '../stream/made-identity.ts';
 import { StreamHandler } from '../stream/stream-handler.ts';
-import { MessagesTap } from '../tap/messages-tap.ts';
+import { MessagesTap } from '../providers/anthropic/messages-tap.ts';
 import { toMessagesUsage } from '../usage/messages-usage.ts';
 import { messageEvents } from './message-events.ts';
 

@@ -59,14 +59,14 @@ export class TranslatedStream<S> extends StreamHandler {
     const value = parseJson(event.data);
     if (!isRecord(value))
       return event.isDone ? this.onDone(out) : this.fail(upstreamError('unreadable'), out);
-    const error = readInBandError(value);
+    const error = readInBandError(value, this.options.answers.errorWords);
     this.tap.observe(value);
     if (error) return this.fail(error, out);
     if (value['type'] === 'ping') return out.addText(this.keepAlive);
     const [next, events] = this.options.translation.step(this.translated, value);
     this.translated = next;
     this.write(events, out);
-    if (value['type'] === 'message_stop') this.finish(out);
+    if (this.options.answers.isEnd(value)) this.finish(out);
   }
 
   protected writeEnd(usage: TokenUsage, out: ByteOutput): void {

@@ -3,8 +3,10 @@ import { NO_USAGE, outputTokensOf, promptTokensOf, type TokenUsage } from '@toll
 import fc from 'fast-check';
 import { describeRecorded, readFixture, recordings } from '../../test/fixtures.ts';
 import { isRecord, record, records } from '../json/json-guard.ts';
-import { readChatUsage, toChatUsage } from './chat-usage.ts';
-import { mergeMessagesUsage, readMessagesUsage, toMessagesUsage } from './messages-usage.ts';
+import { readChatUsage } from '../providers/openai/chat-usage.ts';
+import { toChatUsage } from './chat-usage.ts';
+import { mergeMessagesUsage, readMessagesUsage } from '../providers/anthropic/messages-usage.ts';
+import { toMessagesUsage } from './messages-usage.ts';
 import { toResponsesUsage } from './responses-usage.ts';
 
 const chat = (

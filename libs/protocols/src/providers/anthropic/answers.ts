@@ -1,10 +1,22 @@
+import { records } from '../../json/json-guard.ts';
 import { messageEvents } from '../../same-protocol/message-events.ts';
-import { MessagesTap } from '../../tap/messages-tap.ts';
 import type { ProviderAnswers } from '../provider.ts';
+import { messageCalls, messageText } from './message-text.ts';
+import { MessagesTap } from './messages-tap.ts';
+import { readMessagesUsage } from './messages-usage.ts';
 
 export const anthropicAnswers: ProviderAnswers = {
   openTap: (sink) => new MessagesTap(sink),
+  readWhole: (answer) => {
+    if (!Array.isArray(answer['content'])) return null;
+    const content = records(answer['content']);
+    return {
+      usage: readMessagesUsage(answer['usage']),
+      outputText: content.map(messageText).join(''),
+      calls: messageCalls(content),
+    };
+  },
   eventsOfWhole: messageEvents,
-  // message_stop ends a stream.
+  isEnd: (event) => event['type'] === 'message_stop',
   isEndedByDone: false,
 };

@@ -1,9 +1,22 @@
+import { record, records } from '../../json/json-guard.ts';
 import { completionEvents } from '../../same-protocol/completion-events.ts';
-import { ChatTap } from '../../tap/chat-tap.ts';
 import type { ProviderAnswers } from '../provider.ts';
+import { ChatTap } from './chat-tap.ts';
+import { callCount, generatedText } from './chat-text.ts';
+import { readChatUsage } from './chat-usage.ts';
 
 export const openaiAnswers: ProviderAnswers = {
   openTap: (sink) => new ChatTap(sink),
+  readWhole: (answer) => {
+    if (!Array.isArray(answer['choices'])) return null;
+    const choices = records(answer['choices']);
+    return {
+      usage: readChatUsage(answer['usage']),
+      outputText: choices.map((choice) => generatedText(record(choice['message']))).join(''),
+      calls: callCount(choices),
+    };
+  },
   eventsOfWhole: completionEvents,
+  isEnd: () => false,
   isEndedByDone: true,
 };

@@ -1,9 +1,9 @@
 import type { TokenUsage } from '@tollgate/contracts';
-import type { StreamSink } from '../exchange.ts';
-import { isRecord, nonEmpty, record, records } from '../json/json-guard.ts';
-import type { JsonRecord } from '../json/json-guard.ts';
-import type { StreamTap } from '../stream/stream-handler.ts';
-import { readChatUsage } from '../usage/chat-usage.ts';
+import type { StreamSink } from '../../exchange.ts';
+import { isRecord, nonEmpty, record, records } from '../../json/json-guard.ts';
+import type { JsonRecord } from '../../json/json-guard.ts';
+import type { StreamTap } from '../../stream/stream-handler.ts';
+import { readChatUsage } from './chat-usage.ts';
 import { generatedText } from './chat-text.ts';
 
 /** Reads along a chat stream: usage, generated text, whether it finished. Changes nothing. */

@@ -1,5 +1,5 @@
-import { text } from '../json/json-guard.ts';
-import type { JsonRecord } from '../json/json-guard.ts';
+import { text } from '../../json/json-guard.ts';
+import type { JsonRecord } from '../../json/json-guard.ts';
 
 /** What the model generated of one whole content block. Results of server tools are input, not output. */
 export function messageText(block: JsonRecord): string {

@@ -1,5 +1,5 @@
-import { list, nonEmpty, record, records, text } from '../json/json-guard.ts';
-import type { JsonRecord } from '../json/json-guard.ts';
+import { list, nonEmpty, record, records, text } from '../../json/json-guard.ts';
+import type { JsonRecord } from '../../json/json-guard.ts';
 
 /** Text and thinking of a chat message or delta, whatever the vendor calls them. */
 export interface ChatText {

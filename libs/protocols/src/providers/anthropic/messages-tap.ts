@@ -1,9 +1,9 @@
 import type { TokenUsage } from '@tollgate/contracts';
-import type { StreamSink } from '../exchange.ts';
-import { isRecord, record, text } from '../json/json-guard.ts';
-import type { JsonRecord } from '../json/json-guard.ts';
-import type { StreamTap } from '../stream/stream-handler.ts';
-import { mergeMessagesUsage, readMessagesUsage } from '../usage/messages-usage.ts';
+import type { StreamSink } from '../../exchange.ts';
+import { isRecord, record, text } from '../../json/json-guard.ts';
+import type { JsonRecord } from '../../json/json-guard.ts';
+import type { StreamTap } from '../../stream/stream-handler.ts';
+import { mergeMessagesUsage, readMessagesUsage } from './messages-usage.ts';
 
 /** Reads along a messages stream: usage, generated text, whether it finished. Changes nothing. */
 export class MessagesTap implements StreamTap {

@@ -1,0 +1,92 @@
+import { NO_USAGE, type TokenUsage } from '@tollgate/contracts';
+import type { ExchangeRequest, StreamSink } from '../../src/exchange.ts';
+import { jsonBytes, record, text, type JsonRecord } from '../../src/json/json-guard.ts';
+import type { Provider, ProviderAnswers } from '../../src/providers/provider.ts';
+import { readJson } from '../../src/providers/read-json.ts';
+import { tokenCount, UNREADABLE } from '../../src/providers/token-count.ts';
+import { COMMENT_EVENT, dataEvent, DONE_EVENT } from '../../src/sse/sse-format.ts';
+import { EventStreamReader } from '../../src/stream/event-stream-reader.ts';
+import type { StreamTap } from '../../src/stream/stream-handler.ts';
+import { TranslatedStream } from '../../src/translation/translated-stream.ts';
+
+/** A made-up protocol of which no word is OpenAI's or Anthropic's: its usage, tap, end mark, errors and headers. It serves chat clients. */
+export const echo: Provider = {
+  credential: (apiKey) => ({ 'x-echo-key': apiKey }),
+  exchanges: { chat: { create: chatExchange, isNative: false } },
+  probe: () => null,
+  errorWords: { engine_tired: 'overloaded', said_too_much: 'context_overflow' },
+};
+
+const answers: ProviderAnswers = {
+  openTap: (sink) => new EchoTap(sink),
+  readWhole: (answer) =>
+    typeof answer['reply'] === 'string'
+      ? { usage: readUsage(answer), outputText: answer['reply'], calls: 0 }
+      : null,
+  eventsOfWhole: (answer) => dataEvent({ ...answer, over: true }),
+  isEnd: (event) => event['over'] === true,
+  isEndedByDone: false,
+  ...(echo.errorWords && { errorWords: echo.errorWords }),
+};
+
+function chatExchange({ ask, upstreamModel, idSeed }: ExchangeRequest) {
+  const choice = (more: object) => ({ model: ask.model, choices: [{ index: 0, ...more }] });
+  const translation = {
+    initial: null,
+    step: (_: null, event: JsonRecord) => [null, [choice({ delta: deltaOf(event) })]] as const,
+    finish: () => [choice({ delta: {}, finish_reason: 'stop' })],
+    failure: (_: null, body: JsonRecord) => body,
+    format: dataEvent,
+    trailer: DONE_EVENT,
+    keepAlive: COMMENT_EVENT,
+  };
+  return {
+    path: '/say',
+    requestBody: jsonBytes({ engine: upstreamModel, said: ask.prompt.text() }),
+    requestHeaders: { 'x-echo-version': '1' },
+    readJson: (body: Uint8Array) =>
+      readJson(body, answers, ({ reply }) =>
+        jsonBytes(choice({ message: { role: 'assistant', content: reply } })),
+      ),
+    openStream: (sink: StreamSink) =>
+      new EventStreamReader(
+        new TranslatedStream({ protocol: 'chat', answers, translation, idSeed, sink }),
+      ),
+  };
+}
+
+function deltaOf(event: JsonRecord): object {
+  return { role: 'assistant', content: text(event['reply']) ?? '' };
+}
+
+class EchoTap implements StreamTap {
+  usage: TokenUsage | null = null;
+  hasContent = false;
+  hasFinish = false;
+  readonly #sink: StreamSink;
+
+  constructor(sink: StreamSink) {
+    this.#sink = sink;
+  }
+
+  observe(event: JsonRecord): void {
+    this.usage = readUsage(event) ?? this.usage;
+    this.hasFinish ||= event['over'] === true;
+    const reply = text(event['reply']) ?? '';
+    this.hasContent ||= reply !== '';
+    this.#sink.output(reply);
+  }
+
+  isUsageFinal(): boolean {
+    return this.usage !== null;
+  }
+}
+
+function readUsage(answer: JsonRecord): TokenUsage | null {
+  if (answer['words'] === undefined) return null;
+  const { read, made } = record(answer['words']);
+  const input = tokenCount(read);
+  const output = tokenCount(made);
+  if (input === UNREADABLE || output === UNREADABLE) return null;
+  return { ...NO_USAGE, input: input ?? 0, output: output ?? 0 };
+}
