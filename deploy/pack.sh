@@ -30,6 +30,8 @@ done
 if [ "$app" = control-plane ]; then
   mkdir -p "$target/apps/console/dist"
   cp -R apps/console/dist/web "$target/apps/console/dist/web"
+  mkdir -p "$target/deploy"
+  cp deploy/tollgate-ops "$target/deploy/"
 fi
 rm -rf "$target/tests" "$target/tools" "$target/bench"
 mkdir -p "$target/deploy"

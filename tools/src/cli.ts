@@ -24,6 +24,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   'test:chaos': async () => program('test:chaos', ['tests/chaos/src/main.ts']),
   'test:mutants': async () => program('test:mutants', ['libs/keyspace/test/mutants.ts']),
   'test:conformance': async () => program('test:conformance', ['tests/conformance/src/main.ts']),
+  ops: async () => (await import('./commands/ops.ts')).ops,
   size: async () => (await import('./commands/size.ts')).size,
   release: async () => (await import('./commands/release.ts')).release,
   generate: async () => (await import('./commands/generate.ts')).generate,

@@ -48,3 +48,4 @@ export {
 export { seedDemo } from './seed/demo.ts';
 export { closeDemo, playFirstMinute, prepareFirstMinute } from './seed/first-minute.ts';
 export { drawSecrets, type Secrets } from './stack/secrets.ts';
+export { findInstallation } from './stack/find-installation.ts';

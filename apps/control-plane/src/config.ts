@@ -152,7 +152,7 @@ export const configSchema = z.object({
     .enum(['optional', 'required'])
     .default('optional')
     .describe(
-      'required: a day is dropped after USAGE_RETENTION_DAYS only once admin.js export-usage has exported all of it.',
+      'required: a day is dropped after USAGE_RETENTION_DAYS only once tollgate-ops export has exported all of it.',
     ),
   BOOTSTRAP_ADMIN_USERNAME: z
     .string()

@@ -19,4 +19,5 @@ export * from './lost-withdrawals.ts';
 export * from './memory-use.ts';
 export * from './metering-store.ts';
 export * from './open-redis.ts';
+export * from './shard-keys.ts';
 export * from './waiting-usage.ts';

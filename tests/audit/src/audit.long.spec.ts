@@ -19,7 +19,7 @@ import { auditLoad } from './load/audit-load.ts';
 import { planRequests } from './load/plan-requests.ts';
 import { closeClient, sendRequest } from './load/send-request.ts';
 
-const ADMIN_PROGRAM = path.join(import.meta.dirname, '../../../apps/control-plane/dist/admin.js');
+const ADMIN_PROGRAM = path.join(import.meta.dirname, '../../../apps/control-plane/dist/ops.js');
 const SEED = Number(process.env.SEED ?? Date.now() % 1_000_000);
 const silent = (): void => undefined;
 

@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
+import { findInstallation } from '@tollgate/tools';
 import { z } from 'zod';
 import { auditBooks } from './books/audit-books.ts';
-import { findInstallation } from './books/find-installation.ts';
 import { describeFindings, isSound, type Finding } from './books/finding.ts';
 import { auditLoad } from './load/audit-load.ts';
 

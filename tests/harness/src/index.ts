@@ -27,6 +27,7 @@ export {
   type PostgresServer,
 } from './postgres-server.ts';
 export { preparedKey, preparedPostgres, type PreparedPostgres } from './prepared-postgres.ts';
+export { runOps, type OpsAnswer } from './run-ops.ts';
 export { startServices, type RedisKind, type Services, type ServicesOptions } from './services.ts';
 export { openStream, type Heard } from './streams.ts';
 export { startTollgate, type Tollgate, type TollgateOptions } from './tollgate.ts';

@@ -2,66 +2,83 @@ import { renameSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import {
-  auditBooks,
   randomFrom,
   readUsage,
+  sendRequest,
   type ClientRecord,
   type Finding,
+  type RequestPlan,
 } from '@tollgate/audit';
 import {
-  backUp,
+  createCustomer,
   createRoutedModel,
   firstPostgres,
+  runOps,
   startPostgres,
   startTollgate,
+  subscribeWithKey,
   type PostgresServer,
   type Tollgate,
 } from '@tollgate/harness';
-import { shardNames } from '@tollgate/keyspace';
 import { z } from 'zod';
 import { Scene } from '../scene.ts';
-import { waitForJournals } from '../wait-for-journals.ts';
 import { closeBooks } from '../close-books.ts';
 import { ConstantLoad, describeEndings } from './constant-load.ts';
 import { getOnce } from './get-once.ts';
-import { withDatabase, withRedis } from './read-state.ts';
+import { withDatabase } from './read-state.ts';
 import { inSeconds, promised, type Order, type Outcome } from './scenario.ts';
 
 const SECONDS = 60;
 const CALM_MS = 8_000;
 const AWAY_MS = 5_000;
 const RENEWAL_GAP_MS = 1_500;
-const QUEUE_EMPTY_WITHIN_MS = 60_000;
-const BACK_WITHIN_MS = 60_000;
-const WAS_LOST = /^subscription (\d+): PostgreSQL (-?\d+) at credit \d+; Redis (-?\d+) at credit/;
-const sumRow = z.object({ subscription_id: z.number(), key: z.string(), delta: z.coerce.number() });
+const LATE_REQUESTS = 3;
+const BOOKED_WITHIN_MS = 20_000;
+const READY_WITHIN_MS = 30_000;
+const LATE_PLAN: RequestPlan = {
+  protocol: 'chat',
+  isStream: false,
+  customer: 0,
+  model: 0,
+  address: 0,
+  tokens: 5,
+  delayMs: 0,
+  promptWords: 3,
+  hangUpAtByte: null,
+};
+const sumRow = z.object({ subscription: z.string(), key: z.string(), delta: z.coerce.number() });
+const lossLine = z.object({
+  user_id: z.number(),
+  model_id: z.number(),
+  book_tokens: z.number().nullable(),
+  redis_tokens: z.number().nullable(),
+});
 
-/** Tokens by subscription: what left balances (usage) less what came (purchases) and is in the books no more. */
-type Losses = Map<number, number>;
+/** Tokens by subscription (`account:model`): what left balances (usage) less what came (purchases) and is in the books no more. */
+type Losses = Map<string, number>;
 
-/** T20: PostgreSQL is gone and comes back from a backup some minutes old. Follows "PostgreSQL was restored from an old backup" of docs/reliability.md step by step. */
+/** T20: PostgreSQL is gone and comes back from a backup some minutes old, with `tollgate-ops`. Follows "PostgreSQL was restored from an old backup" of docs/reliability.md step by step. */
 export async function restore({ seconds = SECONDS, seed, log }: Order): Promise<Outcome> {
   const tollgate = await startTollgate({ nodes: 2, controlPlanes: 2 });
   let witness: PostgresServer | undefined;
   try {
     const scene = await Scene.set(tollgate);
     const postgres = firstPostgres(tollgate.services);
-    const backup = path.join(tollgate.services.folder, 'backup');
-    const before = await liveFor({ tollgate, scene, seed, seconds, backup, log });
+    const { load, late, backup } = await liveFor({ tollgate, scene, seed, seconds, log });
     log('step 1: traffic and control planes are stopped');
-    const records = await before.stop();
+    const records = [...(await load.stop()), ...late];
     for (const name of planesOf(tollgate)) await tollgate.kill(name, 'SIGTERM');
-    log('step 2: PostgreSQL starts from the backup, then the control planes');
+    log('step 2: the backup is loaded into a new PostgreSQL, then the control planes start');
     renameSync(postgres.dataFolder, path.join(tollgate.services.folder, 'postgres-lost'));
-    renameSync(backup, postgres.dataFolder);
-    for (const name of ['postgres', ...planesOf(tollgate)]) await tollgate.restart(name);
-    log('step 3: what still waited is booked, then the audit says what is lost');
+    await tollgate.restart('postgres');
+    await ops(tollgate, 'restore', backup);
+    for (const name of planesOf(tollgate)) await tollgate.restart(name);
+    log('step 3: what still waited is booked; the loss is read, and Redis is filled again');
     const reported = await readReport(tollgate);
     witness = await startPostgres(tollgate.services, 'postgres-lost');
     const truth = await compareDatabases(witness, postgres);
-    log('step 4: Redis is emptied and filled again from the books');
-    const backAfterMs = await refill(tollgate);
-    log('step 5: traffic returns');
+    const backAfterMs = await untilReady(tollgate);
+    log('step 4: traffic returns');
     const after = new ConstantLoad(scene, { seed: seed + 1 });
     await after.untilCompleted(200);
     return await judge({
@@ -83,67 +100,84 @@ interface Life {
   scene: Scene;
   seed: number;
   seconds: number;
-  backup: string;
   log: (line: string) => void;
 }
 
+interface Lived {
+  load: ConstantLoad;
+  /** Requests of a customer who came after the backup. */
+  late: ClientRecord[];
+  backup: string;
+}
+
 /** Traffic, purchases and changes go on after the backup, and traffic for a while after PostgreSQL is gone. */
-async function liveFor({
-  tollgate,
-  scene,
-  seed,
-  seconds,
-  backup,
-  log,
-}: Life): Promise<ConstantLoad> {
+async function liveFor({ tollgate, scene, seed, seconds, log }: Life): Promise<Lived> {
   const load = new ConstantLoad(scene, { seed, clients: 6, pauseMs: 50 });
   await delay(CALM_MS);
-  await backUp(firstPostgres(tollgate.services), backup);
+  const backup = await ops(tollgate, 'backup', path.join(tollgate.services.folder, 'backups'));
   log(`backup taken after ${describeEndings(load.records)}`);
   const random = randomFrom(seed ^ 0x2e57);
   for (const until = Date.now() + seconds * 1_000; Date.now() < until; await delay(RENEWAL_GAP_MS))
     await scene.renewOne(random);
-  await createRoutedModel(tollgate);
-  await tollgate.admin.syncAll();
+  const late = await serveLateCustomer(tollgate);
   await tollgate.kill('postgres', 'SIGKILL');
   log(`PostgreSQL is gone after ${describeEndings(load.records)}`);
   await delay(AWAY_MS);
-  return load;
+  return { load, late, backup };
+}
+
+/** An account, a model and a subscription that no backup knows, with usage that is booked. */
+async function serveLateCustomer(tollgate: Tollgate): Promise<ClientRecord[]> {
+  const model = await createRoutedModel(tollgate);
+  const apiKey = await subscribeWithKey(await createCustomer(tollgate), { modelIds: [model.id] });
+  await tollgate.admin.syncAll();
+  const target = { origin: tollgate.nodeUrls[0] ?? '', apiKey, model: model.name };
+  const records: ClientRecord[] = [];
+  for (let count = 0; count < LATE_REQUESTS; count += 1)
+    records.push(await sendRequest(LATE_PLAN, target));
+  for (const deadline = Date.now() + BOOKED_WITHIN_MS; ; await delay(100)) {
+    const booked = await readUsage(tollgate.databaseUrl);
+    if (records.every(({ rid }) => booked.has(rid ?? ''))) return records;
+    if (Date.now() > deadline) throw new Error('requests of the late customer are not booked');
+  }
+}
+
+/** What the command printed. */
+async function ops({ databaseUrl, redisUrl }: Tollgate, ...args: string[]): Promise<string> {
+  const { status, out, err } = await runOps(
+    { DATABASE_URL: databaseUrl, REDIS_URL: redisUrl },
+    ...args,
+  );
+  if (status !== 0) throw new Error(`tollgate-ops ${args.join(' ')}: ${err}`);
+  return out.trim();
 }
 
 function planesOf({ processNames }: Tollgate): string[] {
   return processNames.filter((name) => name.startsWith('control-plane'));
 }
 
-/** As an operator reads it from `npm run audit`: one line for each subscription whose balances differ. */
 async function readReport(tollgate: Tollgate): Promise<Losses> {
-  const deadline = Date.now() + QUEUE_EMPTY_WITHIN_MS;
-  await waitForJournals(tollgate, deadline);
-  for (;;) {
-    const findings = await auditBooks(tollgate, { drainMs: 0 });
-    const problemsOf = (name: string): string[] =>
-      findings.find((finding) => finding.name === name)?.problems ?? [];
-    if (problemsOf('on the way').length === 0)
-      return new Map(problemsOf('live balances').map(readLoss));
-    if (Date.now() > deadline)
-      throw new Error(`usage still waits: ${problemsOf('on the way').join(', ')}`);
-    await delay(500);
-  }
-}
-
-function readLoss(line: string): [number, number] {
-  const [, subscription, books, live] = WAS_LOST.exec(line) ?? [];
-  if (subscription === undefined) throw new Error(`the audit says something else: ${line}`);
-  return [Number(subscription), Number(books) - Number(live)];
+  const lines = (await ops(tollgate, 'loss')).split('\n').filter((line) => line !== '');
+  return new Map(
+    lines
+      .map((line) => lossLine.parse(JSON.parse(line)))
+      .map((loss) => [
+        `${loss.user_id}:${loss.model_id}`,
+        (loss.book_tokens ?? 0) - (loss.redis_tokens ?? 0),
+      ]),
+  );
 }
 
 /** The truth, which an operator does not have: the database that was lost. */
 async function compareDatabases(lost: PostgresServer, restored: PostgresServer): Promise<Losses> {
   const losses: Losses = new Map();
   const tables = [
-    { text: `SELECT subscription_id, rid || ':' || seq AS key, delta FROM usage_events`, sign: 1 },
     {
-      text: `SELECT subscription_id, subscription_id || ':' || seq AS key, delta FROM token_credits`,
+      text: `SELECT user_id || ':' || model_id AS subscription, rid || ':' || seq AS key, delta FROM usage_events`,
+      sign: 1,
+    },
+    {
+      text: `SELECT user_id || ':' || model_id AS subscription, subscription_id || ':' || seq AS key, delta FROM token_credits JOIN subscriptions s ON s.id = subscription_id`,
       sign: -1,
     },
   ];
@@ -153,29 +187,20 @@ async function compareDatabases(lost: PostgresServer, restored: PostgresServer):
         z.array(sumRow).parse((await database.query(text)).rows),
       );
     const known = new Set((await read(restored.databaseUrl)).map(({ key }) => key));
-    for (const { subscription_id, key, delta } of await read(lost.databaseUrl)) {
-      if (!known.has(key))
-        losses.set(subscription_id, (losses.get(subscription_id) ?? 0) + sign * delta);
+    for (const { subscription, key, delta } of await read(lost.databaseUrl)) {
+      if (!known.has(key)) losses.set(subscription, (losses.get(subscription) ?? 0) + sign * delta);
     }
   }
   return new Map([...losses].filter(([, tokens]) => tokens !== 0));
 }
 
-/** Milliseconds until every shard has been filled again and every node says that it serves. */
-async function refill({ redisUrl, shards, nodeUrls }: Tollgate): Promise<number> {
+/** Milliseconds until every node says that it serves. */
+async function untilReady({ nodeUrls }: Tollgate): Promise<number> {
   const startedAt = Date.now();
-  await withRedis(redisUrl, async (redis) => {
-    await redis.flushall();
-    const isFilled = async (shard: string): Promise<boolean> =>
-      /^(?!rebuilding:)./.test((await redis.get(`{${shard}}:epoch`)) ?? '');
-    const isReady = async (url: string): Promise<boolean> =>
-      (await getOnce(`${url}/readyz`)).status === 200;
-    const checks = (): Promise<boolean[]> =>
-      Promise.all([...shardNames(shards).map(isFilled), ...nodeUrls.map(isReady)]);
-    for (; !(await checks()).every(Boolean); await delay(50)) {
-      if (Date.now() > startedAt + BACK_WITHIN_MS) throw new Error('the service did not come back');
-    }
-  });
+  const isReady = async (url: string): Promise<boolean> =>
+    (await getOnce(`${url}/readyz`)).status === 200;
+  for (; !(await Promise.all(nodeUrls.map(isReady))).every(Boolean); await delay(50))
+    if (Date.now() > startedAt + READY_WITHIN_MS) throw new Error('the nodes did not come back');
   return Date.now() - startedAt;
 }
 
@@ -214,7 +239,7 @@ async function judge({
         'reported',
         `net ${tokens(reported).toLocaleString('en')} tokens of ${reported.size} subscriptions`,
       ],
-      ['all shards again', `${inSeconds(backAfterMs)} after Redis was emptied`],
+      ['all nodes ready', `${inSeconds(backAfterMs)} after Redis was filled again`],
       ['drained', inSeconds(drainedInMs)],
     ],
     findings: [exactness(reported, truth), await sameVersion(tollgate), ...findings],
@@ -225,7 +250,7 @@ function exactness(reported: Losses, truth: Losses): Finding {
   const subscriptions = [...new Set([...reported.keys(), ...truth.keys()])];
   return promised(
     'reported loss',
-    'what the audit says is missing == what the lost database had, by subscription',
+    'what `loss` says is missing == what the lost database had, by subscription',
     {
       compared: subscriptions.length,
       problems: subscriptions

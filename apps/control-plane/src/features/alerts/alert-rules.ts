@@ -14,6 +14,7 @@ export const ALERT_RULES = {
   drift: 'critical',
   redis_tampered: 'critical',
   redis_data_lost: 'critical',
+  restore_open: 'critical',
   overdraft: 'warning',
   low_balance: 'info',
   auto_recharge_failed: 'warning',

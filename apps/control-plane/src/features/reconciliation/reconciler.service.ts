@@ -16,6 +16,7 @@ import { QueueBacklog } from '../../platform/queues/queue-backlog.ts';
 import { AlertsService } from '../alerts/alerts.service.ts';
 import { LiveStateService } from '../live-state/live-state.service.ts';
 import { TokenLedger } from '../subscriptions/token-ledger.service.ts';
+import { hasOpenRestore } from '../restores/open-restore.ts';
 import { driftsAt, isAfter } from './drift.ts';
 
 const EVERY_MS = 5 * 60_000;
@@ -113,7 +114,8 @@ export class Reconciler implements OnApplicationBootstrap, OnApplicationShutdown
       );
       if (!row?.got) return null;
       try {
-        return await work();
+        // What Redis has more or less than books from a backup is the loss, until it was read.
+        return (await hasOpenRestore(runner)) ? null : await work();
       } finally {
         await runner.query('SELECT pg_advisory_unlock($1)', [ADVISORY_LOCKS.reconciliation]);
       }

@@ -67,6 +67,18 @@ describe('balances in Redis', () => {
     expect(await books.violations()).toEqual({});
   });
 
+  test('are left as they are while a restore is open: the difference is what was lost', async () => {
+    const { account, model } = await subscribed(1_000);
+    await plane.app.get(REDIS).hincrby(keysOf(plane, account.id, model.id), 'bal', 5);
+    await books.query(
+      'INSERT INTO restores (backup_id, taken_at) VALUES (gen_random_uuid(), now())',
+    );
+    expect(await round()).toBe(0);
+    expect((await books.live(account, model)).balance).toBe(1_005);
+    await books.query('UPDATE restores SET closed_at = now()');
+    expect(await round()).toBe(1);
+  });
+
   test('that differ from the books only by what is on its way are left alone', async () => {
     const { account, model, id } = await subscribed(1_000);
     // An event in the outbox that is never relayed: Redis has debited it, PostgreSQL has not.

@@ -5,27 +5,20 @@ import {
   type OnApplicationBootstrap,
   type OnApplicationShutdown,
 } from '@nestjs/common';
-import { SecretUnreadable, type SecretBox, type SecretPlace } from '@tollgate/contracts';
+import type { SecretBox, SecretPlace } from '@tollgate/contracts';
 import { createHmac } from 'node:crypto';
 import { DataSource } from 'typeorm';
-import { z } from 'zod';
 import { CONFIG, derivedKey, type Config } from '../../config.ts';
 import { BackgroundLoop } from '../../platform/background/background-loop.ts';
 import { Transactions } from '../../platform/database/transactions.ts';
 import { SECRET_BOX } from '../../platform/secrets/secrets.module.ts';
 import { NodeRegistry } from '../proxy-nodes/node-registry.ts';
 import { SnapshotsService } from '../snapshots/snapshots.service.ts';
+import { readSealed, sealAgain } from './sealed-upstreams.ts';
 
 /** A fleet is updated within minutes; its secrets follow soon after. */
 const EVERY_MS = 5_000;
 const RETRY_MS = 5_000;
-
-const sealedRow = z
-  .object({ id: z.number(), base_url: z.string(), sealed_api_key: z.string() })
-  .transform((row) => ({
-    place: { upstreamId: row.id, baseUrl: row.base_url },
-    envelope: row.sealed_api_key,
-  }));
 
 /**
  * Seals upstream keys: bound to their address as soon as every registered node reads that form, and under the current key. Those sealed
@@ -75,39 +68,10 @@ export class UpstreamSecrets implements OnApplicationBootstrap, OnApplicationShu
   }
 
   private async sealAgain(): Promise<void> {
-    if ((await this.outdated()).length === 0) return;
+    if ((await readSealed(this.dataSource, this.box)).outdated.length === 0) return;
     if (!(await this.nodes.canAll('sealed_secret_v2'))) return;
     await this.transactions.run(async (tx) => {
-      const rows = await this.outdated({ query: (sql) => tx.query(`${sql} FOR UPDATE`) });
-      for (const { place, envelope } of rows)
-        await tx.query('UPDATE upstreams SET sealed_api_key = $2 WHERE id = $1', [
-          place.upstreamId,
-          this.box.seal(this.box.open(envelope, place), place, 'v2'),
-        ]);
-      if (rows.length > 0) this.snapshots.changed(tx);
+      if ((await sealAgain(tx, this.box)) > 0) this.snapshots.changed(tx);
     });
-  }
-
-  /** Those that open, but are not of the newest form and key. One that does not open at all is left as it is: nodes say so of its requests. */
-  private async outdated(
-    source: { query: (sql: string) => Promise<unknown[]> } = this.dataSource,
-  ): Promise<z.output<typeof sealedRow>[]> {
-    const rows = await source.query(
-      'SELECT id, base_url, sealed_api_key FROM upstreams WHERE sealed_api_key IS NOT NULL AND deleted_at IS NULL ORDER BY id',
-    );
-    return rows
-      .map((row) => sealedRow.parse(row))
-      .filter(
-        ({ place, envelope }) => !this.box.isCurrent(envelope, 'v2') && this.opens(envelope, place),
-      );
-  }
-
-  private opens(envelope: string, place: SecretPlace): boolean {
-    try {
-      return this.box.open(envelope, place) !== undefined;
-    } catch (error) {
-      if (error instanceof SecretUnreadable) return false;
-      throw error;
-    }
   }
 }

@@ -19,3 +19,16 @@ export async function migrate(dataSource: DataSource): Promise<void> {
     await runner.release();
   }
 }
+
+/** Names of those that the database lacks, in the order in which they run. Changes nothing. */
+export async function pendingMigrations(dataSource: DataSource): Promise<string[]> {
+  const [row]: { found: boolean }[] = await dataSource.query(
+    "SELECT to_regclass('migrations') IS NOT NULL AS found",
+  );
+  const done: { name: string }[] =
+    row?.found === true ? await dataSource.query('SELECT name FROM migrations') : [];
+  return dataSource.migrations
+    .map(({ name, constructor }) => name ?? constructor.name)
+    .filter((name) => !done.some((migration) => migration.name === name))
+    .toSorted((one, other) => Number(one.slice(-13)) - Number(other.slice(-13)));
+}

@@ -1,11 +1,12 @@
-import { createHash } from 'node:crypto';
-import { createReadStream, createWriteStream, existsSync } from 'node:fs';
-import { mkdir, open, readFile, rename, stat } from 'node:fs/promises';
+import { createWriteStream, existsSync } from 'node:fs';
+import { mkdir, readFile, rename, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import { z } from 'zod';
+import { sha256Of, syncFile, writeDurably } from '../../../platform/files/durable-files.ts';
+import { parseJson } from '../../../platform/parse-json.ts';
 import { csvLine, type CsvCell } from '../../../platform/http/csv.ts';
 
 const MANIFEST = 'manifest.json';
@@ -79,17 +80,11 @@ export class ArchiveFolder {
     return entry;
   }
 
-  private async writeManifest(): Promise<void> {
-    const target = path.join(this.folder, MANIFEST);
-    const handle = await open(`${target}.part`, 'w', 0o600);
-    try {
-      await handle.writeFile(`${JSON.stringify(this.manifest, null, 2)}\n`);
-      await handle.sync();
-    } finally {
-      await handle.close();
-    }
-    await rename(`${target}.part`, target);
-    await syncFile(this.folder);
+  private writeManifest(): Promise<void> {
+    return writeDurably(
+      path.join(this.folder, MANIFEST),
+      `${JSON.stringify(this.manifest, null, 2)}\n`,
+    );
   }
 }
 
@@ -112,27 +107,4 @@ async function readManifest(file: string): Promise<Manifest | null> {
   if (!parsed.success)
     throw new ArchiveUnusable(`${file} is not a manifest of this release; use another folder.`);
   return parsed.data;
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
-async function sha256Of(file: string): Promise<string> {
-  const hash = createHash('sha256');
-  await pipeline(createReadStream(file), hash);
-  return hash.digest('hex');
-}
-
-async function syncFile(file: string): Promise<void> {
-  const handle = await open(file, 'r');
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
 }

@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { Transactions } from '../../../platform/database/transactions.ts';
 import { readPage, type Page } from '../../../platform/http/list-query.ts';
 import { Refusal } from '../../../platform/http/refusal.ts';
+import { parseJson } from '../../../platform/parse-json.ts';
 import { ActivityService, type Actor } from '../../activity/activity.service.ts';
 import { AlertsService } from '../../alerts/alerts.service.ts';
 import { isRequestId, uuidTimeMs } from '../ingest/read-event.ts';
@@ -132,14 +133,6 @@ function toEvent(
     relayed: { ...origin, rid, ...number, payload: JSON.stringify(corrected) },
     isFinal: final !== undefined,
   };
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 function toDeadLetterResponse(row: DeadLetterRow): DeadLetterResponse {

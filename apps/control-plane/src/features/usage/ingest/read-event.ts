@@ -5,6 +5,7 @@ import {
   type RelayedEvent,
   type UsageEvent,
 } from '@tollgate/contracts';
+import { parseJson } from '../../../platform/parse-json.ts';
 
 /** An event that passed every check that needs no database. */
 export interface ReadEvent {
@@ -96,14 +97,6 @@ export function isRequestId(text: string): boolean {
 /** RFC 9562 section 5.7: the first 48 bits are Unix ms. */
 export function uuidTimeMs(uuid: string): number {
   return Number.parseInt(uuid.slice(0, 8) + uuid.slice(9, 13), 16);
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 function firstIssue(issues: readonly { path: readonly PropertyKey[]; message: string }[]): string {

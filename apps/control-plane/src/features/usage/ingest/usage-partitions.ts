@@ -12,6 +12,14 @@ const DAYS_AHEAD = 7;
 const DAYS_BEHIND = 1;
 const PARTITION = /^usage_events_(\d{4})(\d{2})(\d{2})$/;
 
+export interface Expired {
+  /** The first day that stays; empty without a retention. */
+  before: string;
+  partitions: { table: string; day: string }[];
+  /** Days in the default partition. */
+  strays: string[];
+}
+
 /** One partition of usage_events a day (UTC): made ahead, dropped after the retention. Roll-ups and ledgers stay. */
 @Injectable()
 export class UsagePartitions implements OnApplicationBootstrap {
@@ -22,7 +30,7 @@ export class UsagePartitions implements OnApplicationBootstrap {
     private readonly transactions: Transactions,
     private readonly housekeeping: Housekeeping,
     private readonly dropped: DroppedDays,
-    @Inject(CONFIG) private readonly config: Config,
+    @Inject(CONFIG) private readonly config: Pick<Config, 'USAGE_RETENTION_DAYS' | 'USAGE_ARCHIVE'>,
   ) {}
 
   async onApplicationBootstrap(): Promise<void> {
@@ -33,8 +41,43 @@ export class UsagePartitions implements OnApplicationBootstrap {
   async maintain(nowMs: number): Promise<void> {
     for (let offset = -DAYS_BEHIND; offset <= DAYS_AHEAD; offset += 1)
       await this.create(nowMs + offset * DAY_MS);
+    await this.drop(await this.expired(nowMs));
+  }
+
+  /** What is older than the retention. */
+  async expired(nowMs: number): Promise<Expired> {
     const retentionDays = this.config.USAGE_RETENTION_DAYS;
-    if (retentionDays > 0) await this.dropBefore(nowMs - retentionDays * DAY_MS);
+    if (retentionDays === 0) return { before: '', partitions: [], strays: [] };
+    const before = dayOf(nowMs - retentionDays * DAY_MS);
+    const rows: { name: string }[] = await this.dataSource.query(
+      "SELECT c.relname AS name FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid WHERE i.inhparent = 'usage_events'::regclass ORDER BY 1",
+    );
+    const partitions = rows.flatMap(({ name }) => {
+      const [, year, month, day] = PARTITION.exec(name) ?? [];
+      const date = `${year}-${month}-${day}`;
+      return year !== undefined && date < before ? [{ table: name, day: date }] : [];
+    });
+    const strays: { day: string }[] = await this.dataSource.query(
+      'SELECT DISTINCT day::text FROM usage_events_default WHERE day < $1 ORDER BY 1',
+      [before],
+    );
+    return { before, partitions, strays: strays.map(({ day }) => day) };
+  }
+
+  /** Answers the days that are gone; with USAGE_ARCHIVE=required those that were not exported stay. */
+  async drop({ before, partitions, strays }: Expired): Promise<string[]> {
+    const gone: string[] = [];
+    for (const partition of partitions)
+      if (await this.dropPartition(partition, before)) gone.push(partition.day);
+    const hasDeleted = await this.transactions.run(async (tx) => {
+      for (const day of strays)
+        if (!(await this.mayGo(tx, { table: 'usage_events_default', day }))) return false;
+      if (strays.length === 0) return false;
+      await this.dropped.drop(tx, before);
+      await tx.query('DELETE FROM usage_events_default WHERE day < $1', [before]);
+      return true;
+    });
+    return hasDeleted ? [...gone, ...strays] : gone;
   }
 
   private async create(atMs: number): Promise<void> {
@@ -53,34 +96,11 @@ export class UsagePartitions implements OnApplicationBootstrap {
     });
   }
 
-  private async dropBefore(limitMs: number): Promise<void> {
-    const rows: { name: string }[] = await this.dataSource.query(
-      "SELECT c.relname AS name FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid WHERE i.inhparent = 'usage_events'::regclass",
-    );
-    const before = dayOf(limitMs);
-    for (const { name } of rows) {
-      const [, year, month, day] = PARTITION.exec(name) ?? [];
-      const date = `${year}-${month}-${day}`;
-      if (year !== undefined && date < before) await this.drop({ table: name, day: date }, before);
-    }
-    await this.transactions.run(async (tx) => {
-      const strays: { day: string }[] = await tx.query(
-        'SELECT DISTINCT day::text FROM usage_events_default WHERE day < $1',
-        [before],
-      );
-      if (strays.length === 0) return;
-      for (const { day } of strays)
-        if (!(await this.mayGo(tx, { table: 'usage_events_default', day }))) return;
-      await this.dropped.drop(tx, before);
-      await tx.query('DELETE FROM usage_events_default WHERE day < $1', [before]);
-    });
-  }
-
   /** Two replicas that drop one partition at the same time fail on PostgreSQL's catalogue, in spite of IF EXISTS. */
-  private async drop(
+  private async dropPartition(
     { table, day }: { table: string; day: string },
     before: string,
-  ): Promise<void> {
+  ): Promise<boolean> {
     const isDropped = await this.transactions.run(async (tx) => {
       await tx.query('SELECT pg_advisory_xact_lock($1)', [ADVISORY_LOCKS.usagePartitions]);
       if (!(await this.mayGo(tx, { table, day }))) return false;
@@ -89,6 +109,7 @@ export class UsagePartitions implements OnApplicationBootstrap {
       return true;
     });
     if (isDropped) this.logger.log(`dropped ${table}: it is older than the retention`);
+    return isDropped;
   }
 
   /** With USAGE_ARCHIVE=required a day goes only when all of its rows were exported; the lock keeps a late row from being lost in between. */
@@ -108,7 +129,7 @@ export class UsagePartitions implements OnApplicationBootstrap {
       [day],
     );
     if (unexported.length > 0)
-      this.logger.warn(`${day} is older than the retention and waits for admin.js export-usage`);
+      this.logger.warn(`${day} is older than the retention and waits for tollgate-ops export`);
     return unexported.length === 0;
   }
 }

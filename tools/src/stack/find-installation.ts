@@ -1,15 +1,18 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { postgresUrl, redisUrl, ROOT } from '@tollgate/tools';
 import { z } from 'zod';
-import type { Backends } from './audit-books.ts';
+import { STATE_FOLDER } from '../checkout.ts';
+import { postgresUrl } from '../embedded/postgres.ts';
+import { redisUrl } from '../embedded/redis.ts';
 
-const STATE_FOLDER = path.join(ROOT, '.tollgate');
 const portsSchema = z.object({ postgres: z.number().optional(), redis: z.number().optional() });
 const secretsSchema = z.object({ postgres: z.string(), redis: z.string() });
 
 /** PostgreSQL and Redis of the installation of this checkout; DATABASE_URL and REDIS_URL replace them. Throws an Error that says what to do. */
-export function findInstallation(environment: NodeJS.ProcessEnv): Backends {
+export function findInstallation(environment: NodeJS.ProcessEnv): {
+  databaseUrl: string;
+  redisUrl: string;
+} {
   const { DATABASE_URL, REDIS_URL } = environment;
   if (DATABASE_URL && REDIS_URL) return { databaseUrl: DATABASE_URL, redisUrl: REDIS_URL };
   const ports = portsSchema.parse(readState('ports.json'));
@@ -33,6 +36,6 @@ function readState(name: string): unknown {
 
 function missing(): Error {
   return new Error(
-    'There is no installation to audit.\n  Fix: npm start, or set DATABASE_URL and REDIS_URL, or audit a fresh one with npm run audit -- --load 1000',
+    'There is no installation in this checkout.\n  Fix: npm start, or set DATABASE_URL and REDIS_URL',
   );
 }

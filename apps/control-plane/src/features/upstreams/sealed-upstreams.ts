@@ -1,0 +1,58 @@
+import { SecretUnreadable, type SecretBox, type SecretPlace } from '@tollgate/contracts';
+import type { EntityManager } from 'typeorm';
+import { z } from 'zod';
+
+const sealedRow = z
+  .object({ id: z.number(), base_url: z.string(), sealed_api_key: z.string() })
+  .transform((row) => ({
+    place: { upstreamId: row.id, baseUrl: row.base_url },
+    envelope: row.sealed_api_key,
+  }));
+
+export interface Sealed {
+  place: SecretPlace;
+  envelope: string;
+}
+interface Source {
+  query: (sql: string) => Promise<unknown[]>;
+}
+
+/** Upstream keys that are not of the newest form and key, and those that no key opens: they are left as they are, nodes say so of their requests. */
+export async function readSealed(
+  source: Source,
+  box: SecretBox,
+): Promise<{ count: number; outdated: Sealed[]; unreadable: Sealed[] }> {
+  const rows = await source.query(
+    'SELECT id, base_url, sealed_api_key FROM upstreams WHERE sealed_api_key IS NOT NULL AND deleted_at IS NULL ORDER BY id',
+  );
+  const sealed = rows.map((row) => sealedRow.parse(row));
+  const unreadable = sealed.filter((each) => !opens(box, each));
+  return {
+    count: sealed.length,
+    outdated: sealed.filter(
+      (each) => !box.isCurrent(each.envelope, 'v2') && !unreadable.includes(each),
+    ),
+    unreadable,
+  };
+}
+
+/** Answers how many were sealed again; the caller publishes them. */
+export async function sealAgain(tx: EntityManager, box: SecretBox): Promise<number> {
+  const { outdated } = await readSealed({ query: (sql) => tx.query(`${sql} FOR UPDATE`) }, box);
+  for (const { place, envelope } of outdated)
+    await tx.query('UPDATE upstreams SET sealed_api_key = $2 WHERE id = $1', [
+      place.upstreamId,
+      box.seal(box.open(envelope, place), place, 'v2'),
+    ]);
+  return outdated.length;
+}
+
+function opens(box: SecretBox, { place, envelope }: Sealed): boolean {
+  try {
+    box.open(envelope, place);
+    return true;
+  } catch (error) {
+    if (error instanceof SecretUnreadable) return false;
+    throw error;
+  }
+}

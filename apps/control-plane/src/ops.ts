@@ -1,0 +1,80 @@
+import 'reflect-metadata';
+import { parseArgs } from 'node:util';
+import { auditCommand } from './ops/audit.ts';
+import { backupCommand } from './ops/backup.ts';
+import { EXIT, report, UsageError, type Call, type Command } from './ops/command.ts';
+import { epochsCommand } from './ops/epochs.ts';
+import { exportCommand } from './ops/export.ts';
+import { lossCommand } from './ops/loss.ts';
+import { migrateCommand } from './ops/migrate.ts';
+import { pruneCommand } from './ops/prune.ts';
+import { DEAD_LETTER_COMMANDS, rebuildTotalsCommand, resetPasswordCommand } from './ops/repairs.ts';
+import { restoreCommand } from './ops/restore.ts';
+import { rotateCommand } from './ops/rotate.ts';
+import { verifyCommand } from './ops/verify.ts';
+
+const COMMANDS: Readonly<Record<string, Command>> = {
+  migrate: migrateCommand,
+  verify: verifyCommand,
+  rotate: rotateCommand,
+  backup: backupCommand,
+  restore: restoreCommand,
+  loss: lossCommand,
+  export: exportCommand,
+  prune: pruneCommand,
+  audit: auditCommand,
+  epochs: epochsCommand,
+  'reset-password': resetPasswordCommand,
+  'rebuild-totals': rebuildTotalsCommand,
+  ...DEAD_LETTER_COMMANDS,
+};
+/** What commands were called before. */
+const FORMER_NAMES: Readonly<Record<string, string>> = {
+  'verify-activity': 'verify',
+  'export-usage': 'export',
+};
+
+async function main(): Promise<number> {
+  const { positionals, values } = parseArgs({
+    allowPositionals: true,
+    options: {
+      'although-day-was-dropped': { type: 'boolean', default: false },
+      'dry-run': { type: 'boolean', default: false },
+      help: { type: 'boolean', short: 'h', default: false },
+    },
+  });
+  const [name = '', ...args] = positionals;
+  const command = COMMANDS[FORMER_NAMES[name] ?? name];
+  if (values.help) {
+    process.stdout.write(usage());
+    return EXIT.done;
+  }
+  if (!command) throw new UsageError(usage());
+  const call: Call = {
+    args,
+    isDryRun: values['dry-run'],
+    isConfirmed: values['although-day-was-dropped'],
+  };
+  return command.run(call);
+}
+
+function usage(): string {
+  const lines = Object.entries(COMMANDS).map(
+    ([name, { synopsis, says }]) =>
+      `  ${[name, synopsis].filter(Boolean).join(' ')}\n      ${says}\n`,
+  );
+  return `tollgate-ops COMMAND [--dry-run]. Runs beside the control plane, against DATABASE_URL; audit, epochs and loss also against REDIS_URL.
+
+${lines.join('')}
+Each may be interrupted and repeated. --dry-run says what a command would do and changes nothing. Results go to standard output, progress to
+standard error. Exit status 0: done. 1: what was looked at is not sound. 2: it could not be done; the message says why.
+`;
+}
+
+main().then(
+  (status) => void (process.exitCode = status),
+  (error: unknown) => {
+    report((error instanceof Error ? error.message : String(error)).trimEnd());
+    process.exitCode = EXIT.failed;
+  },
+);

@@ -1,0 +1,51 @@
+import type { DataSource } from 'typeorm';
+import { brokenRows, EQUALITY_NAMES } from '../features/books/broken-rows.ts';
+import { EQUALITIES, LIVE_BALANCES } from '../features/books/equalities.ts';
+import { counted, EXIT, noArguments, report, say, type Command } from './command.ts';
+import { isRedisNamed, withDatabase, withRedis } from './connections.ts';
+import { compareBooks, untilQuiet } from './live-books.ts';
+
+const QUIET_WITHIN_MS = 15_000;
+
+export const auditCommand: Command = {
+  says: 'proves every equality between ledgers and balances; with REDIS_URL also balances in Redis, once nothing is on its way',
+  run: (call) => {
+    noArguments(call);
+    return withDatabase(async (dataSource) => {
+      let isSound = true;
+      for (const name of EQUALITY_NAMES) {
+        const broken = await brokenRows(dataSource, name);
+        isSound &&= broken.length === 0;
+        say(
+          `${broken.length === 0 ? 'ok    ' : 'BROKEN'} ${name}: ${EQUALITIES[name].says}${describeBroken(broken)}`,
+        );
+      }
+      if (isRedisNamed()) isSound = (await compareWithRedis(dataSource)) && isSound;
+      return isSound ? EXIT.done : EXIT.unsound;
+    });
+  },
+};
+
+function describeBroken(broken: readonly object[]): string {
+  return broken.length === 0
+    ? ''
+    : `; ${counted(broken.length, 'row')} break it, e.g. ${JSON.stringify(broken[0])}`;
+}
+
+function compareWithRedis(dataSource: DataSource): Promise<boolean> {
+  return withRedis(async (redis) => {
+    const waiting = await untilQuiet(dataSource, redis, {
+      waitMs: QUIET_WITHIN_MS,
+      onWait: (what) => report(`waiting: ${what}`),
+    });
+    if (waiting.length > 0) {
+      say(`-      ${LIVE_BALANCES.name}: not compared, there are ${waiting.join(', ')}`);
+      return true;
+    }
+    const differences = await compareBooks(dataSource, redis);
+    say(
+      `${differences.length === 0 ? 'ok    ' : 'BROKEN'} ${LIVE_BALANCES.name}: ${LIVE_BALANCES.says}${describeBroken(differences)}`,
+    );
+    return differences.length === 0;
+  });
+}

@@ -1,0 +1,51 @@
+/** Exit statuses of every command; 130 and 143 are those of an interrupted one. */
+export const EXIT = {
+  /** Done, or there was nothing to do. */
+  done: 0,
+  /** What was looked at is not as it must be. */
+  unsound: 1,
+  /** It could not be done: wrong arguments, or a failure that the message names. */
+  failed: 2,
+} as const;
+
+export class UsageError extends Error {}
+
+export interface Call {
+  args: readonly string[];
+  /** Says what it would do, and changes nothing. */
+  isDryRun: boolean;
+  /** `--although-day-was-dropped` */
+  isConfirmed: boolean;
+}
+
+export interface Command {
+  /** Its arguments, as the help shows them. */
+  synopsis?: string;
+  says: string;
+  /** Answers the exit status. */
+  run: (call: Call) => Promise<number>;
+}
+
+/** A line of the result. */
+export function say(line: string): void {
+  process.stdout.write(`${line}\n`);
+}
+
+/** A line about the work, apart from the result. */
+export function report(line: string): void {
+  process.stderr.write(`${line}\n`);
+}
+
+/** Exactly one argument; its absence or more of them are wrong usage. */
+export function onlyArgument({ args: [first, ...rest] }: Call, what: string): string {
+  if (first === undefined || rest.length > 0) throw new UsageError(`It takes ${what}.`);
+  return first;
+}
+
+export function noArguments({ args }: Call): void {
+  if (args.length > 0) throw new UsageError(`It takes no ${JSON.stringify(args[0])}.`);
+}
+
+export function counted(count: number, what: string): string {
+  return `${count.toLocaleString('en')} ${what}${count === 1 ? '' : 's'}`;
+}

@@ -1,0 +1,68 @@
+import { openRedis, redisReady, type RedisConnection } from '@tollgate/keyspace';
+import pg from 'pg';
+import { DataSource } from 'typeorm';
+import { z } from 'zod';
+import { configSchema } from '../config.ts';
+import { DEAD_LETTER_ENTITIES } from '../features/usage/dead-letters/offline-dead-letters.ts';
+import { User } from '../features/users/user.entity.ts';
+import { dataSourceOptions } from '../platform/database/data-source-options.ts';
+
+const CONNECT_TIMEOUT_MS = 5_000;
+const { DATABASE_URL, REDIS_URL } = configSchema.shape;
+/** Shown by pg_stat_activity. */
+const NAME = 'tollgate-ops';
+
+/** `migrations`: names of those that it may run; all unless given. */
+export async function withDatabase<T>(
+  work: (dataSource: DataSource) => Promise<T>,
+  { migrations }: { migrations?: readonly string[] } = {},
+): Promise<T> {
+  const options = dataSourceOptions({ DATABASE_URL: databaseUrl(), DATABASE_POOL_MAX: 2 });
+  const dataSource = await new DataSource({
+    ...options,
+    applicationName: NAME,
+    migrations: options.migrations.filter(({ name }) => migrations?.includes(name) ?? true),
+    entities: [User, ...DEAD_LETTER_ENTITIES],
+  }).initialize();
+  try {
+    return await work(dataSource);
+  } finally {
+    await dataSource.destroy();
+  }
+}
+
+/** One connection without time limits of its own, for what streams whole tables. */
+export async function withSession<T>(work: (session: pg.Client) => Promise<T>): Promise<T> {
+  const session = new pg.Client({ connectionString: databaseUrl(), application_name: NAME });
+  await session.connect();
+  try {
+    return await work(session);
+  } finally {
+    await session.end();
+  }
+}
+
+export function isRedisNamed(): boolean {
+  return (process.env.REDIS_URL ?? '') !== '';
+}
+
+export async function withRedis<T>(work: (redis: RedisConnection) => Promise<T>): Promise<T> {
+  const url = setting('REDIS_URL', REDIS_URL);
+  const redis = openRedis(url, { role: 'plain', name: NAME, onError: () => undefined });
+  try {
+    await redisReady(redis, CONNECT_TIMEOUT_MS);
+    return await work(redis);
+  } finally {
+    redis.disconnect();
+  }
+}
+
+function databaseUrl(): string {
+  return setting('DATABASE_URL', DATABASE_URL);
+}
+
+function setting(name: string, schema: z.ZodType<string>): string {
+  const parsed = schema.safeParse(process.env[name]);
+  if (!parsed.success) throw new Error(`${name} is not set, or is no address of its kind.`);
+  return parsed.data;
+}

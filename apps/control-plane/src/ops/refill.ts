@@ -1,0 +1,62 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { Epochs, forgetShard, type RedisConnection } from '@tollgate/keyspace';
+import type { DataSource } from 'typeorm';
+import { ActivityService, SYSTEM } from '../features/activity/activity.service.ts';
+import { ADVISORY_LOCK_FAMILIES } from '../platform/database/advisory-locks.ts';
+import { Transactions } from '../platform/database/transactions.ts';
+import { report } from './command.ts';
+
+const FILLED_WITHIN_MS = 120_000;
+const POLL_MS = 200;
+
+/**
+ * Forgets these shards in Redis, so that a running control plane fills each again from PostgreSQL under a new epoch, and waits for it. Their
+ * accounts get 503 meanwhile, milliseconds to seconds. Interrupted, a shard is filled all the same.
+ */
+export async function refillShards(
+  dataSource: DataSource,
+  redis: RedisConnection,
+  { shards, all }: { shards: readonly string[]; all: readonly string[] },
+): Promise<void> {
+  await new Transactions(dataSource).run(async (tx) =>
+    new ActivityService(dataSource).record(tx, SYSTEM, {
+      action: 'epochs.refill',
+      target: { kind: 'epochs', id: null },
+      after: { shards },
+    }),
+  );
+  const epochs = new Epochs(redis);
+  const before = new Map<string, string | null>();
+  for (const shard of shards) {
+    before.set(shard, await epochs.read(shard));
+    await whileNoneFills(dataSource, all.indexOf(shard), () => forgetShard(redis, shard));
+    report(`${shard} is to be filled again`);
+  }
+  for (const deadline = Date.now() + FILLED_WITHIN_MS; ; await delay(POLL_MS)) {
+    const now = await Promise.all(shards.map((shard) => epochs.read(shard)));
+    const missing = shards.filter((shard, index) => {
+      const epoch = now[index] ?? null;
+      return epoch === null || epoch === before.get(shard);
+    });
+    if (missing.length === 0) return;
+    if (Date.now() > deadline)
+      throw new Error(`Not filled yet: ${missing.join(', ')}. Does a control plane run?`);
+  }
+}
+
+/** Under the lock that a control plane takes to fill the shard. */
+async function whileNoneFills(
+  dataSource: DataSource,
+  index: number,
+  work: () => Promise<unknown>,
+): Promise<void> {
+  const runner = dataSource.createQueryRunner();
+  const lock = [ADVISORY_LOCK_FAMILIES.shardRebuild, index];
+  try {
+    await runner.query('SELECT pg_advisory_lock($1, $2)', lock);
+    await work();
+    await runner.query('SELECT pg_advisory_unlock($1, $2)', lock);
+  } finally {
+    await runner.release();
+  }
+}

@@ -1,0 +1,50 @@
+import { primariesOf, type RedisConnection } from './function-library.ts';
+import { keys } from './keys.ts';
+import type { SubscriptionRef } from './live-records.ts';
+
+/** Keys looked at in one step of SCAN. */
+const SCAN_COUNT = 1_000;
+const SUBSCRIPTION = /^\{s\d{2,5}\}:sub:(\d+):(\d+)$/;
+
+/** Every subscription that Redis has books of in this shard. For an operator's command: its user must be allowed to SCAN. */
+export async function knownSubscriptions(
+  redis: RedisConnection,
+  shard: string,
+): Promise<SubscriptionRef[]> {
+  return (await keysOf(redis, shard)).flatMap((key) => {
+    const [, accountId, modelId] = SUBSCRIPTION.exec(key) ?? [];
+    return accountId === undefined
+      ? []
+      : [{ accountId: Number(accountId), modelId: Number(modelId) }];
+  });
+}
+
+/**
+ * Fences the shard and deletes everything of it but its outbox, so that a control plane fills it from PostgreSQL as after a loss. Answers how many
+ * keys it had. The caller keeps control planes from filling it meanwhile.
+ */
+export async function forgetShard(redis: RedisConnection, shard: string): Promise<number> {
+  await redis.del(keys.epoch(shard));
+  let count = 1;
+  for (const key of await keysOf(redis, shard)) {
+    if (key === keys.outbox(shard) || key === keys.epoch(shard)) continue;
+    count += await redis.del(key);
+  }
+  return count;
+}
+
+async function keysOf(redis: RedisConnection, shard: string): Promise<string[]> {
+  const prefix = keys.epoch(shard).slice(0, -'epoch'.length);
+  const found = await Promise.all(
+    primariesOf(redis).map(async (primary) => {
+      const names = new Set<string>();
+      for (let cursor = '0', isFirst = true; isFirst || cursor !== '0'; isFirst = false) {
+        const [next, page] = await primary.scan(cursor, 'MATCH', `${prefix}*`, 'COUNT', SCAN_COUNT);
+        for (const name of page) names.add(name);
+        cursor = next;
+      }
+      return [...names];
+    }),
+  );
+  return found.flat();
+}
