@@ -88,7 +88,7 @@ export async function untilQuiet(
   for (const deadline = Date.now() + waitMs; ; await delay(POLL_MS)) {
     const waiting = await onTheWay(dataSource, redis, shards);
     if (waiting.length > 0) quietSince = undefined;
-    // A report is as old as its period: what a node has not told of yet is in the next one.
+    // A report is as old as its period: what a node has not reported yet is in the next one.
     else if (Date.now() - (quietSince ??= Date.now()) >= REPORT_AGE_MS / 2) return [];
     if (Date.now() > deadline) return waiting.length > 0 ? waiting : ['nothing for a moment only'];
     if (waiting.length > 0) onWait(waiting.join(', '));

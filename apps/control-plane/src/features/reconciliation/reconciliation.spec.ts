@@ -74,7 +74,7 @@ describe('balances in Redis', () => {
       'INSERT INTO restores (backup_id, taken_at) VALUES (gen_random_uuid(), now())',
     );
     expect(await round()).toBe(0);
-    expect((await books.live(account, model)).balance).toBe(1_005);
+    expect((await books.live(account, model))?.balance).toBe(1_005);
     await books.query('UPDATE restores SET closed_at = now()');
     expect(await round()).toBe(1);
   });

@@ -16,7 +16,7 @@ const tableSchema = z.object({
   bytes: count,
   sha256: z.string(),
 });
-export const backupSchema = z.object({
+const backupSchema = z.object({
   format: z.literal(1),
   id: z.uuid(),
   taken_at: z.iso.datetime(),
