@@ -34,9 +34,8 @@ async function main(): Promise<void> {
           <ZoneProvider>
             <QueryClientProvider client={queryClient}>
               <TooltipProvider>
-                <Toasts>
-                  <RouterProvider router={router} />
-                </Toasts>
+                <RouterProvider router={router} />
+                <Toasts />
               </TooltipProvider>
             </QueryClientProvider>
           </ZoneProvider>

@@ -1,22 +1,21 @@
-import { Autocomplete } from '@base-ui/react/autocomplete';
-import { Dialog } from '@base-ui/react/dialog';
-import { useNavigate } from '@tanstack/react-router';
-import { useEffect, useState } from 'react';
-import { useWords } from '../words/words.ts';
-import { useFindings, type Finding } from './findings.ts';
+import { lazy, Suspense, useEffect, useState } from 'react';
 
 const OPEN = 'tollgate:palette';
+
+/** Few views use it, so its script is no part of the first one: it loads when Ctrl or Cmd goes down or the button is pointed at. */
+export const loadPalette = () => import('./palette.tsx');
+const Palette = lazy(async () => ({ default: (await loadPalette()).Palette }));
 
 export function openPalette(): void {
   window.dispatchEvent(new Event(OPEN));
 }
 
-/** Ctrl K or Cmd K: pages, models, keys, users and requests by name or id. */
+/** Ctrl K or Cmd K opens the palette. */
 export function CommandPalette({ isAdmin }: { isAdmin: boolean }) {
-  const { shell } = useWords();
-  const [isOpen, setOpen] = useState(false);
+  const [isOpen, setOpen] = useState<boolean>();
   useEffect(() => {
     const onKey = (event: KeyboardEvent): void => {
+      if (event.key === 'Control' || event.key === 'Meta') void loadPalette();
       if (event.key.toLowerCase() !== 'k' || !(event.ctrlKey || event.metaKey)) return;
       event.preventDefault();
       setOpen((wasOpen) => !wasOpen);
@@ -29,60 +28,10 @@ export function CommandPalette({ isAdmin }: { isAdmin: boolean }) {
       window.removeEventListener(OPEN, onOpen);
     };
   }, []);
+  if (isOpen === undefined) return null;
   return (
-    <Dialog.Root open={isOpen} onOpenChange={setOpen}>
-      <Dialog.Portal>
-        <Dialog.Backdrop className="enters fixed inset-0 z-40 bg-veil" />
-        <Dialog.Popup className="enters fixed top-[12dvh] left-1/2 z-40 w-[min(560px,calc(100vw-24px))] -translate-x-1/2 overflow-hidden rounded-lg border border-line bg-raised shadow-float">
-          <Dialog.Title className="sr-only">{shell.palette}</Dialog.Title>
-          <Finder isAdmin={isAdmin} onDone={() => setOpen(false)} />
-        </Dialog.Popup>
-      </Dialog.Portal>
-    </Dialog.Root>
-  );
-}
-
-function Finder({ isAdmin, onDone }: { isAdmin: boolean; onDone: () => void }) {
-  const { shell } = useWords();
-  const navigate = useNavigate();
-  const [text, setText] = useState('');
-  const findings = useFindings(text, isAdmin);
-  const go = ({ to }: Finding): void => {
-    onDone();
-    void navigate({ to });
-  };
-  return (
-    <Autocomplete.Root
-      open
-      inline
-      items={findings}
-      value={text}
-      onValueChange={setText}
-      itemToStringValue={({ label }: Finding) => label}
-      mode="none"
-      autoHighlight="always"
-    >
-      <Autocomplete.Input
-        aria-label={shell.palette}
-        placeholder={shell.palettePlaceholder}
-        className="h-12 w-full border-b border-line bg-transparent px-4 text-lead outline-none placeholder:text-text-3"
-      />
-      <Autocomplete.Empty className="px-4 text-text-3 [&:not(:empty)]:py-6 [&:not(:empty)]:text-center">
-        {shell.paletteEmpty}
-      </Autocomplete.Empty>
-      <Autocomplete.List className="max-h-[50dvh] overflow-y-auto p-1 [&:empty]:p-0">
-        {(finding: Finding) => (
-          <Autocomplete.Item
-            key={finding.to}
-            value={finding}
-            onClick={() => go(finding)}
-            className="flex h-9 cursor-default items-center gap-3 rounded-sm px-3 outline-none data-[highlighted]:bg-sunken"
-          >
-            <span className="foreign min-w-0 flex-1 truncate">{finding.label}</span>
-            <span className="shrink-0 text-tiny text-text-3">{finding.kind}</span>
-          </Autocomplete.Item>
-        )}
-      </Autocomplete.List>
-    </Autocomplete.Root>
+    <Suspense fallback={null}>
+      <Palette isAdmin={isAdmin} isOpen={isOpen} onOpenChange={setOpen} />
+    </Suspense>
   );
 }

@@ -2,7 +2,7 @@ import { Link, useLocation } from '@tanstack/react-router';
 import { Search } from 'lucide-react';
 import { paths } from '../paths.ts';
 import { useWords } from '../words/words.ts';
-import { openPalette } from './command-palette.tsx';
+import { loadPalette, openPalette } from './command-palette.tsx';
 import { Logo } from './logo.tsx';
 import { adminItems, userItems, type NavItem } from './nav-items.ts';
 
@@ -40,6 +40,7 @@ export function Navigation({
       <button
         type="button"
         onClick={openPalette}
+        onPointerEnter={() => void loadPalette()}
         className={`mx-2 mb-2 flex h-8 items-center gap-2.5 rounded-md border border-line bg-bg px-2 text-text-3 hover:border-line-strong ${isWide ? '' : 'max-lg:justify-center'}`}
       >
         <Search aria-hidden className="size-4 shrink-0" />

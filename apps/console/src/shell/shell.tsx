@@ -1,15 +1,18 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Outlet, useLocation, useNavigate } from '@tanstack/react-router';
-import { useEffect } from 'react';
+import { lazy, Suspense, useEffect } from 'react';
 import { meQuery } from '../api/session.ts';
 import { followEvents } from '../api/stream.ts';
-import { OwnPassword } from '../features/access/own-password.tsx';
 import { paths } from '../paths.ts';
 import { useWords } from '../words/words.ts';
 import { AccountMenu } from './account-menu.tsx';
 import { CommandPalette } from './command-palette.tsx';
 import { Navigation } from './navigation.tsx';
 import { NavigationSheet } from './navigation-sheet.tsx';
+
+const OwnPassword = lazy(async () => ({
+  default: (await import('../features/access/own-password.tsx')).OwnPassword,
+}));
 
 /** What surrounds every page of an account: navigation, the palette, the account. */
 export function Shell() {
@@ -27,7 +30,12 @@ export function Shell() {
   const isIn = me?.password_change_needed === false;
   useEffect(() => (isIn ? followEvents(queries) : undefined), [isIn, queries]);
   if (!me) return null;
-  if (me.password_change_needed) return <OwnPassword />;
+  if (me.password_change_needed)
+    return (
+      <Suspense fallback={null}>
+        <OwnPassword />
+      </Suspense>
+    );
   const isAdmin = me.role === 'admin';
   return (
     <div className="flex min-h-dvh">

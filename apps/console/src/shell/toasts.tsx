@@ -1,7 +1,4 @@
-import { Toast } from '@base-ui/react/toast';
-import { CircleAlert, CircleCheck, X } from 'lucide-react';
-import type { ReactNode } from 'react';
-import { useWords } from '../words/words.ts';
+import { lazy, Suspense, useEffect, useState } from 'react';
 
 export interface Notice {
   title: string;
@@ -9,56 +6,40 @@ export interface Notice {
   isBad?: boolean;
 }
 
-const manager = Toast.createToastManager();
+const NOTICE = 'tollgate:notice';
+const waiting: Notice[] = [];
 
 /** Shows the result of an action, or why it failed; disappears by itself unless it is an error. */
-export function notify({ title, detail, isBad = false }: Notice): void {
-  manager.add({
-    title,
-    ...(detail !== undefined && { description: detail }),
-    type: isBad ? 'bad' : 'good',
-    priority: isBad ? 'high' : 'low',
-    timeout: isBad ? 0 : 5_000,
-  });
+export function notify(notice: Notice): void {
+  waiting.push(notice);
+  window.dispatchEvent(new Event(NOTICE));
 }
 
-export function Toasts({ children }: { children: ReactNode }) {
+/** Passes each notice on once, those that already wait included. */
+export function onNotices(show: (notice: Notice) => void): () => void {
+  const pass = (): void => waiting.splice(0).forEach(show);
+  pass();
+  window.addEventListener(NOTICE, pass);
+  return () => window.removeEventListener(NOTICE, pass);
+}
+
+const ToastStack = lazy(async () => ({
+  default: (await import('./toast-stack.tsx')).ToastStack,
+}));
+
+/** What shows notices loads with the first one. */
+export function Toasts() {
+  const [isNeeded, setNeeded] = useState(false);
+  useEffect(() => {
+    const need = (): void => setNeeded(true);
+    window.addEventListener(NOTICE, need);
+    return () => window.removeEventListener(NOTICE, need);
+  }, []);
   return (
-    <Toast.Provider toastManager={manager}>
-      {children}
-      <Toast.Portal>
-        <Toast.Viewport className="fixed right-4 bottom-4 z-50 flex w-[min(360px,calc(100vw-32px))] flex-col gap-2">
-          <ToastList />
-        </Toast.Viewport>
-      </Toast.Portal>
-    </Toast.Provider>
+    isNeeded && (
+      <Suspense fallback={null}>
+        <ToastStack />
+      </Suspense>
+    )
   );
-}
-
-function ToastList() {
-  const { toasts } = Toast.useToastManager();
-  const { general } = useWords();
-  return toasts.map((toast) => (
-    <Toast.Root
-      key={toast.id}
-      toast={toast}
-      className="enters flex items-start gap-3 rounded-md border border-line bg-raised p-3 shadow-float"
-    >
-      {toast.type === 'bad' ? (
-        <CircleAlert aria-hidden className="mt-0.5 size-4 shrink-0 text-bad" />
-      ) : (
-        <CircleCheck aria-hidden className="mt-0.5 size-4 shrink-0 text-good" />
-      )}
-      <Toast.Content className="min-w-0 flex-1">
-        <Toast.Title className="font-medium" />
-        <Toast.Description className="foreign text-table text-text-2" />
-      </Toast.Content>
-      <Toast.Close
-        aria-label={general.close}
-        className="-m-1 rounded-sm p-1 text-text-3 hover:text-text"
-      >
-        <X aria-hidden className="size-4" />
-      </Toast.Close>
-    </Toast.Root>
-  ));
 }

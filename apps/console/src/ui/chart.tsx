@@ -1,10 +1,14 @@
-import { useState } from 'react';
+import { lazy, Suspense, useState } from 'react';
 import { useSpeech } from '../words/words.ts';
-import { ChartCanvas } from './chart-canvas.tsx';
 import type { ChartProps } from './chart-data.ts';
 import { formatExact } from './time.tsx';
 import { fillOf } from './series.ts';
 import { useZone } from './zone.tsx';
+
+/** The drawing library arrives after the page: figures and lists do not wait for it. */
+const ChartCanvas = lazy(async () => ({
+  default: (await import('./chart-canvas.tsx')).ChartCanvas,
+}));
 
 /** A course over time, its legend, and the same as a table for those who do not see it. */
 export function Chart(props: ChartProps) {
@@ -12,7 +16,9 @@ export function Chart(props: ChartProps) {
   const [pointed, setPointed] = useState<number>();
   return (
     <figure className="min-w-0">
-      <ChartCanvas {...props} onPoint={setPointed} />
+      <Suspense fallback={<div className="h-[200px]" />}>
+        <ChartCanvas {...props} onPoint={setPointed} />
+      </Suspense>
       <figcaption className="mt-2 min-h-5">
         <Legend {...{ times, series, format, pointed }} />
       </figcaption>
