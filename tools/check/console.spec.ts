@@ -1,6 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
+import { REFUSALS } from '../../apps/control-plane/src/platform/http/refusals.ts';
 import { en } from '../../apps/console/src/words/en.ts';
 import { zh } from '../../apps/console/src/words/zh.ts';
 import { judge, RULE_NAMES, untranslated, type Source } from './console-rules.ts';
@@ -43,4 +44,24 @@ test('a text that is missing, empty, left in English or of no other language is 
       list: { empty: 'No requests here', all: '全部', more: '更多' },
     }),
   ).toEqual(['title', 'list.empty', 'list.more']);
+});
+
+/** Of programs alone: no form of the console meets them, or any server's failure has the same words. */
+const FOR_PROGRAMS = new Set([
+  'malformed_json',
+  'invalid_cursor',
+  'method_not_allowed',
+  'unsupported_media_type',
+  'token_scope',
+  'invalid_signature',
+  'internal_error',
+]);
+
+test('each refusal that a person can meet has words in the catalogue', () => {
+  const worded: Readonly<Record<string, string>> = en.failures.codes;
+  const missing = Object.keys(REFUSALS).filter(
+    (code) => worded[code] === undefined && !FOR_PROGRAMS.has(code),
+  );
+  expect(missing).toEqual([]);
+  expect(Object.keys(worded).filter((code) => !(code in REFUSALS))).toEqual([]);
 });

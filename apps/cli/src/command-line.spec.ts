@@ -1,5 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import type { AdminClient } from '@tollgate/admin-client';
+import { readFileSync } from 'node:fs';
+import { API_DOCUMENT, type AdminClient } from '@tollgate/admin-client';
 import { Command } from 'commander';
 import { callOperation, parseValue } from './call-operation.ts';
 import { addOperationCommands } from './commands/operations.ts';
@@ -16,12 +17,34 @@ function program(): Command {
   return root;
 }
 
+/** Every route of the document, whatever its method. */
+function documented(): string[] {
+  const { paths } = JSON.parse(readFileSync(API_DOCUMENT, 'utf8')) as {
+    paths: Record<string, Record<string, { operationId?: string }>>;
+  };
+  return Object.entries(paths).flatMap(([path, methods]) =>
+    Object.keys(methods)
+      .filter((method) => methods[method]?.operationId !== undefined)
+      .map((method) => `${method.toUpperCase()} ${path}`),
+  );
+}
+
 test('every route of the interface has a command of its own', () => {
   const words = operations.map(({ group, verb }) => `${group} ${verb}`);
   expect(new Set(words).size).toBe(words.length);
   expect(words).toEqual(
-    expect.arrayContaining(['users approve', 'keys create', 'nodes toggle', 'subscriptions renew']),
+    expect.arrayContaining([
+      'users approve',
+      'keys create',
+      'nodes toggle',
+      'subscriptions renew',
+      'subscriptions lots',
+      'wallet payments',
+      'wallet payouts',
+      'usage statistics',
+    ]),
   );
+  expect(operations.map(({ method, path }) => `${method} ${path}`)).toEqual(documented());
   const root = program();
   const missing = operations
     .filter(({ group, verb, isEventStream }) => {

@@ -77,11 +77,16 @@ const GROUPS: Readonly<Record<string, string>> = {
   'access-tokens': 'tokens',
   'proxy-nodes': 'nodes',
   payments: 'wallet',
-  'token-lots': 'subscriptions',
+  'subscription-history': 'subscriptions',
 };
 /** The document's name is the handler's; these read better. */
 const RENAMED: Readonly<Record<string, readonly [group: string, verb: string]>> = {
   Subscriptions_remove: ['models', 'remove'],
+  Payments_list: ['wallet', 'payments'],
+  Payments_payoutList: ['wallet', 'payouts'],
+  Usage_read: ['usage', 'statistics'],
+  FirstSteps_ofAccount: ['first-steps', 'account'],
+  FirstSteps_ofInstallation: ['first-steps', 'installation'],
 };
 const DESTRUCTIVE = new Set(['subscriptions unsubscribe', 'snapshots rollback']);
 const METHODS = new Set(['get', 'post', 'put', 'delete']);
@@ -104,7 +109,8 @@ function toOperation(
   const [prefix = '', name = ''] = operationId.split('_');
   const [group, verb] = RENAMED[operationId] ?? [
     GROUPS[kebab(prefix)] ?? kebab(prefix),
-    kebab(name),
+    // `keys windows`, not `keys read-windows`.
+    kebab(name).replace(/^read-/, ''),
   ];
   const query = parameters
     .filter((parameter) => parameter.in === 'query')

@@ -20,7 +20,6 @@ async function main(args: readonly string[]): Promise<number> {
     '--experimental-vm-modules',
     '--no-warnings',
     path.join(ROOT, 'node_modules/jest/bin/jest.js'),
-    'tests/console',
     '--testMatch',
     '**/tests/console/**/*.spec.ts',
     '--runInBand',

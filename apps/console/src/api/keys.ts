@@ -3,6 +3,7 @@ import { client, dataOf, type Shape } from './client.ts';
 
 export type Key = Shape<'ListedKey'>;
 export type CreatedKey = Shape<'CreatedKey'>;
+export type KeyWindow = Shape<'KeyWindows'>['windows'][number];
 export const PAGE_SIZE = 50;
 
 export interface KeysQuestion {

@@ -74,8 +74,10 @@ export function adjustWallet({ idempotencyKey, ...body }: WalletMovement) {
   );
 }
 
-/** Books money that was paid out by hand. */
-export function withdrawFromWallet({ idempotencyKey, ...body }: WalletMovement) {
+export type PayOutTo = 'hand' | 'provider';
+
+/** By hand it books what was paid out elsewhere; the provider pays back what came in there. */
+export function withdrawFromWallet({ idempotencyKey, ...body }: WalletMovement & { to: PayOutTo }) {
   return dataOf(
     client.POST('/admin-api/wallet/withdraw', {
       params: { header: { 'Idempotency-Key': idempotencyKey } },

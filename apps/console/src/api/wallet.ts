@@ -43,6 +43,20 @@ export const paymentsQuery = (query: { user_id: number; page?: number }) =>
     placeholderData: keepPreviousData,
   });
 
+export type Payout = Shape<'Payout'>;
+
+/** What the payment provider pays back. */
+export const payoutsQuery = (userId: number) =>
+  queryOptions({
+    queryKey: ['wallet', 'payouts', userId],
+    queryFn: () =>
+      dataOf(
+        client.GET('/admin-api/wallet/payouts', {
+          params: { query: { user_id: userId, page_size: ENTRIES_PAGE_SIZE } },
+        }),
+      ),
+  });
+
 /** Through the payment provider: paid at once, or by following the answer's `checkout_url`. */
 export function recharge({
   userId,

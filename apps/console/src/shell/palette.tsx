@@ -50,6 +50,9 @@ function Finder({ isAdmin, onDone }: { isAdmin: boolean; onDone: () => void }) {
       autoHighlight="always"
     >
       <Autocomplete.Input
+        // At once, not a frame later: what is typed right after Ctrl K must arrive here.
+        // oxlint-disable-next-line jsx-a11y/no-autofocus -- a dialog whose one purpose is this field
+        autoFocus
         aria-label={shell.palette}
         placeholder={shell.palettePlaceholder}
         className="h-12 w-full border-b border-line bg-transparent px-4 text-lead outline-none placeholder:text-text-3"

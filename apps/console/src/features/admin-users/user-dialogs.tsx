@@ -10,19 +10,20 @@ import {
   moveUser,
   rechargeUser,
   withdrawFromWallet,
+  type PayOutTo,
   type User,
 } from '../../api/users.ts';
 import { walletQuery } from '../../api/wallet.ts';
 import { paths } from '../../paths.ts';
 import { ConfirmDialog, FormDialog } from '../../ui/confirm-dialog.tsx';
-import { CheckField, TextField } from '../../ui/field.tsx';
+import { CheckField, SelectField, TextField } from '../../ui/field.tsx';
 import { formatCount, formatMoney } from '../../ui/format.ts';
 import { useSpeech } from '../../words/words.ts';
 
 export type WalletAct = 'recharge' | 'adjust' | 'withdraw';
-const SEND = { recharge: rechargeUser, adjust: adjustWallet, withdraw: withdrawFromWallet };
+const SEND = { recharge: rechargeUser, adjust: adjustWallet };
 
-/** Money of an account that an administrator moves: in, corrected, or paid out by hand. */
+/** Money of an account that an administrator moves: in, corrected, or paid out. */
 export function WalletDialog({
   of: user,
   act,
@@ -36,6 +37,7 @@ export function WalletDialog({
   const { users } = words.admin;
   const { data: wallet } = useQuery(walletQuery(user.id));
   const [idempotencyKey] = useState(newIdempotencyKey);
+  const [to, setTo] = useState<PayOutTo>('hand');
   const holds = wallet && formatMoney(wallet.balance, { currency: wallet.currency, locale });
   return (
     <FormDialog
@@ -44,11 +46,27 @@ export function WalletDialog({
       verb={users[act]}
       isOpen
       onClose={onClose}
-      act={({ amount = '', note = '' }) =>
-        SEND[act]({ user_id: user.id, amount: amount.trim(), note, idempotencyKey })
-      }
+      act={({ amount = '', note = '' }) => {
+        const movement = { user_id: user.id, amount: amount.trim(), note, idempotencyKey };
+        return act === 'withdraw' ? withdrawFromWallet({ ...movement, to }) : SEND[act](movement);
+      }}
       done={({ balance, currency }) => users.recharged(formatMoney(balance, { currency, locale }))}
     >
+      {act === 'withdraw' && (
+        <SelectField
+          name="to"
+          label={users.payOutTo}
+          help={users.payOutHelp[to]}
+          value={to}
+          onChange={({ currentTarget }) =>
+            setTo(currentTarget.value === 'provider' ? 'provider' : 'hand')
+          }
+          options={[
+            { value: 'hand', label: users.payOutBy.hand },
+            { value: 'provider', label: users.payOutBy.provider },
+          ]}
+        />
+      )}
       <TextField
         name="amount"
         label={users.amount}
@@ -61,7 +79,7 @@ export function WalletDialog({
       <TextField
         name="note"
         label={users.note}
-        help={act === 'withdraw' ? users.withdrawHelp : users.noteHelp}
+        help={act === 'withdraw' ? users.withdrawHelp[to] : users.noteHelp}
         required={act !== 'recharge'}
         autoComplete="off"
       />

@@ -6,8 +6,9 @@ import { Gauge } from '../../ui/gauge.tsx';
 import { Panel } from '../../ui/page.tsx';
 import { Loaded } from '../../ui/states.tsx';
 import { useSpeech } from '../../words/words.ts';
+import { fillOf } from './window-fill.ts';
 
-const NEAR = 0.8;
+const TONES = { reached: 'bad', near: 'warn', free: 'accent' } as const;
 
 /** Each limit of a key with its present fill; nothing for a key without limits. */
 export function KeyWindows({ of: key }: { of: Key }) {
@@ -32,7 +33,7 @@ export function KeyWindows({ of: key }: { of: Key }) {
                   <Gauge
                     part={used}
                     whole={limit}
-                    tone={used >= limit ? 'bad' : used >= limit * NEAR ? 'warn' : 'accent'}
+                    tone={TONES[fillOf({ limit, used })]}
                     label={keys[window]}
                     text={general.of(count(used), count(limit))}
                   />

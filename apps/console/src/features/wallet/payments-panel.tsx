@@ -10,6 +10,7 @@ import { EmptyState, Loaded } from '../../ui/states.tsx';
 import { Table, type Column } from '../../ui/table.tsx';
 import { Ago } from '../../ui/time.tsx';
 import { useWords, type Words } from '../../words/words.ts';
+import { PayoutsPanel } from './payouts-panel.tsx';
 
 const TONES: Readonly<Record<Payment['status'], Tone>> = {
   open: 'warn',
@@ -31,26 +32,29 @@ export function PaymentsPanel({
   const { wallet } = words;
   const payments = useQuery(paymentsQuery({ user_id: userId, page }));
   return (
-    <Panel isFlush>
-      <Loaded of={payments}>
-        {({ data, total }) => (
-          <>
-            <Table
-              label={wallet.payments}
-              columns={columnsOf(words)}
-              rows={data}
-              rowId={({ id }) => id}
-              empty={
-                <EmptyState icon={<CreditCard aria-hidden />} title={wallet.paymentsEmpty}>
-                  {wallet.paymentsEmptyText}
-                </EmptyState>
-              }
-            />
-            <Pager page={page} pageSize={ENTRIES_PAGE_SIZE} total={total} onPage={onPage} />
-          </>
-        )}
-      </Loaded>
-    </Panel>
+    <div className="flex flex-col gap-4">
+      <Panel isFlush>
+        <Loaded of={payments}>
+          {({ data, total }) => (
+            <>
+              <Table
+                label={wallet.payments}
+                columns={columnsOf(words)}
+                rows={data}
+                rowId={({ id }) => id}
+                empty={
+                  <EmptyState icon={<CreditCard aria-hidden />} title={wallet.paymentsEmpty}>
+                    {wallet.paymentsEmptyText}
+                  </EmptyState>
+                }
+              />
+              <Pager page={page} pageSize={ENTRIES_PAGE_SIZE} total={total} onPage={onPage} />
+            </>
+          )}
+        </Loaded>
+      </Panel>
+      <PayoutsPanel userId={userId} />
+    </div>
   );
 }
 

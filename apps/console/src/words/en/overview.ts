@@ -23,6 +23,10 @@ export const overview = {
   outOfTokens: (model: string) => `${model} has no tokens left: its requests are refused`,
   closing: (model: string) => `${model} is being unsubscribed; its refund follows as requests end`,
   offShelf: (model: string) => `${model} is no longer offered; unsubscribe for a refund`,
+  limitNear: (key: string, used: string, limit: string) =>
+    `The key ${key} is near its limit: ${used} of ${limit}`,
+  limitReached: (key: string, limit: string) =>
+    `The key ${key} is at its limit of ${limit}: its requests are refused until the window has room`,
   act: 'Buy tokens',
   see: 'Open',
   usageByModel: 'Charged tokens by model',

@@ -23,6 +23,8 @@ export const overview: typeof en.overview = {
   outOfTokens: (model) => `${model} 的 tokens 已用尽:其请求将被拒绝`,
   closing: (model) => `${model} 正在退订,请求结束后退款`,
   offShelf: (model) => `${model} 已下架,可退订并获得退款`,
+  limitNear: (key, used, limit) => `密钥 ${key} 接近限额:${limit},已用 ${used}`,
+  limitReached: (key, limit) => `密钥 ${key} 已达限额 ${limit}:其请求会被拒绝,直到窗口有余量`,
   act: '购买 tokens',
   see: '打开',
   usageByModel: '各模型计费 tokens',

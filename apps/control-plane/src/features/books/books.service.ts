@@ -64,7 +64,8 @@ export class BooksService {
 
   private async waitingJobs(): Promise<number | null> {
     try {
-      return (await this.backlog.undone(USAGE_QUEUE)).size;
+      const { counts } = await this.backlog.standing(USAGE_QUEUE);
+      return Object.values(counts).reduce((sum, count) => sum + count, 0);
     } catch (error) {
       this.logger.warn(error, 'the queue cannot be counted');
       return null;

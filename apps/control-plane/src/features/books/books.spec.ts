@@ -1,4 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { USAGE_QUEUE } from '@tollgate/contracts';
+import { BULL_PREFIX, openRedis } from '@tollgate/keyspace';
+import { Queue } from 'bullmq';
 import { booksOf } from '../../testing/books-under-test.ts';
 import { startControlPlane, type ControlPlane } from '../../testing/control-plane-under-test.ts';
 import { eventually } from '../../testing/eventually.ts';
@@ -63,4 +66,23 @@ test('of several asked for at once one runs', async () => {
   await Promise.all(Array.from({ length: 8 }, () => books.asAdmin('POST', '/admin/books/run')));
   const after = await books.query("SELECT 1 FROM activity_log WHERE action = 'books.audit'");
   expect(after.length - before.length).toBe(1);
+}, 60_000);
+
+test('counts the jobs that are not booked yet', async () => {
+  await eventually(async () => expect((await read()).waiting_jobs).toBe(0));
+  const connection = openRedis(plane.services.redisUrl, {
+    role: 'plain',
+    name: 'spec',
+    onError: () => undefined,
+  });
+  const queue = new Queue(USAGE_QUEUE, { connection, prefix: BULL_PREFIX });
+  try {
+    const { id = '' } = await queue.add('later', {}, { delay: 3_600_000 });
+    expect((await read()).waiting_jobs).toBe(1);
+    await queue.remove(id);
+    expect((await read()).waiting_jobs).toBe(0);
+  } finally {
+    await queue.close();
+    connection.disconnect();
+  }
 }, 60_000);

@@ -1,0 +1,14 @@
+const NEAR = 0.8;
+
+/** How a limit stands: reached, near, or neither. */
+export function fillOf({
+  limit,
+  used,
+}: {
+  limit: number;
+  used: number;
+}): 'reached' | 'near' | 'free' {
+  if (limit <= 0) return 'free';
+  if (used >= limit) return 'reached';
+  return used >= limit * NEAR ? 'near' : 'free';
+}

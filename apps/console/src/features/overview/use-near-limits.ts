@@ -1,0 +1,40 @@
+import { useQueries, useQuery } from '@tanstack/react-query';
+import { keysQuery, keyWindowsQuery, type Key, type KeyWindow } from '../../api/keys.ts';
+import { SLOWLY_LIVE } from '../../api/live.ts';
+import { fillOf } from '../keys/window-fill.ts';
+
+/** The longest window of a limit: a key that rests longer has all of it back. */
+const WINDOW_MS = 24 * 3_600_000;
+/** Each is a request; those used last are asked about. */
+const KEYS_MAX = 10;
+
+export interface NearLimit {
+  key: Key;
+  window: KeyWindow;
+  isReached: boolean;
+}
+
+/** Limits of the account's keys that are near or reached, the fullest window of each key. */
+export function useNearLimits(userId: number): NearLimit[] {
+  const { data: keys } = useQuery({
+    ...keysQuery({ user_id: userId, status: 'enabled' }),
+    ...SLOWLY_LIVE,
+  });
+  const busy = (keys?.data ?? [])
+    .filter((key) => key.rpm + key.rph + key.rpd > 0 && isInUse(key))
+    .toSorted((a, b) => (b.last_used_at ?? '').localeCompare(a.last_used_at ?? ''))
+    .slice(0, KEYS_MAX);
+  const windows = useQueries({
+    queries: busy.map(({ id }) => ({ ...keyWindowsQuery(id), ...SLOWLY_LIVE })),
+  });
+  return busy.flatMap((key, index) => {
+    const fullest = (windows[index]?.data?.windows ?? [])
+      .filter((window) => fillOf(window) !== 'free')
+      .toSorted((a, b) => b.used / b.limit - a.used / a.limit)[0];
+    return fullest ? [{ key, window: fullest, isReached: fillOf(fullest) === 'reached' }] : [];
+  });
+}
+
+function isInUse({ last_used_at: at }: Key): boolean {
+  return at !== null && Date.now() - Date.parse(at) < WINDOW_MS;
+}
