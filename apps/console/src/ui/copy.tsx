@@ -1,6 +1,6 @@
 import { Check, Copy } from 'lucide-react';
 import { useState } from 'react';
-import { notify } from '../shell/toasts.tsx';
+import { notify } from '../shell/notices.ts';
 import { useWords } from '../words/words.ts';
 import { Button, IconButton } from './button.tsx';
 

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { priceChangeQuery, setPrice, type Model, type Price } from '../../api/catalogue.ts';
-import { notify } from '../../shell/toasts.tsx';
+import { notify } from '../../shell/notices.ts';
 import { Dialog } from '../../ui/dialog.tsx';
 import { TextField } from '../../ui/field.tsx';
 import { ActForm } from '../../ui/form.tsx';

@@ -2,7 +2,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { failureOf } from '../../api/failure.ts';
 import { deleteKey, disableKey, enableKey, updateKey, type Key } from '../../api/keys.ts';
 import { statisticsQuery } from '../../api/usage.ts';
-import { notify } from '../../shell/toasts.tsx';
+import { notify } from '../../shell/notices.ts';
 import { Dialog } from '../../ui/dialog.tsx';
 import { ActForm } from '../../ui/form.tsx';
 import { formatCount } from '../../ui/format.ts';

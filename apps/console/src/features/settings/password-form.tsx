@@ -1,6 +1,6 @@
 import { useState } from 'react';
 import { changePassword } from '../../api/session.ts';
-import { notify } from '../../shell/toasts.tsx';
+import { notify } from '../../shell/notices.ts';
 import { ActForm } from '../../ui/form.tsx';
 import { useWords } from '../../words/words.ts';
 import { PasswordField } from '../access/password-field.tsx';

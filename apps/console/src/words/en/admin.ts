@@ -1,5 +1,6 @@
 import { countOf } from '../plural.ts';
 import { adminFleet } from './admin-fleet.ts';
+import { adminUsers } from './admin-users.ts';
 
 export const admin = {
   overview: {
@@ -41,89 +42,7 @@ export const admin = {
       open: 'Open',
     },
   },
-  users: {
-    title: 'Users',
-    purpose: 'Accounts: who may sign in, what they hold and what they use.',
-    search: 'Search by name',
-    noMatch: 'No account matches these filters',
-    empty: 'No account yet',
-    emptyText: 'People register at the sign-in page. They appear here and wait for approval.',
-    id: 'Account ID',
-    name: 'User',
-    role: 'Role',
-    roles: { admin: 'Administrator', user: 'User' },
-    status: 'Status',
-    statuses: {
-      pending: 'Pending',
-      active: 'Active',
-      rejected: 'Rejected',
-      frozen: 'Frozen',
-      deleted: 'Deleted',
-    },
-    created: 'Registered',
-    approve: 'Approve',
-    reject: 'Reject',
-    freeze: 'Freeze',
-    unfreeze: 'Unfreeze',
-    remove: 'Delete',
-    recharge: 'Recharge',
-    adjust: 'Correct the wallet',
-    adjustHelp: 'Below zero takes money out, e.g. -12.50.',
-    withdraw: 'Pay out',
-    payOutTo: 'Way',
-    payOutBy: { hand: 'By hand', provider: 'Through the payment provider' },
-    payOutHelp: {
-      hand: 'Books money that was paid out elsewhere.',
-      provider: 'Pays back to the means of the payments, the newest first.',
-    },
-    withdrawHelp: {
-      hand: 'How the money was paid out, e.g. the reference of a transfer.',
-      provider: 'Why the money is paid back.',
-    },
-    holds: (amount: string) => `The wallet holds ${amount}`,
-    add: 'Add user',
-    resetPassword: 'Reset password',
-    resetText:
-      'Every session and access token ends at once. The user signs in with a one-time password and sets another.',
-    oneTimeText: (until: string) =>
-      `Give this one-time password to its user. It is shown this once and is good until ${until}.`,
-    oneTimeGone: 'Shown before; reset it to get another',
-    copyPassword: 'Copy password',
-    subscribe: 'Subscribe to a model',
-    ceilings: 'Set ceilings',
-    ceilingsText:
-      'Bounds the request limits of every key, also of keys without one. 0 = no ceiling. Accounts may have others.',
-    accountCeilingsText:
-      "Bounds the request limits of the account's keys, also of keys without one. 0 = no ceiling; empty = that of the installation.",
-    ceilingsSet: 'The ceilings are in force',
-    makeAdmin: 'Make administrator',
-    makeUser: 'Make user',
-    done: (name: string, status: string) => `${name} is ${status}`,
-    ownAccount: 'Administrators cannot change their own account here',
-    freezeText: (keys: string) =>
-      `${countOf(keys, 'key')} stop${keys === '1' ? 's' : ''} with the next request, and sessions end at once. Running streams end within seconds. Balances stay.`,
-    removeText: (balance: string, subscriptions: string) =>
-      `The account is closed for good. Its wallet holds ${balance}; it has ${countOf(subscriptions, 'subscription')}.`,
-    forfeit: 'Forfeit what is left',
-    forfeitHelp:
-      'Without it, an account with money or tokens cannot be deleted. The ledger records what was forfeited.',
-    typeName: (name: string) => `Type ${name} to confirm`,
-    removed: (name: string) => `${name} is deleted`,
-    amount: 'Amount',
-    note: 'Note',
-    noteHelp: 'Shown in the ledger, e.g. an invoice number.',
-    recharged: (amount: string) => `The wallet now holds ${amount}`,
-    wallet: 'Wallet',
-    subscriptionsTab: 'Subscriptions',
-    keysTab: 'Keys',
-    usageTab: 'Usage',
-    ledgerTab: 'Ledger',
-    noSubscriptions: 'No subscription',
-    noKeys: 'No key',
-    tokensLeft: 'Tokens left',
-    held: 'Held',
-    model: 'Model',
-  },
+  users: adminUsers,
   models: {
     title: 'Models',
     purpose: 'The catalogue: what is for sale, at which price, under which name.',
