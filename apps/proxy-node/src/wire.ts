@@ -16,6 +16,7 @@ import {
   EpochCache,
   Epochs,
   FleetStore,
+  FunctionLanes,
   FunctionLibrary,
   memoryUse,
   MeteringStore,
@@ -97,7 +98,7 @@ export async function startNode(
       ),
     ),
   );
-  const library = new FunctionLibrary(redis.hot);
+  const library = new FunctionLibrary(redis.hot, undefined, new FunctionLanes(redis.hot));
   const store = new MeteringStore({
     library,
     epochs: new EpochCache(new Epochs(redis.hot)),

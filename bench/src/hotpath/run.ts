@@ -1,6 +1,6 @@
 import { Figures, type Figure } from './figures.ts';
 import { BenchInstallation, startFloor } from './installation.ts';
-import { bodies, cold, door, requests } from './scenes/requests.ts';
+import { bodies, cold, door, json, requests, stream } from './scenes/requests.ts';
 import { booking, start } from './scenes/processes.ts';
 import { burst, idle, latency, quiet } from './scenes/quiet.ts';
 import { storage } from './scenes/storage.ts';
@@ -8,6 +8,8 @@ import type { Scene, Subject } from './scenes/scene.ts';
 
 export const SCENES = {
   requests,
+  json,
+  stream,
   cold,
   bodies,
   door,

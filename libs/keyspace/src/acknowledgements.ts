@@ -1,6 +1,6 @@
 import type { Acknowledgement, ControlPlaneMac } from '@tollgate/contracts';
 import { z } from 'zod';
-import type { RedisConnection } from './function-library.ts';
+import type { RedisConnection } from './redis-connection.ts';
 import { keys } from './keys.ts';
 
 /** A node gone for longer asks again by re-emitting its finals. */

@@ -1,4 +1,4 @@
-import type { RedisConnection } from './function-library.ts';
+import type { RedisConnection } from './redis-connection.ts';
 import { keys } from './keys.ts';
 
 /** Stands in place of the epoch while a shard is being filled: to all but the process that fills it the shard stays fenced. */

@@ -15,7 +15,8 @@ import {
   type SnapshotVerdict,
 } from '@tollgate/snapshot';
 import type { z } from 'zod';
-import type { FunctionLibrary, RedisConnection } from './function-library.ts';
+import type { FunctionLibrary } from './function-library.ts';
+import type { RedisConnection } from './redis-connection.ts';
 import { parseFleetMessage } from './fleet-message.ts';
 import { keys, nodeAddress, parseNodeAddress } from './keys.ts';
 import { ReplyReader } from './reply-reader.ts';

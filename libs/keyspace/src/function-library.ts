@@ -1,12 +1,15 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Cluster, Command, type Redis } from 'ioredis';
+import type { FunctionLanes } from './function-lanes.ts';
 import { readFunctionSource, type FunctionName, type FunctionSource } from './function-source.ts';
+import type { RedisConnection } from './redis-connection.ts';
+import { RespError } from './resp.ts';
+
+export type { RedisConnection };
 
 /** The control plane looks every second. */
 const LOADED_WITHIN_MS = 3_000;
 const LOADED_POLL_MS = 50;
-
-export type RedisConnection = Redis | Cluster;
 
 /** Every server that takes writes: commands without a key go to each of them. */
 export function primariesOf(redis: RedisConnection): Redis[] {
@@ -17,11 +20,18 @@ export function primariesOf(redis: RedisConnection): Redis[] {
 export class FunctionLibrary {
   readonly #redis: RedisConnection;
   readonly #source: FunctionSource;
+  readonly #lanes: FunctionLanes | null;
   readonly #loading = new Map<Redis, Promise<void>>();
 
-  constructor(redis: RedisConnection, source: FunctionSource = readFunctionSource()) {
+  /** `lanes`: for the process whose calls are on a request's path. */
+  constructor(
+    redis: RedisConnection,
+    source: FunctionSource = readFunctionSource(),
+    lanes: FunctionLanes | null = null,
+  ) {
     this.#redis = redis;
     this.#source = source;
+    this.#lanes = lanes;
   }
 
   /**
@@ -35,7 +45,7 @@ export class FunctionLibrary {
   ): Promise<unknown> {
     const functionName = this.#source.nameOf(name);
     try {
-      return await this.#redis.fcall(functionName, keys.length, ...keys, ...args);
+      return await this.#send(functionName, keys, args);
     } catch (error) {
       if (!isFunctionMissing(error)) throw error;
     }
@@ -46,6 +56,22 @@ export class FunctionLibrary {
       if (!isForbidden(error)) throw error;
       return this.#callOnceLoaded(functionName, keys, args);
     }
+    return this.#send(functionName, keys, args);
+  }
+
+  /** What a lane cannot decide (a slot that moved, a primary that no longer is one) ran nowhere, and takes the library's way. */
+  async #send(
+    functionName: string,
+    keys: readonly string[],
+    args: readonly (string | number)[],
+  ): Promise<unknown> {
+    const lane = this.#lanes?.laneOf(keys[0] ?? '');
+    if (lane)
+      try {
+        return await lane.fcall(functionName, keys, args);
+      } catch (error) {
+        if (!isMisplaced(error)) throw error;
+      }
     return this.#redis.fcall(functionName, keys.length, ...keys, ...args);
   }
 
@@ -56,7 +82,7 @@ export class FunctionLibrary {
   ): Promise<unknown> {
     for (const deadline = performance.now() + LOADED_WITHIN_MS; ; await delay(LOADED_POLL_MS)) {
       try {
-        return await this.#redis.fcall(functionName, keys.length, ...keys, ...args);
+        return await this.#send(functionName, keys, args);
       } catch (error) {
         if (!isFunctionMissing(error) || performance.now() >= deadline) throw error;
       }
@@ -108,6 +134,13 @@ export class FunctionLibrary {
 /** Redis' users: who runs functions need not be who may load them. */
 function isForbidden(error: unknown): boolean {
   return error instanceof Error && error.message.startsWith('NOPERM');
+}
+
+function isMisplaced(error: unknown): boolean {
+  return (
+    error instanceof RespError &&
+    /^(?:MOVED|ASK|TRYAGAIN|CLUSTERDOWN|READONLY|LOADING|MASTERDOWN)\b/.test(error.message)
+  );
 }
 
 function isFunctionMissing(error: unknown): boolean {

@@ -4,6 +4,7 @@ export { isModelAllowed } from './allowed-models.ts';
 export * from './admission.ts';
 export * from './epochs.ts';
 export * from './fleet-store.ts';
+export { FunctionLanes } from './function-lanes.ts';
 export * from './function-library.ts';
 export {
   BULL_PREFIX,

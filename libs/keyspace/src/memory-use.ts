@@ -1,5 +1,6 @@
 import type { Redis } from 'ioredis';
-import { primariesOf, type RedisConnection } from './function-library.ts';
+import { primariesOf } from './function-library.ts';
+import type { RedisConnection } from './redis-connection.ts';
 
 /**
  * How full the fullest primary is, from 0 to 1: used memory of `maxmemory`, or of the machine where none is set.

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { Cluster, Redis, type ClusterOptions, type RedisOptions } from 'ioredis';
-import type { RedisConnection } from './function-library.ts';
+import type { RedisConnection } from './redis-connection.ts';
 import { parseRedisUrl } from './redis-url.ts';
 
 /** The one place that opens connections to Redis. What decides safety is passed, never left to a library's default. */

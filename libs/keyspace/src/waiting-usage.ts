@@ -1,4 +1,4 @@
-import type { RedisConnection } from './function-library.ts';
+import type { RedisConnection } from './redis-connection.ts';
 import { keys, shardNames } from './keys.ts';
 
 export interface WaitingUsage {

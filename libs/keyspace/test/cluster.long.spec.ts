@@ -5,6 +5,7 @@ import type { ManagedProcess } from '@tollgate/tools';
 import { Cluster, type Redis } from 'ioredis';
 import { readFunctionSource } from '../src/function-source.ts';
 import {
+  FunctionLanes,
   FunctionLibrary,
   isRedisReachable,
   isUnanswered,
@@ -117,7 +118,7 @@ test('a cluster that is away altogether is not reachable, and is again when it r
 }, 30_000);
 
 test('functions that were lost come back on the primary of the keys, also while another does not answer', async () => {
-  const library = new FunctionLibrary(cluster, readFunctionSource());
+  const library = new FunctionLibrary(cluster, readFunctionSource(), new FunctionLanes(cluster));
   const read = (shard: string): Promise<unknown> =>
     library.call(
       'access',

@@ -23,6 +23,10 @@ const COLD_ROUNDS = 3;
 /** CPU a request of a warm node, of Redis, and of all processes until the books have it, beside the bare proxy in the same round. */
 export const requests: Scene = (stage) => inRounds(stage, KINDS);
 
+/** One kind alone, for a change that is tried. */
+export const json: Scene = (stage) => inRounds(stage, KINDS.slice(0, 1));
+export const stream: Scene = (stage) => inRounds(stage, KINDS.slice(1, 2));
+
 /** The same for large prompts. */
 export const bodies: Scene = (stage) => inRounds(stage, BODIES);
 

@@ -1,0 +1,171 @@
+import { connect as connectPlain, type Socket } from 'node:net';
+import { connect as connectTls } from 'node:tls';
+import type { Redis } from 'ioredis';
+import { encodeCommand, RespError, RespReader } from './resp.ts';
+
+interface Waiting {
+  resolve: (reply: unknown) => void;
+  reject: (error: Error) => void;
+  sentAtMs: number;
+}
+
+const LOOK_MS = 500;
+const OPEN_AGAIN_MS = 1_000;
+/** The message that ioredis has for it, which `isUnanswered` knows. It may have run: its sender decides whether to repeat it. */
+const BROKEN = 'Connection is closed.';
+
+/**
+ * Function calls to one server over a socket of their own, beside the library's connection: that one finds the server (Sentinel, Cluster), knows
+ * whether it serves and reconnects; this socket exists only while that one is ready, and every call may take that one instead. It is fast because
+ * a call is one string and one promise, and all calls of a turn of the event loop are one write.
+ */
+export class FunctionLane {
+  readonly #server: Redis;
+  readonly #silenceMaxMs: number;
+  #socket: Socket | null = null;
+  #isOpen = false;
+  /** In the order of their replies, from `#next` on. */
+  #waiting: Waiting[] = [];
+  #next = 0;
+  #unsent = '';
+  #heardAtMs = 0;
+  #timer: NodeJS.Timeout | undefined;
+  #isEnded = false;
+
+  constructor(server: Redis) {
+    this.#server = server;
+    this.#silenceMaxMs = server.options.socketTimeout ?? Number.POSITIVE_INFINITY;
+    server.on('ready', this.#open);
+    server.on('close', this.#drop);
+    if (server.status === 'ready') this.#open();
+  }
+
+  get isOpen(): boolean {
+    return this.#isOpen;
+  }
+
+  /** Rejects with what Redis answered (`RespError`), or when the socket breaks before it has. */
+  fcall(
+    name: string,
+    keys: readonly string[],
+    args: readonly (string | number)[],
+  ): Promise<unknown> {
+    return this.#send(encodeCommand(['FCALL', name, keys.length], keys, args));
+  }
+
+  close(): void {
+    this.#isEnded = true;
+    this.#server.off('ready', this.#open);
+    this.#server.off('close', this.#drop);
+    this.#drop();
+  }
+
+  readonly #open = (): void => {
+    if (this.#socket || this.#isEnded || this.#server.status !== 'ready') return;
+    const socket = connectBeside(this.#server);
+    if (!socket) return;
+    this.#socket = socket;
+    const reader = new RespReader((reply) => this.#answer(reply));
+    socket.setNoDelay(true);
+    socket.on('error', () => this.#drop());
+    socket.on('close', () => {
+      if (this.#socket === socket) this.#drop();
+    });
+    socket.on('data', (bytes: Buffer) => {
+      this.#heardAtMs = performance.now();
+      try {
+        reader.push(bytes);
+      } catch {
+        this.#drop();
+      }
+    });
+    this.#timer = setInterval(() => this.#look(), LOOK_MS).unref();
+    void this.#greet().then(
+      () => (this.#isOpen = this.#socket === socket),
+      () => this.#drop(),
+    );
+  };
+
+  async #greet(): Promise<void> {
+    const { username, password, db, connectionName } = this.#server.options;
+    const isNamed = username !== undefined && username !== null && username !== '';
+    const greetings: Promise<unknown>[] = [];
+    if (password)
+      greetings.push(
+        this.#send(encodeCommand(['AUTH', ...(isNamed ? [username] : []), password], [], [])),
+      );
+    if (db) greetings.push(this.#send(encodeCommand(['SELECT', db], [], [])));
+    greetings.push(
+      this.#send(encodeCommand(['CLIENT', 'SETNAME', `${connectionName ?? ''}:lane`], [], [])),
+    );
+    await Promise.all(greetings);
+  }
+
+  #send(command: string): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ resolve, reject, sentAtMs: performance.now() });
+      if (this.#unsent === '') setImmediate(this.#flush);
+      this.#unsent += command;
+    });
+  }
+
+  readonly #flush = (): void => {
+    const text = this.#unsent;
+    this.#unsent = '';
+    if (text !== '') this.#socket?.write(text);
+  };
+
+  #answer(reply: unknown): void {
+    const waiting = this.#waiting[this.#next];
+    if (!waiting) throw new Error('a reply that nothing waits for');
+    this.#next += 1;
+    if (this.#next === this.#waiting.length) {
+      this.#waiting = [];
+      this.#next = 0;
+    } else if (this.#next >= FORGET_AT) {
+      this.#waiting = this.#waiting.slice(this.#next);
+      this.#next = 0;
+    }
+    if (reply instanceof RespError) waiting.reject(reply);
+    else waiting.resolve(reply);
+  }
+
+  /** A server that owes replies and is silent is taken for gone, for the library's connection too: what is asked next fails at once. */
+  #look(): void {
+    const oldest = this.#waiting[this.#next];
+    if (!oldest) return;
+    const silentMs = performance.now() - Math.max(oldest.sentAtMs, this.#heardAtMs);
+    if (silentMs <= this.#silenceMaxMs) return;
+    this.#drop();
+    this.#server.disconnect(true);
+  }
+
+  /** What was sent is never sent again here. */
+  readonly #drop = (): void => {
+    const socket = this.#socket;
+    if (!socket) return;
+    this.#socket = null;
+    this.#isOpen = false;
+    clearInterval(this.#timer);
+    socket.destroy();
+    const lost = this.#waiting.slice(this.#next);
+    this.#waiting = [];
+    this.#next = 0;
+    this.#unsent = '';
+    for (const { reject } of lost) reject(new Error(BROKEN));
+    // The library's connection may be well; while it is not, `ready` opens this one again.
+    setTimeout(this.#open, OPEN_AGAIN_MS).unref();
+  };
+}
+
+/** Replies between two removals of what was answered. */
+const FORGET_AT = 1_024;
+
+/** To the server that the library is connected to. Null where its address does not say how: a socket file, or a certificate's name behind Sentinel. */
+function connectBeside({ stream, options }: Redis): Socket | null {
+  const { remoteAddress: host, remotePort: port } = stream;
+  if (host === undefined || port === undefined) return null;
+  if (!options.tls) return connectPlain({ host, port });
+  if (options.sentinels || options.host === undefined) return null;
+  return connectTls({ port, host: options.host, ...options.tls });
+}

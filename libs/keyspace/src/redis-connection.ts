@@ -1,0 +1,3 @@
+import type { Cluster, Redis } from 'ioredis';
+
+export type RedisConnection = Redis | Cluster;
