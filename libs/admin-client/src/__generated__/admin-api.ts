@@ -4703,7 +4703,10 @@ export interface operations {
     Ceilings_update: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /** @description The `ETag` under which the record was read: it is changed only if it still has it */
+                "If-Match"?: string;
+            };
             path?: never;
             cookie?: never;
         };
@@ -4734,6 +4737,7 @@ export interface operations {
             400: components["responses"]["invalid_request.malformed_json"];
             401: components["responses"]["unauthenticated"];
             403: components["responses"]["forbidden.token_scope.password_change_needed.origin_not_allowed"];
+            412: components["responses"]["precondition_failed"];
             413: components["responses"]["body_too_large"];
             415: components["responses"]["unsupported_media_type"];
             default: components["responses"]["internal_error.service_unavailable"];

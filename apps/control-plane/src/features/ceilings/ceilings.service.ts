@@ -3,6 +3,7 @@ import { DataSource, type EntityManager } from 'typeorm';
 import { z } from 'zod';
 import type { Caller } from '../../platform/access/caller.ts';
 import { Transactions } from '../../platform/database/transactions.ts';
+import { refuseStale } from '../../platform/http/entity-tag.ts';
 import { invalidField } from '../../platform/http/refusal.ts';
 import { ActivityService } from '../activity/activity.service.ts';
 import { LiveStateService } from '../live-state/live-state.service.ts';
@@ -37,6 +38,7 @@ export class CeilingsService {
     return this.transactions.run(async (tx) => {
       const [row]: unknown[] = await tx.query(`${OWN} FOR UPDATE`);
       const before = toCeilings(row);
+      refuseStale(caller, { updatedAt: new Date(before.updated_at) });
       const { rpm, rph, rpd } = { ...before, ...body };
       // TypeORM answers an UPDATE with its rows and their number.
       const [[changed]]: [unknown[], number] = await tx.query(

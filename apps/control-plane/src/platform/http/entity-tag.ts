@@ -1,7 +1,10 @@
 import { z } from 'zod';
 import { Refusal } from './refusal.ts';
 
-const tagged = z.object({ id: z.number(), updated_at: z.iso.datetime() });
+/** Id in the tag of a record of which there is one. */
+const SINGLETON_ID = 0;
+
+const tagged = z.object({ id: z.number().default(SINGLETON_ID), updated_at: z.iso.datetime() });
 
 /** The tag of a record, from its id and when it last changed (RFC 9110 8.8.3). Undefined for an answer that is no such record. */
 export function entityTagOf(answer: unknown): string | undefined {
@@ -14,13 +17,13 @@ export function entityTagOf(answer: unknown): string | undefined {
 /** Throws precondition_failed when a PUT came with `If-Match` and the record, which is locked, has changed since it was read. */
 export function refuseStale(
   { ifMatch }: { ifMatch?: string | undefined },
-  row: { id: number; updatedAt: Date },
+  row: { id?: number; updatedAt: Date },
 ): void {
   if (ifMatch === undefined) return;
   const accepted = new Set(ifMatch.split(',').map((tag) => tag.trim()));
   if (!accepted.has('*') && !accepted.has(formatTag(row))) throw new Refusal('precondition_failed');
 }
 
-function formatTag({ id, updatedAt }: { id: number; updatedAt: Date }): string {
+function formatTag({ id = SINGLETON_ID, updatedAt }: { id?: number; updatedAt: Date }): string {
   return `"${id}-${updatedAt.getTime().toString(36)}"`;
 }

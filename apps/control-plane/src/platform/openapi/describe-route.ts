@@ -60,8 +60,11 @@ const IF_MATCH = {
   description: 'The `ETag` under which the record was read: it is changed only if it still has it',
 };
 
+/** Imports that replace all rows: they change no record that was read. */
+const IMPORTS: ReadonlySet<string> = new Set(['/models/families']);
+
 function changesRecord({ method, path }: RouteEntry): boolean {
-  return method === 'PUT' && path.endsWith('/:id');
+  return method === 'PUT' && !IMPORTS.has(path);
 }
 
 function describeParameter(described: z.output<typeof parameter>) {
