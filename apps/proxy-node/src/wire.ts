@@ -453,6 +453,7 @@ function followFleet({
     dump: (request) => fleet.writeDump(composeDump(tables, request, identity)),
     keyChanged: (keyHash) => denials.forget(keyHash),
     subscriptionChanged: (subscription) => waits.changed(subscription),
+    shardFilled: (shard, epoch) => books.shardFilled(shard, epoch),
     rest: (message) => restNews.hear(message, health, monotonicMs()),
     log,
   });

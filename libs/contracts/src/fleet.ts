@@ -93,6 +93,8 @@ export type FleetMessage =
   | { kind: 'desired'; node: string }
   /** The live record of an API key was changed: nothing remembered of it holds. */
   | { kind: 'key_changed'; key_hash: string }
+  /** A shard that had lost its data is full again, in this epoch: running requests take their holds anew. */
+  | { kind: 'shard_filled'; shard: string; epoch: string }
   /** The live record of a subscription was changed or credited: requests that wait for tokens ask again. */
   | { kind: 'subscription_changed'; account_id: number; model_id: number }
   /** A worker has seen a route fail and leaves it alone for so long; `is_providers`: its provider has named the time. `by`: node address of the worker. */

@@ -13,7 +13,8 @@
 --      (due: tokens that auto-recharge is due to buy, 0 when none)
 --      or FENCED | NOT_SUBSCRIBED | SUBSCRIPTION_CLOSING | MODEL_NOT_ALLOWED | a refusal of caller.lua
 local function admit(KEYS, ARGV)
-  if redis.call('GET', KEYS[1]) ~= ARGV[1] then return { 'FENCED' } end
+  -- Not while holds are restored: what they held would look free.
+  if standing(KEYS[1], ARGV[1]) ~= 'open' then return { 'FENCED' } end
   local want, min, concurrency_max, lease_ms = natural(ARGV[7]), natural(ARGV[8]), natural(ARGV[10]), natural(ARGV[11])
   if not want or not min or min > want or not concurrency_max or not lease_ms then return invalid('admit') end
   local known = redis.call('HMGET', KEYS[5], 'st', 'amt', 'key', 'sub', 'gen')

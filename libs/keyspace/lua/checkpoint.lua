@@ -1,9 +1,10 @@
 -- A running stream's word: used so far, lease renewed, hold extended by what fits.
 -- KEYS 1 epoch  2 key  3 account  4 subscription  5 hold  6 holds
 -- ARGV 1 epoch  2 rid  3 account id  4 model id  5 used tokens  6 extend tokens  7 lease ms  8 now (tests only)
--- Returns OK, held by this hold, extended, 1 when a purchase is due that would bring more (else 0) | STOP, held by this hold | GONE, reaped|done|none | FENCED
+-- Returns OK, held by this hold, extended, 1 when more comes soon: a purchase is due, or holds are being restored (else 0) | STOP, held by this hold | GONE, reaped|done|none | FENCED
 local function checkpoint(KEYS, ARGV)
-  if redis.call('GET', KEYS[1]) ~= ARGV[1] then return { 'FENCED' } end
+  local shard = standing(KEYS[1], ARGV[1])
+  if not shard then return { 'FENCED' } end
   local used, extend, lease_ms = natural(ARGV[5]), natural(ARGV[6]), natural(ARGV[7])
   if not used or not extend or not lease_ms then return invalid('checkpoint') end
   local hold = redis.call('HMGET', KEYS[5], 'st', 'amt', 'used', 'gen', 'acct', 'model')
@@ -15,7 +16,9 @@ local function checkpoint(KEYS, ARGV)
     and lets_run(redis.call('HMGET', KEYS[3], 'st', 'drain'), 'active') and lets_run(sub, 'active')
   local amount, extended, is_due = tonumber(hold[2]), 0, 0
   -- A hold taken before the subscription was last opened ends with what it has: the tokens here now are others.
-  if may_run and hold[4] == sub[3] then
+  if shard == 'restoring' then
+    is_due = extend > 0 and 1 or 0
+  elseif may_run and hold[4] == sub[3] then
     local balance, held = tonumber(sub[4]), tonumber(sub[5])
     extended = math.max(0, math.min(extend, balance - held))
     if extended < extend and purchase_due(sub[6], sub[7], balance - held - extended, balance, 0) > 0 then is_due = 1 end

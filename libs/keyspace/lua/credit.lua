@@ -3,7 +3,7 @@
 -- ARGV 1 epoch  2 subscription id  3 seq  4 delta (negative only for a reconciliation)
 -- Returns OK, balance | DUPLICATE, seq | GAP, seq | FENCED; seq is the last one applied
 local function credit(KEYS, ARGV)
-  if redis.call('GET', KEYS[1]) ~= ARGV[1] then return { 'FENCED' } end
+  if not standing(KEYS[1], ARGV[1]) then return { 'FENCED' } end
   local seq, delta = natural(ARGV[3]), integer(ARGV[4])
   if not seq or not delta then return invalid('credit') end
   local sub = redis.call('HMGET', KEYS[2], 'id', 'bal', 'cseq')

@@ -3,7 +3,7 @@
 -- ARGV 1 epoch  2 account id  3 address (32 hex or '')  4 limit at least  5 now (tests only)
 -- Returns as access, or RATE_LIMITED, window, retry ms, (window, limit, remaining, reset ms)
 local function inquire(KEYS, ARGV)
-  if redis.call('GET', KEYS[1]) ~= ARGV[1] then return { 'FENCED' } end
+  if not standing(KEYS[1], ARGV[1]) then return { 'FENCED' } end
   local at_least, now = natural(ARGV[4]), clock(ARGV[5])
   if not at_least then return invalid('inquiry') end
   local key = redis.call('HMGET', KEYS[2], 'st', 'acct', 'exp', 'ips', 'id', 'models', 'rpm')

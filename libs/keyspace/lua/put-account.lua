@@ -3,6 +3,6 @@
 -- ARGV 1 epoch  2 rev  3 status  4 drain (1 or 0)
 -- Returns OK | STALE | FENCED
 local function put_account(KEYS, ARGV)
-  if redis.call('GET', KEYS[1]) ~= ARGV[1] then return { 'FENCED' } end
+  if not standing(KEYS[1], ARGV[1]) then return { 'FENCED' } end
   return replace_record(KEYS[2], ARGV[2], ARGV[3], { 'drain', ARGV[4] })
 end

@@ -4,7 +4,7 @@
 --      11 allowed models  12 address allow-list, normalised
 -- Returns OK | STALE | FENCED
 local function put_key(KEYS, ARGV)
-  if redis.call('GET', KEYS[1]) ~= ARGV[1] then return { 'FENCED' } end
+  if not standing(KEYS[1], ARGV[1]) then return { 'FENCED' } end
   for i = 5, 10 do
     if not natural(ARGV[i]) then return invalid('key record') end
   end

@@ -8,7 +8,7 @@
 local STATUS_RANK = { active = 1, closing = 2, closed = 3 }
 
 local function put_subscription(KEYS, ARGV)
-  if redis.call('GET', KEYS[1]) ~= ARGV[1] then return { 'FENCED' } end
+  if not standing(KEYS[1], ARGV[1]) then return { 'FENCED' } end
   local status, drain, generation, rev = ARGV[4], ARGV[6], natural(ARGV[5]), natural(ARGV[7])
   local balance, credit_seq = integer(ARGV[9]), natural(ARGV[10])
   local threshold, amount = natural(ARGV[11]), natural(ARGV[12])

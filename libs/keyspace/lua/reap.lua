@@ -3,7 +3,7 @@
 -- ARGV 1 epoch  2 rid  3 account id  4 model id  5 now (tests only)
 -- Returns OK, charged | ALIVE | NOT_OPEN | FENCED
 local function reap(KEYS, ARGV)
-  if redis.call('GET', KEYS[1]) ~= ARGV[1] then return { 'FENCED' } end
+  if not standing(KEYS[1], ARGV[1]) then return { 'FENCED' } end
   local rid, hold = ARGV[2], read_hold(KEYS[3])
   if hold and (hold.acct ~= ARGV[3] or hold.model ~= ARGV[4]) then return invalid('reap: the hold belongs to another subscription') end
   if not hold or hold.st ~= 'open' then

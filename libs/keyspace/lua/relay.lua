@@ -46,5 +46,5 @@ local function relay(KEYS, ARGV)
   local holds = expired_holds(KEYS[3], ARGV[6], now, holds_max)
   local entries = next_entries(KEYS[2], entries_max, bytes_max)
   -- What is in an outbox was emitted under the epoch that stands beside it: the two are lost together.
-  return { 'LEASED', redis.call('XLEN', KEYS[2]), redis.call('GET', KEYS[4]) or '', holds, entries }
+  return { 'LEASED', redis.call('XLEN', KEYS[2]), epoch_of(redis.call('GET', KEYS[4]) or ''), holds, entries }
 end

@@ -4,7 +4,7 @@
 -- ARGV 1 epoch  2 subscription id  3 withdrawal id  4 tokens it took
 -- Returns OK, balance | DUPLICATE | NOT_FOUND | FENCED
 local function repeat_withdrawal(KEYS, ARGV)
-  if redis.call('GET', KEYS[1]) ~= ARGV[1] then return { 'FENCED' } end
+  if not standing(KEYS[1], ARGV[1]) then return { 'FENCED' } end
   local tokens = natural(ARGV[4])
   if not tokens then return invalid('repeated withdrawal') end
   local sub = redis.call('HMGET', KEYS[2], 'id', 'bal', 'wd')

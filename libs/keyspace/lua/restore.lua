@@ -6,7 +6,7 @@
 --      10 want tokens  11 used tokens  12 lease ms  13 now (tests only)
 -- Returns OK, held by this hold | GONE, reaped|done|none (none: no such subscription) | FENCED
 local function restore(KEYS, ARGV)
-  if redis.call('GET', KEYS[1]) ~= ARGV[1] then return { 'FENCED' } end
+  if not standing(KEYS[1], ARGV[1]) then return { 'FENCED' } end
   local want, used, lease_ms = natural(ARGV[10]), natural(ARGV[11]), natural(ARGV[12])
   if not want or not used or not lease_ms then return invalid('restore') end
   local hold = read_hold(KEYS[3])

@@ -18,7 +18,7 @@ local function may_have_been_settled(rid, now)
 end
 
 local function settle(KEYS, ARGV)
-  if redis.call('GET', KEYS[1]) ~= ARGV[1] then return { 'FENCED', 'epoch' } end
+  if not standing(KEYS[1], ARGV[1]) then return { 'FENCED', 'epoch' } end
   local rid, charge = ARGV[2], natural(ARGV[5])
   if not charge then return invalid('settle') end
   local hold = read_hold(KEYS[3])

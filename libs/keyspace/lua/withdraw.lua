@@ -3,7 +3,8 @@
 -- ARGV 1 epoch  2 account id  3 model id  4 subscription id  5 withdrawal id  6 drain (1 or 0)
 -- Returns OK, withdrawn, held | DUPLICATE, withdrawn | NOT_FOUND | FENCED
 local function withdraw(KEYS, ARGV)
-  if redis.call('GET', KEYS[1]) ~= ARGV[1] then return { 'FENCED' } end
+  -- Not while holds are restored: what they held would look free.
+  if standing(KEYS[1], ARGV[1]) ~= 'open' then return { 'FENCED' } end
   local sub = redis.call('HMGET', KEYS[2], 'st', 'id', 'bal', 'held', 'wd', 'taken')
   if not sub[1] or sub[2] ~= ARGV[4] then return { 'NOT_FOUND' } end
   if sub[5] == ARGV[5] then return { 'DUPLICATE', sub[6] or '0' } end

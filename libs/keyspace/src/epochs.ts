@@ -1,21 +1,39 @@
+import { FunctionLibrary } from './function-library.ts';
 import type { RedisConnection } from './redis-connection.ts';
 import { keys } from './keys.ts';
+import { ReplyReader } from './reply-reader.ts';
 
 /** Stands in place of the epoch while a shard is being filled: to all but the process that fills it the shard stays fenced. */
 const REBUILDING = 'rebuilding:';
+/** Stands before the epoch of a shard that is full again, until running requests have had time to take their holds anew: nothing is admitted or withdrawn. */
+const RESTORING = 'restoring:';
 
 /** The fencing value of each shard. Absent, or other than expected: every function answers FENCED and changes nothing. */
 export class Epochs {
   readonly #redis: RedisConnection;
+  readonly #library: FunctionLibrary;
 
-  constructor(redis: RedisConnection) {
+  constructor(redis: RedisConnection, library = new FunctionLibrary(redis)) {
     this.#redis = redis;
+    this.#library = library;
   }
 
   /** Null while the shard has none or is being filled. */
   async read(shard: string): Promise<string | null> {
-    const epoch = await this.readRaw(shard);
-    return epoch?.startsWith(REBUILDING) ? null : epoch;
+    const found = await this.readRaw(shard);
+    return found?.startsWith(REBUILDING) ? null : found && epochIn(found);
+  }
+
+  /** Neither without an epoch, nor being filled, nor restoring holds. */
+  async isOpen(shard: string): Promise<boolean> {
+    const found = await this.readRaw(shard);
+    return found !== null && !found.startsWith(REBUILDING) && !found.startsWith(RESTORING);
+  }
+
+  /** The epoch whose holds are being restored; null when the shard is open, or has no epoch. */
+  async readRestoring(shard: string): Promise<string | null> {
+    const found = await this.readRaw(shard);
+    return found?.startsWith(RESTORING) ? epochIn(found) : null;
   }
 
   /** What is written there, the mark of a rebuild too. */
@@ -26,6 +44,26 @@ export class Epochs {
   /** Lets the records of a shard be written by a cache that sees rebuilds, and by no other writer, until `set`. */
   async beginRebuild(shard: string, token: string): Promise<void> {
     await this.set(shard, `${REBUILDING}${token}`);
+  }
+
+  /** The shard is full: running requests take their holds anew, others wait. False when it has lost its data again meanwhile. */
+  beginRestoring(shard: string, token: string): Promise<boolean> {
+    return this.#advance(shard, `${REBUILDING}${token}`, `${RESTORING}${token}`);
+  }
+
+  /** False when the shard is not restoring holds in this epoch. */
+  open(shard: string, epoch: string): Promise<boolean> {
+    return this.#advance(shard, `${RESTORING}${epoch}`, epoch);
+  }
+
+  /** The first start: there is nothing to restore. False when the shard has lost its data meanwhile. */
+  openFilled(shard: string, token: string): Promise<boolean> {
+    return this.#advance(shard, `${REBUILDING}${token}`, token);
+  }
+
+  async #advance(shard: string, from: string, to: string): Promise<boolean> {
+    const reply = await this.#library.call('advance_epoch', [keys.epoch(shard)], [from, to]);
+    return new ReplyReader(reply).oneOf('OK', 'FENCED') === 'OK';
   }
 
   /** For the first start alone: an installation that had epochs before and finds none has lost its data and must rebuild. True when it was set. */
@@ -41,6 +79,10 @@ export class Epochs {
   async clear(shard: string): Promise<void> {
     await this.#redis.del(keys.epoch(shard));
   }
+}
+
+function epochIn(found: string): string {
+  return found.startsWith(RESTORING) ? found.slice(RESTORING.length) : found;
 }
 
 /** What this process believes the epochs to be. A missing epoch is never remembered. */
@@ -83,9 +125,8 @@ export class EpochCache {
   }
 
   async #read(shard: string): Promise<string | null> {
-    const epoch = await (this.#isRebuilder
-      ? this.#epochs.readRaw(shard)
-      : this.#epochs.read(shard));
+    const raw = this.#isRebuilder ? await this.#epochs.readRaw(shard) : null;
+    const epoch = raw === null ? await this.#epochs.read(shard) : epochIn(raw);
     if (epoch === null) this.#known.delete(shard);
     else this.#known.set(shard, epoch);
     return epoch;

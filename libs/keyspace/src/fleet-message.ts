@@ -14,6 +14,11 @@ const fleetMessageSchema = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('key_changed'), key_hash: z.string().length(64) }),
   z.object({ kind: z.literal('subscription_changed'), account_id: rowId, model_id: rowId }),
   z.object({
+    kind: z.literal('shard_filled'),
+    shard: z.string().max(16),
+    epoch: z.string().max(64),
+  }),
+  z.object({
     kind: z.literal('rest'),
     by: node,
     route_id: rowId,

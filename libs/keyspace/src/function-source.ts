@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 /** Chunks before functions, each after what it uses. */
 const SHARED = [
   'values',
+  'epochs',
   'windows',
   'globs',
   'addresses',
@@ -29,6 +30,7 @@ const FUNCTIONS = {
   put_key: { file: 'put-key', flags: ['allow-oom'] },
   put_account: { file: 'put-account', flags: ['allow-oom'] },
   put_subscription: { file: 'put-subscription', flags: ['allow-oom'] },
+  advance_epoch: { file: 'advance-epoch', flags: ['allow-oom'] },
   relay: { file: 'relay', flags: ['allow-oom'] },
   publish: { file: 'publish', flags: [] },
 } as const;

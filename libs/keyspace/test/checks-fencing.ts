@@ -38,6 +38,66 @@ export const fencingChecks: Checks = {
     assert.ok(resetMs > 59_000 && resetMs <= 60_000);
   },
 
+  'a shard that restores holds admits nothing, lets nothing be withdrawn and no hold grow; all else goes on until it is open':
+    async (world) => {
+      const tenant = await world.tenant();
+      await openAccount(tenant, { tokens: 1_000 });
+      const [rid, ending] = [await admitted(tenant), await admitted(tenant)];
+      const ref = { rid, accountId: tenant.accountId, modelId: MODEL_ID };
+      await tenant.epochs.set(tenant.shard, 'rebuilding:e1');
+      assert.equal(await tenant.epochs.beginRestoring(tenant.shard, 'other'), false);
+      assert.equal(await tenant.epochs.beginRestoring(tenant.shard, 'e1'), true);
+      assert.equal(await tenant.epochs.isOpen(tenant.shard), false);
+      assert.equal(await tenant.epochs.read(tenant.shard), 'e1');
+      const withdrawal = {
+        ...ref,
+        subscriptionId: SUBSCRIPTION_ID,
+        withdrawalId: tenant.rid(),
+        drain: false,
+      };
+      assert.equal((await tenant.store.admit(request(tenant))).kind, 'fenced');
+      assert.equal((await tenant.store.withdraw(withdrawal)).kind, 'fenced');
+      const grow = () =>
+        tenant.store.checkpoint({
+          ...ref,
+          keyHash: tenant.keyHash,
+          usedTokens: 5,
+          extendTokens: 50,
+          leaseMs: 60_000,
+        });
+      // Asked again soon, as while a purchase is due.
+      assert.deepEqual(await grow(), {
+        kind: 'ok',
+        heldTokens: 100,
+        extendedTokens: 0,
+        isRechargeDue: true,
+      });
+      const settled = await tenant.store.settle({
+        ...ref,
+        rid: ending,
+        chargeTokens: 1,
+        payload: '{}',
+        reEmit: false,
+      });
+      assert.equal(settled.kind, 'settled');
+      const polled = await tenant.store.relay(tenant.shard, {
+        owner: 'test',
+        leaseMs: 60_000,
+        relayedIds: [],
+        entriesMax: 1,
+        bytesMax: 1,
+        expiredHoldsMax: 0,
+      });
+      assert.equal(polled?.kind === 'leased' && polled.entries[0]?.epoch, 'e1');
+      assert.equal(await tenant.epochs.open(tenant.shard, 'other'), false);
+      assert.equal(await tenant.epochs.open(tenant.shard, 'e1'), true);
+      assert.equal(await tenant.epochs.isOpen(tenant.shard), true);
+      const grown = await grow();
+      assert.equal(grown.kind === 'ok' && grown.extendedTokens, 50);
+      assert.equal((await tenant.store.admit(request(tenant))).kind, 'admitted');
+      assert.equal((await tenant.store.withdraw(withdrawal)).kind, 'withdrawn');
+    },
+
   'a shard without its epoch, or with another, is fenced for every call': async (world) => {
     const tenant = await world.tenant();
     await openAccount(tenant);

@@ -1,4 +1,5 @@
-import { createExchange, parseAsk } from '../src/index.ts';
+import { setImmediate } from 'node:timers/promises';
+import { createExchange, parseAsk, parseAskInTurns } from '../src/index.ts';
 import type { ClientProtocol, Exchange, UpstreamProtocol } from '../src/index.ts';
 
 /**
@@ -137,4 +138,36 @@ const parseMs = median(() => {
 });
 process.stdout.write(
   `${`parseAsk, ${(body.length / 1024).toFixed(0)} KB chat body`.padEnd(44)} ${((body.length * parses) / 1e3 / parseMs).toFixed(0).padStart(5)} MB/s ${((parseMs * 1e3) / parses).toFixed(1).padStart(6)} us/body\n`,
+);
+
+/** The longest that a body of the largest size keeps everything else waiting. */
+const large = Buffer.from(
+  JSON.stringify({
+    model: 'alias',
+    messages: Array.from({ length: 60_000 }, (_, at) => ({
+      role: at % 2 ? 'assistant' : 'user',
+      content: 'a few words of "text"\n'.repeat(20),
+    })),
+  }),
+);
+const atOnceMs = median(() => {
+  const started = performance.now();
+  parseAsk('chat', large);
+  return performance.now() - started;
+});
+const pauses: number[] = [];
+for (let run = 0; run < RUNS; run += 1) {
+  let started = performance.now();
+  let longest = 0;
+  const pause = async (): Promise<void> => {
+    longest = Math.max(longest, performance.now() - started);
+    await setImmediate();
+    started = performance.now();
+  };
+  await parseAskInTurns('chat', large, pause);
+  pauses.push(Math.max(longest, performance.now() - started));
+}
+const longestMs = median(() => pauses.pop() ?? 0);
+process.stdout.write(
+  `${`${(large.length / 2 ** 20).toFixed(0)} MB chat body, longest pause`.padEnd(44)} ${atOnceMs.toFixed(0).padStart(5)} ms at once ${longestMs.toFixed(0).padStart(6)} ms in turns\n`,
 );

@@ -1,6 +1,11 @@
 export * from './exchange.ts';
 export { askForModel } from './ask/ask-for-model.ts';
-export { parseAsk, parseCountTokens } from './ask/parse-ask.ts';
+export {
+  parseAsk,
+  parseAskInTurns,
+  parseCountTokens,
+  parseCountTokensInTurns,
+} from './ask/parse-ask.ts';
 export { promptParts } from './ask/prompt-parts.ts';
 export type { PromptParts } from './ask/prompt-parts.ts';
 export {

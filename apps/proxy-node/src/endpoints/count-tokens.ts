@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { estimateFamily, estimatePrompt } from '@tollgate/metering';
 import { countTokensGently } from '@tollgate/metering/token-counter';
-import { parseCountTokens, promptParts, type Ask } from '@tollgate/protocols';
+import { parseCountTokensInTurns, promptParts, type Ask } from '@tollgate/protocols';
 import type { RoomOfRequest } from '../http/body-room.ts';
 import { readBody } from '../http/read-body.ts';
 import type { Admitter } from '../pipeline/admit.ts';
@@ -41,7 +41,7 @@ export async function countTokensEndpoint(
   const body = await readBody(incoming, { bytesMax, take: room.takeFor(accountId) });
   const ask = await lane.run(accountId, async (pause) => {
     await pause();
-    return parseCountTokens(body);
+    return parseCountTokensInTurns(body, pause);
   });
   const model = index.modelNamed(ask.model);
   if (!model?.is_on_shelf || !subscribedModelIds.includes(model.id)) throw modelNotFound(ask.model);

@@ -11,6 +11,8 @@ export interface FleetListenerParts {
   /** Whatever is remembered of this API key is out of date. */
   keyChanged: (keyHash: string) => void;
   subscriptionChanged: (subscription: { accountId: number; modelId: number }) => void;
+  /** A shard that had lost its data is full again. */
+  shardFilled: (shard: string, epoch: string) => void;
   /** Another worker has seen a route fail, or answer again. */
   rest: (message: Extract<FleetMessage, { kind: 'rest' | 'recovered' }>) => void;
   log: Logger;
@@ -24,6 +26,7 @@ export function fleetListener({
   dump,
   keyChanged,
   subscriptionChanged,
+  shardFilled,
   rest,
   log,
 }: FleetListenerParts): (message: FleetMessage) => void {
@@ -42,6 +45,8 @@ export function fleetListener({
         return keyChanged(message.key_hash);
       case 'subscription_changed':
         return subscriptionChanged({ accountId: message.account_id, modelId: message.model_id });
+      case 'shard_filled':
+        return shardFilled(message.shard, message.epoch);
       case 'rest':
       case 'recovered':
         return rest(message);

@@ -1,12 +1,22 @@
 import type { IncomingMessage } from 'node:http';
+import { setImmediate } from 'node:timers/promises';
 import { isPromptBounded, priceInForce } from '@tollgate/metering';
-import { findUnsupported, parseAsk, type Ask, type ClientProtocol } from '@tollgate/protocols';
+import {
+  findUnsupported,
+  parseAsk,
+  parseAskInTurns,
+  type Ask,
+  type ClientProtocol,
+} from '@tollgate/protocols';
 import type { SnapshotModel } from '@tollgate/snapshot';
 import type { TakeRoom } from '../http/body-room.ts';
 import { readBody } from '../http/read-body.ts';
 import { modelNotFound, Refusal } from '../refusals.ts';
 import type { CandidateGroups, RoutingIndex } from '../snapshot/routing-index.ts';
 import { termsOf, type Terms } from './premiums.ts';
+
+/** Parsed within a few milliseconds. */
+const LARGE_BODY_BYTES = 256 * 1024;
 
 /** A request that can be served, if its caller may. */
 export interface Asked extends Terms {
@@ -30,8 +40,15 @@ export async function parse({
   bytesMax: number;
   take: TakeRoom;
 }): Promise<Asked> {
-  const ask = parseAsk(protocol, await readBody(incoming, limits));
+  const ask = await askOf(protocol, await readBody(incoming, limits));
   return routesFor(ask, { index, receivedAtMs });
+}
+
+/** Other requests go on between the passes over a large body. */
+function askOf(protocol: ClientProtocol, raw: Buffer): Ask | Promise<Ask> {
+  return raw.length > LARGE_BODY_BYTES
+    ? parseAskInTurns(protocol, raw, setImmediate)
+    : parseAsk(protocol, raw);
 }
 
 /** The model a request names, its routes, and the terms on which it is served. Throws as `parse` does. */

@@ -4,6 +4,7 @@ import type { Logger } from 'pino';
 import type { OpenHold } from '../journal/open-hold.ts';
 import type { HoldHandle } from './books.ts';
 import { toCounts, type JournalledCounts } from '../journal/journal-line.ts';
+import { LostEpochs } from './lost-epochs.ts';
 import type { MeteringPort } from './metering-port.ts';
 import {
   countAgain,
@@ -23,8 +24,6 @@ const TURNS = 5;
 const EXTEND_RETRY_MS = 500;
 /** A hold that Redis has lost is asked for again this often, until its shard is filled. */
 const RESTORE_RETRY_MS = 500;
-/** Epochs that are known to be gone; forgetting one costs each of its holds one more checkpoint. */
-const LOST_EPOCHS_MAX = 1_000;
 
 export interface CheckpointerOptions {
   metering: Pick<MeteringPort, 'checkpoint' | 'epochOf' | 'restore'>;
@@ -54,7 +53,7 @@ export type KeptHold = Pick<HoldHandle, 'count' | 'room' | 'isBoundHeld' | 'grow
 export class Checkpointer {
   readonly #options: CheckpointerOptions;
   readonly #turns: Map<string, Watched>[] = Array.from({ length: TURNS }, () => new Map());
-  readonly #lostEpochs = new Set<string>();
+  readonly #lostEpochs = new LostEpochs();
   readonly #timer: NodeJS.Timeout;
   #turn = 0;
   #opened = 0;
@@ -100,9 +99,21 @@ export class Checkpointer {
   /** A shard has lost its data: every hold taken in that epoch is gone with it, so none of them waits for its own checkpoint to be restored. */
   lost(epoch: string): void {
     this.#lostEpochs.add(epoch);
-    const [oldest] = this.#lostEpochs;
-    if (this.#lostEpochs.size > LOST_EPOCHS_MAX && oldest !== undefined)
-      this.#lostEpochs.delete(oldest);
+  }
+
+  /** Holds of these accounts that were taken in another epoch are gone. */
+  filled(isInShard: (accountId: number) => boolean, epoch: string): void {
+    for (const { hold } of this.#all())
+      if (hold.epoch !== epoch && isInShard(hold.accountId)) this.lost(hold.epoch);
+  }
+
+  /** Redis was away and may have lost holds: each has its checkpoint at once, before others can spend what is missing. */
+  lookAgain(): void {
+    for (const watched of this.#all()) watched.nextCheckpointAtMs = this.#options.now();
+  }
+
+  *#all(): Generator<Watched> {
+    for (const turn of this.#turns) yield* turn.values();
   }
 
   close(): void {
@@ -147,17 +158,9 @@ export class Checkpointer {
     const { metering, leaseMs } = this.#options;
     watched.nextCheckpointAtMs = now + CHECKPOINT_INTERVAL_MS;
     if (extendTokens > 0) watched.nextExtensionAtMs = now + EXTEND_RETRY_MS;
+    const request = { rid, epoch, accountId, modelId, keyHash, extendTokens, leaseMs };
     const reply = await this.#ask(watched, now, () =>
-      metering.checkpoint({
-        rid,
-        epoch,
-        accountId,
-        modelId,
-        keyHash,
-        usedTokens: watched.charged,
-        extendTokens,
-        leaseMs,
-      }),
+      metering.checkpoint({ ...request, usedTokens: watched.charged }),
     );
     if (reply) this.#apply(watched, reply, { epoch, extendTokens, askedAtMs: now });
   }

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { FundsHint, UsageFinal } from '@tollgate/contracts';
-import { isRedisReachable, nodeAddress, onRedisReturn } from '@tollgate/keyspace';
+import { isRedisReachable, nodeAddress, onRedisReturn, shardOf } from '@tollgate/keyspace';
 import { monotonicMs } from '../monotonic-ms.ts';
 import { AcknowledgedLog } from '../journal/acknowledged-log.ts';
 import type { OpenHold } from '../journal/open-hold.ts';
@@ -81,26 +81,18 @@ export class RequestBooks implements Books {
       now,
       unixNow: this.#now,
     });
-    this.#relay = new Relay({
-      outbox: metering,
-      queue,
-      shards,
-      owner: address,
-      peers,
-      log,
-      now,
-      random,
-    });
+    const clock = { now, random };
+    const relayed = { outbox: metering, queue, shards, peers };
+    this.#relay = new Relay({ ...relayed, ...clock, owner: address, log });
     this.#hints = new FundsHints({ queue, log, now });
     this.#setAside = new SetAsideJournals(options.dataDir);
     this.#room = new StoreRoom({ memoryUse: options.memoryUse ?? (() => Promise.resolve(0)), log });
     this.#uplink = this.#openUplink(address);
-    this.#settler = this.#openSettler({ now, random });
+    this.#settler = this.#openSettler(clock);
     this.#checkpointer = new Checkpointer({
       metering,
       log,
-      now,
-      random,
+      ...clock,
       leaseMs,
       node: address,
       onCounted: (counts) => this.#open.noteCounts(counts),
@@ -109,7 +101,10 @@ export class RequestBooks implements Books {
       onRechargeDue: ({ accountId, modelId }) =>
         this.#hints.note({ accountId, modelId, neededTokens: 0 }),
     });
-    this.#stopWatching = onRedisReturn(options.redis, () => this.#settler.replay());
+    this.#stopWatching = onRedisReturn(options.redis, () => {
+      this.#checkpointer.lookAgain();
+      this.#settler.replay();
+    });
     this.#consuming = options.acknowledgements
       .consume(address, {
         blocking: options.blocking,
@@ -180,6 +175,12 @@ export class RequestBooks implements Books {
 
   endedUnsent(subscription: { accountId: number; modelId: number }): number {
     return this.#settler.unsentOf(subscription);
+  }
+
+  /** The control plane has filled a shard again: running requests take their holds anew before it admits others. */
+  shardFilled(shard: string, epoch: string): void {
+    const { shards } = this.#options;
+    this.#checkpointer.filled((accountId) => shardOf(accountId, shards) === shard, epoch);
   }
 
   refusedForFunds(hint: FundsHint): void {

@@ -88,6 +88,28 @@ describe('a running request whose hold Redis has lost', () => {
     expect(await balance()).toEqual({ balance: TOKENS - 405, held: 0, running: 0 });
   }, 60_000);
 
+  test('gets it back at the word that its shard is full, before others are admitted there', async () => {
+    const node = await open();
+    const hold = await admit(world, { accountId, wantTokens: 1_000 });
+    const handle = node.open(hold);
+    await loseShard();
+    await fillShard(TOKENS);
+    const epochs = new Epochs(world.redis);
+    const filled = `epoch-${epoch}`;
+    await epochs.set(shard(), `rebuilding:${filled}`);
+    await epochs.beginRestoring(shard(), filled);
+    const other = { accountId, wantTokens: 300, minTokens: 300 };
+    await expect(admit(world, other)).rejects.toThrow('fenced');
+    node.shardFilled(shard(), filled);
+    await eventually('the hold is back', async () => (await balance())?.held === 1_000, 1_000);
+    await expect(admit(world, other)).rejects.toThrow('fenced');
+    expect(await epochs.open(shard(), filled)).toBe(true);
+    await expect(admit(world, other)).rejects.toThrow('tokens_held');
+    handle.settle(finalOf(hold, usageOf(10, 200)));
+    await eventually('it is acknowledged', () => node.state.unacknowledged === 0);
+    expect(await balance()).toMatchObject({ held: 0, running: 0 });
+  }, 60_000);
+
   test('gets back what is left of it, and ends as if its balance were used up when that is too little', async () => {
     const node = await open();
     const hold = await admit(world, { accountId, wantTokens: 1_000, sliceTokens: 1_000 });

@@ -2,7 +2,7 @@ import { describe, expect, test } from '@jest/globals';
 import { describeRecorded, readFixture, recordings } from '../../test/fixtures.ts';
 import { InvalidRequest } from '../exchange.ts';
 import type { Ask, ClientProtocol } from '../exchange.ts';
-import { parseAsk, parseCountTokens } from './parse-ask.ts';
+import { parseAsk, parseAskInTurns, parseCountTokens } from './parse-ask.ts';
 
 const HELLO = [{ role: 'user', content: 'hi' }];
 
@@ -441,4 +441,24 @@ describeRecorded('recorded requests', () => {
       expect(Buffer.byteLength(ask.prompt.text())).toBeGreaterThan(0);
     }
   });
+});
+
+test('a body that is read in turns is read alike, and refused alike, with a pause after each pass over it', async () => {
+  const turns = { taken: 0 };
+  const pause = (): Promise<void> => {
+    turns.taken += 1;
+    return Promise.resolve();
+  };
+  const raw = Buffer.from(JSON.stringify({ model: 'm', messages: HELLO, max_tokens: 7 }));
+  const { prompt, ...whole } = parseAsk('chat', raw);
+  const { prompt: promptInTurns, ...inTurns } = await parseAskInTurns('chat', raw, pause);
+  expect(inTurns).toEqual(whole);
+  expect({ ...promptInTurns, text: promptInTurns.text() }).toEqual({
+    ...prompt,
+    text: prompt.text(),
+  });
+  // Counting values, JSON, members, duplicates, fields, schema.
+  expect(turns.taken).toBe(6);
+  for (const bad of ['{', '[]', '{"model":"m","model":"n"}', '{"model":"m","max_output_tokens":1}'])
+    await expect(parseAskInTurns('chat', Buffer.from(bad), pause)).rejects.toThrow(InvalidRequest);
 });

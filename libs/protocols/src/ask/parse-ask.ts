@@ -10,6 +10,8 @@ import type { JsonRecord } from '../json/json-guard.ts';
 import { layoutObject } from '../json/json-layout.ts';
 import type { JsonLayout } from '../json/json-layout.ts';
 import { hasTooManyValues } from '../json/value-count.ts';
+import { atOnce, inTurns } from '../steps.ts';
+import type { Pause, Steps } from '../steps.ts';
 import { promptFacts } from './prompt-facts.ts';
 import {
   chatRequestSchema,
@@ -36,9 +38,24 @@ const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /** Reads a request body once. Throws `InvalidRequest` naming the field. */
 export function parseAsk(protocol: ClientProtocol, raw: Uint8Array): Ask {
-  const { body, layout } = parseBody(raw);
+  return atOnce(askSteps(protocol, raw));
+}
+
+/** The same for a large body, with a pause after each pass over it. */
+export function parseAskInTurns(
+  protocol: ClientProtocol,
+  raw: Uint8Array,
+  pause: Pause,
+): Promise<Ask> {
+  return inTurns(askSteps(protocol, raw), pause);
+}
+
+function* askSteps(protocol: ClientProtocol, raw: Uint8Array): Steps<Ask> {
+  const { body, layout } = yield* bodySteps(raw);
   const fields = readFields(protocol, body);
+  yield;
   const checked = check(SCHEMAS[protocol], body);
+  yield;
   // A responses request is translated, and its hosted tools are refused or not offered then.
   const tools = protocol === 'responses' ? [] : serverTools(body);
   return {
@@ -63,12 +80,21 @@ function largest(fields: readonly FoundField[], role: 'limit' | 'count'): number
   return values.length === 0 ? null : Math.max(...values);
 }
 
+type CountAsk = Pick<Ask, 'raw' | 'layout' | 'body' | 'model' | 'prompt'>;
+
 /** A `/v1/messages/count_tokens` body: a messages body without max_tokens. Throws `InvalidRequest`. */
-export function parseCountTokens(
-  raw: Uint8Array,
-): Pick<Ask, 'raw' | 'layout' | 'body' | 'model' | 'prompt'> {
-  const { body, layout } = parseBody(raw);
+export function parseCountTokens(raw: Uint8Array): CountAsk {
+  return atOnce(countSteps(raw));
+}
+
+export function parseCountTokensInTurns(raw: Uint8Array, pause: Pause): Promise<CountAsk> {
+  return inTurns(countSteps(raw), pause);
+}
+
+function* countSteps(raw: Uint8Array): Steps<CountAsk> {
+  const { body, layout } = yield* bodySteps(raw);
   const { model } = check(countTokensSchema, body);
+  yield;
   return {
     raw,
     layout,
@@ -78,18 +104,16 @@ export function parseCountTokens(
   };
 }
 
-function parseBody(raw: Uint8Array): { body: JsonRecord; layout: JsonLayout } {
+function* bodySteps(raw: Uint8Array): Steps<{ body: JsonRecord; layout: JsonLayout }> {
   if (hasTooManyValues(raw, VALUES_MAX))
     throw new InvalidRequest(`The request body holds more than ${VALUES_MAX} values.`, {
       code: 'invalid_json',
     });
-  let body: unknown;
-  try {
-    body = JSON.parse(UTF8.decode(raw));
-  } catch {
-    throw new InvalidRequest('The request body is not valid JSON.', { code: 'invalid_json' });
-  }
+  yield;
+  const body = jsonOf(raw);
+  yield;
   const layout = layoutObject(raw);
+  yield;
   if (!isRecord(body) || !layout)
     throw new InvalidRequest('The request body must be a JSON object.', { code: 'invalid_json' });
   if (layout.depth > NESTING_MAX)
@@ -106,7 +130,16 @@ function parseBody(raw: Uint8Array): { body: JsonRecord; layout: JsonLayout } {
       param: duplicate,
       code: 'duplicate_field',
     });
+  yield;
   return { body, layout };
+}
+
+function jsonOf(raw: Uint8Array): unknown {
+  try {
+    return JSON.parse(UTF8.decode(raw));
+  } catch {
+    throw new InvalidRequest('The request body is not valid JSON.', { code: 'invalid_json' });
+  }
 }
 
 function check<S extends z.ZodType>(schema: S, body: JsonRecord): z.output<S> {

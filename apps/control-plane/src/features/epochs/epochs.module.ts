@@ -15,12 +15,14 @@ import { LiveRows } from '../live-state/live-rows.ts';
 import { EpochsService } from './epochs.service.ts';
 import { ShardEpochs } from './shard-epochs.ts';
 import { ShardFiller } from './shard-filler.ts';
+import { ShardOpening } from './shard-opening.ts';
 
 @Module({
   imports: [AlertsModule],
   providers: [
     EpochsService,
     ShardEpochs,
+    ShardOpening,
     {
       provide: ShardFiller,
       inject: [DataSource, REDIS, FunctionLibrary, Epochs, CONFIG],

@@ -12,8 +12,10 @@ import { ADVISORY_LOCK_FAMILIES } from '../../platform/database/advisory-locks.t
 import { CONFIG, type Config } from '../../config.ts';
 import { BackgroundLoop } from '../../platform/background/background-loop.ts';
 import { AlertsService } from '../alerts/alerts.service.ts';
+import { ShardFenced } from '../live-state/shard-fenced.ts';
 import { ShardEpochs } from './shard-epochs.ts';
 import { ShardFiller } from './shard-filler.ts';
+import { ShardOpening } from './shard-opening.ts';
 
 const LOOK_MS = 1_000;
 const RETRY_MS = 200;
@@ -46,6 +48,7 @@ export class EpochsService implements OnApplicationBootstrap, OnApplicationShutd
     private readonly epochs: Epochs,
     private readonly shardEpochs: ShardEpochs,
     private readonly filler: ShardFiller,
+    private readonly opening: ShardOpening,
     private readonly alerts: AlertsService,
     @Inject(CONFIG) config: Config,
   ) {
@@ -56,8 +59,9 @@ export class EpochsService implements OnApplicationBootstrap, OnApplicationShutd
     this.loop.start();
   }
 
-  onApplicationShutdown(): Promise<void> {
-    return this.loop.stop();
+  async onApplicationShutdown(): Promise<void> {
+    await this.loop.stop();
+    this.opening.stop();
   }
 
   /**
@@ -80,12 +84,15 @@ export class EpochsService implements OnApplicationBootstrap, OnApplicationShutd
     for (let turn = 0; turn < Math.min(SHARDS_PER_LOOK, this.shards.length); turn += 1) {
       const shard = this.shards[this.nextIndex % this.shards.length];
       this.nextIndex += 1;
-      if (shard !== undefined && (await this.epochs.read(shard)) === null) return this.ensureAll();
+      if (shard !== undefined && !(await this.epochs.isOpen(shard))) return this.ensureAll();
     }
   }
 
   private async ensure(shard: string): Promise<void> {
-    if ((await this.epochs.read(shard)) !== null) return;
+    if (await this.epochs.isOpen(shard)) return;
+    const restoring = await this.epochs.readRestoring(shard);
+    // Of a replica that may be gone.
+    if (restoring !== null) return this.opening.openSoon(shard, restoring);
     await this.alone(shard, async (runner) => {
       // Another replica may have done it between the look and the lock.
       if ((await this.epochs.read(shard)) === null) await this.fill(runner, shard);
@@ -116,9 +123,13 @@ export class EpochsService implements OnApplicationBootstrap, OnApplicationShutd
     await this.epochs.beginRebuild(shard, epoch);
     await this.shardEpochs.change(shard, epoch);
     await this.filler.fill(shard);
-    await this.epochs.set(shard, epoch);
-    if (isLoss)
-      await this.alerts.resolve(this.dataSource.manager, { rule: 'redis_data_lost', subject });
+    const isFull = isLoss
+      ? await this.epochs.beginRestoring(shard, epoch)
+      : await this.epochs.openFilled(shard, epoch);
+    if (!isFull) throw new ShardFenced(`shard ${shard} has lost its data while it was filled`);
+    if (!isLoss) return;
+    await this.opening.openSoon(shard, epoch);
+    await this.alerts.resolve(this.dataSource.manager, { rule: 'redis_data_lost', subject });
   }
 
   /** Runs `work` unless another replica fills this shard already. A lost connection gives the lock back. */

@@ -43,7 +43,11 @@ const logger = new Logger('redis');
       inject: [REDIS],
       useFactory: (redis: RedisConnection) => new FunctionLibrary(redis),
     },
-    { provide: Epochs, inject: [REDIS], useFactory: (redis: RedisConnection) => new Epochs(redis) },
+    {
+      provide: Epochs,
+      inject: [REDIS, FunctionLibrary],
+      useFactory: (redis: RedisConnection, library: FunctionLibrary) => new Epochs(redis, library),
+    },
     {
       provide: EpochCache,
       inject: [Epochs],

@@ -1,0 +1,57 @@
+import { Injectable, Logger } from '@nestjs/common';
+import { Epochs, FleetStore } from '@tollgate/keyspace';
+
+/** Nodes take the holds of their running requests anew within a tenth of a second of the word; the rest is for a busy machine and a lost word. */
+const RESTORE_MS = 1_500;
+const WORDS = 3;
+
+/**
+ * Opens shards that were filled again. Until then nothing is admitted in them or withdrawn from them, so that tokens which running requests held
+ * before the loss go to no other. A replica that ends meanwhile leaves the shard to the next look of another.
+ */
+@Injectable()
+export class ShardOpening {
+  private readonly logger = new Logger('epochs');
+  /** By epoch: a shard may lose its data again meanwhile. */
+  private readonly timers = new Map<string, NodeJS.Timeout>();
+
+  constructor(
+    private readonly epochs: Epochs,
+    private readonly fleet: FleetStore,
+  ) {}
+
+  /** Harmless while it is under way. */
+  async openSoon(shard: string, epoch: string): Promise<void> {
+    if (this.timers.has(epoch)) return;
+    this.wait(shard, epoch, WORDS);
+    await this.announce(shard, epoch);
+  }
+
+  stop(): void {
+    for (const timer of this.timers.values()) clearTimeout(timer);
+    this.timers.clear();
+  }
+
+  private wait(shard: string, epoch: string, words: number): void {
+    const timer = setTimeout(() => {
+      if (words > 1) {
+        this.wait(shard, epoch, words - 1);
+        return void this.announce(shard, epoch);
+      }
+      this.timers.delete(epoch);
+      // What fails here is seen at the next look: the shard still says that it restores.
+      this.epochs
+        .open(shard, epoch)
+        .catch((error: unknown) => this.logger.warn(error, `shard ${shard} cannot be opened yet`));
+    }, RESTORE_MS / WORDS);
+    this.timers.set(epoch, timer);
+  }
+
+  private async announce(shard: string, epoch: string): Promise<void> {
+    await this.fleet
+      .announce({ kind: 'shard_filled', shard, epoch })
+      .catch((error: unknown) =>
+        this.logger.warn(error, 'the word that a shard is filled could not be sent'),
+      );
+  }
+}
