@@ -2,6 +2,7 @@ import 'reflect-metadata';
 import { parseArgs } from 'node:util';
 import { auditCommand } from './ops/audit.ts';
 import { backupCommand } from './ops/backup.ts';
+import { eraseCommand } from './ops/erase.ts';
 import { EXIT, report, UsageError, type Call, type Command } from './ops/command.ts';
 import { epochsCommand } from './ops/epochs.ts';
 import { exportCommand } from './ops/export.ts';
@@ -22,6 +23,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   loss: lossCommand,
   export: exportCommand,
   prune: pruneCommand,
+  erase: eraseCommand,
   audit: auditCommand,
   epochs: epochsCommand,
   'reset-password': resetPasswordCommand,

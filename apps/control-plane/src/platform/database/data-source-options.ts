@@ -38,6 +38,7 @@ import { ProviderPayouts1795333800000 } from './migrations/1795333800000-provide
 import { UsageArchives1795336000000 } from './migrations/1795336000000-usage-archives.ts';
 import { RequestCeilings1795337000000 } from './migrations/1795337000000-request-ceilings.ts';
 import { Restores1795344000000 } from './migrations/1795344000000-restores.ts';
+import { Erasure1795345000000 } from './migrations/1795345000000-erasure.ts';
 
 const CONNECT_TIMEOUT_MS = 5_000;
 /** No statement of a request runs this long; a stuck one must not hold row locks without end. */
@@ -91,6 +92,7 @@ export function dataSourceOptions(config: Pick<Config, 'DATABASE_URL' | 'DATABAS
       Twins1795331309000,
       RequestCeilings1795337000000,
       Restores1795344000000,
+      Erasure1795345000000,
     ],
     migrationsTableName: 'migrations',
     // An idle connection that PostgreSQL drops must not take the process with it.

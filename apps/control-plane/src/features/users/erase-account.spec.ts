@@ -1,0 +1,130 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { Transactions } from '../../platform/database/transactions.ts';
+import { booksOf } from '../../testing/books-under-test.ts';
+import { startControlPlane, type ControlPlane } from '../../testing/control-plane-under-test.ts';
+import { ActivityService } from '../activity/activity.service.ts';
+import { eraseAccount } from './erase-account.ts';
+
+const NAME = 'ada-lovelace';
+let plane: ControlPlane;
+let books: ReturnType<typeof booksOf>;
+let activity: ActivityService;
+let userId: number;
+beforeAll(async () => {
+  plane = await startControlPlane();
+  books = booksOf(plane);
+  activity = plane.app.get(ActivityService, { strict: false });
+  await books.initialiseShards();
+  const user = await plane.createUser(NAME);
+  userId = user.id;
+  const admin = { token: plane.adminToken };
+  await plane.call('POST', '/wallet/admin-recharge', {
+    ...admin,
+    body: { user_id: userId, amount: '10', note: `for ${NAME}` },
+  });
+  const model = await books.model('1');
+  await plane.call('POST', '/models/subscribe', {
+    token: user.token,
+    body: { model_id: model.id, tokens: 1_000 },
+  });
+  await plane.call('POST', '/keys', {
+    token: user.token,
+    body: { name: `laptop of ${NAME}`, allowed_models: '*', rpm: 0, rph: 0, rpd: 0 },
+  });
+}, 60_000);
+afterAll(() => plane?.stop());
+
+const erase = (isDryRun = false) =>
+  plane.app.get(Transactions).run((tx) => eraseAccount(tx, activity, { userId, isDryRun }));
+/** Every row of the database that has the name, by table. */
+async function named(): Promise<Record<string, number>> {
+  const tables: { name: string }[] = await books.query(
+    "SELECT relname AS name FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p') AND NOT relispartition",
+  );
+  const found: Record<string, number> = {};
+  for (const { name } of tables) {
+    const [row] = await books.query(
+      `SELECT count(*)::int AS rows FROM "${name}" t WHERE t::text ILIKE '%${NAME}%'`,
+    );
+    if (row.rows > 0) found[name] = row.rows;
+  }
+  return found;
+}
+
+test('an account that is not deleted is not erased', async () => {
+  await expect(erase()).rejects.toThrow('Delete it first');
+});
+
+test('no row names the person any more; the books close and the chain of the activity log is whole', async () => {
+  await plane.call('DELETE', `/users/${userId}?forfeit=true`, { token: plane.adminToken });
+  const before = await named();
+  expect(Object.keys(before)).toEqual(
+    expect.arrayContaining(['users', 'activity_log', 'api_keys', 'ledger_transactions']),
+  );
+  const counted = await erase(true);
+  expect(await named()).toEqual(before);
+  expect(await erase()).toEqual(counted);
+  expect(await named()).toEqual({});
+  expect(await books.violations()).toEqual({});
+  expect(await activity.verify()).toMatchObject({ brokenAt: null });
+  expect(Object.values((await erase()) ?? {}).every((rows) => rows === 0)).toBe(true);
+});
+
+test('only what an erasure has emptied is excused, and only by the later entry that names its hash', async () => {
+  const { entries } = await activity.verify();
+  const force = async (sql: string): Promise<number | null> => {
+    await books.query(`ALTER TABLE activity_log DISABLE TRIGGER USER; ${sql}`);
+    const { brokenAt } = await activity.verify();
+    return brokenAt;
+  };
+  const [emptied] = await books.query(
+    'SELECT id, hash FROM activity_log WHERE actor_name IS NULL AND after IS NULL ORDER BY id LIMIT 1',
+  );
+  const id = Number(emptied.id);
+  expect(await force(`UPDATE activity_log SET address = '1.2.3.4' WHERE id = ${id}`)).toBe(id);
+  expect(await force(`UPDATE activity_log SET address = NULL WHERE id = ${id}`)).toBeNull();
+  const [other] = await books.query(
+    "SELECT * FROM activity_log WHERE actor_name = 'root' ORDER BY id LIMIT 1",
+  );
+  const otherId = Number(other.id);
+  expect(
+    await force(
+      `UPDATE activity_log SET actor_name = NULL, address = NULL, before = NULL, after = NULL WHERE id = ${otherId}`,
+    ),
+  ).toBe(otherId);
+  await books.query(
+    'UPDATE activity_log SET actor_name = $2, address = $3, before = $4, after = $5 WHERE id = $1',
+    [
+      otherId,
+      other.actor_name,
+      other.address,
+      JSON.stringify(other.before),
+      JSON.stringify(other.after),
+    ],
+  );
+  expect((await activity.verify()).entries).toBe(entries);
+  // Without its excuse an emptied entry breaks the chain.
+  expect(
+    await force("UPDATE activity_log SET after = '{\"entries\": {}}' WHERE action = 'user.erase'"),
+  ).toBe(id);
+  await books.query('ALTER TABLE activity_log ENABLE TRIGGER USER');
+});
+
+test('ledgers and log stay append-only for everything else, also for who says it erases', async () => {
+  for (const change of [
+    "UPDATE ledger_transactions SET note = 'x'",
+    "UPDATE ledger_transactions SET reference = 'x'",
+    'UPDATE ledger_entries SET amount = 1',
+    "UPDATE activity_log SET action = 'x'",
+    'DELETE FROM activity_log',
+  ])
+    await expect(
+      plane.app.get(Transactions).run(async (tx) => {
+        await tx.query("SET LOCAL tollgate.erasing = 'on'");
+        await tx.query(change);
+      }),
+    ).rejects.toThrow('append-only');
+  await expect(books.query('UPDATE activity_log SET address = NULL')).rejects.toThrow(
+    'append-only',
+  );
+});

@@ -1,0 +1,113 @@
+import type { EntityManager } from 'typeorm';
+import { ADVISORY_LOCKS } from '../../platform/database/advisory-locks.ts';
+import { ERASURE, SYSTEM, type ActivityService } from '../activity/activity.service.ts';
+
+/** Rows by table that named the person. */
+export type Erased = Record<string, number>;
+
+class NotErasable extends Error {}
+
+/** Counters of sign-in by name, with addresses. */
+const OF_NAME = `$1::int > 0 AND (subject = 'name:' || lower($2::text) OR starts_with(subject, '["pair",' || to_json(lower($2::text))::text || ',')
+  OR starts_with(subject, '["familiar",' || to_json(lower($2::text))::text || ','))`;
+
+/** What an erasure empties, by table; $1 is the account, $2 its name. Rows that are empty already are not counted again. */
+const NAMED: Readonly<Record<string, { where: string; change: string }>> = {
+  users: {
+    where: "FROM users WHERE id = $1 AND username <> 'erased-' || id",
+    change: "UPDATE users SET username = 'erased-' || id, password_hash = '' WHERE id = $1",
+  },
+  sessions: {
+    where: 'FROM sessions WHERE user_id = $1',
+    change: 'DELETE FROM sessions WHERE user_id = $1',
+  },
+  access_tokens: {
+    where: 'FROM access_tokens WHERE user_id = $1',
+    change: 'DELETE FROM access_tokens WHERE user_id = $1',
+  },
+  api_keys: {
+    where: "FROM api_keys WHERE user_id = $1 AND (name <> 'erased' OR ip_allowlist <> '')",
+    change: "UPDATE api_keys SET name = 'erased', ip_allowlist = '' WHERE user_id = $1",
+  },
+  idempotency_keys: {
+    where: 'FROM idempotency_keys WHERE user_id = $1',
+    change: 'DELETE FROM idempotency_keys WHERE user_id = $1',
+  },
+  stream_events: {
+    where: 'FROM stream_events WHERE user_id = $1',
+    change: 'DELETE FROM stream_events WHERE user_id = $1',
+  },
+  attempt_counters: {
+    where: `FROM attempt_counters WHERE ${OF_NAME}`,
+    change: `DELETE FROM attempt_counters WHERE ${OF_NAME}`,
+  },
+  ledger_transactions: {
+    where: `FROM ledger_transactions t WHERE note IS NOT NULL AND EXISTS
+      (SELECT 1 FROM ledger_entries e JOIN ledger_accounts a ON a.id = e.ledger_account_id WHERE e.transaction_id = t.id AND a.user_id = $1)`,
+    change: `UPDATE ledger_transactions t SET note = NULL WHERE note IS NOT NULL AND EXISTS
+      (SELECT 1 FROM ledger_entries e JOIN ledger_accounts a ON a.id = e.ledger_account_id WHERE e.transaction_id = t.id AND a.user_id = $1)`,
+  },
+};
+
+/** By whom, about whom, or with the name in what changed. Erasures name nobody and stay, because they excuse what they emptied. */
+const OF_PERSON = `action <> '${ERASURE}' AND num_nonnulls(actor_name, address, before, after) > 0
+  AND (actor_user_id = $1::int OR (target_kind = 'user' AND target_id = ($1::int)::text)
+    OR before @? format('$.**.username ? (@ == %s)', to_json($2::text))::jsonpath OR after @? format('$.**.username ? (@ == %s)', to_json($2::text))::jsonpath)`;
+/** Rows that one entry of the log excuses. */
+const EXCUSED_MAX = 1_000;
+
+/**
+ * Empties what names the person of a deleted account. Ids, amounts, tokens and times stay, so the books close; what is left of a row of the
+ * activity log is its hash, which an entry of the log excuses. `isDryRun` counts. Answers null when there is no such account.
+ */
+export async function eraseAccount(
+  tx: EntityManager,
+  activity: ActivityService,
+  { userId, isDryRun }: { userId: number; isDryRun: boolean },
+): Promise<Erased | null> {
+  const [user]: { username: string; status: string }[] = await tx.query(
+    'SELECT username, status FROM users WHERE id = $1 FOR UPDATE',
+    [userId],
+  );
+  if (!user) return null;
+  if (user.status !== 'deleted')
+    throw new NotErasable(
+      `The account is ${user.status}. Delete it first: its wallet and keys are closed then.`,
+    );
+  await tx.query("SET LOCAL tollgate.erasing = 'on'");
+  // No entry is appended between the look and the change.
+  await tx.query('SELECT pg_advisory_xact_lock($1)', [ADVISORY_LOCKS.activityChain]);
+  const erased: Erased = {};
+  for (const [table, { where, change }] of Object.entries(NAMED)) {
+    const values = change.includes('$2') ? [userId, user.username] : [userId];
+    const [row]: { count: string }[] = await tx.query(`SELECT count(*) ${where}`, values);
+    erased[table] = Number(row?.count ?? 0);
+    if (!isDryRun) await tx.query(change, values);
+  }
+  const entries: { id: string; hash: string }[] = await tx.query(
+    `SELECT id, hash FROM activity_log WHERE ${OF_PERSON} ORDER BY id`,
+    [userId, user.username],
+  );
+  erased['activity_log'] = entries.length;
+  if (!isDryRun) await emptyEntries(tx, activity, { userId, entries });
+  return erased;
+}
+
+async function emptyEntries(
+  tx: EntityManager,
+  activity: ActivityService,
+  { userId, entries }: { userId: number; entries: { id: string; hash: string }[] },
+): Promise<void> {
+  for (let from = 0; from < entries.length; from += EXCUSED_MAX) {
+    const part = entries.slice(from, from + EXCUSED_MAX);
+    await tx.query(
+      'UPDATE activity_log SET actor_name = NULL, address = NULL, before = NULL, after = NULL WHERE id = ANY($1)',
+      [part.map(({ id }) => id)],
+    );
+    activity.record(tx, SYSTEM, {
+      action: ERASURE,
+      target: { kind: 'user', id: userId },
+      after: { entries: Object.fromEntries(part.map(({ id, hash }) => [id, hash])) },
+    });
+  }
+}
