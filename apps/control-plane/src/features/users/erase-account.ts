@@ -49,7 +49,7 @@ const NAMED: Readonly<Record<string, { where: string; change: string }>> = {
   },
 };
 
-/** By whom, about whom, or with the name in what changed. Erasures name nobody and stay, because they excuse what they emptied. */
+/** By whom, about whom, or with the name in what changed. Erasures name no person and stay, because they excuse what they emptied. */
 const OF_PERSON = `action <> '${ERASURE}' AND num_nonnulls(actor_name, address, before, after) > 0
   AND (actor_user_id = $1::int OR (target_kind = 'user' AND target_id = ($1::int)::text)
     OR before @? format('$.**.username ? (@ == %s)', to_json($2::text))::jsonpath OR after @? format('$.**.username ? (@ == %s)', to_json($2::text))::jsonpath)`;
