@@ -17,5 +17,6 @@ export * from './token-fields.ts';
 export * from './token-usage.ts';
 export * from './trusted-proxies.ts';
 export * from './upstream-protocols.ts';
+export { isPlainFinal } from './plain-final.ts';
 export * from './usage-event.ts';
 export * from './version.ts';

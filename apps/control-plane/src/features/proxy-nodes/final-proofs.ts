@@ -62,16 +62,18 @@ export class FinalProofs {
   }
 
   async judge(events: readonly RelayedEvent[]): Promise<JudgedFinals> {
-    let signers = await this.known(KNOWN_MS);
-    if (events.some((event) => this.faultOf(event, signers) !== null))
-      signers = await this.known(0);
+    const nodes = events.map(nodeOf);
+    const faultsBy = (signers: Map<string, Signer[]>): (string | null)[] =>
+      events.map((event, index) => this.faultOf(event, nodes[index] ?? null, signers));
+    let faults = faultsBy(await this.known(KNOWN_MS));
+    if (faults.some((fault) => fault !== null)) faults = faultsBy(await this.known(0));
     const judged: JudgedFinals = { believed: [], finals: [], forged: [] };
-    for (const relayed of events) {
-      const reason = this.faultOf(relayed, signers);
+    events.forEach((relayed, index) => {
+      const reason = faults[index] ?? null;
       if (reason !== null) judged.forged.push({ relayed, reason });
       else judged.believed.push(relayed);
-      if (reason === null && nodeOf(relayed) !== null) judged.finals.push(relayed);
-    }
+      if (reason === null && nodes[index] !== null) judged.finals.push(relayed);
+    });
     await this.tell(judged.forged);
     return judged;
   }
@@ -89,8 +91,11 @@ export class FinalProofs {
     }
   }
 
-  private faultOf(relayed: RelayedEvent, signers: Map<string, Signer[]>): string | null {
-    const node = nodeOf(relayed);
+  private faultOf(
+    relayed: RelayedEvent,
+    node: string | null,
+    signers: Map<string, Signer[]>,
+  ): string | null {
     if (node === null) return null;
     const { payload, mac } = splitFinal(relayed.payload);
     const known = signers.get(node) ?? [];

@@ -69,7 +69,7 @@ export class KnownFacts {
     return chargeMismatch(payload.charge, () =>
       chargeOf(
         usageOfFinal(payload),
-        premiumWeights(price, price.multipliers, payload.premiums ?? []),
+        payload.premiums ? premiumWeights(price, price.multipliers, payload.premiums) : price,
       ),
     );
   }

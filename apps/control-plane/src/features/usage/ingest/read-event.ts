@@ -4,6 +4,7 @@ import {
   withoutBadTelemetry,
   type RelayedEvent,
   type UsageEvent,
+  isPlainFinal,
 } from '@tollgate/contracts';
 import { parseJson } from '../../../platform/parse-json.ts';
 
@@ -35,29 +36,45 @@ export function readEvent(relayed: RelayedEvent): Reading {
   const { payload: text, mac } = splitFinal(relayed.payload);
   const raw = parseJson(text);
   if (raw === undefined) return poison('payload is not JSON');
-  const { payload, unreadable, unknown } = withoutBadTelemetry(raw);
-  const parsed = usageEventSchema.safeParse({
-    rid: relayed.rid,
-    seq: Number(relayed.seq),
-    delta: Number(relayed.delta),
-    payload,
-  });
-  if (!parsed.success) return poison(firstIssue(parsed.error.issues));
-  const isSigned = mac !== null && parsed.data.payload.kind === 'usage';
-  const fault = isSigned ? signedFaultOf(parsed.data) : faultOf(parsed.data);
+  const event = eventOf(relayed, raw);
+  if (event.kind === 'unfit') return poison(event.reason);
+  const { parsed, unreadable, unknown } = event;
+  const isSigned = mac !== null && parsed.payload.kind === 'usage';
+  const fault = isSigned ? signedFaultOf(parsed) : faultOf(parsed);
   return fault === null
     ? {
         kind: 'event',
         read: {
-          event: parsed.data,
+          event: parsed,
           relayed,
           isSigned,
-          beganAtMs: uuidTimeMs(parsed.data.rid),
+          beganAtMs: uuidTimeMs(parsed.rid),
           unreadable,
           unknown,
         },
       }
     : poison(fault);
+}
+
+type Fitting =
+  | { kind: 'fit'; parsed: UsageEvent; unreadable: readonly string[]; unknown: readonly string[] }
+  | { kind: 'unfit'; reason: string };
+
+/** Nearly all finals are plain; judging each field by itself is for those that no schema accepts as they are. */
+function eventOf({ rid, ...texts }: RelayedEvent, raw: unknown): Fitting {
+  const [seq, delta] = [Number(texts.seq), Number(texts.delta)];
+  const isPlain = isRequestId(rid) && isSeq(seq) && Number.isSafeInteger(delta);
+  if (isPlain && isPlainFinal(raw))
+    return { kind: 'fit', parsed: { rid, seq, delta, payload: raw }, unreadable: [], unknown: [] };
+  const { payload, unreadable, unknown } = withoutBadTelemetry(raw);
+  const read = usageEventSchema.safeParse({ rid, seq, delta, payload });
+  return read.success
+    ? { kind: 'fit', parsed: read.data, unreadable, unknown }
+    : { kind: 'unfit', reason: firstIssue(read.error.issues) };
+}
+
+function isSeq(seq: number): seq is UsageEvent['seq'] {
+  return seq === 0 || seq === 1 || seq === 2;
 }
 
 /** Number and delta of a signed final come from Redis and are not believed: `LateUsage` makes them from its charge. */

@@ -1,4 +1,5 @@
 import type { EntityManager } from 'typeorm';
+import { arrayLiteral } from '../../../platform/database/array-literal.ts';
 import { SUMMED_COLUMNS } from '../../../platform/database/summed-columns.ts';
 import { beforeCommit } from '../../../platform/database/transactions.ts';
 import { BUCKET_COUNT } from '../histogram.ts';
@@ -75,12 +76,16 @@ function upsertInto({
       ${SUMMED_COLUMNS.map((sum) => `${sum} = kept.${sum} + excluded.${sum}`).join(', ')},
       ${HISTOGRAMS.map((column) => `${column} = ARRAY(SELECT h.a + h.b FROM unnest(kept.${column}, excluded.${column}) WITH ORDINALITY AS h(a, b, n) ORDER BY h.n)`).join(', ')}`;
   return async (tx, deltas) => {
-    await tx.query(sql, [
+    const parameters = [
       deltas.map((row) => period.textOf(row.periodMs)),
       ...keys.map((key) => deltas.map(KEYS[key])),
       ...SUMMED_COLUMNS.map((name) => deltas.map((row) => row.sums[name])),
       deltas.flatMap((row) => row.duration),
       deltas.flatMap((row) => row.firstToken),
-    ]);
+    ];
+    await tx.query(
+      sql,
+      parameters.map((cells) => arrayLiteral(cells)),
+    );
   };
 }

@@ -1,21 +1,20 @@
 import { TOKEN_FIELDS, type UsageFinal, type UsagePayload } from '@tollgate/contracts';
+import { arrayLiteral, type ArrayCell } from '../../../platform/database/array-literal.ts';
 import type { ReadEvent } from './read-event.ts';
-
-type Cell = string | number | boolean | null;
 
 interface Column {
   name: string;
   type: string;
-  of(read: ReadEvent): Cell;
+  of(read: ReadEvent): ArrayCell;
 }
 
 const final =
-  (read: (payload: UsageFinal) => Cell) =>
-  (event: ReadEvent): Cell =>
+  (read: (payload: UsageFinal) => ArrayCell) =>
+  (event: ReadEvent): ArrayCell =>
     event.event.payload.kind === 'usage' ? read(event.event.payload) : null;
 const request =
-  (read: (payload: Exclude<UsagePayload, { kind: 'withdraw' }>) => Cell) =>
-  (event: ReadEvent): Cell =>
+  (read: (payload: Exclude<UsagePayload, { kind: 'withdraw' }>) => ArrayCell) =>
+  (event: ReadEvent): ArrayCell =>
     event.event.payload.kind === 'withdraw' ? null : read(event.event.payload);
 
 /** usage_events, column by column: the one place that maps an event to its row. */
@@ -66,17 +65,17 @@ export const INSERT_USAGE_EVENTS = `
   RETURNING rid, seq`;
 
 /** One array per column. The caller sorts the events, so that workers with the same duplicates wait for each other in one order. */
-export function usageRowParameters(events: readonly ReadEvent[]): Cell[][] {
-  return COLUMNS.map((column) => events.map((read) => cellOf(column, read)));
+export function usageRowParameters(events: readonly ReadEvent[]): string[] {
+  return COLUMNS.map((column) => arrayLiteral(events.map((read) => cellOf(column, read))));
 }
 
 /** Telemetry that could not be read is unknown; when a request began is known from its id. */
-function cellOf(column: Column, read: ReadEvent): Cell {
+function cellOf(column: Column, read: ReadEvent): ArrayCell {
   const isUnknown = column.name !== 'started_at' && read.unreadable.includes(column.name);
   return isUnknown ? null : column.of(read);
 }
 
-function outcomeOf(payload: UsagePayload): Cell {
+function outcomeOf(payload: UsagePayload): ArrayCell {
   if (payload.kind === 'usage') return payload.outcome;
   return payload.kind === 'reap' ? 'node_lost' : null;
 }

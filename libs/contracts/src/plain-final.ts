@@ -1,0 +1,103 @@
+import { tokenFields } from './token-fields.ts';
+import { OUTCOMES, type UsageFinal } from './usage-event.ts';
+
+type Check = (value: unknown) => boolean;
+
+const INTEGER_MAX = 2_147_483_647;
+const NODE_CHARS_MAX = 128;
+const ERROR_CHARS_MAX = 64;
+const ATTEMPTS_MAX = 16;
+const HASH = /^[0-9a-f]{64}$/;
+/** Beyond them the schema decides. */
+const PRINTABLE = /^[\x20-\x7e]*$/;
+
+const isCount: Check = (value) => Number.isSafeInteger(value) && (value as number) >= 0;
+const isId: Check = (value) => Number.isSafeInteger(value) && (value as number) > 0;
+const isInteger: Check = (value) => Number.isSafeInteger(value) && (value as number) <= INTEGER_MAX;
+const isDuration: Check = (value) => isInteger(value) && (value as number) >= 0;
+const isUpstream: Check = (value) => isInteger(value) && (value as number) > 0;
+const isText =
+  (charsMax: number): Check =>
+  (value) =>
+    typeof value === 'string' && value.length <= charsMax && PRINTABLE.test(value);
+const isOneOf =
+  (...allowed: readonly unknown[]): Check =>
+  (value) =>
+    allowed.includes(value);
+const orNull =
+  (check: Check): Check =>
+  (value) =>
+    value === null || check(value);
+
+interface Field {
+  check: Check;
+  isOptional: boolean;
+}
+const always = (check: Check): Field => ({ check, isOptional: false });
+const maybe = (check: Check): Field => ({ check, isOptional: true });
+
+/** What is not named here is for the schema. */
+class Shape {
+  readonly #fields: ReadonlyMap<string, Field>;
+  readonly #required: number;
+
+  constructor(fields: Readonly<Record<string, Field>>) {
+    this.#fields = new Map(Object.entries(fields));
+    this.#required = Object.values(fields).filter(({ isOptional }) => !isOptional).length;
+  }
+
+  fits(value: unknown): boolean {
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
+    let missing = this.#required;
+    for (const [name, part] of Object.entries(value)) {
+      const field = this.#fields.get(name);
+      if (!field?.check(part)) return false;
+      if (!field.isOptional) missing -= 1;
+    }
+    return missing === 0;
+  }
+}
+
+const ATTEMPT = new Shape({
+  upstream_id: always(isUpstream),
+  route_id: maybe(isId),
+  status: maybe(isInteger),
+  error: maybe(isText(ERROR_CHARS_MAX)),
+  duration_ms: always(isDuration),
+});
+
+const FINAL = new Shape({
+  kind: always(isOneOf('usage')),
+  account_id: always(isId),
+  key_id: always(isId),
+  subscription_id: always(isId),
+  model_id: always(isId),
+  price_version_id: always(isId),
+  node: always(isText(NODE_CHARS_MAX)),
+  protocol: always(isOneOf('chat', 'messages', 'embeddings', 'responses')),
+  is_stream: always((value) => typeof value === 'boolean'),
+  upstream_id: always(orNull(isUpstream)),
+  attempts: always(
+    (value) =>
+      Array.isArray(value) &&
+      value.length <= ATTEMPTS_MAX &&
+      value.every((attempt) => ATTEMPT.fits(attempt)),
+  ),
+  outcome: always(isOneOf(...OUTCOMES)),
+  status: always(isInteger),
+  ...tokenFields(always(isCount), maybe(isCount)),
+  charge: always(isCount),
+  key_hash: maybe((value) => typeof value === 'string' && HASH.test(value)),
+  basis: always(isOneOf('reported', 'estimated')),
+  started_at: always(isCount),
+  first_token_ms: always(orNull(isDuration)),
+  duration_ms: always(isDuration),
+});
+
+/**
+ * True for a final as nodes write nearly all of them: the schema accepts it and changes nothing in it. False says nothing; the schema decides.
+ * It reads a final in a tenth of the time that the schema takes, which was a third of what booking costs the control plane.
+ */
+export function isPlainFinal(value: unknown): value is UsageFinal {
+  return FINAL.fits(value);
+}
