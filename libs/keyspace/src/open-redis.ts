@@ -107,14 +107,14 @@ function watchServer(server: Redis, listener: (awayMs: number | undefined) => vo
 
 /** Resolves when commands can be sent; of a cluster, to every primary that answers in time. Roles without an offline queue refuse commands before. */
 export async function redisReady(connection: RedisConnection, timeoutMs: number): Promise<void> {
-  const deadline = Date.now() + timeoutMs;
+  const deadline = performance.now() + timeoutMs;
   if (connection.status !== 'ready') await becomesReady(connection, timeoutMs);
   if (!(connection instanceof Cluster)) return;
   // They are connected to by the first command: the second one, sent meanwhile, would be refused.
   const answers = Promise.allSettled(connection.nodes('master').map((primary) => primary.ping()));
   await Promise.race([
     answers,
-    delay(Math.max(0, deadline - Date.now()), undefined, { ref: false }),
+    delay(Math.max(0, deadline - performance.now()), undefined, { ref: false }),
   ]);
 }
 

@@ -50,7 +50,7 @@ export interface JudgedFinals {
 export class FinalProofs {
   private readonly fleetCredentialHash: string;
   /** An earlier process may have seen one just before its end. */
-  private forgedAtMs: number | null = Date.now();
+  private forgedAtMs: number | null = performance.now();
   private signers: { readAtMs: number; byName: Map<string, Signer[]> } | null = null;
 
   constructor(
@@ -82,10 +82,10 @@ export class FinalProofs {
     const { manager } = this.dataSource;
     const [first] = forged;
     if (first) {
-      this.forgedAtMs = Date.now();
+      this.forgedAtMs = performance.now();
       const message = `${forged.length} usage events in Redis are not of the nodes they name; they wait as dead letters, e.g.: ${first.reason}`;
       await this.alerts.raise(manager, { ...FORGERY, message });
-    } else if (this.forgedAtMs !== null && Date.now() - this.forgedAtMs > ALERTED_MS) {
+    } else if (this.forgedAtMs !== null && performance.now() - this.forgedAtMs > ALERTED_MS) {
       this.forgedAtMs = null;
       await this.alerts.resolve(manager, FORGERY);
     }
@@ -110,7 +110,7 @@ export class FinalProofs {
   }
 
   private async known(ageMaxMs: number): Promise<Map<string, Signer[]>> {
-    const nowMs = Date.now();
+    const nowMs = performance.now();
     if (this.signers && nowMs - this.signers.readAtMs < ageMaxMs) return this.signers.byName;
     const rows: unknown[] = await this.dataSource.query(
       'SELECT name, credential_hash, signs_finals_since, deleted_at FROM proxy_nodes',

@@ -36,7 +36,7 @@ export class FleetSync {
     const isNews = (worker: SeenWorker): boolean =>
       said.get(workerKey(worker)) !== worker.report.reported_at;
     await this.fleet.announce({ kind: 'snapshot', version: head.version });
-    const deadline = Date.now() + WAIT_MS;
+    const deadline = performance.now() + WAIT_MS;
     for (;;) {
       await this.registry.look();
       const results = await Promise.all(nodes.map((node) => this.judge(node, head, isNews)));
@@ -45,7 +45,7 @@ export class FleetSync {
           (node) =>
             node.outcome === 'applied' || node.outcome === 'offline' || node.outcome === 'failed',
         ) ||
-        Date.now() >= deadline
+        performance.now() >= deadline
       )
         return {
           version: head.version,

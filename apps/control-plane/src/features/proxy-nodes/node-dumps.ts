@@ -59,10 +59,10 @@ export class NodeDumps {
     requestId: string,
     workers: readonly { name: string; worker: number }[],
   ): Promise<NodeDump[]> {
-    const deadline = Date.now() + WAIT_MS;
+    const deadline = performance.now() + WAIT_MS;
     for (;;) {
       const dumps = await this.fleet.readDumps(requestId, workers);
-      if (dumps.length === workers.length || Date.now() >= deadline) return dumps;
+      if (dumps.length === workers.length || performance.now() >= deadline) return dumps;
       await sleep(LOOK_MS);
     }
   }

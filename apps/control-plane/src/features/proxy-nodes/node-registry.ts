@@ -50,7 +50,7 @@ export class NodeRegistry implements OnApplicationBootstrap, OnApplicationShutdo
     work: () => this.tick(),
     onFailing: (error) => this.logger.warn(error, 'the fleet cannot be followed; trying again'),
   });
-  private forgottenAtMs = 0;
+  private forgottenAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(
     private readonly dataSource: DataSource,
@@ -62,7 +62,7 @@ export class NodeRegistry implements OnApplicationBootstrap, OnApplicationShutdo
     @Inject(CONFIG) config: Config,
   ) {
     this.fleetCredentialHash = hashCredential(config.FLEET_CREDENTIAL);
-    this.watch = new NodeWatch(this.fleetCredentialHash, Date.now);
+    this.watch = new NodeWatch(this.fleetCredentialHash);
   }
 
   onApplicationBootstrap(): void {
@@ -151,7 +151,9 @@ export class NodeRegistry implements OnApplicationBootstrap, OnApplicationShutdo
     await this.noteAbilities(believed, known);
     for (const { version, lineage = 0 } of believed) this.publisher.noteRun({ lineage, version });
     const heard = [...known.nodes.values()].filter((node) =>
-      this.watch.workersOf(node.name).some((worker) => Date.now() - worker.seenAtMs < HEARD_MS),
+      this.watch
+        .workersOf(node.name)
+        .some((worker) => performance.now() - worker.seenAtMs < HEARD_MS),
     );
     await this.books.noteSeen(heard.map((node) => node.id));
     await this.writeDesired(known, reports);
@@ -253,8 +255,8 @@ export class NodeRegistry implements OnApplicationBootstrap, OnApplicationShutdo
   }
 
   private async sweep(reports: readonly NodeReport[], known: KnownFleet): Promise<void> {
-    if (Date.now() - this.forgottenAtMs < REMOVE_FORGOTTEN_MS) return;
-    this.forgottenAtMs = Date.now();
+    if (performance.now() - this.forgottenAtMs < REMOVE_FORGOTTEN_MS) return;
+    this.forgottenAtMs = performance.now();
     for (const node of await this.books.removeForgotten(this.dataSource.manager)) {
       await this.alerts.resolve(this.dataSource.manager, {
         rule: 'node_offline',

@@ -20,7 +20,7 @@ export interface KnownNode {
 
 export interface SeenWorker {
   report: NodeReport;
-  /** Local time at which this very report was first seen. */
+  /** When this very report was first seen, by this process' monotonic clock. */
   seenAtMs: number;
   isLive: boolean;
 }
@@ -43,7 +43,10 @@ export class NodeWatch {
 
   constructor(
     private readonly fleetCredentialHash: string,
-    private readonly now: () => number,
+    private readonly clocks: { monotonic: () => number; unix: () => number } = {
+      monotonic: () => performance.now(),
+      unix: Date.now,
+    },
   ) {}
 
   judge(
@@ -64,7 +67,7 @@ export class NodeWatch {
 
   /** Takes in all accepted reports as they stand in Redis now; workers without one are forgotten. */
   observe(reports: readonly NodeReport[]): void {
-    const nowMs = this.now();
+    const nowMs = this.clocks.monotonic();
     const keys = new Set(reports.map(keyOf));
     for (const key of this.workers.keys()) if (!keys.has(key)) this.workers.delete(key);
     for (const report of reports) this.see(report, nowMs);
@@ -72,7 +75,7 @@ export class NodeWatch {
   }
 
   workersOf(name: string): SeenWorker[] {
-    const nowMs = this.now();
+    const nowMs = this.clocks.monotonic();
     return [...this.workers.values()]
       .filter((worker) => worker.report.name === name)
       .map((worker) => ({ ...worker, isLive: nowMs - worker.seenAtMs < SILENCE_MS }))
@@ -96,7 +99,7 @@ export class NodeWatch {
       ? known.seenAtMs
       : this.hasLooked
         ? nowMs
-        : Math.min(nowMs, report.reported_at);
+        : nowMs - Math.max(0, this.clocks.unix() - report.reported_at);
     this.workers.set(keyOf(report), { report, seenAtMs, isLive: true });
   }
 }

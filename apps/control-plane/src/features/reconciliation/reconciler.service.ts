@@ -40,7 +40,7 @@ const refRow = z
 @Injectable()
 export class Reconciler implements OnApplicationBootstrap, OnApplicationShutdown {
   private readonly logger = new Logger('reconciliation');
-  private readonly startedAtMs = Date.now();
+  private readonly startedAtMs = performance.now();
   /** Repaired by this process, and not seen clean since. */
   private readonly repaired = new Set<number>();
   private isStopping = false;
@@ -49,7 +49,7 @@ export class Reconciler implements OnApplicationBootstrap, OnApplicationShutdown
     retryMs: RETRY_MS,
     // A process that has just started has more urgent things to do.
     work: async () =>
-      void (Date.now() - this.startedAtMs >= EVERY_MS / 2 && (await this.runAlone())),
+      void (performance.now() - this.startedAtMs >= EVERY_MS / 2 && (await this.runAlone())),
     onFailing: (error) => this.logger.warn(error, 'balances cannot be reconciled; trying again'),
   });
 
@@ -185,7 +185,7 @@ export class Reconciler implements OnApplicationBootstrap, OnApplicationShutdown
     const lastOf = new Map<string, string>();
     for (const { shard, outboxId } of marks)
       if (isAfter(outboxId, lastOf.get(shard) ?? '0-0')) lastOf.set(shard, outboxId);
-    const deadline = Date.now() + BOOKED_WITHIN_MS;
+    const deadline = performance.now() + BOOKED_WITHIN_MS;
     for (const [shard, outboxId] of lastOf) {
       if (
         !(await this.until(deadline, async () =>
@@ -202,7 +202,7 @@ export class Reconciler implements OnApplicationBootstrap, OnApplicationShutdown
   }
 
   private async until(deadline: number, look: () => Promise<boolean>): Promise<boolean> {
-    while (!this.isStopping && Date.now() < deadline) {
+    while (!this.isStopping && performance.now() < deadline) {
       if (await look()) return true;
       await delay(POLL_MS);
     }
