@@ -65,6 +65,14 @@ describe('the audit finds what is wrong', () => {
     for (const plan of planRequests(10, 1, { customers: 1, models: 1, addresses: 1 }))
       if (plan.protocol !== 'embeddings')
         await sendRequest(plan, { origin, apiKey, model: model.name });
+    const closed = await createRoutedModel(tollgate);
+    await customer.client.subscribe({ model_id: closed.id, tokens: 1_000_000 });
+    await customer.client.call('POST', '/models/unsubscribe', { model_id: closed.id });
+    await tollgate.admin.call('POST', '/wallet/adjust', {
+      user_id: customer.id,
+      amount: '3',
+      note: 'a correction',
+    });
     expectSound(await auditBooks(tollgate, { drainMs: 10_000 }));
     database = new pg.Client({ connectionString: tollgate.databaseUrl });
     await database.connect();
@@ -106,14 +114,14 @@ describe('the audit finds what is wrong', () => {
     ],
     [
       'a token balance that moved alone',
-      'UPDATE subscriptions SET balance = balance - 1',
-      'UPDATE subscriptions SET balance = balance + 1',
+      `UPDATE subscriptions SET balance = balance - 1 WHERE status = 'active'`,
+      `UPDATE subscriptions SET balance = balance + 1 WHERE status = 'active'`,
       ['token balances', 'token equation', 'live balances'],
     ],
     [
       'a lot with a token too many',
-      'UPDATE token_lots SET remaining = remaining + 1',
-      'UPDATE token_lots SET remaining = remaining - 1',
+      'UPDATE token_lots SET remaining = remaining + 1 WHERE withdrawn = 0',
+      'UPDATE token_lots SET remaining = remaining - 1 WHERE withdrawn = 0',
       ['token balances'],
     ],
     [
@@ -151,6 +159,61 @@ describe('the audit finds what is wrong', () => {
       `INSERT INTO usage_dead_letters (rid, seq, delta, payload, reason) VALUES ('x', '0', '1', '{}', 'planted')`,
       'DELETE FROM usage_dead_letters',
       ['dead letters'],
+    ],
+    [
+      'a dead letter that is called booked and is not',
+      `INSERT INTO usage_dead_letters (rid, seq, delta, payload, reason, resolved_at, resolution)
+       VALUES (replace('0199aaaa-0000-7000-8000-000000000000', '0199aaaa', lpad(to_hex((extract(epoch FROM now()) * 1000)::bigint >> 16), 8, '0')), '0', '1', '{}', 'planted', now(), 'booked')`,
+      'DELETE FROM usage_dead_letters',
+      ['dead letters'],
+    ],
+    [
+      'a dead letter that was dismissed without a reason',
+      `INSERT INTO usage_dead_letters (rid, seq, delta, payload, reason, resolved_at, resolution) VALUES ('x', '0', '1', '{}', 'planted', now(), 'dismissed')`,
+      'DELETE FROM usage_dead_letters',
+      ['dead letters'],
+    ],
+    [
+      'tokens in a closed subscription',
+      `UPDATE subscriptions SET balance = balance + 7 WHERE status = 'closed'`,
+      `UPDATE subscriptions SET balance = balance - 7 WHERE status = 'closed'`,
+      ['token balances', 'token equation', 'closed subscriptions', 'live balances'],
+    ],
+    [
+      'a subscription that was closed by a withdrawal that is not booked',
+      `UPDATE subscriptions SET withdrawal_id = overlay(withdrawal_id::text placing 'ffff' from 33)::uuid WHERE status = 'closed'`,
+      `UPDATE subscriptions s SET withdrawal_id = u.rid FROM usage_events u WHERE u.kind = 'withdraw' AND u.subscription_id = s.id AND s.status = 'closed'`,
+      ['closed subscriptions'],
+    ],
+    [
+      'a withdrawal that took more than was booked',
+      `UPDATE usage_events SET delta = delta + 1 WHERE kind = 'withdraw'`,
+      `UPDATE usage_events SET delta = delta - 1 WHERE kind = 'withdraw'`,
+      ['token equation', 'withdrawals'],
+    ],
+    [
+      'a lot that was refunded without money',
+      `UPDATE token_lots SET refunded = refunded - 1 WHERE refunded > 0`,
+      `UPDATE token_lots SET refunded = refunded + 1 WHERE refunded > 0`,
+      ['withdrawals'],
+    ],
+    [
+      'a journal that was set aside',
+      `INSERT INTO alerts (rule, severity, subject, message) VALUES ('journal_set_aside', 'critical', 'node:0', 'planted')`,
+      `DELETE FROM alerts WHERE subject = 'node:0'`,
+      ['journals set aside'],
+    ],
+    [
+      'an adjustment without its reason',
+      `UPDATE ledger_transactions SET note = NULL WHERE kind = 'adjustment'`,
+      `SET session_replication_role = replica; UPDATE ledger_transactions SET note = 'a correction' WHERE kind = 'adjustment'`,
+      ['adjustments'],
+    ],
+    [
+      'an adjustment that the activity log does not know',
+      `UPDATE activity_log SET after = '{"amount": "9"}' WHERE action = 'wallet.adjustment'`,
+      `SET session_replication_role = replica; UPDATE activity_log SET after = '{"note": "a correction", "amount": "3"}' WHERE action = 'wallet.adjustment'`,
+      ['adjustments'],
     ],
   ])('%s', async (_what, damage, repair, expected) => {
     expect(await brokenBy(damage, repair)).toEqual(expected);

@@ -10,6 +10,7 @@ import {
 import pg from 'pg';
 import { z } from 'zod';
 import { BOOK_CHECKS } from './book-checks.ts';
+import { CLOSING_CHECKS } from './closing-checks.ts';
 import type { Finding } from './finding.ts';
 import { compareLiveBalances, findUnarrived, type Books } from './live-checks.ts';
 
@@ -44,7 +45,7 @@ export async function auditBooks(
     const books: Books = { database, redis, live, shards };
     const unarrived = await waitUntilDrained(books, Date.now() + drainMs);
     const findings: Finding[] = [];
-    for (const { name, promise, compared, problems } of BOOK_CHECKS) {
+    for (const { name, promise, compared, problems } of [...BOOK_CHECKS, ...CLOSING_CHECKS]) {
       findings.push({
         name,
         promise,

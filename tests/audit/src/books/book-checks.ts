@@ -181,12 +181,6 @@ export const BOOK_CHECKS: readonly BookCheck[] = [
     ]),
   },
   {
-    name: 'dead letters',
-    promise: 'none unresolved',
-    compared: 'SELECT count(*) FROM usage_dead_letters',
-    problems: `SELECT format('request %s:%s of %s: %s', rid, seq, delta, reason) AS problem FROM usage_dead_letters WHERE resolved_at IS NULL`,
-  },
-  {
     name: 'promised writes',
     promise: 'nothing is still on its way to Redis',
     compared: 'SELECT count(*) FROM live_state_outbox',
