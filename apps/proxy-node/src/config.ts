@@ -158,7 +158,13 @@ export const configSchema = z.object({
   STREAM_SLICE_OUTPUT_TOKENS: count(4_096).describe(
     'Output tokens a stream holds at first and per extension.',
   ),
-  HOLD_LEASE_MS: count(60_000).describe('A hold that is not renewed for this long is reaped.'),
+  HOLD_LEASE_MS: z.coerce
+    .number()
+    .int()
+    .positive()
+    .max(600_000)
+    .default(60_000)
+    .describe('A hold that is not renewed for this long is reaped; 600,000 at most.'),
   KEEP_ALIVE_MS: count(10_000).describe(
     'Silence after which a stream gets a keep-alive; clients and proxies give up after 15 s and more.',
   ),

@@ -29,6 +29,17 @@ local function expired_holds(holds, prefix, now, holds_max)
   return flat
 end
 
+-- A lease is never longer than this. One that ends later was taken while the clock was ahead: its node may be gone, and would keep its tokens for a day.
+local LEASE_MAX_MS = 10 * 60 * 1000
+local LEASE_ANEW_MS = 60 * 1000
+
+-- A hold whose request still runs gets its lease from the next checkpoint.
+local function shorten_leases(holds, now, holds_max)
+  for _, rid in ipairs(redis.call('ZRANGEBYSCORE', holds, text(now + LEASE_MAX_MS + 1), '+inf', 'LIMIT', 0, holds_max)) do
+    redis.call('ZADD', holds, text(now + LEASE_ANEW_MS), rid)
+  end
+end
+
 local function relay(KEYS, ARGV)
   local lease_ms, entries_max, bytes_max, holds_max = natural(ARGV[2]), natural(ARGV[3]), natural(ARGV[4]), natural(ARGV[5])
   if not lease_ms or not entries_max or not bytes_max or not holds_max then return invalid('relay') end
@@ -43,6 +54,7 @@ local function relay(KEYS, ARGV)
   local now = clock(ARGV[7])
   -- A relay looks often enough to see every jump of the clock in which records could expire.
   latest_time(KEYS[5], now)
+  shorten_leases(KEYS[3], now, holds_max)
   local holds = expired_holds(KEYS[3], ARGV[6], now, holds_max)
   local entries = next_entries(KEYS[2], entries_max, bytes_max)
   -- What is in an outbox was emitted under the epoch that stands beside it: the two are lost together.

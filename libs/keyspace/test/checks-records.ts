@@ -407,6 +407,26 @@ export const recordChecks: Checks = {
       assert.equal(await tenant.redis.zscore(keys.holds(tenant.shard), dangling), null);
     },
 
+  'a hold that was taken while the clock was a day ahead ends a minute after the clock is right again':
+    async (world) => {
+      const tenant = await world.tenant();
+      await openAccount(tenant);
+      tenant.clock.now += 86_400_000;
+      const orphan = await admitted(tenant, { leaseMs: 60_000 });
+      tenant.clock.now -= 86_400_000;
+      const own = await admitted(tenant, { leaseMs: 60_000 });
+      const deadline = Number(await tenant.redis.zscore(keys.holds(tenant.shard), own));
+      const ref = { accountId: tenant.accountId, modelId: MODEL_ID };
+      assert.deepEqual((await poll(tenant, {})).expiredHolds, []);
+      assert.equal(Number(await tenant.redis.zscore(keys.holds(tenant.shard), own)), deadline);
+      tenant.clock.now += 60_000;
+      assert.deepEqual(
+        new Set((await poll(tenant, {})).expiredHolds.map(({ rid }) => rid)),
+        new Set([orphan, own]),
+      );
+      assert.equal((await tenant.store.reap({ rid: orphan, ...ref })).kind, 'reaped');
+    },
+
   'relay refuses bounds that are no numbers': async (world) => {
     const tenant = await world.tenant();
     const { shard, library } = tenant;

@@ -115,6 +115,16 @@ export function booksOf(plane: ControlPlane) {
       return rows[0];
     },
 
+    /** As `unsubscribe` begins one, without Redis. Answers its id. */
+    async beginWithdrawal(subscriptionId: number): Promise<string> {
+      const id = uuidv7(Date.now());
+      await query('UPDATE subscriptions SET withdrawal_id = $2 WHERE id = $1', [
+        subscriptionId,
+        id,
+      ]);
+      return id;
+    },
+
     async live(account: TestAccount, model: { id: number }) {
       return (
         (
@@ -229,14 +239,21 @@ export function reapEvent(
 /** What a withdrawal (seq 0), or a hold that ends after it (seq 2), takes out of Redis. */
 export function withdrawEvent(
   tokens: number,
-  { account, model, subscriptionId, rid = uuidv7(Date.now()), seq = 0 }: EventParts,
+  {
+    account,
+    model,
+    subscriptionId,
+    withdrawalId = uuidv7(Date.now()),
+    rid = withdrawalId,
+    seq = 0,
+  }: EventParts & { withdrawalId?: string },
 ): RelayedEvent {
   const payload = {
     kind: 'withdraw',
     account_id: account.id,
     subscription_id: subscriptionId,
     model_id: model.id,
-    withdrawal_id: uuidv7(Date.now()),
+    withdrawal_id: withdrawalId,
   };
   return {
     shard: 's00',

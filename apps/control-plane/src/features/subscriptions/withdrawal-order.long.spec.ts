@@ -40,13 +40,14 @@ async function bought(): Promise<EventParts> {
 }
 
 /** What Redis says of a hold of 70 whose node vanished: 30 are withdrawn beside it, the reaper charges all of it, its final 25, and the 45 charged too much are withdrawn too. */
-function eventsOf(parts: EventParts): RelayedEvent[] {
+async function eventsOf(parts: EventParts): Promise<RelayedEvent[]> {
   const rid = uuidv7(Date.now());
+  const withdrawalId = await books.beginWithdrawal(parts.subscriptionId);
   return [
-    withdrawEvent(30, parts),
+    withdrawEvent(30, { ...parts, withdrawalId }),
     reapEvent(70, { ...parts, rid }),
     usageEvent(25, { ...parts, rid, seq: 1, delta: -45 }),
-    withdrawEvent(45, { ...parts, rid, seq: 2 }),
+    withdrawEvent(45, { ...parts, withdrawalId, rid, seq: 2 }),
   ];
 }
 
@@ -63,7 +64,7 @@ test.each(ORDERS)(
   'what is left is refunded in full when its events are booked in the order %i %i %i %i',
   async (...order) => {
     const parts = await bought();
-    const events = eventsOf(parts);
+    const events = await eventsOf(parts);
     for (const index of order) await worker.process([events[index] as RelayedEvent]);
     // 75 of 100 tokens leave, the dearer and newer 40 first: 200 + 35 of the 260 micro-units they cost.
     expect(await books.wallet(parts.account)).toBe(10_000_000n - 260n + 235n);

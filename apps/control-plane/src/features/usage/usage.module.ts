@@ -21,6 +21,7 @@ import { BookedFigures } from './ingest/booked-figures.ts';
 import { DroppedTelemetry } from './ingest/dropped-telemetry.ts';
 import { DroppedDays } from './ingest/dropped-days.ts';
 import { KnownFacts } from './ingest/known-facts.ts';
+import { KnownWithdrawals } from './ingest/known-withdrawals.ts';
 import { LateUsage } from './ingest/late-usage.ts';
 import { UsageIngest } from './ingest/usage-ingest.service.ts';
 import { UsagePartitions } from './ingest/usage-partitions.ts';
@@ -48,6 +49,7 @@ import { JournalService } from './journal/journal.service.ts';
     DroppedTelemetry,
     DroppedDays,
     KnownFacts,
+    KnownWithdrawals,
     LateUsage,
     JournalService,
     UsageIngest,

@@ -134,7 +134,12 @@ describe('a dead letter', () => {
 
   test('of a withdrawal is booked as it was numbered', async () => {
     const parts = await subscribed();
-    const event = withdrawEvent(5, { ...parts, subscriptionId: 999_999, seq: 2 });
+    const withdrawalId = await books.beginWithdrawal(parts.subscriptionId);
+    const rid = uuidv7(Date.now());
+    const event = withdrawEvent(5, {
+      ...parts,
+      ...{ withdrawalId, rid, subscriptionId: 999_999, seq: 2 },
+    });
     await ingest.ingest([event]);
     const { id } = await letterOf(event.rid);
     expect(

@@ -10,6 +10,7 @@ import { LedgerService } from '../../wallet/ledger.service.ts';
 import { DroppedDays } from '../ingest/dropped-days.ts';
 import { DroppedTelemetry } from '../ingest/dropped-telemetry.ts';
 import { KnownFacts } from '../ingest/known-facts.ts';
+import { KnownWithdrawals } from '../ingest/known-withdrawals.ts';
 import { LateUsage } from '../ingest/late-usage.ts';
 import { UsageIngest } from '../ingest/usage-ingest.service.ts';
 import { DeadLetterRow } from './dead-letter.entity.ts';
@@ -34,6 +35,7 @@ export function offlineDeadLetters(
   const usage = new UsageIngest(
     transactions,
     new KnownFacts(dataSource),
+    new KnownWithdrawals(dataSource),
     tokens,
     new LedgerService(),
     alerts,

@@ -49,6 +49,6 @@ export class DroppedDays {
 }
 
 /** UTC, as YYYY-MM-DD. */
-function dayOf(atMs: number): string {
+export function dayOf(atMs: number): string {
   return new Date(atMs).toISOString().slice(0, 10);
 }

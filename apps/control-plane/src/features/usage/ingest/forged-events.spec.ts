@@ -6,6 +6,7 @@ import {
   booksOf,
   reapEvent,
   usageEvent,
+  withdrawEvent,
   type EventParts,
 } from '../../../testing/books-under-test.ts';
 import { startControlPlane, type ControlPlane } from '../../../testing/control-plane-under-test.ts';
@@ -143,5 +144,39 @@ describe('a final without a MAC', () => {
   test('is not believed any more a day after its node was updated', async () => {
     await register('long-updated', "now() - interval '25 hours'");
     expect(await charged([[old('long-updated', 26 * HOUR_MS)]])).toBe(0);
+  });
+});
+
+describe('withdrawals that were never begun', () => {
+  test('are set aside: under an id of the forger, of another subscription, or in the name of a request', async () => {
+    const other = await books.account('10');
+    await plane.call('POST', '/models/subscribe', {
+      token: other.token,
+      body: { model_id: parts.model.id, tokens: 100 },
+    });
+    const { id: otherId } = await books.subscription(other, parts.model);
+    const ofOther = await books.beginWithdrawal(otherId);
+    const forged = [
+      withdrawEvent(500, parts),
+      withdrawEvent(500, { ...parts, rid: uuidv7(Date.now()), seq: 2 }),
+      withdrawEvent(500, { ...parts, withdrawalId: ofOther }),
+    ];
+    expect(await charged([forged])).toBe(0);
+    for (const { rid } of forged)
+      expect(await letters(rid)).toEqual([{ reason: expect.stringContaining('forged') }]);
+    const withdrawalId = await books.beginWithdrawal(parts.subscriptionId);
+    const inNameOfRequest = withdrawEvent(500, { ...parts, withdrawalId, rid: uuidv7(Date.now()) });
+    expect(await charged([[inNameOfRequest]])).toBe(0);
+    expect(await letters(inNameOfRequest.rid)).toHaveLength(1);
+  });
+
+  test('a real one is booked, once, and so is what a running request releases after it, also after the next withdrawal', async () => {
+    const withdrawalId = await books.beginWithdrawal(parts.subscriptionId);
+    const real = withdrawEvent(300, { ...parts, withdrawalId });
+    expect(await charged([[real], [real]])).toBe(300);
+    await books.beginWithdrawal(parts.subscriptionId);
+    const released = withdrawEvent(20, { ...parts, withdrawalId, rid: uuidv7(Date.now()), seq: 2 });
+    expect(await charged([[released], [released], [real]])).toBe(20);
+    expect(await letters(real.rid)).toEqual([]);
   });
 });

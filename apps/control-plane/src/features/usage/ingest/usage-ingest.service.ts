@@ -13,6 +13,7 @@ import { bookDeadLetters, type DeadLetter } from './dead-letters.ts';
 import { DroppedDays } from './dropped-days.ts';
 import { DroppedTelemetry } from './dropped-telemetry.ts';
 import { KnownFacts } from './known-facts.ts';
+import { KnownWithdrawals } from './known-withdrawals.ts';
 import { LateUsage } from './late-usage.ts';
 import { overdraftsOf, overdrawnSince, type Overdrawn } from './overdrawn.ts';
 import { readEvent, type ReadEvent } from './read-event.ts';
@@ -30,6 +31,7 @@ export class UsageIngest {
   constructor(
     private readonly transactions: Transactions,
     private readonly facts: KnownFacts,
+    private readonly withdrawals: KnownWithdrawals,
     private readonly tokens: TokenLedger,
     private readonly ledger: LedgerService,
     private readonly alerts: AlertsService,
@@ -74,9 +76,12 @@ export class UsageIngest {
     const reads = readings.flatMap((reading) => (reading.kind === 'event' ? [reading.read] : []));
     this.dropped.note(reads);
     const facts = await this.facts.load(reads);
+    const strangers = await this.withdrawals.unknownOf(reads);
     const sound: ReadEvent[] = [];
     for (const read of reads) {
-      const reason = this.facts.faultOf(read, facts);
+      const reason =
+        this.facts.faultOf(read, facts) ??
+        (strangers.has(read) ? 'forged: the subscription has no such withdrawal' : null);
       if (reason === null) sound.push(read);
       else poison.push({ relayed: read.relayed, reason });
     }

@@ -173,8 +173,12 @@ describe('usage beyond the balance', () => {
     const rid = uuidv7(Date.now());
     const watch = plane.app.get(BalanceWatch, { strict: false });
     // The withdrawal takes what the reaper charged too much; the correction that says so comes later.
-    await worker.process([withdrawEvent(30, parts), reapEvent(70, { ...parts, rid })]);
-    await worker.process([withdrawEvent(45, { ...parts, rid, seq: 2 })]);
+    const withdrawalId = await books.beginWithdrawal(parts.subscriptionId);
+    await worker.process([
+      withdrawEvent(30, { ...parts, withdrawalId }),
+      reapEvent(70, { ...parts, rid }),
+    ]);
+    await worker.process([withdrawEvent(45, { ...parts, withdrawalId, rid, seq: 2 })]);
     await watch.look();
     expect(await openOverdrafts(parts)).toBe(1);
     await worker.process([usageEvent(25, { ...parts, rid, seq: 1, delta: -45 })]);
@@ -221,10 +225,11 @@ describe('a withdrawal of more than the books have', () => {
     async (_order, batches) => {
       const parts = await subscribed(100);
       const rid = uuidv7(Date.now());
+      const withdrawalId = await books.beginWithdrawal(parts.subscriptionId);
       const events = [
-        withdrawEvent(30, parts),
+        withdrawEvent(30, { ...parts, withdrawalId }),
         reapEvent(70, { ...parts, rid }),
-        withdrawEvent(45, { ...parts, rid, seq: 2 }),
+        withdrawEvent(45, { ...parts, withdrawalId, rid, seq: 2 }),
         usageEvent(25, { ...parts, rid, seq: 1, delta: -45 }),
       ];
       for (const batch of batches)

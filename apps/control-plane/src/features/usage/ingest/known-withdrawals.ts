@@ -1,0 +1,51 @@
+import { Injectable } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import { z } from 'zod';
+import { dayOf } from './dropped-days.ts';
+import { isRequestId, uuidTimeMs, type ReadEvent } from './read-event.ts';
+
+const knownRow = z.object({ id: z.string(), subscription_id: z.number() });
+
+/**
+ * Withdrawals carry no MAC, because Redis' functions make them. They are believed under an id that PostgreSQL has given to this subscription:
+ * its last one, or an earlier one that is booked.
+ */
+@Injectable()
+export class KnownWithdrawals {
+  constructor(private readonly dataSource: DataSource) {}
+
+  /** Events of withdrawals that were never begun here. */
+  async unknownOf(events: readonly ReadEvent[]): Promise<ReadonlySet<ReadEvent>> {
+    const named = events.flatMap((read) => {
+      const { rid, seq, payload } = read.event;
+      if (payload.kind !== 'withdraw') return [];
+      const { withdrawal_id: id, subscription_id: subscriptionId } = payload;
+      const isWhole = isRequestId(id) && (seq !== 0 || rid === id);
+      return [{ read, key: isWhole ? `${id} ${subscriptionId}` : null, id, subscriptionId }];
+    });
+    const asked = named.filter(({ key }) => key !== null);
+    const known = asked.length === 0 ? new Set() : await this.read(asked);
+    return new Set(named.filter(({ key }) => !known.has(key)).map(({ read }) => read));
+  }
+
+  private async read(
+    asked: readonly { id: string; subscriptionId: number }[],
+  ): Promise<Set<string | null>> {
+    const rows: unknown[] = await this.dataSource.query(
+      `SELECT w.id, w.subscription_id FROM unnest($1::uuid[], $2::int[], $3::date[]) AS w(id, subscription_id, day)
+       WHERE EXISTS (SELECT FROM subscriptions s WHERE s.id = w.subscription_id AND s.withdrawal_id = w.id)
+          OR EXISTS (SELECT FROM token_entries t WHERE t.subscription_id = w.subscription_id AND t.kind = 'withdrawal' AND t.reference = 'withdrawal:' || w.id || ':0')
+          OR EXISTS (SELECT FROM usage_events u WHERE u.day = w.day AND u.rid = w.id AND u.seq = 0 AND u.kind = 'withdraw' AND u.subscription_id = w.subscription_id)`,
+      [
+        asked.map(({ id }) => id),
+        asked.map(({ subscriptionId }) => subscriptionId),
+        asked.map(({ id }) => dayOf(uuidTimeMs(id))),
+      ],
+    );
+    return new Set(
+      rows
+        .map((row) => knownRow.parse(row))
+        .map(({ id, subscription_id: subscriptionId }) => `${id} ${subscriptionId}`),
+    );
+  }
+}
