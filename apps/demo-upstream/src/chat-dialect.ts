@@ -1,3 +1,4 @@
+import { limitOf } from './plan.ts';
 import { usageOf, type Dialect, type Exchange } from './answer.ts';
 
 const CREATED = 1_767_225_600;
@@ -60,8 +61,8 @@ function messageOf(exchange: Exchange, text: string): unknown {
 
 function finishReason({ plan, request, entry }: Exchange): string {
   if (plan.mode === 'tools') return 'tool_calls';
-  const limit = request.max_completion_tokens ?? request.max_tokens;
-  return limit != null && entry.emitted >= limit ? 'length' : 'stop';
+  const limit = limitOf(request);
+  return limit !== null && entry.emitted >= limit ? 'length' : 'stop';
 }
 
 function chatUsage(exchange: Exchange): unknown {

@@ -79,6 +79,11 @@ const bodySchema = z.looseObject({
   stream_options: z.looseObject({ include_usage: z.boolean().optional() }).nullish(),
   max_tokens: z.number().int().nullish(),
   max_completion_tokens: z.number().int().nullish(),
+  max_output_tokens: z.number().int().nullish(),
+  store: z.boolean().nullish(),
+  background: z.boolean().nullish(),
+  previous_response_id: z.string().nullish(),
+  conversation: z.union([z.string(), z.looseObject({ id: z.string() })]).nullish(),
   messages: z.array(z.looseObject({ role: z.string(), content: z.unknown() })).default([]),
   system: z.unknown().optional(),
   input: z.unknown().optional(),
@@ -106,7 +111,7 @@ export function planFor(request: DemoRequest, modeHeader: string | undefined): P
   const directive = readDirective(request);
   const mode =
     asMode(directive['mode']) ?? asMode(modeHeader) ?? modeOfModel(request.model) ?? 'ok';
-  const limit = Math.max(0, request.max_completion_tokens ?? request.max_tokens ?? TOKENS_MAX);
+  const limit = Math.max(0, limitOf(request) ?? TOKENS_MAX);
   const whole = Math.min(Number(directive['tokens'] ?? TOKENS_DEFAULT) || 0, TOKENS_MAX);
   const from = wordsSaid(request, whole);
   const asked = whole - from;
@@ -117,6 +122,11 @@ export function planFor(request: DemoRequest, modeHeader: string | undefined): P
     delayMs: Number(directive['delay'] ?? (mode === 'slow' ? SLOW_DELAY_MS : 0)) || 0,
     call: mode === 'agent' ? callOf(request, directive) : CALL_DEFAULT,
   };
+}
+
+/** The request's own, under the name its protocol has for it. */
+export function limitOf(request: DemoRequest): number | null {
+  return request.max_completion_tokens ?? request.max_output_tokens ?? request.max_tokens ?? null;
 }
 
 /** Of an answer that was cut off: its beginning, and at most an instruction, follow the directive. */

@@ -4,7 +4,7 @@ import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 export interface RecordEntry {
   /** `x-request-id` the caller sent. */
   rid: string;
-  protocol: 'chat' | 'messages' | 'embeddings';
+  protocol: 'chat' | 'messages' | 'responses' | 'completions' | 'embeddings';
   mode: string;
   isStream: boolean;
   /** Output tokens written to the socket so far. */

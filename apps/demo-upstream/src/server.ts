@@ -6,11 +6,13 @@ import { messagesDialect } from './messages-dialect.ts';
 import { parseDemoRequest, planFor, type DemoRequest } from './plan.ts';
 import { promptTokens } from './prompt-tokens.ts';
 import { ProviderRecord } from './record.ts';
+import { inputItems, messagesOf, ResponseStore } from './response-store.ts';
+import { compact, respond, serveStored } from './responses-endpoint.ts';
 
 const BODY_BYTES_MAX = 64 * 1024 * 1024;
 
 /**
- * A fake provider speaking both chat protocols and embeddings, with modes (plan.ts) and a record of what it reported.
+ * A fake provider speaking both chat protocols, /responses with what it stores, and embeddings, with modes (plan.ts) and a record of what it reported.
  * `GET /record?rid=` lists it, `DELETE /record` forgets it, `GET /healthz` answers 200.
  */
 export function createDemoUpstream(options: { recordFile?: string } = {}): {
@@ -18,8 +20,9 @@ export function createDemoUpstream(options: { recordFile?: string } = {}): {
   record: ProviderRecord;
 } {
   const record = new ProviderRecord(options.recordFile);
+  const store = new ResponseStore();
   const server = createServer((request, response) => {
-    handle(request, response, record).catch((error: unknown) => {
+    handle(request, response, { record, store }).catch((error: unknown) => {
       process.stderr.write(`demo-upstream: ${String(error)}\n`);
       response.destroy();
     });
@@ -30,10 +33,11 @@ export function createDemoUpstream(options: { recordFile?: string } = {}): {
 async function handle(
   request: IncomingMessage,
   response: ServerResponse,
-  record: ProviderRecord,
+  { record, store }: { record: ProviderRecord; store: ResponseStore },
 ): Promise<void> {
   const url = new URL(request.url ?? '/', 'http://demo');
-  switch (`${request.method} ${url.pathname.replace(/^\/v1/, '')}`) {
+  const path = url.pathname.replace(/^\/v1/, '');
+  switch (`${request.method} ${path}`) {
     case 'POST /chat/completions':
       return complete({ request, response, record, protocol: 'chat', dialect: chatDialect });
     case 'POST /messages':
@@ -44,6 +48,12 @@ async function handle(
         protocol: 'messages',
         dialect: messagesDialect,
       });
+    case 'POST /responses':
+      return startResponse(request, response, { record, store });
+    case 'POST /responses/compact':
+      return compactInput(request, response, { record, store });
+    case 'POST /responses/input_tokens':
+      return countInput(request, response, store);
     case 'POST /embeddings':
       return embed(request, response, record);
     case 'GET /record':
@@ -55,11 +65,61 @@ async function handle(
     case 'GET /healthz':
     case 'GET /readyz':
       return sendJson(response, 200, { status: 'ok' });
-    default:
+    default: {
+      const body = request.method === 'POST' ? parseJson(await readText(request)) : undefined;
+      if (serveStored(request, path, { response, store, body })) return;
       return sendJson(response, 404, {
         error: { message: 'no such path', type: 'invalid_request_error', param: null, code: null },
       });
+    }
   }
+}
+
+async function startResponse(
+  request: IncomingMessage,
+  response: ServerResponse,
+  books: { record: ProviderRecord; store: ResponseStore },
+): Promise<void> {
+  const asked = await readRequest(request);
+  if (!asked) return sendJson(response, 400, chatDialect.error(400, 'malformed request'));
+  await respond(asked, {
+    ...books,
+    response,
+    rid: headerText(request, 'x-request-id') ?? 'unknown',
+    mode: headerText(request, 'x-demo-mode'),
+    gone: goneSignal(response),
+  });
+}
+
+async function compactInput(
+  request: IncomingMessage,
+  response: ServerResponse,
+  books: { record: ProviderRecord; store: ResponseStore },
+): Promise<void> {
+  const asked = await readRequest(request);
+  const rid = headerText(request, 'x-request-id') ?? 'unknown';
+  if (!asked || !compact(asked, { ...books, response, rid }))
+    sendJson(response, 400, chatDialect.error(400, 'malformed request'));
+}
+
+async function countInput(
+  request: IncomingMessage,
+  response: ServerResponse,
+  store: ResponseStore,
+): Promise<void> {
+  const asked = await readRequest(request);
+  const context = asked && store.contextOf(asked);
+  if (!context) return sendJson(response, 400, chatDialect.error(400, 'malformed request'));
+  const messages = messagesOf([...context, ...inputItems(asked)]);
+  const input_tokens = promptTokens({ ...asked, input: undefined, messages });
+  sendJson(response, 200, { object: 'response.input_tokens', input_tokens });
+}
+
+/** Aborts when the caller hangs up. */
+function goneSignal(response: ServerResponse): AbortSignal {
+  const gone = new AbortController();
+  response.on('close', () => response.writableFinished || gone.abort());
+  return gone.signal;
 }
 
 interface Completion {
@@ -79,8 +139,7 @@ async function complete({
 }: Completion): Promise<void> {
   const asked = await readRequest(request);
   if (!asked) return sendJson(response, 400, dialect.error(400, 'malformed request'));
-  const gone = new AbortController();
-  response.on('close', () => response.writableFinished || gone.abort());
+  const gone = goneSignal(response);
   const plan = planFor(asked, headerText(request, 'x-demo-mode'));
   const entry = record.open({
     rid: headerText(request, 'x-request-id') ?? 'unknown',
@@ -92,7 +151,7 @@ async function complete({
     reported: null,
     ending: 'open',
   });
-  await answer({ request: asked, plan, entry, record, response, gone: gone.signal }, dialect);
+  await answer({ request: asked, plan, entry, record, response, gone }, dialect);
 }
 
 async function embed(
@@ -119,6 +178,20 @@ async function embed(
 }
 
 async function readRequest(request: IncomingMessage): Promise<DemoRequest | undefined> {
+  const text = await readText(request);
+  return text === undefined ? undefined : parseDemoRequest(text);
+}
+
+function parseJson(text: string | undefined): unknown {
+  try {
+    return JSON.parse(text ?? '');
+  } catch {
+    return undefined;
+  }
+}
+
+/** Nothing for a body that is too large. */
+async function readText(request: IncomingMessage): Promise<string | undefined> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of request) {
@@ -126,7 +199,7 @@ async function readRequest(request: IncomingMessage): Promise<DemoRequest | unde
     if (bytes > BODY_BYTES_MAX) return undefined;
     chunks.push(chunk as Buffer);
   }
-  return parseDemoRequest(Buffer.concat(chunks).toString('utf8'));
+  return Buffer.concat(chunks).toString('utf8');
 }
 
 function headerText(request: IncomingMessage, name: string): string | undefined {

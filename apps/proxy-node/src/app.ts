@@ -1,16 +1,18 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { HttpBindings } from '@hono/node-server';
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
-import { errorShapeOf, type ClientProtocol } from '@tollgate/protocols';
+import { errorShapeOf, type ClientProtocol, type CountingProtocol } from '@tollgate/protocols';
 import { Hono, type Context } from 'hono';
 import { monotonicMs } from './monotonic-ms.ts';
 import { countTokensEndpoint } from './endpoints/count-tokens.ts';
 import type { CountRelay } from './endpoints/count-relay.ts';
 import type { CountingLane } from './endpoints/counting-lane.ts';
 import { getModel, listModels, type ModelsRequest } from './endpoints/models.ts';
+import { STORED_PATHS, storedEndpoint } from './endpoints/stored.ts';
+import type { StoredRelay } from './endpoints/stored-relay.ts';
 import type { BodyRoom } from './http/body-room.ts';
 import { clientAddressHex } from './http/client-address.ts';
-import { type AddressRange } from '@tollgate/contracts';
+import type { AddressRange, IdSealer } from '@tollgate/contracts';
 import { callerRequestId } from './http/caller-ids.ts';
 import { ClientReply } from './http/client-reply.ts';
 import type { Cors } from './http/cors.ts';
@@ -33,11 +35,13 @@ export interface AppParts {
   bodyBytesMax: number;
   counting: CountingLane;
   counts: CountRelay;
+  stored: StoredRelay;
+  sealer: IdSealer;
   cors: Cors;
 }
 
 type Env = { Bindings: HttpBindings };
-type Edge = Omit<ClientRequest, 'protocol'> & { outgoing: ServerResponse };
+type Edge = Omit<ClientRequest, 'protocol' | 'isCompaction'> & { outgoing: ServerResponse };
 
 /** Paths to what answers them. Answers are written to the socket's own response: nothing here builds a web Response but to say so. */
 export function createApp(parts: AppParts): Hono<Env> {
@@ -50,29 +54,22 @@ export function createApp(parts: AppParts): Hono<Env> {
   serveModel(app, parts, '/v1/embeddings', 'embeddings');
   refuseWebSockets(app, parts, '/v1/responses');
   serveModel(app, parts, '/v1/responses', 'responses');
-  answer(app, parts, 'POST', '/v1/messages/count_tokens', async (edge) => {
-    const room = parts.bodies.enter();
-    return countTokensEndpoint(parts.admitter, {
-      ...edge,
-      index: operations.gate.open(),
-      bytesMax: parts.bodyBytesMax,
-      room,
-      lane: parts.counting,
-      relay: parts.counts,
-    }).finally(() => room.leave());
-  });
-  answer(app, parts, 'GET', '/v1/models', (edge) =>
+  serveModel(app, parts, '/v1/responses/compact', 'responses', { isCompaction: true });
+  serveCount(app, parts, '/v1/messages/count_tokens', 'messages');
+  serveCount(app, parts, '/v1/responses/input_tokens', 'responses');
+  serveStored(app, parts);
+  answer(app, parts, ['GET'], '/v1/models', (edge) =>
     listModels(parts.admitter, modelsRequest(edge, operations)),
   );
-  answer(app, parts, 'GET', '/v1/models/:name{.+}', (edge, context) =>
+  answer(app, parts, ['GET'], '/v1/models/:name{.+}', (edge, context) =>
     getModel(parts.admitter, {
       ...modelsRequest(edge, operations),
       name: context.req.param('name') ?? '',
     }),
   );
   // Claude Code knocks here before its first request.
-  answer(app, parts, 'GET', '/api/hello', () => ({ message: 'hello' }));
-  answer(app, parts, 'GET', '/', () => ({ service: 'tollgate' }));
+  answer(app, parts, ['GET'], '/api/hello', () => ({ message: 'hello' }));
+  answer(app, parts, ['GET'], '/', () => ({ service: 'tollgate' }));
   app.get('/healthz', (context) => context.json({ status: 'ok' }));
   app.get('/readyz', (context) => {
     const readiness = operations.readiness();
@@ -89,14 +86,16 @@ export function createApp(parts: AppParts): Hono<Env> {
   return app;
 }
 
+const LISTED_METHODS = new Set(['GET', 'POST', 'DELETE']);
+/** Served to be refused. */
+const WEB_SOCKETS = 'GET /v1/responses';
+
 /** Of the interface of models, for those who call another path of it. */
 function servedPaths({ routes }: Hono<Env>): string[] {
-  const posts = new Set(routes.filter(({ method }) => method === 'POST').map(({ path }) => path));
   const served = routes
-    .filter(({ method, path }) => method === 'POST' || (method === 'GET' && !posts.has(path)))
-    .filter(({ path }) => path.startsWith('/v1/'))
-    .map(({ method, path }) => `${method} ${path.replace(/:(\w+)(?:\{.*\})?/, '{$1}')}`);
-  return [...new Set(served)];
+    .filter(({ method, path }) => LISTED_METHODS.has(method) && path.startsWith('/v1/'))
+    .map(({ method, path }) => `${method} ${path.replace(/:(\w+)(?:\{.*\})?/g, '{$1}')}`);
+  return [...new Set(served)].filter((each) => each !== WEB_SOCKETS);
 }
 
 function answerPreflight(
@@ -109,14 +108,62 @@ function answerPreflight(
   return RESPONSE_ALREADY_SENT;
 }
 
-function serveModel(app: Hono<Env>, parts: AppParts, path: string, protocol: ClientProtocol): void {
+function serveModel(
+  app: Hono<Env>,
+  parts: AppParts,
+  path: string,
+  protocol: ClientProtocol,
+  { isCompaction = false }: { isCompaction?: boolean } = {},
+): void {
   app.post(path, async (context) => {
     const edge = edgeOf(context.env, parts);
-    await parts.pipeline.serve({ ...edge, protocol });
+    await parts.pipeline.serve({ ...edge, protocol, isCompaction });
     noteServed(parts, edge, path);
     return RESPONSE_ALREADY_SENT;
   });
-  onlyMethod(app, parts, path, 'POST');
+  onlyMethods(app, parts, path, ['POST']);
+}
+
+function serveCount(
+  app: Hono<Env>,
+  parts: AppParts,
+  path: string,
+  protocol: CountingProtocol,
+): void {
+  answer(app, parts, ['POST'], path, async (edge) => {
+    const room = parts.bodies.enter();
+    return countTokensEndpoint(parts.admitter, {
+      ...edge,
+      protocol,
+      index: parts.operations.gate.open(),
+      bytesMax: parts.bodyBytesMax,
+      room,
+      lane: parts.counting,
+      relay: parts.counts,
+      sealer: parts.sealer,
+    }).finally(() => room.leave());
+  });
+}
+
+function serveStored(app: Hono<Env>, parts: AppParts): void {
+  const { operations, admitter, bodies, bodyBytesMax: bytesMax, sealer, stored: relay } = parts;
+  for (const [path, methods] of Object.entries(STORED_PATHS))
+    answer(app, parts, methods, path, async (edge, context) => {
+      const room = bodies.enter();
+      const { id, item } = context.req.param() as { id?: string; item?: string };
+      const index = operations.gate.open();
+      return storedEndpoint(admitter, {
+        ...edge,
+        index,
+        path,
+        id,
+        item,
+        room,
+        bytesMax,
+        sealer,
+        relay,
+      }).finally(() => room.leave());
+    });
 }
 
 /** Detected by the header that a proxy passes on; `upgrade` itself ends at the next hop. */
@@ -135,14 +182,17 @@ function refuseWebSockets(app: Hono<Env>, parts: AppParts, path: string): void {
 function answer(
   app: Hono<Env>,
   parts: AppParts,
-  method: 'GET' | 'POST',
+  methods: readonly string[],
   path: string,
   handle: (edge: Edge, context: Context<Env>) => object | Promise<object>,
 ): void {
-  app.on(method === 'GET' ? ['GET', 'HEAD'] : [method], path, async (context) => {
+  const allowed = methods.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
+  app.on(allowed, path, async (context) => {
     const edge = edgeOf(context.env, parts);
     try {
-      edge.reply.sendJson(200, await handle(edge, context));
+      const answered = await handle(edge, context);
+      if (answered instanceof Uint8Array) edge.reply.send(200, answered);
+      else edge.reply.sendJson(200, answered);
     } catch (error) {
       if (error instanceof ClientGone) return RESPONSE_ALREADY_SENT;
       if (!isExpected(error))
@@ -152,17 +202,20 @@ function answer(
     noteServed(parts, edge, path);
     return RESPONSE_ALREADY_SENT;
   });
-  onlyMethod(app, parts, path, method);
+  onlyMethods(app, parts, path, allowed);
 }
 
-function onlyMethod(app: Hono<Env>, parts: AppParts, path: string, method: string): void {
+function onlyMethods(
+  app: Hono<Env>,
+  parts: AppParts,
+  path: string,
+  methods: readonly string[],
+): void {
   app.all(path, (context) =>
     refuse(
       context,
       parts,
-      new Refusal('method_not_allowed', {
-        headers: { allow: method === 'GET' ? 'GET, HEAD' : method },
-      }),
+      new Refusal('method_not_allowed', { headers: { allow: methods.join(', ') } }),
     ),
   );
 }

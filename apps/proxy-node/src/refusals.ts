@@ -39,6 +39,16 @@ export const REFUSALS = {
     error: 'not_found',
     message: 'There is nothing at this path; the message lists what is served.',
   },
+  stored_not_found: {
+    error: 'not_found',
+    message: 'Nothing of this id is stored for this account.',
+    vendorCode: 'stored_not_found',
+  },
+  no_conversations: {
+    error: 'not_found',
+    message: 'No upstream of the models of this account stores conversations.',
+    vendorCode: 'no_conversations',
+  },
   method_not_allowed: {
     error: 'method_not_allowed',
     message: 'This path does not answer this method.',

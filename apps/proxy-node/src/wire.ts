@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import {
   createControlPlaneMac,
+  createIdSealer,
   createSecretBox,
   encryptionKeysOf,
   parseOutboundPolicy,
@@ -31,6 +32,7 @@ import type { Logger } from 'pino';
 import { monotonicMs } from './monotonic-ms.ts';
 import { CountRelay } from './endpoints/count-relay.ts';
 import { CountingLane } from './endpoints/counting-lane.ts';
+import { StoredRelay } from './endpoints/stored-relay.ts';
 import { createApp } from './app.ts';
 import { workerCount, type Config } from './config.ts';
 import { BodyRoom } from './http/body-room.ts';
@@ -58,6 +60,7 @@ import { SessionAffinity } from './pipeline/session-affinity.ts';
 import { SnapshotFile } from './snapshot/snapshot-file.ts';
 import { SnapshotFollower } from './snapshot/snapshot-follower.ts';
 import { RestNews } from './upstream/rest-news.ts';
+import { openerFor } from './upstream/stored-ids.ts';
 import { Ticker } from './upstream/ticker.ts';
 import { UpstreamHealth, type RestBegun } from './upstream/upstream-health.ts';
 import { UpstreamTrust } from './upstream/upstream-trust.ts';
@@ -251,6 +254,7 @@ function createServing({
   const node = nodeAddress(config.NODE_NAME, config.NODE_WORKER);
   const gate = new Gate(() => follower.current);
   const secrets = createSecretBox(encryptionKeysOf(config));
+  const ids = createIdSealer(encryptionKeysOf(config));
   const pools = new UpstreamPools({
     policy: parseOutboundPolicy(config.UPSTREAM_ALLOW_PRIVATE),
     openSecret: (sealed, place) => secrets.open(sealed, place),
@@ -305,6 +309,7 @@ function createServing({
     pools,
     health,
     ticker,
+    ids,
     limits: { answerBytesMax: config.ANSWER_BYTES_MAX, errorBytesMax: config.ERROR_BYTES_MAX },
   });
   const pipeline = new Pipeline({
@@ -327,6 +332,7 @@ function createServing({
       },
     },
     newRid: randomUUIDv7,
+    openerOf: (keys) => openerFor(ids, keys),
     onFinal: (rid, final, { model }) => metrics.ended(rid, final, model.name),
     refusals: new RefusalLog({
       log,
@@ -346,7 +352,9 @@ function createServing({
     pipeline,
     bodies,
     counting: new CountingLane(),
-    counts: new CountRelay({ pools, ticker }),
+    counts: new CountRelay({ pools, ticker, ids }),
+    stored: new StoredRelay({ pools, ticker, answerBytesMax: config.ANSWER_BYTES_MAX }),
+    sealer: ids,
     admitter,
     operations,
     newRid: randomUUIDv7,

@@ -128,7 +128,7 @@ function answered(row: Row, protocol: Protocol, body: Buffer) {
   );
   const exchange = createExchange({
     ask,
-    upstreamProtocol: protocol === 'chat' ? 'openai' : 'anthropic',
+    speech: { protocol: protocol === 'chat' ? 'openai' : 'anthropic' },
     upstreamModel: 'm',
     outputLimit: null,
     outputLimitField: 'max_tokens',

@@ -8,6 +8,7 @@ export * from './journal-upload.ts';
 export * from './node-proof.ts';
 export * from './outbound-address.ts';
 export * from './premium.ts';
+export * from './sealed-id.ts';
 export * from './sealed-secret.ts';
 export * from './request-framing.ts';
 export * from './secret-text.ts';

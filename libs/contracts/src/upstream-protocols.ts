@@ -11,3 +11,7 @@ const EMBEDDING_PROTOCOLS: ReadonlySet<UpstreamProtocol> = new Set(['openai']);
 export function hasEmbeddings(protocol: UpstreamProtocol): boolean {
   return EMBEDDING_PROTOCOLS.has(protocol);
 }
+
+/** Endpoints that only some servers of the openai protocol have. An upstream that has one gets the requests of that endpoint with their own bytes. */
+export const FURTHER_ENDPOINTS = ['responses', 'completions'] as const;
+export type FurtherEndpoint = (typeof FURTHER_ENDPOINTS)[number];

@@ -28,7 +28,7 @@ function exchange(
   const ask = parseAsk(protocol, Buffer.from(JSON.stringify(ASKS[protocol])));
   return createExchange({
     ask,
-    upstreamProtocol,
+    speech: { protocol: upstreamProtocol },
     upstreamModel,
     outputLimit: null,
     outputLimitField: 'max_tokens',
@@ -164,7 +164,7 @@ for (let run = 0; run < RUNS; run += 1) {
     await setImmediate();
     started = performance.now();
   };
-  await parseAskInTurns('chat', large, pause);
+  await parseAskInTurns('chat', large, { pause });
   pauses.push(Math.max(longest, performance.now() - started));
 }
 const longestMs = median(() => pauses.pop() ?? 0);

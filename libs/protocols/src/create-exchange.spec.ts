@@ -73,12 +73,15 @@ describe('what is found before a request is admitted is what its exchange would 
     '$protocol before $upstreamProtocol: $name',
     ({ protocol, upstreamProtocol, body }) => {
       const ask = parseAsk(protocol, Buffer.from(JSON.stringify(body)));
-      const found = findUnsupported(ask, { upstreamProtocol, upstreamModel: 'real' });
+      const found = findUnsupported(ask, {
+        speech: { protocol: upstreamProtocol },
+        upstreamModel: 'real',
+      });
       expect(found).toEqual(
         thrownBy(() =>
           createExchange({
             ask,
-            upstreamProtocol,
+            speech: { protocol: upstreamProtocol },
             upstreamModel: 'real',
             outputLimit: 5,
             outputLimitField: 'max_tokens',
@@ -94,7 +97,7 @@ describe('what is found before a request is admitted is what its exchange would 
     const refused = CASES.filter(
       ({ protocol, upstreamProtocol, body }) =>
         findUnsupported(parseAsk(protocol, Buffer.from(JSON.stringify(body))), {
-          upstreamProtocol,
+          speech: { protocol: upstreamProtocol },
           upstreamModel: 'real',
         }) !== null,
     );

@@ -1,39 +1,80 @@
-import type { UpstreamProtocol } from '@tollgate/contracts';
 import { InvalidRequest } from './exchange.ts';
-import type { Ask, ClientProtocol, Exchange, ExchangeRequest } from './exchange.ts';
+import type {
+  Ask,
+  ClientProtocol,
+  CountAsk,
+  CountExchange,
+  Exchange,
+  ExchangeRequest,
+  Speech,
+  StoredIds,
+} from './exchange.ts';
+import type { ProviderExchange } from './providers/provider.ts';
 import { PROVIDERS } from './providers/registry.ts';
+import { messagesCount } from './same-protocol/messages-exchange.ts';
+import { responsesCount } from './same-protocol/responses-exchange.ts';
 
 /** Whether a model behind such an upstream can serve this endpoint at all. */
-export function canExchange(protocol: ClientProtocol, upstreamProtocol: UpstreamProtocol): boolean {
-  return PROVIDERS[upstreamProtocol].exchanges[protocol] !== undefined;
+export function canExchange(protocol: ClientProtocol, speech: Speech): boolean {
+  return exchangeFor(protocol, speech) !== undefined;
 }
 
 /** Whether requests of this protocol reach such an upstream with their own bytes. */
-export function isNative(protocol: ClientProtocol, upstreamProtocol: UpstreamProtocol): boolean {
-  return PROVIDERS[upstreamProtocol].exchanges[protocol]?.isNative ?? false;
+export function isNative(protocol: ClientProtocol, speech: Speech): boolean {
+  return exchangeFor(protocol, speech)?.isNative ?? false;
 }
 
 /** Throws `InvalidRequest` naming the feature when the request asks for something the upstream's protocol has no words for. */
 export function createExchange(request: ExchangeRequest): Exchange {
-  const exchange = PROVIDERS[request.upstreamProtocol].exchanges[request.ask.protocol];
-  if (!exchange)
-    throw new InvalidRequest(`This model cannot be called through ${request.ask.protocol}.`, {
-      param: 'model',
-      code: 'unsupported_endpoint',
-    });
+  const { ask, speech } = request;
+  const exchange = exchangeFor(ask.protocol, speech);
+  if (!exchange) throw notCallable(ask.protocol);
+  refuseCompaction(ask, exchange);
   return exchange.create(request);
 }
 
 /** What `createExchange` would throw for this upstream, before anything is held or sent for the request; null when it can be carried. Serialises nothing. */
 export function findUnsupported(
   ask: Ask,
-  { upstreamProtocol, upstreamModel }: Pick<ExchangeRequest, 'upstreamProtocol' | 'upstreamModel'>,
+  { speech, upstreamModel }: Pick<ExchangeRequest, 'speech' | 'upstreamModel'>,
 ): InvalidRequest | null {
   try {
-    PROVIDERS[upstreamProtocol].exchanges[ask.protocol]?.check?.(ask.body, upstreamModel);
+    const exchange = exchangeFor(ask.protocol, speech);
+    if (exchange) refuseCompaction(ask, exchange);
+    exchange?.check?.(ask.body, upstreamModel);
     return null;
   } catch (error) {
     if (error instanceof InvalidRequest) return error;
     throw error;
   }
+}
+
+/** No other protocol has words for it. */
+function refuseCompaction({ isCompaction }: Ask, { isNative }: ProviderExchange): void {
+  if (isCompaction && !isNative) throw notCallable('responses/compact');
+}
+
+function notCallable(endpoint: string): InvalidRequest {
+  return new InvalidRequest(`This model cannot be called through ${endpoint}.`, {
+    param: 'model',
+    code: 'unsupported_endpoint',
+  });
+}
+
+/** For an upstream that counts by itself. */
+export function countExchange(
+  ask: CountAsk,
+  request: Pick<ExchangeRequest, 'upstreamModel' | 'clientHeaders'> & { ids: StoredIds },
+): CountExchange {
+  return ask.protocol === 'messages' ? messagesCount(ask, request) : responsesCount(ask, request);
+}
+
+/** An endpoint that the upstream has itself goes before a translation. */
+function exchangeFor(
+  protocol: ClientProtocol,
+  { protocol: spoken, endpoints = [] }: Speech,
+): ProviderExchange | undefined {
+  const { exchanges, further = {} } = PROVIDERS[spoken];
+  const own = endpoints.find((endpoint) => endpoint === protocol);
+  return (own === undefined ? undefined : further[own]) ?? exchanges[protocol];
 }

@@ -1,4 +1,4 @@
-import type { TokenUsage, UpstreamProtocol } from '@tollgate/contracts';
+import type { FurtherEndpoint, TokenUsage, UpstreamProtocol } from '@tollgate/contracts';
 import type { FoundField, ServerTool } from './fields/found-field.ts';
 import type { JsonLayout } from './json/json-layout.ts';
 
@@ -13,6 +13,8 @@ export interface Ask {
   layout: JsonLayout;
   body: Readonly<Record<string, unknown>>;
   model: string;
+  /** `/v1/responses/compact`: the answer is a shorter form of the input. */
+  isCompaction: boolean;
   /** What its protocol's table names, but for settings. */
   fields: readonly FoundField[];
   serverTools: readonly ServerTool[];
@@ -24,6 +26,12 @@ export interface Ask {
   /** Chat: the client asked for `stream_options.include_usage`. */
   wantsStreamUsage: boolean;
   prompt: PromptFacts;
+}
+
+/** Protocols with an endpoint that counts the tokens of a prompt. */
+export type CountingProtocol = Extract<ClientProtocol, 'messages' | 'responses'>;
+export interface CountAsk extends Pick<Ask, 'raw' | 'layout' | 'body' | 'model'> {
+  protocol: CountingProtocol;
 }
 
 /** What hold sizing needs (docs/design/metering.md#hold-size). */
@@ -80,9 +88,26 @@ export class InvalidRequest extends Error {
   }
 }
 
+/** What an upstream speaks: its protocol, and the endpoints it has beside those of every server of it. */
+export interface Speech {
+  readonly protocol: UpstreamProtocol;
+  readonly endpoints?: readonly FurtherEndpoint[] | undefined;
+}
+
+/** Ids of what the upstream of one request stores for its account. They leave the gateway sealed. */
+export interface StoredIds {
+  seal(native: string): string;
+  /** The native id; null for one that is not of this account and upstream. */
+  open(sealed: string): string | null;
+  /** Whether it has the form of a sealed one, whoever's it is. */
+  isSealed(id: string): boolean;
+}
+
 export interface ExchangeRequest {
   ask: Ask;
-  upstreamProtocol: UpstreamProtocol;
+  speech: Speech;
+  /** Needed where the upstream stores answers. */
+  ids?: StoredIds;
   upstreamModel: string;
   /** Granted output tokens of each choice, clamped by model and balance; null for embeddings. */
   outputLimit: number | null;
@@ -98,7 +123,7 @@ export interface ExchangeRequest {
 
 /** How a request becomes bytes for one upstream, and its answer bytes for the client. Pure: no I/O, no clock. */
 export interface Exchange {
-  /** Appended to the upstream's base_url: `/chat/completions`, `/messages`, `/embeddings`. */
+  /** Appended to the upstream's base_url: `/chat/completions`, `/messages`, `/embeddings`, `/responses`. */
   readonly path: string;
   readonly requestBody: Uint8Array;
   /** Protocol headers to send upstream (`anthropic-version`, `anthropic-beta`), from the client's or chosen by the translator. */
@@ -108,6 +133,9 @@ export interface Exchange {
   /** For a `stream: true` request. Takes whatever the 200 brought: an event stream, or a JSON or HTML body that should have been one (behaviour 34). */
   openStream(sink: StreamSink): StreamReader;
 }
+
+/** A request for a count of tokens. */
+export type CountExchange = Pick<Exchange, 'path' | 'requestBody' | 'requestHeaders'>;
 
 export type JsonReading =
   | {

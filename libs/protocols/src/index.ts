@@ -29,11 +29,18 @@ export { ContinuedReader } from './continuation/continued-reader.ts';
 export type { ContinuedOptions } from './continuation/continued-reader.ts';
 export { Delivered, deliveredOf } from './continuation/delivered.ts';
 export { knownRefusals, refusedField, withoutRefused } from './translation/refused-fields.ts';
-export { canExchange, createExchange, findUnsupported, isNative } from './create-exchange.ts';
+export {
+  canExchange,
+  countExchange,
+  createExchange,
+  findUnsupported,
+  isNative,
+} from './create-exchange.ts';
 export { PROVIDERS } from './providers/registry.ts';
 export type { RefusableField } from './translation/refused-fields.ts';
 export { isReasoningModel } from './translation/chat-model.ts';
-export { countTokensRequest } from './same-protocol/messages-exchange.ts';
+export { storedReferences } from './responses/stored-ids.ts';
+export { withSealedIds } from './same-protocol/responses-exchange.ts';
 export { premiumAsked } from './fields/premium-fields.ts';
 export type { FoundField } from './fields/found-field.ts';
 export { OMISSIONS, omissionTable } from './translation/omissions.ts';

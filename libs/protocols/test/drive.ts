@@ -14,7 +14,7 @@ export function exchangeOf(
   const raw = Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
   return createExchange({
     ask: parseAsk(protocol, raw),
-    upstreamProtocol,
+    speech: { protocol: upstreamProtocol },
     upstreamModel: 'upstream-model',
     outputLimit: null,
     outputLimitField: 'max_tokens',

@@ -81,6 +81,7 @@ function toSnapshotUpstream(row: UpstreamRow): SnapshotUpstream {
     total_timeout_ms: row.totalTimeoutMs,
     max_concurrency: row.maxConcurrency,
     ...(row.stopsBillingOnClose !== null && { stops_billing_on_close: row.stopsBillingOnClose }),
+    ...(row.endpoints !== null && { endpoints: [...row.endpoints] }),
   };
 }
 

@@ -1,4 +1,4 @@
-import type { UpstreamProtocol, WeightField } from '@tollgate/contracts';
+import type { FurtherEndpoint, UpstreamProtocol, WeightField } from '@tollgate/contracts';
 import type {
   FailoverSettings,
   MODEL_KINDS,
@@ -58,6 +58,7 @@ export interface UpstreamRow {
   totalTimeoutMs: number;
   maxConcurrency: number | null;
   stopsBillingOnClose: boolean | null;
+  endpoints: readonly FurtherEndpoint[] | null;
   enabled: boolean;
 }
 

@@ -1,4 +1,9 @@
-import { premiumSchema, UPSTREAM_PROTOCOLS, weightFields } from '@tollgate/contracts';
+import {
+  FURTHER_ENDPOINTS,
+  premiumSchema,
+  UPSTREAM_PROTOCOLS,
+  weightFields,
+} from '@tollgate/contracts';
 import { z } from 'zod';
 
 /**
@@ -102,7 +107,7 @@ export const snapshotUpstreamSchema = z.strictObject({
   id,
   name: z.string(),
   protocol: z.enum(UPSTREAM_PROTOCOLS),
-  /** Without trailing slash, including the version segment: `https://api.openai.com/v1`. Nodes append `/chat/completions`, `/messages`, `/embeddings`. */
+  /** Without trailing slash, including the version segment: `https://api.openai.com/v1`. Nodes append `/chat/completions`, `/messages`, `/embeddings`, `/responses`, `/completions`. */
   base_url: z.url(),
   /** AES-256-GCM envelope of the upstream's key (`sealed-secret.ts`), bound to the upstream's id; null = none needed. */
   sealed_api_key: z.string().nullable(),
@@ -115,6 +120,8 @@ export const snapshotUpstreamSchema = z.strictObject({
   max_concurrency: z.number().int().positive().nullable(),
   /** The administrator's word on whether closing a stream ends its billing; absent: what is known of the host (`stopsBillingOnClose`), so that a document without it is what earlier nodes accept. */
   stops_billing_on_close: z.boolean().optional(),
+  /** The administrator's word on what it has beside every server of its protocol; absent: what is known of the host (`endpointsOf`), as earlier nodes do not know it. */
+  endpoints: z.array(z.enum(FURTHER_ENDPOINTS)).optional(),
 });
 export type SnapshotUpstream = z.infer<typeof snapshotUpstreamSchema>;
 

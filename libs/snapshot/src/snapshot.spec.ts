@@ -1,4 +1,4 @@
-import { weightFields } from '@tollgate/contracts';
+import { FURTHER_ENDPOINTS, weightFields } from '@tollgate/contracts';
 import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
@@ -7,6 +7,7 @@ import {
   checksumOf,
   compileSnapshot,
   diffSnapshots,
+  endpointsOf,
   findProblems,
   publishSnapshot,
   stopsBillingOnClose,
@@ -62,6 +63,7 @@ const upstream = fc.record({
   totalTimeoutMs: timeout,
   maxConcurrency: limit,
   stopsBillingOnClose: fc.option(fc.boolean(), { nil: null }),
+  endpoints: fc.option(fc.subarray([...FURTHER_ENDPOINTS]), { nil: null }),
   enabled: fc.boolean(),
 });
 const route = fc.record({
@@ -248,6 +250,7 @@ describe('diffSnapshots', () => {
       totalTimeoutMs: 1,
       maxConcurrency: null,
       stopsBillingOnClose: null,
+      endpoints: null,
       enabled: true,
     };
     const compile = (row: UpstreamRow) =>
@@ -314,6 +317,7 @@ describe('findProblems', () => {
     totalTimeoutMs: 1,
     maxConcurrency: null,
     stopsBillingOnClose: null,
+    endpoints: null,
     enabled: true,
   };
   const path = {
@@ -503,11 +507,24 @@ describe('stopsBillingOnClose', () => {
       totalTimeoutMs: 1,
       maxConcurrency: null,
       stopsBillingOnClose,
+      endpoints: null,
       enabled: true,
     });
     const compiled = (row: UpstreamRow) =>
       compileSnapshot({ models: [], prices: [], upstreams: [row], routes: [] }).upstreams[0];
     expect(compiled(upstream(null))).not.toHaveProperty('stops_billing_on_close');
     expect(compiled(upstream(false))).toMatchObject({ stops_billing_on_close: false });
+  });
+});
+
+describe('endpointsOf', () => {
+  test('what an upstream has is known by its host, unless the administrator says otherwise', () => {
+    const known = { protocol: 'openai', base_url: 'https://api.openai.com/v1' } as const;
+    const own = { protocol: 'openai', base_url: 'http://10.0.0.1/v1' } as const;
+    expect(endpointsOf(known)).toEqual(['responses', 'completions']);
+    expect(endpointsOf({ ...known, endpoints: [] })).toEqual([]);
+    expect(endpointsOf(own)).toEqual([]);
+    expect(endpointsOf({ ...own, endpoints: ['responses'] })).toEqual(['responses']);
+    expect(endpointsOf({ ...own, protocol: 'anthropic', endpoints: ['responses'] })).toEqual([]);
   });
 });

@@ -1,11 +1,13 @@
 import { createHash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
-import { countTokensRequest, isNative, type Ask } from '@tollgate/protocols';
+import type { IdSealer } from '@tollgate/contracts';
+import { countExchange, isNative, type CountAsk } from '@tollgate/protocols';
 import { monotonicMs } from '../monotonic-ms.ts';
 import type { Candidate } from '../snapshot/routing-index.ts';
 import { requestHeaders, singleHeaders } from '../upstream/request-headers.ts';
+import { storedIdsOf } from '../upstream/stored-ids.ts';
 import type { Ticker } from '../upstream/ticker.ts';
-import { UpstreamCall } from '../upstream/upstream-call.ts';
+import { UpstreamCall, wholeBody } from '../upstream/upstream-call.ts';
 import type { UpstreamPools } from '../upstream/upstream-pools.ts';
 
 /** A count is asked for before each turn of an agent: longer than this an estimate serves better. */
@@ -19,20 +21,22 @@ const LEFT_ALONE_MS = 60_000;
 export interface Countable {
   accountId: number;
   rid: string;
-  ask: Pick<Ask, 'raw' | 'layout' | 'body' | 'model'>;
+  ask: CountAsk;
   clientHeaders: IncomingHttpHeaders;
 }
 
-/** Token counts of upstreams that count by themselves: those that speak messages. Free, and no part of routing's health. */
+/** Token counts of upstreams that count by themselves: those that speak the caller's protocol. Free, and no part of routing's health. */
 export class CountRelay {
   readonly #pools: UpstreamPools;
   readonly #ticker: Ticker;
+  readonly #ids: IdSealer;
   readonly #kept = new Map<string, number>();
   readonly #leftAloneUntil = new Map<number, number>();
 
-  constructor({ pools, ticker }: { pools: UpstreamPools; ticker: Ticker }) {
+  constructor({ pools, ticker, ids }: { pools: UpstreamPools; ticker: Ticker; ids: IdSealer }) {
     this.#pools = pools;
     this.#ticker = ticker;
+    this.#ids = ids;
   }
 
   /** The count of the first of these routes whose upstream counts; null when it has none to give, for whatever reason. */
@@ -40,7 +44,7 @@ export class CountRelay {
     const now = monotonicMs();
     const candidate = candidates.find(
       ({ upstream }) =>
-        isNative('messages', upstream.protocol) &&
+        isNative(countable.ask.protocol, upstream) &&
         (this.#leftAloneUntil.get(upstream.id) ?? 0) <= now,
     );
     if (!candidate) return null;
@@ -55,12 +59,13 @@ export class CountRelay {
 
   async #ask(
     { route, upstream }: Candidate,
-    { ask, rid, clientHeaders }: Countable,
+    { accountId, ask, rid, clientHeaders }: Countable,
   ): Promise<number | null> {
     const target = this.#pools.open(upstream);
-    const request = countTokensRequest(ask, {
+    const request = countExchange(ask, {
       upstreamModel: route.upstream_model,
       clientHeaders: singleHeaders(clientHeaders),
+      ids: storedIdsOf(this.#ids, { accountId, upstreamId: upstream.id, modelId: route.model_id }),
     });
     const call = new UpstreamCall({
       deadlines: {
@@ -107,17 +112,6 @@ function keyOf({ route }: Candidate, { accountId, ask, clientHeaders }: Countabl
     .update(`${JSON.stringify(head)}\n`)
     .update(ask.raw)
     .digest('base64');
-}
-
-function wholeBody(call: UpstreamCall): Promise<Buffer> {
-  return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
-    call.consume({
-      data: (chunk) => void chunks.push(chunk),
-      end: () => resolve(Buffer.concat(chunks)),
-      failed: reject,
-    });
-  });
 }
 
 function readCount(body: Buffer): number | null {

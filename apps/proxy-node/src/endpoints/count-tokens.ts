@@ -1,11 +1,19 @@
 import type { IncomingMessage } from 'node:http';
+import type { IdSealer } from '@tollgate/contracts';
 import { estimateFamily, estimatePrompt } from '@tollgate/metering';
 import { countTokensGently } from '@tollgate/metering/token-counter';
-import { parseCountTokensInTurns, promptParts, type Ask } from '@tollgate/protocols';
+import {
+  parseCountTokensInTurns,
+  promptParts,
+  type CountAsk,
+  type CountingProtocol,
+} from '@tollgate/protocols';
 import type { RoomOfRequest } from '../http/body-room.ts';
 import { readBody } from '../http/read-body.ts';
 import type { Admitter } from '../pipeline/admit.ts';
 import { authenticate } from '../pipeline/authenticate.ts';
+import { routesToStored } from '../pipeline/stored-routes.ts';
+import { openerFor } from '../upstream/stored-ids.ts';
 import { modelNotFound } from '../refusals.ts';
 import type { CountingLane } from './counting-lane.ts';
 import type { CountRelay } from './count-relay.ts';
@@ -15,6 +23,7 @@ import type { RoutingIndex } from '../snapshot/routing-index.ts';
 const COUNTED_CHARS_MAX = 2 ** 19;
 
 export interface CountRequest {
+  protocol: CountingProtocol;
   incoming: IncomingMessage;
   addressHex: string;
   rid: string;
@@ -23,15 +32,16 @@ export interface CountRequest {
   room: RoomOfRequest;
   lane: CountingLane;
   relay: CountRelay;
+  sealer: IdSealer;
 }
 
 /**
- * `POST /v1/messages/count_tokens`, free and in the window of inquiries (behaviour 33): the count of the model's own upstream where it has one, else an
+ * `POST /v1/messages/count_tokens` and `/v1/responses/input_tokens`, free and in the window of inquiries (behaviour 33): the count of the model's own upstream where it has one, else an
  * estimate by our own tokenizer, in the counting lane, with the coefficients of the model's family.
  */
 export async function countTokensEndpoint(
   admitter: Admitter,
-  { incoming, addressHex, rid, index, bytesMax, room, lane, relay }: CountRequest,
+  { protocol, incoming, addressHex, rid, index, bytesMax, room, lane, relay, sealer }: CountRequest,
 ): Promise<{ input_tokens: number }> {
   // Before the body: a stranger must not make the node read and parse megabytes, nor learn of mistakes in them.
   const { accountId, subscribedModelIds } = await admitter.inquire(
@@ -41,31 +51,36 @@ export async function countTokensEndpoint(
   const body = await readBody(incoming, { bytesMax, take: room.takeFor(accountId) });
   const ask = await lane.run(accountId, async (pause) => {
     await pause();
-    return parseCountTokensInTurns(body, pause);
+    return parseCountTokensInTurns(protocol, body, pause);
   });
   const model = index.modelNamed(ask.model);
   if (!model?.is_on_shelf || !subscribedModelIds.includes(model.id)) throw modelNotFound(ask.model);
-  const candidates = index.candidates(model.id, 'messages').flat();
+  const open = openerFor(sealer, [{ accountId }]);
+  const routes = routesToStored(ask, index.candidates(model.id, protocol), open);
+  const candidates = routes.candidates.flat();
   const counted = await relay.count(candidates, {
     accountId,
     rid,
     ask,
     clientHeaders: incoming.headers,
   });
-  if (counted !== null) return { input_tokens: counted };
+  if (counted !== null) return { ...MARKS[protocol], input_tokens: counted };
   const upstreamModel = candidates[0]?.route.upstream_model ?? model.name;
   return lane.run(accountId, async (pause) => {
     await pause();
-    return { input_tokens: await estimated(ask.body, upstreamModel, { accountId, lane, pause }) };
+    const tokens = await estimated(ask, upstreamModel, { accountId, lane, pause });
+    return { ...MARKS[protocol], input_tokens: tokens };
   });
 }
 
+const MARKS = { messages: {}, responses: { object: 'response.input_tokens' } };
+
 async function estimated(
-  body: Ask['body'],
+  { protocol, body }: CountAsk,
   upstreamModel: string,
   { accountId, lane, pause }: { accountId: number; lane: CountingLane; pause: () => Promise<void> },
 ): Promise<number> {
-  const { texts, tools, calls, ...rest } = promptParts('messages', body);
+  const { texts, tools, calls, ...rest } = promptParts(protocol, body);
   const pieces = [texts, tools, calls].map((piece) => piece.join('\n'));
   const chars = pieces.reduce((sum, piece) => sum + piece.length, 0);
   const share = lane.grant(accountId, Math.min(chars, COUNTED_CHARS_MAX)) / Math.max(1, chars);

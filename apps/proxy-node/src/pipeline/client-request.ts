@@ -8,6 +8,7 @@ export interface ClientRequest {
   /** The id that the caller gave the request; null without one. */
   readonly callerId: string | null;
   readonly protocol: ClientProtocol;
+  readonly isCompaction: boolean;
   readonly shape: ErrorShape;
   readonly incoming: IncomingMessage;
   readonly reply: ClientReply;

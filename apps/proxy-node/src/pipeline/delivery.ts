@@ -107,8 +107,9 @@ export function noteSkipped(
 }
 
 export function outboundOf({ rid, asked, admitted, clientHeaders }: Delivery): Outbound {
-  const { ask, dropped } = asked;
-  return { rid, ask, outputLimit: admitted.outputLimit, dropped, clientHeaders };
+  const { ask, model, dropped } = asked;
+  const { accountId, outputLimit } = admitted;
+  return { rid, accountId, modelId: model.id, ask, outputLimit, dropped, clientHeaders };
 }
 
 /** With one route there is nothing to choose. */

@@ -11,12 +11,13 @@ import {
   type StreamReader,
   type StreamSink,
 } from '@tollgate/protocols';
-import type { UsageFinal } from '@tollgate/contracts';
+import type { IdSealer, UsageFinal } from '@tollgate/contracts';
 import { stopsBillingOnClose } from '@tollgate/snapshot';
 import { monotonicMs } from '../monotonic-ms.ts';
 import type { Candidate } from '../snapshot/routing-index.ts';
 import { RefusedFields } from '../upstream/refused-fields.ts';
 import { requestHeaders, singleHeaders } from '../upstream/request-headers.ts';
+import { storedIdsOf } from '../upstream/stored-ids.ts';
 import type { Ticker } from '../upstream/ticker.ts';
 import { UpstreamCall, type AnswerHead, type CallDeadlines } from '../upstream/upstream-call.ts';
 import {
@@ -33,6 +34,8 @@ export type RouteAttempt = UsageFinal['attempts'][number];
 /** What goes upstream. */
 export interface Outbound {
   readonly rid: string;
+  readonly accountId: number;
+  readonly modelId: number;
   readonly ask: Ask;
   readonly outputLimit: number | null;
   readonly dropped: readonly FoundField[];
@@ -81,22 +84,26 @@ export class Forwarder {
   readonly #health: UpstreamHealth;
   readonly #ticker: Ticker;
   readonly #limits: ForwardLimits;
+  readonly #ids: IdSealer;
   readonly #refused = new RefusedFields();
 
   constructor({
     pools,
     health,
     ticker,
+    ids,
     limits,
   }: {
     pools: UpstreamPools;
     health: UpstreamHealth;
     ticker: Ticker;
+    ids: IdSealer;
     limits: ForwardLimits;
   }) {
     this.#pools = pools;
     this.#health = health;
     this.#ticker = ticker;
+    this.#ids = ids;
     this.#limits = limits;
   }
 
@@ -106,10 +113,11 @@ export class Forwarder {
     outbound: Outbound,
     { sink, attempts, deadlines, isAnew }: Dispatch,
   ): Flight {
-    const { ask, rid, outputLimit, dropped, clientHeaders } = outbound;
+    const { ask, rid, accountId, modelId, outputLimit, dropped, clientHeaders } = outbound;
     const exchange = createExchange({
       ask,
-      upstreamProtocol: upstream.protocol,
+      speech: upstream,
+      ids: storedIdsOf(this.#ids, { accountId, modelId, upstreamId: upstream.id }),
       upstreamModel: route.upstream_model,
       outputLimit,
       dropped,

@@ -7,6 +7,8 @@ import {
   parseAsk,
   type Ask,
   type ClientProtocol,
+  type Speech,
+  type StoredIds,
 } from '@tollgate/protocols';
 import fc from 'fast-check';
 import { find, isMembers, parseMembers, READERS, readGreedily } from '../testing/greedy-reader.ts';
@@ -129,6 +131,14 @@ const PRICE = {
   weight_cache_write: 0,
 };
 
+/** Of which an `openai` upstream with endpoints of its own answers differently. */
+const SPEECHES: readonly { speech: Speech; readers: keyof typeof READERS }[] = [
+  { speech: { protocol: 'openai' }, readers: 'openai' },
+  { speech: { protocol: 'anthropic' }, readers: 'anthropic' },
+  { speech: { protocol: 'openai', endpoints: ['responses'] }, readers: 'responses' },
+];
+const PLAIN_IDS: StoredIds = { seal: (id) => id, open: (id) => id, isSealed: () => false };
+
 function admitted(protocol: ClientProtocol, body: string): Ask | null {
   try {
     return parseAsk(protocol, Buffer.from(body));
@@ -151,11 +161,13 @@ describe('what an upstream may produce is covered by the hold', () => {
           const plan = planHold({ ask, model: MODEL, price: PRICE });
           // As admission lowers the limit of a JSON request that cannot pay for all of it.
           const outputLimit = Math.min(plan.outputLimit, grant ?? Infinity);
-          for (const upstreamProtocol of ['openai', 'anthropic'] as const) {
-            if (findUnsupported(ask, { upstreamProtocol, upstreamModel: 'real' })) continue;
+          for (const { speech, readers } of SPEECHES) {
+            if (readers === 'responses' && protocol !== 'responses') continue;
+            if (findUnsupported(ask, { speech, upstreamModel: 'real' })) continue;
             const { requestBody } = createExchange({
               ask,
-              upstreamProtocol,
+              speech,
+              ids: PLAIN_IDS,
               upstreamModel: 'real',
               outputLimit,
               outputLimitField: 'max_tokens',
@@ -166,7 +178,7 @@ describe('what an upstream may produce is covered by the hold', () => {
             const members = parseMembers(sent);
             if (!isMembers(members)) throw new Error('no object was sent');
             judged += 1;
-            for (const style of READERS[upstreamProtocol]) {
+            for (const style of READERS[readers]) {
               const { limit, choices } = readGreedily(members, style);
               expect({
                 style: style.name,

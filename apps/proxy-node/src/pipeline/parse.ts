@@ -13,6 +13,8 @@ import type { TakeRoom } from '../http/body-room.ts';
 import { readBody } from '../http/read-body.ts';
 import { modelNotFound, Refusal } from '../refusals.ts';
 import type { CandidateGroups, RoutingIndex } from '../snapshot/routing-index.ts';
+import type { OpenStored } from '../upstream/stored-ids.ts';
+import { routesToStored } from './stored-routes.ts';
 import { termsOf, type Terms } from './premiums.ts';
 
 /** Parsed within a few milliseconds. */
@@ -23,38 +25,45 @@ export interface Asked extends Terms {
   readonly ask: Ask;
   readonly model: SnapshotModel;
   readonly candidates: CandidateGroups;
+  /** The account whose stored answers the request goes on from; null for any other. */
+  readonly storedBy: number | null;
 }
 
 /** Reads and parses the body and finds the model's routes. Throws Refusal and InvalidRequest: callers are authenticated before they see them. */
 export async function parse({
   incoming,
   protocol,
+  isCompaction,
   index,
   receivedAtMs,
+  open,
   ...limits
 }: {
   incoming: IncomingMessage;
   protocol: ClientProtocol;
+  isCompaction: boolean;
   index: RoutingIndex;
   receivedAtMs: number;
+  open: OpenStored;
   bytesMax: number;
   take: TakeRoom;
 }): Promise<Asked> {
-  const ask = await askOf(protocol, await readBody(incoming, limits));
-  return routesFor(ask, { index, receivedAtMs });
+  const raw = await readBody(incoming, limits);
+  const ask = await askOf(protocol, raw, isCompaction);
+  return routesFor(ask, { index, receivedAtMs, open });
 }
 
 /** Other requests go on between the passes over a large body. */
-function askOf(protocol: ClientProtocol, raw: Buffer): Ask | Promise<Ask> {
+function askOf(protocol: ClientProtocol, raw: Buffer, isCompaction: boolean): Ask | Promise<Ask> {
   return raw.length > LARGE_BODY_BYTES
-    ? parseAskInTurns(protocol, raw, setImmediate)
-    : parseAsk(protocol, raw);
+    ? parseAskInTurns(protocol, raw, { pause: setImmediate, isCompaction })
+    : parseAsk(protocol, raw, { isCompaction });
 }
 
 /** The model a request names, its routes, and the terms on which it is served. Throws as `parse` does. */
 export function routesFor(
   ask: Ask,
-  { index, receivedAtMs }: { index: RoutingIndex; receivedAtMs: number },
+  { index, receivedAtMs, open }: { index: RoutingIndex; receivedAtMs: number; open: OpenStored },
 ): Asked {
   const { protocol } = ask;
   const model = index.modelNamed(ask.model);
@@ -63,12 +72,13 @@ export function routesFor(
     throw new Refusal('wrong_model_kind', { param: 'model' });
   const price = priceInForce(model.prices, receivedAtMs);
   if (!price) throw modelNotFound(ask.model);
-  const candidates = index.candidates(model.id, protocol);
-  if (candidates.length === 0) throw noRoute(index, model, protocol);
+  const all = index.candidates(model.id, protocol);
+  if (all.length === 0) throw noRoute(index, model, protocol);
+  const { candidates, storedBy } = routesToStored(ask, all, open);
   refuseUncarried(ask, candidates);
   // Nothing could be held for what it may cost.
   if (!isPromptBounded({ ask, model })) throw new Refusal('input_unbounded');
-  return { ask, model, candidates, ...termsOf({ ask, price, candidates }) };
+  return { ask, model, candidates, storedBy, ...termsOf({ ask, price, candidates }) };
 }
 
 /** A request that no route's protocol can express is the caller's error: it is refused before it is counted, takes a hold or leaves a usage row. */
@@ -77,7 +87,7 @@ function refuseUncarried(ask: Ask, candidates: CandidateGroups): void {
   for (const group of candidates) {
     for (const { route, upstream } of group) {
       const unsupported = findUnsupported(ask, {
-        upstreamProtocol: upstream.protocol,
+        speech: upstream,
         upstreamModel: route.upstream_model,
       });
       if (!unsupported) return;

@@ -9,6 +9,7 @@ import type { Gate } from './gate.ts';
 import type { RefusalLog } from '../operations/refusal-log.ts';
 import { Refusal } from '../refusals.ts';
 import type { RoutingIndex } from '../snapshot/routing-index.ts';
+import type { OpenStored } from '../upstream/stored-ids.ts';
 import type { Ticker } from '../upstream/ticker.ts';
 import type { UpstreamTrust } from '../upstream/upstream-trust.ts';
 import type { Admitted } from './admission.ts';
@@ -28,6 +29,7 @@ import { CloserEstimate } from './closer-estimate.ts';
 import { droppedHeaders } from './premiums.ts';
 import { upstreamHeaders } from './upstream-headers.ts';
 import { settle } from './settle.ts';
+import { keysOf } from './stored-routes.ts';
 import { tallyOf } from './tally.ts';
 
 export interface PipelineLimits {
@@ -51,6 +53,7 @@ export interface PipelineParts {
   onFinal: (rid: string, final: UsageFinal, asked: Asked) => void;
   refusals: RefusalLog;
   newRid: () => string;
+  openerOf: (keys: Credentials) => OpenStored;
 }
 
 /** One model's turn at a request. */
@@ -102,22 +105,22 @@ export class Pipeline {
   }
 
   async #serve(request: ClientRequest, room: RoomOfRequest): Promise<void> {
-    const { incoming, protocol, rid, receivedAtMs, addressHex } = request;
-    const { gate, admitter, trust, limits } = this.#parts;
+    const { incoming, rid, receivedAtMs, addressHex } = request;
+    const { gate, admitter, trust, limits, openerOf } = this.#parts;
     const index = gate.open();
-    const credentials = authenticate(incoming.headers);
+    const presented = authenticate(incoming.headers);
     // A stranger must not make the node read and parse megabytes: for these the key is judged before the body.
     const take = mayBeLarge(incoming.headers)
-      ? room.takeFor(await admitter.accountOf(credentials, addressHex))
+      ? room.takeFor(await admitter.accountOf(presented, addressHex))
       : () => undefined;
     const asked = await parse({
-      incoming,
-      protocol,
+      ...request,
       index,
-      receivedAtMs,
+      open: openerOf(presented),
       bytesMax: limits.bodyBytesMax,
       take,
-    }).catch((error: unknown) => this.#afterAccess(credentials, addressHex, error));
+    }).catch((error: unknown) => this.#afterAccess(presented, addressHex, error));
+    const credentials = keysOf(asked, presented);
     const admitted = await admitter.admit(credentials, {
       rid,
       receivedAtMs,
@@ -156,10 +159,11 @@ export class Pipeline {
     { credentials, index, isLast = false }: Caller,
   ): Promise<Turn | null> {
     const { reply, receivedAtMs, addressHex } = request;
-    const { admitter, trust, newRid } = this.#parts;
+    const { admitter, trust, newRid, openerOf } = this.#parts;
+    const open = openerOf(credentials);
     if (isLast || this.#isCut || reply.isGone) return null;
     for (const name of fallbacksOn(asked.model, error)) {
-      const other = askedOf(asked, name, (ask) => routesFor(ask, { index, receivedAtMs }));
+      const other = askedOf(asked, name, (ask) => routesFor(ask, { index, receivedAtMs, open }));
       if (!other) continue;
       const rid = newRid();
       const overrun = trust.overrunOf(other.candidates, monotonicMs());

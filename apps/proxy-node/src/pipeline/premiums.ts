@@ -31,9 +31,7 @@ export function termsOf({
     Object.hasOwn(multipliers, premium);
   const unpriced = tools.find((tool) => !hasPrice(tool));
   if (unpriced) throw toolNotPriced(unpriced);
-  const isCarried = candidates
-    .flat()
-    .every(({ upstream }) => isNative(ask.protocol, upstream.protocol));
+  const isCarried = candidates.flat().every(({ upstream }) => isNative(ask.protocol, upstream));
   const bought = isCarried ? tiers.filter(hasPrice) : [];
   const dropped = [
     ...refused,

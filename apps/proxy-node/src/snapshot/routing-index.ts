@@ -1,9 +1,10 @@
 import { canExchange, isNative, type ClientProtocol } from '@tollgate/protocols';
-import type {
-  PublishedSnapshot,
-  SnapshotModel,
-  SnapshotRoute,
-  SnapshotUpstream,
+import {
+  endpointsOf,
+  type PublishedSnapshot,
+  type SnapshotModel,
+  type SnapshotRoute,
+  type SnapshotUpstream,
 } from '@tollgate/snapshot';
 
 export interface Candidate {
@@ -19,6 +20,8 @@ export class RoutingIndex {
   readonly snapshot: PublishedSnapshot;
   readonly #byName: ReadonlyMap<string, SnapshotModel>;
   readonly #byId: ReadonlyMap<number, SnapshotModel>;
+  /** With all the endpoints each has. */
+  readonly #upstreams: ReadonlyMap<number, SnapshotUpstream>;
   readonly #tiers: ReadonlyMap<number, Candidate[][]>;
   readonly #groups = new Map<string, CandidateGroups>();
 
@@ -31,10 +34,13 @@ export class RoutingIndex {
       ...models.map((model) => [model.name, model] as const),
     ]);
     this.#byId = new Map(models.map((model) => [model.id, model]));
-    this.#tiers = tiersByModel(
-      routes,
-      new Map(upstreams.map((upstream) => [upstream.id, upstream])),
+    this.#upstreams = new Map(
+      upstreams.map((upstream) => [
+        upstream.id,
+        { ...upstream, endpoints: [...endpointsOf(upstream)] },
+      ]),
     );
+    this.#tiers = tiersByModel(routes, this.#upstreams);
   }
 
   /** By name or alias. */
@@ -44,6 +50,10 @@ export class RoutingIndex {
 
   modelById(id: number): SnapshotModel | undefined {
     return this.#byId.get(id);
+  }
+
+  upstreamById(id: number): SnapshotUpstream | undefined {
+    return this.#upstreams.get(id);
   }
 
   /** Lowest priority number first; inside a tier routes of the caller's protocol before those that need translation. Empty when none can serve it. */
@@ -90,9 +100,9 @@ function candidatesOf(
 
 function groupsFor(tiers: readonly Candidate[][], protocol: ClientProtocol): CandidateGroups {
   return tiers.flatMap((tier) => {
-    const served = tier.filter(({ upstream }) => canExchange(protocol, upstream.protocol));
-    const native = served.filter(({ upstream }) => isNative(protocol, upstream.protocol));
-    const translated = served.filter(({ upstream }) => !isNative(protocol, upstream.protocol));
+    const served = tier.filter(({ upstream }) => canExchange(protocol, upstream));
+    const native = served.filter(({ upstream }) => isNative(protocol, upstream));
+    const translated = served.filter(({ upstream }) => !isNative(protocol, upstream));
     return [native, translated].filter((group) => group.length > 0);
   });
 }

@@ -72,7 +72,15 @@ const EVERYTHING = {
   envelopes: ['extra_body', 'extra_params', 'model_kwargs'],
 };
 
-export const READERS: Readonly<Record<'openai' | 'anthropic', readonly ReaderStyle[]>> = {
+export const READERS: Readonly<
+  Record<'openai' | 'anthropic' | 'responses', readonly ReaderStyle[]>
+> = {
+  responses: styles('responses', {
+    limits: ['max_output_tokens'],
+    counts: [],
+    budgets: ['reasoning.max_tokens'],
+    envelopes: OPENAI.envelopes,
+  }),
   openai: styles('openai', OPENAI),
   anthropic: styles('anthropic', ANTHROPIC),
 };

@@ -287,6 +287,14 @@ export class NodeUnderTest {
     return { key, hash };
   }
 
+  /** Another account, with a key, that is subscribed to nothing. */
+  async addAccount(accountId: number): Promise<{ key: string }> {
+    const { key, hash } = issueApiKey(accountId);
+    await this.live.putAccount({ accountId, status: 'active', drain: false, revision: 1 });
+    await this.live.putKey(this.keyRecord({ accountId, keyHash: hash, id: this.#nextId() }));
+    return { key };
+  }
+
   keyRecord(change: Partial<LiveKey>): LiveKey {
     return {
       accountId: ACCOUNT_ID,

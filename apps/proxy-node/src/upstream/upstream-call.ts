@@ -262,6 +262,18 @@ export class UpstreamCall implements Dispatcher.DispatchHandler, Ticking {
   }
 }
 
+/** All of an answer that nothing is done with on the way. */
+export function wholeBody(call: UpstreamCall): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    call.consume({
+      data: (chunk) => void chunks.push(chunk),
+      end: () => resolve(Buffer.concat(chunks)),
+      failed: reject,
+    });
+  });
+}
+
 const LINGER_MS = 1_000;
 /** The word that a connection is closed takes one way there and back. What breaks later may have been at work on the request. */
 const STALE_MS = 1_000;

@@ -2832,6 +2832,7 @@ export interface components {
                     total_timeout_ms: number;
                     max_concurrency: number | null;
                     stops_billing_on_close?: boolean;
+                    endpoints?: ("responses" | "completions")[];
                     has_api_key: boolean;
                 }[];
                 routes: {
@@ -3076,6 +3077,10 @@ export interface components {
             stops_billing_on_close: boolean | null;
             /** @description Streams whose client has left are closed at once; false: they are read on for at most 30 s or 4,096 tokens, to charge what the provider bills */
             closes_streams: boolean;
+            /** @description What the upstream has beside the endpoints that every server of its protocol has; null = known by the host, see `has_endpoints` */
+            endpoints: ("responses" | "completions")[] | null;
+            /** @description Endpoints whose requests and answers pass with their own bytes */
+            has_endpoints: ("responses" | "completions")[];
             enabled: boolean;
             /**
              * Format: date-time
@@ -7411,6 +7416,7 @@ export interface operations {
                     total_timeout_ms?: number;
                     max_concurrency?: number | null;
                     stops_billing_on_close?: boolean | null;
+                    endpoints?: ("responses" | "completions")[] | null;
                     enabled?: boolean;
                 };
             };
@@ -7497,6 +7503,7 @@ export interface operations {
                     total_timeout_ms?: number;
                     max_concurrency?: number | null;
                     stops_billing_on_close?: boolean | null;
+                    endpoints?: ("responses" | "completions")[] | null;
                     enabled?: boolean;
                 };
             };

@@ -3,6 +3,6 @@ import { withModel } from '../same-protocol/with-model.ts';
 import { parseAsk } from './parse-ask.ts';
 
 /** The same request to another model. */
-export function askForModel({ protocol, raw }: Ask, model: string): Ask {
-  return parseAsk(protocol, withModel(raw, model));
+export function askForModel({ protocol, raw, isCompaction }: Ask, model: string): Ask {
+  return parseAsk(protocol, withModel(raw, model), { isCompaction });
 }

@@ -195,9 +195,10 @@ describe('parseAsk', () => {
 
   test('count_tokens takes a messages body without max_tokens', () => {
     expect(
-      parseCountTokens(Buffer.from(JSON.stringify({ model: 'm', messages: HELLO }))).model,
+      parseCountTokens('messages', Buffer.from(JSON.stringify({ model: 'm', messages: HELLO })))
+        .model,
     ).toBe('m');
-    expect(() => parseCountTokens(Buffer.from('{"model":"m"}'))).toThrow('messages');
+    expect(() => parseCountTokens('messages', Buffer.from('{"model":"m"}'))).toThrow('messages');
   });
 });
 
@@ -434,7 +435,7 @@ describeRecorded('recorded requests', () => {
     ]),
   )('%s parses', (file, protocol) => {
     const raw = readFixture(file);
-    if (protocol === 'count_tokens') expect(parseCountTokens(raw).model).not.toBe('');
+    if (protocol === 'count_tokens') expect(parseCountTokens('messages', raw).model).not.toBe('');
     else if (protocol === 'chat' || protocol === 'messages' || protocol === 'embeddings') {
       const ask = parseAsk(protocol, raw);
       expect(ask.prompt.textBytes).toBeGreaterThan(0);
@@ -451,7 +452,7 @@ test('a body that is read in turns is read alike, and refused alike, with a paus
   };
   const raw = Buffer.from(JSON.stringify({ model: 'm', messages: HELLO, max_tokens: 7 }));
   const { prompt, ...whole } = parseAsk('chat', raw);
-  const { prompt: promptInTurns, ...inTurns } = await parseAskInTurns('chat', raw, pause);
+  const { prompt: promptInTurns, ...inTurns } = await parseAskInTurns('chat', raw, { pause });
   expect(inTurns).toEqual(whole);
   expect({ ...promptInTurns, text: promptInTurns.text() }).toEqual({
     ...prompt,
@@ -460,5 +461,7 @@ test('a body that is read in turns is read alike, and refused alike, with a paus
   // Counting values, JSON, members, duplicates, fields, schema.
   expect(turns.taken).toBe(6);
   for (const bad of ['{', '[]', '{"model":"m","model":"n"}', '{"model":"m","max_output_tokens":1}'])
-    await expect(parseAskInTurns('chat', Buffer.from(bad), pause)).rejects.toThrow(InvalidRequest);
+    await expect(parseAskInTurns('chat', Buffer.from(bad), { pause })).rejects.toThrow(
+      InvalidRequest,
+    );
 });

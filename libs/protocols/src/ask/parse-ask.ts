@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { InvalidRequest } from '../exchange.ts';
-import type { Ask, ClientProtocol } from '../exchange.ts';
+import type { Ask, ClientProtocol, CountAsk, CountingProtocol } from '../exchange.ts';
 import type { FoundField } from '../fields/found-field.ts';
 import { readFields } from '../fields/read-fields.ts';
 import { serverTools } from '../fields/server-tools.ts';
@@ -37,41 +37,61 @@ const SCHEMAS = {
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /** Reads a request body once. Throws `InvalidRequest` naming the field. */
-export function parseAsk(protocol: ClientProtocol, raw: Uint8Array): Ask {
-  return atOnce(askSteps(protocol, raw));
+export function parseAsk(
+  protocol: ClientProtocol,
+  raw: Uint8Array,
+  { isCompaction = false }: AskOptions = {},
+): Ask {
+  return atOnce(askSteps(protocol, raw, isCompaction));
 }
 
 /** The same for a large body, with a pause after each pass over it. */
 export function parseAskInTurns(
   protocol: ClientProtocol,
   raw: Uint8Array,
-  pause: Pause,
+  { pause, isCompaction = false }: AskOptions & { pause: Pause },
 ): Promise<Ask> {
-  return inTurns(askSteps(protocol, raw), pause);
+  return inTurns(askSteps(protocol, raw, isCompaction), pause);
 }
 
-function* askSteps(protocol: ClientProtocol, raw: Uint8Array): Steps<Ask> {
+interface AskOptions {
+  isCompaction?: boolean;
+}
+
+function* askSteps(protocol: ClientProtocol, raw: Uint8Array, isCompaction: boolean): Steps<Ask> {
   const { body, layout } = yield* bodySteps(raw);
   const fields = readFields(protocol, body);
   yield;
   const checked = check(SCHEMAS[protocol], body);
   yield;
-  // A responses request is translated, and its hosted tools are refused or not offered then.
-  const tools = protocol === 'responses' ? [] : serverTools(body);
+  const tools = serverTools(body);
+  if (isCompaction) refuseOfCompaction(body);
   return {
     protocol,
     raw,
     layout,
     body,
     model: checked.model,
+    isCompaction,
     fields,
     isStream: protocol !== 'embeddings' && body['stream'] === true,
-    outputLimit: largest(fields, 'limit'),
+    // A compaction takes no limit: it may generate what the model can.
+    outputLimit: isCompaction ? Number.MAX_SAFE_INTEGER : largest(fields, 'limit'),
     choices: largest(fields, 'count') ?? 1,
     wantsStreamUsage: record(body['stream_options'])['include_usage'] === true,
     serverTools: tools,
     prompt: promptFacts(protocol, { body, layout, fields, tools }),
   };
+}
+
+/** Of a response's fields those that a compaction cannot have. */
+function refuseOfCompaction(body: JsonRecord): void {
+  for (const param of ['stream', 'max_output_tokens', 'conversation'])
+    if (body[param] !== undefined && body[param] !== null && body[param] !== false)
+      throw new InvalidRequest(`${param} is not supported by a compaction.`, {
+        param,
+        code: 'unsupported_parameter',
+      });
 }
 
 /** With several fields of one role set, it is unknown which one the upstream reads. */
@@ -80,28 +100,26 @@ function largest(fields: readonly FoundField[], role: 'limit' | 'count'): number
   return values.length === 0 ? null : Math.max(...values);
 }
 
-type CountAsk = Pick<Ask, 'raw' | 'layout' | 'body' | 'model' | 'prompt'>;
-
-/** A `/v1/messages/count_tokens` body: a messages body without max_tokens. Throws `InvalidRequest`. */
-export function parseCountTokens(raw: Uint8Array): CountAsk {
-  return atOnce(countSteps(raw));
+/** A body whose tokens are to be counted: as of a request, without what concerns the answer. Throws `InvalidRequest`. */
+export function parseCountTokens(protocol: CountingProtocol, raw: Uint8Array): CountAsk {
+  return atOnce(countSteps(protocol, raw));
 }
 
-export function parseCountTokensInTurns(raw: Uint8Array, pause: Pause): Promise<CountAsk> {
-  return inTurns(countSteps(raw), pause);
+export function parseCountTokensInTurns(
+  protocol: CountingProtocol,
+  raw: Uint8Array,
+  pause: Pause,
+): Promise<CountAsk> {
+  return inTurns(countSteps(protocol, raw), pause);
 }
 
-function* countSteps(raw: Uint8Array): Steps<CountAsk> {
+const COUNT_SCHEMAS = { messages: countTokensSchema, responses: responsesRequestSchema };
+
+function* countSteps(protocol: CountingProtocol, raw: Uint8Array): Steps<CountAsk> {
   const { body, layout } = yield* bodySteps(raw);
-  const { model } = check(countTokensSchema, body);
+  const { model } = check(COUNT_SCHEMAS[protocol], body);
   yield;
-  return {
-    raw,
-    layout,
-    body,
-    model,
-    prompt: promptFacts('messages', { body, layout, fields: [], tools: [] }),
-  };
+  return { protocol, raw, layout, body, model };
 }
 
 function* bodySteps(raw: Uint8Array): Steps<{ body: JsonRecord; layout: JsonLayout }> {

@@ -29,7 +29,7 @@ export function continuationAsk(
   const trimmedText = delivered.trimEnd();
   const isPrefill =
     trimmedText !== '' &&
-    isNative('messages', upstreamProtocol) &&
+    isNative('messages', { protocol: upstreamProtocol }) &&
     claudeModel(upstreamModel).takesPrefill;
   const content = isPrefill ? trimmedText : delivered;
   const messages = [

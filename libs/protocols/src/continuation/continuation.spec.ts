@@ -123,7 +123,7 @@ function messageStreamOf(words: readonly string[], { id, output, calls }: Shape)
 function readerOf(ask: Ask, upstreamProtocol: UpstreamProtocol): StreamReader {
   return createExchange({
     ask,
-    upstreamProtocol,
+    speech: { protocol: upstreamProtocol },
     upstreamModel: 'real',
     outputLimit: 50,
     outputLimitField: 'max_tokens',

@@ -221,11 +221,15 @@ export const CLIENT_TOOL_TYPES: ReadonlySet<string> = new Set([
   'custom',
   'namespace',
   // Run by the client: only their definitions cost tokens.
+  'apply_patch',
   'bash',
   'computer',
+  'computer_use_preview',
+  'local_shell',
   'memory',
   'text_editor',
   // Run by the provider, over definitions that are in the request: costs nothing of its own.
+  'tool_search',
   'tool_search_tool_bm25',
   'tool_search_tool_regex',
 ]);

@@ -1,15 +1,15 @@
-import { findMember, layoutObject } from './json-layout.ts';
+import { findMember, layoutArray, layoutObject } from './json-layout.ts';
 import type { JsonLayout } from './json-layout.ts';
 import { editObject } from './json-splice.ts';
 import type { Patch } from './json-splice.ts';
 
-/** A member by the names that lead to it; a JSON text sets its value, null removes it. */
+/** A member by the names that lead to it, items of arrays by their index; a JSON text sets its value, null removes it. */
 export interface PathEdit {
   path: readonly string[];
   text: string | null;
 }
 
-/** The patches that edit members at any depth of an object. A path that leads through something else than objects is passed over. */
+/** The patches that edit members at any depth of an object. A path that leads through anything else is passed over. */
 export function editPaths(
   bytes: Uint8Array,
   layout: JsonLayout,
@@ -17,17 +17,37 @@ export function editPaths(
 ): Patch[] {
   const own = edits.filter(({ path }) => path.length === 1);
   const replaced = new Set(own.map(({ path }) => path[0]));
-  const nested = Map.groupBy(
-    edits.filter(({ path }) => path.length > 1 && !replaced.has(path[0])),
-    ({ path }) => path[0] ?? '',
-  );
+  const nested = edits.filter(({ path }) => path.length > 1 && !replaced.has(path[0]));
   return [
     ...editObject(layout, Object.fromEntries(own.map(({ path, text }) => [path[0], text]))),
-    ...[...nested].flatMap(([name, inner]) => {
+    ...insideEach(nested, (name, deeper) => {
       const member = findMember(layout, name);
-      const inside = member && layoutObject(bytes, member.valueStart);
-      const deeper = inner.map(({ path, text }) => ({ path: path.slice(1), text }));
-      return inside ? editPaths(bytes, inside, deeper) : [];
+      return member ? editInside(bytes, member.valueStart, deeper) : [];
     }),
   ];
+}
+
+function editInside(bytes: Uint8Array, start: number, edits: readonly PathEdit[]): Patch[] {
+  const inside = layoutObject(bytes, start);
+  if (inside) return editPaths(bytes, inside, edits);
+  const items = layoutArray(bytes, start);
+  return insideEach(edits, (index, deeper) => {
+    const item = items[Number(index)];
+    return item ? editInside(bytes, item.start, deeper) : [];
+  });
+}
+
+function insideEach(
+  edits: readonly PathEdit[],
+  edit: (name: string, deeper: PathEdit[]) => Patch[],
+): Patch[] {
+  const byName = Map.groupBy(edits, ({ path }) => path[0] ?? '');
+  return [...byName].flatMap(([name, inner]) =>
+    edit(
+      name,
+      inner
+        .map(({ path, text }) => ({ path: path.slice(1), text }))
+        .filter(({ path }) => path.length > 0),
+    ),
+  );
 }

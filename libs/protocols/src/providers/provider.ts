@@ -1,4 +1,4 @@
-import type { TokenUsage } from '@tollgate/contracts';
+import type { FurtherEndpoint, TokenUsage } from '@tollgate/contracts';
 import type {
   Ask,
   ClientProtocol,
@@ -16,6 +16,8 @@ export interface Provider {
   credential(apiKey: string): Record<string, string>;
   /** How clients are served, by the protocol they speak; absent where this protocol has no such endpoint. */
   readonly exchanges: Readonly<Partial<Record<ClientProtocol, ProviderExchange>>>;
+  /** Of endpoints that only some upstreams of this protocol have. */
+  readonly further?: Readonly<Partial<Record<FurtherEndpoint, ProviderExchange>>>;
   /** The smallest request of an upstream's connection test; null where the protocol has none of this kind. */
   probe(model: string, kind: ProbeKind): Probe | null;
   /** Codes and types of its errors that `errors/` does not know. */

@@ -1,4 +1,10 @@
-import type { Ask, Exchange, ExchangeRequest, StreamSink } from '../exchange.ts';
+import type {
+  CountAsk,
+  CountExchange,
+  Exchange,
+  ExchangeRequest,
+  StreamSink,
+} from '../exchange.ts';
 import { editPaths } from '../json/edit-paths.ts';
 import { applyPatches } from '../json/json-splice.ts';
 import { EventStreamReader } from '../stream/event-stream-reader.ts';
@@ -26,10 +32,10 @@ export function messagesExchange(request: ExchangeRequest): Exchange {
 }
 
 /** A count_tokens request for an upstream that counts by itself; answered `{"input_tokens": N}`. */
-export function countTokensRequest(
-  ask: Pick<Ask, 'raw' | 'layout' | 'body' | 'model'>,
+export function messagesCount(
+  ask: CountAsk,
   { upstreamModel, clientHeaders }: Pick<ExchangeRequest, 'upstreamModel' | 'clientHeaders'>,
-): Pick<Exchange, 'path' | 'requestBody' | 'requestHeaders'> {
+): CountExchange {
   const model = { path: ['model'], text: JSON.stringify(upstreamModel) };
   return {
     path: '/messages/count_tokens',

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import { UPSTREAM_PROTOCOLS } from '@tollgate/contracts';
-import { canExchange, isNative } from '@tollgate/protocols';
+import { FURTHER_ENDPOINTS, UPSTREAM_PROTOCOLS } from '@tollgate/contracts';
+import { canExchange, isNative, type Speech } from '@tollgate/protocols';
+import { endpointsOf } from '@tollgate/snapshot';
 import { DataSource } from 'typeorm';
 import { z } from 'zod';
 import { noSuch, Refusal } from '../../platform/http/refusal.ts';
@@ -16,6 +17,8 @@ const routeRow = z.object({
   upstream_id: z.number(),
   upstream: z.string(),
   protocol: z.enum(UPSTREAM_PROTOCOLS),
+  base_url: z.string(),
+  endpoints: z.array(z.enum(FURTHER_ENDPOINTS)).nullable(),
   upstream_model: z.string(),
   priority: z.number(),
   weight: z.number(),
@@ -36,7 +39,7 @@ export class RoutingSimulationService {
   async simulate(query: SimulationQuery): Promise<RoutingSimulation> {
     const model = await this.modelOf(query);
     const rows: unknown[] = await this.dataSource.query(
-      `SELECT r.id AS route_id, u.id AS upstream_id, u.name AS upstream, u.protocol, r.upstream_model, r.priority, r.weight,
+      `SELECT r.id AS route_id, u.id AS upstream_id, u.name AS upstream, u.protocol, u.base_url, u.endpoints, r.upstream_model, r.priority, r.weight,
          r.enabled AS route_enabled, u.enabled AS upstream_enabled
        FROM routes r JOIN upstreams u ON u.id = r.upstream_id AND u.deleted_at IS NULL WHERE r.model_id = $1 ORDER BY r.id`,
       [model.id],
@@ -85,10 +88,14 @@ export class RoutingSimulationService {
   }
 }
 
+function speechOf(row: RouteRow): Speech {
+  return { protocol: row.protocol, endpoints: endpointsOf(row) };
+}
+
 /** By tier, lowest priority first; in a tier, routes of the caller's protocol before those that need translation. */
 function grouped(rows: readonly RouteRow[], protocol: SimulationQuery['protocol']): RouteRow[][] {
   const rank = (row: RouteRow): number =>
-    row.priority * 2 + (isNative(protocol, row.protocol) ? 0 : 1);
+    row.priority * 2 + (isNative(protocol, speechOf(row)) ? 0 : 1);
   const ranks = [...new Set(rows.map(rank))].toSorted((a, b) => a - b);
   return ranks.map((one) => rows.filter((row) => rank(row) === one));
 }
@@ -100,7 +107,7 @@ function exclusionOf(
 ): SimulatedRoute['excluded_by'] {
   if (!row.route_enabled) return 'route_disabled';
   if (!row.upstream_enabled) return 'upstream_disabled';
-  if (!canExchange(protocol, row.protocol)) return 'protocol';
+  if (!canExchange(protocol, speechOf(row))) return 'protocol';
   return resting.has(row.upstream_id) ? 'resting' : null;
 }
 
@@ -130,7 +137,7 @@ function describeGroup(
       priority: row.priority,
       weight: row.weight,
       order,
-      is_translated: !isNative(protocol, row.protocol),
+      is_translated: !isNative(protocol, speechOf(row)),
       excluded_by: excludedBy,
       resting_on_workers: resting.get(row.upstream_id) ?? 0,
       share: isNext && excludedBy === null ? row.weight / weights : 0,

@@ -1,4 +1,4 @@
-import type { UpstreamProtocol } from '@tollgate/contracts';
+import type { FurtherEndpoint, UpstreamProtocol } from '@tollgate/contracts';
 import {
   Column,
   CreateDateColumn,
@@ -46,6 +46,10 @@ export class Upstream {
   /** Null: what is known of the host. */
   @Column({ name: 'stops_billing_on_close', type: 'boolean', nullable: true })
   stopsBillingOnClose: boolean | null;
+
+  /** Null: what is known of the host. */
+  @Column({ type: 'text', array: true, nullable: true })
+  endpoints: FurtherEndpoint[] | null;
 
   @Column({ type: 'boolean' })
   enabled: boolean;

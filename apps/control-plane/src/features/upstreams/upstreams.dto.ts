@@ -1,4 +1,4 @@
-import { BASE_URL_RULES, UPSTREAM_PROTOCOLS } from '@tollgate/contracts';
+import { BASE_URL_RULES, FURTHER_ENDPOINTS, UPSTREAM_PROTOCOLS } from '@tollgate/contracts';
 import { z } from 'zod';
 import { idField, timeField } from '../../platform/http/answer-fields.ts';
 import { booleanFilter, listQuery } from '../../platform/http/list-query.ts';
@@ -37,6 +37,12 @@ export const createUpstreamSchema = z
     max_concurrency: z.number().int().min(1).max(1_000_000).nullable().optional(),
     /** Null: what is known of the host. */
     stops_billing_on_close: z.boolean().nullable().optional(),
+    /** Null: what is known of the host. */
+    endpoints: z
+      .array(z.enum(FURTHER_ENDPOINTS))
+      .max(FURTHER_ENDPOINTS.length)
+      .nullable()
+      .optional(),
     enabled: z.boolean().optional(),
   })
   .meta({
@@ -87,6 +93,15 @@ export const upstreamResponseSchema = z
       .describe(
         'Streams whose client has left are closed at once; false: they are read on for at most 30 s or 4,096 tokens, to charge what the provider bills',
       ),
+    endpoints: z
+      .array(z.enum(FURTHER_ENDPOINTS))
+      .nullable()
+      .describe(
+        'What the upstream has beside the endpoints that every server of its protocol has; null = known by the host, see `has_endpoints`',
+      ),
+    has_endpoints: z
+      .array(z.enum(FURTHER_ENDPOINTS))
+      .describe('Endpoints whose requests and answers pass with their own bytes'),
     enabled: z.boolean(),
     created_at: timeField,
     updated_at: timeField,

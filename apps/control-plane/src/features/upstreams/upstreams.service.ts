@@ -9,7 +9,7 @@ import {
   type SecretPlace,
   type UpstreamProtocol,
 } from '@tollgate/contracts';
-import { stopsBillingOnClose } from '@tollgate/snapshot';
+import { endpointsOf, stopsBillingOnClose } from '@tollgate/snapshot';
 import { IsNull, Repository, type EntityManager } from 'typeorm';
 import { CONFIG, type Config } from '../../config.ts';
 import type { Caller } from '../../platform/access/caller.ts';
@@ -220,6 +220,7 @@ export class UpstreamsService {
       ...(body.stops_billing_on_close !== undefined && {
         stopsBillingOnClose: body.stops_billing_on_close,
       }),
+      ...(body.endpoints !== undefined && { endpoints: body.endpoints }),
       ...(body.enabled !== undefined && { enabled: body.enabled }),
     };
   }
@@ -260,6 +261,10 @@ function toUpstreamResponse(row: Upstream): UpstreamResponse {
       base_url: row.baseUrl,
       stops_billing_on_close: row.stopsBillingOnClose,
     }),
+    endpoints: row.endpoints,
+    has_endpoints: [
+      ...endpointsOf({ protocol: row.protocol, base_url: row.baseUrl, endpoints: row.endpoints }),
+    ],
     enabled: row.enabled,
     created_at: row.createdAt.toISOString(),
     updated_at: row.updatedAt.toISOString(),

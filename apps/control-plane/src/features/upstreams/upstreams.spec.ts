@@ -53,6 +53,23 @@ test('an upstream is created, read, changed and deleted; its secret is never ans
   ).toEqual([{ sealed_api_key: null }]);
 });
 
+test('the endpoints of an upstream are known by its host, until the administrator says otherwise', async () => {
+  const created = await admin(
+    'POST',
+    '/upstreams',
+    provider('endpoints', { base_url: 'https://api.openai.com/v1' }),
+  );
+  expect(created.body).toMatchObject({
+    endpoints: null,
+    has_endpoints: ['responses', 'completions'],
+  });
+  const put = (endpoints: unknown) => admin('PUT', `/upstreams/${created.body.id}`, { endpoints });
+  expect((await put([])).body).toMatchObject({ endpoints: [], has_endpoints: [] });
+  expect((await put(['responses'])).body).toMatchObject({ has_endpoints: ['responses'] });
+  expect((await put(['chat'])).status).toBe(400);
+  expect((await put(null)).body).toMatchObject({ has_endpoints: ['responses', 'completions'] });
+});
+
 test('an upstream of a known provider closes streams, any other reads them on, until the administrator says otherwise', async () => {
   const known = await admin(
     'POST',

@@ -36,6 +36,7 @@ import { TokenEntriesNewest1795330200000 } from './migrations/1795330200000-toke
 import { ArmedRecharges1795332000000 } from './migrations/1795332000000-armed-recharges.ts';
 import { ProviderPayouts1795333800000 } from './migrations/1795333800000-provider-payouts.ts';
 import { UsageArchives1795336000000 } from './migrations/1795336000000-usage-archives.ts';
+import { UpstreamEndpoints1795342800000 } from './migrations/1795342800000-upstream-endpoints.ts';
 import { RequestCeilings1795337000000 } from './migrations/1795337000000-request-ceilings.ts';
 import { Restores1795344000000 } from './migrations/1795344000000-restores.ts';
 import { Erasure1795345000000 } from './migrations/1795345000000-erasure.ts';
@@ -89,6 +90,7 @@ export function dataSourceOptions(config: Pick<Config, 'DATABASE_URL' | 'DATABAS
       ModelFamilies1795332600000,
       ProviderPayouts1795333800000,
       UsageArchives1795336000000,
+      UpstreamEndpoints1795342800000,
       Twins1795331309000,
       RequestCeilings1795337000000,
       Restores1795344000000,

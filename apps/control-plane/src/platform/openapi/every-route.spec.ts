@@ -98,6 +98,7 @@ async function catalogue(): Promise<{ modelId: number; routeId: number; upstream
     headers: { 'x-team': 'a' },
     max_concurrency: 4,
     stops_billing_on_close: false,
+    endpoints: ['responses'],
   });
   await go(`PUT /upstreams/${upstreamId}`, { total_timeout_ms: 60_000 });
   const { id: routeId } = await go('POST /routing', { model_id: modelId, upstream_id: upstreamId });

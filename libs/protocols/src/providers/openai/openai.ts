@@ -4,6 +4,7 @@ import { responsesToChatExchange } from '../../responses/exchange.ts';
 import { chatBodyOf } from '../../responses/request.ts';
 import { chatExchange } from '../../same-protocol/chat-exchange.ts';
 import { embeddingsExchange } from '../../same-protocol/embeddings-exchange.ts';
+import { refuseUnserved, responsesExchange } from '../../same-protocol/responses-exchange.ts';
 import { PROBE_MESSAGES, PROBE_OUTPUT_TOKENS } from '../probe.ts';
 import type { Provider } from '../provider.ts';
 
@@ -20,6 +21,9 @@ export const openai: Provider = {
         toChatRequest(body, { upstreamModel, outputLimit: null, outputLimitField: 'max_tokens' }),
     },
     responses: { create: responsesToChatExchange, isNative: false, check: chatBodyOf },
+  },
+  further: {
+    responses: { create: responsesExchange, isNative: true, check: refuseUnserved },
   },
   probe: (model, kind) =>
     kind === 'embedding'

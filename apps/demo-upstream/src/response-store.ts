@@ -1,0 +1,82 @@
+import { randomBytes } from 'node:crypto';
+import type { DemoRequest } from './plan.ts';
+
+export type Item = Readonly<Record<string, unknown>>;
+
+export interface StoredResponse {
+  response: Item;
+  /** What it was asked with, what came before it included. */
+  input: readonly Item[];
+}
+
+/** What the provider keeps of responses and conversations. In memory: a restart forgets it. */
+export class ResponseStore {
+  readonly #responses = new Map<string, StoredResponse>();
+  readonly #conversations = new Map<string, Item[]>();
+
+  keep(stored: StoredResponse): void {
+    this.#responses.set(String(stored.response['id']), stored);
+  }
+
+  get(id: string): StoredResponse | undefined {
+    return this.#responses.get(id);
+  }
+
+  delete(id: string): boolean {
+    return this.#responses.delete(id);
+  }
+
+  createConversation(items: readonly Item[]): string {
+    const id = newId('conv');
+    this.#conversations.set(id, [...items]);
+    return id;
+  }
+
+  conversation(id: string): Item[] | undefined {
+    return this.#conversations.get(id);
+  }
+
+  deleteConversation(id: string): boolean {
+    return this.#conversations.delete(id);
+  }
+
+  /** What a request goes on from; null where it names what is not stored. */
+  contextOf(request: DemoRequest): readonly Item[] | null {
+    const conversation = conversationId(request);
+    if (conversation !== null) return this.#conversations.get(conversation) ?? null;
+    const { previous_response_id: previous } = request;
+    if (previous == null) return [];
+    const before = this.#responses.get(previous);
+    if (!before) return null;
+    const { output } = before.response;
+    return [...before.input, ...(Array.isArray(output) ? (output as Item[]) : [])];
+  }
+}
+
+export function conversationId({ conversation }: DemoRequest): string | null {
+  return (typeof conversation === 'string' ? conversation : conversation?.id) ?? null;
+}
+
+export function newId(kind: string): string {
+  return `${kind}_${randomBytes(12).toString('hex')}`;
+}
+
+/** The input of a request as items with ids. */
+export function inputItems({ input }: DemoRequest): Item[] {
+  const items: unknown[] =
+    typeof input === 'string'
+      ? [{ type: 'message', role: 'user', content: [{ type: 'input_text', text: input }] }]
+      : Array.isArray(input)
+        ? input
+        : [];
+  return items.map((item) => ({ type: 'message', id: newId('msg'), ...(item as Item) }));
+}
+
+/** Items as the messages by which a plan is made: results of tools speak as `tool`. */
+export function messagesOf(items: readonly Item[]): DemoRequest['messages'] {
+  return items.map((item) =>
+    String(item['type']).endsWith('_output')
+      ? { role: 'tool', content: item['output'] }
+      : { role: String(item['role'] ?? 'assistant'), content: item['content'] ?? '' },
+  );
+}

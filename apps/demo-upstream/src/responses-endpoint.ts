@@ -1,0 +1,209 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { setTimeout as delay } from 'node:timers/promises';
+import { answer, type Exchange } from './answer.ts';
+import { planFor, type DemoRequest } from './plan.ts';
+import { promptTokens } from './prompt-tokens.ts';
+import type { ProviderRecord } from './record.ts';
+import { inputItems, messagesOf, newId, type Item, type ResponseStore } from './response-store.ts';
+import { conversationId } from './response-store.ts';
+import { createResponsesDialect, responseOf, responsesUsage } from './responses-dialect.ts';
+import { wordsUpTo } from './words.ts';
+
+export interface ResponsesCall {
+  response: ServerResponse;
+  record: ProviderRecord;
+  store: ResponseStore;
+  rid: string;
+  mode: string | undefined;
+  gone: AbortSignal;
+}
+
+/** `POST /responses`: answered, streamed, or begun in the background. */
+export async function respond(asked: DemoRequest, call: ResponsesCall): Promise<void> {
+  const context = call.store.contextOf(asked);
+  if (!context) return void notFound(call.response, asked.previous_response_id ?? 'conversation');
+  const items = [...context, ...inputItems(asked)];
+  const request = { ...asked, input: undefined, messages: messagesOf(items) };
+  const plan = planFor(request, call.mode);
+  const entry = call.record.open({
+    rid: call.rid,
+    protocol: 'responses',
+    mode: plan.mode,
+    isStream: asked.stream === true,
+    emitted: 0,
+    promptTokens: promptTokens(request),
+    reported: null,
+    ending: 'open',
+  });
+  const { record, response, gone } = call;
+  const exchange: Exchange = { request, plan, entry, record, response, gone };
+  const dialect = createResponsesDialect((ended) => keep(asked, ended, { items, call }));
+  if (asked.background === true) return inBackground(exchange, { items, call });
+  await answer(exchange, dialect);
+}
+
+function keep(
+  asked: DemoRequest,
+  ended: Item,
+  { items, call: { store } }: { items: readonly Item[]; call: ResponsesCall },
+): void {
+  const conversation = store.conversation(conversationId(asked) ?? '');
+  const output = Array.isArray(ended['output']) ? (ended['output'] as Item[]) : [];
+  conversation?.push(...inputItems(asked), ...output);
+  if (asked.store !== false) store.keep({ response: ended, input: items });
+}
+
+/** The answer is made whether or not its caller asks for it again. */
+async function inBackground(
+  exchange: Exchange,
+  { items, call: { store } }: { items: readonly Item[]; call: ResponsesCall },
+): Promise<void> {
+  const { plan, entry, record, request, response } = exchange;
+  const id = newId('resp');
+  store.keep({ response: { ...responseOf({ request }, id), status: 'queued' }, input: items });
+  sendJson(response, 200, store.get(id)?.response);
+  await delay(plan.delayMs * plan.tokens);
+  if (store.get(id)?.response['status'] !== 'queued') return record.close(entry, 'aborted');
+  entry.emitted = plan.tokens;
+  entry.reported = { prompt: entry.promptTokens, output: entry.emitted };
+  const content = [{ type: 'output_text', text: wordsUpTo(plan.tokens), annotations: [] }];
+  const message = { id: newId('msg'), type: 'message', role: 'assistant', content };
+  const ended = {
+    ...responseOf({ request }, id),
+    status: 'completed',
+    output: [message],
+    usage: responsesUsage(entry.reported),
+  };
+  store.keep({ response: ended, input: items });
+  record.close(entry, 'finished');
+}
+
+/** What a compaction is said to generate. */
+const COMPACTED_TOKENS = 12;
+
+/** `POST /responses/compact`; false where the request goes on from what is not stored. */
+export function compact(
+  asked: DemoRequest,
+  { response, record, store, rid }: Pick<ResponsesCall, 'response' | 'record' | 'store' | 'rid'>,
+): boolean {
+  const context = store.contextOf(asked);
+  if (!context) return false;
+  const items = [...context, ...inputItems(asked)];
+  const prompt = promptTokens({ ...asked, input: undefined, messages: messagesOf(items) });
+  const entry = record.open({
+    rid,
+    protocol: 'responses',
+    mode: 'ok',
+    isStream: false,
+    emitted: COMPACTED_TOKENS,
+    promptTokens: prompt,
+    reported: { prompt, output: COMPACTED_TOKENS },
+    ending: 'open',
+  });
+  record.close(entry, 'finished');
+  const compaction = {
+    id: newId('cmp'),
+    type: 'compaction',
+    encrypted_content: Buffer.from(JSON.stringify(items)).toString('base64'),
+  };
+  return sendJson(response, 200, {
+    id: newId('resp'),
+    object: 'response.compaction',
+    created_at: 1_767_225_600,
+    output: [compaction],
+    usage: responsesUsage({ prompt, output: COMPACTED_TOKENS }),
+  });
+}
+
+/** Everything below /responses and /conversations that generates nothing; false for a path that is none. */
+export function serveStored(
+  { method = '' }: IncomingMessage,
+  path: string,
+  { response, store, body }: { response: ServerResponse; store: ResponseStore; body: unknown },
+): boolean {
+  const [, kind, id = '', action = '', item = ''] = path.split('/');
+  if (kind === 'responses') return serveResponse(`${method} ${action}`, id, { response, store });
+  if (kind !== 'conversations') return false;
+  return serveConversation(`${method} ${action}`, { id, item }, { response, store, body });
+}
+
+function serveResponse(
+  asked: string,
+  id: string,
+  { response, store }: { response: ServerResponse; store: ResponseStore },
+): boolean {
+  const stored = store.get(id);
+  if (!stored) return notFound(response, id);
+  switch (asked) {
+    case 'GET ':
+      return sendJson(response, 200, stored.response);
+    case 'DELETE ':
+      store.delete(id);
+      return sendJson(response, 200, { id, object: 'response', deleted: true });
+    case 'GET input_items':
+      return sendList(response, stored.input);
+    case 'POST cancel':
+      if (stored.response['background'] !== true)
+        return sendError(response, 400, 'Cannot cancel a synchronous response.');
+      store.keep({ ...stored, response: { ...stored.response, status: 'cancelled' } });
+      return sendJson(response, 200, store.get(id)?.response);
+    default:
+      return false;
+  }
+}
+
+function serveConversation(
+  asked: string,
+  { id, item }: { id: string; item: string },
+  { response, store, body }: { response: ServerResponse; store: ResponseStore; body: unknown },
+): boolean {
+  const given = inputItems({ input: (body as Item | undefined)?.['items'] } as DemoRequest);
+  if (asked === 'POST ' && id === '')
+    return sendJson(response, 200, conversation(store.createConversation(given)));
+  const items = store.conversation(id);
+  if (!items) return notFound(response, id);
+  switch (asked) {
+    case 'GET ':
+    case 'POST ':
+      return sendJson(response, 200, conversation(id));
+    case 'DELETE ':
+      store.deleteConversation(id);
+      return sendJson(response, 200, { id, object: 'conversation.deleted', deleted: true });
+    case 'POST items':
+      items.push(...given);
+      return sendList(response, given);
+    case 'GET items': {
+      if (item === '') return sendList(response, items);
+      const found = items.find((one) => one['id'] === item);
+      return found ? sendJson(response, 200, found) : notFound(response, item);
+    }
+    case 'DELETE items':
+      items.splice(0, items.length, ...items.filter((one) => one['id'] !== item));
+      return sendJson(response, 200, conversation(id));
+    default:
+      return false;
+  }
+}
+
+function conversation(id: string): object {
+  return { id, object: 'conversation', created_at: 1_767_225_600, metadata: {} };
+}
+
+function sendList(response: ServerResponse, data: readonly Item[]): true {
+  const [first_id, last_id] = [data[0]?.['id'] ?? null, data.at(-1)?.['id'] ?? null];
+  return sendJson(response, 200, { object: 'list', data, first_id, last_id, has_more: false });
+}
+
+function notFound(response: ServerResponse, id: string): true {
+  return sendError(response, 404, `Item with id '${id}' not found.`);
+}
+
+function sendError(response: ServerResponse, status: number, message: string): true {
+  const error = { message, type: 'invalid_request_error', param: null, code: null };
+  return sendJson(response, status, { error });
+}
+
+function sendJson(response: ServerResponse, status: number, body: unknown): true {
+  response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body));
+  return true;
+}

@@ -1,0 +1,124 @@
+import type { IncomingMessage } from 'node:http';
+import type { IdSealer } from '@tollgate/contracts';
+import { InvalidRequest, isNative, type StoredIds } from '@tollgate/protocols';
+import type { SnapshotUpstream } from '@tollgate/snapshot';
+import type { RoomOfRequest } from '../http/body-room.ts';
+import { readBody } from '../http/read-body.ts';
+import type { Admitter } from '../pipeline/admit.ts';
+import { authenticate } from '../pipeline/authenticate.ts';
+import { storedNotFound } from '../pipeline/stored-routes.ts';
+import { Refusal } from '../refusals.ts';
+import type { RoutingIndex } from '../snapshot/routing-index.ts';
+import { storedIdsOf } from '../upstream/stored-ids.ts';
+import type { StoredCall, StoredRelay } from './stored-relay.ts';
+
+type Method = StoredCall['method'];
+
+/** What can be done with what an upstream has stored. https://platform.openai.com/docs/api-reference/responses, .../conversations */
+export const STORED_PATHS: Readonly<Record<string, readonly Method[]>> = {
+  '/v1/responses/:id': ['GET', 'DELETE'],
+  '/v1/responses/:id/cancel': ['POST'],
+  '/v1/responses/:id/input_items': ['GET'],
+  '/v1/conversations': ['POST'],
+  '/v1/conversations/:id': ['GET', 'POST', 'DELETE'],
+  '/v1/conversations/:id/items': ['GET', 'POST'],
+  '/v1/conversations/:id/items/:item': ['GET', 'DELETE'],
+};
+
+export interface StoredRequest {
+  incoming: IncomingMessage;
+  addressHex: string;
+  rid: string;
+  index: RoutingIndex;
+  /** Of `STORED_PATHS`. */
+  path: string;
+  /** Sealed. */
+  id: string | undefined;
+  item: string | undefined;
+  room: RoomOfRequest;
+  bytesMax: number;
+  sealer: IdSealer;
+  relay: StoredRelay;
+}
+
+/** Passes a call about stored responses and conversations to the upstream that has them. Free, and counted in the window of inquiries. Throws Refusal. */
+export async function storedEndpoint(
+  admitter: Admitter,
+  {
+    incoming,
+    addressHex,
+    rid,
+    index,
+    path,
+    id,
+    item,
+    room,
+    bytesMax,
+    sealer,
+    relay,
+  }: StoredRequest,
+): Promise<Uint8Array> {
+  const access = await admitter.inquire(authenticate(incoming.headers), addressHex);
+  const { accountId } = access;
+  const take = room.takeFor(accountId);
+  const place = id === undefined ? null : sealer.open(accountId, id);
+  const upstream = place
+    ? index.upstreamById(place.upstreamId)
+    : conversationsOf(index, access.subscribedModelIds);
+  if ((id !== undefined && !place) || !upstream || !isNative('responses', upstream))
+    throw id === undefined ? new Refusal('no_conversations') : storedNotFound(id);
+  const { modelId } = place ?? { modelId: 0 };
+  const ids = storedIdsOf(sealer, { accountId, upstreamId: upstream.id, modelId });
+  const native = path
+    .replace('/v1', '')
+    .replace(':id', encodeURIComponent(place?.id ?? ''))
+    .replace(':item', encodeURIComponent(item === undefined ? '' : opened(ids, item)));
+  const method = incoming.method === 'HEAD' ? 'GET' : (incoming.method as Method);
+  const answer = await relay.call({
+    upstream,
+    method,
+    path: native + queryOf(incoming, ids),
+    body: method === 'POST' ? await readBody(incoming, { bytesMax, take }) : null,
+    rid,
+    clientHeaders: incoming.headers,
+    ids,
+    model: modelId === 0 ? null : (index.modelById(modelId)?.name ?? ''),
+  });
+  if (!answer) throw storedNotFound(id ?? '');
+  return answer;
+}
+
+/** A new conversation belongs to no model: it is stored by the first upstream that can, of the models that the caller is subscribed to. */
+function conversationsOf(
+  index: RoutingIndex,
+  modelIds: readonly number[],
+): SnapshotUpstream | undefined {
+  return modelIds
+    .toSorted((one, other) => one - other)
+    .flatMap((modelId) => index.candidates(modelId, 'responses').flat())
+    .find(({ upstream }) => isNative('responses', upstream))?.upstream;
+}
+
+const PASSED = new Set(['after', 'include', 'include[]', 'limit', 'order']);
+
+function queryOf({ url }: IncomingMessage, ids: StoredIds): string {
+  const asked = new URL(url ?? '/', 'http://node').searchParams;
+  if (asked.get('stream') === 'true')
+    throw new InvalidRequest('stream is not supported here: what is stored is answered whole.', {
+      param: 'stream',
+      code: 'unsupported_parameter',
+    });
+  const passed = [...asked]
+    .filter(([name]) => PASSED.has(name))
+    .map(([name, value]): [string, string] => [
+      name,
+      name === 'after' ? opened(ids, value) : value,
+    ]);
+  return passed.length === 0 ? '' : `?${new URLSearchParams(passed).toString()}`;
+}
+
+function opened(ids: StoredIds, sealed: string): string {
+  const id = ids.open(sealed);
+  if (id === null) throw storedNotFound(sealed);
+  return id;
+}

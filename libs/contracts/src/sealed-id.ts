@@ -1,0 +1,100 @@
+import { createCipheriv, createDecipheriv, createHmac, hkdfSync } from 'node:crypto';
+import type { EncryptionKeys } from './control-plane-mac.ts';
+
+/** What a provider has stored, and where. `modelId`: the model that was asked for; 0 where there was none. */
+export interface StoredPlace {
+  upstreamId: number;
+  modelId: number;
+  /** As the provider names it. */
+  id: string;
+}
+
+/**
+ * Ids of what providers store, as clients see them: `<kind>_tg<base64url>`, AES-256-GCM under a key derived from ENCRYPTION_KEY for this one purpose, bound
+ * to the account. They name upstream and native id, so that no node keeps a table of them. The same id is sealed to the same text under one key.
+ */
+export interface IdSealer {
+  seal(accountId: number, place: StoredPlace): string;
+  /** Null for an id of another account, a damaged one and one that was never sealed. */
+  open(accountId: number, sealed: string): StoredPlace | null;
+}
+
+const KEY_BYTES = 32;
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
+const FORM = /^(?:[a-z]+_)?tg([A-Za-z0-9_-]{40,})$/;
+const KIND = /^[a-z]+_/;
+const PLACE = /^(\d+)\.(\d+)\.([^]+)$/;
+
+interface Keys {
+  cipher: Buffer;
+  nonce: Buffer;
+}
+
+export function isSealedId(id: string): boolean {
+  return FORM.test(id);
+}
+
+export function createIdSealer({ current, next }: EncryptionKeys): IdSealer {
+  const newest = deriveKeys(current);
+  const known = next === undefined ? [newest] : [newest, deriveKeys(next)];
+  return {
+    seal: (accountId, place) => seal(newest, accountId, place),
+    open: (accountId, sealed) => {
+      const bytes = Buffer.from(FORM.exec(sealed)?.[1] ?? '', 'base64url');
+      if (bytes.length <= NONCE_BYTES + TAG_BYTES) return null;
+      for (const keys of known) {
+        const place = open(keys, accountId, bytes);
+        if (place && sealed.startsWith(KIND.exec(place.id)?.[0] ?? 'tg')) return place;
+      }
+      return null;
+    },
+  };
+}
+
+function deriveKeys(encryptionKey: string): Keys {
+  const master = Buffer.from(encryptionKey, 'base64url');
+  if (master.length !== KEY_BYTES)
+    throw new RangeError('ENCRYPTION_KEY must be 32 bytes in base64url');
+  const derive = (part: string): Buffer =>
+    Buffer.from(hkdfSync('sha256', master, '', `tollgate/stored-id/${part}/v1`, KEY_BYTES));
+  return { cipher: derive('cipher'), nonce: derive('nonce') };
+}
+
+function seal(keys: Keys, accountId: number, { upstreamId, modelId, id }: StoredPlace): string {
+  const text = `${upstreamId}.${modelId}.${id}`;
+  // Derived from what is sealed: no nonce stands for two texts, and a retrieved response has the id that it was created with.
+  const nonce = createHmac('sha256', keys.nonce)
+    .update(JSON.stringify([accountId, text]))
+    .digest()
+    .subarray(0, NONCE_BYTES);
+  const cipher = createCipheriv('aes-256-gcm', keys.cipher, nonce, {
+    authTagLength: TAG_BYTES,
+  }).setAAD(boundTo(accountId));
+  const sealed = [nonce, cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()];
+  return `${KIND.exec(id)?.[0] ?? ''}tg${Buffer.concat(sealed).toString('base64url')}`;
+}
+
+function open(keys: Keys, accountId: number, bytes: Buffer): StoredPlace | null {
+  try {
+    const decipher = createDecipheriv('aes-256-gcm', keys.cipher, bytes.subarray(0, NONCE_BYTES), {
+      authTagLength: TAG_BYTES,
+    })
+      .setAAD(boundTo(accountId))
+      .setAuthTag(bytes.subarray(-TAG_BYTES));
+    const text = Buffer.concat([
+      decipher.update(bytes.subarray(NONCE_BYTES, -TAG_BYTES)),
+      decipher.final(),
+    ]).toString('utf8');
+    const [, upstreamId, modelId, id] = PLACE.exec(text) ?? [];
+    return id === undefined
+      ? null
+      : { upstreamId: Number(upstreamId), modelId: Number(modelId), id };
+  } catch {
+    return null;
+  }
+}
+
+function boundTo(accountId: number): Buffer {
+  return Buffer.from(`account:${accountId}`);
+}

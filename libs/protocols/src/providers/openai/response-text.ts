@@ -1,0 +1,29 @@
+import { record, records, text } from '../../json/json-guard.ts';
+import type { JsonRecord } from '../../json/json-guard.ts';
+
+const TOOL_CALLS: ReadonlySet<unknown> = new Set(['function_call', 'custom_tool_call']);
+
+/** A call of one of the client's tools. */
+export function isToolCall({ type }: JsonRecord): boolean {
+  return TOOL_CALLS.has(type);
+}
+
+/** What the model generated of one whole output item. Results of the provider's tools are input, not output. */
+export function itemText(item: JsonRecord): string {
+  const said = [...records(item['content']), ...records(item['summary'])]
+    .map((part) => (text(part['text']) ?? '') + (text(part['refusal']) ?? ''))
+    .join('');
+  const called = text(item['arguments']) ?? text(item['input']) ?? '';
+  return (isToolCall(item) ? (text(item['name']) ?? '') : '') + said + called;
+}
+
+/** Pieces of generated text come in events whose type ends so; sound comes as base64 and is no text. */
+export function deltaText({ type, delta }: JsonRecord): string {
+  const kind = text(type) ?? '';
+  return kind.endsWith('.delta') && kind !== 'response.audio.delta' ? (text(delta) ?? '') : '';
+}
+
+/** The response that an event carries; empty for one that carries none. */
+export function responseOf(event: JsonRecord): JsonRecord {
+  return record(event['response']);
+}

@@ -1,0 +1,60 @@
+import type { TokenUsage } from '@tollgate/contracts';
+import type { StreamSink } from '../../exchange.ts';
+import { record, text } from '../../json/json-guard.ts';
+import type { JsonRecord } from '../../json/json-guard.ts';
+import type { StreamTap } from '../../stream/stream-handler.ts';
+import { readResponsesUsage } from './responses-usage.ts';
+import { deltaText, isToolCall, responseOf } from './response-text.ts';
+
+/** Items that say nothing yet when they begin. Any other is a tool of the provider at work, which is billed. */
+const SILENT_ITEMS: ReadonlySet<unknown> = new Set(['message', 'reasoning']);
+
+/** Reads along a stream of /v1/responses: usage, generated text, whether it finished. Changes nothing. */
+export class ResponsesTap implements StreamTap {
+  usage: TokenUsage | null = null;
+  hasContent = false;
+  hasFinish = false;
+  private hasLastUsage = false;
+  private readonly sink: StreamSink;
+
+  constructor(sink: StreamSink) {
+    this.sink = sink;
+  }
+
+  observe(event: JsonRecord): void {
+    const type = event['type'];
+    if (isLastEvent(type)) {
+      this.usage = readResponsesUsage(responseOf(event)['usage']);
+      this.hasLastUsage = this.usage !== null;
+      this.hasFinish = type === 'response.completed' || type === 'response.incomplete';
+    } else if (type === 'response.output_item.added') this.itemBegan(record(event['item']));
+    else this.generated(deltaText(event));
+  }
+
+  /** Only the last event has figures. */
+  isUsageFinal(): boolean {
+    return this.hasLastUsage;
+  }
+
+  private itemBegan(item: JsonRecord): void {
+    if (!SILENT_ITEMS.has(item['type'])) this.hasContent = true;
+    if (!isToolCall(item)) return;
+    this.sink.call?.();
+    this.generated(text(item['name']) ?? '');
+  }
+
+  private generated(words: string): void {
+    if (words === '') return;
+    this.hasContent = true;
+    this.sink.output(words);
+  }
+}
+
+export function isLastEvent(type: unknown): boolean {
+  return (
+    type === 'response.completed' ||
+    type === 'response.incomplete' ||
+    type === 'response.failed' ||
+    type === 'response.cancelled'
+  );
+}

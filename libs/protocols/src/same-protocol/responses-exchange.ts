@@ -1,0 +1,98 @@
+import type {
+  Ask,
+  CountAsk,
+  CountExchange,
+  Exchange,
+  ExchangeRequest,
+  StoredIds,
+} from '../exchange.ts';
+import { editPaths } from '../json/edit-paths.ts';
+import { isRecord, parseJson, records } from '../json/json-guard.ts';
+import type { JsonRecord } from '../json/json-guard.ts';
+import { layoutObject } from '../json/json-layout.ts';
+import { applyPatches } from '../json/json-splice.ts';
+import type { WholeAnswer } from '../providers/provider.ts';
+import { readJson } from '../providers/read-json.ts';
+import { openedIds, sealedIds } from '../responses/stored-ids.ts';
+import { EventStreamReader } from '../stream/event-stream-reader.ts';
+import { isToolCall, itemText } from '../providers/openai/response-text.ts';
+import { unsupportedHere } from '../translation/unsupported.ts';
+import { readResponsesUsage } from '../providers/openai/responses-usage.ts';
+import { fieldEdits } from './field-edits.ts';
+import { ResponsesStream } from './responses-stream.ts';
+
+/** responses -> responses: the request's and the answer's own bytes, but for the closed list of docs/translation.md. */
+export function responsesExchange(request: ExchangeRequest): Exchange {
+  const { ask, ids, idSeed } = request;
+  if (!ids) throw new Error('Ids of a provider must not leave the gateway as they are.');
+  refuseUnserved(ask.body);
+  return {
+    path: ask.isCompaction ? '/responses/compact' : '/responses',
+    requestBody: requestBytes(request, ids),
+    requestHeaders: {},
+    readJson: (body) =>
+      readJson(body, { readWhole: wholeResponse }, () =>
+        withSealedIds(body, { ids, model: ask.model }),
+      ),
+    openStream: (sink) => new EventStreamReader(new ResponsesStream({ ask, ids, idSeed, sink })),
+  };
+}
+
+/** A request for the tokens of an input; answered `{"object": "response.input_tokens", "input_tokens": N}`. */
+export function responsesCount(
+  ask: CountAsk,
+  { upstreamModel, ids }: { upstreamModel: string; ids: StoredIds },
+): CountExchange {
+  const model = { path: ['model'], text: JSON.stringify(upstreamModel) };
+  return {
+    path: '/responses/input_tokens',
+    requestBody: applyPatches(
+      ask.raw,
+      editPaths(ask.raw, ask.layout, [model, ...openedIds(ask, ids)]),
+    ),
+    requestHeaders: {},
+  };
+}
+
+/** Throws `InvalidRequest` naming what no upstream may be asked for. */
+export function refuseUnserved(body: Ask['body']): void {
+  if (body['background'] === true)
+    throw unsupportedHere('background', 'background', 'an answer is given while its caller waits');
+  if (isRecord(body['prompt']))
+    throw unsupportedHere(
+      'prompt',
+      'prompt',
+      "a template of the provider's account may name a model and tools of its own; send instructions and input",
+    );
+}
+
+/** The answer of an endpoint that stores, with its ids sealed and the client's name of the model; null for one that cannot be read. */
+export function withSealedIds(
+  body: Uint8Array,
+  shown: { ids: StoredIds; model: string | null },
+): Uint8Array | null {
+  const answer = parseJson(body);
+  const layout = layoutObject(body);
+  if (!isRecord(answer) || !layout) return null;
+  return applyPatches(body, editPaths(body, layout, sealedIds(answer, shown)));
+}
+
+function requestBytes(request: ExchangeRequest, ids: StoredIds): Uint8Array {
+  const { ask } = request;
+  const outputLimit = ask.isCompaction ? null : request.outputLimit;
+  const edits = [
+    ...fieldEdits({ ...request, outputLimit }, 'max_output_tokens'),
+    ...openedIds(ask, ids),
+  ];
+  return applyPatches(ask.raw, editPaths(ask.raw, ask.layout, edits));
+}
+
+function wholeResponse(answer: JsonRecord): WholeAnswer | null {
+  if (!Array.isArray(answer['output'])) return null;
+  const items = records(answer['output']);
+  return {
+    usage: readResponsesUsage(answer['usage']),
+    outputText: items.map(itemText).join(''),
+    calls: items.filter(isToolCall).length,
+  };
+}

@@ -1,0 +1,20 @@
+import type { FurtherEndpoint, UpstreamProtocol } from '@tollgate/contracts';
+
+/** Hosts that have more than every server of the openai protocol: https://platform.openai.com/docs/api-reference. */
+const KNOWN_HOSTS: Readonly<Record<string, readonly FurtherEndpoint[]>> = {
+  'api.openai.com': ['responses', 'completions'],
+};
+
+/** What an upstream has beside the endpoints of its protocol: the administrator's word where there is one, else what is known of its host. */
+export function endpointsOf({
+  protocol,
+  base_url,
+  endpoints,
+}: {
+  readonly protocol: UpstreamProtocol;
+  readonly base_url: string;
+  readonly endpoints?: readonly FurtherEndpoint[] | null | undefined;
+}): readonly FurtherEndpoint[] {
+  if (protocol !== 'openai') return [];
+  return endpoints ?? KNOWN_HOSTS[new URL(base_url).hostname] ?? [];
+}
