@@ -98,13 +98,11 @@ export function toSnapshotRoute(row: RouteRow): SnapshotRoute {
   };
 }
 
-/** OpenAI's models that reason refuse `max_tokens`; whatever else speaks the protocol knows it. https://platform.openai.com/docs/guides/reasoning */
-const REFUSES_MAX_TOKENS = /(?:^|[/.])(?:gpt-[5-9]|o[1-9])(?![0-9a-z])/i;
-
+/** Whatever speaks the protocol knows `max_tokens`, but for the families that are known to refuse it. */
 function limitFieldOf({
   outputLimitField,
-  upstreamModel,
+  familyLimitField,
 }: RouteRow): SnapshotRoute['output_limit_field'] {
   if (outputLimitField !== 'auto') return outputLimitField;
-  return REFUSES_MAX_TOKENS.test(upstreamModel) ? 'max_completion_tokens' : 'max_tokens';
+  return familyLimitField ?? 'max_tokens';
 }

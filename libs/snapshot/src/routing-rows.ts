@@ -3,6 +3,7 @@ import type {
   FailoverSettings,
   MODEL_KINDS,
   LIMIT_FIELD_SETTINGS,
+  OutputLimitField,
   PriceVersion,
 } from './snapshot-document.ts';
 
@@ -71,5 +72,7 @@ export interface RouteRow {
   weight: number;
   enabled: boolean;
   outputLimitField: (typeof LIMIT_FIELD_SETTINGS)[number];
+  /** Of the family of its upstream model; null where none is known. */
+  familyLimitField: OutputLimitField | null;
   contextWindow: number | null;
 }

@@ -18,7 +18,8 @@ const milliseconds = z.number().int().positive();
 const microWeight = z.number().int().nonnegative().max(Number.MAX_SAFE_INTEGER);
 
 export const OUTPUT_LIMIT_FIELDS = ['max_tokens', 'max_completion_tokens'] as const;
-/** As administrators set it; `auto`: by the name of the model. */
+export type OutputLimitField = (typeof OUTPUT_LIMIT_FIELDS)[number];
+/** As administrators set it; `auto`: by the family of the model. */
 export const LIMIT_FIELD_SETTINGS = ['auto', ...OUTPUT_LIMIT_FIELDS] as const;
 export const MODEL_KINDS = ['chat', 'embedding'] as const;
 

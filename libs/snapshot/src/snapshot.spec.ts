@@ -9,6 +9,8 @@ import {
   diffSnapshots,
   endpointsOf,
   findProblems,
+  LIMIT_FIELD_SETTINGS,
+  OUTPUT_LIMIT_FIELDS,
   publishSnapshot,
   stopsBillingOnClose,
   snapshotDocumentSchema,
@@ -74,7 +76,8 @@ const route = fc.record({
   priority: fc.integer({ min: 0, max: 3 }),
   weight: fc.integer({ min: 1, max: 10 }),
   enabled: fc.boolean(),
-  outputLimitField: fc.constantFrom('max_tokens' as const, 'max_completion_tokens' as const),
+  outputLimitField: fc.constantFrom(...LIMIT_FIELD_SETTINGS),
+  familyLimitField: fc.constantFrom(...OUTPUT_LIMIT_FIELDS, null),
   contextWindow: limit,
 });
 const unique = <T extends { id: number }>(row: fc.Arbitrary<T>) =>
@@ -142,28 +145,28 @@ describe('compileSnapshot', () => {
 });
 
 test.each([
-  ['gpt-5-mini', 'max_completion_tokens'],
-  ['openai/gpt-5.2', 'max_completion_tokens'],
-  ['o3', 'max_completion_tokens'],
-  ['o4-mini-2025-04-16', 'max_completion_tokens'],
-  ['gpt-4o', 'max_tokens'],
-  ['olmo-2', 'max_tokens'],
-  ['llama-3', 'max_tokens'],
-])('the output limit of %s goes into %s unless an administrator says otherwise', (name, field) => {
-  const row = (outputLimitField: 'auto' | 'max_tokens') => ({
-    id: 1,
-    modelId: 1,
-    upstreamId: 1,
-    upstreamModel: name,
-    priority: 0,
-    weight: 1,
-    enabled: true,
-    outputLimitField,
-    contextWindow: null,
-  });
-  expect(toSnapshotRoute(row('auto')).output_limit_field).toBe(field);
-  expect(toSnapshotRoute(row('max_tokens')).output_limit_field).toBe('max_tokens');
-});
+  ['max_completion_tokens', 'max_completion_tokens'],
+  ['max_tokens', 'max_tokens'],
+  [null, 'max_tokens'],
+] as const)(
+  'the output limit of a family with %s goes into %s unless an administrator says otherwise',
+  (familyLimitField, field) => {
+    const row = (outputLimitField: 'auto' | 'max_tokens') => ({
+      id: 1,
+      modelId: 1,
+      upstreamId: 1,
+      upstreamModel: 'm',
+      priority: 0,
+      weight: 1,
+      enabled: true,
+      outputLimitField,
+      familyLimitField,
+      contextWindow: null,
+    });
+    expect(toSnapshotRoute(row('auto')).output_limit_field).toBe(field);
+    expect(toSnapshotRoute(row('max_tokens')).output_limit_field).toBe('max_tokens');
+  },
+);
 
 describe('verifySnapshot', () => {
   const published = rows.map((each) =>
@@ -329,6 +332,7 @@ describe('findProblems', () => {
     weight: 1,
     enabled: true,
     outputLimitField: 'max_tokens' as const,
+    familyLimitField: null,
     contextWindow: null,
   };
   const codes = (each: Partial<RoutingRows>) =>

@@ -4,6 +4,7 @@ import type { EntityManager, Repository } from 'typeorm';
 import type { Caller } from '../../platform/access/caller.ts';
 import { Transactions } from '../../platform/database/transactions.ts';
 import { ActivityService } from '../activity/activity.service.ts';
+import { SnapshotsService } from '../snapshots/snapshots.service.ts';
 import { ModelFamiliesRow } from './model-families.entity.ts';
 import {
   familyOf,
@@ -22,17 +23,19 @@ export class ModelFamiliesService {
     @InjectRepository(ModelFamiliesRow) private readonly imports: Repository<ModelFamiliesRow>,
     private readonly transactions: Transactions,
     private readonly activity: ActivityService,
+    private readonly snapshots: SnapshotsService,
   ) {}
 
   async table(): Promise<ModelFamiliesResponse> {
     return toResponse(await this.imports.findOneBy({ id: ROW_ID }));
   }
 
-  /** Replaces the whole table. Models that exist keep what they have. */
+  /** Replaces the whole table. Models that exist keep what they have; the limit field of routes follows it. */
   import(caller: Caller, document: ModelFamilyTable): Promise<ModelFamiliesResponse> {
     return this.transactions.run(async (tx) => {
       const row = { id: ROW_ID, document, importedAt: new Date() } as const;
       await tx.getRepository(ModelFamiliesRow).save(row);
+      this.snapshots.changed(tx);
       const { source, date, families } = document;
       this.activity.record(tx, caller, {
         action: 'model.families',

@@ -25,6 +25,20 @@ describe('the family of a model', () => {
   });
 });
 
+test.each([
+  ['gpt-5-mini', 'max_completion_tokens'],
+  ['openai/gpt-5.2', 'max_completion_tokens'],
+  ['gpt-5-chat-latest', 'max_completion_tokens'],
+  ['o1-preview', 'max_completion_tokens'],
+  ['o3', 'max_completion_tokens'],
+  ['o4-mini-2025-04-16', 'max_completion_tokens'],
+  ['gpt-4o', undefined],
+  ['gpt-oss-20b', undefined],
+  ['claude-opus-5-5', undefined],
+])('the output limit of %s goes into %s', (name, field) => {
+  expect(familyOf(table, name)?.output_limit_field).toBe(field);
+});
+
 test('no name stands in two families of the shipped table', () => {
   const names = table.families.flatMap((family) => family.names);
   expect(new Set(names).size).toBe(names.length);

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { MODEL_KINDS } from '@tollgate/snapshot';
+import { MODEL_KINDS, OUTPUT_LIMIT_FIELDS } from '@tollgate/snapshot';
 import { z } from 'zod';
 import { trimmedText } from '../../platform/http/text-field.ts';
 
@@ -20,6 +20,8 @@ const familySchema = z
     context_window: tokens,
     max_output_tokens: tokens,
     default_output_tokens: tokens,
+    /** Where chat upstreams take the output limit of these models; absent: `max_tokens`. */
+    output_limit_field: z.enum(OUTPUT_LIMIT_FIELDS).optional(),
     input: modalities,
     output: modalities,
   })

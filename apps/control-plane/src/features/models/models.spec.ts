@@ -81,6 +81,28 @@ describe('the catalogue', () => {
     await books.query('DELETE FROM model_families');
   });
 
+  test('the family of the model of an upstream says where its output limit goes, also after an import', async () => {
+    const admin = async (path: string, fields: object) =>
+      (await books.asAdmin('POST', path, fields)).body;
+    const { id: model_id } = await admin('/models', { name: 'limit-field' });
+    const { id: upstream_id } = await admin('/upstreams', {
+      name: 'limit-field',
+      protocol: 'openai',
+      base_url: 'https://api.openai.com/v1',
+    });
+    const { id } = await admin('/routing', { model_id, upstream_id, upstream_model: 'gpt-5-mini' });
+    const limitField = async () => {
+      const { routes } = await readRoutingRows(plane.dataSource.manager);
+      return routes.find((route) => route.id === id)?.familyLimitField;
+    };
+    expect(await limitField()).toBe('max_completion_tokens');
+    const { imported_at: _, ...table } = (await books.asAdmin('GET', '/models/families')).body;
+    const [first] = table.families;
+    await books.asAdmin('PUT', '/models/families', { ...table, families: [first] });
+    expect(await limitField()).toBeNull();
+    await books.query('DELETE FROM model_families');
+  });
+
   test('names of two models differ by more than case; a model may have its own name in another', async () => {
     const { body } = await books.asAdmin('POST', '/models', {
       name: 'Cased-Model',

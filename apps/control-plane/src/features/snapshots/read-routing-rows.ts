@@ -8,10 +8,12 @@ import {
   MODEL_KINDS,
   LIMIT_FIELD_SETTINGS,
   failoverSchema,
+  type OutputLimitField,
   type RoutingRows,
 } from '@tollgate/snapshot';
 import type { EntityManager } from 'typeorm';
 import { z } from 'zod';
+import { familyOf, modelFamilyTableSchema, shippedFamilies } from '../models/model-families.ts';
 
 const id = z.number().int().positive();
 const count = z.number().int().nonnegative();
@@ -77,9 +79,11 @@ const routingRows = z.strictObject({
       contextWindow: count.nullable(),
     }),
   ),
+  /** Imported; null where those that are shipped hold. */
+  families: modelFamilyTableSchema.nullable(),
 });
 
-/** One statement, so that all four lists are of one moment whatever the isolation level. */
+/** One statement, so that all lists are of one moment whatever the isolation level. */
 const SELECT_ROUTING_ROWS = `
 SELECT
   (SELECT coalesce(jsonb_agg(jsonb_build_object(
@@ -98,10 +102,18 @@ SELECT
   (SELECT coalesce(jsonb_agg(jsonb_build_object(
      'id', id, 'modelId', model_id, 'upstreamId', upstream_id, 'upstreamModel', upstream_model, 'priority', priority, 'weight', weight, 'enabled', enabled,
      'outputLimitField', output_limit_field, 'contextWindow', context_window)), '[]')
-   FROM routes) AS routes`;
+   FROM routes) AS routes,
+  (SELECT document FROM model_families) AS families`;
 
-/** The books' side of the snapshot: the only place that reads these four tables together. */
+/** The books' side of the snapshot: the only place that reads these tables together. */
 export async function readRoutingRows(tx: EntityManager): Promise<RoutingRows> {
   const [row]: unknown[] = await tx.query(SELECT_ROUTING_ROWS);
-  return routingRows.parse(row);
+  const { families, routes, ...rows } = routingRows.parse(row);
+  const table = families ?? shippedFamilies();
+  const limitFieldOf = ({ upstreamModel }: { upstreamModel: string }): OutputLimitField | null =>
+    familyOf(table, upstreamModel)?.output_limit_field ?? null;
+  return {
+    ...rows,
+    routes: routes.map((route) => ({ ...route, familyLimitField: limitFieldOf(route) })),
+  };
 }
