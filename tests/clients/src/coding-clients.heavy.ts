@@ -13,6 +13,7 @@ import type { Wiretap } from './wiretap.ts';
 const cacheFolder = process.env['TOLLGATE_CODING_CLIENTS'] ?? '';
 const OUTPUT_TOKENS = 5;
 const PROTOCOLS = ['openai', 'anthropic'] as const;
+type Model = keyof Scene['models'];
 
 let scene: Scene;
 beforeAll(async () => {
@@ -35,7 +36,7 @@ interface Journey {
 }
 
 function journey(
-  errand: { model: (typeof PROTOCOLS)[number]; prompt: string; apiKey?: string },
+  errand: { model: Model; prompt: string; apiKey?: string },
   client: (errand: Errand, place: { folder: string; cacheFolder: string }) => Promise<Finished>,
 ): Promise<Journey> {
   return inFolder(async (folder) => {
@@ -104,7 +105,7 @@ describe('codex exec', () => {
   const usageOf = (events: readonly CodexEvent[]): CodexEvent['usage'] =>
     events.find(({ type }) => type === 'turn.completed')?.usage;
 
-  test.each(PROTOCOLS)(
+  test.each([...PROTOCOLS, 'native'] as const)(
     'runs the command its model asks for and shows the tokens that are booked, from an upstream of protocol %s',
     async (model) => {
       const { finished, tap, hasProof } = await journey({ model, prompt: CODEX_PROMPT }, codex);

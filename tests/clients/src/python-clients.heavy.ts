@@ -33,6 +33,9 @@ const CLIENTS: readonly PythonClient[] = [
   { name: 'openai-agents' },
 ];
 
+/** Speak /v1/responses, which some upstreams serve themselves. */
+const OF_RESPONSES = new Set(['openai responses', 'openai-agents']);
+
 const conversation = z.object({
   text: z.string(),
   tool_inputs: z.array(z.unknown()),
@@ -67,7 +70,8 @@ async function runPython(args: readonly string[], env: Record<string, string>): 
   afterAll(() => scene?.tollgate.stop(), 30_000);
 
   describe.each(CLIENTS)('$name', ({ name, isOneRequest, miscountsStreams }) => {
-    test.each(['openai', 'anthropic'] as const)(
+    const models = ['openai', 'anthropic', 'native'] as const;
+    test.each(models.filter((model) => model !== 'native' || OF_RESPONSES.has(name)))(
       'runs its tool and shows the tokens that are booked, from an upstream of protocol %s',
       async (model) => {
         const { outcome, tap } = await overTheWire(scene, { model, prompt: PROMPT }, (errand) =>

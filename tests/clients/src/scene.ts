@@ -18,10 +18,10 @@ const TOO_FEW_TOKENS = 1;
 const WAIT_MS = 8_000;
 const PAUSE_MS = 20;
 
-/** One node, and a model that only the named protocol's upstream serves, for each protocol. */
+/** One node, and a model that only the named protocol's upstream serves, for each protocol; `native`: of an openai upstream that speaks /v1/responses. */
 export interface Scene {
   tollgate: Tollgate;
-  models: { openai: RoutedModel; anthropic: RoutedModel };
+  models: { openai: RoutedModel; anthropic: RoutedModel; native: RoutedModel };
   key: string;
   /** Of an account that has bought next to nothing. */
   poorKey: string;
@@ -32,8 +32,13 @@ export async function setScene(): Promise<Scene> {
   const models = {
     openai: await createRoutedModel(tollgate, { protocols: ['openai'] }),
     anthropic: await createRoutedModel(tollgate, { protocols: ['anthropic'] }),
+    native: await createRoutedModel(tollgate, {
+      protocols: ['openai'],
+      upstream: { endpoints: ['responses'] },
+      context_window: 100_000,
+    }),
   };
-  const modelIds = [models.openai.id, models.anthropic.id];
+  const modelIds = [models.openai.id, models.anthropic.id, models.native.id];
   const [rich, poor]: Customer[] = [await createCustomer(tollgate), await createCustomer(tollgate)];
   const key = await subscribeWithKey(rich as Customer, { modelIds, tokens: TOKENS });
   const poorKey = await subscribeWithKey(poor as Customer, { modelIds, tokens: TOO_FEW_TOKENS });

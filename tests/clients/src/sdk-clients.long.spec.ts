@@ -27,6 +27,8 @@ const CLIENTS = [
   langchainOpenai,
   langchainAnthropic,
 ];
+/** Speak /v1/responses, which some upstreams serve themselves. */
+const OF_RESPONSES: readonly Client[] = [openaiResponses, aiOpenaiResponses];
 const OUTPUT_TOKENS = 7;
 const PROMPT = `What is the weather in Bern? @demo mode=agent tokens=${OUTPUT_TOKENS}`;
 
@@ -64,7 +66,8 @@ function refusedBy(
 }
 
 describe.each(CLIENTS)('$name', (client) => {
-  test.each(['openai', 'anthropic'] as const)(
+  const models = ['openai', 'anthropic', 'native'] as const;
+  test.each(models.filter((model) => model !== 'native' || OF_RESPONSES.includes(client)))(
     'runs its tool and shows the tokens that are booked, from an upstream of protocol %s',
     async (model) => {
       const { outcome, tap } = await overTheWire(scene, { model, prompt: PROMPT }, client.converse);
@@ -101,6 +104,26 @@ test.each(['openai', 'anthropic'] as const)(
     expect(fulfilled(outcome).usage).toEqual(tokens);
   },
 );
+
+test('openai goes on from a stored response, reads it, lists its input and deletes it', async () => {
+  const { tollgate, models, key } = scene;
+  const { responses } = new OpenAI({ baseURL: `${tollgate.nodeUrls[0]}/v1`, apiKey: key });
+  const model = models.native.name;
+  const first = await responses.create({ model, input: 'a first question @demo tokens=3' });
+  const stream = responses.stream({
+    model,
+    previous_response_id: first.id,
+    input: 'a second question @demo tokens=4',
+  });
+  const second = await stream.finalResponse();
+  expect(second.output_text).toBe(wordsUpTo(4));
+  expect(second.previous_response_id).toBe(first.id);
+  expect(await responses.retrieve(second.id)).toMatchObject({ id: second.id, model });
+  const { data } = await responses.inputItems.list(second.id);
+  expect(data).toHaveLength(3);
+  await responses.delete(second.id);
+  await expect(responses.retrieve(second.id)).rejects.toThrow(OpenAI.NotFoundError);
+});
 
 test('an alias given in the administration interface serves at once, on the model it stands for', async () => {
   const { tollgate, models, key } = scene;

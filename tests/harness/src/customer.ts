@@ -43,6 +43,8 @@ export interface RoutedModelOptions extends Partial<NewModel>, Partial<Omit<NewP
   /** Name at the demo upstream, which chooses its behaviour by it. */
   upstreamModel?: string;
   route?: Partial<NewRoute>;
+  /** Of each upstream. */
+  upstream?: Partial<NewUpstream>;
 }
 
 /** A priced model with routes to the demo upstream. Publish it with `admin.syncAll()`. */
@@ -52,6 +54,7 @@ export async function createRoutedModel(
     protocols,
     upstreamModel = 'demo-ok',
     route,
+    upstream = {},
     price_per_million = '1',
     weight_input,
     weight_output,
@@ -76,7 +79,7 @@ export async function createRoutedModel(
   });
   for (const protocol of protocols ??
     (model.kind === 'embedding' ? ['openai'] : ['openai', 'anthropic'])) {
-    const upstream_id = await createDemoUpstream(tollgate, protocol);
+    const upstream_id = await createDemoUpstream(tollgate, protocol, upstream);
     await admin.createRoute({ model_id: id, upstream_id, upstream_model: upstreamModel, ...route });
   }
   return { id, name };
