@@ -33,7 +33,7 @@ const ABSURD_TOKENS = 9_000_000_000;
 export function usageOf({ plan, entry }: Exchange): { prompt: number; output: number } {
   return plan.mode === 'absurd-usage'
     ? { prompt: ABSURD_TOKENS, output: -1 }
-    : { prompt: entry.promptTokens, output: entry.emitted };
+    : { prompt: entry.promptTokens, output: entry.emitted * plan.choices };
 }
 
 export async function answer(exchange: Exchange, dialect: Dialect): Promise<void> {

@@ -61,6 +61,8 @@ export interface Plan {
   delayMs: number;
   /** What mode `tools` calls. */
   call: ToolCall;
+  /** Answers of so many tokens each that are generated. */
+  choices: number;
 }
 
 export interface ToolCall {
@@ -87,6 +89,11 @@ const bodySchema = z.looseObject({
   messages: z.array(z.looseObject({ role: z.string(), content: z.unknown() })).default([]),
   system: z.unknown().optional(),
   input: z.unknown().optional(),
+  /** Of a legacy completion. */
+  prompt: z.unknown().optional(),
+  n: z.number().int().nullish(),
+  best_of: z.number().int().nullish(),
+  echo: z.boolean().nullish(),
   tools: z
     .array(
       z.looseObject({
@@ -121,7 +128,14 @@ export function planFor(request: DemoRequest, modeHeader: string | undefined): P
     from,
     delayMs: Number(directive['delay'] ?? (mode === 'slow' ? SLOW_DELAY_MS : 0)) || 0,
     call: mode === 'agent' ? callOf(request, directive) : CALL_DEFAULT,
+    choices: request.prompt === undefined ? 1 : generatedChoices(request),
   };
+}
+
+/** Of a legacy completion: each prompt is answered `best_of` times, of which `n` are shown. */
+function generatedChoices({ prompt, n, best_of: bestOf }: DemoRequest): number {
+  const isOne = !Array.isArray(prompt) || prompt.every((item) => typeof item === 'number');
+  return (isOne ? 1 : prompt.length) * Math.max(n ?? 1, bestOf ?? 1);
 }
 
 /** The request's own, under the name its protocol has for it. */
@@ -178,7 +192,9 @@ const DIRECTIVE = /@demo((?:\s+[a-z]+=[\w-]+)+)/;
 
 function readDirective(request: DemoRequest): Record<string, string | undefined> {
   const message = request.messages.findLast(isDirecting);
-  const match = DIRECTIVE.exec(textOf(message ? message.content : request.input));
+  const match = DIRECTIVE.exec(
+    textOf(message ? message.content : (request.input ?? request.prompt)),
+  );
   return Object.fromEntries(
     (match?.[1] ?? '')
       .trim()

@@ -1,13 +1,17 @@
 import { countTokens } from 'gpt-tokenizer/encoding/o200k_base';
+import { tokenArrayLength } from './embeddings.ts';
 import type { DemoRequest } from './plan.ts';
 import { textOf } from './text-of.ts';
 
 /** What the provider says the prompt cost: the text's tokens and four for each message. */
 export function promptTokens(request: DemoRequest): number {
+  const tokens = tokenArrayLength(request.prompt);
   const texts = [
     request.system,
     request.input,
+    tokens === 0 ? request.prompt : undefined,
     ...request.messages.map((message) => message.content),
   ].map(textOf);
-  return texts.reduce((sum, text) => sum + countTokens(text), 0) + 4 * request.messages.length;
+  const words = texts.reduce((sum, text) => sum + countTokens(text), 0);
+  return words + tokens + 4 * request.messages.length;
 }

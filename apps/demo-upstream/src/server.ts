@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { answer, type Dialect } from './answer.ts';
 import { chatDialect } from './chat-dialect.ts';
+import { completionsDialect } from './completions-dialect.ts';
 import { embeddingsAnswer, tokenArrayLength } from './embeddings.ts';
 import { messagesDialect } from './messages-dialect.ts';
 import { parseDemoRequest, planFor, type DemoRequest } from './plan.ts';
@@ -47,6 +48,14 @@ async function handle(
         record,
         protocol: 'messages',
         dialect: messagesDialect,
+      });
+    case 'POST /completions':
+      return complete({
+        request,
+        response,
+        record,
+        protocol: 'completions',
+        dialect: completionsDialect,
       });
     case 'POST /responses':
       return startResponse(request, response, { record, store });
@@ -126,7 +135,7 @@ interface Completion {
   request: IncomingMessage;
   response: ServerResponse;
   record: ProviderRecord;
-  protocol: 'chat' | 'messages';
+  protocol: 'chat' | 'messages' | 'completions';
   dialect: Dialect;
 }
 

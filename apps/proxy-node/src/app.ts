@@ -52,6 +52,7 @@ export function createApp(parts: AppParts): Hono<Env> {
   serveModel(app, parts, '/v1/chat/completions', 'chat');
   serveModel(app, parts, '/v1/messages', 'messages');
   serveModel(app, parts, '/v1/embeddings', 'embeddings');
+  serveModel(app, parts, '/v1/completions', 'completions');
   refuseWebSockets(app, parts, '/v1/responses');
   serveModel(app, parts, '/v1/responses', 'responses');
   serveModel(app, parts, '/v1/responses/compact', 'responses', { isCompaction: true });

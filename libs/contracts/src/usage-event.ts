@@ -77,7 +77,7 @@ export const usageFinalSchema = z.strictObject({
   model_id: id,
   price_version_id: id,
   node: storableText.max(128),
-  protocol: z.enum(['chat', 'messages', 'embeddings', 'responses']),
+  protocol: z.enum(['chat', 'messages', 'embeddings', 'responses', 'completions']),
   is_stream: z.boolean(),
   upstream_id: upstreamId.nullable(),
   attempts: z.array(routeAttemptSchema).max(16),

@@ -3,7 +3,7 @@ import type { FoundField, ServerTool } from './fields/found-field.ts';
 import type { JsonLayout } from './json/json-layout.ts';
 
 /** Protocol the client speaks; names the endpoint. */
-export type ClientProtocol = 'chat' | 'messages' | 'embeddings' | 'responses';
+export type ClientProtocol = 'chat' | 'messages' | 'embeddings' | 'responses' | 'completions';
 
 /** A request body, read once at the edge. `raw` is what passes through untouched; `body` is its parsed twin, never serialised again on same-protocol routes. */
 export interface Ask {

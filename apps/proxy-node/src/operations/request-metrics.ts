@@ -9,6 +9,7 @@ const OPERATIONS: Record<UsageFinal['protocol'], string> = {
   messages: 'chat',
   responses: 'chat',
   embeddings: 'embeddings',
+  completions: 'text_completion',
 };
 const CHARGED = TOKEN_CLASSES.filter(({ isCharged }) => isCharged);
 /** The conventions know two types; cached input is input. */

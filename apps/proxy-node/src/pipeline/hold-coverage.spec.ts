@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { planHold } from '@tollgate/metering';
 import {
+  canExchange,
   createExchange,
   findUnsupported,
   InvalidRequest,
@@ -22,6 +23,7 @@ const BASES: Record<Exclude<ClientProtocol, 'embeddings'>, readonly string[]> = 
   chat: ['"model":"m"', `"messages":${HELLO}`],
   messages: ['"model":"m"', '"max_tokens":100', `"messages":${HELLO}`],
   responses: ['"model":"m"', '"input":"hi"'],
+  completions: ['"model":"m"', '"prompt":"hi"'],
 };
 /** Every name that some server reads as a limit, a count, a budget, or an object that holds one. */
 const NAMES = [
@@ -108,7 +110,12 @@ const holder = fc
 
 const request = fc
   .tuple(
-    fc.constantFrom('chat' as const, 'messages' as const, 'responses' as const),
+    fc.constantFrom<Exclude<ClientProtocol, 'embeddings'>>(
+      'chat',
+      'messages',
+      'responses',
+      'completions',
+    ),
     fc.array(fc.oneof(fc.tuple(spelled, value), holder), { maxLength: 5 }),
     fc.boolean(),
   )
@@ -136,6 +143,7 @@ const SPEECHES: readonly { speech: Speech; readers: keyof typeof READERS }[] = [
   { speech: { protocol: 'openai' }, readers: 'openai' },
   { speech: { protocol: 'anthropic' }, readers: 'anthropic' },
   { speech: { protocol: 'openai', endpoints: ['responses'] }, readers: 'responses' },
+  { speech: { protocol: 'openai', endpoints: ['completions'] }, readers: 'openai' },
 ];
 const PLAIN_IDS: StoredIds = { seal: (id) => id, open: (id) => id, isSealed: () => false };
 
@@ -163,6 +171,7 @@ describe('what an upstream may produce is covered by the hold', () => {
           const outputLimit = Math.min(plan.outputLimit, grant ?? Infinity);
           for (const { speech, readers } of SPEECHES) {
             if (readers === 'responses' && protocol !== 'responses') continue;
+            if (!canExchange(protocol, speech)) continue;
             if (findUnsupported(ask, { speech, upstreamModel: 'real' })) continue;
             const { requestBody } = createExchange({
               ask,

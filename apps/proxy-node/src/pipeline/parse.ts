@@ -97,9 +97,21 @@ function refuseUncarried(ask: Ask, candidates: CandidateGroups): void {
   if (first) throw first;
 }
 
+const PATHS: Readonly<Record<ClientProtocol, string>> = {
+  chat: '/v1/chat/completions',
+  messages: '/v1/messages',
+  responses: '/v1/responses',
+  completions: '/v1/completions',
+  embeddings: '/v1/embeddings',
+};
+
 function noRoute(index: RoutingIndex, model: SnapshotModel, protocol: ClientProtocol): Refusal {
   if (!index.hasRoutes(model.id))
     return new Refusal('no_route', { headers: { 'retry-after': '5' }, about: model.name });
-  const detail = `The model ${JSON.stringify(model.name)} has no route for the ${protocol} protocol.`;
+  const served = Object.entries(PATHS)
+    .filter(([other]) => (other === 'embeddings') === (model.kind === 'embedding'))
+    .filter(([other]) => index.candidates(model.id, other as ClientProtocol).length > 0)
+    .map(([, path]) => path);
+  const detail = `The model ${JSON.stringify(model.name)} has no route for the ${protocol} protocol; it is served at ${served.join(', ')}.`;
   return new Refusal('protocol_not_served', { param: 'model', detail });
 }

@@ -2333,6 +2333,8 @@ export interface components {
                 context_window: number | null;
                 max_output_tokens: number | null;
                 default_output_tokens: number | null;
+                /** @enum {string} */
+                output_limit_field?: "max_tokens" | "max_completion_tokens";
                 input: ("text" | "image" | "document" | "audio" | "video" | "embedding")[];
                 output: ("text" | "image" | "document" | "audio" | "video" | "embedding")[];
             }[];
@@ -2670,7 +2672,7 @@ export interface components {
             model_id: number;
             model: string;
             /** @enum {string} */
-            protocol: "chat" | "messages" | "embeddings" | "responses";
+            protocol: "chat" | "messages" | "embeddings" | "responses" | "completions";
             is_servable: boolean;
             /** @description Why not */
             reason: string | null;
@@ -5895,6 +5897,8 @@ export interface operations {
                         context_window: number | null;
                         max_output_tokens: number | null;
                         default_output_tokens: number | null;
+                        /** @enum {string} */
+                        output_limit_field?: "max_tokens" | "max_completion_tokens";
                         input: ("text" | "image" | "document" | "audio" | "video" | "embedding")[];
                         output: ("text" | "image" | "document" | "audio" | "video" | "embedding")[];
                     }[];
@@ -6989,7 +6993,7 @@ export interface operations {
                 model_id?: number;
                 /** @description Its name or an alias */
                 model?: string;
-                protocol?: "chat" | "messages" | "embeddings" | "responses";
+                protocol?: "chat" | "messages" | "embeddings" | "responses" | "completions";
             };
             header?: never;
             path?: never;

@@ -15,6 +15,7 @@ import type { Pause, Steps } from '../steps.ts';
 import { promptFacts } from './prompt-facts.ts';
 import {
   chatRequestSchema,
+  completionsRequestSchema,
   countTokensSchema,
   embeddingsRequestSchema,
   messagesRequestSchema,
@@ -33,6 +34,7 @@ const SCHEMAS = {
   messages: messagesRequestSchema,
   embeddings: embeddingsRequestSchema,
   responses: responsesRequestSchema,
+  completions: completionsRequestSchema,
 };
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
@@ -76,8 +78,8 @@ function* askSteps(protocol: ClientProtocol, raw: Uint8Array, isCompaction: bool
     fields,
     isStream: protocol !== 'embeddings' && body['stream'] === true,
     // A compaction takes no limit: it may generate what the model can.
-    outputLimit: isCompaction ? Number.MAX_SAFE_INTEGER : largest(fields, 'limit'),
-    choices: largest(fields, 'count') ?? 1,
+    outputLimit: isCompaction ? Number.MAX_SAFE_INTEGER : limitOf(protocol, fields),
+    choices: (largest(fields, 'count') ?? 1) * (protocol === 'completions' ? promptsOf(body) : 1),
     wantsStreamUsage: record(body['stream_options'])['include_usage'] === true,
     serverTools: tools,
     prompt: promptFacts(protocol, { body, layout, fields, tools }),
@@ -92,6 +94,19 @@ function refuseOfCompaction(body: JsonRecord): void {
         param,
         code: 'unsupported_parameter',
       });
+}
+
+/** What legacy completions generate where the request does not say: https://platform.openai.com/docs/api-reference/completions/create#max_tokens */
+const COMPLETIONS_LIMIT = 16;
+
+function limitOf(protocol: ClientProtocol, fields: readonly FoundField[]): number | null {
+  return largest(fields, 'limit') ?? (protocol === 'completions' ? COMPLETIONS_LIMIT : null);
+}
+
+/** Prompts of a legacy completion, each of which is answered: texts, or lists of tokens. A list of tokens alone is one. */
+function promptsOf({ prompt }: JsonRecord): number {
+  if (!Array.isArray(prompt)) return 1;
+  return prompt.every((item) => typeof item === 'number') ? 1 : prompt.length;
 }
 
 /** With several fields of one role set, it is unknown which one the upstream reads. */

@@ -22,6 +22,12 @@ const KNOWN_FIELDS = Object.fromEntries(
   ]),
 );
 
+/** Members that may be lists of tokens. */
+const TOKEN_FIELDS: Readonly<Partial<Record<ClientProtocol, string>>> = {
+  embeddings: 'input',
+  completions: 'prompt',
+};
+
 /** Part types whose payload is no text, and whose tokens nothing in the request bounds. */
 const UNBOUNDED_PARTS = new Set([
   'audio_url',
@@ -97,10 +103,11 @@ function bytesOf(layout: JsonLayout, isCounted: (member: JsonMember) => boolean)
 
 function tallyPrompt(protocol: ClientProtocol, body: JsonRecord, texts: string[] | null): Tally {
   const tally: Tally = { textBytes: 0, imageCount: 0, unboundedInputs: 0, audioBytes: 0, texts };
-  if (protocol === 'embeddings' && Array.isArray(body['input'])) addTokens(body['input'], tally);
-  else
-    for (const field of PROMPT_FIELDS[protocol] ?? [])
-      walk(body[field], tally, FIELD_PARTS[field] ?? 'none');
+  for (const field of PROMPT_FIELDS[protocol] ?? []) {
+    const value = body[field];
+    if (TOKEN_FIELDS[protocol] === field && Array.isArray(value)) addTokens(value, tally);
+    else walk(value, tally, FIELD_PARTS[field] ?? 'none');
+  }
   return tally;
 }
 

@@ -32,7 +32,9 @@ export function promptParts(protocol: ClientProtocol, body: JsonRecord): PromptP
   };
   addInstructions(parts, body[protocol === 'responses' ? 'instructions' : 'system']);
   const turns = protocol === 'responses' || protocol === 'embeddings' ? 'input' : 'messages';
-  if (typeof body[turns] === 'string') addMessage(parts, { content: body[turns] });
+  if (protocol === 'completions')
+    parts.texts.push(...texts(body['prompt']), ...texts(body['suffix']));
+  else if (typeof body[turns] === 'string') addMessage(parts, { content: body[turns] });
   else for (const turn of list(body[turns])) addMessage(parts, record(turn));
   for (const tool of records(body['tools']))
     parts.tools.push(JSON.stringify(tool['function'] ?? tool));
@@ -40,6 +42,10 @@ export function promptParts(protocol: ClientProtocol, body: JsonRecord): PromptP
   if (isRecord(format) && format['type'] === 'json_schema')
     parts.tools.push(JSON.stringify(format['json_schema'] ?? format['schema']));
   return parts;
+}
+
+function texts(value: unknown): string[] {
+  return (typeof value === 'string' ? [value] : list(value)).flatMap((item) => text(item) ?? []);
 }
 
 function addInstructions(parts: PromptParts, system: unknown): void {

@@ -90,9 +90,25 @@ const tokens = z
         path: [wrong],
       });
   });
+const texts = z.union([z.string(), listOf(z.string()).min(1), tokens, listOf(tokens).min(1)]);
+
+export const completionsRequestSchema = z.looseObject({
+  model,
+  prompt: texts,
+  suffix: z.string().nullish(),
+  echo: z.boolean().nullish(),
+  stream: z.boolean().nullish(),
+  stream_options: z.looseObject({ include_usage: z.boolean().nullish() }).nullish(),
+  temperature,
+  top_p: topP,
+  presence_penalty: penalty,
+  frequency_penalty: penalty,
+  stop: z.union([z.string(), z.array(z.string()).max(STOPS_MAX)]).nullish(),
+});
+
 export const embeddingsRequestSchema = z.looseObject({
   model,
-  input: z.union([z.string(), listOf(z.string()).min(1), tokens, listOf(tokens).min(1)]),
+  input: texts,
   dimensions: z.int().min(1).nullish(),
   encoding_format: z.enum(['float', 'base64']).nullish(),
 });

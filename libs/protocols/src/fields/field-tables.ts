@@ -167,6 +167,28 @@ const RESPONSES: FieldTable = {
   truncation: 'setting',
 };
 
+/** https://platform.openai.com/docs/api-reference/completions/create */
+const COMPLETIONS: FieldTable = {
+  ...EVERYWHERE,
+  stream: 'stream',
+  'stream_options.include_usage': 'stream',
+  max_tokens: 'limit',
+  n: 'count',
+  best_of: 'count',
+  prompt: 'prompt',
+  suffix: 'prompt',
+  echo: 'setting',
+  frequency_penalty: 'setting',
+  logit_bias: 'setting',
+  logprobs: 'setting',
+  min_p: 'setting',
+  presence_penalty: 'setting',
+  repetition_penalty: 'setting',
+  seed: 'setting',
+  stop: 'setting',
+  stream_options: 'setting',
+};
+
 /** https://platform.openai.com/docs/api-reference/embeddings/create */
 const EMBEDDINGS: FieldTable = {
   ...EVERYWHERE,
@@ -182,12 +204,12 @@ export const FIELD_TABLES: Readonly<Record<ClientProtocol, FieldTable>> = {
   messages: MESSAGES,
   responses: RESPONSES,
   embeddings: EMBEDDINGS,
+  completions: COMPLETIONS,
 };
 
 /** Limits and counts of protocols that no endpoint speaks. A server that reads one of them beside its own would exceed the hold. */
 export const FURTHER_LIMITS: FieldTable = {
-  // Legacy completions: https://platform.openai.com/docs/api-reference/completions/create
-  best_of: 'count',
+  // https://docs.anthropic.com/en/api/complete
   max_tokens_to_sample: 'limit',
   // Gemini and Vertex: https://ai.google.dev/api/generate-content
   'generationConfig.maxOutputTokens': 'limit',

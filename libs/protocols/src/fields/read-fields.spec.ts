@@ -11,8 +11,9 @@ const BODIES: Record<ClientProtocol, object> = {
   messages: { model: 'm', max_tokens: 5, messages: [{ role: 'user', content: 'hi' }] },
   responses: { model: 'm', input: 'hi' },
   embeddings: { model: 'm', input: 'hi' },
+  completions: { model: 'm', prompt: 'hi' },
 };
-const PROTOCOLS: ClientProtocol[] = ['chat', 'messages', 'responses', 'embeddings'];
+const PROTOCOLS: ClientProtocol[] = ['chat', 'messages', 'responses', 'embeddings', 'completions'];
 
 function refusal(protocol: ClientProtocol, change: object): [string, string | null] | null {
   try {

@@ -9,12 +9,13 @@ import type { FieldRole, FoundField } from './found-field.ts';
 
 /** A choice more is an answer more. */
 const CHOICES_MAX = 128;
-/** 0 warms a cache of the messages protocol without generating. */
+/** 0 warms a cache of the messages protocol, and scores the prompt of a legacy completion, without generating. */
 const LIMIT_MIN: Readonly<Record<ClientProtocol, number>> = {
   chat: 1,
   messages: 0,
   responses: 1,
   embeddings: 1,
+  completions: 0,
 };
 
 /**

@@ -1,12 +1,11 @@
 import type { Exchange, ExchangeRequest, StreamSink } from '../exchange.ts';
 import { editPaths } from '../json/edit-paths.ts';
-import { isRecord } from '../json/json-guard.ts';
 import { applyPatches } from '../json/json-splice.ts';
 import { EventStreamReader } from '../stream/event-stream-reader.ts';
 import { openaiAnswers } from '../providers/openai/answers.ts';
 import { readJson } from '../providers/read-json.ts';
 import { ChatStream } from './chat-stream.ts';
-import { fieldEdits } from './field-edits.ts';
+import { fieldEdits, streamUsageEdits } from './field-edits.ts';
 import { withModel } from './with-model.ts';
 
 /** chat -> chat: the request's and the answer's own bytes, but for the closed list of docs/translation.md. */
@@ -26,13 +25,6 @@ export function chatExchange(request: ExchangeRequest): Exchange {
 
 function chatRequest(request: ExchangeRequest): Uint8Array {
   const { ask, outputLimitField } = request;
-  const edits = fieldEdits(request, outputLimitField);
-  // Without it most upstreams report no usage on streams; it is hidden from a client that did not ask (behaviour 8).
-  if (ask.isStream && !ask.wantsStreamUsage)
-    edits.push(
-      isRecord(ask.body['stream_options'])
-        ? { path: ['stream_options', 'include_usage'], text: 'true' }
-        : { path: ['stream_options'], text: '{"include_usage":true}' },
-    );
+  const edits = [...fieldEdits(request, outputLimitField), ...streamUsageEdits(ask)];
   return applyPatches(ask.raw, editPaths(ask.raw, ask.layout, edits));
 }

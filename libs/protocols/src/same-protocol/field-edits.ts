@@ -1,5 +1,6 @@
 import type { ExchangeRequest } from '../exchange.ts';
 import type { PathEdit } from '../json/edit-paths.ts';
+import { isRecord } from '../json/json-guard.ts';
 
 /**
  * What a request of the upstream's own protocol must say before it is sent: the upstream's name of the model, the granted limit, and nothing of
@@ -19,6 +20,20 @@ export function fieldEdits(
     ...(ask.model === upstreamModel ? [] : [edit(['model'], upstreamModel)]),
     ...(outputLimit === null ? [] : limitEdits(ask, outputLimit, limitField)),
     ...dropped.map(({ path }) => ({ path, text: null })),
+  ];
+}
+
+/** Without it most upstreams report no usage on streams; it is hidden from a client that did not ask (behaviour 8). */
+export function streamUsageEdits({
+  isStream,
+  wantsStreamUsage,
+  body,
+}: Pick<ExchangeRequest['ask'], 'isStream' | 'wantsStreamUsage' | 'body'>): PathEdit[] {
+  if (!isStream || wantsStreamUsage) return [];
+  return [
+    isRecord(body['stream_options'])
+      ? { path: ['stream_options', 'include_usage'], text: 'true' }
+      : { path: ['stream_options'], text: '{"include_usage":true}' },
   ];
 }
 

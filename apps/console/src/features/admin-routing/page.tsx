@@ -11,7 +11,10 @@ import { Simulation } from './simulation.tsx';
 
 const search = z.object({
   model: optional(z.coerce.number()),
-  protocol: withDefault(z.enum(['chat', 'messages', 'responses', 'embeddings']), 'chat'),
+  protocol: withDefault(
+    z.enum(['chat', 'messages', 'responses', 'completions', 'embeddings']),
+    'chat',
+  ),
   create: optional(z.literal('1')),
 });
 

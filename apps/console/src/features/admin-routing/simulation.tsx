@@ -10,7 +10,7 @@ import { Table, type Column } from '../../ui/table.tsx';
 import { useSpeech } from '../../words/words.ts';
 import { useNames } from './use-names.ts';
 
-const CALLERS = ['chat', 'messages', 'responses', 'embeddings'] as const;
+const CALLERS = ['chat', 'messages', 'responses', 'completions', 'embeddings'] as const;
 type Found = Shape<'RoutingSimulation'>;
 type SimulatedRoute = Found['routes'][number];
 

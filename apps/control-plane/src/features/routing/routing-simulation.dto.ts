@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { countField, idField } from '../../platform/http/answer-fields.ts';
 import { idFilter } from '../../platform/http/list-query.ts';
 
-const PROTOCOLS = ['chat', 'messages', 'embeddings', 'responses'] as const;
+const PROTOCOLS = ['chat', 'messages', 'embeddings', 'responses', 'completions'] as const;
 
 const ONE_OF_BOTH = 'either model or model_id, not both';
 

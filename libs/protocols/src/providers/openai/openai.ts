@@ -3,6 +3,10 @@ import { toChatRequest } from '../../messages-to-chat/request.ts';
 import { responsesToChatExchange } from '../../responses/exchange.ts';
 import { chatBodyOf } from '../../responses/request.ts';
 import { chatExchange } from '../../same-protocol/chat-exchange.ts';
+import {
+  completionsExchange,
+  refuseEchoedTokens,
+} from '../../same-protocol/completions-exchange.ts';
 import { embeddingsExchange } from '../../same-protocol/embeddings-exchange.ts';
 import { refuseUnserved, responsesExchange } from '../../same-protocol/responses-exchange.ts';
 import { PROBE_MESSAGES, PROBE_OUTPUT_TOKENS } from '../probe.ts';
@@ -23,6 +27,7 @@ export const openai: Provider = {
     responses: { create: responsesToChatExchange, isNative: false, check: chatBodyOf },
   },
   further: {
+    completions: { create: completionsExchange, isNative: true, check: refuseEchoedTokens },
     responses: { create: responsesExchange, isNative: true, check: refuseUnserved },
   },
   probe: (model, kind) =>

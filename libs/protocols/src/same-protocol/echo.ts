@@ -1,0 +1,10 @@
+import type { Ask } from '../exchange.ts';
+import { list, text } from '../json/json-guard.ts';
+
+/** What of a choice of a legacy completion repeats the request: with `echo` it begins with its prompt. Choices of one prompt stand together. */
+export function echoOf({ body }: Pick<Ask, 'body'>, index: number): string {
+  if (body['echo'] !== true) return '';
+  const { prompt, n } = body;
+  const perPrompt = typeof n === 'number' ? n : 1;
+  return text(prompt) ?? text(list(prompt)[Math.floor(index / perPrompt)]) ?? '';
+}
