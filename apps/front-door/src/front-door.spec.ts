@@ -302,6 +302,43 @@ test('cuts the client off when a node dies in the middle of an answer', async ()
   await expect(answer.text()).rejects.toThrow();
 });
 
+test('an answer that comes before the body is whole reaches the client', async () => {
+  const node = await backend((_, response) =>
+    response.writeHead(413, { connection: 'close' }).end('too large'),
+  );
+  const { url } = await frontDoor({ nodes: [node] });
+  const socket = connect(Number(new URL(url).port), '127.0.0.1');
+  socket.write('POST /v1/x HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000\r\n\r\n{');
+  let text = '';
+  for await (const bytes of socket) {
+    text += String(bytes);
+    if (text.includes('too large')) break;
+  }
+  expect(text).toMatch(/^HTTP\/1\.1 413 /);
+});
+
+test('a client that reads slowly holds the node back, and gets all of it', async () => {
+  const piece = Buffer.alloc(1024 * 1024, 'x');
+  let written = 0;
+  const node = await backend((_, response) => {
+    const write = (): void => {
+      while (written < 24) {
+        written += 1;
+        if (!response.write(piece)) return void response.once('drain', write);
+      }
+      response.end();
+    };
+    write();
+  });
+  const { url } = await frontDoor({ nodes: [node] });
+  const [answer] = (await once(request(`${url}/v1/x`).end(), 'response')) as [IncomingMessage];
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  expect(written).toBeLessThan(20);
+  let read = 0;
+  for await (const bytes of answer) read += (bytes as Buffer).length;
+  expect(read).toBe(24 * piece.length);
+});
+
 test('answers 503 with Retry-After while no node is ready, and serves again once one is', async () => {
   let isReady = false;
   const node = await listen(

@@ -1,10 +1,9 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { parseRanges, refuseUnclearFraming } from '@tollgate/contracts';
-import { createProxyServer } from 'httpxy';
 import type { Config } from './config.ts';
-import { ConnectFirstAgent, NeverConnected } from './connect-first-agent.ts';
+import { createForward, NeverConnected, type Forward } from './forward.ts';
 import { NodePool, type ProxyNode } from './node-pool.ts';
-import { cleanRequestHeaders, cleanResponseHeaders } from './proxy-headers.ts';
+import { cleanRequestHeaders } from './proxy-headers.ts';
 import { sendFailure } from './send-failure.ts';
 
 /** As much as a node takes: the front door must not be the stricter of the two. */
@@ -92,33 +91,6 @@ function isForNode(method: string | undefined, pathname: string): boolean {
 function nodePathOf({ method, url }: IncomingMessage): string | undefined {
   const [pathname = '/'] = (url ?? '/').split('?', 1);
   return isForNode(method, pathname) ? pathname : undefined;
-}
-
-type Forward = (
-  request: IncomingMessage,
-  response: ServerResponse,
-  target: string,
-) => Promise<void>;
-
-/** Resolves when the answer has ended, however it did; rejects when none can be given. */
-function createForward(localAddress: string | undefined): Forward {
-  // No timeout: a stream may be silent for as long as node and client can bear it.
-  const proxy = createProxyServer({
-    agent: new ConnectFirstAgent(localAddress),
-    xfwd: false,
-    followRedirects: false,
-  });
-  const lastOnConnection = new WeakSet<IncomingMessage>();
-  proxy.on('proxyRes', (answer, request, response) => {
-    cleanResponseHeaders(answer.headers, lastOnConnection.has(request));
-    // The first event of a stream may be long in coming; its headers are not held back for it.
-    if (answer.headers['content-type']?.startsWith('text/event-stream'))
-      process.nextTick(() => response.headersSent || response.destroyed || response.flushHeaders());
-  });
-  return async (request, response, target) => {
-    if (!response.shouldKeepAlive) lastOnConnection.add(request);
-    await proxy.web(request, response, { target });
-  };
 }
 
 async function toNode(
