@@ -36,8 +36,8 @@ export const completionsDialect: Dialect = {
       : '';
     return `${last}${usage}data: [DONE]\n\n`;
   },
-  error: chatDialect.error,
-  errorEvent: chatDialect.errorEvent,
+  error: (status, message) => chatDialect.error(status, message),
+  errorEvent: (message) => chatDialect.errorEvent(message),
 };
 
 /** `best_of` generates more than are shown. */

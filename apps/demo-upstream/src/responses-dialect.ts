@@ -5,104 +5,127 @@ import { conversationId, newId, type Item } from './response-store.ts';
 
 const CREATED = 1_767_225_600;
 
-/** /v1/responses, as OpenAI streams it: every event has its number, and the last one carries the whole response. One dialect serves one request. */
-export function createResponsesDialect(onEnded: (response: Item) => void): Dialect {
-  const id = newId('resp');
-  const output: Item[] = [];
-  const message = newMessage();
-  let sequence = 0;
-  const event = (type: string, data: object): string => {
-    sequence += 1;
-    return `event: ${type}\ndata: ${JSON.stringify({ type, sequence_number: sequence - 1, ...data })}\n\n`;
-  };
-  const place = (): object => ({
-    item_id: message.id,
-    output_index: output.length,
-    content_index: 0,
-  });
-  const item = (whole: Item, begun: Item, between: () => string): string => {
-    const output_index = output.length;
-    output.push(whole);
-    return [
-      event('response.output_item.added', { output_index, item: begun }),
-      between(),
-      event('response.output_item.done', { output_index, item: whole }),
-    ].join('');
-  };
-  const openMessage = (): string =>
-    event('response.output_item.added', { output_index: output.length, item: message.begun }) +
-    event('response.content_part.added', { ...place(), part: textPart('') });
-  const closeMessage = (): string => {
-    const part = textPart(message.text);
-    const closing =
-      event('response.output_text.done', { ...place(), text: message.text }) +
-      event('response.content_part.done', { ...place(), part });
-    const whole = message.whole(part);
-    const done = event('response.output_item.done', { output_index: output.length, item: whole });
-    output.push(whole);
-    return closing + done;
-  };
-  const ended = (exchange: Exchange): Item => {
-    const response = { ...responseOf(exchange, id), output: [...output], ...endOf(exchange) };
-    onEnded(response);
-    return response;
-  };
-  return {
-    json: (exchange, text) => {
-      if (exchange.plan.mode === 'thinking') output.push(reasoning());
-      message.text = text;
-      output.push(message.whole(textPart(text)));
-      if (exchange.plan.mode === 'tools') output.push(callOf(exchange));
-      return ended(exchange);
-    },
-    start: (exchange) => {
-      const response = responseOf(exchange, id);
-      return (
-        event('response.created', { response }) +
-        event('response.in_progress', { response }) +
-        (exchange.plan.mode === 'thinking' ? '' : openMessage())
-      );
-    },
-    token: (_, word) => {
-      message.text += word;
-      return event('response.output_text.delta', { ...place(), delta: word });
-    },
-    thinking: (_, text) => {
-      const whole = reasoning();
-      const at = { item_id: whole['id'], output_index: output.length, summary_index: 0 };
-      const said = (): string =>
-        event('response.reasoning_summary_text.delta', { ...at, delta: text });
-      return item(whole, { ...whole, summary: [] }, said) + openMessage();
-    },
-    toolCall: (exchange) => {
-      const closing = closeMessage();
-      const whole = callOf(exchange);
-      const at = { item_id: whole['id'], output_index: output.length };
-      const { arguments: args } = whole;
-      const said = (): string =>
-        event('response.function_call_arguments.delta', { ...at, delta: args }) +
-        event('response.function_call_arguments.done', { ...at, arguments: args });
-      return closing + item(whole, { ...whole, arguments: '', status: 'in_progress' }, said);
-    },
-    finish: (exchange) => {
-      const closing = exchange.plan.mode === 'tools' ? '' : closeMessage();
-      const response = ended(exchange);
-      return closing + event(`response.${String(response['status'])}`, { response });
-    },
-    error: chatDialect.error,
-    errorEvent: (text) => event('error', { code: 'server_error', message: text, param: null }),
-  };
-}
+/** /v1/responses, as OpenAI streams it: every event has its number, and the last one carries the whole response. It serves one request. */
+export class ResponsesDialect implements Dialect {
+  readonly #id = newId('resp');
+  readonly #message = newId('msg');
+  readonly #output: Item[] = [];
+  readonly #onEnded: (response: Item) => void;
+  #text = '';
+  #sequence = 0;
 
-function newMessage() {
-  const id = newId('msg');
-  const shape = { id, type: 'message', role: 'assistant' };
-  return {
-    id,
-    text: '',
-    begun: { ...shape, status: 'in_progress', content: [] },
-    whole: (part: Item): Item => ({ ...shape, status: 'completed', content: [part] }),
-  };
+  constructor(onEnded: (response: Item) => void) {
+    this.#onEnded = onEnded;
+  }
+
+  json(exchange: Exchange, text: string): Item {
+    if (exchange.plan.mode === 'thinking') this.#output.push(reasoning());
+    this.#output.push(this.#messageWith(textPart(text)));
+    if (exchange.plan.mode === 'tools') this.#output.push(callOf(exchange));
+    return this.#ended(exchange);
+  }
+
+  start(exchange: Exchange): string {
+    const response = responseOf(exchange, this.#id);
+    return (
+      this.#event('response.created', { response }) +
+      this.#event('response.in_progress', { response }) +
+      (exchange.plan.mode === 'thinking' ? '' : this.#openMessage())
+    );
+  }
+
+  token(_: Exchange, word: string): string {
+    this.#text += word;
+    return this.#event('response.output_text.delta', { ...this.#place, delta: word });
+  }
+
+  thinking(_: Exchange, text: string): string {
+    const whole = reasoning();
+    const at = { item_id: whole['id'], output_index: this.#output.length, summary_index: 0 };
+    const said = (): string =>
+      this.#event('response.reasoning_summary_text.delta', { ...at, delta: text });
+    return this.#item(whole, { ...whole, summary: [] }, said) + this.#openMessage();
+  }
+
+  toolCall(exchange: Exchange): string {
+    const closing = this.#closeMessage();
+    const whole = callOf(exchange);
+    const at = { item_id: whole['id'], output_index: this.#output.length };
+    const { arguments: args } = whole;
+    const said = (): string =>
+      this.#event('response.function_call_arguments.delta', { ...at, delta: args }) +
+      this.#event('response.function_call_arguments.done', { ...at, arguments: args });
+    return closing + this.#item(whole, { ...whole, arguments: '', status: 'in_progress' }, said);
+  }
+
+  finish(exchange: Exchange): string {
+    const closing = exchange.plan.mode === 'tools' ? '' : this.#closeMessage();
+    const response = this.#ended(exchange);
+    return closing + this.#event(`response.${String(response['status'])}`, { response });
+  }
+
+  error(status: number, message: string): unknown {
+    return chatDialect.error(status, message);
+  }
+
+  errorEvent(message: string): string {
+    return this.#event('error', { code: 'server_error', message, param: null });
+  }
+
+  get #place(): object {
+    return { item_id: this.#message, output_index: this.#output.length, content_index: 0 };
+  }
+
+  #event(type: string, data: object): string {
+    const sequence_number = this.#sequence;
+    this.#sequence += 1;
+    return `event: ${type}\ndata: ${JSON.stringify({ type, sequence_number, ...data })}\n\n`;
+  }
+
+  #item(whole: Item, begun: Item, between: () => string): string {
+    const output_index = this.#output.length;
+    this.#output.push(whole);
+    return [
+      this.#event('response.output_item.added', { output_index, item: begun }),
+      between(),
+      this.#event('response.output_item.done', { output_index, item: whole }),
+    ].join('');
+  }
+
+  #openMessage(): string {
+    const item = { ...this.#messageWith(textPart('')), status: 'in_progress', content: [] };
+    return (
+      this.#event('response.output_item.added', { output_index: this.#output.length, item }) +
+      this.#event('response.content_part.added', { ...this.#place, part: textPart('') })
+    );
+  }
+
+  #closeMessage(): string {
+    const part = textPart(this.#text);
+    const item = this.#messageWith(part);
+    const closing = [
+      this.#event('response.output_text.done', { ...this.#place, text: this.#text }),
+      this.#event('response.content_part.done', { ...this.#place, part }),
+      this.#event('response.output_item.done', { output_index: this.#output.length, item }),
+    ].join('');
+    this.#output.push(item);
+    return closing;
+  }
+
+  #messageWith(part: Item): Item {
+    const shape = { id: this.#message, type: 'message', role: 'assistant' };
+    return { ...shape, status: 'completed', content: [part] };
+  }
+
+  #ended(exchange: Exchange): Item {
+    const response = {
+      ...responseOf(exchange, this.#id),
+      output: [...this.#output],
+      ...endOf(exchange),
+    };
+    this.#onEnded(response);
+    return response;
+  }
 }
 
 function textPart(text: string): Item {

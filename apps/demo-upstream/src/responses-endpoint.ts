@@ -4,9 +4,15 @@ import { answer, type Exchange } from './answer.ts';
 import { planFor, type DemoRequest } from './plan.ts';
 import { promptTokens } from './prompt-tokens.ts';
 import type { ProviderRecord } from './record.ts';
-import { inputItems, messagesOf, newId, type Item, type ResponseStore } from './response-store.ts';
-import { conversationId } from './response-store.ts';
-import { createResponsesDialect, responseOf, responsesUsage } from './responses-dialect.ts';
+import {
+  conversationId,
+  inputItems,
+  messagesOf,
+  newId,
+  type Item,
+  type ResponseStore,
+} from './response-store.ts';
+import { ResponsesDialect, responseOf, responsesUsage } from './responses-dialect.ts';
 import { wordsUpTo } from './words.ts';
 
 export interface ResponsesCall {
@@ -37,7 +43,7 @@ export async function respond(asked: DemoRequest, call: ResponsesCall): Promise<
   });
   const { record, response, gone } = call;
   const exchange: Exchange = { request, plan, entry, record, response, gone };
-  const dialect = createResponsesDialect((ended) => keep(asked, ended, { items, call }));
+  const dialect = new ResponsesDialect((ended) => keep(asked, ended, { items, call }));
   if (asked.background === true) return inBackground(exchange, { items, call });
   await answer(exchange, dialect);
 }

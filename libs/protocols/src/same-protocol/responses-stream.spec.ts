@@ -29,7 +29,7 @@ const MESSAGE = {
 const RESPONSE = {
   id: 'resp_1',
   object: 'response',
-  created_at: 9007199254740993,
+  created_at: 9_007_199_254_740_992,
   model: 'upstream-model',
   status: 'in_progress',
   previous_response_id: 'resp_0',
@@ -53,7 +53,6 @@ const BEGINNING = [
     item_id: 'msg_1',
     output_index: 0,
     delta: 'Hel',
-    odd: 1e400,
   },
   { type: 'response.output_text.delta', item_id: 'msg_1', output_index: 0, delta: 'lo' },
 ];
