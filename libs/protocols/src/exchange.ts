@@ -188,6 +188,8 @@ export interface UpstreamError {
     | 'context_overflow'
     | 'too_large'
     | 'not_found'
+    /** What the request goes on from is stored no more. */
+    | 'gone'
     | 'rate_limited'
     | 'overloaded'
     | 'auth'

@@ -39,7 +39,7 @@ export {
 export { PROVIDERS } from './providers/registry.ts';
 export type { RefusableField } from './translation/refused-fields.ts';
 export { isReasoningModel } from './translation/chat-model.ts';
-export { storedReferences } from './responses/stored-ids.ts';
+export { errorOfStored, storedReferences } from './responses/stored-ids.ts';
 export { withSealedIds } from './same-protocol/responses-exchange.ts';
 export { premiumAsked } from './fields/premium-fields.ts';
 export type { FoundField } from './fields/found-field.ts';

@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import {
   createExchange,
+  errorOfStored,
   PROVIDERS,
   readUpstreamError,
   withoutRefused,
@@ -196,7 +197,8 @@ export class Forwarder {
     else target.pool.dispatch(request, call);
     const head = await call.answered;
     if (head.status >= 200 && head.status < 300) return head;
-    throw await this.#failureOf(call, head, { upstream, apiKey: target.apiKey });
+    const { apiKey } = target;
+    throw await this.#failureOf(call, head, { upstream, apiKey, ask: outbound.ask });
   }
 
   #openUpstream(upstream: Candidate['upstream']): OpenUpstream {
@@ -214,16 +216,21 @@ export class Forwarder {
   async #failureOf(
     call: UpstreamCall,
     head: AnswerHead,
-    { upstream, apiKey }: Pick<Candidate, 'upstream'> & Pick<OpenUpstream, 'apiKey'>,
+    {
+      upstream,
+      apiKey,
+      ask,
+    }: Pick<Candidate, 'upstream'> & Pick<OpenUpstream, 'apiKey'> & Pick<Outbound, 'ask'>,
   ): Promise<UpstreamFailure> {
     const body = await collect(call, this.#limits.errorBytesMax);
-    const error = readUpstreamError({
+    const stated = readUpstreamError({
       status: head.status,
       headers: singleHeaders(head.headers),
       body,
       secrets: apiKey === null ? [] : [apiKey],
       words: PROVIDERS[upstream.protocol].errorWords,
     });
+    const error = errorOfStored(ask, stated);
     return new UpstreamFailure(
       head.status < 400 ? { ...error, kind: 'server', upstreamStatus: head.status } : error,
       { evidence: 'stated' },

@@ -102,6 +102,7 @@ function isUpstreamsFault({ kind }: UpstreamError): boolean {
     case 'unreadable':
       return true;
     case 'invalid_request':
+    case 'gone':
     case 'context_overflow':
     case 'too_large':
     case 'unsupported':

@@ -121,6 +121,7 @@ const UPSTREAM_CODES: Record<UpstreamError['kind'], ClientErrorCode> = {
   too_large: 'request_too_large',
   // The caller's model exists here; that the upstream does not know its name is the operator's mistake.
   not_found: 'upstream_error',
+  gone: 'not_found',
   rate_limited: 'rate_limit_exceeded',
   overloaded: 'overloaded',
   auth: 'upstream_error',
@@ -134,7 +135,7 @@ const UPSTREAM_CODES: Record<UpstreamError['kind'], ClientErrorCode> = {
 /** An upstream's failure as the caller may see it: its 401 and 403 never become the caller's (behaviour 26). */
 export function upstreamClientError(error: UpstreamError, requestId: string): ClientError {
   const code = UPSTREAM_CODES[error.kind];
-  const isCallers = code === 'invalid_request' || code === 'unsupported';
+  const isCallers = code === 'invalid_request' || code === 'unsupported' || code === 'not_found';
   return {
     code,
     message: error.message,

@@ -1,4 +1,5 @@
-import type { Ask, StoredIds } from '../exchange.ts';
+import { upstreamError } from '../errors/upstream-error.ts';
+import type { Ask, StoredIds, UpstreamError } from '../exchange.ts';
 import type { PathEdit } from '../json/edit-paths.ts';
 import { isRecord, list, nonEmpty, record, text } from '../json/json-guard.ts';
 import type { JsonRecord } from '../json/json-guard.ts';
@@ -46,6 +47,18 @@ const REFERRING: Readonly<Record<string, string>> = {
   item_reference: 'id',
   mcp_approval_response: 'approval_request_id',
 };
+
+/** An upstream's error as it concerns this request: that what it goes on from is gone is the request's end, and says nothing of the route. */
+export function errorOfStored(
+  ask: Pick<Ask, 'protocol' | 'body'>,
+  error: UpstreamError,
+): UpstreamError {
+  const { upstreamStatus, code } = error;
+  const isGone = upstreamStatus === 404 || code === 'previous_response_not_found';
+  return isGone && storedReferences(ask).length > 0
+    ? upstreamError('gone', { code: 'stored_not_found', upstreamStatus })
+    : error;
+}
 
 /** The edits that put native ids where a request has sealed ones. The id of an item that another upstream made is left out: the item itself is there. */
 export function openedIds(ask: Pick<Ask, 'protocol' | 'body'>, ids: StoredIds): PathEdit[] {
