@@ -39,7 +39,7 @@ local function admit(KEYS, ARGV)
     if windows.denied then return { 'RATE_LIMITED', windows.denied, windows.retry_ms, unpack(windows.report) } end
   end
 
-  local available = balance - held
+  local available = free_of(balance, held)
   local grant = math.min(want, available)
   if grant < min or (grant < want and ARGV[15] == '1') then
     local bought = purchase_due(sub[7], sub[8], available, balance, min)

@@ -20,8 +20,8 @@ local function checkpoint(KEYS, ARGV)
     is_due = extend > 0 and 1 or 0
   elseif may_run and hold[4] == sub[3] then
     local balance, held = tonumber(sub[4]), tonumber(sub[5])
-    extended = math.max(0, math.min(extend, balance - held))
-    if extended < extend and purchase_due(sub[6], sub[7], balance - held - extended, balance, 0) > 0 then is_due = 1 end
+    extended = math.max(0, math.min(extend, free_of(balance, held)))
+    if extended < extend and purchase_due(sub[6], sub[7], free_of(balance, held) - extended, balance, 0) > 0 then is_due = 1 end
   end
 
   if extended > 0 then redis.call('HSET', KEYS[4], 'held', text(tonumber(sub[5]) + extended)) end

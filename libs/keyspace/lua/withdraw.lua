@@ -9,7 +9,7 @@ local function withdraw(KEYS, ARGV)
   if not sub[1] or sub[2] ~= ARGV[4] then return { 'NOT_FOUND' } end
   if sub[5] == ARGV[5] then return { 'DUPLICATE', sub[6] or '0' } end
   local balance, held = tonumber(sub[3]), tonumber(sub[4])
-  local taken = math.max(0, balance - held)
+  local taken = math.max(0, free_of(balance, held))
   redis.call('HSET', KEYS[2], 'st', 'closing', 'bal', text(balance - taken), 'drain', ARGV[6], 'wd', ARGV[5], 'taken', text(taken))
   redis.call('SREM', KEYS[3], ARGV[3])
   emit(KEYS[4], ARGV[5], '0', text(taken), withdraw_payload(ARGV[2], ARGV[4], ARGV[3], ARGV[5]))

@@ -2,6 +2,12 @@ import type { EpochCache } from './epochs.ts';
 import type { FunctionLibrary, RedisConnection } from './function-library.ts';
 import { identifier, keys, natural, shardOf } from './keys.ts';
 import { lastGeneratedId, ReplyReader } from './reply-reader.ts';
+import {
+  BOOKS_FIELDS,
+  toBooks,
+  type SubscriptionBooks,
+  type SubscriptionRef,
+} from './subscription-books.ts';
 
 /** The copies in Redis of keys, accounts and subscriptions that every admission reads. Written by the control plane from its rows. */
 export interface LiveKey {
@@ -49,23 +55,6 @@ export interface LiveSubscription {
   autoRecharge?: { threshold: number; amount: number } | null;
   /** Rebuild of a lost shard only: used where Redis has no books for this subscription. `balance` = balance less overdraft. */
   opening?: { balance: number; creditSeq: number };
-}
-
-export interface SubscriptionRef {
-  accountId: number;
-  modelId: number;
-}
-
-export interface SubscriptionBooks extends SubscriptionRef {
-  id: number;
-  status: string;
-  generation: number;
-  /** Charged tokens; negative by what was used beyond any balance. */
-  balance: number;
-  held: number;
-  /** Requests running now. */
-  running: number;
-  creditSeq: number;
 }
 
 /** A subscription's books together with the last event of its shard at that very moment. */
@@ -169,6 +158,27 @@ export class LiveRecords {
     return Promise.all(subscriptions.map((subscription) => this.#getBooks(subscription)));
   }
 
+  /** Makes what a subscription holds the sum of its open holds again. Answers what it was and is; null where Redis has no books, or the shard is fenced. */
+  async recountHolds({
+    accountId,
+    modelId,
+  }: SubscriptionRef): Promise<{ before: number; held: number } | null> {
+    const shard = shardOf(accountId, this.#shards);
+    const epoch = await this.#epochs.expected(shard);
+    const subscription = keys.subscription(shard, accountId, modelId);
+    const args = [epoch ?? '', accountId, modelId, keys.holdPrefix(shard)];
+    const reader = new ReplyReader(
+      await this.#library.call(
+        'recount',
+        [keys.epoch(shard), subscription, keys.holds(shard)],
+        args,
+      ),
+    );
+    return reader.oneOf('OK', 'NOT_FOUND', 'FENCED') === 'OK'
+      ? { before: reader.integer(), held: reader.integer() }
+      : null;
+  }
+
   /** Null where Redis has no books. */
   async mark({ accountId, modelId }: SubscriptionRef): Promise<BooksMark | null> {
     const shard = shardOf(accountId, this.#shards);
@@ -191,20 +201,8 @@ export class LiveRecords {
   }
 
   async getKey(accountId: number, keyHash: string): Promise<LiveKey | null> {
-    const values = await this.#redis.hmget(
-      keys.key(shardOf(accountId, this.#shards), keyHash),
-      'id',
-      'acct',
-      'st',
-      'exp',
-      'rpm',
-      'rph',
-      'rpd',
-      'models',
-      'ips',
-      'drain',
-      'rev',
-    );
+    const record = keys.key(shardOf(accountId, this.#shards), keyHash);
+    const values = await this.#redis.hmget(record, ...KEY_FIELDS);
     if (values[0] === null) return null;
     const reader = new ReplyReader(values);
     return {
@@ -267,27 +265,7 @@ export class LiveRecords {
   }
 }
 
-const BOOKS_FIELDS = ['st', 'id', 'gen', 'bal', 'held', 'conc', 'cseq'] as const;
-
-function toBooks(
-  { accountId, modelId }: SubscriptionRef,
-  values: unknown,
-): SubscriptionBooks | null {
-  if (Array.isArray(values) && values[0] === null) return null;
-  const reader = new ReplyReader(values);
-  return {
-    accountId,
-    modelId,
-    status: reader.text(),
-    id: reader.integer(),
-    generation: reader.integer(),
-    balance: reader.integer(),
-    held: reader.integer(),
-    running: reader.integer(),
-    creditSeq: reader.integer(),
-  };
-}
-
+const KEY_FIELDS = 'id acct st exp rpm rph rpd models ips drain rev'.split(' ');
 const PUT_REPLIES = {
   OK: { kind: 'applied' },
   STALE: { kind: 'stale' },

@@ -98,6 +98,29 @@ export const fencingChecks: Checks = {
       assert.equal((await tenant.store.withdraw(withdrawal)).kind, 'withdrawn');
     },
 
+  'a `held` that was lowered in Redis frees no more than the balance, and is the sum of the open holds again once it is counted':
+    async (world) => {
+      const tenant = await world.tenant();
+      await openAccount(tenant, { tokens: 1_000 });
+      const [rid] = [await admitted(tenant), await admitted(tenant)];
+      const record = keys.subscription(tenant.shard, tenant.accountId, MODEL_ID);
+      await tenant.redis.hincrby(record, 'held', -1_000_000);
+      await tenant.redis.hincrby(record, 'conc', -10);
+      const wanted = request(tenant, { wantTokens: 5_000, minTokens: 1 });
+      const reply = await tenant.store.admit(wanted);
+      assert.equal(reply.kind === 'admitted' && reply.grantedTokens, 1_000);
+      const ref = { accountId: tenant.accountId, modelId: MODEL_ID };
+      const settled = { ...ref, rid, chargeTokens: 1, payload: '{}', reEmit: false };
+      await tenant.store.settle(settled);
+      assert.deepEqual(await tenant.live.recountHolds(ref), {
+        before: 100 + 1_000 - 1_000_000,
+        held: 100 + 1_000,
+      });
+      assert.deepEqual(await tenant.redis.hmget(record, 'held', 'conc'), ['1100', '2']);
+      assert.equal((await tenant.store.admit(request(tenant))).kind, 'tokens_held');
+      assert.equal(await tenant.live.recountHolds({ ...ref, modelId: MODEL_ID + 99 }), null);
+    },
+
   'a shard without its epoch, or with another, is fenced for every call': async (world) => {
     const tenant = await world.tenant();
     await openAccount(tenant);

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { closeClient } from '@tollgate/audit';
-import { startTollgate, type Tollgate } from '@tollgate/harness';
+import { createCustomer, createRoutedModel, startTollgate, type Tollgate } from '@tollgate/harness';
 import { syncOutcomes, until } from './fleet-view.ts';
 import { closeBooks, setScene, SteadyLoad, type Scene } from './steady-load.ts';
 
@@ -17,10 +17,16 @@ afterAll(async () => {
   await tollgate?.stop();
 }, 30_000);
 
-test('after a failover service comes back by itself and the books close', async () => {
+test('after a failover service comes back by itself, and the books close: tokens that were withdrawn right before it stay withdrawn', async () => {
+  const [customer, model] = [await createCustomer(tollgate), await createRoutedModel(tollgate)];
+  await customer.client.subscribe({ model_id: model.id, tokens: 1_000_000 });
   const load = new SteadyLoad(tollgate.nodeUrls, scene, { clients: 4 });
   await until('a running load', () => load.count('completed') > 40);
+  // The replica is a moment behind: the primary alone knows of the withdrawal.
+  await tollgate.kill('redis-2', 'SIGSTOP');
+  await customer.client.call('POST', '/models/unsubscribe', { model_id: model.id });
   await tollgate.kill('redis-1');
+  await tollgate.kill('redis-2', 'SIGCONT');
   const failed = load.count('completed');
   await until(
     'service from the promoted replica',

@@ -37,7 +37,7 @@ end
 local function leaving(released, generation, sub)
   local is_leaving = sub.wd and (sub.st ~= 'active' or tonumber(generation) < tonumber(sub.gen))
   if not is_leaving then return 0 end
-  return math.max(0, math.min(released, sub.bal - sub.held))
+  return math.max(0, math.min(released, free_of(sub.bal, sub.held)))
 end
 
 -- What ending a hold needs to know of it, or nil.

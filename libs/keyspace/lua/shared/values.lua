@@ -36,3 +36,8 @@ local function clock(given)
   local time = redis.call('TIME')
   return time[1] * 1000 + math.floor(time[2] / 1000)
 end
+
+-- Tokens no hold has a claim to. Never more than the balance: `held` below zero is a mistake, or was written by another than these functions.
+local function free_of(balance, held)
+  return balance - math.max(0, held)
+end

@@ -1,9 +1,12 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { parseApiKey } from '@tollgate/contracts';
-import { LiveRecords, MeteringStore } from '@tollgate/keyspace';
+import { LiveRecords, MeteringStore, shardOf } from '@tollgate/keyspace';
+import { Redis } from 'ioredis';
 import { uuidv7 } from '../../platform/http/visitor.ts';
 import { booksOf, type TestAccount } from '../../testing/books-under-test.ts';
 import { startControlPlane, type ControlPlane } from '../../testing/control-plane-under-test.ts';
+import { REDIS } from '../../platform/redis/redis.module.ts';
+import { eventually } from '../../testing/eventually.ts';
 import { LiveRecordAudit } from '../live-state/live-record-audit.ts';
 
 const NONE = { rpm: 0, rph: 0, rpd: 0 };
@@ -149,6 +152,24 @@ test('keys that are made while the ceiling changes are under it, and no record l
   const uses = keys.map(({ id, hash }) => ({ accountId: account.id, keyId: id, keyHash: hash }));
   expect(await plane.app.get(LiveRecordAudit).check(uses)).toEqual([]);
 });
+
+test.each([
+  ['of the installation', () => setCeilings({ rpm: 10 })],
+  ['of the account', () => setAccount({ rpm_ceiling: 10 })],
+])(
+  'a ceiling %s that Redis has lost with the end of its file is written again',
+  async (_whose, setCeiling) => {
+    const redis = plane.app.get(REDIS);
+    const key = await createKey();
+    const record = `{${shardOf(account.id, Number(plane.environment['SHARDS']))}}:key:${key.hash}`;
+    const before = await redis.hgetall(record);
+    await setCeiling();
+    expect(await live(key.hash)).toEqual({ ...NONE, rpm: 10 });
+    await redis.hset(record, before);
+    if (redis instanceof Redis) redis.disconnect(true);
+    await eventually(async () => expect(await live(key.hash)).toEqual({ ...NONE, rpm: 10 }));
+  },
+);
 
 test('ceilings are for administrators', async () => {
   expect(await as('GET', '/admin/ceilings')).toMatchObject({ status: 403 });

@@ -48,7 +48,7 @@ export class ShardEpochs {
     );
   }
 
-  /** From when this resolves, all usage of earlier epochs counts as unknown to Redis. Fill the shard afterwards, never before. */
+  /** What was booked before has an earlier `created_at`: the time is read under the lock. From when this resolves, all usage of earlier epochs counts as unknown to Redis. Fill the shard afterwards, never before. */
   async change(shard: string, epoch: string): Promise<void> {
     await this.dataSource.transaction(async (tx) => {
       await tx.query('SELECT pg_advisory_xact_lock($1, $2)', [
@@ -56,7 +56,7 @@ export class ShardEpochs {
         this.shards.indexOf(shard),
       ]);
       await tx.query(
-        'INSERT INTO shard_epochs (shard, epoch) VALUES ($1, $2) ON CONFLICT (shard) DO UPDATE SET epoch = excluded.epoch, updated_at = now()',
+        'INSERT INTO shard_epochs (shard, epoch, updated_at) VALUES ($1, $2, clock_timestamp()) ON CONFLICT (shard) DO UPDATE SET epoch = excluded.epoch, updated_at = excluded.updated_at',
         [shard, epoch],
       );
     });

@@ -27,7 +27,7 @@ const RECENT = `
     UNION SELECT 2, 'credit', subscription_id FROM credited
     UNION SELECT 3, 'subscription', id FROM subscriptions, since WHERE revised_at > since.at
     UNION SELECT 4, 'account', id FROM users, since WHERE updated_at > since.at
-    UNION SELECT 5, 'key', id FROM api_keys, since WHERE updated_at > since.at) recent
+    UNION SELECT 5, 'key', k.id FROM since, request_ceilings c, api_keys k JOIN users u ON u.id = k.user_id WHERE greatest(k.updated_at, u.updated_at, c.updated_at) > since.at) recent
   ORDER BY turn, id
   RETURNING id, kind, target_id`;
 const RETRY_MS = 1_000;

@@ -13,7 +13,7 @@ export interface Drift {
 
 /**
  * What Redis must have held at the mark, less what it held. From the position of the books: less the credits it had not applied yet,
- * plus the events written after the mark. Everything up to the mark must be booked. Usage that PostgreSQL learned of first is in the
+ * plus the events written after the mark; the shard's outbox began anew with its epoch, so those of an earlier one are not compared. Everything up to the mark must be booked. Usage that PostgreSQL learned of first is in the
  * position, and in Redis once its credit is applied; repairs are in Redis alone.
  */
 const DRIFT = `
@@ -21,7 +21,8 @@ const DRIFT = `
     s.balance - s.overdraft
       - coalesce((SELECT sum(c.delta) FROM token_credits c WHERE c.subscription_id = s.id AND c.seq > m.cseq AND c.kind <> 'reconciliation'), 0)
       + coalesce((SELECT sum(u.delta) FROM usage_events u
-                  WHERE u.subscription_id = s.id AND u.day >= current_date - 2 AND u.shard = m.shard AND (u.outbox_ms, u.outbox_n) > (m.ms, m.n)), 0)
+                  WHERE u.subscription_id = s.id AND u.day >= current_date - 2 AND u.shard = m.shard AND (u.outbox_ms, u.outbox_n) > (m.ms, m.n)
+                    AND u.created_at >= coalesce((SELECT e.updated_at FROM shard_epochs e WHERE e.shard = m.shard), '-infinity')), 0)
       - m.balance AS drift,
     EXISTS (SELECT 1 FROM token_credits c WHERE c.subscription_id = s.id AND c.seq > m.cseq AND c.kind = 'reconciliation') AS is_repairing
   FROM subscriptions s

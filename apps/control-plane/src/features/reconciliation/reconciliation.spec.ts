@@ -1,8 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { keysOf } from '../../testing/drift-under-test.ts';
-import { booksOf, type TestAccount } from '../../testing/books-under-test.ts';
+import { booksOf, usageEvent, type TestAccount } from '../../testing/books-under-test.ts';
 import { startControlPlane, type ControlPlane } from '../../testing/control-plane-under-test.ts';
 import { eventually } from '../../testing/eventually.ts';
+import { shardOf } from '@tollgate/keyspace';
+import { EpochsService } from '../epochs/epochs.service.ts';
+import { UsageWorker } from '../usage/ingest/usage-worker.ts';
 import { REDIS } from '../../platform/redis/redis.module.ts';
 import { Reconciler } from './reconciler.service.ts';
 
@@ -21,7 +24,7 @@ const round = () => reconciler.runAlone({ pauseMs: 50 });
 
 async function subscribed(
   tokens: number,
-): Promise<{ account: TestAccount; model: { id: number }; id: number }> {
+): Promise<{ account: TestAccount; model: { id: number; priceId: number }; id: number }> {
   const [account, model] = [await books.account('1000'), await books.model('1')];
   await plane.call('POST', '/models/subscribe', {
     token: account.token,
@@ -65,6 +68,37 @@ describe('balances in Redis', () => {
       ),
     ).toEqual([{ open: 0 }]);
     expect(await books.violations()).toEqual({});
+  });
+
+  test.each([
+    ['nothing was used since', null],
+    ['the clock of Redis is an hour behind since', 3_600_000],
+  ])('are left alone after their shard was lost and filled again: %s', async (_what, behindMs) => {
+    const { account, model, id } = await subscribed(1_000);
+    const shard = shardOf(account.id, Number(plane.environment['SHARDS']));
+    const redis = plane.app.get(REDIS);
+    const use = async (tokens: number, atMs: number): Promise<void> => {
+      await redis.hincrby(keysOf(plane, account.id, model.id), 'bal', -tokens);
+      await redis.xadd(`{${shard}}:outbox`, `${atMs}-1`, 'rid', 'x');
+      await redis.xdel(`{${shard}}:outbox`, `${atMs}-1`);
+      const parts = { account, model: { ...model, name: '' }, subscriptionId: id };
+      const event = usageEvent(tokens, parts);
+      await plane.app
+        .get(UsageWorker, { strict: false })
+        .process([{ ...event, shard, outboxId: `${atMs}-1`, epoch: '' }]);
+    };
+    const nowMs = Date.now();
+    await use(300, nowMs);
+    expect(await round()).toBe(0);
+    await redis.del(...(await redis.keys(`{${shard}}:*`)));
+    await plane.app.get(EpochsService, { strict: false }).ensureAll();
+    await eventually(async () =>
+      expect(await books.live(account, model)).toMatchObject({ balance: 700 }),
+    );
+    if (behindMs !== null) await use(50, nowMs - behindMs);
+    expect(await round()).toBe(0);
+    const balance = behindMs === null ? 700 : 650;
+    expect(await books.live(account, model)).toMatchObject({ balance });
   });
 
   test('are left as they are while a restore is open: the difference is what was lost', async () => {

@@ -76,6 +76,20 @@ test('S54: tokens minted by HINCRBY are gone seconds after their first use, with
   expect(await books.violations()).toEqual({});
 }, 60_000);
 
+test('S54: what requests hold is counted anew when it was lowered in Redis, with a critical alert', async () => {
+  const record = keysOf(plane, account.id, parts.model.id);
+  await redis.hincrby(record, 'held', -50_000_000);
+  await redis.hincrby(record, 'conc', -3);
+  await use(10);
+  await eventually(
+    async () => expect(await redis.hmget(record, 'held', 'conc')).toEqual(['0', '0']),
+    WITHIN_MS,
+  );
+  await eventually(async () =>
+    expect(await alerts('redis_tampered', 'records')).toEqual([{ severity: 'critical' }]),
+  );
+}, 60_000);
+
 test.each([
   { what: 'enabled again', change: { st: 'enabled' } },
   {

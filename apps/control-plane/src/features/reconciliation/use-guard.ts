@@ -6,7 +6,12 @@ import {
   type OnApplicationShutdown,
 } from '@nestjs/common';
 import type { UsageFinal } from '@tollgate/contracts';
-import { onRedisReturn, type RedisConnection, type SubscriptionRef } from '@tollgate/keyspace';
+import {
+  LiveRecords,
+  onRedisReturn,
+  type RedisConnection,
+  type SubscriptionRef,
+} from '@tollgate/keyspace';
 import { DataSource } from 'typeorm';
 import { BackgroundLoop } from '../../platform/background/background-loop.ts';
 import { REDIS } from '../../platform/redis/redis.module.ts';
@@ -56,6 +61,7 @@ export class UseGuard implements OnApplicationBootstrap, OnApplicationShutdown {
     private readonly dataSource: DataSource,
     private readonly reconciler: Reconciler,
     private readonly audit: LiveRecordAudit,
+    private readonly records: LiveRecords,
     private readonly alerts: AlertsService,
     @Inject(REDIS) private readonly redis: RedisConnection,
   ) {}
@@ -95,6 +101,10 @@ export class UseGuard implements OnApplicationBootstrap, OnApplicationShutdown {
     if (uses.length === 0) return;
     const found = await this.audit.check(uses.map(([, use]) => use));
     for (const [key] of uses) this.keys.delete(key);
+    await this.note(found);
+  }
+
+  private async note(found: readonly string[]): Promise<void> {
     const { manager } = this.dataSource;
     if (found.length > 0) {
       this.forgedAtMs = performance.now();
@@ -110,8 +120,25 @@ export class UseGuard implements OnApplicationBootstrap, OnApplicationShutdown {
   private async checkBalances(): Promise<void> {
     const used = [...this.subscriptions.values()].slice(0, TURN_MAX);
     if (used.length === 0 || performance.now() < this.quietUntilMs) return;
+    await this.checkHolds(used);
     const repairs = await this.reconciler.takeDown(used, { pauseMs: PAUSE_MS });
     if (repairs === null) return;
     for (const { id } of used) this.subscriptions.delete(id);
+  }
+
+  /** Redis' functions never take more from what is held than they put there. */
+  private async checkHolds(used: readonly Used[]): Promise<void> {
+    const books = await this.records.getBooks(used);
+    const altered: string[] = [];
+    for (const [index, subscription] of used.entries()) {
+      const found = books[index];
+      if (!found || (found.held >= 0 && found.running >= 0)) continue;
+      const counted = await this.records.recountHolds(subscription);
+      if (counted)
+        altered.push(
+          `subscription ${subscription.id} held ${counted.before}, its requests ${counted.held}`,
+        );
+    }
+    if (altered.length > 0) await this.note(altered);
   }
 }

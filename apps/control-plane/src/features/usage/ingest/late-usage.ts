@@ -52,6 +52,16 @@ export class LateUsage {
       .map(({ event }) => ({ subscriptionId: event.payload.subscription_id, delta: -event.delta }));
   }
 
+  /** Events of an epoch that is gone have no place in the outbox of today. */
+  placed(events: readonly ReadEvent[], current: ReadonlyMap<string, string>): ReadEvent[] {
+    const late = new Set(
+      events.filter((read) => this.missedBy([read], current, { fromJournal: false }).length > 0),
+    );
+    return events.map((read) =>
+      late.has(read) ? { ...read, relayed: { ...read.relayed, shard: '', outboxId: '' } } : read,
+    );
+  }
+
   /**
    * Events of today's Redis whose usage a journal has brought before: Redis has debited them after all, so their credit is taken back.
    * Once each: from now on the row has its place in the outbox.

@@ -100,7 +100,10 @@ export class UsageIngest {
     const { kept, aside } = isConfirmed
       ? { kept: sound, aside: [] }
       : await this.days.setAside(tx, sound);
-    const { booked, duplicates } = await this.insert(tx, { sound: kept, fromJournal });
+    const { booked, duplicates } = await this.insert(tx, {
+      sound: this.late.placed(kept, epochs),
+      fromJournal,
+    });
     // Behind the others: what is in the books, from this batch or before, is a duplicate, however it reads.
     const letters = [...poison, ...aside];
     const newLetters = await bookDeadLetters(tx, letters);
