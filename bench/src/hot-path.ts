@@ -1,9 +1,10 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { availableParallelism, cpus, loadavg } from 'node:os';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
+import { checkOut } from '@tollgate/tools';
 import { describeFigures, medianOf, type Figure } from './hotpath/figures.ts';
 import { BenchInstallation, NODE, startFloor } from './hotpath/installation.ts';
 import { describeProfile } from './hotpath/profile.ts';
@@ -54,19 +55,6 @@ export async function benchHotPath(args: readonly string[]): Promise<void> {
 function say(text: string, status = 0): void {
   process.stdout.write(`${text}\n`);
   process.exitCode = status;
-}
-
-/** A worktree of the commit, installed and built by its own tools; kept for the next comparison with it. */
-function checkOut(ref: string): string {
-  const commit = git('rev-parse', `${ref}^{commit}`);
-  const folder = path.join(STATE, 'compared', commit);
-  if (!existsSync(path.join(folder, 'apps', 'proxy-node', 'dist'))) {
-    rmSync(folder, { recursive: true, force: true });
-    git('worktree', 'prune');
-    git('worktree', 'add', '--detach', folder, commit);
-    execFileSync('npm', ['run', 'build'], { cwd: folder, stdio: ['ignore', 2, 2] });
-  }
-  return folder;
 }
 
 function git(...args: readonly string[]): string {

@@ -7,6 +7,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   test: async () => (await import('./commands/test.ts')).test,
   'test:long': async () => (await import('./commands/test.ts')).testLong,
   'test:failover': async () => (await import('./commands/test.ts')).testFailover,
+  'test:upgrade': async () => (await import('./commands/test.ts')).testUpgrade,
   'test:cluster': async () => (await import('./commands/test.ts')).testCluster,
   dev: async () => (await import('./commands/dev.ts')).dev,
   build: async () => (await import('./commands/build.ts')).build,

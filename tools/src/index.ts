@@ -11,6 +11,7 @@ export {
   type SyncResult,
 } from './admin-client.ts';
 export { buildConsole } from './build.ts';
+export { checkOut } from './other-checkout.ts';
 export { cacheFolder, ROOT, appEntry, type AppName } from './checkout.ts';
 export { resolveFaketime } from './embedded/debian-faketime.ts';
 export {
@@ -28,7 +29,7 @@ export { sharedFolder } from './embedded/postgres-binaries.ts';
 export { embeddedRedisCluster, redisClusterUrl } from './embedded/redis-cluster.ts';
 export { embeddedRedisSentinel, redisSentinelUrl } from './embedded/redis-sentinel.ts';
 export { embeddedRedis, redisUrl } from './embedded/redis.ts';
-export { redisUrlsOf, type RedisUrls } from './embedded/redis-users.ts';
+export { redisUrlsOf, sameRedisUrl, type RedisUrls } from './embedded/redis-users.ts';
 export { resolveRedis } from './embedded/resolve-redis.ts';
 export { isReachable, serviceUser } from './embedded/service-user.ts';
 export { findFreePort } from './process/free-port.ts';

@@ -51,6 +51,11 @@ export const configSchema = z.object({
   JWT_SECRET: secret().describe(
     'Signs sessions of the administration interface; 32 random bytes in base64url or hex.',
   ),
+  JWT_SECRET_NEXT: secret()
+    .optional()
+    .describe(
+      'A second secret whose sessions are accepted as well, while JWT_SECRET is changed on one process after the other.',
+    ),
   ENCRYPTION_KEY: encryptionKey().describe(
     '32 bytes in base64url; upstream secrets at rest and in Redis are sealed with keys derived from it. Proxy nodes need the same value.',
   ),
@@ -62,6 +67,11 @@ export const configSchema = z.object({
   FLEET_CREDENTIAL: secret().describe(
     'Lets a proxy node register itself by its first heartbeat; 32 random bytes in base64url or hex.',
   ),
+  FLEET_CREDENTIAL_NEXT: secret()
+    .optional()
+    .describe(
+      'A second credential that is accepted as well, while nodes are given another NODE_CREDENTIAL one after the other.',
+    ),
   METRICS_CREDENTIAL: secret()
     .optional()
     .describe('What Prometheus presents to read /metrics; FLEET_CREDENTIAL unless given.'),
@@ -229,10 +239,12 @@ function refuseSharedSecrets(config: Config): void {
     { name: 'JWT_SECRET', value: config.JWT_SECRET },
     { name: 'ENCRYPTION_KEY', value: config.ENCRYPTION_KEY },
     { name: 'FLEET_CREDENTIAL', value: config.FLEET_CREDENTIAL },
-    ...(config.METRICS_CREDENTIAL === undefined
-      ? []
-      : [{ name: 'METRICS_CREDENTIAL', value: config.METRICS_CREDENTIAL }]),
-  ].map(({ name, value }) => ({ name, bytes: derivedKey(value, 'compare') }));
+    ...(['JWT_SECRET_NEXT', 'FLEET_CREDENTIAL_NEXT', 'METRICS_CREDENTIAL'] as const).flatMap(
+      (name) => ({ name, value: config[name] ?? [] }),
+    ),
+  ].flatMap(({ name, value }) =>
+    typeof value === 'string' ? { name, bytes: derivedKey(value, 'compare') } : [],
+  );
   for (const [index, one] of secrets.entries()) {
     const twin = secrets.slice(index + 1).find((other) => timingSafeEqual(one.bytes, other.bytes));
     if (twin) throw new InvalidConfig(`${one.name} and ${twin.name} must differ`);

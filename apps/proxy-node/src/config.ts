@@ -201,6 +201,15 @@ export const configSchema = z.object({
     'Period of the pull that heals a missed snapshot message.',
   ),
   REPORT_MS: count(2_000).describe('Period of the report to the fleet.'),
+  DRAIN_NOTICE_MS: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(600_000)
+    .default(0)
+    .describe(
+      'After SIGTERM the node is not ready, but serves for so long: longer than what stands before it takes to ask /readyz twice.',
+    ),
   DRAIN_TIMEOUT_MS: count(30_000).describe('Time running requests have to finish after SIGTERM.'),
 });
 export type Config = Readonly<z.infer<typeof configSchema>>;

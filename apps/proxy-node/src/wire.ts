@@ -166,6 +166,7 @@ export async function startNode(
         books,
         pools,
         disconnect,
+        noticeMs: config.DRAIN_NOTICE_MS,
         drainTimeoutMs: config.DRAIN_TIMEOUT_MS,
         log,
       }),

@@ -2,12 +2,15 @@ import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import {
   AdminClient,
+  appEntry,
   appProcess,
   controlPlaneEnvironment,
   drawSecrets,
   findFreePort,
   LOOPBACK_RANGES,
   nodeEnvironment,
+  sameRedisUrl,
+  type AppName,
   type Backends,
   type ManagedProcess,
   type Secrets,
@@ -35,6 +38,8 @@ export interface TollgateOptions {
   route?: (process: string, services: Services) => Promise<Readonly<Record<string, string>>>;
   /** Root of the checkout whose build runs, for comparisons; this one unless given. */
   checkout?: string;
+  /** Every process has the operator's user of Redis, as before there were others. */
+  hasOneRedisUser?: boolean;
   /** Added to the environment of every app. */
   env?: Readonly<Record<string, string>>;
 }
@@ -60,13 +65,19 @@ export interface Tollgate {
   processNames: string[];
   /** Sends a signal; waits for the end unless it is SIGSTOP or SIGCONT. Nothing restarts by itself. */
   kill: (name: string, signal?: NodeJS.Signals) => Promise<void>;
-  /** Starts a killed process on its old port and waits until it is ready; one that runs is stopped first. */
-  restart: (name: string) => Promise<void>;
+  /** Starts a killed process on its old port and waits until it is ready; one that runs is stopped first. A change stays. */
+  restart: (name: string, change?: Change) => Promise<void>;
   isRunning: (name: string) => boolean;
   /** Of the running process; undefined while it is down. */
   pidOf: (name: string) => number | undefined;
   logs: (name: string) => string;
   stop: () => Promise<void>;
+}
+
+interface Change {
+  env?: Readonly<Record<string, string | undefined>>;
+  /** Root of the checkout whose build runs from now on. */
+  checkout?: string;
 }
 
 /** Needs a build (`npm test` makes it). A few seconds; call it in `beforeAll` with a timeout to match, and `stop` in `afterAll`. */
@@ -78,7 +89,7 @@ export async function startTollgate(options: TollgateOptions = {}): Promise<Toll
   const secrets = drawSecrets();
   const backends: Backends = {
     databaseUrl: services.databaseUrl,
-    redisUrls: services.redisUrls,
+    redisUrls: options.hasOneRedisUser ? sameRedisUrl(services.redisUrl) : services.redisUrls,
     secrets,
     base: baseEnvironment(options.env),
   };
@@ -310,15 +321,25 @@ function handles(
   return {
     processNames: [...processes.keys()],
     kill: (name, signal = 'SIGKILL') => named(name).kill(signal),
-    restart: async (name) => {
+    restart: async (name, { env = {}, checkout } = {}) => {
       const process = named(name);
       if (process.isRunning) await process.stop();
+      Object.assign(process.spec.env, env);
+      if (checkout !== undefined) runFrom(process, checkout);
       await process.start();
     },
     isRunning: (name) => named(name).isRunning,
     pidOf: (name) => named(name).pid,
     logs: (name) => named(name).readLog(),
   };
+}
+
+function runFrom({ spec }: ManagedProcess, checkout: string): void {
+  const args = spec.args.map((arg) => {
+    const app = /\/apps\/([^/]+)\/dist\/main\.js$/.exec(arg)?.[1];
+    return app === undefined ? arg : appEntry(app as AppName, checkout);
+  });
+  Object.assign(spec, { args });
 }
 
 class PortsOnce {

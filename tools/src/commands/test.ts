@@ -55,6 +55,11 @@ export async function testFailover(args: readonly string[]): Promise<number> {
   }
 }
 
+/** `npm run test:upgrade`: this release beside the one before it, rolled up and back under load. */
+export function testUpgrade(args: readonly string[]): Promise<number> {
+  return run(['--testMatch', '**/upgrade.heavy.ts'], args);
+}
+
 /** `npm run test:cluster [-- <jest arguments>]`: the core of both suites, each installation with a real Redis Cluster of three primaries. */
 export function testCluster(args: readonly string[]): Promise<number> {
   process.env.TOLLGATE_TEST_REDIS = 'cluster';

@@ -1,21 +1,24 @@
-import { createSecretBox, encryptionKeysOf } from '@tollgate/contracts';
+import { createSecretBox, encryptionKeysOf, type NodeAbility } from '@tollgate/contracts';
 import type { DataSource } from 'typeorm';
 import { configSchema } from '../config.ts';
 import { ActivityService, SYSTEM } from '../features/activity/activity.service.ts';
+import { NodeBooks } from '../features/proxy-nodes/node-books.ts';
 import { SnapshotBooks } from '../features/snapshots/snapshot-books.ts';
 import { readSealed, sealAgain } from '../features/upstreams/sealed-upstreams.ts';
 import { Transactions } from '../platform/database/transactions.ts';
-import { counted, EXIT, onlyArgument, say, UsageError, type Command } from './command.ts';
+import { counted, EXIT, say, UsageError, type Command } from './command.ts';
 import { withDatabase } from './connections.ts';
-
-const WHAT = 'encryption-key';
+import { rotateNode } from './rotate-node.ts';
 
 export const rotateCommand: Command = {
-  synopsis: WHAT,
-  says: 'seals upstream keys again that are not sealed with ENCRYPTION_KEY, and says whether ENCRYPTION_KEY_NEXT is still needed',
-  run: (call) => {
-    if (onlyArgument(call, WHAT) !== WHAT) throw new UsageError(`It takes ${WHAT}.`);
-    return withDatabase((dataSource) => rotateEncryptionKey(dataSource, call.isDryRun));
+  synopsis: 'encryption-key | node NAME',
+  says: 'encryption-key: seals upstream keys again that are not sealed with ENCRYPTION_KEY, and says whether ENCRYPTION_KEY_NEXT is still needed. node: prints another credential for a node, once; what it presented before is accepted for a day more',
+  run: ({ args: [what, name, ...rest], isDryRun }) => {
+    if (what === 'encryption-key' && name === undefined)
+      return withDatabase((dataSource) => rotateEncryptionKey(dataSource, isDryRun));
+    if (what === 'node' && name !== undefined && rest.length === 0)
+      return withDatabase((dataSource) => rotateNode(dataSource, { name, isDryRun }));
+    throw new UsageError('It takes encryption-key, or node and the name of one.');
   },
 };
 
@@ -24,13 +27,18 @@ async function rotateEncryptionKey(dataSource: DataSource, isDryRun: boolean): P
     .pick({ ENCRYPTION_KEY: true, ENCRYPTION_KEY_NEXT: true })
     .parse(process.env);
   const box = createSecretBox(encryptionKeysOf(keys));
-  const { count, outdated } = await readSealed(dataSource, box);
+  const { nodes } = await new NodeBooks(dataSource).fleet();
+  const ability: NodeAbility = 'sealed_secret_v2';
+  const form = [...nodes.values()].every(({ abilities }) => abilities.includes(ability))
+    ? 'v2'
+    : 'v1';
+  const { count, outdated } = await readSealed(dataSource, box, form);
   if (isDryRun) {
     say(`It would seal ${outdated.length} of ${counted(count, 'upstream key')} again.`);
     return EXIT.done;
   }
   const sealed = await new Transactions(dataSource).run(async (tx) => {
-    const changed = await sealAgain(tx, box);
+    const changed = await sealAgain(tx, box, form);
     if (changed === 0) return 0;
     new SnapshotBooks().noteChange(tx);
     new ActivityService(dataSource).record(tx, SYSTEM, {
@@ -40,7 +48,7 @@ async function rotateEncryptionKey(dataSource: DataSource, isDryRun: boolean): P
     });
     return changed;
   });
-  const { unreadable } = await readSealed(dataSource, box);
+  const { unreadable } = await readSealed(dataSource, box, form);
   say(`${counted(sealed, 'upstream key')} of ${count} sealed again.`);
   for (const { place } of unreadable)
     say(`The key of upstream ${place.upstreamId} opens with neither key.`);

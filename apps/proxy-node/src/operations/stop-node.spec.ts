@@ -32,3 +32,29 @@ test('a stopping node fails readiness, finishes its streams, and takes nothing n
     await upstream.close();
   }
 });
+
+test('a node that was given notice is not ready and serves on until the notice is over', async () => {
+  const node = await startNodeUnderTest({ DRAIN_NOTICE_MS: '1500' });
+  const upstream = await startLocalUpstream((response) =>
+    response
+      .writeHead(200, { 'content-type': 'application/json' })
+      .end(
+        '{"id":"c","object":"chat.completion","created":1,"model":"m","choices":[{"index":0,"message":{"role":"assistant","content":"hi"},"finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":1,"total_tokens":2}}',
+      ),
+  );
+  try {
+    const model = await node.addModel([{ baseUrl: upstream.baseUrl }]);
+    const stopped = node.stop();
+    await until(async () => (await fetch(`${node.url}/readyz`)).status === 503);
+    const answer = await node.post('/v1/chat/completions', {
+      model: model.name,
+      messages: [{ role: 'user', content: 'go' }],
+    });
+    expect(answer.status).toBe(200);
+    await answer.text();
+    await stopped;
+    await expect(fetch(`${node.url}/readyz`)).rejects.toThrow();
+  } finally {
+    await upstream.close();
+  }
+});

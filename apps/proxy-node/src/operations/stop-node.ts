@@ -16,6 +16,8 @@ export interface StopParts {
   books: { close(timeoutMs: number): Promise<void> };
   pools: UpstreamPools;
   disconnect: () => void;
+  /** Between the end of readiness and the end of service. */
+  noticeMs: number;
   drainTimeoutMs: number;
   log: Logger;
 }
@@ -27,7 +29,7 @@ const CUT_MS = 2_000;
 const FLUSH_MS = 500;
 
 /**
- * Ends a node without losing a request: readiness fails first, running requests finish within the drain time, their usage is handed over,
+ * Ends a node without losing a request: readiness fails first, requests that come until it was noticed are served, running ones finish within the drain time, their usage is handed over,
  * and only then are connections closed. Streams that outlast the drain end with an error of their protocol and are billed for what was delivered.
  */
 export async function stopNode({
@@ -39,12 +41,15 @@ export async function stopNode({
   books,
   pools,
   disconnect,
+  noticeMs,
   drainTimeoutMs,
   log,
 }: StopParts): Promise<void> {
   log.info({ in_flight: gate.inFlight }, 'draining');
-  const drained = gate.drain(drainTimeoutMs);
+  gate.giveNotice();
   void reporter.report();
+  await delay(noticeMs);
+  const drained = gate.drain(drainTimeoutMs);
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));
   server.closeIdleConnections();
   if (!(await drained)) {

@@ -10,6 +10,7 @@ export class Gate {
   readonly #index: () => RoutingIndex | null;
   /** Until the fleet says otherwise a node is not part of it. */
   #closure: Closure | null = 'unregistered';
+  #isLeaving = false;
   #isDraining = false;
   #inFlight = 0;
   #onIdle: (() => void) | null = null;
@@ -32,7 +33,7 @@ export class Gate {
   }
 
   get isReady(): boolean {
-    return this.closure === null && this.#index() !== null;
+    return !this.#isLeaving && this.closure === null && this.#index() !== null;
   }
 
   get inFlight(): number {
@@ -51,6 +52,11 @@ export class Gate {
   leave(): void {
     this.#inFlight -= 1;
     if (this.#inFlight === 0) this.#onIdle?.();
+  }
+
+  /** Is not ready from now on, and takes requests still: what stands before the node learns of it first. */
+  giveNotice(): void {
+    this.#isLeaving = true;
   }
 
   /** Takes no more requests; resolves true when the last one has ended, false when `timeoutMs` is over first. */

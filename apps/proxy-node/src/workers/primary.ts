@@ -25,7 +25,7 @@ export function keepWorkers({
     count,
     firstIndex: config.NODE_WORKER,
     fork,
-    stopTimeoutMs: config.DRAIN_TIMEOUT_MS + STOP_MARGIN_MS,
+    stopTimeoutMs: config.DRAIN_NOTICE_MS + config.DRAIN_TIMEOUT_MS + STOP_MARGIN_MS,
     log,
   });
   const scrapes = new ScrapeGatherer();

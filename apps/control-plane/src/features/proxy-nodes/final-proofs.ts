@@ -1,10 +1,11 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { hashCredential, isFinalSigned, splitFinal, type RelayedEvent } from '@tollgate/contracts';
+import { isFinalSigned, splitFinal, type RelayedEvent } from '@tollgate/contracts';
 import { InvalidKeyPart, parseNodeAddress } from '@tollgate/keyspace';
 import { DataSource } from 'typeorm';
 import { z } from 'zod';
 import { CONFIG, type Config } from '../../config.ts';
 import { AlertsService } from '../alerts/alerts.service.ts';
+import { acceptedHashes, fleetCredentialHashes, OWN_CREDENTIALS } from './node-credentials.ts';
 
 /** What is known of the nodes is read again after this long, and at once when a final is doubted. */
 const KNOWN_MS = 1_000;
@@ -21,14 +22,14 @@ const FORGERY = { rule: 'redis_tampered', subject: 'usage' } as const;
 
 const signerRow = z.object({
   name: z.string(),
-  credential_hash: z.string().nullable(),
+  credential_hashes: z.array(z.string()),
   signs_finals_since: z.date().nullable(),
   deleted_at: z.date().nullable(),
 });
 const finalOf = z.object({ kind: z.literal('usage'), node: z.string() });
 
 interface Signer {
-  credentialHash: string;
+  credentialHashes: readonly string[];
   signsSinceMs: number | null;
   deletedAtMs: number | null;
 }
@@ -48,7 +49,7 @@ export interface JudgedFinals {
  */
 @Injectable()
 export class FinalProofs {
-  private readonly fleetCredentialHash: string;
+  private readonly fleetHashes: readonly string[];
   /** An earlier process may have seen one just before its end. */
   private forgedAtMs: number | null = performance.now();
   private signers: { readAtMs: number; byName: Map<string, Signer[]> } | null = null;
@@ -58,7 +59,7 @@ export class FinalProofs {
     private readonly alerts: AlertsService,
     @Inject(CONFIG) config: Config,
   ) {
-    this.fleetCredentialHash = hashCredential(config.FLEET_CREDENTIAL);
+    this.fleetHashes = fleetCredentialHashes(config);
   }
 
   async judge(events: readonly RelayedEvent[]): Promise<JudgedFinals> {
@@ -102,8 +103,8 @@ export class FinalProofs {
     if (mac === null) return unsignedFault(relayed, node, known);
     const hashes =
       known.length === 0
-        ? [this.fleetCredentialHash]
-        : known.filter(isRecent).map(({ credentialHash }) => credentialHash);
+        ? this.fleetHashes
+        : known.filter(isRecent).flatMap(({ credentialHashes }) => credentialHashes);
     return hashes.some((hash) => isFinalSigned({ rid: relayed.rid, payload, mac }, hash))
       ? null
       : `forged: it is not signed by node ${node}`;
@@ -113,14 +114,14 @@ export class FinalProofs {
     const nowMs = performance.now();
     if (this.signers && nowMs - this.signers.readAtMs < ageMaxMs) return this.signers.byName;
     const rows: unknown[] = await this.dataSource.query(
-      'SELECT name, credential_hash, signs_finals_since, deleted_at FROM proxy_nodes',
+      `SELECT name, ${OWN_CREDENTIALS} AS credential_hashes, signs_finals_since, deleted_at FROM proxy_nodes`,
     );
     const byName = new Map<string, Signer[]>();
     for (const row of rows.map((raw) => signerRow.parse(raw)))
       byName.set(row.name, [
         ...(byName.get(row.name) ?? []),
         {
-          credentialHash: row.credential_hash ?? this.fleetCredentialHash,
+          credentialHashes: acceptedHashes(row.credential_hashes, this.fleetHashes),
           signsSinceMs: row.signs_finals_since?.getTime() ?? null,
           deletedAtMs: row.deleted_at?.getTime() ?? null,
         },

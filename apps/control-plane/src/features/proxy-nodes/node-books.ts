@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { NodeAbility } from '@tollgate/contracts';
 import { DataSource, type EntityManager } from 'typeorm';
 import { z } from 'zod';
+import { OWN_CREDENTIALS } from './node-credentials.ts';
 import { SILENCE_MS, type KnownNode } from './node-watch.ts';
 
 /** A node that came by itself and has been silent this long is gone for good; it may come back by its next heartbeat. */
@@ -12,7 +13,7 @@ const LAST_SEEN_STEP = '2 seconds';
 const nodeRow = z.object({
   id: z.number(),
   name: z.string(),
-  credential_hash: z.string().nullable(),
+  credential_hashes: z.array(z.string()),
   enabled: z.boolean(),
   stopped: z.boolean(),
   is_silent: z.boolean(),
@@ -35,7 +36,7 @@ export class NodeBooks {
 
   async fleet(tx: EntityManager = this.dataSource.manager): Promise<KnownFleet> {
     const rows: unknown[] = await tx.query(
-      `SELECT id, name, credential_hash, enabled, stopped, coalesce(last_seen_at < now() - interval '${SILENCE_MS} milliseconds', false) AS is_silent, abilities, signs_finals_since FROM proxy_nodes WHERE deleted_at IS NULL`,
+      `SELECT id, name, ${OWN_CREDENTIALS} AS credential_hashes, enabled, stopped, coalesce(last_seen_at < now() - interval '${SILENCE_MS} milliseconds', false) AS is_silent, abilities, signs_finals_since FROM proxy_nodes WHERE deleted_at IS NULL`,
     );
     const gone: unknown[] = await tx.query(
       'SELECT DISTINCT name FROM proxy_nodes WHERE deleted_at IS NOT NULL EXCEPT SELECT name FROM proxy_nodes WHERE deleted_at IS NULL',
@@ -45,7 +46,7 @@ export class NodeBooks {
       .map((row) => ({
         id: row.id,
         name: row.name,
-        credentialHash: row.credential_hash,
+        credentialHashes: row.credential_hashes,
         enabled: row.enabled,
         stopped: row.stopped,
         isSilent: row.is_silent,

@@ -6,7 +6,6 @@ import {
   type OnApplicationShutdown,
 } from '@nestjs/common';
 import {
-  hashCredential,
   isJournalProven,
   NODE_ABILITIES,
   type DesiredNodeState,
@@ -22,6 +21,7 @@ import { AlertsService } from '../alerts/alerts.service.ts';
 import type { AlertRule } from '../alerts/alert-rules.ts';
 import { SnapshotPublisher } from '../snapshots/snapshot-publisher.ts';
 import { NodeBooks, type KnownFleet } from './node-books.ts';
+import { acceptedHashes, fleetCredentialHashes } from './node-credentials.ts';
 import { NodeWatch, type KnownNode } from './node-watch.ts';
 
 const POLL_MS = 1_000;
@@ -42,7 +42,7 @@ const REPORT_KEPT_MS = 24 * 3_600_000;
 export class NodeRegistry implements OnApplicationBootstrap, OnApplicationShutdown {
   readonly watch: NodeWatch;
   private readonly logger = new Logger('fleet');
-  private readonly fleetCredentialHash: string;
+  private readonly fleetHashes: readonly string[];
   private readonly reported = new Map<string, boolean>();
   private readonly loop = new BackgroundLoop({
     everyMs: POLL_MS,
@@ -61,8 +61,8 @@ export class NodeRegistry implements OnApplicationBootstrap, OnApplicationShutdo
     private readonly publisher: SnapshotPublisher,
     @Inject(CONFIG) config: Config,
   ) {
-    this.fleetCredentialHash = hashCredential(config.FLEET_CREDENTIAL);
-    this.watch = new NodeWatch(this.fleetCredentialHash);
+    this.fleetHashes = fleetCredentialHashes(config);
+    this.watch = new NodeWatch(this.fleetHashes);
   }
 
   onApplicationBootstrap(): void {
@@ -103,7 +103,9 @@ export class NodeRegistry implements OnApplicationBootstrap, OnApplicationShutdo
       const { name } = parseNodeAddress(upload.node);
       return (
         !removedNames.has(name) &&
-        isJournalProven(upload, nodes.get(name)?.credentialHash ?? this.fleetCredentialHash)
+        acceptedHashes(nodes.get(name)?.credentialHashes ?? [], this.fleetHashes).some((hash) =>
+          isJournalProven(upload, hash),
+        )
       );
     } catch (error) {
       if (error instanceof InvalidKeyPart) return false;

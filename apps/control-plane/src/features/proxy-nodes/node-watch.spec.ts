@@ -28,7 +28,7 @@ const INSTANCE = randomUUID();
 
 test('a wall clock that is set forward or back neither ends a worker nor keeps a silent one alive', () => {
   const clock = { monotonicMs: 0, unixMs: NOON_MS };
-  const watch = new NodeWatch('', {
+  const watch = new NodeWatch([], {
     monotonic: () => clock.monotonicMs,
     unix: () => clock.unixMs,
   });
@@ -46,7 +46,7 @@ test('a wall clock that is set forward or back neither ends a worker nor keeps a
 test('a report found at the first look is as old as it says, and never younger than now', () => {
   const clock = { monotonic: () => 50_000, unix: () => NOON_MS };
   const firstSeen = (reportedAtMs: number): boolean | undefined => {
-    const watch = new NodeWatch('', clock);
+    const watch = new NodeWatch([], clock);
     watch.observe([reportAt(reportedAtMs)]);
     return watch.workersOf('node-1')[0]?.isLive;
   };

@@ -1,4 +1,5 @@
 import { isReportProven, type NodeReport, type NodeState } from '@tollgate/contracts';
+import { acceptedHashes } from './node-credentials.ts';
 
 /** Silence after which a worker counts as gone: five missed reports. */
 export const SILENCE_MS = 10_000;
@@ -7,7 +8,8 @@ export const SILENCE_MS = 10_000;
 export interface KnownNode {
   id: number;
   name: string;
-  credentialHash: string | null;
+  /** Its own; empty where it has the fleet's. */
+  credentialHashes: readonly string[];
   enabled: boolean;
   stopped: boolean;
   /** It has reported before, and to no replica within SILENCE_MS. */
@@ -42,7 +44,7 @@ export class NodeWatch {
   private hasLooked = false;
 
   constructor(
-    private readonly fleetCredentialHash: string,
+    private readonly fleetHashes: readonly string[],
     private readonly clocks: { monotonic: () => number; unix: () => number } = {
       monotonic: () => performance.now(),
       unix: Date.now,
@@ -56,11 +58,13 @@ export class NodeWatch {
   ): ReportVerdict {
     const node = nodes.get(report.name);
     if (node)
-      return isReportProven(report, node.credentialHash ?? this.fleetCredentialHash)
+      return acceptedHashes(node.credentialHashes, this.fleetHashes).some((hash) =>
+        isReportProven(report, hash),
+      )
         ? { kind: 'accepted', nodeId: node.id }
         : { kind: 'unproven' };
     if (removedNames.has(report.name)) return { kind: 'removed' };
-    return isReportProven(report, this.fleetCredentialHash)
+    return this.fleetHashes.some((hash) => isReportProven(report, hash))
       ? { kind: 'newcomer' }
       : { kind: 'unproven' };
   }

@@ -1,4 +1,9 @@
-import { SecretUnreadable, type SecretBox, type SecretPlace } from '@tollgate/contracts';
+import {
+  SecretUnreadable,
+  type SecretBox,
+  type SecretForm,
+  type SecretPlace,
+} from '@tollgate/contracts';
 import type { EntityManager } from 'typeorm';
 import { z } from 'zod';
 
@@ -17,10 +22,11 @@ interface Source {
   query: (sql: string) => Promise<unknown[]>;
 }
 
-/** Upstream keys that are not of the newest form and key, and those that no key opens: they are left as they are, nodes say so of their requests. */
+/** Upstream keys that are not of this form and the newest key, and those that no key opens: they are left as they are, nodes say so of their requests. */
 export async function readSealed(
   source: Source,
   box: SecretBox,
+  form: SecretForm,
 ): Promise<{ count: number; outdated: Sealed[]; unreadable: Sealed[] }> {
   const rows = await source.query(
     'SELECT id, base_url, sealed_api_key FROM upstreams WHERE sealed_api_key IS NOT NULL AND deleted_at IS NULL ORDER BY id',
@@ -30,19 +36,27 @@ export async function readSealed(
   return {
     count: sealed.length,
     outdated: sealed.filter(
-      (each) => !box.isCurrent(each.envelope, 'v2') && !unreadable.includes(each),
+      (each) => !box.isCurrent(each.envelope, form) && !unreadable.includes(each),
     ),
     unreadable,
   };
 }
 
 /** Answers how many were sealed again; the caller publishes them. */
-export async function sealAgain(tx: EntityManager, box: SecretBox): Promise<number> {
-  const { outdated } = await readSealed({ query: (sql) => tx.query(`${sql} FOR UPDATE`) }, box);
+export async function sealAgain(
+  tx: EntityManager,
+  box: SecretBox,
+  form: SecretForm,
+): Promise<number> {
+  const { outdated } = await readSealed(
+    { query: (sql) => tx.query(`${sql} FOR UPDATE`) },
+    box,
+    form,
+  );
   for (const { place, envelope } of outdated)
     await tx.query('UPDATE upstreams SET sealed_api_key = $2 WHERE id = $1', [
       place.upstreamId,
-      box.seal(box.open(envelope, place), place, 'v2'),
+      box.seal(box.open(envelope, place), place, form),
     ]);
   return outdated.length;
 }

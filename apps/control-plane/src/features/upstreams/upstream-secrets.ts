@@ -5,7 +5,7 @@ import {
   type OnApplicationBootstrap,
   type OnApplicationShutdown,
 } from '@nestjs/common';
-import type { SecretBox, SecretPlace } from '@tollgate/contracts';
+import type { SecretBox, SecretForm, SecretPlace } from '@tollgate/contracts';
 import { createHmac } from 'node:crypto';
 import { DataSource } from 'typeorm';
 import { CONFIG, derivedKey, type Config } from '../../config.ts';
@@ -17,7 +17,7 @@ import { SnapshotsService } from '../snapshots/snapshots.service.ts';
 import { readSealed, sealAgain } from './sealed-upstreams.ts';
 
 /** A fleet is updated within minutes; its secrets follow soon after. */
-const EVERY_MS = 5_000;
+const EVERY_MS = 2_000;
 const RETRY_MS = 5_000;
 
 /**
@@ -58,8 +58,7 @@ export class UpstreamSecrets implements OnApplicationBootstrap, OnApplicationShu
   }
 
   async seal(apiKey: string, place: SecretPlace): Promise<string> {
-    const form = (await this.nodes.canAll('sealed_secret_v2')) ? 'v2' : 'v1';
-    return this.box.seal(apiKey, place, form);
+    return this.box.seal(apiKey, place, await this.readableForm());
   }
 
   /** The same secret for another address; throws SecretUnreadable when it cannot be opened. */
@@ -67,11 +66,16 @@ export class UpstreamSecrets implements OnApplicationBootstrap, OnApplicationShu
     return this.seal(this.box.open(envelope, source), target);
   }
 
+  /** The newest that every registered node reads; the earlier one again once a node went back to a release that knows no other. */
+  private async readableForm(): Promise<SecretForm> {
+    return (await this.nodes.canAll('sealed_secret_v2')) ? 'v2' : 'v1';
+  }
+
   private async sealAgain(): Promise<void> {
-    if ((await readSealed(this.dataSource, this.box)).outdated.length === 0) return;
-    if (!(await this.nodes.canAll('sealed_secret_v2'))) return;
+    const form = await this.readableForm();
+    if ((await readSealed(this.dataSource, this.box, form)).outdated.length === 0) return;
     await this.transactions.run(async (tx) => {
-      if ((await sealAgain(tx, this.box)) > 0) this.snapshots.changed(tx);
+      if ((await sealAgain(tx, this.box, form)) > 0) this.snapshots.changed(tx);
     });
   }
 }

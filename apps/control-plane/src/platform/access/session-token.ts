@@ -34,12 +34,16 @@ export interface SessionClaims {
 @Injectable()
 export class SessionToken {
   private readonly secret: Buffer;
+  /** Of sessions that are accepted: ours, and those that processes with the other secret began. */
+  private readonly accepted: readonly Buffer[];
 
   constructor(
     private readonly jwt: JwtService,
     @Inject(CONFIG) config: Config,
   ) {
     this.secret = derivedKey(config.JWT_SECRET, 'session');
+    const next = config.JWT_SECRET_NEXT;
+    this.accepted = next === undefined ? [this.secret] : [this.secret, derivedKey(next, 'session')];
   }
 
   sign({ userId, version, sid }: SessionClaims & { sid: string }): string {
@@ -59,9 +63,17 @@ export class SessionToken {
   /** undefined for every token that was not signed here, has expired or says more or less than it must. */
   verify(token: string): SessionClaims | undefined {
     if (token.length > TOKEN_CHARS_MAX) return undefined;
+    for (const secret of this.accepted) {
+      const found = this.verifyWith(secret, token);
+      if (found) return found;
+    }
+    return undefined;
+  }
+
+  private verifyWith(secret: Buffer, token: string): SessionClaims | undefined {
     try {
       const { header: head, payload } = this.jwt.verify(token, {
-        secret: this.secret,
+        secret,
         algorithms: [ALGORITHM],
         issuer: ISSUER,
         audience: AUDIENCE,

@@ -25,8 +25,12 @@ export class MetricsController {
     @Headers('authorization') authorization?: string,
     @Headers('accept') accept?: string,
   ): Promise<void> {
-    const { METRICS_CREDENTIAL, FLEET_CREDENTIAL } = this.config;
-    if (!bears(authorization, METRICS_CREDENTIAL ?? FLEET_CREDENTIAL)) {
+    const { METRICS_CREDENTIAL, FLEET_CREDENTIAL, FLEET_CREDENTIAL_NEXT } = this.config;
+    const accepted =
+      METRICS_CREDENTIAL === undefined
+        ? [FLEET_CREDENTIAL, FLEET_CREDENTIAL_NEXT]
+        : [METRICS_CREDENTIAL];
+    if (!accepted.some((each) => each !== undefined && bears(authorization, each))) {
       response.status(401).set('www-authenticate', 'Bearer').type('text/plain').send(DENIED);
       return;
     }
