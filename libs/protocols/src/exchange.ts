@@ -99,7 +99,7 @@ export interface StoredIds {
   seal(native: string): string;
   /** The native id; null for one that is not of this account and upstream. */
   open(sealed: string): string | null;
-  /** Whether it has the form of a sealed one, whoever's it is. */
+  /** Whether it has the form of a sealed one, of whichever account. */
   isSealed(id: string): boolean;
 }
 

@@ -35,7 +35,7 @@ export function completionsExchange(request: ExchangeRequest): Exchange {
   };
 }
 
-/** A stream that begins with a prompt whose text is not in the request: what of it is generated could not be told. Throws `InvalidRequest`. */
+/** A stream that begins with a prompt whose text is not in the request: what of it is generated could not be distinguished. Throws `InvalidRequest`. */
 export function refuseEchoedTokens(body: Ask['body']): void {
   if (body['stream'] === true && body['echo'] === true && hasTokens(body))
     throw new InvalidRequest('echo: a stream does not repeat a prompt of tokens; leave one out.', {
@@ -56,7 +56,7 @@ function wholeCompletion(answer: JsonRecord, ask: Ask): WholeAnswer | null {
     const echo = echoOf(ask, Number(choice['index'] ?? position));
     return words.startsWith(echo) ? words.slice(echo.length) : words;
   });
-  // Tokens that are repeated as text cannot be told from what was generated: then the report alone counts.
+  // Tokens that are repeated as text cannot be distinguished from what was generated: then the report alone counts.
   const isEchoed = ask.body['echo'] === true && hasTokens(ask.body);
   return { usage, outputText: isEchoed && usage ? '' : said.join(''), calls: 0 };
 }
