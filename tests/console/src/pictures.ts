@@ -17,6 +17,8 @@ const press = (name: string) => (page: Page) =>
   page.getByRole('button', { name, exact: true }).first().click();
 
 const userPages: readonly Picture[] = [
+  // First: each picture is a session more.
+  { name: 'settings', who: 'user', path: '/settings' },
   { name: 'overview', who: 'user', path: '/' },
   { name: 'models', who: 'user', path: '/market' },
   {
@@ -64,7 +66,6 @@ const userPages: readonly Picture[] = [
       await page.getByText(/tokens charged/).waitFor();
     },
   },
-  { name: 'settings', who: 'user', path: '/settings' },
 ];
 
 const adminPages: readonly Picture[] = [
@@ -86,7 +87,7 @@ const adminPages: readonly Picture[] = [
     },
   },
   { name: 'admin-configurations', who: 'admin', path: '/admin/snapshots' },
-  { name: 'admin-alerts', who: 'admin', path: '/admin/alerts?status=resolved' },
+  { name: 'admin-alerts', who: 'admin', path: '/admin/alerts' },
   { name: 'admin-activity', who: 'admin', path: '/admin/activity' },
   { name: 'admin-books', who: 'admin', path: '/admin/books' },
 ];

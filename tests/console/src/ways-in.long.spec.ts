@@ -33,16 +33,39 @@ const TABS_MAX = 80;
   }, START_MS);
 
   test(
-    'leads from sign-in to the first call by keyboard alone, with the focus seen and given back',
+    'leads from registration to the first call by keyboard alone, with the focus seen and given back',
     async () => {
       const { page } = await stage.open();
-      await page.goto(`${stage.address}/login`);
+      await page.goto(`${stage.address}/register`);
       await tabTo(page, 'Username');
-      await page.keyboard.type(customer.username);
+      await page.keyboard.type('by-keyboard');
       await tabTo(page, 'Password');
-      await page.keyboard.type(customer.password);
+      await page.keyboard.type('a sentence to remember');
       await page.keyboard.press('Enter');
-      await page.getByRole('heading', { name: 'Overview' }).waitFor();
+      await page.getByText('Waiting for approval').waitFor();
+      const [registered] = await stage.tollgate.admin.list('/users?q=by-keyboard');
+      await stage.tollgate.admin.approve(Number(registered?.id));
+      await page.getByRole('heading', { name: 'First steps' }).waitFor();
+
+      await tabTo(page, 'Recharge');
+      await page.keyboard.press('Enter');
+      await focusInDialog(page);
+      await tabTo(page, 'Amount');
+      await page.keyboard.press('Control+a');
+      await page.keyboard.type('50');
+      await page.keyboard.press('Enter');
+      await page.getByText('USD 50.00 is in the wallet').waitFor();
+      await dialogGone(page);
+
+      await goByPalette(page, 'Models');
+      await tabTo(page, 'Subscribe');
+      await page.keyboard.press('Enter');
+      await focusInDialog(page);
+      await page.getByText('Wallet after').waitFor();
+      await tabTo(page, 'Subscribe');
+      await page.keyboard.press('Enter');
+      await page.getByText(/tokens of reached bought/).waitFor();
+      await dialogGone(page);
 
       await goByPalette(page, 'API keys');
       await tabTo(page, 'Create key');
@@ -53,7 +76,7 @@ const TABS_MAX = 80;
       await page.keyboard.press('Enter');
       await page.getByText('Waiting for the first call').waitFor();
       await page.keyboard.press('Escape');
-      await page.locator('[role=dialog]:not([data-type])').waitFor({ state: 'detached' });
+      await dialogGone(page);
       expect(await focused(page)).toBe('Create key');
       await page.getByRole('link', { name: 'by keyboard' }).waitFor();
 
@@ -120,6 +143,16 @@ async function tabTo(page: Page, name: string): Promise<void> {
   throw new Error(`${name} is not reached by ${TABS_MAX} tabs`);
 }
 
+/** Until a dialog has taken the focus; notices are dialogs of their own. */
+async function focusInDialog(page: Page): Promise<void> {
+  await page.locator('[role=dialog]:not([data-type]) :focus').waitFor();
+}
+
+/** Until a dialog has given the focus back. */
+async function dialogGone(page: Page): Promise<void> {
+  await page.locator('[role=dialog]:not([data-type])').waitFor({ state: 'detached' });
+}
+
 function isFocusVisible(page: Page): Promise<boolean> {
   return page.evaluate<boolean>(
     "getComputedStyle(document.activeElement).outlineStyle !== 'none' && document.activeElement.matches(':focus-visible')",
@@ -128,7 +161,7 @@ function isFocusVisible(page: Page): Promise<boolean> {
 
 async function goByPalette(page: Page, name: string): Promise<void> {
   await page.keyboard.press('Control+k');
-  await page.getByRole('combobox').waitFor();
+  await page.locator('[role=dialog] input[role=combobox]:focus').waitFor();
   await page.keyboard.type(name);
   await page.getByRole('option', { name }).first().waitFor();
   await page.keyboard.press('Enter');

@@ -66,7 +66,7 @@ export function Panel({
         <header
           className={`flex flex-wrap items-center gap-x-3 gap-y-1 px-4 pt-3 ${isFlush ? 'pb-2.5' : ''}`}
         >
-          <h2 className="foreign min-w-0 flex-1 font-semibold">{title}</h2>
+          <h2 className="foreign min-w-[min(6rem,100%)] flex-1 font-semibold">{title}</h2>
           {note !== undefined && <span className="text-table text-text-3">{note}</span>}
           {actions}
         </header>

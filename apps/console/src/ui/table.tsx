@@ -69,7 +69,7 @@ export function Table<Row>({
       })}
     >
       {columns.map((column) => (
-        <td key={column.id} className={cellClass(column)}>
+        <td key={column.id} className={`${cellClass(column)} ${endOf(columns, column)}`}>
           {column.cell(row)}
         </td>
       ))}
@@ -85,7 +85,13 @@ export function Table<Row>({
         <thead>
           <tr className="border-b border-line">
             {columns.map((column) => (
-              <HeaderCell key={column.id} column={column} sort={sort} onSort={onSort} />
+              <HeaderCell
+                key={column.id}
+                column={column}
+                end={endOf(columns, column)}
+                sort={sort}
+                onSort={onSort}
+              />
             ))}
           </tr>
         </thead>
@@ -111,6 +117,17 @@ interface RowPlace {
   measure: (element: HTMLElement | null) => void;
 }
 
+/** The last column that is seen stands as far from the edge as the first, whatever is hidden. */
+function endOf<Row>(columns: readonly Column<Row>[], column: Column<Row>): string {
+  const isLast = (...shown: readonly (string | undefined)[]): boolean =>
+    columns.findLast(({ from }) => shown.includes(from)) === column;
+  return [
+    isLast(undefined) ? 'max-sm:pr-4' : '',
+    isLast(undefined, 'sm') ? 'max-md:pr-4' : '',
+    isLast(undefined, 'sm', 'md') ? 'max-lg:pr-4' : '',
+  ].join(' ');
+}
+
 function cellClass<Row>({ align, from }: Column<Row>): string {
   return `px-2 py-1.5 sm:px-3 first:pl-4 last:pr-4 ${align === 'right' ? 'tabular text-right' : 'text-left'} ${from ? FROM[from] : ''}`;
 }
@@ -124,10 +141,12 @@ function isPlainClick(event: MouseEvent<HTMLElement>): boolean {
 
 function HeaderCell<Row>({
   column,
+  end,
   sort,
   onSort,
 }: {
   column: Column<Row>;
+  end: string;
   sort: string | undefined;
   onSort: ((sort: string) => void) | undefined;
 }) {
@@ -135,7 +154,7 @@ function HeaderCell<Row>({
   const { header, align, from } = column;
   const isUp = column.sort !== undefined && sort === column.sort;
   const isDown = column.sort !== undefined && sort === `-${column.sort}`;
-  const className = `h-9 px-2 sm:px-3 first:pl-4 last:pr-4 text-tiny font-medium whitespace-nowrap text-text-3 ${align === 'right' ? 'text-right' : 'text-left'} ${from ? FROM[from] : ''}`;
+  const className = `h-9 px-2 sm:px-3 first:pl-4 last:pr-4 text-tiny font-medium whitespace-nowrap text-text-3 ${align === 'right' ? 'text-right' : 'text-left'} ${from ? FROM[from] : ''} ${end}`;
   if (column.sort === undefined || !onSort)
     return (
       <th scope="col" className={className}>

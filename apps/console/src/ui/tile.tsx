@@ -20,7 +20,9 @@ export function Tile({
   return (
     <section className="flex flex-col rounded-md border border-line bg-surface px-4 pt-3 pb-3.5">
       <h2 className="text-table text-text-2">{label}</h2>
-      <p className="tabular mt-1 text-figure font-semibold tracking-tight">{figure}</p>
+      <p className="tabular mt-1 text-figure font-semibold max-sm:text-title tracking-tight">
+        {figure}
+      </p>
       {note !== undefined && <p className="mt-0.5 text-table text-text-3">{note}</p>}
       {children !== undefined && <div className="mt-auto pt-2">{children}</div>}
     </section>

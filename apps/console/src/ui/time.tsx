@@ -17,14 +17,18 @@ export function useNow(): number {
   return now;
 }
 
-export function formatExact(at: string, { locale, zone }: { locale: string; zone: Zone }): string {
+export function formatExact(
+  at: string,
+  { locale, zone, isBrief = false }: { locale: string; zone: Zone; isBrief?: boolean },
+): string {
   return new Intl.DateTimeFormat(locale, {
     year: 'numeric',
     month: 'short',
     day: 'numeric',
     hour: '2-digit',
     minute: '2-digit',
-    second: '2-digit',
+    ...(!isBrief && { second: '2-digit' }),
+    hourCycle: 'h23',
     timeZoneName: 'short',
     ...(zone === 'utc' && { timeZone: 'UTC' }),
   }).format(new Date(at));
@@ -56,13 +60,13 @@ export function Ago({ at }: { at: string }) {
   );
 }
 
-/** The exact time with its zone, for pages. */
-export function Exact({ at }: { at: string }) {
+/** The exact time with its zone, for pages; `isBrief` where seconds do not matter. */
+export function Exact({ at, isBrief = false }: { at: string; isBrief?: boolean }) {
   const { locale } = useSpeech();
   const { zone } = useZone();
   return (
-    <time dateTime={at} title={at} className="tabular">
-      {formatExact(at, { locale, zone })}
+    <time dateTime={at} title={at} className={`tabular ${isBrief ? 'text-table' : ''}`}>
+      {formatExact(at, { locale, zone, isBrief })}
     </time>
   );
 }

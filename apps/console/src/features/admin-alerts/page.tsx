@@ -77,6 +77,12 @@ export function Page() {
 export function AlertsTable({ rows, empty }: { rows: readonly Alert[]; empty: React.ReactNode }) {
   const { admin } = useWords();
   const { alerts } = admin;
+  const ended: Column<Alert> = {
+    id: 'ended',
+    header: alerts.ended,
+    from: 'md',
+    cell: ({ resolved_at: at }) => (at === null ? '–' : <Ago at={at} />),
+  };
   const columns: Column<Alert>[] = [
     {
       id: 'severity',
@@ -101,12 +107,7 @@ export function AlertsTable({ rows, empty }: { rows: readonly Alert[]; empty: Re
       from: 'sm',
       cell: ({ raised_at: at }) => <Ago at={at} />,
     },
-    {
-      id: 'ended',
-      header: alerts.ended,
-      from: 'md',
-      cell: ({ resolved_at: at }) => (at === null ? '–' : <Ago at={at} />),
-    },
+    ...(rows.some(({ resolved_at: at }) => at !== null) ? [ended] : []),
   ];
   return (
     <Table

@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useParams } from '@tanstack/react-router';
+import { Ellipsis } from 'lucide-react';
 import { useState } from 'react';
 import { modelQuery, shelve, type Model, type Price } from '../../api/catalogue.ts';
 import { pricesQuery } from '../../api/models.ts';
@@ -8,6 +9,7 @@ import { useAct } from '../../ui/act.ts';
 import { Button } from '../../ui/button.tsx';
 import { ConfirmDialog } from '../../ui/confirm-dialog.tsx';
 import { Count } from '../../ui/figures.tsx';
+import { Menu } from '../../ui/menu.tsx';
 import { Facts, Page as Frame, Panel } from '../../ui/page.tsx';
 import { Loaded } from '../../ui/states.tsx';
 import { useNow } from '../../ui/time.tsx';
@@ -55,9 +57,7 @@ function ModelPage({ of: model }: { of: Model }) {
       parent={{ to: paths.adminModels(), label: models.title }}
       actions={
         <>
-          {model.is_on_shelf ? (
-            <Button onClick={() => setOpen('withdraw')}>{models.withdraw}</Button>
-          ) : (
+          {!model.is_on_shelf && (
             <Button
               look="primary"
               isBusy={sell.isBusy}
@@ -68,10 +68,7 @@ function ModelPage({ of: model }: { of: Model }) {
             </Button>
           )}
           <Button onClick={() => setOpen('price')}>{models.newPrice}</Button>
-          <Button onClick={() => setOpen('edit')}>{models.edit}</Button>
-          <Button look="danger" onClick={() => setOpen('delete')}>
-            {models.remove}
-          </Button>
+          <ModelMenu of={model} open={setOpen} />
         </>
       }
     >
@@ -100,6 +97,21 @@ function ModelPage({ of: model }: { of: Model }) {
         onDeleted={() => void navigate({ to: paths.adminModels() })}
       />
     </Frame>
+  );
+}
+
+function ModelMenu({ of: model, open }: { of: Model; open: (what: Open) => void }) {
+  const { admin, general } = useWords();
+  const { models } = admin;
+  return (
+    <Menu
+      trigger={<Button icon={<Ellipsis aria-hidden className="size-4" />}>{general.more}</Button>}
+      acts={[
+        { label: models.edit, onAct: () => open('edit') },
+        ...(model.is_on_shelf ? [{ label: models.withdraw, onAct: () => open('withdraw') }] : []),
+        { label: models.remove, isDanger: true, onAct: () => open('delete') },
+      ]}
+    />
   );
 }
 

@@ -2,10 +2,11 @@ import { useQuery } from '@tanstack/react-query';
 import { Boxes, Plus } from 'lucide-react';
 import { useState } from 'react';
 import { catalogueQuery, type Model } from '../../api/catalogue.ts';
+import { marketQuery, type PriceTag } from '../../api/models.ts';
 import { paths } from '../../paths.ts';
 import { Button, TextLink } from '../../ui/button.tsx';
 import { SelectFilter } from '../../ui/field.tsx';
-import { Count } from '../../ui/figures.tsx';
+import { Count, Money } from '../../ui/figures.tsx';
 import { Page as Frame, Panel } from '../../ui/page.tsx';
 import { SearchBox } from '../../ui/search-box.tsx';
 import { optional, useSearchState, withDefault, z } from '../../ui/search-state.ts';
@@ -105,9 +106,19 @@ function ShelfFilter({
   );
 }
 
+/** What a million charged tokens cost now; only what is for sale has a price that counts. */
+function ModelPrice({ of: price }: { of: PriceTag | null | undefined }) {
+  const { market } = useWords();
+  if (!price) return '–';
+  if (price.free) return market.free;
+  return <Money amount={price.price_per_million} currency={price.currency} />;
+}
+
 function ModelsTable({ rows, empty }: { rows: readonly Model[]; empty: React.ReactNode }) {
   const { admin } = useWords();
   const { models } = admin;
+  const { data: market } = useQuery(marketQuery({}));
+  const prices = new Map(market?.data.map((row) => [row.id, row.price]));
   const columns: Column<Model>[] = [
     {
       id: 'name',
@@ -124,7 +135,14 @@ function ModelsTable({ rows, empty }: { rows: readonly Model[]; empty: React.Rea
       ),
     },
     { id: 'shelf', header: models.shelf, cell: (model) => <ShelfBadge of={model} /> },
-    { id: 'kind', header: models.kind, from: 'sm', cell: ({ kind }) => models.kinds[kind] },
+    {
+      id: 'price',
+      header: models.price,
+      align: 'right',
+      from: 'sm',
+      cell: ({ id }) => <ModelPrice of={prices.get(id)} />,
+    },
+    { id: 'kind', header: models.kind, from: 'md', cell: ({ kind }) => models.kinds[kind] },
     {
       id: 'owner',
       header: models.ownedBy,

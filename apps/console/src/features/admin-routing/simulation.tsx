@@ -69,7 +69,6 @@ function SimulatedRoutes({ of: answer }: { of: Found }) {
     {
       id: 'order',
       header: routing.order,
-      align: 'right',
       cell: ({ order, excluded_by: excluded }) => (excluded === null ? order + 1 : '–'),
     },
     {

@@ -137,13 +137,14 @@ function KeyFacts({ of: key }: { of: Key }) {
           },
           {
             name: keys.expires,
-            value: key.expires_at === null ? keys.expiresNever : <Exact at={key.expires_at} />,
+            value:
+              key.expires_at === null ? keys.expiresNever : <Exact at={key.expires_at} isBrief />,
           },
           {
             name: keys.addresses,
             value: key.ip_allowlist === '' ? keys.anyAddress : key.ip_allowlist,
           },
-          { name: keys.created, value: <Exact at={key.created_at} /> },
+          { name: keys.created, value: <Exact at={key.created_at} isBrief /> },
         ]}
       />
     </Panel>

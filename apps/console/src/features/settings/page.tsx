@@ -18,7 +18,7 @@ export function Page() {
             { name: settings.username, value: me.username },
             { name: settings.role, value: settings.roles[me.role] },
             { name: settings.accountId, value: <code>{me.id}</code> },
-            { name: settings.memberSince, value: <Exact at={me.created_at} /> },
+            { name: settings.memberSince, value: <Exact at={me.created_at} isBrief /> },
           ]}
         />
       </Panel>

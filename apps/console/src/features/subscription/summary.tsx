@@ -69,7 +69,7 @@ export function SubscriptionSummary({ of: row, price }: { of: MyModel; price: Pr
           { name: subscription.price, value: <PriceText price={price} /> },
           { name: market.weights, value: price ? <Weights price={price} /> : '–' },
           { name: subscription.auto, value: auto },
-          { name: subscription.since, value: <Exact at={row.created_at} /> },
+          { name: subscription.since, value: <Exact at={row.created_at} isBrief /> },
         ]}
       />
     </Panel>

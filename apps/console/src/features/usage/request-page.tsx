@@ -53,7 +53,7 @@ function Receipt({ of: receipt }: { of: UsageReceipt }) {
         <Facts
           facts={[
             { name: usage.outcome, value: <OutcomeBadge outcome={outcome} /> },
-            { name: usage.when, value: <Exact at={receipt.started_at} /> },
+            { name: usage.when, value: <Exact at={receipt.started_at} />, isWide: true },
             { name: usage.model, value: receipt.model ?? '–' },
             { name: usage.key, value: receipt.key_name ?? '–' },
             { name: usage.upstream, value: receipt.upstream ?? '–' },
