@@ -1,6 +1,6 @@
 import { Figures, type Figure } from './figures.ts';
 import { BenchInstallation, startFloor } from './installation.ts';
-import { bodies, cold, door, json, requests, stream } from './scenes/requests.ts';
+import { bodies, cold, crowd, door, json, requests, stream } from './scenes/requests.ts';
 import { booking, start } from './scenes/processes.ts';
 import { burst, idle, latency, quiet } from './scenes/quiet.ts';
 import { storage } from './scenes/storage.ts';
@@ -11,6 +11,7 @@ export const SCENES = {
   json,
   stream,
   cold,
+  crowd,
   bodies,
   door,
   quiet,

@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 
 /**
  * API keys: `sk-tg-<account id, base 36>-<256 random bits, base64url>`.
@@ -33,5 +33,5 @@ export function parseApiKey(text: string): ParsedApiKey | undefined {
 }
 
 function hashApiKey(key: string): string {
-  return createHash('sha256').update(key).digest('hex');
+  return hash('sha256', key);
 }

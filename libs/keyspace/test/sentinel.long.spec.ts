@@ -3,13 +3,26 @@ import { createServer, type AddressInfo, type Socket } from 'node:net';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { startServices, type Services } from '@tollgate/harness';
 import type { ManagedProcess } from '@tollgate/tools';
+import { readFunctionSource } from '../src/function-source.ts';
+import { keys } from '../src/keys.ts';
 import {
+  FunctionLanes,
+  FunctionLibrary,
   onRedisReturn,
   openRedis,
   redisReady,
   type ConnectionRole,
   type RedisConnection,
 } from '../src/index.ts';
+
+const KEY = keys.relay('s00');
+const RELAY_KEYS = [
+  KEY,
+  keys.outbox('s00'),
+  keys.holds('s00'),
+  keys.epoch('s00'),
+  keys.latestTime('s00'),
+];
 
 /** A primary, its replica, and a sentinel that makes the replica primary. */
 let services: Services;
@@ -53,7 +66,13 @@ test('a sentinel that accepts and never answers is passed over for the next one'
 }, 30_000);
 
 test('a connection leaves a primary that was replaced while it was merely unresponsive, and reports the return', async () => {
-  const connection = await open(services.redisUrl);
+  const connection = await open(services.redisUrl, 'hot');
+  const lanes = new FunctionLanes(connection);
+  const library = new FunctionLibrary(connection, readFunctionSource(), lanes);
+  const relay = (): Promise<unknown> =>
+    library.call('relay', RELAY_KEYS, ['node-1:0', 0, 0, 0, 0, '{s00}:hold:']);
+  while (!lanes.laneOf(KEY)) await delay(5);
+  expect(await relay()).toEqual(['RELEASED']);
   // Its connections are broken when it is promoted.
   const second = await open(directUrl('redis-2'), 'blocking');
   const old = services.redisServers[0] as ManagedProcess;
@@ -64,4 +83,8 @@ test('a connection leaves a primary that was replaced while it was merely unresp
   await returned;
   expect(await connection.set('after', '1')).toBe('OK');
   expect(await second.get('after')).toBe('1');
+  // Function calls follow to the new primary, over a lane of their own to it.
+  while (!lanes.laneOf(KEY)) await delay(5);
+  expect(await relay()).toEqual(['RELEASED']);
+  expect(await second.client('LIST')).toMatch(/name=sentinel-spec:lane .*cmd=fcall/);
 }, 60_000);

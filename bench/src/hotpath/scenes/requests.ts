@@ -90,6 +90,22 @@ export const cold: Scene = async ({ subjects, floor }) => {
   }
 };
 
+const CROWD = { connections: 256, seconds: 5 };
+
+/** As many connections as one subscription may have requests running. */
+export const crowd: Scene = async ({ subjects, rounds }) => {
+  for (let round = 0; round < rounds; round += 1)
+    for (const { installation, figures } of subjects) {
+      const keys = installation.keys.slice(0, 1);
+      const { requests: done, refused } = await installation.load({ ...CROWD, keys });
+      figures.add(
+        '256 connections of one subscription: refused',
+        '%',
+        (sumOf(refused) / done) * 100,
+      );
+    }
+};
+
 /** What the front door adds, JSON and streams. */
 export const door: Scene = async (stage) => {
   for (let round = 0; round < stage.rounds; round += 1)
