@@ -7,7 +7,7 @@ import { configSchema as proxyNode } from '../../apps/proxy-node/src/config.ts';
 const APPS: readonly [name: string, what: string, schema: z.ZodObject][] = [
   [
     'control-plane',
-    'Administration interface and the worker of the books. Any number of replicas.',
+    'Administration interface and the usage worker. Any number of replicas.',
     controlPlane,
   ],
   ['proxy-node', 'Serves /v1. Any number; each needs a name and a folder of its own.', proxyNode],

@@ -10,7 +10,7 @@ import type { CountingLane } from './endpoints/counting-lane.ts';
 import { getModel, listModels, type ModelsRequest } from './endpoints/models.ts';
 import { STORED_PATHS, storedEndpoint } from './endpoints/stored.ts';
 import type { StoredRelay } from './endpoints/stored-relay.ts';
-import type { BodyRoom } from './http/body-room.ts';
+import type { BodyQuota } from './http/body-quota.ts';
 import { clientAddressHex } from './http/client-address.ts';
 import type { AddressRange, IdSealer } from '@tollgate/contracts';
 import { callerRequestId } from './http/caller-ids.ts';
@@ -31,7 +31,7 @@ export interface AppParts {
   newRid: () => string;
   trustedProxies: readonly AddressRange[];
   clientStallMs: number;
-  bodies: BodyRoom;
+  bodies: BodyQuota;
   bodyBytesMax: number;
   counting: CountingLane;
   counts: CountRelay;
@@ -132,17 +132,17 @@ function serveCount(
   protocol: CountingProtocol,
 ): void {
   answer(app, parts, ['POST'], path, async (edge) => {
-    const room = parts.bodies.enter();
+    const quota = parts.bodies.enter();
     return countTokensEndpoint(parts.admitter, {
       ...edge,
       protocol,
       index: parts.operations.gate.open(),
       bytesMax: parts.bodyBytesMax,
-      room,
+      quota,
       lane: parts.counting,
       relay: parts.counts,
       sealer: parts.sealer,
-    }).finally(() => room.leave());
+    }).finally(() => quota.leave());
   });
 }
 
@@ -150,7 +150,7 @@ function serveStored(app: Hono<Env>, parts: AppParts): void {
   const { operations, admitter, bodies, bodyBytesMax: bytesMax, sealer, stored: relay } = parts;
   for (const [path, methods] of Object.entries(STORED_PATHS))
     answer(app, parts, methods, path, async (edge, context) => {
-      const room = bodies.enter();
+      const quota = bodies.enter();
       const { id, item } = context.req.param() as { id?: string; item?: string };
       const index = operations.gate.open();
       return storedEndpoint(admitter, {
@@ -159,11 +159,11 @@ function serveStored(app: Hono<Env>, parts: AppParts): void {
         path,
         id,
         item,
-        room,
+        quota,
         bytesMax,
         sealer,
         relay,
-      }).finally(() => room.leave());
+      }).finally(() => quota.leave());
     });
 }
 

@@ -35,7 +35,7 @@ import { CountingLane } from './endpoints/counting-lane.ts';
 import { StoredRelay } from './endpoints/stored-relay.ts';
 import { createApp } from './app.ts';
 import { workerCount, type Config } from './config.ts';
-import { BodyRoom } from './http/body-room.ts';
+import { BodyQuota } from './http/body-quota.ts';
 import { parseRanges } from '@tollgate/contracts';
 import { Cors } from './http/cors.ts';
 import { createHttpServer, listen } from './http/server.ts';
@@ -66,7 +66,7 @@ import { UpstreamHealth, type RestBegun } from './upstream/upstream-health.ts';
 import { UpstreamTrust } from './upstream/upstream-trust.ts';
 import { UpstreamPools } from './upstream/upstream-pools.ts';
 import { openUsageQueue } from './usage/usage-queue.ts';
-import { RequestBooks } from './usage/request-books.ts';
+import { RequestRecorder } from './usage/request-recorder.ts';
 
 const SOFTWARE = `tollgate/${VERSION}`;
 /** A node that said nothing for so long has no share of the relays. */
@@ -109,7 +109,7 @@ export async function startNode(
   });
   const fleet = new FleetStore({ redis: redis.plain, library });
   const mac = createControlPlaneMac(encryptionKeysOf(config));
-  const books = await openBooks({ config, store, fleet, redis, mac, log });
+  const recorder = await openRecorder({ config, store, fleet, redis, mac, log });
   const follower = new SnapshotFollower({
     source: fleet,
     file: new SnapshotFile(join(config.DATA_DIR, 'snapshot.json'), { worker: config.NODE_WORKER }),
@@ -121,7 +121,7 @@ export async function startNode(
   const serving = createServing({
     config,
     store,
-    books,
+    recorder,
     follower,
     primary,
     log,
@@ -133,7 +133,7 @@ export async function startNode(
     config,
     fleet,
     subscriber: redis.subscriber,
-    books,
+    recorder,
     follower,
     serving,
     log,
@@ -163,7 +163,7 @@ export async function startNode(
         pipeline,
         reporter,
         follower,
-        books,
+        recorder,
         pools,
         disconnect,
         noticeMs: config.DRAIN_NOTICE_MS,
@@ -197,7 +197,7 @@ function openConnections(config: Config, log: Logger): Connections {
   };
 }
 
-interface BooksParts {
+interface RecorderParts {
   config: Config;
   store: MeteringStore;
   fleet: FleetStore;
@@ -206,8 +206,15 @@ interface BooksParts {
   log: Logger;
 }
 
-function openBooks({ config, store, fleet, redis, mac, log }: BooksParts): Promise<RequestBooks> {
-  return RequestBooks.open({
+function openRecorder({
+  config,
+  store,
+  fleet,
+  redis,
+  mac,
+  log,
+}: RecorderParts): Promise<RequestRecorder> {
+  return RequestRecorder.open({
     dataDir: config.DATA_DIR,
     node: config.NODE_NAME,
     worker: config.NODE_WORKER,
@@ -236,7 +243,7 @@ type Serving = ReturnType<typeof createServing>;
 function createServing({
   config,
   store,
-  books,
+  recorder,
   follower,
   primary,
   log,
@@ -245,7 +252,7 @@ function createServing({
 }: {
   config: Config;
   store: MeteringStore;
-  books: RequestBooks;
+  recorder: RequestRecorder;
   follower: SnapshotFollower;
   primary: PrimaryPort | null;
   log: Logger;
@@ -277,7 +284,7 @@ function createServing({
   const waits = new RechargeWaits({
     waitMs: config.RECHARGE_WAIT_MS,
     waitersMax: config.RECHARGE_WAITERS_MAX,
-    hint: (hint) => books.refusedForFunds(hint),
+    hint: (hint) => recorder.refusedForFunds(hint),
   });
   const metrics = new Metrics({
     credential: config.METRICS_CREDENTIAL ?? config.NODE_CREDENTIAL,
@@ -285,16 +292,16 @@ function createServing({
     modelsMax: config.METRICS_MODELS_MAX,
     readings: {
       gate,
-      isReady: () => gate.isReady && books.unreadiness === null,
-      books: () => books.state,
-      failOpen: () => books.failOpen.state,
+      isReady: () => gate.isReady && recorder.unreadiness === null,
+      recorder: () => recorder.state,
+      failOpen: () => recorder.failOpen.state,
       snapshotVersion: () => follower.current?.snapshot.version ?? 0,
       upstreams: () => health.dump(monotonicMs()),
     },
   });
   const admitter = new Admitter({
     store,
-    books,
+    recorder,
     denials,
     waits,
     limits: {
@@ -305,7 +312,7 @@ function createServing({
     node,
     log,
   });
-  const bodies = new BodyRoom(config.BODY_BYTES_MAX);
+  const bodies = new BodyQuota(config.BODY_BYTES_MAX);
   const forwarder = new Forwarder({
     pools,
     health,
@@ -346,7 +353,7 @@ function createServing({
     follower,
     metrics,
     scrape: primary ? joinScrapes(primary, () => metrics.text()) : () => metrics.text(),
-    meteringRefusal: () => books.unreadiness,
+    meteringRefusal: () => recorder.unreadiness,
     log,
   });
   const app = createApp({
@@ -401,7 +408,7 @@ interface FleetParts {
   config: Config;
   fleet: FleetStore;
   subscriber: RedisConnection;
-  books: RequestBooks;
+  recorder: RequestRecorder;
   follower: SnapshotFollower;
   serving: Serving;
   log: Logger;
@@ -411,7 +418,7 @@ function followFleet({
   config,
   fleet,
   subscriber,
-  books,
+  recorder,
   follower,
   serving,
   log,
@@ -430,8 +437,8 @@ function followFleet({
     fleet,
     gate,
     follower,
-    unacknowledged: () => books.state.unacknowledged,
-    journalsSetAside: () => books.state.journalsSetAside,
+    unacknowledged: () => recorder.state.unacknowledged,
+    journalsSetAside: () => recorder.state.journalsSetAside,
     failingUpstreams: () => health.failing(monotonicMs()),
     doubtedUpstreams: () => trust.doubted(monotonicMs()),
     identity,
@@ -462,7 +469,7 @@ function followFleet({
     dump: (request) => fleet.writeDump(composeDump(tables, request, identity)),
     keyChanged: (keyHash) => denials.forget(keyHash),
     subscriptionChanged: (subscription) => waits.changed(subscription),
-    shardFilled: (shard, epoch) => books.shardFilled(shard, epoch),
+    shardFilled: (shard, epoch) => recorder.shardFilled(shard, epoch),
     rest: (message) => restNews.hear(message, health, monotonicMs()),
     log,
   });

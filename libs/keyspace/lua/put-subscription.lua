@@ -1,4 +1,4 @@
--- Replaces what the control plane decides about a subscription, unless a newer record is there. The books (bal, held, conc, cseq) are made when
+-- Replaces what the control plane decides about a subscription, unless a newer record is there. The balance (bal, held, conc, cseq) is made when
 -- absent and never touched otherwise. Within one generation a status only moves on (active, closing, closed): a late write cannot undo a withdrawal.
 -- KEYS 1 epoch  2 subscription  3 subscribed models
 -- ARGV 1 epoch  2 model id  3 subscription id  4 status  5 generation  6 drain (1 or 0)  7 rev  8 withdrawal id or ''
@@ -27,7 +27,7 @@ local function put_subscription(KEYS, ARGV)
     redis.call('HDEL', KEYS[2], 'rthr', 'ramt')
   end
   -- The last withdrawal is remembered after reopening: holds from before it still release into it.
-  -- Books that are there and know of none have lost it, with the end of what Redis wrote: repeat_withdrawal takes the tokens and notes it.
+  -- A balance that is there and knows of none has lost it, with the end of what Redis wrote: repeat_withdrawal takes the tokens and notes it.
   if ARGV[8] ~= '' and not sub[7] and not sub[6] then redis.call('HSET', KEYS[2], 'wd', ARGV[8]) end
   if not sub[6] then
     redis.call('HSET', KEYS[2], 'bal', text(tonumber(sub[5] or '0') + balance), 'cseq', text(credit_seq))

@@ -14,14 +14,14 @@ local function reap(KEYS, ARGV)
   local now = clock(ARGV[5])
   if deadline and tonumber(deadline) > now then return { 'ALIVE' } end
 
-  local sub, charge = read_books(KEYS[2]), tonumber(hold.used)
+  local sub, charge = read_balance(KEYS[2]), tonumber(hold.used)
   sub.held = sub.held - hold.amt
   sub.conc = sub.conc - 1
   sub.bal = sub.bal - charge
   local withdrawn = leaving(hold.amt - charge, hold.gen, sub)
   sub.bal = sub.bal - withdrawn
 
-  write_books(KEYS[2], sub)
+  write_balance(KEYS[2], sub)
   redis.call('HSET', KEYS[3], 'st', 'reaped', 'chg', hold.used, 'c0', hold.used)
   expire_after(KEYS[3], REAPED_TTL_MS, now, latest_time(KEYS[6], now))
   redis.call('ZREM', KEYS[4], rid)

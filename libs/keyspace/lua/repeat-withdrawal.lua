@@ -1,4 +1,4 @@
--- Takes out again what a withdrawal took that the books know and Redis has lost with the end of what it wrote. Emits nothing.
+-- Takes out again what a withdrawal took that the ledger knows and Redis has lost with the end of what it wrote. Emits nothing.
 -- Ids of a subscription's withdrawals rise, and what is lost is an end: a record that knows this one or a later one has lost neither.
 -- KEYS 1 epoch  2 subscription
 -- ARGV 1 epoch  2 subscription id  3 withdrawal id  4 tokens it took

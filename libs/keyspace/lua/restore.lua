@@ -19,13 +19,13 @@ local function restore(KEYS, ARGV)
     return { 'OK', text(hold.amt) }
   end
   if hold then return { 'GONE', hold.st } end
-  local sub = read_books(KEYS[2])
+  local sub = read_balance(KEYS[2])
   if sub.id ~= ARGV[5] then return { 'GONE', 'none' } end
 
   local amount = math.max(0, math.min(want, free_of(sub.bal, sub.held)))
   sub.held = sub.held + amount
   sub.conc = sub.conc + 1
-  write_books(KEYS[2], sub)
+  write_balance(KEYS[2], sub)
   redis.call('HSET', KEYS[3], 'st', 'open', 'amt', text(amount), 'used', text(used), 'gen', ARGV[8], 'acct', ARGV[3], 'model', ARGV[4],
     'sub', ARGV[5], 'key', ARGV[6], 'price', ARGV[7], 'node', ARGV[9])
   redis.call('ZADD', KEYS[4], deadline, ARGV[2])

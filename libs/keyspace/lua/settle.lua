@@ -35,7 +35,7 @@ local function settle(KEYS, ARGV)
   end
   if not hold and may_have_been_settled(rid, latest) then return { 'FENCED', 'age' } end
 
-  local sub = read_books(KEYS[2])
+  local sub = read_balance(KEYS[2])
   local seq, delta, released = '0', charge, 0
   if hold and hold.st == 'open' then
     sub.held = sub.held - hold.amt
@@ -50,7 +50,7 @@ local function settle(KEYS, ARGV)
   local withdrawn = hold and leaving(released, hold.gen, sub) or 0
   sub.bal = sub.bal - withdrawn
 
-  write_books(KEYS[2], sub)
+  write_balance(KEYS[2], sub)
   redis.call('HSET', KEYS[3], 'st', 'done', 'chg', text(charge), 'c' .. seq, text(delta), 'acct', ARGV[3], 'model', ARGV[4])
   expire_after(KEYS[3], DONE_TTL_MS, now, latest)
   if hold and hold.st == 'open' then redis.call('ZREM', KEYS[4], rid) end

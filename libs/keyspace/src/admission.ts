@@ -101,7 +101,7 @@ export interface HoldRef {
   modelId: number;
   /**
    * Epoch under which the hold was taken. When given, a shard that was rebuilt since answers `fenced`: the final then goes to the control plane's
-   * journal endpoint, so that no usage reaches the books twice. When absent, the epoch this process knows is used.
+   * journal endpoint, so that no usage is booked twice. When absent, the epoch this process knows is used.
    */
   epoch?: string;
 }

@@ -16,7 +16,7 @@ export {
 } from './keys.ts';
 export { KeyWindows, type WindowFill } from './key-windows.ts';
 export * from './live-records.ts';
-export type { SubscriptionBooks, SubscriptionRef } from './subscription-books.ts';
+export type { SubscriptionBalance, SubscriptionRef } from './subscription-balance.ts';
 export * from './lost-withdrawals.ts';
 export * from './memory-use.ts';
 export * from './metering-store.ts';

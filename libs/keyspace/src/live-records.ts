@@ -3,11 +3,11 @@ import type { FunctionLibrary, RedisConnection } from './function-library.ts';
 import { identifier, keys, natural, shardOf } from './keys.ts';
 import { lastGeneratedId, ReplyReader } from './reply-reader.ts';
 import {
-  BOOKS_FIELDS,
-  toBooks,
-  type SubscriptionBooks,
+  BALANCE_FIELDS,
+  toBalance,
+  type SubscriptionBalance,
   type SubscriptionRef,
-} from './subscription-books.ts';
+} from './subscription-balance.ts';
 
 /** The copies in Redis of keys, accounts and subscriptions that every admission reads. Written by the control plane from its rows. */
 export interface LiveKey {
@@ -53,12 +53,12 @@ export interface LiveSubscription {
   withdrawalId: string | null;
   /** While it is armed: switched on, and no purchase of it was refused since. Charged tokens. */
   autoRecharge?: { threshold: number; amount: number } | null;
-  /** Rebuild of a lost shard only: used where Redis has no books for this subscription. `balance` = balance less overdraft. */
+  /** Rebuild of a lost shard only: used where Redis has no balance for this subscription. `balance` = balance less overdraft. */
   opening?: { balance: number; creditSeq: number };
 }
 
-/** A subscription's books together with the last event of its shard at that very moment. */
-export interface BooksMark extends SubscriptionBooks {
+/** A subscription's balance together with the last event of its shard at that very moment. */
+export interface BalanceMark extends SubscriptionBalance {
   shard: string;
   /** Of the last event ever written to the shard's outbox; `0-0` before the first. */
   outboxId: string;
@@ -153,12 +153,12 @@ export class LiveRecords {
     );
   }
 
-  /** Live books of many subscriptions, in the order asked; null where Redis has none. Accounts of different shards are never read in one command. */
-  getBooks(subscriptions: readonly SubscriptionRef[]): Promise<(SubscriptionBooks | null)[]> {
-    return Promise.all(subscriptions.map((subscription) => this.#getBooks(subscription)));
+  /** Live balances of many subscriptions, in the order asked; null where Redis has none. Accounts of different shards are never read in one command. */
+  getBalances(subscriptions: readonly SubscriptionRef[]): Promise<(SubscriptionBalance | null)[]> {
+    return Promise.all(subscriptions.map((subscription) => this.#getBalance(subscription)));
   }
 
-  /** Makes what a subscription holds the sum of its open holds again. Answers what it was and is; null where Redis has no books, or the shard is fenced. */
+  /** Makes what a subscription holds the sum of its open holds again. Answers what it was and is; null where Redis has no balance, or the shard is fenced. */
   async recountHolds({
     accountId,
     modelId,
@@ -179,17 +179,17 @@ export class LiveRecords {
       : null;
   }
 
-  /** Null where Redis has no books. */
-  async mark({ accountId, modelId }: SubscriptionRef): Promise<BooksMark | null> {
+  /** Null where Redis has no balance. */
+  async mark({ accountId, modelId }: SubscriptionRef): Promise<BalanceMark | null> {
     const shard = shardOf(accountId, this.#shards);
     const replies = await this.#redis
       .multi()
-      .hmget(keys.subscription(shard, accountId, modelId), ...BOOKS_FIELDS)
+      .hmget(keys.subscription(shard, accountId, modelId), ...BALANCE_FIELDS)
       .xinfo('STREAM', keys.outbox(shard))
       .exec();
-    const [books, stream] = replies ?? [];
-    if (!books || books[0]) throw books?.[0] ?? new Error('the mark was not taken');
-    const read = toBooks({ accountId, modelId }, books[1]);
+    const [balance, stream] = replies ?? [];
+    if (!balance || balance[0]) throw balance?.[0] ?? new Error('the mark was not taken');
+    const read = toBalance({ accountId, modelId }, balance[1]);
     // Without a stream XINFO is an error; there was no event yet.
     return read && { ...read, shard, outboxId: stream?.[0] ? '0-0' : lastGeneratedId(stream?.[1]) };
   }
@@ -238,12 +238,12 @@ export class LiveRecords {
     };
   }
 
-  async #getBooks(ref: SubscriptionRef): Promise<SubscriptionBooks | null> {
-    return toBooks(
+  async #getBalance(ref: SubscriptionRef): Promise<SubscriptionBalance | null> {
+    return toBalance(
       ref,
       await this.#redis.hmget(
         keys.subscription(shardOf(ref.accountId, this.#shards), ref.accountId, ref.modelId),
-        ...BOOKS_FIELDS,
+        ...BALANCE_FIELDS,
       ),
     );
   }

@@ -3,7 +3,7 @@ import type { FunctionLibrary } from './function-library.ts';
 import { identifier, keys, natural, requestId, shardOf } from './keys.ts';
 import { ReplyReader } from './reply-reader.ts';
 
-/** A withdrawal (seq 0) as the books have it. */
+/** A withdrawal (seq 0) as the ledger has it. */
 export interface RepeatWithdrawalRequest {
   accountId: number;
   modelId: number;
@@ -11,7 +11,7 @@ export interface RepeatWithdrawalRequest {
   withdrawalId: string;
   tokens: number;
 }
-/** What the request `rid` released into a withdrawal (seq 2), as the books have it. */
+/** What the request `rid` released into a withdrawal (seq 2), as the ledger has it. */
 export interface RepeatReleaseRequest extends RepeatWithdrawalRequest {
   rid: string;
 }
@@ -30,7 +30,7 @@ export interface LostWithdrawalsParts {
   shards: number;
 }
 
-/** Brings withdrawals that the books know back into a Redis that has lost the end of what it wrote. Repeating one it knows changes nothing. */
+/** Brings withdrawals that the ledger knows back into a Redis that has lost the end of what it wrote. Repeating one it knows changes nothing. */
 export class LostWithdrawals {
   readonly #library: FunctionLibrary;
   readonly #epochs: EpochCache;

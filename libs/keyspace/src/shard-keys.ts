@@ -1,6 +1,6 @@
 import { primariesOf, type RedisConnection } from './function-library.ts';
 import { keys } from './keys.ts';
-import type { SubscriptionRef } from './subscription-books.ts';
+import type { SubscriptionRef } from './subscription-balance.ts';
 
 /** Keys looked at in one step of SCAN. */
 const SCAN_COUNT = 1_000;

@@ -4,7 +4,7 @@ import { keys } from '../src/keys.ts';
 import { refuses } from './tenant-acts.ts';
 import {
   admitted,
-  books,
+  funds,
   contents,
   hashOf,
   KEY_ID,
@@ -301,7 +301,7 @@ export const admissionChecks: Checks = {
           autoRecharge: { threshold, amount },
           revision: (revision += 1),
         });
-      const before = await books(tenant);
+      const before = await funds(tenant);
       // 130 tokens, 100 of them held: 30 are available.
       await arm(30, 50);
       assert.equal(await ask({ wantTokens: 80, minTokens: 80 }), 'recharge_due');
@@ -331,7 +331,7 @@ export const admissionChecks: Checks = {
       assert.equal(await ask({ wantTokens: 132, minTokens: 132 }), 'tokens_held');
       await putSubscription(tenant, { revision: (revision += 1) });
       assert.equal(await ask({ wantTokens: 131, minTokens: 131 }), 'balance_too_low');
-      assert.deepEqual(await books(tenant), before);
+      assert.deepEqual(await funds(tenant), before);
       await arm(29, 50);
       assert.equal(await ask({ wantTokens: 31, minTokens: 10, isWhole: true }), 30, 'shortened');
     },
@@ -349,7 +349,7 @@ export const admissionChecks: Checks = {
     assert.equal(await granted(20, 10), 20, 'what it wants, of 101');
     assert.equal(await granted(1_000, 61), 71, 'of 81 the minimum and half of the rest');
     assert.equal(await granted(1_000, 11), 'tokens_held', 'of 10');
-    assert.deepEqual(await books(tenant), {
+    assert.deepEqual(await funds(tenant), {
       balance: 201,
       held: 191,
       running: 3,
@@ -361,7 +361,7 @@ export const admissionChecks: Checks = {
     const tenant = await world.tenant();
     await openAccount(tenant, { tokens: 0 });
     await admitted(tenant, { wantTokens: 0, minTokens: 0 });
-    assert.deepEqual(await books(tenant), { balance: 0, held: 0, running: 1, status: 'active' });
+    assert.deepEqual(await funds(tenant), { balance: 0, held: 0, running: 1, status: 'active' });
   },
 
   'another model of the same account is another subscription': async (world) => {
@@ -428,7 +428,7 @@ export const admissionChecks: Checks = {
     );
     assert.deepEqual(await contents(tenant), before);
     await library.call('admit', functionKeys, good.with(6, '9007199254740991'));
-    assert.equal((await books(tenant))?.held, 1_000);
+    assert.equal((await funds(tenant))?.held, 1_000);
   },
 };
 

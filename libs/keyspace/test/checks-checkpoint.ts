@@ -3,7 +3,7 @@ import { keys } from '../src/keys.ts';
 import { refOf, settle, checkpoint, reapedAt } from './tenant-acts.ts';
 import {
   admitted,
-  books,
+  funds,
   contents,
   MODEL_ID,
   openAccount,
@@ -57,7 +57,7 @@ export const checkpointChecks: Checks = {
       extendedTokens: 0,
       isRechargeDue: false,
     });
-    assert.deepEqual(await books(tenant), {
+    assert.deepEqual(await funds(tenant), {
       balance: 250,
       held: 250,
       running: 1,
@@ -132,7 +132,7 @@ export const checkpointChecks: Checks = {
       await expectReply('ok', 'subscription closing, draining');
       await putSubscription(tenant, { status: 'closing', drain: false, revision: nextRevision() });
       await expectReply('stop', 'subscription closing');
-      const before = await books(tenant);
+      const before = await funds(tenant);
       assert.deepEqual(await checkpoint(tenant, rid, { extendTokens: 50, usedTokens: 77 }), {
         kind: 'stop',
         heldTokens: before?.held,
@@ -142,7 +142,7 @@ export const checkpointChecks: Checks = {
         '77',
         'what it used is remembered',
       );
-      assert.deepEqual(await books(tenant), before);
+      assert.deepEqual(await funds(tenant), before);
       await tenant.redis.del(keys.key(tenant.shard, tenant.keyHash));
       await putSubscription(tenant, { generation: 2, drain: true, revision: nextRevision() });
       await expectReply('stop', 'no key at all');

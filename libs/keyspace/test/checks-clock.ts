@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { keys } from '../src/keys.ts';
 import { settle } from './tenant-acts.ts';
-import { admitted, books, drain, openAccount, type Checks } from './world.ts';
+import { admitted, funds, drain, openAccount, type Checks } from './world.ts';
 
 export const clockChecks: Checks = {
   'a clock that was ahead for a moment lets nothing be debited twice': async (world) => {
@@ -15,7 +15,7 @@ export const clockChecks: Checks = {
     await tenant.redis.del(keys.hold(tenant.shard, rid));
     tenant.clock.now -= 86_400_000;
     assert.deepEqual(await settle(tenant, rid, 60), { kind: 'fenced', by: 'age' });
-    assert.equal((await books(tenant))?.balance, 940);
+    assert.equal((await funds(tenant))?.balance, 940);
     const running = await admitted(tenant);
     assert.equal((await settle(tenant, running, 1)).kind, 'settled');
   },

@@ -5,7 +5,7 @@ import { element } from './element.ts';
 import { refOf, settle, checkpoint, withdraw, reapedAt } from './tenant-acts.ts';
 import {
   admitted,
-  books,
+  funds,
   credit,
   drain,
   MODEL_ID,
@@ -29,7 +29,7 @@ export const closingChecks: Checks = {
       held: 100,
     });
     assert.deepEqual(await withdraw(tenant, withdrawalId), { kind: 'duplicate', tokens: 900 });
-    assert.deepEqual(await books(tenant), {
+    assert.deepEqual(await funds(tenant), {
       balance: 100,
       held: 100,
       running: 1,
@@ -73,7 +73,7 @@ export const closingChecks: Checks = {
       (await drain(tenant)).map(({ seq, delta }) => [seq, delta]),
       [['0', '0']],
     );
-    assert.equal((await books(tenant))?.balance, -30);
+    assert.equal((await funds(tenant))?.balance, -30);
   },
 
   'nothing is withdrawn from a subscription that is not there, or is another': async (world) => {
@@ -123,12 +123,12 @@ export const closingChecks: Checks = {
       withdrawalSchema.parse(JSON.parse(element(events, 1).payload)).withdrawal_id,
       withdrawalId,
     );
-    assert.deepEqual(await books(tenant), { balance: 0, held: 0, running: 0, status: 'closing' });
+    assert.deepEqual(await funds(tenant), { balance: 0, held: 0, running: 0, status: 'closing' });
     await settle(tenant, settled, 60, { reEmit: true });
     assert.deepEqual(await drain(tenant), events.slice(0, 2));
     // The lost request's tokens are gone: its correction is an overdraft.
     await settle(tenant, lost, 35);
-    assert.equal((await books(tenant))?.balance, -10);
+    assert.equal((await funds(tenant))?.balance, -10);
   },
 
   'a correction gives tokens back to a closing subscription only once': async (world) => {
@@ -150,7 +150,7 @@ export const closingChecks: Checks = {
         [after, '1', '-30'],
       ],
     );
-    assert.equal((await books(tenant))?.balance, 30);
+    assert.equal((await funds(tenant))?.balance, 30);
   },
 
   'a hold from before a subscription was closed and opened again leaves the new tokens alone':
@@ -180,7 +180,7 @@ export const closingChecks: Checks = {
           [current, '0', '60'],
         ],
       );
-      assert.deepEqual(await books(tenant), {
+      assert.deepEqual(await funds(tenant), {
         balance: 440,
         held: 0,
         running: 0,
@@ -227,6 +227,6 @@ export const closingChecks: Checks = {
       released.map(({ delta }) => delta),
       ['20'],
     );
-    assert.equal((await books(tenant))?.balance, 0);
+    assert.equal((await funds(tenant))?.balance, 0);
   },
 };

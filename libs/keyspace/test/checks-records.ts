@@ -5,7 +5,7 @@ import { FleetStore, type RelayReply, type RelayRequest } from '../src/index.ts'
 import { keys } from '../src/keys.ts';
 import {
   admitted,
-  books,
+  funds,
   contents,
   credit,
   MODEL_ID,
@@ -150,10 +150,10 @@ export const recordChecks: Checks = {
     assert.equal(Object.keys(await contents(tenant)).length, 1);
   },
 
-  'a subscription record never touches the books, and makes them empty': async (world) => {
+  'a subscription record never touches the balance, and makes it empty': async (world) => {
     const tenant = await world.tenant();
     await putSubscription(tenant);
-    assert.deepEqual(await books(tenant), { balance: 0, held: 0, running: 0, status: 'active' });
+    assert.deepEqual(await funds(tenant), { balance: 0, held: 0, running: 0, status: 'active' });
     await putKey(tenant);
     await tenant.live.putAccount({
       accountId: tenant.accountId,
@@ -164,7 +164,7 @@ export const recordChecks: Checks = {
     await credit(tenant, 1, 500);
     await admitted(tenant);
     await putSubscription(tenant, { revision: 2, opening: { balance: 9_999, creditSeq: 9 } });
-    assert.deepEqual(await books(tenant), {
+    assert.deepEqual(await funds(tenant), {
       balance: 500,
       held: 100,
       running: 1,
@@ -172,10 +172,12 @@ export const recordChecks: Checks = {
     });
   },
 
-  'a lost shard is rebuilt with opening books, and goes on with the next credit': async (world) => {
+  'a lost shard is rebuilt with an opening balance, and goes on with the next credit': async (
+    world,
+  ) => {
     const tenant = await world.tenant();
     await putSubscription(tenant, { opening: { balance: -40, creditSeq: 6 } });
-    assert.equal((await books(tenant))?.balance, -40);
+    assert.equal((await funds(tenant))?.balance, -40);
     const ask = {
       accountId: tenant.accountId,
       modelId: MODEL_ID,
@@ -261,7 +263,7 @@ export const recordChecks: Checks = {
       drain: true,
     });
     await putSubscription(tenant, { revision: 1 });
-    assert.equal((await books(tenant))?.status, 'closing');
+    assert.equal((await funds(tenant))?.status, 'closing');
     assert.equal(
       await tenant.redis.hget(keys.subscription(tenant.shard, tenant.accountId, MODEL_ID), 'drain'),
       '1',
@@ -269,9 +271,9 @@ export const recordChecks: Checks = {
     );
     await putSubscription(tenant, { status: 'closed', revision: 2 });
     await putSubscription(tenant, { status: 'closing', revision: 3 });
-    assert.equal((await books(tenant))?.status, 'closed');
+    assert.equal((await funds(tenant))?.status, 'closed');
     await putSubscription(tenant, { generation: 2, revision: 4 });
-    assert.equal((await books(tenant))?.status, 'active');
+    assert.equal((await funds(tenant))?.status, 'active');
     const late = {
       accountId: tenant.accountId,
       modelId: MODEL_ID,

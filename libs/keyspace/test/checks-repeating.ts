@@ -4,7 +4,7 @@ import { LostWithdrawals, type RepeatReply } from '../src/lost-withdrawals.ts';
 import { settle, withdraw } from './tenant-acts.ts';
 import {
   admitted,
-  books,
+  funds,
   contents,
   credit,
   MODEL_ID,
@@ -24,7 +24,7 @@ export const repeatingChecks: Checks = {
     const id = tenant.rid();
     assert.deepEqual(await repeat(tenant, { id, tokens: 900 }), { kind: 'repeated' });
     assert.deepEqual(await repeat(tenant, { id, tokens: 900 }), { kind: 'duplicate' });
-    assert.equal((await books(tenant))?.balance, 100);
+    assert.equal((await funds(tenant))?.balance, 100);
     // The withdrawal itself, should it run once more, finds itself done.
     assert.deepEqual(await withdraw(tenant, id), { kind: 'duplicate', tokens: 900 });
   },
@@ -51,7 +51,7 @@ export const repeatingChecks: Checks = {
     const id = tenant.rid();
     await putSubscription(tenant, { status: 'closed', revision: 2, withdrawalId: id });
     assert.deepEqual(await repeat(tenant, { id, tokens: 1_000 }), { kind: 'repeated' });
-    assert.equal((await books(tenant))?.balance, 0);
+    assert.equal((await funds(tenant))?.balance, 0);
   },
 
   'what a request released is taken again after it was settled again, and before': async (
@@ -59,7 +59,7 @@ export const repeatingChecks: Checks = {
   ) => {
     for (const isSettledFirst of [true, false]) {
       const tenant = await world.tenant();
-      // The books: 1,000 bought, 900 withdrawn beside a hold of 100, of which 60 were charged and 40 released.
+      // The ledger: 1,000 bought, 900 withdrawn beside a hold of 100, of which 60 were charged and 40 released.
       await openAccount(tenant);
       const [rid, id] = [tenant.rid(), tenant.rid()];
       if (isSettledFirst) await settle(tenant, rid, 60);
@@ -67,7 +67,7 @@ export const repeatingChecks: Checks = {
       assert.deepEqual(await release(tenant, { rid, id, tokens: 40 }), { kind: 'repeated' });
       assert.deepEqual(await release(tenant, { rid, id, tokens: 40 }), { kind: 'duplicate' });
       if (!isSettledFirst) await settle(tenant, rid, 60);
-      assert.equal((await books(tenant))?.balance, 0, `settled first: ${isSettledFirst}`);
+      assert.equal((await funds(tenant))?.balance, 0, `settled first: ${isSettledFirst}`);
       assert.equal((await settle(tenant, rid, 60, { reEmit: true })).kind, 'duplicate');
     }
   },
@@ -82,7 +82,7 @@ export const repeatingChecks: Checks = {
     assert.deepEqual(await release(tenant, { rid, id, tokens: 40 }), { kind: 'open' });
     await settle(tenant, rid, 60);
     assert.deepEqual(await release(tenant, { rid, id, tokens: 40 }), { kind: 'duplicate' });
-    assert.equal((await books(tenant))?.balance, 0);
+    assert.equal((await funds(tenant))?.balance, 0);
   },
 
   'nothing is taken from another subscription, or for a number that is none': async (world) => {

@@ -5,7 +5,7 @@ import { keys } from '../src/keys.ts';
 import { checkpoint, reapedAt, refOf, settle, withdraw } from './tenant-acts.ts';
 import {
   admitted,
-  books,
+  funds,
   contents,
   drain,
   KEY_ID,
@@ -48,7 +48,7 @@ export const restoreChecks: Checks = {
       await openAccount(tenant, { tokens: 150 });
       const [first, second, third] = [tenant.rid(), tenant.rid(), tenant.rid()];
       assert.deepEqual(await restore(tenant, first), { kind: 'restored', heldTokens: 100 });
-      assert.deepEqual(await books(tenant), {
+      assert.deepEqual(await funds(tenant), {
         balance: 150,
         held: 100,
         running: 1,
@@ -61,7 +61,7 @@ export const restoreChecks: Checks = {
         balance: 30,
         from: 'open',
       });
-      assert.deepEqual(await books(tenant), {
+      assert.deepEqual(await funds(tenant), {
         balance: 30,
         held: 50,
         running: 2,
@@ -123,7 +123,7 @@ export const restoreChecks: Checks = {
       });
     },
 
-  'a restored hold whose node dies is reaped by what it had used, with everything the books need to know':
+  'a restored hold whose node dies is reaped by what it had used, with everything the ledger needs to know':
     async (world) => {
       const tenant = await world.tenant();
       await openAccount(tenant);

@@ -4,7 +4,7 @@ import { keys } from '../src/keys.ts';
 import { refOf, settle, checkpoint, reapedAt } from './tenant-acts.ts';
 import {
   admitted,
-  books,
+  funds,
   contents,
   credit,
   drain,
@@ -29,7 +29,7 @@ export const settlementChecks: Checks = {
       balance: 940,
       from: 'open',
     });
-    assert.deepEqual(await books(tenant), { balance: 940, held: 0, running: 0, status: 'active' });
+    assert.deepEqual(await funds(tenant), { balance: 940, held: 0, running: 0, status: 'active' });
     assert.deepEqual(await drain(tenant), [{ rid, seq: '0', delta: '60', payload: 'final 60' }]);
   },
 
@@ -44,7 +44,7 @@ export const settlementChecks: Checks = {
       (await drain(tenant)).map((event) => event.delta),
       ['0', '0'],
     );
-    assert.deepEqual(await books(tenant), { balance: 100, held: 0, running: 0, status: 'active' });
+    assert.deepEqual(await funds(tenant), { balance: 100, held: 0, running: 0, status: 'active' });
   },
 
   'a charge above its hold goes below zero by what the upstream exceeded, and the next credit pays it first':
@@ -52,7 +52,7 @@ export const settlementChecks: Checks = {
       const tenant = await world.tenant();
       await openAccount(tenant, { tokens: 100 });
       await settle(tenant, await admitted(tenant), 130);
-      assert.equal((await books(tenant))?.balance, -30);
+      assert.equal((await funds(tenant))?.balance, -30);
       assert.deepEqual(await tenant.store.admit(request(tenant)), {
         kind: 'balance_too_low',
         balance: -30,
@@ -60,7 +60,7 @@ export const settlementChecks: Checks = {
         dueTokens: 0,
       });
       await credit(tenant, 2, 50);
-      assert.equal((await books(tenant))?.balance, 20);
+      assert.equal((await funds(tenant))?.balance, 20);
     },
 
   'settling twice, or three times at once, charges once': async (world) => {
@@ -77,7 +77,7 @@ export const settlementChecks: Checks = {
       'duplicate',
       'settled',
     ]);
-    assert.equal((await books(tenant))?.balance, 940);
+    assert.equal((await funds(tenant))?.balance, 940);
     assert.equal((await drain(tenant)).length, 1);
   },
 
@@ -94,7 +94,7 @@ export const settlementChecks: Checks = {
       tenant.clock.now += 1;
       assert.deepEqual(await tenant.store.reap(ref), { kind: 'reaped', chargedTokens: 40 });
       assert.equal((await tenant.store.reap(ref)).kind, 'not_open');
-      assert.deepEqual(await books(tenant), {
+      assert.deepEqual(await funds(tenant), {
         balance: 960,
         held: 0,
         running: 0,
@@ -135,7 +135,7 @@ export const settlementChecks: Checks = {
       await settle(tenant, rid, charge);
       assert.deepEqual(await drain(tenant), [{ rid, seq: '1', delta, payload: `final ${charge}` }]);
     }
-    assert.equal((await books(tenant))?.balance, 950);
+    assert.equal((await funds(tenant))?.balance, 950);
   },
 
   'a settlement whose acknowledgement never came leaves again on request, each event with its own payload':
@@ -225,7 +225,7 @@ export const settlementChecks: Checks = {
     assert.equal((await drain(tenant)).length, 1);
     await putSubscription(tenant);
     await credit(tenant, 1, 100);
-    assert.deepEqual(await books(tenant), { balance: 70, held: 0, running: 0, status: 'active' });
+    assert.deepEqual(await funds(tenant), { balance: 70, held: 0, running: 0, status: 'active' });
   },
 
   'a hold is settled and reaped against its own subscription or not at all': async (world) => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { EpochCache, MeteringStore } from '../src/index.ts';
 import {
-  books,
+  funds,
   drain,
   MODEL_ID,
   openAccount,
@@ -39,7 +39,7 @@ async function spend(tenant: Tenant, worlds: readonly World[], asks: number): Pr
   const admitted = requests.filter((_, nth) => replies[nth]?.kind === 'admitted');
   assert.equal(admitted.length, AFFORDABLE);
   assert.ok(replies.every((reply) => reply.kind === 'admitted' || reply.kind === 'tokens_held'));
-  assert.deepEqual(await books(tenant), {
+  assert.deepEqual(await funds(tenant), {
     balance: AFFORDABLE * PRICE,
     held: AFFORDABLE * PRICE,
     running: AFFORDABLE,
@@ -61,6 +61,6 @@ async function spend(tenant: Tenant, worlds: readonly World[], asks: number): Pr
   const settled = (await Promise.all(settlements)).filter((reply) => reply.kind === 'settled');
   assert.equal(settled.length, AFFORDABLE);
   assert.ok(settled.every((reply) => reply.balance >= 0));
-  assert.deepEqual(await books(tenant), { balance: 0, held: 0, running: 0, status: 'active' });
+  assert.deepEqual(await funds(tenant), { balance: 0, held: 0, running: 0, status: 'active' });
   assert.equal((await drain(tenant)).length, AFFORDABLE);
 }

@@ -23,7 +23,7 @@ afterAll(async () => {
 });
 
 test(
-  'each request is charged once, and Redis agrees with the books, however often Redis loses everything while holds are restored, reaped and settled in any order',
+  'each request is charged once, and Redis agrees with the ledger, however often Redis loses everything while holds are restored, reaped and settled in any order',
   async () => {
     const seen = new Map<string, number>();
     const batches = fc.array(lossSequences, { minLength: BATCH, maxLength: BATCH });

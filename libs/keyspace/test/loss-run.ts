@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { BookedUsage, type RelayedUsage } from './booked-usage.ts';
 import { element } from './element.ts';
 import {
-  books,
+  funds,
   drain,
   MODEL_ID,
   openAccount,
@@ -163,11 +163,11 @@ class LossRun {
         charge,
         'each request is charged once, whatever was lost',
       );
-    const left = await books(this.#tenant);
+    const left = await funds(this.#tenant);
     assert.deepEqual(
       [left?.balance, left?.held, left?.running],
       [this.#booked.position, 0, 0],
-      'Redis holds what the books say',
+      'Redis holds what the ledger says',
     );
   }
 
@@ -199,7 +199,7 @@ class LossRun {
     await Promise.all(names.map((name) => redis.del(name)));
     this.#losses += 1;
     this.#booked.epoch = `e${this.#losses}`;
-    // Credits on their way are part of what the books say.
+    // Credits on their way are part of what the ledger says.
     this.#booked.owed.splice(0);
     await epochs.set(shard, this.#booked.epoch);
     await putKey(this.#tenant);

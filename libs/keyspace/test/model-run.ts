@@ -95,7 +95,7 @@ class ModelRun {
     const [got, want] = await this.#execute(command);
     assert.deepEqual(got, want, JSON.stringify(command));
     if (want) this.#note(`${command.type}:${want.kind}`);
-    if (this.#touched.length > 0) await this.#checkBooks(this.#touched);
+    if (this.#touched.length > 0) await this.#checkBalances(this.#touched);
   }
 
   /** Empties the outbox, then holds everything Redis has against the model. */
@@ -125,7 +125,7 @@ class ModelRun {
         .reduce((sum, event) => sum + event.delta, 0);
       assert.equal(sub.balance, sub.credited - left, `I3: ${name}`);
     }
-    await this.#checkBooks(this.#subs);
+    await this.#checkBalances(this.#subs);
     await this.#checkSubscribedModels();
   }
 
@@ -404,8 +404,8 @@ class ModelRun {
       assert.ok(usagePayloadSchema.safeParse(JSON.parse(payload)).success, payload);
   }
 
-  async #checkBooks(subs: SubscriptionRef[]): Promise<void> {
-    const found = await this.#tenant.live.getBooks(subs);
+  async #checkBalances(subs: SubscriptionRef[]): Promise<void> {
+    const found = await this.#tenant.live.getBalances(subs);
     for (const [index, sub] of subs.entries()) {
       const { record, balance, held, running, creditSeq } = this.#model.subscription(sub);
       const open = [...this.#model.holds.values()].filter(

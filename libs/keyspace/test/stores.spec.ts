@@ -367,7 +367,7 @@ describe('a connection', () => {
       accountId: 1 + index * SHARDS,
       modelId: 1,
     }));
-    expect(await tenant.live.getBooks(accounts)).toEqual(accounts.map(() => null));
+    expect(await tenant.live.getBalances(accounts)).toEqual(accounts.map(() => null));
     expect((await written()) - before).toBeLessThan(20 * primariesOf(redis).length);
     world.close();
   });

@@ -228,11 +228,11 @@ export async function admitted(
   return asked.rid;
 }
 
-export async function books(
+export async function funds(
   tenant: Tenant,
   modelId = MODEL_ID,
 ): Promise<{ balance: number; held: number; running: number; status: string } | null> {
-  const [found] = await tenant.live.getBooks([{ accountId: tenant.accountId, modelId }]);
+  const [found] = await tenant.live.getBalances([{ accountId: tenant.accountId, modelId }]);
   return found
     ? { balance: found.balance, held: found.held, running: found.running, status: found.status }
     : null;

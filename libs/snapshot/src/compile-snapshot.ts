@@ -9,7 +9,7 @@ import {
 } from './snapshot-document.ts';
 
 /**
- * The routing document, from the books alone: no clock, no order of rows, so the same books always give the same checksum.
+ * The routing document, from the rows alone: no clock, no order of rows, so the same rows always give the same checksum.
  * A model without a price version is left out, since nothing could be charged for it; `findProblems` names it.
  */
 export function compileSnapshot(rows: RoutingRows): SnapshotDocument {

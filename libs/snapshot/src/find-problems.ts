@@ -26,7 +26,7 @@ export interface ConfigProblem {
   message: string;
 }
 
-/** What an administrator should know about the books before (or after) they are published. Deterministic for one `nowMs`. */
+/** What an administrator should know about the configuration before (or after) it is published. Deterministic for one `nowMs`. */
 export function findProblems(rows: RoutingRows, nowMs: number): ConfigProblem[] {
   const upstreams = new Map(rows.upstreams.map((upstream) => [upstream.id, upstream]));
   const models = new Map(rows.models.map((model) => [model.id, model]));

@@ -7,7 +7,7 @@ import type {
   PriceVersion,
 } from './snapshot-document.ts';
 
-/** What the books say about routing, read in one consistent moment: the only input of `compileSnapshot` and `findProblems`. Deleted rows are left out. */
+/** What PostgreSQL has about routing, read in one consistent moment: the only input of `compileSnapshot` and `findProblems`. Deleted rows are left out. */
 export interface RoutingRows {
   models: readonly ModelRow[];
   prices: readonly PriceRow[];

@@ -90,7 +90,7 @@ const rows: fc.Arbitrary<RoutingRows> = fc.record({
 });
 
 describe('compileSnapshot', () => {
-  test('gives one checksum for the same books, whatever order the rows came in', () => {
+  test('gives one checksum for the same rows, whatever order the rows came in', () => {
     const shuffled = rows.chain((each) => {
       const shuffle = <T>(list: readonly T[]) =>
         fc.shuffledSubarray([...list], { minLength: list.length });

@@ -3,7 +3,7 @@ import type { Page } from 'playwright-core';
 export interface Picture {
   /** Of its file in docs/tour. */
   name: string;
-  who: 'user' | 'admin' | 'nobody';
+  who: 'user' | 'admin' | 'visitor';
   /** `:model`, `:user` and so on stand for the first of their kind. */
   path: string;
   isNarrow?: boolean;
@@ -111,7 +111,7 @@ const narrow = (name: string, theme: 'light' | 'dark' = 'light'): Picture => ({
 
 /** Every page wide and light; those that show most also dark, narrow, and in Chinese. */
 export const PICTURES: readonly Picture[] = [
-  { name: 'sign-in', who: 'nobody', path: '/login' },
+  { name: 'sign-in', who: 'visitor', path: '/login' },
   ...userPages,
   ...adminPages,
   ...['overview', 'usage', 'request', 'key-created'].map(inDark),

@@ -41,7 +41,7 @@ async function take(stage: DemoStage, picture: Picture): Promise<Buffer> {
   const { isNarrow = false, theme = 'light', language = 'en' } = picture;
   const credentials = picture.who === 'admin' ? stage.tollgate.adminCredentials : stage.user;
   const { page, context, complaints, go } = await stage.open({
-    ...(picture.who !== 'nobody' && { credentials }),
+    ...(picture.who !== 'visitor' && { credentials }),
     width: isNarrow ? 390 : 1440,
     theme,
     language,

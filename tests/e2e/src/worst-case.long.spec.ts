@@ -153,7 +153,7 @@ async function settledBalance(
   return until(
     async () => {
       const rows = await tollgate.admin.list(`/usage/logs?user_id=${id}`);
-      const [books] = await live.getBooks([{ accountId: id, modelId: model.id }]);
+      const [books] = await live.getBalances([{ accountId: id, modelId: model.id }]);
       return rows.length === requests && books?.held === 0 ? books.balance : undefined;
     },
     `${requests} booked requests`,

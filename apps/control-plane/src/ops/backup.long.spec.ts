@@ -12,7 +12,7 @@ import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { runOps } from '@tollgate/harness';
 import pg from 'pg';
-import { booksOf } from '../testing/books-under-test.ts';
+import { ledgerOf } from '../testing/ledger-under-test.ts';
 import { startControlPlane, type ControlPlane } from '../testing/control-plane-under-test.ts';
 import { eventually } from '../testing/eventually.ts';
 
@@ -21,15 +21,15 @@ let folder: string;
 beforeAll(async () => {
   plane = await startControlPlane();
   folder = mkdtempSync(path.join(tmpdir(), 'tollgate-backup-'));
-  const books = booksOf(plane);
-  await books.initialiseShards();
-  const [account, model] = [await books.account('10'), await books.model('1')];
+  const ledger = ledgerOf(plane);
+  await ledger.initialiseShards();
+  const [account, model] = [await ledger.account('10'), await ledger.model('1')];
   await plane.call('POST', '/models/subscribe', {
     token: account.token,
     body: { model_id: model.id, tokens: 1_000 },
   });
   // Values that a careless copy would change: partitions, an odd day, text that looks like NULL or an escape, arrays, a large number.
-  await books.query(
+  await ledger.query(
     `INSERT INTO usage_events (day, rid, seq, kind, user_id, subscription_id, model_id, delta, node, started_at, attempts)
      SELECT d::date, gen_random_uuid(), 0, 'usage', 1, 1, 1, 9007199254740993, E'\\\\N \\t "x"\\nä', d + interval '1 microsecond', '[{"a": 1.10}]'
      FROM (VALUES (now()), (now() - interval '400 days')) AS days (d)`,

@@ -10,7 +10,7 @@ import {
   waitingUsage,
   FleetStore,
   type RedisConnection,
-  type SubscriptionBooks,
+  type SubscriptionBalance,
 } from '@tollgate/keyspace';
 import type { DataSource } from 'typeorm';
 import { z } from 'zod';
@@ -108,7 +108,7 @@ export async function compareBooks(
       [afterId, PAGE],
     );
     const page = rows.map((row) => subscriptionRow.parse(row));
-    const found = await live.getBooks(
+    const found = await live.getBalances(
       page.map((row) => ({ accountId: row.user_id, modelId: row.model_id })),
     );
     differences.push(...page.flatMap((row, index) => differenceOf(row, found[index] ?? null)));
@@ -132,7 +132,7 @@ export async function unknownToBooks(
     const refs = (await knownSubscriptions(redis, shard)).filter(
       ({ accountId, modelId }) => !inBooks.has(`${accountId}:${modelId}`),
     );
-    for (const books of await liveRecords(redis, shards.length).getBooks(refs))
+    for (const books of await liveRecords(redis, shards.length).getBalances(refs))
       if (books) unknown.push(onlyLive(books));
   }
   return unknown;
@@ -149,7 +149,7 @@ function liveRecords(redis: RedisConnection, shards: number): LiveRecords {
 
 function differenceOf(
   { id, user_id, model_id, tokens, credits }: z.output<typeof subscriptionRow>,
-  live: SubscriptionBooks | null,
+  live: SubscriptionBalance | null,
 ): Difference[] {
   if (live?.balance === tokens && live.creditSeq === credits) return [];
   return [
@@ -164,7 +164,7 @@ function differenceOf(
   ];
 }
 
-function onlyLive({ accountId, modelId, balance, creditSeq }: SubscriptionBooks): Difference {
+function onlyLive({ accountId, modelId, balance, creditSeq }: SubscriptionBalance): Difference {
   return {
     subscription_id: null,
     user_id: accountId,

@@ -2,8 +2,8 @@ import { createSecretBox, encryptionKeysOf, type NodeAbility } from '@tollgate/c
 import type { DataSource } from 'typeorm';
 import { configSchema } from '../config.ts';
 import { ActivityService, SYSTEM } from '../features/activity/activity.service.ts';
-import { NodeBooks } from '../features/proxy-nodes/node-books.ts';
-import { SnapshotBooks } from '../features/snapshots/snapshot-books.ts';
+import { NodeRepository } from '../features/proxy-nodes/node-repository.ts';
+import { SnapshotRepository } from '../features/snapshots/snapshot-repository.ts';
 import { readSealed, sealAgain } from '../features/upstreams/sealed-upstreams.ts';
 import { Transactions } from '../platform/database/transactions.ts';
 import { counted, EXIT, say, UsageError, type Command } from './command.ts';
@@ -27,7 +27,7 @@ async function rotateEncryptionKey(dataSource: DataSource, isDryRun: boolean): P
     .pick({ ENCRYPTION_KEY: true, ENCRYPTION_KEY_NEXT: true })
     .parse(process.env);
   const box = createSecretBox(encryptionKeysOf(keys));
-  const { nodes } = await new NodeBooks(dataSource).fleet();
+  const { nodes } = await new NodeRepository(dataSource).fleet();
   const ability: NodeAbility = 'sealed_secret_v2';
   const form = [...nodes.values()].every(({ abilities }) => abilities.includes(ability))
     ? 'v2'
@@ -40,7 +40,7 @@ async function rotateEncryptionKey(dataSource: DataSource, isDryRun: boolean): P
   const sealed = await new Transactions(dataSource).run(async (tx) => {
     const changed = await sealAgain(tx, box, form);
     if (changed === 0) return 0;
-    new SnapshotBooks().noteChange(tx);
+    new SnapshotRepository().noteChange(tx);
     new ActivityService(dataSource).record(tx, SYSTEM, {
       action: 'upstreams.reseal',
       target: { kind: 'upstream', id: null },

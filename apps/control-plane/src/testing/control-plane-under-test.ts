@@ -46,7 +46,7 @@ export interface ControlPlane {
 
 export const PASSWORD = 'correct horse battery';
 export const ADMIN = 'root';
-/** Of every control plane of a spec, so that the events of `books-under-test.ts` are signed with it. */
+/** Of every control plane of a spec, so that the events of `ledger-under-test.ts` are signed with it. */
 export const FLEET_CREDENTIAL = randomBytes(32).toString('base64url');
 
 export async function startControlPlane(

@@ -8,7 +8,7 @@ import {
   type CountAsk,
   type CountingProtocol,
 } from '@tollgate/protocols';
-import type { RoomOfRequest } from '../http/body-room.ts';
+import type { QuotaOfRequest } from '../http/body-quota.ts';
 import { readBody } from '../http/read-body.ts';
 import type { Admitter } from '../pipeline/admit.ts';
 import { authenticate } from '../pipeline/authenticate.ts';
@@ -29,7 +29,7 @@ export interface CountRequest {
   rid: string;
   index: RoutingIndex;
   bytesMax: number;
-  room: RoomOfRequest;
+  quota: QuotaOfRequest;
   lane: CountingLane;
   relay: CountRelay;
   sealer: IdSealer;
@@ -41,14 +41,25 @@ export interface CountRequest {
  */
 export async function countTokensEndpoint(
   admitter: Admitter,
-  { protocol, incoming, addressHex, rid, index, bytesMax, room, lane, relay, sealer }: CountRequest,
+  {
+    protocol,
+    incoming,
+    addressHex,
+    rid,
+    index,
+    bytesMax,
+    quota,
+    lane,
+    relay,
+    sealer,
+  }: CountRequest,
 ): Promise<{ input_tokens: number }> {
   // Before the body: a stranger must not make the node read and parse megabytes, nor learn of mistakes in them.
   const { accountId, subscribedModelIds } = await admitter.inquire(
     authenticate(incoming.headers),
     addressHex,
   );
-  const body = await readBody(incoming, { bytesMax, take: room.takeFor(accountId) });
+  const body = await readBody(incoming, { bytesMax, take: quota.takeFor(accountId) });
   const ask = await lane.run(accountId, async (pause) => {
     await pause();
     return parseCountTokensInTurns(protocol, body, pause);

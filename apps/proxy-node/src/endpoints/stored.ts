@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { IdSealer } from '@tollgate/contracts';
 import { InvalidRequest, isNative, type StoredIds } from '@tollgate/protocols';
 import type { SnapshotUpstream } from '@tollgate/snapshot';
-import type { RoomOfRequest } from '../http/body-room.ts';
+import type { QuotaOfRequest } from '../http/body-quota.ts';
 import { readBody } from '../http/read-body.ts';
 import type { Admitter } from '../pipeline/admit.ts';
 import { authenticate } from '../pipeline/authenticate.ts';
@@ -35,7 +35,7 @@ export interface StoredRequest {
   /** Sealed. */
   id: string | undefined;
   item: string | undefined;
-  room: RoomOfRequest;
+  quota: QuotaOfRequest;
   bytesMax: number;
   sealer: IdSealer;
   relay: StoredRelay;
@@ -52,7 +52,7 @@ export async function storedEndpoint(
     path,
     id,
     item,
-    room,
+    quota,
     bytesMax,
     sealer,
     relay,
@@ -60,7 +60,7 @@ export async function storedEndpoint(
 ): Promise<Uint8Array> {
   const access = await admitter.inquire(authenticate(incoming.headers), addressHex);
   const { accountId } = access;
-  const take = room.takeFor(accountId);
+  const take = quota.takeFor(accountId);
   const place = id === undefined ? null : sealer.open(accountId, id);
   const upstream = place
     ? index.upstreamById(place.upstreamId)

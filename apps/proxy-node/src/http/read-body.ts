@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { promisify } from 'node:util';
 import { brotliDecompress, gunzip, inflate, zstdDecompress } from 'node:zlib';
 import { Refusal } from '../refusals.ts';
-import type { TakeRoom } from './body-room.ts';
+import type { TakeQuota } from './body-quota.ts';
 
 const DECODERS = {
   gzip: promisify(gunzip),
@@ -32,7 +32,7 @@ export function mayBeLarge({
  */
 export async function readBody(
   incoming: IncomingMessage,
-  { bytesMax, take }: { bytesMax: number; take: TakeRoom },
+  { bytesMax, take }: { bytesMax: number; take: TakeQuota },
 ): Promise<Buffer> {
   const decoder = decoderOf(incoming.headers['content-encoding']);
   const announced = incoming.headers['content-length'];
@@ -59,7 +59,7 @@ function decoderOf(encoding: string | undefined): (typeof DECODERS)[keyof typeof
 
 function readRaw(
   incoming: IncomingMessage,
-  { bytesMax, take }: { bytesMax: number; take: TakeRoom },
+  { bytesMax, take }: { bytesMax: number; take: TakeQuota },
 ): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     // The client may have disconnected while its key was checked: no further event would arrive.

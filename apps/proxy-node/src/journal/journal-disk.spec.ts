@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { eventually } from '../../test/usage/downstream.ts';
 import { finalOf, PRICE, usageOf, uuidV7 } from '../../test/usage/metered-redis.ts';
-import { silent } from '../../test/usage/open-books.ts';
+import { silent } from '../../test/usage/open-recorder.ts';
 import type { OpenHold } from './open-hold.ts';
 import { LOCAL_DISK, type JournalDisk } from './journal-file.ts';
 import { journalFileNumbers } from './journal-files.ts';

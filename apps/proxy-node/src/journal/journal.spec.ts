@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { eventually } from '../../test/usage/downstream.ts';
-import { silent } from '../../test/usage/open-books.ts';
+import { silent } from '../../test/usage/open-recorder.ts';
 import { finalOf, PRICE, usageOf, uuidV7 } from '../../test/usage/metered-redis.ts';
 import type { OpenHold } from './open-hold.ts';
 import { journalFileNumbers, readJournalFile } from './journal-files.ts';

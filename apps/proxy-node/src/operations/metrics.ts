@@ -18,7 +18,7 @@ interface UpstreamFigures {
 export interface Readings {
   gate: Gate;
   isReady: () => boolean;
-  books: () => { unacknowledged: number; journalsSetAside: number };
+  recorder: () => { unacknowledged: number; journalsSetAside: number };
   failOpen: () => { admissions: number; tokens: number };
   snapshotVersion: () => number;
   upstreams: () => readonly UpstreamFigures[];
@@ -81,17 +81,17 @@ export class Metrics {
     return new Response(text, { headers: { 'content-type': contentType } });
   }
 
-  #process({ gate, isReady, books, failOpen, snapshotVersion }: Readings): void {
+  #process({ gate, isReady, recorder, failOpen, snapshotVersion }: Readings): void {
     this.#gauge('tollgate_requests_in_flight', 'Requests being served.', () => gate.inFlight);
     this.#gauge(
       'tollgate_unacknowledged_finals',
       'Finals PostgreSQL has not acknowledged.',
-      () => books().unacknowledged,
+      () => recorder().unacknowledged,
     );
     this.#gauge(
       'tollgate_journals_set_aside',
       'Journal files that could not be read whole and wait for a person.',
-      () => books().journalsSetAside,
+      () => recorder().journalsSetAside,
     );
     this.#gauge(
       'tollgate_fail_open_admissions',

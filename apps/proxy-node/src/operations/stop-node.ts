@@ -13,7 +13,7 @@ export interface StopParts {
   pipeline: { cut(): void };
   reporter: NodeReporter;
   follower: SnapshotFollower;
-  books: { close(timeoutMs: number): Promise<void> };
+  recorder: { close(timeoutMs: number): Promise<void> };
   pools: UpstreamPools;
   disconnect: () => void;
   /** Between the end of readiness and the end of service. */
@@ -38,7 +38,7 @@ export async function stopNode({
   pipeline,
   reporter,
   follower,
-  books,
+  recorder,
   pools,
   disconnect,
   noticeMs,
@@ -65,7 +65,7 @@ export async function stopNode({
   await closed;
   reporter.stop();
   follower.stop();
-  await books.close(HAND_OVER_MS);
+  await recorder.close(HAND_OVER_MS);
   await pools.close();
   disconnect();
   log.info('stopped');

@@ -10,7 +10,7 @@ import type { Ask } from '@tollgate/protocols';
 import type { SnapshotModel } from '@tollgate/snapshot';
 import type { ClientReply } from '../http/client-reply.ts';
 import type { ChargedPrice } from '../journal/open-hold.ts';
-import type { HoldHandle } from '../usage/books.ts';
+import type { HoldHandle } from '../usage/usage-recorder.ts';
 
 /** The part of `MeteringStore` admission needs. */
 export interface AdmissionStore {

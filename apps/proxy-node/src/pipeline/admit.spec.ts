@@ -3,7 +3,7 @@ import type { AccessReply, AdmitReply } from '@tollgate/keyspace';
 import { parseAsk, type Ask } from '@tollgate/protocols';
 import type { SnapshotModel } from '@tollgate/snapshot';
 import { pino } from 'pino';
-import type { Books } from '../usage/books.ts';
+import type { UsageRecorder } from '../usage/usage-recorder.ts';
 import { FailOpen } from '../usage/fail-open.ts';
 import { Admitter } from './admit.ts';
 import { DenyCache } from './deny-cache.ts';
@@ -56,7 +56,7 @@ async function refusedWith(
     return parsed.prompt.text();
   };
   const ask: Ask = { ...parsed, prompt: { ...parsed.prompt, text } };
-  const books: Books = {
+  const recorder: UsageRecorder = {
     open: () => {
       throw new Error('nothing was admitted');
     },
@@ -81,7 +81,7 @@ async function refusedWith(
   };
   const admitter = new Admitter({
     store,
-    books,
+    recorder,
     denials: new DenyCache(1),
     waits: waits(),
     limits: { concurrencyMax: 1, leaseMs: 1, sliceOutputTokens: 1 },
@@ -183,7 +183,7 @@ describe('what Redis said of a key last stands for it alone', () => {
       onStop: () => undefined,
       settle: () => undefined,
     };
-    const books: Books = {
+    const recorder: UsageRecorder = {
       open: () => handle,
       refusal: () => null,
       failOpen,
@@ -196,7 +196,7 @@ describe('what Redis said of a key last stands for it alone', () => {
     };
     const admitter = new Admitter({
       store: { admit: next, access: next, inquire: next },
-      books,
+      recorder,
       denials: new DenyCache(1),
       waits: waits(),
       limits: { concurrencyMax: 1, leaseMs: 1, sliceOutputTokens: 1 },

@@ -5,7 +5,7 @@ import type { Logger } from 'pino';
 import { monotonicMs } from '../monotonic-ms.ts';
 import { Refusal } from '../refusals.ts';
 import type { ChargedPrice } from '../journal/open-hold.ts';
-import type { Books } from '../usage/books.ts';
+import type { UsageRecorder } from '../usage/usage-recorder.ts';
 import type { Admission, AdmissionLimits, AdmissionStore, Admitted } from './admission.ts';
 import { admitRefusal, isKeyDenied, unavailable } from './admit-refusal.ts';
 import { CallerAccess, unanswered } from './caller-access.ts';
@@ -29,7 +29,7 @@ interface Trial {
 /** The one place that asks Redis whether a request may run. Fails closed: whatever it cannot decide is refused (security S47). */
 export class Admitter {
   readonly #store: AdmissionStore;
-  readonly #books: Books;
+  readonly #recorder: UsageRecorder;
   readonly #denials: DenyCache;
   readonly #waits: RechargeWaits;
   readonly #access: CallerAccess;
@@ -39,7 +39,7 @@ export class Admitter {
 
   constructor({
     store,
-    books,
+    recorder,
     denials,
     waits,
     limits,
@@ -47,7 +47,7 @@ export class Admitter {
     log,
   }: {
     store: AdmissionStore;
-    books: Books;
+    recorder: UsageRecorder;
     denials: DenyCache;
     waits: RechargeWaits;
     limits: AdmissionLimits;
@@ -55,10 +55,10 @@ export class Admitter {
     log: Logger;
   }) {
     this.#store = store;
-    this.#books = books;
+    this.#recorder = recorder;
     this.#denials = denials;
     this.#waits = waits;
-    this.#access = new CallerAccess({ store, failOpen: books.failOpen, log });
+    this.#access = new CallerAccess({ store, failOpen: recorder.failOpen, log });
     this.#limits = limits;
     this.#node = node;
     this.#log = log;
@@ -66,7 +66,7 @@ export class Admitter {
 
   /** One round trip; a second one only when the prompt's byte bound does not fit and its exact count may. Throws Refusal. */
   async admit(keys: Keys, admission: Admission): Promise<Admitted> {
-    const refusal = this.#books.refusal();
+    const refusal = this.#recorder.refusal();
     if (refusal !== null && refusal !== 'redis_away') throw unavailable();
     const { price } = admission;
     const request: HoldRequest = {
@@ -135,7 +135,7 @@ export class Admitter {
   ): Promise<Admitted> {
     const { rid, addressHex, model } = admission;
     for (const key of keys) {
-      const granted = this.#books.failOpen.admit({
+      const granted = this.#recorder.failOpen.admit({
         rid,
         keyHash: key.hash,
         modelId: model.id,
@@ -153,7 +153,7 @@ export class Admitter {
     { model, addressHex, isCounted = true }: Admission,
     reply: AdmitReply,
   ): void {
-    const { failOpen } = this.#books;
+    const { failOpen } = this.#recorder;
     // Without its windows a reply does not tell whether the key has any.
     if (!failOpen.isOn || !isCounted) return;
     if (reply.kind === 'admitted' && reply.windows.length === 0)
@@ -188,7 +188,8 @@ export class Admitter {
           minTokens: plan.minTokens,
           addressHex,
           concurrencyMax: this.#limits.concurrencyMax,
-          endedHere: () => this.#books.endedUnsent({ accountId: key.accountId, modelId: model.id }),
+          endedHere: () =>
+            this.#recorder.endedUnsent({ accountId: key.accountId, modelId: model.id }),
           leaseMs: this.#limits.leaseMs,
           node: this.#node,
           isCounted,
@@ -224,7 +225,7 @@ export class Admitter {
   ): Promise<Admitted> {
     const { keyId, subscriptionId, generation, grantedTokens, epoch } = granted;
     const outputLimit = await outputLimitFor(ask, { request, plan, grantedTokens });
-    const hold = this.#books.open({
+    const hold = this.#recorder.open({
       rid,
       accountId: key.accountId,
       keyHash: key.hash,
@@ -263,7 +264,7 @@ export class Admitter {
   ): Refusal {
     const refusal = admitRefusal(reply, ask.model);
     if (reply.kind === 'balance_too_low' || reply.kind === 'tokens_held')
-      this.#books.refusedForFunds({
+      this.#recorder.refusedForFunds({
         accountId: key.accountId,
         modelId: model.id,
         neededTokens: minTokens,

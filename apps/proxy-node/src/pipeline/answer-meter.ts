@@ -2,7 +2,7 @@ import type { AttemptCost, Outcome } from '@tollgate/contracts';
 import type { Delivered, StreamSink } from '@tollgate/protocols';
 import type { ClientReply } from '../http/client-reply.ts';
 import type { Ticker } from '../upstream/ticker.ts';
-import type { HoldHandle } from '../usage/books.ts';
+import type { HoldHandle } from '../usage/usage-recorder.ts';
 import type { DrainLimits } from './drain.ts';
 import type { Splice } from './splice.ts';
 import type { Answer, Flight } from './forward.ts';

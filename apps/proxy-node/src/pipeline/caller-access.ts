@@ -7,7 +7,7 @@ import {
 } from '@tollgate/keyspace';
 import type { Logger } from 'pino';
 import { Refusal } from '../refusals.ts';
-import type { Books } from '../usage/books.ts';
+import type { UsageRecorder } from '../usage/usage-recorder.ts';
 import type { AdmissionStore } from './admission.ts';
 import {
   accessRefusal,
@@ -21,7 +21,7 @@ type Access = Extract<AccessReply, { kind: 'allowed' }> & { accountId: number };
 
 export interface CallerAccessParts {
   store: Pick<AdmissionStore, 'access' | 'inquire'>;
-  failOpen: Pick<Books['failOpen'], 'forget' | 'knows'>;
+  failOpen: Pick<UsageRecorder['failOpen'], 'forget' | 'knows'>;
   log: Logger;
 }
 

@@ -116,8 +116,8 @@ async function readThenLeave(body: object, isEnough: (text: string) => boolean):
 
 const charged = async (model: Model): Promise<number> =>
   BOUGHT - (await node.settledBalance(model as Parameters<typeof node.settledBalance>[0]));
-const booksOf = async ({ id: modelId }: Model) =>
-  (await node.live.getBooks([{ accountId: ACCOUNT_ID, modelId }]))[0];
+const balanceOf = async ({ id: modelId }: Model) =>
+  (await node.live.getBalances([{ accountId: ACCOUNT_ID, modelId }]))[0];
 const signal = () => Promise.withResolvers<void>();
 
 describe('a JSON client that hangs up', () => {
@@ -133,8 +133,8 @@ describe('a JSON client that hangs up', () => {
       { baseUrl: upstream.baseUrl, overrides: { stops_billing_on_close: true } },
     ]);
     await leave(ask(model), arrived.promise);
-    expect(await booksOf(model)).toMatchObject({ running: 1 });
-    expect((await booksOf(model))?.held).toBeGreaterThan(0);
+    expect(await balanceOf(model)).toMatchObject({ running: 1 });
+    expect((await balanceOf(model))?.held).toBeGreaterThan(0);
     answer.resolve();
     expect(await charged(model)).toBe(16);
   });
@@ -206,7 +206,7 @@ describe('a stream whose client hangs up', () => {
     });
     const model = await node.addModel([{ baseUrl: upstream.baseUrl }]);
     await readThenLeave(ask(model, { stream: true }), (text) => text.includes('one two'));
-    expect(await booksOf(model)).toMatchObject({ running: 1 });
+    expect(await balanceOf(model)).toMatchObject({ running: 1 });
     answer.resolve();
     expect(await charged(model)).toBe(911);
   });
@@ -276,7 +276,7 @@ describe('a stream whose client hangs up', () => {
     }
   });
 
-  test('ends when its node stops, and its final is in the books', async () => {
+  test('ends when its node stops, and its final is booked', async () => {
     const stopping = await startNodeUnderTest({
       STREAM_DRAIN_TOKENS: '1000000',
       DRAIN_TIMEOUT_MS: '300',
@@ -343,7 +343,7 @@ describe('hidden reasoning', () => {
     expect(known).toBe(5 * (PROMPT_TOKENS + REASONING + 2));
     isEnding = false;
     await readThenLeave(ask(model, asked), (text) => text.includes(VISIBLE));
-    await until(async () => (await booksOf(model))?.running === 0);
+    await until(async () => (await balanceOf(model))?.running === 0);
     const cost = (await charged(model)) - known;
     expect(cost).toBeGreaterThan(REASONING / 2);
     // The limit caps the estimate, however slow the machine is.

@@ -103,7 +103,7 @@ const metric = async (name: string): Promise<number> => {
   return Number(new RegExp(`^${name}(?:{[^}]*})? (\\S+)$`, 'm').exec(text)?.[1]);
 };
 
-test('with an allowance, a known key is served while Redis is away: up to the allowance and not a token more; afterwards the books close', async () => {
+test('with an allowance, a known key is served while Redis is away: up to the allowance and not a token more; afterwards the balance is exact', async () => {
   const limited = await node.putKey({ rpm: 1_000 });
   const stranger = await node.putKey({});
   const before = [await ask(), await ask(limited.key)];
@@ -143,7 +143,7 @@ test('with an allowance, a known key is served while Redis is away: up to the al
   expect(await ask()).toBe(503);
   await node.services.redis.start();
   await until(() =>
-    node.live.getBooks([{ accountId: ACCOUNT_ID, modelId: model.id }]).then(
+    node.live.getBalances([{ accountId: ACCOUNT_ID, modelId: model.id }]).then(
       () => true,
       () => false,
     ),

@@ -237,7 +237,7 @@ export class Forwarder {
     );
   }
 
-  /** Counts the attempt in and, once, out again; what it says of the route's health goes into the books of routing. */
+  /** Counts the attempt in and, once, out again; what it says of the route's health goes to routing. */
   #track(
     candidate: Candidate,
     attempt: RouteAttempt,

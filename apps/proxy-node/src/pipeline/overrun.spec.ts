@@ -49,8 +49,8 @@ const completion = (content: string, tokens: number): string =>
   });
 const json = (response: ServerResponse, text: string) =>
   void response.writeHead(200, { 'content-type': 'application/json' }).end(text);
-const booksOf = async ({ id: modelId }: { id: number }) =>
-  (await node.live.getBooks([{ accountId: ACCOUNT_ID, modelId }]))[0];
+const balanceOf = async ({ id: modelId }: { id: number }) =>
+  (await node.live.getBalances([{ accountId: ACCOUNT_ID, modelId }]))[0];
 
 test('output reported above the limit is charged at the limit, and the next holds cover what was overrun', async () => {
   const waiting: ServerResponse[] = [];
@@ -63,8 +63,8 @@ test('output reported above the limit is charged at the limit, and the next hold
   expect(await node.settledBalance(model)).toBe(1_000_000 - PROMPT_TOKENS - LIMIT);
   isWaiting = true;
   const second = node.post('/v1/chat/completions', ask(model));
-  await until(async () => waiting.length === 1 && (await booksOf(model))?.running === 1);
-  expect((await booksOf(model))?.held).toBeGreaterThanOrEqual(10 * LIMIT);
+  await until(async () => waiting.length === 1 && (await balanceOf(model))?.running === 1);
+  expect((await balanceOf(model))?.held).toBeGreaterThanOrEqual(10 * LIMIT);
   expect(JSON.parse(upstream.requests[1]?.body ?? '{}')).toMatchObject({ max_tokens: LIMIT });
   for (const response of waiting) json(response, completion('brief', 1));
   await (await second).text();

@@ -9,7 +9,7 @@ import {
   type ClientProtocol,
 } from '@tollgate/protocols';
 import type { SnapshotModel } from '@tollgate/snapshot';
-import type { TakeRoom } from '../http/body-room.ts';
+import type { TakeQuota } from '../http/body-quota.ts';
 import { readBody } from '../http/read-body.ts';
 import { modelNotFound, Refusal } from '../refusals.ts';
 import type { CandidateGroups, RoutingIndex } from '../snapshot/routing-index.ts';
@@ -46,7 +46,7 @@ export async function parse({
   receivedAtMs: number;
   open: OpenStored;
   bytesMax: number;
-  take: TakeRoom;
+  take: TakeQuota;
 }): Promise<Asked> {
   const raw = await readBody(incoming, limits);
   const ask = await askOf(protocol, raw, isCompaction);

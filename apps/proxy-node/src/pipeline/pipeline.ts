@@ -2,7 +2,7 @@ import { deliveredOf } from '@tollgate/protocols';
 import { wasTried, type Outcome, type UsageFinal } from '@tollgate/contracts';
 import type { Logger } from 'pino';
 import { monotonicMs } from '../monotonic-ms.ts';
-import type { BodyRoom, RoomOfRequest } from '../http/body-room.ts';
+import type { BodyQuota, QuotaOfRequest } from '../http/body-quota.ts';
 import { ClientGone, mayBeLarge } from '../http/read-body.ts';
 import { isExpected, sendError } from '../http/send-error.ts';
 import type { Gate } from './gate.ts';
@@ -40,7 +40,7 @@ export interface PipelineLimits {
 
 export interface PipelineParts {
   gate: Gate;
-  bodies: BodyRoom;
+  bodies: BodyQuota;
   admitter: Admitter;
   failover: Failover;
   trust: UpstreamTrust;
@@ -86,14 +86,14 @@ export class Pipeline {
   /** Never throws: every request gets an answer in its own protocol's shape, or had its connection closed by its client. */
   async serve(request: ClientRequest): Promise<void> {
     const { gate, bodies } = this.#parts;
-    const room = bodies.enter();
+    const quota = bodies.enter();
     gate.enter();
     try {
-      await this.#serve(request, room);
+      await this.#serve(request, quota);
     } catch (error) {
       this.#refuse(request, error);
     } finally {
-      room.leave();
+      quota.leave();
       gate.leave();
     }
   }
@@ -104,14 +104,14 @@ export class Pipeline {
     for (const answer of this.#running) answer.cut();
   }
 
-  async #serve(request: ClientRequest, room: RoomOfRequest): Promise<void> {
+  async #serve(request: ClientRequest, quota: QuotaOfRequest): Promise<void> {
     const { incoming, rid, receivedAtMs, addressHex } = request;
     const { gate, admitter, trust, limits, openerOf } = this.#parts;
     const index = gate.open();
     const presented = authenticate(incoming.headers);
     // A stranger must not make the node read and parse megabytes: for these the key is judged before the body.
     const take = mayBeLarge(incoming.headers)
-      ? room.takeFor(await admitter.accountOf(presented, addressHex))
+      ? quota.takeFor(await admitter.accountOf(presented, addressHex))
       : () => undefined;
     const asked = await parse({
       ...request,

@@ -10,7 +10,7 @@ import type { MeterContext, Metered } from './answer-meter.ts';
 import { chargeOfLeft } from './charge-of-left.ts';
 import type { Splice } from './splice.ts';
 import type { Flight } from './forward.ts';
-import { HoldRoom } from './hold-room.ts';
+import { HoldBudget } from './hold-budget.ts';
 import { NOTHING_COUNTED, type Counted, type Tally } from './tally.ts';
 
 const NO_REST = Buffer.alloc(0);
@@ -22,7 +22,7 @@ export class StreamCount {
   readonly sink: StreamSink;
   readonly #context: MeterContext;
   readonly #reader: () => StreamReader | null;
-  readonly #room: HoldRoom;
+  readonly #budget: HoldBudget;
   readonly #askedAtMs = monotonicMs();
   #contentAtMs: number | null = null;
   #drainedFromTokens = 0;
@@ -37,7 +37,7 @@ export class StreamCount {
     this.#reader = reader;
     this.#splice = splice;
     this.#tally = context.createTally(splice);
-    this.#room = new HoldRoom({
+    this.#budget = new HoldBudget({
       hold: context.hold,
       usage: () => this.#whole(this.#tally.ifEnded(this.#reported())),
       reported: reader,
@@ -50,11 +50,11 @@ export class StreamCount {
 
   /** What of a chunk reaches the client, and what must wait until the hold has grown. */
   readCovered(reader: StreamReader, chunk: Buffer): { bytes: Uint8Array; rest: Buffer } {
-    let taken = this.#room.take(chunk.length);
+    let taken = this.#budget.take(chunk.length);
     if (taken === chunk.length) return { bytes: reader.push(chunk), rest: NO_REST };
     const parts: Uint8Array[] = [];
     let rest = chunk;
-    for (; taken > 0; taken = rest.length > 0 ? this.#room.take(rest.length) : 0) {
+    for (; taken > 0; taken = rest.length > 0 ? this.#budget.take(rest.length) : 0) {
       parts.push(reader.push(rest.subarray(0, taken)));
       rest = rest.subarray(taken);
     }
@@ -140,7 +140,7 @@ export class StreamCount {
 
   #generated(text: string): void {
     this.#tally.output(text);
-    this.#room.generated(text);
+    this.#budget.generated(text);
   }
 
   #reported(): { usage: StreamReader['usage']; isFinal: boolean } {

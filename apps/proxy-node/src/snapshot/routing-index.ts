@@ -28,7 +28,7 @@ export class RoutingIndex {
   constructor(snapshot: PublishedSnapshot) {
     const { models, routes, upstreams } = snapshot.document;
     this.snapshot = snapshot;
-    // The books let no two models share a name or alias; if ever they did, the model's own name would win.
+    // The control plane lets no two models share a name or alias; if ever they did, the model's own name would win.
     this.#byName = new Map([
       ...models.flatMap((model) => (model.aliases ?? []).map((alias) => [alias, model] as const)),
       ...models.map((model) => [model.name, model] as const),

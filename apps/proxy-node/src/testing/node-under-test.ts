@@ -24,7 +24,7 @@ import {
   type LiveKey,
   type LiveSubscription,
   type RedisConnection,
-  type SubscriptionBooks,
+  type SubscriptionBalance,
 } from '@tollgate/keyspace';
 import {
   publishSnapshot,
@@ -269,13 +269,13 @@ export class NodeUnderTest {
 
   /** The live balance of the account's subscription, once no request of it runs and nothing is held. */
   async settledBalance({ id: modelId }: SnapshotModel): Promise<number> {
-    const read = async (): Promise<SubscriptionBooks | null | undefined> =>
-      (await this.live.getBooks([{ accountId: ACCOUNT_ID, modelId }]))[0];
+    const read = async (): Promise<SubscriptionBalance | null | undefined> =>
+      (await this.live.getBalances([{ accountId: ACCOUNT_ID, modelId }]))[0];
     // The connection of the tests may return later than the node's own.
     await redisReady(this.#redis, READY_MS);
     await until(async () => {
-      const books = await read();
-      return books?.running === 0 && books.held === 0;
+      const balance = await read();
+      return balance?.running === 0 && balance.held === 0;
     });
     return (await read())?.balance ?? Number.NaN;
   }

@@ -2,7 +2,7 @@ import { chargeOf, outputPaidBy } from '@tollgate/metering';
 import type { CheckpointReply, RestoreReply } from '@tollgate/keyspace';
 import type { Logger } from 'pino';
 import type { OpenHold } from '../journal/open-hold.ts';
-import type { HoldHandle } from './books.ts';
+import type { HoldHandle } from './usage-recorder.ts';
 import { toCounts, type JournalledCounts } from '../journal/journal-line.ts';
 import { LostEpochs } from './lost-epochs.ts';
 import type { MeteringPort } from './metering-port.ts';

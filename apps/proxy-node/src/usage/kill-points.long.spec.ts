@@ -4,7 +4,7 @@ import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { BooksTask, KillPoint } from '../../test/usage/books-process.ts';
+import type { RecorderTask, KillPoint } from '../../test/usage/recorder-process.ts';
 import { Downstream, eventually } from '../../test/usage/downstream.ts';
 import {
   addAccount,
@@ -17,7 +17,7 @@ const TOKENS = 1_000_000;
 /** At each point, at its first and its third occurrence by turns. */
 const KILLS = Number(process.env.KILLS ?? 2);
 const KILL_TIMEOUT_MS = 45_000;
-const PROCESS = join(import.meta.dirname, '../../test/usage/books-process.ts');
+const PROCESS = join(import.meta.dirname, '../../test/usage/recorder-process.ts');
 let services: Services;
 let world: MeteredRedis;
 let accountId = 200;
@@ -32,7 +32,7 @@ afterAll(async () => {
 });
 
 /** The signal that ended it, or its exit code. */
-function run(task: BooksTask): Promise<string | number | null> {
+function run(task: RecorderTask): Promise<string | number | null> {
   const child = spawn(process.execPath, ['--no-warnings', PROCESS], {
     env: { ...process.env, TASK: JSON.stringify(task) },
     stdio: ['ignore', 'inherit', 'inherit'],
@@ -48,7 +48,7 @@ async function killedAt(killAt: KillPoint, nth: number): Promise<void> {
   await addAccount(world, accountId, TOKENS);
   const downstream = new Downstream(world);
   try {
-    const task: BooksTask = {
+    const task: RecorderTask = {
       redisUrl: services.redisUrl,
       dataDir,
       accountId,
@@ -66,15 +66,15 @@ async function killedAt(killAt: KillPoint, nth: number): Promise<void> {
         .split('\n')
         .map((line): [string, number] => [line.split(' ')[0] ?? '', Number(line.split(' ')[1])]),
     );
-    await eventually('every request is in the books', () =>
+    await eventually('every request is booked', () =>
       [...truth].every(([rid]) => downstream.events.has(`${rid}:0`)),
     );
     for (const [rid, charge] of truth)
       expect([rid, downstream.chargeOf(rid)]).toEqual([rid, charge]);
-    // The one request that had no final yet was running when the node died: it is in the books too, with what was counted: nothing.
+    // The one request that had no final yet was running when the node died: it is booked too, with what was counted: nothing.
     expect(downstream.total).toBe([...truth.values()].reduce((sum, charge) => sum + charge, 0));
-    const [books] = await world.live.getBooks([{ accountId, modelId: MODEL_ID }]);
-    expect(books).toMatchObject({ balance: TOKENS - downstream.total, held: 0, running: 0 });
+    const [balance] = await world.live.getBalances([{ accountId, modelId: MODEL_ID }]);
+    expect(balance).toMatchObject({ balance: TOKENS - downstream.total, held: 0, running: 0 });
   } finally {
     await downstream.close();
     rmSync(dataDir, { recursive: true, force: true });

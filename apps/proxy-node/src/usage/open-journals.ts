@@ -2,7 +2,7 @@ import { nodeAddress } from '@tollgate/keyspace';
 import { adoptJournals, type AdoptedRequests } from './journal-adoption.ts';
 import { journalFolder } from '../journal/journal-files.ts';
 import { Journal } from '../journal/journal.ts';
-import type { RequestBooksOptions } from './request-books-options.ts';
+import type { RecorderOptions } from './recorder-options.ts';
 
 export interface OpenedJournals {
   journal: Journal;
@@ -12,7 +12,7 @@ export interface OpenedJournals {
 }
 
 /** Opens the journal of this worker and reads what earlier processes left. Throws JournalLocked while another process uses this journal. */
-export async function openJournals(options: RequestBooksOptions): Promise<OpenedJournals> {
+export async function openJournals(options: RecorderOptions): Promise<OpenedJournals> {
   const { dataDir, node, worker, log, now = Date.now } = options;
   const folder = journalFolder(dataDir, { node, worker });
   const opened = await Journal.open({ folder, log });

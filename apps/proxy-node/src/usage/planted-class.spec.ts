@@ -94,7 +94,7 @@ test('a class planted in the table is held for, charged, journalled, settled and
     readings: {
       gate: new Gate(() => null),
       isReady: () => true,
-      books: () => ({ unacknowledged: 0, journalsSetAside: 0 }),
+      recorder: () => ({ unacknowledged: 0, journalsSetAside: 0 }),
       failOpen: () => ({ admissions: 0, tokens: 0 }),
       snapshotVersion: () => 1,
       upstreams: () => [],

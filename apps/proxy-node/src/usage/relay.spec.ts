@@ -12,7 +12,7 @@ import {
   usageOf,
   type MeteredRedis,
 } from '../../test/usage/metered-redis.ts';
-import { silent } from '../../test/usage/open-books.ts';
+import { silent } from '../../test/usage/open-recorder.ts';
 import { Relay } from './relay.ts';
 import { openUsageQueue, type UsageQueue } from './usage-queue.ts';
 

@@ -14,15 +14,15 @@ import {
   usageOf,
   type MeteredRedis,
 } from '../../test/usage/metered-redis.ts';
-import { openBooks } from '../../test/usage/open-books.ts';
-import type { RequestBooks } from './request-books.ts';
+import { openRecorder } from '../../test/usage/open-recorder.ts';
+import type { RequestRecorder } from './request-recorder.ts';
 
 const TOKENS = 1_200;
 let services: Services;
 let world: MeteredRedis;
 let downstream: Downstream;
 let dataDir: string;
-let books: RequestBooks[] = [];
+let recorders: RequestRecorder[] = [];
 let accountId = 300;
 let epoch = 1;
 
@@ -34,21 +34,23 @@ afterAll(() => services.stop());
 beforeEach(async () => {
   world = await openMeteredRedis(services.redisUrl);
   downstream = new Downstream(world);
-  dataDir = mkdtempSync(join(tmpdir(), 'tollgate-books-'));
+  dataDir = mkdtempSync(join(tmpdir(), 'tollgate-usage-'));
   accountId += 1;
   await addAccount(world, accountId, TOKENS);
 });
 afterEach(async () => {
-  await Promise.all(books.map((open) => open.close(0)));
-  books = [];
+  await Promise.all(recorders.map((open) => open.close(0)));
+  recorders = [];
   await downstream.close();
   world.close();
   rmSync(dataDir, { recursive: true, force: true });
 });
 
-async function open(options: Partial<Parameters<typeof openBooks>[1]> = {}): Promise<RequestBooks> {
-  const opened = await openBooks(world, { dataDir, ...options });
-  books.push(opened);
+async function open(
+  options: Partial<Parameters<typeof openRecorder>[1]> = {},
+): Promise<RequestRecorder> {
+  const opened = await openRecorder(world, { dataDir, ...options });
+  recorders.push(opened);
   return opened;
 }
 
@@ -66,7 +68,7 @@ async function fillShard(tokens: number): Promise<void> {
 }
 
 async function balance(): Promise<{ balance: number; held: number; running: number } | null> {
-  const [found] = await world.live.getBooks([{ accountId, modelId: MODEL_ID }]);
+  const [found] = await world.live.getBalances([{ accountId, modelId: MODEL_ID }]);
   return found ? { balance: found.balance, held: found.held, running: found.running } : null;
 }
 
@@ -137,7 +139,7 @@ describe('a running request whose hold Redis has lost', () => {
     await fillShard(TOKENS);
     await eventually('the hold is back', async () => (await balance())?.held === 600, 20_000);
     await first.close(0);
-    books = [];
+    recorders = [];
     const second = await open();
     await eventually(
       'it is acknowledged',

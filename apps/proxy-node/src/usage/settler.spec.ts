@@ -3,7 +3,7 @@ import type { SettleReply, SettleRequest } from '@tollgate/keyspace';
 import { setTimeout as delay } from 'node:timers/promises';
 import { eventually } from '../../test/usage/downstream.ts';
 import { finalOf, PRICE, usageOf, uuidV7 } from '../../test/usage/metered-redis.ts';
-import { silent } from '../../test/usage/open-books.ts';
+import { silent } from '../../test/usage/open-recorder.ts';
 import { Settler } from './settler.ts';
 
 type Answer = SettleReply | 'lost';

@@ -20,7 +20,7 @@ const BARE_SECONDS = 2;
 const COLD_REQUESTS = 1_000;
 const COLD_ROUNDS = 3;
 
-/** CPU a request of a warm node, of Redis, and of all processes until the books have it, beside the bare proxy in the same round. */
+/** CPU a request of a warm node, of Redis, and of all processes until PostgreSQL has it, beside the bare proxy in the same round. */
 export const requests: Scene = (stage) => inRounds(stage, KINDS);
 
 /** One kind alone, for a change that is tried. */

@@ -50,8 +50,8 @@ local function read_hold(key)
   }
 end
 
--- The subscription's books as numbers. A record that is missing counts as empty: what is settled against it must still be remembered.
-local function read_books(key)
+-- The subscription's balance as numbers. A record that is missing counts as empty: what is settled against it must still be remembered.
+local function read_balance(key)
   local values = redis.call('HMGET', key, 'st', 'bal', 'held', 'conc', 'gen', 'id', 'wd')
   return {
     st = values[1], bal = tonumber(values[2] or '0'), held = tonumber(values[3] or '0'), conc = tonumber(values[4] or '0'),
@@ -59,6 +59,6 @@ local function read_books(key)
   }
 end
 
-local function write_books(key, sub)
+local function write_balance(key, sub)
   redis.call('HSET', key, 'bal', text(sub.bal), 'held', text(sub.held), 'conc', text(sub.conc))
 end

@@ -1,6 +1,6 @@
 export const UNREADABLE = Symbol('unreadable');
 
-/** Absurd counts would overflow the books long before any model could produce them. */
+/** Absurd counts would overflow the ledger long before any model could produce them. */
 const TOKENS_MAX = 2 ** 40;
 
 /** The first of several aliases that is given: a count, null when none is, UNREADABLE when it is no non-negative integer. */

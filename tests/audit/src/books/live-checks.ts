@@ -31,10 +31,10 @@ export async function compareLiveBalances({ database, live }: Books): Promise<Fi
     'SELECT id, user_id, model_id, balance - overdraft AS live, credit_seq FROM subscriptions ORDER BY id',
   );
   const subscriptions = z.array(subscriptionRow).parse(rows);
-  const books: Awaited<ReturnType<LiveRecords['getBooks']>> = [];
+  const books: Awaited<ReturnType<LiveRecords['getBalances']>> = [];
   for (let from = 0; from < subscriptions.length; from += PAGE) {
     books.push(
-      ...(await live.getBooks(
+      ...(await live.getBalances(
         subscriptions
           .slice(from, from + PAGE)
           .map((row) => ({ accountId: row.user_id, modelId: row.model_id })),

@@ -2,16 +2,16 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { USAGE_QUEUE } from '@tollgate/contracts';
 import { BULL_PREFIX, openRedis } from '@tollgate/keyspace';
 import { Queue } from 'bullmq';
-import { booksOf } from '../../testing/books-under-test.ts';
+import { ledgerOf } from '../../testing/ledger-under-test.ts';
 import { startControlPlane, type ControlPlane } from '../../testing/control-plane-under-test.ts';
 import { eventually } from '../../testing/eventually.ts';
 
 let plane: ControlPlane;
-let books: ReturnType<typeof booksOf>;
+let ledger: ReturnType<typeof ledgerOf>;
 beforeAll(async () => {
   plane = await startControlPlane();
-  books = booksOf(plane);
-  await books.initialiseShards();
+  ledger = ledgerOf(plane);
+  await ledger.initialiseShards();
 }, 60_000);
 afterAll(() => plane?.stop());
 
@@ -22,11 +22,11 @@ interface Check {
   proven_at: string | null;
   example: unknown;
 }
-const read = async () => (await books.asAdmin('GET', '/admin/books')).body;
+const read = async () => (await ledger.asAdmin('GET', '/admin/books')).body;
 async function audit(): Promise<Map<string, Check>> {
   const startedAt = Date.now() - 1_000;
   await eventually(async () =>
-    expect((await books.asAdmin('POST', '/admin/books/run')).body.running_since).not.toBeNull(),
+    expect((await ledger.asAdmin('POST', '/admin/books/run')).body.running_since).not.toBeNull(),
   );
   const { checks } = await eventually(async () => {
     const now = await read();
@@ -39,7 +39,7 @@ async function audit(): Promise<Map<string, Check>> {
 
 test('an audit proves each equality, finds what is broken, and remembers when it last held', async () => {
   expect((await read()).checks.every(({ is_sound }: Check) => is_sound === null)).toBe(true);
-  const [account, model] = [await books.account('10'), await books.model('1')];
+  const [account, model] = [await ledger.account('10'), await ledger.model('1')];
   await plane.call('POST', '/models/subscribe', {
     token: account.token,
     body: { model_id: model.id, tokens: 1_000 },
@@ -47,9 +47,9 @@ test('an audit proves each equality, finds what is broken, and remembers when it
   const sound = await audit();
   expect([...sound.values()].filter(({ is_sound }) => is_sound !== true)).toEqual([]);
 
-  await books.query('UPDATE subscriptions SET balance = balance - 1');
+  await ledger.query('UPDATE subscriptions SET balance = balance - 1');
   const broken = await audit();
-  await books.query('UPDATE subscriptions SET balance = balance + 1');
+  await ledger.query('UPDATE subscriptions SET balance = balance + 1');
   for (const name of ['token_balances', 'token_lots'])
     expect(broken.get(name)).toMatchObject({
       is_sound: false,
@@ -62,9 +62,9 @@ test('an audit proves each equality, finds what is broken, and remembers when it
 
 test('of several asked for at once one runs', async () => {
   await eventually(async () => expect((await read()).running_since).toBeNull(), 40_000);
-  const before = await books.query("SELECT 1 FROM activity_log WHERE action = 'books.audit'");
-  await Promise.all(Array.from({ length: 8 }, () => books.asAdmin('POST', '/admin/books/run')));
-  const after = await books.query("SELECT 1 FROM activity_log WHERE action = 'books.audit'");
+  const before = await ledger.query("SELECT 1 FROM activity_log WHERE action = 'ledger.audit'");
+  await Promise.all(Array.from({ length: 8 }, () => ledger.asAdmin('POST', '/admin/books/run')));
+  const after = await ledger.query("SELECT 1 FROM activity_log WHERE action = 'ledger.audit'");
   expect(after.length - before.length).toBe(1);
 }, 60_000);
 

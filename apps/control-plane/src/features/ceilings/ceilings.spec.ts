@@ -3,7 +3,7 @@ import { parseApiKey } from '@tollgate/contracts';
 import { LiveRecords, MeteringStore, shardOf } from '@tollgate/keyspace';
 import { Redis } from 'ioredis';
 import { uuidv7 } from '../../platform/http/visitor.ts';
-import { booksOf, type TestAccount } from '../../testing/books-under-test.ts';
+import { ledgerOf, type TestAccount } from '../../testing/ledger-under-test.ts';
 import { startControlPlane, type ControlPlane } from '../../testing/control-plane-under-test.ts';
 import { REDIS } from '../../platform/redis/redis.module.ts';
 import { eventually } from '../../testing/eventually.ts';
@@ -12,15 +12,15 @@ import { LiveRecordAudit } from '../live-state/live-record-audit.ts';
 const NONE = { rpm: 0, rph: 0, rpd: 0 };
 
 let plane: ControlPlane;
-let books: ReturnType<typeof booksOf>;
+let ledger: ReturnType<typeof ledgerOf>;
 let account: TestAccount;
-let model: Awaited<ReturnType<typeof books.model>>;
+let model: Awaited<ReturnType<typeof ledger.model>>;
 beforeAll(async () => {
   plane = await startControlPlane();
-  books = booksOf(plane);
-  await books.initialiseShards();
-  account = await books.account('10');
-  model = await books.model('1');
+  ledger = ledgerOf(plane);
+  await ledger.initialiseShards();
+  account = await ledger.account('10');
+  model = await ledger.model('1');
   await as('POST', '/models/subscribe', { model_id: model.id, tokens: 100_000 });
 }, 60_000);
 afterAll(() => plane?.stop());
@@ -31,8 +31,8 @@ beforeEach(async () => {
 
 const as = (method: string, path: string, body?: unknown) =>
   plane.call(method, path, { token: account.token, ...(body === undefined ? {} : { body }) });
-const setCeilings = (body: object) => books.asAdmin('PUT', '/admin/ceilings', body);
-const setAccount = (body: object) => books.asAdmin('PUT', `/users/${account.id}`, body);
+const setCeilings = (body: object) => ledger.asAdmin('PUT', '/admin/ceilings', body);
+const setAccount = (body: object) => ledger.asAdmin('PUT', `/users/${account.id}`, body);
 const createKey = async (limits: object = {}) => {
   const { status, body } = await as('POST', '/keys', { name: 'bounded', ...limits });
   return { status, body, id: body.id, hash: parseApiKey(body.key ?? '')?.hash ?? '' };

@@ -7,7 +7,7 @@ import { CONFIG, type Config } from '../../config.ts';
 import { toSafeInteger } from '../../platform/database/columns.ts';
 import { AlertsService } from '../alerts/alerts.service.ts';
 import { ProxyNodesService } from '../proxy-nodes/proxy-nodes.service.ts';
-import { SnapshotBooks } from '../snapshots/snapshot-books.ts';
+import { SnapshotRepository } from '../snapshots/snapshot-repository.ts';
 import { parseHistogram, percentiles, sumHistograms } from '../usage/histogram.ts';
 import type { Dashboard } from './dashboard-answer.ts';
 
@@ -76,7 +76,7 @@ export class DashboardService {
   constructor(
     private readonly dataSource: DataSource,
     private readonly nodes: ProxyNodesService,
-    private readonly books: SnapshotBooks,
+    private readonly snapshots: SnapshotRepository,
     private readonly alerts: AlertsService,
     @Inject(CONFIG) private readonly config: Config,
   ) {}
@@ -108,8 +108,8 @@ export class DashboardService {
         `SELECT count(*)::bigint AS count, least(coalesce(sum(balance), 0), ${Number.MAX_SAFE_INTEGER})::bigint AS tokens FROM subscriptions WHERE status = 'active'`,
         tokensRow,
       ),
-      this.books.latest(this.dataSource.manager),
-      this.books.settings(this.dataSource.manager, { isLocked: false }),
+      this.snapshots.latest(this.dataSource.manager),
+      this.snapshots.settings(this.dataSource.manager, { isLocked: false }),
       this.alerts.open(),
     ]);
     return {

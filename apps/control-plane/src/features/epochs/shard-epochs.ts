@@ -8,7 +8,7 @@ import { CONFIG, type Config } from '../../config.ts';
 const epochRow = z.object({ shard: z.string(), epoch: z.string() });
 
 /**
- * Which epoch each shard is in, as far as the books go. Usage booked before a change of epoch is part of what the rebuilt shard opens with;
+ * Which epoch each shard is in, as far as PostgreSQL knows. Usage booked before a change of epoch is part of what the rebuilt shard opens with;
  * usage of the old epoch booked after it is not, and reaches Redis as a credit of its own. The lock leaves no third case.
  */
 @Injectable()

@@ -5,7 +5,7 @@ import { loadConfig } from '../../config.ts';
 import { createApp } from '../../create-app.ts';
 import { createPino } from '../../platform/logging/logger.ts';
 import { uuidv7 } from '../../platform/http/visitor.ts';
-import { booksOf, usageEvent, type EventParts } from '../../testing/books-under-test.ts';
+import { ledgerOf, usageEvent, type EventParts } from '../../testing/ledger-under-test.ts';
 import { startControlPlane, type ControlPlane } from '../../testing/control-plane-under-test.ts';
 import { readEvents, type EventReader } from '../../testing/event-stream-under-test.ts';
 import { eventually } from '../../testing/eventually.ts';
@@ -16,13 +16,13 @@ import { EventStore } from './event-store.ts';
 
 let plane: ControlPlane;
 let replica: NestExpressApplication;
-let books: ReturnType<typeof booksOf>;
+let ledger: ReturnType<typeof ledgerOf>;
 const readers: EventReader[] = [];
 const nodes: SpeakingNode[] = [];
 beforeAll(async () => {
   plane = await startControlPlane();
-  books = booksOf(plane);
-  await books.initialiseShards();
+  ledger = ledgerOf(plane);
+  await ledger.initialiseShards();
   replica = await createApp(loadConfig(plane.environment), createPino('silent'));
   await replica.listen(0, '127.0.0.1');
 }, 120_000);
@@ -48,12 +48,12 @@ const otherReplica = () =>
   `http://127.0.0.1:${(replica.getHttpServer().address() as AddressInfo).port}`;
 
 async function subscribed(): Promise<EventParts> {
-  const [account, model] = [await books.account('1000'), await books.model('1')];
+  const [account, model] = [await ledger.account('1000'), await ledger.model('1')];
   await plane.call('POST', '/models/subscribe', {
     token: account.token,
     body: { model_id: model.id, tokens: 100_000 },
   });
-  return { account, model, subscriptionId: (await books.subscription(account, model)).id };
+  return { account, model, subscriptionId: (await ledger.subscription(account, model)).id };
 }
 const book = (parts: EventParts, tokens = 10, rid = uuidv7(Date.now())) =>
   plane.app
@@ -89,7 +89,7 @@ describe('the events of a stream', () => {
       status: 'active',
       tokens: 99_975,
     });
-    await books.asAdmin('POST', '/wallet/admin-recharge', {
+    await ledger.asAdmin('POST', '/wallet/admin-recharge', {
       user_id: parts.account.id,
       amount: '0.5',
     });
@@ -154,14 +154,15 @@ describe('the events of a stream', () => {
 
   test("each node's acknowledgement of a new version, and a node that fell silent", async () => {
     const reader = await read(plane.adminToken);
-    const { credential } = (await books.asAdmin('POST', '/proxy-nodes', { name: 'streamed' })).body;
+    const { credential } = (await ledger.asAdmin('POST', '/proxy-nodes', { name: 'streamed' }))
+      .body;
     const node = await new SpeakingNode({
       redisUrl: plane.services.redisUrl,
       name: 'streamed',
       credential,
     }).start();
     nodes.push(node);
-    const { version } = (await books.asAdmin('POST', '/proxy-nodes/sync-all')).body;
+    const { version } = (await ledger.asAdmin('POST', '/proxy-nodes/sync-all')).body;
     const acknowledged = await reader.next(
       ({ event, data }) =>
         event === 'node' &&
@@ -244,7 +245,7 @@ describe('resuming', () => {
   test.each([['17.3'], ['99999999999999.1'], ['x'], ['-1.1']])(
     'from %s, which is no longer held or never was, says `reset` and goes on from now',
     async (lastId) => {
-      await books.query(
+      await ledger.query(
         'UPDATE stream_horizon SET xid = (pg_current_xact_id()::text::bigint - 1)::text::xid8',
       );
       const parts = await subscribed();
@@ -259,21 +260,21 @@ describe('resuming', () => {
     const reader = await read(parts.account.token);
     const { id } = await reader.next(({ event }) => event === 'ready');
     await book(parts);
-    await books.query("UPDATE stream_events SET created_at = now() - interval '16 minutes'");
+    await ledger.query("UPDATE stream_events SET created_at = now() - interval '16 minutes'");
     await plane.app.get(EventStore, { strict: false }).forgetOld();
-    expect(await books.query('SELECT 1 FROM stream_events')).toEqual([]);
+    expect(await ledger.query('SELECT 1 FROM stream_events')).toEqual([]);
     const late = await read(parts.account.token, { lastId: id });
     await late.next(({ event }) => event === 'reset');
   });
 });
 
 describe('the end of a stream', () => {
-  const freeze = (account: { id: number }) => books.asAdmin('POST', `/users/${account.id}/freeze`);
+  const freeze = (account: { id: number }) => ledger.asAdmin('POST', `/users/${account.id}/freeze`);
   test.each([
     ['a freeze', freeze],
     [
       'a deletion',
-      ({ id }: { id: number }) => books.asAdmin('DELETE', `/users/${id}?forfeit=true`),
+      ({ id }: { id: number }) => ledger.asAdmin('DELETE', `/users/${id}?forfeit=true`),
     ],
     ['a logout', ({ token }: { token: string }) => plane.call('POST', '/auth/logout', { token })],
   ])('comes within a second of %s', async (_, revoke) => {
@@ -289,7 +290,7 @@ describe('the end of a stream', () => {
 
   test('comes with the revocation of its access token, and with a demotion', async () => {
     const admin = await plane.createUser('soon-demoted');
-    await books.asAdmin('PUT', `/users/${admin.id}`, { role: 'admin' });
+    await ledger.asAdmin('PUT', `/users/${admin.id}`, { role: 'admin' });
     const { id, token } = (
       await plane.call('POST', '/auth/tokens', {
         token: admin.token,
@@ -300,7 +301,7 @@ describe('the end of a stream', () => {
     await plane.call('DELETE', `/auth/tokens/${id}`, { token: admin.token });
     await eventually(async () => expect(byToken.isOver()).toBe(true), 1_000);
     expect(bySession.isOver()).toBe(false);
-    await books.asAdmin('PUT', `/users/${admin.id}`, { role: 'user' });
+    await ledger.asAdmin('PUT', `/users/${admin.id}`, { role: 'user' });
     await eventually(async () => expect(bySession.isOver()).toBe(true), 1_000);
   });
 

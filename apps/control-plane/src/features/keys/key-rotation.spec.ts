@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { parseApiKey } from '@tollgate/contracts';
 import { LiveRecords } from '@tollgate/keyspace';
-import { booksOf } from '../../testing/books-under-test.ts';
+import { ledgerOf } from '../../testing/ledger-under-test.ts';
 import { startControlPlane, type ControlPlane } from '../../testing/control-plane-under-test.ts';
 
 let plane: ControlPlane;
 let sequence = 0;
 beforeAll(async () => {
   plane = await startControlPlane({ KEYS_PER_ACCOUNT: '6' });
-  await booksOf(plane).initialiseShards();
+  await ledgerOf(plane).initialiseShards();
 }, 60_000);
 afterAll(() => plane?.stop());
 

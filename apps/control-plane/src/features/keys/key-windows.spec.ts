@@ -2,21 +2,21 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { parseApiKey } from '@tollgate/contracts';
 import { MeteringStore } from '@tollgate/keyspace';
 import { uuidv7 } from '../../platform/http/visitor.ts';
-import { booksOf } from '../../testing/books-under-test.ts';
+import { ledgerOf } from '../../testing/ledger-under-test.ts';
 import { startControlPlane, type ControlPlane } from '../../testing/control-plane-under-test.ts';
 import { isModelAllowed } from './allowed-models.ts';
 
 let plane: ControlPlane;
-let books: ReturnType<typeof booksOf>;
+let ledger: ReturnType<typeof ledgerOf>;
 beforeAll(async () => {
   plane = await startControlPlane();
-  books = booksOf(plane);
-  await books.initialiseShards();
+  ledger = ledgerOf(plane);
+  await ledger.initialiseShards();
 }, 60_000);
 afterAll(() => plane?.stop());
 
 test('windows show what admission has counted, and when the whole limit is back', async () => {
-  const [account, model] = [await books.account('10'), await books.model('1')];
+  const [account, model] = [await ledger.account('10'), await ledger.model('1')];
   const as = (method: string, path: string, body?: unknown) =>
     plane.call(method, path, { token: account.token, ...(body === undefined ? {} : { body }) });
   await as('POST', '/models/subscribe', { model_id: model.id, tokens: 100_000 });
@@ -58,7 +58,7 @@ test('windows show what admission has counted, and when the whole limit is back'
   // Both say the same moment, each in its own clock's words.
   const resetMs = last?.kind === 'rate_limited' ? (last.windows[0]?.resetMs ?? 0) : 0;
   expect(Math.abs(Date.parse(minute.resets_at) - Date.now() - resetMs)).toBeLessThan(2_000);
-  const stranger = await books.account('0');
+  const stranger = await ledger.account('0');
   expect(
     (await plane.call('GET', `/keys/${key.id}/windows`, { token: stranger.token })).status,
   ).toBe(404);

@@ -1,19 +1,19 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { parseApiKey } from '@tollgate/contracts';
-import { booksOf, usageEvent, type TestAccount } from '../../testing/books-under-test.ts';
+import { ledgerOf, usageEvent, type TestAccount } from '../../testing/ledger-under-test.ts';
 import { startControlPlane, type ControlPlane } from '../../testing/control-plane-under-test.ts';
 import { uuidv7 } from '../../platform/http/visitor.ts';
 import { UsageWorker } from '../usage/ingest/usage-worker.ts';
 
 let plane: ControlPlane;
-let books: ReturnType<typeof booksOf>;
+let ledger: ReturnType<typeof ledgerOf>;
 let owner: TestAccount;
 let stranger: TestAccount;
 beforeAll(async () => {
   plane = await startControlPlane();
-  books = booksOf(plane);
-  await books.initialiseShards();
-  [owner, stranger] = [await books.account('0'), await books.account('0')];
+  ledger = ledgerOf(plane);
+  await ledger.initialiseShards();
+  [owner, stranger] = [await ledger.account('0'), await ledger.account('0')];
 }, 60_000);
 afterAll(() => plane?.stop());
 
@@ -51,12 +51,12 @@ describe('creating', () => {
       last_used_at: null,
       limits_in_force: { rpm: 60, rph: 600, rpd: 6000 },
     });
-    const [row] = await books.query('SELECT * FROM api_keys WHERE id = $1', [shown.id]);
+    const [row] = await ledger.query('SELECT * FROM api_keys WHERE id = $1', [shown.id]);
     expect(row.key_hash).toBe(parseApiKey(key)?.hash);
     const dump = JSON.stringify([
       row,
-      await books.query('SELECT * FROM activity_log'),
-      await books.query('SELECT * FROM live_state_outbox'),
+      await ledger.query('SELECT * FROM activity_log'),
+      await ledger.query('SELECT * FROM live_state_outbox'),
     ]);
     expect(dump).not.toContain(key.slice(-20));
   });
@@ -94,9 +94,9 @@ describe('creating', () => {
     expect((await as(owner)('POST', '/keys', { name: 'a', user_id: stranger.id })).status).toBe(
       404,
     );
-    expect(await books.asAdmin('POST', '/keys', { name: 'a', user_id: stranger.id })).toMatchObject(
-      { status: 201, body: { user_id: stranger.id } },
-    );
+    expect(
+      await ledger.asAdmin('POST', '/keys', { name: 'a', user_id: stranger.id }),
+    ).toMatchObject({ status: 201, body: { user_id: stranger.id } });
   });
 });
 
@@ -180,10 +180,10 @@ test('a user lists their own keys, an administrator all or those of one account'
     data: [{ name: 'findable' }],
   });
   expect((await as(owner)('GET', '/keys?status=disabled')).body.total).toBe(0);
-  const all = (await books.asAdmin('GET', '/keys?page_size=100')).body.data;
+  const all = (await ledger.asAdmin('GET', '/keys?page_size=100')).body.data;
   expect(new Set(all.map((key: { user_id: number }) => key.user_id)).size).toBeGreaterThan(1);
   expect(
-    (await books.asAdmin('GET', `/keys?user_id=${stranger.id}`)).body.data.every(
+    (await ledger.asAdmin('GET', `/keys?user_id=${stranger.id}`)).body.data.every(
       (key: { user_id: number }) => key.user_id === stranger.id,
     ),
   ).toBe(true);
@@ -191,9 +191,9 @@ test('a user lists their own keys, an administrator all or those of one account'
 });
 
 test('a key says when its latest request began, to its owner, and null before the first', async () => {
-  const [account, model] = [await books.account('1'), await books.model('1')];
+  const [account, model] = [await ledger.account('1'), await ledger.model('1')];
   await as(account)('POST', '/models/subscribe', { model_id: model.id, tokens: 1_000 });
-  const { id } = await books.subscription(account, model);
+  const { id } = await ledger.subscription(account, model);
   const [used, unused] = [
     (await as(account)('POST', '/keys', { name: 'used' })).body,
     (await as(account)('POST', '/keys', { name: 'unused' })).body,

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { parseApiKey } from '@tollgate/contracts';
 import { LiveRecords } from '@tollgate/keyspace';
-import { booksOf } from '../../testing/books-under-test.ts';
+import { ledgerOf } from '../../testing/ledger-under-test.ts';
 import {
   PASSWORD,
   startControlPlane,
@@ -14,7 +14,7 @@ let plane: ControlPlane;
 let sequence = 0;
 beforeAll(async () => {
   plane = await startControlPlane();
-  await booksOf(plane).initialiseShards();
+  await ledgerOf(plane).initialiseShards();
 }, 60_000);
 afterAll(() => plane?.stop());
 

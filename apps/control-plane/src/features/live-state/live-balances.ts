@@ -26,12 +26,12 @@ export class LiveBalances {
     const { promise: tooLate, reject } = Promise.withResolvers<never>();
     const timer = setTimeout(() => reject(new Error(`no answer within ${WAIT_MS} ms`)), WAIT_MS);
     try {
-      const books = await Promise.race([
-        this.records.getBooks(modelIds.map((modelId) => ({ accountId, modelId }))),
+      const balances = await Promise.race([
+        this.records.getBalances(modelIds.map((modelId) => ({ accountId, modelId }))),
         tooLate,
       ]);
       return new Map(
-        books.flatMap((one) =>
+        balances.flatMap((one) =>
           one
             ? [
                 [

@@ -2,18 +2,18 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { parseApiKey } from '@tollgate/contracts';
 import { LiveRecords, primariesOf } from '@tollgate/keyspace';
-import { booksOf } from '../../testing/books-under-test.ts';
+import { ledgerOf } from '../../testing/ledger-under-test.ts';
 import { startControlPlane, type ControlPlane } from '../../testing/control-plane-under-test.ts';
 import { keysOf } from '../../testing/drift-under-test.ts';
 import { REDIS } from '../../platform/redis/redis.module.ts';
 import { LiveStatePump } from './live-state-pump.ts';
 
 let plane: ControlPlane;
-let books: ReturnType<typeof booksOf>;
+let ledger: ReturnType<typeof ledgerOf>;
 beforeAll(async () => {
   plane = await startControlPlane();
-  books = booksOf(plane);
-  await books.initialiseShards();
+  ledger = ledgerOf(plane);
+  await ledger.initialiseShards();
 }, 60_000);
 afterAll(() => plane?.stop());
 afterEach(async () => {
@@ -36,7 +36,7 @@ async function eventually(look: () => Promise<void>, limitMs = 15_000): Promise<
 
 describe("an administrator's call", () => {
   test('answers after its live record is written, and leaves nothing behind', async () => {
-    const account = await books.account('0');
+    const account = await ledger.account('0');
     const { body: key } = await post('/keys', account.token, {
       name: 'a',
       rpm: 3,
@@ -63,7 +63,7 @@ describe("an administrator's call", () => {
       body: { rpd: 9, expires_at: '2099-01-01T00:00:00Z' },
     });
     expect(await live()).toMatchObject({ rpd: 9, rpm: 3, expiresAtMs: Date.UTC(2099, 0, 1) });
-    await books.asAdmin('POST', `/users/${account.id}/freeze`);
+    await ledger.asAdmin('POST', `/users/${account.id}/freeze`);
     expect(await plane.app.get(LiveRecords).getAccount(account.id)).toMatchObject({
       status: 'frozen',
     });
@@ -71,7 +71,7 @@ describe("an administrator's call", () => {
     expect(await live()).toMatchObject({ status: 'deleted' });
     // Of these two: the first administrator's own record may still be on its way.
     expect(
-      await books.query(
+      await ledger.query(
         "SELECT * FROM live_state_outbox WHERE (kind = 'account' AND target_id = $1) OR (kind = 'key' AND target_id = $2)",
         [account.id, key.id],
       ),
@@ -81,14 +81,14 @@ describe("an administrator's call", () => {
 
 describe('while Redis is away', () => {
   test('money is committed, the call answers in time, and the tokens arrive when Redis is back', async () => {
-    const [account, model] = [await books.account('10'), await books.model('1')];
+    const [account, model] = [await ledger.account('10'), await ledger.model('1')];
     await plane.services.redis.stop();
     const began = performance.now();
     expect(
       await post('/models/subscribe', account.token, { model_id: model.id, tokens: 1_000_000 }),
     ).toMatchObject({ status: 201, body: { tokens: 1_000_000 } });
     expect(performance.now() - began).toBeLessThan(4_000);
-    expect(await books.wallet(account)).toBe(9_000_000n);
+    expect(await ledger.wallet(account)).toBe(9_000_000n);
     expect(
       (await plane.call('GET', '/models/my', { token: account.token })).body.data,
     ).toMatchObject([{ tokens: 1_000_000, held: null, as_of: expect.any(String) }]);
@@ -97,20 +97,20 @@ describe('while Redis is away', () => {
     ).toMatchObject({ status: 200 });
     await plane.services.redis.start();
     await eventually(async () =>
-      expect(await books.live(account, model)).toMatchObject({
+      expect(await ledger.live(account, model)).toMatchObject({
         balance: 1_000_005,
         creditSeq: 2,
         status: 'active',
       }),
     );
     await eventually(async () =>
-      expect(await books.query('SELECT * FROM live_state_outbox')).toEqual([]),
+      expect(await ledger.query('SELECT * FROM live_state_outbox')).toEqual([]),
     );
-    expect(await books.query('SELECT 1 FROM token_credits WHERE applied_at IS NULL')).toEqual([]);
+    expect(await ledger.query('SELECT 1 FROM token_credits WHERE applied_at IS NULL')).toEqual([]);
   });
 
   test('a subscription is marked as closing, and is closed and refunded when Redis is back', async () => {
-    const [account, model] = [await books.account('10'), await books.model('1')];
+    const [account, model] = [await ledger.account('10'), await ledger.model('1')];
     await post('/models/subscribe', account.token, { model_id: model.id, tokens: 1_000_000 });
     await plane.services.redis.stop();
     expect(await post('/models/unsubscribe', account.token, { model_id: model.id })).toMatchObject({
@@ -121,37 +121,37 @@ describe('while Redis is away', () => {
       await post('/models/subscribe', account.token, { model_id: model.id, tokens: 1 }),
     ).toMatchObject({ status: 409, body: { code: 'subscription_closing' } });
     await plane.services.redis.start();
-    await eventually(async () => expect(await books.wallet(account)).toBe(10_000_000n));
-    expect(await books.subscription(account, model)).toMatchObject({
+    await eventually(async () => expect(await ledger.wallet(account)).toBe(10_000_000n));
+    expect(await ledger.subscription(account, model)).toMatchObject({
       status: 'closed',
       balance: '0',
     });
   });
 
   test('a purchase and its withdrawal made while away leave neither tokens nor money behind', async () => {
-    const [account, model] = [await books.account('10'), await books.model('1')];
+    const [account, model] = [await ledger.account('10'), await ledger.model('1')];
     await plane.services.redis.stop();
     await post('/models/subscribe', account.token, { model_id: model.id, tokens: 1_000_000 });
     await post('/models/unsubscribe', account.token, { model_id: model.id });
     await plane.services.redis.start();
-    await eventually(async () => expect(await books.wallet(account)).toBe(10_000_000n));
-    expect(await books.live(account, model)).toMatchObject({ balance: 0, held: 0, creditSeq: 1 });
+    await eventually(async () => expect(await ledger.wallet(account)).toBe(10_000_000n));
+    expect(await ledger.live(account, model)).toMatchObject({ balance: 0, held: 0, creditSeq: 1 });
   });
 });
 
 test('a process that died after its commit is repaired by the sweep of any other, several at once included', async () => {
-  const account = await books.account('0');
-  await books.query("UPDATE users SET status = 'frozen', revision = revision + 1 WHERE id = $1", [
+  const account = await ledger.account('0');
+  await ledger.query("UPDATE users SET status = 'frozen', revision = revision + 1 WHERE id = $1", [
     account.id,
   ]);
-  await books.query(
+  await ledger.query(
     "INSERT INTO live_state_outbox (kind, target_id, created_at) SELECT 'account', $1, now() - interval '1 minute' FROM generate_series(1, 500)",
     [account.id],
   );
   const pump = plane.app.get(LiveStatePump, { strict: false });
   await Promise.all([pump.sweep(), pump.sweep(), pump.sweep()]);
   await eventually(async () =>
-    expect(await books.query('SELECT * FROM live_state_outbox')).toEqual([]),
+    expect(await ledger.query('SELECT * FROM live_state_outbox')).toEqual([]),
   );
   expect(await plane.app.get(LiveRecords).getAccount(account.id)).toMatchObject({
     status: 'frozen',
@@ -160,9 +160,9 @@ test('a process that died after its commit is repaired by the sweep of any other
 
 test('closings and reopenings are replayed to a Redis that lost the end of its file, also those without a token', async () => {
   const [account, closed, reopened] = [
-    await books.account('0'),
-    await books.model('1'),
-    await books.model('1'),
+    await ledger.account('0'),
+    await ledger.model('1'),
+    await ledger.model('1'),
   ];
   const redis = plane.app.get(REDIS);
   const lost: [key: string, content: Record<string, string>][] = [];
@@ -177,31 +177,31 @@ test('closings and reopenings are replayed to a Redis that lost the end of its f
   await post('/models/unsubscribe', account.token, { model_id: closed.id });
   await post('/models/subscribe', account.token, { model_id: reopened.id, tokens: 0 });
   // Opened long ago: nothing else of these subscriptions is recent.
-  await books.query(
+  await ledger.query(
     "UPDATE subscriptions SET created_at = now() - interval '1 hour', closed_at = closed_at - interval '1 hour' WHERE user_id = $1",
     [account.id],
   );
   await redis.del(...lost.map(([key]) => key));
   for (const [key, content] of lost) await redis.hset(key, content);
-  expect(await books.live(account, closed)).toMatchObject({ status: 'active' });
-  expect(await books.live(account, reopened)).toMatchObject({ status: 'closing' });
+  expect(await ledger.live(account, closed)).toMatchObject({ status: 'active' });
+  expect(await ledger.live(account, reopened)).toMatchObject({ status: 'closing' });
   redis.disconnect(true);
   await eventually(async () =>
-    expect(await books.live(account, closed)).toMatchObject({ status: 'closed' }),
+    expect(await ledger.live(account, closed)).toMatchObject({ status: 'closed' }),
   );
   await eventually(async () =>
-    expect(await books.live(account, reopened)).toMatchObject({ status: 'active', balance: 0 }),
+    expect(await ledger.live(account, reopened)).toMatchObject({ status: 'active', balance: 0 }),
   );
 });
 
-test('a Redis that lost everything is filled again: keys, accounts, and balances as the books have them', async () => {
-  const [account, model] = [await books.account('10'), await books.model('1')];
+test('a Redis that lost everything is filled again: keys, accounts, and balances as the ledger has them', async () => {
+  const [account, model] = [await ledger.account('10'), await ledger.model('1')];
   const { body: key } = await post('/keys', account.token, { name: 'a' });
   await post('/models/subscribe', account.token, { model_id: model.id, tokens: 1_000 });
   await post('/models/renew', account.token, { model_id: model.id, tokens: 500 });
   await Promise.all(primariesOf(plane.app.get(REDIS)).map((primary) => primary.flushall()));
   await eventually(async () =>
-    expect(await books.live(account, model)).toMatchObject({
+    expect(await ledger.live(account, model)).toMatchObject({
       balance: 1_500,
       creditSeq: 2,
       status: 'active',
@@ -217,6 +217,6 @@ test('a Redis that lost everything is filled again: keys, accounts, and balances
     ).toBe(200),
   );
   await eventually(async () =>
-    expect(await books.live(account, model)).toMatchObject({ balance: 1_501, creditSeq: 3 }),
+    expect(await ledger.live(account, model)).toMatchObject({ balance: 1_501, creditSeq: 3 }),
   );
 });

@@ -17,7 +17,7 @@ const LOST_SECONDS_MAX = 60;
 const UNKNOWN_SECONDS = 3_600;
 /** A withdrawal is followed by what running requests release, for as long as they run. */
 const RELEASES_FOLLOW = '1 day';
-/** Of the books' rows that live in Redis too, those that may have been in what it lost. $1: seconds. Withdrawals first: until then refunded tokens look spendable. */
+/** Of PostgreSQL's rows that live in Redis too, those that may have been in what it lost. $1: seconds. Withdrawals first: until then refunded tokens look spendable. */
 const RECENT = `
   WITH since AS MATERIALIZED (SELECT now() - make_interval(secs => $1) AS at),
     credited AS (UPDATE token_credits SET applied_at = NULL FROM since WHERE applied_at > since.at RETURNING subscription_id)

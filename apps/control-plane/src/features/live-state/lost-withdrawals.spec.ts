@@ -1,17 +1,17 @@
 import { readdirSync, statSync, truncateSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { booksOf, type TestAccount } from '../../testing/books-under-test.ts';
+import { ledgerOf, type TestAccount } from '../../testing/ledger-under-test.ts';
 import { startControlPlane, type ControlPlane } from '../../testing/control-plane-under-test.ts';
 import { eventually } from '../../testing/eventually.ts';
 import { LiveRecordWriter } from './live-record-writer.ts';
 
 let plane: ControlPlane;
-let books: ReturnType<typeof booksOf>;
+let ledger: ReturnType<typeof ledgerOf>;
 beforeAll(async () => {
   plane = await startControlPlane({}, { redis: 'single' });
-  books = booksOf(plane);
-  await books.initialiseShards();
+  ledger = ledgerOf(plane);
+  await ledger.initialiseShards();
 }, 60_000);
 afterAll(() => plane?.stop());
 
@@ -37,7 +37,7 @@ async function loseTail({ file, bytes }: { file: string; bytes: number }): Promi
 const TOKENS = 50_000_000;
 
 test('refunded tokens do not come back when Redis loses the end of its file', async () => {
-  const [account, model] = [await books.account('100'), await books.model('1.5')];
+  const [account, model] = [await ledger.account('100'), await ledger.model('1.5')];
   await post('/models/subscribe', account, { model_id: model.id, tokens: TOKENS });
   const end = endOfFile();
   expect(await post('/models/unsubscribe', account, { model_id: model.id })).toMatchObject({
@@ -45,18 +45,18 @@ test('refunded tokens do not come back when Redis loses the end of its file', as
   });
   await loseTail(end);
   await eventually(async () =>
-    expect(await books.live(account, model)).toMatchObject({ balance: 0, status: 'closed' }),
+    expect(await ledger.live(account, model)).toMatchObject({ balance: 0, status: 'closed' }),
   );
   // What is bought now is all there is to spend.
   await post('/models/subscribe', account, { model_id: model.id, tokens: 1 });
   await eventually(async () =>
-    expect(await books.live(account, model)).toMatchObject({ balance: 1, status: 'active' }),
+    expect(await ledger.live(account, model)).toMatchObject({ balance: 1, status: 'active' }),
   );
-  expect(await books.violations()).toEqual({});
+  expect(await ledger.violations()).toEqual({});
 }, 60_000);
 
 test('nor when the account had closed, reopened and closed it again, and bought anew, within what is lost', async () => {
-  const [account, model] = [await books.account('100'), await books.model('1')];
+  const [account, model] = [await ledger.account('100'), await ledger.model('1')];
   await post('/models/subscribe', account, { model_id: model.id, tokens: 1_000_000 });
   const end = endOfFile();
   for (const tokens of [2_000_000, 3]) {
@@ -65,23 +65,23 @@ test('nor when the account had closed, reopened and closed it again, and bought 
   }
   await loseTail(end);
   await eventually(async () =>
-    expect(await books.live(account, model)).toMatchObject({
+    expect(await ledger.live(account, model)).toMatchObject({
       balance: 3,
       status: 'active',
       generation: 3,
       creditSeq: 3,
     }),
   );
-  expect(await books.violations()).toEqual({});
+  expect(await ledger.violations()).toEqual({});
 }, 60_000);
 
 test('replaying withdrawals to a Redis that lost nothing has no effect', async () => {
-  const [account, model] = [await books.account('100'), await books.model('1')];
+  const [account, model] = [await ledger.account('100'), await ledger.model('1')];
   await post('/models/subscribe', account, { model_id: model.id, tokens: 1_000_000 });
   await post('/models/unsubscribe', account, { model_id: model.id });
   await post('/models/subscribe', account, { model_id: model.id, tokens: 700 });
-  const { id } = await books.subscription(account, model);
+  const { id } = await ledger.subscription(account, model);
   const writer = plane.app.get(LiveRecordWriter, { strict: false });
   for (const kind of ['withdrawal', 'withdrawal'] as const) await writer.write({ kind, id });
-  expect(await books.live(account, model)).toMatchObject({ balance: 700 });
+  expect(await ledger.live(account, model)).toMatchObject({ balance: 700 });
 }, 60_000);

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { booksOf, usageEvent } from '../../testing/books-under-test.ts';
+import { ledgerOf, usageEvent } from '../../testing/ledger-under-test.ts';
 import {
   FLEET_CREDENTIAL,
   startControlPlane,
@@ -12,7 +12,7 @@ import { UsageWorker } from '../usage/ingest/usage-worker.ts';
 let plane: ControlPlane;
 beforeAll(async () => {
   plane = await startControlPlane();
-  await booksOf(plane).initialiseShards();
+  await ledgerOf(plane).initialiseShards();
 }, 60_000);
 afterAll(() => plane?.stop());
 
@@ -32,13 +32,13 @@ test('metrics are for the holder of the credential (S45)', async () => {
 });
 
 test('usage that was booked counts, with its lag and its request', async () => {
-  const books = booksOf(plane);
-  const [account, model] = [await books.account('1000'), await books.model('1')];
+  const ledger = ledgerOf(plane);
+  const [account, model] = [await ledger.account('1000'), await ledger.model('1')];
   await plane.call('POST', '/models/subscribe', {
     token: account.token,
     body: { model_id: model.id, tokens: 1000 },
   });
-  const subscriptionId = (await books.subscription(account, model)).id;
+  const subscriptionId = (await ledger.subscription(account, model)).id;
   const event = usageEvent(40, { account, model, subscriptionId });
   const worker = plane.app.get(UsageWorker);
   // Twice: a duplicate is not counted again.
@@ -62,7 +62,7 @@ test('an event that cannot be booked shows as a dead letter and as its alert; th
   const alert = 'tollgate_alerts_open{rule="dead_letter",severity="critical"}';
   const before = await scrape();
   expect([value(before, 'tollgate_dead_letters_open'), value(before, alert)]).toEqual([0, 0]);
-  const account = await booksOf(plane).account('0');
+  const account = await ledgerOf(plane).account('0');
   const model = { id: 999_999, name: 'none', priceId: 999_999 };
   await plane.app
     .get(UsageWorker)

@@ -7,7 +7,7 @@ import { Metrics } from '../../platform/metrics/metrics.ts';
 import { QueueBacklog } from '../../platform/queues/queue-backlog.ts';
 import { REDIS } from '../../platform/redis/redis.module.ts';
 import { ProxyNodesService } from '../proxy-nodes/proxy-nodes.service.ts';
-import { SnapshotBooks } from '../snapshots/snapshot-books.ts';
+import { SnapshotRepository } from '../snapshots/snapshot-repository.ts';
 
 /** Where usage waits on its way from the nodes to PostgreSQL, and what the fleet runs. The same from every replica. */
 @Injectable()
@@ -18,7 +18,7 @@ export class FleetFigures implements OnModuleInit {
     @Inject(CONFIG) private readonly config: Config,
     private readonly backlog: QueueBacklog,
     private readonly nodes: ProxyNodesService,
-    private readonly snapshots: SnapshotBooks,
+    private readonly snapshots: SnapshotRepository,
     private readonly dataSource: DataSource,
   ) {}
 

@@ -1,30 +1,30 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { compileSnapshot } from '@tollgate/snapshot';
-import { booksOf } from '../../testing/books-under-test.ts';
+import { ledgerOf } from '../../testing/ledger-under-test.ts';
 import { readRoutingRows } from '../snapshots/read-routing-rows.ts';
 import { PriceWatch } from './price-watch.ts';
 import { startControlPlane, type ControlPlane } from '../../testing/control-plane-under-test.ts';
 
 let plane: ControlPlane;
-let books: ReturnType<typeof booksOf>;
+let ledger: ReturnType<typeof ledgerOf>;
 let user: { id: number; token: string };
 beforeAll(async () => {
   plane = await startControlPlane();
-  books = booksOf(plane);
-  await books.initialiseShards();
-  user = await books.account('0');
+  ledger = ledgerOf(plane);
+  await ledger.initialiseShards();
+  user = await ledger.account('0');
 }, 60_000);
 afterAll(() => plane?.stop());
 
 const market = async () =>
   (await plane.call('GET', '/models/market?page_size=100', { token: user.token })).body.data;
 const changeSeq = async () =>
-  Number((await books.query('SELECT change_seq FROM fleet_settings'))[0].change_seq);
+  Number((await ledger.query('SELECT change_seq FROM fleet_settings'))[0].change_seq);
 
 describe('the catalogue', () => {
   test('needs a name and a price to be for sale; each token counts as one', async () => {
     const before = await changeSeq();
-    const { status, body } = await books.asAdmin('POST', '/models', {
+    const { status, body } = await ledger.asAdmin('POST', '/models', {
       name: 'gpt-plain',
       price: { price_per_million: '2.5' },
       is_on_shelf: true,
@@ -58,19 +58,19 @@ describe('the catalogue', () => {
 
   test('of a known name needs nothing typed; what is given counts more, and an import refreshes the table', async () => {
     const create = async (name: string, more: object = {}) =>
-      (await books.asAdmin('POST', '/models', { name, ...more })).body;
+      (await ledger.asAdmin('POST', '/models', { name, ...more })).body;
     expect(await create('claude-haiku-4-5-20251001', { max_output_tokens: 9_000 })).toMatchObject({
       owned_by: 'anthropic',
       context_window: 200_000,
       max_output_tokens: 9_000,
       default_output_tokens: 16_000,
     });
-    const shipped = (await books.asAdmin('GET', '/models/families')).body;
+    const shipped = (await ledger.asAdmin('GET', '/models/families')).body;
     expect(shipped).toMatchObject({ format: 1, imported_at: null });
     const [first] = shipped.families;
     const { imported_at: _, ...table } = shipped;
     const family = { ...first, family: 'new', names: ['new-model'], context_window: 77_000 };
-    const { status, body } = await books.asAdmin('PUT', '/models/families', {
+    const { status, body } = await ledger.asAdmin('PUT', '/models/families', {
       ...table,
       families: [family],
     });
@@ -78,12 +78,12 @@ describe('the catalogue', () => {
     expect(body.imported_at).not.toBeNull();
     expect(await create('new-model-2')).toMatchObject({ context_window: 77_000 });
     expect(await create('claude-haiku-4-5')).toMatchObject({ context_window: null });
-    await books.query('DELETE FROM model_families');
+    await ledger.query('DELETE FROM model_families');
   });
 
   test('the family of the model of an upstream says where its output limit goes, also after an import', async () => {
     const admin = async (path: string, fields: object) =>
-      (await books.asAdmin('POST', path, fields)).body;
+      (await ledger.asAdmin('POST', path, fields)).body;
     const { id: model_id } = await admin('/models', { name: 'limit-field' });
     const { id: upstream_id } = await admin('/upstreams', {
       name: 'limit-field',
@@ -96,41 +96,41 @@ describe('the catalogue', () => {
       return routes.find((route) => route.id === id)?.familyLimitField;
     };
     expect(await limitField()).toBe('max_completion_tokens');
-    const { imported_at: _, ...table } = (await books.asAdmin('GET', '/models/families')).body;
+    const { imported_at: _, ...table } = (await ledger.asAdmin('GET', '/models/families')).body;
     const [first] = table.families;
-    await books.asAdmin('PUT', '/models/families', { ...table, families: [first] });
+    await ledger.asAdmin('PUT', '/models/families', { ...table, families: [first] });
     expect(await limitField()).toBeNull();
-    await books.query('DELETE FROM model_families');
+    await ledger.query('DELETE FROM model_families');
   });
 
   test('names of two models differ by more than case; a model may have its own name in another', async () => {
-    const { body } = await books.asAdmin('POST', '/models', {
+    const { body } = await ledger.asAdmin('POST', '/models', {
       name: 'Cased-Model',
       aliases: ['cased-model', 'other-alias'],
     });
     for (const taken of [{ name: 'CASED-MODEL' }, { name: 'new', aliases: ['Other-Alias'] }])
-      expect(await books.asAdmin('POST', '/models', taken)).toMatchObject({
+      expect(await ledger.asAdmin('POST', '/models', taken)).toMatchObject({
         status: 409,
         body: { code: 'model_name_taken', errors: [{ field: 'name' }] },
       });
-    expect(await books.asAdmin('PUT', `/models/${body.id}`, { name: 'CASED-model' })).toMatchObject(
-      { status: 200 },
-    );
+    expect(
+      await ledger.asAdmin('PUT', `/models/${body.id}`, { name: 'CASED-model' }),
+    ).toMatchObject({ status: 200 });
   });
 
   test('a name is taken once, and free again after deletion', async () => {
-    const { body } = await books.asAdmin('POST', '/models', { name: 'twice' });
-    expect(await books.asAdmin('POST', '/models', { name: 'twice' })).toMatchObject({
+    const { body } = await ledger.asAdmin('POST', '/models', { name: 'twice' });
+    expect(await ledger.asAdmin('POST', '/models', { name: 'twice' })).toMatchObject({
       status: 409,
       body: { code: 'model_name_taken', errors: [{ field: 'name' }] },
     });
-    expect((await books.asAdmin('DELETE', `/models/${body.id}`)).status).toBe(204);
-    expect((await books.asAdmin('POST', '/models', { name: 'twice' })).status).toBe(201);
-    expect((await books.asAdmin('DELETE', `/models/${body.id}`)).status).toBe(404);
+    expect((await ledger.asAdmin('DELETE', `/models/${body.id}`)).status).toBe(204);
+    expect((await ledger.asAdmin('POST', '/models', { name: 'twice' })).status).toBe(201);
+    expect((await ledger.asAdmin('DELETE', `/models/${body.id}`)).status).toBe(404);
   });
 
   test('an alias is one more name: taken once among names and aliases, free again when given up or deleted', async () => {
-    const { status, body } = await books.asAdmin('POST', '/models', {
+    const { status, body } = await ledger.asAdmin('POST', '/models', {
       name: 'real',
       aliases: ['fast', 'cheap'],
       price: { price_per_million: 1 },
@@ -143,24 +143,24 @@ describe('the catalogue', () => {
       { name: 'other', aliases: ['real'] },
       { name: 'other', aliases: ['other'] },
     ])
-      expect(await books.asAdmin('POST', '/models', other)).toMatchObject(taken);
-    const { body: second } = await books.asAdmin('POST', '/models', {
+      expect(await ledger.asAdmin('POST', '/models', other)).toMatchObject(taken);
+    const { body: second } = await ledger.asAdmin('POST', '/models', {
       name: 'second',
       price: { price_per_million: 1 },
       is_on_shelf: true,
     });
-    expect(await books.asAdmin('PUT', `/models/${second.id}`, { name: 'fast' })).toMatchObject(
+    expect(await ledger.asAdmin('PUT', `/models/${second.id}`, { name: 'fast' })).toMatchObject(
       taken,
     );
     expect(
-      (await books.asAdmin('PUT', `/models/${body.id}`, { aliases: ['cheap'] })).body.aliases,
+      (await ledger.asAdmin('PUT', `/models/${body.id}`, { aliases: ['cheap'] })).body.aliases,
     ).toEqual(['cheap']);
-    expect((await books.asAdmin('PUT', `/models/${second.id}`, { aliases: ['fast'] })).status).toBe(
-      200,
-    );
-    expect((await books.asAdmin('DELETE', `/models/${body.id}`)).status).toBe(204);
     expect(
-      (await books.asAdmin('PUT', `/models/${second.id}`, { aliases: ['fast', 'cheap'] })).body
+      (await ledger.asAdmin('PUT', `/models/${second.id}`, { aliases: ['fast'] })).status,
+    ).toBe(200);
+    expect((await ledger.asAdmin('DELETE', `/models/${body.id}`)).status).toBe(204);
+    expect(
+      (await ledger.asAdmin('PUT', `/models/${second.id}`, { aliases: ['fast', 'cheap'] })).body
         .aliases,
     ).toEqual(['fast', 'cheap']);
     expect((await market()).find((one: { name: string }) => one.name === 'second').aliases).toEqual(
@@ -171,7 +171,7 @@ describe('the catalogue', () => {
   test('of two models that take one alias at the same moment, one is refused', async () => {
     const answers = await Promise.all(
       ['left', 'right'].map((name) =>
-        books.asAdmin('POST', '/models', { name, aliases: ['contested'] }),
+        ledger.asAdmin('POST', '/models', { name, aliases: ['contested'] }),
       ),
     );
     expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([201, 409]);
@@ -199,33 +199,33 @@ describe('the catalogue', () => {
     { name: 'x', price: '1' },
     { name: 'x', is_on_shelf: 'true' },
   ])('refuses %j', async (body) => {
-    expect((await books.asAdmin('POST', '/models', body)).status).toBe(400);
+    expect((await ledger.asAdmin('POST', '/models', body)).status).toBe(400);
   });
 
   test('update is partial, the shelf idempotent, and off the shelf is out of the market', async () => {
-    const { body: model } = await books.asAdmin('POST', '/models', {
+    const { body: model } = await ledger.asAdmin('POST', '/models', {
       name: 'shelf',
       max_output_tokens: 10,
       price: { price_per_million: 1 },
       is_on_shelf: true,
     });
     expect(
-      (await books.asAdmin('PUT', `/models/${model.id}`, { display_name: 'Shelf!' })).body,
+      (await ledger.asAdmin('PUT', `/models/${model.id}`, { display_name: 'Shelf!' })).body,
     ).toMatchObject({ name: 'shelf', display_name: 'Shelf!', max_output_tokens: 10 });
     for (const verb of ['disable', 'disable'] as const)
-      expect(await books.asAdmin('POST', `/models/${model.id}/${verb}`)).toMatchObject({
+      expect(await ledger.asAdmin('POST', `/models/${model.id}/${verb}`)).toMatchObject({
         status: 200,
         body: { is_on_shelf: false },
       });
     expect((await market()).map((one: { name: string }) => one.name)).not.toContain('shelf');
-    expect(await books.asAdmin('POST', `/models/${model.id}/enable`)).toMatchObject({
+    expect(await ledger.asAdmin('POST', `/models/${model.id}/enable`)).toMatchObject({
       status: 200,
       body: { is_on_shelf: true },
     });
-    expect((await books.asAdmin('GET', '/models?is_on_shelf=true&q=shelf')).body).toMatchObject({
+    expect((await ledger.asAdmin('GET', '/models?is_on_shelf=true&q=shelf')).body).toMatchObject({
       total: 1,
     });
-    expect((await books.asAdmin('PUT', '/models/999999', { display_name: 'x' })).status).toBe(404);
+    expect((await ledger.asAdmin('PUT', '/models/999999', { display_name: 'x' })).status).toBe(404);
   });
 
   test('models/my, market and pricing are not taken for ids', async () => {
@@ -237,9 +237,9 @@ describe('the catalogue', () => {
 
 describe('a model without a price', () => {
   const unpriced = async (name: string, extra: object = {}) =>
-    (await books.asAdmin('POST', '/models', { name, ...extra })).body;
+    (await ledger.asAdmin('POST', '/models', { name, ...extra })).body;
   const refused = { status: 409, body: { code: 'model_not_priced' } };
-  const enable = (id: number) => books.asAdmin('POST', `/models/${id}/enable`);
+  const enable = (id: number) => ledger.asAdmin('POST', `/models/${id}/enable`);
 
   test('is not for sale and cannot be bought, whatever is asked for', async () => {
     const model = await unpriced('unpriced');
@@ -251,25 +251,25 @@ describe('a model without a price', () => {
     ).toBe(404);
     expect(await enable(model.id)).toMatchObject(refused);
     expect(
-      await books.asAdmin('POST', '/models', { name: 'at-once', is_on_shelf: true }),
+      await ledger.asAdmin('POST', '/models', { name: 'at-once', is_on_shelf: true }),
     ).toMatchObject(refused);
-    expect((await books.asAdmin('GET', '/models?q=at-once')).body.total).toBe(0);
+    expect((await ledger.asAdmin('GET', '/models?q=at-once')).body.total).toBe(0);
   });
 
   test('goes on the shelf once a price is in force, not while one is to come', async () => {
     const model = await unpriced('priced-later');
     const price = { model_id: model.id, price_per_million: '3' };
     const effective_at = new Date(Date.now() + 3_600_000).toISOString();
-    await books.asAdmin('POST', '/models/pricing', { ...price, effective_at });
+    await ledger.asAdmin('POST', '/models/pricing', { ...price, effective_at });
     expect(await enable(model.id)).toMatchObject(refused);
-    await books.asAdmin('POST', '/models/pricing', price);
+    await ledger.asAdmin('POST', '/models/pricing', price);
     expect(await enable(model.id)).toMatchObject({ status: 200, body: { is_on_shelf: true } });
   });
 
   test('is given away only when that is declared, and only so many tokens an account', async () => {
     const model = await unpriced('gift');
     const price = { model_id: model.id, price_per_million: 0, free: true };
-    expect(await books.asAdmin('POST', '/models/pricing', price)).toMatchObject({
+    expect(await ledger.asAdmin('POST', '/models/pricing', price)).toMatchObject({
       status: 201,
       body: { free: true },
     });
@@ -278,7 +278,7 @@ describe('a model without a price', () => {
       is_on_shelf: true,
     });
     expect((await enable(model.id)).status).toBe(200);
-    const taker = await books.account('0');
+    const taker = await ledger.account('0');
     const buy = (verb: string, id: number, tokens: number) =>
       plane.call('POST', `/models/${verb}`, {
         token: taker.token,
@@ -299,18 +299,18 @@ describe('a model without a price', () => {
 
   test('that an earlier release put on the shelf stays there and raises an alert until it is priced', async () => {
     const model = await unpriced('of-old');
-    await books.query('INSERT INTO price_versions (model_id, price_per_million) VALUES ($1, 0)', [
+    await ledger.query('INSERT INTO price_versions (model_id, price_per_million) VALUES ($1, 0)', [
       model.id,
     ]);
-    await books.query('UPDATE models SET is_on_shelf = true WHERE id = $1', [model.id]);
+    await ledger.query('UPDATE models SET is_on_shelf = true WHERE id = $1', [model.id]);
     const watch = plane.app.get(PriceWatch, { strict: false });
     const alert = async () =>
-      (await books.asAdmin('GET', `/admin/alerts?status=all&subject=model:${model.id}`)).body.data;
+      (await ledger.asAdmin('GET', `/admin/alerts?status=all&subject=model:${model.id}`)).body.data;
     await watch.look();
     expect(await alert()).toMatchObject([{ rule: 'model_not_priced', status: 'open' }]);
     expect(await enable(model.id)).toMatchObject(refused);
     expect((await market()).map((one: { name: string }) => one.name)).toContain('of-old');
-    await books.asAdmin('POST', '/models/pricing', { model_id: model.id, price_per_million: 1 });
+    await ledger.asAdmin('POST', '/models/pricing', { model_id: model.id, price_per_million: 1 });
     await watch.look();
     expect(await alert()).toMatchObject([{ status: 'resolved' }]);
   });
@@ -318,19 +318,19 @@ describe('a model without a price', () => {
 
 describe('pricing', () => {
   test('adds immutable versions; the newest one that has begun is in force', async () => {
-    const { body: model } = await books.asAdmin('POST', '/models', {
+    const { body: model } = await ledger.asAdmin('POST', '/models', {
       name: 'priced',
       price: { price_per_million: 1 },
     });
     const later = new Date(Date.now() + 3_600_000).toISOString();
-    await books.asAdmin('POST', '/models/pricing', {
+    await ledger.asAdmin('POST', '/models/pricing', {
       model_id: model.id,
       price_per_million: '2.5',
       weight_output: 4,
       weight_cache_read: '0.1',
     });
     expect(
-      await books.asAdmin('POST', '/models/pricing', {
+      await ledger.asAdmin('POST', '/models/pricing', {
         model_id: model.id,
         price_per_million: 9,
         effective_at: later,
@@ -342,9 +342,11 @@ describe('pricing', () => {
     expect(inForce.body.data).toMatchObject([
       { price_per_million: '2.5', weight_input: '1', weight_output: '4', weight_cache_read: '0.1' },
     ]);
-    expect((await books.asAdmin('GET', `/models/pricing?model_id=${model.id}`)).body.total).toBe(3);
+    expect((await ledger.asAdmin('GET', `/models/pricing?model_id=${model.id}`)).body.total).toBe(
+      3,
+    );
     await expect(
-      books.query('UPDATE price_versions SET price_per_million = 0 WHERE model_id = $1', [
+      ledger.query('UPDATE price_versions SET price_per_million = 0 WHERE model_id = $1', [
         model.id,
       ]),
     ).rejects.toThrow('append-only');
@@ -352,14 +354,14 @@ describe('pricing', () => {
 
   test('carries multipliers of dearer services into the snapshot, and a model its default output limit', async () => {
     const multipliers = { 'service_tier=priority': '1.75', 'server_tools=web_search': 2 };
-    const { body: model } = await books.asAdmin('POST', '/models', {
+    const { body: model } = await ledger.asAdmin('POST', '/models', {
       name: 'tiered',
       default_output_tokens: 900,
       price: { price_per_million: 1, multipliers },
     });
     expect(model.default_output_tokens).toBe(900);
     expect(
-      (await books.asAdmin('GET', `/models/pricing?model_id=${model.id}`)).body.data,
+      (await ledger.asAdmin('GET', `/models/pricing?model_id=${model.id}`)).body.data,
     ).toMatchObject([
       { multipliers: { 'service_tier=priority': '1.75', 'server_tools=web_search': '2' } },
     ]);
@@ -372,7 +374,7 @@ describe('pricing', () => {
         },
       ],
     });
-    const { body: plain } = await books.asAdmin('POST', '/models', {
+    const { body: plain } = await ledger.asAdmin('POST', '/models', {
       name: 'untiered',
       price: { price_per_million: 1 },
     });
@@ -410,15 +412,15 @@ describe('pricing', () => {
     { price_per_million: 1, effective_at: '2020-01-01T00:00:00Z' },
     { price_per_million: 1, effective_at: 'soon' },
   ])('refuses %j', async (body) => {
-    const [model] = (await books.asAdmin('GET', '/models')).body.data;
+    const [model] = (await ledger.asAdmin('GET', '/models')).body.data;
     expect(
-      await books.asAdmin('POST', '/models/pricing', { model_id: model.id, ...body }),
+      await ledger.asAdmin('POST', '/models/pricing', { model_id: model.id, ...body }),
     ).toMatchObject({ status: 400 });
   });
 
   test('of an unknown model is 404', async () => {
     expect(
-      (await books.asAdmin('POST', '/models/pricing', { model_id: 999_999, price_per_million: 1 }))
+      (await ledger.asAdmin('POST', '/models/pricing', { model_id: 999_999, price_per_million: 1 }))
         .status,
     ).toBe(404);
   });

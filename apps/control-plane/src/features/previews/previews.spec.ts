@@ -5,21 +5,21 @@ import { formatAmount } from '@tollgate/money';
 import fc from 'fast-check';
 import { uuidv7 } from '../../platform/http/visitor.ts';
 import {
-  booksOf,
+  ledgerOf,
   usageEvent,
   type EventParts,
   type TestAccount,
-} from '../../testing/books-under-test.ts';
+} from '../../testing/ledger-under-test.ts';
 import { startControlPlane, type ControlPlane } from '../../testing/control-plane-under-test.ts';
 import { eventually } from '../../testing/eventually.ts';
 import { UsageWorker } from '../usage/ingest/usage-worker.ts';
 
 let plane: ControlPlane;
-let books: ReturnType<typeof booksOf>;
+let ledger: ReturnType<typeof ledgerOf>;
 beforeAll(async () => {
   plane = await startControlPlane();
-  books = booksOf(plane);
-  await books.initialiseShards();
+  ledger = ledgerOf(plane);
+  await ledger.initialiseShards();
 }, 60_000);
 afterAll(() => plane?.stop());
 
@@ -30,7 +30,7 @@ const preview = async (account: TestAccount, what: string) =>
 
 describe('the preview of a purchase', () => {
   test('says what subscribing then costs, to the millionth', async () => {
-    const [account, model] = [await books.account('10'), await books.model('2.5')];
+    const [account, model] = [await ledger.account('10'), await ledger.model('2.5')];
     const shown = await preview(account, `purchase?model_id=${model.id}&tokens=1234567`);
     expect(shown).toMatchObject({
       tokens: 1_234_567,
@@ -52,7 +52,7 @@ describe('the preview of a purchase', () => {
   });
 
   test('of an amount buys the most tokens that do not cost more', async () => {
-    const [account, model] = [await books.account('5'), await books.model('0.37')];
+    const [account, model] = [await ledger.account('5'), await ledger.model('0.37')];
     const shown = await preview(account, `purchase?model_id=${model.id}&amount=1.000001`);
     expect(Number(shown.cost)).toBeLessThanOrEqual(1.000001);
     const more = await preview(account, `purchase?model_id=${model.id}&tokens=${shown.tokens + 1}`);
@@ -60,7 +60,7 @@ describe('the preview of a purchase', () => {
   });
 
   test('shows what is missing, and buys nothing', async () => {
-    const [account, model] = [await books.account('1'), await books.model('2')];
+    const [account, model] = [await ledger.account('1'), await ledger.model('2')];
     expect(await preview(account, `purchase?model_id=${model.id}&tokens=1000000`)).toMatchObject({
       cost: '2',
       wallet_after: '-1',
@@ -76,17 +76,17 @@ describe('the preview of a purchase', () => {
     ['no tokens', '&tokens=0'],
     ['a negative amount', '&amount=-1'],
   ])('refuses %s', async (_, query) => {
-    const [account, model] = [await books.account('0'), await books.model('1')];
+    const [account, model] = [await ledger.account('0'), await ledger.model('1')];
     const answer = await as(account)('GET', `/previews/purchase?model_id=${model.id}${query}`);
     expect(answer.status).toBe(400);
   });
 
   test("of another account's wallet is an administrator's (S24)", async () => {
-    const [account, other] = [await books.account('0'), await books.account('3')];
-    const model = await books.model('1');
+    const [account, other] = [await ledger.account('0'), await ledger.account('3')];
+    const model = await ledger.model('1');
     const path = `/previews/purchase?model_id=${model.id}&tokens=5&user_id=${other.id}`;
     expect((await as(account)('GET', path)).status).toBe(404);
-    expect((await books.asAdmin('GET', path)).body.wallet_before).toBe('3');
+    expect((await ledger.asAdmin('GET', path)).body.wallet_before).toBe('3');
   });
 });
 
@@ -135,9 +135,9 @@ describe('the preview of a refund', () => {
         fc.integer({ min: 0, max: 100 }),
         fc.boolean(),
         async (purchases, usedPercent, isBookedBefore) => {
-          const [account, model] = [await books.account('1000000'), await books.model('1')];
+          const [account, model] = [await ledger.account('1000000'), await ledger.model('1')];
           for (const [index, { tokens, price }] of purchases.entries()) {
-            await books.asAdmin('POST', '/models/pricing', {
+            await ledger.asAdmin('POST', '/models/pricing', {
               model_id: model.id,
               price_per_million: formatAmount(BigInt(price)),
             });
@@ -146,7 +146,7 @@ describe('the preview of a refund', () => {
               tokens,
             });
           }
-          const { id: subscriptionId } = await books.subscription(account, model);
+          const { id: subscriptionId } = await ledger.subscription(account, model);
           const total = purchases.reduce((sum, { tokens }) => sum + tokens, 0);
           const used = Math.floor((total * usedPercent) / 100);
           const bookUsage =
@@ -167,7 +167,7 @@ describe('the preview of a refund', () => {
   }, 60_000);
 
   test('counts the keys that may call the model', async () => {
-    const [account, model] = [await books.account('10'), await books.model('1')];
+    const [account, model] = [await ledger.account('10'), await ledger.model('1')];
     await as(account)('POST', '/models/subscribe', { model_id: model.id, tokens: 1000 });
     for (const allowed_models of ['', '*', 'model-*', model.name, 'other', `${model.name}x`])
       await as(account)('POST', '/keys', { name: 'k', allowed_models });
@@ -179,16 +179,16 @@ describe('the preview of a refund', () => {
   });
 
   test('of no subscription is refused', async () => {
-    const [account, model] = [await books.account('0'), await books.model('1')];
+    const [account, model] = [await ledger.account('0'), await ledger.model('1')];
     expect((await preview(account, `refund?model_id=${model.id}`)).code).toBe('not_subscribed');
   });
 });
 
 describe('the preview of a charge', () => {
   test('adds up: lines, sum, one rounding up, cost', async () => {
-    const account = await books.account('0');
-    const model = await books.model('2');
-    await books.asAdmin('POST', '/models/pricing', {
+    const account = await ledger.account('0');
+    const model = await ledger.model('2');
+    await ledger.asAdmin('POST', '/models/pricing', {
       model_id: model.id,
       price_per_million: '2',
       weight_output: '4',
@@ -213,9 +213,9 @@ describe('the preview of a charge', () => {
   });
 
   test('at another price shows the difference, and changes none', async () => {
-    const model = await books.model('2');
+    const model = await ledger.model('2');
     const query = `model_id=${model.id}&input_tokens=1000000&output_tokens=1000000`;
-    const answer = await books.asAdmin(
+    const answer = await ledger.asAdmin(
       'GET',
       `/previews/price-change?${query}&price_per_million=1&weight_output=5`,
     );
@@ -225,7 +225,7 @@ describe('the preview of a charge', () => {
       cost_difference: '2',
       charged_tokens_difference: 4_000_000,
     });
-    const { body } = await books.asAdmin(
+    const { body } = await ledger.asAdmin(
       'GET',
       `/models/pricing?model_id=${model.id}&in_force=true`,
     );
@@ -233,8 +233,8 @@ describe('the preview of a charge', () => {
   });
 
   test('beyond what money is counted in is refused, not an error', async () => {
-    const model = await books.model('2');
-    const answer = await books.asAdmin(
+    const model = await ledger.model('2');
+    const answer = await ledger.asAdmin(
       'GET',
       `/previews/price-change?model_id=${model.id}&input_tokens=1000000000&weight_input=1000000&price_per_million=9000000000000`,
     );

@@ -4,7 +4,7 @@ import { checksumOf, compileSnapshot, findProblems } from '@tollgate/snapshot';
 import { DataSource } from 'typeorm';
 import { z } from 'zod';
 import { readRoutingRows } from '../snapshots/read-routing-rows.ts';
-import { SnapshotBooks, type SnapshotHead } from '../snapshots/snapshot-books.ts';
+import { SnapshotRepository, type SnapshotHead } from '../snapshots/snapshot-repository.ts';
 import type { ConfigCheckResult, FoundProblem } from './node-answers.ts';
 import { NodeRegistry } from './node-registry.ts';
 import type { KnownNode } from './node-watch.ts';
@@ -13,12 +13,12 @@ import type { KnownNode } from './node-watch.ts';
 const KEY_PROBLEMS_MAX = 100;
 const keyProblemRow = z.object({ name: z.string(), id: z.number(), keys: z.number() });
 
-/** Compiles without publishing and says what an administrator should know: of the books, and of what Redis and the nodes run instead of them. */
+/** Compiles without publishing and says what an administrator should know: of the configuration, and of what Redis and the nodes run instead of it. */
 @Injectable()
 export class ConfigCheck {
   constructor(
     private readonly dataSource: DataSource,
-    private readonly books: SnapshotBooks,
+    private readonly repository: SnapshotRepository,
     private readonly fleet: FleetStore,
     private readonly registry: NodeRegistry,
   ) {}
@@ -27,8 +27,8 @@ export class ConfigCheck {
     const { manager } = this.dataSource;
     const rows = await readRoutingRows(manager);
     const checksum = checksumOf(compileSnapshot(rows));
-    const latest = await this.books.latest(manager);
-    const { pinnedVersion } = await this.books.settings(manager, { isLocked: false });
+    const latest = await this.repository.latest(manager);
+    const { pinnedVersion } = await this.repository.settings(manager, { isLocked: false });
     const problems: FoundProblem[] = [
       ...findProblems(rows, Date.now()),
       ...(await this.keyProblems()),

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
 import { FleetStore } from '@tollgate/keyspace';
 import { DataSource } from 'typeorm';
-import { SnapshotBooks, type SnapshotHead } from '../snapshots/snapshot-books.ts';
+import { SnapshotRepository, type SnapshotHead } from '../snapshots/snapshot-repository.ts';
 import { SnapshotPublisher } from '../snapshots/snapshot-publisher.ts';
 import type { SyncedNode, SyncResult } from './node-answers.ts';
 import { NodeRegistry } from './node-registry.ts';
@@ -17,7 +17,7 @@ export class FleetSync {
   constructor(
     private readonly dataSource: DataSource,
     private readonly publisher: SnapshotPublisher,
-    private readonly books: SnapshotBooks,
+    private readonly repository: SnapshotRepository,
     private readonly registry: NodeRegistry,
     private readonly fleet: FleetStore,
   ) {}
@@ -92,7 +92,7 @@ export class FleetSync {
     const checksum =
       report.version === head.version
         ? head.checksum
-        : await this.books.checksumOfVersion(this.dataSource.manager, report.version);
+        : await this.repository.checksumOfVersion(this.dataSource.manager, report.version);
     return report.checksum === checksum;
   }
 }

@@ -20,7 +20,7 @@ import { Transactions } from '../../platform/database/transactions.ts';
 import { AlertsService } from '../alerts/alerts.service.ts';
 import type { AlertRule } from '../alerts/alert-rules.ts';
 import { SnapshotPublisher } from '../snapshots/snapshot-publisher.ts';
-import { NodeBooks, type KnownFleet } from './node-books.ts';
+import { NodeRepository, type KnownFleet } from './node-repository.ts';
 import { acceptedHashes, fleetCredentialHashes } from './node-credentials.ts';
 import { NodeWatch, type KnownNode } from './node-watch.ts';
 
@@ -55,7 +55,7 @@ export class NodeRegistry implements OnApplicationBootstrap, OnApplicationShutdo
   constructor(
     private readonly dataSource: DataSource,
     private readonly transactions: Transactions,
-    private readonly books: NodeBooks,
+    private readonly repository: NodeRepository,
     private readonly fleet: FleetStore,
     private readonly alerts: AlertsService,
     private readonly publisher: SnapshotPublisher,
@@ -75,7 +75,7 @@ export class NodeRegistry implements OnApplicationBootstrap, OnApplicationShutdo
 
   /** Looks at Redis now. Answers the reports that were believed and the names they came under. */
   async look(): Promise<KnownFleet> {
-    const known = await this.books.fleet();
+    const known = await this.repository.fleet();
     const reports = await this.reports();
     this.watch.observe(
       reports.filter(
@@ -87,7 +87,7 @@ export class NodeRegistry implements OnApplicationBootstrap, OnApplicationShutdo
 
   /** Whether every registered node, by its last report, has this ability; true without any. */
   async canAll(ability: NodeAbility): Promise<boolean> {
-    const { nodes } = await this.books.fleet();
+    const { nodes } = await this.repository.fleet();
     return [...nodes.values()].every(({ abilities }) => abilities.includes(ability));
   }
 
@@ -98,7 +98,7 @@ export class NodeRegistry implements OnApplicationBootstrap, OnApplicationShutdo
     proof: string;
     body: Buffer;
   }): Promise<boolean> {
-    const { nodes, removedNames } = await this.books.fleet();
+    const { nodes, removedNames } = await this.repository.fleet();
     try {
       const { name } = parseNodeAddress(upload.node);
       return (
@@ -121,8 +121,8 @@ export class NodeRegistry implements OnApplicationBootstrap, OnApplicationShutdo
     const names = (await this.undesired(known, reports)).map(([name]) => name);
     if (names.length === 0) return;
     await this.transactions.run(async (tx) => {
-      await this.books.hold(tx, names);
-      for (const [name, state] of await this.undesired(await this.books.fleet(tx), reports))
+      await this.repository.hold(tx, names);
+      for (const [name, state] of await this.undesired(await this.repository.fleet(tx), reports))
         if (names.includes(name)) await this.fleet.setDesired(name, { state });
     });
   }
@@ -157,7 +157,7 @@ export class NodeRegistry implements OnApplicationBootstrap, OnApplicationShutdo
         .workersOf(node.name)
         .some((worker) => performance.now() - worker.seenAtMs < HEARD_MS),
     );
-    await this.books.noteSeen(heard.map((node) => node.id));
+    await this.repository.noteSeen(heard.map((node) => node.id));
     await this.writeDesired(known, reports);
     for (const node of known.nodes.values()) await this.tellAbout(node);
     await this.sweep(reports, known);
@@ -172,12 +172,12 @@ export class NodeRegistry implements OnApplicationBootstrap, OnApplicationShutdo
         reports.every((report) => report.abilities?.includes(ability)),
       );
       if (abilities.join() !== node.abilities.join())
-        await this.books.noteAbilities(node.id, abilities);
+        await this.repository.noteAbilities(node.id, abilities);
     }
   }
 
   private async admitNewcomers(reports: readonly NodeReport[]): Promise<KnownFleet> {
-    const known = await this.books.fleet();
+    const known = await this.repository.fleet();
     const newcomers = reports.filter(
       (report) =>
         isFresh(report) &&
@@ -185,10 +185,10 @@ export class NodeRegistry implements OnApplicationBootstrap, OnApplicationShutdo
     );
     if (newcomers.length === 0) return known;
     for (const name of new Set(newcomers.map((report) => report.name))) {
-      await this.books.register(name);
+      await this.repository.register(name);
       this.logger.log(`node ${name} registered itself`);
     }
-    return this.books.fleet();
+    return this.repository.fleet();
   }
 
   /** Reports with a valid proof. An invalid report is ignored and raises an alert, once per name until a valid one arrives. */
@@ -259,7 +259,7 @@ export class NodeRegistry implements OnApplicationBootstrap, OnApplicationShutdo
   private async sweep(reports: readonly NodeReport[], known: KnownFleet): Promise<void> {
     if (performance.now() - this.forgottenAtMs < REMOVE_FORGOTTEN_MS) return;
     this.forgottenAtMs = performance.now();
-    for (const node of await this.books.removeForgotten(this.dataSource.manager)) {
+    for (const node of await this.repository.removeForgotten(this.dataSource.manager)) {
       await this.alerts.resolve(this.dataSource.manager, {
         rule: 'node_offline',
         subject: `node:${node.id}`,

@@ -137,8 +137,8 @@ describe('registration', () => {
       `UPDATE proxy_nodes SET last_seen_at = now() - interval '25 hours' WHERE id = $1`,
       [id],
     );
-    const { NodeBooks } = await import('./node-books.ts');
-    expect(await plane.app.get(NodeBooks).removeForgotten(plane.dataSource.manager)).toEqual([
+    const { NodeRepository } = await import('./node-repository.ts');
+    expect(await plane.app.get(NodeRepository).removeForgotten(plane.dataSource.manager)).toEqual([
       { id, name: 'visitor' },
     ]);
     await startNode('visitor');

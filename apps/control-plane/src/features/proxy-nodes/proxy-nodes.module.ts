@@ -6,7 +6,7 @@ import { SnapshotsModule } from '../snapshots/snapshots.module.ts';
 import { ConfigCheck } from './config-check.ts';
 import { FinalProofs } from './final-proofs.ts';
 import { FleetSync } from './fleet-sync.ts';
-import { NodeBooks } from './node-books.ts';
+import { NodeRepository } from './node-repository.ts';
 import { NodeDumps } from './node-dumps.ts';
 import { NodeRegistry } from './node-registry.ts';
 import { ProxyNode } from './proxy-node.entity.ts';
@@ -24,7 +24,7 @@ import { UpstreamWatch } from './upstream-watch.ts';
     ProxyNodesService,
     ProxyService,
     NodeRegistry,
-    NodeBooks,
+    NodeRepository,
     FinalProofs,
     FleetSync,
     NodeDumps,

@@ -4,7 +4,7 @@ import { DataSource } from 'typeorm';
 import type { Caller } from '../../platform/access/caller.ts';
 import { Transactions } from '../../platform/database/transactions.ts';
 import { ActivityService } from '../activity/activity.service.ts';
-import { SnapshotBooks } from '../snapshots/snapshot-books.ts';
+import { SnapshotRepository } from '../snapshots/snapshot-repository.ts';
 import { SnapshotPublisher } from '../snapshots/snapshot-publisher.ts';
 import { ConfigCheck } from './config-check.ts';
 import type {
@@ -31,7 +31,7 @@ export class ProxyService {
     private readonly nodes: ProxyNodesService,
     private readonly registry: NodeRegistry,
     private readonly publisher: SnapshotPublisher,
-    private readonly books: SnapshotBooks,
+    private readonly repository: SnapshotRepository,
     private readonly fleet: FleetStore,
     private readonly dumps: NodeDumps,
     private readonly checker: ConfigCheck,
@@ -40,8 +40,8 @@ export class ProxyService {
 
   async status({ node_id: nodeId }: NodeScope): Promise<FleetStatus> {
     const nodes = await this.look(nodeId);
-    const latest = await this.books.latest(this.dataSource.manager);
-    const { pinnedVersion } = await this.books.settings(this.dataSource.manager, {
+    const latest = await this.repository.latest(this.dataSource.manager);
+    const { pinnedVersion } = await this.repository.settings(this.dataSource.manager, {
       isLocked: false,
     });
     return {
@@ -54,7 +54,7 @@ export class ProxyService {
 
   /** A node is healthy when it serves what is published; `status` sums up: ok, degraded (some), down (none). */
   async health({ node_id: nodeId }: NodeScope): Promise<FleetHealth> {
-    const latest = await this.books.latest(this.dataSource.manager);
+    const latest = await this.repository.latest(this.dataSource.manager);
     const nodes = (await this.look(nodeId)).map((node) => ({
       id: node.id,
       name: node.name,

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { parseApiKey, type RelayedEvent } from '@tollgate/contracts';
 import { MeteringStore, primariesOf } from '@tollgate/keyspace';
-import { booksOf, usageEvent } from '../../testing/books-under-test.ts';
+import { ledgerOf, usageEvent } from '../../testing/ledger-under-test.ts';
 import { startControlPlane, type ControlPlane } from '../../testing/control-plane-under-test.ts';
 import { eventually } from '../../testing/eventually.ts';
 import { REDIS } from '../../platform/redis/redis.module.ts';
@@ -11,19 +11,19 @@ import { UsageWorker } from '../usage/ingest/usage-worker.ts';
 import { ClosedBalances } from './closed-balances.ts';
 
 let plane: ControlPlane;
-let books: ReturnType<typeof booksOf>;
+let ledger: ReturnType<typeof ledgerOf>;
 let closed: ClosedBalances;
 beforeAll(async () => {
   plane = await startControlPlane();
-  books = booksOf(plane);
+  ledger = ledgerOf(plane);
   closed = plane.app.get(ClosedBalances, { strict: false });
-  await books.initialiseShards();
+  await ledger.initialiseShards();
 }, 60_000);
 afterAll(() => plane?.stop());
 
 /** 1,000 tokens bought for 1,000 micro-units, 400 of them held by a running request when the account unsubscribes. */
 async function closedWhileRunning({ usedTokens = 0, leaseMs = 60_000 } = {}) {
-  const [account, model] = [await books.account('10'), await books.model('1')];
+  const [account, model] = [await ledger.account('10'), await ledger.model('1')];
   const call = (path: string, body: object) =>
     plane.call('POST', path, { token: account.token, body });
   await call('/models/subscribe', { model_id: model.id, tokens: 1_000 });
@@ -40,8 +40,8 @@ async function closedWhileRunning({ usedTokens = 0, leaseMs = 60_000 } = {}) {
   const progress = { rid, accountId: account.id, modelId: model.id, keyHash, extendTokens: 0 };
   await store.checkpoint({ ...progress, usedTokens, leaseMs });
   await call('/models/unsubscribe', { model_id: model.id });
-  expect(await books.wallet(account)).toBe(10_000_000n - 400n);
-  const { id } = await books.subscription(account, model);
+  expect(await ledger.wallet(account)).toBe(10_000_000n - 400n);
+  const { id } = await ledger.subscription(account, model);
   return { account, model, rid, subscriptionId: id as number };
 }
 
@@ -62,7 +62,7 @@ test('what a running request released is refunded although Redis lost the event'
   // Redis is lost before the settlement was relayed; the node hands its final over.
   await Promise.all(primariesOf(plane.app.get(REDIS)).map((primary) => primary.flushall()));
   await eventually(async () =>
-    expect(await books.live(account, model)).toMatchObject({ balance: 400, held: 0 }),
+    expect(await ledger.live(account, model)).toMatchObject({ balance: 400, held: 0 }),
   );
   await plane.app
     .get(UsageIngest)
@@ -70,18 +70,18 @@ test('what a running request released is refunded although Redis lost the event'
       fromJournal: true,
     });
   await eventually(async () =>
-    expect(await books.live(account, model)).toMatchObject({ balance: 250 }),
+    expect(await ledger.live(account, model)).toMatchObject({ balance: 250 }),
   );
   expect(await closed.look()).toBe(0);
   expect(await closed.look()).toBe(1);
-  await eventually(async () => expect(await books.wallet(account)).toBe(10_000_000n - 150n));
-  expect(await books.subscription(account, model)).toMatchObject({
+  await eventually(async () => expect(await ledger.wallet(account)).toBe(10_000_000n - 150n));
+  expect(await ledger.subscription(account, model)).toMatchObject({
     status: 'closed',
     balance: '0',
   });
-  expect(await books.live(account, model)).toMatchObject({ balance: 0 });
+  expect(await ledger.live(account, model)).toMatchObject({ balance: 0 });
   expect([await closed.look(), await closed.look()]).toEqual([0, 0]);
-  expect(await books.violations()).toEqual({});
+  expect(await ledger.violations()).toEqual({});
 }, 60_000);
 
 test('what a correction gives back after its reap was withdrawn is refunded, also when it is booked first', async () => {
@@ -95,21 +95,21 @@ test('what a correction gives back after its reap was withdrawn is refunded, als
   await store.settle({ ...who, chargeTokens: 120, payload, reEmit: false });
   for (const event of (await relayed(account.id)).toReversed())
     await plane.app.get(UsageWorker).process([event]);
-  expect(await books.wallet(account)).toBe(10_000_000n - 300n);
+  expect(await ledger.wallet(account)).toBe(10_000_000n - 300n);
   expect([await closed.look(), await closed.look()]).toEqual([0, 1]);
-  await eventually(async () => expect(await books.wallet(account)).toBe(10_000_000n - 120n));
-  expect(await books.live(account, model)).toMatchObject({ balance: 0 });
-  expect(await books.violations()).toEqual({});
+  await eventually(async () => expect(await ledger.wallet(account)).toBe(10_000_000n - 120n));
+  expect(await ledger.live(account, model)).toMatchObject({ balance: 0 });
+  expect(await ledger.violations()).toEqual({});
 }, 60_000);
 
-test('tokens that Redis shows and the books do not owe are never refunded', async () => {
+test('tokens that Redis shows and the ledger does not owe are never refunded', async () => {
   const { account, model, rid, subscriptionId } = await closedWhileRunning();
   const { payload } = usageEvent(100, { account, model, subscriptionId, rid });
   await plane.app.get(MeteringStore).settle({
     ...{ rid, accountId: account.id, modelId: model.id, chargeTokens: 100, payload },
     reEmit: false,
   });
-  // Neither the charge nor what it released is booked yet: the books still hold 400, Redis nothing.
+  // Neither the charge nor what it released is booked yet: the ledger still holds 400, Redis nothing.
   expect([await closed.look(), await closed.look()]).toEqual([0, 0]);
-  expect(await books.wallet(account)).toBe(10_000_000n - 400n);
+  expect(await ledger.wallet(account)).toBe(10_000_000n - 400n);
 });

@@ -4,7 +4,7 @@ import {
   type OnApplicationBootstrap,
   type OnApplicationShutdown,
 } from '@nestjs/common';
-import { LiveRecords, type BooksMark, type SubscriptionRef } from '@tollgate/keyspace';
+import { LiveRecords, type BalanceMark, type SubscriptionRef } from '@tollgate/keyspace';
 import { DataSource } from 'typeorm';
 import { z } from 'zod';
 import { BackgroundLoop } from '../../platform/background/background-loop.ts';
@@ -16,7 +16,7 @@ const LOOK_MS = 60_000;
 const RETRY_MS = 10_000;
 const PAGE = 500;
 
-/** The books owe these tokens to an account that has closed the subscription. */
+/** The ledger owes these tokens to an account that has closed the subscription. */
 const LEFT_OVER = `
   SELECT id, user_id, model_id FROM subscriptions
   WHERE status = 'closed' AND balance > greatest(overdraft, 0) AND id > $1 ORDER BY id LIMIT ${PAGE}`;
@@ -26,7 +26,7 @@ const leftOverRow = z
 
 /**
  * Pays out what is left in closed subscriptions. What running requests release after a withdrawal is refunded by an event of its own, which
- * is lost when Redis loses its data before the event is relayed. Only where Redis holds exactly what the books owe and no request holds any of it.
+ * is lost when Redis loses its data before the event is relayed. Only where Redis holds exactly what the ledger owes and no request holds any of it.
  */
 @Injectable()
 export class ClosedBalances implements OnApplicationBootstrap, OnApplicationShutdown {
@@ -69,8 +69,8 @@ export class ClosedBalances implements OnApplicationBootstrap, OnApplicationShut
     return paid;
   }
 
-  private async leftOver(): Promise<BooksMark[]> {
-    const found: BooksMark[] = [];
+  private async leftOver(): Promise<BalanceMark[]> {
+    const found: BalanceMark[] = [];
     for (let afterId = 0; ;) {
       const raw: unknown[] = await this.dataSource.query(LEFT_OVER, [afterId]);
       const page = raw.map((row) => leftOverRow.parse(row));
@@ -81,8 +81,8 @@ export class ClosedBalances implements OnApplicationBootstrap, OnApplicationShut
     }
   }
 
-  /** Those of which Redis holds what the books say, and no request anything. */
-  private async exactlyIn(refs: readonly SubscriptionRef[]): Promise<BooksMark[]> {
+  /** Those of which Redis holds what the ledger says, and no request anything. */
+  private async exactlyIn(refs: readonly SubscriptionRef[]): Promise<BalanceMark[]> {
     const all = await Promise.all(refs.map((ref) => this.records.mark(ref)));
     const marks = all
       .filter((mark) => mark !== null)

@@ -1,18 +1,18 @@
-import type { BooksMark } from '@tollgate/keyspace';
+import type { BalanceMark } from '@tollgate/keyspace';
 import type { DataSource } from 'typeorm';
 import { z } from 'zod';
 
 const driftRow = z.object({ id: z.number(), drift: z.coerce.number(), is_repairing: z.boolean() });
 
 export interface Drift {
-  /** What Redis must be moved by; 0 = it has what the books say it must have had at the mark. */
+  /** What Redis must be moved by; 0 = it has what the ledger says it must have had at the mark. */
   tokens: number;
-  /** A repair is on its way: Redis will move without the books. */
+  /** A repair is on its way: Redis will move without the ledger. */
   isRepairing: boolean;
 }
 
 /**
- * What Redis must have held at the mark, less what it held. From the position of the books: less the credits it had not applied yet,
+ * What Redis must have held at the mark, less what it held. From the position of the ledger: less the credits it had not applied yet,
  * plus the events written after the mark; the shard's outbox began anew with its epoch, so those of an earlier one are not compared. Everything up to the mark must be booked. Usage that PostgreSQL learned of first is in the
  * position, and in Redis once its credit is applied; repairs are in Redis alone.
  */
@@ -31,7 +31,7 @@ const DRIFT = `
 /** By subscription id. */
 export async function driftsAt(
   dataSource: DataSource,
-  marks: readonly BooksMark[],
+  marks: readonly BalanceMark[],
 ): Promise<Map<number, Drift>> {
   const ids = marks.map(({ outboxId }) => outboxId.split('-'));
   const rows: unknown[] = await dataSource.query(DRIFT, [

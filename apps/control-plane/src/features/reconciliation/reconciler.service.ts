@@ -6,7 +6,7 @@ import {
   type OnApplicationShutdown,
 } from '@nestjs/common';
 import { USAGE_QUEUE } from '@tollgate/contracts';
-import { LiveRecords, type BooksMark, type SubscriptionRef } from '@tollgate/keyspace';
+import { LiveRecords, type BalanceMark, type SubscriptionRef } from '@tollgate/keyspace';
 import { DataSource } from 'typeorm';
 import { z } from 'zod';
 import { ADVISORY_LOCKS } from '../../platform/database/advisory-locks.ts';
@@ -34,7 +34,7 @@ const refRow = z
   .transform((row) => ({ id: row.id, accountId: row.user_id, modelId: row.model_id }));
 
 /**
- * Compares every subscription's balance in Redis with the books while both move, and repairs what two readings agree on. Drift has causes that
+ * Compares every subscription's balance in Redis with the ledger while both move, and repairs what two readings agree on. Drift has causes that
  * are known (a failover that lost more than the journals repeat) and ones that are not; each is an alert.
  */
 @Injectable()
@@ -77,19 +77,19 @@ export class Reconciler implements OnApplicationBootstrap, OnApplicationShutdown
     return (await this.alone(() => this.round(pauseMs))) ?? 0;
   }
 
-  /** Repairs those of these subscriptions whose balance in Redis is above the books. Null while another replica is at it. */
+  /** Repairs those of these subscriptions whose balance in Redis is above the ledger. Null while another replica is at it. */
   takeDown(
     used: readonly (SubscriptionRef & { id: number })[],
     { pauseMs }: { pauseMs: number },
   ): Promise<number | null> {
     return this.alone(async () => {
-      const suspects = await this.aboveBooks(used);
+      const suspects = await this.aboveLedger(used);
       return this.reconcile(suspects, pauseMs, (tokens) => tokens < 0);
     });
   }
 
-  /** The cheap look: usage debits Redis first, so its balance is the lower one unless a credit was applied just now. The books are read first. */
-  private async aboveBooks(
+  /** The cheap look: usage debits Redis first, so its balance is the lower one unless a credit was applied just now. The ledger is read first. */
+  private async aboveLedger(
     used: readonly (SubscriptionRef & { id: number })[],
   ): Promise<(SubscriptionRef & { id: number })[]> {
     const rows: unknown[] = await this.dataSource.query(
@@ -99,7 +99,7 @@ export class Reconciler implements OnApplicationBootstrap, OnApplicationShutdown
     const positions = new Map(
       rows.map((row) => positionRow.parse(row)).map(({ id, position }) => [id, position]),
     );
-    const live = await this.records.getBooks(used);
+    const live = await this.records.getBalances(used);
     return used.filter(
       ({ id }, index) => (live[index]?.balance ?? -Infinity) > (positions.get(id) ?? Infinity),
     );
@@ -160,7 +160,7 @@ export class Reconciler implements OnApplicationBootstrap, OnApplicationShutdown
     return repairs;
   }
 
-  /** Drift by subscription, for those that have one; none when usage does not reach the books in time. */
+  /** Drift by subscription, for those that have one; none when usage does not reach the ledger in time. */
   private async read(refs: readonly SubscriptionRef[]): Promise<Map<number, number>> {
     const marks = (await Promise.all(refs.map((ref) => this.records.mark(ref)))).filter(
       (mark) => mark !== null,
@@ -171,7 +171,7 @@ export class Reconciler implements OnApplicationBootstrap, OnApplicationShutdown
     return this.drifting(suspects);
   }
 
-  private async drifting(marks: readonly BooksMark[]): Promise<Map<number, number>> {
+  private async drifting(marks: readonly BalanceMark[]): Promise<Map<number, number>> {
     const drifts = await driftsAt(this.dataSource, marks);
     return new Map(
       [...drifts]
@@ -181,7 +181,7 @@ export class Reconciler implements OnApplicationBootstrap, OnApplicationShutdown
   }
 
   /** Waits until every event up to the marks is in PostgreSQL: out of the outbox, and its job done. */
-  private async areBooked(marks: readonly BooksMark[]): Promise<boolean> {
+  private async areBooked(marks: readonly BalanceMark[]): Promise<boolean> {
     const lastOf = new Map<string, string>();
     for (const { shard, outboxId } of marks)
       if (isAfter(outboxId, lastOf.get(shard) ?? '0-0')) lastOf.set(shard, outboxId);

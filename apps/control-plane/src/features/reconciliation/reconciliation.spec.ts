@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { keysOf } from '../../testing/drift-under-test.ts';
-import { booksOf, usageEvent, type TestAccount } from '../../testing/books-under-test.ts';
+import { ledgerOf, usageEvent, type TestAccount } from '../../testing/ledger-under-test.ts';
 import { startControlPlane, type ControlPlane } from '../../testing/control-plane-under-test.ts';
 import { eventually } from '../../testing/eventually.ts';
 import { shardOf } from '@tollgate/keyspace';
@@ -10,13 +10,13 @@ import { REDIS } from '../../platform/redis/redis.module.ts';
 import { Reconciler } from './reconciler.service.ts';
 
 let plane: ControlPlane;
-let books: ReturnType<typeof booksOf>;
+let ledger: ReturnType<typeof ledgerOf>;
 let reconciler: Reconciler;
 beforeAll(async () => {
   plane = await startControlPlane();
-  books = booksOf(plane);
+  ledger = ledgerOf(plane);
   reconciler = plane.app.get(Reconciler, { strict: false });
-  await books.initialiseShards();
+  await ledger.initialiseShards();
 }, 60_000);
 afterAll(() => plane?.stop());
 
@@ -25,12 +25,12 @@ const round = () => reconciler.runAlone({ pauseMs: 50 });
 async function subscribed(
   tokens: number,
 ): Promise<{ account: TestAccount; model: { id: number; priceId: number }; id: number }> {
-  const [account, model] = [await books.account('1000'), await books.model('1')];
+  const [account, model] = [await ledger.account('1000'), await ledger.model('1')];
   await plane.call('POST', '/models/subscribe', {
     token: account.token,
     body: { model_id: model.id, tokens },
   });
-  return { account, model, id: (await books.subscription(account, model)).id };
+  return { account, model, id: (await ledger.subscription(account, model)).id };
 }
 
 describe('balances in Redis', () => {
@@ -44,30 +44,30 @@ describe('balances in Redis', () => {
     expect(await round()).toBe(amounts.length);
     for (const { account, model, id, amount } of drifted) {
       await eventually(async () =>
-        expect(await books.live(account, model)).toMatchObject({
+        expect(await ledger.live(account, model)).toMatchObject({
           balance: 2_000_000,
           creditSeq: 2,
         }),
       );
       expect(
-        await books.query(
+        await ledger.query(
           "SELECT delta::int FROM token_credits WHERE subscription_id = $1 AND kind = 'reconciliation'",
           [id],
         ),
       ).toEqual([{ delta: -amount }]);
       expect(
-        await books.query("SELECT resolved_at FROM alerts WHERE rule = 'drift' AND subject = $1", [
+        await ledger.query("SELECT resolved_at FROM alerts WHERE rule = 'drift' AND subject = $1", [
           `subscription:${id}`,
         ]),
       ).toEqual([{ resolved_at: null }]);
     }
     expect(await round()).toBe(0);
     expect(
-      await books.query(
+      await ledger.query(
         "SELECT count(*)::int AS open FROM alerts WHERE rule = 'drift' AND resolved_at IS NULL",
       ),
     ).toEqual([{ open: 0 }]);
-    expect(await books.violations()).toEqual({});
+    expect(await ledger.violations()).toEqual({});
   });
 
   test.each([
@@ -93,27 +93,27 @@ describe('balances in Redis', () => {
     await redis.del(...(await redis.keys(`{${shard}}:*`)));
     await plane.app.get(EpochsService, { strict: false }).ensureAll();
     await eventually(async () =>
-      expect(await books.live(account, model)).toMatchObject({ balance: 700 }),
+      expect(await ledger.live(account, model)).toMatchObject({ balance: 700 }),
     );
     if (behindMs !== null) await use(50, nowMs - behindMs);
     expect(await round()).toBe(0);
     const balance = behindMs === null ? 700 : 650;
-    expect(await books.live(account, model)).toMatchObject({ balance });
+    expect(await ledger.live(account, model)).toMatchObject({ balance });
   });
 
   test('are left as they are while a restore is open: the difference is what was lost', async () => {
     const { account, model } = await subscribed(1_000);
     await plane.app.get(REDIS).hincrby(keysOf(plane, account.id, model.id), 'bal', 5);
-    await books.query(
+    await ledger.query(
       'INSERT INTO restores (backup_id, taken_at) VALUES (gen_random_uuid(), now())',
     );
     expect(await round()).toBe(0);
-    expect((await books.live(account, model))?.balance).toBe(1_005);
-    await books.query('UPDATE restores SET closed_at = now()');
+    expect((await ledger.live(account, model))?.balance).toBe(1_005);
+    await ledger.query('UPDATE restores SET closed_at = now()');
     expect(await round()).toBe(1);
   });
 
-  test('that differ from the books only by what is on its way are left alone', async () => {
+  test('that differ from the ledger only by what is on its way are left alone', async () => {
     const { account, model, id } = await subscribed(1_000);
     // An event in the outbox that is never relayed: Redis has debited it, PostgreSQL has not.
     await plane.app
@@ -127,7 +127,7 @@ describe('balances in Redis', () => {
       ]),
     ).toBe('still waiting');
     expect(
-      await books.query(
+      await ledger.query(
         "SELECT 1 FROM token_credits WHERE subscription_id = $1 AND kind = 'reconciliation'",
         [id],
       ),

@@ -2,11 +2,11 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { shardOf, type RedisConnection } from '@tollgate/keyspace';
 import { REDIS } from '../../platform/redis/redis.module.ts';
 import {
-  booksOf,
+  ledgerOf,
   usageEvent,
   type EventParts,
   type TestAccount,
-} from '../../testing/books-under-test.ts';
+} from '../../testing/ledger-under-test.ts';
 import { startControlPlane, type ControlPlane } from '../../testing/control-plane-under-test.ts';
 import { keysOf } from '../../testing/drift-under-test.ts';
 import { eventually } from '../../testing/eventually.ts';
@@ -17,7 +17,7 @@ const WITHIN_MS = 15_000;
 const BOUGHT = 10_000;
 
 let plane: ControlPlane;
-let books: ReturnType<typeof booksOf>;
+let ledger: ReturnType<typeof ledgerOf>;
 let redis: RedisConnection;
 let account: TestAccount;
 let parts: EventParts;
@@ -25,21 +25,21 @@ let apiKey: { id: number; hash: string };
 
 beforeAll(async () => {
   plane = await startControlPlane();
-  books = booksOf(plane);
+  ledger = ledgerOf(plane);
   redis = plane.app.get(REDIS);
-  await books.initialiseShards();
-  account = await books.account('1000');
-  const model = await books.model('1');
+  await ledger.initialiseShards();
+  account = await ledger.account('1000');
+  const model = await ledger.model('1');
   await plane.call('POST', '/models/subscribe', {
     token: account.token,
     body: { model_id: model.id, tokens: BOUGHT },
   });
-  const subscriptionId = (await books.subscription(account, model)).id;
+  const subscriptionId = (await ledger.subscription(account, model)).id;
   const created = await plane.call('POST', '/keys', {
     token: account.token,
     body: { name: 'used' },
   });
-  const [row] = await books.query('SELECT id, key_hash AS hash FROM api_keys WHERE id = $1', [
+  const [row] = await ledger.query('SELECT id, key_hash AS hash FROM api_keys WHERE id = $1', [
     created.body.id,
   ]);
   apiKey = row;
@@ -50,9 +50,9 @@ afterAll(() => plane?.stop());
 const tag = (): string => `{${shardOf(account.id, Number(plane.environment['SHARDS']))}}`;
 const keyRecord = (hash = apiKey.hash): string => `${tag()}:key:${hash}`;
 const alerts = (rule: string, subject: string): Promise<{ severity: string }[]> =>
-  books.query('SELECT severity FROM alerts WHERE rule = $1 AND subject = $2', [rule, subject]);
+  ledger.query('SELECT severity FROM alerts WHERE rule = $1 AND subject = $2', [rule, subject]);
 
-/** A request as Redis and the books see it: debited there, booked here. */
+/** A request as Redis and the ledger see it: debited there, booked here. */
 async function use(tokens: number, keyHash: string = apiKey.hash): Promise<void> {
   await redis.hincrby(keysOf(plane, account.id, parts.model.id), 'bal', -tokens);
   await plane.app
@@ -60,7 +60,7 @@ async function use(tokens: number, keyHash: string = apiKey.hash): Promise<void>
     .process([usageEvent(tokens, { ...parts, final: { key_hash: keyHash } })]);
 }
 const liveBalance = async (): Promise<number | undefined> =>
-  (await books.live(account, parts.model))?.balance;
+  (await ledger.live(account, parts.model))?.balance;
 
 test('S54: tokens minted by HINCRBY are gone seconds after their first use, with a critical alert', async () => {
   await redis.hincrby(keysOf(plane, account.id, parts.model.id), 'bal', 50_000_000);
@@ -73,7 +73,7 @@ test('S54: tokens minted by HINCRBY are gone seconds after their first use, with
   );
   await use(10);
   await eventually(async () => expect(await liveBalance()).toBe(BOUGHT - 20), WITHIN_MS);
-  expect(await books.violations()).toEqual({});
+  expect(await ledger.violations()).toEqual({});
 }, 60_000);
 
 test('S54: what requests hold is counted anew when it was lowered in Redis, with a critical alert', async () => {
@@ -129,7 +129,7 @@ test('S54: a key that only Redis knows is removed once it is used', async () => 
 }, 60_000);
 
 test('S54: a frozen account that was thawed in Redis is frozen again once it is used', async () => {
-  await books.asAdmin('POST', `/users/${account.id}/freeze`);
+  await ledger.asAdmin('POST', `/users/${account.id}/freeze`);
   const record = `${tag()}:acct:${account.id}`;
   await eventually(async () => expect(await redis.hget(record, 'st')).toBe('frozen'));
   await redis.hset(record, 'st', 'active');

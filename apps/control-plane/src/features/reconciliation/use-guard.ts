@@ -128,7 +128,7 @@ export class UseGuard implements OnApplicationBootstrap, OnApplicationShutdown {
 
   /** Redis' functions never take more from what is held than they put there. */
   private async checkHolds(used: readonly Used[]): Promise<void> {
-    const books = await this.records.getBooks(used);
+    const books = await this.records.getBalances(used);
     const altered: string[] = [];
     for (const [index, subscription] of used.entries()) {
       const found = books[index];

@@ -1,15 +1,15 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { uuidv7 } from '../../platform/http/visitor.ts';
-import { booksOf, usageEvent } from '../../testing/books-under-test.ts';
+import { ledgerOf, usageEvent } from '../../testing/ledger-under-test.ts';
 import { startControlPlane, type ControlPlane } from '../../testing/control-plane-under-test.ts';
 import { UsageWorker } from '../usage/ingest/usage-worker.ts';
 
 let plane: ControlPlane;
-let books: ReturnType<typeof booksOf>;
+let ledger: ReturnType<typeof ledgerOf>;
 beforeAll(async () => {
   plane = await startControlPlane();
-  books = booksOf(plane);
-  await books.initialiseShards();
+  ledger = ledgerOf(plane);
+  await ledger.initialiseShards();
 }, 60_000);
 afterAll(() => plane?.stop());
 
@@ -23,7 +23,7 @@ test('an administrator finds everything, a user what is theirs (S24)', async () 
   ];
   for (const { token } of [mine, theirs])
     await plane.call('POST', '/keys', { token, body: { name: 'findme-key' } });
-  await books.asAdmin('POST', '/upstreams', {
+  await ledger.asAdmin('POST', '/upstreams', {
     name: 'findme-upstream',
     protocol: 'openai',
     base_url: 'http://127.0.0.1:8999/v1',
@@ -42,13 +42,13 @@ test('an administrator finds everything, a user what is theirs (S24)', async () 
 });
 
 test('a request is found by its id, by its owner and administrators alone', async () => {
-  const [account, model] = [await books.account('10'), await books.model('1')];
+  const [account, model] = [await ledger.account('10'), await ledger.model('1')];
   await plane.call('POST', '/models/subscribe', {
     token: account.token,
     body: { model_id: model.id, tokens: 1000 },
   });
   const rid = uuidv7(Date.now());
-  const { id: subscriptionId } = await books.subscription(account, model);
+  const { id: subscriptionId } = await ledger.subscription(account, model);
   await plane.app
     .get(UsageWorker)
     .process([usageEvent(5, { account, model, subscriptionId, rid })]);
@@ -67,8 +67,8 @@ test('first steps are done one by one, for an account and for the installation',
   };
   const newcomer = await plane.createUser('newcomer');
   expect(await steps(newcomer.token, '/first-steps')).toEqual([]);
-  await books.asAdmin('POST', '/wallet/admin-recharge', { user_id: newcomer.id, amount: '5' });
-  const model = await books.model('1');
+  await ledger.asAdmin('POST', '/wallet/admin-recharge', { user_id: newcomer.id, amount: '5' });
+  const model = await ledger.model('1');
   await plane.call('POST', '/models/subscribe', {
     token: newcomer.token,
     body: { model_id: model.id, tokens: 1000 },
@@ -76,7 +76,7 @@ test('first steps are done one by one, for an account and for the installation',
   await plane.call('POST', '/playground/key', { token: newcomer.token });
   expect(await steps(newcomer.token, '/first-steps')).toEqual(['wallet', 'subscription']);
   await plane.call('POST', '/keys', { token: newcomer.token, body: { name: 'k' } });
-  const { id: subscriptionId } = await books.subscription(newcomer, model);
+  const { id: subscriptionId } = await ledger.subscription(newcomer, model);
   await plane.app
     .get(UsageWorker)
     .process([usageEvent(5, { account: newcomer, model, subscriptionId })]);

@@ -105,7 +105,7 @@ SELECT
    FROM routes) AS routes,
   (SELECT document FROM model_families) AS families`;
 
-/** The books' side of the snapshot: the only place that reads these tables together. */
+/** PostgreSQL's side of the snapshot: the only place that reads these tables together. */
 export async function readRoutingRows(tx: EntityManager): Promise<RoutingRows> {
   const [row]: unknown[] = await tx.query(SELECT_ROUTING_ROWS);
   const { families, routes, ...rows } = routingRows.parse(row);

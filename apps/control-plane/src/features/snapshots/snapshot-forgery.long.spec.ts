@@ -85,7 +85,7 @@ test('a snapshot of an earlier release, without a seal, gets one and keeps its v
   await eventually(async () => expect(await inRedis()).toEqual(before), WITHIN_MS);
 }, 60_000);
 
-test('books restored from a backup begin a new lineage, from what Redis or a node proves to have run', async () => {
+test('a database restored from a backup begins a new lineage, from what Redis or a node proves to have run', async () => {
   const forget = async (version: number): Promise<void> => {
     await plane.dataSource.query('UPDATE snapshots SET rollback_of = NULL');
     await plane.dataSource.query('DELETE FROM snapshots WHERE version > $1', [version]);

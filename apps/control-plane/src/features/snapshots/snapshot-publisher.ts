@@ -21,12 +21,12 @@ import { Transactions } from '../../platform/database/transactions.ts';
 import { CONTROL_PLANE_MAC } from '../../platform/secrets/secrets.module.ts';
 import { AlertsService } from '../alerts/alerts.service.ts';
 import {
-  SnapshotBooks,
+  SnapshotRepository,
   type FleetSettings,
   type FleetStanding,
   type PublishedHead,
   type SnapshotHead,
-} from './snapshot-books.ts';
+} from './snapshot-repository.ts';
 import { Snapshot } from './snapshot.entity.ts';
 
 /** Changes that come together are published together. */
@@ -67,7 +67,7 @@ export class SnapshotPublisher implements OnApplicationBootstrap, OnApplicationS
   constructor(
     private readonly dataSource: DataSource,
     private readonly transactions: Transactions,
-    private readonly books: SnapshotBooks,
+    private readonly repository: SnapshotRepository,
     private readonly fleet: FleetStore,
     private readonly alerts: AlertsService,
     @Inject(CONTROL_PLANE_MAC) private readonly mac: ControlPlaneMac,
@@ -93,13 +93,13 @@ export class SnapshotPublisher implements OnApplicationBootstrap, OnApplicationS
 
   /** Publishes what is not published yet, and answers what the fleet should run: in Redis when this returns. */
   async publish(): Promise<PublishedHead> {
-    const before = await this.books.settings(this.dataSource.manager, { isLocked: false });
+    const before = await this.repository.settings(this.dataSource.manager, { isLocked: false });
     const standing = newest(await this.standingInRedis(before), this.reported);
     const head = await this.transactions.run(async (tx) => {
-      const upToDate = await this.books.bringUpToDate(tx, standing);
+      const upToDate = await this.repository.bringUpToDate(tx, standing);
       return {
         ...upToDate,
-        pinnedVersion: (await this.books.settings(tx, { isLocked: false })).pinnedVersion,
+        pinnedVersion: (await this.repository.settings(tx, { isLocked: false })).pinnedVersion,
       };
     });
     await this.deliver(head);
@@ -108,7 +108,7 @@ export class SnapshotPublisher implements OnApplicationBootstrap, OnApplicationS
 
   /** Puts a stored version into Redis unless it, or a newer one of another replica, is there. What is not ours is written over. */
   async deliver(head: SnapshotHead): Promise<void> {
-    const settings = await this.books.settings(this.dataSource.manager, { isLocked: false });
+    const settings = await this.repository.settings(this.dataSource.manager, { isLocked: false });
     const standing = await this.standingInRedis(settings);
     const next = { lineage: settings.lineage, version: head.version };
     if (standing !== null && !isOlder(standing, next)) {
@@ -127,8 +127,8 @@ export class SnapshotPublisher implements OnApplicationBootstrap, OnApplicationS
   }
 
   private async sweep(): Promise<void> {
-    const settings = await this.books.settings(this.dataSource.manager, { isLocked: false });
-    const latest = await this.books.latest(this.dataSource.manager);
+    const settings = await this.repository.settings(this.dataSource.manager, { isLocked: false });
+    const latest = await this.repository.latest(this.dataSource.manager);
     const isUnpublished =
       settings.pinnedVersion === null && settings.changeSeq !== settings.publishedSeq;
     if (latest === null || isUnpublished || !(await this.isDelivered(latest, settings)))

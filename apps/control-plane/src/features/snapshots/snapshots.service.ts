@@ -13,7 +13,7 @@ import { readPage, type Page } from '../../platform/http/list-query.ts';
 import { Refusal } from '../../platform/http/refusal.ts';
 import { ActivityService } from '../activity/activity.service.ts';
 import { AlertsService } from '../alerts/alerts.service.ts';
-import { SnapshotBooks, type FleetSettings } from './snapshot-books.ts';
+import { SnapshotRepository, type FleetSettings } from './snapshot-repository.ts';
 import { SnapshotPublisher } from './snapshot-publisher.ts';
 import { Snapshot } from './snapshot.entity.ts';
 import type {
@@ -30,7 +30,7 @@ export class SnapshotsService {
   constructor(
     @InjectRepository(Snapshot) private readonly snapshots: Repository<Snapshot>,
     private readonly transactions: Transactions,
-    private readonly books: SnapshotBooks,
+    private readonly repository: SnapshotRepository,
     private readonly publisher: SnapshotPublisher,
     private readonly alerts: AlertsService,
     private readonly activity: ActivityService,
@@ -38,12 +38,12 @@ export class SnapshotsService {
 
   /** For every change of models, prices, upstreams and routes: it will be published, even if this process dies right after the commit. */
   changed(tx: EntityManager): void {
-    this.books.noteChange(tx);
+    this.repository.noteChange(tx);
     afterCommit(tx, async () => this.publisher.schedule());
   }
 
   async list(query: SnapshotList): Promise<Page<SnapshotResponse>> {
-    const settings = await this.books.settings(this.snapshots.manager, { isLocked: false });
+    const settings = await this.repository.settings(this.snapshots.manager, { isLocked: false });
     // Without the documents, which may be megabytes each.
     const builder = this.snapshots
       .createQueryBuilder('snapshot')
@@ -61,7 +61,7 @@ export class SnapshotsService {
   }
 
   async get(version: number): Promise<SnapshotDetail> {
-    const settings = await this.books.settings(this.snapshots.manager, { isLocked: false });
+    const settings = await this.repository.settings(this.snapshots.manager, { isLocked: false });
     const row = await this.find(this.snapshots.manager, version);
     return { ...toSnapshotResponse(row, settings), document: withoutSecrets(documentOf(row)) };
   }
@@ -86,7 +86,7 @@ export class SnapshotsService {
   async rollback(caller: Caller, version: number) {
     const head = await this.transactions.run(async (tx) => {
       const row = await this.find(tx, version);
-      const restored = await this.books.restore(tx, {
+      const restored = await this.repository.restore(tx, {
         document: documentOf(row),
         rollbackOf: version,
         createdBy: caller.userId,
@@ -115,9 +115,9 @@ export class SnapshotsService {
   /** Publishes the current configuration. Without a pin it changes nothing. */
   async unpin(caller: Caller) {
     await this.transactions.run(async (tx) => {
-      const { pinnedVersion } = await this.books.settings(tx, { isLocked: true });
+      const { pinnedVersion } = await this.repository.settings(tx, { isLocked: true });
       if (pinnedVersion === null) return;
-      await this.books.unpin(tx);
+      await this.repository.unpin(tx);
       await this.alerts.resolve(tx, PIN_ALERT);
       this.activity.record(tx, caller, {
         action: 'snapshot.unpin',

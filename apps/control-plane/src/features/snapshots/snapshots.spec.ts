@@ -131,7 +131,7 @@ describe('history', () => {
     expect((await admin('GET', '/snapshots/999999')).status).toBe(404);
   });
 
-  test('a rollback publishes the old document as a new version, pins it, and unpinning brings the books back', async () => {
+  test('a rollback publishes the old document as a new version, pins it, and unpinning brings the current configuration back', async () => {
     const before = await inRedis();
     await admin('PUT', `/upstreams/${upstreamId}`, { api_key: 'sk-other', name: 'changed' });
     await eventually(async () =>

@@ -158,7 +158,7 @@ export class AutoRechargeService implements OnApplicationBootstrap, BeforeApplic
     while (this.running) await this.running;
   }
 
-  /** Considers what the books show to be at or below its threshold. */
+  /** Considers what the ledger shows to be at or below its threshold. */
   async sweep(): Promise<void> {
     const rows: { id: number }[] = await this.dataSource.query(
       `${CANDIDATES} AND s.balance - s.overdraft <= s.auto_recharge_threshold ORDER BY s.id LIMIT ${SWEEP_ROWS}`,

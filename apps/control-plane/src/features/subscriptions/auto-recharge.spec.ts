@@ -7,7 +7,7 @@ import { loadConfig } from '../../config.ts';
 import { createApp } from '../../create-app.ts';
 import { uuidv7 } from '../../platform/http/visitor.ts';
 import { createPino } from '../../platform/logging/logger.ts';
-import { booksOf, usageEvent } from '../../testing/books-under-test.ts';
+import { ledgerOf, usageEvent } from '../../testing/ledger-under-test.ts';
 import { startControlPlane, type ControlPlane } from '../../testing/control-plane-under-test.ts';
 import { keysOf } from '../../testing/drift-under-test.ts';
 import { REDIS } from '../../platform/redis/redis.module.ts';
@@ -15,12 +15,12 @@ import { AutoRechargeService } from './auto-recharge.service.ts';
 
 let plane: ControlPlane;
 let replica: NestExpressApplication;
-let books: ReturnType<typeof booksOf>;
+let ledger: ReturnType<typeof ledgerOf>;
 let services: AutoRechargeService[];
 beforeAll(async () => {
   plane = await startControlPlane();
-  books = booksOf(plane);
-  await books.initialiseShards();
+  ledger = ledgerOf(plane);
+  await ledger.initialiseShards();
   replica = await createApp(loadConfig(plane.environment), createPino('silent'));
   await replica.init();
   services = [plane.app.get(AutoRechargeService), replica.get(AutoRechargeService)];
@@ -34,7 +34,7 @@ const post = (path: string, token: string, body: object) =>
   plane.call('POST', path, { token, body });
 const purchases = async (id: number) =>
   (
-    await books.query(
+    await ledger.query(
       "SELECT count(*)::int AS n FROM token_credits WHERE subscription_id = $1 AND kind = 'auto_recharge'",
       [id],
     )
@@ -45,7 +45,7 @@ async function subscribed(
   auto: { threshold: number; amount: number },
   tokens = 1_000,
 ) {
-  const [account, model] = [await books.account(money), await books.model('1')];
+  const [account, model] = [await ledger.account(money), await ledger.model('1')];
   const body = {
     model_id: model.id,
     tokens,
@@ -110,7 +110,7 @@ test('one need is one purchase, however many settles and replicas see it', async
     for (const service of services) service.consider([one.id]);
   await Promise.all(services.map((service) => service.idle()));
   await eventually(async () =>
-    expect(await books.live(one.account, one.model)).toMatchObject({ balance: 5_050 }),
+    expect(await ledger.live(one.account, one.model)).toMatchObject({ balance: 5_050 }),
   );
   expect(await purchases(one.id)).toBe(1);
 });
@@ -118,7 +118,7 @@ test('one need is one purchase, however many settles and replicas see it', async
 test('it buys again until the level is above the threshold', async () => {
   const one = await subscribed('10', { threshold: 100, amount: 30 }, 0);
   await eventually(async () =>
-    expect(await books.live(one.account, one.model)).toMatchObject({ balance: 120, creditSeq: 4 }),
+    expect(await ledger.live(one.account, one.model)).toMatchObject({ balance: 120, creditSeq: 4 }),
   );
   await Promise.all(services.map((service) => service.idle()));
   expect(await purchases(one.id)).toBe(4);
@@ -148,7 +148,7 @@ test('switching it on looks at once; amount 0 and null are off', async () => {
     ).body,
   ).toMatchObject({ auto_recharge_threshold: 10, auto_recharge_amount: 500 });
   await eventually(async () =>
-    expect(await books.live(account, model)).toMatchObject({ balance: 510 }),
+    expect(await ledger.live(account, model)).toMatchObject({ balance: 510 }),
   );
   expect(
     await post('/models/set-auto-recharge', account.token, {
@@ -169,17 +169,17 @@ test('switching it on looks at once; amount 0 and null are off', async () => {
 test('a wallet too small raises an alert and backs off; once it is filled the purchase follows and the alert goes', async () => {
   const one = await subscribed('0', { threshold: 100, amount: 1_000_000 }, 0);
   const alerts = () =>
-    books.query(
+    ledger.query(
       "SELECT resolved_at IS NULL AS open FROM alerts WHERE rule = 'auto_recharge_failed' AND subject = $1",
       [`subscription:${one.id}`],
     );
   await eventually(async () => expect(await alerts()).toEqual([{ open: true }]));
   for (let turn = 0; turn < 5; turn += 1) services[0]?.consider([one.id]);
   await services[0]?.idle();
-  expect((await books.subscription(one.account, one.model)).auto_recharge_failures).toBe(1);
-  await books.asAdmin('POST', '/wallet/admin-recharge', { user_id: one.account.id, amount: '1' });
+  expect((await ledger.subscription(one.account, one.model)).auto_recharge_failures).toBe(1);
+  await ledger.asAdmin('POST', '/wallet/admin-recharge', { user_id: one.account.id, amount: '1' });
   await eventually(async () =>
-    expect(await books.live(one.account, one.model)).toMatchObject({ balance: 1_000_000 }),
+    expect(await ledger.live(one.account, one.model)).toMatchObject({ balance: 1_000_000 }),
   );
   expect(await alerts()).toEqual([{ open: false }]);
   expect(await purchases(one.id)).toBe(1);
@@ -187,24 +187,24 @@ test('a wallet too small raises an alert and backs off; once it is filled the pu
 
 test('a purchase refused for another reason than money backs off too, though the wallet could pay', async () => {
   const one = await subscribed('10', { threshold: 100, amount: 0 });
-  await books.asAdmin('POST', '/models/pricing', {
+  await ledger.asAdmin('POST', '/models/pricing', {
     model_id: one.model.id,
     price_per_million: '0',
     free: true,
   });
-  await books.query(
+  await ledger.query(
     'UPDATE subscriptions SET auto_recharge_threshold = 2000, auto_recharge_amount = 9007199254740991 WHERE id = $1',
     [one.id],
   );
   const failures = async () => {
     services[0]?.consider([one.id]);
     await services[0]?.idle();
-    return (await books.subscription(one.account, one.model)).auto_recharge_failures;
+    return (await ledger.subscription(one.account, one.model)).auto_recharge_failures;
   };
   const first = await failures();
   expect(first).toBeGreaterThan(0);
   expect([await failures(), await failures(), await failures()]).toEqual([first, first, first]);
-  await books.query('UPDATE subscriptions SET auto_recharge_amount = 0 WHERE id = $1', [one.id]);
+  await ledger.query('UPDATE subscriptions SET auto_recharge_amount = 0 WHERE id = $1', [one.id]);
 });
 
 test('one that cannot be recharged keeps no other from being served in the same round, and says why', async () => {
@@ -215,13 +215,13 @@ test('one that cannot be recharged keeps no other from being served in the same 
     await subscribed('10', { threshold: 100, amount: 0 }),
   ];
   // `stuck` fails as a lost connection or a bug would, `refused` with an error that the caller may see: no subscription counts more than 2^53 tokens.
-  await books.query(
+  await ledger.query(
     'UPDATE subscriptions SET auto_recharge_threshold = 2000, auto_recharge_amount = CASE WHEN id = $1 THEN 9007199254740991 ELSE 5000 END, credit_seq = CASE WHEN id = $2 THEN 0 ELSE 1 END WHERE id = ANY($3)',
     [refused.id, stuck.id, [stuck.id, refused.id, served.id]],
   );
   await plane.app.get(REDIS).hset(keysOf(plane, stuck.account.id, stuck.model.id), 'cseq', 0);
   // Beyond what a number counts exactly; only a hand in the database writes it.
-  await books.query(
+  await ledger.query(
     'UPDATE subscriptions SET auto_recharge_threshold = 9223372036854775807, auto_recharge_amount = 1 WHERE id = $1',
     [unreadable.id],
   );
@@ -234,12 +234,12 @@ test('one that cannot be recharged keeps no other from being served in the same 
     await purchases(served.id),
   ]).toEqual([0, 0, 0, 1]);
   expect(
-    await books.query(
+    await ledger.query(
       "SELECT message FROM alerts WHERE rule = 'auto_recharge_failed' AND resolved_at IS NULL AND subject = $1",
       [`subscription:${refused.id}`],
     ),
   ).toEqual([{ message: expect.stringContaining('tokens') }]);
-  await books.query(
+  await ledger.query(
     'UPDATE subscriptions SET credit_seq = 1, auto_recharge_amount = 0, auto_recharge_threshold = 0 WHERE id = ANY($1)',
     [[unreadable.id, stuck.id, refused.id]],
   );
@@ -254,7 +254,7 @@ test('a refusal for funds is looked at though nothing settles: held tokens count
     { accountId: 999_999, modelId: 1, neededTokens: 0 },
   ]);
   await eventually(async () =>
-    expect(await books.live(one.account, one.model)).toMatchObject({ balance: 6_000, held: 950 }),
+    expect(await ledger.live(one.account, one.model)).toMatchObject({ balance: 6_000, held: 950 }),
   );
 });
 
@@ -271,7 +271,7 @@ test('above the threshold only a balance below what a request needs at the least
   expect(await refuse(5_101)).toBe(0);
   expect(await refuse(1_001)).toBe(1);
   await eventually(async () =>
-    expect(await books.live(one.account, one.model)).toMatchObject({ balance: 6_000, held: 900 }),
+    expect(await ledger.live(one.account, one.model)).toMatchObject({ balance: 6_000, held: 900 }),
   );
   expect(await refuse(1_001)).toBe(1);
 });
@@ -296,9 +296,9 @@ test('the live record says whether auto-recharge is armed: from the setting, to 
   await set(5, 20_000_000);
   await services[0]?.idle();
   await eventually(async () => expect(await armed()).toEqual([null, null]));
-  await books.asAdmin('POST', '/wallet/admin-recharge', { user_id: one.account.id, amount: '20' });
+  await ledger.asAdmin('POST', '/wallet/admin-recharge', { user_id: one.account.id, amount: '20' });
   await eventually(async () =>
-    expect(await books.live(one.account, one.model)).toMatchObject({ balance: 20_000_001 }),
+    expect(await ledger.live(one.account, one.model)).toMatchObject({ balance: 20_000_001 }),
   );
   expect(await armed()).toEqual([5, 20_000_000]);
   await set(0, 0);
@@ -310,9 +310,9 @@ test('frozen accounts and models off the shelf are not recharged', async () => {
     await subscribed('10', { threshold: 100, amount: 5_000 }),
     await subscribed('10', { threshold: 100, amount: 5_000 }),
   ];
-  await books.asAdmin('POST', `/users/${frozen.account.id}/freeze`);
-  await books.asAdmin('POST', `/models/${off.model.id}/disable`);
-  await books.query('UPDATE subscriptions SET auto_recharge_threshold = 2000 WHERE id = ANY($1)', [
+  await ledger.asAdmin('POST', `/users/${frozen.account.id}/freeze`);
+  await ledger.asAdmin('POST', `/models/${off.model.id}/disable`);
+  await ledger.query('UPDATE subscriptions SET auto_recharge_threshold = 2000 WHERE id = ANY($1)', [
     [frozen.id, off.id],
   ]);
   services[0]?.consider([frozen.id, off.id]);
@@ -320,15 +320,15 @@ test('frozen accounts and models off the shelf are not recharged', async () => {
   expect([await purchases(frozen.id), await purchases(off.id)]).toEqual([0, 0]);
 });
 
-test('the books close', async () => {
-  expect(await books.violations()).toEqual({});
+test('the ledger balances', async () => {
+  expect(await ledger.violations()).toEqual({});
 });
 
 test('a tiny amount under a huge threshold is bought at once, not one token after the other, and no more than the wallet pays for', async () => {
   const one = await subscribed('1', { threshold: 1_000_000_000, amount: 1 }, 0);
   await eventually(async () =>
     expect(
-      (await books.query('SELECT balance FROM subscriptions WHERE id = $1', [one.id]))[0].balance,
+      (await ledger.query('SELECT balance FROM subscriptions WHERE id = $1', [one.id]))[0].balance,
     ).toBe('1000000'),
   );
   await Promise.all(services.map((service) => service.idle()));

@@ -12,7 +12,7 @@ export interface RefundPreview {
   /** Set aside for running requests; what they leave of it is refunded when they end. */
   held: number;
   refundMicros: bigint;
-  /** False while Redis does not answer: the tokens are the books' own, without what was used since. */
+  /** False while Redis does not answer: the tokens are the ledger's own, without what was used since. */
   isLive: boolean;
 }
 

@@ -70,7 +70,7 @@ export class SubscriptionsService {
     };
   }
 
-  /** Of an open subscription: live, or by the books while Redis does not answer. Undefined without one. */
+  /** Of an open subscription: live, or by the ledger while Redis does not answer. Undefined without one. */
   async tokensOf(userId: number, modelId: number): Promise<number | undefined> {
     const row = await this.subscriptions.findOneBy({ userId, modelId, status: In(['active']) });
     if (!row) return undefined;
@@ -252,7 +252,7 @@ function toResponse(row: SubscriptionRow, model: string): SubscriptionResponse {
   };
 }
 
-/** Live tokens from Redis; while it does not answer, the books' own balance with the moment they were last written. */
+/** Live tokens from Redis; while it does not answer, the ledger's own balance with the moment it was last written. */
 function toMyModelResponse(
   row: SubscriptionRow,
   model: { name: string; isOnShelf: boolean } | undefined,

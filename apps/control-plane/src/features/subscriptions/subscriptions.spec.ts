@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { booksOf, usageEvent } from '../../testing/books-under-test.ts';
+import { ledgerOf, usageEvent } from '../../testing/ledger-under-test.ts';
 import { startControlPlane, type ControlPlane } from '../../testing/control-plane-under-test.ts';
 import { UsageWorker } from '../usage/ingest/usage-worker.ts';
 
 let plane: ControlPlane;
-let books: ReturnType<typeof booksOf>;
+let ledger: ReturnType<typeof ledgerOf>;
 beforeAll(async () => {
   plane = await startControlPlane();
-  books = booksOf(plane);
-  await books.initialiseShards();
+  ledger = ledgerOf(plane);
+  await ledger.initialiseShards();
 }, 60_000);
 afterAll(() => plane?.stop());
 
@@ -17,7 +17,7 @@ const post = (path: string, token: string, body: unknown, headers: Record<string
 
 describe('subscribing', () => {
   test('buys tokens from the wallet, and they are live in Redis when the call answers', async () => {
-    const [account, model] = [await books.account('10'), await books.model('2')];
+    const [account, model] = [await ledger.account('10'), await ledger.model('2')];
     const answer = await post('/models/subscribe', account.token, {
       model_id: model.id,
       tokens: 1_000_000,
@@ -33,8 +33,8 @@ describe('subscribing', () => {
         currency: 'USD',
       },
     });
-    expect(await books.wallet(account)).toBe(8_000_000n);
-    expect(await books.live(account, model)).toMatchObject({
+    expect(await ledger.wallet(account)).toBe(8_000_000n);
+    expect(await ledger.live(account, model)).toMatchObject({
       status: 'active',
       balance: 1_000_000,
       held: 0,
@@ -42,7 +42,7 @@ describe('subscribing', () => {
     });
     // Of this subscription: the first administrator's own record may still be on its way.
     expect(
-      await books.query(
+      await ledger.query(
         "SELECT kind FROM live_state_outbox WHERE kind IN ('subscription', 'credit') AND target_id = $1",
         [answer.body.id],
       ),
@@ -50,26 +50,26 @@ describe('subscribing', () => {
   });
 
   test('rounds the cost up to the next micro-unit', async () => {
-    const [account, model] = [await books.account('1'), await books.model('0.000003')];
+    const [account, model] = [await ledger.account('1'), await ledger.model('0.000003')];
     expect(
       (await post('/models/subscribe', account.token, { model_id: model.id, tokens: 1 })).body.cost,
     ).toBe('0.000001');
   });
 
   test('with too little money is 402 and changes nothing', async () => {
-    const [account, model] = [await books.account('1'), await books.model('2')];
+    const [account, model] = [await ledger.account('1'), await ledger.model('2')];
     expect(
       await post('/models/subscribe', account.token, { model_id: model.id, tokens: 1_000_000 }),
     ).toMatchObject({
       status: 402,
       body: { code: 'insufficient_funds', detail: 'This costs 2; the wallet holds 1' },
     });
-    expect(await books.subscription(account, model)).toBeUndefined();
-    expect(await books.wallet(account)).toBe(1_000_000n);
+    expect(await ledger.subscription(account, model)).toBeUndefined();
+    expect(await ledger.wallet(account)).toBe(1_000_000n);
   });
 
   test('twice is 409, off the shelf or unknown is 404', async () => {
-    const [account, model] = [await books.account('1'), await books.model('0')];
+    const [account, model] = [await ledger.account('1'), await ledger.model('0')];
     expect(
       (await post('/models/subscribe', account.token, { model_id: model.id, tokens: 0 })).status,
     ).toBe(201);
@@ -79,8 +79,8 @@ describe('subscribing', () => {
       status: 409,
       body: { code: 'already_subscribed', detail: expect.stringContaining('POST /models/renew') },
     });
-    const other = await books.model();
-    await books.asAdmin('POST', `/models/${other.id}/disable`);
+    const other = await ledger.model();
+    await ledger.asAdmin('POST', `/models/${other.id}/disable`);
     expect(
       (await post('/models/subscribe', account.token, { model_id: other.id, tokens: 0 })).status,
     ).toBe(404);
@@ -100,14 +100,14 @@ describe('subscribing', () => {
     { tokens: 1, auto_recharge_amount: 5 },
     { tokens: 1, balance: 5 },
   ])('refuses %j', async (body) => {
-    const [account, model] = [await books.account('1'), await books.model()];
+    const [account, model] = [await ledger.account('1'), await ledger.model()];
     expect(
       await post('/models/subscribe', account.token, { model_id: model.id, ...body }),
     ).toMatchObject({ status: 400, body: { code: 'invalid_request' } });
   });
 
   test('a hundred times at once has one effect', async () => {
-    const [account, model] = [await books.account('1000'), await books.model('1')];
+    const [account, model] = [await ledger.account('1000'), await ledger.model('1')];
     const answers = await Promise.all(
       Array.from({ length: 100 }, () =>
         post('/models/subscribe', account.token, { model_id: model.id, tokens: 1_000_000 }),
@@ -115,15 +115,15 @@ describe('subscribing', () => {
     );
     expect(answers.filter((answer) => answer.status === 201)).toHaveLength(1);
     expect(answers.filter((answer) => answer.body.code === 'already_subscribed')).toHaveLength(99);
-    expect(await books.wallet(account)).toBe(999_000_000n);
-    expect(await books.live(account, model)).toMatchObject({ balance: 1_000_000 });
+    expect(await ledger.wallet(account)).toBe(999_000_000n);
+    expect(await ledger.live(account, model)).toMatchObject({ balance: 1_000_000 });
   });
 
   test('a user cannot act for another account; an administrator can', async () => {
     const [account, other, model] = [
-      await books.account('1'),
-      await books.account('5'),
-      await books.model('1'),
+      await ledger.account('1'),
+      await ledger.account('5'),
+      await ledger.model('1'),
     ];
     expect(
       (
@@ -141,13 +141,13 @@ describe('subscribing', () => {
         user_id: other.id,
       }),
     ).toMatchObject({ status: 201, body: { user_id: other.id } });
-    expect(await books.wallet(other)).toBe(4_000_000n);
+    expect(await ledger.wallet(other)).toBe(4_000_000n);
   });
 });
 
 describe('renewing', () => {
   test('adds tokens, also live, and a hundred with one Idempotency-Key count once', async () => {
-    const [account, model] = [await books.account('100'), await books.model('1')];
+    const [account, model] = [await ledger.account('100'), await ledger.model('1')];
     await post('/models/subscribe', account.token, { model_id: model.id, tokens: 0 });
     const answers = await Promise.all(
       Array.from({ length: 100 }, () =>
@@ -165,12 +165,12 @@ describe('renewing', () => {
         (answer) => answer.status === 200 || answer.body.code === 'idempotency_in_progress',
       ),
     ).toBe(true);
-    expect(await books.wallet(account)).toBe(99_000_000n);
-    expect(await books.live(account, model)).toMatchObject({ balance: 1_000_000, creditSeq: 1 });
+    expect(await ledger.wallet(account)).toBe(99_000_000n);
+    expect(await ledger.live(account, model)).toMatchObject({ balance: 1_000_000, creditSeq: 1 });
   });
 
   test('a hundred at once never overdraw the wallet and reach Redis in full', async () => {
-    const [account, model] = [await books.account('30'), await books.model('1')];
+    const [account, model] = [await ledger.account('30'), await ledger.model('1')];
     await post('/models/subscribe', account.token, { model_id: model.id, tokens: 0 });
     const answers = await Promise.all(
       Array.from({ length: 100 }, () =>
@@ -179,12 +179,12 @@ describe('renewing', () => {
     );
     expect(answers.filter((answer) => answer.status === 200)).toHaveLength(30);
     expect(answers.filter((answer) => answer.status === 402)).toHaveLength(70);
-    expect(await books.wallet(account)).toBe(0n);
-    expect(await books.live(account, model)).toMatchObject({ balance: 30_000_000, creditSeq: 30 });
+    expect(await ledger.wallet(account)).toBe(0n);
+    expect(await ledger.live(account, model)).toMatchObject({ balance: 30_000_000, creditSeq: 30 });
   });
 
   test('without a subscription is 404', async () => {
-    const [account, model] = [await books.account('1'), await books.model()];
+    const [account, model] = [await ledger.account('1'), await ledger.model()];
     expect(
       await post('/models/renew', account.token, { model_id: model.id, tokens: 1 }),
     ).toMatchObject({ status: 404, body: { code: 'not_subscribed' } });
@@ -193,17 +193,17 @@ describe('renewing', () => {
 
 describe('unsubscribing', () => {
   test('refunds the cost of what remains, rounded down per lot, at once', async () => {
-    const [account, model] = [await books.account('10'), await books.model('1')];
+    const [account, model] = [await ledger.account('10'), await ledger.model('1')];
     await post('/models/subscribe', account.token, { model_id: model.id, tokens: 1_000_000 });
-    await books.asAdmin('POST', '/models/pricing', { model_id: model.id, price_per_million: '3' });
+    await ledger.asAdmin('POST', '/models/pricing', { model_id: model.id, price_per_million: '3' });
     await post('/models/renew', account.token, { model_id: model.id, tokens: 1_000_000 });
-    expect(await books.wallet(account)).toBe(6_000_000n);
+    expect(await ledger.wallet(account)).toBe(6_000_000n);
     const answer = await post('/models/unsubscribe', account.token, { model_id: model.id });
     expect(answer).toMatchObject({
       status: 200,
       body: { status: 'closed', refunded_tokens: 2_000_000, refunded_amount: '4' },
     });
-    expect(await books.wallet(account)).toBe(10_000_000n);
+    expect(await ledger.wallet(account)).toBe(10_000_000n);
     expect((await plane.call('GET', '/models/my', { token: account.token })).body.data).toEqual([]);
     expect(await post('/models/unsubscribe', account.token, { model_id: model.id })).toMatchObject({
       status: 404,
@@ -212,7 +212,7 @@ describe('unsubscribing', () => {
   });
 
   test('a hundred times at once refunds once, and the account may subscribe again', async () => {
-    const [account, model] = [await books.account('10'), await books.model('1')];
+    const [account, model] = [await ledger.account('10'), await ledger.model('1')];
     await post('/models/subscribe', account.token, { model_id: model.id, tokens: 1_000_000 });
     const answers = await Promise.all(
       Array.from({ length: 100 }, () =>
@@ -220,11 +220,11 @@ describe('unsubscribing', () => {
       ),
     );
     expect(answers.every((answer) => answer.status === 200 || answer.status === 404)).toBe(true);
-    expect(await books.wallet(account)).toBe(10_000_000n);
+    expect(await ledger.wallet(account)).toBe(10_000_000n);
     expect(
       await post('/models/subscribe', account.token, { model_id: model.id, tokens: 500_000 }),
     ).toMatchObject({ status: 201, body: { tokens: 500_000 } });
-    expect(await books.live(account, model)).toMatchObject({
+    expect(await ledger.live(account, model)).toMatchObject({
       status: 'active',
       generation: 2,
       balance: 500_000,
@@ -232,20 +232,20 @@ describe('unsubscribing', () => {
   });
 
   test('what a deleted account gets back for its tokens is forfeited like its wallet', async () => {
-    const [account, model] = [await books.account('10'), await books.model('1')];
+    const [account, model] = [await ledger.account('10'), await ledger.model('1')];
     await post('/models/subscribe', account.token, { model_id: model.id, tokens: 4_000_000 });
-    expect(await books.asAdmin('DELETE', `/users/${account.id}`)).toMatchObject({
+    expect(await ledger.asAdmin('DELETE', `/users/${account.id}`)).toMatchObject({
       status: 409,
       body: { code: 'account_not_empty' },
     });
-    expect((await books.asAdmin('DELETE', `/users/${account.id}?forfeit=true`)).status).toBe(204);
-    expect(await books.subscription(account, model)).toMatchObject({
+    expect((await ledger.asAdmin('DELETE', `/users/${account.id}?forfeit=true`)).status).toBe(204);
+    expect(await ledger.subscription(account, model)).toMatchObject({
       status: 'closed',
       balance: '0',
     });
-    expect(await books.wallet(account)).toBe(0n);
+    expect(await ledger.wallet(account)).toBe(0n);
     expect(
-      await books.query(
+      await ledger.query(
         'SELECT t.kind, e.amount FROM ledger_transactions t JOIN ledger_entries e ON e.transaction_id = t.id JOIN ledger_accounts a ON a.id = e.ledger_account_id WHERE a.user_id = $1 ORDER BY e.id',
         [account.id],
       ),
@@ -259,21 +259,21 @@ describe('unsubscribing', () => {
   });
 
   test('deleting a model needs ?refund=true while it has subscribers, and then refunds them', async () => {
-    const [account, model] = [await books.account('10'), await books.model('1')];
+    const [account, model] = [await ledger.account('10'), await ledger.model('1')];
     await post('/models/subscribe', account.token, { model_id: model.id, tokens: 1_000_000 });
-    expect(await books.asAdmin('DELETE', `/models/${model.id}`)).toMatchObject({
+    expect(await ledger.asAdmin('DELETE', `/models/${model.id}`)).toMatchObject({
       status: 409,
       body: { code: 'model_has_subscribers' },
     });
-    expect((await books.asAdmin('DELETE', `/models/${model.id}?refund=true`)).status).toBe(204);
-    expect(await books.wallet(account)).toBe(10_000_000n);
-    expect((await books.asAdmin('GET', `/models/${model.id}`)).status).toBe(404);
+    expect((await ledger.asAdmin('DELETE', `/models/${model.id}?refund=true`)).status).toBe(204);
+    expect(await ledger.wallet(account)).toBe(10_000_000n);
+    expect((await ledger.asAdmin('GET', `/models/${model.id}`)).status).toBe(404);
   });
 });
 
 describe('models/my', () => {
-  test('shows live tokens and held, and the books with their time while Redis is down', async () => {
-    const [account, model] = [await books.account('10'), await books.model('1')];
+  test('shows live tokens and held, and the ledger with its time while Redis is down', async () => {
+    const [account, model] = [await ledger.account('10'), await ledger.model('1')];
     await post('/models/subscribe', account.token, {
       model_id: model.id,
       tokens: 7,
@@ -301,10 +301,10 @@ describe('history', () => {
 
   /** Bought 1,000 and 500 tokens, used 300, for 2 a token. */
   async function subscribed() {
-    const [account, model] = [await books.account('3000'), await books.model('2000000')];
+    const [account, model] = [await ledger.account('3000'), await ledger.model('2000000')];
     await as(account)('POST', '/models/subscribe', { model_id: model.id, tokens: 1_000 });
     await as(account)('POST', '/models/renew', { model_id: model.id, tokens: 500 });
-    const { id } = await books.subscription(account, model);
+    const { id } = await ledger.subscription(account, model);
     await plane.app
       .get(UsageWorker)
       .process([usageEvent(300, { account, model, subscriptionId: id })]);
@@ -352,13 +352,13 @@ describe('history', () => {
 
   test('of another account answers 404 to a user and shows it to an administrator', async () => {
     const { id } = await subscribed();
-    const stranger = await books.account('0');
+    const stranger = await ledger.account('0');
     for (const list of ['lots', 'ledger']) {
       const path = `/subscriptions/${id}/${list}`;
       expect((await as(stranger)('GET', path)).status).toBe(404);
-      expect((await books.asAdmin('GET', path)).status).toBe(200);
+      expect((await ledger.asAdmin('GET', path)).status).toBe(200);
       expect(await as(stranger)('GET', `${path}?cursor=x`)).toMatchObject({ status: 404 });
-      expect(await books.asAdmin('GET', `${path}?cursor=x`)).toMatchObject({
+      expect(await ledger.asAdmin('GET', `${path}?cursor=x`)).toMatchObject({
         status: 400,
         body: { code: 'invalid_cursor' },
       });
@@ -367,5 +367,5 @@ describe('history', () => {
 });
 
 test('every ledger balances, lots equal balances and no account was refunded more than it paid', async () => {
-  expect(await books.violations()).toEqual({});
+  expect(await ledger.violations()).toEqual({});
 });

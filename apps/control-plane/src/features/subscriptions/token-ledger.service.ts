@@ -33,11 +33,11 @@ const lockedRow = z
     withdrawalId: row.withdrawal_id,
   }));
 
-/** A subscription's books while its row is locked. The ledger keeps the object equal to the row it changes. */
+/** A subscription's ledger while its row is locked. The ledger keeps the object equal to the row it changes. */
 export type LockedSubscription = z.output<typeof lockedRow>;
 
 /**
- * The token books of subscriptions: balance, lots, entries and overdraft move together here and nowhere else.
+ * The token ledger of subscriptions: balance, lots, entries and overdraft move together here and nowhere else.
  * Held after every method: balance == sum(lots.remaining) == sum(entries.delta); overdraft == sum(token_overdrafts).
  */
 @Injectable()
@@ -136,7 +136,7 @@ export class TokenLedger {
     return { seq };
   }
 
-  /** Brings Redis nearer to the books by `delta` tokens, which change in nothing. */
+  /** Brings Redis nearer to the ledger by `delta` tokens, which change in nothing. */
   async correctLive(
     tx: EntityManager,
     subscription: LockedSubscription,

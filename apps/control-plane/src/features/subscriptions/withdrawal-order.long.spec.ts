@@ -2,47 +2,47 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { RelayedEvent } from '@tollgate/contracts';
 import { uuidv7 } from '../../platform/http/visitor.ts';
 import {
-  booksOf,
+  ledgerOf,
   reapEvent,
   usageEvent,
   withdrawEvent,
   type EventParts,
-} from '../../testing/books-under-test.ts';
+} from '../../testing/ledger-under-test.ts';
 import { startControlPlane, type ControlPlane } from '../../testing/control-plane-under-test.ts';
 import { UsageWorker } from '../usage/ingest/usage-worker.ts';
 
 let plane: ControlPlane;
-let books: ReturnType<typeof booksOf>;
+let ledger: ReturnType<typeof ledgerOf>;
 let worker: UsageWorker;
 beforeAll(async () => {
   plane = await startControlPlane();
-  books = booksOf(plane);
+  ledger = ledgerOf(plane);
   worker = plane.app.get(UsageWorker);
-  await books.initialiseShards();
+  await ledger.initialiseShards();
 }, 60_000);
 afterAll(() => plane?.stop());
 
 /** 60 tokens for 60 micro-units, then 40 for 200: whose tokens are refunded shows in the money. */
 async function bought(): Promise<EventParts> {
-  const [account, model] = [await books.account('10'), await books.model('1')];
+  const [account, model] = [await ledger.account('10'), await ledger.model('1')];
   const call = (path: string, tokens: number) =>
     plane.call('POST', path, { token: account.token, body: { model_id: model.id, tokens } });
   await call('/models/subscribe', 60);
   const price = (
-    await books.asAdmin('POST', '/models/pricing', { model_id: model.id, price_per_million: '5' })
+    await ledger.asAdmin('POST', '/models/pricing', { model_id: model.id, price_per_million: '5' })
   ).body;
   await call('/models/renew', 40);
   return {
     account,
     model: { ...model, priceId: price.id },
-    subscriptionId: (await books.subscription(account, model)).id,
+    subscriptionId: (await ledger.subscription(account, model)).id,
   };
 }
 
 /** What Redis says of a hold of 70 whose node vanished: 30 are withdrawn beside it, the reaper charges all of it, its final 25, and the 45 charged too much are withdrawn too. */
 async function eventsOf(parts: EventParts): Promise<RelayedEvent[]> {
   const rid = uuidv7(Date.now());
-  const withdrawalId = await books.beginWithdrawal(parts.subscriptionId);
+  const withdrawalId = await ledger.beginWithdrawal(parts.subscriptionId);
   return [
     withdrawEvent(30, { ...parts, withdrawalId }),
     reapEvent(70, { ...parts, rid }),
@@ -67,13 +67,13 @@ test.each(ORDERS)(
     const events = await eventsOf(parts);
     for (const index of order) await worker.process([events[index] as RelayedEvent]);
     // 75 of 100 tokens leave, the dearer and newer 40 first: 200 + 35 of the 260 micro-units they cost.
-    expect(await books.wallet(parts.account)).toBe(10_000_000n - 260n + 235n);
-    expect(await books.subscription(parts.account, parts.model)).toMatchObject({
+    expect(await ledger.wallet(parts.account)).toBe(10_000_000n - 260n + 235n);
+    expect(await ledger.subscription(parts.account, parts.model)).toMatchObject({
       balance: '0',
       overdraft: '0',
     });
     expect(
-      await books.query(
+      await ledger.query(
         'SELECT tokens::int, remaining::int, withdrawn::int, refunded::int FROM token_lots WHERE subscription_id = $1 ORDER BY id',
         [parts.subscriptionId],
       ),
@@ -84,6 +84,6 @@ test.each(ORDERS)(
   },
 );
 
-test('the books close', async () => {
-  expect(await books.violations()).toEqual({});
+test('the ledger balances', async () => {
+  expect(await ledger.violations()).toEqual({});
 });

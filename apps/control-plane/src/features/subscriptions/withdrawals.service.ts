@@ -105,7 +105,7 @@ export class WithdrawalsService {
     });
   }
 
-  /** Tokens an account still holds by the books, closing subscriptions included. */
+  /** Tokens an account still holds by the ledger, closing subscriptions included. */
   async tokensOf(tx: EntityManager, userId: number): Promise<number> {
     const rows: { tokens: string }[] = await tx.query(
       'SELECT coalesce(sum(balance), 0) AS tokens FROM subscriptions WHERE user_id = $1',

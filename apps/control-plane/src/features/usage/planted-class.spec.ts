@@ -15,7 +15,7 @@ const { TOKEN_CLASSES } = await import('@tollgate/contracts');
 jest.resetModules();
 jest.unstable_mockModule(TABLE, () => ({ TOKEN_CLASSES: [...TOKEN_CLASSES, PLANTED] }));
 const { startControlPlane } = await import('../../testing/control-plane-under-test.ts');
-const { booksOf, usageEvent } = await import('../../testing/books-under-test.ts');
+const { ledgerOf, usageEvent } = await import('../../testing/ledger-under-test.ts');
 const { UsageWorker } = await import('./ingest/usage-worker.ts');
 const { uuidv7 } = await import('../../platform/http/visitor.ts');
 
@@ -29,13 +29,13 @@ beforeAll(async () => {
     ALTER TABLE usage_rollups_daily ADD COLUMN image_output_tokens bigint NOT NULL DEFAULT 0;
     ALTER TABLE usage_totals ADD COLUMN image_output_tokens bigint NOT NULL DEFAULT 0;
     ALTER TABLE usage_totals_daily ADD COLUMN image_output_tokens bigint NOT NULL DEFAULT 0`);
-  await booksOf(plane).initialiseShards();
+  await ledgerOf(plane).initialiseShards();
 }, 60_000);
 afterAll(() => plane?.stop());
 
 test('a class planted in the table is priced, charged, booked, summed and explained', async () => {
-  const books = booksOf(plane);
-  const [account, model] = [await books.account('1000'), await books.model('1')];
+  const ledger = ledgerOf(plane);
+  const [account, model] = [await ledger.account('1000'), await ledger.model('1')];
   const price = await plane.call('POST', '/models/pricing', {
     token: plane.adminToken,
     body: {
@@ -50,7 +50,7 @@ test('a class planted in the table is priced, charged, booked, summed and explai
     token: account.token,
     body: { model_id: model.id, tokens: 1_000_000 },
   });
-  const subscriptionId: number = (await books.subscription(account, model)).id;
+  const subscriptionId: number = (await ledger.subscription(account, model)).id;
   const planted: object = { output_tokens: 4, image_output_tokens: 3 };
   const eventOf = (rid: string, priceId: number, charge: number) =>
     usageEvent(charge, {
@@ -79,5 +79,5 @@ test('a class planted in the table is priced, charged, booked, summed and explai
   expect((await read('/usage/statistics')).data).toMatchObject([
     { output_tokens: 8, image_output_tokens: 6, charge: 50 },
   ]);
-  expect(await books.violations()).toEqual({});
+  expect(await ledger.violations()).toEqual({});
 });

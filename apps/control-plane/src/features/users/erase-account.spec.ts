@@ -1,20 +1,20 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Transactions } from '../../platform/database/transactions.ts';
-import { booksOf } from '../../testing/books-under-test.ts';
+import { ledgerOf } from '../../testing/ledger-under-test.ts';
 import { startControlPlane, type ControlPlane } from '../../testing/control-plane-under-test.ts';
 import { ActivityService } from '../activity/activity.service.ts';
 import { eraseAccount } from './erase-account.ts';
 
 const NAME = 'ada-lovelace';
 let plane: ControlPlane;
-let books: ReturnType<typeof booksOf>;
+let ledger: ReturnType<typeof ledgerOf>;
 let activity: ActivityService;
 let userId: number;
 beforeAll(async () => {
   plane = await startControlPlane();
-  books = booksOf(plane);
+  ledger = ledgerOf(plane);
   activity = plane.app.get(ActivityService, { strict: false });
-  await books.initialiseShards();
+  await ledger.initialiseShards();
   const user = await plane.createUser(NAME);
   userId = user.id;
   const admin = { token: plane.adminToken };
@@ -22,7 +22,7 @@ beforeAll(async () => {
     ...admin,
     body: { user_id: userId, amount: '10', note: `for ${NAME}` },
   });
-  const model = await books.model('1');
+  const model = await ledger.model('1');
   await plane.call('POST', '/models/subscribe', {
     token: user.token,
     body: { model_id: model.id, tokens: 1_000 },
@@ -38,12 +38,12 @@ const erase = (isDryRun = false) =>
   plane.app.get(Transactions).run((tx) => eraseAccount(tx, activity, { userId, isDryRun }));
 /** Every row of the database that has the name, by table. */
 async function named(): Promise<Record<string, number>> {
-  const tables: { name: string }[] = await books.query(
+  const tables: { name: string }[] = await ledger.query(
     "SELECT relname AS name FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p') AND NOT relispartition",
   );
   const found: Record<string, number> = {};
   for (const { name } of tables) {
-    const [row] = await books.query(
+    const [row] = await ledger.query(
       `SELECT count(*)::int AS rows FROM "${name}" t WHERE t::text ILIKE '%${NAME}%'`,
     );
     if (row.rows > 0) found[name] = row.rows;
@@ -65,7 +65,7 @@ test('no row names the person any more; the books close and the chain of the act
   expect(await named()).toEqual(before);
   expect(await erase()).toEqual(counted);
   expect(await named()).toEqual({});
-  expect(await books.violations()).toEqual({});
+  expect(await ledger.violations()).toEqual({});
   expect(await activity.verify()).toMatchObject({ brokenAt: null });
   expect(Object.values((await erase()) ?? {}).every((rows) => rows === 0)).toBe(true);
 });
@@ -73,17 +73,17 @@ test('no row names the person any more; the books close and the chain of the act
 test('only what an erasure has emptied is excused, and only by the later entry that names its hash', async () => {
   const { entries } = await activity.verify();
   const force = async (sql: string): Promise<number | null> => {
-    await books.query(`ALTER TABLE activity_log DISABLE TRIGGER USER; ${sql}`);
+    await ledger.query(`ALTER TABLE activity_log DISABLE TRIGGER USER; ${sql}`);
     const { brokenAt } = await activity.verify();
     return brokenAt;
   };
-  const [emptied] = await books.query(
+  const [emptied] = await ledger.query(
     'SELECT id, hash FROM activity_log WHERE actor_name IS NULL AND after IS NULL ORDER BY id LIMIT 1',
   );
   const id = Number(emptied.id);
   expect(await force(`UPDATE activity_log SET address = '1.2.3.4' WHERE id = ${id}`)).toBe(id);
   expect(await force(`UPDATE activity_log SET address = NULL WHERE id = ${id}`)).toBeNull();
-  const [other] = await books.query(
+  const [other] = await ledger.query(
     "SELECT * FROM activity_log WHERE actor_name = 'root' ORDER BY id LIMIT 1",
   );
   const otherId = Number(other.id);
@@ -92,7 +92,7 @@ test('only what an erasure has emptied is excused, and only by the later entry t
       `UPDATE activity_log SET actor_name = NULL, address = NULL, before = NULL, after = NULL WHERE id = ${otherId}`,
     ),
   ).toBe(otherId);
-  await books.query(
+  await ledger.query(
     'UPDATE activity_log SET actor_name = $2, address = $3, before = $4, after = $5 WHERE id = $1',
     [
       otherId,
@@ -107,7 +107,7 @@ test('only what an erasure has emptied is excused, and only by the later entry t
   expect(
     await force("UPDATE activity_log SET after = '{\"entries\": {}}' WHERE action = 'user.erase'"),
   ).toBe(id);
-  await books.query('ALTER TABLE activity_log ENABLE TRIGGER USER');
+  await ledger.query('ALTER TABLE activity_log ENABLE TRIGGER USER');
 });
 
 test('ledgers and log stay append-only for everything else, also for who says it erases', async () => {
@@ -124,7 +124,7 @@ test('ledgers and log stay append-only for everything else, also for who says it
         await tx.query(change);
       }),
     ).rejects.toThrow('append-only');
-  await expect(books.query('UPDATE activity_log SET address = NULL')).rejects.toThrow(
+  await expect(ledger.query('UPDATE activity_log SET address = NULL')).rejects.toThrow(
     'append-only',
   );
 });

@@ -11,7 +11,7 @@ import {
   startControlPlane,
   type ControlPlane,
 } from '../../testing/control-plane-under-test.ts';
-import { booksOf } from '../../testing/books-under-test.ts';
+import { ledgerOf } from '../../testing/ledger-under-test.ts';
 import { eventually } from '../../testing/eventually.ts';
 import { statusAfter, USER_STATUSES, type UserMove } from './user-transitions.ts';
 
@@ -110,7 +110,7 @@ describe('the life of an account', () => {
     },
   );
 
-  test('money keeps an account from being deleted until it is forfeited, and the books say so', async () => {
+  test('money keeps an account from being deleted until it is forfeited, and the ledger says so', async () => {
     const { id } = await register();
     await asAdmin('POST', `/users/${id}/approve`);
     await asAdmin('POST', '/wallet/admin-recharge', { user_id: id, amount: '2.5' });
@@ -133,8 +133,8 @@ describe('the life of an account', () => {
 
 describe('what hangs on an account', () => {
   test('the very next admission sees a freeze, an unfreeze and a deletion (S17)', async () => {
-    const books = booksOf(plane);
-    await books.initialiseShards();
+    const ledger = ledgerOf(plane);
+    await ledger.initialiseShards();
     const user = await plane.createUser('live');
     const { key } = (
       await plane.call('POST', '/keys', { token: user.token, body: { name: 'one' } })
@@ -152,8 +152,8 @@ describe('what hangs on an account', () => {
   });
 
   test('deleting it deletes its keys, in the list as in Redis', async () => {
-    const books = booksOf(plane);
-    await books.initialiseShards();
+    const ledger = ledgerOf(plane);
+    await ledger.initialiseShards();
     const [gone, stays] = [await plane.createUser('gone'), await plane.createUser('stays')];
     const keys = [];
     for (const owner of [gone, gone, stays])
@@ -191,11 +191,11 @@ describe('what hangs on an account', () => {
     ).toEqual([]);
   });
 
-  test('tokens keep it from being deleted until they are forfeited, and then all of them leave the books', async () => {
-    const books = booksOf(plane);
-    await books.initialiseShards();
-    const account = await books.account('12');
-    const model = await books.model('1000000');
+  test('tokens keep it from being deleted until they are forfeited, and then all of them leave the ledger', async () => {
+    const ledger = ledgerOf(plane);
+    await ledger.initialiseShards();
+    const account = await ledger.account('12');
+    const model = await ledger.model('1000000');
     expect(
       (
         await plane.call('POST', '/models/subscribe', {
@@ -213,13 +213,13 @@ describe('what hangs on an account', () => {
     });
     expect((await asAdmin('DELETE', `/users/${account.id}?forfeit=true`)).status).toBe(204);
     await eventually(async () =>
-      expect(await books.subscription(account, model)).toMatchObject({
+      expect(await ledger.subscription(account, model)).toMatchObject({
         status: 'closed',
         balance: '0',
       }),
     );
-    expect(await books.wallet(account)).toBe(0n);
-    expect(await books.violations()).toEqual({});
+    expect(await ledger.wallet(account)).toBe(0n);
+    expect(await ledger.violations()).toEqual({});
   });
 });
 

@@ -46,7 +46,7 @@ const accountRow = z.object({
 });
 type AccountRow = z.infer<typeof accountRow>;
 
-/** The double-entry books. Append-only and balanced: the database enforces both, this class never gives it a reason to. */
+/** The double-entry ledger. Append-only and balanced: the database enforces both, this class never gives it a reason to. */
 @Injectable()
 export class LedgerService {
   private readonly creditListeners: ((userId: number) => Promise<void>)[] = [];

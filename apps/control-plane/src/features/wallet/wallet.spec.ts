@@ -297,7 +297,7 @@ describe('Idempotency-Key', () => {
 });
 
 describe('the ledger', () => {
-  test('any sequence of operations, in parallel, keeps the books closed and no wallet negative', async () => {
+  test('any sequence of operations, in parallel, keeps the ledger balanced and no wallet negative', async () => {
     const wallets = await Promise.all(['p1', 'p2', 'p3'].map((name) => plane.createUser(name)));
     const house = ['payments', 'revenue', 'grants'] as const;
     const operation = fc.record({

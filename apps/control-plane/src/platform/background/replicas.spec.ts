@@ -14,7 +14,7 @@ import { TrustWatch } from '../../features/proxy-nodes/trust-watch.ts';
 import { UpstreamWatch } from '../../features/proxy-nodes/upstream-watch.ts';
 import { Reconciler } from '../../features/reconciliation/reconciler.service.ts';
 import { UsageWorker } from '../../features/usage/ingest/usage-worker.ts';
-import { booksOf, usageEvent, type EventParts } from '../../testing/books-under-test.ts';
+import { ledgerOf, usageEvent, type EventParts } from '../../testing/ledger-under-test.ts';
 import { startControlPlane, type ControlPlane } from '../../testing/control-plane-under-test.ts';
 import { keysOf } from '../../testing/drift-under-test.ts';
 import { eventually } from '../../testing/eventually.ts';
@@ -23,11 +23,11 @@ import { REDIS } from '../redis/redis.module.ts';
 
 let plane: ControlPlane;
 let replica: NestExpressApplication;
-let books: ReturnType<typeof booksOf>;
+let ledger: ReturnType<typeof ledgerOf>;
 beforeAll(async () => {
   plane = await startControlPlane();
-  books = booksOf(plane);
-  await books.initialiseShards();
+  ledger = ledgerOf(plane);
+  await ledger.initialiseShards();
   replica = await createApp(loadConfig(plane.environment), createPino('silent'));
   await replica.init();
 }, 120_000);
@@ -37,12 +37,12 @@ afterAll(async () => {
 });
 
 async function subscribed(tokens: number): Promise<EventParts> {
-  const [account, model] = [await books.account('1000'), await books.model('1')];
+  const [account, model] = [await ledger.account('1000'), await ledger.model('1')];
   await plane.call('POST', '/models/subscribe', {
     token: account.token,
     body: { model_id: model.id, tokens },
   });
-  return { account, model, subscriptionId: (await books.subscription(account, model)).id };
+  return { account, model, subscriptionId: (await ledger.subscription(account, model)).id };
 }
 
 interface SingletonJob {
@@ -56,7 +56,7 @@ interface SingletonJob {
 }
 
 const isOpen = async (subject: string): Promise<boolean> =>
-  (await books.query('SELECT 1 FROM alerts WHERE subject = $1 AND resolved_at IS NULL', [subject]))
+  (await ledger.query('SELECT 1 FROM alerts WHERE subject = $1 AND resolved_at IS NULL', [subject]))
     .length > 0;
 
 const JOBS: Record<string, SingletonJob> = {
@@ -103,13 +103,13 @@ const JOBS: Record<string, SingletonJob> = {
     prepare: async () => {
       const { account, model } = await subscribed(100);
       await plane.app.get(REDIS).hincrby(keysOf(plane, account.id, model.id), 'bal', 5);
-      return async () => (await books.live(account, model))?.balance === 100;
+      return async () => (await ledger.live(account, model))?.balance === 100;
     },
   },
 };
 
 const holdersOf = (lock: number): Promise<{ pid: number }[]> =>
-  books.query(
+  ledger.query(
     "SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND objid = $1 AND objsubid = 1 AND granted",
     [lock],
   );
@@ -129,7 +129,7 @@ describe('a job for one replica at a time', () => {
       const [holder] = await holdersOf(job.lock);
       expect(await isDone()).toBe(false);
       // As `kill -9` ends a process: PostgreSQL sees its connection go, and gives the lock back.
-      await books.query('SELECT pg_terminate_backend($1)', [holder?.pid]);
+      await ledger.query('SELECT pg_terminate_backend($1)', [holder?.pid]);
       await eventually(async () => expect(await holdersOf(job.lock)).not.toContainEqual(holder));
       await obstacle.rollbackTransaction();
       await obstacle.release();
@@ -173,7 +173,7 @@ test('the jobs of the queue are shared by both replicas, and all done by one whe
       })),
     );
   const booked = async () =>
-    10_000 - Number((await books.subscription(parts.account, parts.model)).balance);
+    10_000 - Number((await ledger.subscription(parts.account, parts.model)).balance);
   try {
     const obstacle = plane.dataSource.createQueryRunner();
     await obstacle.startTransaction();

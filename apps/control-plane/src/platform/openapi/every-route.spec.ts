@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { UsageIngest } from '../../features/usage/ingest/usage-ingest.service.ts';
 import { UsageWorker } from '../../features/usage/ingest/usage-worker.ts';
-import { booksOf, usageEvent } from '../../testing/books-under-test.ts';
+import { ledgerOf, usageEvent } from '../../testing/ledger-under-test.ts';
 import {
   PASSWORD,
   startControlPlane,
@@ -174,23 +174,23 @@ async function moneyAndKeys(modelId: number): Promise<void> {
 }
 
 async function usage(): Promise<void> {
-  const books = booksOf(plane);
-  await books.initialiseShards();
-  const [account, model] = [await books.account('1000'), await books.model('1')];
+  const ledger = ledgerOf(plane);
+  await ledger.initialiseShards();
+  const [account, model] = [await ledger.account('1000'), await ledger.model('1')];
   await go('POST /models/subscribe', { model_id: model.id, tokens: 1_000_000 }, account.token);
   const rid = uuidv7(Date.now());
   await plane.app.get(UsageWorker).process([
     usageEvent(10, {
       account,
       model,
-      subscriptionId: (await books.subscription(account, model)).id,
+      subscriptionId: (await ledger.subscription(account, model)).id,
       rid,
     }),
   ]);
   await goAll('GET /usage/logs', 'GET /usage/logs?format=csv', `GET /usage/logs/${rid}/receipt`);
   for (const group of ['model', 'key', 'user', 'upstream'])
     await go(`GET /usage/statistics?interval=hour&group_by=${group}`);
-  const parts = { account, model, subscriptionId: (await books.subscription(account, model)).id };
+  const parts = { account, model, subscriptionId: (await ledger.subscription(account, model)).id };
   const wrong = [
     usageEvent(10, { ...parts, final: { charge: 9 }, delta: 9 }),
     usageEvent(10, { ...parts, final: { charge: 8 }, delta: 8 }),

@@ -23,7 +23,7 @@ export { REDIS };
 
 const logger = new Logger('redis');
 
-/** While Redis is away every call of these classes fails at once; the books go on and what they owe Redis waits in its outbox. */
+/** While Redis is away every call of these classes fails at once; PostgreSQL goes on and what it owes Redis waits in its outbox. */
 @Global()
 @Module({
   providers: [

@@ -1,32 +1,32 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { booksOf, usageEvent } from '../../../testing/books-under-test.ts';
+import { ledgerOf, usageEvent } from '../../../testing/ledger-under-test.ts';
 import { startControlPlane, type ControlPlane } from '../../../testing/control-plane-under-test.ts';
 import { UsageWorker } from '../ingest/usage-worker.ts';
 
 let plane: ControlPlane;
-let books: ReturnType<typeof booksOf>;
+let ledger: ReturnType<typeof ledgerOf>;
 beforeAll(async () => {
   plane = await startControlPlane();
-  books = booksOf(plane);
-  await books.initialiseShards();
+  ledger = ledgerOf(plane);
+  await ledger.initialiseShards();
 }, 60_000);
 afterAll(() => plane?.stop());
 
 test('tokens last as long as the use of the last day and week lets them', async () => {
   const [account, used, unused] = [
-    await books.account('100'),
-    await books.model('1'),
-    await books.model('1'),
+    await ledger.account('100'),
+    await ledger.model('1'),
+    await ledger.model('1'),
   ];
   const as = (method: string, path: string, body?: unknown) =>
     plane.call(method, path, { token: account.token, ...(body === undefined ? {} : { body }) });
   for (const model of [used, unused])
     await as('POST', '/models/subscribe', { model_id: model.id, tokens: 100_000 });
-  const { id: subscriptionId } = await books.subscription(account, used);
+  const { id: subscriptionId } = await ledger.subscription(account, used);
   await plane.app
     .get(UsageWorker)
     .process([usageEvent(2_000, { account, model: used, subscriptionId })]);
-  await books.query(
+  await ledger.query(
     `INSERT INTO usage_rollups SELECT hour - interval '3 days', user_id, key_id, model_id, upstream_id, requests, errors, 12000, input_tokens,
        cache_read_tokens, cache_write_tokens, output_tokens, duration_histogram, first_token_histogram FROM usage_rollups WHERE user_id = $1`,
     [account.id],
@@ -37,7 +37,7 @@ test('tokens last as long as the use of the last day and week lets them', async 
     { model_id: unused.id, used_last_day: 0, days_left: null, days_left_at_week_pace: null },
   ]);
   expect(data[0].days_left).toBe(data[0].tokens / 2_000);
-  const stranger = await books.account('0');
+  const stranger = await ledger.account('0');
   expect(
     (await plane.call('GET', `/usage/burn-rate?user_id=${account.id}`, { token: stranger.token }))
       .status,

@@ -1,33 +1,33 @@
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { uuidv7 } from '../../../platform/http/visitor.ts';
 import {
-  booksOf,
+  ledgerOf,
   reapEvent,
   usageEvent,
   type EventParts,
-} from '../../../testing/books-under-test.ts';
+} from '../../../testing/ledger-under-test.ts';
 import { startControlPlane, type ControlPlane } from '../../../testing/control-plane-under-test.ts';
 import { emptyHistogram } from '../histogram.ts';
 import { UsageWorker } from '../ingest/usage-worker.ts';
 
 let plane: ControlPlane;
-let books: ReturnType<typeof booksOf>;
+let ledger: ReturnType<typeof ledgerOf>;
 let worker: UsageWorker;
 beforeAll(async () => {
   plane = await startControlPlane();
-  books = booksOf(plane);
+  ledger = ledgerOf(plane);
   worker = plane.app.get(UsageWorker);
-  await books.initialiseShards();
+  await ledger.initialiseShards();
 }, 60_000);
 afterAll(() => plane?.stop());
 
 async function subscribed(): Promise<EventParts> {
-  const [account, model] = [await books.account('1000'), await books.model('1')];
+  const [account, model] = [await ledger.account('1000'), await ledger.model('1')];
   await plane.call('POST', '/models/subscribe', {
     token: account.token,
     body: { model_id: model.id, tokens: 1_000_000 },
   });
-  return { account, model, subscriptionId: (await books.subscription(account, model)).id };
+  return { account, model, subscriptionId: (await ledger.subscription(account, model)).id };
 }
 const get = (path: string, token: string) => plane.call('GET', path, { token });
 
@@ -184,7 +184,7 @@ describe('a receipt', () => {
   test('explains the charge to the last decimal', async () => {
     const parts = await subscribed();
     const price = (
-      await books.asAdmin('POST', '/models/pricing', {
+      await ledger.asAdmin('POST', '/models/pricing', {
         model_id: parts.model.id,
         price_per_million: 2,
         weight_output: '3.5',
@@ -219,7 +219,7 @@ describe('a receipt', () => {
   test('shows dearer services in the weights and names their multipliers', async () => {
     const parts = await subscribed();
     const price = (
-      await books.asAdmin('POST', '/models/pricing', {
+      await ledger.asAdmin('POST', '/models/pricing', {
         model_id: parts.model.id,
         price_per_million: 2,
         weight_output: '3.5',
@@ -343,7 +343,7 @@ describe('usage/statistics', () => {
   test('answers 20,000 rows though nearly all lie in one day, and refuses more without reading many more', async () => {
     const buckets = emptyHistogram();
     const used = (day: string, users: number) =>
-      books.query(
+      ledger.query(
         `INSERT INTO usage_rollups_daily (day, user_id, key_id, model_id, upstream_id, requests, errors, charge, input_tokens, cache_read_tokens, cache_write_tokens, output_tokens, duration_histogram, first_token_histogram)
          SELECT $1::date, n, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0, $3, $3 FROM generate_series(1, $2::int) n`,
         [day, users, buckets],
@@ -373,7 +373,7 @@ describe('usage/statistics', () => {
     );
     expect(read.flat().length).toBeLessThanOrEqual(20_003);
     query.mockRestore();
-    await books.query("DELETE FROM usage_rollups_daily WHERE day < '2020-02-01'");
+    await ledger.query("DELETE FROM usage_rollups_daily WHERE day < '2020-02-01'");
   });
 
   test.each([

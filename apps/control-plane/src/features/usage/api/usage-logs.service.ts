@@ -65,7 +65,7 @@ export class UsageLogsService {
     });
   }
 
-  /** Those of the given ids that are in the books, newest first. */
+  /** Those of the given ids that are booked, newest first. */
   async byIds(rids: readonly string[]): Promise<UsageLogResponse[]> {
     if (rids.length === 0) return [];
     const rows = await this.read({

@@ -2,7 +2,7 @@ import { Column, Entity, PrimaryColumn } from 'typeorm';
 import { safeIntegerColumn } from '../../../platform/database/columns.ts';
 
 export const RESOLUTIONS = ['booked', 'duplicate', 'dismissed'] as const;
-/** booked: it is in the books now. duplicate: it was already. dismissed: an administrator decided that it is not to be booked. */
+/** booked: it is in the usage rows now. duplicate: it was already. dismissed: an administrator decided that it is not to be booked. */
 export type Resolution = (typeof RESOLUTIONS)[number];
 
 /** An event that could not be booked, as it arrived. */

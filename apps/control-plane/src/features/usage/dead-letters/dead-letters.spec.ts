@@ -2,37 +2,37 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { splitFinal } from '@tollgate/contracts';
 import { uuidv7 } from '../../../platform/http/visitor.ts';
 import {
-  booksOf,
+  ledgerOf,
   usageEvent,
   withdrawEvent,
   type EventParts,
-} from '../../../testing/books-under-test.ts';
+} from '../../../testing/ledger-under-test.ts';
 import { startControlPlane, type ControlPlane } from '../../../testing/control-plane-under-test.ts';
 import { DataSource } from 'typeorm';
 import { runDeadLetterCommand } from './dead-letter-commands.ts';
 import { UsageIngest } from '../ingest/usage-ingest.service.ts';
 
 let plane: ControlPlane;
-let books: ReturnType<typeof booksOf>;
+let ledger: ReturnType<typeof ledgerOf>;
 let ingest: UsageIngest;
 beforeAll(async () => {
   plane = await startControlPlane({ USAGE_RETENTION_DAYS: '30' });
-  books = booksOf(plane);
+  ledger = ledgerOf(plane);
   ingest = plane.app.get(UsageIngest);
-  await books.initialiseShards();
+  await ledger.initialiseShards();
 }, 60_000);
 afterAll(() => plane?.stop());
 
 async function subscribed(): Promise<EventParts> {
-  const [account, model] = [await books.account('1000'), await books.model('1')];
+  const [account, model] = [await ledger.account('1000'), await ledger.model('1')];
   await plane.call('POST', '/models/subscribe', {
     token: account.token,
     body: { model_id: model.id, tokens: 1_000 },
   });
-  return { account, model, subscriptionId: (await books.subscription(account, model)).id };
+  return { account, model, subscriptionId: (await ledger.subscription(account, model)).id };
 }
 const balanceOf = async ({ subscriptionId }: EventParts): Promise<number> => {
-  const [row] = await books.query('SELECT balance FROM subscriptions WHERE id = $1', [
+  const [row] = await ledger.query('SELECT balance FROM subscriptions WHERE id = $1', [
     subscriptionId,
   ]);
   return Number(row.balance);
@@ -103,7 +103,7 @@ describe('a dead letter', () => {
     const { letter } = await deadLetter(parts);
     await admin('POST', `/admin/dead-letters/${letter.id}/book`, { fields: { charge: 70 } });
     expect(
-      await books.query(
+      await ledger.query(
         "SELECT delta::int AS delta FROM token_credits WHERE subscription_id = $1 AND kind = 'late_usage'",
         [parts.subscriptionId],
       ),
@@ -134,7 +134,7 @@ describe('a dead letter', () => {
 
   test('of a withdrawal is booked as it was numbered', async () => {
     const parts = await subscribed();
-    const withdrawalId = await books.beginWithdrawal(parts.subscriptionId);
+    const withdrawalId = await ledger.beginWithdrawal(parts.subscriptionId);
     const rid = uuidv7(Date.now());
     const event = withdrawEvent(5, {
       ...parts,
@@ -153,7 +153,7 @@ describe('a dead letter', () => {
   test('of a day that was dropped is booked only when a person says so', async () => {
     const parts = await subscribed();
     const rid = uuidv7(Date.now() - 40 * 86_400_000);
-    await books.query('UPDATE usage_dropped_days SET before = current_date - 30', []);
+    await ledger.query('UPDATE usage_dropped_days SET before = current_date - 30', []);
     await ingest.ingest([usageEvent(70, { ...parts, rid })]);
     const { id } = await letterOf(rid);
     expect(await admin('POST', `/admin/dead-letters/${id}/book`, {})).toMatchObject({
@@ -197,7 +197,7 @@ test('is listed, booked and dismissed without a running control plane', async ()
   expect(await balanceOf(parts)).toBe(930);
 });
 
-describe('a poison event whose number is in the books', () => {
+describe('a poison event whose number is booked', () => {
   test.each(['before', 'in the same batch', 'behind it in the batch'])(
     'is a duplicate, not a dead letter: %s',
     async (when) => {

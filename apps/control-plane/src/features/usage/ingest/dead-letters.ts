@@ -6,7 +6,7 @@ import { isRequestId, uuidTimeMs } from './read-event.ts';
 export interface DeadLetter {
   relayed: RelayedEvent;
   reason: string;
-  /** Kept also when another event of its number is in the books. */
+  /** Kept also when another event of its number is booked. */
   isEvidence?: boolean;
 }
 
@@ -15,7 +15,7 @@ const TEXT_CHARS_MAX = 65_536;
 const SHORT_CHARS_MAX = 200;
 
 /**
- * Once per (rid, seq): a poison event is relayed until it is acknowledged. One whose number is in the books is a duplicate, and no letter: a node
+ * Once per (rid, seq): a poison event is relayed until it is acknowledged. One whose number is booked is a duplicate, and no letter: a node
  * that was killed on a full disk repeats what it knows of a request, which may be less than what was booked. Answers how many are new.
  */
 export async function bookDeadLetters(

@@ -3,40 +3,40 @@ import { hashCredential, signFinal, splitFinal, type RelayedEvent } from '@tollg
 import { REDIS } from '../../../platform/redis/redis.module.ts';
 import { uuidv7 } from '../../../platform/http/visitor.ts';
 import {
-  booksOf,
+  ledgerOf,
   reapEvent,
   usageEvent,
   withdrawEvent,
   type EventParts,
-} from '../../../testing/books-under-test.ts';
+} from '../../../testing/ledger-under-test.ts';
 import { startControlPlane, type ControlPlane } from '../../../testing/control-plane-under-test.ts';
 import { UsageWorker } from './usage-worker.ts';
 
 let plane: ControlPlane;
-let books: ReturnType<typeof booksOf>;
+let ledger: ReturnType<typeof ledgerOf>;
 let worker: UsageWorker;
 let parts: EventParts;
 let bought = 0;
 
 beforeAll(async () => {
   plane = await startControlPlane();
-  books = booksOf(plane);
+  ledger = ledgerOf(plane);
   worker = plane.app.get(UsageWorker, { strict: false });
-  await books.initialiseShards();
-  const [account, model] = [await books.account('1000'), await books.model('1')];
+  await ledger.initialiseShards();
+  const [account, model] = [await ledger.account('1000'), await ledger.model('1')];
   bought = 1_000_000;
   await plane.call('POST', '/models/subscribe', {
     token: account.token,
     body: { model_id: model.id, tokens: bought },
   });
-  parts = { account, model, subscriptionId: (await books.subscription(account, model)).id };
+  parts = { account, model, subscriptionId: (await ledger.subscription(account, model)).id };
 }, 60_000);
 afterAll(() => plane?.stop());
 
 const balance = async (): Promise<number> =>
-  Number((await books.subscription(parts.account, parts.model)).balance);
+  Number((await ledger.subscription(parts.account, parts.model)).balance);
 const letters = (rid: string): Promise<{ reason: string }[]> =>
-  books.query('SELECT reason FROM usage_dead_letters WHERE rid = $1', [rid]);
+  ledger.query('SELECT reason FROM usage_dead_letters WHERE rid = $1', [rid]);
 async function charged(events: RelayedEvent[][]): Promise<number> {
   const before = await balance();
   for (const batch of events) await worker.process(batch);
@@ -78,7 +78,7 @@ describe('S53: finals that their node did not write', () => {
     }
     expect(await charged([[real]])).toBe(500);
     expect(await acknowledged(real.rid)).toEqual([0]);
-    const alerts = await books.query(
+    const alerts = await ledger.query(
       "SELECT severity FROM alerts WHERE rule = 'redis_tampered' AND subject = 'usage'",
     );
     expect(alerts).toEqual([{ severity: 'critical' }]);
@@ -88,7 +88,7 @@ describe('S53: finals that their node did not write', () => {
     const real = usageEvent(300, parts);
     const replayed = { ...real, seq: '1', delta: '-900000' };
     expect(await charged([[replayed], [real], [replayed], [{ ...real, delta: '0' }]])).toBe(300);
-    expect(await books.violations()).toEqual({});
+    expect(await ledger.violations()).toEqual({});
   });
 
   test('do not replace a true one: a reap forged before it is corrected to the charge that was signed', async () => {
@@ -103,7 +103,7 @@ describe('S53: finals that their node did not write', () => {
       const reap = reapEvent(0, { ...parts, rid });
       expect(await charged(batches(real, reap))).toBe(400);
     }
-    expect(await books.violations()).toEqual({});
+    expect(await ledger.violations()).toEqual({});
   });
 
   test('are not acknowledged through an event of another kind either', async () => {
@@ -124,7 +124,7 @@ describe('a final without a MAC', () => {
       }),
     );
   const register = (node: string, signsSince: string): Promise<unknown> =>
-    books.query(
+    ledger.query(
       `INSERT INTO proxy_nodes (name, is_self_registered, signs_finals_since, last_seen_at) VALUES ($1, true, ${signsSince}, now())`,
       [node],
     );
@@ -149,13 +149,13 @@ describe('a final without a MAC', () => {
 
 describe('withdrawals that were never begun', () => {
   test('are set aside: under an id of the forger, of another subscription, or in the name of a request', async () => {
-    const other = await books.account('10');
+    const other = await ledger.account('10');
     await plane.call('POST', '/models/subscribe', {
       token: other.token,
       body: { model_id: parts.model.id, tokens: 100 },
     });
-    const { id: otherId } = await books.subscription(other, parts.model);
-    const ofOther = await books.beginWithdrawal(otherId);
+    const { id: otherId } = await ledger.subscription(other, parts.model);
+    const ofOther = await ledger.beginWithdrawal(otherId);
     const forged = [
       withdrawEvent(500, parts),
       withdrawEvent(500, { ...parts, rid: uuidv7(Date.now()), seq: 2 }),
@@ -164,17 +164,17 @@ describe('withdrawals that were never begun', () => {
     expect(await charged([forged])).toBe(0);
     for (const { rid } of forged)
       expect(await letters(rid)).toEqual([{ reason: expect.stringContaining('forged') }]);
-    const withdrawalId = await books.beginWithdrawal(parts.subscriptionId);
+    const withdrawalId = await ledger.beginWithdrawal(parts.subscriptionId);
     const inNameOfRequest = withdrawEvent(500, { ...parts, withdrawalId, rid: uuidv7(Date.now()) });
     expect(await charged([[inNameOfRequest]])).toBe(0);
     expect(await letters(inNameOfRequest.rid)).toHaveLength(1);
   });
 
   test('a real one is booked, once, and so is what a running request releases after it, also after the next withdrawal', async () => {
-    const withdrawalId = await books.beginWithdrawal(parts.subscriptionId);
+    const withdrawalId = await ledger.beginWithdrawal(parts.subscriptionId);
     const real = withdrawEvent(300, { ...parts, withdrawalId });
     expect(await charged([[real], [real]])).toBe(300);
-    await books.beginWithdrawal(parts.subscriptionId);
+    await ledger.beginWithdrawal(parts.subscriptionId);
     const released = withdrawEvent(20, { ...parts, withdrawalId, rid: uuidv7(Date.now()), seq: 2 });
     expect(await charged([[released], [released], [real]])).toBe(20);
     expect(await letters(real.rid)).toEqual([]);

@@ -22,7 +22,7 @@ import { INSERT_USAGE_EVENTS, usageRowParameters } from './usage-row.ts';
 
 /**
  * Books a batch of events in one transaction: usage rows, token ledger, roll-ups, refunds. Idempotent by (rid, seq) and order-free,
- * so any duplicate, reordering or retry ends in the same books (docs/design/metering.md#booking).
+ * so any duplicate, reordering or retry ends in the same rows (docs/design/metering.md#booking).
  */
 @Injectable()
 export class UsageIngest {
@@ -104,7 +104,7 @@ export class UsageIngest {
       sound: this.late.placed(kept, epochs),
       fromJournal,
     });
-    // Behind the others: what is in the books, from this batch or before, is a duplicate, however it reads.
+    // Behind the others: what is booked, from this batch or before, is a duplicate, however it reads.
     const letters = [...poison, ...aside];
     const newLetters = await bookDeadLetters(tx, letters);
     const adopted = await this.late.adopt(tx, duplicates, epochs);
@@ -211,7 +211,7 @@ export class UsageIngest {
     });
   }
 
-  /** The withdrawal itself is in the books: the account may subscribe again. Later releases (seq 2) find the subscription as it then is. */
+  /** The withdrawal itself is booked: the account may subscribe again. Later releases (seq 2) find the subscription as it then is. */
   private async close(
     tx: EntityManager,
     subscription: LockedSubscription,

@@ -6,12 +6,12 @@ import fc from 'fast-check';
 import { uuidv7 } from '../../../platform/http/visitor.ts';
 import { BalanceWatch } from '../../alerts/balance-watch.ts';
 import {
-  booksOf,
+  ledgerOf,
   reapEvent,
   usageEvent,
   withdrawEvent,
   type EventParts,
-} from '../../../testing/books-under-test.ts';
+} from '../../../testing/ledger-under-test.ts';
 import { startControlPlane, type ControlPlane } from '../../../testing/control-plane-under-test.ts';
 import { keysOf } from '../../../testing/drift-under-test.ts';
 import { REDIS } from '../../../platform/redis/redis.module.ts';
@@ -19,51 +19,51 @@ import { rebuildTotals } from '../rebuild-totals.ts';
 import { UsageWorker } from './usage-worker.ts';
 
 let plane: ControlPlane;
-let books: ReturnType<typeof booksOf>;
+let ledger: ReturnType<typeof ledgerOf>;
 let worker: UsageWorker;
 beforeAll(async () => {
   plane = await startControlPlane();
-  books = booksOf(plane);
+  ledger = ledgerOf(plane);
   worker = plane.app.get(UsageWorker);
-  await books.initialiseShards();
+  await ledger.initialiseShards();
 }, 60_000);
 afterAll(() => plane?.stop());
 
 /** An account with a subscription of `tokens`, and what its events need. */
 async function subscribed(tokens: number): Promise<EventParts> {
-  const [account, model] = [await books.account('1000'), await books.model('1')];
+  const [account, model] = [await ledger.account('1000'), await ledger.model('1')];
   await plane.call('POST', '/models/subscribe', {
     token: account.token,
     body: { model_id: model.id, tokens },
   });
-  return { account, model, subscriptionId: (await books.subscription(account, model)).id };
+  return { account, model, subscriptionId: (await ledger.subscription(account, model)).id };
 }
 
 const stateOf = async ({ subscriptionId }: EventParts) => {
-  const [row] = await books.query('SELECT balance, overdraft FROM subscriptions WHERE id = $1', [
+  const [row] = await ledger.query('SELECT balance, overdraft FROM subscriptions WHERE id = $1', [
     subscriptionId,
   ]);
   return { balance: Number(row.balance), overdraft: Number(row.overdraft) };
 };
 const rollupsOf = ({ account }: EventParts) =>
-  books.query(
+  ledger.query(
     `SELECT upstream_id, sum(requests)::int AS requests, sum(errors)::int AS errors, sum(charge)::int AS charge, sum(input_tokens)::int AS input FROM usage_rollups
      WHERE user_id = $1 GROUP BY upstream_id HAVING sum(requests) <> 0 OR sum(charge) <> 0 ORDER BY upstream_id`,
     [account.id],
   );
 const openOverdrafts = async ({ subscriptionId }: EventParts): Promise<number> =>
   (
-    await books.query(
+    await ledger.query(
       "SELECT 1 FROM alerts WHERE rule = 'overdraft' AND subject = $1 AND resolved_at IS NULL",
       [`subscription:${subscriptionId}`],
     )
   ).length;
 const overdraftAlerts = ({ subscriptionId }: EventParts) =>
-  books.query("SELECT detail FROM alerts WHERE rule = 'overdraft' AND subject = $1", [
+  ledger.query("SELECT detail FROM alerts WHERE rule = 'overdraft' AND subject = $1", [
     `subscription:${subscriptionId}`,
   ]);
 const deadLetters = (rid: string) =>
-  books.query('SELECT reason FROM usage_dead_letters WHERE rid = $1', [rid]);
+  ledger.query('SELECT reason FROM usage_dead_letters WHERE rid = $1', [rid]);
 
 describe('a batch', () => {
   test('is debited once, however often and in how many workers it arrives', async () => {
@@ -79,7 +79,7 @@ describe('a batch', () => {
       { upstream_id: 1, requests: 50, errors: 0, charge: 1_225, input: 1_225 },
     ]);
     expect(
-      await books.query(
+      await ledger.query(
         "SELECT count(*)::int AS entries FROM token_entries WHERE subscription_id = $1 AND kind = 'usage'",
         [parts.subscriptionId],
       ),
@@ -94,7 +94,7 @@ describe('a batch', () => {
     });
     await worker.process([usageEvent(130, parts)]);
     expect(
-      await books.query(
+      await ledger.query(
         'SELECT credit_seq::int AS seq, remaining::int AS remaining FROM token_lots WHERE subscription_id = $1 ORDER BY id',
         [parts.subscriptionId],
       ),
@@ -173,7 +173,7 @@ describe('usage beyond the balance', () => {
     const rid = uuidv7(Date.now());
     const watch = plane.app.get(BalanceWatch, { strict: false });
     // The withdrawal takes what the reaper charged too much; the correction that says so comes later.
-    const withdrawalId = await books.beginWithdrawal(parts.subscriptionId);
+    const withdrawalId = await ledger.beginWithdrawal(parts.subscriptionId);
     await worker.process([
       withdrawEvent(30, { ...parts, withdrawalId }),
       reapEvent(70, { ...parts, rid }),
@@ -187,7 +187,7 @@ describe('usage beyond the balance', () => {
   });
 });
 
-describe('a withdrawal of more than the books have', () => {
+describe('a withdrawal of more than the ledger has', () => {
   test.each([
     ['used before', { used: 30, surplus: 20, refunded: 90, overdraft: 20 }],
     ['never bought', { used: 0, surplus: 40, refunded: 100, overdraft: 40 }],
@@ -199,13 +199,13 @@ describe('a withdrawal of more than the books have', () => {
       await plane.app
         .get(REDIS)
         .hincrby(keysOf(plane, parts.account.id, parts.model.id), 'bal', surplus - used);
-      const wallet = await books.wallet(parts.account);
+      const wallet = await ledger.wallet(parts.account);
       await plane.call('POST', '/models/unsubscribe', {
         token: parts.account.token,
         body: { model_id: parts.model.id },
       });
       expect(await stateOf(parts)).toEqual({ balance: 0, overdraft });
-      expect((await books.wallet(parts.account)) - wallet).toBe(BigInt(refunded));
+      expect((await ledger.wallet(parts.account)) - wallet).toBe(BigInt(refunded));
       expect(await overdraftAlerts(parts)).toEqual([{ detail: { tokens: overdraft } }]);
     },
   );
@@ -225,7 +225,7 @@ describe('a withdrawal of more than the books have', () => {
     async (_order, batches) => {
       const parts = await subscribed(100);
       const rid = uuidv7(Date.now());
-      const withdrawalId = await books.beginWithdrawal(parts.subscriptionId);
+      const withdrawalId = await ledger.beginWithdrawal(parts.subscriptionId);
       const events = [
         withdrawEvent(30, { ...parts, withdrawalId }),
         reapEvent(70, { ...parts, rid }),
@@ -302,7 +302,7 @@ describe('a charge is booked whatever its telemetry says', () => {
     expect(await stateOf(parts)).toEqual({ balance: 93, overdraft: 0 });
     expect(await deadLetters(event.rid)).toEqual([]);
     expect(
-      await books.query('SELECT * FROM usage_events WHERE rid = $1', [event.rid]),
+      await ledger.query('SELECT * FROM usage_events WHERE rid = $1', [event.rid]),
     ).toMatchObject([{ charge: '7', ...row }]);
   });
 
@@ -310,7 +310,7 @@ describe('a charge is booked whatever its telemetry says', () => {
     const parts = await subscribed(100);
     await worker.process([usageEvent(7, { ...parts, final: { duration_ms: -1 } })]);
     expect(
-      await books.query(
+      await ledger.query(
         'SELECT requests::int, (SELECT sum(bucket)::int FROM unnest(duration_histogram) bucket) AS timed FROM usage_rollups WHERE user_id = $1',
         [parts.account.id],
       ),
@@ -448,7 +448,7 @@ test('roll-ups equal the raw rows whatever the order, batches and repetitions of
     ),
     { numRuns: 25 },
   );
-  expect(await books.violations()).toEqual({});
+  expect(await ledger.violations()).toEqual({});
 }, 120_000);
 
 describe('totals over all accounts', () => {
@@ -460,7 +460,7 @@ describe('totals over all accounts', () => {
       ),
     );
     await Promise.all(batches.map((batch) => worker.process(batch)));
-    const totals = await books.query(
+    const totals = await ledger.query(
       'SELECT model_id, sum(requests)::int AS requests, sum(charge)::int AS charge, sum(duration_histogram[8])::int AS timed FROM usage_totals_daily WHERE model_id = ANY($1) GROUP BY 1 ORDER BY 1',
       [[one.model.id, other.model.id]],
     );
@@ -472,16 +472,16 @@ describe('totals over all accounts', () => {
         timed: 60,
       })),
     );
-    expect(await books.violations()).toEqual({});
+    expect(await ledger.violations()).toEqual({});
   });
 
   test('that lack what an older release booked without them are rebuilt while usage goes on', async () => {
     const parts = await subscribed(1_000);
     await worker.process([usageEvent(5, parts), reapEvent(7, parts)]);
-    await books.query(
+    await ledger.query(
       'UPDATE usage_totals SET requests = requests - 1, duration_histogram[9] = duration_histogram[9] + 1; DELETE FROM usage_totals_daily',
     );
-    expect(Object.keys(await books.violations())).toEqual([
+    expect(Object.keys(await ledger.violations())).toEqual([
       'the totals are not the sums of the roll-ups',
       'the totals of days are not the sums of the roll-ups',
     ]);
@@ -489,7 +489,7 @@ describe('totals over all accounts', () => {
       rebuildTotals(plane.dataSource),
       ...Array.from({ length: 8 }, () => worker.process([usageEvent(3, parts)])),
     ]);
-    expect(await books.violations()).toEqual({});
+    expect(await ledger.violations()).toEqual({});
   });
 
   test('of an older installation are filled from its roll-ups', async () => {
@@ -500,12 +500,12 @@ describe('totals over all accounts', () => {
     const read = () =>
       Promise.all(
         ['usage_totals ORDER BY hour', 'usage_totals_daily ORDER BY day'].map((table) =>
-          books.query(`SELECT * FROM ${table}, model_id, upstream_id`),
+          ledger.query(`SELECT * FROM ${table}, model_id, upstream_id`),
         ),
       );
     const kept = await read();
     const exists = async () =>
-      (await books.query("SELECT to_regclass('usage_totals') IS NOT NULL AS exists"))[0].exists;
+      (await ledger.query("SELECT to_regclass('usage_totals') IS NOT NULL AS exists"))[0].exists;
     while (await exists()) await plane.dataSource.undoLastMigration();
     await plane.dataSource.runMigrations();
     expect(await read()).toEqual(kept);
@@ -515,7 +515,7 @@ describe('totals over all accounts', () => {
 
 /** One row a request: the correction's own figures where there is one, else the reap's. */
 async function expectRollupsToEqualRawRows({ account, model }: EventParts): Promise<void> {
-  const raw = await books.query(
+  const raw = await ledger.query(
     `WITH requests AS (
        SELECT DISTINCT ON (rid) rid, date_trunc('hour', started_at) AS hour, key_id, coalesce(upstream_id, 0) AS upstream_id,
          CASE WHEN kind = 'reap' THEN delta ELSE charge END AS charge, coalesce(input_tokens, 0) AS input, duration_ms,
@@ -525,13 +525,13 @@ async function expectRollupsToEqualRawRows({ account, model }: EventParts): Prom
      FROM requests GROUP BY 1, 2, 3 ORDER BY 1, 2, 3`,
     [account.id],
   );
-  const rollups = await books.query(
+  const rollups = await ledger.query(
     `SELECT hour, key_id, upstream_id, requests::int, errors::int, charge::int, input_tokens::int AS input, (SELECT sum(n) FROM unnest(duration_histogram) AS n)::int AS timed
      FROM usage_rollups WHERE user_id = $1 AND (requests <> 0 OR charge <> 0) ORDER BY 1, 2, 3`,
     [account.id],
   );
   expect(rollups).toEqual(raw);
-  const totals = await books.query(
+  const totals = await ledger.query(
     'SELECT hour, upstream_id, requests::int, errors::int, charge::int, input_tokens::int AS input FROM usage_totals WHERE model_id = $1 AND (requests <> 0 OR charge <> 0) ORDER BY 1, 2',
     [model.id],
   );

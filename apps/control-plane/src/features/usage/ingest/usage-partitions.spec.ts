@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { startControlPlane, type ControlPlane } from '../../../testing/control-plane-under-test.ts';
-import { booksOf, usageEvent } from '../../../testing/books-under-test.ts';
+import { ledgerOf, usageEvent } from '../../../testing/ledger-under-test.ts';
 import { uuidv7 } from '../../../platform/http/visitor.ts';
 import { UsageIngest } from './usage-ingest.service.ts';
 import { UsagePartitions } from './usage-partitions.ts';
@@ -43,12 +43,12 @@ test('time that passes brings new ones and drops those beyond the retention, sev
 });
 
 test('a final brought again after its day was dropped is set aside, not charged twice', async () => {
-  const books = booksOf(plane);
-  await books.initialiseShards();
-  const [account, model] = [await books.account('10'), await books.model('1')];
+  const ledger = ledgerOf(plane);
+  await ledger.initialiseShards();
+  const [account, model] = [await ledger.account('10'), await ledger.model('1')];
   const body = { model_id: model.id, tokens: 1_000 };
   await plane.call('POST', '/models/subscribe', { token: account.token, body });
-  const { id: subscriptionId } = await books.subscription(account, model);
+  const { id: subscriptionId } = await ledger.subscription(account, model);
   const parts = { account, model, subscriptionId };
   const ingest = plane.app.get(UsageIngest);
   // Of a day whose partition is dropped after it was booked, and one of a day that is kept.
@@ -59,15 +59,15 @@ test('a final brought again after its day was dropped is set aside, not charged 
   const booked = 'SELECT count(*)::int AS n FROM usage_events WHERE rid = $1';
   const { rid } = old;
   await plane.app.get(UsagePartitions).maintain(Date.now());
-  expect(await books.query(booked, [rid])).toEqual([{ n: 0 }]);
+  expect(await ledger.query(booked, [rid])).toEqual([{ n: 0 }]);
   for (const fromJournal of [false, true])
     expect(await ingest.ingest([old, kept], { fromJournal })).toHaveLength(fromJournal ? 0 : 1);
-  expect(await books.subscription(account, model)).toMatchObject({ balance: '893' });
-  expect(await books.query('SELECT reason FROM usage_dead_letters WHERE rid = $1', [rid])).toEqual([
-    { reason: expect.stringContaining('may have been charged') },
-  ]);
-  expect((await books.asAdmin('GET', '/admin/alerts?rule=dead_letter')).body.total).toBe(1);
-  await books.query('DELETE FROM usage_events_default');
+  expect(await ledger.subscription(account, model)).toMatchObject({ balance: '893' });
+  expect(await ledger.query('SELECT reason FROM usage_dead_letters WHERE rid = $1', [rid])).toEqual(
+    [{ reason: expect.stringContaining('may have been charged') }],
+  );
+  expect((await ledger.asAdmin('GET', '/admin/alerts?rule=dead_letter')).body.total).toBe(1);
+  await ledger.query('DELETE FROM usage_events_default');
 });
 
 test('the default partition stays empty', async () => {

@@ -99,7 +99,7 @@ export class UsageWorker implements OnModuleInit {
     this.autoRecharge.consider(new Set(booked.map((read) => read.event.payload.subscription_id)));
   }
 
-  /** Once it is in the books, in any way: also duplicates, whose first acknowledgement may be lost, and dead letters, which no repetition would change. */
+  /** Once it is booked, in any way: also duplicates, whose first acknowledgement may be lost, and dead letters, which no repetition would change. */
   private async acknowledge(events: readonly RelayedEvent[]): Promise<void> {
     try {
       await Promise.all(

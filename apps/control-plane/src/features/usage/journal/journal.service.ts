@@ -38,7 +38,7 @@ export class JournalService {
     private readonly figures: BookedFigures,
   ) {}
 
-  /** Answers the request ids that are in the books now, dead letters included. Idempotent. */
+  /** Answers the request ids that are booked now, dead letters included. Idempotent. */
   async take(upload: ProvenUpload): Promise<JournalReceipt> {
     const isYoung = Math.abs(Date.now() - upload.atMs) <= PROOF_AGE_MAX_MS;
     if (!isYoung || !(await this.nodes.isJournalProven(upload)))

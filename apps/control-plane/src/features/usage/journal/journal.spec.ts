@@ -8,11 +8,11 @@ import {
 } from '@tollgate/contracts';
 import { shardOf } from '@tollgate/keyspace';
 import {
-  booksOf,
+  ledgerOf,
   reapEvent,
   usageEvent,
   type EventParts,
-} from '../../../testing/books-under-test.ts';
+} from '../../../testing/ledger-under-test.ts';
 import { startControlPlane, type ControlPlane } from '../../../testing/control-plane-under-test.ts';
 import { eventually } from '../../../testing/eventually.ts';
 import { uuidv7 } from '../../../platform/http/visitor.ts';
@@ -20,23 +20,23 @@ import { UsageWorker } from '../ingest/usage-worker.ts';
 
 const NODE = 'node-a:0';
 let plane: ControlPlane;
-let books: ReturnType<typeof booksOf>;
+let ledger: ReturnType<typeof ledgerOf>;
 let worker: UsageWorker;
 beforeAll(async () => {
   plane = await startControlPlane();
-  books = booksOf(plane);
+  ledger = ledgerOf(plane);
   worker = plane.app.get(UsageWorker);
-  await books.initialiseShards();
+  await ledger.initialiseShards();
 }, 60_000);
 afterAll(() => plane?.stop());
 
 async function subscribed(tokens: number): Promise<EventParts> {
-  const [account, model] = [await books.account('1000'), await books.model('1')];
+  const [account, model] = [await ledger.account('1000'), await ledger.model('1')];
   await plane.call('POST', '/models/subscribe', {
     token: account.token,
     body: { model_id: model.id, tokens },
   });
-  return { account, model, subscriptionId: (await books.subscription(account, model)).id };
+  return { account, model, subscriptionId: (await ledger.subscription(account, model)).id };
 }
 
 async function handOver(
@@ -58,11 +58,13 @@ async function handOver(
 }
 
 const balances = async ({ account, model }: EventParts) => {
-  const row = await books.subscription(account, model);
-  return { books: Number(row.balance), redis: (await books.live(account, model))?.balance };
+  const row = await ledger.subscription(account, model);
+  return { ledger: Number(row.balance), redis: (await ledger.live(account, model))?.balance };
 };
 const closeAt = (parts: EventParts, balance: number) =>
-  eventually(async () => expect(await balances(parts)).toEqual({ books: balance, redis: balance }));
+  eventually(async () =>
+    expect(await balances(parts)).toEqual({ ledger: balance, redis: balance }),
+  );
 /** As the relay would hand it over in the epoch the shard is in now, or in one that is gone. */
 const relayed = async (
   event: RelayedEvent,
@@ -70,7 +72,7 @@ const relayed = async (
   epoch?: string,
 ): Promise<RelayedEvent> => {
   const shard = shardOf(account.id, Number(plane.environment['SHARDS']));
-  const [row] = await books.query('SELECT epoch FROM shard_epochs WHERE shard = $1', [shard]);
+  const [row] = await ledger.query('SELECT epoch FROM shard_epochs WHERE shard = $1', [shard]);
   return { ...event, shard, outboxId: `${Date.now()}-1`, epoch: epoch ?? row.epoch };
 };
 
@@ -105,7 +107,7 @@ describe('a final out of a journal', () => {
     await worker.process([event]);
     // Redis' own settlement, which a real event stands for, is not played here.
     await eventually(async () =>
-      expect(await balances(parts)).toEqual({ books: 960, redis: 1_000 }),
+      expect(await balances(parts)).toEqual({ ledger: 960, redis: 1_000 }),
     );
   });
 
@@ -139,7 +141,7 @@ describe('a final out of a journal', () => {
     const poison = { ...usageEvent(1, parts), payload: '{"kind":' };
     expect(await handOver([poison, usageEvent(5, parts)])).toMatchObject({ status: 200 });
     expect(
-      await books.query('SELECT 1 FROM usage_dead_letters WHERE rid = $1', [poison.rid]),
+      await ledger.query('SELECT 1 FROM usage_dead_letters WHERE rid = $1', [poison.rid]),
     ).toHaveLength(1);
     await closeAt(parts, 995);
   });
@@ -158,7 +160,7 @@ describe('the journal endpoint', () => {
     ).toBe(401);
     expect((await handOver([final], { spoil: ' ' })).status).toBe(401);
     expect((await handOver([final], { atMs: Date.now() - 3_600_000 })).status).toBe(401);
-    expect(await balances(parts)).toEqual({ books: 1_000, redis: 1_000 });
+    expect(await balances(parts)).toEqual({ ledger: 1_000, redis: 1_000 });
   });
 
   test('is no part of the administration interface', async () => {
@@ -173,5 +175,5 @@ test("an event relayed under an epoch that is gone is debited in today's Redis b
   const parts = await subscribed(1_000);
   await worker.process([await relayed(usageEvent(40, parts), parts, 'gone')]);
   await closeAt(parts, 960);
-  expect(await books.violations()).toEqual({});
+  expect(await ledger.violations()).toEqual({});
 });

@@ -2,7 +2,7 @@ import type { MigrationInterface, QueryRunner } from 'typeorm';
 
 /**
  * A house account stands against all wallets together, for as long as the installation lives: bigint micro-units end at 9.2e12 units,
- * and from then on nobody could be paid, granted or refunded anything. Single amounts stay within bigint.
+ * and from then on no payment, grant or refund was possible. Single amounts stay within bigint.
  */
 export class HouseBalances1763704800000 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {

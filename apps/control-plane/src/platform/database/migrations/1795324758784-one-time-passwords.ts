@@ -1,6 +1,6 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** A password that an administrator hands out lets its owner set their own and nothing else. Accounts of the demo are told apart. */
+/** A password that an administrator hands out lets its owner set their own and nothing else. Accounts of the demo are marked as such. */
 export class OneTimePasswords1795324758784 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     await runner.query(`

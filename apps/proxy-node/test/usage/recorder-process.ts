@@ -4,7 +4,7 @@ import type { HoldRef, RelayRequest, SettleRequest } from '@tollgate/keyspace';
 import { openUsageQueue } from '../../src/usage/usage-queue.ts';
 import { Acknowledgements, redisReady, type ConsumeParts } from '@tollgate/keyspace';
 import { admit, finalOf, MAC, openMeteredRedis, usageOf } from './metered-redis.ts';
-import { openBooks, silent } from './open-books.ts';
+import { openRecorder, silent } from './open-recorder.ts';
 
 /** Where this process kills itself with -9: right before or after the named step, at its `nth` time. */
 export type KillPoint =
@@ -17,7 +17,7 @@ export type KillPoint =
   | 'never';
 
 /** The task of the process, as JSON in TASK. */
-export interface BooksTask {
+export interface RecorderTask {
   redisUrl: string;
   dataDir: string;
   accountId: number;
@@ -32,8 +32,8 @@ export interface BooksTask {
 const REQUEST_MS = 20;
 const LEASE_MS = 1_000;
 
-/** Serves requests with real books, one after the other, then waits until all is acknowledged and no hold is left. */
-async function main(task: BooksTask): Promise<void> {
+/** Serves requests with a real recorder, one after the other, then waits until all is acknowledged and no hold is left. */
+async function main(task: RecorderTask): Promise<void> {
   const world = await openMeteredRedis(task.redisUrl);
   const { store } = world;
   let steps = 0;
@@ -77,7 +77,7 @@ async function main(task: BooksTask): Promise<void> {
       return super.consume(address, { ...parts, onAcknowledged });
     }
   })({ redis: world.redis, mac: MAC });
-  const books = await openBooks(world, {
+  const recorder = await openRecorder(world, {
     dataDir: task.dataDir,
     metering,
     queue,
@@ -85,7 +85,7 @@ async function main(task: BooksTask): Promise<void> {
   });
   for (let index = 0; index < task.requests; index++) {
     const hold = await admit(world, { accountId: task.accountId, leaseMs: LEASE_MS });
-    const handle = books.open(hold);
+    const handle = recorder.open(hold);
     const final = finalOf(hold, usageOf(10 + index, 3 * index));
     await pause(REQUEST_MS);
     reach('before_final');
@@ -95,13 +95,13 @@ async function main(task: BooksTask): Promise<void> {
   // A request admitted in the very moment of the kill is in no journal: the reaper ends its hold.
   const tag = `{${store.shardOf(task.accountId)}}`;
   while (
-    books.state.unacknowledged > 0 ||
+    recorder.state.unacknowledged > 0 ||
     (await world.redis.zcard(`${tag}:holds`)) > 0 ||
     (await world.redis.xlen(`${tag}:outbox`)) > 0
   )
     await pause(REQUEST_MS);
-  await books.close(0);
+  await recorder.close(0);
   process.exit(0);
 }
 
-if (process.env.TASK) await main(JSON.parse(process.env.TASK) as BooksTask);
+if (process.env.TASK) await main(JSON.parse(process.env.TASK) as RecorderTask);

@@ -5,19 +5,19 @@ const LOOK_MS = 2_000;
 const FULL_ABOVE = 0.85;
 const ROOM_BELOW = 0.8;
 
-export interface StoreRoomOptions {
+export interface MemoryGaugeOptions {
   /** Share of Redis' memory in use, 0 to 1. */
   memoryUse: () => Promise<number>;
   log: Pick<Logger, 'warn' | 'info'>;
 }
 
 /** Whether Redis has room for more work. An outbox that is not emptied fills it; so do too many subscriptions for its size. */
-export class StoreRoom {
-  readonly #options: StoreRoomOptions;
+export class MemoryGauge {
+  readonly #options: MemoryGaugeOptions;
   readonly #timer: NodeJS.Timeout;
   #isFull = false;
 
-  constructor(options: StoreRoomOptions) {
+  constructor(options: MemoryGaugeOptions) {
     this.#options = options;
     this.#timer = setInterval(() => void this.look(), LOOK_MS).unref();
   }

@@ -5,10 +5,10 @@ const LARGEST_BODIES = 16;
 const RETRY_MS = 1_000;
 
 /** Takes room for so many bytes more. Throws Refusal where there is none. */
-export type TakeRoom = (bytes: number) => void;
+export type TakeQuota = (bytes: number) => void;
 
-export interface RoomOfRequest {
-  takeFor(accountId: number): TakeRoom;
+export interface QuotaOfRequest {
+  takeFor(accountId: number): TakeQuota;
   /** Gives everything back. */
   leave(): void;
 }
@@ -18,7 +18,7 @@ export interface RoomOfRequest {
  * first body needs no more than room; with further ones it may hold as much as they leave free: one account alone half of the room, two a third each.
  * So the uploads of one account, however slow, do not block the others.
  */
-export class BodyRoom {
+export class BodyQuota {
   readonly #bytesMax: number;
   readonly #ofAccounts = new Map<number, number>();
   #bytes = 0;
@@ -28,7 +28,7 @@ export class BodyRoom {
   }
 
   /** Room is given to callers that are known, so that a stranger takes none. */
-  enter(): RoomOfRequest {
+  enter(): QuotaOfRequest {
     let owner = 0;
     let taken = 0;
     return {

@@ -29,7 +29,7 @@ function differs(
     WHERE f.sums IS DISTINCT FROM t.sums`;
 }
 
-/** What must hold of the books at any moment; each query finds the rows that break it. */
+/** What must hold of the ledger at any moment; each query finds the rows that break it. */
 const CHECKS = {
   'a ledger transaction does not sum to zero':
     'SELECT transaction_id FROM ledger_entries GROUP BY transaction_id HAVING sum(amount) <> 0',
@@ -72,8 +72,8 @@ export interface TestAccount {
   token: string;
 }
 
-/** Everything the books' specs need beyond the control plane itself. */
-export function booksOf(plane: ControlPlane) {
+/** Everything the specs of the ledger need beyond the control plane itself. */
+export function ledgerOf(plane: ControlPlane) {
   const query = (sql: string, parameters: unknown[] = []) =>
     plane.dataSource.query(sql, parameters);
   const asAdmin = (method: string, path: string, body?: unknown) =>
@@ -128,7 +128,9 @@ export function booksOf(plane: ControlPlane) {
     async live(account: TestAccount, model: { id: number }) {
       return (
         (
-          await plane.app.get(LiveRecords).getBooks([{ accountId: account.id, modelId: model.id }])
+          await plane.app
+            .get(LiveRecords)
+            .getBalances([{ accountId: account.id, modelId: model.id }])
         )[0] ?? null
       );
     },
@@ -141,7 +143,7 @@ export function booksOf(plane: ControlPlane) {
       return BigInt(row?.balance ?? 0);
     },
 
-    /** The rows that break a promise of the books, by promise; empty when they close. */
+    /** The rows that break a promise of the ledger, by promise; empty when it balances. */
     async violations(): Promise<Record<string, unknown[]>> {
       const found: Record<string, unknown[]> = {};
       for (const [name, sql] of Object.entries(CHECKS)) {

@@ -51,7 +51,7 @@ export interface FleetStanding {
 
 /** The snapshots as PostgreSQL keeps them. All methods run inside the caller's transaction. */
 @Injectable()
-export class SnapshotBooks {
+export class SnapshotRepository {
   /** Notes, as the last step of `tx`, that something of the routing document changed. */
   noteChange(tx: EntityManager): void {
     beforeCommit(tx, async () => {
@@ -89,9 +89,9 @@ export class SnapshotBooks {
   }
 
   /**
-   * Brings the stored snapshots up to the books and answers the version the fleet should run. The lock on fleet_settings makes
+   * Brings the stored snapshots up to the configuration and answers the version the fleet should run. The lock on fleet_settings makes
    * publishers take turns and waits for changes in flight, so what is compiled holds every change that `change_seq` counts.
-   * `standing`: the newest the fleet has seen. Books that are behind it were restored from a backup: they begin a new lineage, whose snapshots
+   * `standing`: the newest the fleet has seen. A database that is behind it was restored from a backup: it begins a new lineage, whose snapshots
    * nodes take for newer whatever their version, and give no number out twice.
    */
   async bringUpToDate(tx: EntityManager, standing: FleetStanding | null): Promise<SnapshotHead> {

@@ -1,22 +1,22 @@
 import { pino, type Logger } from 'pino';
 import type { OutboxPort } from '../../src/usage/relay-options.ts';
 import { openUsageQueue, type UsageQueue } from '../../src/usage/usage-queue.ts';
-import type { RequestBooksOptions } from '../../src/usage/request-books-options.ts';
-import { RequestBooks } from '../../src/usage/request-books.ts';
+import type { RecorderOptions } from '../../src/usage/recorder-options.ts';
+import { RequestRecorder } from '../../src/usage/request-recorder.ts';
 import { SHARDS, type MeteredRedis } from './metered-redis.ts';
 import { redisReady } from '@tollgate/keyspace';
 
 export const silent: Logger = pino({ level: process.env.TEST_LOG_LEVEL ?? 'silent' });
 
-/** The books of a node, wired as `wire.ts` wires them. */
-export async function openBooks(
+/** The recorder of a node, wired as `wire.ts` wires it. */
+export async function openRecorder(
   world: MeteredRedis,
-  options: Pick<RequestBooksOptions, 'dataDir'> & Partial<RequestBooksOptions>,
-): Promise<RequestBooks> {
+  options: Pick<RecorderOptions, 'dataDir'> & Partial<RecorderOptions>,
+): Promise<RequestRecorder> {
   const connection = world.connect('plain');
   await redisReady(connection, 5_000);
   const queue: UsageQueue = openUsageQueue(connection, silent);
-  return RequestBooks.open({
+  return RequestRecorder.open({
     node: 'node-1',
     worker: 0,
     shards: SHARDS,

@@ -31,7 +31,7 @@ export interface KnownFleet {
 
 /** What the registry reads and writes in PostgreSQL on its own account. Everything here may run on several replicas at once. */
 @Injectable()
-export class NodeBooks {
+export class NodeRepository {
   constructor(private readonly dataSource: DataSource) {}
 
   async fleet(tx: EntityManager = this.dataSource.manager): Promise<KnownFleet> {

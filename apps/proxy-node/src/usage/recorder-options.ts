@@ -4,7 +4,7 @@ import type { MeteringPort } from './metering-port.ts';
 import type { OutboxPort } from './relay-options.ts';
 import type { UsageQueue } from './usage-queue.ts';
 
-export interface RequestBooksOptions {
+export interface RecorderOptions {
   dataDir: string;
   /** Stable name of the node and index of this process. */
   node: string;

@@ -26,16 +26,16 @@ import {
   uuidV7,
   type MeteredRedis,
 } from '../../test/usage/metered-redis.ts';
-import { openBooks } from '../../test/usage/open-books.ts';
+import { openRecorder } from '../../test/usage/open-recorder.ts';
 import { encodeLine } from '../journal/journal-line.ts';
-import type { RequestBooks } from './request-books.ts';
+import type { RequestRecorder } from './request-recorder.ts';
 
 const TOKENS = 1_000_000;
 let services: Services;
 let world: MeteredRedis;
 let downstream: Downstream;
 let dataDir: string;
-let books: RequestBooks[] = [];
+let recorders: RequestRecorder[] = [];
 let accountId = 100;
 
 beforeAll(async () => {
@@ -46,31 +46,33 @@ afterAll(() => services.stop());
 beforeEach(async () => {
   world = await openMeteredRedis(services.redisUrl);
   downstream = new Downstream(world);
-  dataDir = mkdtempSync(join(tmpdir(), 'tollgate-books-'));
+  dataDir = mkdtempSync(join(tmpdir(), 'tollgate-usage-'));
   accountId += 1;
   await addAccount(world, accountId, TOKENS);
 });
 afterEach(async () => {
-  await Promise.all(books.map((open) => open.close(0)));
-  books = [];
+  await Promise.all(recorders.map((open) => open.close(0)));
+  recorders = [];
   await downstream.close();
   world.close();
   rmSync(dataDir, { recursive: true, force: true });
 });
 
-async function open(options: Partial<Parameters<typeof openBooks>[1]> = {}): Promise<RequestBooks> {
-  const opened = await openBooks(world, { dataDir, ...options });
-  books.push(opened);
+async function open(
+  options: Partial<Parameters<typeof openRecorder>[1]> = {},
+): Promise<RequestRecorder> {
+  const opened = await openRecorder(world, { dataDir, ...options });
+  recorders.push(opened);
   return opened;
 }
 
 async function balance(): Promise<{ balance: number; held: number }> {
-  const [found] = await world.live.getBooks([{ accountId, modelId: MODEL_ID }]);
+  const [found] = await world.live.getBalances([{ accountId, modelId: MODEL_ID }]);
   return { balance: found?.balance ?? Number.NaN, held: found?.held ?? Number.NaN };
 }
 
-describe('RequestBooks', () => {
-  test('brings a final from the node to the books once, and forgets nothing before it is acknowledged', async () => {
+describe('RequestRecorder', () => {
+  test('brings a final from the node to PostgreSQL once, and forgets nothing before it is acknowledged', async () => {
     const node = await open();
     const hold = await admit(world, { accountId });
     const final = finalOf(hold, usageOf(100, 50));
@@ -85,7 +87,7 @@ describe('RequestBooks', () => {
     expect(await balance()).toEqual({ balance: TOKENS - 150, held: 0 });
   });
 
-  test('brings it quickly: usage reaches the books within a second', async () => {
+  test('brings it quickly: usage reaches PostgreSQL within a second', async () => {
     const node = await open();
     await new Promise((resolve) => setTimeout(resolve, 1_500));
     const hold = await admit(world, { accountId });
@@ -335,7 +337,7 @@ describe('RequestBooks', () => {
     await services.redis.kill('SIGKILL');
     first.open(ended).settle(finalOf(ended, usageOf(10, 20)));
     await first.close(0);
-    books = [];
+    recorders = [];
     await services.redis.start();
     await eventually('Redis is back', () => world.redis.status === 'ready');
     const second = await open();
@@ -352,7 +354,7 @@ describe('RequestBooks', () => {
     extra.open(hold).count(() => usageOf(0, 5));
     await new Promise((resolve) => setTimeout(resolve, 250));
     await extra.close(0);
-    books = [];
+    recorders = [];
     const node = await open({ worker: 0 });
     await eventually(
       'it is acknowledged',
@@ -374,7 +376,7 @@ describe('RequestBooks', () => {
     const lines = readFileSync(join(folder, name), 'utf8');
     const later = encodeLine(JSON.stringify({ t: 'Z', of: 'a later release' }));
     writeFileSync(join(folder, name), `damaged line\n${later}${lines}`);
-    books = [];
+    recorders = [];
     await services.redis.start();
     await eventually('Redis is back', () => world.redis.status === 'ready');
     const second = await open();
@@ -386,7 +388,7 @@ describe('RequestBooks', () => {
     expect(readFileSync(join(folder, kept[0] ?? ''), 'utf8')).toContain('damaged line');
     expect(second.state.journalsSetAside).toBe(1);
     await second.close(0);
-    books = [];
+    recorders = [];
     const third = await open();
     expect(readdirSync(folder).filter((each) => each.includes('set-aside'))).toEqual(kept);
     expect(third.state.journalsSetAside).toBe(1);

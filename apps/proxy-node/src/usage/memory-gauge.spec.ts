@@ -7,8 +7,8 @@ import {
   redisReady,
   type RedisConnection,
 } from '@tollgate/keyspace';
-import { silent } from '../../test/usage/open-books.ts';
-import { StoreRoom } from './store-room.ts';
+import { silent } from '../../test/usage/open-recorder.ts';
+import { MemoryGauge } from './memory-gauge.ts';
 
 let services: Services;
 let redis: RedisConnection;
@@ -23,7 +23,7 @@ afterAll(async () => {
 });
 
 test('a Redis that is fuller than 85 % takes no new requests, until it is well below again', async () => {
-  const room = new StoreRoom({ memoryUse: () => memoryUse(redis), log: silent });
+  const gauge = new MemoryGauge({ memoryUse: () => memoryUse(redis), log: silent });
   const limit = (bytes: (used: number) => number): Promise<unknown> =>
     Promise.all(
       primariesOf(redis).map(async (primary) =>
@@ -36,15 +36,15 @@ test('a Redis that is fuller than 85 % takes no new requests, until it is well b
     );
   const isFullAt = async (share: number): Promise<boolean> => {
     await limit((used) => used / share);
-    await room.look();
-    return room.isFull;
+    await gauge.look();
+    return gauge.isFull;
   };
   expect(await isFullAt(0.83)).toBe(false);
   expect(await isFullAt(0.9)).toBe(true);
   expect(await isFullAt(0.83)).toBe(true);
   expect(await isFullAt(0.5)).toBe(false);
   await limit(() => 0);
-  await room.look();
-  expect(room.isFull).toBe(false);
-  room.close();
+  await gauge.look();
+  expect(gauge.isFull).toBe(false);
+  gauge.close();
 });

@@ -4,7 +4,7 @@ import { isRedisReachable, nodeAddress, onRedisReturn, shardOf } from '@tollgate
 import { monotonicMs } from '../monotonic-ms.ts';
 import { AcknowledgedLog } from '../journal/acknowledged-log.ts';
 import type { OpenHold } from '../journal/open-hold.ts';
-import type { Books, HoldHandle } from './books.ts';
+import type { UsageRecorder, HoldHandle } from './usage-recorder.ts';
 import { Checkpointer } from './checkpointer.ts';
 import { FailOpen } from './fail-open.ts';
 import { FundsHints } from './funds-hints.ts';
@@ -16,9 +16,9 @@ import { JournalUplink } from './journal-uplink.ts';
 import { openJournals } from './open-journals.ts';
 import { OpenRequests } from './open-requests.ts';
 import { Relay } from './relay.ts';
-import type { RequestBooksOptions } from './request-books-options.ts';
+import type { RecorderOptions } from './recorder-options.ts';
 import { SetAsideJournals } from '../journal/set-aside-journals.ts';
-import { StoreRoom } from './store-room.ts';
+import { MemoryGauge } from './memory-gauge.ts';
 import { signedMetering } from './signed-metering.ts';
 import { Settler, type FencedBy, type PendingFinal } from './settler.ts';
 
@@ -29,12 +29,12 @@ const CLOSE_POLL_MS = 20;
 const CLOSE_CONNECTIONS_MS = 1_000;
 
 /**
- * The books of one node process: every admitted request is journalled, counted, checkpointed, settled, relayed and kept until PostgreSQL has it.
+ * The usage of one node process: every admitted request is journalled, counted, checkpointed, settled, relayed and kept until PostgreSQL has it.
  * What a predecessor left in its journal is settled first thing (docs/internals.md, Usage on its way).
  */
-export class RequestBooks implements Books {
+export class RequestRecorder implements UsageRecorder {
   readonly failOpen: FailOpen;
-  readonly #options: RequestBooksOptions;
+  readonly #options: RecorderOptions;
   readonly #now: () => number;
   readonly #monotonicNow: () => number;
   readonly #journal: Journal;
@@ -43,7 +43,7 @@ export class RequestBooks implements Books {
   readonly #relay: Relay;
   readonly #hints: FundsHints;
   readonly #uplink: JournalUplink;
-  readonly #room: StoreRoom;
+  readonly #memory: MemoryGauge;
   readonly #setAside: SetAsideJournals;
   readonly #open: OpenRequests;
   readonly #acknowledged: AcknowledgedLog;
@@ -53,17 +53,17 @@ export class RequestBooks implements Books {
   readonly #stopWatching: () => void;
 
   /** Locks and replays the journals of this DATA_DIR, then starts to settle and to relay. Throws JournalLocked while another process uses this journal. */
-  static async open(options: RequestBooksOptions): Promise<RequestBooks> {
+  static async open(options: RecorderOptions): Promise<RequestRecorder> {
     const { journal, adopted, retire } = await openJournals(options);
-    const books = new RequestBooks(options, journal);
-    books.#takeOver(adopted);
+    const recorder = new RequestRecorder(options, journal);
+    recorder.#takeOver(adopted);
     retire();
-    books.#setAside.look();
-    await books.#relay.start();
-    return books;
+    recorder.#setAside.look();
+    await recorder.#relay.start();
+    return recorder;
   }
 
-  private constructor(options: RequestBooksOptions, journal: Journal) {
+  private constructor(options: RecorderOptions, journal: Journal) {
     const { log, metering, leaseMs, queue, peers, shards } = options;
     const now = options.monotonicNow ?? monotonicMs;
     const random = options.random ?? Math.random;
@@ -86,7 +86,10 @@ export class RequestBooks implements Books {
     this.#relay = new Relay({ ...relayed, ...clock, owner: address, log });
     this.#hints = new FundsHints({ queue, log, now });
     this.#setAside = new SetAsideJournals(options.dataDir);
-    this.#room = new StoreRoom({ memoryUse: options.memoryUse ?? (() => Promise.resolve(0)), log });
+    this.#memory = new MemoryGauge({
+      memoryUse: options.memoryUse ?? (() => Promise.resolve(0)),
+      log,
+    });
     this.#uplink = this.#openUplink(address);
     this.#settler = this.#openSettler(clock);
     this.#checkpointer = new Checkpointer({
@@ -164,7 +167,7 @@ export class RequestBooks implements Books {
     if (this.#settler.unacknowledged >= (this.#options.backlogMax ?? BACKLOG_MAX))
       return 'backlog_full';
     if (!isRedisReachable(this.#options.redis)) return 'redis_away';
-    return this.#room.isFull ? 'backlog_full' : null;
+    return this.#memory.isFull ? 'backlog_full' : null;
   }
 
   /** Why no new request at all can be served, or null. */
@@ -223,7 +226,7 @@ export class RequestBooks implements Books {
     this.#settler.close();
     this.#hints.close();
     this.#uplink.close();
-    this.#room.close();
+    this.#memory.close();
     this.#setAside.close();
     await this.#relay.close();
     // While Redis is away neither of the two ends by itself.
@@ -255,7 +258,7 @@ export class RequestBooks implements Books {
       if (acknowledgedAtMs !== null)
         this.#journal.append(acknowledgedLine(acknowledgedAtMs, [[final.rid, 0]]));
     }
-    // The others are in the books already; they are only said again in case Redis has lost them.
+    // The others are booked already; they are only sent again in case Redis has lost them.
     const unbooked = finals.filter(({ acknowledgedAtMs }) => acknowledgedAtMs === null).length;
     if (unbooked > 0)
       this.#options.log.info(

@@ -5,7 +5,7 @@ export interface SubscriptionRef {
   modelId: number;
 }
 
-export interface SubscriptionBooks extends SubscriptionRef {
+export interface SubscriptionBalance extends SubscriptionRef {
   id: number;
   status: string;
   generation: number;
@@ -17,12 +17,12 @@ export interface SubscriptionBooks extends SubscriptionRef {
   creditSeq: number;
 }
 
-export const BOOKS_FIELDS = ['st', 'id', 'gen', 'bal', 'held', 'conc', 'cseq'] as const;
+export const BALANCE_FIELDS = ['st', 'id', 'gen', 'bal', 'held', 'conc', 'cseq'] as const;
 
-export function toBooks(
+export function toBalance(
   { accountId, modelId }: SubscriptionRef,
   values: unknown,
-): SubscriptionBooks | null {
+): SubscriptionBalance | null {
   if (Array.isArray(values) && values[0] === null) return null;
   const reader = new ReplyReader(values);
   return {

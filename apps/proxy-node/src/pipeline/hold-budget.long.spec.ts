@@ -7,7 +7,7 @@ import { TokenCounter } from '@tollgate/metering/token-counter';
 import { parseAsk } from '@tollgate/protocols';
 import { startLocalUpstream, type LocalUpstream } from '../testing/local-upstream.ts';
 import { startNodeUnderTest, type NodeUnderTest } from '../testing/node-under-test.ts';
-import { HoldRoom } from './hold-room.ts';
+import { HoldBudget } from './hold-budget.ts';
 
 /** Reads a stream of events through a hold that cannot grow; says how much was read and how often it was counted. `boundTokens`: of output, that the upstream was allowed. */
 function readThrough(
@@ -25,20 +25,20 @@ function readThrough(
     },
     isBoundHeld: () => heldTokens >= boundTokens,
   };
-  const room = new HoldRoom({ hold, usage, reported: () => null });
+  const budget = new HoldBudget({ hold, usage, reported: () => null });
   for (const { text, bytes } of events) {
     for (let left = bytes; left > 0;) {
-      const taken = room.take(left);
+      const taken = budget.take(left);
       if (taken === 0) return { tokens: counter.finish(), looks };
       left -= taken;
     }
     counter.push(text);
-    room.generated(text);
+    budget.generated(text);
   }
   return { tokens: counter.finish(), looks };
 }
 
-describe('HoldRoom', () => {
+describe('HoldBudget', () => {
   const word = { text: ' word', bytes: 190 };
 
   test('lets a stream use its hold up to the last events and not a token more', () => {
@@ -70,7 +70,7 @@ describe('HoldRoom', () => {
     expect(readThrough(events, 100, 100).tokens).toBe(100);
     const hold = { room: () => 0, isBoundHeld: () => true };
     expect(
-      new HoldRoom({
+      new HoldBudget({
         hold,
         usage: () => ({ ...NO_USAGE, output: 100 }),
         reported: () => null,
@@ -89,27 +89,27 @@ describe('HoldRoom', () => {
       room: ({ input }: { input: number }): number => 10_000 - input,
       isBoundHeld: () => false,
     };
-    const room = new HoldRoom({
+    const budget = new HoldBudget({
       hold,
       usage: () => reported ?? NO_USAGE,
       reported: () => ({ usage: reported, hasFinish: false }),
     });
-    expect(room.take(5_000)).toBe(5_000);
+    expect(budget.take(5_000)).toBe(5_000);
     reported = { ...NO_USAGE, input: 10_000 };
-    expect(room.take(5_000)).toBe(0);
+    expect(budget.take(5_000)).toBe(0);
   });
 
   test('what follows the finish is read without room for it, unless it is more of the answer', () => {
     const report = { usage: null, hasFinish: true };
-    const room = new HoldRoom({
+    const budget = new HoldBudget({
       hold: { room: () => -1, isBoundHeld: () => false },
       usage: () => NO_USAGE,
       reported: () => report,
     });
-    expect(room.take(300)).toBe(300);
-    expect(room.take(5_000)).toBe(512);
-    room.generated(' another choice');
-    expect(room.take(300)).toBe(0);
+    expect(budget.take(300)).toBe(300);
+    expect(budget.take(5_000)).toBe(512);
+    budget.generated(' another choice');
+    expect(budget.take(300)).toBe(0);
   });
 
   test('an ordinary stream is counted once for hundreds of its events', () => {
@@ -128,18 +128,18 @@ describe('HoldRoom', () => {
       room: ({ output }: { output: number }): number => ((looks += 1), 4_200 - output),
       isBoundHeld: () => false,
     };
-    const room = new HoldRoom({
+    const budget = new HoldBudget({
       hold,
       usage: () => ({ ...NO_USAGE, output: counter.tokensIfEnded }),
       reported: () => null,
     });
     for (let left = 100 * word.bytes; left > 0;) {
-      const taken = room.take(left);
+      const taken = budget.take(left);
       expect(taken).toBeGreaterThan(0);
       left -= taken;
       for (let bytes = taken; bytes > 0; bytes -= word.bytes) {
         counter.push(word.text);
-        room.generated(word.text);
+        budget.generated(word.text);
       }
     }
     expect(looks).toBe(1);

@@ -1,6 +1,6 @@
 import { isSamePrompt, outputTokensOf, type TokenUsage } from '@tollgate/contracts';
 import type { StreamReader } from '@tollgate/protocols';
-import type { HoldHandle } from '../usage/books.ts';
+import type { HoldHandle } from '../usage/usage-recorder.ts';
 
 /** So much of an upstream's bytes is read at a time once a hold is nearly used up: an event or two. */
 const PIECE_BYTES = 512;
@@ -8,7 +8,7 @@ const STEP_DECAY = 0.9;
 /** And so much while the hold covers all that the upstream was allowed: the most by which one that exceeds it can go on. */
 const PIECE_IN_BOUND_BYTES = 16 * 1024;
 
-export interface RoomParts {
+export interface BudgetParts {
   hold: Pick<HoldHandle, 'room' | 'isBoundHeld'>;
   /** Not below what would be charged if the stream ended now. */
   usage: () => TokenUsage;
@@ -22,8 +22,8 @@ export interface RoomParts {
  * the hold they become small and each is counted, and the stream stops one piece early rather than late; where the hold covers all that the upstream
  * was allowed, it stops when that is exceeded.
  */
-export class HoldRoom {
-  readonly #parts: RoomParts;
+export class HoldBudget {
+  readonly #parts: BudgetParts;
   /** Tokens of output that certainly fit, and when to look again: at half of what the last look found. */
   #sureTokens = 0;
   #lookBelow = 1;
@@ -39,7 +39,7 @@ export class HoldRoom {
   /** There was more text after a finish. */
   #isFinishFalse = false;
 
-  constructor(parts: RoomParts) {
+  constructor(parts: BudgetParts) {
     this.#parts = parts;
   }
 

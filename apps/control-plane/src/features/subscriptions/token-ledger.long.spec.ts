@@ -3,20 +3,20 @@ import { parseApiKey, type RelayedEvent } from '@tollgate/contracts';
 import { MeteringStore, shardOf } from '@tollgate/keyspace';
 import fc from 'fast-check';
 import { uuidv7 } from '../../platform/http/visitor.ts';
-import { booksOf, usageEvent, type TestAccount } from '../../testing/books-under-test.ts';
+import { ledgerOf, usageEvent, type TestAccount } from '../../testing/ledger-under-test.ts';
 import { startControlPlane, type ControlPlane } from '../../testing/control-plane-under-test.ts';
 import { UsageWorker } from '../usage/ingest/usage-worker.ts';
 
 let plane: ControlPlane;
-let books: ReturnType<typeof booksOf>;
+let ledger: ReturnType<typeof ledgerOf>;
 let store: MeteringStore;
 let worker: UsageWorker;
 beforeAll(async () => {
   plane = await startControlPlane();
-  books = booksOf(plane);
+  ledger = ledgerOf(plane);
   store = plane.app.get(MeteringStore);
   worker = plane.app.get(UsageWorker);
-  await books.initialiseShards();
+  await ledger.initialiseShards();
 }, 60_000);
 afterAll(() => plane?.stop());
 
@@ -35,7 +35,7 @@ class World {
   relayed: RelayedEvent[] = [];
 
   async start(): Promise<this> {
-    [this.account, this.model] = [await books.account('1000'), await books.model('7')];
+    [this.account, this.model] = [await ledger.account('1000'), await ledger.model('7')];
     const { key } = (
       await plane.call('POST', '/keys', { token: this.account.token, body: { name: 'property' } })
     ).body;
@@ -147,7 +147,7 @@ const step: fc.Arbitrary<{ name: string; run: Step }> = fc.oneof(
   fc.integer({ min: 0, max: 9_000_000 }).map((price) => ({
     name: `price ${price}`,
     run: (world: World) =>
-      books.asAdmin('POST', '/models/pricing', {
+      ledger.asAdmin('POST', '/models/pricing', {
         model_id: world.model.id,
         price_per_million: String(price),
       }),
@@ -169,15 +169,15 @@ const step: fc.Arbitrary<{ name: string; run: Step }> = fc.oneof(
     })),
 );
 
-test('any sequence of subscriptions, renewals, withdrawals, prices and usage ends in books that close, in PostgreSQL as in Redis', async () => {
+test('any sequence of subscriptions, renewals, withdrawals, prices and usage ends in ledgers that balance, in PostgreSQL as in Redis', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 3, maxLength: 25 }), async (steps) => {
       const world = await new World().start();
       await world.post('/models/subscribe', { tokens: 2_000 });
       for (const { run } of steps) await run(world);
       await world.finish();
-      const row = await books.subscription(world.account, world.model);
-      expect(await books.live(world.account, world.model)).toMatchObject({
+      const row = await ledger.subscription(world.account, world.model);
+      expect(await ledger.live(world.account, world.model)).toMatchObject({
         balance: Number(row.balance) - Number(row.overdraft),
         held: 0,
         running: 0,
@@ -185,7 +185,7 @@ test('any sequence of subscriptions, renewals, withdrawals, prices and usage end
       });
       // Every account that unsubscribed has been refunded in full.
       if (row.status === 'closed') expect(Number(row.balance)).toBe(0);
-      expect(await books.violations()).toEqual({});
+      expect(await ledger.violations()).toEqual({});
     }),
     { numRuns: 30 },
   );

@@ -3,7 +3,7 @@ import type { OpenHold } from '../journal/open-hold.ts';
 import type { FailOpen } from './fail-open.ts';
 
 /** What the pipeline knows of metering: open a hold, count, settle. Implemented by the journal, the settler and the checkpointer of this folder. */
-export interface Books {
+export interface UsageRecorder {
   /** Journals the admission; from here on every way out must settle. */
   open(hold: OpenHold): HoldHandle;
   /** Why new requests must be refused now (journal unwritable, Redis away, backlog over its limit), or null. With `redis_away` `failOpen` has the last word. */
