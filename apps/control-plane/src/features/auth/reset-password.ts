@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { DataSource } from 'typeorm';
+import { revokeAccessTokens } from '../../platform/access/access-tokens.ts';
 import { Transactions } from '../../platform/database/transactions.ts';
 import { ActivityService, SYSTEM } from '../activity/activity.service.ts';
 import { AccountsService } from '../users/accounts.service.ts';
@@ -23,7 +24,7 @@ export async function resetPassword(
   const passwordHash = await new Passwords().hash(password);
   await new Transactions(dataSource).run(async (tx) => {
     await accounts.setPassword(tx, account.userId, passwordHash);
-    await accounts.revokeTokens(tx, account.userId);
+    await revokeAccessTokens(tx, account.userId);
     new ActivityService(dataSource).record(tx, SYSTEM, {
       action: 'user.reset_password',
       target: { kind: 'user', id: account.userId },

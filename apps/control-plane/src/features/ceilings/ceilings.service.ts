@@ -6,7 +6,7 @@ import { Transactions } from '../../platform/database/transactions.ts';
 import { refuseStale } from '../../platform/http/entity-tag.ts';
 import { invalidField } from '../../platform/http/refusal.ts';
 import { ActivityService } from '../activity/activity.service.ts';
-import { LiveStateService } from '../live-state/live-state.service.ts';
+import { KeyRevisions } from '../keys/key-revisions.ts';
 import {
   limitsInForceSchema,
   REQUEST_WINDOWS,
@@ -25,7 +25,7 @@ export class CeilingsService {
   constructor(
     private readonly dataSource: DataSource,
     private readonly transactions: Transactions,
-    private readonly liveState: LiveStateService,
+    private readonly keys: KeyRevisions,
     private readonly activity: ActivityService,
   ) {}
 
@@ -46,9 +46,12 @@ export class CeilingsService {
         [rpm, rph, rpd],
       );
       const after = toCeilings(changed);
-      await this.rewriteKeys(
-        tx,
+      const followers: { id: number }[] = await tx.query(
         'SELECT id FROM users WHERE rpm_ceiling IS NULL OR rph_ceiling IS NULL OR rpd_ceiling IS NULL',
+      );
+      await this.keys.raise(
+        tx,
+        followers.map(({ id }) => id),
       );
       const target = { kind: 'ceilings', id: null };
       this.activity.record(tx, caller, { action: 'ceilings.update', target, before, after });
@@ -58,7 +61,7 @@ export class CeilingsService {
 
   /** The account's row has been changed in `tx`. */
   accountChanged(tx: EntityManager, userId: number): Promise<void> {
-    return this.rewriteKeys(tx, 'SELECT $1::int', [userId]);
+    return this.keys.raise(tx, [userId]);
   }
 
   /** No ceiling of the installation changes until `tx` ends, so that a later change sees the key that `tx` inserts. */
@@ -96,23 +99,6 @@ export class CeilingsService {
       rows
         .map((row) => limitsOfKey.parse(row))
         .map(({ key_id: id, ...limits }) => [id, limits] as const),
-    );
-  }
-
-  /** Live records of deleted keys are kept for two days and compared with their rows until then. */
-  private async rewriteKeys(
-    tx: EntityManager,
-    accounts: string,
-    parameters: readonly unknown[] = [],
-  ): Promise<void> {
-    const [rows]: [{ id: number }[], number] = await tx.query(
-      `UPDATE api_keys SET revision = revision + 1 WHERE user_id IN (${accounts})
-         AND (status <> 'deleted' OR deleted_at > now() - interval '3 days') RETURNING id`,
-      [...parameters],
-    );
-    await this.liveState.keysChanged(
-      tx,
-      rows.map(({ id }) => id),
     );
   }
 }

@@ -14,6 +14,7 @@ import { SubscriptionHistoryController } from './subscription-history.controller
 import { SubscriptionHistoryService } from './subscription-history.service.ts';
 import { SubscriptionsService } from './subscriptions.service.ts';
 import { TokenLedger } from './token-ledger.service.ts';
+import { WithdrawalBooking } from './withdrawal-booking.ts';
 import { WithdrawalsService } from './withdrawals.service.ts';
 
 @Module({
@@ -32,6 +33,7 @@ import { WithdrawalsService } from './withdrawals.service.ts';
     AutoRechargeService,
     SubscriptionsService,
     WithdrawalsService,
+    WithdrawalBooking,
     ModelRemovalService,
     RefundPreviewService,
     SubscriptionHistoryService,
@@ -41,6 +43,7 @@ import { WithdrawalsService } from './withdrawals.service.ts';
     AutoRechargeService,
     SubscriptionsService,
     WithdrawalsService,
+    WithdrawalBooking,
     ModelRemovalService,
     RefundPreviewService,
     SubscriptionHistoryService,

@@ -8,7 +8,6 @@ import { ModelsModule } from '../models/models.module.ts';
 import { ProxyNodesModule } from '../proxy-nodes/proxy-nodes.module.ts';
 import { ReconciliationModule } from '../reconciliation/reconciliation.module.ts';
 import { SubscriptionsModule } from '../subscriptions/subscriptions.module.ts';
-import { WalletModule } from '../wallet/wallet.module.ts';
 import { BurnRateService } from './api/burn-rate.service.ts';
 import { UsageController } from './api/usage.controller.ts';
 import { UsageLogsService } from './api/usage-logs.service.ts';
@@ -34,7 +33,6 @@ import { JournalService } from './journal/journal.service.ts';
     TypeOrmModule.forFeature([DeadLetterRow]),
     ActivityModule,
     SubscriptionsModule,
-    WalletModule,
     LiveStateModule,
     AlertsModule,
     ModelsModule,

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import type { Repository } from 'typeorm';
+import { revokeAccessTokens } from '../../platform/access/access-tokens.ts';
 import type { Caller } from '../../platform/access/caller.ts';
 import { Transactions } from '../../platform/database/transactions.ts';
 import { noSuch, Refusal } from '../../platform/http/refusal.ts';
@@ -75,7 +76,7 @@ export class AccountIssuing {
     const { password, passwordHash, until } = await this.issue();
     await this.transactions.run(async (tx) => {
       await this.accounts.setPassword(tx, id, passwordHash, until);
-      await this.accounts.revokeTokens(tx, id);
+      await revokeAccessTokens(tx, id);
       this.activity.record(tx, caller, {
         action: 'user.reset_password',
         target: { kind: 'user', id },

@@ -82,14 +82,6 @@ export class AccountsService {
     return this.change(tx, userId, { passwordHash, oneTimeUntil });
   }
 
-  /** For an account whose password may be known to others. */
-  async revokeTokens(tx: EntityManager, userId: number): Promise<void> {
-    await tx.query(
-      'UPDATE access_tokens SET revoked_at = now() WHERE user_id = $1 AND revoked_at IS NULL',
-      [userId],
-    );
-  }
-
   async endSessions(tx: EntityManager, userId: number): Promise<void> {
     await this.change(tx, userId, {});
   }

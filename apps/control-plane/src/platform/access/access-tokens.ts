@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
-import { DataSource } from 'typeorm';
+import { DataSource, type EntityManager } from 'typeorm';
 import { z } from 'zod';
 import { Refusal } from '../http/refusal.ts';
 import { ROLES, TOKEN_SCOPES, type Identity } from './caller.ts';
@@ -69,6 +69,14 @@ export class AccessTokens {
       mustChangePassword: false,
     };
   }
+}
+
+/** For an account whose password may be known to others. */
+export async function revokeAccessTokens(tx: EntityManager, userId: number): Promise<void> {
+  await tx.query(
+    'UPDATE access_tokens SET revoked_at = now() WHERE user_id = $1 AND revoked_at IS NULL',
+    [userId],
+  );
 }
 
 function hashOf(token: string): string {

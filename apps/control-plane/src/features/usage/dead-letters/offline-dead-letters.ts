@@ -6,6 +6,7 @@ import { ALERT_ENTITIES, offlineAlerts } from '../../alerts/offline-alerts.ts';
 import { ShardEpochs } from '../../epochs/shard-epochs.ts';
 import { LiveStateService } from '../../live-state/live-state.service.ts';
 import { TokenLedger } from '../../subscriptions/token-ledger.service.ts';
+import { WithdrawalBooking } from '../../subscriptions/withdrawal-booking.ts';
 import { LedgerService } from '../../wallet/ledger.service.ts';
 import { DroppedDays } from '../ingest/dropped-days.ts';
 import { DroppedTelemetry } from '../ingest/dropped-telemetry.ts';
@@ -37,7 +38,7 @@ export function offlineDeadLetters(
     new KnownFacts(dataSource),
     new KnownWithdrawals(dataSource),
     tokens,
-    new LedgerService(),
+    new WithdrawalBooking(tokens, new LedgerService()),
     alerts,
     epochs,
     new LateUsage(epochs, tokens, live),

@@ -1,14 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { Injectable, Logger } from '@nestjs/common';
-import type { RelayedEvent, UsagePayload } from '@tollgate/contracts';
-import { micros } from '@tollgate/money';
+import type { RelayedEvent } from '@tollgate/contracts';
 import type { EntityManager } from 'typeorm';
 import { isDataError } from './data-error.ts';
 import { Transactions } from '../../../platform/database/transactions.ts';
 import { AlertsService } from '../../alerts/alerts.service.ts';
-import { LedgerService } from '../../wallet/ledger.service.ts';
 import { ShardEpochs } from '../../epochs/shard-epochs.ts';
 import { TokenLedger, type LockedSubscription } from '../../subscriptions/token-ledger.service.ts';
+import { WithdrawalBooking } from '../../subscriptions/withdrawal-booking.ts';
 import { bookDeadLetters, type DeadLetter } from './dead-letters.ts';
 import { DroppedDays } from './dropped-days.ts';
 import { DroppedTelemetry } from './dropped-telemetry.ts';
@@ -33,7 +32,7 @@ export class UsageIngest {
     private readonly facts: KnownFacts,
     private readonly withdrawals: KnownWithdrawals,
     private readonly tokens: TokenLedger,
-    private readonly ledger: LedgerService,
+    private readonly withdrawals: WithdrawalBooking,
     private readonly alerts: AlertsService,
     private readonly epochs: ShardEpochs,
     private readonly late: LateUsage,
@@ -171,56 +170,11 @@ export class UsageIngest {
     if (event.payload.kind !== 'withdraw') return;
     const subscription = locked.get(event.payload.subscription_id);
     if (!subscription) throw new Error(`subscription ${event.payload.subscription_id} vanished`);
-    const reference = `withdrawal:${event.rid}:${event.seq}`;
-    const { refund } = await this.tokens.withdraw(tx, subscription, {
-      reference,
+    await this.withdrawals.book(tx, subscription, {
+      reference: `withdrawal:${event.rid}:${event.seq}`,
       tokens: event.delta,
+      closes: event.seq === 0 ? event.payload.withdrawal_id : null,
     });
-    await this.ledger.post(tx, {
-      kind: 'refund',
-      reference,
-      actorUserId: null,
-      entries: [
-        { account: { kind: 'revenue' }, amount: micros(-refund) },
-        { account: { kind: 'wallet', userId: subscription.userId }, amount: micros(refund) },
-      ],
-    });
-    await this.forfeitOfDeleted(tx, { userId: subscription.userId, reference, refund });
-    if (event.seq === 0) await this.close(tx, subscription, event.payload);
-  }
-
-  /** A refund to an account after its deletion is forfeited like its wallet was, because it could not be spent. */
-  private async forfeitOfDeleted(
-    tx: EntityManager,
-    { userId, reference, refund }: { userId: number; reference: string; refund: bigint },
-  ): Promise<void> {
-    const deleted: unknown[] = await tx.query(
-      'SELECT 1 FROM users WHERE id = $1 AND deleted_at IS NOT NULL',
-      [userId],
-    );
-    if (deleted.length === 0) return;
-    await this.ledger.post(tx, {
-      kind: 'forfeit',
-      reference,
-      actorUserId: null,
-      note: 'Refund of a deleted account',
-      entries: [
-        { account: { kind: 'wallet', userId }, amount: micros(-refund) },
-        { account: { kind: 'revenue' }, amount: micros(refund) },
-      ],
-    });
-  }
-
-  /** The withdrawal itself is booked: the account may subscribe again. Later releases (seq 2) find the subscription as it then is. */
-  private async close(
-    tx: EntityManager,
-    subscription: LockedSubscription,
-    payload: Extract<UsagePayload, { kind: 'withdraw' }>,
-  ): Promise<void> {
-    await tx.query(
-      `UPDATE subscriptions SET status = 'closed', closed_at = now(), revision = revision + 1, updated_at = now() WHERE id = $1 AND status = 'closing' AND withdrawal_id = $2`,
-      [subscription.id, payload.withdrawal_id],
-    );
   }
 
   private async raiseAlerts(

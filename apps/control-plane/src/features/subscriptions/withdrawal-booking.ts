@@ -1,0 +1,64 @@
+import { Injectable } from '@nestjs/common';
+import { micros } from '@tollgate/money';
+import type { EntityManager } from 'typeorm';
+import { LedgerService } from '../wallet/ledger.service.ts';
+import { TokenLedger, type LockedSubscription } from './token-ledger.service.ts';
+
+/** Books what a withdrawal took out of Redis: the tokens leave their lots, their cost returns to the wallet, the subscription closes. */
+@Injectable()
+export class WithdrawalBooking {
+  constructor(
+    private readonly tokens: TokenLedger,
+    private readonly ledger: LedgerService,
+  ) {}
+
+  /** `closes`: the id of the withdrawal, when this is the withdrawal itself; null for what a running request releases into it later. */
+  async book(
+    tx: EntityManager,
+    subscription: LockedSubscription,
+    { reference, tokens, closes }: { reference: string; tokens: number; closes: string | null },
+  ): Promise<void> {
+    const { refund } = await this.tokens.withdraw(tx, subscription, { reference, tokens });
+    await this.ledger.post(tx, {
+      kind: 'refund',
+      reference,
+      actorUserId: null,
+      entries: [
+        { account: { kind: 'revenue' }, amount: micros(-refund) },
+        { account: { kind: 'wallet', userId: subscription.userId }, amount: micros(refund) },
+      ],
+    });
+    await this.forfeitOfDeleted(tx, { userId: subscription.userId, reference, refund });
+    if (closes !== null) await this.close(tx, subscription.id, closes);
+  }
+
+  /** A refund to an account after its deletion is forfeited like its wallet was, because it could not be spent. */
+  private async forfeitOfDeleted(
+    tx: EntityManager,
+    { userId, reference, refund }: { userId: number; reference: string; refund: bigint },
+  ): Promise<void> {
+    const deleted: unknown[] = await tx.query(
+      'SELECT 1 FROM users WHERE id = $1 AND deleted_at IS NOT NULL',
+      [userId],
+    );
+    if (deleted.length === 0) return;
+    await this.ledger.post(tx, {
+      kind: 'forfeit',
+      reference,
+      actorUserId: null,
+      note: 'Refund of a deleted account',
+      entries: [
+        { account: { kind: 'wallet', userId }, amount: micros(-refund) },
+        { account: { kind: 'revenue' }, amount: micros(refund) },
+      ],
+    });
+  }
+
+  /** The account may subscribe again. Later releases find the subscription as it then is. */
+  private async close(tx: EntityManager, id: number, withdrawalId: string): Promise<void> {
+    await tx.query(
+      `UPDATE subscriptions SET status = 'closed', closed_at = now(), revision = revision + 1, updated_at = now() WHERE id = $1 AND status = 'closing' AND withdrawal_id = $2`,
+      [id, withdrawalId],
+    );
+  }
+}

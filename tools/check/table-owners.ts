@@ -1,0 +1,262 @@
+/** The one feature of the control plane that writes a table. `access` and `idempotency` belong to the platform. */
+export const OWNERS: Readonly<Record<string, readonly string[]>> = {
+  access: ['access_tokens', 'sessions'],
+  activity: ['activity_log'],
+  alerts: ['alerts', 'alert_deliveries'],
+  books: ['books_audit', 'books_proofs'],
+  ceilings: ['request_ceilings'],
+  epochs: ['shard_epochs'],
+  events: ['stream_events', 'stream_horizon', 'stream_nodes'],
+  idempotency: ['idempotency_keys'],
+  keys: ['api_keys'],
+  'live-state': ['live_state_outbox'],
+  models: ['models', 'model_families', 'price_versions'],
+  payments: ['payments', 'payouts'],
+  'proxy-nodes': ['proxy_nodes'],
+  restores: ['restores'],
+  routing: ['routes'],
+  snapshots: ['snapshots', 'fleet_settings'],
+  subscriptions: [
+    'subscriptions',
+    'token_credits',
+    'token_entries',
+    'token_lots',
+    'token_overdrafts',
+  ],
+  upstreams: ['upstreams'],
+  usage: [
+    'usage_archives',
+    'usage_dead_letters',
+    'usage_dropped_days',
+    'usage_events',
+    'usage_events_default',
+    'usage_rollups',
+    'usage_rollups_daily',
+    'usage_totals',
+    'usage_totals_daily',
+  ],
+  users: ['users'],
+  wallet: ['ledger_accounts', 'ledger_entries', 'ledger_transactions'],
+};
+
+interface ForeignTables {
+  readonly tables: readonly string[];
+  readonly reason: string;
+  /** May write them, too. */
+  readonly isWriter?: true;
+}
+
+/**
+ * The read models: files of a feature that name tables of others, which they may only read. Everything else asks the owner's service.
+ * Do not add to the list: ask the owner instead. Remove what is no longer needed; the test insists on both.
+ */
+export const READ_MODELS: Readonly<Record<string, ForeignTables>> = {
+  'alerts/balance-watch.ts': {
+    tables: ['subscriptions', 'token_lots'],
+    reason: 'finds all low balances in one statement',
+  },
+  'auth/access-tokens.service.ts': {
+    tables: ['access_tokens', 'users'],
+    reason: 'lists tokens with the names of their owners',
+  },
+  'auth/access-token.entity.ts': {
+    tables: ['access_tokens'],
+    reason: 'the rows that the endpoints of auth show; platform/access checks them',
+  },
+  'auth/session.entity.ts': {
+    tables: ['sessions'],
+    reason: 'the rows that the endpoints of auth show; platform/access checks them',
+  },
+  'auth/sessions.service.ts': {
+    tables: ['users'],
+    reason: 'lists sessions with the names of their owners',
+  },
+  'books/books-audit.service.ts': {
+    tables: ['ledger_transactions'],
+    reason: 'the audit compares tables of all features at one moment',
+  },
+  'books/books.service.ts': {
+    tables: ['usage_dead_letters'],
+    reason: 'counts what keeps the books from being complete',
+  },
+  'books/equalities.ts': {
+    tables: [
+      'ledger_accounts',
+      'ledger_entries',
+      'ledger_transactions',
+      'payments',
+      'payouts',
+      'subscriptions',
+      'token_entries',
+      'token_lots',
+      'token_overdrafts',
+      'usage_rollups',
+      'usage_rollups_daily',
+      'usage_totals',
+      'usage_totals_daily',
+    ],
+    reason: 'the audit compares tables of all features at one moment',
+  },
+  'ceilings/ceilings.service.ts': {
+    tables: ['users'],
+    reason: 'an account overrides the ceilings in its own row',
+  },
+  'dashboard/dashboard.service.ts': {
+    tables: ['ledger_accounts', 'models', 'subscriptions', 'usage_events', 'usage_totals', 'users'],
+    reason: 'figures of all features at one moment',
+  },
+  'first-steps/first-steps.ts': {
+    tables: [
+      'api_keys',
+      'ledger_accounts',
+      'ledger_entries',
+      'models',
+      'price_versions',
+      'proxy_nodes',
+      'routes',
+      'subscriptions',
+      'upstreams',
+      'usage_events',
+      'users',
+    ],
+    reason: 'which of the first steps are done, in one statement',
+  },
+  'keys/key-last-uses.service.ts': {
+    tables: ['usage_events', 'usage_rollups', 'usage_rollups_daily'],
+    reason: 'when each key was last used',
+  },
+  'keys/temporary-keys.service.ts': {
+    tables: ['sessions', 'users'],
+    reason: 'a temporary key lives as long as its session',
+  },
+  'live-state/booked-withdrawals.ts': {
+    tables: ['usage_events'],
+    reason: 'withdrawals that Redis may have lost',
+  },
+  'live-state/live-record-audit.ts': {
+    tables: ['api_keys'],
+    reason: 'compares live records with their rows',
+  },
+  'live-state/live-rows.ts': {
+    tables: ['api_keys', 'subscriptions', 'token_credits', 'users'],
+    reason: 'the rows that live records copy',
+  },
+  'live-state/live-record-writer.ts': {
+    tables: ['token_credits'],
+    reason: 'notes which credits Redis has; subscriptions depend on live state',
+    isWriter: true,
+  },
+  'live-state/lost-tail.ts': {
+    tables: ['api_keys', 'subscriptions', 'token_credits', 'users'],
+    reason: 'finds what Redis may have lost, credits among it',
+    isWriter: true,
+  },
+  'metrics/ledger-figures.ts': {
+    tables: ['alerts', 'ledger_accounts', 'live_state_outbox', 'usage_dead_letters'],
+    reason: 'gauges of all features in one statement',
+  },
+  'models/models.service.ts': {
+    tables: ['routes'],
+    reason: 'deletes the routes of a deleted model; routing depends on models',
+    isWriter: true,
+  },
+  'models/price-watch.ts': {
+    tables: ['alerts'],
+    reason: 'resolves what holds no longer in the statement that finds it',
+  },
+  'proxy-nodes/config-check.ts': {
+    tables: ['api_keys', 'models'],
+    reason: 'counts keys that a change of models would leave without one',
+  },
+  'proxy-nodes/trust-watch.ts': {
+    tables: ['alerts', 'upstreams'],
+    reason: 'names of upstreams; resolves what holds no longer',
+  },
+  'proxy-nodes/upstream-watch.ts': {
+    tables: ['alerts', 'upstreams'],
+    reason: 'names of upstreams; resolves what holds no longer',
+  },
+  'reconciliation/closed-balances.ts': {
+    tables: ['subscriptions'],
+    reason: 'compares balances with Redis',
+  },
+  'reconciliation/drift.ts': {
+    tables: ['subscriptions', 'token_credits', 'usage_events'],
+    reason: 'compares balances with Redis at one moment',
+  },
+  'reconciliation/reconciler.service.ts': {
+    tables: ['subscriptions'],
+    reason: 'compares balances with Redis',
+  },
+  'routing/routing-health.service.ts': {
+    tables: ['usage_totals'],
+    reason: 'requests and failures of a route',
+  },
+  'routing/routing-simulation.service.ts': {
+    tables: ['models', 'upstreams'],
+    reason: 'simulates with the rows as they are',
+  },
+  'routing/routing.service.ts': {
+    tables: ['models'],
+    reason: 'locks the model while a route changes',
+  },
+  'search/search.service.ts': {
+    tables: ['api_keys', 'models', 'proxy_nodes', 'upstreams', 'users'],
+    reason: 'searches names of all features in one statement',
+  },
+  'snapshots/read-routing-rows.ts': {
+    tables: ['models', 'price_versions', 'routes', 'upstreams'],
+    reason: 'the snapshot is compiled from one consistent moment',
+  },
+  'subscriptions/auto-recharge.service.ts': {
+    tables: ['ledger_accounts', 'models', 'price_versions', 'users'],
+    reason: 'finds all due recharges in one statement',
+  },
+  'subscriptions/withdrawals.service.ts': {
+    tables: ['ledger_entries', 'ledger_transactions'],
+    reason: 'the refund of a withdrawal, beside its tokens',
+  },
+  'subscriptions/withdrawal-booking.ts': {
+    tables: ['users'],
+    reason: 'a refund to a deleted account is forfeited',
+  },
+  'upstreams/connection-test.service.ts': {
+    tables: ['models', 'routes'],
+    reason: 'tests with a model that a route names',
+  },
+  'upstreams/upstreams.service.ts': {
+    tables: ['models', 'routes'],
+    reason: 'an upstream that has a route is not deleted',
+  },
+  'usage/api/select-requests.ts': {
+    tables: ['api_keys', 'models', 'upstreams', 'users'],
+    reason: 'requests with the names of what they used',
+  },
+  'usage/api/usage-receipt.service.ts': {
+    tables: ['api_keys', 'models', 'upstreams', 'users'],
+    reason: 'a receipt with the names of what it used',
+  },
+  'usage/api/usage-statistics.service.ts': {
+    tables: ['api_keys'],
+    reason: 'statistics by key, with its name',
+  },
+  'usage/ingest/known-facts.ts': {
+    tables: ['price_versions', 'subscriptions'],
+    reason: 'judges a batch in one statement',
+  },
+  'users/erase-account.ts': {
+    tables: [
+      'access_tokens',
+      'activity_log',
+      'api_keys',
+      'idempotency_keys',
+      'ledger_accounts',
+      'ledger_entries',
+      'ledger_transactions',
+      'sessions',
+      'stream_events',
+    ],
+    reason: 'erases the data of a person from all tables in one transaction',
+    isWriter: true,
+  },
+};
