@@ -32,7 +32,7 @@ export class UsageIngest {
     private readonly facts: KnownFacts,
     private readonly withdrawals: KnownWithdrawals,
     private readonly tokens: TokenLedger,
-    private readonly withdrawals: WithdrawalBooking,
+    private readonly booking: WithdrawalBooking,
     private readonly alerts: AlertsService,
     private readonly epochs: ShardEpochs,
     private readonly late: LateUsage,
@@ -170,7 +170,7 @@ export class UsageIngest {
     if (event.payload.kind !== 'withdraw') return;
     const subscription = locked.get(event.payload.subscription_id);
     if (!subscription) throw new Error(`subscription ${event.payload.subscription_id} vanished`);
-    await this.withdrawals.book(tx, subscription, {
+    await this.booking.book(tx, subscription, {
       reference: `withdrawal:${event.rid}:${event.seq}`,
       tokens: event.delta,
       closes: event.seq === 0 ? event.payload.withdrawal_id : null,
