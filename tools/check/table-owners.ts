@@ -147,7 +147,7 @@ export const READ_MODELS: Readonly<Record<string, ForeignTables>> = {
     isWriter: true,
   },
   'live-state/lost-tail.ts': {
-    tables: ['api_keys', 'subscriptions', 'token_credits', 'users'],
+    tables: ['request_ceilings', 'api_keys', 'subscriptions', 'token_credits', 'users'],
     reason: 'finds what Redis may have lost, credits among it',
     isWriter: true,
   },
@@ -181,7 +181,7 @@ export const READ_MODELS: Readonly<Record<string, ForeignTables>> = {
     reason: 'compares balances with Redis',
   },
   'reconciliation/drift.ts': {
-    tables: ['subscriptions', 'token_credits', 'usage_events'],
+    tables: ['shard_epochs', 'subscriptions', 'token_credits', 'usage_events'],
     reason: 'compares balances with Redis at one moment',
   },
   'reconciliation/reconciler.service.ts': {
@@ -205,7 +205,7 @@ export const READ_MODELS: Readonly<Record<string, ForeignTables>> = {
     reason: 'searches names of all features in one statement',
   },
   'snapshots/read-routing-rows.ts': {
-    tables: ['models', 'price_versions', 'routes', 'upstreams'],
+    tables: ['model_families', 'models', 'price_versions', 'routes', 'upstreams'],
     reason: 'the snapshot is compiled from one consistent moment',
   },
   'subscriptions/auto-recharge.service.ts': {
@@ -243,6 +243,10 @@ export const READ_MODELS: Readonly<Record<string, ForeignTables>> = {
   'usage/ingest/known-facts.ts': {
     tables: ['price_versions', 'subscriptions'],
     reason: 'judges a batch in one statement',
+  },
+  'usage/ingest/known-withdrawals.ts': {
+    tables: ['subscriptions', 'token_entries'],
+    reason: 'which withdrawals of a batch are known, in one statement',
   },
   'users/erase-account.ts': {
     tables: [

@@ -86,10 +86,8 @@ export class RequestRecorder implements UsageRecorder {
     this.#relay = new Relay({ ...relayed, ...clock, owner: address, log });
     this.#hints = new FundsHints({ queue, log, now });
     this.#setAside = new SetAsideJournals(options.dataDir);
-    this.#memory = new MemoryGauge({
-      memoryUse: options.memoryUse ?? (() => Promise.resolve(0)),
-      log,
-    });
+    const memoryUse = options.memoryUse ?? (() => Promise.resolve(0));
+    this.#memory = new MemoryGauge({ memoryUse, log });
     this.#uplink = this.#openUplink(address);
     this.#settler = this.#openSettler(clock);
     this.#checkpointer = new Checkpointer({
