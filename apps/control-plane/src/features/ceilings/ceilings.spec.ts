@@ -164,7 +164,7 @@ test.each([
     const record = `{${shardOf(account.id, Number(plane.environment['SHARDS']))}}:key:${key.hash}`;
     // The key itself was changed long before what Redis may have lost.
     const longAgo = "UPDATE api_keys SET updated_at = now() - interval '1 day' WHERE id = $1";
-    await books.query(longAgo, [key.id]);
+    await ledger.query(longAgo, [key.id]);
     const before = await redis.hgetall(record);
     await setCeiling();
     expect(await live(key.hash)).toEqual({ ...NONE, rpm: 10 });
