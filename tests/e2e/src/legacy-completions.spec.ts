@@ -75,6 +75,14 @@ test('without a limit it is the 16 tokens of the protocol', async () => {
   });
 });
 
+test('the limit keeps its name on a route whose chat model takes another', async () => {
+  const overrides = { endpoints: ['completions' as const] };
+  const outputLimitField = 'max_completion_tokens' as const;
+  const model = await node.addModel([{ baseUrl, overrides, outputLimitField }], {}, BOUGHT);
+  const { text } = await ask(model, { prompt: '@demo tokens=50', max_tokens: 20 });
+  expect((JSON.parse(text) as Loose).usage.completion_tokens).toBe(20);
+});
+
 test('several prompts, n and best_of are held for and charged together', async () => {
   const prompt = ['@demo tokens=4', 'another'];
   const fields = { prompt, n: 2, best_of: 3, max_tokens: 10 };

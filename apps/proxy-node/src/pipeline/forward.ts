@@ -180,7 +180,11 @@ export class Forwarder {
     isAnew: boolean;
   }): Promise<AnswerHead> {
     const target = this.#openUpstream(upstream);
-    const bytes = withoutRefused(exchange.requestBody, this.#refused.of(route));
+    // Legacy completions know one name of the limit, whatever chat models do.
+    const isChat = outbound.ask.protocol !== 'completions';
+    const bytes = isChat
+      ? withoutRefused(exchange.requestBody, this.#refused.of(route))
+      : exchange.requestBody;
     const body = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     const request = {
       method: 'POST',

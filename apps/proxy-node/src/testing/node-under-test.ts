@@ -54,6 +54,8 @@ export interface UpstreamSpec {
   priority?: number;
   /** `real-<id>` unless given. */
   upstreamModel?: string;
+  /** `max_tokens` unless given. */
+  outputLimitField?: 'max_tokens' | 'max_completion_tokens';
   overrides?: Partial<SnapshotUpstream>;
 }
 
@@ -367,7 +369,14 @@ export class NodeUnderTest {
   }
 
   #addUpstream(
-    { baseUrl, protocol = 'openai', priority = 0, upstreamModel, overrides = {} }: UpstreamSpec,
+    {
+      baseUrl,
+      protocol = 'openai',
+      priority = 0,
+      upstreamModel,
+      outputLimitField = 'max_tokens',
+      overrides = {},
+    }: UpstreamSpec,
     modelId: number,
   ): void {
     const id = this.#nextId();
@@ -396,7 +405,7 @@ export class NodeUnderTest {
       upstream_model: upstreamModel ?? `real-${id}`,
       priority,
       weight: 1,
-      output_limit_field: 'max_tokens',
+      output_limit_field: outputLimitField,
     });
   }
 
