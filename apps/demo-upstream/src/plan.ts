@@ -140,6 +140,7 @@ function generatedChoices({ prompt, n, best_of: bestOf }: DemoRequest): number {
 
 /** The request's own, under the name its protocol has for it. */
 export function limitOf(request: DemoRequest): number | null {
+  if (request.prompt !== undefined) return request.max_tokens ?? null;
   return request.max_completion_tokens ?? request.max_output_tokens ?? request.max_tokens ?? null;
 }
 
