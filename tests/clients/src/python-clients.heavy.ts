@@ -11,7 +11,8 @@ const python = process.env['TOLLGATE_PYTHON_CLIENTS'] ?? '';
 const SCRIPT = path.resolve(import.meta.dirname, '../python/client.py');
 const OUTPUT_TOKENS = 7;
 const PROMPT = `What is the weather in Bern? @demo mode=agent tokens=${OUTPUT_TOKENS}`;
-const TIMEOUT_MS = 60_000;
+/** Importing a library alone takes half a minute beside other work. */
+const TIMEOUT_MS = 180_000;
 
 interface PythonClient {
   readonly name: string;
