@@ -15,3 +15,9 @@ export function hasEmbeddings(protocol: UpstreamProtocol): boolean {
 /** Endpoints that only some servers of the openai protocol have. An upstream that has one gets the requests of that endpoint with their own bytes. */
 export const FURTHER_ENDPOINTS = ['responses', 'completions'] as const;
 export type FurtherEndpoint = (typeof FURTHER_ENDPOINTS)[number];
+
+const FURTHER_ENDPOINT_PROTOCOLS: ReadonlySet<UpstreamProtocol> = new Set(['openai']);
+
+export function hasFurtherEndpoints(protocol: UpstreamProtocol): boolean {
+  return FURTHER_ENDPOINT_PROTOCOLS.has(protocol);
+}

@@ -1,4 +1,8 @@
-import type { FurtherEndpoint, UpstreamProtocol } from '@tollgate/contracts';
+import {
+  hasFurtherEndpoints,
+  type FurtherEndpoint,
+  type UpstreamProtocol,
+} from '@tollgate/contracts';
 
 /** Hosts that have more than every server of the openai protocol: https://platform.openai.com/docs/api-reference. */
 const KNOWN_HOSTS: Readonly<Record<string, readonly FurtherEndpoint[]>> = {
@@ -15,6 +19,6 @@ export function endpointsOf({
   readonly base_url: string;
   readonly endpoints?: readonly FurtherEndpoint[] | null | undefined;
 }): readonly FurtherEndpoint[] {
-  if (protocol !== 'openai') return [];
+  if (!hasFurtherEndpoints(protocol)) return [];
   return endpoints ?? KNOWN_HOSTS[new URL(base_url).hostname] ?? [];
 }
