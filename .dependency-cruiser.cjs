@@ -10,6 +10,7 @@ const LIBRARIES = [
   'protocols',
   'keyspace',
   'admin-client',
+  'tracing',
 ];
 /** Order money <- contracts <- snapshot <- metering <- protocols; keyspace stands beside metering. */
 const MAY_IMPORT = {
@@ -21,6 +22,7 @@ const MAY_IMPORT = {
   keyspace: ['contracts', 'snapshot'],
   // It knows the API document and nothing else.
   'admin-client': [],
+  tracing: ['contracts'],
 };
 const NODE_IO =
   '^(node:)?(fs|net|http|https|http2|dgram|tls|child_process|cluster|worker_threads|dns)(/|$)';
@@ -95,6 +97,19 @@ module.exports = {
         pathNot: [at('libs/keyspace/'), '\\.spec\\.ts$'],
       },
       to: { path: npm('ioredis') },
+    },
+    {
+      name: 'only-otlp-tracing-loads-the-sdk-of-traces',
+      severity: 'error',
+      comment: 'It is loaded only while tracing is on.',
+      from: { path: at('(apps|libs)/[^/]+/src/'), pathNot: [at('libs/tracing/src/otlp-tracing')] },
+      to: { path: npm('@opentelemetry/[^/]+') },
+    },
+    {
+      name: 'otlp-tracing-is-imported-dynamically',
+      severity: 'error',
+      from: { path: at('libs/tracing/src/') },
+      to: { path: at('libs/tracing/src/otlp-tracing'), dependencyTypesNot: ['dynamic-import'] },
     },
     {
       name: 'only-relay-and-queue-speak-bullmq',

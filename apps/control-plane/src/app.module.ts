@@ -35,6 +35,7 @@ import { QueuesModule } from './platform/queues/queues.module.ts';
 import { OpenApiModule } from './platform/openapi/openapi.module.ts';
 import { RedisModule } from './platform/redis/redis.module.ts';
 import { SecretsModule } from './platform/secrets/secrets.module.ts';
+import { TracingModule } from './platform/tracing/tracing.module.ts';
 
 const PLATFORM: NonNullable<DynamicModule['imports']> = [
   DatabaseModule,
@@ -42,6 +43,7 @@ const PLATFORM: NonNullable<DynamicModule['imports']> = [
   HousekeepingModule,
   QueuesModule,
   MetricsModule,
+  TracingModule,
   AccessModule,
   HttpModule,
   IdempotencyModule,

@@ -1,5 +1,6 @@
 import { hkdfSync, timingSafeEqual } from 'node:crypto';
 import { secretFault } from '@tollgate/contracts';
+import { TRACES_SETTINGS } from '@tollgate/tracing';
 import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
 
@@ -187,6 +188,11 @@ export const configSchema = z.object({
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
     .default('info')
     .describe('Least severe level that is logged.'),
+  ACCESS_LOG: z
+    .enum(['on', 'off'])
+    .default('on')
+    .describe('off: requests of the administration interface are logged at level debug.'),
+  ...TRACES_SETTINGS,
 });
 
 export type Config = z.output<typeof configSchema>;

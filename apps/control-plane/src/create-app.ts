@@ -2,6 +2,7 @@ import { NestFactory } from '@nestjs/core';
 import { refuseUnclearFraming } from '@tollgate/contracts';
 import { ExpressAdapter, type NestExpressApplication } from '@nestjs/platform-express';
 import express from 'express';
+import type { Tracing } from '@tollgate/tracing';
 import type { Logger as Pino } from 'pino';
 import { AppModule } from './app.module.ts';
 import type { Config } from './config.ts';
@@ -14,6 +15,7 @@ import { answerUnknownPath, nameBodyError } from './platform/http/problem-filter
 import { identifyRequest } from './platform/http/visitor.ts';
 import { requestLog } from './platform/http/request-log.ts';
 import { securityHeaders } from './platform/http/security-headers.ts';
+import { TRACING } from './platform/tracing/tracing.module.ts';
 import { Metrics } from './platform/metrics/metrics.ts';
 import { OpenApiDocument } from './platform/openapi/openapi-document.ts';
 import { StructuredLogger } from './platform/logging/logger.ts';
@@ -48,7 +50,13 @@ export async function createApp(config: Config, pino: Pino): Promise<NestExpress
   app.set('query parser', 'simple');
   app.disable('x-powered-by');
   app.disable('etag');
-  app.use(identifyRequest, requestLog(pino, app.get(Metrics)), securityHeaders);
+  const watching = {
+    pino,
+    metrics: app.get(Metrics),
+    tracing: app.get<Tracing | null>(TRACING),
+    level: config.ACCESS_LOG === 'on' ? ('info' as const) : ('debug' as const),
+  };
+  app.use(identifyRequest, requestLog(watching), securityHeaders);
   app.use(
     refuseOtherMethods({ prefix: ADMIN_PREFIX, outside: OUTSIDE, routes: app.get(RouteTable) }),
   );

@@ -18,6 +18,7 @@ import { ClientReply } from './http/client-reply.ts';
 import type { Cors } from './http/cors.ts';
 import { ClientGone } from './http/read-body.ts';
 import { isExpected, sendError } from './http/send-error.ts';
+import { traceIds, type Observer } from './observe/observer.ts';
 import type { Operations } from './operations/operations.ts';
 import type { Admitter } from './pipeline/admit.ts';
 import type { ClientRequest } from './pipeline/client-request.ts';
@@ -38,6 +39,8 @@ export interface AppParts {
   stored: StoredRelay;
   sealer: IdSealer;
   cors: Cors;
+  /** Null while neither traces nor the access log are on. */
+  observer: Observer | null;
 }
 
 type Env = { Bindings: HttpBindings };
@@ -197,8 +200,12 @@ function answer(
     } catch (error) {
       if (error instanceof ClientGone) return RESPONSE_ALREADY_SENT;
       if (!isExpected(error))
-        parts.operations.log.error({ err: error, rid: edge.rid }, 'request failed unexpectedly');
-      sendError(edge.reply, error, edge);
+        parts.operations.log.error(
+          { err: error, rid: edge.rid, ...traceIds(edge.observed, edge.incoming.headers) },
+          'request failed unexpectedly',
+        );
+      const { status, code } = sendError(edge.reply, error, edge);
+      edge.observed?.refused(status, code);
     }
     noteServed(parts, edge, path);
     return RESPONSE_ALREADY_SENT;
@@ -223,7 +230,8 @@ function onlyMethods(
 
 function refuse(context: Context<Env>, parts: AppParts, refusal: Refusal): Response {
   const edge = edgeOf(context.env, parts);
-  sendError(edge.reply, refusal, edge);
+  const { status, code } = sendError(edge.reply, refusal, edge);
+  edge.observed?.refused(status, code);
   noteServed(parts, edge, NO_ROUTE);
   return RESPONSE_ALREADY_SENT;
 }
@@ -234,18 +242,20 @@ const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIO
 
 function noteServed({ operations }: AppParts, edge: Edge, route: string): void {
   const { method = '' } = edge.incoming;
-  operations.served({
+  const served = {
     rid: edge.rid,
     method: METHODS.has(method) ? method : '_OTHER',
     route,
     status: edge.reply.status,
     durationMs: monotonicMs() - edge.receivedMonotonicMs,
-  });
+    trace: null,
+  };
+  operations.served(edge.observed?.served(served) ?? served);
 }
 
 function edgeOf(
   { incoming, outgoing }: { incoming: IncomingMessage; outgoing: ServerResponse },
-  { newRid, trustedProxies, clientStallMs, cors }: AppParts,
+  { newRid, trustedProxies, clientStallMs, cors, observer }: AppParts,
 ): Edge {
   const rid = newRid();
   const [path = '/'] = (incoming.url ?? '/').split('?', 1);
@@ -261,6 +271,7 @@ function edgeOf(
     outgoing,
     reply,
     addressHex: clientAddressHex(incoming, trustedProxies),
+    observed: observer?.follow({ rid, callerId, headers: incoming.headers }) ?? null,
     receivedAtMs: Date.now(),
     receivedMonotonicMs: monotonicMs(),
   };

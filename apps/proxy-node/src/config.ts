@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { secretFault } from '@tollgate/contracts';
+import { TRACES_SETTINGS } from '@tollgate/tracing';
 import { z } from 'zod';
 
 /**
@@ -132,6 +133,11 @@ export const configSchema = z.object({
     .enum(['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'])
     .default('info')
     .describe('Least level that is logged.'),
+  ACCESS_LOG: z
+    .enum(['on', 'off'])
+    .default('off')
+    .describe('on: one line a request in the log, at level info.'),
+  ...TRACES_SETTINGS,
 
   BODY_BYTES_MAX: count(32 * 1024 * 1024).describe(
     'Largest request body, before and after decoding; a larger one is 413 before it is parsed.',

@@ -28,6 +28,7 @@ import {
   type ConnectionRole,
   type RedisConnection,
 } from '@tollgate/keyspace';
+import { openTracing, type Tracing } from '@tollgate/tracing';
 import type { Logger } from 'pino';
 import { monotonicMs } from './monotonic-ms.ts';
 import { CountRelay } from './endpoints/count-relay.ts';
@@ -39,6 +40,7 @@ import { BodyQuota } from './http/body-quota.ts';
 import { parseRanges } from '@tollgate/contracts';
 import { Cors } from './http/cors.ts';
 import { createHttpServer, listen } from './http/server.ts';
+import { Observer } from './observe/observer.ts';
 import { fleetListener } from './fleet/fleet-listener.ts';
 import { Gate } from './pipeline/gate.ts';
 import { Metrics } from './operations/metrics.ts';
@@ -109,7 +111,8 @@ export async function startNode(
   });
   const fleet = new FleetStore({ redis: redis.plain, library });
   const mac = createControlPlaneMac(encryptionKeysOf(config));
-  const recorder = await openRecorder({ config, store, fleet, redis, mac, log });
+  const tracing = await openTraces(config, log);
+  const recorder = await openRecorder({ config, store, fleet, redis, mac, tracing, log });
   const follower = new SnapshotFollower({
     source: fleet,
     file: new SnapshotFile(join(config.DATA_DIR, 'snapshot.json'), { worker: config.NODE_WORKER }),
@@ -124,6 +127,7 @@ export async function startNode(
     recorder,
     follower,
     primary,
+    tracing,
     log,
     onUpstreamOpened: () => heard.report?.(),
     // A lost word costs other workers a few failures of their own.
@@ -152,8 +156,10 @@ export async function startNode(
   if (primary) await untilReady(serving.operations);
   const port = await listen(server, { host: config.HOST, port: config.PORT });
   const { gate, pipeline, pools } = serving;
-  const disconnect = (): void =>
+  const disconnect = async (): Promise<void> => {
     Object.values(redis).forEach((connection) => connection.disconnect());
+    await tracing?.close();
+  };
   return {
     port,
     stop: () =>
@@ -171,6 +177,18 @@ export async function startNode(
         log,
       }),
   };
+}
+
+function openTraces(config: Config, log: Logger): Promise<Tracing | null> {
+  const { NODE_NAME: name, NODE_WORKER: worker } = config;
+  const service = {
+    name: 'tollgate-proxy-node',
+    version: VERSION,
+    instance: nodeAddress(name, worker),
+  };
+  return openTracing(config, service, (error) =>
+    log.warn({ err: error }, 'traces could not be delivered'),
+  );
 }
 
 async function untilReady(operations: Operations): Promise<void> {
@@ -203,17 +221,12 @@ interface RecorderParts {
   fleet: FleetStore;
   redis: Connections;
   mac: ControlPlaneMac;
+  tracing: Tracing | null;
   log: Logger;
 }
 
-function openRecorder({
-  config,
-  store,
-  fleet,
-  redis,
-  mac,
-  log,
-}: RecorderParts): Promise<RequestRecorder> {
+function openRecorder(parts: RecorderParts): Promise<RequestRecorder> {
+  const { config, store, fleet, redis, mac, tracing, log } = parts;
   return RequestRecorder.open({
     dataDir: config.DATA_DIR,
     node: config.NODE_NAME,
@@ -234,6 +247,7 @@ function openRecorder({
       (await fleet.listReports({ nowMs: Date.now(), ageMaxMs: PEER_AGE_MAX_MS }))
         .map(({ name, worker }) => nodeAddress(name, worker))
         .sort(),
+    tracing,
     log,
   });
 }
@@ -246,6 +260,7 @@ function createServing({
   recorder,
   follower,
   primary,
+  tracing,
   log,
   onUpstreamOpened,
   announce,
@@ -255,6 +270,7 @@ function createServing({
   recorder: RequestRecorder;
   follower: SnapshotFollower;
   primary: PrimaryPort | null;
+  tracing: Tracing | null;
   log: Logger;
   onUpstreamOpened: () => void;
   announce: (message: FleetMessage) => void;
@@ -370,6 +386,7 @@ function createServing({
     clientStallMs: config.CLIENT_STALL_TIMEOUT_MS,
     bodyBytesMax: config.BODY_BYTES_MAX,
     cors: new Cors({ origins: config.CORS_ORIGINS, exposed: config.CORS_EXPOSED_HEADERS }),
+    observer: Observer.of(tracing, config.ACCESS_LOG === 'on' ? log : null),
   });
   return {
     app,

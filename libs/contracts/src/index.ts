@@ -16,6 +16,7 @@ export * from './telemetry.ts';
 export * from './token-classes.ts';
 export * from './token-fields.ts';
 export * from './token-usage.ts';
+export * from './trace-context.ts';
 export * from './trusted-proxies.ts';
 export * from './upstream-protocols.ts';
 export { isPlainFinal } from './plain-final.ts';

@@ -29,6 +29,7 @@ const TELEMETRY = {
   started_at: 1,
   first_token_ms: 1,
   duration_ms: 2,
+  traceparent: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`,
 } as const;
 const FINAL: UsageFinal = { ...CHARGED, ...TELEMETRY, attempts: [...TELEMETRY.attempts] };
 

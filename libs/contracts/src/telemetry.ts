@@ -17,6 +17,7 @@ const STAND_INS = {
   started_at: 0,
   first_token_ms: null,
   duration_ms: 0,
+  traceparent: undefined,
 } as const;
 
 const SHAPES: Readonly<Record<string, Readonly<Record<string, z.ZodType>>>> = {

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { PREMIUMS_MAX, premiumSchema } from './premium.ts';
 import { tokenFields } from './token-fields.ts';
+import { TRACEPARENT } from './trace-context.ts';
 
 /**
  * What travels outbox stream -> relay -> BullMQ -> worker. Events are deltas keyed (rid, seq): additive and order-free,
@@ -99,6 +100,8 @@ export const usageFinalSchema = z.strictObject({
   started_at: unixMs,
   first_token_ms: durationMs.nullable(),
   duration_ms: durationMs,
+  /** Of the request's span at the node, where the request is traced: what becomes of the final belongs to its trace. */
+  traceparent: z.string().regex(TRACEPARENT).optional(),
 });
 export type UsageFinal = z.infer<typeof usageFinalSchema>;
 

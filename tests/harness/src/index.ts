@@ -30,4 +30,5 @@ export { preparedKey, preparedPostgres, type PreparedPostgres } from './prepared
 export { runOps, type OpsAnswer } from './run-ops.ts';
 export { startServices, type RedisKind, type Services, type ServicesOptions } from './services.ts';
 export { openStream, type Heard } from './streams.ts';
+export { startTraceCollector, type CollectedSpan, type TraceCollector } from './trace-collector.ts';
 export { startTollgate, type Tollgate, type TollgateOptions } from './tollgate.ts';

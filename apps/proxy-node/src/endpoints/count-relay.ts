@@ -88,6 +88,7 @@ export class CountRelay {
           isStream: false,
           clientHeaders,
           rid,
+          traceparent: null,
         }),
         body: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength),
       },

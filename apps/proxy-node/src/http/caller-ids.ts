@@ -1,9 +1,8 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import { TRACEPARENT } from '@tollgate/contracts';
 
 /** Visible ASCII of a length that logs can take; another id is ignored. */
 const CALLER_ID = /^[\x21-\x7e]{1,128}$/;
-/** W3C Trace Context, section 3.2; version ff and ids of zeros are not valid. */
-const TRACEPARENT = /^(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/;
 const USER_AGENT_CHARS_MAX = 256;
 
 /** The caller's own id of the request: `x-client-request-id` (OpenAI's name for it), else `x-request-id`; null without a usable one. */

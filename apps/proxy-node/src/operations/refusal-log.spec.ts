@@ -12,7 +12,7 @@ test('every refusal is counted and logged with its id; a model without a route i
   );
   const refusals = new RefusalLog({ log, count: (each) => counted.push(each), now: () => now });
   const refuse = (rid: string, about: string | null) =>
-    refusals.note({ rid, callerId: `c-${rid}`, status: 503, code: 'unavailable', about });
+    refusals.note({ rid, ids: {}, callerId: `c-${rid}`, status: 503, code: 'unavailable', about });
   refuse('r1', 'one');
   refuse('r2', 'one');
   refuse('r3', 'other');

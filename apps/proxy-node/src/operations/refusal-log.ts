@@ -3,6 +3,8 @@ import type { Logger } from 'pino';
 /** A request that was answered with an error before its first byte. */
 export interface Refused {
   readonly rid: string;
+  /** Of its trace, where it has one. */
+  readonly ids: { trace_id?: string; span_id?: string };
   /** The caller's own id of the request. */
   readonly callerId: string | null;
   readonly status: number;
@@ -37,9 +39,9 @@ export class RefusalLog {
     this.#now = now;
   }
 
-  note({ rid, callerId, status, code, about }: Refused): void {
+  note({ rid, ids, callerId, status, code, about }: Refused): void {
     this.#count({ status, code });
-    this.#log.debug({ rid, caller_id: callerId, status, code }, 'a request was refused');
+    this.#log.debug({ rid, caller_id: callerId, ...ids, status, code }, 'a request was refused');
     if (about !== null) this.#warn(about);
   }
 

@@ -1,17 +1,15 @@
-import { BoundedLabel, TOKEN_CLASSES, type UsageFinal } from '@tollgate/contracts';
+import {
+  BoundedLabel,
+  readTraceparent,
+  type TraceContext,
+  type UsageFinal,
+} from '@tollgate/contracts';
 import { Counter, Histogram, type OpenMetricsContentType, type Registry } from 'prom-client';
+import { CHARGED, operationOf, tokensOf } from '../observe/gen-ai.ts';
 
 const LATENCY_SECONDS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300];
 const PER_TOKEN_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.15, 0.25, 0.5, 1];
 const TOKENS = [1, 16, 64, 256, 1024, 4096, 16_384, 65_536, 262_144, 1_048_576];
-const OPERATIONS: Record<UsageFinal['protocol'], string> = {
-  chat: 'chat',
-  messages: 'chat',
-  responses: 'chat',
-  embeddings: 'embeddings',
-  completions: 'text_completion',
-};
-const CHARGED = TOKEN_CLASSES.filter(({ isCharged }) => isCharged);
 /** The conventions know two types; cached input is input. */
 const SIDES = [
   ['input', 'prompt'],
@@ -27,6 +25,8 @@ export interface Served {
   readonly route: string;
   readonly status: number;
   readonly durationMs: number;
+  /** Of its span, where its trace is kept. */
+  readonly trace: TraceContext | null;
 }
 
 /**
@@ -115,7 +115,7 @@ export class RequestMetrics {
     );
   }
 
-  served({ rid, method, route, status, durationMs }: Served): void {
+  served({ rid, method, route, status, durationMs, trace }: Served): void {
     this.#http.observe({
       labels: {
         http_request_method: method,
@@ -123,15 +123,15 @@ export class RequestMetrics {
         http_response_status_code: String(status),
       },
       value: durationMs / 1000,
-      exemplarLabels: { request_id: rid },
+      exemplarLabels: exemplarOf(rid, trace),
     });
   }
 
   /** An admitted request has ended. */
   ended(rid: string, final: UsageFinal, modelName: string): void {
     const gen_ai_request_model = this.#models.of(modelName);
-    const gen_ai_operation_name = OPERATIONS[final.protocol];
-    const exemplarLabels = { request_id: rid };
+    const gen_ai_operation_name = operationOf(final.protocol);
+    const exemplarLabels = exemplarOf(rid, readTraceparent(final.traceparent));
     this.#duration.observe({
       labels: { gen_ai_operation_name, gen_ai_request_model, outcome: final.outcome },
       value: final.duration_ms / 1000,
@@ -154,7 +154,7 @@ export class RequestMetrics {
   #streamed(
     final: UsageFinal,
     labels: { gen_ai_request_model: string },
-    exemplarLabels: { request_id: string },
+    exemplarLabels: Record<string, string>,
   ): void {
     if (final.first_token_ms === null) return;
     this.#firstToken.observe({ labels, value: final.first_token_ms / 1000, exemplarLabels });
@@ -182,9 +182,8 @@ export class RequestMetrics {
   }
 }
 
-function tokensOf(final: UsageFinal, side: 'prompt' | 'output'): number {
-  return CHARGED.reduce(
-    (sum, each) => sum + (each.side === side ? (final[`${each.name}_tokens`] ?? 0) : 0),
-    0,
-  );
+function exemplarOf(rid: string, trace: TraceContext | null): Record<string, string> {
+  return trace
+    ? { request_id: rid, trace_id: trace.traceId, span_id: trace.spanId }
+    : { request_id: rid };
 }

@@ -15,7 +15,8 @@ export interface StopParts {
   follower: SnapshotFollower;
   recorder: { close(timeoutMs: number): Promise<void> };
   pools: UpstreamPools;
-  disconnect: () => void;
+  /** Lets go of everything else. */
+  disconnect: () => void | Promise<void>;
   /** Between the end of readiness and the end of service. */
   noticeMs: number;
   drainTimeoutMs: number;
@@ -67,6 +68,6 @@ export async function stopNode({
   follower.stop();
   await recorder.close(HAND_OVER_MS);
   await pools.close();
-  disconnect();
+  await disconnect();
   log.info('stopped');
 }

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { ClientProtocol, ErrorShape } from '@tollgate/protocols';
 import type { ClientReply } from '../http/client-reply.ts';
+import type { ObservedRequest } from '../observe/observed-request.ts';
 
 /** A request as it arrived, before anything of it is read. */
 export interface ClientRequest {
@@ -13,6 +14,8 @@ export interface ClientRequest {
   readonly incoming: IncomingMessage;
   readonly reply: ClientReply;
   readonly addressHex: string;
+  /** Follows it for trace and access log; null while both are off. */
+  readonly observed: ObservedRequest | null;
   /** Unix ms. */
   readonly receivedAtMs: number;
   /** The same moment by `monotonicMs`, for durations. */

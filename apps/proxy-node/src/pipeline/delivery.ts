@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { AttemptCost } from '@tollgate/contracts';
 import type { SnapshotModel } from '@tollgate/snapshot';
+import type { ObservedRequest } from '../observe/observed-request.ts';
 import type { Candidate } from '../snapshot/routing-index.ts';
 import { mayBeBilled, type UpstreamFailure } from '../upstream/upstream-failure.ts';
 import type { Admitted } from './admission.ts';
@@ -14,6 +15,7 @@ import { sessionOf } from './session-affinity.ts';
 export interface Delivery {
   readonly rid: string;
   readonly clientHeaders: IncomingHttpHeaders;
+  readonly observed: ObservedRequest | null;
   readonly asked: Asked;
   readonly admitted: Admitted;
   /** Filled as upstreams are tried. */
@@ -106,10 +108,11 @@ export function noteSkipped(
     attempts.push({ upstream_id: upstreamId, route_id: routeId, error: reason, duration_ms: 0 });
 }
 
-export function outboundOf({ rid, asked, admitted, clientHeaders }: Delivery): Outbound {
+export function outboundOf(delivery: Delivery): Outbound {
+  const { rid, asked, admitted, clientHeaders, observed } = delivery;
   const { ask, model, dropped } = asked;
   const { accountId, outputLimit } = admitted;
-  return { rid, accountId, modelId: model.id, ask, outputLimit, dropped, clientHeaders };
+  return { rid, accountId, modelId: model.id, ask, outputLimit, dropped, clientHeaders, observed };
 }
 
 /** With one route there is nothing to choose. */

@@ -15,6 +15,7 @@ import {
 import type { IdSealer, UsageFinal } from '@tollgate/contracts';
 import { stopsBillingOnClose } from '@tollgate/snapshot';
 import { monotonicMs } from '../monotonic-ms.ts';
+import type { ObservedAttempt, ObservedRequest } from '../observe/observed-request.ts';
 import type { Candidate } from '../snapshot/routing-index.ts';
 import { RefusedFields } from '../upstream/refused-fields.ts';
 import { requestHeaders, singleHeaders } from '../upstream/request-headers.ts';
@@ -41,6 +42,7 @@ export interface Outbound {
   readonly outputLimit: number | null;
   readonly dropped: readonly FoundField[];
   readonly clientHeaders: IncomingHttpHeaders;
+  readonly observed: ObservedRequest | null;
 }
 
 /** A 2xx answer whose body is still to come. `close` must be called once when it is read or given up. */
@@ -134,9 +136,11 @@ export class Forwarder {
     const startedAt = monotonicMs();
     const attempt: RouteAttempt = { upstream_id: upstream.id, route_id: route.id, duration_ms: 0 };
     attempts.push(attempt);
-    const close = this.#track({ route, upstream }, attempt, startedAt);
+    const { protocol } = ask;
+    const seen = outbound.observed?.attempt({ route, upstream }, { protocol, outputLimit }) ?? null;
+    const close = this.#track({ route, upstream }, attempt, seen);
     const reader = ask.isStream ? exchange.openStream(sink) : null;
-    const answer = this.#send({ route, upstream, exchange, call, outbound, isAnew }).then(
+    const answer = this.#send({ route, upstream, exchange, call, outbound, isAnew, seen }).then(
       (head): Answer => {
         attempt.status = head.status;
         const now = monotonicMs();
@@ -173,11 +177,13 @@ export class Forwarder {
     call,
     outbound,
     isAnew,
+    seen,
   }: Candidate & {
     exchange: Exchange;
     call: UpstreamCall;
     outbound: Outbound;
     isAnew: boolean;
+    seen: ObservedAttempt | null;
   }): Promise<AnswerHead> {
     const target = this.#openUpstream(upstream);
     // Legacy completions know one name of the limit, whatever chat models do.
@@ -194,6 +200,7 @@ export class Forwarder {
         isStream: outbound.ask.isStream,
         clientHeaders: outbound.clientHeaders,
         rid: outbound.rid,
+        traceparent: seen?.traceparent ?? null,
       }),
       body,
     } as const;
@@ -245,9 +252,10 @@ export class Forwarder {
   #track(
     candidate: Candidate,
     attempt: RouteAttempt,
-    startedAt: number,
+    seen: ObservedAttempt | null,
   ): (failure: UpstreamFailure | null) => void {
     const ref = refOf(candidate);
+    const startedAt = monotonicMs();
     let isOpen = true;
     this.#health.started(ref, startedAt);
     return (failure) => {
@@ -256,13 +264,17 @@ export class Forwarder {
       const now = monotonicMs();
       attempt.duration_ms = now - startedAt;
       this.#health.ended(ref);
+      if (failure) noteIn(attempt, failure);
+      seen?.end(attempt);
       if (!failure) return this.#health.succeeded(ref);
-      const { error, evidence } = failure;
-      attempt.error = evidence === 'given_up' || evidence === 'stale' ? evidence : error.kind;
-      if (error.upstreamStatus !== null) attempt.status = error.upstreamStatus;
       if (isRoutesTrouble(failure)) this.#health.failed(ref, seenOf(failure, now));
     };
   }
+}
+
+function noteIn(attempt: RouteAttempt, { error, evidence }: UpstreamFailure): void {
+  attempt.error = evidence === 'given_up' || evidence === 'stale' ? evidence : error.kind;
+  if (error.upstreamStatus !== null) attempt.status = error.upstreamStatus;
 }
 
 function refOf({ route, upstream }: Candidate): RouteRef {

@@ -6,6 +6,7 @@ import type { BodyQuota, QuotaOfRequest } from '../http/body-quota.ts';
 import { ClientGone, mayBeLarge } from '../http/read-body.ts';
 import { isExpected, sendError } from '../http/send-error.ts';
 import type { Gate } from './gate.ts';
+import { traceIds } from '../observe/observer.ts';
 import type { RefusalLog } from '../operations/refusal-log.ts';
 import { Refusal } from '../refusals.ts';
 import type { RoutingIndex } from '../snapshot/routing-index.ts';
@@ -105,14 +106,16 @@ export class Pipeline {
   }
 
   async #serve(request: ClientRequest, quota: QuotaOfRequest): Promise<void> {
-    const { incoming, rid, receivedAtMs, addressHex } = request;
+    const { incoming, rid, receivedAtMs, addressHex, observed } = request;
     const { gate, admitter, trust, limits, openerOf } = this.#parts;
     const index = gate.open();
+    observed?.enter('authenticate');
     const presented = authenticate(incoming.headers);
     // A stranger must not make the node read and parse megabytes: for these the key is judged before the body.
     const take = mayBeLarge(incoming.headers)
       ? quota.takeFor(await admitter.accountOf(presented, addressHex))
       : () => undefined;
+    observed?.enter('parse');
     const asked = await parse({
       ...request,
       index,
@@ -121,6 +124,7 @@ export class Pipeline {
       take,
     }).catch((error: unknown) => this.#afterAccess(presented, addressHex, error));
     const credentials = keysOf(asked, presented);
+    observed?.enter('admit');
     const admitted = await admitter.admit(credentials, {
       rid,
       receivedAtMs,
@@ -131,6 +135,7 @@ export class Pipeline {
       price: asked.price,
       overrun: trust.overrunOf(asked.candidates, monotonicMs()),
     });
+    observed?.leave();
     const turn = { request, asked, admitted, attempts: [], undelivered: null };
     await this.#answer(turn, { credentials, index });
   }
@@ -234,12 +239,16 @@ export class Pipeline {
       return await failover.deliver({
         rid: request.rid,
         clientHeaders: request.incoming.headers,
+        observed: request.observed,
         asked,
         admitted,
         attempts,
         passing,
         isOver: () => reply.isGone || this.#isCut || passing.isStopped,
-        onAnswer: (by) => reply.addHeaders(upstreamHeaders(asked.model, by)),
+        onAnswer: (by) => {
+          request.observed?.enter('answer');
+          reply.addHeaders(upstreamHeaders(asked.model, by));
+        },
       });
     } catch (error) {
       if (reply.isGone) return await passing.left(error);
@@ -258,7 +267,8 @@ export class Pipeline {
 
   #settle({ request, asked, admitted, attempts }: Turn, metered: Metered): void {
     const { log, node, trust, onFinal } = this.#parts;
-    const { rid, callerId, receivedAtMs, receivedMonotonicMs } = request;
+    const { rid, callerId, receivedAtMs, receivedMonotonicMs, observed, incoming } = request;
+    observed?.enter('journal');
     const final = settle({
       admitted,
       asked,
@@ -267,25 +277,39 @@ export class Pipeline {
       node,
       startedAtMs: receivedAtMs,
       durationMs: monotonicMs() - receivedMonotonicMs,
+      traceparent: observed?.traceparentFor(metered.outcome),
     });
+    observed?.ended(rid, final, asked.model.name);
     trust.note({ rid, upstreamId: final.upstream_id }, metered.counted, monotonicMs());
     // Where all rest, the log said so when they began to.
     const isUpstreams = final.outcome.startsWith('upstream_') && attempts.some(wasTried);
     if (isUpstreams)
       log.warn(
-        { rid, caller_id: callerId, outcome: final.outcome, attempts },
+        {
+          rid,
+          caller_id: callerId,
+          ...traceIds(observed, incoming.headers),
+          outcome: final.outcome,
+          attempts,
+        },
         'upstream request failed',
       );
     onFinal(rid, final, asked);
   }
 
-  #refuse({ reply, rid, callerId, shape }: ClientRequest, error: unknown): void {
+  #refuse(
+    { reply, rid, callerId, shape, observed, incoming }: ClientRequest,
+    error: unknown,
+  ): void {
     const { log, refusals } = this.#parts;
     if (error instanceof ClientGone) return;
-    if (!isExpected(error)) log.error({ err: error, rid }, 'request failed unexpectedly');
+    const ids = traceIds(observed, incoming.headers);
+    if (!isExpected(error)) log.error({ err: error, rid, ...ids }, 'request failed unexpectedly');
     const { status, code } = sendError(reply, error, { rid, shape });
+    observed?.refused(status, code);
     refusals.note({
       rid,
+      ids,
       callerId,
       status,
       code,

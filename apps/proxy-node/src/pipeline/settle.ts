@@ -14,6 +14,8 @@ export interface Ending {
   /** Unix ms. */
   readonly startedAtMs: number;
   readonly durationMs: number;
+  /** Of a traced request. */
+  readonly traceparent: string | undefined;
 }
 
 /** Closes the hold with what the request used; the final is in the journal when it returns. The first call for a request wins; returns the final for log and metrics. */
@@ -25,6 +27,7 @@ export function settle({
   node,
   startedAtMs,
   durationMs,
+  traceparent,
 }: Ending): UsageFinal {
   const { usage, basis } = metered.counted;
   const final: UsageFinal = {
@@ -49,6 +52,7 @@ export function settle({
     started_at: startedAtMs,
     first_token_ms: metered.firstTokenMs,
     duration_ms: durationMs,
+    ...(traceparent !== undefined && { traceparent }),
   };
   admitted.hold.settle(final);
   return final;

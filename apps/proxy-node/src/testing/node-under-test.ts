@@ -33,7 +33,7 @@ import {
   type SnapshotModel,
   type SnapshotUpstream,
 } from '@tollgate/snapshot';
-import { pino } from 'pino';
+import { pino, type Logger } from 'pino';
 import { readConfig } from '../config.ts';
 import { startNode, type RunningNode } from '../wire.ts';
 
@@ -62,6 +62,7 @@ export interface UpstreamSpec {
 /** A node of this process over a Redis of its own, with one account, and models as each test needs them. */
 export async function startNodeUnderTest(
   environment: Record<string, string> = {},
+  log?: Logger,
 ): Promise<NodeUnderTest> {
   const services = await startServices({ postgres: false });
   const dataDir = await mkdtemp(join(tmpdir(), 'tollgate-node-'));
@@ -92,7 +93,7 @@ export async function startNodeUnderTest(
     ...environment,
   };
   const config = readConfig(settings);
-  const node = await startNode(config, pino({ level: config.LOG_LEVEL }));
+  const node = await startNode(config, log ?? pino({ level: config.LOG_LEVEL }));
   const started = new NodeUnderTest({
     node,
     services,

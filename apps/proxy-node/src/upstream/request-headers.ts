@@ -16,11 +16,14 @@ export function requestHeaders(
     isStream,
     clientHeaders,
     rid,
+    traceparent,
   }: {
     protocolHeaders: Readonly<Record<string, string>>;
     isStream: boolean;
     clientHeaders: IncomingHttpHeaders;
     rid: string;
+    /** Of this attempt, while the node traces; the caller's passes on otherwise. */
+    traceparent: string | null;
   },
 ): Record<string, string> {
   return {
@@ -32,6 +35,7 @@ export function requestHeaders(
     // Compression would have the upstream hold events back, and costs both sides more than it saves between data centres.
     'accept-encoding': 'identity',
     ...passedIdentity(clientHeaders, USER_AGENT),
+    ...(traceparent !== null && { traceparent }),
     'x-request-id': rid,
   };
 }

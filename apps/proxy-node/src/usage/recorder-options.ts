@@ -1,4 +1,5 @@
 import type { Acknowledgements, RedisConnection } from '@tollgate/keyspace';
+import type { Tracing } from '@tollgate/tracing';
 import type { Logger } from 'pino';
 import type { MeteringPort } from './metering-port.ts';
 import type { OutboxPort } from './relay-options.ts';
@@ -28,6 +29,8 @@ export interface RecorderOptions {
   /** Addresses `<name>:<worker>` of the live fleet, sorted: shares the relays out. */
   peers: () => Promise<readonly string[]>;
   log: Logger;
+  /** For the settlements of traced requests. */
+  tracing?: Tracing | null;
   /** Unix ms, for what outlives the process. */
   now?: () => number;
   /** For durations; a test that moves time moves this one. */

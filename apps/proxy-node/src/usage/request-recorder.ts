@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { FundsHint, UsageFinal } from '@tollgate/contracts';
 import { isRedisReachable, nodeAddress, onRedisReturn, shardOf } from '@tollgate/keyspace';
+import { recordSettlement } from '../observe/record-settlement.ts';
 import { monotonicMs } from '../monotonic-ms.ts';
 import { AcknowledgedLog } from '../journal/acknowledged-log.ts';
 import type { OpenHold } from '../journal/open-hold.ts';
@@ -128,14 +129,15 @@ export class RequestRecorder implements UsageRecorder {
   }
 
   #openSettler(clock: { now: () => number; random: () => number }): Settler {
-    const { metering, credential, log } = this.#options;
+    const { metering, credential, log, tracing } = this.#options;
     return new Settler({
       metering: signedMetering(metering, credential),
       log,
       ...clock,
       onAcknowledged: (final, seq) => this.#noteAcknowledged(final, seq),
       onForgotten: (final) => this.#journal.release(final.place),
-      onSettled: ({ rid, final }) => {
+      onSettled: ({ rid, final, atMs }, isNew) => {
+        if (tracing && isNew) recordSettlement(tracing, { rid, final, atMs });
         this.failOpen.taken(rid);
         this.#relay.wake(final.account_id);
       },

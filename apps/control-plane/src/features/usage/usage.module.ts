@@ -17,6 +17,7 @@ import { DeadLettersController } from './dead-letters/dead-letters.controller.ts
 import { DeadLettersService } from './dead-letters/dead-letters.service.ts';
 import { DeadLetterRow } from './dead-letters/dead-letter.entity.ts';
 import { BookedFigures } from './ingest/booked-figures.ts';
+import { BookingTraces } from './ingest/booking-traces.ts';
 import { DroppedTelemetry } from './ingest/dropped-telemetry.ts';
 import { DroppedDays } from './ingest/dropped-days.ts';
 import { KnownFacts } from './ingest/known-facts.ts';
@@ -43,6 +44,7 @@ import { JournalService } from './journal/journal.service.ts';
   controllers: [UsageController, JournalController, DeadLettersController],
   providers: [
     BookedFigures,
+    BookingTraces,
     DeadLettersService,
     DroppedTelemetry,
     DroppedDays,

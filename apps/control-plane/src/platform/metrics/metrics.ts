@@ -1,4 +1,5 @@
 import { Injectable, Logger } from '@nestjs/common';
+import type { TraceContext } from '@tollgate/contracts';
 import {
   collectDefaultMetrics,
   Counter,
@@ -72,7 +73,7 @@ export class Metrics {
     this.collectors.push(collector);
   }
 
-  served({ requestId, method, route, status, durationMs }: ServedRequest): void {
+  served({ requestId, method, route, status, durationMs, trace }: ServedRequest): void {
     this.http.observe({
       labels: {
         http_request_method: method,
@@ -80,7 +81,7 @@ export class Metrics {
         http_response_status_code: String(status),
       },
       value: durationMs / 1000,
-      exemplarLabels: { request_id: requestId },
+      exemplarLabels: exemplarOf(requestId, trace),
     });
   }
 
@@ -119,6 +120,14 @@ export interface ServedRequest {
   readonly route: string;
   readonly status: number;
   readonly durationMs: number;
+  /** Where its trace is kept. */
+  readonly trace: TraceContext | null;
+}
+
+export function exemplarOf(requestId: string, trace: TraceContext | null): Record<string, string> {
+  return trace
+    ? { request_id: requestId, trace_id: trace.traceId, span_id: trace.spanId }
+    : { request_id: requestId };
 }
 
 /** The typed constructor makes registries of the older format only, which take no exemplars. */

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { Metrics } from '../../../platform/metrics/metrics.ts';
+import { readTraceparent } from '@tollgate/contracts';
+import { exemplarOf, Metrics } from '../../../platform/metrics/metrics.ts';
 import type { ReadEvent } from './read-event.ts';
 
 const LAG_SECONDS = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3600, 86_400];
@@ -35,7 +36,7 @@ export class BookedFigures {
         labels: {},
         // Clocks differ by a little.
         value: Math.max(0, now - endedAtMs) / 1000,
-        exemplarLabels: { request_id: event.rid },
+        exemplarLabels: exemplarOf(event.rid, readTraceparent(event.payload.traceparent)),
       });
     }
   }

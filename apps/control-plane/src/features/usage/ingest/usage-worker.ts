@@ -8,7 +8,9 @@ import { FinalProofs } from '../../proxy-nodes/final-proofs.ts';
 import { UseGuard } from '../../reconciliation/use-guard.ts';
 import { AutoRechargeService } from '../../subscriptions/auto-recharge.service.ts';
 import { acknowledgementsOf } from './acknowledgements-of.ts';
+import { preciseNow } from '@tollgate/tracing';
 import { BookedFigures } from './booked-figures.ts';
+import { BookingTraces, type BookedJob } from './booking-traces.ts';
 import { UsageIngest } from './usage-ingest.service.ts';
 
 /** Jobs a process books at the same time; the database does the work, two cores are busy with four. */
@@ -69,27 +71,39 @@ export class UsageWorker implements OnModuleInit {
     private readonly autoRecharge: AutoRechargeService,
     private readonly liveRecords: LiveRecordWriter,
     private readonly figures: BookedFigures,
+    private readonly traces: BookingTraces,
   ) {}
 
   onModuleInit(): void {
     this.liveRecords.listen({ withdrawn: (withdrawn) => this.bookWithdrawal(withdrawn) });
-    this.queues.register(USAGE_QUEUE, async (job) => this.processJob(jobSchema.parse(job.data)), {
-      concurrency: CONCURRENCY,
-      lockDuration: LOCK_MS,
-      stalledInterval: STALLED_CHECK_MS,
-      maxStalledCount: STALLED_COUNT_MAX,
-    });
+    this.queues.register(
+      USAGE_QUEUE,
+      async (job) =>
+        this.processJob(jobSchema.parse(job.data), { id: job.id, queuedAtMs: job.timestamp }),
+      {
+        concurrency: CONCURRENCY,
+        lockDuration: LOCK_MS,
+        stalledInterval: STALLED_CHECK_MS,
+        maxStalledCount: STALLED_COUNT_MAX,
+      },
+    );
   }
 
-  private async processJob({ events, refusedForFunds }: z.output<typeof jobSchema>): Promise<void> {
-    await this.process(events);
+  private async processJob(
+    { events, refusedForFunds }: z.output<typeof jobSchema>,
+    job: BookedJob,
+  ): Promise<void> {
+    await this.process(events, job);
     await this.autoRecharge.considerRefused(refusedForFunds);
   }
 
   /** Throws only while PostgreSQL does not answer; the queue repeats the job then. */
-  async process(events: readonly RelayedEvent[]): Promise<void> {
+  async process(events: readonly RelayedEvent[], job: BookedJob | null = null): Promise<void> {
+    const startedMs = preciseNow();
     const { believed, finals, forged } = await this.proofs.judge(events);
+    const bookingMs = preciseNow();
     const booked = await this.usage.ingest(believed, { fromJournal: false }, forged);
+    this.traces.note(booked, { startedMs, bookingMs, bookedMs: preciseNow() }, job);
     this.figures.note(booked);
     // Never a forged one: its node would forget the final whose number it took.
     await this.acknowledge(finals);

@@ -1,0 +1,62 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { readTraceparent, USAGE_QUEUE } from '@tollgate/contracts';
+import { preciseNow, recordBelow, type Tracing } from '@tollgate/tracing';
+import { TRACING } from '../../../platform/tracing/tracing.module.ts';
+import type { ReadEvent } from './read-event.ts';
+
+/** A job of the queue; events that came another way have none. */
+export interface BookedJob {
+  readonly id: string | undefined;
+  /** Unix ms, when it was put into the queue. */
+  readonly queuedAtMs: number;
+}
+
+/** Unix ms of the steps of one batch. */
+export interface BookingTimes {
+  readonly startedMs: number;
+  readonly bookingMs: number;
+  readonly bookedMs: number;
+}
+
+/** Job and transaction in the trace of each request that they booked, where its node traced it. */
+@Injectable()
+export class BookingTraces {
+  constructor(@Inject(TRACING) private readonly tracing: Tracing | null) {}
+
+  note(booked: readonly ReadEvent[], times: BookingTimes, job: BookedJob | null): void {
+    const { tracing } = this;
+    if (tracing) for (const read of booked) this.noteOne(tracing, read, { ...times, job });
+  }
+
+  private noteOne(
+    tracing: Tracing,
+    { event: { rid, payload } }: ReadEvent,
+    { startedMs, bookingMs, bookedMs, job }: BookingTimes & { job: BookedJob | null },
+  ): void {
+    const parent = payload.kind === 'usage' ? readTraceparent(payload.traceparent) : null;
+    if (!parent) return;
+    const processing = recordBelow(tracing, parent, {
+      name: `process ${USAGE_QUEUE}`,
+      kind: 'consumer',
+      startMs: startedMs,
+      endMs: preciseNow(),
+      attributes: {
+        'messaging.system': 'bullmq',
+        'messaging.operation.name': 'process',
+        'messaging.destination.name': USAGE_QUEUE,
+        'messaging.message.id': job?.id,
+        'tollgate.job.waited_ms': job ? Math.round(startedMs - job.queuedAtMs) : undefined,
+        'tollgate.request.id': rid,
+      },
+      error: null,
+    });
+    recordBelow(tracing, processing, {
+      name: 'book',
+      kind: 'client',
+      startMs: bookingMs,
+      endMs: bookedMs,
+      attributes: { 'db.system.name': 'postgresql', 'tollgate.request.id': rid },
+      error: null,
+    });
+  }
+}

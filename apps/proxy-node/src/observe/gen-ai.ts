@@ -1,0 +1,42 @@
+import { TOKEN_CLASSES, type UsageFinal } from '@tollgate/contracts';
+
+const OPERATIONS: Record<UsageFinal['protocol'], string> = {
+  chat: 'chat',
+  messages: 'chat',
+  responses: 'chat',
+  embeddings: 'embeddings',
+  completions: 'text_completion',
+};
+export const CHARGED = TOKEN_CLASSES.filter(({ isCharged }) => isCharged);
+
+/** As OpenTelemetry's GenAI conventions name it (https://opentelemetry.io/docs/specs/semconv/gen-ai/). */
+export function operationOf(protocol: UsageFinal['protocol']): string {
+  return OPERATIONS[protocol];
+}
+
+/** The conventions know two types of tokens; cached input is input. */
+export function tokensOf(final: UsageFinal, side: 'prompt' | 'output'): number {
+  return CHARGED.reduce(
+    (sum, each) => sum + (each.side === side ? (final[`${each.name}_tokens`] ?? 0) : 0),
+    0,
+  );
+}
+
+/** What is said of a request that has ended, in the conventions' names where they have one. Never what was asked or answered. */
+export function finalAttributes(final: UsageFinal, modelName: string) {
+  return {
+    'gen_ai.operation.name': operationOf(final.protocol),
+    'gen_ai.request.model': modelName,
+    'gen_ai.usage.input_tokens': tokensOf(final, 'prompt'),
+    'gen_ai.usage.output_tokens': tokensOf(final, 'output'),
+    'tollgate.outcome': final.outcome,
+    'tollgate.account.id': final.account_id,
+    'tollgate.key.id': final.key_id,
+    'tollgate.charged_tokens': final.charge,
+    'tollgate.attempts': final.attempts.length,
+    ...(final.upstream_id !== null && { 'tollgate.upstream.id': final.upstream_id }),
+    ...(final.first_token_ms !== null && {
+      'tollgate.first_token_ms': Math.round(final.first_token_ms),
+    }),
+  };
+}

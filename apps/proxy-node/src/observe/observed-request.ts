@@ -1,0 +1,159 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import {
+  readTraceparent,
+  writeTraceparent,
+  type Outcome,
+  type TraceContext,
+  type UsageFinal,
+} from '@tollgate/contracts';
+import { Trace, type Attributes, type OpenSpan, type Tracing } from '@tollgate/tracing';
+import type { Logger } from 'pino';
+import type { Served } from '../operations/request-metrics.ts';
+import type { Candidate } from '../snapshot/routing-index.ts';
+import { finalAttributes, operationOf } from './gen-ai.ts';
+
+/** The parts of a request that follow one another; attempts at upstreams lie beside them. */
+export type Stage = 'authenticate' | 'parse' | 'admit' | 'answer' | 'journal';
+
+/** One attempt at an upstream. */
+export interface ObservedAttempt {
+  /** For the upstream. */
+  readonly traceparent: string;
+  end(attempt: UsageFinal['attempts'][number]): void;
+}
+
+const FAILURES: ReadonlySet<Outcome> = new Set([
+  'upstream_failed',
+  'upstream_interrupted',
+  'node_stopped',
+  'node_lost',
+]);
+/** How attempts end that nothing is wrong with. */
+const GIVEN_UP = new Set(['given_up', 'hedge_lost', 'stale']);
+
+/** What trace and access log say of one request. There is none while both are off. */
+export class ObservedRequest {
+  readonly #rid: string;
+  readonly #callerId: string | null;
+  readonly #trace: Trace | null;
+  readonly #root: OpenSpan | null;
+  readonly #accessLog: Logger | null;
+  #stage: OpenSpan | null = null;
+  #attributes: Attributes = {};
+
+  constructor(
+    {
+      rid,
+      callerId,
+      headers,
+    }: { rid: string; callerId: string | null; headers: IncomingHttpHeaders },
+    { tracing, accessLog }: { tracing: Tracing | null; accessLog: Logger | null },
+  ) {
+    this.#rid = rid;
+    this.#callerId = callerId;
+    this.#accessLog = accessLog;
+    this.#trace = tracing && new Trace(tracing, readTraceparent(headers['traceparent']));
+    this.#root = this.#trace?.open({ name: 'request', kind: 'server' }) ?? null;
+  }
+
+  /** Its place in its trace; null without one. */
+  get context(): TraceContext | null {
+    return this.#root?.context ?? null;
+  }
+
+  /** The stage before it has ended. */
+  enter(name: Stage): void {
+    this.leave();
+    this.#stage = this.#trace?.open({ name, kind: 'internal' }, this.#root) ?? null;
+  }
+
+  leave(): void {
+    this.#stage?.end();
+    this.#stage = null;
+  }
+
+  attempt(
+    { route, upstream }: Candidate,
+    { protocol, outputLimit }: { protocol: UsageFinal['protocol']; outputLimit: number | null },
+  ): ObservedAttempt | null {
+    const operation = operationOf(protocol);
+    const name = `${operation} ${route.upstream_model}`;
+    const span = this.#trace?.open({ name, kind: 'client' }, this.#root);
+    if (!span) return null;
+    span.set({
+      'gen_ai.operation.name': operation,
+      'gen_ai.provider.name': upstream.protocol,
+      'gen_ai.request.model': route.upstream_model,
+      ...(outputLimit !== null && { 'gen_ai.request.max_tokens': outputLimit }),
+      'server.address': new URL(upstream.base_url).hostname,
+      'tollgate.upstream.id': upstream.id,
+      'tollgate.route.id': route.id,
+    });
+    return {
+      traceparent: writeTraceparent(span.context),
+      end: ({ status, error }) => {
+        if (status !== undefined) span.set({ 'http.response.status_code': status });
+        if (error !== undefined && GIVEN_UP.has(error)) span.set({ 'tollgate.ended_as': error });
+        const failure = error === undefined || GIVEN_UP.has(error) ? null : error;
+        if (failure !== null) this.#trace?.keep();
+        span.end(failure);
+      },
+    };
+  }
+
+  /** The request was refused; 5xx is a failure. */
+  refused(status: number, code: string): void {
+    this.#attributes = { ...this.#attributes, 'tollgate.refusal': code };
+    this.#stage?.end(status >= 500 ? code : null);
+    this.#stage = null;
+  }
+
+  /** What travels with the final of a traced request, so that settlement and booking belong to its trace. */
+  traceparentFor(outcome: Outcome): string | undefined {
+    if (FAILURES.has(outcome)) this.#trace?.keep();
+    return this.#trace?.isKept && this.#root ? writeTraceparent(this.#root.context) : undefined;
+  }
+
+  /** Its final is in the journal. */
+  ended(rid: string, final: UsageFinal, modelName: string): void {
+    this.leave();
+    this.#attributes = { ...finalAttributes(final, modelName), 'tollgate.request.id': rid };
+  }
+
+  /** The answer is whole: the access log gets its line, and the trace is sent if it is kept. Answers the same with its place in a kept trace. */
+  served(served: Served): Served {
+    const { method, route, status, durationMs } = served;
+    const attributes = {
+      'http.request.method': method,
+      'http.route': route,
+      'http.response.status_code': status,
+      'tollgate.request.id': this.#rid,
+      ...this.#attributes,
+    };
+    if (status >= 500) this.#trace?.keep();
+    this.leave();
+    this.#root?.rename(`${method} ${route}`);
+    this.#root?.set(attributes);
+    this.#root?.end(failureOf(status, this.#attributes));
+    this.#trace?.handOver();
+    const { context } = this;
+    this.#accessLog?.info(
+      {
+        rid: this.#rid,
+        caller_id: this.#callerId,
+        trace_id: context?.traceId,
+        span_id: context?.spanId,
+        duration_ms: Math.round(durationMs),
+        ...attributes,
+      },
+      'access',
+    );
+    return { ...served, trace: this.#trace?.isKept ? context : null };
+  }
+}
+
+function failureOf(status: number, attributes: Attributes): string | null {
+  const outcome = attributes['tollgate.outcome'];
+  if (FAILURES.has(outcome as Outcome)) return String(outcome);
+  return status >= 500 ? String(status) : null;
+}

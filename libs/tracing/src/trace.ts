@@ -1,0 +1,125 @@
+import { randomBytes } from 'node:crypto';
+import type { TraceContext } from '@tollgate/contracts';
+import { preciseNow, type Attributes, type FinishedSpan, type SpanKind } from './finished-span.ts';
+import type { Tracing } from './tracing.ts';
+
+/** More than one request makes; a stream that is continued over and over must not fill the memory. */
+const SPANS_MAX = 64;
+
+/** A stage that runs. */
+export class OpenSpan {
+  readonly id = newSpanId();
+  readonly #trace: Trace;
+  #name: string;
+  readonly #kind: SpanKind;
+  readonly #parentSpanId: string | null;
+  readonly #startMs: number;
+  #attributes: Attributes = {};
+  #hasEnded = false;
+
+  constructor(
+    trace: Trace,
+    { name, kind, parentSpanId, startMs }: OpeningSpan & { parentSpanId: string | null },
+  ) {
+    this.#trace = trace;
+    this.#name = name;
+    this.#kind = kind;
+    this.#parentSpanId = parentSpanId;
+    this.#startMs = startMs ?? preciseNow();
+  }
+
+  /** For what the stage calls: its spans are below this one. */
+  get context(): TraceContext {
+    return { traceId: this.#trace.traceId, spanId: this.id, isSampled: this.#trace.isKept };
+  }
+
+  rename(name: string): void {
+    this.#name = name;
+  }
+
+  set(attributes: Attributes): void {
+    this.#attributes = { ...this.#attributes, ...attributes };
+  }
+
+  /** `error`: why it failed. The first call counts. */
+  end(error: string | null = null): void {
+    if (this.#hasEnded) return;
+    this.#hasEnded = true;
+    this.#trace.collect({
+      name: this.#name,
+      kind: this.#kind,
+      context: this.context,
+      parentSpanId: this.#parentSpanId,
+      startMs: this.#startMs,
+      endMs: preciseNow(),
+      attributes: this.#attributes,
+      error,
+    });
+  }
+}
+
+interface OpeningSpan {
+  readonly name: string;
+  readonly kind: SpanKind;
+  readonly startMs?: number;
+}
+
+/**
+ * The spans of one request in this process. They wait until it is known whether the trace is kept: by the decision at its beginning, or because
+ * something failed. Once handed over, a span that ends late goes out by itself.
+ */
+export class Trace {
+  readonly traceId: string;
+  readonly #tracing: Tracing;
+  readonly #callerSpanId: string | null;
+  #isKept: boolean;
+  #waiting: FinishedSpan[] | null = [];
+
+  constructor(tracing: Tracing, caller: TraceContext | null) {
+    this.#tracing = tracing;
+    this.#callerSpanId = caller?.spanId ?? null;
+    this.traceId = caller?.traceId ?? randomBytes(16).toString('hex');
+    this.#isKept = tracing.samples(caller);
+  }
+
+  get isKept(): boolean {
+    return this.#isKept;
+  }
+
+  keep(): void {
+    this.#isKept = true;
+  }
+
+  /** Without a parent the span is below the caller's. */
+  open(opening: OpeningSpan, parent: OpenSpan | null = null): OpenSpan {
+    return new OpenSpan(this, { ...opening, parentSpanId: parent?.id ?? this.#callerSpanId });
+  }
+
+  collect(span: FinishedSpan): void {
+    if (!this.#waiting) {
+      if (this.#isKept) this.#tracing.record(span);
+    } else if (this.#waiting.length < SPANS_MAX) this.#waiting.push(span);
+  }
+
+  /** The request is over. */
+  handOver(): void {
+    const spans = this.#waiting ?? [];
+    this.#waiting = null;
+    if (this.#isKept) for (const span of spans) this.#tracing.record(span);
+  }
+}
+
+function newSpanId(): string {
+  return randomBytes(8).toString('hex');
+}
+
+/** A span of a trace that began elsewhere; answers its place, for spans below it. */
+export function recordBelow(
+  tracing: Tracing,
+  parent: TraceContext,
+  span: Omit<FinishedSpan, 'context' | 'parentSpanId'>,
+): TraceContext {
+  const context = { traceId: parent.traceId, spanId: newSpanId(), isSampled: true };
+  tracing.record({ ...span, context, parentSpanId: parent.spanId });
+  return context;
+}

@@ -1,0 +1,20 @@
+import type { TraceContext } from '@tollgate/contracts';
+import type { FinishedSpan } from './finished-span.ts';
+
+/** Where finished spans go. */
+export interface Tracing {
+  /** Whether a request is traced although nothing has failed; decided once, where the request enters. */
+  samples(caller: TraceContext | null): boolean;
+  /** Queues a span for export. Never throws; beyond the queue's room spans are dropped. */
+  record(span: FinishedSpan): void;
+  /** Sends what is queued, for a few seconds at most. */
+  close(): Promise<void>;
+}
+
+/** Names the process in each of its spans. */
+export interface TracedService {
+  readonly name: string;
+  readonly version: string;
+  /** Of several processes of the same name. */
+  readonly instance: string;
+}

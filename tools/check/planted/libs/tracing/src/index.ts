@@ -1,0 +1,3 @@
+import '@opentelemetry/api';
+export * from './otlp-tracing.ts';
+export * from '../../money/src/index.ts';
