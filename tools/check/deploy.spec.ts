@@ -97,6 +97,12 @@ test('gives every node a name and a volume of its own, and the front door all of
   expect(
     new Set(nodes.flatMap(([, { volumes }]) => volumes.map((volume) => volume.split(':')[0]))).size,
   ).toBe(nodes.length);
+  const credentials = nodes.map(([, { environment }]) => environment.NODE_CREDENTIAL);
+  expect(new Set(credentials).size).toBe(nodes.length);
+  expect(credentials).not.toContain('${FLEET_CREDENTIAL:?}');
+  expect(named('control-plane').environment.NODE_CREDENTIALS).toBe(
+    nodes.map(([name, { environment }]) => `${name}=${environment.NODE_CREDENTIAL}`).join(','),
+  );
   for (const [, { environment, volumes }] of nodes)
     expect(volumes.map((volume) => volume.split(':')[1])).toContain(environment.DATA_DIR);
   expect(named('front-door').environment.PROXY_ADDRESSES?.split(' ').sort()).toEqual(

@@ -31,6 +31,21 @@ const networkList = () =>
     'must be a comma-separated list of addresses or CIDR ranges',
   );
 
+/** By name; a node without a credential is left out, as a compose file may name it. */
+function readNodeCredentials(text: string, context: z.RefinementCtx): ReadonlyMap<string, string> {
+  const pairs = text
+    .split(',')
+    .map((pair) => /^([^=]+)=(.*)$/.exec(pair.trim()))
+    .filter((pair) => pair !== null)
+    .map(([, name = '', credential = '']) => [name, credential] as const);
+  for (const [name, credential] of pairs) {
+    const fault = credential === '' ? undefined : secretFault(credential);
+    if (fault !== undefined)
+      context.addIssue({ code: 'custom', message: `credential of ${name}: ${fault}` });
+  }
+  return new Map(pairs.filter(([, credential]) => credential !== ''));
+}
+
 /** Every environment variable the control plane reads; docs/configuration.md is written from these descriptions. */
 export const configSchema = z.object({
   DATABASE_URL: z.url({ protocol: /^postgres(ql)?$/ }).describe('PostgreSQL connection URL.'),
@@ -72,6 +87,13 @@ export const configSchema = z.object({
     .optional()
     .describe(
       'A second credential that is accepted as well, while nodes are given another NODE_CREDENTIAL one after the other.',
+    ),
+  NODE_CREDENTIALS: z
+    .string()
+    .default('')
+    .transform(readNodeCredentials)
+    .describe(
+      'Nodes with a credential of their own, comma-separated name=credential pairs; a name that was never registered is registered at the start.',
     ),
   METRICS_CREDENTIAL: secret()
     .optional()

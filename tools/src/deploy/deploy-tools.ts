@@ -30,7 +30,7 @@ export async function deployTools(): Promise<DeployTools> {
   return {
     helm: goProgram('helm', HELM),
     kubeconform: goProgram('kubeconform', KUBECONFORM),
-    promtool: await promtool(),
+    promtool: await prometheusProgram('promtool'),
     kubernetes: goModule(KUBERNETES),
     gatewayApi: goModule(GATEWAY_API),
   };
@@ -87,19 +87,20 @@ function go(args: readonly string[], environment: Record<string, string> = {}): 
   }
 }
 
-async function promtool(): Promise<string> {
+/** A program of Prometheus: of PATH, or of the distribution's package. */
+export async function prometheusProgram(name: 'prometheus' | 'promtool'): Promise<string> {
   const inPath = (process.env.PATH ?? '')
     .split(path.delimiter)
-    .map((folder) => path.join(folder, 'promtool'))
+    .map((folder) => path.join(folder, name))
     .find(existsSync);
   if (inPath !== undefined) return inPath;
-  const program = path.join(debianFolder(PROMETHEUS), 'usr/bin/promtool');
+  const program = path.join(debianFolder(PROMETHEUS), 'usr/bin', name);
   if (existsSync(program)) return program;
-  console.log('Downloading promtool ...');
+  console.log(`Downloading ${name} ...`);
   const problem = await downloadDebianPackages(PROMETHEUS);
   if (problem !== undefined || !existsSync(program))
     throw new ToolMissing(
-      `promtool is missing and could not be downloaded: ${problem ?? 'the package has none'}\n  Fix: Install Prometheus, so that promtool is in PATH.`,
+      `${name} is missing and could not be downloaded: ${problem ?? 'the package has none'}\n  Fix: Install Prometheus, so that ${name} is in PATH.`,
     );
   return program;
 }

@@ -14,8 +14,9 @@ import {
   libraryFolders,
 } from '../embedded/debian-packages.ts';
 import { findFreePort } from '../process/free-port.ts';
+import { envoyProgram } from './envoy-program.ts';
 
-/** The samples for reverse proxies, each with its real program of Debian's packages, in front of a stream. */
+/** The samples for reverse proxies, each with its real program, of Debian's packages or of PyPI, in front of a stream. */
 const EVENTS = 5;
 const EVERY_MS = 300;
 /** Of a package that is unpacked and not installed. */
@@ -29,8 +30,11 @@ const LATE_MS = EVERY_MS / 2;
 interface Proxy {
   name: string;
   file: string;
-  program: string;
+  /** In the Debian package of this name; null for Envoy, which Debian does not have. */
+  program: string | null;
   args: (config: string, folder: string) => string[];
+  /** How it names a caller on this machine; 127.0.0.1 unless given. */
+  caller?: RegExp;
 }
 
 const PROXIES: readonly Proxy[] = [
@@ -60,6 +64,14 @@ const PROXIES: readonly Proxy[] = [
     file: 'deploy/caddy/Caddyfile',
     program: 'usr/bin/caddy',
     args: (config) => ['run', '--adapter', 'caddyfile', '--config', config],
+  },
+  {
+    name: 'envoy',
+    file: 'deploy/proxies/envoy.yaml',
+    program: null,
+    args: (config) => ['-c', config, '--concurrency', '1', '--disable-hot-restart', '-l', 'error'],
+    // Envoy names a caller on its own machine by the address of a network card.
+    caller: /^node \/v1\/who (?!203\.0\.113\.7)[0-9a-f.:]+$/,
   },
 ];
 
@@ -144,7 +156,7 @@ describe.each(PROXIES)('$name', (proxy) => {
     const response = await fetch(`${origin}/v1/who`, {
       headers: { 'x-forwarded-for': '203.0.113.7', forwarded: 'for=203.0.113.7' },
     });
-    expect(await response.text()).toBe('node /v1/who 127.0.0.1');
+    expect(await response.text()).toMatch(proxy.caller ?? /^node \/v1\/who 127\.0\.0\.1$/);
   });
 });
 
@@ -183,6 +195,11 @@ function configured({ file }: Proxy, port: number): string {
     .replace('{$TOLLGATE_ADDRESS::8080}', `:${port}`)
     .replace('{$PROXY_ADDRESSES}', at(node))
     .replace(/^http \{/m, `http {\n${NGINX_FOLDERS}`)
+    .replaceAll(/address: (?:node-\d|control-plane-1), port_value: 8080/g, (found) => {
+      const { port: to } = (found.includes('node') ? node : controlPlane).address() as AddressInfo;
+      return `address: 127.0.0.1, port_value: ${to}`;
+    })
+    .replace('0.0.0.0, port_value: 8080', `127.0.0.1, port_value: ${port}`)
     .replace(/listen 8080/, `listen 127.0.0.1:${port}`)
     .replace(/bind :8080/, `bind 127.0.0.1:${port}`);
 }
@@ -192,17 +209,26 @@ async function started(
   config: string,
   folder: string,
 ): Promise<ChildProcess> {
+  const { file, libraries } =
+    program === null ? { file: envoyProgram(), libraries: [] } : await debianProgram(name, program);
+  return spawn(file, args(config, folder), {
+    cwd: folder,
+    stdio: ['ignore', 'ignore', 'inherit'],
+    env: { ...process.env, HOME: folder, LD_LIBRARY_PATH: libraries.join(':') },
+  });
+}
+
+async function debianProgram(
+  name: string,
+  program: string,
+): Promise<{ file: string; libraries: string[] }> {
   const packages = { name, wanted: [name], known: [name] };
   const root = debianFolder(packages);
   if (!existsSync(path.join(root, program))) {
     const problem = await downloadDebianPackages(packages);
     if (problem !== undefined) throw new Error(`${name} could not be downloaded: ${problem}`);
   }
-  return spawn(path.join(root, program), args(config, folder), {
-    cwd: folder,
-    stdio: ['ignore', 'ignore', 'inherit'],
-    env: { ...process.env, HOME: folder, LD_LIBRARY_PATH: libraryFolders(root).join(':') },
-  });
+  return { file: path.join(root, program), libraries: libraryFolders(root) };
 }
 
 async function answering(origin: string, child: ChildProcess): Promise<void> {

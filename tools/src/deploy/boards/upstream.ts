@@ -29,7 +29,7 @@ export const upstream: Board = {
       unit: 'percentunit',
       queries: [
         [
-          '1 - sum(rate(tollgate_upstream_attempts_total{upstream_id="$upstream",result="ok"}[1h])) / sum(rate(tollgate_upstream_attempts_total{upstream_id="$upstream"}[1h]))',
+          '1 - (sum(rate(tollgate_upstream_attempts_total{upstream_id="$upstream",result="ok"}[1h])) or vector(0)) / sum(rate(tollgate_upstream_attempts_total{upstream_id="$upstream"}[1h]))',
           'failed',
         ],
       ],

@@ -59,13 +59,15 @@ export class NodeRegistry implements OnApplicationBootstrap, OnApplicationShutdo
     private readonly fleet: FleetStore,
     private readonly alerts: AlertsService,
     private readonly publisher: SnapshotPublisher,
-    @Inject(CONFIG) config: Config,
+    @Inject(CONFIG) private readonly config: Config,
   ) {
     this.fleetHashes = fleetCredentialHashes(config);
     this.watch = new NodeWatch(this.fleetHashes);
   }
 
-  onApplicationBootstrap(): void {
+  async onApplicationBootstrap(): Promise<void> {
+    for (const [name, credential] of this.config.NODE_CREDENTIALS)
+      await this.books.declare(name, hashCredential(credential));
     this.loop.start();
   }
 

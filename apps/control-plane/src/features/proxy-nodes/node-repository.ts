@@ -66,6 +66,16 @@ export class NodeRepository {
     ]);
   }
 
+  /** A name that was ever registered is left as it is, removed ones too. */
+  async declare(name: string, credentialHash: string): Promise<void> {
+    await this.dataSource.query(
+      `INSERT INTO proxy_nodes (name, credential_hash) SELECT $1, $2
+       WHERE NOT EXISTS (SELECT 1 FROM proxy_nodes WHERE name = $1)
+       ON CONFLICT (name) WHERE deleted_at IS NULL DO NOTHING`,
+      [name, credentialHash],
+    );
+  }
+
   async register(name: string): Promise<void> {
     await this.dataSource.query(
       'INSERT INTO proxy_nodes (name, is_self_registered, last_seen_at) VALUES ($1, true, now()) ON CONFLICT (name) WHERE deleted_at IS NULL DO NOTHING',

@@ -1,9 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { FleetStore } from '@tollgate/keyspace';
+import { randomBytes } from 'node:crypto';
 import { startControlPlane, type ControlPlane } from '../../testing/control-plane-under-test.ts';
 import { eventually } from '../../testing/eventually.ts';
 import { SpeakingNode, type SpeakingNodeOptions } from '../../testing/speaking-node.ts';
 
+const DECLARED = randomBytes(32).toString('base64url');
 let plane: ControlPlane;
 let fleet: FleetStore;
 const running: SpeakingNode[] = [];
@@ -40,7 +42,7 @@ async function removed(...nodes: { id: number }[]): Promise<void> {
 }
 
 beforeAll(async () => {
-  plane = await startControlPlane();
+  plane = await startControlPlane({ NODE_CREDENTIALS: `declared=${DECLARED},other=` });
   fleet = plane.app.get(FleetStore);
 }, 60_000);
 afterAll(async () => {
@@ -49,6 +51,20 @@ afterAll(async () => {
 });
 
 describe('registration', () => {
+  test('a node of NODE_CREDENTIALS is there from the start, and only its own credential proves it', async () => {
+    expect(await nodeNamed('declared')).toMatchObject({ self_registered: false, state: 'offline' });
+    expect(await nodeNamed('other')).toBeUndefined();
+    const impostor = await startNode('declared');
+    await eventually(async () =>
+      expect((await admin('GET', '/admin/alerts')).body.data).toContainEqual(
+        expect.objectContaining({ rule: 'bad_node_proof', subject: 'node:declared:0' }),
+      ),
+    );
+    impostor.stop();
+    await startNode('declared', { credential: DECLARED });
+    await isRegistered('declared');
+  });
+
   test('a holder of the fleet credential registers itself and is set to serve', async () => {
     await startNode('self');
     const node = await isRegistered('self');
