@@ -9,11 +9,9 @@ import type { Gate } from './gate.ts';
 import { traceIds } from '../observe/observer.ts';
 import type { RefusalLog } from '../operations/refusal-log.ts';
 import { Refusal } from '../refusals.ts';
-import type { RoutingIndex } from '../snapshot/routing-index.ts';
 import type { OpenStored } from '../upstream/stored-ids.ts';
 import type { Ticker } from '../upstream/ticker.ts';
 import type { UpstreamTrust } from '../upstream/upstream-trust.ts';
-import type { Admitted } from './admission.ts';
 import type { Admitter } from './admit.ts';
 import type { AnswerMeter, Metered } from './answer-meter.ts';
 import { authenticate, type Credentials } from './authenticate.ts';
@@ -21,7 +19,6 @@ import type { ClientRequest } from './client-request.ts';
 import type { DrainLimits } from './drain.ts';
 import type { Failover } from './failover.ts';
 import { askedOf, comingFrom, fallbacksOn } from './fallbacks.ts';
-import type { RouteAttempt } from './forward.ts';
 import { meter } from './meter.ts';
 import { AccessEnded, nothing, notServing, stopping } from './no-answer.ts';
 import { parse, routesFor, type Asked } from './parse.ts';
@@ -32,6 +29,7 @@ import { upstreamHeaders } from './upstream-headers.ts';
 import { settle } from './settle.ts';
 import { keysOf } from './stored-routes.ts';
 import { tallyOf } from './tally.ts';
+import type { Caller, Turn } from './turn.ts';
 
 export interface PipelineLimits {
   bodyBytesMax: number;
@@ -55,23 +53,6 @@ export interface PipelineParts {
   refusals: RefusalLog;
   newRid: () => string;
   openerOf: (keys: Credentials) => OpenStored;
-}
-
-/** One model's turn at a request. */
-interface Turn {
-  readonly request: ClientRequest;
-  readonly asked: Asked;
-  readonly admitted: Admitted;
-  readonly attempts: RouteAttempt[];
-  /** Set when no upstream answered. */
-  undelivered: AnswerMeter | null;
-}
-
-/** What a fallback needs to be admitted. `isLast`: it is one itself. */
-interface Caller {
-  readonly credentials: Credentials;
-  readonly index: RoutingIndex;
-  readonly isLast?: boolean;
 }
 
 /** One request, start to finish. The only file that knows the order. */

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { FundsHint, UsageFinal } from '@tollgate/contracts';
 import { isRedisReachable, nodeAddress, onRedisReturn, shardOf } from '@tollgate/keyspace';
-import { recordSettlement } from '../observe/record-settlement.ts';
+import { tracedMetering } from '../observe/traced-metering.ts';
 import { monotonicMs } from '../monotonic-ms.ts';
 import { AcknowledgedLog } from '../journal/acknowledged-log.ts';
 import type { OpenHold } from '../journal/open-hold.ts';
@@ -131,13 +131,12 @@ export class RequestRecorder implements UsageRecorder {
   #openSettler(clock: { now: () => number; random: () => number }): Settler {
     const { metering, credential, log, tracing } = this.#options;
     return new Settler({
-      metering: signedMetering(metering, credential),
+      metering: tracedMetering(signedMetering(metering, credential), tracing ?? null),
       log,
       ...clock,
       onAcknowledged: (final, seq) => this.#noteAcknowledged(final, seq),
       onForgotten: (final) => this.#journal.release(final.place),
-      onSettled: ({ rid, final, atMs }, isNew) => {
-        if (tracing && isNew) recordSettlement(tracing, { rid, final, atMs });
+      onSettled: ({ rid, final }) => {
         this.failOpen.taken(rid);
         this.#relay.wake(final.account_id);
       },

@@ -55,8 +55,8 @@ export interface SettlerOptions {
   random: () => number;
   onAcknowledged: (final: PendingFinal, seq: number) => void;
   onForgotten: (final: PendingFinal) => void;
-  /** After each settle that wrote an event, so that the relay looks at once. `isNew`: Redis had not heard of it. */
-  onSettled: (final: PendingFinal, isNew: boolean) => void;
+  /** After each settle that wrote an event, so that the relay looks at once. */
+  onSettled: (final: PendingFinal) => void;
   /**
    * Redis cannot take this final: its shard lost its data (`epoch`), or the marker of its settlement may have expired (`age`). Called once for each;
    * the uplink that hands it to the control plane reports it with `booked`. Until then it stays in the journal and is offered to Redis again.
@@ -235,7 +235,7 @@ export class Settler {
     if (entry.acknowledgedAtMs === null) this.#owed.add(entry);
     else this.#kept.add(entry);
     this.#concludeAcknowledged(entry);
-    this.#options.onSettled(entry, reply.kind === 'settled');
+    this.#options.onSettled(entry);
   }
 
   #postpone(entry: Entry, delayMs: number): void {

@@ -1,0 +1,24 @@
+import type { RoutingIndex } from '../snapshot/routing-index.ts';
+import type { Admitted } from './admission.ts';
+import type { AnswerMeter } from './answer-meter.ts';
+import type { Credentials } from './authenticate.ts';
+import type { ClientRequest } from './client-request.ts';
+import type { RouteAttempt } from './forward.ts';
+import type { Asked } from './parse.ts';
+
+/** One model's turn at a request. */
+export interface Turn {
+  readonly request: ClientRequest;
+  readonly asked: Asked;
+  readonly admitted: Admitted;
+  readonly attempts: RouteAttempt[];
+  /** Set when no upstream answered. */
+  undelivered: AnswerMeter | null;
+}
+
+/** What a fallback needs to be admitted. `isLast`: it is one itself. */
+export interface Caller {
+  readonly credentials: Credentials;
+  readonly index: RoutingIndex;
+  readonly isLast?: boolean;
+}
