@@ -88,7 +88,6 @@ export class CountRelay {
           isStream: false,
           clientHeaders,
           rid,
-          traceparent: null,
         }),
         body: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength),
       },

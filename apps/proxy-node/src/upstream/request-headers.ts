@@ -16,14 +16,14 @@ export function requestHeaders(
     isStream,
     clientHeaders,
     rid,
-    traceparent,
+    traceparent = null,
   }: {
     protocolHeaders: Readonly<Record<string, string>>;
     isStream: boolean;
     clientHeaders: IncomingHttpHeaders;
     rid: string;
     /** Of this attempt, while the node traces; the caller's passes on otherwise. */
-    traceparent: string | null;
+    traceparent?: string | null;
   },
 ): Record<string, string> {
   return {
