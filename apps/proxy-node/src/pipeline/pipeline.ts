@@ -6,7 +6,7 @@ import type { BodyQuota, QuotaOfRequest } from '../http/body-quota.ts';
 import { ClientGone, mayBeLarge } from '../http/read-body.ts';
 import { isExpected, sendError } from '../http/send-error.ts';
 import type { Gate } from './gate.ts';
-import { traceIds } from '../observe/observer.ts';
+import { requestIds, traceIds } from '../observe/observer.ts';
 import type { RefusalLog } from '../operations/refusal-log.ts';
 import { Refusal } from '../refusals.ts';
 import type { OpenStored } from '../upstream/stored-ids.ts';
@@ -248,7 +248,7 @@ export class Pipeline {
 
   #settle({ request, asked, admitted, attempts }: Turn, metered: Metered): void {
     const { log, node, trust, onFinal } = this.#parts;
-    const { rid, callerId, receivedAtMs, receivedMonotonicMs, observed, incoming } = request;
+    const { rid, receivedAtMs, receivedMonotonicMs, observed } = request;
     observed?.enter('journal');
     const final = settle({
       admitted,
@@ -266,13 +266,7 @@ export class Pipeline {
     const isUpstreams = final.outcome.startsWith('upstream_') && attempts.some(wasTried);
     if (isUpstreams)
       log.warn(
-        {
-          rid,
-          caller_id: callerId,
-          ...traceIds(observed, incoming.headers),
-          outcome: final.outcome,
-          attempts,
-        },
+        { ...requestIds(request), outcome: final.outcome, attempts },
         'upstream request failed',
       );
     onFinal(rid, final, asked);
