@@ -6,6 +6,7 @@ import {
   type OnApplicationShutdown,
 } from '@nestjs/common';
 import {
+  hashCredential,
   isJournalProven,
   NODE_ABILITIES,
   type DesiredNodeState,
