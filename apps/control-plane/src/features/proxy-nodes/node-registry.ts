@@ -68,7 +68,7 @@ export class NodeRegistry implements OnApplicationBootstrap, OnApplicationShutdo
 
   async onApplicationBootstrap(): Promise<void> {
     for (const [name, credential] of this.config.NODE_CREDENTIALS)
-      await this.books.declare(name, hashCredential(credential));
+      await this.repository.declare(name, hashCredential(credential));
     this.loop.start();
   }
 
