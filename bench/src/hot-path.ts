@@ -19,7 +19,7 @@ const CHECKED: readonly SceneName[] = ['requests', 'door', 'cold'];
 const WORSE_MAX = 1.15;
 const PROFILE_SECONDS = 8;
 const USAGE = `npm run bench -- hot-path [scene ...]   of ${Object.keys(SCENES).join(', ')}; all by default
-  --rounds N        repetitions, 5 by default
+  --rounds N        repetitions; 5 by default, 3 for --check
   --write NAME      keeps the figures as bench/results/NAME.json, and as Markdown
   --compare REF     another commit side by side, from a build of its own
   --check           against bench/results/baseline.json: fails when a CPU ratio is 15 % worse
@@ -31,7 +31,7 @@ export async function benchHotPath(args: readonly string[]): Promise<void> {
     args: [...args],
     allowPositionals: true,
     options: {
-      rounds: { type: 'string', default: '5' },
+      rounds: { type: 'string' },
       write: { type: 'string' },
       compare: { type: 'string' },
       check: { type: 'boolean', default: false },
@@ -47,7 +47,11 @@ export async function benchHotPath(args: readonly string[]): Promise<void> {
     named.length > 0 ? named : values.check ? CHECKED : (Object.keys(SCENES) as SceneName[]);
   const checkouts = new Map([['this build', ROOT]]);
   if (values.compare !== undefined) checkouts.set(values.compare, checkOut(values.compare));
-  const sets = await run({ scenes, rounds: Number(values.rounds), checkouts });
+  const sets = await run({
+    scenes,
+    rounds: Number(values.rounds ?? (values.check ? 3 : 5)),
+    checkouts,
+  });
   report(sets, values.write);
   if (values.check) judge(sets.get('this build') ?? []);
 }
