@@ -73,10 +73,12 @@ export function isUnanswered(error: unknown): boolean {
 export function onRedisReturn(
   connection: RedisConnection,
   listener: (awayMs: number | undefined) => void,
+  monotonicNow = (): number => performance.now(),
 ): () => void {
-  if (!(connection instanceof Cluster)) return watchServer(connection, listener);
+  if (!(connection instanceof Cluster)) return watchServer(connection, listener, monotonicNow);
   const ends: (() => void)[] = [];
-  const watch = (server: Redis): void => void ends.push(watchServer(server, listener));
+  const watch = (server: Redis): void =>
+    void ends.push(watchServer(server, listener, monotonicNow));
   connection.nodes().forEach(watch);
   connection.on('+node', watch);
   return () => {
@@ -85,17 +87,21 @@ export function onRedisReturn(
   };
 }
 
-function watchServer(server: Redis, listener: (awayMs: number | undefined) => void): () => void {
+function watchServer(
+  server: Redis,
+  listener: (awayMs: number | undefined) => void,
+  monotonicNow: () => number,
+): () => void {
   let wasReady = false;
   let lostAtMs: number | undefined;
   const onReady = (): void => {
-    listener(lostAtMs === undefined ? undefined : performance.now() - lostAtMs);
+    listener(lostAtMs === undefined ? undefined : monotonicNow() - lostAtMs);
     wasReady = true;
     lostAtMs = undefined;
   };
   // Also emitted by each attempt to connect that fails.
   const onClose = (): void => {
-    if (wasReady) lostAtMs ??= performance.now();
+    if (wasReady) lostAtMs ??= monotonicNow();
   };
   server.on('ready', onReady);
   server.on('close', onClose);

@@ -75,5 +75,8 @@ const REACHED = [
   ...['reaped', 'alive', 'not_open'].map((kind) => `reap:${kind}`),
   ...['applied', 'duplicate', 'gap'].map((kind) => `credit:${kind}`),
   ...['withdrawn', 'duplicate', 'not_found'].map((kind) => `withdraw:${kind}`),
+  ...['repeated', 'duplicate', 'not_found'].map((kind) => `repeatWithdrawal:${kind}`),
+  ...['repeated', 'duplicate', 'open', 'not_found'].map((kind) => `repeatRelease:${kind}`),
+  'fence:fenced',
   ...['putKey:stale', 'putAccount:stale', 'putSubscription:stale', 'access:allowed'],
 ];

@@ -64,6 +64,15 @@ export type Command =
   | { type: 'settle'; rid: Pick; factor: number; reEmit: boolean }
   | { type: 'reap'; rid: Pick }
   | { type: 'withdraw'; sub: number; how: 'new' | 'again' | 'other id'; drain: boolean }
+  | {
+      type: 'repeatWithdrawal';
+      sub: number;
+      how: 'new' | 'known' | 'other id';
+      tokens: number;
+    }
+  | { type: 'repeatRelease'; rid: Pick; tokens: number; isOfAnother: boolean }
+  /** The shard loses its epoch, and gets another one. */
+  | { type: 'fence' }
   | { type: 'relay'; entriesMax: number; bytesMax: number; expiredHoldsMax: number };
 
 export const KEYS = 3;
@@ -244,6 +253,25 @@ const commands: { weight: number; arbitrary: fc.Arbitrary<Command> }[] = [
       drain,
     }),
   },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      type: fc.constant('repeatWithdrawal'),
+      sub,
+      how: fc.constantFrom('new', 'known', 'other id'),
+      tokens: fc.nat(300),
+    }),
+  },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      type: fc.constant('repeatRelease'),
+      rid: pick('open', 'known', 'known', 'new'),
+      tokens: fc.nat(300),
+      isOfAnother: fc.constantFrom(false, false, false, true),
+    }),
+  },
+  { weight: 1, arbitrary: fc.record({ type: fc.constant('fence') }) },
   {
     weight: 3,
     arbitrary: fc.record({

@@ -2,8 +2,10 @@ import assert from 'node:assert/strict';
 import { usagePayloadSchema } from '@tollgate/contracts';
 import {
   addressHex,
+  LostWithdrawals,
   normaliseAllowlist,
   type HoldRef,
+  type RelayBatch,
   type SubscriptionRef,
 } from '../src/index.ts';
 import { keys } from '../src/keys.ts';
@@ -20,7 +22,7 @@ import {
   type ModelSubscriptionRef,
 } from './model-fixtures.ts';
 import { ReferenceModel, type ModelSubscription } from './reference-model.ts';
-import type { Tenant } from './world.ts';
+import { SHARDS, type Tenant } from './world.ts';
 
 /** How often each reply was seen: a test that never reaches a branch proves nothing about it. */
 export type Seen = Map<string, number>;
@@ -50,12 +52,20 @@ class ModelRun {
   /** Subscriptions that the command at hand is about. */
   #touched: SubscriptionRef[] = [];
   #relayedIds: string[] = [];
+  #modelRelayedIds: string[] = [];
+  readonly #lost: LostWithdrawals;
+  #epochs = 1;
   #revision = 10;
 
   constructor(tenant: Tenant, seen: Seen) {
     this.#tenant = tenant;
+    this.#lost = new LostWithdrawals({
+      library: tenant.library,
+      epochs: tenant.epochCache,
+      shards: SHARDS,
+    });
     this.#seen = seen;
-    this.#model = new ReferenceModel(tenant.clock.now);
+    this.#model = new ReferenceModel(tenant.clock.now, tenant.shard);
     this.#subs = subscriptionsOf(tenant);
     this.#keys = keysOf(tenant);
   }
@@ -192,7 +202,7 @@ class ModelRun {
         const request = {
           ...ref,
           ...owner,
-          epoch: model.epoch,
+          epoch: model.epoch ?? '',
           wantTokens: command.want,
           usedTokens: command.used,
           leaseMs: command.leaseMs,
@@ -217,6 +227,12 @@ class ModelRun {
         };
         return [await store.withdraw(request), model.withdraw(request)];
       }
+      case 'repeatWithdrawal':
+        return this.#repeatWithdrawal(command);
+      case 'repeatRelease':
+        return this.#repeatRelease(command);
+      case 'fence':
+        return this.#fence();
       case 'relay':
         return this.#relay(command);
     }
@@ -353,46 +369,64 @@ class ModelRun {
   async #relay(command: Extract<Command, { type: 'relay' }>): Promise<[unknown, { kind: string }]> {
     const { store, shard } = this.#tenant;
     const { type: _type, ...bounds } = command;
-    const { outbox } = this.#model;
-    const reply = await store.relay(shard, {
-      ...bounds,
-      owner: 'model',
-      leaseMs: 600_000,
-      relayedIds: this.#relayedIds,
-    });
-    this.#model.lookAtClock();
-    outbox.splice(0, this.#relayedIds.length);
-    let bytes = 0;
-    const fitting = outbox
-      .slice(0, command.entriesMax)
-      .filter(
-        ({ payload }, index) =>
-          (bytes += Buffer.byteLength(payload)) <= command.bytesMax || index === 0,
-      );
-    const expiredHolds = [...this.#model.holds.values()]
-      .filter((hold) => hold.state === 'open' && hold.deadline <= this.#model.now)
-      .toSorted((a, b) => a.deadline - b.deadline || (a.rid < b.rid ? -1 : 1))
-      .slice(0, command.expiredHoldsMax)
-      .map(({ rid, accountId, modelId }) => ({ rid, accountId, modelId }));
-    const entries = fitting.map(({ rid, seq, delta, payload }) => ({
-      rid,
-      seq: String(seq),
-      delta: String(delta),
-      payload,
-    }));
-    for (const event of fitting) this.#arrive(event);
+    const request = { ...bounds, owner: 'model', leaseMs: 600_000 };
+    const reply = await store.relay(shard, { ...request, relayedIds: this.#relayedIds });
     assert.equal(reply.kind, 'leased');
+    const want = this.#model.relay({ ...request, relayedIds: this.#modelRelayedIds });
+    assert.equal(want?.kind, 'leased');
     this.#relayedIds = reply.entries.map((entry) => entry.outboxId);
-    const got = {
-      ...reply,
-      entries: reply.entries.map(({ rid, seq, delta, payload }) => ({ rid, seq, delta, payload })),
+    this.#modelRelayedIds = want.entries.map((entry) => entry.outboxId);
+    for (const event of this.#model.outbox)
+      if (this.#modelRelayedIds.includes(event.outboxId)) this.#arrive(event);
+    return [withoutOutboxIds(reply), withoutOutboxIds(want)];
+  }
+
+  async #repeatWithdrawal(
+    command: Extract<Command, { type: 'repeatWithdrawal' }>,
+  ): Promise<[unknown, { kind: string }]> {
+    const sub = this.#sub(command.sub);
+    const known = this.#model.subscription(sub).withdrawalId;
+    const request = {
+      ...sub,
+      subscriptionId: sub.subscriptionId + (command.how === 'other id' ? 100 : 0),
+      withdrawalId: command.how === 'known' && known ? known : this.#tenant.rid(),
+      tokens: command.tokens,
     };
-    return [
-      got,
-      { kind: 'leased', shard, entries, expiredHolds, outboxLength: outbox.length } as {
-        kind: string;
-      },
-    ];
+    return [await this.#lost.repeatWithdrawal(request), this.#model.repeatWithdrawal(request)];
+  }
+
+  async #repeatRelease(
+    command: Extract<Command, { type: 'repeatRelease' }>,
+  ): Promise<[unknown, { kind: string }]> {
+    const { ref } = this.#rid(command.rid);
+    const { subscriptionId } = element(
+      this.#subs.filter((sub) => sub.accountId === ref.accountId && sub.modelId === ref.modelId),
+      0,
+    );
+    const request = {
+      ...ref,
+      subscriptionId: subscriptionId + (command.isOfAnother ? 100 : 0),
+      withdrawalId: this.#model.subscription(ref).withdrawalId ?? this.#tenant.rid(),
+      tokens: command.tokens,
+    };
+    return [await this.#lost.repeatRelease(request), this.#model.repeatRelease(request)];
+  }
+
+  /** While there is no epoch, and of requests from before, nothing is taken. */
+  async #fence(): Promise<[unknown, { kind: string }]> {
+    const { epochs, epochCache, shard, store } = this.#tenant;
+    const before = this.#model.epoch ?? '';
+    await epochs.clear(shard);
+    this.#model.epoch = null;
+    const credit = { ...this.#sub(0), seq: 1, deltaTokens: 1 };
+    assert.deepEqual(await store.credit(credit), this.#model.credit(credit));
+    this.#epochs += 1;
+    this.#model.epoch = `e${this.#epochs}`;
+    await epochs.set(shard, this.#model.epoch);
+    await epochCache.refresh(shard);
+    const { ref } = this.#rid({ of: 'known', nth: 0 });
+    const late = { ...ref, epoch: before, chargeTokens: 1, payload: '{}', reEmit: true };
+    return [await store.settle(late), this.#model.settle({ ...late, startedMs: this.#model.now })];
   }
 
   #arrive({ rid, seq, delta, payload, subscription }: ReferenceModel['outbox'][number]): void {
@@ -495,4 +529,9 @@ class ModelRun {
   #note(what: string): void {
     this.#seen.set(what, (this.#seen.get(what) ?? 0) + 1);
   }
+}
+
+/** Redis names events by its own clock, which the tests do not set. */
+function withoutOutboxIds(batch: RelayBatch & { kind: 'leased' }) {
+  return { ...batch, entries: batch.entries.map((entry) => ({ ...entry, outboxId: '' })) };
 }

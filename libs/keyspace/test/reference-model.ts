@@ -12,6 +12,8 @@ import type {
   LiveSubscription,
   PutReply,
   ReapReply,
+  RelayReply,
+  RelayRequest,
   RestoreReply,
   RestoreRequest,
   SettleReply,
@@ -19,6 +21,7 @@ import type {
   WithdrawReply,
   WithdrawRequest,
 } from '../src/index.ts';
+import type { RepeatReleaseRequest, RepeatReply, RepeatWithdrawalRequest } from '../src/index.ts';
 import { WindowModel } from './window-model.ts';
 
 export interface ModelHold extends HoldRef {
@@ -31,6 +34,8 @@ export interface ModelHold extends HoldRef {
   keyId: number;
   subscriptionId: number;
   reapPayload: string;
+  /** By Redis' clock; set once it is done or reaped. */
+  expiresAt: number;
   /** Deltas by seq, and the payloads they left with. */
   emitted: Map<number, { delta: number; payload: string }>;
 }
@@ -52,6 +57,7 @@ export interface ModelSubscription {
 }
 
 export interface ModelEvent {
+  outboxId: string;
   rid: string;
   seq: number;
   delta: number;
@@ -65,21 +71,60 @@ export type ModelKey = Omit<LiveKey, 'allowlist'> & {
 };
 
 const SETTLED_MARKER_MS = 14 * 60_000;
+const DONE_TTL_MS = 15 * 60_000;
+const REAPED_TTL_MS = 24 * 60 * 60_000;
 
 /** One shard, restated in plain TypeScript: no clamps, no formats, no order of writes. Replies are those of MeteringStore. */
 export class ReferenceModel {
   now: number;
   #latestMs = 0;
-  readonly epoch = 'e1';
+  /** Null while the shard is fenced. */
+  epoch: string | null = 'e1';
+  readonly #shard: string;
+  #lastEvent = { ms: 0, n: 0 };
+  #lease = { owner: '', until: 0 };
   readonly keys = new Map<string, ModelKey>();
   readonly accounts = new Map<number, LiveAccount>();
   readonly subscriptions = new Map<string, ModelSubscription>();
   readonly holds = new Map<string, ModelHold>();
   readonly outbox: ModelEvent[] = [];
+  /** What was released by requests that have no hold any more (seq 2), repeated out of the books. */
+  #marks = new Map<string, { delta: number; payload: string; expiresAt: number }>();
   readonly #windows = new Map<string, WindowModel>();
 
-  constructor(now: number) {
+  constructor(now: number, shard = '') {
     this.now = now;
+    this.#shard = shard;
+  }
+
+  /** As it is now. Windows of keys are left out. */
+  clone(): ReferenceModel {
+    const { keys, accounts, subscriptions, holds, outbox } = this;
+    const copy = structuredClone({ keys, accounts, subscriptions, holds, outbox });
+    const model = new ReferenceModel(this.now, this.#shard);
+    model.epoch = this.epoch;
+    model.#marks = structuredClone(this.#marks);
+    model.#latestMs = this.#latestMs;
+    model.#lastEvent = { ...this.#lastEvent };
+    model.#lease = { ...this.#lease };
+    for (const [name, value] of copy.keys) model.keys.set(name, value);
+    for (const [name, value] of copy.accounts) model.accounts.set(name, value);
+    for (const [name, value] of copy.subscriptions) model.subscriptions.set(name, value);
+    for (const [name, value] of copy.holds) model.holds.set(name, value);
+    model.outbox.push(...copy.outbox);
+    return model;
+  }
+
+  /** What Redis forgets by its own clock. */
+  expire(): void {
+    for (const [rid, hold] of this.holds)
+      if (hold.state !== 'open' && hold.expiresAt <= this.now) this.holds.delete(rid);
+    for (const [rid, mark] of this.#marks) if (mark.expiresAt <= this.now) this.#marks.delete(rid);
+  }
+
+  /** Without an epoch, the caller knows the current one. */
+  #isFenced(epoch?: string): boolean {
+    return this.epoch === null || (epoch !== undefined && epoch !== this.epoch);
   }
 
   subscription({ accountId, modelId }: { accountId: number; modelId: number }): ModelSubscription {
@@ -99,12 +144,14 @@ export class ReferenceModel {
   }
 
   putKey(key: ModelKey): PutReply {
+    if (this.#isFenced()) return { kind: 'fenced' };
     if ((this.keys.get(key.keyHash)?.revision ?? 0) > key.revision) return { kind: 'stale' };
     this.keys.set(key.keyHash, key);
     return { kind: 'applied' };
   }
 
   putAccount(account: LiveAccount): PutReply {
+    if (this.#isFenced()) return { kind: 'fenced' };
     if ((this.accounts.get(account.accountId)?.revision ?? 0) > account.revision)
       return { kind: 'stale' };
     this.accounts.set(account.accountId, account);
@@ -112,6 +159,7 @@ export class ReferenceModel {
   }
 
   putSubscription({ accountId, modelId, ...record }: LiveSubscription): PutReply {
+    if (this.#isFenced()) return { kind: 'fenced' };
     const sub = this.subscription({ accountId, modelId });
     const known = sub.record;
     if (known && (record.generation < known.generation || record.revision < known.revision))
@@ -141,6 +189,7 @@ export class ReferenceModel {
     seq: number;
     deltaTokens: number;
   }): CreditReply {
+    if (this.#isFenced()) return { kind: 'fenced' };
     const sub = this.subscription({ accountId, modelId });
     const last = sub.creditSeq ?? 0;
     if (seq <= last) return { kind: 'duplicate', seq: last };
@@ -151,6 +200,37 @@ export class ReferenceModel {
     return { kind: 'applied', balance: sub.balance };
   }
 
+  repeatWithdrawal(request: RepeatWithdrawalRequest): RepeatReply {
+    const sub = this.subscription(request);
+    if (this.#isFenced()) return { kind: 'fenced' };
+    if (sub.record?.id !== request.subscriptionId) return { kind: 'not_found' };
+    if (sub.withdrawalId !== null && sub.withdrawalId >= request.withdrawalId)
+      return { kind: 'duplicate' };
+    sub.balance -= request.tokens;
+    sub.credited -= request.tokens;
+    sub.withdrawalId = request.withdrawalId;
+    sub.taken = request.tokens;
+    return { kind: 'repeated' };
+  }
+
+  repeatRelease(request: RepeatReleaseRequest): RepeatReply {
+    const sub = this.subscription(request);
+    if (this.#isFenced()) return { kind: 'fenced' };
+    if (sub.record?.id !== request.subscriptionId) return { kind: 'not_found' };
+    const hold = this.holds.get(request.rid);
+    if (hold?.emitted.has(2) || this.#marks.has(request.rid)) return { kind: 'duplicate' };
+    if (hold?.state === 'open') return { kind: 'open' };
+    sub.balance -= request.tokens;
+    sub.credited -= request.tokens;
+    const event = {
+      delta: request.tokens,
+      payload: withdrawPayload(request.withdrawalId, request.subscriptionId, request),
+    };
+    if (hold) hold.emitted.set(2, event);
+    else this.#marks.set(request.rid, { ...event, expiresAt: this.now + DONE_TTL_MS });
+    return { kind: 'repeated' };
+  }
+
   withdraw({
     accountId,
     modelId,
@@ -158,6 +238,7 @@ export class ReferenceModel {
     subscriptionId,
     drain,
   }: WithdrawRequest): WithdrawReply {
+    if (this.#isFenced()) return { kind: 'fenced' };
     const sub = this.subscription({ accountId, modelId });
     if (sub.record?.id !== subscriptionId) return { kind: 'not_found' };
     if (sub.withdrawalId === withdrawalId) return { kind: 'duplicate', tokens: sub.taken };
@@ -168,7 +249,7 @@ export class ReferenceModel {
       rid: withdrawalId,
       seq: 0,
       delta: sub.taken,
-      payload: withdrawPayload(sub, { accountId, modelId }),
+      payload: withdrawPayload(withdrawalId, subscriptionId, { accountId, modelId }),
     });
     return { kind: 'withdrawn', tokens: sub.taken, held: sub.held };
   }
@@ -194,6 +275,7 @@ export class ReferenceModel {
 
   admit(request: AdmitRequest, address: string): AdmitReply {
     const { epoch } = this;
+    if (epoch === null) return { kind: 'fenced' };
     const known = this.holds.get(request.rid);
     if (known)
       return {
@@ -251,10 +333,11 @@ export class ReferenceModel {
       },
       ...{
         deadline: this.now + request.leaseMs,
+        expiresAt: 0,
         generation,
         keyId: key.id,
         subscriptionId,
-        emitted: new Map(),
+        emitted: this.#marked(request.rid),
       },
       reapPayload: reapPayload({ ...request, keyId: key.id, subscriptionId }),
     });
@@ -272,6 +355,7 @@ export class ReferenceModel {
   }
 
   checkpoint(request: CheckpointRequest): CheckpointReply {
+    if (this.#isFenced(request.epoch)) return { kind: 'fenced' };
     const hold = this.holds.get(request.rid);
     if (hold?.state !== 'open') return { kind: 'gone', state: hold?.state ?? 'none' };
     const sub = this.subscription(request);
@@ -296,6 +380,7 @@ export class ReferenceModel {
   }
 
   restore(request: RestoreRequest): RestoreReply {
+    if (this.#isFenced(request.epoch)) return { kind: 'fenced' };
     const known = this.holds.get(request.rid);
     if (known && known.state !== 'open') return { kind: 'gone', state: known.state };
     if (known) {
@@ -327,22 +412,27 @@ export class ReferenceModel {
         used,
         charged: 0,
         deadline: this.now + request.leaseMs,
+        expiresAt: 0,
       },
       generation,
       keyId,
       subscriptionId,
-      emitted: new Map(),
+      emitted: this.#marked(rid),
       reapPayload: reapPayload(request),
     });
     return { kind: 'restored', heldTokens: amount };
   }
 
   settle(request: SettleRequest & { startedMs: number }): SettleReply {
+    if (this.#isFenced(request.epoch)) return { kind: 'fenced', by: 'epoch' };
     const sub = this.subscription(request);
     const hold = this.holds.get(request.rid);
     const latest = this.lookAtClock();
     if (hold?.state === 'done') {
-      if (request.reEmit) this.#emitAgain(sub, hold, request.payload);
+      if (request.reEmit) {
+        this.#emitAgain(sub, hold, request.payload);
+        hold.expiresAt = latest + DONE_TTL_MS;
+      }
       return { kind: 'duplicate' };
     }
     if (!hold && latest - request.startedMs >= SETTLED_MARKER_MS)
@@ -357,21 +447,71 @@ export class ReferenceModel {
     if (from === 'open') this.#withdrawReleased(sub, ended, ended.amount - delta);
     if (from === 'reaped' && !ended.emitted.has(2)) this.#withdrawReleased(sub, ended, -delta);
     ended.state = 'done';
+    ended.expiresAt = latest + DONE_TTL_MS;
     return { kind: 'settled', balance: sub.balance, from };
   }
 
   reap(ref: HoldRef): ReapReply {
+    if (this.#isFenced()) return { kind: 'fenced' };
     const hold = this.holds.get(ref.rid);
     if (hold?.state !== 'open') return { kind: 'not_open' };
     if (hold.deadline > this.now) return { kind: 'alive' };
-    this.lookAtClock();
+    const latest = this.lookAtClock();
     const sub = this.subscription(ref);
     this.#close(sub, hold);
     hold.state = 'reaped';
+    hold.expiresAt = latest + REAPED_TTL_MS;
     hold.charged = hold.used;
     this.#emitFor(sub, hold, { seq: 0, delta: hold.used, payload: hold.reapPayload });
     this.#withdrawReleased(sub, hold, hold.amount - hold.used);
     return { kind: 'reaped', chargedTokens: hold.used };
+  }
+
+  /** Undefined when the lease was given up (`leaseMs` 0). */
+  relay({
+    owner,
+    leaseMs,
+    relayedIds,
+    entriesMax,
+    bytesMax,
+    expiredHoldsMax,
+  }: RelayRequest): RelayReply | undefined {
+    const lease = this.#lease;
+    if (lease.owner !== owner && lease.owner !== '' && lease.until > this.now)
+      return { kind: 'held_elsewhere', leaseMs: lease.until - this.now };
+    const kept = this.outbox.filter(({ outboxId }) => !relayedIds.includes(outboxId));
+    this.outbox.splice(0, this.outbox.length, ...kept);
+    this.#lease = leaseMs === 0 ? { owner: '', until: 0 } : { owner, until: this.now + leaseMs };
+    if (leaseMs === 0) return undefined;
+    this.lookAtClock();
+    let bytes = 0;
+    const fitting = kept
+      .slice(0, entriesMax)
+      .filter(
+        ({ payload }, index) => (bytes += Buffer.byteLength(payload)) <= bytesMax || index === 0,
+      );
+    return {
+      kind: 'leased',
+      shard: this.#shard,
+      outboxLength: kept.length,
+      expiredHolds: this.#expiredHolds().slice(0, expiredHoldsMax),
+      entries: fitting.map(({ outboxId, rid, seq, delta, payload }) => ({
+        shard: this.#shard,
+        epoch: this.epoch ?? '',
+        outboxId,
+        rid,
+        seq: String(seq),
+        delta: String(delta),
+        payload,
+      })),
+    };
+  }
+
+  #expiredHolds(): HoldRef[] {
+    return [...this.holds.values()]
+      .filter((hold) => hold.state === 'open' && hold.deadline <= this.now)
+      .toSorted((a, b) => a.deadline - b.deadline || (a.rid < b.rid ? -1 : 1))
+      .map(({ rid, accountId, modelId }) => ({ rid, accountId, modelId }));
   }
 
   /** The latest time the shard has seen; written about once a second. */
@@ -399,7 +539,11 @@ export class ReferenceModel {
       (sub.record.status !== 'active' || hold.generation < sub.record.generation);
     const tokens = Math.min(released, sub.balance - sub.held);
     if (isLeaving && hold.subscriptionId !== 0 && tokens > 0)
-      this.#emitFor(sub, hold, { seq: 2, delta: tokens, payload: withdrawPayload(sub, hold) });
+      this.#emitFor(sub, hold, {
+        seq: 2,
+        delta: tokens,
+        payload: withdrawPayload(sub.withdrawalId ?? '', hold.subscriptionId, hold),
+      });
   }
 
   #emitFor(
@@ -415,19 +559,41 @@ export class ReferenceModel {
     for (const [seq, event] of [...hold.emitted].toSorted(([a], [b]) => a - b)) {
       // Of a hold that was never reaped, seq 0 leaves again with the payload of the call; of a reaped one, with the reaper's.
       const isFinal = seq === 1 || (seq === 0 && !hold.emitted.has(1));
-      this.outbox.push({
+      this.#push(subscription, {
         rid: hold.rid,
         seq,
         delta: event.delta,
         payload: isFinal ? payload : event.payload,
-        subscription,
       });
     }
   }
 
-  #emit(subscription: ModelSubscription, event: Omit<ModelEvent, 'subscription'>): void {
+  #emit(
+    subscription: ModelSubscription,
+    event: Omit<ModelEvent, 'subscription' | 'outboxId'>,
+  ): void {
     subscription.balance -= event.delta;
-    this.outbox.push({ ...event, subscription });
+    this.#push(subscription, event);
+  }
+
+  #push(
+    subscription: ModelSubscription,
+    event: Omit<ModelEvent, 'subscription' | 'outboxId'>,
+  ): void {
+    const { ms, n } = this.#lastEvent;
+    this.#lastEvent = this.now > ms ? { ms: this.now, n: 0 } : { ms, n: n + 1 };
+    this.outbox.push({ outboxId: this.lastOutboxId, ...event, subscription });
+  }
+
+  /** `0-0` before the first event. */
+  get lastOutboxId(): string {
+    return `${this.#lastEvent.ms}-${this.#lastEvent.n}`;
+  }
+
+  #marked(rid: string): ModelHold['emitted'] {
+    const mark = this.#marks.get(rid);
+    this.#marks.delete(rid);
+    return new Map(mark && [[2, mark]]);
   }
 
   #unknownHold({ rid, accountId, modelId }: HoldRef): ModelHold {
@@ -440,11 +606,12 @@ export class ReferenceModel {
       used: 0,
       charged: 0,
       deadline: 0,
+      expiresAt: 0,
       generation: 0,
       keyId: 0,
       subscriptionId: 0,
       reapPayload: '',
-      emitted: new Map(),
+      emitted: this.#marked(rid),
     };
     this.holds.set(rid, hold);
     return hold;
@@ -478,15 +645,16 @@ function reapPayload(
 }
 
 function withdrawPayload(
-  sub: ModelSubscription,
+  withdrawalId: string,
+  subscriptionId: number,
   { accountId, modelId }: { accountId: number; modelId: number },
 ): string {
   return JSON.stringify({
     kind: 'withdraw',
     account_id: accountId,
-    subscription_id: sub.record?.id,
+    subscription_id: subscriptionId,
     model_id: modelId,
-    withdrawal_id: sub.withdrawalId,
+    withdrawal_id: withdrawalId,
   });
 }
 

@@ -1,19 +1,22 @@
 import { acknowledgedLine } from './journal-line.ts';
 import type { Journal } from './journal.ts';
+import type { Timers } from '../timers.ts';
 
 /** Writes down what PostgreSQL has, one line for all of a tick. */
 export class AcknowledgedLog {
   readonly #journal: Journal;
   readonly #now: () => number;
+  readonly #timers: Timers;
   #waiting: [rid: string, seq: number][] = [];
 
-  constructor(journal: Journal, now: () => number) {
+  constructor(journal: Journal, { now, timers }: { now: () => number; timers: Timers }) {
     this.#journal = journal;
     this.#now = now;
+    this.#timers = timers;
   }
 
   note(rid: string, seq: number): void {
-    if (this.#waiting.push([rid, seq]) === 1) setImmediate(() => this.write());
+    if (this.#waiting.push([rid, seq]) === 1) this.#timers.soon(() => this.write());
   }
 
   write(): void {

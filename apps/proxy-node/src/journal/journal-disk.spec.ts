@@ -8,7 +8,7 @@ import { eventually } from '../../test/usage/downstream.ts';
 import { finalOf, PRICE, usageOf, uuidV7 } from '../../test/usage/metered-redis.ts';
 import { silent } from '../../test/usage/open-recorder.ts';
 import type { OpenHold } from './open-hold.ts';
-import { LOCAL_DISK, type JournalDisk } from './journal-file.ts';
+import { LOCAL_DISK, type JournalDisk } from './journal-disk.ts';
 import { journalFileNumbers } from './journal-files.ts';
 import { admittedLine, finalLine } from './journal-line.ts';
 import { readJournals } from './journal-reading.ts';
@@ -143,6 +143,7 @@ function faultyDisk(): { disk: JournalDisk; failing: Set<keyof JournalDisk> } {
     if (failing.has(call)) throw new Error(`EIO: i/o error, ${call}`);
   };
   const disk: JournalDisk = {
+    ...LOCAL_DISK,
     writeSync: (...args) => {
       fault('writeSync');
       return LOCAL_DISK.writeSync(...args);

@@ -1,32 +1,8 @@
-import {
-  closeSync,
-  fdatasync,
-  fdatasyncSync,
-  ftruncateSync,
-  openSync,
-  rmSync,
-  writeSync,
-} from 'node:fs';
-import { journalPath, syncFolder } from './journal-files.ts';
+import type { JournalDisk } from './journal-disk.ts';
+import { journalPath } from './journal-files.ts';
 
-const OWNER_ONLY = 0o600;
 const ALLOCATED_AT_ONCE = 256 * 1024;
 const ZEROS = Buffer.alloc(ALLOCATED_AT_ONCE);
-
-/** What a journal asks of the disk; tests pass one that fails. */
-export interface JournalDisk {
-  writeSync(
-    descriptor: number,
-    bytes: Uint8Array,
-    offset: number,
-    length: number,
-    position: number,
-  ): number;
-  fdatasync(descriptor: number, done: (error: Error | null) => void): void;
-  fdatasyncSync(descriptor: number): void;
-}
-
-export const LOCAL_DISK: JournalDisk = { writeSync, fdatasync, fdatasyncSync };
 
 /**
  * One file of a journal. Its room is written with zeros before it is promised, so that a disk that fills up later still takes what was
@@ -46,12 +22,12 @@ export class JournalFile {
     this.number = number;
     this.#disk = disk;
     const path = journalPath(folder, number);
-    this.#descriptor = openSync(path, 'wx', OWNER_ONLY);
+    this.#descriptor = disk.create(path);
     try {
-      syncFolder(folder);
+      disk.syncFolder(folder);
     } catch (error) {
-      closeSync(this.#descriptor);
-      rmSync(path, { force: true });
+      disk.close(this.#descriptor);
+      disk.remove(path);
       throw error;
     }
   }
@@ -106,7 +82,7 @@ export class JournalFile {
     this.#disk.fdatasync(this.#descriptor, (error) => {
       this.#isSyncing = false;
       if (error) this.#isDirty = true;
-      if (this.#isClosing) closeSync(this.#descriptor);
+      if (this.#isClosing) this.#disk.close(this.#descriptor);
       done(error);
     });
   }
@@ -114,11 +90,11 @@ export class JournalFile {
   /** Gives back the room that was not used. Never throws. */
   close(): void {
     try {
-      if (this.room > 0) ftruncateSync(this.#descriptor, this.#bytes);
+      if (this.room > 0) this.#disk.truncate(this.#descriptor, this.#bytes);
     } catch {
       // Zeros at the end of a journal are nothing to its reader.
     }
     if (this.#isSyncing) this.#isClosing = true;
-    else closeSync(this.#descriptor);
+    else this.#disk.close(this.#descriptor);
   }
 }

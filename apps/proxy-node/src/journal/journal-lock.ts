@@ -1,10 +1,11 @@
-import { mkdirSync, rmdirSync, rmSync } from 'node:fs';
+import { rmdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
 import { monotonicMs } from '../monotonic-ms.ts';
+import { LOCAL_DISK, type JournalDisk } from './journal-disk.ts';
 import { clearMark, ownMark, readMark, removeMark, writeMark } from './journal-mark.ts';
+import { pause, SYSTEM_TIMERS, type Timers } from '../timers.ts';
 
 const LOCK_FILE = 'lock.db';
 const RETRY_MS = 50;
@@ -22,16 +23,35 @@ export interface JournalLock {
   retire(): void;
 }
 
+/** `tryLock` as a part that can be replaced. */
+export type TryLock = (folder: string) => JournalLock | undefined;
+
+export interface LockParts {
+  disk?: JournalDisk;
+  tryLock?: TryLock;
+  timers?: Timers;
+  monotonicNow?: () => number;
+}
+
 /** Takes the lock of a journal folder, or waits up to `waitMs` for its owner to end. Throws JournalLocked when it lives on. */
-export async function lockJournal(folder: string, waitMs: number): Promise<JournalLock> {
-  const deadline = monotonicMs() + waitMs;
+export async function lockJournal(
+  folder: string,
+  waitMs: number,
+  {
+    disk = LOCAL_DISK,
+    tryLock: take = tryLock,
+    timers = SYSTEM_TIMERS,
+    monotonicNow = monotonicMs,
+  }: LockParts = {},
+): Promise<JournalLock> {
+  const deadline = monotonicNow() + waitMs;
   for (;;) {
     // Another worker may just have removed the folder of a worker that it took for gone.
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
-    const lock = tryLock(folder);
+    disk.makeFolder(folder);
+    const lock = take(folder);
     if (lock) return lock;
-    if (monotonicMs() >= deadline) throw new JournalLocked(explain(folder));
-    await delay(RETRY_MS);
+    if (monotonicNow() >= deadline) throw new JournalLocked(explain(folder));
+    await pause(timers, RETRY_MS);
   }
 }
 

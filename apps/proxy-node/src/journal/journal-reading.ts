@@ -1,3 +1,4 @@
+import { LOCAL_DISK, type JournalDisk } from './journal-disk.ts';
 import { journalFileNumbers, readJournalFile } from './journal-files.ts';
 import { emptyReplay, replayText, type Replay } from './journal-replay.ts';
 
@@ -9,12 +10,12 @@ export interface JournalReading {
 }
 
 /** Everything the files of a journal folder say, oldest first. */
-export function readJournals(folder: string): JournalReading {
-  const numbers = journalFileNumbers(folder);
+export function readJournals(folder: string, disk: JournalDisk = LOCAL_DISK): JournalReading {
+  const numbers = journalFileNumbers(folder, disk);
   const replay = emptyReplay();
   const damaged = numbers.filter((number) => {
     const before = replay.unreadable;
-    replayText(replay, readJournalFile(folder, number));
+    replayText(replay, readJournalFile(folder, number, disk));
     return replay.unreadable > before;
   });
   return { replay, numbers, damaged };

@@ -1,10 +1,12 @@
 import type { Logger } from 'pino';
-import { JournalFile, LOCAL_DISK, type JournalDisk } from './journal-file.ts';
+import { LOCAL_DISK, type JournalDisk } from './journal-disk.ts';
+import { JournalFile } from './journal-file.ts';
 import { deleteJournalFile, retireJournalFiles } from './journal-files.ts';
-import { lockJournal, type JournalLock } from './journal-lock.ts';
+import { lockJournal, type JournalLock, type LockParts } from './journal-lock.ts';
 import { readJournals } from './journal-reading.ts';
 import type { Replay } from './journal-replay.ts';
 import { LivePlaces, type JournalPlace } from './live-places.ts';
+import { SYSTEM_TIMERS, type Timers } from '../timers.ts';
 import { WaitingLines } from './waiting-lines.ts';
 
 const FILE_BYTES_MAX = 16 * 1024 * 1024;
@@ -19,11 +21,10 @@ const FINAL_BYTES = 2 * 1024;
 /** Room beside that: for requests admitted in the tick in which the disk turns out to be full. */
 const SPARE_BYTES = 128 * 1024;
 
-export interface JournalOptions {
+export interface JournalOptions extends LockParts {
   folder: string;
   log: Pick<Logger, 'error' | 'warn' | 'info'>;
   fileBytesMax?: number;
-  disk?: JournalDisk;
 }
 
 /**
@@ -52,22 +53,23 @@ export class Journal {
   #runningRequests = 0;
   #isRoomShort = false;
   #mayRotate = true;
-  readonly #timer: NodeJS.Timeout;
+  readonly #timers: Timers;
+  readonly #stopTicking: () => void;
 
   /** Locks the folder and reads what a predecessor left. The caller appends what is still live, then calls `retire`, which throws, and deletes nothing, when that is not on disk. */
   static async open(
     options: JournalOptions,
   ): Promise<{ journal: Journal; replay: Replay; retire: () => void }> {
-    const lock = await lockJournal(options.folder, LOCK_WAIT_MS);
+    const lock = await lockJournal(options.folder, LOCK_WAIT_MS, options);
     try {
-      const { replay, numbers, damaged } = readJournals(options.folder);
+      const { replay, numbers, damaged } = readJournals(options.folder, options.disk);
       const journal = new Journal(options, lock, (numbers.at(-1) ?? 0) + 1);
       return {
         journal,
         replay,
         retire: () => {
           journal.sync();
-          retireJournalFiles(options.folder, { numbers, damaged });
+          retireJournalFiles(options.folder, { numbers, damaged }, journal.#disk);
         },
       };
     } catch (error) {
@@ -81,10 +83,11 @@ export class Journal {
     this.#log = options.log;
     this.#fileBytesMax = options.fileBytesMax ?? FILE_BYTES_MAX;
     this.#disk = options.disk ?? LOCAL_DISK;
+    this.#timers = options.timers ?? SYSTEM_TIMERS;
     this.#lock = lock;
     this.#file = this.#startFile(firstNumber);
     this.#makeRoom(0);
-    this.#timer = setInterval(() => this.#tick(), TICK_MS).unref();
+    this.#stopTicking = this.#timers.every(TICK_MS, () => this.#tick());
   }
 
   get isWritable(): boolean {
@@ -148,7 +151,7 @@ export class Journal {
   }
 
   close(): void {
-    clearInterval(this.#timer);
+    this.#stopTicking();
     try {
       this.sync();
       this.#delete(this.#live.deadBefore(this.#file.number));
@@ -162,7 +165,7 @@ export class Journal {
   #planFlush(): void {
     if (this.#isFlushPlanned) return;
     this.#isFlushPlanned = true;
-    setImmediate(() => this.flush());
+    this.#timers.soon(() => this.flush());
   }
 
   /** Where room is short, live lines go first: it was kept for them. */
@@ -288,7 +291,7 @@ export class Journal {
 
   #delete(places: readonly JournalPlace[]): void {
     for (const place of places) {
-      deleteJournalFile(this.#folder, place);
+      deleteJournalFile(this.#folder, place, this.#disk);
       this.#live.forget(place);
     }
   }

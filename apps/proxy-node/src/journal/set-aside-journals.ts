@@ -1,16 +1,20 @@
+import type { JournalDisk } from './journal-disk.ts';
 import { countSetAside } from './journal-files.ts';
+import type { Timers } from '../timers.ts';
 
 const LOOK_MS = 60_000;
 
 /** How many journal files wait for a person; looked at once a minute, as a person moves them away while the node runs. */
 export class SetAsideJournals {
   readonly #dataDir: string;
-  readonly #timer: NodeJS.Timeout;
+  readonly #disk: JournalDisk;
+  readonly #stopLooking: () => void;
   #count = 0;
 
-  constructor(dataDir: string) {
+  constructor({ dataDir, disk, timers }: { dataDir: string; disk: JournalDisk; timers: Timers }) {
     this.#dataDir = dataDir;
-    this.#timer = setInterval(() => this.look(), LOOK_MS).unref();
+    this.#disk = disk;
+    this.#stopLooking = timers.every(LOOK_MS, () => this.look());
   }
 
   get count(): number {
@@ -20,13 +24,13 @@ export class SetAsideJournals {
   /** Keeps what it knew when the folder cannot be read. */
   look(): void {
     try {
-      this.#count = countSetAside(this.#dataDir);
+      this.#count = countSetAside(this.#dataDir, this.#disk);
     } catch {
       // A folder that another worker is just removing.
     }
   }
 
   close(): void {
-    clearInterval(this.#timer);
+    this.#stopLooking();
   }
 }

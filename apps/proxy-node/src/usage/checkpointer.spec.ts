@@ -7,6 +7,7 @@ import { eventually } from '../../test/usage/downstream.ts';
 import { PRICE } from '../../test/usage/metered-redis.ts';
 import type { OpenHold } from '../journal/open-hold.ts';
 import { Checkpointer, type CheckpointerOptions } from './checkpointer.ts';
+import { SYSTEM_TIMERS } from '../timers.ts';
 
 const HOLD: OpenHold = {
   rid: 'r',
@@ -35,6 +36,7 @@ function checkpointerOver(
     throw new Error('not expected');
   };
   return new Checkpointer({
+    timers: SYSTEM_TIMERS,
     metering: { checkpoint: never, epochOf: never, restore: never, ...metering },
     log: pino({ level: 'silent' }),
     now,

@@ -6,6 +6,7 @@ import type { HoldHandle } from './usage-recorder.ts';
 import { toCounts, type JournalledCounts } from '../journal/journal-line.ts';
 import { LostEpochs } from './lost-epochs.ts';
 import type { MeteringPort } from './metering-port.ts';
+import type { Timers } from '../timers.ts';
 import {
   countAgain,
   sliceOf,
@@ -32,6 +33,7 @@ export interface CheckpointerOptions {
   /** Of a hold in Redis; past it the hold is reaped. */
   leaseMs: number;
   random: () => number;
+  timers: Timers;
   /** Counts that rose since the last call, to be journalled. */
   onCounted: (counts: Record<string, JournalledCounts>) => void;
   /** Address of this worker: a hold names its node. */
@@ -54,13 +56,13 @@ export class Checkpointer {
   readonly #options: CheckpointerOptions;
   readonly #turns: Map<string, Watched>[] = Array.from({ length: TURNS }, () => new Map());
   readonly #lostEpochs = new LostEpochs();
-  readonly #timer: NodeJS.Timeout;
+  readonly #stopTurning: () => void;
   #turn = 0;
   #opened = 0;
 
   constructor(options: CheckpointerOptions) {
     this.#options = options;
-    this.#timer = setInterval(() => this.#takeTurn(), COUNT_INTERVAL_MS / TURNS).unref();
+    this.#stopTurning = options.timers.every(COUNT_INTERVAL_MS / TURNS, () => this.#takeTurn());
   }
 
   get open(): number {
@@ -116,9 +118,7 @@ export class Checkpointer {
     for (const turn of this.#turns) yield* turn.values();
   }
 
-  close(): void {
-    clearInterval(this.#timer);
-  }
+  close = (): void => this.#stopTurning();
 
   #takeTurn(): void {
     const holds = this.#turns[this.#turn++ % TURNS];

@@ -1,5 +1,6 @@
 import type { FundsHint } from '@tollgate/contracts';
 import type { Logger } from 'pino';
+import { SYSTEM_TIMERS, type Timers } from '../timers.ts';
 import type { UsageQueue } from './usage-queue.ts';
 
 /** Several refusals of a moment travel in one job. */
@@ -19,23 +20,27 @@ export class FundsHints {
   readonly #queue: UsageQueue;
   readonly #log: Pick<Logger, 'debug'>;
   readonly #now: () => number;
+  readonly #timers: Timers;
   /** When each subscription was last reported, and with which need, oldest first. */
   readonly #reported = new Map<string, { atMs: number; neededTokens: number }>();
   #waiting = new Map<string, FundsHint>();
-  #timer: NodeJS.Timeout | undefined;
+  #cancelSend: (() => void) | undefined;
 
   constructor({
     queue,
     log,
     now,
+    timers = SYSTEM_TIMERS,
   }: {
     queue: UsageQueue;
     log: Pick<Logger, 'debug'>;
     now: () => number;
+    timers?: Timers;
   }) {
     this.#queue = queue;
     this.#log = log;
     this.#now = now;
+    this.#timers = timers;
   }
 
   /** Costs the refused request a look into a map. */
@@ -47,11 +52,11 @@ export class FundsHints {
     if (isQuiet || (this.#waiting.size >= WAITING_MAX && !this.#waiting.has(subscription))) return;
     this.#remember(subscription, { atMs: now, neededTokens: hint.neededTokens });
     this.#waiting.set(subscription, hint);
-    this.#timer ??= setTimeout(() => void this.#send(), COLLECT_MS).unref();
+    this.#cancelSend ??= this.#timers.after(COLLECT_MS, () => void this.#send());
   }
 
   close(): void {
-    clearTimeout(this.#timer);
+    this.#cancelSend?.();
   }
 
   #remember(subscription: string, report: { atMs: number; neededTokens: number }): void {
@@ -62,7 +67,7 @@ export class FundsHints {
   }
 
   async #send(): Promise<void> {
-    this.#timer = undefined;
+    this.#cancelSend = undefined;
     const refusedForFunds = [...this.#waiting.values()];
     this.#waiting = new Map();
     try {

@@ -2,7 +2,8 @@ import type { UsageFinal } from '@tollgate/contracts';
 import type { Logger } from 'pino';
 import { otherJournalFolders, retireJournalFiles } from '../journal/journal-files.ts';
 import { readJournals } from '../journal/journal-reading.ts';
-import { tryLock, type JournalLock } from '../journal/journal-lock.ts';
+import type { JournalDisk } from '../journal/journal-disk.ts';
+import type { JournalLock, TryLock } from '../journal/journal-lock.ts';
 import type { Replay } from '../journal/journal-replay.ts';
 import { lostFinal } from '../journal/lost-final.ts';
 import { KEEP_ACKNOWLEDGED_MS } from './settler.ts';
@@ -33,6 +34,8 @@ export interface AdoptionOptions {
   address: string;
   log: Pick<Logger, 'error' | 'warn' | 'info'>;
   now: () => number;
+  disk: JournalDisk;
+  tryLock: TryLock;
 }
 
 /**
@@ -47,18 +50,20 @@ export async function adoptJournals({
   address,
   log,
   now,
+  disk,
+  tryLock,
 }: AdoptionOptions): Promise<AdoptedRequests> {
   const finals = finalsOf(own, { address, now: now(), log });
   const held: { lock: JournalLock; retire: () => void }[] = [];
-  for (const other of worker === 0 ? otherJournalFolders(dataDir, folder) : []) {
-    const lock = lockOf(other, log);
+  for (const other of worker === 0 ? otherJournalFolders(dataDir, folder, disk) : []) {
+    const lock = lockOf(other, { tryLock, log });
     if (!lock) continue;
-    const { replay, ...files } = readJournals(other);
+    const { replay, ...files } = readJournals(other, disk);
     finals.push(...finalsOf(replay, { address, now: now(), log }));
     held.push({
       lock,
       retire: () => {
-        retireJournalFiles(other, files);
+        retireJournalFiles(other, files, disk);
         lock.retire();
       },
     });
@@ -76,7 +81,10 @@ export async function adoptJournals({
 }
 
 /** A folder whose lock cannot be judged is left alone: in doubt nothing is adopted. */
-function lockOf(folder: string, log: AdoptionOptions['log']): JournalLock | undefined {
+function lockOf(
+  folder: string,
+  { tryLock, log }: Pick<AdoptionOptions, 'tryLock' | 'log'>,
+): JournalLock | undefined {
   try {
     return tryLock(folder);
   } catch (error) {

@@ -10,6 +10,7 @@ import {
 import type { Logger } from 'pino';
 import { request } from 'undici';
 import type { PendingFinal } from './settler.ts';
+import { SYSTEM_TIMERS, type Timers } from '../timers.ts';
 
 /** Finals are fenced together, so they are handed over together. */
 const GATHER_MS = 50;
@@ -28,7 +29,18 @@ export interface JournalUplinkOptions {
   now: () => number;
   /** These are in PostgreSQL. */
   onBooked: (rids: readonly string[]) => void;
+  timers?: Timers;
+  post?: PostJournal;
 }
+
+export interface JournalPost {
+  url: URL;
+  body: string;
+  headers: Record<string, string>;
+  signal: AbortSignal;
+}
+/** Sends an upload to the control plane. Throws without an answer. */
+export type PostJournal = (upload: JournalPost) => Promise<{ status: number; text: string }>;
 
 /**
  * Hands finals that Redis can no longer take to the control plane, which books them in PostgreSQL first: after Redis lost its data, or when a final is
@@ -37,14 +49,16 @@ export interface JournalUplinkOptions {
 export class JournalUplink {
   readonly #options: JournalUplinkOptions;
   readonly #credentialHash: string;
+  readonly #timers: Timers;
   readonly #waiting = new Map<string, string>();
   readonly #ending = new AbortController();
-  #timer: NodeJS.Timeout | undefined;
+  #cancelSend: (() => void) | undefined;
   #isSending = false;
   #isFailing = false;
 
   constructor(options: JournalUplinkOptions) {
     this.#options = options;
+    this.#timers = options.timers ?? SYSTEM_TIMERS;
     this.#credentialHash = hashCredential(options.credential);
   }
 
@@ -55,16 +69,16 @@ export class JournalUplink {
 
   close(): void {
     this.#ending.abort();
-    clearTimeout(this.#timer);
+    this.#cancelSend?.();
   }
 
   #schedule(delayMs: number): void {
     if (this.#options.controlPlaneUrl === undefined || this.#ending.signal.aborted) return;
-    this.#timer ??= setTimeout(() => void this.#send(), delayMs).unref();
+    this.#cancelSend ??= this.#timers.after(delayMs, () => void this.#send());
   }
 
   async #send(): Promise<void> {
-    this.#timer = undefined;
+    this.#cancelSend = undefined;
     this.#isSending = true;
     const finals = this.#nextBatch();
     try {
@@ -101,11 +115,10 @@ export class JournalUplink {
   }
 
   async #post(body: string): Promise<string[]> {
-    const { controlPlaneUrl, node, now } = this.#options;
+    const { controlPlaneUrl, node, now, post = postOverHttp } = this.#options;
     const atMs = now();
-    // The operator's own address, not one that a customer or an administrator can choose: no policy stands between.
-    const response = await request(new URL(JOURNAL_PATH, controlPlaneUrl), {
-      method: 'POST',
+    const { status, text } = await post({
+      url: new URL(JOURNAL_PATH, controlPlaneUrl),
       body,
       headers: {
         'content-type': 'application/json',
@@ -113,11 +126,23 @@ export class JournalUplink {
         [JOURNAL_HEADERS.at]: String(atMs),
         [JOURNAL_HEADERS.proof]: proveJournal({ node, atMs, body }, this.#credentialHash),
       },
-      signal: AbortSignal.any([this.#ending.signal, AbortSignal.timeout(TIMEOUT_MS)]),
+      signal: this.#ending.signal,
     });
-    const text = await response.body.text();
-    if (response.statusCode !== 200)
-      throw new Error(`the control plane answered ${response.statusCode}`);
+    if (status !== 200) throw new Error(`the control plane answered ${status}`);
     return journalReceiptSchema.parse(JSON.parse(text)).booked;
   }
+}
+
+/** To the operator's own address, not one that a customer or an administrator can choose: no policy stands between. */
+async function postOverHttp({
+  url,
+  signal,
+  ...parts
+}: JournalPost): Promise<{ status: number; text: string }> {
+  const response = await request(url, {
+    method: 'POST',
+    ...parts,
+    signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]),
+  });
+  return { status: response.statusCode, text: await response.body.text() };
 }

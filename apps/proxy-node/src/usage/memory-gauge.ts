@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import { SYSTEM_TIMERS, type Timers } from '../timers.ts';
 
 const LOOK_MS = 2_000;
 /** Above it nothing new is admitted: what runs must still be settled, and Redis refuses every write once it is full. */
@@ -9,17 +10,19 @@ export interface MemoryGaugeOptions {
   /** Share of Redis' memory in use, 0 to 1. */
   memoryUse: () => Promise<number>;
   log: Pick<Logger, 'warn' | 'info'>;
+  timers?: Timers;
 }
 
 /** Whether Redis has room for more work. An outbox that is not emptied fills it; so do too many subscriptions for its size. */
 export class MemoryGauge {
   readonly #options: MemoryGaugeOptions;
-  readonly #timer: NodeJS.Timeout;
+  readonly #stopLooking: () => void;
   #isFull = false;
 
   constructor(options: MemoryGaugeOptions) {
     this.#options = options;
-    this.#timer = setInterval(() => void this.look(), LOOK_MS).unref();
+    const { timers = SYSTEM_TIMERS } = options;
+    this.#stopLooking = timers.every(LOOK_MS, () => void this.look());
   }
 
   get isFull(): boolean {
@@ -42,6 +45,6 @@ export class MemoryGauge {
   }
 
   close(): void {
-    clearInterval(this.#timer);
+    this.#stopLooking();
   }
 }

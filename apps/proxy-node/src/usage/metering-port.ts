@@ -7,6 +7,8 @@ import type {
   SettleRequest,
 } from '@tollgate/keyspace';
 
+export type FencedBy = Extract<SettleReply, { kind: 'fenced' }>['by'];
+
 /** What this folder needs of the live balances; `MeteringStore` of libs/keyspace fits. Each throws when Redis does not answer. */
 export interface MeteringPort {
   settle(request: SettleRequest): Promise<SettleReply>;

@@ -1,6 +1,8 @@
 import { nodeAddress } from '@tollgate/keyspace';
 import { adoptJournals, type AdoptedRequests } from './journal-adoption.ts';
+import { LOCAL_DISK } from '../journal/journal-disk.ts';
 import { journalFolder } from '../journal/journal-files.ts';
+import { tryLock as tryLocalLock } from '../journal/journal-lock.ts';
 import { Journal } from '../journal/journal.ts';
 import type { RecorderOptions } from './recorder-options.ts';
 
@@ -14,8 +16,9 @@ export interface OpenedJournals {
 /** Opens the journal of this worker and reads what earlier processes left. Throws JournalLocked while another process uses this journal. */
 export async function openJournals(options: RecorderOptions): Promise<OpenedJournals> {
   const { dataDir, node, worker, log, now = Date.now } = options;
-  const folder = journalFolder(dataDir, { node, worker });
-  const opened = await Journal.open({ folder, log });
+  const { disk = LOCAL_DISK, tryLock = tryLocalLock } = options;
+  const folder = journalFolder(dataDir, { node, worker }, disk);
+  const opened = await Journal.open({ ...options, folder });
   const adopted = await adoptJournals({
     own: opened.replay,
     dataDir,
@@ -24,6 +27,8 @@ export async function openJournals(options: RecorderOptions): Promise<OpenedJour
     address: nodeAddress(node, worker),
     log,
     now,
+    disk,
+    tryLock,
   });
   const retire = (): void => {
     try {

@@ -1,8 +1,12 @@
 import type { Acknowledgements, RedisConnection } from '@tollgate/keyspace';
 import type { Tracing } from '@tollgate/tracing';
 import type { Logger } from 'pino';
+import type { JournalDisk } from '../journal/journal-disk.ts';
+import type { TryLock } from '../journal/journal-lock.ts';
+import type { PostJournal } from './journal-uplink.ts';
 import type { MeteringPort } from './metering-port.ts';
 import type { OutboxPort } from './relay-options.ts';
+import type { Timers } from '../timers.ts';
 import type { UsageQueue } from './usage-queue.ts';
 
 export interface RecorderOptions {
@@ -17,7 +21,7 @@ export interface RecorderOptions {
   metering: MeteringPort & OutboxPort;
   /** The connection of `metering`: while nothing answers there nothing is admitted, and when it returns everything Redis could have lost is said again. */
   redis: RedisConnection;
-  acknowledgements: Acknowledgements;
+  acknowledgements: Pick<Acknowledgements, 'consume'>;
   /** A connection of role `blocking` for the acknowledgements alone; closed by `close`. */
   blocking: RedisConnection;
   queue: UsageQueue;
@@ -36,6 +40,10 @@ export interface RecorderOptions {
   /** For durations; a test that moves time moves this one. */
   monotonicNow?: () => number;
   random?: () => number;
+  timers?: Timers;
+  disk?: JournalDisk;
+  tryLock?: TryLock;
+  postJournal?: PostJournal;
   backlogMax?: number;
   /** How long a stream waits for a purchase of auto-recharge that is due; 0 = not at all. */
   rechargeWaitMs?: number;

@@ -1,5 +1,6 @@
 import type { HoldRef, RelayReply, RelayRequest } from '@tollgate/keyspace';
 import type { Logger } from 'pino';
+import type { Timers } from '../timers.ts';
 import type { UsageQueue } from './usage-queue.ts';
 
 export interface OutboxPort {
@@ -20,4 +21,5 @@ export interface RelayOptions {
   log: Pick<Logger, 'warn' | 'debug'>;
   now: () => number;
   random: () => number;
+  timers?: Timers;
 }

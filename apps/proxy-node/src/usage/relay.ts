@@ -1,6 +1,7 @@
 import type { RelayedEvent } from '@tollgate/contracts';
 import { shardNames, type RelayBatch } from '@tollgate/keyspace';
 import type { RelayOptions } from './relay-options.ts';
+import { SYSTEM_TIMERS, type Timers } from '../timers.ts';
 
 const LEASE_MS = 10_000;
 /**
@@ -45,21 +46,23 @@ interface Shard {
  */
 export class Relay {
   readonly #options: RelayOptions;
+  readonly #timers: Timers;
   readonly #shards: Shard[];
   readonly #byName: Map<string, Shard>;
   #batch: { shard: Shard; entries: RelayedEvent[] }[] = [];
   #batchEvents = 0;
   /** Looks under way. */
   #looking = 0;
-  #batchTimer: NodeJS.Timeout | undefined;
-  #timer: NodeJS.Timeout | undefined;
-  #peersTimer: NodeJS.Timeout | undefined;
+  #cancelBatch: (() => void) | undefined;
+  #cancelTurn: (() => void) | undefined;
+  #stopLearning: (() => void) | undefined;
   #peers: readonly string[] = [];
   #isClosing = false;
   readonly #running = new Set<Promise<void>>();
 
   constructor(options: RelayOptions) {
     this.#options = options;
+    this.#timers = options.timers ?? SYSTEM_TIMERS;
     this.#shards = shardNames(options.shards).map((name, index) => ({
       name,
       index,
@@ -76,7 +79,7 @@ export class Relay {
 
   async start(): Promise<void> {
     await this.#learnPeers();
-    this.#peersTimer = setInterval(() => void this.#learnPeers(), PEERS_INTERVAL_MS).unref();
+    this.#stopLearning = this.#timers.every(PEERS_INTERVAL_MS, () => void this.#learnPeers());
     this.#schedule();
   }
 
@@ -93,8 +96,8 @@ export class Relay {
   /** Puts what was read into the queue and gives the leases up, so that another node goes on at once. */
   async close(): Promise<void> {
     this.#isClosing = true;
-    clearInterval(this.#peersTimer);
-    clearTimeout(this.#timer);
+    this.#stopLearning?.();
+    this.#cancelTurn?.();
     this.#send();
     await Promise.all(this.#running);
     await Promise.all(
@@ -132,16 +135,15 @@ export class Relay {
   }
 
   #schedule(): void {
-    clearTimeout(this.#timer);
+    this.#cancelTurn?.();
     if (this.#isClosing) return;
     const next = Math.min(
       ...this.#shards.filter((shard) => !shard.isBusy).map((shard) => shard.nextAtMs),
     );
     if (Number.isFinite(next))
-      this.#timer = setTimeout(
-        () => this.#takeDue(),
-        Math.max(0, next - this.#options.now()),
-      ).unref();
+      this.#cancelTurn = this.#timers.after(Math.max(0, next - this.#options.now()), () =>
+        this.#takeDue(),
+      );
   }
 
   #takeDue(): void {
@@ -237,12 +239,12 @@ export class Relay {
     this.#batch.push({ shard, entries });
     this.#batchEvents += entries.length;
     if (this.#batchEvents >= BATCH_EVENTS_MAX || this.#isClosing) this.#send();
-    else this.#batchTimer ??= setTimeout(() => this.#send(), BATCH_WAIT_MS);
+    else this.#cancelBatch ??= this.#timers.after(BATCH_WAIT_MS, () => this.#send());
   }
 
   #send(): void {
-    clearTimeout(this.#batchTimer);
-    this.#batchTimer = undefined;
+    this.#cancelBatch?.();
+    this.#cancelBatch = undefined;
     const batch = this.#batch;
     this.#batch = [];
     this.#batchEvents = 0;

@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { FundsHint, UsageFinal } from '@tollgate/contracts';
 import { isRedisReachable, nodeAddress, onRedisReturn, shardOf } from '@tollgate/keyspace';
 import { tracedMetering } from '../observe/traced-metering.ts';
@@ -11,17 +10,20 @@ import { FailOpen } from './fail-open.ts';
 import { FundsHints } from './funds-hints.ts';
 import { acknowledgedLine, finalLine } from '../journal/journal-line.ts';
 import type { AdoptedRequests } from './journal-adoption.ts';
+import { LOCAL_DISK } from '../journal/journal-disk.ts';
 import type { Journal } from '../journal/journal.ts';
 import type { JournalPlace } from '../journal/live-places.ts';
 import { JournalUplink } from './journal-uplink.ts';
 import { openJournals } from './open-journals.ts';
+import type { FencedBy } from './metering-port.ts';
 import { OpenRequests } from './open-requests.ts';
 import { Relay } from './relay.ts';
 import type { RecorderOptions } from './recorder-options.ts';
 import { SetAsideJournals } from '../journal/set-aside-journals.ts';
 import { MemoryGauge } from './memory-gauge.ts';
 import { signedMetering } from './signed-metering.ts';
-import { Settler, type FencedBy, type PendingFinal } from './settler.ts';
+import { pause, SYSTEM_TIMERS, type Timers } from '../timers.ts';
+import { Settler, type PendingFinal } from './settler.ts';
 
 /** About 300 MB of finals; more would endanger the running streams. An hour without PostgreSQL at 50 requests a second fits. */
 const BACKLOG_MAX = 200_000;
@@ -38,6 +40,7 @@ export class RequestRecorder implements UsageRecorder {
   readonly #options: RecorderOptions;
   readonly #now: () => number;
   readonly #monotonicNow: () => number;
+  readonly #timers: Timers;
   readonly #journal: Journal;
   readonly #settler: Settler;
   readonly #checkpointer: Checkpointer;
@@ -67,28 +70,24 @@ export class RequestRecorder implements UsageRecorder {
   private constructor(options: RecorderOptions, journal: Journal) {
     const { log, metering, leaseMs, queue, peers, shards } = options;
     const now = options.monotonicNow ?? monotonicMs;
-    const random = options.random ?? Math.random;
+    const timers = options.timers ?? SYSTEM_TIMERS;
+    const clock = { now, random: options.random ?? Math.random, timers };
     const address = nodeAddress(options.node, options.worker);
     this.#options = options;
     this.#now = options.now ?? Date.now;
     this.#monotonicNow = now;
+    this.#timers = timers;
     this.#journal = journal;
     this.#open = new OpenRequests(journal, this.#now);
-    this.#acknowledged = new AcknowledgedLog(journal, this.#now);
+    this.#acknowledged = new AcknowledgedLog(journal, { now: this.#now, timers });
     journal.onCarry = (place) => this.#carry(place);
-    this.failOpen = new FailOpen({
-      allowanceTokens: options.failOpenTokens ?? 0,
-      log,
-      now,
-      unixNow: this.#now,
-    });
-    const clock = { now, random };
+    const allowanceTokens = options.failOpenTokens ?? 0;
+    this.failOpen = new FailOpen({ allowanceTokens, log, now, unixNow: this.#now });
     const relayed = { outbox: metering, queue, shards, peers };
     this.#relay = new Relay({ ...relayed, ...clock, owner: address, log });
-    this.#hints = new FundsHints({ queue, log, now });
-    this.#setAside = new SetAsideJournals(options.dataDir);
-    const memoryUse = options.memoryUse ?? (() => Promise.resolve(0));
-    this.#memory = new MemoryGauge({ memoryUse, log });
+    this.#hints = new FundsHints({ queue, log, ...clock });
+    this.#setAside = new SetAsideJournals({ disk: LOCAL_DISK, ...options, timers });
+    this.#memory = new MemoryGauge({ memoryUse: () => Promise.resolve(0), ...options, timers });
     this.#uplink = this.#openUplink(address);
     this.#settler = this.#openSettler(clock);
     this.#checkpointer = new Checkpointer({
@@ -103,10 +102,8 @@ export class RequestRecorder implements UsageRecorder {
       onRechargeDue: ({ accountId, modelId }) =>
         this.#hints.note({ accountId, modelId, neededTokens: 0 }),
     });
-    this.#stopWatching = onRedisReturn(options.redis, () => {
-      this.#checkpointer.lookAgain();
-      this.#settler.replay();
-    });
+    const onReturn = (): void => (this.#checkpointer.lookAgain(), this.#settler.replay());
+    this.#stopWatching = onRedisReturn(options.redis, onReturn, now);
     this.#consuming = options.acknowledgements
       .consume(address, {
         blocking: options.blocking,
@@ -117,7 +114,7 @@ export class RequestRecorder implements UsageRecorder {
   }
 
   #openUplink(address: string): JournalUplink {
-    const { controlPlaneUrl, credential = '', log } = this.#options;
+    const { controlPlaneUrl, credential = '', log, postJournal } = this.#options;
     return new JournalUplink({
       controlPlaneUrl,
       credential,
@@ -125,10 +122,12 @@ export class RequestRecorder implements UsageRecorder {
       log,
       now: this.#now,
       onBooked: (rids) => this.#settler.booked(rids),
+      timers: this.#timers,
+      ...(postJournal && { post: postJournal }),
     });
   }
 
-  #openSettler(clock: { now: () => number; random: () => number }): Settler {
+  #openSettler(clock: { now: () => number; random: () => number; timers: Timers }): Settler {
     const { metering, credential, log, tracing } = this.#options;
     return new Settler({
       metering: tracedMetering(signedMetering(metering, credential), tracing ?? null),
@@ -218,7 +217,7 @@ export class RequestRecorder implements UsageRecorder {
   async close(timeoutMs: number): Promise<void> {
     const deadline = this.#monotonicNow() + timeoutMs;
     while (this.#settler.unacknowledged > 0 && this.#monotonicNow() < deadline)
-      await delay(CLOSE_POLL_MS);
+      await pause(this.#timers, CLOSE_POLL_MS);
     this.#stopWatching();
     this.#ending.abort();
     this.#checkpointer.close();
@@ -231,7 +230,7 @@ export class RequestRecorder implements UsageRecorder {
     // While Redis is away neither of the two ends by itself.
     await Promise.race([
       Promise.allSettled([this.#options.queue.close(), this.#consuming]),
-      delay(CLOSE_CONNECTIONS_MS, undefined, { ref: false }),
+      pause(this.#timers, CLOSE_CONNECTIONS_MS),
     ]);
     this.#acknowledged.write();
     this.#journal.close();
@@ -290,7 +289,7 @@ export class RequestRecorder implements UsageRecorder {
     const now = this.#monotonicNow();
     if (now - this.#replayedAtMs < REPLAY_GAP_MS) return;
     this.#replayedAtMs = now;
-    setImmediate(() => this.#settler.replay());
+    this.#timers.soon(() => this.#settler.replay());
   }
 
   #noteAcknowledged({ rid }: PendingFinal, seq: number): void {

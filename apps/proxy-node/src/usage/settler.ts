@@ -3,7 +3,8 @@ import type { SettleReply } from '@tollgate/keyspace';
 import type { Logger } from 'pino';
 import type { JournalPlace } from '../journal/live-places.ts';
 import { KeptFinals } from './kept-finals.ts';
-import type { MeteringPort } from './metering-port.ts';
+import type { FencedBy, MeteringPort } from './metering-port.ts';
+import { SYSTEM_TIMERS, type Timers } from '../timers.ts';
 import { UnsentFinals } from './unsent-finals.ts';
 
 /** Settles in flight at a time; Redis answers thousands a second, more would only queue in its socket. */
@@ -20,8 +21,6 @@ const RE_EMITS_PER_SWEEP = 200;
 /** Redis may lose its last second and its failover a little more; what was acknowledged longer ago is on its disk. */
 export const KEEP_ACKNOWLEDGED_MS = 15_000;
 const SWEEP_MS = 200;
-
-export type FencedBy = Extract<SettleReply, { kind: 'fenced' }>['by'];
 
 /** A final on its way; from `settle` until 15 s after PostgreSQL has it. */
 export interface PendingFinal {
@@ -53,6 +52,7 @@ export interface SettlerOptions {
   log: Pick<Logger, 'warn' | 'info'>;
   now: () => number;
   random: () => number;
+  timers?: Timers;
   onAcknowledged: (final: PendingFinal, seq: number) => void;
   onForgotten: (final: PendingFinal) => void;
   /** After each settle that wrote an event, so that the relay looks at once. */
@@ -78,11 +78,11 @@ export class Settler {
   readonly #unsent = new UnsentFinals();
   #settling = 0;
   #acknowledged = 0;
-  readonly #timer: NodeJS.Timeout;
+  readonly #stopSweeping: () => void;
 
   constructor(options: SettlerOptions) {
     this.#options = options;
-    this.#timer = setInterval(() => this.#sweep(), SWEEP_MS).unref();
+    this.#stopSweeping = (options.timers ?? SYSTEM_TIMERS).every(SWEEP_MS, () => this.#sweep());
   }
 
   /** Finals PostgreSQL has not acknowledged. */
@@ -162,7 +162,7 @@ export class Settler {
   }
 
   close(): void {
-    clearInterval(this.#timer);
+    this.#stopSweeping();
   }
 
   #enqueue(entry: Entry): void {

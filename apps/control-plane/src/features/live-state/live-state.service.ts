@@ -1,7 +1,8 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Inject, Injectable, Optional } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { z } from 'zod';
 import { afterCommit } from '../../platform/database/transactions.ts';
+import { Host } from '../../platform/host/host.ts';
 import { LiveStatePump } from './live-state-pump.ts';
 import type { LiveTarget } from './live-target.ts';
 
@@ -21,7 +22,10 @@ export class LiveStateService {
     { targets: LiveTarget[]; rowIds: string[] }
   >();
 
-  constructor(@Inject(LiveStatePump) private readonly pump: Pick<LiveStatePump, 'deliver'>) {}
+  constructor(
+    @Inject(LiveStatePump) private readonly pump: Pick<LiveStatePump, 'deliver'>,
+    @Optional() private readonly host: Host = new Host(),
+  ) {}
 
   /** The user row changed: status, drain. Raise `revision` in the same transaction. */
   accountChanged(tx: EntityManager, userId: number): Promise<void> {
@@ -71,20 +75,18 @@ export class LiveStateService {
     if (known) return known;
     const delivery = { targets: [], rowIds: [] };
     this.deliveries.set(tx, delivery);
-    afterCommit(tx, () =>
-      settledWithin(WAIT_MS, this.pump.deliver(delivery.targets, delivery.rowIds)),
-    );
+    afterCommit(tx, () => this.settledInTime(this.pump.deliver(delivery.targets, delivery.rowIds)));
     return delivery;
   }
-}
 
-/** Resolves when the work is done, failed (the pump has logged it) or the time is over, whichever comes first. */
-async function settledWithin(limitMs: number, work: Promise<void>): Promise<void> {
-  const { promise: timeUp, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, limitMs);
-  try {
-    await Promise.race([work.catch(() => undefined), timeUp]);
-  } finally {
-    clearTimeout(timer);
+  /** Resolves when the work is done, failed (the pump has logged it) or the time is over, whichever comes first. */
+  private async settledInTime(work: Promise<void>): Promise<void> {
+    const { promise: timeUp, resolve } = Promise.withResolvers<void>();
+    const cancel = this.host.after(WAIT_MS, resolve);
+    try {
+      await Promise.race([work.catch(() => undefined), timeUp]);
+    } finally {
+      cancel();
+    }
   }
 }

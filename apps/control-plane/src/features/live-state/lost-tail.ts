@@ -2,12 +2,14 @@ import {
   Inject,
   Injectable,
   Logger,
+  Optional,
   type OnApplicationBootstrap,
   type OnApplicationShutdown,
 } from '@nestjs/common';
 import { onRedisReturn, type RedisConnection } from '@tollgate/keyspace';
 import { z } from 'zod';
 import { Transactions } from '../../platform/database/transactions.ts';
+import { Host } from '../../platform/host/host.ts';
 import { REDIS } from '../../platform/redis/redis.module.ts';
 import { LiveStatePump } from './live-state-pump.ts';
 
@@ -45,32 +47,35 @@ const promisedRow = z.object({
 @Injectable()
 export class LostTail implements OnApplicationBootstrap, OnApplicationShutdown {
   private readonly logger = new Logger('live-state');
-  private retry: NodeJS.Timeout | undefined;
+  private cancelRetry = (): void => undefined;
   private stopWatching = (): void => undefined;
 
   constructor(
     @Inject(REDIS) private readonly redis: RedisConnection,
     private readonly transactions: Transactions,
     private readonly pump: LiveStatePump,
+    @Optional() private readonly host: Host = new Host(),
   ) {}
 
   onApplicationBootstrap(): void {
-    this.stopWatching = onRedisReturn(this.redis, (awayMs) => {
+    const monotonicNow = (): number => this.host.monotonicMs();
+    const onReturn = (awayMs: number | undefined): void => {
       const seconds =
         awayMs === undefined ? UNKNOWN_SECONDS : Math.ceil(awayMs / 1_000) + LOST_SECONDS_MAX;
-      void this.repeat(seconds, performance.now());
-    });
+      void this.repeat(seconds, monotonicNow());
+    };
+    this.stopWatching = onRedisReturn(this.redis, onReturn, monotonicNow);
   }
 
   onApplicationShutdown(): void {
     this.stopWatching();
-    clearTimeout(this.retry);
+    this.cancelRetry();
   }
 
   /** `sinceMs`: when Redis returned, by the monotonic clock; what waits for PostgreSQL reaches as far back as it would have then. */
   private async repeat(seconds: number, sinceMs: number): Promise<void> {
     try {
-      const waitedSeconds = Math.ceil((performance.now() - sinceMs) / 1_000);
+      const waitedSeconds = Math.ceil((this.host.monotonicMs() - sinceMs) / 1_000);
       const raw: unknown[] = await this.transactions.run((tx) =>
         tx.query(RECENT, [seconds + waitedSeconds]),
       );
@@ -81,7 +86,7 @@ export class LostTail implements OnApplicationBootstrap, OnApplicationShutdown {
       );
     } catch (error) {
       this.logger.warn(error, 'writes that Redis may have lost cannot be replayed yet');
-      this.retry = setTimeout(() => void this.repeat(seconds, sinceMs), RETRY_MS).unref();
+      this.cancelRetry = this.host.after(RETRY_MS, () => void this.repeat(seconds, sinceMs));
     }
   }
 }

@@ -1,7 +1,8 @@
-import { Injectable } from '@nestjs/common';
+import { Injectable, Optional } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { z } from 'zod';
 import { ADVISORY_LOCKS } from '../../../platform/database/advisory-locks.ts';
+import { Host } from '../../../platform/host/host.ts';
 import type { DeadLetter } from './dead-letters.ts';
 import type { ReadEvent } from './read-event.ts';
 
@@ -13,12 +14,14 @@ const markRow = z.object({ before: z.string() });
  */
 @Injectable()
 export class DroppedDays {
+  constructor(@Optional() private readonly host: Host = new Host()) {}
+
   /** What may be booked, and what is set aside. Days stay as they are until the transaction ends. */
   async setAside(
     tx: EntityManager,
     events: readonly ReadEvent[],
   ): Promise<{ kept: readonly ReadEvent[]; aside: DeadLetter[] }> {
-    const today = dayOf(Date.now());
+    const today = dayOf(this.host.unixMs());
     // The day before yesterday is the first that is ever dropped; a day is left for clocks that differ.
     if (events.every((read) => dayOf(read.beganAtMs) >= today)) return { kept: events, aside: [] };
     await tx.query('SELECT pg_advisory_xact_lock_shared($1)', [ADVISORY_LOCKS.droppedDays]);

@@ -1,9 +1,9 @@
-import { randomUUID } from 'node:crypto';
-import { Injectable, Logger } from '@nestjs/common';
+import { Injectable, Logger, Optional } from '@nestjs/common';
 import type { RelayedEvent } from '@tollgate/contracts';
 import type { EntityManager } from 'typeorm';
 import { isDataError } from './data-error.ts';
 import { Transactions } from '../../../platform/database/transactions.ts';
+import { Host } from '../../../platform/host/host.ts';
 import { AlertsService } from '../../alerts/alerts.service.ts';
 import { ShardEpochs } from '../../epochs/shard-epochs.ts';
 import { TokenLedger, type LockedSubscription } from '../../subscriptions/token-ledger.service.ts';
@@ -38,6 +38,7 @@ export class UsageIngest {
     private readonly late: LateUsage,
     private readonly dropped: DroppedTelemetry,
     private readonly days: DroppedDays,
+    @Optional() private readonly host: Host = new Host(),
   ) {}
 
   /**
@@ -114,7 +115,7 @@ export class UsageIngest {
       ]),
     ]);
     const overdraftBefore = overdraftsOf(locked);
-    await this.tokens.charge(tx, `usage:${randomUUID()}`, netDeltas(booked), locked);
+    await this.tokens.charge(tx, `usage:${this.host.uuid()}`, netDeltas(booked), locked);
     // Usage first: a correction in this batch may bring the tokens that a withdrawal of the same request takes out.
     for (const read of booked) await this.withdraw(tx, read, locked);
     await this.late.correct(

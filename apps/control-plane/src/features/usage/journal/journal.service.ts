@@ -1,4 +1,4 @@
-import { Injectable, Logger } from '@nestjs/common';
+import { Injectable, Logger, Optional } from '@nestjs/common';
 import {
   journalUploadSchema,
   type JournalReceipt,
@@ -6,6 +6,7 @@ import {
   type RelayedEvent,
 } from '@tollgate/contracts';
 import { z } from 'zod';
+import { Host } from '../../../platform/host/host.ts';
 import { Refusal } from '../../../platform/http/refusal.ts';
 import { ShardEpochs } from '../../epochs/shard-epochs.ts';
 import { NodeRegistry } from '../../proxy-nodes/node-registry.ts';
@@ -36,11 +37,12 @@ export class JournalService {
     private readonly epochs: ShardEpochs,
     private readonly usage: UsageIngest,
     private readonly figures: BookedFigures,
+    @Optional() private readonly host: Host = new Host(),
   ) {}
 
   /** Answers the request ids that are booked now, dead letters included. Idempotent. */
   async take(upload: ProvenUpload): Promise<JournalReceipt> {
-    const isYoung = Math.abs(Date.now() - upload.atMs) <= PROOF_AGE_MAX_MS;
+    const isYoung = Math.abs(this.host.unixMs() - upload.atMs) <= PROOF_AGE_MAX_MS;
     if (!isYoung || !(await this.nodes.isJournalProven(upload)))
       throw new Refusal('unauthenticated');
     const { finals } = this.read(upload.body);

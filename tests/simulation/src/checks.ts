@@ -1,0 +1,160 @@
+import type { LiveStore } from './live-store.ts';
+import type { ModelPostgres } from './postgres/model-postgres.ts';
+import type { Truth } from './truth.ts';
+
+/** A promise of the product that was broken. */
+export class Violation extends Error {}
+
+interface Sums {
+  balance: number;
+  overdraft: number;
+  entries: number;
+  overdrafts: number;
+  remaining: number;
+  bought: number;
+  charged: number;
+  withdrawn: number;
+}
+
+/** What must hold after every step. Sums follow the commits, so that a step costs what it changed. */
+export class Checks {
+  readonly #redis: LiveStore;
+  readonly #truth: Truth;
+  readonly #sums = new Map<number, Sums>();
+  readonly #changed = new Set<number>();
+  readonly #chargedNow = new Set<string>();
+  readonly #shards = new Set<string>();
+  /** `balance - held` of each subscription and what was held, as they were before. */
+  readonly #held = new Map<string, number>();
+  #ledger = 0n;
+  #refunded = 0n;
+  #wallets = 0n;
+
+  constructor(parts: { redis: LiveStore; postgres: ModelPostgres; truth: Truth }) {
+    this.#redis = parts.redis;
+    this.#truth = parts.truth;
+    this.#redis.onChanged = (shard) => void (shard !== null && this.#shards.add(shard));
+    this.#watch(parts.postgres);
+  }
+
+  after(): void {
+    for (const id of this.#changed) this.#checkBooks(id);
+    this.#changed.clear();
+    for (const rid of this.#chargedNow) this.#checkCharged(rid);
+    this.#chargedNow.clear();
+    for (const shard of this.#shards) this.#checkShard(shard);
+    this.#shards.clear();
+  }
+
+  sumsOf(subscriptionId: number): Sums {
+    return this.#of(subscriptionId);
+  }
+
+  #watch({ rows }: ModelPostgres): void {
+    rows.subscriptions.onChange = (_, after) =>
+      after && this.#set(after.id, { balance: after.balance, overdraft: after.overdraft });
+    rows.lots.onChange = (before, after) => {
+      if (!after) return;
+      this.#add(after.subscription_id, {
+        remaining: after.remaining - (before?.remaining ?? 0),
+        bought: before ? 0 : after.tokens,
+      });
+      this.#refunded += after.refunded - (before?.refunded ?? 0n);
+    };
+    rows.entries.onChange = (_, after) =>
+      after && this.#add(after.subscription_id, { entries: after.delta });
+    rows.overdrafts.onChange = (_, after) =>
+      after && this.#add(after.subscription_id, { overdrafts: after.tokens });
+    rows.usage.onChange = (before, after) => {
+      // Rows of days that are dropped stay charged.
+      if (before || !after) return;
+      if (after.kind === 'withdraw') this.#add(after.subscription_id, { withdrawn: after.delta });
+      else this.#charge(after);
+    };
+    rows.postingEntries.onChange = (_, after) => void (after && (this.#ledger += after.amount));
+    rows.accounts.onChange = (before, after) => {
+      if (after?.kind === 'wallet') this.#wallets += after.balance - (before?.balance ?? 0n);
+    };
+  }
+
+  #charge(row: { subscription_id: number; rid: string; seq: number; delta: number }): void {
+    this.#add(row.subscription_id, { charged: row.delta });
+    const request = this.#truth.requests.get(row.rid);
+    if (!request) throw new Violation(`${row.rid} was charged and never admitted`);
+    request.booked.set(row.seq, (request.booked.get(row.seq) ?? 0) + row.delta);
+    this.#chargedNow.add(row.rid);
+  }
+
+  #of(id: number): Sums {
+    const sums = this.#sums.get(id) ?? {
+      balance: 0,
+      overdraft: 0,
+      entries: 0,
+      overdrafts: 0,
+      remaining: 0,
+      bought: 0,
+      charged: 0,
+      withdrawn: 0,
+    };
+    this.#sums.set(id, sums);
+    this.#changed.add(id);
+    return sums;
+  }
+
+  #set(id: number, values: Partial<Sums>): void {
+    Object.assign(this.#of(id), values);
+  }
+
+  #add(id: number, values: Partial<Sums>): void {
+    const sums = this.#of(id);
+    for (const [name, value] of Object.entries(values)) sums[name as keyof Sums] += value;
+  }
+
+  #checkBooks(id: number): void {
+    const sums = this.#of(id);
+    const fault = (what: string): never => {
+      throw new Violation(`subscription ${id}: ${what}: ${JSON.stringify(sums)}`);
+    };
+    if (sums.balance < 0) fault('the balance is below zero');
+    if (sums.balance !== sums.entries) fault('the balance is not the sum of its entries');
+    if (sums.balance !== sums.remaining) fault('the balance is not what the lots hold');
+    if (sums.overdraft !== sums.overdrafts) fault('the overdraft is not the sum of its rows');
+    if (sums.bought !== sums.balance - sums.overdraft + sums.charged + sums.withdrawn)
+      fault('purchases are not balances, charges and refunds');
+    if (this.#ledger !== 0n) fault('the ledger does not sum to zero');
+    if (this.#refunded !== this.#wallets) fault('wallets did not get what the lots refunded');
+  }
+
+  #checkCharged(rid: string): void {
+    const request = this.#truth.requests.get(rid);
+    if (!request) return;
+    const booked = this.#truth.bookedFor(rid);
+    const limit = request.charge ?? request.delivered;
+    // A correction that overtakes the reap it corrects stands alone for a moment; together they are the charge.
+    if (booked > limit)
+      throw new Violation(`${rid} was charged ${booked} tokens and received ${limit}`);
+  }
+
+  /** Holds are within the balance when they are taken, and their sum is what the subscription says. */
+  #checkShard(shard: string): void {
+    const model = this.#redis.state.shards.get(shard);
+    const open = new Map<string, { amount: number; count: number }>();
+    for (const hold of model?.holds.values() ?? []) {
+      if (hold.state !== 'open') continue;
+      const name = `${hold.accountId}:${hold.modelId}`;
+      const sums = open.get(name) ?? { amount: 0, count: 0 };
+      open.set(name, { amount: sums.amount + hold.amount, count: sums.count + 1 });
+    }
+    for (const [name, sub] of model?.subscriptions ?? []) {
+      const { amount, count } = open.get(name) ?? { amount: 0, count: 0 };
+      if (sub.held !== amount || sub.running !== count)
+        throw new Violation(
+          `Redis, ${name}: ${sub.held} tokens and ${sub.running} requests are held, the holds say ${amount} and ${count}`,
+        );
+      const before = this.#held.get(name) ?? 0;
+      if (sub.held > before && sub.held > sub.balance)
+        throw new Violation(`Redis, ${name}: ${sub.held} tokens are held of ${sub.balance}`);
+      this.#held.set(name, sub.held);
+    }
+  }
+}

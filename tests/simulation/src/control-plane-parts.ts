@@ -1,0 +1,37 @@
+import { BookedWithdrawals } from '../../../apps/control-plane/src/features/live-state/booked-withdrawals.ts';
+import { DroppedDays } from '../../../apps/control-plane/src/features/usage/ingest/dropped-days.ts';
+import { UsageIngest } from '../../../apps/control-plane/src/features/usage/ingest/usage-ingest.service.ts';
+import type { Host } from '../../../apps/control-plane/src/platform/host/host.ts';
+import type { LiveStore } from './live-store.ts';
+import type { ModelPostgres } from './postgres/model-postgres.ts';
+import type { Random } from './random.ts';
+import type { Scheduler } from './scheduler.ts';
+
+/** Parts that a test may replace by broken ones. */
+export interface ControlPlaneParts {
+  bookedWithdrawals: (
+    ...parts: ConstructorParameters<typeof BookedWithdrawals>
+  ) => BookedWithdrawals;
+  droppedDays: (host: Host) => DroppedDays;
+  ingest: (...parts: ConstructorParameters<typeof UsageIngest>) => UsageIngest;
+  /** Whether what is left in closed subscriptions is looked for. */
+  paysOutRests: boolean;
+}
+
+export const SHIPPED_CONTROL_PLANE: ControlPlaneParts = {
+  bookedWithdrawals: (...parts) => new BookedWithdrawals(...parts),
+  droppedDays: (host) => new DroppedDays(host),
+  ingest: (...parts) => new UsageIngest(...parts),
+  paysOutRests: true,
+};
+
+export interface ControlPlaneWorld {
+  scheduler: Scheduler;
+  random: Random;
+  redis: LiveStore;
+  postgres: ModelPostgres;
+  shards: number;
+  parts: ControlPlaneParts;
+  /** A delivery of a job that is given to a second worker, as when the first one was taken for dead. */
+  duplicates: () => boolean;
+}

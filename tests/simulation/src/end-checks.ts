@@ -1,0 +1,89 @@
+import { Violation } from './checks.ts';
+import { MODEL_ID, type World } from './world.ts';
+
+/** Nothing is on its way any more, and what is looked for once a minute was looked for. */
+export function isQuiet(world: World): boolean {
+  return restlessness(world).length === 0;
+}
+
+function restlessness(world: World): string[] {
+  const { rows } = world.postgres;
+  const nodes = world.nodes.flatMap((node, index) =>
+    node?.isIdle ? [] : [`worker ${index}: ${JSON.stringify(node?.state ?? 'does not run')}`],
+  );
+  const outboxes = [...world.redis.state.shards].flatMap(([name, model]) => [
+    ...(model.outbox.length > 0 ? [`outbox ${name}: ${model.outbox.length}`] : []),
+    ...[...model.holds.values()]
+      .filter(({ state }) => state === 'open')
+      .map(({ rid }) => `hold ${rid}`),
+  ]);
+  const late = rows.credits.committed().filter((credit) => credit.applied_at === null);
+  return [
+    ...nodes,
+    ...outboxes,
+    ...(world.redis.state.jobs.length > 0 ? [`jobs: ${world.redis.state.jobs.length}`] : []),
+    ...rows.outbox.committed().map(({ kind, target_id: id }) => `promised ${kind} ${id}`),
+    ...late.map((credit) => `credit ${credit.subscription_id}:${credit.seq}`),
+    ...rows.subscriptions
+      .committed()
+      .filter(
+        (row) =>
+          row.status === 'closing' ||
+          (row.status === 'closed' && row.balance > Math.max(0, row.overdraft)),
+      )
+      .map(({ id, status, balance }) => `subscription ${id} is ${status} with ${balance} tokens`),
+  ];
+}
+
+/** What must hold once nothing is on its way any more. */
+export function checkEnd(world: World): void {
+  const restless = restlessness(world);
+  if (restless.length > 0)
+    throw new Violation(`it does not come to rest: ${restless.slice(0, 5).join('; ')}`);
+  const set = lettersOf(world);
+  for (const [rid, request] of world.truth.requests) {
+    const booked = world.truth.bookedFor(rid);
+    if (request.hasClientSeenEnd && request.charge !== booked && !request.excuse && !set.has(rid))
+      throw new Violation(
+        `${rid}: its client saw the end, it costs ${request.charge} tokens and was charged ${booked}`,
+      );
+  }
+  checkSetAside(world);
+  checkLive(world, set);
+}
+
+/** Requests that wait as dead letters: a day that was dropped says no more whether they were charged. */
+function lettersOf(world: World): Set<string> {
+  const letters = world.postgres.rows.letters.committed();
+  const unexplained = letters.find(({ reason }) => !reason.includes('were dropped'));
+  if (unexplained)
+    throw new Violation(`${unexplained.rid} became a dead letter: ${unexplained.reason}`);
+  return new Set(letters.map(({ rid }) => rid));
+}
+
+/** A final that cannot be read any more is booked, or its file is kept. */
+function checkSetAside(world: World): void {
+  for (const [rid, machine] of world.damaged) {
+    const request = world.truth.requests.get(rid);
+    const isBooked = request && world.truth.bookedFor(rid) === request.charge;
+    const isKept = [...(world.machines[machine]?.disk.files.keys() ?? [])].some((path) =>
+      path.includes('.set-aside.'),
+    );
+    if (!isBooked && !isKept) throw new Violation(`${rid} could not be read and its file is gone`);
+  }
+}
+
+function checkLive(world: World, setAside: ReadonlySet<string>): void {
+  const unknown = new Set(
+    [...setAside].map((rid) => world.truth.requests.get(rid)?.hold.subscriptionId),
+  );
+  for (const row of world.postgres.rows.subscriptions.committed()) {
+    const model = world.redis.state.shards.get(world.redis.shardOf(row.user_id));
+    const live = model?.subscription({ accountId: row.user_id, modelId: MODEL_ID });
+    if (unknown.has(row.id) || world.hasDroppedDays) continue;
+    if (live?.balance !== row.balance - row.overdraft)
+      throw new Violation(
+        `subscription ${row.id}: Redis has ${live?.balance} tokens, the books say ${row.balance} less ${row.overdraft}`,
+      );
+  }
+}

@@ -1,0 +1,68 @@
+import type { Random } from './random.ts';
+
+const FAULT_KINDS = [
+  'kill-node',
+  'power-loss',
+  'lying-disk',
+  'full-disk',
+  'failing-disk',
+  'damaged-journal',
+  'node-clock',
+  'cut-node',
+  'kill-control-plane',
+  'cut-redis',
+  'cut-postgres',
+  'postgres-crash',
+  'redis-crash',
+  'redis-flush',
+  'duplicates',
+  'drop-days',
+] as const;
+export type FaultKind = (typeof FAULT_KINDS)[number];
+
+/** One fault: when it begins, how long it lasts, what it strikes (modulo how many there are) and how hard. */
+export interface Fault {
+  kind: FaultKind;
+  atMs: number;
+  forMs: number;
+  target: number;
+  size: number;
+}
+
+const WEIGHTS: Record<FaultKind, number> = {
+  'kill-node': 6,
+  'power-loss': 2,
+  'lying-disk': 1,
+  'full-disk': 2,
+  'failing-disk': 1,
+  'damaged-journal': 1,
+  'node-clock': 2,
+  'cut-node': 4,
+  'kill-control-plane': 3,
+  'cut-redis': 2,
+  'cut-postgres': 4,
+  'postgres-crash': 2,
+  'redis-crash': 5,
+  'redis-flush': 2,
+  duplicates: 2,
+  'drop-days': 1,
+};
+
+export function drawFaults(
+  random: Random,
+  { forMs, count }: { forMs: number; count: number },
+): Fault[] {
+  const bag = FAULT_KINDS.flatMap((kind) => Array.from({ length: WEIGHTS[kind] }, () => kind));
+  return Array.from({ length: count }, () => ({
+    kind: random.pick(bag),
+    atMs: random.integer(2_000, forMs),
+    // Mostly short; sometimes longer than a lease.
+    forMs: random.chance(0.2) ? random.integer(20_000, 90_000) : random.integer(200, 12_000),
+    target: random.integer(0, 1_000),
+    size: random.next(),
+  })).toSorted((a, b) => a.atMs - b.atMs);
+}
+
+export function describeFault({ kind, atMs, forMs, target, size }: Fault): string {
+  return `${kind} at ${atMs} ms for ${forMs} ms (target ${target}, size ${size.toFixed(3)})`;
+}

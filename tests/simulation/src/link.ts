@@ -1,0 +1,123 @@
+import { EventEmitter } from 'node:events';
+import type { SimulatedProcess } from './process.ts';
+import type { Random } from './random.ts';
+import type { Scheduler } from './scheduler.ts';
+
+/** What a link leads to. */
+export interface Server {
+  readonly isUp: boolean;
+}
+
+const SILENCE_MS = 3_000;
+const DELAY_MS_MAX = 3;
+
+/**
+ * One connection of a process to a store: calls arrive in their order. While it is cut, or its server away, calls fail; a call that was under way may have
+ * been served, and may still be served after the connection was made anew.
+ */
+export class Link extends EventEmitter {
+  status: 'ready' | 'close' = 'ready';
+  readonly #process: SimulatedProcess;
+  readonly #server: Server;
+  readonly #scheduler: Scheduler;
+  readonly #random: Random;
+  #lastArrivalMs = 0;
+  #generation = 0;
+  #isCut = false;
+
+  constructor(
+    process: SimulatedProcess,
+    { server, scheduler, random }: { server: Server; scheduler: Scheduler; random: Random },
+  ) {
+    super();
+    this.setMaxListeners(0);
+    this.#process = process;
+    this.#server = server;
+    this.#scheduler = scheduler;
+    this.#random = random;
+  }
+
+  cut(): void {
+    this.#isCut = true;
+    this.#break();
+  }
+
+  heal(): void {
+    this.#isCut = false;
+    this.connect();
+  }
+
+  /** The server has ended: every connection to it breaks. */
+  serverLost(): void {
+    this.#break();
+  }
+
+  /** Comes back a moment later, if there is something to connect to. */
+  connect(): void {
+    this.#process.after(
+      this.#random.integer(5, 500),
+      () => {
+        if (this.#isCut || !this.#server.isUp || this.status === 'ready') return;
+        this.status = 'ready';
+        this.emit('ready');
+      },
+      'connects',
+    );
+  }
+
+  call<T>(label: string, serve: () => T | Promise<T>): Promise<T> {
+    const { promise, resolve, reject } = Promise.withResolvers<T>();
+    const generation = this.#generation;
+    if (this.status !== 'ready') {
+      this.#process.after(1, () => reject(unanswered()), `${label} refused`);
+      return promise;
+    }
+    const fail = (): void =>
+      void this.#process.after(
+        this.#random.integer(1, SILENCE_MS),
+        () => reject(unanswered()),
+        `${label} unanswered`,
+      );
+    const arrivesMs = Math.max(this.#lastArrivalMs, this.#scheduler.nowMs + this.#delay());
+    this.#lastArrivalMs = arrivesMs;
+    this.#scheduler.after(
+      arrivesMs - this.#scheduler.nowMs,
+      `${this.#process.name} ${label}`,
+      () => {
+        const isBroken = generation !== this.#generation;
+        // Half of what was under way when the connection broke was already at the server.
+        if (!this.#server.isUp || (isBroken && this.#random.chance(0.5))) return fail();
+        Promise.resolve()
+          .then(serve)
+          .then(
+            (value) => this.#answer(generation, fail, () => resolve(value)),
+            (error: unknown) => this.#answer(generation, fail, () => reject(error)),
+          );
+      },
+    );
+    return promise;
+  }
+
+  #answer(generation: number, fail: () => void, act: () => void): void {
+    this.#process.after(
+      this.#delay(),
+      () => (generation === this.#generation ? act() : fail()),
+      'answer',
+    );
+  }
+
+  #delay(): number {
+    return this.#random.next() * DELAY_MS_MAX;
+  }
+
+  #break(): void {
+    this.#generation += 1;
+    if (this.status !== 'ready') return;
+    this.status = 'close';
+    this.emit('close');
+  }
+}
+
+function unanswered(): Error {
+  return new Error('Connection is closed.');
+}

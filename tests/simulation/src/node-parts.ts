@@ -1,0 +1,49 @@
+import type { PriceVersion } from '@tollgate/snapshot';
+import type { JournalDisk } from '../../../apps/proxy-node/src/journal/journal-disk.ts';
+import type { TryLock } from '../../../apps/proxy-node/src/journal/journal-lock.ts';
+import type { PostJournal } from '../../../apps/proxy-node/src/usage/journal-uplink.ts';
+import type { LiveStore } from './live-store.ts';
+import type { SimulatedProcess } from './process.ts';
+import type { Random } from './random.ts';
+import type { Scheduler } from './scheduler.ts';
+import type { Truth } from './truth.ts';
+
+/** Parts of a node that a test may replace by broken ones. */
+export interface NodeParts {
+  disk: (disk: JournalDisk) => JournalDisk;
+  tryLock: (lock: TryLock) => TryLock;
+  /** How long a request took, for its final. */
+  durationMs: (
+    process: SimulatedProcess,
+    startedAt: { unixMs: number; monotonicMs: number },
+  ) => number;
+}
+
+export const SHIPPED_NODE: NodeParts = {
+  disk: (disk) => disk,
+  tryLock: (lock) => lock,
+  durationMs: (process, startedAt) => process.monotonicMs() - startedAt.monotonicMs,
+};
+
+export interface NodeWorld {
+  scheduler: Scheduler;
+  random: Random;
+  redis: LiveStore;
+  truth: Truth;
+  shards: number;
+  parts: NodeParts;
+  /** Names of the workers that report. */
+  peers: () => string[];
+  post: (process: SimulatedProcess) => PostJournal;
+}
+
+export interface Ask {
+  accountId: number;
+  keyHash: string;
+  modelId: number;
+  price: PriceVersion;
+  input: number;
+  output: number;
+  isStream: boolean;
+  isHungUp: boolean;
+}

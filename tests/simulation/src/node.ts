@@ -1,0 +1,201 @@
+import { NO_USAGE } from '@tollgate/contracts';
+import { nodeAddress, type Acknowledgements, type RedisConnection } from '@tollgate/keyspace';
+import { chargeOf } from '@tollgate/metering';
+import type { OpenHold } from '../../../apps/proxy-node/src/journal/open-hold.ts';
+import type { RequestBooksOptions } from '../../../apps/proxy-node/src/usage/request-books-options.ts';
+import { RequestBooks } from '../../../apps/proxy-node/src/usage/request-books.ts';
+import type { SimulatedDisk } from './disk.ts';
+import { Link } from './link.ts';
+import { SimulatedProcess } from './process.ts';
+import { redisClient, type RedisClient } from './redis-client.ts';
+import type { Ask, NodeWorld } from './node-parts.ts';
+import { RunningRequest } from './running-request.ts';
+
+export interface Machine {
+  disk: SimulatedDisk;
+  wallErrorMs: number;
+}
+
+const LEASE_MS = 60_000;
+const POP_EVERY_MS = 250;
+const SILENT = Object.fromEntries(
+  ['debug', 'info', 'warn', 'error'].map((level) => [level, () => undefined]),
+);
+
+/** One worker of a proxy node: its usage code as it is shipped, on the simulated machine. */
+export class Node {
+  readonly process: SimulatedProcess;
+  readonly link: Link;
+  readonly address: string;
+  readonly #world: NodeWorld;
+  readonly #client: RedisClient;
+  #books: RequestBooks | null = null;
+
+  constructor(
+    { node, worker }: { node: string; worker: number },
+    machine: Machine,
+    world: NodeWorld,
+  ) {
+    const { scheduler, random, redis } = world;
+    this.#world = world;
+    this.address = nodeAddress(node, worker);
+    this.process = new SimulatedProcess(this.address, {
+      scheduler,
+      wallErrorMs: () => machine.wallErrorMs,
+    });
+    this.link = new Link(this.process, { server: redis, scheduler, random });
+    this.#client = redisClient(redis, this.link);
+    const options = this.#options({ node, worker }, machine);
+    this.process.after(
+      0,
+      () =>
+        void RequestBooks.open(options).then(
+          (books) => {
+            this.#books = books;
+            if (this.link.status === 'ready') this.link.emit('ready');
+          },
+          // The journal is another's, or the disk takes no file: its keeper starts the process again.
+          () => this.kill(),
+        ),
+      'starts',
+    );
+  }
+
+  get isServing(): boolean {
+    return this.process.isAlive && this.#books !== null && this.#books.refusal() === null;
+  }
+
+  /** Nothing is on its way any more. */
+  get isIdle(): boolean {
+    return (
+      this.#books !== null && this.#books.state.open === 0 && this.#books.state.unacknowledged === 0
+    );
+  }
+
+  get state(): RequestBooks['state'] | null {
+    return this.#books?.state ?? null;
+  }
+
+  kill(): void {
+    this.process.kill();
+    this.link.serverLost();
+  }
+
+  async serve(ask: Ask): Promise<void> {
+    const { random } = this.#world;
+    const startedAt = { unixMs: this.process.unixMs(), monotonicMs: this.process.monotonicMs() };
+    const prompt = chargeOf({ ...NO_USAGE, input: ask.input }, ask.price);
+    const bound = chargeOf({ ...NO_USAGE, input: ask.input, output: ask.output }, ask.price);
+    const slice = Math.max(1, Math.ceil((bound - prompt) / random.integer(1, 4)));
+    const rid = random.uuidV7(startedAt.unixMs);
+    const reply = await this.#client
+      .admit({
+        rid,
+        accountId: ask.accountId,
+        keyHash: ask.keyHash,
+        modelId: ask.modelId,
+        modelName: 'model',
+        priceVersionId: ask.price.id,
+        wantTokens: ask.isStream ? prompt + slice : bound,
+        minTokens: prompt + 1,
+        addressHex: '',
+        concurrencyMax: 0,
+        leaseMs: LEASE_MS,
+        node: this.address,
+      })
+      .catch(() => null);
+    if (reply?.kind !== 'admitted' || !this.#books) return;
+    const { keyId, subscriptionId, generation, epoch, grantedTokens } = reply;
+    const hold: OpenHold = {
+      rid,
+      accountId: ask.accountId,
+      keyHash: ask.keyHash,
+      keyId,
+      modelId: ask.modelId,
+      subscriptionId,
+      generation,
+      epoch,
+      price: ask.price,
+      grantedTokens,
+      sliceTokens: slice,
+      boundTokens: bound,
+      isStream: ask.isStream,
+      startedAtMs: startedAt.unixMs,
+      protocol: 'chat',
+    };
+    new RunningRequest(hold, { ask, startedAt, node: this, world: this.#world }).run(
+      this.#books.open(hold),
+    );
+  }
+
+  #options(
+    { node, worker }: { node: string; worker: number },
+    { disk }: Machine,
+  ): RequestBooksOptions {
+    const { process, link } = this;
+    const { random, redis, parts, peers, post, shards } = this.#world;
+    const timers = process.timersOf(random);
+    const queue = {
+      add: (job: Parameters<RequestBooksOptions['queue']['add']>[0]) =>
+        link.call('queue', () => {
+          const copy = structuredClone(job);
+          redis.runAny((state) => {
+            state.lastJob += 1;
+            state.jobs.push({ id: state.lastJob, job: copy, takenUntilMs: 0, readyAtMs: 0 });
+          });
+        }),
+      close: () => Promise.resolve(),
+    };
+    return {
+      dataDir: '/data',
+      node,
+      worker,
+      shards,
+      leaseMs: LEASE_MS,
+      metering: this.#client,
+      redis: link as unknown as RedisConnection,
+      acknowledgements: this.#acknowledgements(),
+      blocking: link as unknown as RedisConnection,
+      queue,
+      controlPlaneUrl: 'http://control-plane',
+      credential: 'credential-of-the-simulation',
+      peers: () => Promise.resolve(peers()),
+      log: SILENT as unknown as RequestBooksOptions['log'],
+      now: process.unixMs,
+      monotonicNow: process.monotonicMs,
+      random: () => random.next(),
+      timers,
+      disk: parts.disk(disk.for(process)),
+      tryLock: parts.tryLock((folder) => disk.tryLock(folder, process)),
+      postJournal: post(process),
+    };
+  }
+
+  /** The list in Redis, without its MAC. */
+  #acknowledgements(): Pick<Acknowledgements, 'consume'> {
+    const { process, link, address } = this;
+    const { redis } = this.#world;
+    const pop = (): string[] =>
+      redis.runAny((state) => {
+        const lists = state.acknowledgements.get(address) ?? [];
+        state.acknowledgements.delete(address);
+        return lists;
+      });
+    return {
+      consume: (_address, { onAcknowledged }) =>
+        new Promise(() => {
+          const again = (): void =>
+            void process.after(POP_EVERY_MS, () => {
+              link
+                .call('pop', pop)
+                .then((texts) => {
+                  const list = texts.flatMap((text) => JSON.parse(text));
+                  if (list.length > 0) void onAcknowledged(list);
+                })
+                .then(again, again);
+            });
+          again();
+        }),
+    };
+  }
+}

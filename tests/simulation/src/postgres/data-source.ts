@@ -1,0 +1,60 @@
+import type { Transactions } from '../../../../apps/control-plane/src/platform/database/transactions.ts';
+import type { Link } from '../link.ts';
+import type { ModelPostgres } from './model-postgres.ts';
+import type { ModelTransaction } from './transaction.ts';
+
+type DataSource = ConstructorParameters<typeof Transactions>[0];
+type EntityManager = Parameters<Parameters<Transactions['run']>[0]>[0];
+
+type Work<T> = (tx: EntityManager) => Promise<T>;
+
+/** The part of TypeORM's `DataSource` that the code under simulation uses, over the model and a link that may break at any point. */
+export function dataSourceOver(db: ModelPostgres, link: Link): DataSource {
+  const query = async (sql: string, parameters: unknown[] = []): Promise<unknown> =>
+    link.call(`query ${nameOf(sql)}`, async () => {
+      const tx = db.begin();
+      try {
+        const rows = await db.execute(tx, sql, parameters);
+        db.commit(tx);
+        return rows;
+      } finally {
+        tx.end(false);
+      }
+    });
+  const source = {
+    query,
+    transaction: async <T>(...parts: [...isolation: string[], work: Work<T>]): Promise<T> =>
+      transact(db, link, parts.at(-1) as Work<T>),
+  };
+  return source as unknown as DataSource;
+}
+
+async function transact<T>(
+  db: ModelPostgres,
+  link: Link,
+  work: (tx: EntityManager) => Promise<T>,
+): Promise<T> {
+  const tx: ModelTransaction = await link.call('begin', () => db.begin());
+  const abort = (): void => tx.end(false);
+  // What a broken connection had not committed is rolled back.
+  link.once('close', abort);
+  try {
+    const manager = {
+      query: (sql: string, parameters: unknown[] = []) =>
+        link.call(`query ${nameOf(sql)}`, () => db.execute(tx, sql, parameters)),
+    } as unknown as EntityManager;
+    const value = await work(manager);
+    await link.call('commit', () => db.commit(tx));
+    return value;
+  } catch (error) {
+    tx.end(false);
+    throw error;
+  } finally {
+    link.off('close', abort);
+  }
+}
+
+/** For the trace: the table a statement names first. */
+function nameOf(sql: string): string {
+  return /(?:FROM|INTO|UPDATE) ([a-z_]+)/.exec(sql)?.[1] ?? 'select';
+}

@@ -1,0 +1,205 @@
+import type { ModelPostgres, Statement } from './model-postgres.ts';
+import type { SubscriptionRow } from './rows.ts';
+import type { ModelTransaction } from './transaction.ts';
+
+const number = (value: unknown): number => Number(value);
+
+/** By ids, or `shards, index, after id, limit`. */
+function chosen<Row extends { id: number }>(
+  rows: readonly Row[],
+  parameters: readonly unknown[],
+  accountOf: (row: Row) => number,
+): Row[] {
+  const [ids] = parameters;
+  if (Array.isArray(ids)) return rows.filter((row) => ids.includes(row.id));
+  const [shards, index, afterId, limit] = parameters.map(Number);
+  return rows
+    .filter((row) => accountOf(row) % (shards ?? 1) === index && row.id > (afterId ?? 0))
+    .toSorted((a, b) => a.id - b.id)
+    .slice(0, limit);
+}
+
+const accounts: Statement = (db, tx, parameters) =>
+  chosen(db.rows.users.all(tx), parameters, ({ id }) => id);
+
+const keys: Statement = (db, tx, parameters) =>
+  chosen(db.rows.keys.all(tx), parameters, (row) => row.user_id).map((row) => ({
+    ...row,
+    status: 'enabled',
+    expires_at: null,
+    rpm: 0,
+    rph: 0,
+    rpd: 0,
+    allowed_models: '',
+    ip_allowlist: '',
+    drain: false,
+    revision: 1,
+  }));
+
+const subscriptions: Statement = (db, tx, parameters) =>
+  chosen(db.rows.subscriptions.all(tx), parameters, (row) => row.user_id).map((row) => ({
+    ...row,
+    armed_threshold: null,
+    armed_amount: null,
+  }));
+
+function creditsOf(db: ModelPostgres, tx: ModelTransaction, id: unknown) {
+  return db.rows.credits
+    .all(tx)
+    .filter((credit) => credit.subscription_id === number(id))
+    .toSorted((a, b) => a.seq - b.seq);
+}
+
+const applied: Statement = (db, tx, [id, seqs]) => {
+  for (const seq of seqs as number[]) {
+    const key = `${number(id)}:${seq}`;
+    const row = db.rows.credits.lock(tx, key);
+    if (row && row.applied_at === null)
+      db.rows.credits.put(tx, key, { ...row, applied_at: db.nowMs });
+  }
+  return [];
+};
+
+function promise(db: ModelPostgres, tx: ModelTransaction, kind: string, targetId: number) {
+  const id = db.rows.outbox.nextId();
+  db.rows.outbox.put(tx, id, { id, kind, target_id: targetId, created_at: db.nowMs });
+  return { id: String(id), kind, target_id: targetId };
+}
+
+/** What may have been in the lost end of Redis' file, withdrawals first; `[seconds]`. */
+const recent: Statement = (db, tx, [seconds]) => {
+  const since = db.nowMs - number(seconds) * 1_000;
+  const late = db.rows.credits.all(tx).filter(({ applied_at: at }) => at !== null && at > since);
+  for (const credit of late) db.rows.credits.lock(tx, `${credit.subscription_id}:${credit.seq}`);
+  for (const credit of late)
+    db.rows.credits.put(tx, `${credit.subscription_id}:${credit.seq}`, {
+      ...credit,
+      applied_at: null,
+    });
+  const rows = db.rows.subscriptions.all(tx).toSorted((a, b) => a.id - b.id);
+  const ids = (isChosen: (row: SubscriptionRow) => boolean): number[] =>
+    rows.filter(isChosen).map(({ id }) => id);
+  return [
+    ...ids((row) => row.withdrawal_id !== null && row.revised_at > since - 86_400_000).map((id) =>
+      promise(db, tx, 'withdrawal', id),
+    ),
+    ...[...new Set(late.map((credit) => credit.subscription_id))]
+      .toSorted((a, b) => a - b)
+      .map((id) => promise(db, tx, 'credit', id)),
+    ...ids((row) => row.revised_at > since).map((id) => promise(db, tx, 'subscription', id)),
+  ];
+};
+
+const overdue: Statement = (db, tx, [afterId]) => {
+  const rows = db.rows.outbox
+    .all(tx)
+    .filter(
+      (row) =>
+        row.id > number(afterId) &&
+        row.created_at < db.nowMs - 2_000 &&
+        !db.rows.outbox.isLockedFor(tx, row.id),
+    )
+    .toSorted((a, b) => a.id - b.id)
+    .slice(0, 200);
+  for (const { id } of rows) db.rows.outbox.lock(tx, id);
+  return rows.map((row) => ({ ...row, id: String(row.id) }));
+};
+
+/** What each subscription's balance in Redis differs by from what the books say it must have been at a mark. */
+const drift: Statement = (db, tx, parameters) => {
+  const [ids, shards, ms, n, seqs, balances] = parameters as unknown[][];
+  return (ids ?? []).flatMap((id, index) => {
+    const row = db.rows.subscriptions.get(tx, number(id));
+    if (!row) return [];
+    const later = creditsOf(db, tx, id).filter(({ seq }) => seq > number(seqs?.[index]));
+    const after = db.rows.usage
+      .all(tx)
+      .filter(
+        (usage) =>
+          usage.subscription_id === row.id &&
+          usage.shard === shards?.[index] &&
+          isAfter(usage, { ms: number(ms?.[index]), n: number(n?.[index]) }),
+      );
+    const onTheWay = later
+      .filter(({ kind }) => kind !== 'reconciliation')
+      .reduce((sum, { delta }) => sum + delta, 0);
+    const booked = after.reduce((sum, { delta }) => sum + delta, 0);
+    return [
+      {
+        id: row.id,
+        drift: row.balance - row.overdraft - onTheWay + booked - number(balances?.[index]),
+        is_repairing: later.some(({ kind }) => kind === 'reconciliation'),
+      },
+    ];
+  });
+};
+
+function isAfter(
+  usage: { outbox_ms: number | null; outbox_n: number | null },
+  mark: { ms: number; n: number },
+): boolean {
+  if (usage.outbox_ms === null || usage.outbox_n === null) return false;
+  return usage.outbox_ms > mark.ms || (usage.outbox_ms === mark.ms && usage.outbox_n > mark.n);
+}
+
+export const LIVE_STATEMENTS: readonly (readonly [string, Statement])[] = [
+  ['SELECT id, status, drain, revision FROM users', accounts],
+  ['SELECT id, user_id, key_hash, status, expires_at', keys],
+  ['SELECT id, user_id, model_id, status, generation, drain', subscriptions],
+  [
+    'SELECT id, user_id, model_id FROM subscriptions WHERE id = ANY($1::int[])',
+    (db, tx, [ids]) =>
+      db.rows.subscriptions.all(tx).filter(({ id }) => (ids as number[]).includes(id)),
+  ],
+  [
+    "SELECT id, user_id, model_id FROM subscriptions WHERE status = 'closed' AND balance > greatest(overdraft, 0)",
+    (db, tx, [afterId]) =>
+      db.rows.subscriptions
+        .all(tx)
+        .filter(
+          (row) =>
+            row.status === 'closed' &&
+            row.balance > Math.max(row.overdraft, 0) &&
+            row.id > number(afterId),
+        )
+        .toSorted((a, b) => a.id - b.id),
+  ],
+  [
+    'FROM price_versions WHERE id = ANY($1::int[])',
+    (db, tx, [ids]) =>
+      db.rows.prices
+        .all(tx)
+        .filter(({ id }) => (ids as number[]).includes(id))
+        .map(({ weights, ...row }) => ({ ...row, ...weights, multipliers: {} })),
+  ],
+  [
+    'SELECT seq, delta FROM token_credits WHERE subscription_id = $1 AND applied_at IS NULL',
+    (db, tx, [id]) => creditsOf(db, tx, id).filter((credit) => credit.applied_at === null),
+  ],
+  [
+    'SELECT seq, delta FROM token_credits WHERE subscription_id = $1 AND seq > $2',
+    (db, tx, [id, seq]) => creditsOf(db, tx, id).filter((credit) => credit.seq > number(seq)),
+  ],
+  ['UPDATE token_credits SET applied_at = now() WHERE subscription_id = $1', applied],
+  ['UPDATE token_credits SET applied_at = NULL FROM since', recent],
+  [
+    'INSERT INTO live_state_outbox (kind, target_id) SELECT * FROM unnest',
+    (db, tx, [kinds, ids]) =>
+      (kinds as string[]).map((kind, index) =>
+        promise(db, tx, kind, number((ids as number[])[index])),
+      ),
+  ],
+  [
+    'DELETE FROM live_state_outbox WHERE id = ANY($1::bigint[])',
+    (db, tx, [ids]) => {
+      for (const id of ids as string[])
+        if (db.rows.outbox.get(tx, id)) db.rows.outbox.remove(tx, id);
+      return [];
+    },
+  ],
+  ['SELECT id, kind, target_id FROM live_state_outbox WHERE id > $1', overdue],
+  [
+    'JOIN unnest($1::int[], $2::text[], $3::bigint[], $4::bigint[], $5::bigint[], $6::bigint[]) AS m',
+    drift,
+  ],
+];

@@ -1,0 +1,122 @@
+import type { Server } from '../link.ts';
+import type { Rows } from './rows.ts';
+import { tables } from './rows.ts';
+import { MustWait } from './table.ts';
+import { ModelTransaction } from './transaction.ts';
+
+/** A statement of the product with its parameters, as the model answers it. */
+export type Statement = (
+  db: ModelPostgres,
+  tx: ModelTransaction,
+  parameters: readonly unknown[],
+) => unknown;
+
+/** By a part of their text; the longest that fits names a statement. */
+export type Statements = readonly (readonly [part: string, Statement])[];
+
+class Deadlock extends Error {
+  readonly code = '40P01';
+}
+
+/**
+ * PostgreSQL as far as the code under simulation uses it: each of its statements is restated over plain tables, found by its text. Rows lock, waits that would never end are
+ * deadlocks, and what was not committed is gone when a connection breaks.
+ */
+export class ModelPostgres implements Server {
+  readonly rows: Rows = tables();
+  readonly #advisory = new Map<
+    string,
+    { alone: ModelTransaction | null; shared: Set<ModelTransaction> }
+  >();
+  readonly #now: () => number;
+  readonly #statements: Statements;
+  readonly #found = new Map<string, Statement>();
+  #lastTransaction = 0;
+  isUp = true;
+  /** A statement that the model lacks. */
+  unknown: string | null = null;
+  /** After each commit. */
+  onCommitted: () => void = () => undefined;
+  readonly #open = new Set<ModelTransaction>();
+
+  constructor(now: () => number, statements: Statements) {
+    this.#now = now;
+    this.#statements = statements;
+  }
+
+  get nowMs(): number {
+    return this.#now();
+  }
+
+  begin(): ModelTransaction {
+    const tx = new ModelTransaction((this.#lastTransaction += 1));
+    this.#open.add(tx);
+    tx.onEnd(() => this.#open.delete(tx));
+    return tx;
+  }
+
+  async execute(
+    tx: ModelTransaction,
+    sql: string,
+    parameters: readonly unknown[],
+  ): Promise<unknown> {
+    const statement = this.#statementFor(sql);
+    if (!statement) {
+      this.unknown ??= sql;
+      throw new Error(`the model knows no such statement: ${sql}`);
+    }
+    for (;;) {
+      if (tx.isEnded) throw new Error('Connection terminated unexpectedly');
+      try {
+        return statement(this, tx, parameters);
+      } catch (error) {
+        if (!(error instanceof MustWait)) throw error;
+        if (tx.wouldDeadlock(error.owner)) {
+          tx.end(false);
+          throw new Deadlock('deadlock detected');
+        }
+        tx.waitsFor = error.owner;
+        await error.owner.ended;
+        tx.waitsFor = null;
+      }
+    }
+  }
+
+  commit(tx: ModelTransaction): void {
+    if (tx.isEnded) throw new Error('Connection terminated unexpectedly');
+    tx.end(true);
+    this.onCommitted();
+  }
+
+  /** Everything that was not committed is gone. */
+  crash(): void {
+    this.isUp = false;
+    for (const tx of this.#open) tx.end(false);
+  }
+
+  advisoryLock(tx: ModelTransaction, key: string, { isShared }: { isShared: boolean }): void {
+    const lock = this.#advisory.get(key) ?? { alone: null, shared: new Set<ModelTransaction>() };
+    this.#advisory.set(key, lock);
+    if (lock.alone && lock.alone !== tx) throw new MustWait(lock.alone);
+    if (isShared) {
+      lock.shared.add(tx);
+      tx.onEnd(() => lock.shared.delete(tx));
+      return;
+    }
+    for (const other of lock.shared) if (other !== tx) throw new MustWait(other);
+    lock.alone = tx;
+    tx.onEnd(() => {
+      if (lock.alone === tx) lock.alone = null;
+    });
+  }
+
+  #statementFor(sql: string): Statement | undefined {
+    const known = this.#found.get(sql);
+    if (known) return known;
+    const text = sql.replaceAll(/\s+/g, ' ').trim();
+    const matching = this.#statements.filter(([part]) => text.includes(part));
+    const [longest] = matching.toSorted(([a], [b]) => b.length - a.length);
+    if (longest) this.#found.set(sql, longest[1]);
+    return longest?.[1];
+  }
+}

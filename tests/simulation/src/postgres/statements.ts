@@ -1,0 +1,12 @@
+import { LEDGER_STATEMENTS } from './ledger-statements.ts';
+import { LIVE_STATEMENTS } from './live-statements.ts';
+import type { Statements } from './model-postgres.ts';
+import { TOKEN_STATEMENTS } from './token-statements.ts';
+import { USAGE_STATEMENTS } from './usage-statements.ts';
+
+export const STATEMENTS: Statements = [
+  ...USAGE_STATEMENTS,
+  ...TOKEN_STATEMENTS,
+  ...LEDGER_STATEMENTS,
+  ...LIVE_STATEMENTS,
+];

@@ -1,0 +1,221 @@
+import type { Statement, ModelPostgres } from './model-postgres.ts';
+import type { LotRow, SubscriptionRow } from './rows.ts';
+import type { ModelTransaction } from './transaction.ts';
+
+const number = (value: unknown): number => Number(value);
+const numbers = (value: unknown): number[] => (value as unknown[]).map(Number);
+
+function lotsOf(db: ModelPostgres, tx: ModelTransaction, subscriptionId: number): LotRow[] {
+  return db.rows.lots
+    .all(tx)
+    .filter((lot) => lot.subscription_id === subscriptionId)
+    .toSorted((a, b) => a.id - b.id);
+}
+
+/** Oldest first. */
+const consumeLots: Statement = (db, tx, [ids, tokens]) => {
+  for (const [index, id] of numbers(ids).entries()) {
+    let wanted = number((tokens as unknown[])[index]);
+    for (const lot of lotsOf(db, tx, id)) {
+      const taken = Math.min(lot.remaining, wanted);
+      if (taken > 0) db.rows.lots.put(tx, lot.id, { ...lot, remaining: lot.remaining - taken });
+      wanted -= taken;
+    }
+  }
+  return [];
+};
+
+/** Where usage took last. */
+const refillLots: Statement = (db, tx, [ids, tokens]) => {
+  for (const [index, id] of numbers(ids).entries()) {
+    let wanted = number((tokens as unknown[])[index]);
+    for (const lot of lotsOf(db, tx, id).toReversed()) {
+      const put = Math.min(lot.tokens - lot.remaining - lot.withdrawn, wanted);
+      if (put > 0) db.rows.lots.put(tx, lot.id, { ...lot, remaining: lot.remaining + put });
+      wanted -= put;
+    }
+  }
+  return [];
+};
+
+const consumedTokens: Statement = (db, tx, [ids]) =>
+  numbers(ids).flatMap((id) => {
+    const lots = lotsOf(db, tx, id);
+    const consumed = lots.reduce((sum, lot) => sum + lot.tokens - lot.remaining - lot.withdrawn, 0);
+    return lots.length > 0 ? [{ subscription_id: id, consumed: String(consumed) }] : [];
+  });
+
+const openLots: Statement = (db, tx, [id]) =>
+  lotsOf(db, tx, number(id))
+    .filter((lot) => lot.remaining > 0)
+    .toReversed()
+    .map((lot) => ({
+      id: String(lot.id),
+      tokens: String(lot.tokens),
+      remaining: String(lot.remaining),
+      withdrawn: String(lot.withdrawn),
+      cost: String(lot.cost),
+      refunded: String(lot.refunded),
+    }));
+
+const withdrawFromLot: Statement = (db, tx, [id, taken, withdrawn, refunded]) => {
+  const lot = db.rows.lots.lock(tx, number(id));
+  if (lot)
+    db.rows.lots.put(tx, lot.id, {
+      ...lot,
+      remaining: lot.remaining - number(taken),
+      withdrawn: number(withdrawn),
+      refunded: BigInt(String(refunded)),
+    });
+  return [];
+};
+
+const insertLot: Statement = (db, tx, [subscription, seq, tokens, remaining, cost]) => {
+  const id = db.rows.lots.nextId();
+  db.rows.lots.put(tx, id, {
+    id,
+    subscription_id: number(subscription),
+    credit_seq: number(seq),
+    tokens: number(tokens),
+    remaining: number(remaining),
+    withdrawn: 0,
+    cost: BigInt(String(cost)),
+    refunded: 0n,
+  });
+  return [];
+};
+
+const insertCredit: Statement = (db, tx, [subscription, seq, delta, kind]) => {
+  db.rows.credits.put(tx, `${number(subscription)}:${number(seq)}`, {
+    subscription_id: number(subscription),
+    seq: number(seq),
+    delta: number(delta),
+    kind: String(kind),
+    applied_at: null,
+  });
+  return [];
+};
+
+const insertEntries: Statement = (db, tx, [kind, reference, ids, deltas, balances]) => {
+  for (const [index, id] of numbers(ids).entries()) {
+    const key = `${id}:${String(kind)}:${String(reference)}`;
+    if (db.rows.entries.get(tx, key)) throw new Error(`the entry ${key} is there already`);
+    db.rows.entries.put(tx, key, {
+      subscription_id: id,
+      kind: String(kind),
+      reference: String(reference),
+      delta: numbers(deltas)[index] ?? 0,
+      balance_after: numbers(balances)[index] ?? 0,
+    });
+  }
+  return [];
+};
+
+const insertOverdrafts: Statement = (db, tx, [reference, ids, tokens]) => {
+  for (const [index, id] of numbers(ids).entries()) {
+    const key = `${id}:${String(reference)}`;
+    if (db.rows.overdrafts.get(tx, key)) throw new Error(`the overdraft ${key} is there already`);
+    db.rows.overdrafts.put(tx, key, {
+      subscription_id: id,
+      reference: String(reference),
+      tokens: numbers(tokens)[index] ?? 0,
+    });
+  }
+  return [];
+};
+
+const setBalances: Statement = (db, tx, [ids, balances, overdrafts]) => {
+  for (const [index, id] of numbers(ids).entries())
+    change(db, tx, id, {
+      balance: numbers(balances)[index] ?? 0,
+      overdraft: numbers(overdrafts)[index] ?? 0,
+    });
+  return [];
+};
+
+function change(
+  db: ModelPostgres,
+  tx: ModelTransaction,
+  id: number,
+  changes: Partial<SubscriptionRow>,
+): void {
+  const row = db.rows.subscriptions.lock(tx, id);
+  if (row) db.rows.subscriptions.put(tx, id, { ...row, ...changes });
+}
+
+const lockSubscriptions: Statement = (db, tx, [ids]) =>
+  [...new Set(numbers(ids))]
+    .toSorted((a, b) => a - b)
+    .flatMap((id) => {
+      const row = db.rows.subscriptions.get(tx, id) && db.rows.subscriptions.lock(tx, id);
+      return row
+        ? [
+            {
+              ...row,
+              balance: String(row.balance),
+              overdraft: String(row.overdraft),
+              credit_seq: String(row.credit_seq),
+            },
+          ]
+        : [];
+    });
+
+const close: Statement = (db, tx, [id, withdrawalId]) => {
+  const row = db.rows.subscriptions.lock(tx, number(id));
+  if (row?.status === 'closing' && row.withdrawal_id === withdrawalId)
+    change(db, tx, row.id, { status: 'closed', revision: row.revision + 1, revised_at: db.nowMs });
+  return [];
+};
+
+const startWithdrawals: Statement = (db, tx, [ids, withdrawals, drain]) => {
+  for (const [index, id] of numbers(ids).entries()) {
+    const row = db.rows.subscriptions.lock(tx, id);
+    if (row)
+      change(db, tx, id, {
+        status: 'closing',
+        withdrawal_id: (withdrawals as string[])[index] ?? null,
+        drain: drain === true,
+        revision: row.revision + 1,
+        revised_at: db.nowMs,
+      });
+  }
+  return [];
+};
+
+/** As a purchase opens a closed subscription again. */
+const reopen: Statement = (db, tx, [id]) => {
+  const row = db.rows.subscriptions.lock(tx, number(id));
+  if (row)
+    change(db, tx, row.id, {
+      status: 'active',
+      generation: row.generation + 1,
+      drain: false,
+      revision: row.revision + 1,
+      revised_at: db.nowMs,
+    });
+  return [];
+};
+
+export const TOKEN_STATEMENTS: readonly (readonly [string, Statement])[] = [
+  ['UPDATE token_lots l SET remaining = l.remaining - least(', consumeLots],
+  ['UPDATE token_lots l SET remaining = l.remaining + least(', refillLots],
+  ['SELECT subscription_id, sum(tokens - remaining - withdrawn)', consumedTokens],
+  ['SELECT id, tokens, remaining, withdrawn, cost, refunded FROM token_lots', openLots],
+  ['UPDATE token_lots SET remaining = remaining - $2', withdrawFromLot],
+  ['INSERT INTO token_lots', insertLot],
+  ['INSERT INTO token_credits', insertCredit],
+  ['INSERT INTO token_entries', insertEntries],
+  ['INSERT INTO token_overdrafts', insertOverdrafts],
+  ['UPDATE subscriptions s SET balance = v.balance', setBalances],
+  [
+    'UPDATE subscriptions SET credit_seq = $2',
+    (db, tx, [id, seq]) => {
+      change(db, tx, number(id), { credit_seq: number(seq) });
+      return [];
+    },
+  ],
+  ['FROM subscriptions WHERE id = ANY($1::int[]) ORDER BY id FOR UPDATE', lockSubscriptions],
+  ["UPDATE subscriptions SET status = 'closed'", close],
+  ["UPDATE subscriptions s SET status = 'closing'", startWithdrawals],
+  ['REOPEN subscription', reopen],
+];

@@ -1,0 +1,211 @@
+import type { ModelPostgres, Statement } from './model-postgres.ts';
+import type { ModelTransaction } from './transaction.ts';
+
+type Lists = readonly (readonly unknown[])[];
+const text = (value: unknown): string => String(value);
+const number = (value: unknown): number => Number(value);
+const numberOrNull = (value: unknown): number | null => (value === null ? null : Number(value));
+
+/** `usage_events (day, rid, ...)`: the order of the columns is read from the statement once. */
+const insertUsage: Statement = (db, tx, parameters) => {
+  const columns = parameters as Lists;
+  const rids = columns[1] as string[];
+  const booked: { rid: string; seq: number }[] = [];
+  const keyOf = (index: number): string =>
+    `${rids[index]?.toLowerCase()}:${number(columns[2]?.[index])}`;
+  // All that must be waited for first: then nothing was written when the statement begins again.
+  const isThere = rids.map((_, index) => db.rows.usage.lock(tx, keyOf(index)) !== undefined);
+  for (const [index, rid] of rids.entries()) {
+    if (isThere[index]) continue;
+    const [key, seq] = [keyOf(index), number(columns[2]?.[index])];
+    db.rows.usage.put(tx, key, usageRow(db, columns, index));
+    booked.push({ rid: rid.toLowerCase(), seq });
+  }
+  return booked;
+};
+
+function usageRow(db: ModelPostgres, columns: Lists, index: number) {
+  const [day, rid, seq, kind, , subscription, , , , delta, charge] = columns.map(
+    (column) => column[index],
+  );
+  const [shard, ms, n] = columns.slice(-3).map((column) => column[index]);
+  return {
+    day: text(day),
+    rid: text(rid).toLowerCase(),
+    seq: number(seq),
+    kind: text(kind),
+    subscription_id: number(subscription),
+    delta: number(delta),
+    charge: numberOrNull(charge),
+    shard: shard === null ? null : text(shard),
+    outbox_ms: numberOrNull(ms),
+    outbox_n: numberOrNull(n),
+    created_at: db.nowMs,
+  };
+}
+
+const insertLetters: Statement = (db, tx, parameters) => {
+  const [rids, seqs, deltas, payloads, reasons, , requests] = parameters as string[][];
+  const booked: { id: string }[] = [];
+  for (const [index, rid] of (rids ?? []).entries())
+    db.rows.letters.lock(tx, `${rid}:${seqs?.[index] ?? ''}`);
+  for (const [index, rid] of (rids ?? []).entries()) {
+    const seq = seqs?.[index] ?? '';
+    const request = requests?.[index];
+    const key = `${rid}:${seq}`;
+    const isBooked = request != null && db.rows.usage.get(tx, `${request.toLowerCase()}:${seq}`);
+    if (isBooked || db.rows.letters.get(tx, key)) continue;
+    db.rows.letters.put(tx, key, {
+      rid,
+      seq,
+      delta: deltas?.[index] ?? '',
+      payload: payloads?.[index] ?? '',
+      reason: reasons?.[index] ?? '',
+    });
+    booked.push({ id: key });
+  }
+  return booked;
+};
+
+const adopt: Statement = (db, tx, parameters) => {
+  const [, all, seqs] = parameters as [unknown, string[], number[]];
+  for (const [index, rid] of all.entries())
+    db.rows.usage.lock(tx, `${rid.toLowerCase()}:${seqs[index]}`);
+  return adoptLocked(db, tx, parameters);
+};
+
+const adoptLocked: Statement = (db, tx, parameters) => {
+  const [, rids, seqs, shards, places] = parameters as [
+    unknown,
+    string[],
+    number[],
+    string[],
+    string[],
+  ];
+  const adopted: { subscription_id: number; delta: number }[] = [];
+  for (const [index, rid] of rids.entries()) {
+    const key = `${rid.toLowerCase()}:${seqs[index]}`;
+    const row = db.rows.usage.get(tx, key);
+    if (!row || row.shard !== null || row.kind === 'withdraw') continue;
+    const [ms, n] = (places[index] ?? '').split('-').map(Number);
+    db.rows.usage.put(tx, key, {
+      ...row,
+      shard: shards[index] ?? null,
+      outbox_ms: ms ?? null,
+      outbox_n: n ?? null,
+    });
+    adopted.push({ subscription_id: row.subscription_id, delta: row.delta });
+  }
+  return [adopted, adopted.length];
+};
+
+const bookedByRid: Statement = (db, tx, [, rids]) =>
+  [...new Set((rids as string[]).map((rid) => rid.toLowerCase()))].flatMap((rid) =>
+    [0, 1].flatMap((seq) => {
+      const row = db.rows.usage.get(tx, `${rid}:${seq}`);
+      return row && row.kind !== 'withdraw'
+        ? [{ rid, seq, kind: row.kind, delta: row.delta, charge: row.charge ?? 0 }]
+        : [];
+    }),
+  );
+
+/** The latest withdrawals of a subscription; `[id, day of the last one]`. */
+const bookedWithdrawals: Statement = (db, tx, [id, lastDay]) => {
+  const early = dayOf(db.nowMs - 2 * 86_400_000);
+  const from = text(lastDay) > early ? text(lastDay) : early;
+  return db.rows.usage
+    .all(tx)
+    .filter(
+      (row) =>
+        row.subscription_id === number(id) &&
+        row.kind === 'withdraw' &&
+        row.day >= from &&
+        row.created_at > db.nowMs - 86_400_000 &&
+        (row.seq === 0 || (row.outbox_ms !== null && row.outbox_ms > db.nowMs - 14 * 60_000)),
+    )
+    .toSorted((a, b) => b.created_at - a.created_at)
+    .map(({ rid, seq, delta }) => ({ rid, seq, delta }));
+};
+
+const sharedEpochLock: Statement = (db, tx, [indexes]) => {
+  for (const index of indexes as number[])
+    db.advisoryLock(tx, `epoch:${index}`, { isShared: true });
+  return [];
+};
+const epochLock: Statement = (db, tx, [indexes]) => {
+  for (const index of indexes as number[])
+    db.advisoryLock(tx, `epoch:${index}`, { isShared: false });
+  return [];
+};
+const oneEpochLock: Statement = (db, tx, [, index]) => {
+  db.advisoryLock(tx, `epoch:${number(index)}`, { isShared: false });
+  return [];
+};
+
+const dropDays: Statement = (db, tx, [before]) => {
+  const limit = text(before);
+  for (const { rid, seq, day } of db.rows.usage.all(tx))
+    if (day < limit) db.rows.usage.remove(tx, `${rid}:${seq}`);
+  return [];
+};
+
+function before(db: ModelPostgres, tx: ModelTransaction): string {
+  return db.rows.droppedDays.get(tx, 1)?.before ?? '';
+}
+
+function dayOf(ms: number): string {
+  return new Date(ms).toISOString().slice(0, 10);
+}
+
+export const USAGE_STATEMENTS: readonly (readonly [string, Statement])[] = [
+  ['INSERT INTO usage_events (', insertUsage],
+  ['INSERT INTO usage_dead_letters', insertLetters],
+  ['UPDATE usage_events u SET shard', adopt],
+  ['SELECT u.rid, u.seq, u.kind, u.delta, u.charge FROM usage_events u', bookedByRid],
+  [
+    "SELECT rid, seq, delta FROM usage_events WHERE subscription_id = $1 AND kind = 'withdraw'",
+    bookedWithdrawals,
+  ],
+  ['INSERT INTO usage_rollups', () => []],
+  ['INSERT INTO usage_totals', () => []],
+  ['SELECT pg_advisory_xact_lock_shared(7001004, i)', sharedEpochLock],
+  ['SELECT pg_advisory_xact_lock(7001004, i)', epochLock],
+  ['SELECT pg_advisory_xact_lock($1, $2)', oneEpochLock],
+  [
+    'SELECT pg_advisory_xact_lock_shared($1)',
+    (db, tx, [key]) => {
+      db.advisoryLock(tx, `one:${number(key)}`, { isShared: true });
+      return [];
+    },
+  ],
+  [
+    'SELECT pg_advisory_xact_lock($1)',
+    (db, tx, [key]) => {
+      db.advisoryLock(tx, `one:${number(key)}`, { isShared: false });
+      return [];
+    },
+  ],
+  ['FROM usage_dropped_days', (db, tx) => [{ before: before(db, tx) }]],
+  [
+    'UPDATE usage_dropped_days SET before',
+    (db, tx, [day]) => {
+      db.rows.droppedDays.lock(tx, 1);
+      const latest = before(db, tx) > text(day) ? before(db, tx) : text(day);
+      db.rows.droppedDays.put(tx, 1, { before: latest });
+      return [];
+    },
+  ],
+  ['DROP days of usage_events', dropDays],
+  [
+    'SELECT shard, epoch FROM shard_epochs',
+    (db, tx, [shards]) =>
+      db.rows.epochs.all(tx).filter(({ shard }) => (shards as string[]).includes(shard)),
+  ],
+  [
+    'INSERT INTO shard_epochs',
+    (db, tx, [shard, epoch]) => {
+      db.rows.epochs.put(tx, text(shard), { shard: text(shard), epoch: text(epoch) });
+      return [];
+    },
+  ],
+];

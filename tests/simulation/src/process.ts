@@ -1,0 +1,70 @@
+import type { Timers } from '../../../apps/proxy-node/src/timers.ts';
+import type { Random } from './random.ts';
+import type { Scheduler } from './scheduler.ts';
+
+/** One process: its clocks, its timers, and whether it lives. What it waited for never comes once it is killed. */
+export class SimulatedProcess {
+  readonly name: string;
+  readonly #scheduler: Scheduler;
+  readonly #startedAtMs: number;
+  /** What its machine's wall clock is wrong by. */
+  readonly #wallErrorMs: () => number;
+  #isAlive = true;
+  #afterDeath: (() => void)[] = [];
+
+  constructor(
+    name: string,
+    { scheduler, wallErrorMs }: { scheduler: Scheduler; wallErrorMs: () => number },
+  ) {
+    this.name = name;
+    this.#scheduler = scheduler;
+    this.#startedAtMs = scheduler.nowMs;
+    this.#wallErrorMs = wallErrorMs;
+  }
+
+  get isAlive(): boolean {
+    return this.#isAlive;
+  }
+
+  unixMs = (): number => Math.floor(this.#scheduler.nowMs + this.#wallErrorMs());
+
+  monotonicMs = (): number => Math.floor(this.#scheduler.nowMs - this.#startedAtMs);
+
+  after = (ms: number, act: () => void, label = 'timer'): (() => void) =>
+    this.#scheduler.after(ms, `${this.name} ${label}`, () => {
+      if (this.#isAlive) act();
+    });
+
+  /** With the jitter of a busy event loop. */
+  timersOf(random: Random): Timers {
+    const after: Timers['after'] = (ms, act) => this.after(ms + random.next(), act);
+    return {
+      after,
+      soon: (act) => void this.after(0, act, 'soon'),
+      every: (ms, act) => {
+        let cancel = (): void => undefined;
+        let isEnded = false;
+        const next = (): void => {
+          cancel = after(ms, () => {
+            if (!isEnded) next();
+            act();
+          });
+        };
+        next();
+        return () => {
+          isEnded = true;
+          cancel();
+        };
+      },
+    };
+  }
+
+  onDeath(act: () => void): void {
+    this.#afterDeath.push(act);
+  }
+
+  kill(): void {
+    this.#isAlive = false;
+    for (const act of this.#afterDeath.splice(0)) act();
+  }
+}

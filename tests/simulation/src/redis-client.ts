@@ -1,0 +1,110 @@
+import type { LiveRecords, LostWithdrawals, MeteringStore } from '@tollgate/keyspace';
+import { uuidTimeMs } from '../../../apps/control-plane/src/features/usage/ingest/read-event.ts';
+import type { ReferenceModel } from '../../../libs/keyspace/test/reference-model.ts';
+import type { Link } from './link.ts';
+import type { LiveStore } from './live-store.ts';
+
+type Metering = Pick<
+  MeteringStore,
+  | 'admit'
+  | 'settle'
+  | 'checkpoint'
+  | 'restore'
+  | 'epochOf'
+  | 'reap'
+  | 'relay'
+  | 'releaseRelay'
+  | 'shardOf'
+  | 'credit'
+  | 'withdraw'
+>;
+type Records = Pick<LiveRecords, 'putKey' | 'putAccount' | 'putSubscription' | 'mark'>;
+type Lost = Pick<LostWithdrawals, 'repeatWithdrawal' | 'repeatRelease'>;
+
+export type RedisClient = Metering & Records & Lost;
+
+/**
+ * What a process asks of Redis, answered by the model of its functions. `filling`: the token of the rebuild this process is at; to it the mark of the
+ * rebuild is the epoch.
+ */
+export function redisClient(
+  store: LiveStore,
+  link: Link,
+  filling: () => string | null = () => null,
+): RedisClient {
+  const call = <R>(label: string, shard: string, act: (model: ReferenceModel) => R): Promise<R> =>
+    link.call(label, () => store.run(shard, act));
+  const of = <R>(
+    label: string,
+    { accountId }: { accountId: number },
+    act: (model: ReferenceModel) => R,
+  ): Promise<R> => call(label, store.shardOf(accountId), act);
+  const put = <R>(label: string, ref: { accountId: number }, act: (model: ReferenceModel) => R) => {
+    const token = filling();
+    const shard = store.shardOf(ref.accountId);
+    return link.call(label, () =>
+      store.runIn(shard, (state, model) =>
+        token !== null && state.rebuilds.get(shard) === token ? asFiller(model, act) : act(model),
+      ),
+    );
+  };
+  return {
+    shardOf: (accountId) => store.shardOf(accountId),
+    admit: (request) => of('admit', request, (model) => model.admit(request, '')),
+    settle: (request) =>
+      of('settle', request, (model) =>
+        model.settle({ ...request, startedMs: uuidTimeMs(request.rid) }),
+      ),
+    checkpoint: (request) => of('checkpoint', request, (model) => model.checkpoint(request)),
+    restore: (request) => of('restore', request, (model) => model.restore(request)),
+    epochOf: (accountId) => of('epoch', { accountId }, (model) => model.epoch),
+    reap: (hold) => of('reap', hold, (model) => model.reap(hold)),
+    relay: (shard, request) =>
+      call('relay', shard, (model) => {
+        const reply = model.relay(request);
+        if (!reply) throw new RangeError('leaseMs must be positive');
+        return reply;
+      }),
+    releaseRelay: (shard, request) =>
+      call('releaseRelay', shard, (model) => {
+        model.relay({ ...request, leaseMs: 0, entriesMax: 0, bytesMax: 0, expiredHoldsMax: 0 });
+      }),
+    credit: (request) => of('credit', request, (model) => model.credit(request)),
+    withdraw: (request) => of('withdraw', request, (model) => model.withdraw(request)),
+    putKey: (record) =>
+      put('putKey', record, (model) => model.putKey({ ...record, allowlist: [] })),
+    putAccount: (record) => put('putAccount', record, (model) => model.putAccount(record)),
+    putSubscription: (record) =>
+      put('putSubscription', record, (model) => model.putSubscription(record)),
+    mark: (ref) =>
+      of('mark', ref, (model) => {
+        const { record, balance, held, running, creditSeq } = model.subscription(ref);
+        return (
+          record && {
+            ...ref,
+            id: record.id,
+            status: record.status,
+            generation: record.generation,
+            balance,
+            held,
+            running,
+            creditSeq: creditSeq ?? 0,
+            shard: store.shardOf(ref.accountId),
+            outboxId: model.lastOutboxId,
+          }
+        );
+      }),
+    repeatWithdrawal: (request) =>
+      of('repeatWithdrawal', request, (model) => model.repeatWithdrawal(request)),
+    repeatRelease: (request) =>
+      of('repeatRelease', request, (model) => model.repeatRelease(request)),
+  };
+}
+
+function asFiller<R>(model: ReferenceModel, act: (model: ReferenceModel) => R): R {
+  const { epoch } = model;
+  model.epoch ??= 'rebuilding';
+  const reply = act(model);
+  model.epoch = epoch;
+  return reply;
+}

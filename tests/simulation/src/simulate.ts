@@ -1,0 +1,86 @@
+import { silenceLogs } from '../../../apps/control-plane/src/testing/silence-logs.ts';
+import { Violation } from './checks.ts';
+import { checkEnd, isQuiet } from './end-checks.ts';
+import { drawFaults, type Fault } from './fault-plan.ts';
+import { STRIKES } from './faults.ts';
+import { startWorkload } from './workload.ts';
+import { SHIPPED, World, type Parts } from './world.ts';
+
+export interface RunOptions {
+  seed: number;
+  /** Drawn from the seed unless they are given. */
+  faults?: readonly Fault[];
+  parts?: Parts;
+  /** Of simulated time, before everything is left to come to its end. */
+  forMs?: number;
+}
+
+export interface RunResult {
+  seed: number;
+  steps: number;
+  requests: number;
+  faults: readonly Fault[];
+  traceHash: string;
+  /** Null when every promise was kept. */
+  violation: string | null;
+}
+
+const RUN_MS = 90_000;
+const FAULTS_MAX = 12;
+/** Everything must have come to its end by then: the longest interval between two tries is five minutes. */
+const QUIET_WITHIN_MS = 20 * 60_000;
+const LOOK_EVERY_MS = 5_000;
+
+function faultsOf(seed: number, forMs = RUN_MS): Fault[] {
+  const random = new World(seed).random('faults');
+  return drawFaults(random, { forMs, count: random.integer(1, FAULTS_MAX) });
+}
+
+/** One run out of one seed: faults strike while requests run, then all is left alone until nothing is on its way. */
+export async function simulate({
+  seed,
+  faults,
+  parts = SHIPPED,
+  forMs = RUN_MS,
+}: RunOptions): Promise<RunResult> {
+  silenceLogs();
+  const plan = faults ?? faultsOf(seed, forMs);
+  const world = new World(seed, parts);
+  let violation: string | null = null;
+  try {
+    await run(world, plan, forMs);
+  } catch (error) {
+    violation = error instanceof Violation ? error.message : `${(error as Error).stack}`;
+  }
+  world.isOver = true;
+  return {
+    seed,
+    steps: world.scheduler.steps,
+    requests: world.truth.requests.size,
+    faults: plan,
+    traceHash: world.scheduler.traceHash,
+    violation,
+  };
+}
+
+async function run(world: World, plan: readonly Fault[], forMs: number): Promise<void> {
+  world.startControlPlane();
+  for (const index of world.nodes.keys()) world.startNode(index);
+  for (const fault of plan)
+    world.scheduler.after(fault.atMs, `fault ${fault.kind}`, () => {
+      try {
+        STRIKES[fault.kind](world, fault);
+      } catch (error) {
+        world.failure ??= error;
+      }
+    });
+  startWorkload(world, forMs);
+  const longest = Math.max(0, ...plan.map((fault) => fault.atMs + fault.forMs));
+  await world.runTo(Math.max(forMs, longest) + 1_000);
+  const endMs = world.scheduler.nowMs - world.startMs + QUIET_WITHIN_MS;
+  for (let ms = world.scheduler.nowMs - world.startMs; !isQuiet(world); ms += LOOK_EVERY_MS) {
+    if (ms > endMs) break;
+    await world.runTo(ms + LOOK_EVERY_MS);
+  }
+  checkEnd(world);
+}

@@ -1,0 +1,265 @@
+import { WEIGHT_FIELDS } from '@tollgate/contracts';
+import type { PriceVersion } from '@tollgate/snapshot';
+import { Checks } from './checks.ts';
+import { SHIPPED_CONTROL_PLANE, type ControlPlaneParts } from './control-plane-parts.ts';
+import { ControlPlane } from './control-plane.ts';
+import { SimulatedDisk } from './disk.ts';
+import { LiveStore } from './live-store.ts';
+import { SHIPPED_NODE, type NodeParts } from './node-parts.ts';
+import { Node, type Machine } from './node.ts';
+import { ModelPostgres } from './postgres/model-postgres.ts';
+import { STATEMENTS } from './postgres/statements.ts';
+import type { SimulatedProcess } from './process.ts';
+import { Random } from './random.ts';
+import { Scheduler } from './scheduler.ts';
+import { Truth } from './truth.ts';
+
+export interface Parts {
+  node: NodeParts;
+  controlPlane: ControlPlaneParts;
+}
+export const SHIPPED: Parts = { node: SHIPPED_NODE, controlPlane: SHIPPED_CONTROL_PLANE };
+
+/** A minute before a day ends: the days of requests change in the middle of a run. */
+const START_MS = Date.UTC(2026, 10, 21, 23, 59);
+const SHARDS = 2;
+export const MODEL_ID = 3;
+const ACCOUNTS = [1, 2, 3];
+const WORKERS = [
+  { node: 'node-a', worker: 0, machine: 0 },
+  { node: 'node-a', worker: 1, machine: 0 },
+  { node: 'node-b', worker: 0, machine: 1 },
+];
+const FIRST_TOKENS = 60_000;
+
+export interface Subscription {
+  id: number;
+  accountId: number;
+  keyHash: string;
+}
+
+/** The whole installation: nodes on their machines, control plane, Redis, PostgreSQL. */
+export class World {
+  readonly scheduler = new Scheduler(START_MS);
+  readonly startMs = START_MS;
+  readonly truth = new Truth();
+  readonly redis: LiveStore;
+  readonly postgres: ModelPostgres;
+  readonly checks: Checks;
+  readonly machines: Machine[];
+  readonly nodes: (Node | null)[] = WORKERS.map(() => null);
+  readonly subscriptions: readonly Subscription[];
+  readonly prices: PriceVersion[] = [];
+  readonly random: (purpose: string) => Random;
+  controlPlane: ControlPlane | null = null;
+  isDuplicating = false;
+  hasDroppedDays = false;
+  /** Ends the keepers. */
+  isOver = false;
+  /** Workers that a fault keeps down. */
+  readonly held = new Set<number>();
+  /** Requests whose finals a damaged disk made unreadable, by machine. */
+  readonly damaged = new Map<string, number>();
+  failure: unknown = null;
+  readonly #parts: Parts;
+
+  constructor(seed: number, parts: Parts = SHIPPED) {
+    this.#parts = parts;
+    const streams = new Map<string, Random>();
+    this.random = (purpose) => {
+      const stream = streams.get(purpose) ?? new Random(seed, purpose);
+      streams.set(purpose, stream);
+      return stream;
+    };
+    this.redis = new LiveStore(SHARDS, this.scheduler);
+    this.postgres = new ModelPostgres(() => Math.floor(this.scheduler.nowMs), STATEMENTS);
+    this.checks = new Checks(this);
+    this.machines = [0, 1].map((index) => ({
+      disk: new SimulatedDisk(this.random(`disk ${index}`)),
+      wallErrorMs: 0,
+    }));
+    this.subscriptions = ACCOUNTS.map((accountId) => ({
+      id: 10 + accountId,
+      accountId,
+      keyHash: accountId.toString(16).padStart(64, 'a'),
+    }));
+    this.#fill();
+  }
+
+  /** Steps until then; each is followed by the checks. */
+  async runTo(ms: number): Promise<void> {
+    while (await this.scheduler.step(this.startMs + ms)) {
+      this.checks.after();
+      if (this.failure !== null) throw this.failure;
+      if (this.postgres.unknown !== null)
+        throw new Error(`the model knows no such statement: ${this.postgres.unknown}`);
+    }
+  }
+
+  startControlPlane(): void {
+    this.controlPlane = new ControlPlane('control-plane', {
+      scheduler: this.scheduler,
+      random: this.random('control plane'),
+      redis: this.redis,
+      postgres: this.postgres,
+      shards: SHARDS,
+      parts: this.#parts.controlPlane,
+      duplicates: () => this.isDuplicating && this.random('duplicates').chance(0.3),
+    });
+  }
+
+  startNode(index: number): void {
+    const worker = WORKERS[index];
+    const machine = worker && this.machines[worker.machine];
+    if (!machine) throw new RangeError(`there is no worker ${index}`);
+    const node = new Node(worker, machine, {
+      scheduler: this.scheduler,
+      random: this.random(`node ${index}`),
+      redis: this.redis,
+      truth: this.truth,
+      shards: SHARDS,
+      parts: this.#parts.node,
+      peers: () => this.#alive().map(({ address }) => address),
+      post: (process) => (upload) => this.#post(process, upload),
+    });
+    this.nodes[index] = node;
+    node.process.onDeath(() => {
+      if (this.nodes[index] === node) this.nodes[index] = null;
+      this.scheduler.after(1_000, 'keeper', () => {
+        if (!this.nodes[index] && !this.held.has(index) && !this.isOver) this.startNode(index);
+      });
+    });
+  }
+
+  workersOn(machine: number): number[] {
+    return WORKERS.flatMap((worker, index) => (worker.machine === machine ? [index] : []));
+  }
+
+  machineOf(index: number): Machine {
+    return this.machines[WORKERS[index]?.machine ?? 0] as Machine;
+  }
+
+  addressesOn(machine: number): string[] {
+    return WORKERS.filter((worker) => worker.machine === machine).map(
+      ({ node, worker }) => `${node}:${worker}`,
+    );
+  }
+
+  get currentPrice(): PriceVersion {
+    return this.prices.at(-1) as PriceVersion;
+  }
+
+  addPrice(weightInput: number, weightOutput: number): void {
+    const id = this.prices.length + 1;
+    const weights = {
+      weight_input: weightInput,
+      weight_output: weightOutput,
+      weight_cache_read: weightInput,
+      weight_cache_write: weightInput,
+    };
+    this.prices.push({ id, effective_at: 0, ...weights });
+    this.#write((tx) =>
+      this.postgres.rows.prices.put(tx, id, {
+        id,
+        model_id: MODEL_ID,
+        weights: {
+          ...NO_OWN_WEIGHTS,
+          ...Object.fromEntries(
+            Object.entries(weights).map(([name, value]) => [name, String(value)]),
+          ),
+        },
+      }),
+    );
+  }
+
+  #alive(): Node[] {
+    return this.nodes.filter((node) => node !== null);
+  }
+
+  /** HTTP: a call that fails may have been served. */
+  async #post(
+    process: SimulatedProcess,
+    upload: Parameters<ControlPlane['takeJournal']>[0],
+  ): Promise<{ status: number; text: string }> {
+    const random = this.random('http');
+    const pause = (): Promise<void> =>
+      new Promise((resolve) => process.after(random.integer(1, 40), resolve, 'http'));
+    await pause();
+    const { controlPlane } = this;
+    if (!controlPlane) throw new Error('ECONNREFUSED');
+    if (random.chance(0.1)) void controlPlane.takeJournal(upload).catch(() => undefined);
+    const taken = controlPlane.takeJournal(upload).catch(() => ({ status: 503, text: '' }));
+    const { promise: cut, reject } = Promise.withResolvers<never>();
+    process.after(15_000, () => reject(new Error('timeout')), 'http timeout');
+    cut.catch(() => undefined);
+    const answer = await Promise.race([taken, cut]);
+    await pause();
+    if (random.chance(0.05)) throw new Error('ECONNRESET');
+    return answer;
+  }
+
+  #write(act: (tx: ReturnType<ModelPostgres['begin']>) => void): void {
+    const tx = this.postgres.begin();
+    act(tx);
+    this.postgres.commit(tx);
+  }
+
+  /** Accounts with a key and a subscription each, before anything runs. */
+  #fill(): void {
+    this.addPrice(500_000, 2_000_000);
+    this.#write((tx) => {
+      const { rows } = this.postgres;
+      for (const { id, accountId, keyHash } of this.subscriptions) {
+        rows.users.put(tx, accountId, {
+          id: accountId,
+          status: 'active',
+          drain: false,
+          revision: 1,
+        });
+        rows.keys.put(tx, accountId, { id: accountId, user_id: accountId, key_hash: keyHash });
+        rows.subscriptions.put(tx, id, {
+          id,
+          user_id: accountId,
+          model_id: MODEL_ID,
+          status: 'active',
+          balance: FIRST_TOKENS,
+          overdraft: 0,
+          credit_seq: 1,
+          generation: 1,
+          withdrawal_id: null,
+          drain: false,
+          revision: 1,
+          revised_at: START_MS,
+        });
+        const lot = rows.lots.nextId();
+        rows.lots.put(tx, lot, {
+          id: lot,
+          subscription_id: id,
+          credit_seq: 1,
+          tokens: FIRST_TOKENS,
+          remaining: FIRST_TOKENS,
+          withdrawn: 0,
+          cost: BigInt(FIRST_TOKENS * 3),
+          refunded: 0n,
+        });
+        rows.credits.put(tx, `${id}:1`, {
+          subscription_id: id,
+          seq: 1,
+          delta: FIRST_TOKENS,
+          kind: 'subscribe',
+          applied_at: null,
+        });
+        rows.entries.put(tx, `${id}:credit:1`, {
+          subscription_id: id,
+          kind: 'credit',
+          reference: 'credit:1',
+          delta: FIRST_TOKENS,
+          balance_after: FIRST_TOKENS,
+        });
+      }
+    });
+  }
+}
+
+/** Classes without a weight of their own are charged by their parent's. */
+const NO_OWN_WEIGHTS = Object.fromEntries(WEIGHT_FIELDS.map((name) => [name, null]));
