@@ -91,8 +91,7 @@ export class World {
     while (await this.scheduler.step(this.startMs + ms)) {
       this.checks.after();
       if (this.failure !== null) throw this.failure;
-      if (this.postgres.unknown !== null)
-        throw new Error(`the model knows no such statement: ${this.postgres.unknown}`);
+      if (this.postgres.fault !== null) throw this.postgres.fault;
     }
   }
 

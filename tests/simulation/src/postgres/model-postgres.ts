@@ -33,8 +33,8 @@ export class ModelPostgres implements Server {
   readonly #found = new Map<string, Statement>();
   #lastTransaction = 0;
   isUp = true;
-  /** A statement that the model lacks. */
-  unknown: string | null = null;
+  /** What the model could not do: a statement it lacks, or one that it did wrong. */
+  fault: unknown = null;
   /** After each commit. */
   onCommitted: () => void = () => undefined;
   readonly #open = new Set<ModelTransaction>();
@@ -62,15 +62,18 @@ export class ModelPostgres implements Server {
   ): Promise<unknown> {
     const statement = this.#statementFor(sql);
     if (!statement) {
-      this.unknown ??= sql;
-      throw new Error(`the model knows no such statement: ${sql}`);
+      this.fault ??= new Error(`the model knows no such statement: ${sql}`);
+      throw this.fault;
     }
     for (;;) {
       if (tx.isEnded) throw new Error('Connection terminated unexpectedly');
       try {
         return statement(this, tx, parameters);
       } catch (error) {
-        if (!(error instanceof MustWait)) throw error;
+        if (!(error instanceof MustWait)) {
+          this.fault ??= error;
+          throw error;
+        }
         if (tx.wouldDeadlock(error.owner)) {
           tx.end(false);
           throw new Deadlock('deadlock detected');

@@ -1,4 +1,5 @@
 import type { ModelPostgres, Statement } from './model-postgres.ts';
+import { readArray } from './read-array.ts';
 import type { ModelTransaction } from './transaction.ts';
 
 type Lists = readonly (readonly unknown[])[];
@@ -8,7 +9,7 @@ const numberOrNull = (value: unknown): number | null => (value === null ? null :
 
 /** `usage_events (day, rid, ...)`: the order of the columns is read from the statement once. */
 const insertUsage: Statement = (db, tx, parameters) => {
-  const columns = parameters as Lists;
+  const columns: Lists = (parameters as string[]).map(readArray);
   const rids = columns[1] as string[];
   const booked: { rid: string; seq: number }[] = [];
   const keyOf = (index: number): string =>
