@@ -23,6 +23,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   screenshots: async () => program('screenshots', ['tests/console/src/screenshots.ts']),
   'test:fleet': async () => program('test:fleet', ['tests/fleet/src/main.ts']),
   'test:chaos': async () => program('test:chaos', ['tests/chaos/src/main.ts']),
+  'test:simulation': async () => program('test:simulation', ['tests/simulation/src/main.ts']),
   'test:mutants': async () => program('test:mutants', ['libs/keyspace/test/mutants.ts']),
   'test:conformance': async () => program('test:conformance', ['tests/conformance/src/main.ts']),
   ops: async () => (await import('./commands/ops.ts')).ops,

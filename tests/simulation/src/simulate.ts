@@ -1,6 +1,6 @@
 import { silenceLogs } from '../../../apps/control-plane/src/testing/silence-logs.ts';
 import { Violation } from './checks.ts';
-import { checkEnd, isQuiet } from './end-checks.ts';
+import { checkEnd, driftsOf, isQuiet } from './end-checks.ts';
 import { drawFaults, type Fault } from './fault-plan.ts';
 import { STRIKES } from './faults.ts';
 import { startWorkload } from './workload.ts';
@@ -23,6 +23,8 @@ export interface RunResult {
   traceHash: string;
   /** Null when every promise was kept. */
   violation: string | null;
+  /** What is left to the reconciliation, which is not simulated. */
+  drifts: readonly string[];
 }
 
 const RUN_MS = 90_000;
@@ -60,6 +62,7 @@ export async function simulate({
     faults: plan,
     traceHash: world.scheduler.traceHash,
     violation,
+    drifts: driftsOf(world),
   };
 }
 

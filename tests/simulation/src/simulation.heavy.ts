@@ -1,0 +1,69 @@
+import { expect, test } from '@jest/globals';
+import { appendFileSync } from 'node:fs';
+import { describeFault } from './fault-plan.ts';
+import { findPlanted } from './find-planted.ts';
+import { PLANTED_FAULTS } from './planted-faults.ts';
+import { shrink } from './shrink.ts';
+import { simulate } from './simulate.ts';
+
+/** What `npm run test:simulation` runs; main.ts passes the settings and reads the report. */
+const settings = {
+  firstSeed: Number(process.env.SIMULATION_SEED ?? 1),
+  seeds: Number(process.env.SIMULATION_SEEDS ?? 1),
+  seconds: Number(process.env.SIMULATION_SECONDS ?? 3_600),
+  isPlanted: process.env.SIMULATION_PLANTED === 'true',
+  report: process.env.SIMULATION_REPORT,
+};
+const DAY_MS = 86_400_000;
+
+function report(line: string): void {
+  process.stderr.write(`${line}\n`);
+  if (settings.report) appendFileSync(settings.report, `${line}\n`);
+}
+
+async function runSeed(seed: number): Promise<boolean> {
+  const result = await simulate({ seed });
+  const { steps, requests, faults, traceHash, violation, drifts } = result;
+  const left = drifts.length > 0 ? `, ${drifts.length} left to reconciliation` : '';
+  const what = `seed ${seed}: ${steps} steps, ${requests} requests, ${faults.length} faults, trace ${traceHash}${left}`;
+  if (violation === null) {
+    report(`ok    ${what}`);
+    return true;
+  }
+  report(`FAIL  ${what}\n      ${violation}`);
+  const smallest = await shrink(result, {});
+  report(
+    `      with ${smallest.faults.length} of ${faults.length} faults: ${smallest.violation}\n${smallest.faults.map((fault) => `      ${describeFault(fault)}`).join('\n')}`,
+  );
+  return false;
+}
+
+(settings.isPlanted ? test.skip : test)(
+  'every seed keeps every promise',
+  async () => {
+    const endMs = performance.now() + settings.seconds * 1_000;
+    let failed = 0;
+    for (let nth = 0; nth < settings.seeds && performance.now() < endMs; nth += 1)
+      if (!(await runSeed(settings.firstSeed + nth))) failed += 1;
+    expect(failed).toBe(0);
+  },
+  DAY_MS,
+);
+
+(settings.isPlanted ? test : test.skip)(
+  'every planted fault is found',
+  async () => {
+    let missed = 0;
+    for (const planted of PLANTED_FAULTS) {
+      const { seeds, result } = await findPlanted(planted, settings);
+      if (!result) missed += 1;
+      report(
+        result
+          ? `ok    ${planted.name}: seed ${seeds} of ${planted.foundWithinSeeds}: ${result.violation ?? result.drifts.join('; ')}`
+          : `FAIL  ${planted.name}: not found in ${seeds} seeds`,
+      );
+    }
+    expect(missed).toBe(0);
+  },
+  DAY_MS,
+);
