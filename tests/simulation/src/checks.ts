@@ -33,7 +33,11 @@ export class Checks {
   constructor(parts: { redis: LiveStore; postgres: ModelPostgres; truth: Truth }) {
     this.#redis = parts.redis;
     this.#truth = parts.truth;
-    this.#redis.onChanged = (shard) => void (shard !== null && this.#shards.add(shard));
+    this.#redis.onChanged = (shard, isLoss = false) => {
+      if (shard !== null) this.#shards.add(shard);
+      // What was released or debited last may be held or there again: nothing was taken.
+      if (isLoss) this.#held.clear();
+    };
     this.#watch(parts.postgres);
   }
 
@@ -151,7 +155,7 @@ export class Checks {
         throw new Violation(
           `Redis, ${name}: ${sub.held} tokens and ${sub.running} requests are held, the holds say ${amount} and ${count}`,
         );
-      const before = this.#held.get(name) ?? 0;
+      const before = this.#held.get(name) ?? Infinity;
       if (sub.held > before && sub.held > sub.balance)
         throw new Violation(`Redis, ${name}: ${sub.held} tokens are held of ${sub.balance}`);
       this.#held.set(name, sub.held);

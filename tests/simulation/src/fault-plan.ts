@@ -50,10 +50,9 @@ const WEIGHTS: Record<FaultKind, number> = {
 
 export function drawFaults(
   random: Random,
-  { forMs, count, kinds }: { forMs: number; count: number; kinds?: readonly FaultKind[] },
+  { forMs, count }: { forMs: number; count: number },
 ): Fault[] {
-  const bag =
-    kinds ?? FAULT_KINDS.flatMap((kind) => Array.from({ length: WEIGHTS[kind] }, () => kind));
+  const bag = FAULT_KINDS.flatMap((kind) => Array.from({ length: WEIGHTS[kind] }, () => kind));
   return Array.from({ length: count }, () => ({
     kind: random.pick(bag),
     atMs: random.integer(2_000, forMs),

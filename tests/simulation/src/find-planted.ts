@@ -1,10 +1,8 @@
-import { drawFaults } from './fault-plan.ts';
 import type { PlantedFault } from './planted-faults.ts';
 import { Random } from './random.ts';
 import { simulate, type RunResult } from './simulate.ts';
 
 const RUN_MS = 90_000;
-const FAULTS = 10;
 
 export interface Found {
   /** Tried until one broke a promise; all of them when none did. */
@@ -14,13 +12,13 @@ export interface Found {
 
 /** Runs seed after seed until one breaks a promise with the planted fault. With the shipped parts the same runs must break none. */
 export async function findPlanted(
-  { parts, kinds, foundWithinSeeds }: PlantedFault,
+  { parts, faults: draw, foundWithinSeeds }: PlantedFault,
   { firstSeed = 1 } = {},
 ): Promise<Found> {
   for (let tried = 1; tried <= foundWithinSeeds; tried += 1) {
     const seed = firstSeed + tried - 1;
     const random = new Random(seed, 'planted');
-    const faults = drawFaults(random, { forMs: RUN_MS, count: FAULTS, kinds });
+    const faults = draw(random);
     const result = await simulate({ seed, faults, parts, forMs: RUN_MS });
     if (!isBroken(result)) continue;
     const sound = await simulate({ seed, faults, forMs: RUN_MS });

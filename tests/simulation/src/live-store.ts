@@ -53,7 +53,7 @@ export class LiveStore implements Server {
   isUp = true;
   clockErrorMs = 0;
   /** After each call, with the account's shard when it has one. */
-  onChanged: (shard: string | null) => void = () => undefined;
+  onChanged: (shard: string | null, isLoss?: boolean) => void = () => undefined;
 
   constructor(shards: number, scheduler: Scheduler) {
     this.#shards = shards;
@@ -113,7 +113,7 @@ export class LiveStore implements Server {
     for (const call of kept.slice(from.calls - this.#firstCall)) call.act(this.#state, call.atMs);
     this.#calls = kept;
     this.#copies = this.#copies.filter((copy) => copy.calls <= target);
-    for (const shard of this.names) this.onChanged(shard);
+    for (const shard of this.names) this.onChanged(shard, true);
   }
 
   /** How many calls were made since. */
@@ -128,7 +128,7 @@ export class LiveStore implements Server {
     this.#copies = [];
     this.#firstCall = 0;
     this.#keepCopy();
-    for (const shard of this.names) this.onChanged(shard);
+    for (const shard of this.names) this.onChanged(shard, true);
   }
 
   #keepCopy(): void {

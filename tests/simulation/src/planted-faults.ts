@@ -2,15 +2,16 @@ import type { RelayedEvent } from '@tollgate/contracts';
 import { BookedWithdrawals } from '../../../apps/control-plane/src/features/live-state/booked-withdrawals.ts';
 import { DroppedDays } from '../../../apps/control-plane/src/features/usage/ingest/dropped-days.ts';
 import { UsageIngest } from '../../../apps/control-plane/src/features/usage/ingest/usage-ingest.service.ts';
-import type { FaultKind } from './fault-plan.ts';
+import type { Fault, FaultKind } from './fault-plan.ts';
+import type { Random } from './random.ts';
 import { SHIPPED, type Parts } from './world.ts';
 
 /** An error that the product once had, as a part that takes the place of the shipped one. */
 export interface PlantedFault {
   name: string;
   parts: Parts;
-  /** What must happen for it to show; drawn more often than in a run of everything. */
-  kinds: readonly FaultKind[];
+  /** What must happen for it to show, at moments that the seed draws. */
+  faults: (random: Random) => Fault[];
   foundWithinSeeds: number;
 }
 
@@ -45,6 +46,21 @@ class ForgetfulDays extends DroppedDays {
   }
 }
 
+const at = (
+  kind: FaultKind,
+  atMs: number,
+  forMs: number,
+  { target = 0, size = 0 } = {},
+): Fault => ({
+  kind,
+  atMs,
+  forMs,
+  target,
+  size,
+});
+const turns = (count: number, draw: (nth: number) => Fault[]): Fault[] =>
+  Array.from({ length: count }, (_, nth) => draw(nth)).flat();
+
 function withNode(parts: Partial<Parts['node']>): Parts {
   return { ...SHIPPED, node: { ...SHIPPED.node, ...parts } };
 }
@@ -65,16 +81,25 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
         ingest: (...parts) => new StrictIngest(...parts),
       },
     },
-    kinds: ['node-clock'],
-    foundWithinSeeds: 5,
+    faults: (random) =>
+      turns(6, (nth) => [
+        at('node-clock', 5_000 + nth * 14_000 + random.integer(0, 4_000), 8_000, {
+          target: nth,
+          size: 0.2,
+        }),
+      ]),
+    foundWithinSeeds: 10,
   },
   {
     name: 'booked withdrawals are not repeated after a lost tail',
     parts: withControlPlane({
       bookedWithdrawals: (...parts) => new ForgetfulWithdrawals(...parts),
     }),
-    kinds: ['redis-crash'],
-    foundWithinSeeds: 40,
+    faults: (random) =>
+      turns(50, (nth) => [
+        at('redis-crash', 5_000 + nth * 1_700 + random.integer(0, 300), 200, { size: 0.99 }),
+      ]),
+    foundWithinSeeds: 10,
   },
   {
     name: 'the lock of a journal is always granted',
@@ -82,22 +107,33 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
       tryLock: (take) => (folder) =>
         take(folder) ?? { fence: 1, release: () => undefined, retire: () => undefined },
     }),
-    kinds: ['kill-node'],
-    foundWithinSeeds: 5,
+    faults: (random) =>
+      turns(4, (nth) => [at('kill-node', 10_000 + nth * 18_000 + random.integer(0, 5_000), 2_000)]),
+    foundWithinSeeds: 10,
   },
   {
     name: 'a journal that cannot be read is deleted',
     parts: withNode({
       disk: (disk) => ({ ...disk, rename: (from) => disk.remove(from) }),
     }),
-    kinds: ['damaged-journal', 'cut-node'],
+    faults: (random) =>
+      turns(3, (target) => {
+        const from = 10_000 + target * 24_000 + random.integer(0, 3_000);
+        return [
+          at('cut-node', from, 15_000, { target }),
+          at('damaged-journal', from + random.integer(4_000, 9_000), 3_000, { target }),
+        ];
+      }),
     foundWithinSeeds: 10,
   },
   {
     name: 'what is left in closed subscriptions is not looked for',
     parts: withControlPlane({ paysOutRests: false }),
-    kinds: ['redis-flush', 'redis-crash'],
-    foundWithinSeeds: 40,
+    faults: (random) =>
+      turns(50, (nth) => [
+        at('redis-crash', 5_000 + nth * 1_700 + random.integer(0, 300), 200, { size: 0.99 }),
+      ]),
+    foundWithinSeeds: 10,
   },
   {
     name: 'no room for finals is allocated ahead',
@@ -110,13 +146,24 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
             : disk.writeSync(descriptor, bytes, offset, length, position),
       }),
     }),
-    kinds: ['full-disk', 'full-disk', 'cut-node', 'kill-node'],
-    foundWithinSeeds: 40,
+    faults: (random) =>
+      turns(3, (target) => {
+        const from = 10_000 + target * 24_000 + random.integer(0, 3_000);
+        return [
+          at('cut-node', from, 15_000, { target }),
+          at('full-disk', from, 15_000, { target: target === 2 ? 1 : 0 }),
+          at('kill-node', from + random.integer(2_000, 9_000), 8_000, { target }),
+        ];
+      }),
+    foundWithinSeeds: 10,
   },
   {
     name: 'finals of dropped days are booked again',
     parts: withControlPlane({ droppedDays: (host) => new ForgetfulDays(host) }),
-    kinds: ['drop-days', 'drop-days', 'redis-crash', 'kill-node'],
+    faults: (random) => [
+      at('drop-days', 60_500 + random.integer(0, 2_000), 0),
+      at('redis-crash', 63_000 + random.integer(0, 3_000), 300),
+    ],
     foundWithinSeeds: 10,
   },
 ];

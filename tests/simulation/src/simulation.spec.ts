@@ -56,3 +56,20 @@ test(
   },
   TIMEOUT_MS,
 );
+
+test(
+  'tokens that running requests released into a withdrawal are not taken again from a shard that was filled since',
+  async () => {
+    const flush = {
+      kind: 'redis-flush',
+      atMs: 78_864,
+      forMs: 11_358,
+      target: 269,
+      size: 0,
+    } as const;
+    const result = await simulate({ seed: 15, faults: [flush] });
+    expectKept(result);
+    expect(result.drifts).toEqual([]);
+  },
+  TIMEOUT_MS,
+);

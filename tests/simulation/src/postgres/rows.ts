@@ -84,7 +84,7 @@ export function tables() {
     postings: new Table<{ id: number; kind: string; reference: string }>(),
     postingEntries: new Table<{ account: number; transaction: number; amount: bigint }>(),
     outbox: new Table<{ id: number; kind: string; target_id: number; created_at: number }>(),
-    epochs: new Table<{ shard: string; epoch: string }>(),
+    epochs: new Table<{ shard: string; epoch: string; updated_at: number }>(),
     droppedDays: new Table<{ before: string }>(),
     users: new Table<{ id: number; status: string; drain: boolean; revision: number }>(),
     keys: new Table<{ id: number; user_id: number; key_hash: string }>(),

@@ -122,7 +122,10 @@ const bookedWithdrawals: Statement = (db, tx, [id, lastDay]) => {
         row.kind === 'withdraw' &&
         row.day >= from &&
         row.created_at > db.nowMs - 86_400_000 &&
-        (row.seq === 0 || (row.outbox_ms !== null && row.outbox_ms > db.nowMs - 14 * 60_000)),
+        (row.seq === 0 ||
+          (row.outbox_ms !== null &&
+            row.outbox_ms > db.nowMs - 14 * 60_000 &&
+            row.created_at > (db.rows.epochs.get(tx, row.shard ?? '')?.updated_at ?? 0))),
     )
     .toSorted((a, b) => b.created_at - a.created_at)
     .map(({ rid, seq, delta }) => ({ rid, seq, delta }));
@@ -205,7 +208,11 @@ export const USAGE_STATEMENTS: readonly (readonly [string, Statement])[] = [
   [
     'INSERT INTO shard_epochs',
     (db, tx, [shard, epoch]) => {
-      db.rows.epochs.put(tx, text(shard), { shard: text(shard), epoch: text(epoch) });
+      db.rows.epochs.put(tx, text(shard), {
+        shard: text(shard),
+        epoch: text(epoch),
+        updated_at: db.nowMs,
+      });
       return [];
     },
   ],

@@ -10,6 +10,11 @@ import { ShardFenced } from './shard-fenced.ts';
 const BOOKED_WITHIN = '1 day';
 /** Redis remembers what a request released for 15 minutes; later, repeating could take it twice. A minute is left for clocks that differ. */
 const RELEASED_WITHIN = '14 minutes';
+/**
+ * What was booked before its shard was filled again is part of what the shard opened with: taken again, it would be taken twice.
+ * By PostgreSQL's clock on both sides.
+ */
+const BOOKED_SINCE_FILLED = `created_at > coalesce((SELECT e.updated_at FROM shard_epochs e WHERE e.shard = usage_events.shard), '-infinity')`;
 /** More than a person or a script closes of one subscription in a day. */
 const ROWS_MAX = 1_000;
 
@@ -17,7 +22,7 @@ const ROWS_MAX = 1_000;
 const BOOKED = `
   SELECT rid, seq, delta FROM usage_events
   WHERE subscription_id = $1 AND kind = 'withdraw' AND day >= least(current_date - 2, $2::date) AND created_at > now() - interval '${BOOKED_WITHIN}'
-    AND (seq = 0 OR outbox_ms > extract(epoch FROM now() - interval '${RELEASED_WITHIN}') * 1000)
+    AND (seq = 0 OR (outbox_ms > extract(epoch FROM now() - interval '${RELEASED_WITHIN}') * 1000 AND ${BOOKED_SINCE_FILLED}))
   ORDER BY created_at DESC LIMIT ${ROWS_MAX}`;
 const bookedRow = z.object({
   rid: z.string(),
