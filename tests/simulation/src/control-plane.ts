@@ -23,6 +23,8 @@ import { KnownFacts } from '../../../apps/control-plane/src/features/usage/inges
 import { LateUsage } from '../../../apps/control-plane/src/features/usage/ingest/late-usage.ts';
 import type { UsageIngest } from '../../../apps/control-plane/src/features/usage/ingest/usage-ingest.service.ts';
 import { JournalService } from '../../../apps/control-plane/src/features/usage/journal/journal.service.ts';
+import { KnownWithdrawals } from '../../../apps/control-plane/src/features/usage/ingest/known-withdrawals.ts';
+import { WithdrawalBooking } from '../../../apps/control-plane/src/features/subscriptions/withdrawal-booking.ts';
 import { LedgerService } from '../../../apps/control-plane/src/features/wallet/ledger.service.ts';
 import { Transactions } from '../../../apps/control-plane/src/platform/database/transactions.ts';
 import type { Host } from '../../../apps/control-plane/src/platform/host/host.ts';
@@ -93,9 +95,10 @@ export class ControlPlane {
     this.#ingest = parts.ingest(
       this.transactions,
       new KnownFacts(dataSource),
+      new KnownWithdrawals(dataSource),
       this.tokens,
-      new LedgerService(),
-      alerts as unknown as IngestParts[4],
+      new WithdrawalBooking(this.tokens, new LedgerService()),
+      alerts as unknown as IngestParts[5],
       this.#epochs,
       new LateUsage(this.#epochs, this.tokens, this.live),
       new DroppedTelemetry(),

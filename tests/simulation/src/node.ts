@@ -2,8 +2,8 @@ import { NO_USAGE } from '@tollgate/contracts';
 import { nodeAddress, type Acknowledgements, type RedisConnection } from '@tollgate/keyspace';
 import { chargeOf } from '@tollgate/metering';
 import type { OpenHold } from '../../../apps/proxy-node/src/journal/open-hold.ts';
-import type { RequestBooksOptions } from '../../../apps/proxy-node/src/usage/request-books-options.ts';
-import { RequestBooks } from '../../../apps/proxy-node/src/usage/request-books.ts';
+import type { RecorderOptions } from '../../../apps/proxy-node/src/usage/recorder-options.ts';
+import { RequestRecorder } from '../../../apps/proxy-node/src/usage/request-recorder.ts';
 import type { SimulatedDisk } from './disk.ts';
 import { Link } from './link.ts';
 import { SimulatedProcess } from './process.ts';
@@ -29,7 +29,7 @@ export class Node {
   readonly address: string;
   readonly #world: NodeWorld;
   readonly #client: RedisClient;
-  #books: RequestBooks | null = null;
+  #recorder: RequestRecorder | null = null;
 
   constructor(
     { node, worker }: { node: string; worker: number },
@@ -49,9 +49,9 @@ export class Node {
     this.process.after(
       0,
       () =>
-        void RequestBooks.open(options).then(
-          (books) => {
-            this.#books = books;
+        void RequestRecorder.open(options).then(
+          (recorder) => {
+            this.#recorder = recorder;
             if (this.link.status === 'ready') this.link.emit('ready');
           },
           // The journal is another's, or the disk takes no file: its keeper starts the process again.
@@ -62,18 +62,20 @@ export class Node {
   }
 
   get isServing(): boolean {
-    return this.process.isAlive && this.#books !== null && this.#books.refusal() === null;
+    return this.process.isAlive && this.#recorder !== null && this.#recorder.refusal() === null;
   }
 
   /** Nothing is on its way any more. */
   get isIdle(): boolean {
     return (
-      this.#books !== null && this.#books.state.open === 0 && this.#books.state.unacknowledged === 0
+      this.#recorder !== null &&
+      this.#recorder.state.open === 0 &&
+      this.#recorder.state.unacknowledged === 0
     );
   }
 
-  get state(): RequestBooks['state'] | null {
-    return this.#books?.state ?? null;
+  get state(): RequestRecorder['state'] | null {
+    return this.#recorder?.state ?? null;
   }
 
   kill(): void {
@@ -104,7 +106,7 @@ export class Node {
         node: this.address,
       })
       .catch(() => null);
-    if (reply?.kind !== 'admitted' || !this.#books) return;
+    if (reply?.kind !== 'admitted' || !this.#recorder) return;
     const { keyId, subscriptionId, generation, epoch, grantedTokens } = reply;
     const hold: OpenHold = {
       rid,
@@ -124,19 +126,16 @@ export class Node {
       protocol: 'chat',
     };
     new RunningRequest(hold, { ask, startedAt, node: this, world: this.#world }).run(
-      this.#books.open(hold),
+      this.#recorder.open(hold),
     );
   }
 
-  #options(
-    { node, worker }: { node: string; worker: number },
-    { disk }: Machine,
-  ): RequestBooksOptions {
+  #options({ node, worker }: { node: string; worker: number }, { disk }: Machine): RecorderOptions {
     const { process, link } = this;
     const { random, redis, parts, peers, post, shards } = this.#world;
     const timers = process.timersOf(random);
     const queue = {
-      add: (job: Parameters<RequestBooksOptions['queue']['add']>[0]) =>
+      add: (job: Parameters<RecorderOptions['queue']['add']>[0]) =>
         link.call('queue', () => {
           const copy = structuredClone(job);
           redis.runAny((state) => {
@@ -160,7 +159,7 @@ export class Node {
       controlPlaneUrl: 'http://control-plane',
       credential: 'credential-of-the-simulation',
       peers: () => Promise.resolve(peers()),
-      log: SILENT as unknown as RequestBooksOptions['log'],
+      log: SILENT as unknown as RecorderOptions['log'],
       now: process.unixMs,
       monotonicNow: process.monotonicMs,
       random: () => random.next(),

@@ -1,7 +1,7 @@
 import { NO_USAGE, tokenFieldsOf, type TokenUsage, type UsageFinal } from '@tollgate/contracts';
 import { chargeOf } from '@tollgate/metering';
 import type { OpenHold } from '../../../apps/proxy-node/src/journal/open-hold.ts';
-import type { HoldHandle } from '../../../apps/proxy-node/src/usage/books.ts';
+import type { HoldHandle } from '../../../apps/proxy-node/src/usage/usage-recorder.ts';
 import type { Ask, NodeWorld } from './node-parts.ts';
 import type { SimulatedProcess } from './process.ts';
 import type { TrueRequest } from './truth.ts';

@@ -131,6 +131,27 @@ const bookedWithdrawals: Statement = (db, tx, [id, lastDay]) => {
     .map(({ rid, seq, delta }) => ({ rid, seq, delta }));
 };
 
+/** Which `(id, subscription)` of withdrawals were begun here: open, booked in the token ledger, or booked as usage on their day. */
+const knownWithdrawals: Statement = (db, tx, [ids, subscriptions, days]) =>
+  (ids as string[]).flatMap((given, index) => {
+    const id = given.toLowerCase();
+    const subscription = number((subscriptions as number[])[index]);
+    const day = text((days as string[])[index]);
+    const usage = db.rows.usage.get(tx, `${id}:0`);
+    const isKnown =
+      db.rows.subscriptions.get(tx, subscription)?.withdrawal_id === id ||
+      db.rows.entries
+        .all(tx)
+        .some(
+          (row) =>
+            row.subscription_id === subscription &&
+            row.kind === 'withdrawal' &&
+            row.reference === `withdrawal:${id}:0`,
+        ) ||
+      (usage?.kind === 'withdraw' && usage.subscription_id === subscription && usage.day === day);
+    return isKnown ? [{ id, subscription_id: subscription }] : [];
+  });
+
 const sharedEpochLock: Statement = (db, tx, [indexes]) => {
   for (const index of indexes as number[])
     db.advisoryLock(tx, `epoch:${index}`, { isShared: true });
@@ -170,6 +191,7 @@ export const USAGE_STATEMENTS: readonly (readonly [string, Statement])[] = [
     "SELECT rid, seq, delta FROM usage_events WHERE subscription_id = $1 AND kind = 'withdraw'",
     bookedWithdrawals,
   ],
+  ['SELECT w.id, w.subscription_id FROM unnest(', knownWithdrawals],
   ['INSERT INTO usage_rollups', () => []],
   ['INSERT INTO usage_totals', () => []],
   ['SELECT pg_advisory_xact_lock_shared(7001004, i)', sharedEpochLock],
