@@ -28,7 +28,7 @@ const CLIENTS = [
   langchainAnthropic,
 ];
 /** Speak /v1/responses, which some upstreams serve themselves. */
-const OF_RESPONSES: readonly Client[] = [openaiResponses, aiOpenaiResponses];
+const OF_RESPONSES: ReadonlySet<Client> = new Set([openaiResponses, aiOpenaiResponses]);
 const OUTPUT_TOKENS = 7;
 const PROMPT = `What is the weather in Bern? @demo mode=agent tokens=${OUTPUT_TOKENS}`;
 
@@ -67,7 +67,7 @@ function refusedBy(
 
 describe.each(CLIENTS)('$name', (client) => {
   const models = ['openai', 'anthropic', 'native'] as const;
-  test.each(models.filter((model) => model !== 'native' || OF_RESPONSES.includes(client)))(
+  test.each(models.filter((model) => model !== 'native' || OF_RESPONSES.has(client)))(
     'runs its tool and shows the tokens that are booked, from an upstream of protocol %s',
     async (model) => {
       const { outcome, tap } = await overTheWire(scene, { model, prompt: PROMPT }, client.converse);

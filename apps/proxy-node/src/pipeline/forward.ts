@@ -23,6 +23,7 @@ import { storedIdsOf } from '../upstream/stored-ids.ts';
 import type { Ticker } from '../upstream/ticker.ts';
 import { UpstreamCall, type AnswerHead, type CallDeadlines } from '../upstream/upstream-call.ts';
 import {
+  endingOf,
   gatewayFailure,
   seenOf,
   isRoutesTrouble,
@@ -264,17 +265,12 @@ export class Forwarder {
       const now = monotonicMs();
       attempt.duration_ms = now - startedAt;
       this.#health.ended(ref);
-      if (failure) noteIn(attempt, failure);
+      if (failure) Object.assign(attempt, endingOf(failure));
       seen?.end(attempt);
       if (!failure) return this.#health.succeeded(ref);
       if (isRoutesTrouble(failure)) this.#health.failed(ref, seenOf(failure, now));
     };
   }
-}
-
-function noteIn(attempt: RouteAttempt, { error, evidence }: UpstreamFailure): void {
-  attempt.error = evidence === 'given_up' || evidence === 'stale' ? evidence : error.kind;
-  if (error.upstreamStatus !== null) attempt.status = error.upstreamStatus;
 }
 
 function refOf({ route, upstream }: Candidate): RouteRef {

@@ -109,3 +109,11 @@ function isUpstreamsFault({ kind }: UpstreamError): boolean {
       return false;
   }
 }
+
+/** As the attempt is noted. */
+export function endingOf({ error, evidence }: UpstreamFailure): { error: string; status?: number } {
+  return {
+    error: evidence === 'given_up' || evidence === 'stale' ? evidence : error.kind,
+    ...(error.upstreamStatus !== null && { status: error.upstreamStatus }),
+  };
+}

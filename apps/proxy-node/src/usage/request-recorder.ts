@@ -1,6 +1,5 @@
 import type { FundsHint, UsageFinal } from '@tollgate/contracts';
 import { isRedisReachable, nodeAddress, onRedisReturn, shardOf } from '@tollgate/keyspace';
-import { tracedMetering } from '../observe/traced-metering.ts';
 import { monotonicMs } from '../monotonic-ms.ts';
 import { AcknowledgedLog } from '../journal/acknowledged-log.ts';
 import type { OpenHold } from '../journal/open-hold.ts';
@@ -21,7 +20,7 @@ import { Relay } from './relay.ts';
 import type { RecorderOptions } from './recorder-options.ts';
 import { SetAsideJournals } from '../journal/set-aside-journals.ts';
 import { MemoryGauge } from './memory-gauge.ts';
-import { signedMetering } from './signed-metering.ts';
+import { settlingPort } from './signed-metering.ts';
 import { pause, SYSTEM_TIMERS, type Timers } from '../timers.ts';
 import { Settler, type PendingFinal } from './settler.ts';
 
@@ -128,9 +127,9 @@ export class RequestRecorder implements UsageRecorder {
   }
 
   #openSettler(clock: { now: () => number; random: () => number; timers: Timers }): Settler {
-    const { metering, credential, log, tracing } = this.#options;
+    const { log } = this.#options;
     return new Settler({
-      metering: tracedMetering(signedMetering(metering, credential), tracing ?? null),
+      metering: settlingPort(this.#options),
       log,
       ...clock,
       onAcknowledged: (final, seq) => this.#noteAcknowledged(final, seq),

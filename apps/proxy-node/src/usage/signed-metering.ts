@@ -1,8 +1,10 @@
 import { hashCredential, signFinal } from '@tollgate/contracts';
+import { tracedMetering } from '../observe/traced-metering.ts';
 import type { MeteringPort } from './metering-port.ts';
+import type { RecorderOptions } from './recorder-options.ts';
 
 /** Finals go through Redis with this node's MAC. In the journal they stand without one: a credential may be changed between two starts. */
-export function signedMetering(
+function signedMetering(
   metering: Pick<MeteringPort, 'settle'>,
   credential: string | undefined,
 ): Pick<MeteringPort, 'settle'> {
@@ -12,4 +14,13 @@ export function signedMetering(
     settle: (request) =>
       metering.settle({ ...request, payload: signFinal(request, credentialHash) }),
   };
+}
+
+/** What the settler calls: finals are signed, and recorded where their requests are traced. */
+export function settlingPort({
+  metering,
+  credential,
+  tracing = null,
+}: RecorderOptions): Pick<MeteringPort, 'settle'> {
+  return tracedMetering(signedMetering(metering, credential), tracing);
 }
