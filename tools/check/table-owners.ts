@@ -130,7 +130,7 @@ export const READ_MODELS: Readonly<Record<string, ForeignTables>> = {
     reason: 'a temporary key lives as long as its session',
   },
   'live-state/booked-withdrawals.ts': {
-    tables: ['usage_events'],
+    tables: ['usage_events', 'shard_epochs'],
     reason: 'withdrawals that Redis may have lost',
   },
   'live-state/live-record-audit.ts': {
