@@ -130,8 +130,8 @@ export const READ_MODELS: Readonly<Record<string, ForeignTables>> = {
     reason: 'a temporary key lives as long as its session',
   },
   'live-state/booked-withdrawals.ts': {
-    tables: ['usage_events', 'shard_epochs'],
-    reason: 'withdrawals that Redis may have lost',
+    tables: ['shard_epochs', 'usage_events'],
+    reason: 'withdrawals that Redis may have lost since the shard was filled',
   },
   'live-state/live-record-audit.ts': {
     tables: ['api_keys'],

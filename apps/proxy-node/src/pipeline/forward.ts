@@ -17,6 +17,7 @@ import { stopsBillingOnClose } from '@tollgate/snapshot';
 import { monotonicMs } from '../monotonic-ms.ts';
 import type { ObservedAttempt, ObservedRequest } from '../observe/observed-request.ts';
 import type { Candidate } from '../snapshot/routing-index.ts';
+import { collectBody } from '../upstream/collect-body.ts';
 import { RefusedFields } from '../upstream/refused-fields.ts';
 import { requestHeaders, singleHeaders } from '../upstream/request-headers.ts';
 import { storedIdsOf } from '../upstream/stored-ids.ts';
@@ -234,7 +235,7 @@ export class Forwarder {
       ask,
     }: Pick<Candidate, 'upstream'> & Pick<OpenUpstream, 'apiKey'> & Pick<Outbound, 'ask'>,
   ): Promise<UpstreamFailure> {
-    const body = await collect(call, this.#limits.errorBytesMax);
+    const body = await collectBody(call, this.#limits.errorBytesMax);
     const stated = readUpstreamError({
       status: head.status,
       headers: singleHeaders(head.headers),
@@ -275,24 +276,4 @@ export class Forwarder {
 
 function refOf({ route, upstream }: Candidate): RouteRef {
   return { routeId: route.id, upstreamId: upstream.id };
-}
-
-/** The first `bytesMax` bytes of a body, or what came of it before it broke. */
-function collect(call: UpstreamCall, bytesMax: number): Promise<Buffer> {
-  return new Promise((resolve) => {
-    const chunks: Buffer[] = [];
-    let bytes = 0;
-    const done = (): void => resolve(Buffer.concat(chunks).subarray(0, bytesMax));
-    call.consume({
-      data: (chunk) => {
-        chunks.push(chunk);
-        bytes += chunk.length;
-        if (bytes < bytesMax) return;
-        call.abort('the error body is long enough');
-        done();
-      },
-      end: done,
-      failed: done,
-    });
-  });
 }
