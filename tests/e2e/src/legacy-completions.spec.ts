@@ -125,6 +125,8 @@ test('what is echoed is no output', async () => {
   }
   const scored = await ask(await legacy(), { prompt: words, echo: true, max_tokens: 0 });
   expect(scored.final).toMatchObject({ output_tokens: 0 });
+  const unlimited = await ask(await legacy(), { prompt: words, max_tokens: 0 });
+  expect(JSON.parse(unlimited.text) as Loose).toMatchObject({ error: { param: 'max_tokens' } });
   const refused = await ask(await legacy(), { prompt: [1, 2], echo: true, stream: true });
   expect(JSON.parse(refused.text) as Loose).toMatchObject({ error: { param: 'echo' } });
 });

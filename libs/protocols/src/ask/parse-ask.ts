@@ -78,7 +78,7 @@ function* askSteps(protocol: ClientProtocol, raw: Uint8Array, isCompaction: bool
     fields,
     isStream: protocol !== 'embeddings' && body['stream'] === true,
     // A compaction takes no limit: it may generate what the model can.
-    outputLimit: isCompaction ? Number.MAX_SAFE_INTEGER : limitOf(protocol, fields),
+    outputLimit: isCompaction ? Number.MAX_SAFE_INTEGER : limitOf(protocol, fields, body),
     choices: (largest(fields, 'count') ?? 1) * (protocol === 'completions' ? promptsOf(body) : 1),
     wantsStreamUsage: record(body['stream_options'])['include_usage'] === true,
     serverTools: tools,
@@ -99,8 +99,20 @@ function refuseOfCompaction(body: JsonRecord): void {
 /** What legacy completions generate where the request does not say: https://platform.openai.com/docs/api-reference/completions/create#max_tokens */
 const COMPLETIONS_LIMIT = 16;
 
-function limitOf(protocol: ClientProtocol, fields: readonly FoundField[]): number | null {
-  return largest(fields, 'limit') ?? (protocol === 'completions' ? COMPLETIONS_LIMIT : null);
+function limitOf(
+  protocol: ClientProtocol,
+  fields: readonly FoundField[],
+  body: JsonRecord,
+): number | null {
+  const limit = largest(fields, 'limit');
+  if (protocol !== 'completions') return limit;
+  // Some servers read 0 as no limit at all.
+  if (limit === 0 && body['echo'] !== true)
+    throw new InvalidRequest('max_tokens: at least 1; 0 scores a prompt and needs echo: true.', {
+      param: 'max_tokens',
+      code: 'invalid_value',
+    });
+  return limit ?? COMPLETIONS_LIMIT;
 }
 
 /** Prompts of a legacy completion, each of which is answered: texts, or lists of tokens. A list of tokens alone is one. */

@@ -62,9 +62,9 @@ test('an audit proves each equality, finds what is broken, and remembers when it
 
 test('of several asked for at once one runs', async () => {
   await eventually(async () => expect((await read()).running_since).toBeNull(), 40_000);
-  const before = await ledger.query("SELECT 1 FROM activity_log WHERE action = 'ledger.audit'");
+  const before = await ledger.query("SELECT 1 FROM activity_log WHERE action = 'books.audit'");
   await Promise.all(Array.from({ length: 8 }, () => ledger.asAdmin('POST', '/admin/books/run')));
-  const after = await ledger.query("SELECT 1 FROM activity_log WHERE action = 'ledger.audit'");
+  const after = await ledger.query("SELECT 1 FROM activity_log WHERE action = 'books.audit'");
   expect(after.length - before.length).toBe(1);
 }, 60_000);
 
