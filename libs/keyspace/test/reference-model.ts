@@ -73,6 +73,9 @@ export type ModelKey = Omit<LiveKey, 'allowlist'> & {
 const SETTLED_MARKER_MS = 14 * 60_000;
 const DONE_TTL_MS = 15 * 60_000;
 const REAPED_TTL_MS = 24 * 60 * 60_000;
+/** No lease is longer; one that is was taken while the clock was ahead. */
+const LEASE_MAX_MS = 10 * 60_000;
+const LEASE_ANEW_MS = 60_000;
 
 /** One shard, restated in plain TypeScript: no clamps, no formats, no order of writes. Replies are those of MeteringStore. */
 export class ReferenceModel {
@@ -484,6 +487,7 @@ export class ReferenceModel {
     this.#lease = leaseMs === 0 ? { owner: '', until: 0 } : { owner, until: this.now + leaseMs };
     if (leaseMs === 0) return undefined;
     this.lookAtClock();
+    this.#shortenLeases(expiredHoldsMax);
     let bytes = 0;
     const fitting = kept
       .slice(0, entriesMax)
@@ -508,10 +512,22 @@ export class ReferenceModel {
   }
 
   #expiredHolds(): HoldRef[] {
+    return this.#openHolds((deadline) => deadline <= this.now).map(
+      ({ rid, accountId, modelId }) => ({ rid, accountId, modelId }),
+    );
+  }
+
+  /** Leases that were taken while the clock was ahead end a minute from now. */
+  #shortenLeases(holdsMax: number): void {
+    const tooLong = this.#openHolds((deadline) => deadline > this.now + LEASE_MAX_MS);
+    for (const hold of tooLong.slice(0, holdsMax)) hold.deadline = this.now + LEASE_ANEW_MS;
+  }
+
+  /** In the order of their deadlines. */
+  #openHolds(isMeant: (deadline: number) => boolean): ModelHold[] {
     return [...this.holds.values()]
-      .filter((hold) => hold.state === 'open' && hold.deadline <= this.now)
-      .toSorted((a, b) => a.deadline - b.deadline || (a.rid < b.rid ? -1 : 1))
-      .map(({ rid, accountId, modelId }) => ({ rid, accountId, modelId }));
+      .filter((hold) => hold.state === 'open' && isMeant(hold.deadline))
+      .toSorted((a, b) => a.deadline - b.deadline || (a.rid < b.rid ? -1 : 1));
   }
 
   /** The latest time the shard has seen; written about once a second. */
