@@ -55,6 +55,7 @@ class ModelRun {
   #modelRelayedIds: string[] = [];
   readonly #lost: LostWithdrawals;
   #epochs = 1;
+  readonly #repeatedReleases = new Set<string>();
   #revision = 10;
 
   constructor(tenant: Tenant, seen: Seen) {
@@ -131,7 +132,7 @@ class ModelRun {
     }
     for (const [name, sub] of this.#model.subscriptions) {
       const left = [...this.#arrived.values()]
-        .filter((event) => event.subscription === sub)
+        .filter((event) => event.subscription === sub && !this.#isRepeated(event))
         .reduce((sum, event) => sum + event.delta, 0);
       assert.equal(sub.balance, sub.credited - left, `I3: ${name}`);
     }
@@ -409,7 +410,14 @@ class ModelRun {
       withdrawalId: this.#model.subscription(ref).withdrawalId ?? this.#tenant.rid(),
       tokens: command.tokens,
     };
-    return [await this.#lost.repeatRelease(request), this.#model.repeatRelease(request)];
+    const want = this.#model.repeatRelease(request);
+    if (want.kind === 'repeated') this.#repeatedReleases.add(ref.rid);
+    return [await this.#lost.repeatRelease(request), want];
+  }
+
+  /** Booked before it was repeated: when it is emitted once more, it is a duplicate. */
+  #isRepeated({ rid, seq }: { rid: string; seq: number }): boolean {
+    return seq === 2 && this.#repeatedReleases.has(rid);
   }
 
   /** While there is no epoch, and of requests from before, nothing is taken. */

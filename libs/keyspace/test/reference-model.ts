@@ -92,7 +92,10 @@ export class ReferenceModel {
   readonly holds = new Map<string, ModelHold>();
   readonly outbox: ModelEvent[] = [];
   /** What was released by requests that have no hold any more (seq 2), repeated out of the books. */
-  #marks = new Map<string, { delta: number; payload: string; expiresAt: number }>();
+  #marks = new Map<
+    string,
+    { delta: number; payload: string; subscriptionId: number; expiresAt: number }
+  >();
   readonly #windows = new Map<string, WindowModel>();
 
   constructor(now: number, shard = '') {
@@ -229,8 +232,12 @@ export class ReferenceModel {
       delta: request.tokens,
       payload: withdrawPayload(request.withdrawalId, request.subscriptionId, request),
     };
-    if (hold) hold.emitted.set(2, event);
-    else this.#marks.set(request.rid, { ...event, expiresAt: this.now + DONE_TTL_MS });
+    const { rid, subscriptionId } = request;
+    const expiresAt = this.now + DONE_TTL_MS;
+    if (hold) {
+      hold.emitted.set(2, event);
+      hold.subscriptionId = subscriptionId;
+    } else this.#marks.set(rid, { ...event, subscriptionId, expiresAt });
     return { kind: 'repeated' };
   }
 
@@ -625,7 +632,7 @@ export class ReferenceModel {
       expiresAt: 0,
       generation: 0,
       keyId: 0,
-      subscriptionId: 0,
+      subscriptionId: this.#marks.get(rid)?.subscriptionId ?? 0,
       reapPayload: '',
       emitted: this.#marked(rid),
     };
