@@ -55,6 +55,7 @@ class ModelRun {
   #modelRelayedIds: string[] = [];
   readonly #lost: LostWithdrawals;
   #epochs = 1;
+  /** Events that were booked before they were repeated: emitted once more they are duplicates. */
   readonly #repeatedReleases = new Set<string>();
   #revision = 10;
 
@@ -131,9 +132,9 @@ class ModelRun {
         assert.equal(charged, hold.charged, 'I7: the deltas of a request sum to its final');
     }
     for (const [name, sub] of this.#model.subscriptions) {
-      const left = [...this.#arrived.values()]
-        .filter((event) => event.subscription === sub && !this.#isRepeated(event))
-        .reduce((sum, event) => sum + event.delta, 0);
+      const left = [...this.#arrived]
+        .filter(([key, event]) => event.subscription === sub && !this.#repeatedReleases.has(key))
+        .reduce((sum, [, event]) => sum + event.delta, 0);
       assert.equal(sub.balance, sub.credited - left, `I3: ${name}`);
     }
     await this.#checkBalances(this.#subs);
@@ -411,13 +412,8 @@ class ModelRun {
       tokens: command.tokens,
     };
     const want = this.#model.repeatRelease(request);
-    if (want.kind === 'repeated') this.#repeatedReleases.add(ref.rid);
+    if (want.kind === 'repeated') this.#repeatedReleases.add(`${ref.rid}:2`);
     return [await this.#lost.repeatRelease(request), want];
-  }
-
-  /** Booked before it was repeated: when it is emitted once more, it is a duplicate. */
-  #isRepeated({ rid, seq }: { rid: string; seq: number }): boolean {
-    return seq === 2 && this.#repeatedReleases.has(rid);
   }
 
   /** While there is no epoch, and of requests from before, nothing is taken. */
