@@ -16,6 +16,11 @@ export { cacheFolder, ROOT, appEntry, type AppName } from './checkout.ts';
 export { prometheusProgram } from './deploy/deploy-tools.ts';
 export { resolveFaketime } from './embedded/debian-faketime.ts';
 export {
+  debianFolder,
+  downloadDebianPackages,
+  libraryFolders,
+} from './embedded/debian-packages.ts';
+export {
   embeddedPostgres,
   postgresUrl,
   DATABASE_NAME,

@@ -19,6 +19,7 @@ export {
   type RoutedModel,
   type RoutedModelOptions,
 } from './customer.ts';
+export { startPgBouncer, type PgBouncer } from './pgbouncer.ts';
 export {
   backUp,
   firstPostgres,

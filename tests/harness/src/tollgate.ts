@@ -188,10 +188,11 @@ async function layOut(
     backends,
     ports,
     options,
-    routed: async (name) => ({
-      ...backends,
-      base: { ...base, ...(await options.route?.(name, services)) },
-    }),
+    routed: async (name) => {
+      const { DATABASE_URL: databaseUrl = backends.databaseUrl, ...added } =
+        (await options.route?.(name, services)) ?? {};
+      return { ...backends, databaseUrl, base: { ...base, ...added } };
+    },
   };
   const controlPlanes = await layOutControlPlanes(setting);
   const adminUrls = controlPlanes.map(({ url }) => url);

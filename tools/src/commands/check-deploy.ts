@@ -1,3 +1,4 @@
+import { parseArgs } from 'node:util';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -10,6 +11,7 @@ import {
   ToolMissing,
   type DeployTools,
 } from '../deploy/deploy-tools.ts';
+import { manifestsOf, PLANTED, startCluster, type Cluster } from '../deploy/cluster.ts';
 import { writeSchemas } from '../deploy/kubernetes-schemas.ts';
 import { chartViolations, resourcesOf } from '../deploy/rendered-chart.ts';
 import { hasSystemdAnalyze, unitProblems } from '../deploy/units.ts';
@@ -19,17 +21,28 @@ const PROMETHEUS = path.join(ROOT, 'deploy/prometheus');
 interface Look {
   name: string;
   /** Problems; none when it is fine. */
-  look: () => string[];
+  look: () => string[] | Promise<string[]>;
 }
 
-/** `npm run check:deploy`: chart, alert rules and their unit tests, with the tools that operators use. Installs them. Ends with `N passed, N failed`. */
-export async function checkDeploy(): Promise<number> {
+/**
+ * `npm run check:deploy [-- --api-server]`: chart, alert rules and their unit tests, with the tools that operators use; on request also with a real
+ * API server. Installs them. Ends with `N passed, N failed`.
+ */
+export async function checkDeploy(args: readonly string[] = []): Promise<number> {
+  const { values } = parseArgs({ args: [...args], options: { 'api-server': { type: 'boolean' } } });
   const work = mkdtempSync(path.join(tmpdir(), 'tollgate-check-deploy-'));
   try {
     const tools = await deployTools();
     const schemas = path.join(work, 'schemas');
     console.log(`${writeSchemas(tools, schemas)} schemas of Kubernetes ${KUBERNETES_VERSION}`);
-    return report([...chartLooks(tools, { work, schemas }), ...ruleLooks(tools), ...unitLooks()]);
+    const looks = [...chartLooks(tools, { work, schemas }), ...ruleLooks(tools), ...unitLooks()];
+    if (values['api-server'] !== true) return await report(looks);
+    const cluster = await startCluster(tools, path.join(work, 'cluster'));
+    try {
+      return await report([...looks, ...clusterLooks(tools, cluster)]);
+    } finally {
+      await cluster.stop();
+    }
   } catch (error) {
     if (!(error instanceof ToolMissing)) throw error;
     console.log(`${error.message}\n0 passed, 1 failed`);
@@ -39,10 +52,10 @@ export async function checkDeploy(): Promise<number> {
   }
 }
 
-function report(looks: readonly Look[]): number {
+async function report(looks: readonly Look[]): Promise<number> {
   let failed = 0;
   for (const { name, look } of looks) {
-    const problems = look();
+    const problems = await look();
     console.log(`${problems.length === 0 ? 'ok  ' : 'FAIL'}  ${name}`);
     for (const problem of problems) console.log(`      ${problem}`);
     if (problems.length > 0) failed += 1;
@@ -66,14 +79,7 @@ function chartLooks(
       {
         name: `chart, ${name}: Kubernetes ${KUBERNETES_VERSION} knows every field, pods are restricted, secrets are references`,
         look: () => {
-          const { output, problems } = run(helm, [
-            'template',
-            'tollgate',
-            CHART,
-            '--kube-version',
-            KUBERNETES_VERSION,
-            ...values,
-          ]);
+          const { output, problems } = rendered(helm, files);
           if (problems.length > 0) return problems;
           writeFileSync(manifest, output);
           const location = path.join(schemas, '{{.ResourceKind}}{{.KindSuffix}}.json');
@@ -85,6 +91,37 @@ function chartLooks(
       },
     ];
   });
+}
+
+function rendered(helm: string, files: readonly string[]): { output: string; problems: string[] } {
+  const values = files.flatMap((file) => ['--values', file]);
+  return run(helm, [
+    'template',
+    'tollgate',
+    CHART,
+    '--kube-version',
+    KUBERNETES_VERSION,
+    ...values,
+  ]);
+}
+
+/** Whether a real API server takes the chart, as `kubectl apply --server-side --dry-run=server` would ask it. */
+function clusterLooks({ helm }: DeployTools, cluster: Cluster): Look[] {
+  const each = valueTable().map(({ name, files }) => ({
+    name: `chart, ${name}: an API server of Kubernetes ${KUBERNETES_VERSION} takes every object, and every pod in a namespace that enforces "restricted"`,
+    look: async () => {
+      const { output, problems } = rendered(helm, files);
+      return problems.length > 0 ? problems : cluster.objections(manifestsOf(output));
+    },
+  }));
+  const planted = {
+    name: 'the API server refuses a field that it does not know and a pod that is not restricted',
+    look: async () =>
+      (await Promise.all(PLANTED.map((manifest) => cluster.objections([manifest])))).flatMap(
+        (found, index) => (found.length > 0 ? [] : [`planted object ${index + 1} was taken`]),
+      ),
+  };
+  return [...each, planted];
 }
 
 function ruleLooks({ promtool }: DeployTools): Look[] {

@@ -105,6 +105,11 @@ export async function prometheusProgram(name: 'prometheus' | 'promtool'): Promis
   return program;
 }
 
+/** File of the Gateway API's module that defines the kind HTTPRoute. */
+export function httpRouteDefinition(gatewayApi: string): string {
+  return path.join(gatewayApi, 'config/crd/standard/gateway.networking.k8s.io_httproutes.yaml');
+}
+
 /** Names of the OpenAPI documents in the Kubernetes module. */
 export function openApiDocuments(kubernetes: string): string[] {
   const folder = path.join(kubernetes, 'api/openapi-spec/v3');

@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { parse } from 'yaml';
 import { z } from 'zod';
-import { openApiDocuments, type DeployTools } from './deploy-tools.ts';
+import { httpRouteDefinition, openApiDocuments, type DeployTools } from './deploy-tools.ts';
 
 type Schema = Record<string, unknown>;
 
@@ -25,7 +25,6 @@ const crd = z.object({
   }),
 });
 const REFERENCE = '#/components/schemas/';
-const HTTP_ROUTES = 'config/crd/standard/gateway.networking.k8s.io_httproutes.yaml';
 
 /** Writes a strict JSON schema for each kind of the API, under the names that kubeconform looks for: `deployment-apps-v1.json`. Returns how many. */
 export function writeSchemas({ kubernetes, gatewayApi }: DeployTools, folder: string): number {
@@ -46,7 +45,7 @@ export function writeSchemas({ kubernetes, gatewayApi }: DeployTools, folder: st
       for (const { group, kind, version } of kindsOf(schema))
         write(kind, group, version, { $ref: `#/definitions/${name}`, definitions });
   }
-  const routes = crd.parse(parse(readFileSync(path.join(gatewayApi, HTTP_ROUTES), 'utf8'))).spec;
+  const routes = crd.parse(parse(readFileSync(httpRouteDefinition(gatewayApi), 'utf8'))).spec;
   for (const { name, schema } of routes.versions)
     write(routes.names.kind, routes.group, name, withMetadata(strict(schema.openAPIV3Schema)));
   return written;

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Epochs, forgetShard, type RedisConnection } from '@tollgate/keyspace';
 import type { DataSource } from 'typeorm';
 import { ActivityService, SYSTEM } from '../features/activity/activity.service.ts';
+import { whileLocked } from '../platform/database/advisory-hold.ts';
 import { ADVISORY_LOCK_FAMILIES } from '../platform/database/advisory-locks.ts';
 import { Transactions } from '../platform/database/transactions.ts';
 import { report } from './command.ts';
@@ -29,7 +30,10 @@ export async function refillShards(
   const before = new Map<string, string | null>();
   for (const shard of shards) {
     before.set(shard, await epochs.read(shard));
-    await whileNoneFills(dataSource, all.indexOf(shard), () => forgetShard(redis, shard));
+    // A control plane takes this lock to fill the shard.
+    await whileLocked(dataSource, [ADVISORY_LOCK_FAMILIES.shardRebuild, all.indexOf(shard)], () =>
+      forgetShard(redis, shard),
+    );
     report(`${shard} is to be filled again`);
   }
   for (const deadline = Date.now() + FILLED_WITHIN_MS; ; await delay(POLL_MS)) {
@@ -41,22 +45,5 @@ export async function refillShards(
     if (missing.length === 0) return;
     if (Date.now() > deadline)
       throw new Error(`Not filled yet: ${missing.join(', ')}. Does a control plane run?`);
-  }
-}
-
-/** Under the lock that a control plane takes to fill the shard. */
-async function whileNoneFills(
-  dataSource: DataSource,
-  index: number,
-  work: () => Promise<unknown>,
-): Promise<void> {
-  const runner = dataSource.createQueryRunner();
-  const lock = [ADVISORY_LOCK_FAMILIES.shardRebuild, index];
-  try {
-    await runner.query('SELECT pg_advisory_lock($1, $2)', lock);
-    await work();
-    await runner.query('SELECT pg_advisory_unlock($1, $2)', lock);
-  } finally {
-    await runner.release();
   }
 }

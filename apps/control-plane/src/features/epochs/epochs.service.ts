@@ -7,7 +7,8 @@ import {
   type OnApplicationShutdown,
 } from '@nestjs/common';
 import { Epochs, shardNames } from '@tollgate/keyspace';
-import { DataSource, type QueryRunner } from 'typeorm';
+import { DataSource } from 'typeorm';
+import { ifUnlocked } from '../../platform/database/advisory-hold.ts';
 import { ADVISORY_LOCK_FAMILIES } from '../../platform/database/advisory-locks.ts';
 import { CONFIG, type Config } from '../../config.ts';
 import { BackgroundLoop } from '../../platform/background/background-loop.ts';
@@ -93,9 +94,10 @@ export class EpochsService implements OnApplicationBootstrap, OnApplicationShutd
     const restoring = await this.epochs.readRestoring(shard);
     // Of a replica that may be gone.
     if (restoring !== null) return this.opening.openSoon(shard, restoring);
-    await this.alone(shard, async (runner) => {
-      // Another replica may have done it between the look and the lock.
-      if ((await this.epochs.read(shard)) === null) await this.fill(runner, shard);
+    const lock = [ADVISORY_LOCK_FAMILIES.shardRebuild, this.shards.indexOf(shard)] as const;
+    // Another replica may fill it already, or have done it between the look and the lock.
+    await ifUnlocked(this.dataSource, lock, async () => {
+      if ((await this.epochs.read(shard)) === null) await this.fill(shard);
     });
   }
 
@@ -103,10 +105,11 @@ export class EpochsService implements OnApplicationBootstrap, OnApplicationShutd
    * The shard stays fenced until the last record is written. A process that dies here leaves the mark of a rebuild, which counts as no epoch,
    * so the next one starts over. Nodes hand over what only they know whenever they find out; it is booked first and follows as a credit.
    */
-  private async fill(runner: QueryRunner, shard: string): Promise<void> {
-    const known: unknown[] = await runner.query('SELECT 1 FROM shard_epochs WHERE shard = $1', [
-      shard,
-    ]);
+  private async fill(shard: string): Promise<void> {
+    const known: unknown[] = await this.dataSource.query(
+      'SELECT 1 FROM shard_epochs WHERE shard = $1',
+      [shard],
+    );
     const isLoss = known.length > 0;
     const subject = `shard:${shard}`;
     if (isLoss) {
@@ -130,25 +133,5 @@ export class EpochsService implements OnApplicationBootstrap, OnApplicationShutd
     if (!isLoss) return;
     await this.opening.openSoon(shard, epoch);
     await this.alerts.resolve(this.dataSource.manager, { rule: 'redis_data_lost', subject });
-  }
-
-  /** Runs `work` unless another replica fills this shard already. A lost connection gives the lock back. */
-  private async alone(shard: string, work: (runner: QueryRunner) => Promise<void>): Promise<void> {
-    const runner = this.dataSource.createQueryRunner();
-    const lock = [ADVISORY_LOCK_FAMILIES.shardRebuild, this.shards.indexOf(shard)];
-    try {
-      const [row]: { got: boolean }[] = await runner.query(
-        'SELECT pg_try_advisory_lock($1, $2) AS got',
-        lock,
-      );
-      if (!row?.got) return;
-      try {
-        await work(runner);
-      } finally {
-        await runner.query('SELECT pg_advisory_unlock($1, $2)', lock);
-      }
-    } finally {
-      await runner.release();
-    }
   }
 }

@@ -9,6 +9,7 @@ import { USAGE_QUEUE } from '@tollgate/contracts';
 import { LiveRecords, type BalanceMark, type SubscriptionRef } from '@tollgate/keyspace';
 import { DataSource } from 'typeorm';
 import { z } from 'zod';
+import { ifUnlocked } from '../../platform/database/advisory-hold.ts';
 import { ADVISORY_LOCKS } from '../../platform/database/advisory-locks.ts';
 import { BackgroundLoop } from '../../platform/background/background-loop.ts';
 import { Transactions } from '../../platform/database/transactions.ts';
@@ -106,22 +107,11 @@ export class Reconciler implements OnApplicationBootstrap, OnApplicationShutdown
   }
 
   private async alone<T>(work: () => Promise<T>): Promise<T | null> {
-    const runner = this.dataSource.createQueryRunner();
-    try {
-      const [row]: { got: boolean }[] = await runner.query(
-        'SELECT pg_try_advisory_lock($1) AS got',
-        [ADVISORY_LOCKS.reconciliation],
-      );
-      if (!row?.got) return null;
-      try {
-        // What Redis has more or less than books from a backup is the loss, until it was read.
-        return (await hasOpenRestore(runner)) ? null : await work();
-      } finally {
-        await runner.query('SELECT pg_advisory_unlock($1)', [ADVISORY_LOCKS.reconciliation]);
-      }
-    } finally {
-      await runner.release();
-    }
+    const round = await ifUnlocked(this.dataSource, [ADVISORY_LOCKS.reconciliation], async () =>
+      // What Redis has more or less than books from a backup is the loss, until it was read.
+      (await hasOpenRestore(this.dataSource)) ? null : work(),
+    );
+    return round?.value ?? null;
   }
 
   private async round(pauseMs: number): Promise<number> {

@@ -1,23 +1,28 @@
 import { MigrationExecutor, type DataSource } from 'typeorm';
+import { whileLocked } from './advisory-hold.ts';
 import { ADVISORY_LOCKS } from './advisory-locks.ts';
 
 /**
- * Lock and migrations share one connection without a time limit: neither a migration of millions of rows nor the replicas that wait for it
- * may end by the limit of ordinary statements. A failure ends the process, and with its connection the lock.
+ * One process migrates at a time, without the limit of ordinary statements: neither a migration of millions of rows nor the replicas that wait
+ * for it may end by it. Each migration is a transaction of its own. A failure ends the process, and with its connection the lock.
  */
 export async function migrate(dataSource: DataSource): Promise<void> {
-  const runner = dataSource.createQueryRunner();
-  try {
-    await runner.query('SET statement_timeout = 0');
-    await runner.query('SELECT pg_advisory_lock($1)', [ADVISORY_LOCKS.migrations]);
-    const executor = new MigrationExecutor(dataSource, runner);
-    executor.transaction = 'each';
-    await executor.executePendingMigrations();
-    await runner.query('SELECT pg_advisory_unlock($1)', [ADVISORY_LOCKS.migrations]);
-    await runner.query('RESET statement_timeout');
-  } finally {
-    await runner.release();
-  }
+  await whileLocked(dataSource, [ADVISORY_LOCKS.migrations], async () => {
+    const runner = dataSource.createQueryRunner();
+    try {
+      const start = runner.startTransaction.bind(runner);
+      // A setting of the session would be lost behind a pooler that lends connections by transaction.
+      runner.startTransaction = async (isolation) => {
+        await start(isolation);
+        await runner.query('SET LOCAL statement_timeout = 0');
+      };
+      const executor = new MigrationExecutor(dataSource, runner);
+      executor.transaction = 'each';
+      await executor.executePendingMigrations();
+    } finally {
+      await runner.release();
+    }
+  });
 }
 
 /** Names of those that the database lacks, in the order in which they run. Changes nothing. */

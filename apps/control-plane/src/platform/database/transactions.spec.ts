@@ -109,29 +109,37 @@ test('replicas that start together migrate an empty database once', async () => 
 
 test('a migration, and the replicas that wait for it, may take longer than any other statement', async () => {
   const url = await services.createDatabase();
-  const connect = () =>
-    new DataSource(dataSourceOptions({ DATABASE_URL: url, DATABASE_POOL_MAX: 1 })).initialize();
+  const options = dataSourceOptions({ DATABASE_URL: url, DATABASE_POOL_MAX: 2 });
+  const extra = { ...options.extra, statement_timeout: 1000 };
+  const connect = () => new DataSource({ ...options, extra }).initialize();
   const [blocker, ...replicas] = await Promise.all([connect(), connect(), connect()]);
   try {
     await migrate(blocker);
     await blocker.undoLastMigration();
-    for (const replica of replicas) await replica.query('SET statement_timeout = 1000');
-    await blocker.query('BEGIN; LOCK TABLE migrations');
+    const busy = blocker.createQueryRunner();
+    await busy.query(
+      `BEGIN; DO $$ DECLARE names text; BEGIN
+         SELECT string_agg(quote_ident(relname), ', ') INTO names FROM pg_class
+         WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p') AND relname <> 'migrations';
+         EXECUTE 'LOCK TABLE ' || names;
+       END $$`,
+    );
     const migrated = Promise.all(replicas.map(migrate));
-    // One waits for the table, the other for its turn.
+    // One waits for the tables that a migration changes, the other for its turn.
     const overdue =
       "SELECT count(*)::int AS n FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' AND query_start < clock_timestamp() - interval '1500 ms'";
     await Promise.race([
       migrated,
       eventually(async () => expect(await blocker.query(overdue)).toEqual([{ n: 2 }])),
     ]);
-    await blocker.query('COMMIT');
+    await busy.query('COMMIT');
+    await busy.release();
     await migrated;
     expect(await blocker.query('SELECT count(*)::int AS n FROM migrations')).toEqual([
       { n: blocker.migrations.length },
     ]);
     for (const replica of replicas)
-      expect(await replica.query('SHOW statement_timeout')).toEqual([{ statement_timeout: '30s' }]);
+      expect(await replica.query('SHOW statement_timeout')).toEqual([{ statement_timeout: '1s' }]);
   } finally {
     await Promise.all([blocker, ...replicas].map((one) => one.destroy()));
   }

@@ -1,0 +1,220 @@
+import { generateKeyPairSync, randomBytes } from 'node:crypto';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { request } from 'node:https';
+import path from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { z } from 'zod';
+import { findFreePort } from '../process/free-port.ts';
+import { ManagedProcess, type ProcessFolders } from '../process/managed-process.ts';
+
+const READY_TIMEOUT_MS = 60_000;
+const ESTABLISHED_TIMEOUT_MS = 20_000;
+const POLL_MS = 100;
+const STOP = { steps: [{ signal: 'SIGTERM', graceMs: 5_000 }], isLast: true } as const;
+const SERVER_SIDE_APPLY = 'application/apply-patch+yaml';
+
+const status = z.object({ message: z.string() });
+const discovery = z.object({
+  resources: z.array(z.object({ name: z.string(), kind: z.string(), namespaced: z.boolean() })),
+});
+const established = z.object({
+  status: z.object({ conditions: z.array(z.object({ type: z.string(), status: z.string() })) }),
+});
+
+export interface Manifest {
+  apiVersion: string;
+  kind: string;
+  metadata: { name: string };
+}
+
+/** A real Kubernetes API server over an etcd of its own, on this machine alone. Nothing runs in it: it judges what it is given. */
+export class ApiServer {
+  readonly #processes: ManagedProcess[];
+  readonly #port: number;
+  readonly #token: string;
+  readonly #kinds = new Map<string, z.output<typeof discovery>['resources']>();
+
+  private constructor(processes: ManagedProcess[], port: number, token: string) {
+    this.#processes = processes;
+    this.#port = port;
+    this.#token = token;
+  }
+
+  static async start(
+    programs: { etcd: string; apiServer: string },
+    folder: string,
+  ): Promise<ApiServer> {
+    const folders: ProcessFolders = {
+      run: path.join(folder, 'run'),
+      logs: path.join(folder, 'logs'),
+    };
+    mkdirSync(folder, { recursive: true });
+    const [client, peer, port] = [await findFreePort(), await findFreePort(), await findFreePort()];
+    const token = randomBytes(16).toString('hex');
+    writeFileSync(path.join(folder, 'tokens.csv'), `${token},check,check,"system:masters"\n`, {
+      mode: 0o600,
+    });
+    const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+    const key = path.join(folder, 'service-accounts.key');
+    writeFileSync(key, privateKey.export({ type: 'pkcs8', format: 'pem' }), { mode: 0o600 });
+    const server = new ApiServer([], port, token);
+    const etcd = `http://127.0.0.1:${client}`;
+    server.#processes.push(
+      new ManagedProcess(
+        {
+          name: 'etcd',
+          command: programs.etcd,
+          args: [
+            `--data-dir=${path.join(folder, 'etcd')}`,
+            `--listen-client-urls=${etcd}`,
+            `--advertise-client-urls=${etcd}`,
+            `--listen-peer-urls=http://127.0.0.1:${peer}`,
+          ],
+          env: { PATH: process.env.PATH },
+          stop: STOP,
+          isReady: () => answers(`${etcd}/health`),
+          readyTimeoutMs: READY_TIMEOUT_MS,
+        },
+        folders,
+      ),
+      new ManagedProcess(
+        {
+          name: 'kube-apiserver',
+          command: programs.apiServer,
+          args: [
+            `--etcd-servers=${etcd}`,
+            '--bind-address=127.0.0.1',
+            `--secure-port=${port}`,
+            `--cert-dir=${path.join(folder, 'certificates')}`,
+            '--service-cluster-ip-range=10.0.0.0/24',
+            '--service-account-issuer=https://kubernetes.invalid',
+            `--service-account-key-file=${key}`,
+            `--service-account-signing-key-file=${key}`,
+            `--token-auth-file=${path.join(folder, 'tokens.csv')}`,
+            '--authorization-mode=RBAC',
+            // Its controller, which makes the accounts that pods name, is not here.
+            '--disable-admission-plugins=ServiceAccount',
+          ],
+          env: { PATH: process.env.PATH },
+          stop: STOP,
+          isReady: async () =>
+            (await server.#ask('GET', '/readyz').catch(() => null))?.status === 200,
+          readyTimeoutMs: READY_TIMEOUT_MS,
+        },
+        folders,
+      ),
+    );
+    try {
+      for (const process of server.#processes) await process.start();
+    } catch (error) {
+      await server.stop();
+      throw error;
+    }
+    return server;
+  }
+
+  async stop(): Promise<void> {
+    for (const process of this.#processes.toReversed()) await process.stop();
+  }
+
+  /** Server-side apply with strict fields. Returns what the server objects to, its warnings among it. */
+  async apply(
+    manifest: Manifest,
+    { namespace, isDryRun }: { namespace: string; isDryRun: boolean },
+  ): Promise<string[]> {
+    const query = `fieldManager=check&fieldValidation=Strict${isDryRun ? '&dryRun=All' : ''}`;
+    const folder = await this.#folderOf(manifest, namespace);
+    if (folder === null) return [`the server has no ${manifest.apiVersion} ${manifest.kind}`];
+    const answer = await this.#ask(
+      'PATCH',
+      `${folder}/${manifest.metadata.name}?${query}`,
+      manifest,
+    );
+    const refusal = answer.status < 300 ? [] : [status.parse(JSON.parse(answer.body)).message];
+    return [...refusal, ...answer.warnings];
+  }
+
+  /** A kind that the server does not have by itself; resolves once it serves it. */
+  async addKind(definition: Manifest): Promise<void> {
+    const problems = await this.apply(definition, { namespace: 'default', isDryRun: false });
+    if (problems.length > 0) throw new Error(problems.join('\n'));
+    const address = `/apis/apiextensions.k8s.io/v1/customresourcedefinitions/${definition.metadata.name}`;
+    for (const deadline = Date.now() + ESTABLISHED_TIMEOUT_MS; ; await delay(POLL_MS)) {
+      const { body } = await this.#ask('GET', address);
+      const conditions = established.safeParse(JSON.parse(body)).data?.status.conditions ?? [];
+      if (conditions.some(({ type, status: is }) => type === 'Established' && is === 'True'))
+        return;
+      if (Date.now() > deadline)
+        throw new Error(`${definition.metadata.name} was not established.`);
+    }
+  }
+
+  /** `/apis/apps/v1/namespaces/default/deployments`; null for a kind that the server does not know. */
+  async #folderOf({ apiVersion, kind }: Manifest, namespace: string): Promise<string | null> {
+    const group = apiVersion.includes('/') ? `/apis/${apiVersion}` : `/api/${apiVersion}`;
+    const known = this.#kinds.get(group) ?? (await this.#discover(group));
+    const found = known.find((each) => each.kind === kind && !each.name.includes('/'));
+    if (!found) return null;
+    return found.namespaced
+      ? `${group}/namespaces/${namespace}/${found.name}`
+      : `${group}/${found.name}`;
+  }
+
+  async #discover(group: string): Promise<z.output<typeof discovery>['resources']> {
+    const answer = await this.#ask('GET', group);
+    if (answer.status !== 200) return [];
+    const { resources } = discovery.parse(JSON.parse(answer.body));
+    this.#kinds.set(group, resources);
+    return resources;
+  }
+
+  #ask(
+    method: string,
+    target: string,
+    body?: unknown,
+  ): Promise<{ status: number; body: string; warnings: string[] }> {
+    return new Promise((resolve, reject) => {
+      const call = request(
+        {
+          host: '127.0.0.1',
+          port: this.#port,
+          method,
+          path: target,
+          // Its certificate is one that it made for itself a moment ago.
+          rejectUnauthorized: false,
+          headers: {
+            authorization: `Bearer ${this.#token}`,
+            ...(body !== undefined && { 'content-type': SERVER_SIDE_APPLY }),
+          },
+        },
+        (response) => {
+          const chunks: Buffer[] = [];
+          response.on('data', (chunk: Buffer) => chunks.push(chunk));
+          response.on('error', reject);
+          response.on('end', () =>
+            resolve({
+              status: response.statusCode ?? 0,
+              body: Buffer.concat(chunks).toString('utf8'),
+              warnings: warningsOf(response.headers['warning']),
+            }),
+          );
+        },
+      );
+      call.on('error', reject);
+      // JSON is YAML, which the media type names.
+      call.end(body === undefined ? undefined : JSON.stringify(body));
+    });
+  }
+}
+
+/** `299 - "text"`, several joined by commas (RFC 7234 section 5.5). */
+function warningsOf(header: string | undefined): string[] {
+  return [...(header ?? '').matchAll(/299 \S+ "((?:[^"\\]|\\.)*)"/g)].map(([, text = '']) => text);
+}
+
+async function answers(url: string): Promise<boolean> {
+  return fetch(url).then(
+    ({ ok }) => ok,
+    () => false,
+  );
+}

@@ -1,0 +1,105 @@
+import { readFileSync } from 'node:fs';
+import { parse, parseAllDocuments } from 'yaml';
+import { z } from 'zod';
+import { apiServerProgram, etcdProgram } from './api-server-program.ts';
+import { ApiServer, type Manifest } from './api-server.ts';
+import { httpRouteDefinition, type DeployTools } from './deploy-tools.ts';
+
+const NAMESPACE = 'tollgate';
+const manifest = z.looseObject({
+  apiVersion: z.string(),
+  kind: z.string(),
+  metadata: z.looseObject({ name: z.string() }),
+});
+const withPod = z.looseObject({
+  spec: z.looseObject({
+    template: z.looseObject({
+      spec: z.looseObject({ volumes: z.array(z.unknown()).default([]) }),
+    }),
+    volumeClaimTemplates: z
+      .array(z.looseObject({ metadata: z.looseObject({ name: z.string() }) }))
+      .default([]),
+  }),
+});
+
+/** Refused by every API server that works: a field that does not exist, and a container that may be root. */
+export const PLANTED: readonly Manifest[] = [
+  planted({ replica: 1, securityContext: {} }),
+  planted({ securityContext: { privileged: true } }),
+];
+
+export interface Cluster {
+  /** What the server objects to, with the object's name; nothing is kept. */
+  objections: (manifests: readonly Manifest[]) => Promise<string[]>;
+  stop: () => Promise<void>;
+}
+
+/** An API server with the kinds that the chart may use and a namespace that takes restricted pods only. */
+export async function startCluster(
+  { kubernetes, gatewayApi }: DeployTools,
+  folder: string,
+): Promise<Cluster> {
+  const programs = { etcd: await etcdProgram(), apiServer: apiServerProgram(kubernetes) };
+  const server = await ApiServer.start(programs, folder);
+  try {
+    await server.addKind(
+      manifest.parse(parse(readFileSync(httpRouteDefinition(gatewayApi), 'utf8'))),
+    );
+    const problems = await server.apply(restrictedNamespace(), {
+      namespace: NAMESPACE,
+      isDryRun: false,
+    });
+    if (problems.length > 0) throw new Error(problems.join('\n'));
+  } catch (error) {
+    await server.stop();
+    throw error;
+  }
+  return { objections: (manifests) => objections(server, manifests), stop: () => server.stop() };
+}
+
+/** The objects of a rendered chart. */
+export function manifestsOf(rendered: string): Manifest[] {
+  return parseAllDocuments(rendered)
+    .map((document): unknown => document.toJS())
+    .filter((value) => value !== null)
+    .map((value) => manifest.parse(value));
+}
+
+/** A workload is only warned about by the profile; its pod is refused. So the pods are offered as well. */
+async function objections(server: ApiServer, manifests: readonly Manifest[]): Promise<string[]> {
+  const found: string[] = [];
+  for (const each of [...manifests, ...manifests.flatMap(podOf)])
+    for (const problem of await server.apply(each, { namespace: NAMESPACE, isDryRun: true }))
+      found.push(`${each.kind} ${each.metadata.name}: ${problem}`);
+  return found;
+}
+
+function podOf(workload: Manifest): Manifest[] {
+  const spec = withPod.safeParse(workload).data?.spec;
+  if (!spec) return [];
+  const { name } = workload.metadata;
+  // The controller of a StatefulSet adds these.
+  const claims = spec.volumeClaimTemplates.map(({ metadata }) => ({
+    name: metadata.name,
+    persistentVolumeClaim: { claimName: metadata.name },
+  }));
+  const pod = { ...spec.template.spec, volumes: [...spec.template.spec.volumes, ...claims] };
+  return [{ apiVersion: 'v1', kind: 'Pod', metadata: { name }, spec: pod } as Manifest];
+}
+
+function restrictedNamespace(): Manifest {
+  const labels = Object.fromEntries(
+    ['enforce', 'warn'].map((mode) => [`pod-security.kubernetes.io/${mode}`, 'restricted']),
+  );
+  return { apiVersion: 'v1', kind: 'Namespace', metadata: { name: NAMESPACE, labels } } as Manifest;
+}
+
+function planted(spec: Record<string, unknown>): Manifest {
+  const containers = [{ name: 'planted', image: 'planted', ...spec }];
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name: 'planted' },
+    spec: { containers },
+  } as Manifest;
+}
