@@ -17,8 +17,9 @@ local function admit(KEYS, ARGV)
   if standing(KEYS[1], ARGV[1]) ~= 'open' then return { 'FENCED' } end
   local want, min, concurrency_max, lease_ms = natural(ARGV[7]), natural(ARGV[8]), natural(ARGV[10]), natural(ARGV[11])
   if not want or not min or min > want or not concurrency_max or not lease_ms then return invalid('admit') end
-  local known = redis.call('HMGET', KEYS[5], 'st', 'amt', 'key', 'sub', 'gen')
-  if known[1] then return { 'DUPLICATE', known[1], known[2] or '0', known[3] or '0', known[4] or '0', known[5] or '0' } end
+  local known = redis.call('HMGET', KEYS[5], 'st', 'amt', 'key', 'sub', 'gen', 'c2')
+  local state = known[1] or (known[6] and 'done')
+  if state then return { 'DUPLICATE', state, known[2] or '0', known[3] or '0', known[4] or '0', known[5] or '0' } end
 
   local now = clock(ARGV[13])
   local key = redis.call('HMGET', KEYS[2], 'st', 'acct', 'exp', 'ips', 'id', 'models', 'rpm', 'rph', 'rpd')

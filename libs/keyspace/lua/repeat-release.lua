@@ -15,7 +15,7 @@ local function repeat_release(KEYS, ARGV)
   local balance = tonumber(sub[2] or '0') - tokens
   redis.call('HSET', KEYS[2], 'bal', text(balance))
   redis.call('HSET', KEYS[3], 'c2', text(tokens), 'wd', ARGV[3], 'sub', ARGV[2])
-  -- The hold itself may be lost too: what settles the request again finds this mark and adds its own.
+  -- The hold itself may be lost too: what settles the request again finds this mark and adds its own. No hold is taken on a mark (admit, restore).
   if not hold[1] then redis.call('PEXPIRE', KEYS[3], DONE_TTL_MS) end
   return { 'OK', text(balance) }
 end

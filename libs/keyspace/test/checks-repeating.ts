@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
+import type { AdmitReply } from '../src/index.ts';
 import { keys } from '../src/keys.ts';
 import { LostWithdrawals, type RepeatReply } from '../src/lost-withdrawals.ts';
-import { settle, withdraw } from './tenant-acts.ts';
+import { restore, settle, withdraw } from './tenant-acts.ts';
 import {
   admitted,
   funds,
@@ -10,6 +11,7 @@ import {
   MODEL_ID,
   openAccount,
   putSubscription,
+  request,
   SHARDS,
   SUBSCRIPTION_ID,
   type Checks,
@@ -72,6 +74,28 @@ export const repeatingChecks: Checks = {
     }
   },
 
+  'a request whose release is booked takes no hold again, so that it releases nothing twice':
+    async (world) => {
+      const tenant = await world.tenant();
+      // The ledger: 1,000 bought, 900 withdrawn beside a hold of 100, of which 60 were charged and 40 released; then 500 bought anew.
+      await openAccount(tenant);
+      const [rid, id] = [tenant.rid(), tenant.rid()];
+      await repeat(tenant, { id, tokens: 900 });
+      await release(tenant, { rid, id, tokens: 40 });
+      await putSubscription(tenant, { generation: 2, revision: 2 });
+      await credit(tenant, 2, 500);
+      assert.deepEqual(await restore(tenant, rid), { kind: 'gone', state: 'done' });
+      const again = await tenant.store.admit(request(tenant, { rid }));
+      assert.deepEqual(kindAndState(again), { kind: 'duplicate', state: 'done' });
+      await settle(tenant, rid, 60);
+      assert.deepEqual(await funds(tenant), {
+        balance: 500,
+        held: 0,
+        running: 0,
+        status: 'active',
+      });
+    },
+
   'what a request releases that is still held is left to its settlement': async (world) => {
     const tenant = await world.tenant();
     await openAccount(tenant);
@@ -106,6 +130,10 @@ export const repeatingChecks: Checks = {
     assert.deepEqual(await contents(tenant), before);
   },
 };
+
+function kindAndState(reply: AdmitReply): Pick<AdmitReply, 'kind'> & { state?: string } {
+  return reply.kind === 'duplicate' ? { kind: reply.kind, state: reply.state } : reply;
+}
 
 interface Repeated {
   id: string;

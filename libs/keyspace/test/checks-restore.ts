@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { usageReapSchema } from '@tollgate/contracts';
-import type { RestoreReply, RestoreRequest } from '../src/index.ts';
 import { keys } from '../src/keys.ts';
-import { checkpoint, reapedAt, refOf, settle, withdraw } from './tenant-acts.ts';
+import { checkpoint, reapedAt, refOf, restore, settle, withdraw } from './tenant-acts.ts';
 import {
   admitted,
   funds,
@@ -15,31 +14,7 @@ import {
   putSubscription,
   SUBSCRIPTION_ID,
   type Checks,
-  type Tenant,
 } from './world.ts';
-
-function restore(
-  tenant: Tenant,
-  rid: string,
-  changes: Partial<RestoreRequest> = {},
-): Promise<RestoreReply> {
-  const { accountId, store } = tenant;
-  return store.restore({
-    ...{
-      rid,
-      epoch: 'e1',
-      accountId,
-      modelId: MODEL_ID,
-      subscriptionId: SUBSCRIPTION_ID,
-      keyId: KEY_ID,
-      priceVersionId: 77,
-      generation: 1,
-      node: 'node-1:3',
-    },
-    ...{ wantTokens: 100, usedTokens: 0, leaseMs: 60_000 },
-    ...changes,
-  });
-}
 
 export const restoreChecks: Checks = {
   'a hold that Redis lost is taken anew, as far as the tokens are there, and is settled like any other':

@@ -297,6 +297,12 @@ export class ReferenceModel {
         generation: known.generation,
         epoch,
       };
+    const mark = this.#marks.get(request.rid);
+    if (mark) {
+      const { subscriptionId } = mark;
+      const of = { keyId: 0, subscriptionId, generation: 0, epoch };
+      return { kind: 'duplicate', state: 'done', grantedTokens: 0, ...of };
+    }
     const denied = this.callerDenied({ ...request, address });
     if (denied) return denied;
     const key = this.keys.get(request.keyHash) as ModelKey;
@@ -347,7 +353,7 @@ export class ReferenceModel {
         generation,
         keyId: key.id,
         subscriptionId,
-        emitted: this.#marked(request.rid),
+        emitted: new Map(),
       },
       reapPayload: reapPayload({ ...request, keyId: key.id, subscriptionId }),
     });
@@ -393,6 +399,7 @@ export class ReferenceModel {
     if (this.#isFenced(request.epoch)) return { kind: 'fenced' };
     const known = this.holds.get(request.rid);
     if (known && known.state !== 'open') return { kind: 'gone', state: known.state };
+    if (this.#marks.has(request.rid)) return { kind: 'gone', state: 'done' };
     if (known) {
       known.used = Math.max(known.used, request.usedTokens);
       known.deadline = this.now + request.leaseMs;
@@ -427,7 +434,7 @@ export class ReferenceModel {
       generation,
       keyId,
       subscriptionId,
-      emitted: this.#marked(rid),
+      emitted: new Map(),
       reapPayload: reapPayload(request),
     });
     return { kind: 'restored', heldTokens: amount };
@@ -613,13 +620,9 @@ export class ReferenceModel {
     return `${this.#lastEvent.ms}-${this.#lastEvent.n}`;
   }
 
-  #marked(rid: string): ModelHold['emitted'] {
+  #unknownHold({ rid, accountId, modelId }: HoldRef): ModelHold {
     const mark = this.#marks.get(rid);
     this.#marks.delete(rid);
-    return new Map(mark && [[2, mark]]);
-  }
-
-  #unknownHold({ rid, accountId, modelId }: HoldRef): ModelHold {
     const hold: ModelHold = {
       rid,
       accountId,
@@ -632,9 +635,9 @@ export class ReferenceModel {
       expiresAt: 0,
       generation: 0,
       keyId: 0,
-      subscriptionId: this.#marks.get(rid)?.subscriptionId ?? 0,
+      subscriptionId: mark?.subscriptionId ?? 0,
       reapPayload: '',
-      emitted: this.#marked(rid),
+      emitted: new Map(mark && [[2, mark]]),
     };
     this.holds.set(rid, hold);
     return hold;

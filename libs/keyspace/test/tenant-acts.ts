@@ -1,6 +1,20 @@
 import assert from 'node:assert/strict';
-import type { AdmitRequest, HoldRef, SettleReply } from '../src/index.ts';
-import { admitted, contents, MODEL_ID, request, SUBSCRIPTION_ID, type Tenant } from './world.ts';
+import type {
+  AdmitRequest,
+  HoldRef,
+  RestoreReply,
+  RestoreRequest,
+  SettleReply,
+} from '../src/index.ts';
+import {
+  admitted,
+  contents,
+  KEY_ID,
+  MODEL_ID,
+  request,
+  SUBSCRIPTION_ID,
+  type Tenant,
+} from './world.ts';
 
 /** What cases do to the requests of a tenant's first subscription. */
 export function refOf(tenant: Tenant, rid: string): HoldRef {
@@ -32,6 +46,30 @@ export function checkpoint(
     usedTokens: 0,
     extendTokens: 0,
     leaseMs: 60_000,
+    ...changes,
+  });
+}
+
+/** The hold of a request that was admitted in the first generation, as its node asks for it after a loss. */
+export function restore(
+  tenant: Tenant,
+  rid: string,
+  changes: Partial<RestoreRequest> = {},
+): Promise<RestoreReply> {
+  const { accountId, store } = tenant;
+  return store.restore({
+    ...{
+      rid,
+      epoch: 'e1',
+      accountId,
+      modelId: MODEL_ID,
+      subscriptionId: SUBSCRIPTION_ID,
+      keyId: KEY_ID,
+      priceVersionId: 77,
+      generation: 1,
+      node: 'node-1:3',
+    },
+    ...{ wantTokens: 100, usedTokens: 0, leaseMs: 60_000 },
     ...changes,
   });
 }
