@@ -67,10 +67,11 @@ export class RunningRequest {
     const final = this.#final(outcome);
     this.#truth.delivered = Math.max(this.#truth.delivered, final.charge);
     this.#truth.charge = final.charge;
-    handle.settle(final);
-    this.#truth.hasClientSeenEnd = true;
-    this.#truth.endedAtMs = this.#parts.world.scheduler.nowMs;
     this.#truth.node = this.#parts.node.address;
+    void handle.settle(final).then(() => {
+      this.#truth.hasClientSeenEnd = true;
+      this.#truth.endedAtMs = this.#parts.world.scheduler.nowMs;
+    });
   }
 
   #final(outcome: UsageFinal['outcome']): UsageFinal {

@@ -181,7 +181,7 @@ describe('what Redis said of a key last stands for it alone', () => {
       room: () => 0,
       grow: () => undefined,
       onStop: () => undefined,
-      settle: () => undefined,
+      settle: () => Promise.resolve(),
     };
     const recorder: UsageRecorder = {
       open: () => handle,

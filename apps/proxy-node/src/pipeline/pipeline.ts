@@ -126,14 +126,14 @@ export class Pipeline {
     try {
       const metered = await this.#deliver(turn);
       try {
-        this.#settle(turn, metered);
+        await this.#settle(turn, metered);
       } finally {
         metered.sendEnd();
       }
     } catch (error) {
       const next = await this.#fallBack(turn, error, caller).catch(() => null);
-      if (!next) return this.#fail(turn, error);
-      this.#settle(turn, { ...nothing('upstream_failed', turn.request.reply), status: 502 });
+      if (!next) return await this.#fail(turn, error);
+      await this.#settle(turn, { ...nothing('upstream_failed', turn.request.reply), status: 502 });
       await this.#answer(next, { ...caller, isLast: true });
     }
   }
@@ -171,13 +171,13 @@ export class Pipeline {
     return null;
   }
 
-  #fail(turn: Turn, error: unknown): void {
+  async #fail(turn: Turn, error: unknown): Promise<void> {
     const { request, undelivered } = turn;
     const metered = (): Metered => nothing(this.#outcomeOf(error), request.reply);
     if (request.reply.isStarted && undelivered) {
       // The stream had begun with a keep-alive; the failure can only be reported inside it.
       try {
-        this.#settle(turn, metered());
+        await this.#settle(turn, metered());
       } finally {
         undelivered.fail(this.#isCut ? stopping() : error);
       }
@@ -186,7 +186,7 @@ export class Pipeline {
     try {
       this.#refuse(request, undelivered && this.#isCut ? notServing() : error);
     } finally {
-      this.#settle(turn, metered());
+      await this.#settle(turn, metered());
     }
   }
 
@@ -246,11 +246,12 @@ export class Pipeline {
     return error instanceof AccessEnded ? 'access_revoked' : 'upstream_failed';
   }
 
-  #settle({ request, asked, admitted, attempts }: Turn, metered: Metered): void {
+  /** Resolves once the final is in the journal: the client must not know more than that. */
+  #settle({ request, asked, admitted, attempts }: Turn, metered: Metered): Promise<void> {
     const { log, node, trust, onFinal } = this.#parts;
     const { rid, receivedAtMs, receivedMonotonicMs, observed } = request;
     observed?.enter('journal');
-    const final = settle({
+    const { final, journalled } = settle({
       admitted,
       asked,
       metered,
@@ -270,6 +271,7 @@ export class Pipeline {
         'upstream request failed',
       );
     onFinal(rid, final, asked);
+    return journalled;
   }
 
   #refuse(

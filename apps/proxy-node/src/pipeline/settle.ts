@@ -18,7 +18,7 @@ export interface Ending {
   readonly traceparent: string | undefined;
 }
 
-/** Closes the hold with what the request used; the final is in the journal when it returns. The first call for a request wins; returns the final for log and metrics. */
+/** Closes the hold with what the request used. The first call for a request wins. `journalled` resolves once the final is in the journal; the final itself is for log and metrics. */
 export function settle({
   admitted,
   asked,
@@ -28,7 +28,7 @@ export function settle({
   startedAtMs,
   durationMs,
   traceparent,
-}: Ending): UsageFinal {
+}: Ending): { final: UsageFinal; journalled: Promise<void> } {
   const { usage, basis } = metered.counted;
   const final: UsageFinal = {
     kind: 'usage',
@@ -54,8 +54,7 @@ export function settle({
     duration_ms: durationMs,
     ...(traceparent !== undefined && { traceparent }),
   };
-  admitted.hold.settle(final);
-  return final;
+  return { final, journalled: admitted.hold.settle(final) };
 }
 
 /** The wire shape's own limit. */

@@ -52,7 +52,8 @@ async function killedAt(killAt: KillPoint, nth: number): Promise<void> {
       redisUrl: services.redisUrl,
       dataDir,
       accountId,
-      requests: 16,
+      // Enough that three batches of events leave while they are served.
+      requests: 24,
       killAt,
       nth,
       truthFile,

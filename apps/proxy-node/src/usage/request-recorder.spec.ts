@@ -77,8 +77,8 @@ describe('RequestRecorder', () => {
     const hold = await admit(world, { accountId });
     const final = finalOf(hold, usageOf(100, 50));
     const handle = node.open(hold);
-    handle.settle(final);
-    handle.settle(finalOf(hold, usageOf(1, 1)));
+    await handle.settle(final);
+    await handle.settle(finalOf(hold, usageOf(1, 1)));
     await eventually(
       'the final is acknowledged',
       () => node.state.unacknowledged === 0 && downstream.events.size > 0,
@@ -91,7 +91,7 @@ describe('RequestRecorder', () => {
     const node = await open();
     await new Promise((resolve) => setTimeout(resolve, 1_500));
     const hold = await admit(world, { accountId });
-    node.open(hold).settle(finalOf(hold, usageOf(2, 0)));
+    await node.open(hold).settle(finalOf(hold, usageOf(2, 0)));
     const startedAt = Date.now();
     await eventually('the event arrives', () => downstream.events.has(`${hold.rid}:0`));
     expect(Date.now() - startedAt).toBeLessThan(1_000);
@@ -120,7 +120,7 @@ describe('RequestRecorder', () => {
     output = 899;
     await new Promise((resolve) => setTimeout(resolve, 300));
     expect(stops).toEqual([]);
-    handle.settle(finalOf(hold, usageOf(0, 899)));
+    await handle.settle(finalOf(hold, usageOf(0, 899)));
     await eventually('it is settled', async () => (await balance()).held === 0);
   });
 
@@ -138,7 +138,7 @@ describe('RequestRecorder', () => {
     await new Promise<void>((resolve) => handle.grow(resolve));
     expect(handle.room(usageOf(0, 500))).toBe(250);
     expect((await balance()).held).toBe(1_500);
-    handle.settle(finalOf(hold, usageOf(0, 500)));
+    await handle.settle(finalOf(hold, usageOf(0, 500)));
     await eventually('it is settled', async () => (await balance()).held === 0);
   });
 
@@ -161,7 +161,7 @@ describe('RequestRecorder', () => {
     handle.grow(() => stops.push('grown'));
     await eventually('it is ended', () => stops.length > 0);
     expect(stops).toEqual(['balance_exhausted']);
-    handle.settle(finalOf(hold, usageOf(0, 600), { outcome: 'balance_exhausted' }));
+    await handle.settle(finalOf(hold, usageOf(0, 600), { outcome: 'balance_exhausted' }));
     await eventually('it is settled', async () => (await balance()).held === 0);
     expect((await balance()).balance).toBe(0);
   });
@@ -177,7 +177,7 @@ describe('RequestRecorder', () => {
     await services.redis.kill('SIGCONT');
     await grown;
     expect(handle.room(usageOf(0, 500))).toBeGreaterThan(0);
-    handle.settle(finalOf(hold, usageOf(0, 1)));
+    await handle.settle(finalOf(hold, usageOf(0, 1)));
   }, 30_000);
 
   test('ends a stream at the next checkpoint once its key is disabled', async () => {
@@ -202,7 +202,7 @@ describe('RequestRecorder', () => {
     const startedAt = Date.now();
     expect(await stopped).toBe('access_revoked');
     expect(Date.now() - startedAt).toBeLessThan(5_500);
-    handle.settle(finalOf(hold, usageOf(0, 1)));
+    await handle.settle(finalOf(hold, usageOf(0, 1)));
   }, 15_000);
 
   test('ends its streams when Redis has not answered for three quarters of a lease', async () => {
@@ -218,7 +218,7 @@ describe('RequestRecorder', () => {
     } finally {
       await services.redis.kill('SIGCONT');
     }
-    handle.settle(finalOf(hold, usageOf(0, 10)));
+    await handle.settle(finalOf(hold, usageOf(0, 10)));
     await eventually(
       'it is settled after Redis returned',
       () => downstream.chargeOf(hold.rid) === 20 && node.state.unacknowledged === 0,
@@ -232,7 +232,7 @@ describe('RequestRecorder', () => {
     const handle = node.open(hold);
     await services.redis.kill('SIGKILL');
     await eventually('new requests are refused', () => node.refusal() === 'redis_away');
-    handle.settle(finalOf(hold, usageOf(0, 30)));
+    await handle.settle(finalOf(hold, usageOf(0, 30)));
     await services.redis.start();
     await eventually(
       'it is settled and acknowledged',
@@ -278,7 +278,7 @@ describe('RequestRecorder', () => {
     downstream.isAcknowledging = false;
     const node = await open({ backlogMax: 2 });
     const finals = await Promise.all([1, 2].map(async () => admit(world, { accountId })));
-    for (const hold of finals) node.open(hold).settle(finalOf(hold, usageOf(0, 1)));
+    for (const hold of finals) await node.open(hold).settle(finalOf(hold, usageOf(0, 1)));
     await eventually(
       'the backlog is full',
       () =>
@@ -312,13 +312,13 @@ describe('RequestRecorder', () => {
         credential: 'c',
       });
       const young = await admit(world, { accountId });
-      node.open(young).settle(finalOf(young, usageOf(0, 1)));
+      await node.open(young).settle(finalOf(young, usageOf(0, 1)));
       await eventually('the young one is acknowledged', () => node.state.unacknowledged === 0);
       const old = [20, 30].map((minutes) => ({
         ...young,
         rid: uuidV7(Date.now() - minutes * 60_000),
       }));
-      for (const hold of old) node.open(hold).settle(finalOf(hold, usageOf(0, 1)));
+      for (const hold of old) await node.open(hold).settle(finalOf(hold, usageOf(0, 1)));
       await eventually('the old ones are booked', () => node.state.unacknowledged === 0);
       expect(handed.toSorted()).toEqual(old.map(({ rid }) => rid).toSorted());
       expect(settle.mock.calls.filter(([{ rid }]) => rid === young.rid)).toMatchObject([
@@ -335,7 +335,7 @@ describe('RequestRecorder', () => {
     first.open(running).count(() => usageOf(40, 15));
     await new Promise((resolve) => setTimeout(resolve, 250));
     await services.redis.kill('SIGKILL');
-    first.open(ended).settle(finalOf(ended, usageOf(10, 20)));
+    await first.open(ended).settle(finalOf(ended, usageOf(10, 20)));
     await first.close(0);
     recorders = [];
     await services.redis.start();
@@ -368,7 +368,7 @@ describe('RequestRecorder', () => {
     const [ended, running] = [await admit(world, { accountId }), await admit(world, { accountId })];
     first.open(running).count(() => usageOf(40, 15));
     await services.redis.kill('SIGKILL');
-    first.open(ended).settle(finalOf(ended, usageOf(10, 20)));
+    await first.open(ended).settle(finalOf(ended, usageOf(10, 20)));
     await new Promise((resolve) => setTimeout(resolve, 250));
     await first.close(0);
     const folder = join(dataDir, 'journals', 'node-1.0');
@@ -416,7 +416,7 @@ describe('RequestRecorder', () => {
     );
     expect(downstream.chargeOf(hold.rid)).toBe(20);
     output = 33;
-    handle.settle(finalOf(hold, usageOf(0, output)));
+    await handle.settle(finalOf(hold, usageOf(0, output)));
     await eventually(
       'the correction arrived',
       () => downstream.events.has(`${hold.rid}:1`) && first.state.unacknowledged === 0,

@@ -198,13 +198,14 @@ export class RequestRecorder implements UsageRecorder {
       onStop: kept.onStop,
       settle: (final) => {
         const place = this.#open.end(hold.rid);
-        if (place === undefined) return;
+        if (place === undefined) return Promise.resolve();
         kept.release();
         this.failOpen.ended(hold.rid, final.charge);
-        this.#journalFinal({ rid: hold.rid, epoch: hold.epoch, final, atMs: this.#now() });
-        // Not at the end of the tick: the client gets the end of its answer next, and must not know more than the journal.
-        this.#journal.flush();
-        this.#journal.release(place);
+        const { rid, epoch } = hold;
+        return new Promise((resolve) => {
+          const onWritten = (): void => (this.#journal.release(place), resolve());
+          this.#journalFinal({ rid, epoch, final, atMs: this.#now() }, onWritten);
+        });
       },
     };
   }
@@ -248,10 +249,8 @@ export class RequestRecorder implements UsageRecorder {
 
   #takeOver({ finals }: AdoptedRequests): void {
     for (const { acknowledgedAtMs, ...final } of finals) {
-      this.#journalFinal(final, {
-        isReplayed: true,
-        acknowledgedAtMs: acknowledgedAtMs === null ? null : this.#toMonotonic(acknowledgedAtMs),
-      });
+      const atMs = acknowledgedAtMs === null ? null : this.#toMonotonic(acknowledgedAtMs);
+      this.#journalFinal(final, undefined, { isReplayed: true, acknowledgedAtMs: atMs });
       if (acknowledgedAtMs !== null)
         this.#journal.append(acknowledgedLine(acknowledgedAtMs, [[final.rid, 0]]));
     }
@@ -271,13 +270,15 @@ export class RequestRecorder implements UsageRecorder {
 
   #journalFinal(
     request: { rid: string; epoch: string; final: UsageFinal; atMs: number },
-    replayed?: { isReplayed: true; acknowledgedAtMs: number | null },
+    onWritten: () => void = () => undefined,
+    replayed?: Parameters<Settler['add']>[1],
   ): void {
     const payload = JSON.stringify(request.final);
     const pending: PendingFinal = { ...request, payload, place: 0 };
-    pending.place = this.#journal.appendLive(finalLine({ ...request, payload }), () =>
-      this.#settler.add(pending, replayed),
-    );
+    pending.place = this.#journal.appendLive(finalLine({ ...request, payload }), () => {
+      onWritten();
+      this.#settler.add(pending, replayed);
+    });
   }
 
   /** A final of an epoch that is gone is a sign that Redis has lost more: what it seemed to have is asked for again, not only after its time. */

@@ -84,7 +84,7 @@ describe('a running request whose hold Redis has lost', () => {
     await expect(admit(world, { accountId, wantTokens: 300, minTokens: 300 })).rejects.toThrow(
       'tokens_held',
     );
-    handle.settle(finalOf(hold, usageOf(10, 200)));
+    await handle.settle(finalOf(hold, usageOf(10, 200)));
     await eventually('it is acknowledged', () => node.state.unacknowledged === 0);
     expect(downstream.chargeOf(hold.rid)).toBe(405);
     expect(await balance()).toEqual({ balance: TOKENS - 405, held: 0, running: 0 });
@@ -107,7 +107,7 @@ describe('a running request whose hold Redis has lost', () => {
     await expect(admit(world, other)).rejects.toThrow('fenced');
     expect(await epochs.open(shard(), filled)).toBe(true);
     await expect(admit(world, other)).rejects.toThrow('tokens_held');
-    handle.settle(finalOf(hold, usageOf(10, 200)));
+    await handle.settle(finalOf(hold, usageOf(10, 200)));
     await eventually('it is acknowledged', () => node.state.unacknowledged === 0);
     expect(await balance()).toMatchObject({ held: 0, running: 0 });
   }, 60_000);
@@ -126,7 +126,7 @@ describe('a running request whose hold Redis has lost', () => {
     handle.grow(() => undefined);
     expect(await stopped).toBe('balance_exhausted');
     expect(await balance()).toEqual({ balance: 300, held: 300, running: 1 });
-    handle.settle(finalOf(hold, usageOf(0, 200)));
+    await handle.settle(finalOf(hold, usageOf(0, 200)));
     await eventually('it is settled', async () => (await balance())?.held === 0);
     expect(await balance()).toMatchObject({ balance: -100 });
   }, 60_000);
@@ -159,7 +159,7 @@ describe('a running request whose hold Redis has lost', () => {
       await fillShard(TOKENS);
       await eventually('the hold is back', async () => (await balance())?.held === 600, 20_000);
     }
-    handle.settle(finalOf(hold, usageOf(0, 20)));
+    await handle.settle(finalOf(hold, usageOf(0, 20)));
     await eventually('it is acknowledged', () => node.state.unacknowledged === 0);
     expect(await balance()).toEqual({ balance: TOKENS - 40, held: 0, running: 0 });
   }, 60_000);
@@ -171,7 +171,7 @@ describe('a running request whose hold Redis has lost', () => {
     await world.redis.del(`{${shard()}}:hold:${hold.rid}`, `{${shard()}}:holds`);
     await world.redis.hset(`{${shard()}}:sub:${accountId}:${MODEL_ID}`, { held: '0', conc: '0' });
     await eventually('the hold is back', async () => (await balance())?.held === 600, 20_000);
-    handle.settle(finalOf(hold, usageOf(0, 20)));
+    await handle.settle(finalOf(hold, usageOf(0, 20)));
     await eventually('it is acknowledged', () => node.state.unacknowledged === 0);
     expect(await balance()).toEqual({ balance: TOKENS - 40, held: 0, running: 0 });
   }, 60_000);
@@ -189,7 +189,7 @@ describe('a running request whose hold Redis has lost', () => {
     expect(await stopped).toBe('access_revoked');
     await new Promise((resolve) => setTimeout(resolve, 1_500));
     expect(await balance()).toEqual({ balance: TOKENS, held: 0, running: 0 });
-    handle.settle(finalOf(hold, usageOf(0, 20)));
+    await handle.settle(finalOf(hold, usageOf(0, 20)));
     await new Promise((resolve) => setTimeout(resolve, 500));
     expect(node.state.unsettled).toBe(1);
     expect(await balance()).toEqual({ balance: TOKENS, held: 0, running: 0 });

@@ -33,6 +33,9 @@ export interface HoldHandle {
   grow(listener: () => void): void;
   /** Called once, when a checkpoint says that the stream must end. At once, when that was decided before. */
   onStop(listener: (reason: 'balance_exhausted' | 'access_revoked') => void): void;
-  /** The final is in the journal when this returns; it is settled in the background, with retries. The first call wins; later ones do nothing. */
-  settle(final: UsageFinal): void;
+  /**
+   * Resolves once the final is in the journal: at the end of this turn of the event loop, as all finals of a turn are one write. It is settled in the
+   * background, with retries. The first call wins; later ones do nothing.
+   */
+  settle(final: UsageFinal): Promise<void>;
 }

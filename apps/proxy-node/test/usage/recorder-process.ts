@@ -37,8 +37,11 @@ async function main(task: RecorderTask): Promise<void> {
   const world = await openMeteredRedis(task.redisUrl);
   const { store } = world;
   let steps = 0;
+  // Its truth is written and its final may not be: a kill for another request waits for the next time.
+  let unwritten: string | null = null;
   const reach = (point: KillPoint): void => {
-    if (point === task.killAt && ++steps === task.nth) process.kill(process.pid, 'SIGKILL');
+    if (unwritten === null && point === task.killAt && ++steps === task.nth)
+      process.kill(process.pid, 'SIGKILL');
   };
   const metering = {
     shardOf: (accountId: number) => store.shardOf(accountId),
@@ -48,6 +51,7 @@ async function main(task: RecorderTask): Promise<void> {
     reap: (hold: HoldRef) => store.reap(hold),
     releaseRelay: store.releaseRelay.bind(store),
     settle: async (request: SettleRequest) => {
+      if (request.rid === unwritten) unwritten = null;
       reach('after_final_journalled');
       const reply = await store.settle(request);
       reach('after_settle');
@@ -89,8 +93,9 @@ async function main(task: RecorderTask): Promise<void> {
     const final = finalOf(hold, usageOf(10 + index, 3 * index));
     await pause(REQUEST_MS);
     reach('before_final');
+    unwritten = hold.rid;
     appendFileSync(task.truthFile, `${hold.rid} ${final.charge}\n`);
-    handle.settle(final);
+    await handle.settle(final);
   }
   // A request admitted in the very moment of the kill is in no journal: the reaper ends its hold.
   const tag = `{${store.shardOf(task.accountId)}}`;

@@ -57,8 +57,8 @@ export class ChatStream extends StreamHandler {
   }
 
   protected read(event: SseEvent, out: ByteOutput): void {
-    const text = this.template?.write(event.raw, out) ?? null;
-    if (text !== null) return this.tap.generated(text);
+    // One that came in several pieces; the others were read by `readAlike`.
+    if (this.template && event.isPieced && this.readAlike(event.raw, 0, out) > 0) return;
     if (event.data === null) return out.add(event.raw);
     if (event.isHollow) return out.addText(COMMENT_EVENT);
     if (event.isDone) {
@@ -73,6 +73,13 @@ export class ChatStream extends StreamHandler {
     // A messages-style ping would break OpenAI clients: "choices is not iterable" (docs/design/protocols.md#streams).
     if (chunk['type'] === 'ping') return out.addText(COMMENT_EVENT);
     this.relay(event, chunk, out);
+  }
+
+  protected override readAlike(bytes: Buffer, start: number, out: ByteOutput): number {
+    const alike = this.template?.write(bytes, start, out);
+    if (!alike) return start;
+    this.tap.generated(alike.text);
+    return alike.end;
   }
 
   protected writeEnd(usage: TokenUsage, out: ByteOutput): void {

@@ -7,16 +7,25 @@ import type { Patch } from '../json/json-splice.ts';
 import type { ByteOutput } from '../sse/byte-output.ts';
 import { generatedText } from '../providers/openai/chat-text.ts';
 
+/** Chunks that were read by a template: where the last one ends, and all that they generated. */
+export interface AlikeChunks {
+  end: number;
+  text: string;
+}
+
 /**
  * Why this is fast: almost every chunk of a stream equals the one before it but for the generated text (and, with some vendors, a padding
  * string at its end). A chunk that went the long way once (parsed, checked, edited) leaves a template: its bytes with those two strings as
  * holes, and what became of them. A later chunk whose bytes around the holes are the same is the same JSON with another text, so it needs no
- * parsing: comparing bytes costs a fraction of JSON.parse. Any other chunk goes the long way.
+ * parsing and no framing: neither hole can hold a line feed, so that the event ends where the template does. All such chunks of one read are
+ * compared, edited and joined as one string of single bytes (latin1), which costs a tenth of what a Buffer for each costs. Any other chunk goes
+ * the long way.
  */
 export class ChunkTemplate {
-  private readonly fixed: readonly [head: Buffer, middle: Buffer, tail: Buffer];
-  private readonly edited: readonly [head: Uint8Array, middle: Uint8Array, tail: Uint8Array];
+  private readonly fixed: Pieces;
+  private readonly edited: Pieces;
   private readonly isUnedited: boolean;
+  private readonly hasPadding: boolean;
 
   private constructor(
     raw: Buffer,
@@ -24,20 +33,16 @@ export class ChunkTemplate {
     patches: readonly Patch[],
   ) {
     const [text, padding] = holes;
-    const pieces: [number, number][] = [
-      [0, text.start],
-      [text.end, padding.start],
-      [padding.end, raw.length],
+    const ranges = [
+      { start: 0, end: text.start },
+      { start: text.end, end: padding.start },
+      { start: padding.end, end: raw.length },
     ];
-    const [head, middle, tail] = pieces.map(([start, end]) =>
-      Buffer.from(raw.subarray(start, end)),
-    );
-    const [headOut, middleOut, tailOut] = pieces.map(([start, end]) =>
-      editedPiece(raw, { start, end }, patches),
-    );
-    this.fixed = [head ?? EMPTY, middle ?? EMPTY, tail ?? EMPTY];
-    this.edited = [headOut ?? EMPTY, middleOut ?? EMPTY, tailOut ?? EMPTY];
+    this.fixed = piecesOf(ranges.map(({ start, end }) => raw.subarray(start, end)));
+    this.edited = piecesOf(ranges.map((range) => editedPiece(raw, range, patches)));
     this.isUnedited = patches.length === 0;
+    // A hole without quotes around it is always empty.
+    this.hasPadding = raw[padding.end] === QUOTE;
   }
 
   /** The template of a chunk that came the long way; null when its text is not one string, or the edits would be inside a hole. */
@@ -55,39 +60,53 @@ export class ChunkTemplate {
     return isClear ? new ChunkTemplate(raw, [text, padding], patches) : null;
   }
 
-  /** Writes the chunk and answers its text, when it fits; null, and nothing written, when it does not. */
-  write(raw: Buffer, out: ByteOutput): string | null {
-    const [head, middle, tail] = this.fixed;
-    if (!startsWith(raw, 0, head)) return null;
-    const textEnd = stringEnd(raw, head.length);
-    if (textEnd === -1 || !startsWith(raw, textEnd, middle)) return null;
-    const paddingStart = textEnd + middle.length;
-    const paddingEnd = raw.length - tail.length;
-    if (paddingEnd < paddingStart || !startsWith(raw, paddingEnd, tail)) return null;
-    // An empty padding has no quotes around it; one that does must end where the tail begins.
-    if (paddingEnd > paddingStart && stringEnd(raw, paddingStart) !== paddingEnd) return null;
-    const text = decoded(raw, head.length, textEnd);
-    if (text === null) return null;
-    if (this.isUnedited) out.add(raw);
-    else this.writeEdited(raw, { textEnd, paddingStart, paddingEnd }, out);
-    return text;
+  /** Writes the chunks from `start` on that fit, up to the first that does not; null, and nothing written, when that is the one at `start`. */
+  write(bytes: Buffer, start: number, out: ByteOutput): AlikeChunks | null {
+    const wire = bytes.toString('latin1', start);
+    const { head, middle, tail } = this.fixed;
+    let text = '';
+    let edited = '';
+    let end = 0;
+    while (hasAt(wire, end, head)) {
+      const textStart = end + head.length;
+      const textEnd = stringEnd(wire, textStart);
+      if (textEnd === -1 || !hasAt(wire, textEnd, middle)) break;
+      const paddingStart = textEnd + middle.length;
+      const paddingEnd = this.hasPadding ? stringEnd(wire, paddingStart) : paddingStart;
+      if (paddingEnd === -1 || !hasAt(wire, paddingEnd, tail)) break;
+      const inner = wire.slice(textStart, textEnd);
+      const generated = decoded(inner);
+      if (generated === null) break;
+      text += generated;
+      if (!this.isUnedited) edited += this.editedChunk(inner, wire.slice(paddingStart, paddingEnd));
+      end = paddingEnd + tail.length;
+    }
+    if (end === 0) return null;
+    if (this.isUnedited) out.add(bytes.subarray(start, start + end));
+    else out.add(Buffer.from(edited, 'latin1'));
+    return { end: start + end, text };
   }
 
-  private writeEdited(
-    raw: Buffer,
-    at: { textEnd: number; paddingStart: number; paddingEnd: number },
-    out: ByteOutput,
-  ): void {
-    const [head, middle, tail] = this.edited;
-    out.add(head);
-    out.add(raw.subarray(this.fixed[0].length, at.textEnd));
-    out.add(middle);
-    out.add(raw.subarray(at.paddingStart, at.paddingEnd));
-    out.add(tail);
+  private editedChunk(text: string, padding: string): string {
+    const { head, middle, tail } = this.edited;
+    return head + text + middle + padding + tail;
   }
 }
 
-const EMPTY = Buffer.alloc(0);
+/** Bytes around the holes, a character each. */
+interface Pieces {
+  head: string;
+  middle: string;
+  tail: string;
+}
+
+function piecesOf(pieces: readonly Uint8Array[]): Pieces {
+  const [head = '', middle = '', tail = ''] = pieces.map((piece) =>
+    bufferOf(piece).toString('latin1'),
+  );
+  return { head, middle, tail };
+}
+
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 
@@ -169,26 +188,28 @@ function stringAt(
     : null;
 }
 
-function startsWith(raw: Buffer, at: number, piece: Buffer): boolean {
-  return (
-    at + piece.length <= raw.length &&
-    raw.compare(piece, 0, piece.length, at, at + piece.length) === 0
-  );
+/** `startsWith` looks at one character after the other; equality of strings compares memory: a seventh of its time. */
+function hasAt(wire: string, at: number, piece: string): boolean {
+  return wire.slice(at, at + piece.length) === piece;
 }
 
 /** Offset of the quote that ends the string; -1 when there is none, or a control character, which no JSON string may hold. */
-function stringEnd(raw: Buffer, start: number): number {
-  for (let at = start; at < raw.length; at += 1) {
-    const byte = raw[at];
+function stringEnd(wire: string, start: number): number {
+  for (let at = start; at < wire.length; at += 1) {
+    const byte = wire.charCodeAt(at);
     if (byte === QUOTE) return at;
     if (byte === BACKSLASH) at += 1;
-    else if (byte !== undefined && byte < 0x20) return -1;
+    else if (byte < 0x20) return -1;
   }
   return -1;
 }
 
-function decoded(raw: Buffer, start: number, end: number): string | null {
-  const text = bufferOf(raw).toString('utf8', start, end);
+const ESCAPED_OR_WIDE = /[\\\x80-\xff]/;
+
+/** What the inside of a JSON string says; null when it is none. */
+function decoded(inner: string): string | null {
+  if (!ESCAPED_OR_WIDE.test(inner)) return inner;
+  const text = Buffer.from(inner, 'latin1').toString('utf8');
   if (!text.includes('\\')) return text;
   const parsed = parseJson(`"${text}"`);
   return typeof parsed === 'string' ? parsed : null;

@@ -7,10 +7,13 @@ export const SSE_EVENT_BYTES_MAX = 8 * 1024 * 1024;
 export class SseEvent {
   /** All its bytes, comments and closing blank line included. */
   readonly raw: Buffer;
+  /** Its bytes came in more than one piece. */
+  readonly isPieced: boolean;
   #fields: Fields | null = null;
 
-  constructor(raw: Buffer) {
+  constructor(raw: Buffer, isPieced = false) {
     this.raw = raw;
+    this.isPieced = isPieced;
   }
 
   /** `event:` field, '' when absent. */
@@ -67,29 +70,47 @@ export class SseFramer {
   private lineBytes = 0;
   private isLineCr = false;
   private hasOverflowed = false;
+  private endOfEvent = 0;
 
   /** True once an event was longer than the limit; nothing more is read then. */
   get overflowed(): boolean {
     return this.hasOverflowed;
   }
 
+  /** Every byte so far belongs to an event that was given. */
+  get isBetweenEvents(): boolean {
+    return this.pending.length === 0 && this.lineBytes === 0;
+  }
+
+  /** Of the event that `next` gave, in the chunk that it was given. */
+  get eventEnd(): number {
+    return this.endOfEvent;
+  }
+
   push(bytes: Uint8Array): SseEvent[] {
     const chunk = bufferOf(bytes);
     const events: SseEvent[] = [];
-    let eventStart = 0;
-    let lineStart = 0;
-    for (let feed = chunk.indexOf(LF); feed !== -1; feed = chunk.indexOf(LF, lineStart)) {
+    for (let event = this.next(chunk, 0); event; event = this.next(chunk, this.endOfEvent))
+      events.push(event);
+    return events;
+  }
+
+  /** The next event, from `start` of the chunk on; null, and the rest kept, when it does not end in it. */
+  next(chunk: Buffer, start: number): SseEvent | null {
+    let lineStart = start;
+    for (let feed = chunk.indexOf(LF, start); feed !== -1; feed = chunk.indexOf(LF, lineStart)) {
       const length = this.lineBytes + (feed - lineStart);
       const isBlank = length === 0 || (length === 1 && (this.isLineCr || chunk[feed - 1] === CR));
       this.lineBytes = 0;
       this.isLineCr = false;
       lineStart = feed + 1;
       if (!isBlank) continue;
-      events.push(new SseEvent(this.takePending(chunk.subarray(eventStart, lineStart))));
-      eventStart = lineStart;
+      this.endOfEvent = lineStart;
+      const isPieced = this.pending.length > 0;
+      return new SseEvent(this.takePending(chunk.subarray(start, lineStart)), isPieced);
     }
-    this.keep(chunk, eventStart, lineStart);
-    return events;
+    this.keep(chunk, start, lineStart);
+    return null;
   }
 
   /** The event that was never closed by a blank line, if any. */

@@ -86,8 +86,15 @@ export class EventStreamReader implements StreamReader {
   }
 
   private feed(bytes: Uint8Array): void {
-    for (const event of this.framer.push(bytes)) this.handler.onEvent(event, this.out);
-    if (this.framer.overflowed) this.handler.fail(upstreamError('unreadable'), this.out);
+    const { framer, handler, out } = this;
+    const chunk = bufferOf(bytes);
+    for (let at = 0; at < chunk.length; at = framer.eventEnd) {
+      const start = framer.isBetweenEvents ? handler.onEvents(chunk, at, out) : at;
+      const event = framer.next(chunk, start);
+      if (!event) break;
+      handler.onEvent(event, out);
+    }
+    if (framer.overflowed) handler.fail(upstreamError('unreadable'), out);
   }
 
   private keepWhole(bytes: Uint8Array): void {

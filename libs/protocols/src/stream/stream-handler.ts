@@ -48,6 +48,11 @@ export abstract class StreamHandler {
     if (this.state === 'running' || (this.isReadAfterEnd && this.hasEnded)) this.read(event, out);
   }
 
+  /** Where the first event from `start` on, where one begins, is one for `onEvent`: those before it are dealt with. */
+  onEvents(bytes: Buffer, start: number, out: ByteOutput): number {
+    return this.state === 'running' ? this.readAlike(bytes, start, out) : start;
+  }
+
   /** The upstream closed the connection. */
   onEnd(out: ByteOutput): void {
     if (this.state !== 'running') return;
@@ -97,6 +102,12 @@ export abstract class StreamHandler {
   }
 
   protected abstract read(event: SseEvent, out: ByteOutput): void;
+
+  /** A fast path for events that equal earlier ones but for their text: writes them and answers where they end, `start` where there are none. */
+  protected readAlike(_bytes: Buffer, start: number, _out: ByteOutput): number {
+    return start;
+  }
+
   /** What is still owed to the client when the upstream has ended. */
   protected abstract writeEnd(usage: TokenUsage, out: ByteOutput): void;
   protected abstract writeFailure(error: UpstreamError, out: ByteOutput): void;
