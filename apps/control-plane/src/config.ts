@@ -13,9 +13,8 @@ const secret = () =>
     if (fault !== undefined) context.addIssue(fault);
   });
 const encryptionKey = () => secret().regex(/^[A-Za-z0-9_-]{43}$/, 'must be 32 bytes in base64url');
-const count = (fallback: number, maximum: number) =>
-  z.coerce.number().int().min(1).max(maximum).default(fallback);
-const DATABASE_POOL_MIN = 5;
+const count = (fallback: number, maximum: number, minimum = 1) =>
+  z.coerce.number().int().min(minimum).max(maximum).default(fallback);
 const list = () =>
   z
     .string()
@@ -50,14 +49,9 @@ function readNodeCredentials(text: string, context: z.RefinementCtx): ReadonlyMa
 /** Every environment variable the control plane reads; docs/configuration.md is written from these descriptions. */
 export const configSchema = z.object({
   DATABASE_URL: z.url({ protocol: /^postgres(ql)?$/ }).describe('PostgreSQL connection URL.'),
-  // Four background tasks may each hold one for a lock while their work needs another.
-  DATABASE_POOL_MAX: z.coerce
-    .number()
-    .int()
-    .min(DATABASE_POOL_MIN)
-    .max(1000)
-    .default(20)
-    .describe(`Connections to PostgreSQL this process may hold, ${DATABASE_POOL_MIN} at least.`),
+  DATABASE_POOL_MAX: count(20, 1000, 5).describe(
+    'Connections to PostgreSQL this process may hold; up to four of them for locks, whose work needs another.',
+  ),
   REDIS_URL: z
     .string()
     .regex(

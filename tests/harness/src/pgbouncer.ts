@@ -32,29 +32,13 @@ export async function startPgBouncer(
   const to = new URL(databaseUrl);
   const port = await findFreePort();
   const own = path.join(folder, `pgbouncer-${port}`);
-  const user = serviceUser();
   mkdirSync(own);
   const users = path.join(own, 'users.txt');
   writeFileSync(users, `"${to.username}" "${to.password}"\n`, { mode: 0o644 });
   const file = path.join(own, 'pgbouncer.ini');
-  const settings = [
-    '[databases]',
-    `* = host=127.0.0.1 port=${to.port}`,
-    '[pgbouncer]',
-    'listen_addr = 127.0.0.1',
-    `listen_port = ${port}`,
-    'unix_socket_dir =',
-    'auth_type = scram-sha-256',
-    `auth_file = ${users}`,
-    `pool_mode = ${poolMode}`,
-    `default_pool_size = ${poolSize}`,
-    'max_client_conn = 500',
-    'ignore_startup_parameters = extra_float_digits,options,statement_timeout,idle_in_transaction_session_timeout',
-    // PgBouncer refuses to serve as root, and changes to this user.
-    ...(user ? ['user = postgres'] : []),
-  ];
+  const settings = settingsOf({ to, port, users, poolMode, poolSize });
   writeFileSync(file, `${settings.join('\n')}\n`);
-  const process_ = new ManagedProcess(
+  const bouncer = new ManagedProcess(
     {
       name: `pgbouncer-${port}`,
       command,
@@ -66,9 +50,34 @@ export async function startPgBouncer(
     },
     folders,
   );
-  await process_.start();
+  await bouncer.start();
   to.port = String(port);
-  return { process: process_, databaseUrl: to.href };
+  return { process: bouncer, databaseUrl: to.href };
+}
+
+function settingsOf(of: {
+  to: URL;
+  port: number;
+  users: string;
+  poolMode: string;
+  poolSize: number;
+}): string[] {
+  return [
+    '[databases]',
+    `* = host=127.0.0.1 port=${of.to.port}`,
+    '[pgbouncer]',
+    'listen_addr = 127.0.0.1',
+    `listen_port = ${of.port}`,
+    'unix_socket_dir =',
+    'auth_type = scram-sha-256',
+    `auth_file = ${of.users}`,
+    `pool_mode = ${of.poolMode}`,
+    `default_pool_size = ${of.poolSize}`,
+    'max_client_conn = 500',
+    'ignore_startup_parameters = extra_float_digits,options,statement_timeout,idle_in_transaction_session_timeout',
+    // PgBouncer refuses to serve as root, and changes to this user.
+    ...(serviceUser() ? ['user = postgres'] : []),
+  ];
 }
 
 async function program(): Promise<{ command: string; libraries: string[] }> {

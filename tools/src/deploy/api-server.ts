@@ -5,7 +5,11 @@ import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { z } from 'zod';
 import { findFreePort } from '../process/free-port.ts';
-import { ManagedProcess, type ProcessFolders } from '../process/managed-process.ts';
+import {
+  ManagedProcess,
+  type ProcessFolders,
+  type ProcessSpec,
+} from '../process/managed-process.ts';
 
 const READY_TIMEOUT_MS = 60_000;
 const ESTABLISHED_TIMEOUT_MS = 20_000;
@@ -57,50 +61,19 @@ export class ApiServer {
     const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
     const key = path.join(folder, 'service-accounts.key');
     writeFileSync(key, privateKey.export({ type: 'pkcs8', format: 'pem' }), { mode: 0o600 });
-    const server = new ApiServer([], port, token);
     const etcd = `http://127.0.0.1:${client}`;
+    const server = new ApiServer([], port, token);
+    const isReady = async (): Promise<boolean> =>
+      (await server.#ask('GET', '/readyz').catch(() => null))?.status === 200;
     server.#processes.push(
-      new ManagedProcess(
-        {
-          name: 'etcd',
-          command: programs.etcd,
-          args: [
-            `--data-dir=${path.join(folder, 'etcd')}`,
-            `--listen-client-urls=${etcd}`,
-            `--advertise-client-urls=${etcd}`,
-            `--listen-peer-urls=http://127.0.0.1:${peer}`,
-          ],
-          env: { PATH: process.env.PATH },
-          stop: STOP,
-          isReady: () => answers(`${etcd}/health`),
-          readyTimeoutMs: READY_TIMEOUT_MS,
-        },
+      program(
+        { name: 'etcd', command: programs.etcd, isReady: () => answers(`${etcd}/health`) },
+        etcdArguments({ folder, client: etcd, peer: `http://127.0.0.1:${peer}` }),
         folders,
       ),
-      new ManagedProcess(
-        {
-          name: 'kube-apiserver',
-          command: programs.apiServer,
-          args: [
-            `--etcd-servers=${etcd}`,
-            '--bind-address=127.0.0.1',
-            `--secure-port=${port}`,
-            `--cert-dir=${path.join(folder, 'certificates')}`,
-            '--service-cluster-ip-range=10.0.0.0/24',
-            '--service-account-issuer=https://kubernetes.invalid',
-            `--service-account-key-file=${key}`,
-            `--service-account-signing-key-file=${key}`,
-            `--token-auth-file=${path.join(folder, 'tokens.csv')}`,
-            '--authorization-mode=RBAC',
-            // Its controller, which makes the accounts that pods name, is not here.
-            '--disable-admission-plugins=ServiceAccount',
-          ],
-          env: { PATH: process.env.PATH },
-          stop: STOP,
-          isReady: async () =>
-            (await server.#ask('GET', '/readyz').catch(() => null))?.status === 200,
-          readyTimeoutMs: READY_TIMEOUT_MS,
-        },
+      program(
+        { name: 'kube-apiserver', command: programs.apiServer, isReady },
+        apiServerArguments({ folder, etcd, port, key }),
         folders,
       ),
     );
@@ -205,6 +178,49 @@ export class ApiServer {
       call.end(body === undefined ? undefined : JSON.stringify(body));
     });
   }
+}
+
+function etcdArguments(to: { folder: string; client: string; peer: string }): string[] {
+  return [
+    `--data-dir=${path.join(to.folder, 'etcd')}`,
+    `--listen-client-urls=${to.client}`,
+    `--advertise-client-urls=${to.client}`,
+    `--listen-peer-urls=${to.peer}`,
+  ];
+}
+
+function apiServerArguments(to: {
+  folder: string;
+  etcd: string;
+  port: number;
+  key: string;
+}): string[] {
+  return [
+    `--etcd-servers=${to.etcd}`,
+    '--bind-address=127.0.0.1',
+    `--secure-port=${to.port}`,
+    `--cert-dir=${path.join(to.folder, 'certificates')}`,
+    '--service-cluster-ip-range=10.0.0.0/24',
+    '--service-account-issuer=https://kubernetes.invalid',
+    `--service-account-key-file=${to.key}`,
+    `--service-account-signing-key-file=${to.key}`,
+    `--token-auth-file=${path.join(to.folder, 'tokens.csv')}`,
+    '--authorization-mode=RBAC',
+    // Its controller, which makes the accounts that pods name, is not here.
+    '--disable-admission-plugins=ServiceAccount',
+  ];
+}
+
+function program(
+  spec: Pick<ProcessSpec, 'name' | 'command' | 'isReady'>,
+  args: readonly string[],
+  folders: ProcessFolders,
+): ManagedProcess {
+  const env = { PATH: process.env.PATH };
+  return new ManagedProcess(
+    { ...spec, args, env, stop: STOP, readyTimeoutMs: READY_TIMEOUT_MS },
+    folders,
+  );
 }
 
 /** `299 - "text"`, several joined by commas (RFC 7234 section 5.5). */
