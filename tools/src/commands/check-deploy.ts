@@ -24,44 +24,67 @@ interface Look {
   look: () => string[] | Promise<string[]>;
 }
 
+interface Judged {
+  name: string;
+  problems: string[];
+}
+
+export { ToolMissing };
+
 /**
  * `npm run check:deploy [-- --api-server]`: chart, alert rules and their unit tests, with the tools that operators use; on request also with a real
  * API server. Installs them. Ends with `N passed, N failed`.
  */
 export async function checkDeploy(args: readonly string[] = []): Promise<number> {
   const { values } = parseArgs({ args: [...args], options: { 'api-server': { type: 'boolean' } } });
-  const work = mkdtempSync(path.join(tmpdir(), 'tollgate-check-deploy-'));
   try {
-    const tools = await deployTools();
-    const schemas = path.join(work, 'schemas');
-    console.log(`${writeSchemas(tools, schemas)} schemas of Kubernetes ${KUBERNETES_VERSION}`);
-    const looks = [...chartLooks(tools, { work, schemas }), ...ruleLooks(tools), ...unitLooks()];
-    if (values['api-server'] !== true) return await report(looks);
-    const cluster = await startCluster(tools, path.join(work, 'cluster'));
-    try {
-      return await report([...looks, ...clusterLooks(tools, cluster)]);
-    } finally {
-      await cluster.stop();
-    }
+    const judged = await judgeAll({ isWithServer: values['api-server'] === true });
+    const failed = judged.filter(({ problems }) => problems.length > 0).length;
+    console.log(`${listed(judged)}\n${judged.length - failed} passed, ${failed} failed`);
+    return failed === 0 ? 0 : 1;
   } catch (error) {
     if (!(error instanceof ToolMissing)) throw error;
     console.log(`${error.message}\n0 passed, 1 failed`);
     return 1;
+  }
+}
+
+/** The same without the API server, as a step of `npm run check`. Throws ToolMissing. */
+export async function judgeDeployment(): Promise<{ isPassed: boolean; output: string }> {
+  const bad = (await judgeAll({ isWithServer: false })).filter(
+    ({ problems }) => problems.length > 0,
+  );
+  return { isPassed: bad.length === 0, output: listed(bad) };
+}
+
+async function judgeAll({ isWithServer }: { isWithServer: boolean }): Promise<Judged[]> {
+  const work = mkdtempSync(path.join(tmpdir(), 'tollgate-check-deploy-'));
+  let cluster: Cluster | undefined;
+  try {
+    const tools = await deployTools();
+    const schemas = path.join(work, 'schemas');
+    writeSchemas(tools, schemas);
+    const looks = [...chartLooks(tools, { work, schemas }), ...ruleLooks(tools), ...unitLooks()];
+    if (isWithServer) {
+      cluster = await startCluster(tools, path.join(work, 'cluster'));
+      looks.push(...clusterLooks(tools, cluster));
+    }
+    const judged: Judged[] = [];
+    for (const { name, look } of looks) judged.push({ name, problems: await look() });
+    return judged;
   } finally {
+    await cluster?.stop();
     rmSync(work, { recursive: true, force: true });
   }
 }
 
-async function report(looks: readonly Look[]): Promise<number> {
-  let failed = 0;
-  for (const { name, look } of looks) {
-    const problems = await look();
-    console.log(`${problems.length === 0 ? 'ok  ' : 'FAIL'}  ${name}`);
-    for (const problem of problems) console.log(`      ${problem}`);
-    if (problems.length > 0) failed += 1;
-  }
-  console.log(`${looks.length - failed} passed, ${failed} failed`);
-  return failed === 0 ? 0 : 1;
+function listed(judged: readonly Judged[]): string {
+  return judged
+    .flatMap(({ name, problems }) => [
+      `${problems.length === 0 ? 'ok  ' : 'FAIL'}  ${name}`,
+      ...problems.map((problem) => `      ${problem}`),
+    ])
+    .join('\n');
 }
 
 function chartLooks(
