@@ -5,6 +5,7 @@ const BENCHES: Readonly<Record<string, () => Promise<(args: readonly string[]) =
     'usage-logs': async () => (await import('./usage-logs.ts')).benchUsageLogs,
     console: async () => (await import('./console.ts')).benchConsole,
     estimates: async () => (await import('./estimates/estimates.ts')).benchEstimates,
+    tracing: async () => (await import('./tracing.ts')).benchTracing,
     statistics: async () => (await import('./statistics.ts')).benchStatistics,
   };
 

@@ -1,10 +1,15 @@
-import { randomBytes } from 'node:crypto';
+import { randomFillSync } from 'node:crypto';
 import type { TraceContext } from '@tollgate/contracts';
 import { preciseNow, type Attributes, type FinishedSpan, type SpanKind } from './finished-span.ts';
 import type { Tracing } from './tracing.ts';
 
 /** More than one request makes; a stream that is continued over and over must not fill the memory. */
 const SPANS_MAX = 64;
+const TRACE_ID_BYTES = 16;
+const SPAN_ID_BYTES = 8;
+
+const POOL = Buffer.alloc(4_096);
+let drawn = POOL.length;
 
 /** A stage that runs. */
 export class OpenSpan {
@@ -78,7 +83,7 @@ export class Trace {
   constructor(tracing: Tracing, caller: TraceContext | null) {
     this.#tracing = tracing;
     this.#callerSpanId = caller?.spanId ?? null;
-    this.traceId = caller?.traceId ?? randomBytes(16).toString('hex');
+    this.traceId = caller?.traceId ?? randomHex(TRACE_ID_BYTES);
     this.#isKept = tracing.samples(caller);
   }
 
@@ -110,7 +115,17 @@ export class Trace {
 }
 
 function newSpanId(): string {
-  return randomBytes(8).toString('hex');
+  return randomHex(SPAN_ID_BYTES);
+}
+
+/** Drawn from a pool: a call of the system for each id would be most of what a span costs. */
+function randomHex(bytes: number): string {
+  if (drawn + bytes > POOL.length) {
+    randomFillSync(POOL);
+    drawn = 0;
+  }
+  drawn += bytes;
+  return POOL.toString('hex', drawn - bytes, drawn);
 }
 
 /** A span of a trace that began elsewhere; answers its place, for spans below it. */
