@@ -53,8 +53,7 @@ function follow(observer: Observer | null, rid: string): void {
   const observed: ObservedRequest | null =
     observer?.follow({ rid, callerId: null, headers: HEADERS }) ?? null;
   for (const stage of ['authenticate', 'parse', 'admit'] as const) observed?.enter(stage);
-  const attempt =
-    observed?.attempt(CANDIDATE, { protocol: 'chat', outputLimit: 100 }) ?? null;
+  const attempt = observed?.attempt(CANDIDATE, { protocol: 'chat', outputLimit: 100 }) ?? null;
   observed?.enter('answer');
   attempt?.end({ upstream_id: 1, status: 200 } as never);
   observed?.enter('journal');
