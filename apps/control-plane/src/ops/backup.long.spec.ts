@@ -160,7 +160,7 @@ test('audit, epochs, prune, rotate and migrate answer what they found by their e
   expect(await runOps(environment, 'migrate', '--dry-run')).toMatchObject({ status: 0, out: '' });
   expect(await runOps(await emptyDatabase(), 'migrate', '--dry-run')).toMatchObject({
     status: 0,
-    out: expect.stringMatching(/^Initial1763683200000\n.*FormerNodeCredentials1795346000000\n$/s),
+    out: expect.stringMatching(/^Initial1763683200000\n.*UsersNewest1795347000000\n$/s),
   });
   expect((await runOps(environment, 'epochs')).out).toMatch(/^s00 \S+ the same in Redis\n/);
   expect(await runOps(environment, 'rotate', 'encryption-key', '--dry-run')).toMatchObject({
