@@ -26,7 +26,11 @@ const STEPS: readonly Step[] = [
     look: () => run('oxfmt', ['--check']),
     fix: 'Run npm run format.',
   },
-  { name: 'types', look: () => run('tsc', ['-b']), fix: 'Fix the types named above.' },
+  {
+    name: 'types',
+    look: () => run('tsc', ['-b', '.', 'apps/console']),
+    fix: 'Fix the types named above.',
+  },
   {
     name: 'test types',
     look: () => run('tsc', ['-p', 'tsconfig.tests.json']),

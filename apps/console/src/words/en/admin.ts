@@ -201,6 +201,7 @@ export const admin = {
     callers: {
       chat: 'Chat completions',
       messages: 'Messages',
+      completions: 'Completions (legacy)',
       embeddings: 'Embeddings',
       responses: 'Responses',
     },

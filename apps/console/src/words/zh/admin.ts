@@ -191,6 +191,7 @@ export const admin: typeof en.admin = {
     callers: {
       chat: '对话补全 (chat completions)',
       messages: 'Messages',
+      completions: '旧版补全 (completions)',
       embeddings: 'Embeddings',
       responses: 'Responses',
     },
