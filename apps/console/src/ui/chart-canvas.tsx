@@ -4,12 +4,16 @@ import 'uplot/dist/uPlot.min.css';
 import { useTheme } from '../shell/theme.ts';
 import { useSpeech } from '../words/words.ts';
 import { endOf, type ChartProps } from './chart-data.ts';
+import { denseBars } from './dense-bars.ts';
+import { timeFormat } from './formats.ts';
 import { paintOf, paintOfToken } from './series.ts';
 import { useZone, type Zone } from './zone.tsx';
 
 const HEIGHT = 200;
 const BAR_SHARE = 0.72;
 const BAR_WIDTH_MAX = 36;
+/** Narrower bars are drawn as one outline. */
+const BAR_WIDTH_MIN = 3;
 /** A marked part narrower than this was a click. */
 const ZOOM_PIXELS_MIN = 8;
 
@@ -43,9 +47,11 @@ export function ChartCanvas(props: ChartProps & { onPoint: (index: number | unde
     const element = host.current;
     if (!element) return undefined;
     const plot = build(element);
-    const observer = new ResizeObserver(() =>
-      plot.setSize({ width: element.clientWidth, height: HEIGHT }),
-    );
+    // It also reports the size that it finds first, in which the chart is already drawn.
+    const observer = new ResizeObserver(() => {
+      if (element.clientWidth !== plot.width)
+        plot.setSize({ width: element.clientWidth, height: HEIGHT });
+    });
     observer.observe(element);
     return () => {
       observer.disconnect();
@@ -111,7 +117,15 @@ function optionsOf(props: ChartProps, surroundings: Surroundings): uPlot.Options
         values: (_, splits) => splits.map((value) => format(value)),
       },
     ],
-    series: [{}, ...drawn.map(({ color, name }) => seriesOf(kind, paintOf(color), name))],
+    series: [
+      {},
+      ...drawn.map(({ color, name }) => ({
+        label: name,
+        ...(kind === 'bars'
+          ? barsOf(paintOf(color), width / times.length < BAR_WIDTH_MIN)
+          : lineOf(paintOf(color))),
+      })),
+    ],
     cursor: {
       y: false,
       points: { show: kind === 'lines' },
@@ -125,19 +139,15 @@ function optionsOf(props: ChartProps, surroundings: Surroundings): uPlot.Options
   };
 }
 
-function seriesOf(kind: ChartProps['kind'], color: string, label: string): uPlot.Series {
-  return kind === 'lines'
-    ? { label, stroke: color, width: 1.5, spanGaps: false, points: { show: false } }
-    : {
-        label,
-        fill: color,
-        width: 0,
-        stroke: color,
-        points: { show: false },
-        ...(uPlot.paths.bars && {
-          paths: uPlot.paths.bars({ size: [BAR_SHARE, BAR_WIDTH_MAX], align: 1 }),
-        }),
-      };
+function lineOf(color: string): uPlot.Series {
+  return { stroke: color, width: 1.5, spanGaps: false, points: { show: false } };
+}
+
+function barsOf(color: string, isDense: boolean): uPlot.Series {
+  const paths = isDense
+    ? denseBars
+    : uPlot.paths.bars?.({ size: [BAR_SHARE, BAR_WIDTH_MAX], align: 1 });
+  return { fill: color, width: 0, stroke: color, points: { show: false }, ...(paths && { paths }) };
 }
 
 /** Bars stand on their whole interval; lines end at their last point. */
@@ -152,7 +162,7 @@ function timeLabels(
   { locale, zone }: { locale: string; zone: Zone },
 ): string[] {
   const isWithinDays = (splits.at(-1) ?? 0) - (splits[0] ?? 0) <= 3 * 86_400;
-  const format = new Intl.DateTimeFormat(locale, {
+  const format = timeFormat(locale, {
     ...(isWithinDays
       ? { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' }
       : { month: 'short', day: 'numeric' }),

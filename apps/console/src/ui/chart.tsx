@@ -1,4 +1,4 @@
-import { lazy, Suspense, useState } from 'react';
+import { lazy, memo, Suspense, useDeferredValue, useState } from 'react';
 import { useSpeech } from '../words/words.ts';
 import type { ChartProps } from './chart-data.ts';
 import { formatExact } from './time.tsx';
@@ -12,7 +12,9 @@ const ChartCanvas = lazy(async () => ({
 
 /** A course over time, its legend, and the same as a table for those who do not see it. */
 export function Chart(props: ChartProps) {
-  const { label, times, series, format } = props;
+  const { times, series, format } = props;
+  // What is seen is drawn first.
+  const table = useDeferredValue<ChartProps | null>(props, null);
   const [pointed, setPointed] = useState<number>();
   return (
     <figure className="min-w-0">
@@ -22,7 +24,7 @@ export function Chart(props: ChartProps) {
       <figcaption className="mt-2 min-h-5">
         <Legend {...{ times, series, format, pointed }} />
       </figcaption>
-      <ChartTable {...{ label, times, series, format }} />
+      {table && <ChartTable {...table} />}
     </figure>
   );
 }
@@ -67,7 +69,7 @@ function Legend({
 /** The last thousand intervals at most: more are of no use in a screen reader. */
 const ROWS_MAX = 1_000;
 
-function ChartTable({
+const ChartTable = memo(function ChartTable({
   label,
   times,
   series,
@@ -103,7 +105,7 @@ function ChartTable({
       </table>
     </div>
   );
-}
+});
 
 function formatOrDash(value: number | null | undefined, format: (value: number) => string): string {
   return value === null || value === undefined ? '–' : format(value);

@@ -1,3 +1,5 @@
+import { numberFormat } from './formats.ts';
+
 /** How figures are written. Amounts come as decimal text and stay text: no rounding happens on the way to the eye. */
 const THOUSAND = 1_000;
 
@@ -6,7 +8,7 @@ export function formatMoney(
   { currency, locale }: { currency: string; locale: string },
 ): string {
   if (!isNumeric(amount)) return amount;
-  return new Intl.NumberFormat(locale, {
+  return numberFormat(locale, {
     style: 'currency',
     currency,
     currencyDisplay: 'code',
@@ -18,7 +20,7 @@ export function formatMoney(
 /** The amount alone, for columns whose heading names the currency. `digits` pads with figure spaces, so that points stand below each other. */
 export function formatAmount(amount: string, { locale, digits = 2 }: AmountLook): string {
   if (!isNumeric(amount)) return amount;
-  const text = new Intl.NumberFormat(locale, {
+  const text = numberFormat(locale, {
     minimumFractionDigits: 2,
     maximumFractionDigits: 6,
     signDisplay: 'negative',
@@ -38,20 +40,18 @@ export function fractionDigits(amount: string): number {
 }
 
 export function formatCount(count: number, locale: string): string {
-  return new Intl.NumberFormat(locale).format(count);
+  return numberFormat(locale).format(count);
 }
 
 /** 1,234 stays whole, 1,234,567 becomes 1.23M: the whole number is in the title of what shows it. */
 export function formatShort(count: number, locale: string): string {
   if (Math.abs(count) < 10 * THOUSAND) return formatCount(count, locale);
-  return new Intl.NumberFormat(locale, { notation: 'compact', maximumSignificantDigits: 3 }).format(
-    count,
-  );
+  return numberFormat(locale, { notation: 'compact', maximumSignificantDigits: 3 }).format(count);
 }
 
 export function formatPercent(share: number, locale: string): string {
   const digits = share !== 0 && Math.abs(share) < 0.1 ? 1 : 0;
-  return new Intl.NumberFormat(locale, {
+  return numberFormat(locale, {
     style: 'percent',
     maximumFractionDigits: digits,
   }).format(share);
@@ -60,7 +60,7 @@ export function formatPercent(share: number, locale: string): string {
 /** 850 ms, 1.24 s, 2 min 5 s */
 export function formatDuration(milliseconds: number, locale: string): string {
   const unit = (value: number, name: string, digits: number): string =>
-    new Intl.NumberFormat(locale, {
+    numberFormat(locale, {
       style: 'unit',
       unit: name,
       unitDisplay: 'short',

@@ -1,7 +1,8 @@
 import { Search } from 'lucide-react';
-import { useEffect, useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
 
-const PAUSE_MS = 250;
+/** Typing waits for nothing: this only gathers what one burst of keys sends. */
+const PAUSE_MS = 60;
 
 /** Searches when typing pauses. The address is the truth: what it says, the box shows. */
 export function SearchBox({
@@ -14,10 +15,19 @@ export function SearchBox({
   onSearch: (text: string) => void;
 }) {
   const [text, setText] = useState(value);
-  useEffect(() => setText(value), [value]);
+  const asked = useRef(value);
+  useEffect(() => {
+    // The box's own search comes back by the address, perhaps after more was typed.
+    if (value === asked.current) return;
+    asked.current = value;
+    setText(value);
+  }, [value]);
   useEffect(() => {
     if (text === value) return undefined;
-    const timer = setTimeout(() => onSearch(text), PAUSE_MS);
+    const timer = setTimeout(() => {
+      asked.current = text;
+      onSearch(text);
+    }, PAUSE_MS);
     return () => clearTimeout(timer);
     // A new function in each render must not start the pause anew.
     // oxlint-disable-next-line react/exhaustive-deps

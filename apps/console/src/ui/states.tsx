@@ -59,6 +59,7 @@ export function Skeleton({ rows = 3, className = '' }: { rows?: number; classNam
   return (
     <div
       role="status"
+      aria-busy
       aria-label={general.loading}
       className={`flex flex-col gap-3 p-4 ${className}`}
     >

@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'react';
 import { useSpeech } from '../words/words.ts';
+import { timeFormat } from './formats.ts';
 import { useZone, type Zone } from './zone.tsx';
 
 const MINUTE = 60_000;
@@ -21,7 +22,7 @@ export function formatExact(
   at: string,
   { locale, zone, isBrief = false }: { locale: string; zone: Zone; isBrief?: boolean },
 ): string {
-  return new Intl.DateTimeFormat(locale, {
+  return timeFormat(locale, {
     year: 'numeric',
     month: 'short',
     day: 'numeric',
