@@ -381,6 +381,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/admin-api/keys/windows": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** How full the request windows of several keys are now; keys that are unknown or of others are left out */
+        get: operations["Keys_readManyWindows"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/admin-api/keys/{id}": {
         parameters: {
             query?: never;
@@ -2210,6 +2227,9 @@ export interface components {
                 /** @description When the whole limit is back */
                 resets_at: string | null;
             }[];
+        };
+        KeyWindowsList: {
+            data: components["schemas"]["KeyWindows"][];
         };
         ListedKey: {
             id: number;
@@ -4990,6 +5010,34 @@ export interface operations {
             413: components["responses"]["body_too_large"];
             415: components["responses"]["unsupported_media_type"];
             422: components["responses"]["idempotency_key_reused"];
+            default: components["responses"]["internal_error.service_unavailable"];
+        };
+    };
+    Keys_readManyWindows: {
+        parameters: {
+            query: {
+                /** @description Ids of keys, separated by commas; 100 at most */
+                ids: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["KeyWindowsList"];
+                };
+            };
+            400: components["responses"]["invalid_request"];
+            401: components["responses"]["unauthenticated"];
+            403: components["responses"]["forbidden.token_scope.password_change_needed"];
+            503: components["responses"]["service_unavailable"];
             default: components["responses"]["internal_error.service_unavailable"];
         };
     };

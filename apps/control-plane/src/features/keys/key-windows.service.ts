@@ -2,8 +2,9 @@ import { Injectable } from '@nestjs/common';
 import { KeyWindows } from '@tollgate/keyspace';
 import type { Caller } from '../../platform/access/caller.ts';
 import type { KeyWindowsResponse } from './keys.dto.ts';
+import type { RequestLimits } from '../ceilings/ceilings.dto.ts';
 import { CeilingsService } from '../ceilings/ceilings.service.ts';
-import { KeysService } from './keys.service.ts';
+import { KeysService, type FoundKey } from './keys.service.ts';
 
 @Injectable()
 export class KeyWindowsService {
@@ -15,12 +16,26 @@ export class KeyWindowsService {
 
   /** Throws service_unavailable while Redis does not answer. */
   async read(caller: Caller, id: number): Promise<KeyWindowsResponse> {
-    const { response, keyHash } = await this.keys.find(caller, id);
+    const key = await this.keys.find(caller, id);
+    return this.fillOf(key, await this.ceilings.inForce([id]));
+  }
+
+  /** Of the keys that the caller may see, in no order. */
+  async readMany(caller: Caller, ids: readonly number[]): Promise<KeyWindowsResponse[]> {
+    const keys = await this.keys.findVisible(caller, ids);
+    const limits = await this.ceilings.inForce(ids);
+    return Promise.all(keys.map((key) => this.fillOf(key, limits)));
+  }
+
+  private async fillOf(
+    { response, keyHash }: FoundKey,
+    inForce: ReadonlyMap<number, RequestLimits>,
+  ): Promise<KeyWindowsResponse> {
     const fills = await this.windows.read({ accountId: response.user_id, keyHash });
-    const limits = (await this.ceilings.inForce([id])).get(id) ?? response;
+    const limits = inForce.get(response.id) ?? response;
     const asOfMs = Date.now();
     return {
-      key_id: id,
+      key_id: response.id,
       as_of: new Date(asOfMs).toISOString(),
       windows: fills.map(({ window, used, resetMs }) => {
         const limit = limits[window];

@@ -80,3 +80,27 @@ test.each([
 ])('%s names %s: %s, as admission has it', (allowed, model, expected) => {
   expect(isModelAllowed(allowed, model)).toBe(expected);
 });
+
+test('the windows of several keys are read at once, without those of other accounts', async () => {
+  const [account, other] = [await ledger.account('1'), await ledger.account('1')];
+  const as = (token: string, method: string, path: string, body?: unknown) =>
+    plane.call(method, path, { token, ...(body === undefined ? {} : { body }) });
+  const create = async (token: string, name: string, rpm: number): Promise<number> =>
+    Number((await as(token, 'POST', '/keys', { name, rpm })).body.id);
+  const first = await create(account.token, 'first', 5);
+  const second = await create(account.token, 'second', 7);
+  const foreign = await create(other.token, 'foreign', 9);
+  const path = `/keys/windows?ids=${first},${second},${foreign},${first},2000000000`;
+  const { data } = (await as(account.token, 'GET', path)).body;
+  const limits = data.map((key: { key_id: number; windows: { limit: number }[] }) => [
+    key.key_id,
+    key.windows[0]?.limit,
+  ]);
+  expect(limits.toSorted()).toEqual([
+    [first, 5],
+    [second, 7],
+  ]);
+  const refused = await as(account.token, 'GET', '/keys/windows?ids=1,x');
+  expect(refused.status).toBe(400);
+  expect(refused.body.errors).toMatchObject([{ field: 'ids' }]);
+});

@@ -16,11 +16,14 @@ import {
   listedKeySchema,
   rotateKeySchema,
   updateKeySchema,
+  windowsListSchema,
+  windowsOfSchema,
   type CreateKey,
   type DrainKey,
   type KeyList,
   type RotateKey,
   type UpdateKey,
+  type WindowsOf,
 } from './keys.dto.ts';
 import { KeyWindowsService } from './key-windows.service.ts';
 import { KeysService } from './keys.service.ts';
@@ -67,6 +70,20 @@ export class KeysController {
     @IdempotencyKey() idempotencyKey: string | undefined,
   ) {
     return this.keys.rotate(caller, id, { body, idempotencyKey });
+  }
+
+  @Get('windows')
+  @Permission('user')
+  @Answers(
+    'How full the request windows of several keys are now; keys that are unknown or of others are left out',
+    windowsListSchema,
+    { refuses: ['service_unavailable'] },
+  )
+  async readManyWindows(
+    @FromCaller() caller: Caller,
+    @Query({ schema: windowsOfSchema }) { ids }: WindowsOf,
+  ) {
+    return { data: await this.windows.readMany(caller, ids) };
   }
 
   @Get(':id')

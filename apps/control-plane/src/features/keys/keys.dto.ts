@@ -8,6 +8,7 @@ import {
   IN_FUTURE,
   listQuery,
   momentField,
+  PAGE_SIZE_MAX,
 } from '../../platform/http/list-query.ts';
 import { trimmedText } from '../../platform/http/text-field.ts';
 import { limitsInForceSchema } from '../ceilings/ceilings.dto.ts';
@@ -157,6 +158,21 @@ export const keyWindowsSchema = z
   })
   .meta({ id: 'KeyWindows' });
 export type KeyWindowsResponse = z.output<typeof keyWindowsSchema>;
+
+/** `?ids=3,17` */
+export const windowsOfSchema = z.strictObject({
+  ids: z
+    .string()
+    .regex(/^[1-9]\d{0,9}(,[1-9]\d{0,9})*$/, 'must be ids separated by commas, e.g. 3,17')
+    .transform((text) => [...new Set(text.split(',').map(Number))])
+    .pipe(z.array(z.number().max(INTEGER_MAX)).max(PAGE_SIZE_MAX))
+    .describe(`Ids of keys, separated by commas; ${PAGE_SIZE_MAX} at most`),
+});
+export type WindowsOf = z.infer<typeof windowsOfSchema>;
+
+export const windowsListSchema = z
+  .object({ data: z.array(keyWindowsSchema) })
+  .meta({ id: 'KeyWindowsList' });
 
 export const createTemporaryKeySchema = z
   .strictObject({

@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { issueApiKey } from '@tollgate/contracts';
-import { IsNull, Not, Repository, type EntityManager } from 'typeorm';
+import { In, IsNull, Not, Repository, type EntityManager } from 'typeorm';
 import { ADVISORY_LOCK_FAMILIES } from '../../platform/database/advisory-locks.ts';
 import { CONFIG, type Config } from '../../config.ts';
 import { AccountScope } from '../../platform/access/account-scope.ts';
@@ -27,6 +27,12 @@ import type {
   RotateKey,
   UpdateKey,
 } from './keys.dto.ts';
+
+/** A key with what admission knows it by. */
+export interface FoundKey {
+  response: KeyResponse;
+  keyHash: string;
+}
 
 @Injectable()
 export class KeysService {
@@ -77,11 +83,18 @@ export class KeysService {
     });
   }
 
-  /** With what admission knows it by. */
-  async find(caller: Caller, id: number): Promise<{ response: KeyResponse; keyHash: string }> {
-    const row = await this.keys.findOneBy({ id });
-    if (!row || !this.isVisible(caller, row)) throw noSuch('key', id);
-    return { response: toKeyResponse(row), keyHash: row.keyHash };
+  async find(caller: Caller, id: number): Promise<FoundKey> {
+    const [found] = await this.findVisible(caller, [id]);
+    if (!found) throw noSuch('key', id);
+    return found;
+  }
+
+  /** Those of the given ids that the caller may see. */
+  async findVisible(caller: Caller, ids: readonly number[]): Promise<FoundKey[]> {
+    const rows = await this.keys.findBy({ id: In([...ids]) });
+    return rows
+      .filter((row) => this.isVisible(caller, row))
+      .map((row) => ({ response: toKeyResponse(row), keyHash: row.keyHash }));
   }
 
   /** A key of this very account. */

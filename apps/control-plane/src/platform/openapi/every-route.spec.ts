@@ -162,6 +162,7 @@ async function moneyAndKeys(modelId: number): Promise<void> {
     `GET /previews/price-change?model_id=${modelId}&input_tokens=10&price_per_million=3`,
     'GET /usage/burn-rate',
     `GET /keys/${key.id}/windows`,
+    `GET /keys/windows?ids=${key.id}`,
   );
   await go(`PUT /keys/${key.id}`, { rpm: 0, expires_at: null });
   await goAll(
