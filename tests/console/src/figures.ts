@@ -141,7 +141,7 @@ function timeChange(page: Page, act: string): Promise<ListTime> {
       Object.getOwnPropertyDescriptor(Object.getPrototypeOf(field), 'value').set.call(field, value);
       field.dispatchEvent(new Event(field.tagName === 'SELECT' ? 'change' : 'input', { bubbles: true }));
     };
-    const row = () => document.querySelector('tbody tr')?.textContent;
+    const row = () => [...document.querySelectorAll('tbody')].at(-1)?.querySelector('tr')?.textContent;
     const before = row();
     performance.clearResourceTimings();
     const start = performance.now();

@@ -61,13 +61,6 @@ export function syncNode(id: number) {
     client.POST('/admin-api/proxy-nodes/{id}/sync-config', { params: { path: { id } } }),
   );
 }
-
-/** Which nodes are healthy, and why others are not. */
-export const fleetHealthQuery = queryOptions({
-  queryKey: ['fleet', 'health'],
-  queryFn: () => dataOf(client.GET('/admin-api/proxy/health')),
-});
-
 export const configCheckQuery = queryOptions({
   queryKey: ['fleet', 'config-check'],
   queryFn: () => dataOf(client.GET('/admin-api/proxy/config-check')),

@@ -1,4 +1,4 @@
-import { queryOptions } from '@tanstack/react-query';
+import { keepPreviousData, queryOptions } from '@tanstack/react-query';
 import { client, dataOf, type Shape } from './client.ts';
 
 export type Key = Shape<'ListedKey'>;
@@ -21,6 +21,7 @@ export const keysQuery = (query: KeysQuestion) =>
       dataOf(
         client.GET('/admin-api/keys', { params: { query: { ...query, page_size: PAGE_SIZE } } }),
       ),
+    placeholderData: keepPreviousData,
   });
 
 export const keyQuery = (id: number) =>
@@ -36,6 +37,19 @@ export const keyWindowsQuery = (id: number) =>
     queryFn: () => dataOf(client.GET('/admin-api/keys/{id}/windows', { params: { path: { id } } })),
   });
 
+/** The same of several keys, in one request. */
+export const keysWindowsQuery = (ids: readonly number[]) =>
+  queryOptions({
+    queryKey: ['keys', 'windows', ids],
+    queryFn: async () => {
+      const { data } = await dataOf(
+        client.GET('/admin-api/keys/windows', { params: { query: { ids: ids.join(',') } } }),
+      );
+      return data;
+    },
+    placeholderData: keepPreviousData,
+  });
+
 export interface KeySettings {
   name: string;
   allowed_models: string;
@@ -46,8 +60,13 @@ export interface KeySettings {
   ip_allowlist: string;
 }
 
-export function createKey(body: KeySettings & { user_id: number }) {
-  return dataOf(client.POST('/admin-api/keys', { body }));
+export function createKey(body: KeySettings & { user_id: number }, idempotencyKey: string) {
+  return dataOf(
+    client.POST('/admin-api/keys', {
+      params: { header: { 'Idempotency-Key': idempotencyKey } },
+      body,
+    }),
+  );
 }
 
 /** Another key like this one; the old one ends after the overlap. */

@@ -7,7 +7,7 @@ import { meQuery } from './session.ts';
 /** What an event makes out of date: first parts of query keys. Figures are read anew rather than taken from events: one way to be right. */
 const TOPICS: Readonly<Record<string, readonly string[]>> = {
   alert: ['alerts', 'dashboard'],
-  node: ['nodes', 'fleet', 'dashboard'],
+  node: ['nodes', 'fleet', 'snapshots', 'dashboard'],
   requests: ['usage', 'statistics', 'dashboard', 'keys'],
   balance: ['subscriptions'],
   wallet: ['wallet'],

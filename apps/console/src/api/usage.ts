@@ -78,3 +78,11 @@ export const statisticsQuery = (
       ),
     placeholderData: keepPreviousData,
   });
+
+/** How far the account that is signed in has come to its first call. */
+export const firstStepsQuery = queryOptions({
+  queryKey: ['usage', 'first-steps'],
+  queryFn: () => dataOf(client.GET('/admin-api/first-steps')),
+  // Who has made the first call has made it for good.
+  staleTime: ({ state }) => (state.data?.is_complete === true ? Infinity : 0),
+});

@@ -4,17 +4,21 @@ import { client, dataOf, type Shape } from './client.ts';
 
 export type User = Shape<'User'>;
 
+export const USER_ORDERS = ['username', '-username', 'created_at', '-created_at'] as const;
+export type UserOrder = (typeof USER_ORDERS)[number];
+
 export const usersQuery = (query: {
   page?: number;
   q?: string;
   status?: Exclude<User['status'], 'deleted'>;
+  sort?: UserOrder;
 }) =>
   queryOptions({
     queryKey: ['users', query],
     queryFn: () =>
       dataOf(
         client.GET('/admin-api/users', {
-          params: { query: { ...query, page_size: ADMIN_PAGE_SIZE, sort: '-created_at' } },
+          params: { query: { sort: '-created_at', ...query, page_size: ADMIN_PAGE_SIZE } },
         }),
       ),
     placeholderData: keepPreviousData,

@@ -1,4 +1,5 @@
-import { lazy, Suspense, useEffect, useState } from 'react';
+import { lazy, Suspense, useEffect, useRef, useState } from 'react';
+import { isEarlyKey, keepEarlyKeys, takeEarlyKeys } from './early-keys.ts';
 
 const OPEN = 'tollgate:palette';
 
@@ -13,14 +14,25 @@ export function openPalette(): void {
 /** Ctrl K or Cmd K opens the palette. */
 export function CommandPalette({ isAdmin }: { isAdmin: boolean }) {
   const [isOpen, setOpen] = useState<boolean>();
+  const isShown = useRef(false);
+  const show = (next: boolean): void => {
+    isShown.current = next;
+    if (next) keepEarlyKeys();
+    else takeEarlyKeys();
+    // Keys must not wait for a palette that cannot come.
+    if (next) void loadPalette().catch(takeEarlyKeys);
+    setOpen(next);
+  };
   useEffect(() => {
     const onKey = (event: KeyboardEvent): void => {
       if (event.key === 'Control' || event.key === 'Meta') void loadPalette();
-      if (event.key.toLowerCase() !== 'k' || !(event.ctrlKey || event.metaKey)) return;
+      const isToggle = event.key.toLowerCase() === 'k' && (event.ctrlKey || event.metaKey);
+      if (isToggle) show(!isShown.current);
+      else if (!isEarlyKey(event)) return;
+      else if (event.key === 'Escape') show(false);
       event.preventDefault();
-      setOpen((wasOpen) => !wasOpen);
     };
-    const onOpen = (): void => setOpen(true);
+    const onOpen = (): void => show(true);
     window.addEventListener('keydown', onKey);
     window.addEventListener(OPEN, onOpen);
     return () => {
@@ -31,7 +43,7 @@ export function CommandPalette({ isAdmin }: { isAdmin: boolean }) {
   if (isOpen === undefined) return null;
   return (
     <Suspense fallback={null}>
-      <Palette isAdmin={isAdmin} isOpen={isOpen} onOpenChange={setOpen} />
+      <Palette isAdmin={isAdmin} isOpen={isOpen} onOpenChange={show} />
     </Suspense>
   );
 }

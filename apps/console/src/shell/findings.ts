@@ -1,4 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
+import { useLocation } from '@tanstack/react-router';
 import { useEffect, useState } from 'react';
 import { searchQuery, type SearchResult } from '../api/search.ts';
 import { paths } from '../paths.ts';
@@ -28,12 +29,14 @@ export function useFindings(text: string, isAdmin: boolean): Finding[] {
   ];
   const matching = pages.filter(({ label }) => label.toLowerCase().includes(wanted));
   const things = wanted.length > 1 ? (data ?? []) : [];
-  return [...matching, ...things.flatMap((result) => findingOf(result, isAdmin, words))];
+  const { pathname } = useLocation();
+  const hats = { isAdmin, isAdminHat: isAdmin && pathname.startsWith(paths.admin()) };
+  return [...matching, ...things.flatMap((result) => findingOf(result, hats, words))];
 }
 
 function findingOf(
   { kind, id, title, detail }: SearchResult,
-  isAdmin: boolean,
+  { isAdmin, isAdminHat }: { isAdmin: boolean; isAdminHat: boolean },
   { shell }: Words,
 ): Finding[] {
   const label = detail === '' ? title : `${title} · ${detail}`;
@@ -44,13 +47,13 @@ function findingOf(
     case 'model':
       return found(isAdmin ? paths.adminModel(Number(id)) : paths.model(Number(id)), shell.models);
     case 'key':
-      return found(paths.key(Number(id)), shell.keys);
+      return found((isAdminHat ? paths.adminKey : paths.key)(Number(id)), shell.keys);
     case 'upstream':
       return found(paths.adminUpstream(Number(id)), shell.upstreams);
     case 'node':
       return found(paths.adminNode(title), shell.nodes);
     case 'request':
-      return found(paths.request(id), shell.requests);
+      return found((isAdminHat ? paths.adminRequest : paths.request)(id), shell.requests);
     default:
       return unreachable(kind);
   }

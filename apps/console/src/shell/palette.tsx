@@ -1,8 +1,9 @@
 import { Autocomplete } from '@base-ui/react/autocomplete';
 import { Dialog } from '@base-ui/react/dialog';
 import { useNavigate } from '@tanstack/react-router';
-import { useState } from 'react';
+import { useLayoutEffect, useState } from 'react';
 import { useWords } from '../words/words.ts';
+import { takeEarlyKeys } from './early-keys.ts';
 import { useFindings, type Finding } from './findings.ts';
 
 /** Pages, models, keys, users and requests by name or id. */
@@ -33,6 +34,10 @@ function Finder({ isAdmin, onDone }: { isAdmin: boolean; onDone: () => void }) {
   const { shell } = useWords();
   const navigate = useNavigate();
   const [text, setText] = useState('');
+  useLayoutEffect(() => {
+    const early = takeEarlyKeys();
+    if (early !== '') setText(early);
+  }, []);
   const findings = useFindings(text, isAdmin);
   const go = ({ to }: Finding): void => {
     onDone();

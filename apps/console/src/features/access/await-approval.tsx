@@ -1,7 +1,7 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useEffect } from 'react';
-import { isRefused } from '../../api/failure.ts';
+import { failureOf, isRefused } from '../../api/failure.ts';
 import { signIn, type Credentials } from '../../api/session.ts';
 import { paths } from '../../paths.ts';
 import { TextLink } from '../../ui/button.tsx';
@@ -13,7 +13,8 @@ const ASK_EVERY_MS = 5_000;
 
 /** Waits with the credentials that were just chosen, and signs in the moment the account is approved. They are in memory only. */
 export function AwaitApproval({ credentials }: { credentials: Credentials }) {
-  const { access } = useWords();
+  const words = useWords();
+  const { access } = words;
   const queries = useQueryClient();
   const navigate = useNavigate();
   const { data: isIn, error } = useQuery({
@@ -42,7 +43,7 @@ export function AwaitApproval({ credentials }: { credentials: Credentials }) {
     >
       <p role="status" className="flex items-center gap-2.5 font-medium">
         <span aria-hidden className="size-2 animate-pulse rounded-full bg-warn" />
-        {error === null ? access.registeredLive : error.message}
+        {error === null ? access.registeredLive : failureOf(error, words).title}
       </p>
       <p className="mt-2 text-text-2">{access.approvedSoon}</p>
       <p className="mt-5 border-t border-line pt-4">

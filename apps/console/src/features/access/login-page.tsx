@@ -18,19 +18,19 @@ const search = z.object({
 export function Page() {
   const { access } = useWords();
   const [{ next }] = useSearchState(search);
+  // Who opened the console itself wants the page where their work begins.
+  const isNowhere = next === undefined || next === paths.home();
   const queries = useQueryClient();
   const navigate = useNavigate();
   return (
-    <AccessFrame
-      title={access.signIn}
-      purpose={next === undefined || next === '/' ? access.signInPurpose : access.ended}
-    >
+    <AccessFrame title={access.signIn} purpose={isNowhere ? access.signInPurpose : access.ended}>
       <ActForm
         verb={access.signIn}
         act={({ username = '', password = '' }) => signIn({ username, password })}
-        onDone={() => {
+        onDone={({ user }) => {
           queries.clear();
-          void navigate({ to: next ?? paths.home(), replace: true });
+          const home = user.role === 'admin' ? paths.admin() : paths.home();
+          void navigate({ to: isNowhere ? home : next, replace: true });
         }}
       >
         <TextField name="username" label={access.username} autoComplete="username" required />

@@ -2,6 +2,8 @@ import { useQuery } from '@tanstack/react-query';
 import { BellOff } from 'lucide-react';
 import { ADMIN_PAGE_SIZE, alertsQuery, type Alert } from '../../api/admin.ts';
 import { useLive } from '../../api/stream.ts';
+import { paths } from '../../paths.ts';
+import { TextLink } from '../../ui/button.tsx';
 import { Freshness } from '../../ui/freshness.tsx';
 import { Page as Frame, Panel } from '../../ui/page.tsx';
 import { Pager } from '../../ui/pager.tsx';
@@ -74,9 +76,22 @@ export function Page() {
   );
 }
 
+/** What an alert is about, e.g. `upstream:3`, with a way there where it has a page. */
+function AlertSubject({ of: subject }: { of: string }) {
+  const [kind, id] = subject.split(':');
+  const to =
+    kind === 'upstream'
+      ? paths.adminUpstream(Number(id))
+      : kind === 'model'
+        ? paths.adminModel(Number(id))
+        : undefined;
+  const name = <code className="foreign text-tiny text-text-3">{subject}</code>;
+  return to === undefined ? name : <TextLink to={to}>{name}</TextLink>;
+}
+
 export function AlertsTable({ rows, empty }: { rows: readonly Alert[]; empty: React.ReactNode }) {
   const { admin } = useWords();
-  const { alerts } = admin;
+  const { alerts, findings } = admin;
   const ended: Column<Alert> = {
     id: 'ended',
     header: alerts.ended,
@@ -94,10 +109,9 @@ export function AlertsTable({ rows, empty }: { rows: readonly Alert[]; empty: Re
       header: alerts.message,
       cell: ({ message, rule, subject }) => (
         <>
-          <span className="foreign line-clamp-2">{message}</span>
-          <code className="foreign block text-tiny text-text-3">
-            {rule} · {subject}
-          </code>
+          <span className="block font-medium">{findings.rules[rule]}</span>
+          <span className="foreign line-clamp-2 text-text-2">{message}</span>
+          <AlertSubject of={subject} />
         </>
       ),
     },

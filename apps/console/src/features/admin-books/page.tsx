@@ -93,15 +93,17 @@ function CheckState({ of: { is_sound: isSound } }: { of: Check }) {
 
 function ChecksTable({ rows }: { rows: readonly Check[] }) {
   const { admin } = useWords();
-  const { books } = admin;
+  const { books, findings } = admin;
+  // A newer server may prove more than this page has words for.
+  const equalities: Readonly<Record<string, { title: string; says: string }>> = findings.equalities;
   const columns: Column<Check>[] = [
     {
       id: 'check',
       header: books.check,
       cell: ({ name, says, example }) => (
         <>
-          <span className="font-medium">{name}</span>
-          <span className="block text-text-2">{says}</span>
+          <span className="font-medium">{equalities[name]?.title ?? name}</span>
+          <span className="block text-text-2">{equalities[name]?.says ?? says}</span>
           {example !== null && (
             <pre className="foreign mt-1 rounded-md bg-sunken p-2 text-tiny whitespace-pre-wrap">
               {books.example}: {JSON.stringify(example)}

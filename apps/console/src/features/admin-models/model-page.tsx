@@ -57,7 +57,9 @@ function ModelPage({ of: model }: { of: Model }) {
       parent={{ to: paths.adminModels(), label: models.title }}
       actions={
         <>
-          {!model.is_on_shelf && (
+          {model.is_on_shelf ? (
+            <Button onClick={() => setOpen('price')}>{models.newPrice}</Button>
+          ) : (
             <Button
               look="primary"
               isBusy={sell.isBusy}
@@ -67,7 +69,6 @@ function ModelPage({ of: model }: { of: Model }) {
               {models.sell}
             </Button>
           )}
-          <Button onClick={() => setOpen('price')}>{models.newPrice}</Button>
           <ModelMenu of={model} open={setOpen} />
         </>
       }
@@ -108,7 +109,9 @@ function ModelMenu({ of: model, open }: { of: Model; open: (what: Open) => void 
       trigger={<Button icon={<Ellipsis aria-hidden className="size-4" />}>{general.more}</Button>}
       acts={[
         { label: models.edit, onAct: () => open('edit') },
-        ...(model.is_on_shelf ? [{ label: models.withdraw, onAct: () => open('withdraw') }] : []),
+        model.is_on_shelf
+          ? { label: models.withdraw, onAct: () => open('withdraw') }
+          : { label: models.newPrice, onAct: () => open('price') },
         { label: models.remove, isDanger: true, onAct: () => open('delete') },
       ]}
     />

@@ -4,7 +4,6 @@ import { Ellipsis } from 'lucide-react';
 import { useState } from 'react';
 import {
   deleteNode,
-  fleetHealthQuery,
   nodesQuery,
   nodeTablesQuery,
   setNodeStopped,
@@ -27,6 +26,7 @@ import { EmptyState, Loaded } from '../../ui/states.tsx';
 import { Table, type Column } from '../../ui/table.tsx';
 import { Ago, Exact } from '../../ui/time.tsx';
 import { useSpeech, useWords } from '../../words/words.ts';
+import { useLags, useNewest } from './lag.ts';
 import { NodeState } from './node-state.tsx';
 import { NodeVersion } from './node-version.tsx';
 
@@ -36,7 +36,7 @@ export function Page() {
   const { name = '' } = useParams({ strict: false });
   const list = useQuery({ ...nodesQuery, ...useLive() });
   const node = list.data?.data.find((row) => row.name === name);
-  const newest = Math.max(0, ...(list.data?.data ?? []).map(({ version }) => version ?? 0));
+  const newest = useNewest(list.data?.data ?? []);
   if (node) return <NodePage of={node} newest={newest} />;
   return (
     <Frame title={nodes.name} parent={{ to: paths.adminNodes(), label: nodes.title }}>
@@ -79,7 +79,7 @@ function NodePage({ of: node, newest }: { of: ProxyNode; newest: number }) {
           ]}
         />
       </Panel>
-      <NodeHealth id={node.id} />
+      <NodeHealth of={node} newest={newest} />
       <Panel title={nodes.workers} isFlush>
         <WorkersTable of={node} />
       </Panel>
@@ -90,14 +90,12 @@ function NodePage({ of: node, newest }: { of: ProxyNode; newest: number }) {
   );
 }
 
-/** Why a node is not well, e.g. that its clock or its Redis is behind; nothing where it is. */
-function NodeHealth({ id }: { id: number }) {
-  const { data } = useQuery({ ...fleetHealthQuery, ...useLive() });
-  const health = data?.nodes.find((node) => node.id === id);
-  if (!health || health.healthy) return null;
+function NodeHealth({ of: node, newest }: { of: ProxyNode; newest: number }) {
+  const lags = useLags()(node, newest);
+  if (lags.length === 0) return null;
   return (
     <section className="flex flex-col gap-1 rounded-md border border-line bg-warn-soft px-4 py-3">
-      {health.reasons.map((reason) => (
+      {lags.map((reason) => (
         <p key={reason} className="foreign">
           {reason}
         </p>
@@ -137,14 +135,12 @@ function NodeActs({ of: node }: { of: ProxyNode }) {
       ) : (
         <Button onClick={() => setOpen('stop')}>{nodes.stop}</Button>
       )}
-      <Button isBusy={sync.isBusy} onClick={() => sync.run(undefined)}>
-        {nodes.syncOne}
-      </Button>
       <Menu
         trigger={
           <Button icon={<Ellipsis aria-hidden className="size-4" />}>{words.general.more}</Button>
         }
         acts={[
+          { label: nodes.syncOne, onAct: () => sync.run(undefined) },
           {
             label: node.enabled ? nodes.disable : nodes.enable,
             onAct: () => toggle.run(!node.enabled),

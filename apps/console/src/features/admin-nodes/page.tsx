@@ -14,6 +14,7 @@ import { Table, type Column } from '../../ui/table.tsx';
 import { Ago } from '../../ui/time.tsx';
 import { useWords } from '../../words/words.ts';
 import { AddNodeDialog } from './add-node.tsx';
+import { useNewest } from './lag.ts';
 import { NodeState } from './node-state.tsx';
 import { NodeVersion } from './node-version.tsx';
 import { SyncDialog } from './sync-dialog.tsx';
@@ -60,7 +61,7 @@ export function Page() {
 function NodesTable({ rows }: { rows: readonly ProxyNode[] }) {
   const { admin } = useWords();
   const { nodes } = admin;
-  const newest = Math.max(0, ...rows.map(({ version }) => version ?? 0));
+  const newest = useNewest(rows);
   const columns: Column<ProxyNode>[] = [
     {
       id: 'name',

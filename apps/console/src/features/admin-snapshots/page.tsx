@@ -4,6 +4,7 @@ import { useState } from 'react';
 import { ADMIN_PAGE_SIZE } from '../../api/admin.ts';
 import { rollBack, snapshotsQuery, unpin, type Snapshot } from '../../api/fleet.ts';
 import { paths } from '../../paths.ts';
+import { NodesBehind, NodesOn } from './nodes-on.tsx';
 import { AccountName } from '../admin-users/account-name.tsx';
 import { useAct } from '../../ui/act.ts';
 import { Badge } from '../../ui/badge.tsx';
@@ -29,6 +30,7 @@ export function Page() {
   return (
     <Frame title={snapshots.title} purpose={snapshots.purpose}>
       {isPinned && <PinnedNote />}
+      <NodesBehind />
       <Panel isFlush>
         <Loaded of={list}>
           {({ data, total }) => (
@@ -81,6 +83,12 @@ function SnapshotsTable({ rows }: { rows: readonly Snapshot[] }) {
           )}
         </span>
       ),
+    },
+    {
+      id: 'nodes',
+      header: words.admin.nodes.title,
+      from: 'sm',
+      cell: ({ version }) => <NodesOn version={version} />,
     },
     {
       id: 'by',

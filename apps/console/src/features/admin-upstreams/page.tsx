@@ -5,21 +5,27 @@ import { upstreamsQuery, type Upstream } from '../../api/upstreams.ts';
 import { paths } from '../../paths.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Button, TextLink } from '../../ui/button.tsx';
+import { Count, Duration } from '../../ui/figures.tsx';
+import { formatCount, formatPercent } from '../../ui/format.ts';
 import { Page as Frame, Panel } from '../../ui/page.tsx';
-import { optional, useSearchState, z } from '../../ui/search-state.ts';
+import { SearchBox } from '../../ui/search-box.tsx';
+import { optional, useSearchState, withDefault, z } from '../../ui/search-state.ts';
 import { EmptyState, Loaded } from '../../ui/states.tsx';
 import { Table, type Column } from '../../ui/table.tsx';
-import { useWords } from '../../words/words.ts';
+import { useSpeech, useWords, type Speech } from '../../words/words.ts';
+import { useUpstreamFares, type UpstreamFares } from './use-upstream-fares.ts';
 import { UpstreamDialog } from './upstream-dialogs.tsx';
 
-const search = z.object({ create: optional(z.literal('1')) });
+const search = z.object({ q: withDefault(z.string(), ''), create: optional(z.literal('1')) });
 
 export function Page() {
   const { admin } = useWords();
   const { upstreams } = admin;
-  const [{ create }, change] = useSearchState(search);
+  const [{ q, create }, change] = useSearchState(search);
   const [isCreating, setCreating] = useState(create === '1');
   const list = useQuery(upstreamsQuery);
+  const isWanted = ({ name, base_url: url }: Upstream): boolean =>
+    `${name} ${url}`.toLowerCase().includes(q.trim().toLowerCase());
   const add = (
     <Button
       look="primary"
@@ -30,16 +36,27 @@ export function Page() {
     </Button>
   );
   return (
-    <Frame title={upstreams.title} purpose={upstreams.purpose} actions={add}>
+    <Frame
+      title={upstreams.title}
+      purpose={upstreams.purpose}
+      actions={add}
+      bar={
+        <SearchBox label={upstreams.search} value={q} onSearch={(text) => change({ q: text })} />
+      }
+    >
       <Panel isFlush>
         <Loaded of={list}>
           {({ data }) => (
             <UpstreamsTable
-              rows={data}
+              rows={data.filter(isWanted)}
               empty={
-                <EmptyState icon={<Plug aria-hidden />} title={upstreams.empty} action={add}>
-                  {upstreams.emptyText}
-                </EmptyState>
+                q !== '' ? (
+                  <EmptyState title={upstreams.noMatch} />
+                ) : (
+                  <EmptyState icon={<Plug aria-hidden />} title={upstreams.empty} action={add}>
+                    {upstreams.emptyText}
+                  </EmptyState>
+                )
               }
             />
           )}
@@ -67,46 +84,105 @@ export function UpstreamState({ of: { enabled } }: { of: Upstream }) {
 }
 
 function UpstreamsTable({ rows, empty }: { rows: readonly Upstream[]; empty: React.ReactNode }) {
-  const { admin } = useWords();
-  const { upstreams } = admin;
-  const columns: Column<Upstream>[] = [
-    {
-      id: 'name',
-      header: upstreams.name,
-      cell: ({ id, name }) => (
-        <TextLink to={paths.adminUpstream(id)} className="foreign">
-          {name}
-        </TextLink>
-      ),
-    },
-    { id: 'state', header: upstreams.status, cell: (row) => <UpstreamState of={row} /> },
-    {
-      id: 'protocol',
-      header: upstreams.protocol,
-      from: 'sm',
-      cell: ({ protocol }) => upstreams.protocols[protocol],
-    },
-    {
-      id: 'address',
-      header: upstreams.baseUrl,
-      from: 'md',
-      cell: ({ base_url: url }) => <code className="foreign">{url}</code>,
-    },
-    {
-      id: 'key',
-      header: upstreams.key,
-      from: 'lg',
-      cell: ({ has_api_key: hasKey }) => (hasKey ? upstreams.hasKey : upstreams.noKey),
-    },
-  ];
+  const speech = useSpeech();
+  const { upstreams } = speech.words.admin;
+  const fares = useUpstreamFares();
   return (
     <Table
       label={upstreams.title}
-      columns={columns}
+      columns={[...nameColumns(speech), ...fareColumns(speech, fares)]}
       rows={rows}
       rowId={({ id }) => id}
       rowTo={({ id }) => paths.adminUpstream(id)}
       empty={empty}
     />
+  );
+}
+
+function nameColumns({ words }: Speech): Column<Upstream>[] {
+  const { upstreams } = words.admin;
+  return [
+    {
+      id: 'name',
+      header: upstreams.name,
+      cell: ({ id, name, base_url: url }) => (
+        <>
+          <TextLink to={paths.adminUpstream(id)} className="foreign">
+            {name}
+          </TextLink>
+          <code className="foreign block text-tiny text-text-3">{url}</code>
+        </>
+      ),
+    },
+    {
+      id: 'protocol',
+      header: upstreams.protocol,
+      from: 'md',
+      cell: ({ protocol }) => upstreams.protocols[protocol],
+    },
+  ];
+}
+
+function fareColumns({ words, locale }: Speech, fares: UpstreamFares): Column<Upstream>[] {
+  const { upstreams, routing } = words.admin;
+  return [
+    {
+      id: 'state',
+      header: upstreams.status,
+      cell: (row) => <UpstreamFareBadge of={row} fares={fares} />,
+    },
+    {
+      id: 'routes',
+      header: upstreams.routes,
+      align: 'right',
+      from: 'md',
+      cell: ({ id }) => <Count count={fares.of(id).routes} isWhole />,
+    },
+    {
+      id: 'requests',
+      header: upstreams.requests24,
+      align: 'right',
+      from: 'sm',
+      cell: ({ id }) => <Count count={fares.of(id).requests} />,
+    },
+    {
+      id: 'errors',
+      header: routing.errors24,
+      align: 'right',
+      from: 'sm',
+      cell: ({ id }) => {
+        const { errors, requests } = fares.of(id);
+        return errors === 0
+          ? '0'
+          : `${formatCount(errors, locale)} · ${formatPercent(errors / requests, locale)}`;
+      },
+    },
+    {
+      id: 'latency',
+      header: routing.p95,
+      align: 'right',
+      from: 'lg',
+      cell: ({ id }) => <Duration ms={fares.of(id).p95} />,
+    },
+  ];
+}
+
+/** Disabled, left alone by some nodes, failing, or well. */
+function UpstreamFareBadge({ of: upstream, fares }: { of: Upstream; fares: UpstreamFares }) {
+  const { admin } = useWords();
+  const { resting, failing } = fares.of(upstream.id);
+  if (!upstream.enabled) return <UpstreamState of={upstream} />;
+  if (resting.length + failing.length === 0)
+    return <Badge tone="good">{admin.upstreams.sound}</Badge>;
+  const isResting = resting.length > 0;
+  return (
+    <span className="inline-flex flex-wrap items-center gap-x-2">
+      <Badge tone={isResting ? 'bad' : 'warn'}>
+        {isResting ? admin.routing.states.resting : admin.routing.states.failing}
+      </Badge>
+      <span className="foreign text-tiny text-text-3">
+        {(isResting ? resting : failing).join(', ')}
+      </span>
+    </span>
   );
 }

@@ -80,6 +80,40 @@ export function UpstreamDialog({
   );
 }
 
+/** Another key for the same provider; nodes use it from the next configuration on. */
+export function UpstreamKeyDialog({
+  of: upstream,
+  isOpen,
+  onClose,
+}: {
+  of: Upstream;
+  isOpen: boolean;
+  onClose: () => void;
+}) {
+  const { admin } = useWords();
+  const { upstreams } = admin;
+  return (
+    <FormDialog
+      title={upstreams.rotateKey}
+      purpose={upstream.name}
+      verb={upstreams.rotateKey}
+      isOpen={isOpen}
+      onClose={onClose}
+      act={({ api_key = '' }) => updateUpstream(upstream.id, { api_key })}
+      done={() => upstreams.saved}
+    >
+      <TextField
+        name="api_key"
+        label={upstreams.key}
+        help={upstreams.keyHelp}
+        type="password"
+        required
+        autoComplete="new-password"
+      />
+    </FormDialog>
+  );
+}
+
 export function TestDialog({
   of: upstream,
   isOpen,

@@ -29,7 +29,7 @@ import { RequestsTable } from '../usage/requests-table.tsx';
 import { isLatency, UsageChart } from '../usage/usage-chart.tsx';
 import { UpstreamHealth } from './upstream-health.tsx';
 import { UpstreamState } from './page.tsx';
-import { TestDialog, UpstreamDialog } from './upstream-dialogs.tsx';
+import { TestDialog, UpstreamDialog, UpstreamKeyDialog } from './upstream-dialogs.tsx';
 
 export function Page() {
   const { admin } = useWords();
@@ -51,7 +51,7 @@ export function Page() {
 const SHOWN = ['requests', 'errors', 'duration_ms', 'first_token_ms'] as const;
 const search = z.object({ show: withDefault(z.enum(SHOWN), 'requests') });
 
-type Open = 'edit' | 'test' | 'delete' | undefined;
+type Open = 'edit' | 'key' | 'test' | 'delete' | undefined;
 
 function UpstreamPage({ of: upstream }: { of: Upstream }) {
   const { words, locale } = useSpeech();
@@ -74,7 +74,6 @@ function UpstreamPage({ of: upstream }: { of: Upstream }) {
           <Button look="primary" onClick={() => setOpen('test')}>
             {upstreams.test}
           </Button>
-          <Button onClick={() => setOpen('edit')}>{upstreams.edit}</Button>
           <Menu
             trigger={
               <Button icon={<Ellipsis aria-hidden className="size-4" />}>
@@ -82,6 +81,8 @@ function UpstreamPage({ of: upstream }: { of: Upstream }) {
               </Button>
             }
             acts={[
+              { label: upstreams.edit, onAct: () => setOpen('edit') },
+              { label: upstreams.rotateKey, onAct: () => setOpen('key') },
               {
                 label: upstream.enabled ? upstreams.disable : upstreams.enable,
                 onAct: () => toggle.run(undefined),
@@ -100,6 +101,7 @@ function UpstreamPage({ of: upstream }: { of: Upstream }) {
         <RoutesTable upstreamId={upstream.id} empty={words.admin.routing.empty} />
       </Panel>
       <UpstreamDialog of={upstream} isOpen={open === 'edit'} onClose={close} />
+      <UpstreamKeyDialog of={upstream} isOpen={open === 'key'} onClose={close} />
       <TestDialog of={upstream} isOpen={open === 'test'} onClose={close} />
       <ConfirmDialog
         title={`${upstreams.remove}: ${upstream.name}`}

@@ -1,13 +1,15 @@
 import { useQuery } from '@tanstack/react-query';
 import { UserPlus, Users } from 'lucide-react';
 import { useState } from 'react';
-import { moveUser, usersQuery, type User } from '../../api/users.ts';
+import { moveUser, USER_ORDERS, usersQuery, type User, type UserOrder } from '../../api/users.ts';
 import { ADMIN_PAGE_SIZE } from '../../api/admin.ts';
+import { SLOWLY_LIVE } from '../../api/live.ts';
 import { paths } from '../../paths.ts';
 import type { Search } from '../../search.ts';
 import { useAct } from '../../ui/act.ts';
 import { Button, TextLink } from '../../ui/button.tsx';
 import { SelectFilter } from '../../ui/field.tsx';
+import { formatCount } from '../../ui/format.ts';
 import { Page as Frame, Panel } from '../../ui/page.tsx';
 import { Pager } from '../../ui/pager.tsx';
 import { SearchBox } from '../../ui/search-box.tsx';
@@ -15,7 +17,7 @@ import { optional, pageNumber, useSearchState, withDefault, z } from '../../ui/s
 import { EmptyState, Loaded } from '../../ui/states.tsx';
 import { Table, type Column } from '../../ui/table.tsx';
 import { Ago } from '../../ui/time.tsx';
-import { useWords } from '../../words/words.ts';
+import { useSpeech, useWords } from '../../words/words.ts';
 import { InstallationCeilings } from './ceilings.tsx';
 import { CreateUserDialog } from './one-time-password.tsx';
 import { UserStatus } from './user-status.tsx';
@@ -24,15 +26,16 @@ const STATUSES = ['pending', 'active', 'rejected', 'frozen'] as const;
 const search = z.object({
   q: withDefault(z.string(), ''),
   status: optional(z.enum(STATUSES)),
+  sort: withDefault(z.enum(USER_ORDERS), '-created_at'),
   page: pageNumber,
 });
 
 export function Page() {
   const { admin } = useWords();
   const { users } = admin;
-  const [{ q, status, page }, change] = useSearchState(search);
+  const [{ q, status, sort, page }, change] = useSearchState(search);
   const list = useQuery(
-    usersQuery({ page, ...(q !== '' && { q }), ...(status !== undefined && { status }) }),
+    usersQuery({ page, sort, ...(q !== '' && { q }), ...(status !== undefined && { status }) }),
   );
   const [isCreating, setCreating] = useState(false);
   const [hasCeilings, setCeilingsOpen] = useState(false);
@@ -55,12 +58,16 @@ export function Page() {
       }
       bar={<UsersBar q={q} status={status} onChange={change} />}
     >
+      {!isFiltered && <PendingUsers />}
       <Panel isFlush>
         <Loaded of={list}>
           {({ data, total }) => (
             <>
               <UsersTable
-                rows={pendingFirst(data)}
+                label={users.title}
+                rows={data}
+                sort={sort}
+                onSort={(value) => change({ sort: value, page: undefined })}
                 empty={
                   isFiltered ? (
                     <EmptyState title={users.noMatch} />
@@ -118,18 +125,51 @@ function UsersBar({
   );
 }
 
-/** Those who wait come first; the server's order stays otherwise. */
-function pendingFirst(rows: readonly User[]): User[] {
-  return rows.toSorted((a, b) => Number(b.status === 'pending') - Number(a.status === 'pending'));
+/** More are behind a link: the list itself stays in sight. */
+const PENDING_SHOWN = 5;
+
+/** Those who wait for approval, wherever they are in the list. */
+function PendingUsers() {
+  const { words, locale } = useSpeech();
+  const { overview } = words.admin;
+  const { data } = useQuery({ ...usersQuery({ status: 'pending' }), ...SLOWLY_LIVE });
+  if (!data || data.total === 0) return null;
+  const title = overview.pendingUsers(formatCount(data.total, locale));
+  return (
+    <Panel
+      title={title}
+      isFlush
+      actions={
+        data.total > PENDING_SHOWN && (
+          <TextLink to={paths.adminUsers({ status: 'pending' })}>{overview.review}</TextLink>
+        )
+      }
+    >
+      <UsersTable label={title} rows={data.data.slice(0, PENDING_SHOWN)} />
+    </Panel>
+  );
 }
 
-function UsersTable({ rows, empty }: { rows: readonly User[]; empty: React.ReactNode }) {
+function UsersTable({
+  label,
+  rows,
+  sort,
+  onSort,
+  empty,
+}: {
+  label: string;
+  rows: readonly User[];
+  sort?: UserOrder;
+  onSort?: (sort: string) => void;
+  empty?: React.ReactNode;
+}) {
   const { admin } = useWords();
   const { users } = admin;
   const columns: Column<User>[] = [
     {
       id: 'name',
       header: users.name,
+      sort: 'username',
       cell: (user) => (
         <TextLink to={paths.adminUser(user.id)} className="foreign">
           {user.username}
@@ -141,6 +181,7 @@ function UsersTable({ rows, empty }: { rows: readonly User[]; empty: React.React
     {
       id: 'created',
       header: users.created,
+      sort: 'created_at',
       from: 'md',
       cell: ({ created_at: at }) => <Ago at={at} />,
     },
@@ -148,11 +189,13 @@ function UsersTable({ rows, empty }: { rows: readonly User[]; empty: React.React
   ];
   return (
     <Table
-      label={users.title}
+      label={label}
       columns={columns}
       rows={rows}
       rowId={({ id }) => id}
       rowTo={({ id }) => paths.adminUser(id)}
+      sort={sort}
+      {...(onSort && { onSort })}
       empty={empty}
     />
   );

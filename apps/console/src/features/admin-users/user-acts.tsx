@@ -24,17 +24,17 @@ export function UserActs({ of: user }: { of: User }) {
     act: (next: 'approve' | 'reject' | 'unfreeze') => moveUser(user.id, next),
     done,
   });
-  const acts = useMenuActs(user, setOpen);
+  const acts = [
+    ...(user.status === 'pending'
+      ? [{ label: users.reject, onAct: () => move.run('reject') }]
+      : []),
+    ...useMenuActs(user, setOpen),
+  ];
   return (
     <>
       {(user.status === 'pending' || user.status === 'rejected') && (
         <Button look="primary" isBusy={move.isBusy} onClick={() => move.run('approve')}>
           {users.approve}
-        </Button>
-      )}
-      {user.status === 'pending' && (
-        <Button isBusy={move.isBusy} onClick={() => move.run('reject')}>
-          {users.reject}
         </Button>
       )}
       {user.status === 'frozen' && (

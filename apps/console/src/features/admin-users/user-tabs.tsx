@@ -12,7 +12,7 @@ import { Table, type Column } from '../../ui/table.tsx';
 import { Ago } from '../../ui/time.tsx';
 import { useWords } from '../../words/words.ts';
 import { CreateKeyDialog } from '../keys/create-key.tsx';
-import { KeyLimits } from '../keys/key-limits.tsx';
+import { KeyFill, useKeyFills } from '../keys/key-fill.tsx';
 import { KeyStatus } from '../keys/key-status.tsx';
 import { RequestsTable } from '../usage/requests-table.tsx';
 import { EntriesTable } from '../wallet/entries-table.tsx';
@@ -22,6 +22,7 @@ const MONTH = { name: '30d', interval: 'day' } as const;
 export function UserKeys({ userId }: { userId: number }) {
   const { admin, keys } = useWords();
   const found = useQuery(keysQuery({ user_id: userId }));
+  const fills = useKeyFills(found.data?.data ?? []);
   const [isCreating, setCreating] = useState(false);
   const columns: Column<Key>[] = [
     {
@@ -34,7 +35,12 @@ export function UserKeys({ userId }: { userId: number }) {
       ),
     },
     { id: 'status', header: keys.status, cell: (key) => <KeyStatus of={key} /> },
-    { id: 'limits', header: keys.limits, from: 'sm', cell: (key) => <KeyLimits of={key} /> },
+    {
+      id: 'limits',
+      header: keys.limits,
+      from: 'sm',
+      cell: (key) => <KeyFill of={key} fills={fills} />,
+    },
     {
       id: 'used',
       header: keys.lastUsed,

@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { CircleCheck } from 'lucide-react';
 import { useState } from 'react';
+import { newIdempotencyKey } from '../../api/client.ts';
 import { createKey, type CreatedKey } from '../../api/keys.ts';
 import { subscriptionsQuery } from '../../api/models.ts';
 import { useLive } from '../../api/stream.ts';
@@ -41,21 +42,44 @@ export function CreateKeyDialog({
         created ? (
           <CreatedKeyView created={created} onDone={close} />
         ) : (
-          <ActForm
-            verb={keys.create}
-            act={(values) => createKey({ ...settingsOf(values), user_id: userId })}
-            onDone={(answer) => {
+          <CreateKeyForm
+            userId={userId}
+            onCreated={(answer) => {
               markSaved();
               setCreated(answer);
             }}
             onChanged={markChanged}
             onCancel={close}
-          >
-            <KeyFields />
-          </ActForm>
+          />
         )
       }
     </Dialog>
+  );
+}
+
+function CreateKeyForm({
+  userId,
+  onCreated,
+  onChanged,
+  onCancel,
+}: {
+  userId: number;
+  onCreated: (created: CreatedKey) => void;
+  onChanged: () => void;
+  onCancel: () => void;
+}) {
+  const { keys } = useWords();
+  const [idempotencyKey] = useState(newIdempotencyKey);
+  return (
+    <ActForm
+      verb={keys.create}
+      act={(values) => createKey({ ...settingsOf(values), user_id: userId }, idempotencyKey)}
+      onDone={onCreated}
+      onChanged={onChanged}
+      onCancel={onCancel}
+    >
+      <KeyFields />
+    </ActForm>
   );
 }
 

@@ -10,10 +10,10 @@ import { useSpeech, useWords } from '../../words/words.ts';
 import { KeyFields, settingsOf } from './key-fields.tsx';
 
 /** Enables or disables; takes effect on every node with the next request. */
-export function useToggleKey(key: Key): { isBusy: boolean; toggle: () => void } {
+export function useToggleKey(key: Key): () => void {
   const words = useWords();
   const queries = useQueryClient();
-  const { mutate, isPending } = useMutation({
+  const { mutate } = useMutation({
     mutationFn: () => (key.status === 'enabled' ? disableKey(key.id) : enableKey(key.id)),
     onSuccess: async ({ name, status }) => {
       const { enabled, disabled } = words.keys;
@@ -22,7 +22,7 @@ export function useToggleKey(key: Key): { isBusy: boolean; toggle: () => void } 
     },
     onError: (error) => notify({ ...failureOf(error, words), isBad: true }),
   });
-  return { isBusy: isPending, toggle: mutate };
+  return () => mutate();
 }
 
 interface KeyDialogProps {

@@ -47,7 +47,7 @@ function KeyPage({ of: key }: { of: Key }) {
   const navigate = useNavigate();
   const [{ tab, cursor }, change] = useSearchState(search);
   const [open, setOpen] = useState<'edit' | 'rotate' | 'delete'>();
-  const { isBusy, toggle } = useToggleKey(key);
+  const toggle = useToggleKey(key);
   const { data: subscriptions } = useQuery(subscriptionsQuery(key.user_id));
   const first = key.allowed_models.split(',')[0] ?? '';
   const model = first === '' || first.includes('*') ? subscriptions?.[0]?.model : first;
@@ -59,15 +59,18 @@ function KeyPage({ of: key }: { of: Key }) {
       parent={parent}
       actions={
         <>
-          <Button isBusy={isBusy} onClick={toggle}>
-            {key.status === 'enabled' ? keys.disable : keys.enable}
+          <Button look="primary" onClick={() => setOpen('edit')}>
+            {keys.edit}
           </Button>
-          <Button onClick={() => setOpen('edit')}>{keys.edit}</Button>
           <Menu
             trigger={
               <Button icon={<Ellipsis aria-hidden className="size-4" />}>{general.more}</Button>
             }
             acts={[
+              {
+                label: key.status === 'enabled' ? keys.disable : keys.enable,
+                onAct: toggle,
+              },
               { label: keys.rotate, onAct: () => setOpen('rotate') },
               { label: keys.remove, isDanger: true, onAct: () => setOpen('delete') },
             ]}

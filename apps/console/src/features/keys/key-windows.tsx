@@ -6,9 +6,7 @@ import { Gauge } from '../../ui/gauge.tsx';
 import { Panel } from '../../ui/page.tsx';
 import { Loaded } from '../../ui/states.tsx';
 import { useSpeech } from '../../words/words.ts';
-import { fillOf } from './window-fill.ts';
-
-const TONES = { reached: 'bad', near: 'warn', free: 'accent' } as const;
+import { FILL_TONES, fillOf } from './window-fill.ts';
 
 /** Each limit of a key with its present fill; nothing for a key without limits. */
 export function KeyWindows({ of: key }: { of: Key }) {
@@ -33,7 +31,7 @@ export function KeyWindows({ of: key }: { of: Key }) {
                   <Gauge
                     part={used}
                     whole={limit}
-                    tone={TONES[fillOf({ limit, used })]}
+                    tone={FILL_TONES[fillOf({ limit, used })]}
                     label={keys[window]}
                     text={general.of(count(used), count(limit))}
                   />

@@ -9,7 +9,7 @@ import { Count } from '../../ui/figures.tsx';
 import { Table, type Column } from '../../ui/table.tsx';
 import { Ago } from '../../ui/time.tsx';
 import { useWords, type Words } from '../../words/words.ts';
-import { KeyLimits } from './key-limits.tsx';
+import { KeyFill, useKeyFills, type KeyFills } from './key-fill.tsx';
 import { KeyStatus } from './key-status.tsx';
 
 interface KeyUse {
@@ -46,7 +46,7 @@ export function KeysTable({
   const words = useWords();
   const { keys } = words;
   const use = useKeyUse();
-  const columns = columnsOf(words, use);
+  const columns = columnsOf(words, use, useKeyFills(rows));
   return (
     <Table
       label={keys.title}
@@ -61,7 +61,11 @@ export function KeysTable({
   );
 }
 
-function columnsOf({ keys }: Words, use: ReadonlyMap<number, KeyUse>): Column<Key>[] {
+function columnsOf(
+  { keys }: Words,
+  use: ReadonlyMap<number, KeyUse>,
+  fills: KeyFills,
+): Column<Key>[] {
   return [
     {
       id: 'name',
@@ -83,7 +87,12 @@ function columnsOf({ keys }: Words, use: ReadonlyMap<number, KeyUse>): Column<Ke
       from: 'md',
       cell: ({ allowed_models: allowed }) => <AllowedModels allowed={allowed} />,
     },
-    { id: 'limits', header: keys.limits, from: 'lg', cell: (key) => <KeyLimits of={key} /> },
+    {
+      id: 'limits',
+      header: keys.limits,
+      from: 'lg',
+      cell: (key) => <KeyFill of={key} fills={fills} />,
+    },
     {
       id: 'requests',
       header: keys.usage24,

@@ -12,6 +12,7 @@ import { SearchBox } from '../../ui/search-box.tsx';
 import { optional, pageNumber, useSearchState, withDefault, z } from '../../ui/search-state.ts';
 import { EmptyState, Loaded } from '../../ui/states.tsx';
 import { useWords } from '../../words/words.ts';
+import { NextStep } from '../overview/next-step.tsx';
 import { CreateKeyDialog } from './create-key.tsx';
 import { KeysTable } from './keys-table.tsx';
 
@@ -63,6 +64,7 @@ export function Page() {
         </>
       }
     >
+      <NextStep />
       <KeysPanel
         question={question}
         sort={sort}

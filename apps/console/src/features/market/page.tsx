@@ -10,6 +10,7 @@ import { SearchBox } from '../../ui/search-box.tsx';
 import { optional, useSearchState, withDefault, z } from '../../ui/search-state.ts';
 import { EmptyState, Loaded } from '../../ui/states.tsx';
 import { useWords } from '../../words/words.ts';
+import { NextStep } from '../overview/next-step.tsx';
 import { BuyDialog, type BuyTarget } from './buy-dialog.tsx';
 import { ModelCard } from './model-card.tsx';
 
@@ -51,6 +52,7 @@ export function Page() {
         </>
       }
     >
+      <NextStep />
       <Loaded of={list}>
         {({ data }) =>
           data.length === 0 ? (

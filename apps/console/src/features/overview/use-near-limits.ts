@@ -1,12 +1,11 @@
-import { useQueries, useQuery } from '@tanstack/react-query';
-import { keysQuery, keyWindowsQuery, type Key, type KeyWindow } from '../../api/keys.ts';
+import { useQuery } from '@tanstack/react-query';
+import { keysQuery, type Key, type KeyWindow } from '../../api/keys.ts';
 import { SLOWLY_LIVE } from '../../api/live.ts';
+import { useKeyFills } from '../keys/key-fill.tsx';
 import { fillOf } from '../keys/window-fill.ts';
 
 /** The longest window of a limit: a key that rests longer has all of it back. */
 const WINDOW_MS = 24 * 3_600_000;
-/** Each is a request; those used last are asked about. */
-const KEYS_MAX = 10;
 
 export interface NearLimit {
   key: Key;
@@ -21,14 +20,11 @@ export function useNearLimits(userId: number): NearLimit[] {
     ...SLOWLY_LIVE,
   });
   const busy = (keys?.data ?? [])
-    .filter((key) => key.rpm + key.rph + key.rpd > 0 && isInUse(key))
-    .toSorted((a, b) => (b.last_used_at ?? '').localeCompare(a.last_used_at ?? ''))
-    .slice(0, KEYS_MAX);
-  const windows = useQueries({
-    queries: busy.map(({ id }) => ({ ...keyWindowsQuery(id), ...SLOWLY_LIVE })),
-  });
-  return busy.flatMap((key, index) => {
-    const fullest = (windows[index]?.data?.windows ?? [])
+    .filter(isInUse)
+    .toSorted((a, b) => (b.last_used_at ?? '').localeCompare(a.last_used_at ?? ''));
+  const fills = useKeyFills(busy);
+  return busy.flatMap((key) => {
+    const fullest = (fills.get(key.id) ?? [])
       .filter((window) => fillOf(window) !== 'free')
       .toSorted((a, b) => b.used / b.limit - a.used / a.limit)[0];
     return fullest ? [{ key, window: fullest, isReached: fillOf(fullest) === 'reached' }] : [];

@@ -17,6 +17,7 @@ import { optional, pageNumber, useSearchState, withDefault, z } from '../../ui/s
 import { EmptyState, Loaded } from '../../ui/states.tsx';
 import { Tabs } from '../../ui/tabs.tsx';
 import { useWords } from '../../words/words.ts';
+import { NextStep } from '../overview/next-step.tsx';
 import { EntriesTable } from './entries-table.tsx';
 import { PaymentsPanel } from './payments-panel.tsx';
 import { RechargeDialog } from './recharge-dialog.tsx';
@@ -71,6 +72,7 @@ export function Page() {
         </>
       }
     >
+      <NextStep />
       <BalancePanel of={balance} />
       <WalletTabs userId={me.id} currency={currency} />
       <RechargeDialog

@@ -1,4 +1,5 @@
 import { countOf } from '../plural.ts';
+import { adminFindings } from './admin-findings.ts';
 import { adminFleet } from './admin-fleet.ts';
 import { adminUsers } from './admin-users.ts';
 
@@ -113,6 +114,9 @@ export const admin = {
     facts: 'Settings',
   },
   upstreams: {
+    search: 'Search by name or address',
+    noMatch: 'No upstream matches',
+    requests24: 'Requests, 24 h',
     title: 'Upstreams',
     purpose: 'Providers that answer: address, key and protocol.',
     add: 'Add upstream',
@@ -217,4 +221,5 @@ export const admin = {
     },
   },
   ...adminFleet,
+  findings: adminFindings,
 };

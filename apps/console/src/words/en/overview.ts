@@ -34,6 +34,7 @@ export const overview = {
   allRequests: 'All requests',
   steps: {
     title: 'First steps',
+    next: (step: string) => `Next: ${step.charAt(0).toLowerCase()}${step.slice(1)}`,
     purpose: 'From here to the first answer of a model in a few steps.',
     fund: 'Put money in the wallet',
     fundText: 'Tokens are bought from it.',

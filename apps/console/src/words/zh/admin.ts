@@ -1,4 +1,5 @@
 import type { en } from '../en.ts';
+import { adminFindings } from './admin-findings.ts';
 import { adminFleet } from './admin-fleet.ts';
 import { adminUsers } from './admin-users.ts';
 
@@ -107,6 +108,9 @@ export const admin: typeof en.admin = {
     facts: '设置',
   },
   upstreams: {
+    search: '按名称或地址搜索',
+    noMatch: '没有匹配的上游',
+    requests24: '请求数,24 小时',
     title: '上游',
     purpose: '应答的服务商:地址、密钥与协议。',
     add: '添加上游',
@@ -207,4 +211,5 @@ export const admin: typeof en.admin = {
     },
   },
   ...adminFleet,
+  findings: adminFindings,
 };

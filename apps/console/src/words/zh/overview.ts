@@ -31,6 +31,7 @@ export const overview: typeof en.overview = {
   lastErrors: '最近失败的请求',
   allRequests: '全部请求',
   steps: {
+    next: (step) => `下一步:${step}`,
     title: '入门',
     purpose: '几步即可获得模型的第一个回答。',
     fund: '为钱包充值',

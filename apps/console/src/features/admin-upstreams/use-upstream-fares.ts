@@ -1,0 +1,46 @@
+import { useQuery } from '@tanstack/react-query';
+import { SLOWLY_LIVE } from '../../api/live.ts';
+import { routesQuery, routingHealthQuery } from '../../api/upstreams.ts';
+
+export interface UpstreamFare {
+  routes: number;
+  /** Of the last 24 hours. */
+  requests: number;
+  errors: number;
+  /** Of its slowest route. */
+  p95: number | null;
+  /** Nodes that leave it alone now, and those that only see it fail. */
+  resting: string[];
+  failing: string[];
+}
+
+export interface UpstreamFares {
+  of: (upstreamId: number) => UpstreamFare;
+}
+
+/** How each upstream fares, all its routes together. */
+export function useUpstreamFares(): UpstreamFares {
+  const { data: routes } = useQuery(routesQuery);
+  const { data: health } = useQuery({ ...routingHealthQuery, ...SLOWLY_LIVE });
+  return {
+    of: (id) => {
+      const isIts = (one: { upstream_id: number }): boolean => one.upstream_id === id;
+      const traffic = health?.traffic.filter(isIts) ?? [];
+      const failures = health?.failing.filter(isIts) ?? [];
+      const nodes = (isResting: boolean): string[] => [
+        ...new Set(
+          failures.filter((one) => one.rests_for_ms > 0 === isResting).map(({ node }) => node),
+        ),
+      ];
+      const latencies = traffic.flatMap((one) => one.duration_p95_ms ?? []);
+      return {
+        routes: routes?.data.filter(isIts).length ?? 0,
+        requests: traffic.reduce((sum, one) => sum + one.requests, 0),
+        errors: traffic.reduce((sum, one) => sum + one.errors, 0),
+        p95: latencies.length === 0 ? null : Math.max(...latencies),
+        resting: nodes(true),
+        failing: nodes(false),
+      };
+    },
+  };
+}

@@ -1,0 +1,56 @@
+import { useQuery } from '@tanstack/react-query';
+import { keysWindowsQuery, type Key, type KeyWindow } from '../../api/keys.ts';
+import { SLOWLY_LIVE } from '../../api/live.ts';
+import { formatCount } from '../../ui/format.ts';
+import { Gauge } from '../../ui/gauge.tsx';
+import { useSpeech } from '../../words/words.ts';
+import { KeyLimits } from './key-limits.tsx';
+import { FILL_TONES, fillOf } from './window-fill.ts';
+
+export type KeyFills = ReadonlyMap<number, readonly KeyWindow[]>;
+
+/** How full the windows of these keys are; only keys with limits are asked about, all in one request. */
+export function useKeyFills(keys: readonly Key[]): KeyFills {
+  const ids = keys
+    .filter(({ limits_in_force: { rpm, rph, rpd } }) => rpm + rph + rpd > 0)
+    .map(({ id }) => id)
+    .toSorted((a, b) => a - b);
+  const { data } = useQuery({
+    ...keysWindowsQuery(ids),
+    ...SLOWLY_LIVE,
+    enabled: ids.length > 0,
+  });
+  return new Map((data ?? []).map(({ key_id: id, windows }) => [id, windows] as const));
+}
+
+/** The limits of a key in a list, each with what is used of it now; the limits alone until that is known. */
+export function KeyFill({ of: key, fills }: { of: Key; fills: KeyFills }) {
+  const { words, locale } = useSpeech();
+  const windows = (fills.get(key.id) ?? []).filter(({ limit }) => limit > 0);
+  if (windows.length === 0) return <KeyLimits of={key} />;
+  const count = (value: number): string => formatCount(value, locale);
+  const bounds = {
+    rpm: words.keys.perMinute,
+    rph: words.keys.perHour,
+    rpd: words.keys.perDay,
+  };
+  return (
+    <ul className="flex w-32 flex-col gap-1">
+      {windows.map(({ window, limit, used }) => {
+        const text = words.general.of(count(used), bounds[window](count(limit)));
+        return (
+          <li key={window} className="tabular text-tiny">
+            {text}
+            <Gauge
+              part={used}
+              whole={limit}
+              tone={FILL_TONES[fillOf({ limit, used })]}
+              label={`${key.name}: ${words.keys[window]}`}
+              text={text}
+            />
+          </li>
+        );
+      })}
+    </ul>
+  );
+}
