@@ -14,7 +14,7 @@ export interface KindDiff {
 }
 export interface DiffSubject {
   id: number;
-  /** Model or upstream name; for a route the upstream's model name. */
+  /** Model or upstream name; for a route both, `gpt-4o → main`. */
   name: string;
 }
 /** `path` like `prices[0].weight_input`. `from` is absent where a field appeared, `to` where it went. A secret is never shown, only that it changed. */
@@ -30,8 +30,20 @@ export function diffSnapshots(source: SnapshotDocument, target: SnapshotDocument
   return {
     models: diffKind(source.models, target.models, (model) => model.name),
     upstreams: diffKind(source.upstreams, target.upstreams, (upstream) => upstream.name),
-    routes: diffKind(source.routes, target.routes, (route) => route.upstream_model),
+    routes: diffKind(source.routes, target.routes, routeNamer(source, target)),
   };
+}
+
+/** What a route leads between, by the names that are newest. */
+function routeNamer(
+  source: SnapshotDocument,
+  target: SnapshotDocument,
+): (route: SnapshotDocument['routes'][number]) => string {
+  const namesOf = (kind: 'models' | 'upstreams'): ReadonlyMap<number, string> =>
+    new Map([...source[kind], ...target[kind]].map(({ id, name }) => [id, name]));
+  const [models, upstreams] = [namesOf('models'), namesOf('upstreams')];
+  return ({ model_id: model, upstream_id: upstream }) =>
+    `${models.get(model) ?? model} → ${upstreams.get(upstream) ?? upstream}`;
 }
 
 function diffKind<T extends { id: number }>(

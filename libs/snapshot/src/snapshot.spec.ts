@@ -235,6 +235,13 @@ describe('diffSnapshots', () => {
           const { added, removed } = diffSnapshots(source, target)[kind];
           expect(source[kind].length + added.length - removed.length).toBe(target[kind].length);
         }
+        const { added } = diffSnapshots(source, target).routes;
+        for (const { id, name } of added) {
+          const route = target.routes.find((one) => one.id === id);
+          const from = target.models.find((one) => one.id === route?.model_id)?.name;
+          const to = target.upstreams.find((one) => one.id === route?.upstream_id)?.name;
+          expect(name).toBe(`${from} → ${to}`);
+        }
       }),
     );
   });

@@ -126,6 +126,13 @@ const MODEL = 'by-hand';
           .getByText(/Acknowledged after|current/)
           .waitFor();
         await line('node-2').getByText('Waiting for its acknowledgement').waitFor();
+        const other = await visitor.context.newPage();
+        await other.goto(`${stage.address}/admin/snapshots`);
+        const behind = other.locator('section').filter({ hasText: 'Nodes that are behind' });
+        await behind.getByRole('link', { name: 'node-2' }).waitFor();
+        await behind.getByText(/its acknowledgement is awaited|The node is offline/).waitFor();
+        expect(await behind.getByRole('link', { name: 'node-1' }).count()).toBe(0);
+        await other.close();
         await kill('node-2', 'SIGCONT');
         await line('node-2')
           .getByText(/Acknowledged after/)
@@ -157,6 +164,45 @@ const MODEL = 'by-hand';
       await rowOf('Nodes', 'node-2').getByText('Offline').waitFor({ timeout: 60_000 });
       await restart('node-2');
       await rowOf('Nodes', 'node-2').getByText('Online').waitFor({ timeout: 60_000 });
+    },
+    STORY_MS,
+  );
+
+  test(
+    'sets the ceilings of the installation and of one account, which win over what a key says',
+    async () => {
+      const { page } = visitor;
+      const { admin } = stage.tollgate;
+      const customer = await createCustomer(stage.tollgate);
+      const { id } = await customer.client.createKey({ name: 'k', allowed_models: '*', rpm: 900 });
+      const limit = async (): Promise<unknown> =>
+        Object(await admin.call('GET', `/keys/${id}`)).limits_in_force.rpm;
+      await visitor.go('/admin/users');
+      await button('Set ceilings').click();
+      await dialog().getByLabel('Requests a minute').fill('500');
+      await inDialog('Set ceilings').click();
+      await page.getByText('The ceilings are in force').waitFor();
+      expect(await limit()).toBe(500);
+
+      await visitor.go(`/admin/users/${customer.id}`);
+      await button('More actions').click();
+      await page.getByRole('menuitem', { name: 'Set ceilings' }).click();
+      await dialog().getByLabel('Requests a minute').fill('40');
+      await inDialog('Set ceilings').click();
+      await page.getByText('The ceilings are in force').waitFor();
+      expect(await limit()).toBe(40);
+
+      // Emptied, the installation's is in force again.
+      await page.reload();
+      await button('More actions').click();
+      await page.getByRole('menuitem', { name: 'Set ceilings' }).click();
+      const field = dialog().getByLabel('Requests a minute');
+      expect(await field.inputValue()).toBe('40');
+      await field.fill('');
+      await inDialog('Set ceilings').click();
+      await page.getByText('The ceilings are in force').waitFor();
+      expect(await limit()).toBe(500);
+      await admin.call('PUT', '/admin/ceilings', { rpm: 0, rph: 0, rpd: 0 });
     },
     STORY_MS,
   );
@@ -283,6 +329,38 @@ const MODEL = 'by-hand';
       const [entry] = await customer.client.list('/wallet/logs?kind=refund');
       expect(Number(entry?.amount)).toBe(Number(refund));
       await other.context.close();
+    },
+    STORY_MS,
+  );
+
+  test(
+    'a search keeps every letter that is typed while it runs, and those who wait come first',
+    async () => {
+      const { page } = visitor;
+      await stage.tollgate.admin.register('waits-long', 'a sentence to remember');
+      for (let number = 0; number < 60; number += 1)
+        await createCustomer(stage.tollgate, { username: `later-${number}`, amount: '0' });
+      await visitor.go('/admin/users');
+      await page
+        .getByRole('table', { name: '1 account waits for approval' })
+        .getByText('waits-long')
+        .waitFor();
+      const answers: (() => void)[] = [];
+      await page.route('**/admin-api/users?*q=*', async (route) => {
+        await new Promise<void>((resolve) => answers.push(resolve));
+        await route.continue();
+      });
+      const box = page.getByRole('searchbox');
+      for (const letter of 'later-59') {
+        const asked = page.waitForRequest(/\/users\?.*q=/);
+        await box.press(letter);
+        await asked;
+      }
+      for (const answer of answers) answer();
+      await rowOf('Users', 'later-59').waitFor();
+      expect(await box.inputValue()).toBe('later-59');
+      expect(new URL(page.url()).searchParams.get('q')).toBe('later-59');
+      await page.unroute('**/admin-api/users?*q=*');
     },
     STORY_MS,
   );

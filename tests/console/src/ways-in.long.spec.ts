@@ -93,6 +93,58 @@ const TABS_MAX = 80;
   );
 
   test(
+    'keeps what is typed while the palette is still on its way',
+    async () => {
+      const { username, password } = customer;
+      const { page, go } = await stage.open({ credentials: { username, password } });
+      const { promise: isTyped, resolve: release } = Promise.withResolvers<void>();
+      await page.route(/\/palette-[^/]*\.js$/, async (route) => {
+        await isTyped;
+        await route.continue();
+      });
+      await go('/');
+      await page.keyboard.press('Control+k');
+      await page.keyboard.type('Wallett');
+      await page.keyboard.press('Backspace');
+      release();
+      const box = page.locator('[role=dialog] input[role=combobox]:focus');
+      await box.waitFor();
+      await page.getByRole('option', { name: 'Wallet' }).waitFor();
+      expect(await box.inputValue()).toBe('Wallet');
+      await page.keyboard.press('Enter');
+      await page.getByRole('heading', { name: 'Wallet', exact: true }).waitFor();
+    },
+    STORY_MS,
+  );
+
+  test(
+    'says on each page what comes next, until the first call is made',
+    async () => {
+      const newcomer = await createCustomer(stage.tollgate, { amount: '5' });
+      const { username, password } = newcomer;
+      const { page, go } = await stage.open({ credentials: { username, password } });
+      await go('/wallet');
+      await page.getByText('Next: subscribe to a model').waitFor();
+      const [model] = await newcomer.client.list('/models/market');
+      await newcomer.client.subscribe({ model_id: Number(model?.id), tokens: 1_000 });
+      await go('/market');
+      await page.getByText('Next: create a key').waitFor();
+      const { key } = await newcomer.client.createKey({ name: 'n', allowed_models: '*', rpm: 0 });
+      await go('/keys');
+      await page.getByText('Next: make the first call').waitFor();
+      const answer = await fetch(`${stage.address}/v1/chat/completions`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+        body: JSON.stringify({ model: model?.name, messages: [{ role: 'user', content: 'Hi' }] }),
+      });
+      expect(answer.status).toBe(200);
+      // The page notices by itself.
+      await page.getByText('Next: make the first call').waitFor({ state: 'detached' });
+    },
+    STORY_MS,
+  );
+
+  test(
     'works below a path: pages, links, reload, sign-in, a model call, the stream of events',
     async () => {
       const home = `${prefixed}${PREFIX}/`;

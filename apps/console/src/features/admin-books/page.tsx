@@ -57,6 +57,7 @@ export function Page() {
                   state.waiting_jobs === null ? '–' : <Count count={state.waiting_jobs} isWhole />
                 }
               />
+              <Tile label={books.proven} figure={<LastProven of={state.checks} />} />
             </Tiles>
             <Panel isFlush>
               <ChecksTable rows={state.checks} />
@@ -82,6 +83,13 @@ function Drifts() {
       </Loaded>
     </Panel>
   );
+}
+
+/** When all of it was last proven: of the equality that was proven longest ago. */
+function LastProven({ of: checks }: { of: readonly Check[] }) {
+  const times = checks.map(({ proven_at: at }) => at ?? '').toSorted();
+  const oldest = times[0] ?? '';
+  return oldest === '' ? '–' : <Ago at={oldest} />;
 }
 
 function CheckState({ of: { is_sound: isSound } }: { of: Check }) {

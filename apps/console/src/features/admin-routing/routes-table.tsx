@@ -7,10 +7,10 @@ import { Badge } from '../../ui/badge.tsx';
 import { Button, TextLink } from '../../ui/button.tsx';
 import { ConfirmDialog } from '../../ui/confirm-dialog.tsx';
 import { Count, Duration } from '../../ui/figures.tsx';
-import { formatPercent } from '../../ui/format.ts';
+import { formatCount, formatPercent } from '../../ui/format.ts';
 import { EmptyState, Loaded } from '../../ui/states.tsx';
 import { Table, type Column } from '../../ui/table.tsx';
-import { useSpeech, useWords, type Speech, type Words } from '../../words/words.ts';
+import { useSpeech, type Speech, type Words } from '../../words/words.ts';
 import { RouteDialog } from './route-dialog.tsx';
 import { useRouteHealth, type RouteHealth } from './use-health.ts';
 import { useNames, type Names } from './use-names.ts';
@@ -42,7 +42,14 @@ export function RoutesTable({
             ...nameColumns(words, names, modelId === undefined, upstreamId === undefined),
             ...settingColumns(words),
             ...healthColumns(speech, names, health),
-            { id: 'acts', header: '', align: 'right', cell: (route) => <RouteActs of={route} /> },
+            {
+              id: 'acts',
+              header: '',
+              align: 'right',
+              cell: (route) => (
+                <RouteActs of={route} carried={health.trafficOf(route)?.requests ?? 0} />
+              ),
+            },
           ]}
           rows={data.filter(isShown).toSorted(byModelAndTier(names))}
           rowId={({ id }) => id}
@@ -138,9 +145,10 @@ function healthColumns(
   ];
 }
 
-function RouteActs({ of: route }: { of: Route }) {
-  const { admin } = useWords();
-  const { routing } = admin;
+/** `carried`: requests of the last 24 hours. */
+function RouteActs({ of: route, carried }: { of: Route; carried: number }) {
+  const { words, locale } = useSpeech();
+  const { routing } = words.admin;
   const [open, setOpen] = useState<'edit' | 'delete'>();
   const close = (): void => setOpen(undefined);
   const toggle = useAct({
@@ -172,7 +180,11 @@ function RouteActs({ of: route }: { of: Route }) {
       {open === 'delete' && (
         <ConfirmDialog
           title={routing.remove}
-          text={routing.removeText}
+          text={
+            <>
+              {routing.removeText} {carried > 0 && routing.carried(formatCount(carried, locale))}
+            </>
+          }
           verb={routing.remove}
           isOpen
           onClose={close}

@@ -7,6 +7,7 @@ import { formatCount } from '../../ui/format.ts';
 import { Page as Frame, Panel } from '../../ui/page.tsx';
 import { EmptyState, Loaded } from '../../ui/states.tsx';
 import { useSpeech, useWords } from '../../words/words.ts';
+import { useChangeWords } from './change-words.ts';
 
 const KINDS = ['models', 'upstreams', 'routes'] as const;
 
@@ -54,6 +55,7 @@ function isEmpty({ added, removed, changed }: SnapshotKindDiff): boolean {
 function KindDiff({ of: { added, removed, changed } }: { of: SnapshotKindDiff }) {
   const { admin } = useWords();
   const { snapshots } = admin;
+  const { nameOf, textOf } = useChangeWords();
   return (
     <ul className="flex flex-col gap-2">
       {added.map(({ id, name }) => (
@@ -71,7 +73,12 @@ function KindDiff({ of: { added, removed, changed } }: { of: SnapshotKindDiff })
           <ul className="mt-1 flex flex-col gap-0.5 border-l border-line pl-3 text-table text-text-2">
             {changes.map(({ path, from, to }) => (
               <li key={path} className="foreign">
-                <code>{path}</code>: {textOf(from)} → {textOf(to)}
+                <span className="font-medium">{nameOf(path)}</span>
+                {(from ?? to) !== undefined && (
+                  <>
+                    : {textOf(path, from)} → {textOf(path, to)}
+                  </>
+                )}
               </li>
             ))}
           </ul>
@@ -88,8 +95,4 @@ function Line({ verb, name, className }: { verb: string; name: string; className
       <span className="foreign font-medium">{name}</span>
     </li>
   );
-}
-
-function textOf(value: unknown): string {
-  return value === undefined ? '–' : JSON.stringify(value);
 }

@@ -195,6 +195,8 @@ export const admin = {
     edit: 'Edit',
     remove: 'Delete',
     removeText: 'Requests stop going there with the next configuration that nodes apply.',
+    carried: (requests: string) =>
+      `It carried ${countOf(requests, 'request')} in the last 24 hours.`,
     saved: 'The route is saved',
     removed: 'The route is deleted',
     picture: 'Models and their upstreams',

@@ -186,6 +186,7 @@ export const admin: typeof en.admin = {
     edit: '编辑',
     remove: '删除',
     removeText: '节点应用下一版配置后,请求不再通向那里。',
+    carried: (requests) => `最近 24 小时它承载了 ${requests} 个请求。`,
     saved: '路由已保存',
     removed: '路由已删除',
     picture: '模型与上游',

@@ -1,0 +1,47 @@
+import { formatDuration } from '../../ui/format.ts';
+import { formatExact } from '../../ui/time.tsx';
+import { useZone } from '../../ui/zone.tsx';
+import { useSpeech } from '../../words/words.ts';
+
+/** Weights and multipliers are published in millionths. */
+const MILLION = 1_000_000;
+
+interface ChangeWords {
+  /** Of a changed field; its path where there is no word for it. */
+  nameOf: (path: string) => string;
+  textOf: (path: string, value: unknown) => string;
+}
+
+/** What a field of a configuration is called, and what its value says, to a person. */
+export function useChangeWords(): ChangeWords {
+  const { words, locale } = useSpeech();
+  const { zone } = useZone();
+  const { general, admin } = words;
+  const fields: Readonly<Record<string, string>> = admin.findings.fields;
+  const at = (ms: number): string => formatExact(new Date(ms).toISOString(), { locale, zone });
+  return {
+    nameOf: (path) => {
+      const name = fields[fieldOf(path)];
+      return name === undefined ? path : name;
+    },
+    textOf: (path, value) => {
+      if (value === undefined || value === null) return '–';
+      if (typeof value === 'boolean') return value ? general.yes : general.no;
+      const field = fieldOf(path);
+      if (typeof value === 'number') {
+        if (field.startsWith('weight_')) return String(value / MILLION);
+        if (field.endsWith('_ms')) return formatDuration(value, locale);
+        if (field === 'effective_at') return at(value);
+        return value.toLocaleString(locale);
+      }
+      if (field === 'prices' && typeof value === 'object')
+        return at(Number(Reflect.get(value, 'effective_at')));
+      return typeof value === 'string' ? value : JSON.stringify(value);
+    },
+  };
+}
+
+/** `prices[0].weight_input` -> `weight_input`, `prices[1]` -> `prices`. */
+function fieldOf(path: string): string {
+  return (path.split('.').at(-1) ?? path).replace(/\[\d+\]$/, '');
+}
