@@ -1,5 +1,5 @@
-import { lazy, Suspense, useEffect, useRef, useState } from 'react';
-import { isEarlyKey, keepEarlyKeys, takeEarlyKeys } from './early-keys.ts';
+import { lazy, Suspense, useEffect, useEffectEvent, useRef, useState } from 'react';
+import { endEarlyKeys, isEarlyKey, keepEarlyKeys } from './early-keys.ts';
 
 const OPEN = 'tollgate:palette';
 
@@ -18,21 +18,23 @@ export function CommandPalette({ isAdmin }: { isAdmin: boolean }) {
   const show = (next: boolean): void => {
     isShown.current = next;
     if (next) keepEarlyKeys();
-    else takeEarlyKeys();
+    else endEarlyKeys();
     // Keys must not wait for a palette that cannot come.
-    if (next) void loadPalette().catch(takeEarlyKeys);
+    if (next) void loadPalette().catch(endEarlyKeys);
     setOpen(next);
   };
+  const hear = useEffectEvent((event: KeyboardEvent): void => {
+    if (event.key === 'Control' || event.key === 'Meta') void loadPalette();
+    const isToggle = event.key.toLowerCase() === 'k' && (event.ctrlKey || event.metaKey);
+    if (isToggle) show(!isShown.current);
+    else if (!isEarlyKey(event)) return;
+    else if (event.key === 'Escape') show(false);
+    event.preventDefault();
+  });
+  const open = useEffectEvent(() => show(true));
   useEffect(() => {
-    const onKey = (event: KeyboardEvent): void => {
-      if (event.key === 'Control' || event.key === 'Meta') void loadPalette();
-      const isToggle = event.key.toLowerCase() === 'k' && (event.ctrlKey || event.metaKey);
-      if (isToggle) show(!isShown.current);
-      else if (!isEarlyKey(event)) return;
-      else if (event.key === 'Escape') show(false);
-      event.preventDefault();
-    };
-    const onOpen = (): void => show(true);
+    const onKey = (event: KeyboardEvent): void => hear(event);
+    const onOpen = (): void => open();
     window.addEventListener('keydown', onKey);
     window.addEventListener(OPEN, onOpen);
     return () => {

@@ -1,15 +1,17 @@
-/** What is typed between Ctrl K and the palette, which takes a moment to load the first time. Undefined while nobody waits for it. */
+/** What is typed between Ctrl K and the palette, which takes a moment to load the first time. Undefined while it is not waited for. */
 let typed: string | undefined;
 
 export function keepEarlyKeys(): void {
   typed = '';
 }
 
-/** What was typed early; from now on keys go where they always go. */
-export function takeEarlyKeys(): string {
-  const text = typed ?? '';
+export function earlyKeys(): string {
+  return typed ?? '';
+}
+
+/** From now on keys go where they always go. */
+export function endEarlyKeys(): void {
   typed = undefined;
-  return text;
 }
 
 /** True when the key was kept for the palette. */

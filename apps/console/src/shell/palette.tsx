@@ -3,7 +3,7 @@ import { Dialog } from '@base-ui/react/dialog';
 import { useNavigate } from '@tanstack/react-router';
 import { useLayoutEffect, useState } from 'react';
 import { useWords } from '../words/words.ts';
-import { takeEarlyKeys } from './early-keys.ts';
+import { earlyKeys, endEarlyKeys } from './early-keys.ts';
 import { useFindings, type Finding } from './findings.ts';
 
 /** Pages, models, keys, users and requests by name or id. */
@@ -33,11 +33,8 @@ export function Palette({
 function Finder({ isAdmin, onDone }: { isAdmin: boolean; onDone: () => void }) {
   const { shell } = useWords();
   const navigate = useNavigate();
-  const [text, setText] = useState('');
-  useLayoutEffect(() => {
-    const early = takeEarlyKeys();
-    if (early !== '') setText(early);
-  }, []);
+  const [text, setText] = useState(earlyKeys);
+  useLayoutEffect(endEarlyKeys, []);
   const findings = useFindings(text, isAdmin);
   const go = ({ to }: Finding): void => {
     onDone();

@@ -1,7 +1,7 @@
 import type uPlot from 'uplot';
 
 /**
- * Bars of a pixel or two cannot be told apart, and thousands of them take longer to draw than to look at. Each column of pixels shows the
+ * Bars of a pixel or two look alike, and thousands of them take longer to draw than to look at. Each column of pixels shows the
  * tallest bar that it covers, so that no peak is lost; all columns of a series are one outline.
  */
 export const denseBars: uPlot.Series.PathBuilder = (plot, series, from, to) => {

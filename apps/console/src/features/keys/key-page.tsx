@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { useLocation, useNavigate, useParams } from '@tanstack/react-router';
 import { Ellipsis } from 'lucide-react';
-import { useState } from 'react';
+import { lazy, Suspense, useState } from 'react';
 import { keyQuery, type Key } from '../../api/keys.ts';
 import { subscriptionsQuery } from '../../api/models.ts';
 import { paths } from '../../paths.ts';
@@ -14,14 +14,19 @@ import { Loaded } from '../../ui/states.tsx';
 import { Tabs } from '../../ui/tabs.tsx';
 import { Ago, Exact } from '../../ui/time.tsx';
 import { useWords } from '../../words/words.ts';
-import { DeleteKeyDialog, EditKeyDialog, useToggleKey } from './key-acts.tsx';
+import { AllowedModels } from './allowed-models.tsx';
+import type { KeyDialog } from './key-dialogs.tsx';
 import { KeyLimits } from './key-limits.tsx';
 import { KeyStatus } from './key-status.tsx';
 import { KeyUsage } from './key-usage.tsx';
 import { KeyWindows } from './key-windows.tsx';
-import { AllowedModels } from './keys-table.tsx';
-import { RotateKeyDialog } from './rotate-key.tsx';
 import { SnippetTabs } from './snippet-tabs.tsx';
+import { useToggleKey } from './use-toggle-key.ts';
+
+/** What is done with a key is loaded when it is done. */
+const KeyDialogs = lazy(async () => ({
+  default: (await import('./key-dialogs.tsx')).KeyDialogs,
+}));
 
 const search = z.object({
   tab: withDefault(z.enum(['usage', 'snippets']), 'usage'),
@@ -45,14 +50,9 @@ export function Page() {
 function KeyPage({ of: key }: { of: Key }) {
   const { keys, general } = useWords();
   const navigate = useNavigate();
-  const [{ tab, cursor }, change] = useSearchState(search);
-  const [open, setOpen] = useState<'edit' | 'rotate' | 'delete'>();
+  const [open, setOpen] = useState<KeyDialog>();
   const toggle = useToggleKey(key);
-  const { data: subscriptions } = useQuery(subscriptionsQuery(key.user_id));
-  const first = key.allowed_models.split(',')[0] ?? '';
-  const model = first === '' || first.includes('*') ? subscriptions?.[0]?.model : first;
   const parent = useKeyParent(key);
-  const close = (): void => setOpen(undefined);
   return (
     <Frame
       title={key.name}
@@ -80,38 +80,52 @@ function KeyPage({ of: key }: { of: Key }) {
     >
       <KeyFacts of={key} />
       <KeyWindows of={key} />
-      <Tabs
-        open={tab}
-        onOpen={(id) => change({ tab: id })}
-        tabs={[
-          {
-            id: 'usage',
-            label: keys.overviewTab,
-            content: (
-              <KeyUsage of={key} cursor={cursor} onCursor={(next) => change({ cursor: next })} />
-            ),
-          },
-          {
-            id: 'snippets',
-            label: keys.snippetsTab,
-            content: (
-              <Panel>
-                <p className="mb-3 text-text-2">{keys.snippetSecret}</p>
-                <SnippetTabs secret={`${key.key_prefix}…`} model={model} />
-              </Panel>
-            ),
-          },
-        ]}
-      />
-      <RotateKeyDialog of={key} isOpen={open === 'rotate'} onClose={close} />
-      <EditKeyDialog of={key} isOpen={open === 'edit'} onClose={close} />
-      <DeleteKeyDialog
-        of={key}
-        isOpen={open === 'delete'}
-        onClose={close}
-        onDeleted={() => void navigate({ to: parent.to })}
-      />
+      <KeyTabs of={key} />
+      {open !== undefined && (
+        <Suspense fallback={null}>
+          <KeyDialogs
+            of={key}
+            open={open}
+            onClose={() => setOpen(undefined)}
+            onDeleted={() => void navigate({ to: parent.to })}
+          />
+        </Suspense>
+      )}
     </Frame>
+  );
+}
+
+/** Usage of a key and snippets that use it. */
+function KeyTabs({ of: key }: { of: Key }) {
+  const { keys } = useWords();
+  const [{ tab, cursor }, change] = useSearchState(search);
+  const { data: subscriptions } = useQuery(subscriptionsQuery(key.user_id));
+  const first = key.allowed_models.split(',')[0] ?? '';
+  const model = first === '' || first.includes('*') ? subscriptions?.[0]?.model : first;
+  return (
+    <Tabs
+      open={tab}
+      onOpen={(id) => change({ tab: id })}
+      tabs={[
+        {
+          id: 'usage',
+          label: keys.overviewTab,
+          content: (
+            <KeyUsage of={key} cursor={cursor} onCursor={(next) => change({ cursor: next })} />
+          ),
+        },
+        {
+          id: 'snippets',
+          label: keys.snippetsTab,
+          content: (
+            <Panel>
+              <p className="mb-3 text-text-2">{keys.snippetSecret}</p>
+              <SnippetTabs secret={`${key.key_prefix}…`} model={model} />
+            </Panel>
+          ),
+        },
+      ]}
+    />
   );
 }
 

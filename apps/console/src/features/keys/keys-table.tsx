@@ -9,6 +9,7 @@ import { Count } from '../../ui/figures.tsx';
 import { Table, type Column } from '../../ui/table.tsx';
 import { Ago } from '../../ui/time.tsx';
 import { useWords, type Words } from '../../words/words.ts';
+import { AllowedModels } from './allowed-models.tsx';
 import { KeyFill, useKeyFills, type KeyFills } from './key-fill.tsx';
 import { KeyStatus } from './key-status.tsx';
 
@@ -123,11 +124,4 @@ function columnsOf(
       cell: ({ created_at: at }) => <Ago at={at} />,
     },
   ];
-}
-
-export function AllowedModels({ allowed }: { allowed: string }) {
-  const { keys } = useWords();
-  if (allowed === '' || allowed === '*')
-    return <span className="text-text-2">{keys.allModels}</span>;
-  return <code className="foreign line-clamp-2 max-w-64">{allowed.replaceAll(',', ', ')}</code>;
 }

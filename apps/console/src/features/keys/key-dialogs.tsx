@@ -1,6 +1,5 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { failureOf } from '../../api/failure.ts';
-import { deleteKey, disableKey, enableKey, updateKey, type Key } from '../../api/keys.ts';
+import { useQuery } from '@tanstack/react-query';
+import { deleteKey, updateKey, type Key } from '../../api/keys.ts';
 import { statisticsQuery } from '../../api/usage.ts';
 import { notify } from '../../shell/notices.ts';
 import { Dialog } from '../../ui/dialog.tsx';
@@ -8,21 +7,30 @@ import { ActForm } from '../../ui/form.tsx';
 import { formatCount } from '../../ui/format.ts';
 import { useSpeech, useWords } from '../../words/words.ts';
 import { KeyFields, settingsOf } from './key-fields.tsx';
+import { RotateKeyDialog } from './rotate-key.tsx';
 
-/** Enables or disables; takes effect on every node with the next request. */
-export function useToggleKey(key: Key): () => void {
-  const words = useWords();
-  const queries = useQueryClient();
-  const { mutate } = useMutation({
-    mutationFn: () => (key.status === 'enabled' ? disableKey(key.id) : enableKey(key.id)),
-    onSuccess: async ({ name, status }) => {
-      const { enabled, disabled } = words.keys;
-      notify({ title: status === 'enabled' ? enabled(name) : disabled(name) });
-      await queries.invalidateQueries({ queryKey: ['keys'] });
-    },
-    onError: (error) => notify({ ...failureOf(error, words), isBad: true }),
-  });
-  return () => mutate();
+export type KeyDialog = 'edit' | 'rotate' | 'delete';
+
+/** What is done with one key. */
+export function KeyDialogs({
+  of: key,
+  open,
+  onClose,
+  onDeleted,
+}: {
+  of: Key;
+  open: KeyDialog;
+  onClose: () => void;
+  onDeleted: () => void;
+}) {
+  switch (open) {
+    case 'edit':
+      return <EditKeyDialog of={key} isOpen onClose={onClose} />;
+    case 'rotate':
+      return <RotateKeyDialog of={key} isOpen onClose={onClose} />;
+    case 'delete':
+      return <DeleteKeyDialog of={key} isOpen onClose={onClose} onDeleted={onDeleted} />;
+  }
 }
 
 interface KeyDialogProps {
@@ -31,7 +39,7 @@ interface KeyDialogProps {
   onClose: () => void;
 }
 
-export function EditKeyDialog({ of: key, isOpen, onClose }: KeyDialogProps) {
+function EditKeyDialog({ of: key, isOpen, onClose }: KeyDialogProps) {
   const { keys, general } = useWords();
   return (
     <Dialog title={keys.edit} purpose={key.name} isOpen={isOpen} onClose={onClose}>
@@ -53,7 +61,7 @@ export function EditKeyDialog({ of: key, isOpen, onClose }: KeyDialogProps) {
   );
 }
 
-export function DeleteKeyDialog({
+function DeleteKeyDialog({
   of: key,
   isOpen,
   onClose,
