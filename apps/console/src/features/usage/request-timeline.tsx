@@ -1,3 +1,6 @@
+import { useQuery } from '@tanstack/react-query';
+import { useMe } from '../../api/session.ts';
+import { upstreamsQuery } from '../../api/upstreams.ts';
 import type { UsageReceipt } from '../../api/usage.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Duration } from '../../ui/figures.tsx';
@@ -17,6 +20,7 @@ const FILLS = {
 export function RequestTimeline({ of: receipt }: { of: UsageReceipt }) {
   const words = useWords();
   const { spans, totalMs, bookedMs } = timelineOf(receipt);
+  const nameOf = useUpstreamNames(receipt);
   return (
     <div className="flex flex-col gap-2">
       <ul className="flex flex-col gap-2">
@@ -25,7 +29,7 @@ export function RequestTimeline({ of: receipt }: { of: UsageReceipt }) {
             key={index}
             className="grid grid-cols-[minmax(0,2fr)_minmax(0,5fr)_4.5rem] max-sm:grid-cols-[minmax(0,1fr)_minmax(0,1fr)_3.5rem] items-center gap-3 text-table"
           >
-            <span className="foreign line-clamp-2">{labelOf(span, receipt, words)}</span>
+            <span className="foreign line-clamp-2">{labelOf(span, nameOf, words)}</span>
             <svg
               aria-hidden
               viewBox={`0 0 ${WIDTH} 10`}
@@ -65,11 +69,18 @@ export function RequestTimeline({ of: receipt }: { of: UsageReceipt }) {
   );
 }
 
-function labelOf(
-  span: Span,
-  { upstream_id: servedBy, upstream }: UsageReceipt,
-  words: Words,
-): string {
+/** An upstream by its name, as far as it is known: an account learns the name of the one that answered it, an administrator all. */
+function useUpstreamNames({ upstream_id: servedBy, upstream }: UsageReceipt) {
+  const me = useMe();
+  const { usage } = useWords();
+  const { data } = useQuery({ ...upstreamsQuery, enabled: me.role === 'admin' });
+  return (id: number): string =>
+    (id === servedBy ? upstream : undefined) ??
+    data?.data.find((one) => one.id === id)?.name ??
+    `${usage.upstream} ${id}`;
+}
+
+function labelOf(span: Span, nameOf: (upstreamId: number) => string, words: Words): string {
   const { request } = words;
   switch (span.kind) {
     case 'wait':
@@ -79,10 +90,7 @@ function labelOf(
     case 'passed':
     case 'failed':
     case 'try': {
-      const name =
-        span.upstreamId === servedBy && upstream !== null
-          ? upstream
-          : `${words.usage.upstream} ${span.upstreamId}`;
+      const name = nameOf(span.upstreamId);
       const said = [
         reasonOf(span.error, words),
         span.status && request.answered(String(span.status)),
