@@ -1,4 +1,5 @@
 import type { ReactNode } from 'react';
+import { Skeleton } from './states.tsx';
 
 /** At most four in a row. */
 export function Tiles({ children }: { children: ReactNode }) {
@@ -26,5 +27,18 @@ export function Tile({
       {note !== undefined && <p className="mt-0.5 text-table text-text-3">{note}</p>}
       {children !== undefined && <div className="mt-auto pt-2">{children}</div>}
     </section>
+  );
+}
+
+/** As tall as the tiles that are coming, so that nothing below them jumps. */
+export function TilesSkeleton() {
+  return (
+    <Tiles>
+      {['a', 'b', 'c', 'd'].map((key) => (
+        <div key={key} className="h-36 rounded-md border border-line bg-surface">
+          <Skeleton rows={2} />
+        </div>
+      ))}
+    </Tiles>
   );
 }

@@ -17,7 +17,7 @@ import { Freshness } from '../../ui/freshness.tsx';
 import { Page as Frame, Panel } from '../../ui/page.tsx';
 import { Sparkline } from '../../ui/sparkline.tsx';
 import { EmptyState, Loaded, Skeleton } from '../../ui/states.tsx';
-import { Tile, Tiles } from '../../ui/tile.tsx';
+import { Tile, Tiles, TilesSkeleton } from '../../ui/tile.tsx';
 import { TimeRangePicker, useRangeChange, useTimeRange } from '../../ui/time-range.tsx';
 import { useSpeech, useWords } from '../../words/words.ts';
 import { AlertsTable } from '../admin-alerts/page.tsx';
@@ -51,7 +51,7 @@ export function Page() {
           </div>
         </Panel>
       )}
-      <Loaded of={dashboard} skeleton={<Skeleton rows={3} />}>
+      <Loaded of={dashboard} skeleton={<TilesSkeleton />}>
         {(found) => <DashboardTiles of={found} />}
       </Loaded>
       <Panel title={overview.traffic} note={<Freshness of={statistics} />}>
