@@ -186,7 +186,7 @@ async function measureChart(stage: DemoStage): Promise<void> {
       .getByText(round % 2 === 0 ? 'Requests' : 'Charged tokens', { exact: true })
       .first()
       .click();
-    await page.waitForFunction(`window.draws.length > ${draws}`);
+    await page.evaluate(untilSeen(`window.draws.length > ${draws}`));
   }
   report(`chart of ${rows} points`, await page.evaluate<number[]>('window.draws'));
   report('  longest tasks of the page meanwhile', await page.evaluate<number[]>('window.tasks'));

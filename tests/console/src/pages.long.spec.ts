@@ -134,7 +134,7 @@ const FAILURES: readonly [string, (route: Interception) => Promise<void>][] = [
     for (const pattern of paths) {
       await visitor.go(addressOf(pattern));
       // Nothing of it is still on its way.
-      await visitor.page.waitForFunction("!document.querySelector('[aria-busy=true]')");
+      await visitor.page.locator('[aria-busy=true]').first().waitFor({ state: 'detached' });
       const overflow = await overflowOf(visitor.page);
       wrong.push(
         ...(await violationsOn(visitor.page)).map((text) => `${pattern}: axe: ${text}`),
