@@ -75,7 +75,7 @@ function Acknowledgement({
       ) : (
         <CircleDashed aria-hidden className="size-4 text-text-3" />
       )}
-      <span className="foreign font-medium">{node.name}</span>
+      <span className="foreign min-w-16 font-medium">{node.name}</span>
       <NodeState of={node} />
       <span className="foreign ml-auto text-table text-text-2">
         {hasIt

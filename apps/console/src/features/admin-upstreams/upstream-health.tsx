@@ -50,7 +50,7 @@ function NodeView({ of: node, failing }: { of: ProxyNode; failing: readonly Fail
   const failures = Math.max(0, ...failing.map(({ failures_in_row: count }) => count));
   return (
     <li className="flex flex-wrap items-center gap-x-3 gap-y-1">
-      <TextLink to={paths.adminNode(node.name)} className="foreign">
+      <TextLink to={paths.adminNode(node.name)} className="foreign min-w-24">
         {node.name}
       </TextLink>
       {failures === 0 ? (

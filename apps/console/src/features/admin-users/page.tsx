@@ -65,6 +65,7 @@ export function Page() {
             <>
               <UsersTable
                 label={users.title}
+                hasActs={isFiltered}
                 rows={data}
                 sort={sort}
                 onSort={(value) => change({ sort: value, page: undefined })}
@@ -145,19 +146,22 @@ function PendingUsers() {
         )
       }
     >
-      <UsersTable label={title} rows={data.data.slice(0, PENDING_SHOWN)} />
+      <UsersTable label={title} hasActs rows={data.data.slice(0, PENDING_SHOWN)} />
     </Panel>
   );
 }
 
 function UsersTable({
   label,
+  hasActs,
   rows,
   sort,
   onSort,
   empty,
 }: {
   label: string;
+  /** Whether those who wait are approved here: each account in one place of a page. */
+  hasActs: boolean;
   rows: readonly User[];
   sort?: UserOrder;
   onSort?: (sort: string) => void;
@@ -165,6 +169,12 @@ function UsersTable({
 }) {
   const { admin } = useWords();
   const { users } = admin;
+  const acts: Column<User> = {
+    id: 'acts',
+    header: '',
+    align: 'right',
+    cell: (user) => <PendingActs of={user} />,
+  };
   const columns: Column<User>[] = [
     {
       id: 'name',
@@ -185,7 +195,7 @@ function UsersTable({
       from: 'md',
       cell: ({ created_at: at }) => <Ago at={at} />,
     },
-    { id: 'acts', header: '', align: 'right', cell: (user) => <PendingActs of={user} /> },
+    ...(hasActs ? [acts] : []),
   ];
   return (
     <Table
