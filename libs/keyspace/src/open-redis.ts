@@ -143,7 +143,10 @@ function connect(url: string, role: ConnectionRole, name: string): RedisConnecti
   const options: Options = { ...roleOptions(role), connectionName: name };
   switch (target.kind) {
     case 'single':
-      return new Redis(target.url, options);
+      return new Redis(
+        target.url,
+        target.tls?.cert === undefined ? options : { ...options, tls: target.tls },
+      );
     case 'sentinel':
       return new Redis({
         ...options,
@@ -155,12 +158,20 @@ function connect(url: string, role: ConnectionRole, name: string): RedisConnecti
         sentinelCommandTimeout: CONNECT_TIMEOUT_MS,
         // No `failoverDetector`: when word of a failover meets a connection that is being made, ioredis 6.0.0 ends the client for good. Sentinels break
         // all connections of a primary they demote, within ten seconds of its return; what it took meanwhile is said again like a lost tail.
-        ...(target.isTls && { tls: {}, enableTLSForSentinelMode: true, sentinelTLS: {} }),
+        ...(target.tls && {
+          tls: target.tls,
+          enableTLSForSentinelMode: true,
+          sentinelTLS: target.tls,
+        }),
       });
     case 'cluster':
       return new Cluster(
         target.nodes,
-        clusterOptions({ ...options, ...target.credentials, ...(target.isTls && { tls: {} }) }),
+        clusterOptions({
+          ...options,
+          ...target.credentials,
+          ...(target.tls && { tls: target.tls }),
+        }),
       );
   }
 }

@@ -83,7 +83,7 @@ async function serveTlsOfRedis(): Promise<number> {
   const port = await findFreePort();
   for (const file of [server.key, authority.cert, server.cert]) chmodSync(file, 0o644);
   await redis.config('SET', 'tls-cert-file', server.cert, 'tls-key-file', server.key);
-  await redis.config('SET', 'tls-ca-cert-file', authority.cert, 'tls-auth-clients', 'no');
+  await redis.config('SET', 'tls-ca-cert-file', authority.cert, 'tls-auth-clients', 'yes');
   await redis.config('SET', 'tls-port', port);
   return port;
 }
@@ -110,11 +110,11 @@ const databaseUrl = ({ host = 'localhost', query = 'sslmode=verify-full' } = {})
   url.hostname = host;
   return `${url.href}?${query}`;
 };
-const redisUrl = (plain: string, host = 'localhost'): string => {
+const redisUrl = (plain: string, host = 'localhost', hasCertificate = true): string => {
   const url = new URL(plain.replace(/^redis:/, 'rediss:'));
   url.port = String(redisPort);
   url.hostname = host;
-  return url.href;
+  return hasCertificate ? `${url.href}?sslcert=${client.cert}&sslkey=${client.key}` : url.href;
 };
 const trusting = () => ({ NODE_EXTRA_CA_CERTS: authority.cert });
 
@@ -136,6 +136,13 @@ test('a server whose certificate is of another authority, or of another name, is
   expect((await epochs(redisUrl(tollgate.redisUrl), {})).status).toBe(2);
   expect((await epochs(redisUrl(tollgate.redisUrl, '127.0.0.1'))).status).toBe(2);
 }, 120_000);
+
+test('Redis asks for a client certificate', async () => {
+  const epochs = (url: string) =>
+    runOps({ DATABASE_URL: tollgate.databaseUrl, REDIS_URL: url, ...trusting() }, 'epochs');
+  expect((await epochs(redisUrl(tollgate.redisUrl, 'localhost', false))).status).toBe(2);
+  expect((await epochs(redisUrl(tollgate.redisUrl))).status).toBe(0);
+}, 60_000);
 
 test('PostgreSQL asks for a client certificate of the role', async () => {
   const url = new URL(databaseUrl());
