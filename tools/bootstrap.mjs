@@ -1,6 +1,6 @@
 /**
  * `node tools/bootstrap.mjs <command>`: from a bare checkout to a running command on any Node >= 20.
- * Installs what pnpm-lock.yaml names, then hands over to the pinned Node, which runs tools/src/cli.ts as it is.
+ * Installs what pnpm-lock.yaml names, as far as the command needs it, then hands over to the pinned Node, which runs tools/src/cli.ts as it is.
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -11,6 +11,7 @@ import {
   mkdirSync,
   readFileSync,
   readdirSync,
+  rmSync,
   writeFileSync,
 } from 'node:fs';
 import os from 'node:os';
@@ -26,6 +27,15 @@ const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '..');
 const binFolder = path.join(root, 'node_modules', '.bin');
 const stampFile = path.join(root, 'node_modules', '.tollgate-install');
 const node = path.join(binFolder, 'node');
+
+/** What runs the product: `dependencies` of apps, libraries and tools, a third fewer files and half the packages. The rest only checks and tests. */
+const RUNTIME = 'runtime';
+const EVERYTHING = 'everything';
+const RUNTIME_COMMANDS = new Set(['start', 'stop', 'seed', 'doctor', 'ops', 'size', 'tollgate']);
+const INSTALL_OPTIONS = {
+  [RUNTIME]: ['--prod', '--filter=!./tests/*', '--filter=!./bench'],
+  [EVERYTHING]: ['--prod=false'],
+};
 
 /** A problem that the reader can fix, and how. */
 class Unusable extends Error {
@@ -46,16 +56,37 @@ main().catch((error) => {
 async function main() {
   if (Number(process.versions.node.split('.')[0]) < 20)
     throw new Unusable(`Node ${process.versions.node} is too old.`, 'Install Node 20 or newer.');
-  if (!isInstalled()) {
-    await withLock(path.join(root, '.tollgate', 'install.lock'), install, () =>
-      console.log('Waiting for another install in this checkout ...'),
+  const args = process.argv.slice(2);
+  const extent = RUNTIME_COMMANDS.has(args[0] ?? '') ? RUNTIME : EVERYTHING;
+  if (!isInstalled(extent)) {
+    await withLock(
+      path.join(root, '.tollgate', 'install.lock'),
+      async () => install(extent),
+      () => console.log('Waiting for another install in this checkout ...'),
     );
   }
-  handOver(process.argv.slice(2));
+  handOver(args);
 }
 
-function isInstalled() {
-  return existsSync(stampFile) && readFileSync(stampFile, 'utf8') === fingerprint();
+/** @param {string} extent */
+function isInstalled(extent) {
+  const stamp = readStamp();
+  return stamp.fingerprint === fingerprint() && [extent, EVERYTHING].includes(stamp.extent);
+}
+
+/** What the last complete install put in place; a stamp without an extent is of an earlier release, which knew no other. */
+function readStamp() {
+  if (!existsSync(stampFile)) return { fingerprint: '', extent: extentByHand() };
+  const [fingerprint = '', extent = EVERYTHING] = readFileSync(stampFile, 'utf8').split(' ');
+  return { fingerprint, extent };
+}
+
+/** Of an install that was interrupted or done by hand: pnpm notes whether it brought development's packages, too. */
+function extentByHand() {
+  const notes = path.join(root, 'node_modules', '.modules.yaml');
+  const hasEverything =
+    existsSync(notes) && /"?devDependencies"?: true/.test(readFileSync(notes, 'utf8'));
+  return hasEverything ? EVERYTHING : RUNTIME;
 }
 
 /** Everything that decides what an install puts in place; the platform too, for a checkout shared between a host and a container. */
@@ -81,12 +112,17 @@ function manifests() {
   return ['.', 'tools', 'bench', ...folders].map((folder) => path.join(folder, 'package.json'));
 }
 
-async function install() {
-  if (isInstalled()) return;
+/** @param {string} wanted */
+function install(wanted) {
+  if (isInstalled(wanted)) return;
+  // A checkout that has everything keeps everything, whatever its next command is.
+  const extent = readStamp().extent === EVERYTHING ? EVERYTHING : wanted;
+  // Nothing counts as installed while it is replaced: an interrupted install is done again.
+  rmSync(stampFile, { force: true });
   console.log('Installing dependencies ...');
   const result = spawnSync(
     'npx',
-    ['--yes', `pnpm@${PNPM_VERSION}`, 'install', '--frozen-lockfile', '--prod=false'],
+    ['--yes', `pnpm@${PNPM_VERSION}`, 'install', '--frozen-lockfile', ...INSTALL_OPTIONS[extent]],
     {
       cwd: root,
       env: installEnvironment(),
@@ -102,7 +138,7 @@ async function install() {
     );
   }
   checkNode();
-  writeFileSync(stampFile, fingerprint());
+  writeFileSync(stampFile, `${fingerprint()} ${extent}`);
 }
 
 function installEnvironment() {

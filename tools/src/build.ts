@@ -15,9 +15,22 @@ export const APP_PROJECTS = [
 ] as const;
 
 /** `tsc -b`, which does nothing for what has not changed. Throws with the compiler's messages. */
-export async function build(projects: readonly string[] = ['.']): Promise<void> {
+export const build = (projects: readonly string[] = ['.']): Promise<void> => compile(projects, []);
+
+/**
+ * The same output in a third of the time: types are not checked, and the packages that only hold types need not be there.
+ * For what runs a checkout; a later `build` of the same projects checks them.
+ */
+export const buildUnchecked = (projects: readonly string[]): Promise<void> =>
+  compile(projects, ['--noCheck']);
+
+async function compile(projects: readonly string[], options: readonly string[]): Promise<void> {
   await withLock(path.join(STATE_FOLDER, 'build.lock'), async () => {
-    const { code, output } = await collect(path.join(BIN_FOLDER, 'tsc'), ['-b', ...projects]);
+    const { code, output } = await collect(path.join(BIN_FOLDER, 'tsc'), [
+      '-b',
+      ...options,
+      ...projects,
+    ]);
     if (code !== 0) throw new Error(`The build failed:\n${output}`);
   });
 }

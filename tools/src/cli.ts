@@ -30,7 +30,7 @@ const COMMANDS: Readonly<Record<string, () => Promise<Command>>> = {
   size: async () => (await import('./commands/size.ts')).size,
   release: async () => (await import('./commands/release.ts')).release,
   generate: async () => (await import('./commands/generate.ts')).generate,
-  tollgate: async () => program('tollgate', ['apps/cli/src/main.ts']),
+  tollgate: async () => (await import('./commands/tollgate.ts')).tollgate,
   bench: async () => program('bench', ['bench/src/main.ts']),
 };
 

@@ -9,6 +9,7 @@ export async function runProgram(
   command: string,
   programs: readonly string[],
   args: readonly string[],
+  compile: () => Promise<void> = build,
 ): Promise<number> {
   const program = programs.map((file) => path.join(ROOT, file)).find((file) => existsSync(file));
   if (!program) {
@@ -17,7 +18,7 @@ export async function runProgram(
     );
     return 1;
   }
-  await build();
+  await compile();
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, [program, ...args], { cwd: ROOT, stdio: 'inherit' });
     for (const signal of ['SIGINT', 'SIGTERM'] as const)

@@ -29,18 +29,18 @@ export interface ServiceSettings {
   progress: Progress;
 }
 
-/** The embedded PostgreSQL and Redis of this checkout, or the given ones. Both start at the same time. */
+/** The embedded PostgreSQL and Redis of this checkout, or the given ones. PostgreSQL starts while Redis is found or fetched. */
 export async function startEmbeddedServices(settings: ServiceSettings): Promise<RunningServices> {
   // Ports one after the other, as both claim from the same book.
   const database = process.env.DATABASE_URL ? undefined : await postgresOf(settings);
-  const store = process.env.REDIS_URL ? undefined : await redisOf(settings);
-  const processes = [store?.process, database?.process].filter((process) => process !== undefined);
-  const results = await Promise.allSettled(
-    processes.map((process) =>
-      settings.progress.step(SERVICE_NAMES[process.spec.name] ?? process.spec.name, () =>
-        process.start(),
-      ),
-    ),
+  const redisPort = process.env.REDIS_URL ? undefined : await settings.ports.claim('redis');
+  const starting = [
+    redisPort === undefined ? undefined : startRedis(settings, redisPort),
+    database && startService(settings, database.process),
+  ].filter((service) => service !== undefined);
+  const results = await Promise.allSettled(starting);
+  const processes = results.flatMap((result) =>
+    result.status === 'fulfilled' ? [result.value] : [],
   );
   const failed = results.find((result) => result.status === 'rejected');
   if (failed) {
@@ -49,9 +49,35 @@ export async function startEmbeddedServices(settings: ServiceSettings): Promise<
   }
   return {
     databaseUrl: database?.url ?? (process.env.DATABASE_URL as string),
-    redisUrls: store?.urls ?? sameRedisUrl(process.env.REDIS_URL as string),
+    redisUrls:
+      redisPort === undefined
+        ? sameRedisUrl(process.env.REDIS_URL as string)
+        : embeddedRedisUrls(settings, redisPort),
     processes,
   };
+}
+
+async function startService(
+  { progress }: ServiceSettings,
+  process: ManagedProcess,
+): Promise<ManagedProcess> {
+  const { name } = process.spec;
+  await progress.step(SERVICE_NAMES[name] ?? name, () => process.start());
+  return process;
+}
+
+async function startRedis(settings: ServiceSettings, port: number): Promise<ManagedProcess> {
+  const { stateFolder, folders, secrets, progress } = settings;
+  const binary = await progress.step('Find Redis', () => resolveRedis());
+  const dataFolder = path.join(stateFolder, 'redis');
+  return startService(
+    settings,
+    embeddedRedis({ dataFolder, port, password: secrets.redis, binary, folders }),
+  );
+}
+
+function embeddedRedisUrls({ secrets }: ServiceSettings, port: number): RedisUrls {
+  return redisUrlsOf(redisUrl({ port, password: secrets.redis }), secrets.redis);
 }
 
 async function postgresOf({
@@ -66,25 +92,6 @@ async function postgresOf({
     process: embeddedPostgres({ dataFolder, port, password: secrets.postgres, folders }),
     url: postgresUrl({ port, password: secrets.postgres }),
   };
-}
-
-async function redisOf({
-  stateFolder,
-  folders,
-  ports,
-  secrets,
-  progress,
-}: ServiceSettings): Promise<{ process: ManagedProcess; urls: RedisUrls }> {
-  const port = await ports.claim('redis');
-  const process = embeddedRedis({
-    dataFolder: path.join(stateFolder, 'redis'),
-    port,
-    password: secrets.redis,
-    binary: await progress.step('Find Redis', () => resolveRedis()),
-    folders,
-  });
-  const url = redisUrl({ port, password: secrets.redis });
-  return { process, urls: redisUrlsOf(url, secrets.redis) };
 }
 
 /** Below the state folder, unless we are root and the user PostgreSQL runs as cannot get there (a checkout below /root). */

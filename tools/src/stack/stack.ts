@@ -1,6 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
-import { APP_PROJECTS, build, buildConsole } from '../build.ts';
+import { APP_PROJECTS, buildConsole, buildUnchecked } from '../build.ts';
 import type { ManagedProcess, ProcessFolders } from '../process/managed-process.ts';
 import { reclaim } from '../process/pid-file.ts';
 import { supervise } from '../process/supervise.ts';
@@ -109,7 +109,7 @@ class Run {
     ).then((started) => this.adopt(started));
     // Both are waited for even when one fails: whatever has started must be known before it can be stopped.
     const [built] = await Promise.allSettled([
-      progress.step('Build', () => Promise.all([build(APP_PROJECTS), buildConsole()])),
+      progress.step('Build', () => Promise.all([buildUnchecked(APP_PROJECTS), buildConsole()])),
       starting,
     ]);
     const services = await starting;

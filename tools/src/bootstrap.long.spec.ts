@@ -1,0 +1,80 @@
+import { execFileSync } from 'node:child_process';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { ROOT } from './checkout.ts';
+
+/** A checkout with nothing installed, of the files as they are here. */
+let checkout: string;
+
+beforeAll(() => {
+  checkout = mkdtempSync(path.join(tmpdir(), 'tollgate-checkout-'));
+  const files = execFileSync(
+    'git',
+    ['ls-files', '-z', '--cached', '--others', '--exclude-standard'],
+    {
+      cwd: ROOT,
+      encoding: 'utf8',
+      maxBuffer: 16 * 1024 * 1024,
+    },
+  );
+  for (const file of files
+    .split('\0')
+    .filter((name) => name && existsSync(path.join(ROOT, name)))) {
+    mkdirSync(path.dirname(path.join(checkout, file)), { recursive: true });
+    cpSync(path.join(ROOT, file), path.join(checkout, file));
+  }
+}, 60_000);
+afterAll(() => rmSync(checkout, { recursive: true, force: true }), 60_000);
+
+const has = (file: string): boolean => existsSync(path.join(checkout, file));
+const stamp = (): string => path.join(checkout, 'node_modules', '.tollgate-install');
+function bootstrap(...args: readonly string[]): string {
+  return execFileSync('node', ['tools/bootstrap.mjs', ...args], {
+    cwd: checkout,
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+}
+
+test('a command that runs the product installs what runs it; one that tests installs the rest, which then stays', () => {
+  expect(bootstrap('size')).toContain('Installing dependencies');
+  expect(has('node_modules/jest')).toBe(false);
+  expect(has('tests/console/node_modules')).toBe(false);
+  expect(bootstrap('size')).not.toContain('Installing');
+
+  expect(bootstrap('check', 'dead code')).toContain('Installing dependencies');
+  expect(has('node_modules/jest')).toBe(true);
+  expect(has('tests/console/node_modules/playwright-core')).toBe(true);
+  expect(bootstrap('size')).not.toContain('Installing');
+
+  // Another branch, whose lockfile differs: what was there is installed again, not less.
+  writeFileSync(stamp(), 'of-another-lockfile everything');
+  expect(bootstrap('size')).toContain('Installing dependencies');
+  expect(has('node_modules/jest')).toBe(true);
+
+  // Installed by hand, or interrupted: nothing is taken away either.
+  rmSync(stamp());
+  expect(bootstrap('size')).toContain('Installing dependencies');
+  expect(has('node_modules/jest')).toBe(true);
+}, 300_000);
+
+test('an install that fails leaves nothing behind that counts as installed', () => {
+  const manifest = path.join(checkout, 'tests', 'fuzz', 'package.json');
+  const before = readFileSync(manifest, 'utf8');
+  writeFileSync(manifest, before.replace('"zod": "', '"zod": "1'));
+  expect(() => bootstrap('size')).toThrow();
+  expect(existsSync(stamp())).toBe(false);
+  writeFileSync(manifest, before);
+  expect(bootstrap('size')).toContain('Installing dependencies');
+  expect(bootstrap('size')).not.toContain('Installing');
+}, 300_000);
