@@ -302,6 +302,31 @@ test('cuts the client off when a node dies in the middle of an answer', async ()
   await expect(answer.text()).rejects.toThrow();
 });
 
+test('a chunk extension is 400 and reaches no node; chunks without one are framed anew', async () => {
+  const bodies: string[] = [];
+  const node = await backend((incoming, response) => {
+    let body = '';
+    incoming.on('data', (bytes) => (body += String(bytes)));
+    incoming.on('end', () => {
+      bodies.push(body);
+      response.end();
+    });
+  });
+  const { url } = await frontDoor({ nodes: [node] });
+  const statusOf = async (framed: string): Promise<string> => {
+    const socket = connect(Number(new URL(url).port), '127.0.0.1');
+    socket.write(
+      `POST /v1/x HTTP/1.1\r\nHost: a\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n${framed}`,
+    );
+    let text = '';
+    for await (const bytes of socket) text += String(bytes);
+    return text.slice(0, 12);
+  };
+  expect(await statusOf('2;a=b\r\n{}\r\n0\r\n\r\n')).toBe('HTTP/1.1 400');
+  expect(await statusOf('1\r\n{\r\n01\r\n}\r\n0\r\n\r\n')).toBe('HTTP/1.1 200');
+  expect(bodies).toEqual(['{}']);
+});
+
 test('an answer that comes before the body is whole reaches the client', async () => {
   const node = await backend((_, response) =>
     response.writeHead(413, { connection: 'close' }).end('too large'),

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { once } from 'node:events';
 import { request as httpRequest } from 'node:http';
 import { connect } from 'node:net';
 import { issueApiKey } from '@tollgate/contracts';
@@ -406,6 +407,29 @@ describe('what is refused', () => {
       });
       expect(answer).toMatch(/^HTTP\/1\.1 400/);
     }
+  });
+
+  test('a chunk extension is 400 wherever it stands, and nothing goes upstream', async () => {
+    const { hostname, port } = new URL(node.url);
+    const before = upstream.requests.length;
+    const body = JSON.stringify(chat());
+    const head = `POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${node.apiKey}\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n`;
+    const size = body.length.toString(16);
+    for (const parts of [
+      [`${head}${size};a=b\r\n${body}\r\n0\r\n\r\n`],
+      [head, `${size}\r\n${body}\r\n`, '0;a\r\n\r\n'],
+    ]) {
+      const socket = connect(Number(port), hostname);
+      socket.setNoDelay(true);
+      socket.on('error', () => undefined);
+      let text = '';
+      socket.on('data', (data) => (text += data.toString()));
+      const closed = once(socket, 'close');
+      for (const part of parts) await new Promise((sent) => socket.write(part, sent));
+      await closed;
+      expect(text).toMatch(/^HTTP\/1\.1 400/);
+    }
+    expect(upstream.requests.length).toBe(before);
   });
 });
 

@@ -1,32 +1,38 @@
 import type { EventEmitter } from 'node:events';
+import { hasChunkExtension, type ReadSocket } from './chunk-extensions.ts';
 
 /** What is read of node:http's IncomingMessage and ServerResponse: this library has no I/O of its own. */
 interface Request {
   httpVersionMajor: number;
   httpVersionMinor: number;
   headers: Readonly<Record<string, unknown>>;
-  socket: { destroy: () => unknown };
+  socket: ReadSocket & { destroy: () => unknown };
 }
 interface Response {
   writeHead: (status: number, headers: object) => { end: (onSent: () => void) => unknown };
 }
 
 /**
- * Answers 400 to an HTTP/1.0 request with Transfer-Encoding and closes its connection. That version has no chunks: a proxy in front may
- * read where the request ends in another way than Node, which would hide a second request in the first (RFC 9112 6.1).
+ * Answers 400 and closes the connection where a proxy in front may read the end of a request in another place than Node, which would hide
+ * a second request in the first: HTTP/1.0 with Transfer-Encoding (RFC 9112 6.1), and chunk extensions, which no client sends.
  */
 export function refuseUnclearFraming(server: EventEmitter): void {
   const emit = server.emit.bind(server);
+  const refused = new WeakSet<object>();
   server.emit = (event: string | symbol, ...parts: unknown[]): boolean => {
     if (event !== 'request' && event !== 'checkContinue') return emit(event, ...parts);
     const [request, response] = parts as [Request, Response];
+    // What the client sent behind a refused request, in the same read.
+    if (refused.has(request.socket)) return true;
     if (!isUnclear(request)) return emit(event, ...parts);
+    refused.add(request.socket);
     response.writeHead(400, { connection: 'close' }).end(() => request.socket.destroy());
     return true;
   };
 }
 
-function isUnclear({ httpVersionMajor, httpVersionMinor, headers }: Request): boolean {
+function isUnclear({ httpVersionMajor, httpVersionMinor, headers, socket }: Request): boolean {
+  if (headers['transfer-encoding'] === undefined) return false;
   const hasChunks = httpVersionMajor === 1 && httpVersionMinor >= 1;
-  return !hasChunks && headers['transfer-encoding'] !== undefined;
+  return !hasChunks || hasChunkExtension(socket);
 }

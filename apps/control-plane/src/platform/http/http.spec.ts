@@ -124,6 +124,10 @@ describe('refusals', () => {
       'POST /admin-api/auth/login HTTP/1.0\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
     ],
     [
+      'a chunk extension',
+      'POST /admin-api/auth/login HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n2;a=b\r\n{}\r\n0\r\n\r\n',
+    ],
+    [
       'two lengths (S30)',
       'POST /admin-api/auth/login HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\nxxxxx',
     ],
