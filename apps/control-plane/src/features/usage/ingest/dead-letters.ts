@@ -15,7 +15,7 @@ const TEXT_CHARS_MAX = 65_536;
 const SHORT_CHARS_MAX = 200;
 
 /**
- * Once per (rid, seq): a poison event is relayed until it is acknowledged. One whose number is booked is a duplicate, and no letter: a node
+ * Once per (rid, seq), of two the earlier one: a poison event is relayed until it is acknowledged. One whose number is booked is a duplicate, and no letter: a node
  * that was killed on a full disk repeats what it knows of a request, which may be less than what was booked. Answers how many are new.
  */
 export async function bookDeadLetters(
@@ -26,10 +26,10 @@ export async function bookDeadLetters(
   const rows: unknown[] = await tx.query(
     `INSERT INTO usage_dead_letters (rid, seq, delta, payload, reason)
      SELECT v.rid, v.seq, v.delta, v.payload, v.reason
-     FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::date[], $7::uuid[])
-       AS v(rid, seq, delta, payload, reason, day, request)
+     FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::date[], $7::uuid[]) WITH ORDINALITY
+       AS v(rid, seq, delta, payload, reason, day, request, n)
      WHERE NOT EXISTS (SELECT 1 FROM usage_events u WHERE u.day = v.day AND u.rid = v.request AND u.seq::text = v.seq)
-     ON CONFLICT (rid, seq) DO NOTHING RETURNING id`,
+     ORDER BY v.n ON CONFLICT (rid, seq) DO NOTHING RETURNING id`,
     [
       letters.map(({ relayed }) => storable(relayed.rid, SHORT_CHARS_MAX)),
       letters.map(({ relayed }) => storable(relayed.seq, SHORT_CHARS_MAX)),

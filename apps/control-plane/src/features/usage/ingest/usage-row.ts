@@ -57,10 +57,13 @@ const COLUMNS: readonly Column[] = [
   { name: 'outbox_n', type: 'bigint', of: (read) => outboxPart(read.relayed.outboxId, 1) },
 ];
 
-/** Inserts what is new and answers its (rid, seq): one round trip for a whole batch. Parameters come from `usageRowParameters`. */
+/**
+ * Inserts what is new and answers its (rid, seq): one round trip for a whole batch. Parameters come from `usageRowParameters`. The time is read
+ * under the lock of the epochs, not when the transaction began: by it, what was booked before a shard was filled is separated from what was booked after.
+ */
 export const INSERT_USAGE_EVENTS = `
-  INSERT INTO usage_events (${COLUMNS.map((column) => column.name).join(', ')})
-  SELECT * FROM unnest(${COLUMNS.map((column, index) => `$${index + 1}::${column.type}[]`).join(', ')})
+  INSERT INTO usage_events (${COLUMNS.map((column) => column.name).join(', ')}, created_at)
+  SELECT *, clock_timestamp() FROM unnest(${COLUMNS.map((column, index) => `$${index + 1}::${column.type}[]`).join(', ')})
   ON CONFLICT DO NOTHING
   RETURNING rid, seq`;
 
