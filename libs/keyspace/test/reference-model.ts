@@ -83,6 +83,8 @@ export class ReferenceModel {
   #latestMs = 0;
   /** Null while the shard is fenced. */
   epoch: string | null = 'e1';
+  /** Filled again: until running requests have taken their holds anew, nothing is admitted or withdrawn and no hold grows. */
+  isRestoring = false;
   readonly #shard: string;
   #lastEvent = { ms: 0, n: 0 };
   #lease = { owner: '', until: 0 };
@@ -109,6 +111,7 @@ export class ReferenceModel {
     const copy = structuredClone({ keys, accounts, subscriptions, holds, outbox });
     const model = new ReferenceModel(this.now, this.#shard);
     model.epoch = this.epoch;
+    model.isRestoring = this.isRestoring;
     model.#marks = structuredClone(this.#marks);
     model.#latestMs = this.#latestMs;
     model.#lastEvent = { ...this.#lastEvent };
@@ -248,7 +251,7 @@ export class ReferenceModel {
     subscriptionId,
     drain,
   }: WithdrawRequest): WithdrawReply {
-    if (this.#isFenced()) return { kind: 'fenced' };
+    if (this.#isFenced() || this.isRestoring) return { kind: 'fenced' };
     const sub = this.subscription({ accountId, modelId });
     if (sub.record?.id !== subscriptionId) return { kind: 'not_found' };
     if (sub.withdrawalId === withdrawalId) return { kind: 'duplicate', tokens: sub.taken };
@@ -285,7 +288,7 @@ export class ReferenceModel {
 
   admit(request: AdmitRequest, address: string): AdmitReply {
     const { epoch } = this;
-    if (epoch === null) return { kind: 'fenced' };
+    if (epoch === null || this.isRestoring) return { kind: 'fenced' };
     const known = this.holds.get(request.rid);
     if (known)
       return {
@@ -384,6 +387,7 @@ export class ReferenceModel {
     hold.deadline = this.now + request.leaseMs;
     if (records.some(({ record, good }) => !record || (record.status !== good && !record.drain)))
       return { kind: 'stop', heldTokens: hold.amount };
+    if (this.isRestoring) return whileRestoring(hold, request);
     const isOfNow = sub.record?.generation === hold.generation;
     const extendedTokens = isOfNow
       ? Math.min(request.extendTokens, Math.max(0, sub.balance - sub.held))
@@ -642,6 +646,16 @@ export class ReferenceModel {
     this.holds.set(rid, hold);
     return hold;
   }
+}
+
+/** More comes soon. */
+function whileRestoring(hold: ModelHold, { extendTokens }: CheckpointRequest): CheckpointReply {
+  return {
+    kind: 'ok',
+    heldTokens: hold.amount,
+    extendedTokens: 0,
+    isRechargeDue: extendTokens > 0,
+  };
 }
 
 /** One purchase after the other until the level is above the threshold; one where the balance alone is below the least. */

@@ -1,5 +1,6 @@
 import type { LiveStore } from './live-store.ts';
 import type { ModelPostgres } from './postgres/model-postgres.ts';
+import type { Scheduler } from './scheduler.ts';
 import type { Truth } from './truth.ts';
 
 /** A promise of the product that was broken. */
@@ -16,6 +17,13 @@ interface Sums {
   withdrawn: number;
 }
 
+interface CheckedParts {
+  redis: LiveStore;
+  postgres: ModelPostgres;
+  truth: Truth;
+  scheduler: Scheduler;
+}
+
 /** What must hold after every step. Sums follow the commits, so that a step costs what it changed. */
 export class Checks {
   readonly #redis: LiveStore;
@@ -26,11 +34,13 @@ export class Checks {
   readonly #shards = new Set<string>();
   /** `balance - held` of each subscription and what was held, as they were before. */
   readonly #held = new Map<string, number>();
+  /** What the reconciliation moved Redis by. */
+  readonly repairs: { what: string; step: number }[] = [];
   #ledger = 0n;
   #refunded = 0n;
   #wallets = 0n;
 
-  constructor(parts: { redis: LiveStore; postgres: ModelPostgres; truth: Truth }) {
+  constructor(parts: CheckedParts) {
     this.#redis = parts.redis;
     this.#truth = parts.truth;
     this.#redis.onChanged = (shard, isLoss = false) => {
@@ -38,7 +48,7 @@ export class Checks {
       // What was released or debited last may be held or there again: nothing was taken.
       if (isLoss) this.#held.clear();
     };
-    this.#watch(parts.postgres);
+    this.#watch(parts);
   }
 
   after(): void {
@@ -54,7 +64,8 @@ export class Checks {
     return this.#of(subscriptionId);
   }
 
-  #watch({ rows }: ModelPostgres): void {
+  #watch(parts: CheckedParts): void {
+    const { rows } = parts.postgres;
     rows.subscriptions.onChange = (_, after) =>
       after && this.#set(after.id, { balance: after.balance, overdraft: after.overdraft });
     rows.lots.onChange = (before, after) => {
@@ -74,6 +85,13 @@ export class Checks {
       if (before || !after) return;
       if (after.kind === 'withdraw') this.#add(after.subscription_id, { withdrawn: after.delta });
       else this.#charge(after);
+    };
+    rows.credits.onChange = (before, after) => {
+      if (after?.kind === 'reconciliation' && !before)
+        this.repairs.push({
+          what: `subscription ${after.subscription_id}: ${after.delta} tokens`,
+          step: parts.scheduler.steps,
+        });
     };
     rows.postingEntries.onChange = (_, after) => void (after && (this.#ledger += after.amount));
     rows.accounts.onChange = (before, after) => {

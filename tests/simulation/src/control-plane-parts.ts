@@ -1,6 +1,8 @@
 import { BookedWithdrawals } from '../../../apps/control-plane/src/features/live-state/booked-withdrawals.ts';
+import { FinalProofs } from '../../../apps/control-plane/src/features/proxy-nodes/final-proofs.ts';
 import { DroppedDays } from '../../../apps/control-plane/src/features/usage/ingest/dropped-days.ts';
 import { UsageIngest } from '../../../apps/control-plane/src/features/usage/ingest/usage-ingest.service.ts';
+import type { FleetMessage } from '@tollgate/contracts';
 import type { Host } from '../../../apps/control-plane/src/platform/host/host.ts';
 import type { LiveStore } from './live-store.ts';
 import type { ModelPostgres } from './postgres/model-postgres.ts';
@@ -14,6 +16,7 @@ export interface ControlPlaneParts {
   ) => BookedWithdrawals;
   droppedDays: (host: Host) => DroppedDays;
   ingest: (...parts: ConstructorParameters<typeof UsageIngest>) => UsageIngest;
+  proofs: (...parts: ConstructorParameters<typeof FinalProofs>) => FinalProofs;
   /** Whether what is left in closed subscriptions is looked for. */
   paysOutRests: boolean;
 }
@@ -22,6 +25,7 @@ export const SHIPPED_CONTROL_PLANE: ControlPlaneParts = {
   bookedWithdrawals: (...parts) => new BookedWithdrawals(...parts),
   droppedDays: (host) => new DroppedDays(host),
   ingest: (...parts) => new UsageIngest(...parts),
+  proofs: (...parts) => new FinalProofs(...parts),
   paysOutRests: true,
 };
 
@@ -32,6 +36,10 @@ export interface ControlPlaneWorld {
   postgres: ModelPostgres;
   shards: number;
   parts: ControlPlaneParts;
+  /** What its machine's wall clock is wrong by. */
+  wallErrorMs: () => number;
+  /** To all nodes, which may miss it. */
+  announce: (message: FleetMessage) => void;
   /** A delivery of a job that is given to a second worker, as when the first one was taken for dead. */
   duplicates: () => boolean;
 }

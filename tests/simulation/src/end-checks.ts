@@ -1,5 +1,6 @@
 import { Violation } from './checks.ts';
-import { MODEL_ID, type World } from './world.ts';
+import { MODEL_ID } from './postgres/first-rows.ts';
+import type { World } from './world.ts';
 
 /** Nothing is on its way any more, and what is looked for once a minute was looked for. */
 export function isQuiet(world: World): boolean {
@@ -17,17 +18,16 @@ function restlessness(world: World): string[] {
       .filter(({ state }) => state === 'open')
       .map(({ rid }) => `hold ${rid}`),
   ]);
-  const drifting = driftsOf(world);
   const late = rows.credits.committed().filter((credit) => credit.applied_at === null);
   return [
     ...nodes,
     ...outboxes,
     ...(world.redis.state.jobs.length > 0 ? [`jobs: ${world.redis.state.jobs.length}`] : []),
     ...rows.outbox.committed().map(({ kind, target_id: id }) => `promised ${kind} ${id}`),
+    ...driftsOf(world),
     ...late.map((credit) => `credit ${credit.subscription_id}:${credit.seq}`),
     ...rows.subscriptions
       .committed()
-      .filter(({ id }) => !drifting.some((drift) => drift.startsWith(`subscription ${id}:`)))
       .filter(
         (row) =>
           row.status === 'closing' ||
@@ -38,14 +38,19 @@ function restlessness(world: World): string[] {
 }
 
 /** What must hold once nothing is on its way any more. */
-export function checkEnd(world: World): void {
+export function checkEnd(world: World, dismissed: ReadonlySet<string>): void {
   const restless = restlessness(world);
   if (restless.length > 0)
     throw new Violation(`it does not come to rest: ${restless.slice(0, 5).join('; ')}`);
-  const set = lettersOf(world);
+  checkLetters(world);
   for (const [rid, request] of world.truth.requests) {
     const booked = world.truth.bookedFor(rid);
-    if (request.hasClientSeenEnd && request.charge !== booked && !request.excuse && !set.has(rid))
+    if (
+      request.hasClientSeenEnd &&
+      request.charge !== booked &&
+      !request.excuse &&
+      !dismissed.has(rid)
+    )
       throw new Violation(
         `${rid}: its client saw the end, it costs ${request.charge} tokens and was charged ${booked}`,
       );
@@ -53,13 +58,13 @@ export function checkEnd(world: World): void {
   checkSetAside(world);
 }
 
-/** Requests that wait as dead letters: a day that was dropped says no more whether they were charged. */
-function lettersOf(world: World): Set<string> {
+function checkLetters(world: World): void {
   const letters = world.postgres.rows.letters.committed();
-  const unexplained = letters.find(({ reason }) => !reason.includes('were dropped'));
+  const unexplained = letters.find(({ rid, reason }) =>
+    reason.startsWith('forged:') ? !world.forged.has(rid) : !reason.includes('were dropped'),
+  );
   if (unexplained)
     throw new Violation(`${unexplained.rid} became a dead letter: ${unexplained.reason}`);
-  return new Set(letters.map(({ rid }) => rid));
 }
 
 /** A final that cannot be read any more is booked, or its file is kept. */
@@ -74,10 +79,8 @@ function checkSetAside(world: World): void {
   }
 }
 
-/** Subscriptions of which Redis has other tokens than the books: the reconciliation, which is not simulated, finds and repairs them. */
-export function driftsOf(world: World): string[] {
-  // Finals of dropped days wait for a person: Redis has debited them, the books have not.
-  if (world.hasDroppedDays) return [];
+/** Subscriptions of which Redis has other tokens than the books. */
+function driftsOf(world: World): string[] {
   return world.postgres.rows.subscriptions.committed().flatMap((row) => {
     const model = world.redis.state.shards.get(world.redis.shardOf(row.user_id));
     const live = model?.subscription({ accountId: row.user_id, modelId: MODEL_ID });

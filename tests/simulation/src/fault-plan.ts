@@ -8,6 +8,8 @@ const FAULT_KINDS = [
   'failing-disk',
   'damaged-journal',
   'node-clock',
+  'redis-clock',
+  'control-plane-clock',
   'cut-node',
   'kill-control-plane',
   'cut-redis',
@@ -17,10 +19,12 @@ const FAULT_KINDS = [
   'redis-flush',
   'duplicates',
   'drop-days',
+  'unsubscribe',
+  'forgery',
 ] as const;
 export type FaultKind = (typeof FAULT_KINDS)[number];
 
-/** One fault: when it begins, how long it lasts, what it strikes (modulo how many there are) and how hard. */
+/** One fault, or something that a customer does at a moment where it matters: when it begins, how long it lasts, what it strikes (modulo how many there are) and how hard. */
 export interface Fault {
   kind: FaultKind;
   atMs: number;
@@ -37,6 +41,8 @@ const WEIGHTS: Record<FaultKind, number> = {
   'failing-disk': 1,
   'damaged-journal': 1,
   'node-clock': 2,
+  'redis-clock': 3,
+  'control-plane-clock': 2,
   'cut-node': 4,
   'kill-control-plane': 3,
   'cut-redis': 2,
@@ -46,6 +52,8 @@ const WEIGHTS: Record<FaultKind, number> = {
   'redis-flush': 2,
   duplicates: 2,
   'drop-days': 1,
+  unsubscribe: 3,
+  forgery: 2,
 };
 
 export function drawFaults(
@@ -53,14 +61,33 @@ export function drawFaults(
   { forMs, count }: { forMs: number; count: number },
 ): Fault[] {
   const bag = FAULT_KINDS.flatMap((kind) => Array.from({ length: WEIGHTS[kind] }, () => kind));
-  return Array.from({ length: count }, () => ({
+  const drawn = Array.from({ length: count }, (): Fault => ({
     kind: random.pick(bag),
     atMs: random.integer(2_000, forMs),
     // Mostly short; sometimes longer than a lease.
     forMs: random.chance(0.2) ? random.integer(20_000, 90_000) : random.integer(200, 12_000),
     target: random.integer(0, 1_000),
     size: random.next(),
-  })).toSorted((a, b) => a.atMs - b.atMs);
+  }));
+  return [...drawn, ...drawn.flatMap((fault) => lossesAfter(fault, random))].toSorted(
+    (a, b) => a.atMs - b.atMs,
+  );
+}
+
+const LOSSES = ['redis-flush', 'redis-crash'] as const;
+
+/** Redis is lost just when a subscription's tokens are on their way out, more often than chance would have it. */
+function lossesAfter({ kind, atMs }: Fault, random: Random): Fault[] {
+  if (kind !== 'unsubscribe' || random.chance(0.4)) return [];
+  return [
+    {
+      kind: random.pick(LOSSES),
+      atMs: atMs + random.integer(50, 4_000),
+      forMs: random.integer(200, 3_000),
+      target: 0,
+      size: random.next(),
+    },
+  ];
 }
 
 export function describeFault({ kind, atMs, forMs, target, size }: Fault): string {

@@ -1,6 +1,7 @@
 import { decodeLine } from '../../../apps/proxy-node/src/journal/journal-line.ts';
 import { Violation } from './checks.ts';
 import type { Fault } from './fault-plan.ts';
+import { forge } from './forge.ts';
 import type { Link } from './link.ts';
 import type { World } from './world.ts';
 
@@ -20,7 +21,7 @@ function cut(world: World, link: Link | undefined, forMs: number): void {
 
 function linksToRedis(world: World): Link[] {
   const links = world.nodes.flatMap((node) => node?.link ?? []);
-  return world.controlPlane ? [...links, world.controlPlane.redisLink] : links;
+  return [...links, ...world.controlPlanes.flatMap((one) => one?.redisLink ?? [])];
 }
 
 function killNode(world: World, index: number, forMs: number): void {
@@ -98,8 +99,7 @@ const damage: Strike = (world, { target, forMs }) => {
 const dropDays: Strike = (world) => {
   const today = new Date(world.scheduler.nowMs).toISOString().slice(0, 10);
   if (today === new Date(world.startMs).toISOString().slice(0, 10)) return;
-  world.hasDroppedDays = true;
-  void world.controlPlane?.dropDays(today).catch(() => undefined);
+  void world.someControlPlane?.dropDays(today).catch(() => undefined);
 };
 
 const disk =
@@ -125,32 +125,61 @@ function stopRedis(world: World, forMs: number, lose: () => void): void {
 
 /** Of what it wrote in its last second, as with a file that is synced once a second. */
 const crashRedis: Strike = (world, { forMs, size }) => {
-  const written = world.redis.callsSince(world.redis.nowMs - 1_000);
+  const written = world.redis.callsWithin(1_000);
   stopRedis(world, forMs, () => world.redis.loseTail(Math.floor(written * size)));
 };
 
-const killControlPlane: Strike = (world, { forMs }) => {
-  if (!world.controlPlane) return;
-  world.controlPlane.kill();
-  world.controlPlane = null;
-  later(world, forMs, () => world.startControlPlane());
+const killControlPlane: Strike = (world, { target, forMs }) => {
+  const index = target % world.controlPlanes.length;
+  const struck = world.controlPlanes[index];
+  if (!struck) return;
+  struck.kill();
+  world.controlPlanes[index] = null;
+  later(world, forMs, () => world.startControlPlane(index));
 };
+
+const cutControlPlane =
+  (store: 'redisLink' | 'postgresLink'): Strike =>
+  (world, { target, forMs }) =>
+    cut(world, world.controlPlanes[target % world.controlPlanes.length]?.[store], forMs);
 
 const crashPostgres: Strike = (world, { forMs }) => {
   if (!world.postgres.isUp) return;
   world.postgres.crash();
-  world.controlPlane?.postgresLink.serverLost();
+  const links = (): Link[] => world.controlPlanes.flatMap((one) => one?.postgresLink ?? []);
+  for (const link of links()) link.serverLost();
   later(world, forMs, () => {
     world.postgres.isUp = true;
-    world.controlPlane?.postgresLink.connect();
+    for (const link of links()) link.connect();
   });
 };
 
-const setClock: Strike = (world, { target, forMs, size }) => {
+/** Forward or back, by seconds, three minutes or up to an hour. */
+function jumpOf(size: number): number {
+  const limitMs = size < 0.5 ? 3_600_000 : 180_000;
+  return Math.round((size % 0.5 < 0.25 ? -1 : 1) * limitMs * size);
+}
+
+const jumpOfRedis: Strike = (world, { forMs, size }) => {
+  world.redis.clockErrorMs = jumpOf(size);
+  later(world, forMs, () => void (world.redis.clockErrorMs = 0));
+};
+
+const jumpOfControlPlane: Strike = (world, { target, forMs, size }) => {
+  const index = target % world.controlPlanes.length;
+  world.controlPlaneWallErrorsMs[index] = jumpOf(size);
+  later(world, forMs, () => void (world.controlPlaneWallErrorsMs[index] = 0));
+};
+
+const unsubscribe: Strike = (world, { target, size }) => {
+  const { id } = world.subscriptions[target % world.subscriptions.length] ?? { id: 0 };
+  void world.someControlPlane?.startWithdrawal(id, size < 0.5).catch(() => undefined);
+};
+
+const jumpOfNode: Strike = (world, { target, forMs, size }) => {
   const machine = world.machines[target % world.machines.length];
   if (!machine) return;
-  const hours = size < 0.5 ? 1 : 0.05;
-  machine.wallErrorMs = Math.round((size % 0.5 < 0.25 ? -1 : 1) * hours * 3_600_000 * size);
+  machine.wallErrorMs = jumpOf(size);
   later(world, forMs, () => void (machine.wallErrorMs = 0));
 };
 
@@ -167,12 +196,16 @@ export const STRIKES: Readonly<Record<Fault['kind'], Strike>> = {
     struck.hasFailed = true;
   }),
   'damaged-journal': damage,
-  'node-clock': setClock,
+  'node-clock': jumpOfNode,
+  'redis-clock': jumpOfRedis,
+  'control-plane-clock': jumpOfControlPlane,
+  unsubscribe,
+  forgery: forge,
   'cut-node': (world, { target, forMs }) =>
     cut(world, world.nodes[target % world.nodes.length]?.link, forMs),
   'kill-control-plane': killControlPlane,
-  'cut-redis': (world, { forMs }) => cut(world, world.controlPlane?.redisLink, forMs),
-  'cut-postgres': (world, { forMs }) => cut(world, world.controlPlane?.postgresLink, forMs),
+  'cut-redis': cutControlPlane('redisLink'),
+  'cut-postgres': cutControlPlane('postgresLink'),
   'postgres-crash': crashPostgres,
   'redis-crash': crashRedis,
   'redis-flush': (world, { forMs }) =>

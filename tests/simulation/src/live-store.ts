@@ -22,8 +22,21 @@ export class LiveState {
   jobs: QueuedJob[] = [];
   acknowledgements = new Map<string, string[]>();
   lastJob = 0;
-  /** Of the process that fills a shard; while it stands there the shard is fenced to all others. */
-  rebuilds = new Map<string, string>();
+  /** What stands under each shard's epoch key, marks of a rebuild and of a restoring shard included. */
+  #epochs = new Map<string, string>();
+
+  epochOf(shard: string): string | null {
+    return this.#epochs.get(shard) ?? null;
+  }
+
+  setEpoch(shard: string, text: string): void {
+    this.#epochs.set(shard, text);
+    const model = this.shards.get(shard);
+    if (!model) throw new RangeError(`there is no shard ${shard}`);
+    const [, mark, epoch] = /^(rebuilding:|restoring:|)(.*)$/.exec(text) ?? [];
+    model.epoch = mark === 'rebuilding:' ? null : (epoch ?? null);
+    model.isRestoring = mark === 'restoring:';
+  }
 
   clone(): LiveState {
     const copy = new LiveState();
@@ -31,14 +44,20 @@ export class LiveState {
     copy.jobs = structuredClone(this.jobs);
     copy.acknowledgements = structuredClone(this.acknowledgements);
     copy.lastJob = this.lastJob;
-    copy.rebuilds = new Map(this.rebuilds);
+    copy.#epochs = new Map(this.#epochs);
     return copy;
   }
 }
 
+/** Redis' own time, which may jump, and the one by which the queue's jobs wait. */
+interface Clock {
+  nowMs: number;
+  queueMs: number;
+}
+
 interface Call {
-  atMs: number;
-  act: (state: LiveState, nowMs: number) => unknown;
+  clock: Clock;
+  act: (state: LiveState, clock: Clock) => unknown;
 }
 
 /** Redis: one call at a time, a file of calls whose end may be lost, and a clock of its own. */
@@ -81,7 +100,7 @@ export class LiveStore implements Server {
   }
 
   runIn<R>(shard: string, act: (state: LiveState, model: ReferenceModel) => R): R {
-    const reply = this.runAny((state, nowMs) => {
+    const reply = this.runAny((state, { nowMs }) => {
       const model = state.shards.get(shard);
       if (!model) throw new RangeError(`there is no shard ${shard}`);
       model.now = nowMs;
@@ -92,10 +111,11 @@ export class LiveStore implements Server {
     return reply;
   }
 
-  runAny<R>(act: (state: LiveState, nowMs: number) => R): R {
-    const call = { atMs: this.nowMs, act };
+  runAny<R>(act: (state: LiveState, clock: Clock) => R): R {
+    const clock = { nowMs: this.nowMs, queueMs: Math.floor(this.#scheduler.nowMs) };
+    const call = { clock, act };
     this.#calls.push(call);
-    const reply = act(this.#state, call.atMs);
+    const reply = act(this.#state, call.clock);
     if ((this.#firstCall + this.#calls.length) % CALLS_PER_COPY === 0) this.#keepCopy();
     return reply;
   }
@@ -110,15 +130,16 @@ export class LiveStore implements Server {
     if (!from) return;
     this.#state = from.state.clone();
     const kept = this.#calls.slice(0, target - this.#firstCall);
-    for (const call of kept.slice(from.calls - this.#firstCall)) call.act(this.#state, call.atMs);
+    for (const call of kept.slice(from.calls - this.#firstCall)) call.act(this.#state, call.clock);
     this.#calls = kept;
     this.#copies = this.#copies.filter((copy) => copy.calls <= target);
     for (const shard of this.names) this.onChanged(shard, true);
   }
 
-  /** How many calls were made since. */
-  callsSince(ms: number): number {
-    return this.#calls.length - this.#calls.findIndex((call) => call.atMs >= ms);
+  /** How many calls were made in the last `ms`. */
+  callsWithin(ms: number): number {
+    const sinceMs = this.#scheduler.nowMs - ms;
+    return this.#calls.filter(({ clock }) => clock.queueMs >= sinceMs).length;
   }
 
   /** Everything is gone. */

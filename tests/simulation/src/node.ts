@@ -5,6 +5,7 @@ import type { OpenHold } from '../../../apps/proxy-node/src/journal/open-hold.ts
 import type { RecorderOptions } from '../../../apps/proxy-node/src/usage/recorder-options.ts';
 import { RequestRecorder } from '../../../apps/proxy-node/src/usage/request-recorder.ts';
 import type { SimulatedDisk } from './disk.ts';
+import { CREDENTIAL } from './credential.ts';
 import { Link } from './link.ts';
 import { SimulatedProcess } from './process.ts';
 import { redisClient, type RedisClient } from './redis-client.ts';
@@ -76,6 +77,11 @@ export class Node {
 
   get state(): RequestRecorder['state'] | null {
     return this.#recorder?.state ?? null;
+  }
+
+  /** Word from the control plane, if it arrives. */
+  shardFilled(shard: string, epoch: string): void {
+    if (this.link.status === 'ready') this.#recorder?.shardFilled(shard, epoch);
   }
 
   kill(): void {
@@ -157,7 +163,7 @@ export class Node {
       blocking: link as unknown as RedisConnection,
       queue,
       controlPlaneUrl: 'http://control-plane',
-      credential: 'credential-of-the-simulation',
+      credential: CREDENTIAL,
       peers: () => Promise.resolve(peers()),
       log: SILENT as unknown as RecorderOptions['log'],
       now: process.unixMs,

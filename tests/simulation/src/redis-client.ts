@@ -18,19 +18,19 @@ type Metering = Pick<
   | 'credit'
   | 'withdraw'
 >;
-type Records = Pick<LiveRecords, 'putKey' | 'putAccount' | 'putSubscription' | 'mark'>;
+type Records = Pick<
+  LiveRecords,
+  'putKey' | 'putAccount' | 'putSubscription' | 'mark' | 'oldestEvent'
+>;
 type Lost = Pick<LostWithdrawals, 'repeatWithdrawal' | 'repeatRelease'>;
 
 export type RedisClient = Metering & Records & Lost;
 
-/**
- * What a process asks of Redis, answered by the model of its functions. `filling`: the token of the rebuild this process is at; to it the mark of the
- * rebuild is the epoch.
- */
+/** What a process asks of Redis, answered by the model of its functions. To the filler of a shard the mark of a rebuild is the epoch. */
 export function redisClient(
   store: LiveStore,
   link: Link,
-  filling: () => string | null = () => null,
+  { isFiller = false }: { isFiller?: boolean } = {},
 ): RedisClient {
   const call = <R>(label: string, shard: string, act: (model: ReferenceModel) => R): Promise<R> =>
     link.call(label, () => store.run(shard, act));
@@ -40,11 +40,10 @@ export function redisClient(
     act: (model: ReferenceModel) => R,
   ): Promise<R> => call(label, store.shardOf(accountId), act);
   const put = <R>(label: string, ref: { accountId: number }, act: (model: ReferenceModel) => R) => {
-    const token = filling();
     const shard = store.shardOf(ref.accountId);
     return link.call(label, () =>
       store.runIn(shard, (state, model) =>
-        token !== null && state.rebuilds.get(shard) === token ? asFiller(model, act) : act(model),
+        isFiller && state.epochOf(shard) !== null ? asFiller(model, act) : act(model),
       ),
     );
   };
@@ -94,6 +93,8 @@ export function redisClient(
           }
         );
       }),
+    oldestEvent: (shard) =>
+      call('oldest event', shard, ({ outbox }) => outbox[0]?.outboxId ?? null),
     repeatWithdrawal: (request) =>
       of('repeatWithdrawal', request, (model) => model.repeatWithdrawal(request)),
     repeatRelease: (request) =>

@@ -1,6 +1,7 @@
 import { silenceLogs } from '../../../apps/control-plane/src/testing/silence-logs.ts';
 import { Violation } from './checks.ts';
-import { checkEnd, driftsOf, isQuiet } from './end-checks.ts';
+import { bookLetters } from './book-letters.ts';
+import { checkEnd, isQuiet } from './end-checks.ts';
 import { drawFaults, type Fault } from './fault-plan.ts';
 import { STRIKES } from './faults.ts';
 import { startWorkload } from './workload.ts';
@@ -23,8 +24,8 @@ export interface RunResult {
   traceHash: string;
   /** Null when every promise was kept. */
   violation: string | null;
-  /** What is left to the reconciliation, which is not simulated. */
-  drifts: readonly string[];
+  /** Balances in Redis that the reconciliation had to repair. */
+  repairs: readonly { what: string; step: number }[];
 }
 
 const RUN_MS = 90_000;
@@ -62,12 +63,12 @@ export async function simulate({
     faults: plan,
     traceHash: world.scheduler.traceHash,
     violation,
-    drifts: driftsOf(world),
+    repairs: world.checks.repairs,
   };
 }
 
 async function run(world: World, plan: readonly Fault[], forMs: number): Promise<void> {
-  world.startControlPlane();
+  for (const index of world.controlPlanes.keys()) world.startControlPlane(index);
   for (const index of world.nodes.keys()) world.startNode(index);
   for (const fault of plan)
     world.scheduler.after(fault.atMs, `fault ${fault.kind}`, () => {
@@ -80,10 +81,16 @@ async function run(world: World, plan: readonly Fault[], forMs: number): Promise
   startWorkload(world, forMs);
   const longest = Math.max(0, ...plan.map((fault) => fault.atMs + fault.forMs));
   await world.runTo(Math.max(forMs, longest) + 1_000);
+  await rest(world);
+  const dismissed = await bookLetters(world);
+  await rest(world);
+  checkEnd(world, dismissed);
+}
+
+async function rest(world: World): Promise<void> {
   const endMs = world.scheduler.nowMs - world.startMs + QUIET_WITHIN_MS;
   for (let ms = world.scheduler.nowMs - world.startMs; !isQuiet(world); ms += LOOK_EVERY_MS) {
-    if (ms > endMs) break;
+    if (ms > endMs) return;
     await world.runTo(ms + LOOK_EVERY_MS);
   }
-  checkEnd(world);
 }

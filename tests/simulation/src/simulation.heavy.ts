@@ -23,8 +23,10 @@ function report(line: string): void {
 
 async function runSeed(seed: number): Promise<boolean> {
   const result = await simulate({ seed });
-  const { steps, requests, faults, traceHash, violation, drifts } = result;
-  const left = drifts.length > 0 ? `, ${drifts.length} left to reconciliation` : '';
+  const { steps, requests, faults, traceHash, violation, repairs } = result;
+  const kinds = [...new Set(faults.map(({ kind }) => kind))].toSorted().join(', ');
+  const left =
+    repairs.length > 0 ? `, ${repairs.length} repaired by reconciliation (faults: ${kinds})` : '';
   const what = `seed ${seed}: ${steps} steps, ${requests} requests, ${faults.length} faults, trace ${traceHash}${left}`;
   if (violation === null) {
     report(`ok    ${what}`);
@@ -53,16 +55,16 @@ async function runSeed(seed: number): Promise<boolean> {
 (settings.isPlanted ? test : test.skip)(
   'every planted fault is found',
   async () => {
+    const rows: string[] = [];
     let missed = 0;
     for (const planted of PLANTED_FAULTS) {
-      const { seeds, result } = await findPlanted(planted, settings);
-      if (!result) missed += 1;
-      report(
-        result
-          ? `ok    ${planted.name}: seed ${seeds} of ${planted.foundWithinSeeds}: ${result.violation ?? result.drifts.join('; ')}`
-          : `FAIL  ${planted.name}: not found in ${seeds} seeds`,
-      );
+      const { seed, step, what } = await findPlanted(planted, settings);
+      if (seed === null) missed += 1;
+      const where = seed === null ? ['not found', '-'] : [String(seed), String(step)];
+      rows.push(`| ${[planted.name, ...where].join(' | ')} |`);
+      report(`${seed === null ? 'FAIL ' : 'ok   '} ${planted.name}: ${what}`);
     }
+    report(['| Planted | Seed | Step |', '| --- | --- | --- |', ...rows].join('\n'));
     expect(missed).toBe(0);
   },
   DAY_MS,

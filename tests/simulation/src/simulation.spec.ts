@@ -60,16 +60,33 @@ test(
 test(
   'tokens that running requests released into a withdrawal are not taken again from a shard that was filled since',
   async () => {
-    const flush = {
-      kind: 'redis-flush',
-      atMs: 78_864,
-      forMs: 11_358,
-      target: 269,
-      size: 0,
-    } as const;
-    const result = await simulate({ seed: 15, faults: [flush] });
+    const loss = { forMs: 300, target: 0, size: 0.9 } as const;
+    const faults = [0, 1, 2, 3, 4, 5].flatMap((nth) => [
+      { ...loss, kind: 'unsubscribe' as const, atMs: 8_000 + nth * 13_000, target: nth, size: 0 },
+      { ...loss, kind: 'redis-flush' as const, atMs: 11_300 + nth * 13_000 },
+      { ...loss, kind: 'redis-crash' as const, atMs: 16_000 + nth * 13_000 },
+    ]);
+    const result = await simulate({ seed: 1, faults });
     expectKept(result);
-    expect(result.drifts).toEqual([]);
+    expect(result.repairs).toEqual([]);
+  },
+  TIMEOUT_MS,
+);
+
+test(
+  'a subscription whose last finals are of a dropped day comes to rest: what its ledger still holds is refunded, and becomes overdraft once they are booked',
+  async () => {
+    const cut = { kind: 'cut-redis', atMs: 29_522, forMs: 88_312, size: 0 } as const;
+    const result = await simulate({
+      seed: 147,
+      faults: [
+        { ...cut, target: 0 },
+        { ...cut, target: 1 },
+        { kind: 'drop-days', atMs: 77_648, forMs: 0, target: 0, size: 0 },
+      ],
+    });
+    expectKept(result);
+    expect(result.repairs).not.toEqual([]);
   },
   TIMEOUT_MS,
 );

@@ -1,4 +1,5 @@
-import { MODEL_ID, type World } from './world.ts';
+import { MODEL_ID } from './postgres/first-rows.ts';
+import type { World } from './world.ts';
 
 const ARRIVALS_EVERY_MS = 220;
 const ADMIN_EVERY_MS = 6_000;
@@ -42,14 +43,11 @@ function administer(world: World): void {
   const { id } = random.pick(world.subscriptions);
   const kind = random.pick(['buy', 'buy', 'buy', 'unsubscribe', 'price'] as const);
   const tokens = random.integer(200, 30_000);
-  const withdrawalId = random.uuidV7(Math.floor(world.scheduler.nowMs));
   const drain = random.chance(0.5);
   const weights = [random.integer(1, 20) * 100_000, random.integer(1, 30) * 100_000] as const;
   if (kind === 'price') return world.addPrice(...weights);
-  const { controlPlane } = world;
+  const controlPlane = world.someControlPlane;
   const done =
-    kind === 'buy'
-      ? controlPlane?.buy(id, tokens)
-      : controlPlane?.startWithdrawal(id, withdrawalId, drain);
+    kind === 'buy' ? controlPlane?.buy(id, tokens) : controlPlane?.startWithdrawal(id, drain);
   done?.catch(() => undefined);
 }

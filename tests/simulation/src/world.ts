@@ -1,4 +1,4 @@
-import { WEIGHT_FIELDS } from '@tollgate/contracts';
+import type { FleetMessage } from '@tollgate/contracts';
 import type { PriceVersion } from '@tollgate/snapshot';
 import { Checks } from './checks.ts';
 import { SHIPPED_CONTROL_PLANE, type ControlPlaneParts } from './control-plane-parts.ts';
@@ -7,6 +7,7 @@ import { SimulatedDisk } from './disk.ts';
 import { LiveStore } from './live-store.ts';
 import { SHIPPED_NODE, type NodeParts } from './node-parts.ts';
 import { Node, type Machine } from './node.ts';
+import { fillSubscription, FIRST_SUBSCRIPTIONS, pricesRow } from './postgres/first-rows.ts';
 import { ModelPostgres } from './postgres/model-postgres.ts';
 import { STATEMENTS } from './postgres/statements.ts';
 import type { SimulatedProcess } from './process.ts';
@@ -23,20 +24,13 @@ export const SHIPPED: Parts = { node: SHIPPED_NODE, controlPlane: SHIPPED_CONTRO
 /** A minute before a day ends: the days of requests change in the middle of a run. */
 const START_MS = Date.UTC(2026, 10, 21, 23, 59);
 const SHARDS = 2;
-export const MODEL_ID = 3;
-const ACCOUNTS = [1, 2, 3];
 const WORKERS = [
   { node: 'node-a', worker: 0, machine: 0 },
   { node: 'node-a', worker: 1, machine: 0 },
   { node: 'node-b', worker: 0, machine: 1 },
 ];
-const FIRST_TOKENS = 60_000;
-
-export interface Subscription {
-  id: number;
-  accountId: number;
-  keyHash: string;
-}
+const CONTROL_PLANES_MAX = 2;
+const WORD_MS_MAX = 40;
 
 /** The whole installation: nodes on their machines, control plane, Redis, PostgreSQL. */
 export class World {
@@ -48,18 +42,21 @@ export class World {
   readonly checks: Checks;
   readonly machines: Machine[];
   readonly nodes: (Node | null)[] = WORKERS.map(() => null);
-  readonly subscriptions: readonly Subscription[];
+  readonly subscriptions = FIRST_SUBSCRIPTIONS;
   readonly prices: PriceVersion[] = [];
   readonly random: (purpose: string) => Random;
-  controlPlane: ControlPlane | null = null;
+  /** One or two, by the seed; null while it is down. */
+  readonly controlPlanes: (ControlPlane | null)[];
+  readonly controlPlaneWallErrorsMs: number[];
   isDuplicating = false;
-  hasDroppedDays = false;
   /** Ends the keepers. */
   isOver = false;
   /** Workers that a fault keeps down. */
   readonly held = new Set<number>();
   /** Requests whose finals a damaged disk made unreadable, by machine. */
   readonly damaged = new Map<string, number>();
+  /** Requests of which something else than their node wrote finals to Redis. */
+  readonly forged = new Set<string>();
   failure: unknown = null;
   readonly #parts: Parts;
 
@@ -78,11 +75,9 @@ export class World {
       disk: new SimulatedDisk(this.random(`disk ${index}`)),
       wallErrorMs: 0,
     }));
-    this.subscriptions = ACCOUNTS.map((accountId) => ({
-      id: 10 + accountId,
-      accountId,
-      keyHash: accountId.toString(16).padStart(64, 'a'),
-    }));
+    const controlPlanes = this.random('control planes').integer(1, CONTROL_PLANES_MAX);
+    this.controlPlanes = Array.from({ length: controlPlanes }, () => null);
+    this.controlPlaneWallErrorsMs = this.controlPlanes.map(() => 0);
     this.#fill();
   }
 
@@ -95,16 +90,24 @@ export class World {
     }
   }
 
-  startControlPlane(): void {
-    this.controlPlane = new ControlPlane('control-plane', {
+  startControlPlane(index: number): void {
+    this.controlPlanes[index] = new ControlPlane(`control-plane-${index}`, {
       scheduler: this.scheduler,
-      random: this.random('control plane'),
+      random: this.random(`control plane ${index}`),
       redis: this.redis,
       postgres: this.postgres,
       shards: SHARDS,
       parts: this.#parts.controlPlane,
+      wallErrorMs: () => this.controlPlaneWallErrorsMs[index] ?? 0,
+      announce: (message) => this.#announce(message),
       duplicates: () => this.isDuplicating && this.random('duplicates').chance(0.3),
     });
+  }
+
+  /** As a balancer picks one. */
+  get someControlPlane(): ControlPlane | undefined {
+    const alive = this.controlPlanes.filter((one) => one !== null);
+    return alive.length === 0 ? undefined : this.random('balancer').pick(alive);
   }
 
   startNode(index: number): void {
@@ -158,17 +161,21 @@ export class World {
     };
     this.prices.push({ id, effective_at: 0, ...weights });
     this.#write((tx) =>
-      this.postgres.rows.prices.put(tx, id, {
-        id,
-        model_id: MODEL_ID,
-        weights: {
-          ...NO_OWN_WEIGHTS,
-          ...Object.fromEntries(
-            Object.entries(weights).map(([name, value]) => [name, String(value)]),
-          ),
-        },
-      }),
+      this.postgres.rows.prices.put(tx, id, pricesRow(id, weightInput, weightOutput)),
     );
+  }
+
+  #announce(message: FleetMessage): void {
+    if (message.kind !== 'shard_filled') return;
+    const { shard, epoch } = message;
+    const random = this.random('words');
+    for (const node of this.#alive())
+      if (random.chance(0.8))
+        node.process.after(
+          random.integer(1, WORD_MS_MAX),
+          () => node.shardFilled(shard, epoch),
+          'word',
+        );
   }
 
   #alive(): Node[] {
@@ -184,9 +191,9 @@ export class World {
     const pause = (): Promise<void> =>
       new Promise((resolve) => process.after(random.integer(1, 40), resolve, 'http'));
     await pause();
-    const { controlPlane } = this;
+    const controlPlane = this.someControlPlane;
     if (!controlPlane) throw new Error('ECONNREFUSED');
-    if (random.chance(0.1)) void controlPlane.takeJournal(upload).catch(() => undefined);
+    if (random.chance(0.1)) void this.someControlPlane?.takeJournal(upload).catch(() => undefined);
     const taken = controlPlane.takeJournal(upload).catch(() => ({ status: 503, text: '' }));
     const { promise: cut, reject } = Promise.withResolvers<never>();
     process.after(15_000, () => reject(new Error('timeout')), 'http timeout');
@@ -203,62 +210,11 @@ export class World {
     this.postgres.commit(tx);
   }
 
-  /** Accounts with a key and a subscription each, before anything runs. */
   #fill(): void {
     this.addPrice(500_000, 2_000_000);
     this.#write((tx) => {
-      const { rows } = this.postgres;
-      for (const { id, accountId, keyHash } of this.subscriptions) {
-        rows.users.put(tx, accountId, {
-          id: accountId,
-          status: 'active',
-          drain: false,
-          revision: 1,
-        });
-        rows.keys.put(tx, accountId, { id: accountId, user_id: accountId, key_hash: keyHash });
-        rows.subscriptions.put(tx, id, {
-          id,
-          user_id: accountId,
-          model_id: MODEL_ID,
-          status: 'active',
-          balance: FIRST_TOKENS,
-          overdraft: 0,
-          credit_seq: 1,
-          generation: 1,
-          withdrawal_id: null,
-          drain: false,
-          revision: 1,
-          revised_at: START_MS,
-        });
-        const lot = rows.lots.nextId();
-        rows.lots.put(tx, lot, {
-          id: lot,
-          subscription_id: id,
-          credit_seq: 1,
-          tokens: FIRST_TOKENS,
-          remaining: FIRST_TOKENS,
-          withdrawn: 0,
-          cost: BigInt(FIRST_TOKENS * 3),
-          refunded: 0n,
-        });
-        rows.credits.put(tx, `${id}:1`, {
-          subscription_id: id,
-          seq: 1,
-          delta: FIRST_TOKENS,
-          kind: 'subscribe',
-          applied_at: null,
-        });
-        rows.entries.put(tx, `${id}:credit:1`, {
-          subscription_id: id,
-          kind: 'credit',
-          reference: 'credit:1',
-          delta: FIRST_TOKENS,
-          balance_after: FIRST_TOKENS,
-        });
-      }
+      for (const subscription of this.subscriptions)
+        fillSubscription(this.postgres, tx, subscription, START_MS);
     });
   }
 }
-
-/** Classes without a weight of their own are charged by their parent's. */
-const NO_OWN_WEIGHTS = Object.fromEntries(WEIGHT_FIELDS.map((name) => [name, null]));

@@ -21,3 +21,13 @@ export function migratedPostgres(): Promise<PreparedPostgres> {
     await dataSource.destroy();
   });
 }
+
+/** Connected to a database of a suite, with further settings of its sessions. */
+export function connectedTo(databaseUrl: string, settings = ''): Promise<DataSource> {
+  const options = dataSourceOptions({ DATABASE_URL: databaseUrl, DATABASE_POOL_MAX: 4 });
+  const { extra } = options;
+  return new DataSource({
+    ...options,
+    extra: { ...extra, options: `${extra.options} ${settings}` },
+  }).initialize();
+}

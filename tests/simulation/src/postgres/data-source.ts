@@ -25,8 +25,27 @@ export function dataSourceOver(db: ModelPostgres, link: Link): DataSource {
     query,
     transaction: async <T>(...parts: [...isolation: string[], work: Work<T>]): Promise<T> =>
       transact(db, link, parts.at(-1) as Work<T>),
+    createQueryRunner: () => runnerOver(db, link),
   };
   return source as unknown as DataSource;
+}
+
+/** A connection of its own, for locks that last longer than a transaction; what it asks changes nothing. */
+function runnerOver(db: ModelPostgres, link: Link) {
+  let session: ModelTransaction | undefined;
+  const lost = (): void => session?.end(false);
+  link.once('close', lost);
+  return {
+    query: (sql: string, parameters: unknown[] = []) =>
+      link.call(`session ${nameOf(sql)}`, () =>
+        db.execute((session ??= db.begin()), sql, parameters),
+      ),
+    release: (): Promise<void> => {
+      link.off('close', lost);
+      session?.end(false);
+      return Promise.resolve();
+    },
+  };
 }
 
 async function transact<T>(

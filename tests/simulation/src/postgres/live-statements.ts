@@ -55,20 +55,20 @@ const applied: Statement = (db, tx, [id, seqs]) => {
     const key = `${number(id)}:${seq}`;
     const row = db.rows.credits.lock(tx, key);
     if (row && row.applied_at === null)
-      db.rows.credits.put(tx, key, { ...row, applied_at: db.nowMs });
+      db.rows.credits.put(tx, key, { ...row, applied_at: tx.nowMs });
   }
   return [];
 };
 
 function promise(db: ModelPostgres, tx: ModelTransaction, kind: string, targetId: number) {
   const id = db.rows.outbox.nextId();
-  db.rows.outbox.put(tx, id, { id, kind, target_id: targetId, created_at: db.nowMs });
+  db.rows.outbox.put(tx, id, { id, kind, target_id: targetId, created_at: tx.nowMs });
   return { id: String(id), kind, target_id: targetId };
 }
 
 /** What may have been in the lost end of Redis' file, withdrawals first; `[seconds]`. */
 const recent: Statement = (db, tx, [seconds]) => {
-  const since = db.nowMs - number(seconds) * 1_000;
+  const since = tx.nowMs - number(seconds) * 1_000;
   const late = db.rows.credits.all(tx).filter(({ applied_at: at }) => at !== null && at > since);
   for (const credit of late) db.rows.credits.lock(tx, `${credit.subscription_id}:${credit.seq}`);
   for (const credit of late)
@@ -87,8 +87,17 @@ const recent: Statement = (db, tx, [seconds]) => {
       .toSorted((a, b) => a - b)
       .map((id) => promise(db, tx, 'credit', id)),
     ...ids((row) => row.revised_at > since).map((id) => promise(db, tx, 'subscription', id)),
+    ...idsOf(db.rows.users.all(tx), since).map((id) => promise(db, tx, 'account', id)),
+    ...idsOf(db.rows.keys.all(tx), since).map((id) => promise(db, tx, 'key', id)),
   ];
 };
+
+function idsOf(rows: readonly { id: number; updated_at: number }[], since: number): number[] {
+  return rows
+    .filter((row) => row.updated_at > since)
+    .map(({ id }) => id)
+    .toSorted((a, b) => a - b);
+}
 
 const overdue: Statement = (db, tx, [afterId]) => {
   const rows = db.rows.outbox
@@ -96,7 +105,7 @@ const overdue: Statement = (db, tx, [afterId]) => {
     .filter(
       (row) =>
         row.id > number(afterId) &&
-        row.created_at < db.nowMs - 2_000 &&
+        row.created_at < tx.nowMs - 2_000 &&
         !db.rows.outbox.isLockedFor(tx, row.id),
     )
     .toSorted((a, b) => a.id - b.id)
@@ -118,6 +127,8 @@ const drift: Statement = (db, tx, parameters) => {
         (usage) =>
           usage.subscription_id === row.id &&
           usage.shard === shards?.[index] &&
+          usage.day >= dayOf(tx.nowMs - 2 * 86_400_000) &&
+          usage.created_at >= (db.rows.epochs.get(tx, usage.shard ?? '')?.updated_at ?? 0) &&
           isAfter(usage, { ms: number(ms?.[index]), n: number(n?.[index]) }),
       );
     const onTheWay = later
@@ -133,6 +144,10 @@ const drift: Statement = (db, tx, parameters) => {
     ];
   });
 };
+
+function dayOf(ms: number): string {
+  return new Date(ms).toISOString().slice(0, 10);
+}
 
 function isAfter(
   usage: { outbox_ms: number | null; outbox_n: number | null },
@@ -163,6 +178,15 @@ export const LIVE_STATEMENTS: readonly (readonly [string, Statement])[] = [
             row.id > number(afterId),
         )
         .toSorted((a, b) => a.id - b.id),
+  ],
+  [
+    "SELECT id, user_id, model_id FROM subscriptions WHERE id > $1 AND status <> 'closing'",
+    (db, tx, [afterId, limit]) =>
+      db.rows.subscriptions
+        .all(tx)
+        .filter(({ id, status }) => id > number(afterId) && status !== 'closing')
+        .toSorted((a, b) => a.id - b.id)
+        .slice(0, number(limit)),
   ],
   [
     'FROM price_versions WHERE id = ANY($1::int[])',

@@ -44,12 +44,13 @@ export class ModelPostgres implements Server {
     this.#statements = statements;
   }
 
+  /** `clock_timestamp()`. */
   get nowMs(): number {
     return this.#now();
   }
 
   begin(): ModelTransaction {
-    const tx = new ModelTransaction((this.#lastTransaction += 1));
+    const tx = new ModelTransaction((this.#lastTransaction += 1), this.nowMs);
     this.#open.add(tx);
     tx.onEnd(() => this.#open.delete(tx));
     return tx;
@@ -111,6 +112,21 @@ export class ModelPostgres implements Server {
     tx.onEnd(() => {
       if (lock.alone === tx) lock.alone = null;
     });
+  }
+
+  /** Of a session, until it ends or gives it back. */
+  tryAdvisoryLock(session: ModelTransaction, key: string): boolean {
+    const lock = this.#advisory.get(key) ?? { alone: null, shared: new Set<ModelTransaction>() };
+    this.#advisory.set(key, lock);
+    if ((lock.alone && lock.alone !== session) || lock.shared.size > 0) return false;
+    lock.alone = session;
+    session.onEnd(() => this.unlock(session, key));
+    return true;
+  }
+
+  unlock(session: ModelTransaction, key: string): void {
+    const lock = this.#advisory.get(key);
+    if (lock?.alone === session) lock.alone = null;
   }
 
   #statementFor(sql: string): Statement | undefined {

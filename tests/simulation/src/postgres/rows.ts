@@ -86,8 +86,14 @@ export function tables() {
     outbox: new Table<{ id: number; kind: string; target_id: number; created_at: number }>(),
     epochs: new Table<{ shard: string; epoch: string; updated_at: number }>(),
     droppedDays: new Table<{ before: string }>(),
-    users: new Table<{ id: number; status: string; drain: boolean; revision: number }>(),
-    keys: new Table<{ id: number; user_id: number; key_hash: string }>(),
+    users: new Table<{
+      id: number;
+      status: string;
+      drain: boolean;
+      revision: number;
+      updated_at: number;
+    }>(),
+    keys: new Table<{ id: number; user_id: number; key_hash: string; updated_at: number }>(),
     prices: new Table<{ id: number; model_id: number; weights: Record<string, string | null> }>(),
   };
 }

@@ -163,7 +163,7 @@ const lockSubscriptions: Statement = (db, tx, [ids]) =>
 const close: Statement = (db, tx, [id, withdrawalId]) => {
   const row = db.rows.subscriptions.lock(tx, number(id));
   if (row?.status === 'closing' && row.withdrawal_id === withdrawalId)
-    change(db, tx, row.id, { status: 'closed', revision: row.revision + 1, revised_at: db.nowMs });
+    change(db, tx, row.id, { status: 'closed', revision: row.revision + 1, revised_at: tx.nowMs });
   return [];
 };
 
@@ -176,7 +176,7 @@ const startWithdrawals: Statement = (db, tx, [ids, withdrawals, drain]) => {
         withdrawal_id: (withdrawals as string[])[index] ?? null,
         drain: drain === true,
         revision: row.revision + 1,
-        revised_at: db.nowMs,
+        revised_at: tx.nowMs,
       });
   }
   return [];
@@ -191,7 +191,7 @@ const reopen: Statement = (db, tx, [id]) => {
       generation: row.generation + 1,
       drain: false,
       revision: row.revision + 1,
-      revised_at: db.nowMs,
+      revised_at: tx.nowMs,
     });
   return [];
 };
@@ -217,5 +217,5 @@ export const TOKEN_STATEMENTS: readonly (readonly [string, Statement])[] = [
   ['FROM subscriptions WHERE id = ANY($1::int[]) ORDER BY id FOR UPDATE', lockSubscriptions],
   ["UPDATE subscriptions SET status = 'closed'", close],
   ["UPDATE subscriptions s SET status = 'closing'", startWithdrawals],
-  ['REOPEN subscription', reopen],
+  ["UPDATE subscriptions SET status = 'active'", reopen],
 ];

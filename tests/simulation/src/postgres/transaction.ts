@@ -1,14 +1,17 @@
 /** One transaction of the model, from its beginning to its end. */
 export class ModelTransaction {
   readonly id: number;
+  /** What `now()` says until its end. */
+  readonly nowMs: number;
   readonly ended: Promise<void>;
   waitsFor: ModelTransaction | null = null;
   isEnded = false;
   readonly #resolve: () => void;
   #atEnd: ((isCommitted: boolean) => void)[] = [];
 
-  constructor(id: number) {
+  constructor(id: number, nowMs: number) {
     this.id = id;
+    this.nowMs = nowMs;
     const { promise, resolve } = Promise.withResolvers<void>();
     this.ended = promise;
     this.#resolve = resolve;

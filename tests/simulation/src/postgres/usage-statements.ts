@@ -105,15 +105,15 @@ const bookedByRid: Statement = (db, tx, [, rids]) =>
     [0, 1].flatMap((seq) => {
       const row = db.rows.usage.get(tx, `${rid}:${seq}`);
       return row && row.kind !== 'withdraw'
-        ? [{ rid, seq, kind: row.kind, delta: row.delta, charge: row.charge ?? 0 }]
+        ? [{ rid, seq, kind: row.kind, delta: row.delta, charge: row.charge }]
         : [];
     }),
   );
 
 /** The latest withdrawals of a subscription; `[id, day of the last one]`. */
 const bookedWithdrawals: Statement = (db, tx, [id, lastDay]) => {
-  const early = dayOf(db.nowMs - 2 * 86_400_000);
-  const from = text(lastDay) > early ? text(lastDay) : early;
+  const early = dayOf(tx.nowMs - 2 * 86_400_000);
+  const from = text(lastDay) < early ? text(lastDay) : early;
   return db.rows.usage
     .all(tx)
     .filter(
@@ -121,10 +121,10 @@ const bookedWithdrawals: Statement = (db, tx, [id, lastDay]) => {
         row.subscription_id === number(id) &&
         row.kind === 'withdraw' &&
         row.day >= from &&
-        row.created_at > db.nowMs - 86_400_000 &&
+        row.created_at > tx.nowMs - 86_400_000 &&
         (row.seq === 0 ||
           (row.outbox_ms !== null &&
-            row.outbox_ms > db.nowMs - 14 * 60_000 &&
+            row.outbox_ms > tx.nowMs - 14 * 60_000 &&
             row.created_at > (db.rows.epochs.get(tx, row.shard ?? '')?.updated_at ?? 0))),
     )
     .toSorted((a, b) => b.created_at - a.created_at)
@@ -174,6 +174,14 @@ const dropDays: Statement = (db, tx, [before]) => {
   return [];
 };
 
+/** Registered, without credentials of their own, and of a release that signs its finals. */
+const NODES = ['node-a', 'node-b'].map((name) => ({
+  name,
+  credential_hashes: [],
+  signs_finals_since: new Date(0),
+  deleted_at: null,
+}));
+
 function before(db: ModelPostgres, tx: ModelTransaction): string {
   return db.rows.droppedDays.get(tx, 1)?.before ?? '';
 }
@@ -211,6 +219,30 @@ export const USAGE_STATEMENTS: readonly (readonly [string, Statement])[] = [
       return [];
     },
   ],
+  [
+    'SELECT pg_try_advisory_lock($1) AS got',
+    (db, session, [key]) => [{ got: db.tryAdvisoryLock(session, `one:${number(key)}`) }],
+  ],
+  [
+    'SELECT pg_try_advisory_lock($1, $2) AS got',
+    (db, session, keys) => [{ got: db.tryAdvisoryLock(session, `two:${keys.join(':')}`) }],
+  ],
+  [
+    'SELECT pg_advisory_unlock($1)',
+    (db, session, [key]) => {
+      db.unlock(session, `one:${number(key)}`);
+      return [];
+    },
+  ],
+  [
+    'SELECT pg_advisory_unlock($1, $2)',
+    (db, session, keys) => {
+      db.unlock(session, `two:${keys.join(':')}`);
+      return [];
+    },
+  ],
+  ['FROM proxy_nodes', () => NODES],
+  ['SELECT 1 FROM restores WHERE closed_at IS NULL', () => []],
   ['FROM usage_dropped_days', (db, tx) => [{ before: before(db, tx) }]],
   [
     'UPDATE usage_dropped_days SET before',
@@ -221,11 +253,15 @@ export const USAGE_STATEMENTS: readonly (readonly [string, Statement])[] = [
       return [];
     },
   ],
-  ['DROP days of usage_events', dropDays],
+  ['DELETE FROM usage_events WHERE day <', dropDays],
   [
     'SELECT shard, epoch FROM shard_epochs',
     (db, tx, [shards]) =>
       db.rows.epochs.all(tx).filter(({ shard }) => (shards as string[]).includes(shard)),
+  ],
+  [
+    'SELECT 1 FROM shard_epochs WHERE shard = $1',
+    (db, tx, [shard]) => (db.rows.epochs.get(tx, text(shard)) ? [{ '?column?': 1 }] : []),
   ],
   [
     'INSERT INTO shard_epochs',

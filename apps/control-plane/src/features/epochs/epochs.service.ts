@@ -1,8 +1,8 @@
-import { randomUUID } from 'node:crypto';
 import {
   Inject,
   Injectable,
   Logger,
+  Optional,
   type OnApplicationBootstrap,
   type OnApplicationShutdown,
 } from '@nestjs/common';
@@ -12,6 +12,7 @@ import { ifUnlocked } from '../../platform/database/advisory-hold.ts';
 import { ADVISORY_LOCK_FAMILIES } from '../../platform/database/advisory-locks.ts';
 import { CONFIG, type Config } from '../../config.ts';
 import { BackgroundLoop } from '../../platform/background/background-loop.ts';
+import { Host } from '../../platform/host/host.ts';
 import { AlertsService } from '../alerts/alerts.service.ts';
 import { ShardFenced } from '../live-state/shard-fenced.ts';
 import { ShardEpochs } from './shard-epochs.ts';
@@ -51,7 +52,8 @@ export class EpochsService implements OnApplicationBootstrap, OnApplicationShutd
     private readonly filler: ShardFiller,
     private readonly opening: ShardOpening,
     private readonly alerts: AlertsService,
-    @Inject(CONFIG) config: Config,
+    @Inject(CONFIG) config: Pick<Config, 'SHARDS'>,
+    @Optional() private readonly host: Host = new Host(),
   ) {
     this.shards = shardNames(config.SHARDS);
   }
@@ -122,7 +124,7 @@ export class EpochsService implements OnApplicationBootstrap, OnApplicationShutd
         message: `Redis lost the data of shard ${shard}; it is being filled again from PostgreSQL`,
       });
     }
-    const epoch = randomUUID();
+    const epoch = this.host.uuid();
     await this.epochs.beginRebuild(shard, epoch);
     await this.shardEpochs.change(shard, epoch);
     await this.filler.fill(shard);

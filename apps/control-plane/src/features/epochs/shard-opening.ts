@@ -1,5 +1,6 @@
-import { Injectable, Logger } from '@nestjs/common';
+import { Injectable, Logger, Optional } from '@nestjs/common';
 import { Epochs, FleetStore } from '@tollgate/keyspace';
+import { Host } from '../../platform/host/host.ts';
 
 /** Nodes take the holds of their running requests anew within a tenth of a second of the word; the rest is for a busy machine and a lost word. */
 const RESTORE_MS = 1_500;
@@ -13,11 +14,12 @@ const WORDS = 3;
 export class ShardOpening {
   private readonly logger = new Logger('epochs');
   /** By epoch: a shard may lose its data again meanwhile. */
-  private readonly timers = new Map<string, NodeJS.Timeout>();
+  private readonly timers = new Map<string, () => void>();
 
   constructor(
     private readonly epochs: Epochs,
     private readonly fleet: FleetStore,
+    @Optional() private readonly host: Host = new Host(),
   ) {}
 
   /** Harmless while it is under way. */
@@ -28,12 +30,12 @@ export class ShardOpening {
   }
 
   stop(): void {
-    for (const timer of this.timers.values()) clearTimeout(timer);
+    for (const cancel of this.timers.values()) cancel();
     this.timers.clear();
   }
 
   private wait(shard: string, epoch: string, words: number): void {
-    const timer = setTimeout(() => {
+    const cancel = this.host.after(RESTORE_MS / WORDS, () => {
       if (words > 1) {
         this.wait(shard, epoch, words - 1);
         return void this.announce(shard, epoch);
@@ -43,8 +45,8 @@ export class ShardOpening {
       this.epochs
         .open(shard, epoch)
         .catch((error: unknown) => this.logger.warn(error, `shard ${shard} cannot be opened yet`));
-    }, RESTORE_MS / WORDS);
-    this.timers.set(epoch, timer);
+    });
+    this.timers.set(epoch, cancel);
   }
 
   private async announce(shard: string, epoch: string): Promise<void> {

@@ -1,9 +1,10 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Inject, Injectable, Optional } from '@nestjs/common';
 import { isFinalSigned, splitFinal, type RelayedEvent } from '@tollgate/contracts';
 import { InvalidKeyPart, parseNodeAddress } from '@tollgate/keyspace';
 import { DataSource } from 'typeorm';
 import { z } from 'zod';
 import { CONFIG, type Config } from '../../config.ts';
+import { Host } from '../../platform/host/host.ts';
 import { AlertsService } from '../alerts/alerts.service.ts';
 import { acceptedHashes, fleetCredentialHashes, OWN_CREDENTIALS } from './node-credentials.ts';
 
@@ -51,14 +52,16 @@ export interface JudgedFinals {
 export class FinalProofs {
   private readonly fleetHashes: readonly string[];
   /** An earlier process may have seen one just before its end. */
-  private forgedAtMs: number | null = performance.now();
+  private forgedAtMs: number | null;
   private signers: { readAtMs: number; byName: Map<string, Signer[]> } | null = null;
 
   constructor(
     private readonly dataSource: DataSource,
     private readonly alerts: AlertsService,
-    @Inject(CONFIG) config: Config,
+    @Inject(CONFIG) config: Pick<Config, 'FLEET_CREDENTIAL' | 'FLEET_CREDENTIAL_NEXT'>,
+    @Optional() private readonly host: Host = new Host(),
   ) {
+    this.forgedAtMs = host.monotonicMs();
     this.fleetHashes = fleetCredentialHashes(config);
   }
 
@@ -83,10 +86,10 @@ export class FinalProofs {
     const { manager } = this.dataSource;
     const [first] = forged;
     if (first) {
-      this.forgedAtMs = performance.now();
+      this.forgedAtMs = this.host.monotonicMs();
       const message = `${forged.length} usage events in Redis are not of the nodes they name; they wait as dead letters, e.g.: ${first.reason}`;
       await this.alerts.raise(manager, { ...FORGERY, message });
-    } else if (this.forgedAtMs !== null && performance.now() - this.forgedAtMs > ALERTED_MS) {
+    } else if (this.forgedAtMs !== null && this.host.monotonicMs() - this.forgedAtMs > ALERTED_MS) {
       this.forgedAtMs = null;
       await this.alerts.resolve(manager, FORGERY);
     }
@@ -100,18 +103,21 @@ export class FinalProofs {
     if (node === null) return null;
     const { payload, mac } = splitFinal(relayed.payload);
     const known = signers.get(node) ?? [];
-    if (mac === null) return unsignedFault(relayed, node, known);
+    const unixMs = this.host.unixMs();
+    if (mac === null) return unsignedFault(relayed, node, { known, unixMs });
     const hashes =
       known.length === 0
         ? this.fleetHashes
-        : known.filter(isRecent).flatMap(({ credentialHashes }) => credentialHashes);
+        : known
+            .filter((signer) => isRecent(signer, unixMs))
+            .flatMap(({ credentialHashes }) => credentialHashes);
     return hashes.some((hash) => isFinalSigned({ rid: relayed.rid, payload, mac }, hash))
       ? null
       : `forged: it is not signed by node ${node}`;
   }
 
   private async known(ageMaxMs: number): Promise<Map<string, Signer[]>> {
-    const nowMs = performance.now();
+    const nowMs = this.host.monotonicMs();
     if (this.signers && nowMs - this.signers.readAtMs < ageMaxMs) return this.signers.byName;
     const rows: unknown[] = await this.dataSource.query(
       `SELECT name, ${OWN_CREDENTIALS} AS credential_hashes, signs_finals_since, deleted_at FROM proxy_nodes`,
@@ -131,19 +137,23 @@ export class FinalProofs {
   }
 }
 
-function unsignedFault({ rid }: RelayedEvent, node: string, known: readonly Signer[]) {
+function unsignedFault(
+  { rid }: RelayedEvent,
+  node: string,
+  { known, unixMs }: { known: readonly Signer[]; unixMs: number },
+) {
   const registered = known.find(({ deletedAtMs }) => deletedAtMs === null);
   if (!registered) return `forged: it is not signed, and node ${node} is not registered`;
   const { signsSinceMs } = registered;
   if (signsSinceMs === null) return null;
   const beganAtMs = Number.parseInt(rid.slice(0, 8) + rid.slice(9, 13), 16);
   const isOfOldRelease =
-    beganAtMs < signsSinceMs + CLOCK_SLACK_MS && Date.now() < signsSinceMs + UNSIGNED_MS;
+    beganAtMs < signsSinceMs + CLOCK_SLACK_MS && unixMs < signsSinceMs + UNSIGNED_MS;
   return isOfOldRelease ? null : `forged: it is not signed, and node ${node} signs its finals`;
 }
 
-function isRecent({ deletedAtMs }: Signer): boolean {
-  return deletedAtMs === null || Date.now() - deletedAtMs < DELETED_MS;
+function isRecent({ deletedAtMs }: Signer, unixMs: number): boolean {
+  return deletedAtMs === null || unixMs - deletedAtMs < DELETED_MS;
 }
 
 /** The name of the node a final says it is of; null for all that is not a final. */

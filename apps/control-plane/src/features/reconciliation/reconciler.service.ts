@@ -1,7 +1,7 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import {
   Injectable,
   Logger,
+  Optional,
   type OnApplicationBootstrap,
   type OnApplicationShutdown,
 } from '@nestjs/common';
@@ -13,6 +13,7 @@ import { ifUnlocked } from '../../platform/database/advisory-hold.ts';
 import { ADVISORY_LOCKS } from '../../platform/database/advisory-locks.ts';
 import { BackgroundLoop } from '../../platform/background/background-loop.ts';
 import { Transactions } from '../../platform/database/transactions.ts';
+import { Host } from '../../platform/host/host.ts';
 import { QueueBacklog } from '../../platform/queues/queue-backlog.ts';
 import { AlertsService } from '../alerts/alerts.service.ts';
 import { LiveStateService } from '../live-state/live-state.service.ts';
@@ -41,7 +42,7 @@ const refRow = z
 @Injectable()
 export class Reconciler implements OnApplicationBootstrap, OnApplicationShutdown {
   private readonly logger = new Logger('reconciliation');
-  private readonly startedAtMs = performance.now();
+  private readonly startedAtMs: number;
   /** Repaired by this process, and not seen clean since. */
   private readonly repaired = new Set<number>();
   private isStopping = false;
@@ -50,7 +51,7 @@ export class Reconciler implements OnApplicationBootstrap, OnApplicationShutdown
     retryMs: RETRY_MS,
     // A process that has just started has more urgent things to do.
     work: async () =>
-      void (performance.now() - this.startedAtMs >= EVERY_MS / 2 && (await this.runAlone())),
+      void (this.host.monotonicMs() - this.startedAtMs >= EVERY_MS / 2 && (await this.runAlone())),
     onFailing: (error) => this.logger.warn(error, 'balances cannot be reconciled; trying again'),
   });
 
@@ -62,7 +63,10 @@ export class Reconciler implements OnApplicationBootstrap, OnApplicationShutdown
     private readonly tokens: TokenLedger,
     private readonly live: LiveStateService,
     private readonly alerts: AlertsService,
-  ) {}
+    @Optional() private readonly host: Host = new Host(),
+  ) {
+    this.startedAtMs = host.monotonicMs();
+  }
 
   onApplicationBootstrap(): void {
     this.loop.start();
@@ -139,7 +143,7 @@ export class Reconciler implements OnApplicationBootstrap, OnApplicationShutdown
     const first = await this.read(page);
     for (const { id } of page) if (!first.has(id)) await this.noteClean(id);
     if (first.size === 0) return 0;
-    await delay(pauseMs);
+    await this.pause(pauseMs);
     const second = await this.read(page.filter(({ id }) => first.has(id)));
     let repairs = 0;
     for (const [id, tokens] of second) {
@@ -175,7 +179,7 @@ export class Reconciler implements OnApplicationBootstrap, OnApplicationShutdown
     const lastOf = new Map<string, string>();
     for (const { shard, outboxId } of marks)
       if (isAfter(outboxId, lastOf.get(shard) ?? '0-0')) lastOf.set(shard, outboxId);
-    const deadline = performance.now() + BOOKED_WITHIN_MS;
+    const deadline = this.host.monotonicMs() + BOOKED_WITHIN_MS;
     for (const [shard, outboxId] of lastOf) {
       if (
         !(await this.until(deadline, async () =>
@@ -192,11 +196,15 @@ export class Reconciler implements OnApplicationBootstrap, OnApplicationShutdown
   }
 
   private async until(deadline: number, look: () => Promise<boolean>): Promise<boolean> {
-    while (!this.isStopping && performance.now() < deadline) {
+    while (!this.isStopping && this.host.monotonicMs() < deadline) {
       if (await look()) return true;
-      await delay(POLL_MS);
+      await this.pause(POLL_MS);
     }
     return false;
+  }
+
+  private pause(ms: number): Promise<void> {
+    return new Promise((resolve) => void this.host.after(ms, resolve));
   }
 
   private async repair(id: number, tokens: number): Promise<void> {

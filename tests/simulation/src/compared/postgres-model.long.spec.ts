@@ -1,0 +1,112 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import fc from 'fast-check';
+import { silenceLogs } from '../../../../apps/control-plane/src/testing/silence-logs.ts';
+import { dataSourceOver } from '../postgres/data-source.ts';
+import { fillSubscription, FIRST_SUBSCRIPTIONS, pricesRow } from '../postgres/first-rows.ts';
+import { ModelPostgres } from '../postgres/model-postgres.ts';
+import { STATEMENTS } from '../postgres/statements.ts';
+import type { Link } from '../link.ts';
+import { sequences, type Act } from './acts.ts';
+import { differencesOf } from './final-state.ts';
+import { answerText, type Answer } from './recorded.ts';
+import { newSequence, prepare, type Sequence } from './run-act.ts';
+import { startServer, type Database, type Server } from './server.ts';
+import { openSide, type Side } from './side.ts';
+
+const SEQUENCES = Number(process.env.MODEL_SEQUENCES ?? 100);
+const SEED = Number(process.env.MODEL_SEED ?? 20_261_122);
+/** On a machine with other work. */
+const SEQUENCE_MS_MAX = 10_000;
+/** Names of rows that PostgreSQL numbers with gaps, and locks that answer nothing. */
+const UNCOMPARED =
+  /ledger_accounts|ledger_transactions|live_state_outbox|usage_dead_letters|advisory/;
+
+let server: Server;
+const asked = new Set<string>();
+
+beforeAll(async () => {
+  silenceLogs();
+  server = await startServer();
+}, 120_000);
+afterAll(() => server?.stop());
+
+const STEADY = {
+  call: async (_label: string, serve: () => unknown) => serve(),
+  once: () => undefined,
+  off: () => undefined,
+} as unknown as Link;
+
+function filledModel(now: () => number): ModelPostgres {
+  const model = new ModelPostgres(now, STATEMENTS);
+  const tx = model.begin();
+  model.rows.prices.put(tx, 1, pricesRow(1, 500_000, 2_000_000));
+  for (const subscription of FIRST_SUBSCRIPTIONS)
+    fillSubscription(model, tx, subscription, subscription.accountId === 1 ? now() : 0);
+  model.commit(tx);
+  return model;
+}
+
+async function outcomeOf(work: Promise<unknown>): Promise<string> {
+  return work.then(
+    () => 'done',
+    (error: { code?: string; message: string }) => `failed: ${error.code ?? error.message}`,
+  );
+}
+
+function compareAnswers(model: readonly Answer[], real: readonly Answer[]): void {
+  expect(model.map(({ sql }) => sql)).toEqual(real.map(({ sql }) => sql));
+  for (const [index, answer] of real.entries()) {
+    const modelled = model[index];
+    asked.add(answer.sql.slice(0, 60));
+    if (!modelled || UNCOMPARED.test(answer.sql) || !/SELECT|RETURNING/.test(answer.sql)) continue;
+    const columns = Object.keys(answer.rows?.[0] ?? {});
+    const text = (one: Answer): string => `${answer.sql}\n${answerText(one, columns)}`;
+    expect(text(modelled)).toBe(text(answer));
+  }
+}
+
+async function runBoth(
+  sequence: Sequence,
+  acts: readonly Act[],
+  { model, real, database }: { model: Side; real: Side; database: Database },
+): Promise<void> {
+  for (const act of acts) {
+    const work = prepare(sequence, act);
+    await database.query('UPDATE clock.time SET ms = $1', [sequence.nowMs]);
+    for (const { answers } of [model, real]) answers.splice(0);
+    const outcomes = [await outcomeOf(work(model)), await outcomeOf(work(real))];
+    expect([act, outcomes[0]]).toEqual([act, outcomes[1]]);
+    compareAnswers(model.answers, real.answers);
+  }
+}
+
+async function runSequence(acts: readonly Act[], seed: number): Promise<void> {
+  const sequence = newSequence(seed, await server.noonMs());
+  const now = (): number => sequence.nowMs;
+  const db = filledModel(now);
+  const { database, drop } = await server.copy(sequence.nowMs);
+  try {
+    const parts = { seed, now };
+    await runBoth(sequence, acts, {
+      model: openSide({ ...parts, source: dataSourceOver(db, STEADY) }),
+      real: openSide({ ...parts, source: database }),
+      database,
+    });
+    expect(db.fault).toBeNull();
+    expect(await differencesOf(db, database)).toEqual([]);
+  } finally {
+    await drop();
+  }
+}
+
+test(
+  'the model of PostgreSQL answers and keeps what PostgreSQL does, for what a control plane asks in whatever order',
+  async () => {
+    await fc.assert(
+      fc.asyncProperty(sequences, fc.nat(), (acts, seed) => runSequence(acts, seed)),
+      { numRuns: SEQUENCES, seed: SEED },
+    );
+    if (process.env.MODEL_SHOW) console.log([...asked].toSorted().join('\n'));
+  },
+  Math.max(600_000, SEQUENCES * SEQUENCE_MS_MAX),
+);

@@ -1,0 +1,149 @@
+import { EventEmitter } from 'node:events';
+import type {
+  FleetStore,
+  LiveRecords,
+  LostWithdrawals,
+  MeteringStore,
+  RedisConnection,
+} from '@tollgate/keyspace';
+import { ShardEpochs } from '../../../../apps/control-plane/src/features/epochs/shard-epochs.ts';
+import { BookedWithdrawals } from '../../../../apps/control-plane/src/features/live-state/booked-withdrawals.ts';
+import { LiveRecordWriter } from '../../../../apps/control-plane/src/features/live-state/live-record-writer.ts';
+import { LiveRows } from '../../../../apps/control-plane/src/features/live-state/live-rows.ts';
+import { LiveStatePump } from '../../../../apps/control-plane/src/features/live-state/live-state-pump.ts';
+import { LiveStateService } from '../../../../apps/control-plane/src/features/live-state/live-state.service.ts';
+import { LostTail } from '../../../../apps/control-plane/src/features/live-state/lost-tail.ts';
+import { TokenLedger } from '../../../../apps/control-plane/src/features/subscriptions/token-ledger.service.ts';
+import { WithdrawalBooking } from '../../../../apps/control-plane/src/features/subscriptions/withdrawal-booking.ts';
+import { DroppedDays } from '../../../../apps/control-plane/src/features/usage/ingest/dropped-days.ts';
+import { DroppedTelemetry } from '../../../../apps/control-plane/src/features/usage/ingest/dropped-telemetry.ts';
+import { KnownFacts } from '../../../../apps/control-plane/src/features/usage/ingest/known-facts.ts';
+import { KnownWithdrawals } from '../../../../apps/control-plane/src/features/usage/ingest/known-withdrawals.ts';
+import { LateUsage } from '../../../../apps/control-plane/src/features/usage/ingest/late-usage.ts';
+import { UsageIngest } from '../../../../apps/control-plane/src/features/usage/ingest/usage-ingest.service.ts';
+import { LedgerService } from '../../../../apps/control-plane/src/features/wallet/ledger.service.ts';
+import { Transactions } from '../../../../apps/control-plane/src/platform/database/transactions.ts';
+import { Host } from '../../../../apps/control-plane/src/platform/host/host.ts';
+import { Random } from '../random.ts';
+import { recorded, type Answer } from './recorded.ts';
+
+export const SHARDS = 2;
+
+/** Clock and random names out of the sequence. */
+class SequenceHost extends Host {
+  private readonly random: Random;
+
+  constructor(
+    private readonly now: () => number,
+    seed: number,
+  ) {
+    super();
+    this.random = new Random(seed, 'names');
+  }
+  override unixMs(): number {
+    return this.now();
+  }
+  override monotonicMs(): number {
+    return this.now();
+  }
+  override after(): () => void {
+    return () => undefined;
+  }
+  override uuid(): string {
+    return this.random.uuidV7(this.now());
+  }
+}
+
+interface SideParts {
+  source: ConstructorParameters<typeof Transactions>[0];
+  seed: number;
+  now: () => number;
+}
+
+type IngestParts = ConstructorParameters<typeof UsageIngest>;
+
+/** What asks PostgreSQL in a simulation, as it is shipped, over one of the two databases. Redis answers what the sequence says. */
+export function openSide({ source, seed, now }: SideParts) {
+  const answers: Answer[] = [];
+  const redis = { isBehind: false };
+  const host = new SequenceHost(now, seed);
+  const dataSource = recorded(source, answers);
+  const transactions = new Transactions(dataSource);
+  const rows = new LiveRows(dataSource);
+  const applied = (): Promise<unknown> => Promise.resolve({ kind: 'applied', balance: 0 });
+  const records = { putAccount: applied, putKey: applied, putSubscription: applied };
+  const metering = {
+    credit: ({ seq }: { seq: number }) => {
+      const isGap = redis.isBehind && seq > 1;
+      redis.isBehind = false;
+      return Promise.resolve(
+        isGap ? { kind: 'gap', seq: Math.max(0, seq - 3) } : { kind: 'applied', balance: 0 },
+      );
+    },
+    withdraw: () => Promise.resolve({ kind: 'duplicate', tokens: 0 }),
+  };
+  const lost = { repeatWithdrawal: applied, repeatRelease: applied };
+  const fleet = { announce: () => Promise.resolve() } as unknown as FleetStore;
+  const writer = new LiveRecordWriter(
+    rows,
+    records as unknown as LiveRecords,
+    metering as unknown as MeteringStore,
+    dataSource,
+    new BookedWithdrawals(dataSource, lost as unknown as LostWithdrawals),
+    fleet,
+  );
+  const pump = new LiveStatePump(transactions, writer);
+  // What is promised waits for a sweep.
+  const live = new LiveStateService({ deliver: () => Promise.resolve() }, host);
+  const tokens = new TokenLedger();
+  const epochs = new ShardEpochs(dataSource, { SHARDS });
+  const days = new DroppedDays(host);
+  const alerts = { raise: () => Promise.resolve(), resolve: () => Promise.resolve() };
+  const ingest = new UsageIngest(
+    transactions,
+    new KnownFacts(dataSource),
+    new KnownWithdrawals(dataSource),
+    tokens,
+    new WithdrawalBooking(tokens, new LedgerService()),
+    alerts as unknown as IngestParts[5],
+    epochs,
+    new LateUsage(epochs, tokens, live),
+    new DroppedTelemetry(),
+    days,
+    host,
+  );
+  return {
+    answers,
+    redis,
+    dataSource,
+    transactions,
+    rows,
+    writer,
+    pump,
+    live,
+    tokens,
+    epochs,
+    days,
+    ingest,
+    host,
+  };
+}
+export type Side = ReturnType<typeof openSide>;
+
+/** Redis has come back to a process that was just started; resolves when what it may have lost was written again. */
+export function redisReturned({ transactions, pump, host }: Side): Promise<void> {
+  const connection = Object.assign(new EventEmitter(), { status: 'ready' });
+  return new Promise((resolve) => {
+    const waited = {
+      deliver: (...parts: Parameters<LiveStatePump['deliver']>) =>
+        pump.deliver(...parts).then(() => resolve()),
+    };
+    new LostTail(
+      connection as unknown as RedisConnection,
+      transactions,
+      waited as unknown as LiveStatePump,
+      host,
+    ).onApplicationBootstrap();
+    connection.emit('ready');
+  });
+}

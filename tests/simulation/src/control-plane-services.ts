@@ -1,0 +1,152 @@
+import type {
+  Epochs as EpochsOfRedis,
+  FleetStore,
+  LiveRecords,
+  LostWithdrawals,
+  MeteringStore,
+  RedisConnection,
+} from '@tollgate/keyspace';
+import { EpochsService } from '../../../apps/control-plane/src/features/epochs/epochs.service.ts';
+import { ShardEpochs } from '../../../apps/control-plane/src/features/epochs/shard-epochs.ts';
+import { ShardFiller } from '../../../apps/control-plane/src/features/epochs/shard-filler.ts';
+import { ShardOpening } from '../../../apps/control-plane/src/features/epochs/shard-opening.ts';
+import { LiveRebuildService } from '../../../apps/control-plane/src/features/live-state/live-rebuild.service.ts';
+import { LiveRecordWriter } from '../../../apps/control-plane/src/features/live-state/live-record-writer.ts';
+import { LiveRows } from '../../../apps/control-plane/src/features/live-state/live-rows.ts';
+import { LiveStatePump } from '../../../apps/control-plane/src/features/live-state/live-state-pump.ts';
+import { LiveStateService } from '../../../apps/control-plane/src/features/live-state/live-state.service.ts';
+import { LostTail } from '../../../apps/control-plane/src/features/live-state/lost-tail.ts';
+import { ClosedBalances } from '../../../apps/control-plane/src/features/reconciliation/closed-balances.ts';
+import { Reconciler } from '../../../apps/control-plane/src/features/reconciliation/reconciler.service.ts';
+import { TokenLedger } from '../../../apps/control-plane/src/features/subscriptions/token-ledger.service.ts';
+import { WithdrawalBooking } from '../../../apps/control-plane/src/features/subscriptions/withdrawal-booking.ts';
+import { DroppedTelemetry } from '../../../apps/control-plane/src/features/usage/ingest/dropped-telemetry.ts';
+import { KnownFacts } from '../../../apps/control-plane/src/features/usage/ingest/known-facts.ts';
+import { KnownWithdrawals } from '../../../apps/control-plane/src/features/usage/ingest/known-withdrawals.ts';
+import { LateUsage } from '../../../apps/control-plane/src/features/usage/ingest/late-usage.ts';
+import type { UsageIngest } from '../../../apps/control-plane/src/features/usage/ingest/usage-ingest.service.ts';
+import { JournalService } from '../../../apps/control-plane/src/features/usage/journal/journal.service.ts';
+import { LedgerService } from '../../../apps/control-plane/src/features/wallet/ledger.service.ts';
+import { Transactions } from '../../../apps/control-plane/src/platform/database/transactions.ts';
+import type { Host } from '../../../apps/control-plane/src/platform/host/host.ts';
+import type { ControlPlaneWorld } from './control-plane-parts.ts';
+import { CREDENTIAL } from './credential.ts';
+import type { Link } from './link.ts';
+import { dataSourceOver } from './postgres/data-source.ts';
+import { redisClient } from './redis-client.ts';
+import { epochsOver } from './redis-epochs.ts';
+import type { UsageJobs } from './usage-jobs.ts';
+
+type IngestParts = ConstructorParameters<typeof UsageIngest>;
+type JournalParts = ConstructorParameters<typeof JournalService>;
+type ReconcilerParts = ConstructorParameters<typeof Reconciler>;
+
+export interface ServiceParts {
+  world: ControlPlaneWorld;
+  host: Host;
+  redisLink: Link;
+  postgresLink: Link;
+  jobs: UsageJobs;
+  payOut: (subscriptionId: number) => Promise<boolean>;
+}
+
+const NO_ALERTS = { raise: () => Promise.resolve(), resolve: () => Promise.resolve() };
+
+/** The services of a control plane as they are shipped, on the models. */
+export function openServices({ world, host, redisLink, postgresLink, jobs, payOut }: ServiceParts) {
+  const { redis, postgres, shards, parts } = world;
+  const alerts = NO_ALERTS as unknown as IngestParts[5];
+  const client = redisClient(redis, redisLink);
+  const dataSource = dataSourceOver(postgres, postgresLink);
+  const transactions = new Transactions(dataSource);
+  const config = { SHARDS: shards } as ConstructorParameters<typeof LiveRebuildService>[2];
+  const records = client as unknown as LiveRecords;
+  const rows = new LiveRows(dataSource);
+  const fleet = {
+    announce: (word: Parameters<FleetStore['announce']>[0]) =>
+      redisLink.call('announce', () => world.announce(word)),
+  } as unknown as FleetStore;
+  const writer = new LiveRecordWriter(
+    rows,
+    records,
+    client as unknown as MeteringStore,
+    dataSource,
+    parts.bookedWithdrawals(dataSource, client as unknown as LostWithdrawals),
+    fleet,
+  );
+  const pump = new LiveStatePump(transactions, writer);
+  const live = new LiveStateService(pump, host);
+  const shardEpochs = new ShardEpochs(dataSource, { SHARDS: shards });
+  const tokens = new TokenLedger();
+  const days = parts.droppedDays(host);
+  const ingest = parts.ingest(
+    transactions,
+    new KnownFacts(dataSource),
+    new KnownWithdrawals(dataSource),
+    tokens,
+    new WithdrawalBooking(tokens, new LedgerService()),
+    alerts,
+    shardEpochs,
+    new LateUsage(shardEpochs, tokens, live),
+    new DroppedTelemetry(),
+    days,
+    host,
+  );
+  const journal = new JournalService(
+    { isJournalProven: () => Promise.resolve(true) } as unknown as JournalParts[0],
+    shardEpochs,
+    ingest,
+    { note: () => undefined } as unknown as JournalParts[3],
+    host,
+  );
+  const proofs = parts.proofs(dataSource, alerts, { FLEET_CREDENTIAL: CREDENTIAL }, host);
+  const epochsOfRedis: EpochsOfRedis = epochsOver(redis, redisLink);
+  const filler = redisClient(redis, redisLink, { isFiller: true }) as unknown as LiveRecords;
+  const epochs = new EpochsService(
+    dataSource,
+    epochsOfRedis,
+    shardEpochs,
+    new ShardFiller(new LiveRebuildService(rows, filler, config)),
+    new ShardOpening(epochsOfRedis, fleet, host),
+    alerts,
+    { SHARDS: shards },
+    host,
+  );
+  const closed = new ClosedBalances(dataSource, records, {
+    payOut,
+  } as unknown as ConstructorParameters<typeof ClosedBalances>[2]);
+  const backlog = {
+    undone: () => jobs.undone(),
+    areDone: async (_queue: string, ids: ReadonlySet<string>) => {
+      const undone = await jobs.undone();
+      return [...ids].every((id) => !undone.has(id));
+    },
+  } as unknown as ReconcilerParts[3];
+  const reconciler = new Reconciler(
+    dataSource,
+    transactions,
+    records,
+    backlog,
+    tokens,
+    live,
+    alerts as unknown as ReconcilerParts[6],
+    host,
+  );
+  const lostTail = new LostTail(redisLink as unknown as RedisConnection, transactions, pump, host);
+  return {
+    transactions,
+    tokens,
+    live,
+    days,
+    ingest,
+    proofs,
+    journal,
+    pump,
+    writer,
+    epochs,
+    closed,
+    reconciler,
+    lostTail,
+  };
+}
+export type Services = ReturnType<typeof openServices>;

@@ -1,0 +1,2 @@
+/** Of the fleet: nodes have none of their own. */
+export const CREDENTIAL = 'credential-of-the-simulation';

@@ -1,0 +1,65 @@
+import type { Acknowledgement, RelayedEvent } from '@tollgate/contracts';
+import type { FinalProofs } from '../../../apps/control-plane/src/features/proxy-nodes/final-proofs.ts';
+import { acknowledgementsOf } from '../../../apps/control-plane/src/features/usage/ingest/acknowledgements-of.ts';
+import type { UsageIngest } from '../../../apps/control-plane/src/features/usage/ingest/usage-ingest.service.ts';
+import type { Link } from './link.ts';
+import type { LiveState, LiveStore } from './live-store.ts';
+import { takeJob } from './take-job.ts';
+
+const JOB_RETRY_MS = 5_000;
+
+interface UsageJobsParts {
+  redis: LiveStore;
+  link: Link;
+  /** A delivery of a job that is given to a second worker, as when the first one was taken for dead. */
+  duplicates: () => boolean;
+  services: () => { ingest: Pick<UsageIngest, 'ingest'>; proofs: Pick<FinalProofs, 'judge'> };
+}
+
+/** The queue of usage, from a control plane: takes a job, books it, acknowledges it to the nodes. */
+export class UsageJobs {
+  readonly #parts: UsageJobsParts;
+
+  constructor(parts: UsageJobsParts) {
+    this.#parts = parts;
+  }
+
+  async takeOne(): Promise<void> {
+    const job = await this.#onQueue('take', takeJob(this.#parts.duplicates()));
+    if (!job) return;
+    try {
+      await this.process(job.job.events);
+      await this.#onQueue('complete', (state) => {
+        state.jobs = state.jobs.filter(({ id }) => id !== job.id);
+      });
+    } catch {
+      await this.#onQueue('fail', (state, { queueMs }) => {
+        const failed = state.jobs.find(({ id }) => id === job.id);
+        if (failed) Object.assign(failed, { takenUntilMs: 0, readyAtMs: queueMs + JOB_RETRY_MS });
+      });
+    }
+  }
+
+  /** As `UsageWorker.process`: judges, books, then acknowledges. */
+  async process(events: readonly RelayedEvent[]): Promise<void> {
+    const { ingest, proofs } = this.#parts.services();
+    const { believed, finals, forged } = await proofs.judge(events);
+    await ingest.ingest(believed, { fromJournal: false }, forged);
+    for (const [node, list] of acknowledgementsOf(finals)) {
+      const text = JSON.stringify(list satisfies Acknowledgement[]);
+      await this.#onQueue('acknowledge', (state) => {
+        const lists = state.acknowledgements.get(node) ?? [];
+        state.acknowledgements.set(node, [...lists, text]);
+      }).catch(() => undefined);
+    }
+  }
+
+  undone(): Promise<ReadonlySet<string>> {
+    return this.#onQueue('undone', (state) => new Set(state.jobs.map(({ id }) => String(id))));
+  }
+
+  #onQueue<R>(label: string, act: (state: LiveState, clock: { queueMs: number }) => R): Promise<R> {
+    const { link, redis } = this.#parts;
+    return link.call(label, () => redis.runAny(act));
+  }
+}
