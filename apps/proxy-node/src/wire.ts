@@ -49,7 +49,7 @@ import { NodeReporter } from './fleet/node-reporter.ts';
 import { nodeTables } from './fleet/node-tables.ts';
 import { Operations } from './operations/operations.ts';
 import { RefusalLog } from './operations/refusal-log.ts';
-import { stopNode } from './operations/stop-node.ts';
+import { stopNode, type StopParts } from './operations/stop-node.ts';
 import { joinScrapes, type PrimaryPort } from './workers/worker-scrape.ts';
 import { Admitter } from './pipeline/admit.ts';
 import { DenyCache } from './pipeline/deny-cache.ts';
@@ -81,7 +81,7 @@ const JOIN_POLL_MS = 20;
 export interface RunningNode {
   port: number;
   /** Takes no more requests, lets running ones finish within the drain time, hands its usage over, and lets go of everything. */
-  stop(): Promise<void>;
+  stop(options?: Pick<StopParts, 'handOverMs'>): Promise<void>;
 }
 
 /**
@@ -162,7 +162,7 @@ export async function startNode(
   };
   return {
     port,
-    stop: () =>
+    stop: ({ handOverMs } = {}) =>
       stopNode({
         server,
         gate,
@@ -174,6 +174,7 @@ export async function startNode(
         disconnect,
         noticeMs: config.DRAIN_NOTICE_MS,
         drainTimeoutMs: config.DRAIN_TIMEOUT_MS,
+        handOverMs,
         log,
       }),
   };

@@ -20,10 +20,11 @@ export interface StopParts {
   /** Between the end of readiness and the end of service. */
   noticeMs: number;
   drainTimeoutMs: number;
+  /** Time for usage to reach PostgreSQL before the process ends; what is left stays in the journal, which the next process settles. */
+  handOverMs?: number | undefined;
   log: Logger;
 }
 
-/** Time for usage to reach PostgreSQL before the process ends; what is left stays in the journal, which the next process settles. */
 const HAND_OVER_MS = 5_000;
 /** Time for cut answers to be counted and reported. */
 const CUT_MS = 2_000;
@@ -44,6 +45,7 @@ export async function stopNode({
   disconnect,
   noticeMs,
   drainTimeoutMs,
+  handOverMs = HAND_OVER_MS,
   log,
 }: StopParts): Promise<void> {
   log.info({ in_flight: gate.inFlight }, 'draining');
@@ -66,7 +68,7 @@ export async function stopNode({
   await closed;
   reporter.stop();
   follower.stop();
-  await recorder.close(HAND_OVER_MS);
+  await recorder.close(handOverMs);
   await pools.close();
   await disconnect();
   log.info('stopped');

@@ -355,7 +355,8 @@ export class NodeUnderTest {
   }
 
   async stop(): Promise<void> {
-    await this.node.stop();
+    // No control plane of these tests would acknowledge usage.
+    await this.node.stop({ handOverMs: 0 });
     this.#redis.disconnect();
     await this.services.stop();
     await rm(this.environment['DATA_DIR'] ?? '', { recursive: true, force: true });
