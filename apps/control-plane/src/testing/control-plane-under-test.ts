@@ -6,6 +6,7 @@ import { startServices, type Services, type ServicesOptions } from '@tollgate/ha
 import { DataSource } from 'typeorm';
 import { loadConfig } from '../config.ts';
 import { createApp } from '../create-app.ts';
+import { Passwords } from '../features/auth/passwords.ts';
 import { createPino } from '../platform/logging/logger.ts';
 import { OpenApiDocument } from '../platform/openapi/openapi-document.ts';
 import { DocumentCheck } from './document-check.ts';
@@ -49,13 +50,18 @@ export const ADMIN = 'root';
 /** Of every control plane of a spec, so that the events of `ledger-under-test.ts` are signed with it. */
 export const FLEET_CREDENTIAL = randomBytes(32).toString('base64url');
 
+export interface PlaneOptions extends ServicesOptions {
+  /** True = passwords are hashed at the product's cost. Usually the same algorithm runs at a thousandth of it: a spec makes many accounts. */
+  isHashingFull?: boolean;
+}
+
 export async function startControlPlane(
   overrides: Record<string, string> = {},
-  options: ServicesOptions = {},
+  { isHashingFull = false, ...options }: PlaneOptions = {},
 ): Promise<ControlPlane> {
   const services = await startServices({ postgres: await migratedPostgres(), ...options });
   try {
-    return await startOn(services, overrides);
+    return await startOn(services, overrides, isHashingFull);
   } catch (error) {
     await services.stop();
     throw error;
@@ -87,10 +93,12 @@ export function environmentFor(
 async function startOn(
   services: Services,
   overrides: Record<string, string>,
+  isHashingFull: boolean,
 ): Promise<ControlPlane> {
   const environment = environmentFor(services, overrides);
   const config = loadConfig(environment);
   const app = await createApp(config, createPino(config.LOG_LEVEL));
+  if (!isHashingFull) hashCheaply(app.get(Passwords, { strict: false }));
   await app.listen(0, '127.0.0.1');
   const address = app.getHttpServer().address() as AddressInfo;
   const url = `http://127.0.0.1:${address.port}`;
@@ -137,6 +145,11 @@ async function startOn(
     createUser,
     stop,
   };
+}
+
+function hashCheaply(passwords: Passwords): void {
+  const cheap = new Passwords({ memoryKib: 16, passes: 1, lanes: 1 });
+  passwords.hash = (password) => cheap.hash(password);
 }
 
 export async function send(

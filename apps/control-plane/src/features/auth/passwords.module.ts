@@ -2,5 +2,7 @@ import { Module } from '@nestjs/common';
 import { Passwords } from './passwords.ts';
 
 /** Apart from signing in, because accounts are also made by administrators. */
-@Module({ providers: [Passwords], exports: [Passwords] })
+const passwords = { provide: Passwords, useFactory: () => new Passwords() };
+
+@Module({ providers: [passwords], exports: [Passwords] })
 export class PasswordsModule {}

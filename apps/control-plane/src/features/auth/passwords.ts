@@ -1,12 +1,15 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto';
-import { Injectable } from '@nestjs/common';
 import { Refusal } from '../../platform/http/refusal.ts';
 import { Argon2Threads, HashingBusy, type Argon2Job } from './argon2-threads.ts';
 
-/** OWASP's first choice for argon2id: 19 MiB, 2 passes, 1 lane. https://cheatsheetseries.owasp.org/cheatsheets/Password_Storage_Cheat_Sheet.html */
-const MEMORY_KIB = 19_456;
-const PASSES = 2;
-const LANES = 1;
+interface HashCost {
+  memoryKib: number;
+  passes: number;
+  lanes: number;
+}
+
+/** OWASP's first choice for argon2id. https://cheatsheetseries.owasp.org/cheatsheets/Password_Storage_Cheat_Sheet.html */
+const HASH_COST: HashCost = { memoryKib: 19_456, passes: 2, lanes: 1 };
 const SALT_BYTES = 16;
 const TAG_BYTES = 32;
 const HASH_PATTERN =
@@ -35,21 +38,23 @@ export function oneTimePassword(): string {
 }
 
 /** Password hashes in PHC text form, which carries its own parameters: raising them later leaves old hashes readable. */
-@Injectable()
 export class Passwords {
   private decoy: Promise<string> | undefined;
 
+  constructor(private readonly cost: HashCost = HASH_COST) {}
+
   async hash(password: string): Promise<string> {
     const nonce = randomBytes(SALT_BYTES);
+    const { memoryKib, passes, lanes } = this.cost;
     const tag = await derive({
       message: password,
       nonce,
-      memory: MEMORY_KIB,
-      passes: PASSES,
-      parallelism: LANES,
+      memory: memoryKib,
+      passes,
+      parallelism: lanes,
       tagLength: TAG_BYTES,
     });
-    return `$argon2id$v=19$m=${MEMORY_KIB},t=${PASSES},p=${LANES}$${unpadded(nonce)}$${unpadded(tag)}`;
+    return `$argon2id$v=19$m=${memoryKib},t=${passes},p=${lanes}$${unpadded(nonce)}$${unpadded(tag)}`;
   }
 
   /** Pass undefined for an unknown account: it takes as long as a wrong password and is always false. */

@@ -8,7 +8,7 @@ import {
 let plane: ControlPlane;
 let sequence = 0;
 beforeAll(async () => {
-  plane = await startControlPlane();
+  plane = await startControlPlane({}, { isHashingFull: true });
 }, 60_000);
 afterAll(() => plane?.stop());
 
