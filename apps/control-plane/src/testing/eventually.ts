@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /** Repeats an assertion until it holds; the last failure is thrown when it never does. */
-export async function eventually<T>(assertion: () => Promise<T>, withinMs = 10_000): Promise<T> {
+export async function eventually<T>(assertion: () => Promise<T>, withinMs = 15_000): Promise<T> {
   const deadline = Date.now() + withinMs;
   for (;;) {
     try {
@@ -9,6 +9,6 @@ export async function eventually<T>(assertion: () => Promise<T>, withinMs = 10_0
     } catch (error) {
       if (Date.now() >= deadline) throw error;
     }
-    await sleep(50);
+    await sleep(10);
   }
 }

@@ -1,9 +1,9 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { parseApiKey } from '@tollgate/contracts';
 import { LiveRecords, primariesOf } from '@tollgate/keyspace';
 import { ledgerOf } from '../../testing/ledger-under-test.ts';
 import { startControlPlane, type ControlPlane } from '../../testing/control-plane-under-test.ts';
+import { eventually } from '../../testing/eventually.ts';
 import { keysOf } from '../../testing/drift-under-test.ts';
 import { REDIS } from '../../platform/redis/redis.module.ts';
 import { LiveStatePump } from './live-state-pump.ts';
@@ -22,17 +22,6 @@ afterEach(async () => {
 
 const post = (path: string, token: string, body?: unknown) =>
   plane.call('POST', path, { token, ...(body === undefined ? {} : { body }) });
-
-/** Asks until `look` is content; what is promised to happen by itself has no event to wait for. */
-async function eventually(look: () => Promise<void>, limitMs = 15_000): Promise<void> {
-  for (const deadline = Date.now() + limitMs; ; await delay(50)) {
-    try {
-      return await look();
-    } catch (error) {
-      if (Date.now() > deadline) throw error;
-    }
-  }
-}
 
 describe("an administrator's call", () => {
   test('answers after its live record is written, and leaves nothing behind', async () => {

@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { NestExpressApplication } from '@nestjs/platform-express';
 import { parseApiKey } from '@tollgate/contracts';
@@ -9,6 +8,7 @@ import { uuidv7 } from '../../platform/http/visitor.ts';
 import { createPino } from '../../platform/logging/logger.ts';
 import { ledgerOf, usageEvent } from '../../testing/ledger-under-test.ts';
 import { startControlPlane, type ControlPlane } from '../../testing/control-plane-under-test.ts';
+import { eventually } from '../../testing/eventually.ts';
 import { keysOf } from '../../testing/drift-under-test.ts';
 import { REDIS } from '../../platform/redis/redis.module.ts';
 import { AutoRechargeService } from './auto-recharge.service.ts';
@@ -91,16 +91,6 @@ async function hold({ account, model }: Subscribed, tokens: number): Promise<str
   };
   expect((await store.admit({ ...who, ...request })).kind).toBe('admitted');
   return rid;
-}
-
-async function eventually(look: () => Promise<void>, limitMs = 15_000): Promise<void> {
-  for (const deadline = Date.now() + limitMs; ; await delay(50)) {
-    try {
-      return await look();
-    } catch (error) {
-      if (Date.now() > deadline) throw error;
-    }
-  }
 }
 
 test('one need is one purchase, however many settles and replicas see it', async () => {
