@@ -2,8 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import type { RelayedEvent } from '@tollgate/contracts';
 import { startServices, type Services } from '@tollgate/harness';
 import { primariesOf, redisReady } from '@tollgate/keyspace';
-import { setTimeout as delay } from 'node:timers/promises';
-import { eventually } from '../../test/usage/downstream.ts';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import {
   addAccount,
   admit,
@@ -13,7 +12,9 @@ import {
   type MeteredRedis,
 } from '../../test/usage/metered-redis.ts';
 import { silent } from '../../test/usage/open-recorder.ts';
+import { ManualTime } from '../testing/manual-time.ts';
 import { Relay } from './relay.ts';
+import type { OutboxPort } from './relay-options.ts';
 import { openUsageQueue, type UsageQueue } from './usage-queue.ts';
 
 const SHARDS = 64;
@@ -21,6 +22,9 @@ let services: Services;
 let world: MeteredRedis;
 let peers: string[];
 let relays: Relay[];
+let time: ManualTime;
+/** Calls to Redis under way. */
+const calls = { open: 0 };
 
 beforeAll(async () => {
   services = await startServices({ postgres: false });
@@ -30,6 +34,11 @@ beforeEach(async () => {
   world = await openMeteredRedis(services.redisUrl, SHARDS);
   peers = [];
   relays = [];
+  calls.open = 0;
+  time = new ManualTime(1_000_000, async () => {
+    do await nextTurn();
+    while (calls.open > 0);
+  });
 });
 afterEach(async () => {
   await Promise.all(relays.map((relay) => relay.close()));
@@ -37,11 +46,30 @@ afterEach(async () => {
   world.close();
 });
 
+/** The store of a relay, so that time stands still while Redis is asked. */
+function outbox(): OutboxPort {
+  const { store } = world;
+  const asked = async <Reply>(call: Promise<Reply>): Promise<Reply> => {
+    calls.open += 1;
+    return call.finally(() => (calls.open -= 1));
+  };
+  return {
+    relay: (...request) => asked(store.relay(...request)),
+    releaseRelay: (...request) => asked(store.releaseRelay(...request)),
+    reap: (...request) => asked(store.reap(...request)),
+    shardOf: (accountId) => store.shardOf(accountId),
+  };
+}
+
 class Kept implements UsageQueue {
   readonly jobs: RelayedEvent[][] = [];
   isFailing = false;
+  refused = 0;
   add({ events }: { events: RelayedEvent[] }): Promise<void> {
-    if (this.isFailing) return Promise.reject(new Error('Redis is away'));
+    if (this.isFailing) {
+      this.refused += 1;
+      return Promise.reject(new Error('Redis is away'));
+    }
     this.jobs.push(events);
     return Promise.resolve();
   }
@@ -52,13 +80,14 @@ class Kept implements UsageQueue {
 
 async function start(owner: string, queue: UsageQueue = new Kept()): Promise<Relay> {
   const relay = new Relay({
-    outbox: world.store,
+    outbox: outbox(),
     queue,
     shards: SHARDS,
     owner,
     peers: () => Promise.resolve(peers),
     log: silent,
-    now: Date.now,
+    now: time.now,
+    timers: time.timers,
     random: Math.random,
   });
   relays.push(relay);
@@ -78,6 +107,10 @@ async function leases(): Promise<Record<string, number>> {
       list?.length ?? 0,
     ]),
   );
+}
+
+function waitingIn(...shards: string[]): Promise<number[]> {
+  return Promise.all(shards.map((shard) => world.redis.xlen(`{${shard}}:outbox`)));
 }
 
 async function settle(accountId: number): Promise<string> {
@@ -101,8 +134,8 @@ describe('Relay', () => {
     const rids = await Promise.all([1, 2, 3, 1, 2, 3].map(settle));
     const queue = new Kept();
     await start('node-1:0', queue);
-    await eventually('all arrived', () => queue.jobs.flat().length === rids.length);
-    expect(queue.jobs.length).toBe(1);
+    await time.pass(200);
+    expect(queue.jobs.map((events) => events.length)).toEqual([rids.length]);
     expect(new Set(queue.jobs.flat().map((event) => event.shard))).toEqual(
       new Set(['s01', 's02', 's03']),
     );
@@ -112,20 +145,18 @@ describe('Relay', () => {
     for (const account of [1, 2, 3]) await addAccount(world, account, 1_000_000);
     const queue = new Kept();
     const relay = await start('node-1:0', queue);
-    await eventually('has leases', async () => (await leases())['node-1:0'] === SHARDS);
-    let settled = 0;
-    for (const until = Date.now() + 1_000; Date.now() < until; settled += 1) {
+    await time.pass(200);
+    expect(await leases()).toEqual({ 'node-1:0': SHARDS });
+    for (let settled = 0; settled < 100; settled += 1) {
       const account = 1 + (settled % 3);
       await settle(account);
       relay.wake(account);
-      await delay(10);
+      await time.pass(10);
     }
-    const lastAt = Date.now();
-    await eventually('all arrived', () => queue.jobs.flat().length === settled);
-    expect(Date.now() - lastAt).toBeLessThan(1_000);
-    expect(settled).toBeGreaterThan(20);
-    expect(queue.jobs.length).toBeLessThanOrEqual(9);
-  }, 20_000);
+    await time.pass(200);
+    expect(queue.jobs.flat()).toHaveLength(100);
+    expect(queue.jobs.length).toBeLessThanOrEqual(6);
+  });
 
   test('keeps events in the outbox until they are in the queue', async () => {
     for (const account of [1, 2, 3]) await addAccount(world, account, 1_000_000);
@@ -133,42 +164,30 @@ describe('Relay', () => {
     const queue = new Kept();
     queue.isFailing = true;
     await start('node-1:0', queue);
-    await delay(300);
-    expect(await world.redis.xlen('{s01}:outbox')).toBe(2);
+    await time.pass(5_000);
+    expect(queue.refused).toBeGreaterThan(1);
+    expect(await waitingIn('s01', 's02', 's03')).toEqual([2, 2, 2]);
     queue.isFailing = false;
-    await eventually(
-      'the outboxes are empty',
-      async () =>
-        (await world.redis.xlen('{s01}:outbox')) +
-          (await world.redis.xlen('{s02}:outbox')) +
-          (await world.redis.xlen('{s03}:outbox')) ===
-        0,
-    );
-    expect(
-      queue.jobs
-        .flat()
-        .map((event) => event.rid)
-        .sort(),
-    ).toEqual([...rids].sort());
+    await time.pass(5_000);
+    expect(await waitingIn('s01', 's02', 's03')).toEqual([0, 0, 0]);
+    expect(queue.jobs.flat().map((event) => event.rid)).toEqual(expect.arrayContaining(rids));
+    expect(queue.jobs.flat()).toHaveLength(rids.length);
   });
 
   test('shares the shards out when a node joins, and takes them back when it leaves', async () => {
     await start('node-1:0');
-    await eventually('one node has all', async () => (await leases())['node-1:0'] === SHARDS);
+    await time.pass(200);
+    expect(await leases()).toEqual({ 'node-1:0': SHARDS });
     peers = ['node-1:0', 'node-2:0'];
     const second = await start('node-2:0');
-    await eventually('each has half', async () => {
-      const held = await leases();
-      return held['node-1:0'] === SHARDS / 2 && held['node-2:0'] === SHARDS / 2;
-    });
+    await time.pass(10_000);
+    expect(await leases()).toEqual({ 'node-1:0': SHARDS / 2, 'node-2:0': SHARDS / 2 });
     peers = ['node-1:0'];
     relays = relays.filter((relay) => relay !== second);
     await second.close();
-    await eventually(
-      'the first has all again',
-      async () => (await leases())['node-1:0'] === SHARDS,
-    );
-  }, 60_000);
+    await time.pass(10_000);
+    expect(await leases()).toEqual({ 'node-1:0': SHARDS });
+  });
 
   test('costs an idle fleet of two nodes less than 200 commands a second with 64 shards', async () => {
     const connection = world.connect('plain');
@@ -177,10 +196,10 @@ describe('Relay', () => {
     peers = ['node-1:0', 'node-2:0'];
     await start('node-1:0', queue);
     await start('node-2:0', queue);
-    await delay(5_000);
+    await time.pass(5_000);
     const primaries = primariesOf(world.redis);
     await Promise.all(primaries.map((primary) => primary.config('RESETSTAT')));
-    await delay(4_000);
+    await time.pass(4_000);
     const stats = await Promise.all(primaries.map((primary) => primary.info('commandstats')));
     const calls = stats.reduce(
       (sum, each) => sum + Number(/cmdstat_fcall:calls=(\d+)/.exec(each)?.[1] ?? 0),
@@ -189,5 +208,5 @@ describe('Relay', () => {
     expect(calls / 4).toBeLessThan(200);
     expect(calls / 4).toBeGreaterThan(64);
     await queue.close();
-  }, 30_000);
+  });
 });

@@ -1,12 +1,65 @@
-import { afterEach, describe, expect, test } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { SettleReply, SettleRequest } from '@tollgate/keyspace';
-import { setTimeout as delay } from 'node:timers/promises';
-import { eventually } from '../../test/usage/downstream.ts';
 import { finalOf, PRICE, usageOf, uuidV7 } from '../../test/usage/metered-redis.ts';
 import { silent } from '../../test/usage/open-recorder.ts';
-import { Settler } from './settler.ts';
+import { pause } from '../timers.ts';
+import { ManualTime } from '../testing/manual-time.ts';
+import { Settler, type PendingFinal, type SettlerOptions } from './settler.ts';
 
 type Answer = SettleReply | 'lost';
+
+let time: ManualTime;
+let settlers: Settler[];
+beforeEach(() => {
+  time = new ManualTime(1_000_000);
+  settlers = [];
+});
+afterEach(() => settlers.forEach((settler) => settler.close()));
+
+function settlerOver(
+  settle: SettlerOptions['metering']['settle'],
+  listeners: Partial<SettlerOptions> = {},
+): Settler {
+  const settler = new Settler({
+    metering: { settle },
+    log: silent,
+    now: time.now,
+    timers: time.timers,
+    random: () => 0.5,
+    onAcknowledged: () => undefined,
+    onForgotten: () => undefined,
+    onSettled: () => undefined,
+    onFenced: () => undefined,
+    ...listeners,
+  });
+  settlers.push(settler);
+  return settler;
+}
+
+function pendingFinal(): PendingFinal {
+  const rid = uuidV7(Date.now());
+  const final = finalOf(
+    {
+      rid,
+      accountId: 1,
+      keyHash: '',
+      keyId: 2,
+      modelId: 3,
+      subscriptionId: 4,
+      generation: 1,
+      epoch: 'e',
+      price: PRICE,
+      grantedTokens: 1,
+      sliceTokens: 1,
+      boundTokens: 1,
+      isStream: false,
+      startedAtMs: 0,
+      protocol: 'chat',
+    },
+    usageOf(2, 2),
+  );
+  return { rid, epoch: 'e', final, payload: '{}', atMs: time.nowMs, place: 1 };
+}
 
 /** A settler with a Redis that answers as scripted, one answer a call, then `duplicate`. */
 class Bench {
@@ -14,64 +67,29 @@ class Bench {
   readonly acknowledged: string[] = [];
   readonly forgotten: string[] = [];
   readonly fenced: string[] = [];
-  answers: Answer[];
-  clock = 1_000_000;
   readonly settler: Settler;
 
   constructor(...answers: Answer[]) {
-    this.answers = answers;
-    this.settler = new Settler({
-      metering: { settle: (request) => this.#settle(request) },
-      log: silent,
-      now: () => this.clock,
-      random: () => 0.5,
-      onAcknowledged: ({ rid }, seq) => this.acknowledged.push(`${rid}:${seq}`),
-      onForgotten: ({ rid }) => this.forgotten.push(rid),
-      onSettled: () => undefined,
-      onFenced: ({ rid }, by) => this.fenced.push(`${rid}:${by}`),
-    });
+    this.settler = settlerOver(
+      (request) => {
+        this.asked.push(request);
+        const answer = answers.shift() ?? { kind: 'duplicate' };
+        return answer === 'lost'
+          ? Promise.reject(new Error('Command timed out'))
+          : Promise.resolve(answer);
+      },
+      {
+        onAcknowledged: ({ rid }, seq) => this.acknowledged.push(`${rid}:${seq}`),
+        onForgotten: ({ rid }) => this.forgotten.push(rid),
+        onFenced: ({ rid }, by) => this.fenced.push(`${rid}:${by}`),
+      },
+    );
   }
 
   add(isReplayed = false): string {
-    const rid = uuidV7(Date.now());
-    const final = finalOf(
-      {
-        rid,
-        accountId: 1,
-        keyHash: '',
-        keyId: 2,
-        modelId: 3,
-        subscriptionId: 4,
-        generation: 1,
-        epoch: 'e',
-        price: PRICE,
-        grantedTokens: 1,
-        sliceTokens: 1,
-        boundTokens: 1,
-        isStream: false,
-        startedAtMs: 0,
-        protocol: 'chat',
-      },
-      usageOf(2, 2),
-    );
-    this.settler.add(
-      { rid, epoch: 'e', final, payload: '{}', atMs: this.clock, place: 1 },
-      { isReplayed },
-    );
-    return rid;
-  }
-
-  async pass(ms: number): Promise<void> {
-    this.clock += ms;
-    await delay(450);
-  }
-
-  #settle(request: SettleRequest): Promise<SettleReply> {
-    this.asked.push(request);
-    const answer = this.answers.shift() ?? { kind: 'duplicate' };
-    return answer === 'lost'
-      ? Promise.reject(new Error('Command timed out'))
-      : Promise.resolve(answer);
+    const final = pendingFinal();
+    this.settler.add(final, { isReplayed });
+    return final.rid;
   }
 }
 
@@ -80,12 +98,10 @@ const SETTLED = (from: 'open' | 'reaped' | 'none'): SettleReply => ({
   balance: 1,
   from,
 });
-let bench: Bench;
-afterEach(() => bench.settler.close());
 
 describe('Settler', () => {
   test('counts as ended what Redis was not asked to settle yet, and nothing that it may have settled', async () => {
-    bench = new Bench();
+    const bench = new Bench();
     const subscription = { accountId: 1, modelId: 3 };
     for (let index = 0; index < 130; index += 1) bench.add();
     // All that may be in flight are: Redis counts those by itself.
@@ -93,30 +109,31 @@ describe('Settler', () => {
     expect(bench.settler.unsentOf({ accountId: 1, modelId: 4 })).toBe(0);
     bench.add(true);
     expect(bench.settler.unsentOf(subscription)).toBe(2);
-    await eventually('all are settled', () => bench.settler.unsettled === 0);
+    await time.pass(0);
+    expect(bench.settler.unsettled).toBe(0);
     expect(bench.settler.unsentOf(subscription)).toBe(0);
   });
 
   test('forgets an acknowledged final once, after its time, also when Redis returned meanwhile', async () => {
-    bench = new Bench(SETTLED('open'), SETTLED('open'));
+    const bench = new Bench(SETTLED('open'), SETTLED('open'));
     const rid = bench.add();
-    await delay(10);
+    await time.pass(0);
     bench.settler.acknowledge([{ rid, seq: 0 }]);
     bench.settler.replay();
-    await delay(10);
-    await bench.pass(14_000);
+    await time.pass(0);
+    await time.pass(14_000);
     expect(bench.forgotten).toEqual([]);
-    await bench.pass(1_500);
+    await time.pass(1_500);
     expect(bench.forgotten).toEqual([rid]);
-    await bench.pass(20_000);
+    await time.pass(20_000);
     expect(bench.forgotten).toEqual([rid]);
     expect(bench.settler.unacknowledged).toBe(0);
   });
 
   test('does not take the acknowledgement of the reaper’s event for that of the final', async () => {
-    bench = new Bench(SETTLED('reaped'));
+    const bench = new Bench(SETTLED('reaped'));
     const rid = bench.add();
-    await delay(10);
+    await time.pass(0);
     bench.settler.acknowledge([{ rid, seq: 0 }]);
     expect(bench.settler.unacknowledged).toBe(1);
     bench.settler.acknowledge([{ rid, seq: 1 }]);
@@ -126,105 +143,69 @@ describe('Settler', () => {
 
   test('believes an acknowledgement that overtakes the reply of its settle', async () => {
     let answer: (reply: SettleReply) => void = () => undefined;
-    bench = new Bench();
-    bench.settler.close();
     const acknowledged: number[] = [];
-    const settler = new Settler({
-      metering: { settle: () => new Promise((resolve) => (answer = resolve)) },
-      log: silent,
-      now: () => 0,
-      random: () => 0,
-      onForgotten: () => undefined,
-      onSettled: () => undefined,
-      onFenced: () => undefined,
+    const settler = settlerOver(() => new Promise((resolve) => (answer = resolve)), {
       onAcknowledged: (_final, seq) => acknowledged.push(seq),
     });
-    const rid = uuidV7(0);
-    settler.add({
-      rid,
-      epoch: 'e',
-      final: finalOf(
-        {
-          rid,
-          accountId: 1,
-          keyHash: '',
-          keyId: 2,
-          modelId: 3,
-          subscriptionId: 4,
-          generation: 1,
-          epoch: 'e',
-          price: PRICE,
-          grantedTokens: 1,
-          sliceTokens: 1,
-          boundTokens: 1,
-          isStream: false,
-          startedAtMs: 0,
-          protocol: 'chat',
-        },
-        usageOf(1, 1),
-      ),
-      payload: '{}',
-      atMs: 0,
-      place: 1,
-    });
-    settler.acknowledge([{ rid, seq: 0 }]);
+    const final = pendingFinal();
+    settler.add(final);
+    settler.acknowledge([{ rid: final.rid, seq: 0 }]);
     expect(acknowledged).toEqual([]);
     answer(SETTLED('open'));
-    await delay(10);
+    await time.pass(0);
     expect(acknowledged).toEqual([0]);
-    settler.close();
   });
 
   test('asks for the event again when an answer was lost, and again until it is acknowledged', async () => {
-    bench = new Bench('lost', { kind: 'duplicate' });
+    const bench = new Bench('lost', { kind: 'duplicate' });
     const rid = bench.add();
-    await delay(10);
-    await bench.pass(1_000);
+    await time.pass(0);
+    await time.pass(1_000);
     expect(bench.asked.map(({ reEmit }) => reEmit)).toEqual([false, true]);
-    await bench.pass(9_000);
+    await time.pass(9_000);
     expect(bench.asked.map(({ reEmit }) => reEmit)).toEqual([false, true, true]);
     bench.settler.acknowledge([{ rid, seq: 0 }]);
-    await bench.pass(9_000);
-    await bench.pass(900_000);
+    await time.pass(9_000);
+    await time.pass(900_000);
     expect(bench.asked.length).toBe(3);
   });
 
   test('keeps a final for 15 s after its acknowledgement and says it again when Redis returns in that time', async () => {
-    bench = new Bench(SETTLED('open'), SETTLED('open'));
+    const bench = new Bench(SETTLED('open'), SETTLED('open'));
     const rid = bench.add();
-    await delay(10);
+    await time.pass(0);
     bench.settler.acknowledge([{ rid, seq: 0 }]);
-    await bench.pass(14_000);
+    await time.pass(14_000);
     expect(bench.forgotten).toEqual([]);
     bench.settler.replay();
-    await delay(10);
+    await time.pass(0);
     expect(bench.asked.map(({ reEmit }) => reEmit)).toEqual([false, true]);
-    await bench.pass(1_500);
+    await time.pass(1_500);
     expect(bench.forgotten).toEqual([rid]);
     bench.settler.replay();
-    await delay(10);
+    await time.pass(0);
     expect(bench.asked.length).toBe(2);
   });
 
   test('asks for the events of finals from before a restart', async () => {
-    bench = new Bench({ kind: 'duplicate' });
+    const bench = new Bench({ kind: 'duplicate' });
     const rid = bench.add(true);
-    await delay(10);
+    await time.pass(0);
     expect(bench.asked[0]?.reEmit).toBe(true);
     bench.settler.acknowledge([{ rid, seq: 0 }]);
     expect(bench.settler.unacknowledged).toBe(0);
   });
 
   test('keeps a final of a fenced shard, says so once, and settles it when the fence is gone', async () => {
-    bench = new Bench(
+    const bench = new Bench(
       { kind: 'fenced', by: 'epoch' },
       { kind: 'fenced', by: 'epoch' },
       SETTLED('open'),
     );
     const rid = bench.add();
-    await delay(10);
-    await bench.pass(6_000);
-    await bench.pass(6_000);
+    await time.pass(0);
+    await time.pass(6_000);
+    await time.pass(6_000);
     expect(bench.fenced).toEqual([`${rid}:epoch`]);
     expect(bench.asked.length).toBe(3);
     expect(bench.settler.unsettled).toBe(0);
@@ -232,12 +213,12 @@ describe('Settler', () => {
   });
 
   test('does not ask Redis again and again for a final that is too old for it, and says so when its shard is lost as well', async () => {
-    bench = new Bench({ kind: 'fenced', by: 'age' }, { kind: 'fenced', by: 'epoch' });
+    const bench = new Bench({ kind: 'fenced', by: 'age' }, { kind: 'fenced', by: 'epoch' });
     const rid = bench.add();
-    await delay(10);
-    await bench.pass(200_000);
+    await time.pass(0);
+    await time.pass(200_000);
     expect(bench.asked.length).toBe(1);
-    await bench.pass(200_000);
+    await time.pass(101_000);
     expect(bench.asked.length).toBe(2);
     expect(bench.fenced).toEqual([`${rid}:age`, `${rid}:epoch`]);
     bench.settler.booked([rid]);
@@ -245,51 +226,16 @@ describe('Settler', () => {
   });
 
   test('settles thousands at a time without asking for more than 128 at once', async () => {
-    bench = new Bench();
-    bench.settler.close();
     let running = 0;
     let most = 0;
-    const settler = new Settler({
-      metering: {
-        settle: async () => {
-          most = Math.max(most, ++running);
-          await delay(1);
-          running -= 1;
-          return SETTLED('open');
-        },
-      },
-      log: silent,
-      now: Date.now,
-      random: Math.random,
-      onForgotten: () => undefined,
-      onSettled: () => undefined,
-      onFenced: () => undefined,
-      onAcknowledged: () => undefined,
+    const settler = settlerOver(async () => {
+      most = Math.max(most, ++running);
+      await pause(time.timers, 1);
+      running -= 1;
+      return SETTLED('open');
     });
-    const final = finalOf(
-      {
-        rid: uuidV7(0),
-        accountId: 1,
-        keyHash: '',
-        keyId: 2,
-        modelId: 3,
-        subscriptionId: 4,
-        generation: 1,
-        epoch: 'e',
-        price: PRICE,
-        grantedTokens: 1,
-        sliceTokens: 1,
-        boundTokens: 1,
-        isStream: false,
-        startedAtMs: 0,
-        protocol: 'chat',
-      },
-      usageOf(1, 1),
-    );
-    for (let index = 0; index < 3_000; index++)
-      settler.add({ rid: uuidV7(index), epoch: 'e', final, payload: '{}', atMs: 0, place: 1 });
-    await eventually('all are settled', () => settler.unsettled === 0);
-    expect(most).toBe(128);
-    settler.close();
+    for (let index = 0; index < 3_000; index++) settler.add(pendingFinal());
+    await time.pass(24);
+    expect([most, settler.unsettled]).toEqual([128, 0]);
   });
 });
