@@ -1,13 +1,11 @@
 import { NO_USAGE } from '@tollgate/contracts';
-import { setTimeout as delay } from 'node:timers/promises';
-import { expect, test } from '@jest/globals';
+import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import type { CheckpointReply, CheckpointRequest, RestoreRequest } from '@tollgate/keyspace';
 import { pino } from 'pino';
-import { eventually } from '../../test/usage/downstream.ts';
 import { PRICE } from '../../test/usage/metered-redis.ts';
 import type { OpenHold } from '../journal/open-hold.ts';
 import { Checkpointer, type CheckpointerOptions } from './checkpointer.ts';
-import { SYSTEM_TIMERS } from '../timers.ts';
+import { ManualTime } from '../testing/manual-time.ts';
 
 const HOLD: OpenHold = {
   rid: 'r',
@@ -27,22 +25,29 @@ const HOLD: OpenHold = {
   protocol: 'chat',
 };
 
+let time: ManualTime;
+let checkpointer: Checkpointer;
+beforeEach(() => {
+  time = new ManualTime();
+});
+afterEach(() => checkpointer.close());
+
 function checkpointerOver(
   metering: Partial<CheckpointerOptions['metering']>,
-  now: () => number,
   onRechargeDue: CheckpointerOptions['onRechargeDue'] = () => undefined,
+  onCounted: CheckpointerOptions['onCounted'] = () => undefined,
 ): Checkpointer {
   const never = (): never => {
     throw new Error('not expected');
   };
   return new Checkpointer({
-    timers: SYSTEM_TIMERS,
     metering: { checkpoint: never, epochOf: never, restore: never, ...metering },
     log: pino({ level: 'silent' }),
-    now,
+    now: time.now,
+    timers: time.timers,
     random: () => 0,
     leaseMs: 60_000,
-    onCounted: () => undefined,
+    onCounted,
     node: 'node-1:0',
     rechargeWaitMs: 2_000,
     onRechargeDue,
@@ -53,165 +58,134 @@ function checkpointerOver(
   });
 }
 
+const ok = (extendedTokens = 0, isRechargeDue = false): CheckpointReply => ({
+  kind: 'ok',
+  heldTokens: 1_000 + extendedTokens,
+  extendedTokens,
+  isRechargeDue,
+});
+
 test('a stream that begins to wait while its lease is being renewed gets its slice all the same', async () => {
   const asked: { extendTokens: number; answer: (reply: CheckpointReply) => void }[] = [];
-  const checkpoint = ({ extendTokens }: CheckpointRequest): Promise<CheckpointReply> =>
-    new Promise((answer) => void asked.push({ extendTokens, answer }));
-  let now = 0;
-  const checkpointer = checkpointerOver({ checkpoint }, () => now);
-  try {
-    const kept = checkpointer.keep(HOLD);
-    now = 5_000;
-    await eventually('the lease is being renewed', () => asked.length === 1);
-    const grown = new Promise<void>((resolve) => kept.grow(resolve));
-    await delay(50);
-    expect(asked.map(({ extendTokens }) => extendTokens)).toEqual([0]);
-    asked[0]?.answer({ kind: 'ok', heldTokens: 1_000, extendedTokens: 0, isRechargeDue: false });
-    await eventually('the slice is asked for', () => asked.length === 2);
-    expect(asked[1]?.extendTokens).toBe(500);
-    asked[1]?.answer({ kind: 'ok', heldTokens: 1_500, extendedTokens: 500, isRechargeDue: false });
-    await grown;
-  } finally {
-    checkpointer.close();
-  }
+  checkpointer = checkpointerOver({
+    checkpoint: ({ extendTokens }: CheckpointRequest) =>
+      new Promise((answer) => void asked.push({ extendTokens, answer })),
+  });
+  let grown = 0;
+  const kept = checkpointer.keep(HOLD);
+  await time.pass(3_000);
+  kept.grow(() => (grown += 1));
+  await time.pass(50);
+  expect(asked.map(({ extendTokens }) => extendTokens)).toEqual([0]);
+  asked[0]?.answer(ok());
+  await time.pass(0);
+  expect(asked.map(({ extendTokens }) => extendTokens)).toEqual([0, 500]);
+  asked[1]?.answer(ok(500));
+  await time.pass(0);
+  expect(grown).toBe(1);
 });
 
 test('a restored hold is asked about when it would have been without the loss: a key that was disabled meanwhile ends its stream within five seconds', async () => {
-  let now = 0;
-  let asked = 0;
+  const replies: CheckpointReply[] = [ok(), { kind: 'stop', heldTokens: 1_000 }];
+  const askedAt: number[] = [];
   let epoch = 'e1';
-  const checkpointer = checkpointerOver(
-    {
-      checkpoint: () =>
-        Promise.resolve(
-          ++asked === 1
-            ? { kind: 'ok', heldTokens: 1_000, extendedTokens: 0, isRechargeDue: false }
-            : { kind: 'stop', heldTokens: 1_000 },
-        ),
-      epochOf: () => Promise.resolve(epoch),
-      restore: () => Promise.resolve({ kind: 'restored', heldTokens: 1_000 }),
+  checkpointer = checkpointerOver({
+    checkpoint: () => {
+      askedAt.push(time.nowMs);
+      return Promise.resolve(replies.shift() ?? ok());
     },
-    () => now,
-  );
-  try {
-    const hold = { ...HOLD, epoch };
-    const stopped = new Promise<string>((resolve) => checkpointer.keep(hold).onStop(resolve));
-    now = 2_500;
-    await eventually('the first checkpoint', () => asked === 1);
-    now = 7_000;
-    epoch = 'e2';
-    checkpointer.lost('e1');
-    await eventually('the hold is restored', () => hold.epoch === 'e2');
-    now = 7_500;
-    expect(await stopped).toBe('access_revoked');
-  } finally {
-    checkpointer.close();
-  }
+    epochOf: () => Promise.resolve(epoch),
+    restore: () => Promise.resolve({ kind: 'restored', heldTokens: 1_000 }),
+  });
+  const hold = { ...HOLD, epoch };
+  const stops: string[] = [];
+  checkpointer.keep(hold).onStop((reason) => stops.push(reason));
+  await time.pass(7_000);
+  epoch = 'e2';
+  checkpointer.lost('e1');
+  await time.pass(100);
+  expect([hold.epoch, askedAt, stops]).toEqual(['e2', [2_520], []]);
+  await time.pass(500);
+  expect([askedAt, stops]).toEqual([[2_520, 7_520], ['access_revoked']]);
 });
 
 test('a stream that waits when Redis loses everything is restored as soon as its shard is filled, and gets its slice then', async () => {
-  let now = 0;
   let epoch: string | null = null;
   const restored: RestoreRequest[] = [];
-  const checkpointer = checkpointerOver(
-    {
-      checkpoint: ({ epoch: of, extendTokens }) =>
-        Promise.resolve(
-          of === 'e2'
-            ? {
-                kind: 'ok',
-                heldTokens: 1_000 + extendTokens,
-                extendedTokens: extendTokens,
-                isRechargeDue: false,
-              }
-            : { kind: 'fenced' },
-        ),
-      epochOf: () => Promise.resolve(epoch),
-      restore: (request) => {
-        restored.push(request);
-        return Promise.resolve({ kind: 'restored', heldTokens: request.wantTokens });
-      },
+  checkpointer = checkpointerOver({
+    checkpoint: ({ epoch: of, extendTokens }) =>
+      Promise.resolve(of === 'e2' ? ok(extendTokens) : { kind: 'fenced' }),
+    epochOf: () => Promise.resolve(epoch),
+    restore: (request) => {
+      restored.push(request);
+      return Promise.resolve({ kind: 'restored', heldTokens: request.wantTokens });
     },
-    () => now,
-  );
-  try {
-    const kept = checkpointer.keep({ ...HOLD });
-    kept.count(() => ({ ...NO_USAGE, input: 100, output: 475 }));
-    await delay(150);
-    const stops: string[] = [];
-    kept.onStop((reason) => stops.push(reason));
-    const grown = new Promise<void>((resolve) => kept.grow(resolve));
-    for (now = 500; now < 30_000; now += 5_000) await delay(60);
-    expect([restored, stops]).toEqual([[], []]);
-    epoch = 'e2';
-    now += 500;
-    await grown;
-    expect(restored).toMatchObject([
-      {
-        rid: 'r',
-        epoch: 'e2',
-        wantTokens: 1_000,
-        usedTokens: 1_000,
-        generation: 1,
-        node: 'node-1:0',
-        leaseMs: 60_000,
-      },
-    ]);
-    expect(stops).toEqual([]);
-  } finally {
-    checkpointer.close();
-  }
+  });
+  const stops: string[] = [];
+  let grown = 0;
+  const kept = checkpointer.keep({ ...HOLD });
+  kept.count(() => ({ ...NO_USAGE, input: 100, output: 475 }));
+  kept.onStop((reason) => stops.push(reason));
+  await time.pass(100);
+  kept.grow(() => (grown += 1));
+  await time.pass(30_000);
+  expect([restored, stops, grown]).toEqual([[], [], 0]);
+  epoch = 'e2';
+  await time.pass(600);
+  expect(restored).toMatchObject([
+    {
+      rid: 'r',
+      epoch: 'e2',
+      wantTokens: 1_000,
+      usedTokens: 1_000,
+      generation: 1,
+      node: 'node-1:0',
+      leaseMs: 60_000,
+    },
+  ]);
+  expect([stops, grown]).toEqual([[], 1]);
 });
 
-test('a stream that waits while a purchase is due is given two seconds for it, asked about twice a second', async () => {
-  let now = 0;
-  let bought = 0;
-  let isArmed = true;
+test('a purchase that is due is hinted at, and asked about twice a second', async () => {
   const askedAt: number[] = [];
   let hints = 0;
-  const checkpointer = checkpointerOver(
+  checkpointer = checkpointerOver(
     {
-      checkpoint: ({ extendTokens }) => {
-        askedAt.push(now);
-        const extendedTokens = Math.min(bought, extendTokens);
-        const isRechargeDue = isArmed && extendedTokens < extendTokens;
-        return Promise.resolve({
-          kind: 'ok',
-          heldTokens: 1_000 + extendedTokens,
-          extendedTokens,
-          isRechargeDue,
-        });
+      checkpoint: () => {
+        askedAt.push(time.nowMs);
+        return Promise.resolve(ok(0, true));
       },
     },
-    () => now,
     () => void (hints += 1),
   );
-  try {
-    const outcomeOf = (rid: string): Promise<string> => {
-      const kept = checkpointer.keep({ ...HOLD, rid });
-      return new Promise((resolve) => {
-        kept.onStop(resolve);
-        kept.grow(() => resolve('grown'));
-      });
-    };
-    const served = outcomeOf('served');
-    await delay(50);
-    expect([askedAt, hints]).toEqual([[0], 1]);
-    now = 499;
-    await delay(150);
-    expect(askedAt).toEqual([0]);
-    bought = 10;
-    now = 500;
-    expect(await served).toBe('grown');
-    bought = 0;
-    const unserved = outcomeOf('unserved');
-    await delay(50);
-    for (now = 1_000; now <= 2_500; now += 500) await delay(150);
-    expect(await unserved).toBe('balance_exhausted');
-    expect(askedAt.length).toBeLessThanOrEqual(8);
-    isArmed = false;
-    expect(await outcomeOf('not armed')).toBe('balance_exhausted');
-  } finally {
-    checkpointer.close();
-  }
+  const stops: string[] = [];
+  const kept = checkpointer.keep(HOLD);
+  kept.onStop((reason) => stops.push(reason));
+  kept.grow(() => stops.push('grown'));
+  await time.pass(1_999);
+  expect([askedAt, hints, stops]).toEqual([[0, 520, 1_020, 1_520], 4, []]);
+  await time.pass(101);
+  expect([hints, stops]).toEqual([5, ['balance_exhausted']]);
+});
+
+test('a call to Redis that fails is repeated within a second, and costs no other stream its count', async () => {
+  const askedAt: number[] = [];
+  const counted: string[] = [];
+  checkpointer = checkpointerOver(
+    {
+      checkpoint: () => {
+        askedAt.push(time.nowMs);
+        return Promise.reject(new Error('Command timed out'));
+      },
+    },
+    undefined,
+    (counts) => counted.push(...Object.keys(counts)),
+  );
+  checkpointer.keep({ ...HOLD, rid: 'broken' }).count(() => {
+    throw new Error('cannot be counted');
+  });
+  checkpointer.keep(HOLD).count(() => ({ ...NO_USAGE, output: 1 }));
+  await time.pass(3_600);
+  expect(counted).toEqual(['r']);
+  expect(askedAt).toEqual([2_520, 2_540, 3_520, 3_540]);
 });

@@ -1,30 +1,24 @@
 import { chargeOf, outputPaidBy } from '@tollgate/metering';
-import type { CheckpointReply, RestoreReply } from '@tollgate/keyspace';
+import type { RestoreReply } from '@tollgate/keyspace';
 import type { Logger } from 'pino';
 import type { OpenHold } from '../journal/open-hold.ts';
 import type { HoldHandle } from './usage-recorder.ts';
 import { toCounts, type JournalledCounts } from '../journal/journal-line.ts';
+import {
+  checkpointStep,
+  isLeaseOver,
+  startCheckpoints,
+  type HoldAction,
+  type HoldEvent,
+} from './checkpoint-step.ts';
 import { LostEpochs } from './lost-epochs.ts';
 import type { MeteringPort } from './metering-port.ts';
 import type { Timers } from '../timers.ts';
-import {
-  countAgain,
-  sliceOf,
-  wantedExtension,
-  watchedHold,
-  type StopReason,
-  type Watched,
-} from './watched-hold.ts';
+import { countAgain, watchedHold, type Watched } from './watched-hold.ts';
 
-const CHECKPOINT_INTERVAL_MS = 5_000;
-/** Self-fencing: a node that Redis has not heard for this share of the lease (45 s of 60) ends its streams, before another may spend what they hold. */
-const FENCE_AFTER_LEASES = 0.75;
 const COUNT_INTERVAL_MS = 100;
 /** Holds are counted in turns, so that thousands of streams do not tokenise in one go. */
 const TURNS = 5;
-const EXTEND_RETRY_MS = 500;
-/** A hold that Redis has lost is asked for again this often, until its shard is filled. */
-const RESTORE_RETRY_MS = 500;
 
 export interface CheckpointerOptions {
   metering: Pick<MeteringPort, 'checkpoint' | 'epochOf' | 'restore'>;
@@ -51,7 +45,7 @@ export type KeptHold = Pick<HoldHandle, 'count' | 'room' | 'isBoundHeld' | 'grow
   release: () => void;
 };
 
-/** Keeps the holds of running requests alive and large enough, and says when one must end. */
+/** Keeps the holds of running requests alive and large enough, and says when one must end: `checkpointStep` decides, this class counts, asks Redis and reports. */
 export class Checkpointer {
   readonly #options: CheckpointerOptions;
   readonly #turns: Map<string, Watched>[] = Array.from({ length: TURNS }, () => new Map());
@@ -71,29 +65,31 @@ export class Checkpointer {
 
   /** Starts to keep a hold that was just admitted. */
   keep(hold: OpenHold): KeptHold {
-    const now = this.#options.now();
-    const watched = watchedHold(hold, {
-      renewedAtMs: now,
-      // Spread, so that streams admitted together do not all report together.
-      nextCheckpointAtMs: now + CHECKPOINT_INTERVAL_MS * (0.5 + this.#options.random() / 2),
-    });
+    const { now, random, leaseMs, rechargeWaitMs } = this.#options;
+    const { isStream, sliceTokens, boundTokens, grantedTokens } = hold;
+    const state = startCheckpoints(
+      { isStream, sliceTokens, boundTokens, leaseMs, rechargeWaitMs },
+      { heldTokens: grantedTokens, now: now(), spread: random() },
+    );
+    const watched = watchedHold(hold, state);
     const turn = this.#turns[this.#opened++ % TURNS];
     turn?.set(hold.rid, watched);
     return {
       count: (source) => void (watched.source = source),
-      room: (usage) => outputPaidBy(watched.heldTokens - chargeOf(usage, hold.price), hold.price),
-      isBoundHeld: () => watched.heldTokens >= hold.boundTokens,
+      room: (usage) =>
+        outputPaidBy(watched.state.heldTokens - chargeOf(usage, hold.price), hold.price),
+      isBoundHeld: () => watched.state.heldTokens >= hold.boundTokens,
       grow: (listener) => {
-        watched.waitsSinceMs = this.#options.now();
-        this.#grow(watched, listener);
+        watched.onGrown = listener;
+        this.#step(watched, { kind: 'waits' });
       },
       onStop: (listener) => {
         watched.onStop = listener;
-        if (watched.stopped) listener(watched.stopped);
+        if (watched.state.stopped) listener(watched.state.stopped);
       },
       release: () => {
         turn?.delete(hold.rid);
-        watched.onGrown = null;
+        this.#step(watched, { kind: 'released' });
       },
     };
   }
@@ -111,7 +107,7 @@ export class Checkpointer {
 
   /** Redis was away and may have lost holds: each has its checkpoint at once, before others can spend what is missing. */
   lookAgain(): void {
-    for (const watched of this.#all()) watched.nextCheckpointAtMs = this.#options.now();
+    for (const watched of this.#all()) this.#step(watched, { kind: 'look_again' });
   }
 
   *#all(): Generator<Watched> {
@@ -122,125 +118,80 @@ export class Checkpointer {
 
   #takeTurn(): void {
     const holds = this.#turns[this.#turn++ % TURNS];
-    const now = this.#options.now();
     const counts: Record<string, JournalledCounts> = {};
     let isAnyCounted = false;
     for (const watched of holds?.values() ?? []) {
-      if (countAgain(watched, this.#options.log)) {
+      const { charge, isRisen } = countAgain(watched, this.#options.log);
+      if (isRisen) {
         counts[watched.hold.rid] = toCounts(watched.usage);
         isAnyCounted = true;
       }
-      this.#decide(watched, now);
+      const isEpochLost = this.#lostEpochs.has(watched.hold.epoch);
+      this.#step(watched, { kind: 'turn', charge, isEpochLost });
     }
     if (isAnyCounted) this.#options.onCounted(counts);
   }
 
-  #decide(watched: Watched, now: number): void {
-    if (this.#isLeaseOver(watched)) this.#stop(watched, 'access_revoked');
-    if (watched.inFlight) return;
-    if (this.#lostEpochs.has(watched.hold.epoch)) {
-      if (now - watched.askedAtMs >= RESTORE_RETRY_MS) void this.#restore(watched, now);
-      return;
+  #step(watched: Watched, event: HoldEvent): void {
+    const [state, actions] = checkpointStep(watched.state, event, this.#options.now());
+    watched.state = state;
+    for (const action of actions) this.#act(watched, action);
+  }
+
+  #act(watched: Watched, action: HoldAction): void {
+    switch (action.kind) {
+      case 'checkpoint':
+        return void this.#checkpoint(watched, action.extendTokens);
+      case 'restore':
+        return void this.#restore(watched);
+      case 'grown':
+        return watched.onGrown?.();
+      case 'stop':
+        return watched.onStop?.(action.reason);
+      case 'recharge_due':
+        return this.#options.onRechargeDue(watched.hold);
+      case 'epoch_lost':
+        return this.lost(watched.hold.epoch);
+      case 'epoch_restored':
+        return this.#lostEpochs.delete(watched.hold.epoch);
+      default:
+        action satisfies never;
     }
-    const extendTokens = wantedExtension(watched, now);
-    if (extendTokens > 0 || now >= watched.nextCheckpointAtMs)
-      void this.#checkpoint(watched, extendTokens, now);
   }
 
-  #grow(watched: Watched, onGrown: () => void): void {
-    watched.onGrown = onGrown;
-    if (!watched.inFlight)
-      void this.#checkpoint(watched, sliceOf(watched.hold), this.#options.now());
-  }
-
-  async #checkpoint(watched: Watched, extendTokens: number, now: number): Promise<void> {
+  #checkpoint(watched: Watched, extendTokens: number): Promise<void> {
     const { rid, epoch, accountId, modelId, keyHash } = watched.hold;
     const { metering, leaseMs } = this.#options;
-    watched.nextCheckpointAtMs = now + CHECKPOINT_INTERVAL_MS;
-    if (extendTokens > 0) watched.nextExtensionAtMs = now + EXTEND_RETRY_MS;
-    const request = { rid, epoch, accountId, modelId, keyHash, extendTokens, leaseMs };
-    const reply = await this.#ask(watched, now, () =>
-      metering.checkpoint({ ...request, usedTokens: watched.charged }),
-    );
-    if (reply) this.#apply(watched, reply, { epoch, extendTokens, askedAtMs: now });
+    const { charged: usedTokens } = watched.state;
+    const request = { rid, epoch, accountId, modelId, keyHash, extendTokens, leaseMs, usedTokens };
+    return this.#ask(watched, async () => {
+      const reply = await metering.checkpoint(request);
+      return { kind: 'checkpointed', reply, askedTokens: extendTokens };
+    });
   }
 
-  /** One call at a time. Null without an answer: tried again before the next interval; without one for long enough the stream ends. */
-  async #ask<Reply>(
-    watched: Watched,
-    now: number,
-    call: () => Promise<Reply>,
-  ): Promise<Reply | null> {
-    watched.inFlight = true;
-    watched.askedAtMs = now;
-    try {
-      return await call();
-    } catch (error) {
+  #restore(watched: Watched): Promise<void> {
+    return this.#ask(watched, async () => ({
+      kind: 'restored',
+      reply: await this.#takeAnew(watched),
+    }));
+  }
+
+  async #ask(watched: Watched, call: () => Promise<HoldEvent>): Promise<void> {
+    const event = await call().catch((error: unknown): HoldEvent => {
       this.#options.log.warn({ error, rid: watched.hold.rid }, 'checkpoint failed');
-      watched.nextCheckpointAtMs = Math.min(
-        watched.nextCheckpointAtMs,
-        this.#options.now() + CHECKPOINT_INTERVAL_MS / 5,
-      );
-      return null;
-    } finally {
-      watched.inFlight = false;
-    }
-  }
-
-  #apply(
-    watched: Watched,
-    reply: CheckpointReply,
-    { epoch, extendTokens, askedAtMs }: { epoch: string; extendTokens: number; askedAtMs: number },
-  ): void {
-    switch (reply.kind) {
-      case 'ok':
-        this.#noteHeld(watched, { heldTokens: reply.heldTokens, askedAtMs });
-        if (reply.isRechargeDue) this.#options.onRechargeDue(watched.hold);
-        this.#noteExtension(watched, { askedTokens: extendTokens, ...reply });
-        return;
-      case 'stop':
-        watched.renewedAtMs = askedAtMs;
-        this.#stop(watched, 'access_revoked');
-        return;
-      case 'gone':
-        // Reaped while it was running: nothing is held for it any more. Its final will be a correction.
-        if (reply.state === 'reaped') this.#stop(watched, 'access_revoked');
-        if (reply.state === 'none') void this.#restore(watched, askedAtMs);
-        return;
-      case 'fenced':
-        this.lost(epoch);
-        void this.#restore(watched, askedAtMs);
-        return;
-      default:
-        reply satisfies never;
-    }
-  }
-
-  /**
-   * Takes a hold again that Redis lost, so that no other request spends its tokens meanwhile. Only while its lease cannot have run out: a hold that may have
-   * been reaped before the loss has a charge in PostgreSQL already, and its final must go there. Not a checkpoint, which alone looks at key and
-   * account: the next one comes when it would have come.
-   */
-  async #restore(watched: Watched, askedAtMs: number): Promise<void> {
-    const reply = await this.#ask(watched, askedAtMs, () => this.#takeAnew(watched));
-    if (reply?.kind === 'restored') {
-      this.#lostEpochs.delete(watched.hold.epoch);
-      this.#noteHeld(watched, { heldTokens: reply.heldTokens, askedAtMs });
-      this.#noteExtension(watched, { askedTokens: 0, extendedTokens: 0, isRechargeDue: false });
-    } else if (reply?.kind === 'fenced') {
-      this.lost(watched.hold.epoch);
-    } else if (reply?.kind === 'gone' && (reply.state === 'reaped' || watched.onGrown)) {
-      this.#stop(watched, 'access_revoked');
-    }
+      return { kind: 'unanswered' };
+    });
+    this.#step(watched, event);
   }
 
   async #takeAnew(watched: Watched): Promise<RestoreReply | null> {
-    const { metering, leaseMs, node, onRestoring } = this.#options;
+    const { metering, leaseMs, node, onRestoring, now } = this.#options;
     const { hold } = watched;
     const epoch = await metering.epochOf(hold.accountId);
-    if (epoch === null || this.#isLeaseOver(watched) || !onRestoring(hold, epoch)) return null;
+    const { state } = watched;
+    if (epoch === null || isLeaseOver(state, now()) || !onRestoring(hold, epoch)) return null;
     const { rid, accountId, modelId, subscriptionId, keyId, generation, price } = hold;
-    const wantTokens = Math.max(watched.heldTokens, watched.charged);
     return metering.restore({
       rid,
       epoch,
@@ -251,49 +202,9 @@ export class Checkpointer {
       generation,
       priceVersionId: price.id,
       node,
-      wantTokens,
-      usedTokens: watched.charged,
+      wantTokens: Math.max(state.heldTokens, state.charged),
+      usedTokens: state.charged,
       leaseMs,
     });
-  }
-
-  #noteHeld(
-    watched: Watched,
-    { heldTokens, askedAtMs }: { heldTokens: number; askedAtMs: number },
-  ): void {
-    watched.renewedAtMs = askedAtMs;
-    watched.heldTokens = heldTokens;
-  }
-
-  #isLeaseOver({ renewedAtMs }: Watched): boolean {
-    return this.#options.now() - renewedAtMs >= FENCE_AFTER_LEASES * this.#options.leaseMs;
-  }
-
-  /** A stream that waits goes on with what it got, however little. It ends when that is nothing, unless a purchase is due: that it is given time for. */
-  #noteExtension(
-    watched: Watched,
-    {
-      askedTokens,
-      extendedTokens,
-      isRechargeDue,
-    }: { askedTokens: number; extendedTokens: number; isRechargeDue: boolean },
-  ): void {
-    const { onGrown } = watched;
-    if (askedTokens > 0 && extendedTokens === askedTokens) watched.nextExtensionAtMs = 0;
-    if (!onGrown) return;
-    // The lease was just being renewed when the stream began to wait.
-    if (askedTokens === 0) return this.#grow(watched, onGrown);
-    const waitedMs = this.#options.now() - watched.waitsSinceMs;
-    if (extendedTokens === 0 && isRechargeDue && waitedMs < this.#options.rechargeWaitMs) return;
-    watched.onGrown = null;
-    if (extendedTokens > 0) onGrown();
-    else this.#stop(watched, 'balance_exhausted');
-  }
-
-  #stop(watched: Watched, reason: StopReason): void {
-    if (watched.stopped) return;
-    watched.stopped = reason;
-    watched.onGrown = null;
-    watched.onStop?.(reason);
   }
 }
