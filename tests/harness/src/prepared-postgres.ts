@@ -14,6 +14,7 @@ import {
 } from 'node:fs';
 import path from 'node:path';
 import { embeddedPostgres, findFreePort, postgresUrl } from '@tollgate/tools';
+import pg from 'pg';
 import { temporaryBase } from './temporary-folder.ts';
 
 const KEPT_MS = 24 * 60 * 60 * 1_000;
@@ -24,10 +25,10 @@ export interface PreparedPostgres {
   password: string;
 }
 
-/** A name for a prepared database: the same as long as the files, the Node.js release and the day are, as schemas have partitions by day. */
+/** A name for a prepared database: the same as long as the files, how it is prepared, the Node.js release and the day are, as schemas have partitions by day. */
 export function preparedKey(files: readonly string[]): string {
   const hash = createHash('sha256').update(process.version).update(new Date().toDateString());
-  for (const file of files) hash.update(file).update(readFileSync(file));
+  for (const file of [import.meta.filename, ...files]) hash.update(file).update(readFileSync(file));
   return hash.digest('hex').slice(0, 16);
 }
 
@@ -65,10 +66,13 @@ async function make(kept: string, fill: (databaseUrl: string) => Promise<void>):
     port,
     password,
     folders,
+    walSegmentMb: 1,
   });
+  const databaseUrl = postgresUrl({ port, password });
   try {
     await server.start();
-    await fill(postgresUrl({ port, password }));
+    await fill(databaseUrl);
+    await dropUnused(databaseUrl);
     await server.stop();
     writeFileSync(path.join(aside, 'password'), password, { mode: 0o600 });
     renameSync(aside, kept);
@@ -76,6 +80,19 @@ async function make(kept: string, fill: (databaseUrl: string) => Promise<void>):
     await server.stop();
     rmSync(aside, { recursive: true, force: true });
     if (!existsSync(kept)) throw error;
+  }
+}
+
+/** The databases that every cluster begins with and no suite connects to are half of what would be copied. */
+async function dropUnused(databaseUrl: string): Promise<void> {
+  const client = new pg.Client({ connectionString: databaseUrl });
+  await client.connect();
+  try {
+    await client.query("UPDATE pg_database SET datistemplate = false WHERE datname = 'template0'");
+    await client.query('DROP DATABASE template0');
+    await client.query('DROP DATABASE postgres');
+  } finally {
+    await client.end();
   }
 }
 

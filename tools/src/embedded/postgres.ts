@@ -38,6 +38,8 @@ export interface PostgresSettings {
   folders: ProcessFolders;
   /** Data that may be lost in a power cut: no fsync. For tests. */
   isDisposable?: boolean;
+  /** Of a new cluster's log, whose first segment is there from the beginning; PostgreSQL's own choice is 16. */
+  walSegmentMb?: number;
   /** Names the process; `postgres` unless there are several. */
   name?: string;
 }
@@ -95,10 +97,11 @@ function environment(): Record<string, string | undefined> {
 }
 
 function createCluster(
-  { dataFolder, password }: PostgresSettings,
+  settings: PostgresSettings,
   binaries: PostgresBinaries,
   user: ServiceUser | undefined,
 ): void {
+  const { dataFolder, password } = settings;
   const completed = path.join(dataFolder, 'tollgate-initialised');
   if (existsSync(completed)) return checkVersion(dataFolder, binaries, user);
   // Without the mark an earlier attempt died half-way, and nothing has ever been stored here.
@@ -112,7 +115,7 @@ function createCluster(
   writeFileSync(passwordFile, password, { mode: 0o600 });
   if (user) chownSync(passwordFile, user.uid, user.gid);
   try {
-    run(binaries.initdb, initdbArguments(dataFolder, passwordFile), user);
+    run(binaries.initdb, initdbArguments(settings, passwordFile), user);
   } finally {
     rmSync(passwordFile, { force: true });
   }
@@ -127,7 +130,10 @@ function createCluster(
   chmodSync(completed, 0o644);
 }
 
-function initdbArguments(dataFolder: string, passwordFile: string): string[] {
+function initdbArguments(
+  { dataFolder, walSegmentMb }: PostgresSettings,
+  passwordFile: string,
+): string[] {
   return [
     '-D',
     dataFolder,
@@ -141,6 +147,7 @@ function initdbArguments(dataFolder: string, passwordFile: string): string[] {
     '--locale=C',
     '--no-sync',
     '--no-instructions',
+    ...(walSegmentMb ? [`--wal-segsize=${walSegmentMb}`] : []),
   ];
 }
 
