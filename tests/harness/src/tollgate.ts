@@ -15,6 +15,7 @@ import {
   type ManagedProcess,
   type Secrets,
 } from '@tollgate/tools';
+import { builtSchema } from './built-schema.ts';
 import { startServices, type RedisKind, type Services } from './services.ts';
 
 const ADMIN_USERNAME = 'admin';
@@ -83,6 +84,8 @@ interface Change {
 /** Needs a build (`npm test` makes it). A few seconds; call it in `beforeAll` with a timeout to match, and `stop` in `afterAll`. */
 export async function startTollgate(options: TollgateOptions = {}): Promise<Tollgate> {
   const services = await startServices({
+    // A build of another checkout brings a schema of its own.
+    postgres: options.checkout === undefined ? await builtSchema() : true,
     redis: options.redis ?? true,
     ...(options.redisEnv && { redisEnv: options.redisEnv }),
   });
