@@ -65,7 +65,7 @@ export async function createApp(config: Config, pino: Pino): Promise<NestExpress
   app.use(nameBodyError);
   app.setGlobalPrefix(ADMIN_PREFIX, { exclude: OUTSIDE_PREFIX });
   app.enableShutdownHooks();
-  app.get(OpenApiDocument, { strict: false }).compile(app, ADMIN_PREFIX);
+  app.get(OpenApiDocument, { strict: false }).describe(app, ADMIN_PREFIX);
   await app.init();
   const console = readConsole(config.CONSOLE_FOLDER ?? BUILT_CONSOLE);
   if (console) app.use(serveConsole(console));

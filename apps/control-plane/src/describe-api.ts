@@ -37,6 +37,6 @@ export async function describeApi(): Promise<OpenAPIObject> {
     new Reflector(),
   );
   const document = new OpenApiDocument(routes);
-  document.compile(app, ADMIN_PREFIX);
+  document.describe(app, ADMIN_PREFIX);
   return document.read();
 }

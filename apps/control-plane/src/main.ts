@@ -2,6 +2,7 @@ import 'reflect-metadata';
 import { InvalidConfig, loadConfig } from './config.ts';
 import { createApp } from './create-app.ts';
 import { createPino } from './platform/logging/logger.ts';
+import { OpenApiDocument } from './platform/openapi/openapi-document.ts';
 
 /** Longer than reverse proxies keep an idle connection (60 s is usual): the one who reuses it must not find it closed. */
 const KEEP_ALIVE_TIMEOUT_MS = 75_000;
@@ -16,6 +17,8 @@ async function main(): Promise<void> {
   const config = loadConfig(process.env);
   const pino = createPino(config.LOG_LEVEL);
   const app = await createApp(config, pino);
+  // Now, not with the first request for it, which others would wait behind.
+  app.get(OpenApiDocument, { strict: false }).read();
   const server = await app.listen(config.PORT, config.HOST);
   server.keepAliveTimeout = KEEP_ALIVE_TIMEOUT_MS;
   server.headersTimeout = HEADERS_TIMEOUT_MS;

@@ -43,11 +43,23 @@ const TAGS: Readonly<Record<string, string>> = {
 @Injectable()
 export class OpenApiDocument {
   private document: OpenAPIObject | undefined;
+  private wired: { app: INestApplication; prefix: string } | undefined;
 
   constructor(private readonly routes: RouteTable) {}
 
   /** Called once, when the application is wired. */
-  compile(app: INestApplication, prefix: string): void {
+  describe(app: INestApplication, prefix: string): void {
+    this.wired = { app, prefix };
+  }
+
+  /** The first call compiles it, which takes 0.3 s of one core. */
+  read(): OpenAPIObject {
+    if (!this.wired) throw new Error('there is no application to describe');
+    this.document ??= this.compile(this.wired);
+    return this.document;
+  }
+
+  private compile({ app, prefix }: { app: INestApplication; prefix: string }): OpenAPIObject {
     const builder = new DocumentBuilder()
       .setOpenAPIVersion('3.1.0')
       .setTitle('Tollgate administration')
@@ -80,11 +92,6 @@ export class OpenApiDocument {
     });
     for (const route of this.routes.routes()) describeRoute(document, { route, prefix, book });
     document.components = { ...document.components, ...book.components() };
-    this.document = Object.assign(document, { 'x-rules': [UNSTORABLE] });
-  }
-
-  read(): OpenAPIObject {
-    if (!this.document) throw new Error('the API document was not compiled');
-    return this.document;
+    return Object.assign(document, { 'x-rules': [UNSTORABLE] });
   }
 }
