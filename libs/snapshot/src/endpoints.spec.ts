@@ -1,0 +1,14 @@
+import { describe, expect, test } from '@jest/globals';
+import { endpointsOf } from './index.ts';
+
+describe('endpointsOf', () => {
+  test('what an upstream has is known by its host, unless the administrator says otherwise', () => {
+    const known = { protocol: 'openai', base_url: 'https://api.openai.com/v1' } as const;
+    const own = { protocol: 'openai', base_url: 'http://10.0.0.1/v1' } as const;
+    expect(endpointsOf(known)).toEqual(['responses', 'completions']);
+    expect(endpointsOf({ ...known, endpoints: [] })).toEqual([]);
+    expect(endpointsOf(own)).toEqual([]);
+    expect(endpointsOf({ ...own, endpoints: ['responses'] })).toEqual(['responses']);
+    expect(endpointsOf({ ...own, protocol: 'anthropic', endpoints: ['responses'] })).toEqual([]);
+  });
+});
