@@ -2,15 +2,13 @@ import { useQuery } from '@tanstack/react-query';
 import { CreditCard } from 'lucide-react';
 import { ENTRIES_PAGE_SIZE, paymentsQuery, type Payment } from '../../api/wallet.ts';
 import { Badge, type Tone } from '../../ui/badge.tsx';
-import { CopyText } from '../../ui/copy.tsx';
-import { Money } from '../../ui/figures.tsx';
 import { Panel } from '../../ui/page.tsx';
 import { Pager } from '../../ui/pager.tsx';
 import { EmptyState, Loaded } from '../../ui/states.tsx';
 import { Table, type Column } from '../../ui/table.tsx';
-import { Ago } from '../../ui/time.tsx';
 import { useWords, type Words } from '../../words/words.ts';
 import { PayoutsPanel } from './payouts-panel.tsx';
+import { providerColumns } from './provider-columns.tsx';
 
 const TONES: Readonly<Record<Payment['status'], Tone>> = {
   open: 'warn',
@@ -58,38 +56,10 @@ export function PaymentsPanel({
   );
 }
 
-function columnsOf({ wallet }: Words): Column<Payment>[] {
-  return [
-    { id: 'when', header: wallet.when, cell: ({ created_at: at }) => <Ago at={at} /> },
-    {
-      id: 'status',
-      header: wallet.paymentStatus,
-      cell: ({ status }) => <Badge tone={TONES[status]}>{wallet.paymentStatuses[status]}</Badge>,
-    },
-    {
-      id: 'provider',
-      header: wallet.provider,
-      from: 'sm',
-      cell: ({ provider }) => <span className="foreign">{provider}</span>,
-    },
-    {
-      id: 'reference',
-      header: wallet.providerReference,
-      from: 'md',
-      cell: ({ provider_reference: reference }) =>
-        reference === null ? '–' : <CopyText text={reference} label={wallet.providerReference} />,
-    },
-    {
-      id: 'paid',
-      header: wallet.paidAt,
-      from: 'md',
-      cell: ({ paid_at: at }) => (at === null ? '–' : <Ago at={at} />),
-    },
-    {
-      id: 'amount',
-      header: wallet.amount,
-      align: 'right',
-      cell: ({ amount, currency }) => <Money amount={amount} currency={currency} />,
-    },
-  ];
+function columnsOf(words: Words): Column<Payment>[] {
+  const { wallet } = words;
+  return providerColumns(words, {
+    status: ({ status }) => <Badge tone={TONES[status]}>{wallet.paymentStatuses[status]}</Badge>,
+    done: { header: wallet.paidAt, at: ({ paid_at: at }) => at },
+  });
 }
