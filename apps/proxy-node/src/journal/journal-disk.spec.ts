@@ -3,14 +3,13 @@ import { spawnSync } from 'node:child_process';
 import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { eventually } from '../../test/usage/downstream.ts';
-import { finalOf, PRICE, usageOf, uuidV7 } from '../../test/usage/metered-redis.ts';
+import { finalText, openHold } from '../../test/usage/holds.ts';
 import { silent } from '../../test/usage/open-recorder.ts';
-import type { OpenHold } from './open-hold.ts';
+import { ManualTime } from '../testing/manual-time.ts';
 import { LOCAL_DISK, type JournalDisk } from './journal-disk.ts';
 import { journalFileNumbers } from './journal-files.ts';
-import { admittedLine, finalLine } from './journal-line.ts';
+import { admittedLine } from './journal-line.ts';
 import { readJournals } from './journal-reading.ts';
 import { Journal } from './journal.ts';
 
@@ -23,31 +22,6 @@ afterEach(() => {
   for (const path of mounted.splice(0)) spawnSync('umount', ['-l', path]);
   rmSync(folder, { recursive: true, force: true });
 });
-
-const hold = (): OpenHold => ({
-  rid: uuidV7(Date.now()),
-  accountId: 1,
-  keyHash: 'a'.repeat(64),
-  keyId: 2,
-  modelId: 3,
-  subscriptionId: 4,
-  generation: 1,
-  epoch: 'e',
-  price: PRICE,
-  grantedTokens: 10,
-  sliceTokens: 5,
-  boundTokens: 100,
-  isStream: true,
-  startedAtMs: Date.now(),
-  protocol: 'chat',
-});
-const finalText = (request: OpenHold): string =>
-  finalLine({
-    atMs: Date.now(),
-    rid: request.rid,
-    epoch: 'e',
-    payload: JSON.stringify(finalOf(request, usageOf(1, 2))),
-  });
 
 /** A disk of its own that is really full when it is full. */
 function mountSmallDisk(): boolean {
@@ -82,7 +56,7 @@ function fill(path: string): void {
 describe('on a full disk', () => {
   testOnFullDisk(`the final of every admitted request survives kill -9${NOTE}`, () => {
     expect(mountSmallDisk()).toBe(true);
-    const requests = Array.from({ length: 200 }, hold);
+    const requests = Array.from({ length: 200 }, () => openHold());
     // A process of its own, so that what it left is what the kernel has of it.
     const script = `
       const { Journal } = await import(${JSON.stringify(join(import.meta.dirname, 'journal.ts'))});
@@ -165,8 +139,10 @@ describe('after a failed call of the disk', () => {
     'requests are refused until a new file has what lived in the old one (%s)',
     async (call) => {
       const { disk, failing } = faultyDisk();
-      const { journal } = await Journal.open({ folder, log: silent, disk });
-      const [early, late] = [hold(), hold()];
+      const time = new ManualTime();
+      const { timers } = time;
+      const { journal } = await Journal.open({ folder, log: silent, disk, timers });
+      const [early, late] = [openHold(), openHold()];
       let place = journal.appendLive(admittedLine(early));
       journal.onCarry = (old) => {
         if (old !== place) return;
@@ -178,12 +154,14 @@ describe('after a failed call of the disk', () => {
       // A new file must be written and synced before it is trusted.
       failing.add('fdatasyncSync');
       journal.appendLive(admittedLine(late));
-      await eventually('the failure was seen', () => !journal.isWritable);
+      await time.pass(200);
+      expect(journal.isWritable).toBe(false);
       failing.delete(call);
-      await delay(250);
+      await time.pass(1_000);
       expect(journal.isWritable).toBe(false);
       failing.clear();
-      await eventually('a new file is in place', () => journal.isWritable);
+      await time.pass(1_000);
+      expect(journal.isWritable).toBe(true);
       expect(place).toBeGreaterThan(1);
       journal.close();
       const again = await Journal.open({ folder, log: silent });
@@ -195,7 +173,7 @@ describe('after a failed call of the disk', () => {
 
   test('what a predecessor left stays until every file of its copy is on disk', async () => {
     const before = await Journal.open({ folder, log: silent });
-    before.journal.appendLive(admittedLine(hold()));
+    before.journal.appendLive(admittedLine(openHold()));
     before.journal.close();
     const { disk, failing } = faultyDisk();
     failing.add('fdatasyncSync');
@@ -206,7 +184,7 @@ describe('after a failed call of the disk', () => {
       fileBytesMax: 500,
     });
     // The copy is larger than a file: the failing sync is not that of the current one alone.
-    for (let line = 0; line < 5; line++) journal.appendLive(finalText(hold()));
+    for (let line = 0; line < 5; line++) journal.appendLive(finalText(openHold()));
     expect(retire).toThrow(/fdatasyncSync/);
     expect(journalFileNumbers(folder)).toContain(1);
     failing.clear();
@@ -224,26 +202,30 @@ test('a file is deleted only once what was written after it is on disk', async (
     fdatasync: (descriptor, done) =>
       void waiting.push(() => LOCAL_DISK.fdatasync(descriptor, done)),
   };
-  const { journal } = await Journal.open({ folder, log: silent, disk, fileBytesMax: 100 });
-  const request = hold();
+  const time = new ManualTime();
+  const { timers } = time;
+  const { journal } = await Journal.open({ folder, log: silent, disk, fileBytesMax: 100, timers });
+  const request = openHold();
   const place = journal.appendLive(admittedLine(request));
   journal.flush();
   const next = journal.appendLive(finalText(request));
   journal.flush();
   expect(next).toBeGreaterThan(place);
   journal.release(place);
-  await delay(300);
+  await time.pass(1_000);
   expect(journalFileNumbers(folder)).toContain(place);
-  const timer = setInterval(() => waiting.splice(0).forEach((sync) => sync()), 10);
-  await eventually('it is deleted', () => !journalFileNumbers(folder).includes(place));
-  clearInterval(timer);
+  await eventually('it is deleted', async () => {
+    waiting.splice(0).forEach((sync) => sync());
+    await time.pass(100);
+    return !journalFileNumbers(folder).includes(place);
+  });
   expect([...readJournals(folder).replay.finals.keys()]).toEqual([request.rid]);
   journal.close();
 });
 
 test('zeros behind the last line are room, and a tail torn in them is no damage', async () => {
   const { journal } = await Journal.open({ folder, log: silent });
-  const request = hold();
+  const request = openHold();
   journal.appendLive(admittedLine(request));
   journal.sync();
   const bytes = readFileSync(join(folder, '0000000001.journal'));

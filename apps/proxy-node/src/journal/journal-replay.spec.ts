@@ -1,7 +1,8 @@
 import { NO_USAGE } from '@tollgate/contracts';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { finalOf, PRICE, usageOf, uuidV7 } from '../../test/usage/metered-redis.ts';
+import { openHold } from '../../test/usage/holds.ts';
+import { finalOf, usageOf, uuidV7 } from '../../test/usage/metered-redis.ts';
 import type { OpenHold } from './open-hold.ts';
 import {
   acknowledgedLine,
@@ -17,25 +18,7 @@ import { lostFinal } from './lost-final.ts';
 
 const STARTED_AT = 1_790_000_000_000;
 
-function holdOf(rid: string): OpenHold {
-  return {
-    rid,
-    accountId: 1,
-    keyHash: 'a'.repeat(64),
-    keyId: 2,
-    modelId: 3,
-    subscriptionId: 4,
-    generation: 1,
-    epoch: 'e',
-    price: PRICE,
-    grantedTokens: 10,
-    sliceTokens: 5,
-    boundTokens: 100,
-    isStream: true,
-    startedAtMs: STARTED_AT,
-    protocol: 'chat',
-  };
-}
+const holdOf = (rid: string): OpenHold => openHold({ rid, startedAtMs: STARTED_AT });
 
 /** What happened to one request, and how much of it the journal has. */
 interface Story {

@@ -3,13 +3,12 @@ import { spawnSync } from 'node:child_process';
 import { appendFileSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
-import { eventually } from '../../test/usage/downstream.ts';
+import { finalText, openHold } from '../../test/usage/holds.ts';
 import { silent } from '../../test/usage/open-recorder.ts';
-import { finalOf, PRICE, usageOf, uuidV7 } from '../../test/usage/metered-redis.ts';
-import type { OpenHold } from './open-hold.ts';
+import { ManualTime } from '../testing/manual-time.ts';
+import { LOCAL_DISK, type JournalDisk } from './journal-disk.ts';
 import { journalFileNumbers, readJournalFile } from './journal-files.ts';
-import { acknowledgedLine, admittedLine, finalLine } from './journal-line.ts';
+import { acknowledgedLine, admittedLine } from './journal-line.ts';
 import { Journal } from './journal.ts';
 
 let folder: string;
@@ -18,38 +17,10 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-const hold = (): OpenHold => {
-  const rid = uuidV7(Date.now());
-  return {
-    rid,
-    accountId: 1,
-    keyHash: 'a'.repeat(64),
-    keyId: 2,
-    modelId: 3,
-    subscriptionId: 4,
-    generation: 1,
-    epoch: 'e',
-    price: PRICE,
-    grantedTokens: 10,
-    sliceTokens: 5,
-    boundTokens: 100,
-    isStream: true,
-    startedAtMs: Date.now(),
-    protocol: 'chat',
-  };
-};
-const finalText = (request: OpenHold): string =>
-  finalLine({
-    atMs: Date.now(),
-    rid: request.rid,
-    epoch: 'e',
-    payload: JSON.stringify(finalOf(request, usageOf(1, 2))),
-  });
-
 describe('Journal', () => {
   test('gives back after a restart what was written, and starts a new file behind a torn line', async () => {
     const { journal } = await Journal.open({ folder, log: silent });
-    const request = hold();
+    const request = openHold();
     journal.appendLive(admittedLine(request));
     journal.close();
     appendFileSync(join(folder, '0000000001.journal'), '0badc0de {"t":"A","hol');
@@ -67,7 +38,7 @@ describe('Journal', () => {
 
   test('calls back after the write, in one write for all lines of a tick', async () => {
     const { journal } = await Journal.open({ folder, log: silent });
-    const [one, two] = [hold(), hold()];
+    const [one, two] = [openHold(), openHold()];
     const seen: number[] = [];
     const lines = (): number => readJournalFile(folder, 1).split('\n').length - 1;
     await new Promise<void>((resolve) => {
@@ -84,27 +55,38 @@ describe('Journal', () => {
 
   test('deletes a file once nothing in it or before it lives, and never an acknowledgement before its final', async () => {
     const crowded: number[] = [];
-    const { journal } = await Journal.open({ folder, log: silent, fileBytesMax: 2_000 });
+    const time = new ManualTime();
+    // Syncs within the call, so that what may be deleted is deleted when its time comes.
+    const disk: JournalDisk = {
+      ...LOCAL_DISK,
+      fdatasync: (descriptor, done) => {
+        LOCAL_DISK.fdatasyncSync(descriptor);
+        done(null);
+      },
+    };
+    const options = { folder, log: silent, fileBytesMax: 2_000, disk, timers: time.timers };
+    const { journal } = await Journal.open(options);
     journal.onCarry = (place) => crowded.push(place);
-    const old = journal.appendLive(admittedLine(hold()));
+    const old = journal.appendLive(admittedLine(openHold()));
     for (let index = 0; index < 40; index++) {
-      const request = hold();
+      const request = openHold();
       const place = journal.appendLive(finalText(request));
       journal.append(acknowledgedLine(Date.now(), [[request.rid, 0]]));
       journal.flush();
       journal.release(place);
     }
-    await delay(300);
+    await time.pass(1_000);
     expect(journalFileNumbers(folder)[0]).toBe(1);
     expect(crowded.every((place) => place === old) && crowded.length > 0).toBe(true);
     journal.release(old);
-    await eventually('the others are deleted', () => journalFileNumbers(folder).length === 1);
+    await time.pass(1_000);
+    expect(journalFileNumbers(folder)).toHaveLength(1);
     journal.close();
   });
 
   test('keeps what a predecessor left while its own copy cannot be written', async () => {
     const before = await Journal.open({ folder, log: silent });
-    before.journal.appendLive(admittedLine(hold()));
+    before.journal.appendLive(admittedLine(openHold()));
     before.journal.close();
     const script = `
       const { Journal } = await import(${JSON.stringify(join(import.meta.dirname, 'journal.ts'))});

@@ -2,28 +2,11 @@ import { NO_USAGE } from '@tollgate/contracts';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import type { CheckpointReply, CheckpointRequest, RestoreRequest } from '@tollgate/keyspace';
 import { pino } from 'pino';
-import { PRICE } from '../../test/usage/metered-redis.ts';
-import type { OpenHold } from '../journal/open-hold.ts';
+import { openHold } from '../../test/usage/holds.ts';
 import { Checkpointer, type CheckpointerOptions } from './checkpointer.ts';
 import { ManualTime } from '../testing/manual-time.ts';
 
-const HOLD: OpenHold = {
-  rid: 'r',
-  accountId: 1,
-  keyHash: 'k',
-  keyId: 1,
-  modelId: 1,
-  subscriptionId: 1,
-  generation: 1,
-  epoch: 'e',
-  price: PRICE,
-  grantedTokens: 1_000,
-  sliceTokens: 500,
-  boundTokens: 9_000,
-  isStream: true,
-  startedAtMs: 0,
-  protocol: 'chat',
-};
+const HOLD = openHold({ rid: 'r', grantedTokens: 1_000, sliceTokens: 500, boundTokens: 9_000 });
 
 let time: ManualTime;
 let checkpointer: Checkpointer;

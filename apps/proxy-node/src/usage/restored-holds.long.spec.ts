@@ -1,58 +1,27 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { startServices, type Services } from '@tollgate/harness';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { Epochs } from '@tollgate/keyspace';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { Downstream, eventually } from '../../test/usage/downstream.ts';
+import { eventually, type Downstream } from '../../test/usage/downstream.ts';
+import { meteredBench } from '../../test/usage/metered-bench.ts';
 import {
   addAccount,
   admit,
   finalOf,
   MODEL_ID,
-  openMeteredRedis,
   usageOf,
   type MeteredRedis,
 } from '../../test/usage/metered-redis.ts';
-import { openRecorder } from '../../test/usage/open-recorder.ts';
-import type { RequestRecorder } from './request-recorder.ts';
 
 const TOKENS = 1_200;
-let services: Services;
+const bench = meteredBench(TOKENS);
+const { open, close, balance } = bench;
 let world: MeteredRedis;
 let downstream: Downstream;
-let dataDir: string;
-let recorders: RequestRecorder[] = [];
-let accountId = 300;
+let accountId: number;
 let epoch = 1;
 
-beforeAll(async () => {
-  services = await startServices({ postgres: false });
-}, 60_000);
-afterAll(() => services.stop());
-
-beforeEach(async () => {
-  world = await openMeteredRedis(services.redisUrl);
-  downstream = new Downstream(world);
-  dataDir = mkdtempSync(join(tmpdir(), 'tollgate-usage-'));
-  accountId += 1;
-  await addAccount(world, accountId, TOKENS);
+beforeEach(() => {
+  ({ world, downstream, accountId } = bench);
 });
-afterEach(async () => {
-  await Promise.all(recorders.map((open) => open.close(0)));
-  recorders = [];
-  await downstream.close();
-  world.close();
-  rmSync(dataDir, { recursive: true, force: true });
-});
-
-async function open(
-  options: Partial<Parameters<typeof openRecorder>[1]> = {},
-): Promise<RequestRecorder> {
-  const opened = await openRecorder(world, { dataDir, ...options });
-  recorders.push(opened);
-  return opened;
-}
 
 const shard = (): string => world.store.shardOf(accountId);
 
@@ -65,11 +34,6 @@ async function fillShard(tokens: number): Promise<void> {
   epoch += 1;
   await new Epochs(world.redis).set(shard(), `epoch-${epoch}`);
   await addAccount(world, accountId, tokens);
-}
-
-async function balance(): Promise<{ balance: number; held: number; running: number } | null> {
-  const [found] = await world.live.getBalances([{ accountId, modelId: MODEL_ID }]);
-  return found ? { balance: found.balance, held: found.held, running: found.running } : null;
 }
 
 describe('a running request whose hold Redis has lost', () => {
@@ -138,8 +102,7 @@ describe('a running request whose hold Redis has lost', () => {
     await loseShard();
     await fillShard(TOKENS);
     await eventually('the hold is back', async () => (await balance())?.held === 600, 20_000);
-    await first.close(0);
-    recorders = [];
+    await close(first);
     const second = await open();
     await eventually(
       'it is acknowledged',

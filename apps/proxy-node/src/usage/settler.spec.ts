@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import type { SettleReply, SettleRequest } from '@tollgate/keyspace';
-import { finalOf, PRICE, usageOf, uuidV7 } from '../../test/usage/metered-redis.ts';
+import { openHold } from '../../test/usage/holds.ts';
+import { finalOf, usageOf } from '../../test/usage/metered-redis.ts';
 import { silent } from '../../test/usage/open-recorder.ts';
 import { pause } from '../timers.ts';
 import { ManualTime } from '../testing/manual-time.ts';
@@ -37,28 +38,10 @@ function settlerOver(
 }
 
 function pendingFinal(): PendingFinal {
-  const rid = uuidV7(Date.now());
-  const final = finalOf(
-    {
-      rid,
-      accountId: 1,
-      keyHash: '',
-      keyId: 2,
-      modelId: 3,
-      subscriptionId: 4,
-      generation: 1,
-      epoch: 'e',
-      price: PRICE,
-      grantedTokens: 1,
-      sliceTokens: 1,
-      boundTokens: 1,
-      isStream: false,
-      startedAtMs: 0,
-      protocol: 'chat',
-    },
-    usageOf(2, 2),
-  );
-  return { rid, epoch: 'e', final, payload: '{}', atMs: time.nowMs, place: 1 };
+  const hold = openHold();
+  const { rid, epoch } = hold;
+  const final = finalOf(hold, usageOf(2, 2));
+  return { rid, epoch, final, payload: '{}', atMs: time.nowMs, place: 1 };
 }
 
 /** A settler with a Redis that answers as scripted, one answer a call, then `duplicate`. */
